@@ -1,4 +1,4 @@
-//! Trajectories as inputs.
+//! Trajectory files as inputs.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::laws::Case;
 use crate::memory::{EACH, EACH_DEFLATED, FIXED};
 use crate::tables;
 
-/// The format that the door takes an input for.
+/// Returns the format that the reader detects for an input.
 fn format_of(input: &[u8]) -> Option<Format> {
     let format = Format::of_first_bytes(&input[..input.len().min(16)]);
     format.filter(|format| format.info().is_written_here)
@@ -21,17 +21,17 @@ fn format_of(input: &[u8]) -> Option<Format> {
 /// - the index is the same for any number of pieces;
 /// - all sets of vector instructions give the same bits or the same error;
 /// - some atoms, read from the last frame to the first, are those atoms of the whole frame;
-/// - the raw frame, converted, is the frame, and raw some atoms are those of the raw frame;
-/// - frames that are copied are the bytes of the file;
-/// - what opens strictly opens where a cut tail is allowed, with the same frames; and the other way
-///   round nothing but a cut is between them;
-/// - requests of another size read what those of the common size do (they may read more of a damaged
-///   file: DCD's markers are compared where they are read);
-/// - a worker elsewhere, who is told where the frames are, reads the same;
-/// - what a format can hold is written and read again: every bit, where the format is the same or holds
-///   floats in our units.
+/// - the raw frame, converted, is the frame, and a raw frame of some atoms has those of the raw frame;
+/// - copied frames are the bytes of the file;
+/// - a file that opens with strict options opens with truncated tails allowed, with the same frames; only truncated
+///   files open with the latter alone;
+/// - requests of another size give what those of the default size do (they may read more of a damaged file, as the
+///   markers of DCD are compared when they are read);
+/// - a worker process that is sent the offsets of the frames reads the same;
+/// - a frame that a format can hold can be written and read again: with the same bits if the format is the same or
+///   holds floats in our units.
 ///
-/// An input that another target is about is rejected.
+/// Inputs of another target's format are rejected.
 pub fn trajectory(format: Format, input: &[u8]) -> Corpus {
     if format_of(input).is_some_and(|other| other != format) {
         return Corpus::Reject;
@@ -49,8 +49,8 @@ pub fn trajectory(format: Format, input: &[u8]) -> Corpus {
     Corpus::Keep
 }
 
-/// The same for an HDF5 file. The input is what is told of its tables, and behind that the file, of
-/// which no more is looked at than its first bytes and what is told of.
+/// Checks an HDF5 file. The input is an encoded description of its tables ([`tables::read`]), followed by the file.
+/// Only the first bytes of the file and the ranges in the description are read.
 pub fn h5md(input: &[u8]) {
     let (mut description, rest) = tables::read(input);
     if input.len().is_multiple_of(2) {

@@ -5,18 +5,18 @@ use std::sync::Once;
 
 use crate::memory;
 
-/// A file that is gone with its folder when the case ends.
+/// A temporary file, which is removed with its folder at the end of the case.
 pub(crate) struct OnDisk {
     _folder: tempfile::TempDir,
     path: PathBuf,
 }
 
 impl OnDisk {
-    /// In memory, where the system has such a folder.
+    /// Writes the file, to memory if the system has such a file system.
     pub(crate) fn new(bytes: &[u8]) -> OnDisk {
         static HOOK: Once = Once::new();
         HOOK.call_once(|| {
-            // The message of a panic may take more than the case is allowed.
+            // The message of a panic may take more memory than the case is allowed.
             let fuzzers = std::panic::take_hook();
             std::panic::set_hook(Box::new(move |info| {
                 memory::lift();

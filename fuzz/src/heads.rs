@@ -1,4 +1,4 @@
-//! A file of frames' heads as input.
+//! A file of per-frame data other than atoms (heads) as input.
 
 use trajet_io::Raw;
 use trajet_io::divided::FrameMetadata;
@@ -7,8 +7,8 @@ use trajet_io::xxh3_64;
 use crate::disk::OnDisk;
 use crate::memory::{Budget, EACH, FIXED};
 
-/// Loads the input as it is and with a digest that fits, so that what it holds is believed. Every head that
-/// comes out is one: without atoms, the same after it was kept again, and what is joined of it and no part.
+/// Loads the input as it is, and with a corrected digest, so that its contents are trusted. Every head that loads must
+/// have no atoms, be the same after it was stored again, and join with no parts.
 pub fn heads(input: &[u8]) {
     check(input);
     if let Some((body, _)) = input.split_last_chunk::<8>() {
@@ -19,13 +19,13 @@ pub fn heads(input: &[u8]) {
 fn check(bytes: &[u8]) {
     let file = OnDisk::new(bytes);
     let mut budget = Budget::of(EACH * bytes.len() + FIXED);
-    let Ok(heads) = budget.theirs(|| FrameMetadata::load(file.path())) else { return };
+    let Ok(heads) = budget.limited(|| FrameMetadata::load(file.path())) else { return };
     for k in 0..=heads.len() {
-        let Ok(head) = budget.theirs(|| heads.get(k)) else { continue };
-        budget.ours(|| {
+        let Ok(head) = budget.limited(|| heads.get(k)) else { continue };
+        budget.uncounted(|| {
             assert_eq!(head.n_atoms(), 0, "head {k}");
             let kept = keep(&head);
-            // Not a number is not equal to itself: compared as they are kept.
+            // Compared as stored, as NaN is not equal to itself.
             assert_eq!(keep(&kept.get(0).expect("kept just now")), kept, "head {k}");
             let joined = Raw::join(&head, 0, &[]).expect("nothing is missing");
             assert_eq!(keep(&joined), kept, "head {k}");

@@ -1,4 +1,4 @@
-//! What must hold of every file, sound or not.
+//! Laws that hold for every file, sound or not.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,24 +19,24 @@ use crate::reading::{
 use crate::stored;
 use crate::written::{self, Written};
 
-/// Bytes that are searched at a time for the frame with which a piece begins.
+/// Bytes that are searched at a time for the first frame of a piece.
 const SEARCHED: usize = 256 << 10;
 
 const FIELDS: [Field; 3] = [Field::Positions, Field::Velocities, Field::Forces];
 
-/// A file, and how it is opened and read.
+/// A file, with options for opening and reading.
 #[derive(Clone, Debug)]
 pub(crate) struct Case<'a> {
     pub(crate) path: &'a Path,
-    /// What is in it.
+    /// Its contents.
     pub(crate) bytes: &'a [u8],
-    /// What the ways of opening have in common.
+    /// Options common to all ways of opening.
     pub(crate) options: OpenOptions,
-    /// The description of an HDF5 file; empty for other formats.
+    /// The layout of an HDF5 file; empty for other formats.
     pub(crate) described: Described,
-    /// Bytes of memory that an opening or a reading may take.
+    /// Memory limit in bytes for opening or reading.
     pub(crate) most: usize,
-    /// Decides what else is drawn: atoms, sizes of requests, numbers of pieces.
+    /// Selects the further parameters: atoms, sizes of requests, numbers of pieces.
     pub(crate) turn: usize,
 }
 
@@ -79,16 +79,15 @@ impl Case<'_> {
             let whole = self.check_sets(&*lax, field, &list);
             self.check_raw(&*lax, field, &list, &whole);
             self.check_requests(&*other, field, &list, &whole);
-            self.check_elsewhere(&lax, field, &whole);
+            self.check_worker(&lax, field, &whole);
             self.check_writing(&*lax, field, &whole);
         }
     }
 
-    /// Opens, with the index built in so many pieces, and does what else is done with a file that opens
-    /// or does not.
+    /// Opens the file, with the index built in `pieces` pieces, and checks its remarks, or its error.
     pub(crate) fn open(&self, options: &OpenOptions, pieces: usize) -> Opened {
         let searched = if pieces > 1 { SEARCHED } else { 0 };
-        Budget::of(self.most + searched).theirs(|| {
+        Budget::of(self.most + searched).limited(|| {
             let opened =
                 trajet_io::open_with(self.path, options, &[&self.described], &Pieces(pieces));
             match &opened {
@@ -102,7 +101,7 @@ impl Case<'_> {
         })
     }
 
-    /// Reads the positions of all atoms in the common way.
+    /// Reads the positions of all atoms with default parameters.
     pub(crate) fn positions(&self, reader: &dyn Reader) -> Reading {
         let all = Atoms::all(reader.index().n_atoms());
         read(reader, self.way(InstructionSet::chosen(), Field::Positions, &all, false))
@@ -124,11 +123,11 @@ impl Case<'_> {
         assert_eq!(index.n_frames(), index.times().len());
         assert_eq!(index.n_frames(), index.steps().len());
         assert!(index.end() <= size && reader.truncated_tail() <= size);
-        // Frames of HDF5 need not follow each other, nor stand in the file for themselves.
+        // Frames of HDF5 need not be in order, nor contiguous.
         let n = index.n_frames() as u64;
         let follow = (0..n).all(|frame| index.offset(frame) < index.offset(frame + 1));
         assert!(follow || !self.described.0.is_empty());
-        // How much memory is asked for a frame depends on this.
+        // Bounds the memory that is allocated per frame.
         let n_atoms = index.n_atoms();
         assert!(12 * n_atoms <= self.most, "{n_atoms} atoms in {size} bytes");
     }
@@ -139,8 +138,7 @@ impl Case<'_> {
         assert_same(&self.positions(strict), &self.positions(lax), what);
     }
 
-    /// Compares all sets of vector instructions, and with the whole what is read of some atoms; returns
-    /// the whole.
+    /// Compares all sets of vector instructions, and some atoms with whole frames. Returns the whole frames.
     fn check_sets(&self, reader: &dyn Reader, field: Field, list: &[i64]) -> Reading {
         let n_atoms = reader.index().n_atoms();
         let all = Atoms::all(n_atoms);
@@ -158,14 +156,14 @@ impl Case<'_> {
         whole
     }
 
-    /// Frames that are copied are the bytes of the file; one whose box is not finite is an error there and where
-    /// it is read.
+    /// Checks that copied frames are the bytes of the file. A frame whose box is not finite must be an error both when
+    /// it is copied and when it is read.
     fn check_copy(&self, reader: &dyn Reader) {
         let Some(copying) = reader.as_copy_frames() else { return };
         let index = reader.index();
         let (n, mut scratch, mut out) = (index.n_frames() as u64, Scratch::default(), Vec::new());
         let copied =
-            Budget::of(self.most).theirs(|| copying.copy_frames(0..n, &mut scratch, &mut out));
+            Budget::of(self.most).limited(|| copying.copy_frames(0..n, &mut scratch, &mut out));
         if let Err(Error::Corrupt { frame, fault: Fault::Box, .. }) = copied {
             assert!(reader.read_raw(frame, &mut scratch).is_err());
             return;
@@ -182,11 +180,11 @@ impl Case<'_> {
         let mut scratch = Scratch::default();
         assert_eq!(whole.len(), n_frames(reader));
         for (frame, got) in whole.iter().enumerate() {
-            let raw = Budget::of(self.most).theirs(|| reader.read_raw(frame as u64, &mut scratch));
+            let raw = Budget::of(self.most).limited(|| reader.read_raw(frame as u64, &mut scratch));
             let raw = match (raw, got) {
                 (Ok(raw), _) => raw,
                 (Err(_), Err(_)) => continue,
-                // A raw frame is all that is there: chunks of other vectors too, in HDF5.
+                // A raw frame contains all vectors: in HDF5, chunks of another field may be damaged.
                 (Err(_), Ok(_)) if !self.described.0.is_empty() => continue,
                 (Err(error), Ok(_)) => panic!("no raw frame {frame}: {error}"),
             };
@@ -196,13 +194,13 @@ impl Case<'_> {
                 (None, Err(Error::NoField { .. })) => {}
                 (_, Err(error)) => panic!("a raw frame {frame}, but {error}"),
             }
-            // One of HDF5 without any vectors does not know its atoms.
+            // An HDF5 frame without any vectors does not know its atoms.
             if matches!(raw, Raw::H5md(_)) && raw.n_atoms() == 0 {
                 continue;
             }
             assert_eq!(raw.n_atoms(), n_atoms);
             let part = Budget::of(self.most)
-                .theirs(|| reader.read_raw_of(frame as u64, &some, &mut scratch))
+                .limited(|| reader.read_raw_of(frame as u64, &some, &mut scratch))
                 .expect("all atoms were read");
             let taken = raw.take(&indices);
             assert_eq!((part.n_atoms(), taken.n_atoms()), (list.len(), list.len()));
@@ -210,7 +208,7 @@ impl Case<'_> {
         }
     }
 
-    /// Compares what was read with requests of the common size with what this reader's give.
+    /// Compares frames read with requests of the default size with those of this reader's size.
     fn check_requests(&self, reader: &dyn Reader, field: Field, list: &[i64], whole: &Reading) {
         let n_atoms = reader.index().n_atoms();
         let set = InstructionSet::chosen();
@@ -224,33 +222,32 @@ impl Case<'_> {
         }
     }
 
-    /// Compares what was read with what a worker elsewhere reads, who knows where some frames are, and
-    /// then where others are.
-    fn check_elsewhere(&self, reader: &Arc<dyn Reader>, field: Field, whole: &Reading) {
+    /// Compares frames with those of a worker process, which gets the positions of some frames, and then of others.
+    fn check_worker(&self, reader: &Arc<dyn Reader>, field: Field, whole: &Reading) {
         let options = OpenOptions { allow_truncated_tail: true, ..self.options.clone() };
         let chain = Chain::from(Arc::clone(reader));
         let all = Atoms::all(reader.index().n_atoms());
         let outline = chain.outline(&options, &all).expect("there is a working folder");
-        let elsewhere = WorkerTrajectory::new(outline, &[]);
+        let worker = WorkerTrajectory::new(outline, &[]);
         let way = self.way(InstructionSet::chosen(), field, &all, false);
-        // Of frames that lie far apart the index has gaps.
+        // The index of frames that lie far apart has gaps.
         let step = [1, 2, 11][self.turn % 3];
         for first in [0, 1] {
             let list: Vec<u64> = (first..whole.len() as u64).step_by(step).collect();
             let frames = Frames::Listed(list.as_slice().into());
             let slice = chain.slice(&frames);
             let there = Budget::of(self.most)
-                .theirs(|| elsewhere.chain(slice, &mut Meter::default()))
+                .limited(|| worker.chain(slice, &mut Meter::default()))
                 .expect("it is as it was");
-            let again = read_frames(way, &frames, |wanted, positions, scratch, out, meta| {
-                there.read_into(wanted, positions, scratch, out, meta)
+            let again = read_frames(way, &frames, |request, positions, scratch, out, meta| {
+                there.read_into(request, positions, scratch, out, meta)
             });
             let part = list.iter().map(|&frame| &whole[frame as usize]);
             assert_follows(part, &again, "elsewhere");
         }
     }
 
-    /// Compares what was read with what is read of a file to which it was written.
+    /// Compares frames with those of a file to which they were written.
     fn check_writing(&self, reader: &dyn Reader, field: Field, whole: &Reading) {
         let format = [Format::Xtc, Format::Trr, Format::Dcd, Format::Ncdf][self.turn / 2 % 4];
         let written = written::write(reader, whole.len(), format, self.turn.is_multiple_of(2));
@@ -258,7 +255,7 @@ impl Case<'_> {
         let file = OnDisk::new(&bytes);
         let again = match trajet_io::open(file.path(), &without_sidecar(), &Serial) {
             Ok(again) => again,
-            // All atoms at the origin, at time 0: nothing tells it from what was never written.
+            // All atoms at the origin at time 0: such a record looks as if it had never been written.
             Err(Error::Corrupt { offset, .. })
                 if format == Format::Ncdf
                     && bytes[offset as usize..][..12 * reader.index().n_atoms()]
@@ -281,9 +278,10 @@ impl Case<'_> {
             match pair {
                 (Ok(first), Ok(second)) => {
                     assert_eq!(first.vectors, second.vectors, "{frame} written as {format:?}");
-                    // The format computes times from one of them.
-                    let told = if format == Format::Dcd { 1 } else { 0 };
-                    let same = !own || first.numbers[told..] == second.numbers[told..];
+                    // DCD computes times from the first time and a step.
+                    let first_given = if format == Format::Dcd { 1 } else { 0 };
+                    let same =
+                        !own || first.numbers[first_given..] == second.numbers[first_given..];
                     assert!(same, "{first:?} and {second:?} written as {format:?}");
                 }
                 (Err(Error::NoField { .. }), Err(Error::NoField { .. })) => {}
@@ -297,7 +295,7 @@ impl Case<'_> {
     }
 }
 
-/// Pieces of work one after the other, the last first.
+/// Runs pieces of work one after the other, the last first.
 struct Pieces(usize);
 
 impl ParallelFor for Pieces {
@@ -309,7 +307,7 @@ impl ParallelFor for Pieces {
     }
 }
 
-/// Atoms that are wanted, in some order, perhaps repeated.
+/// Returns selected atoms, in varying order and perhaps repeated.
 fn selection(n_atoms: usize, turn: usize) -> Vec<i64> {
     let n = n_atoms as i64;
     match turn % 7 {

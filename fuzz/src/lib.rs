@@ -1,9 +1,9 @@
-//! Fuzz targets of every parser: what they do with an input, and the first inputs.
+//! Fuzz targets for every parser, and their initial inputs.
 //!
-//! A target writes its input to a file, opens it in several ways and reads all that can be read. No
-//! input may panic, take more memory than its size allows, or last ten seconds; and what is read must
-//! not depend on the way: see [`trajectory`], [`h5md`], [`sidecar`], [`heads`], [`kept()`] and [`record()`]. CONTRIBUTING.md
-//! says how to run them.
+//! A target writes its input to a file, opens it in several ways, and reads everything that can be read. No input may
+//! panic, take more memory than its size allows, or last ten seconds, and results must not depend on the way of
+//! reading: see [`trajectory`], [`h5md`], [`sidecar`], [`heads`], [`kept()`] and [`record()`]. CONTRIBUTING.md
+//! describes how to run them.
 
 mod case;
 mod disk;

@@ -1,4 +1,4 @@
-//! Frames of a file, read in one way, and comparisons between two ways.
+//! Reading of all frames in one way, and comparisons between two ways.
 
 use std::ops::Range;
 
@@ -7,14 +7,14 @@ use trajet_simd::InstructionSet;
 
 use crate::memory::Budget;
 
-/// Vectors of a case, over all frames, at most; later frames are not read. Of the harness' memory
-/// alone, and far above what the short inputs of a run hold.
+/// Maximal number of vectors of a case, over all frames; later frames are not read. Bounds only the memory of the
+/// harness, and is far above the size of the short inputs of a run.
 const MOST_VECTORS: usize = 1 << 17;
 
-/// How to read.
+/// A way of reading.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Way<'a> {
-    /// Bytes of memory.
+    /// Memory limit in bytes.
     pub(crate) most: usize,
     pub(crate) set: InstructionSet,
     pub(crate) field: Field,
@@ -22,20 +22,20 @@ pub(crate) struct Way<'a> {
     pub(crate) backwards: bool,
 }
 
-/// One frame as it was read; what is no number is equal to what is no number.
+/// A frame as it was read. NaN values compare as equal.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Got {
-    /// `[n_atoms, 3]`.
+pub(crate) struct FrameBits {
+    /// Bits of the vectors, `[n_atoms, 3]`.
     pub(crate) vectors: Vec<u32>,
-    /// Time and cell.
+    /// Bits of time and cell.
     pub(crate) numbers: [u64; 7],
     pub(crate) step: i64,
 }
 
-/// What became of each frame, by its number.
-pub(crate) type Reading = Vec<Result<Got, Error>>;
+/// Result of each frame, by its index.
+pub(crate) type Reading = Vec<Result<FrameBits, Error>>;
 
-/// Comparable also where it is no number.
+/// Makes NaN comparable.
 pub(crate) fn bits(value: f32) -> u32 {
     if value.is_nan() { u32::MAX } else { value.to_bits() }
 }
@@ -44,7 +44,7 @@ fn wide_bits(value: f64) -> u64 {
     if value.is_nan() { u64::MAX } else { value.to_bits() }
 }
 
-/// How many frames of a file are read.
+/// Returns the number of frames of a file to read.
 pub(crate) fn n_frames(reader: &dyn Reader) -> usize {
     let index = reader.index();
     index.n_frames().min((MOST_VECTORS / index.n_atoms()).max(1))
@@ -57,8 +57,8 @@ pub(crate) fn read(reader: &dyn Reader, way: Way<'_>) -> Reading {
         false => Frames::all(n),
         true => Frames::Strided { first: n as u64 - 1, step: -1, count: n },
     };
-    let mut reading = read_frames(way, &frames, |wanted, positions, scratch, out, meta| {
-        reader.read_into(wanted, positions, scratch, out, meta)
+    let mut reading = read_frames(way, &frames, |request, positions, scratch, out, meta| {
+        reader.read_into(request, positions, scratch, out, meta)
     });
     if way.backwards {
         reading.reverse();
@@ -66,7 +66,7 @@ pub(crate) fn read(reader: &dyn Reader, way: Way<'_>) -> Reading {
     reading
 }
 
-/// Reads these frames one by one, in their order, by a function that is [`Reader::read_into`].
+/// Reads frames one by one in their order. `read_into` is [`Reader::read_into`] of some reader.
 pub(crate) fn read_frames(
     way: Way<'_>,
     frames: &Frames,
@@ -80,15 +80,15 @@ pub(crate) fn read_frames(
 ) -> Reading {
     let mut budget = Budget::of(way.most);
     let Way { atoms, field, .. } = way;
-    let wanted = Wanted { frames, atoms, field };
-    let mut out = budget.ours(|| vec![0.0; atoms.len() * 3]);
-    let mut reading: Reading = budget.ours(|| Vec::with_capacity(frames.len()));
+    let request = Wanted { frames, atoms, field };
+    let mut out = budget.uncounted(|| vec![0.0; atoms.len() * 3]);
+    let mut reading: Reading = budget.uncounted(|| Vec::with_capacity(frames.len()));
     let mut scratch = Scratch::on(way.set);
     for at in 0..frames.len() {
         let mut meta = FrameMeta::default();
         let result =
-            budget.theirs(|| read_into(&wanted, at..at + 1, &mut scratch, &mut out, &mut meta));
-        budget.ours(|| reading.push(result.map(|()| got(&out, &meta))));
+            budget.limited(|| read_into(&request, at..at + 1, &mut scratch, &mut out, &mut meta));
+        budget.uncounted(|| reading.push(result.map(|()| got(&out, &meta))));
         if reading[at].is_ok() {
             assert_eq!(meta.frames, [frames.get(at)]);
         }
@@ -96,16 +96,16 @@ pub(crate) fn read_frames(
     reading
 }
 
-fn got(out: &[f32], meta: &FrameMeta) -> Got {
+fn got(out: &[f32], meta: &FrameMeta) -> FrameBits {
     let [a, b, c, alpha, beta, gamma] = meta.cells[0].map(wide_bits);
-    Got {
+    FrameBits {
         vectors: out.iter().copied().map(bits).collect(),
         numbers: [wide_bits(meta.times[0]), a, b, c, alpha, beta, gamma],
         step: meta.steps[0],
     }
 }
 
-/// The same values or the same errors.
+/// Asserts the same values or the same errors.
 pub(crate) fn assert_same(a: &Reading, b: &Reading, what: &str) {
     assert_eq!(a.len(), b.len(), "{what}: number of frames");
     for (frame, pair) in a.iter().zip(b).enumerate() {
@@ -119,7 +119,7 @@ pub(crate) fn assert_same(a: &Reading, b: &Reading, what: &str) {
     }
 }
 
-/// Where all atoms were read, some of them can be read, with the same values.
+/// Asserts that some atoms can be read from every frame of which all were read, with the same values.
 pub(crate) fn assert_part(whole: &Reading, part: &Reading, list: &[i64], what: &str) {
     assert_eq!(whole.len(), part.len(), "{what}: number of frames");
     for (frame, pair) in whole.iter().zip(part).enumerate() {
@@ -139,9 +139,9 @@ pub(crate) fn assert_part(whole: &Reading, part: &Reading, list: &[i64], what: &
     }
 }
 
-/// Where one way could read, so can the other, with the same values.
+/// Asserts that every frame that the first way could read, the second can, too, with the same values.
 pub(crate) fn assert_follows<'a>(
-    first: impl ExactSizeIterator<Item = &'a Result<Got, Error>>,
+    first: impl ExactSizeIterator<Item = &'a Result<FrameBits, Error>>,
     second: &Reading,
     what: &str,
 ) {

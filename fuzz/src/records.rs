@@ -1,5 +1,5 @@
-//! What a store says of itself as input, in a store that a stranger made: its manifest, settings, journal, access log,
-//! and the tiers and tags by which it is asked to divide.
+//! Records of a store by an attacker as input: its manifest, settings, journal, access log, and the profile (tiers and
+//! tags) for adding a data set.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,26 +12,26 @@ use crate::memory::{Budget, EACH, FIXED};
 use crate::seeds;
 use crate::store::{PIECE, Quiet, TRUTH, one_line};
 
-/// Stands in an input for the folder in which store and tier are.
+/// Placeholder in inputs for the folder that contains store and tier.
 pub(crate) const HERE: &str = "@HERE@";
 
-/// What is read of a store beside its tables.
+/// A record of a store other than its tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Record {
     /// `manifest.json`.
     Manifest,
     /// `store.json`.
     Settings,
-    /// What a process left that was killed.
+    /// The journal of a killed process.
     Journal,
     /// `uses.jsonl`.
     Uses,
-    /// Tiers and tags, as Python gives them of a profile.
+    /// Tiers and tags, as Python passes them from a profile.
     Profile,
 }
 
 impl Record {
-    /// Its file, from the folder on.
+    /// Returns the path of the record, relative to the folder.
     fn path(self) -> &'static str {
         match self {
             Record::Manifest => "store/set/manifest.json",
@@ -42,7 +42,7 @@ impl Record {
         }
     }
 
-    /// The file, as the store wrote it.
+    /// Returns the record as the store wrote it.
     pub(crate) fn sound(self) -> String {
         let found = TRUTH.files.iter().find(|(path, _)| path == Path::new(self.path()));
         let (_, bytes) = found.expect("the store wrote it");
@@ -50,8 +50,8 @@ impl Record {
     }
 }
 
-/// Works with a store one of whose records is the input: nothing outside of the store and its tier changes, and memory
-/// is bounded by what there is.
+/// Uses a store with the input for one of its records. Nothing outside of the store and its tier may change, and memory
+/// must be bounded by the size of the files.
 pub fn record(which: Record, input: &[u8]) {
     let file = OnDisk::new(&[]);
     let folder = file.path().parent().expect("a file has a folder");
@@ -61,7 +61,7 @@ pub fn record(which: Record, input: &[u8]) {
     let before = tree(folder);
     let n_bytes: usize = TRUTH.files.iter().map(|(_, bytes)| bytes.len()).sum();
     let budget = Budget::of(EACH * (text.len() + n_bytes) + FIXED + 2 * PIECE);
-    budget.theirs(|| match which {
+    budget.limited(|| match which {
         Record::Profile => divide(folder, &text),
         _ => work(folder),
     });
@@ -69,13 +69,13 @@ pub fn record(which: Record, input: &[u8]) {
     for (path, bytes) in &before {
         assert_eq!(after.get(path), Some(bytes), "{path:?} was changed");
     }
-    // Dividing makes the folders that the user's profile names.
+    // Adding a data set makes the folders that the user's profile names.
     if which != Record::Profile {
         assert_eq!(after.len(), before.len(), "something was made");
     }
 }
 
-/// Puts the store with the record into a folder, beside files of the user.
+/// Writes the store with the record to a folder, beside files of the user.
 fn lay(folder: &Path, which: Record, text: &str) {
     let write = |to: &Path, bytes: &[u8]| {
         let to = folder.join(to);
@@ -102,7 +102,7 @@ fn lay(folder: &Path, which: Record, text: &str) {
 }
 
 fn work(folder: &Path) {
-    let said = |result: Result<(), Error>| {
+    let check_error = |result: Result<(), Error>| {
         if let Err(error) = result {
             one_line(&error.to_string());
         }
@@ -111,19 +111,19 @@ fn work(folder: &Path) {
         Ok(store) => store,
         Err(error) => return one_line(&error.to_string()),
     };
-    said(store.names().map(drop));
-    said(store.used().map(drop));
-    said(store.verify("set", 1, &mut Quiet).map(drop));
+    check_error(store.names().map(drop));
+    check_error(store.used().map(drop));
+    check_error(store.verify("set", 1, &mut Quiet).map(drop));
     let options = OpenOptions { sidecar: false, ..OpenOptions::default() };
-    said(store.dataset("set").and_then(|set| set.chain(None, &options)).map(drop));
+    check_error(store.dataset("set").and_then(|set| set.chain(None, &options)).map(drop));
     Access::new("read", 1, []).write_down(&folder.join("store/set"));
-    said(store.repair().map(drop));
-    said(store.move_tag("set", "one", "t", &mut Quiet));
-    said(store.remove("set"));
-    said(store.repair().map(drop));
+    check_error(store.repair().map(drop));
+    check_error(store.move_tag("set", "one", "t", &mut Quiet));
+    check_error(store.remove("set"));
+    check_error(store.repair().map(drop));
 }
 
-/// Divides by the input, where all folders that it names are in the case's own.
+/// Adds a data set by the input, if all folders in it are in the case's own folder.
 fn divide(folder: &Path, text: &str) {
     let Ok(spec) = serde_json::from_str::<Spec>(text) else { return };
     let is_here = |path: &Path| {
@@ -145,7 +145,7 @@ fn divide(folder: &Path, text: &str) {
     }
 }
 
-/// All files outside of the store and its tier, and what they hold.
+/// Returns all files outside of the store and its tier, with their contents.
 fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let (mut found, mut folders) = (BTreeMap::new(), vec![folder.to_owned()]);
     while let Some(here) = folders.pop() {
@@ -168,7 +168,7 @@ fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// First inputs: as the store writes them, and what a stranger would.
+/// Returns initial inputs: as the store writes them, and as an attacker would.
 pub(crate) fn seeds_of(which: Record) -> Vec<Vec<u8>> {
     let texts = match which {
         Record::Manifest => {

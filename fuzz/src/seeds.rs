@@ -1,4 +1,4 @@
-//! The first inputs: small files of every kind, by naive writers that share nothing with the readers.
+//! Initial inputs: small files of every kind, written by naive code that shares nothing with the readers.
 
 mod dcd;
 mod h5md;
@@ -12,7 +12,7 @@ mod xtc;
 use crate::records::{Record, seeds_of};
 use crate::store::Kept;
 
-/// Numbers that look like any, and are the same each time (xorshift).
+/// Reproducible pseudorandom numbers (xorshift).
 struct Drawn(u64);
 
 impl Drawn {
@@ -23,18 +23,18 @@ impl Drawn {
         (self.0 >> 32) as u32
     }
 
-    /// Below `n`.
+    /// Returns a number below `n`.
     fn below(&mut self, n: u32) -> u32 {
         self.next() % n
     }
 
-    /// A coordinate between -50 and 50 that a float holds exactly.
+    /// Returns a coordinate between -50 and 50 that a float can represent.
     fn coordinate(&mut self) -> f64 {
         f64::from(self.below(100_000)) / 1024.0 - 50.0
     }
 }
 
-/// The seeds of each target, by its name.
+/// Returns the seeds of each target, by its name.
 pub fn all() -> Vec<(&'static str, Vec<Vec<u8>>)> {
     vec![
         ("xtc", with_cut(xtc::files())),
@@ -54,13 +54,13 @@ pub fn all() -> Vec<(&'static str, Vec<Vec<u8>>)> {
     ]
 }
 
-/// A sound file of each format that keeps an index, of more frames than are looked at before a kept
-/// index is believed.
+/// Returns a sound file of each format that stores an index, with more frames than are checked before a stored index is
+/// trusted.
 pub fn indexed() -> [Vec<u8>; 3] {
     [xtc::many_frames(), trr::many_frames(), ncdf::many_frames()]
 }
 
-/// The files, and each cut at its end.
+/// Returns the files, and each with its end cut off.
 fn with_cut(files: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
     let cut: Vec<_> = files.iter().map(|file| file[..file.len() - 5].to_vec()).collect();
     files.into_iter().chain(cut).collect()

@@ -1,4 +1,4 @@
-//! A kept index as input, beside a sound file.
+//! A stored index as input, beside a sound file.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -13,14 +13,14 @@ use crate::memory::{EACH, FIXED};
 use crate::reading::Reading;
 use crate::seeds;
 
-/// A file beside which the sidecar lies, and what is read of it without one.
+/// A sound file, and its frames as read without a sidecar.
 struct Truth {
     bytes: Vec<u8>,
-    /// Opened strictly, and with a cut tail allowed.
+    /// Read with strict options, and with truncated tails allowed.
     read: [Option<Reading>; 2],
 }
 
-/// The three formats that keep an index; of each the whole file, and cut in its last frame.
+/// The three formats that store an index: for each the whole file, and one truncated in its last frame.
 static TRUTHS: LazyLock<Vec<[Truth; 2]>> = LazyLock::new(|| {
     let truth = |bytes: &[u8]| {
         let file = OnDisk::new(bytes);
@@ -35,19 +35,19 @@ static TRUTHS: LazyLock<Vec<[Truth; 2]>> = LazyLock::new(|| {
     seeds::indexed().map(both).into()
 });
 
-/// The place of the stamp in a kept index: size of the file, digests of its head and tail.
+/// Offset of the stamp in a stored index: size of the file, digests of its head and tail.
 const SIZE_AT: usize = 24;
 const HEAD_AT: usize = 40;
-/// Bytes of head and tail that are digested.
+/// Number of digested bytes in head and tail.
 const STAMP_BYTES: usize = 4096;
 
-/// Opens a sound file that has the input for its sidecar: as it is, and with digests that fit, so that
-/// what follows them is believed. The sidecar may change nothing: what opens opens, and every frame is
-/// the one that is read without it, up to one that says that the index is stale. (Not every frame is
-/// looked at before an index is believed, so that one with a made-up middle is noticed there alone.)
+/// Opens a sound file that has the input for its sidecar: once as it is, and once with corrected digests, so that the
+/// reader trusts the rest. The sidecar must not change anything: a file that opens without it opens with it, and every
+/// frame is the same as without it, up to one that reports a stale index. (Not every frame is checked before an index
+/// is trusted, so that a made-up middle is noticed only there.)
 ///
-/// The input names the format; the lowest bits of its last byte say whether the file is cut, and
-/// whether the digests of the file are made to fit too.
+/// The input names the format. The lowest bits of its last byte select whether the file is truncated, and whether the
+/// digests of the file are corrected, too.
 pub fn sidecar(input: &[u8]) {
     let format = match input.get(8..12) {
         Some(b"TRR ") => 1,
@@ -60,7 +60,7 @@ pub fn sidecar(input: &[u8]) {
     let case = case(&file, &truth.bytes);
     let kept = beside(file.path());
     let fitting = with_digests(input, &truth.bytes, last & 2 != 0);
-    // As it is nearly every input is no sidecar at all, which one opening shows.
+    // Without corrected digests nearly every input is rejected, which one opening shows.
     let once = [(input, false)];
     let often = fitting.iter().flat_map(|bytes| [(&bytes[..], false), (&bytes[..], true)]);
     for (bytes, allow_truncated_tail) in once.into_iter().chain(often) {
@@ -68,14 +68,14 @@ pub fn sidecar(input: &[u8]) {
         let options = OpenOptions { allow_truncated_tail, ..OpenOptions::default() };
         let read = &truth.read[usize::from(allow_truncated_tail)];
         check(&case, &options, 1, read);
-        // What the first opening believed or left serves the second.
+        // The sidecar that the first opening used or wrote serves the second.
         if fitting.is_some() {
             check(&case, &options, 3, read);
         }
     }
 }
 
-/// Opens and reads, and compares with the truth.
+/// Opens and reads the file, and compares the frames with the truth.
 fn check(case: &Case<'_>, options: &OpenOptions, pieces: usize, truth: &Option<Reading>) {
     let (reader, truth) = match (case.open(options, pieces), truth) {
         (Ok(reader), Some(truth)) => (reader, truth),
@@ -98,7 +98,7 @@ fn check(case: &Case<'_>, options: &OpenOptions, pieces: usize, truth: &Option<R
     }
 }
 
-/// The memory that a sidecar may take depends on the file alone: a longer one is not read.
+/// Returns the case. Memory is bounded by the file alone: a longer sidecar is not read.
 fn case<'a>(file: &'a OnDisk, bytes: &'a [u8]) -> Case<'a> {
     let most = EACH * bytes.len() + FIXED;
     Case {
@@ -111,13 +111,13 @@ fn case<'a>(file: &'a OnDisk, bytes: &'a [u8]) -> Case<'a> {
     }
 }
 
-/// Where the sidecar of a file lies.
+/// Returns the path of a file's sidecar.
 pub(crate) fn beside(path: &Path) -> PathBuf {
     let name = path.file_name().expect("it has a name").to_string_lossy();
     path.with_file_name(format!(".{name}.trajet-index"))
 }
 
-/// The kept index with the digest of itself, and perhaps those of the file that it is for.
+/// Returns the stored index with its own digest corrected, and with `stamp` those of its file.
 fn with_digests(kept: &[u8], file: &[u8], stamp: bool) -> Option<Vec<u8>> {
     let mut kept = kept.to_vec();
     let body = kept.len().checked_sub(8).filter(|&body| body >= HEAD_AT + 16)?;

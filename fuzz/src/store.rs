@@ -18,23 +18,23 @@ use crate::memory::{Budget, EACH, FIXED};
 use crate::seeds;
 use crate::tables::MAGIC;
 
-/// What `verify` reads at a time.
+/// Bytes that `verify` reads at a time.
 pub(crate) const PIECE: usize = 1 << 20;
 
 /// A file that a store keeps beside a manifest.
 #[derive(Clone, Copy, Debug)]
 pub enum Kept {
-    /// What is known of a file of HDF5.
+    /// Layout and digests of an HDF5 file.
     Chunks,
-    /// When frames were written, and what the bytes of each are.
+    /// Frame table of a segment.
     Frames,
 }
 
 /// A store with a data set, one of whose tags is in HDF5.
 pub(crate) struct Truth {
-    /// Where it was made.
+    /// The folder in which it was made.
     pub(crate) folder: String,
-    /// Its files, by their paths from there on.
+    /// Its files, by paths relative to the folder.
     pub(crate) files: Vec<(PathBuf, Vec<u8>)>,
     pub(crate) positions: Vec<Vec<f32>>,
 }
@@ -84,7 +84,7 @@ pub(crate) static TRUTH: LazyLock<Truth> = LazyLock::new(|| {
 });
 
 impl Kept {
-    /// The file, as the store wrote it.
+    /// Returns the file as the store wrote it.
     pub(crate) fn sound(self) -> Vec<u8> {
         self.find().1.clone()
     }
@@ -101,9 +101,9 @@ impl Kept {
     }
 }
 
-/// Reads a data set that has the input for one of its tables, whose digest fits, so that it is believed: an error
-/// says in one line what is wrong. Whatever is said of the frames, each is the one that was divided or an error; how
-/// numbers are stored in HDF5 is said nowhere but in the tables of chunks.
+/// Reads a data set that has the input for one of its tables, with a corrected digest, so that the table is trusted.
+/// Errors must be one line. Each frame is the original one or an error, except for tables of chunks, which alone define
+/// how values are stored in HDF5.
 pub fn kept(which: Kept, input: &[u8]) {
     let folder = OnDisk::new(&[]);
     let folder = folder.path().parent().expect("a file has a folder");
@@ -124,7 +124,7 @@ pub fn kept(which: Kept, input: &[u8]) {
     }
     let n_bytes: usize = TRUTH.files.iter().map(|(_, bytes)| bytes.len()).sum();
     let budget = Budget::of(EACH * (input.len() + n_bytes) + FIXED + 2 * PIECE);
-    let found = budget.theirs(|| {
+    let found = budget.limited(|| {
         let store = Store::open(&folder.join("store"))?;
         store.verify("set", 1, &mut Quiet)?;
         let options = OpenOptions { sidecar: false, ..OpenOptions::default() };
@@ -137,11 +137,11 @@ pub fn kept(which: Kept, input: &[u8]) {
     };
     assert_eq!(chain.n_frames(), TRUTH.positions.len());
     for (frame, truth) in (0..).zip(&TRUTH.positions) {
-        match budget.theirs(|| positions(&chain, frame)) {
+        match budget.limited(|| positions(&chain, frame)) {
             Ok(positions) => assert!(is_chunks || &positions == truth, "frame {frame}"),
             Err(error) => one_line(&error.to_string()),
         }
-        let raw = budget.theirs(|| chain.read_raw(frame, &mut Scratch::default()).map(drop));
+        let raw = budget.limited(|| chain.read_raw(frame, &mut Scratch::default()).map(drop));
         raw.unwrap_or_else(|error| one_line(&error.to_string()));
     }
 }
@@ -150,7 +150,7 @@ pub(crate) fn one_line(words: &str) {
     assert!(!words.contains('\n'), "an error of several lines: {words}");
 }
 
-/// As manifests name it.
+/// Returns a digest as in manifests.
 fn digest(bytes: &[u8]) -> String {
     let mut name = "xxh3:".to_owned();
     write!(name, "{:016x}", xxh3_64(bytes)).expect("memory takes it");
@@ -161,8 +161,8 @@ fn positions(chain: &Chain, frame: u64) -> Result<Vec<f32>, trajet_io::Error> {
     let (frames, atoms) = (Frames::Listed([frame].into()), Atoms::all(chain.n_atoms()));
     let mut out = vec![0.0; 3 * chain.n_atoms()];
     let (mut scratch, mut meta) = (Scratch::default(), FrameMeta::default());
-    let wanted = Wanted::positions(&frames, &atoms);
-    chain.read_into(&wanted, 0..1, &mut scratch, &mut out, &mut meta).map(|()| out)
+    let request = Wanted::positions(&frames, &atoms);
+    chain.read_into(&request, 0..1, &mut scratch, &mut out, &mut meta).map(|()| out)
 }
 
 pub(crate) struct Quiet;
@@ -175,8 +175,7 @@ impl Control for Quiet {
     }
 }
 
-/// Writes what passes for HDF5 here: chunks of three frames, two of which follow one another, and something around
-/// them.
+/// A stand-in for a writer of HDF5: chunks of three frames, two of which are adjacent, with bytes around them.
 #[derive(Debug)]
 struct Naive;
 
@@ -188,9 +187,9 @@ impl Writer for Naive {
         let (frames, atoms) = (Frames::all(n_frames), Atoms::all(n_atoms));
         let mut vectors = vec![0.0f32; 3 * n_atoms * n_frames];
         let mut meta = FrameMeta::default();
-        let wanted = Wanted::positions(&frames, &atoms);
+        let request = Wanted::positions(&frames, &atoms);
         chain
-            .read_into(&wanted, 0..n_frames, &mut Scratch::default(), &mut vectors, &mut meta)
+            .read_into(&request, 0..n_frames, &mut Scratch::default(), &mut vectors, &mut meta)
             .map_err(|error| error.to_string())?;
         let (mut file, mut chunks) = (MAGIC.to_vec(), Vec::new());
         let size = 12 * n_atoms * ROWS;

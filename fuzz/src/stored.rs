@@ -1,4 +1,4 @@
-//! What a raw frame means in the units of the reader: the naive twin of the decoders.
+//! Conversion of raw frames to the units of the reader: a naive version of the decoders.
 
 use trajet_io::ncdf::{Scale, Stored, Values};
 use trajet_io::trr::Reals;
@@ -7,7 +7,7 @@ use trajet_io::{Field, Raw, h5md};
 
 use crate::reading::bits;
 
-/// The bits of all vectors; none where the frame does not hold them.
+/// Returns the bits of all vectors; `None` if the frame does not hold them.
 pub(crate) fn vectors(raw: &Raw, field: Field) -> Option<Vec<u32>> {
     let floats: Vec<f32> = match (raw, field) {
         (Raw::Xtc(frame), Field::Positions) => match &frame.positions {
@@ -52,14 +52,14 @@ pub(crate) fn vectors(raw: &Raw, field: Field) -> Option<Vec<u32>> {
     Some(floats.into_iter().map(bits).collect())
 }
 
-/// Values times their factor, in the precision of the one that has more, then times `unit`.
+/// Returns values times their factor, in the higher precision of the two, then times `unit`.
 fn scaled(stored: &Stored, unit: f32) -> Vec<f32> {
     let (factor, is_double) = match stored.scale_factor {
         None => (1.0, false),
         Some(Scale::Float(factor)) => (f64::from(factor), false),
         Some(Scale::Double(factor)) => (factor, true),
     };
-    // A factor that is one but for its last digits is one.
+    // A factor that is one except for its last digits counts as one.
     let is_one = (factor - 1.0).abs() <= 1e-9 * factor.abs().max(1.0);
     let (factor, is_double) = if is_one { (1.0, false) } else { (factor, is_double) };
     let value = |value: f32| value * unit;

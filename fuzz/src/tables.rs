@@ -1,7 +1,7 @@
-//! What is told of an HDF5 file's tables, as bytes that can be mutated.
+//! A byte encoding of HDF5 layouts that can be mutated.
 //!
-//! Numbers are one byte each, but for those that stand before larger ones: 252 before two bytes, 253
-//! before eight, little endian; 254 is the largest number. Behind the end of the input all is zero.
+//! Numbers are one byte each, except that 252 precedes a number of two bytes, 253 one of eight, little endian, and 254
+//! is the largest number. Past the end of the input all bytes are zero.
 
 use trajet_io::h5md::{
     Boxes, Chunk, Description, Digests, Filters, Form, Layout, Series, Storage, Stretch,
@@ -39,7 +39,7 @@ impl<'a> Bytes<'a> {
         }
     }
 
-    /// A small number, or any bits of eight bytes.
+    /// Returns a small number, or arbitrary bits of eight bytes.
     fn real(&mut self) -> f64 {
         match self.number() {
             small @ 0..=251 => small as f64,
@@ -52,8 +52,9 @@ impl<'a> Bytes<'a> {
     }
 }
 
-/// Layout, of which kind boxes are, which series there are, whether times and steps, and boxes, are told, and whether
-/// checksums are; frames, atoms, boxes; what is told of those; then each series; then the checksums.
+/// Decodes a description, and returns it with the rest of the input. First come flags (layout, kind of boxes, which
+/// series exist, whether times and steps, boxes, and checksums are n_listed), the numbers of frames, atoms and boxes, and
+/// the n_listed values; then each series; then the checksums.
 pub(crate) fn read(input: &[u8]) -> (Description, &[u8]) {
     let mut bytes = Bytes(input);
     let flags = bytes.byte();
@@ -89,15 +90,15 @@ pub(crate) fn read(input: &[u8]) -> (Description, &[u8]) {
         forces: series(4),
         ..Description::default()
     };
-    let told = if bit(7) { bytes.byte() } else { 0 };
-    let listed = told >> 4;
-    if told & 8 != 0 {
+    let listing = if bit(7) { bytes.byte() } else { 0 };
+    let n_listed = listing >> 4;
+    if listing & 8 != 0 {
         description.boxes = Boxes::InParentIndex(u64::from(n_frames));
         (description.times, description.steps) = Default::default();
     }
-    if told & 1 != 0 {
+    if listing & 1 != 0 {
         let mut digests = Digests::default();
-        for _ in 0..listed {
+        for _ in 0..n_listed {
             let [offset, size, digest] = bytes.numbers();
             match size {
                 0 => digests.chunks.push((offset, digest)),
@@ -106,7 +107,7 @@ pub(crate) fn read(input: &[u8]) -> (Description, &[u8]) {
         }
         description.digests = Some(digests);
     }
-    if told & 2 != 0 {
+    if listing & 2 != 0 {
         let file = [&MAGIC, bytes.0].concat();
         let digests = description.digests.get_or_insert_default();
         fit(
@@ -114,14 +115,14 @@ pub(crate) fn read(input: &[u8]) -> (Description, &[u8]) {
             &[&description.positions, &description.velocities, &description.forces],
             &file,
         );
-        if told & 4 != 0 {
-            spoil(digests, usize::from(listed));
+        if listing & 4 != 0 {
+            spoil(digests, usize::from(n_listed));
         }
     }
     (description, bytes.0)
 }
 
-/// Adds checksums of the chunks that lie in the file, and of its first bytes and its last ones.
+/// Adds correct checksums of the chunks in the file, and of the file's first and last bytes.
 fn fit(digests: &mut Digests, series: &[&Option<Series>], file: &[u8]) {
     let bytes = |offset: u64, size: u64| {
         let from = usize::try_from(offset).ok().filter(|&from| from <= file.len())?;
@@ -151,7 +152,7 @@ fn spoil(digests: &mut Digests, which: usize) {
     }
 }
 
-/// Form, whether there is a list of rows, storage, filters, factor; rows, their list; the storage.
+/// Decodes a series: flags (form, list of rows, storage, filters, factor), number of rows, their list, storage.
 fn one(bytes: &mut Bytes<'_>, n_frames: u8) -> Series {
     let flags = bytes.byte();
     let bit = |k: u8| flags >> k & 1 == 1;
@@ -182,7 +183,7 @@ fn one(bytes: &mut Bytes<'_>, n_frames: u8) -> Series {
     Series { rows, row_of, form, factor: if bit(7) { 10.0 } else { 1.0 }, storage }
 }
 
-/// For seeds: the bytes that are read as this number.
+/// Appends the encoding of a number; for seeds.
 pub(crate) fn number(bytes: &mut Vec<u8>, value: u64) {
     match value {
         0..=251 => bytes.push(value as u8),

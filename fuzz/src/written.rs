@@ -1,19 +1,19 @@
-//! What can be read is written and read again.
+//! Checks that frames that can be read can be written and read again.
 
 use std::path::Path;
 
 use trajet_io::{Error, Format, Input, Plan, Raw, Reader, Scratch, Workspace, WriteOptions};
 
-/// A file that was written.
+/// A written file.
 pub(crate) struct Written {
     pub(crate) bytes: Vec<u8>,
-    /// Whether its positions are those of the source in every bit.
+    /// Whether its positions equal those of the source in every bit.
     pub(crate) exact: bool,
-    /// Whether the source is of the same format.
+    /// Whether the source has the same format.
     pub(crate) own: bool,
 }
 
-/// Writes the first `n` frames; none where one of them cannot be read, or the format cannot hold it.
+/// Writes the first `n` frames; `None` if one of them cannot be read, or the format cannot hold it.
 pub(crate) fn write(
     reader: &dyn Reader,
     n: usize,
@@ -38,16 +38,15 @@ pub(crate) fn write(
     let source = raw[0].format();
     let own = source == format;
     let exact = match format {
-        // Through nm, from nm.
+        // XTC stores nm, too.
         Format::Trr => own || source == Format::Xtc,
-        // Of H5MD numbers alone.
         Format::Xtc | Format::H5md => own,
         Format::Dcd | Format::Ncdf => true,
     };
     Some(Written { bytes, exact, own })
 }
 
-/// The error can only be that the format cannot hold something.
+/// Asserts that an error is only that the format cannot hold something.
 fn held<T>(result: Result<T, Error>) -> Option<T> {
     match result {
         Ok(value) => Some(value),

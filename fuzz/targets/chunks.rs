@@ -1,4 +1,4 @@
-//! The input is what a store keeps of the tables of a tag in HDF5.
+//! The input is a store's layout of an HDF5 tag.
 #![no_main]
 
 use trajet_fuzz::Kept;

@@ -1,4 +1,4 @@
-//! The input is what a store keeps of the frames of a data set.
+//! The input is a store's frame table.
 #![no_main]
 
 use trajet_fuzz::Kept;

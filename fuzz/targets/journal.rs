@@ -1,4 +1,4 @@
-//! The input is what an operation on a store left that was killed.
+//! The input is the journal of a killed operation on a store.
 #![no_main]
 
 use trajet_fuzz::Record;

@@ -1,4 +1,4 @@
-//! The input is what a store says of a data set.
+//! The input is the manifest of a data set.
 #![no_main]
 
 use trajet_fuzz::Record;

@@ -1,4 +1,4 @@
-//! The input is tiers and tags by which a trajectory is divided.
+//! The input is a profile: tiers and tags by which a trajectory is partitioned.
 #![no_main]
 
 use trajet_fuzz::Record;

@@ -1,4 +1,4 @@
-//! The input is what a store says of itself and of its tiers.
+//! The input is the settings of a store.
 #![no_main]
 
 use trajet_fuzz::Record;

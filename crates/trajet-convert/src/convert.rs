@@ -1,12 +1,12 @@
-//! Copies frames to outputs of any format, and divides them by their atoms.
+//! Copies frames to outputs of any format, and partitions them by atoms.
 //!
-//! Many threads read, decode and encode frames at once; the thread that holds the next frames writes them, so that
-//! frames stand in their order. Several outputs of different frames are made at the same time, and share the
-//! threads. Outputs of the same frames but different atoms (a partition) are made in one pass.
+//! Threads read, decode and encode frames concurrently. The thread that holds the next frames in order writes them.
+//! Outputs of different frames are made at the same time and share the threads. Outputs of the same frames but
+//! different atoms (a partition) are made in one pass.
 //!
-//! Memory: each thread owns one window of file bytes and one frame, and the parts of that frame in a partition. At
-//! most four encoded tasks a thread wait for those before them, in reused memory. A partition keeps a few numbers
-//! of every frame.
+//! Memory: each thread owns one window of file bytes and one frame, and in a partition the parts of that frame. At most
+//! four encoded tasks per thread wait for those before them, in reused memory. A partition keeps a few numbers per
+//! frame.
 
 use std::time::Instant;
 
@@ -17,11 +17,11 @@ use trajet_io::{Chain, publish};
 use crate::multi_output;
 use crate::request::{Converted, Divided, Job, OutputPiece, Partition, Request, Target};
 
-/// Copies frames to an output, which has its name only when it is whole.
+/// Copies frames to an output, which gets its name only when it is complete.
 ///
 /// # Errors
-/// [`RunError::Tasks`] with the first frames that failed, or [`RunError::Interrupted`]; then there is
-/// no output, and what stood there before still does.
+/// [`RunError::Tasks`] with the first frames that failed, or [`RunError::Interrupted`]. There is no output then, and an
+/// existing file is unchanged.
 pub fn convert(
     chain: &Chain,
     request: &Request<'_>,
@@ -31,11 +31,11 @@ pub fn convert(
     split(chain, std::slice::from_ref(request), threads, control).map(|mut one| one.remove(0))
 }
 
-/// Copies frames to several outputs, several at the same time where there are threads for that. They
-/// have their names only when all are whole.
+/// Copies frames to several outputs, several at a time if there are enough threads. They get their names only when all
+/// are complete.
 ///
 /// # Errors
-/// As [`convert`]; then there is none of the outputs.
+/// As [`convert`]; none of the outputs exists then.
 pub fn split(
     chain: &Chain,
     requests: &[Request<'_>],
@@ -81,12 +81,12 @@ fn write(
     Ok(converted)
 }
 
-/// Divides frames by their atoms: each is read and decoded once, and written to every target. Targets
-/// that allow no loss hold exactly what [`trajet_io::Raw::join`] makes the frame of again.
+/// Partitions frames by atoms: each frame is read and decoded once, and written to every target. Targets that allow no
+/// loss hold exactly the data from which [`trajet_io::Raw::join`] restores the frame.
 ///
 /// # Errors
-/// [`RunError::Tasks`] with the first frames that failed, or [`RunError::Interrupted`]; then there is
-/// nothing left of the outputs.
+/// [`RunError::Tasks`] with the first frames that failed, or [`RunError::Interrupted`]. Nothing is left of the outputs
+/// then.
 ///
 /// # Panics
 /// If an atom is in no target, or in several.

@@ -1,4 +1,4 @@
-//! One pass over frames: threads read the frames of a task, decode each once and encode it for every output; the
+//! One pass over frames. Threads read the frames of a task, decode each frame once and encode it for every output; the
 //! bytes of tasks are written in order.
 
 use std::collections::BTreeMap;
@@ -19,23 +19,23 @@ use trajet_io::{
 use crate::parts::{First, Measure, Part};
 use crate::request::{Divided, FrameRow, FrameRows, Job, OutputPiece, times_and_steps};
 
-/// Bytes of coordinates that a task should have.
+/// Target size of a task, bytes of coordinates.
 const TASK_BYTES: usize = 1 << 20;
-/// Most frames of a task.
+/// Maximal number of frames in a task.
 pub(crate) const TASK_FRAMES: usize = 64;
-/// Tasks of a thread that may be encoded and wait.
+/// Encoded tasks per thread that may wait to be written.
 const AHEAD: usize = 4;
-/// How often a thread that waits looks for a stop.
-const LOOK: Duration = Duration::from_millis(100);
+/// Interval at which a waiting thread polls for cancellation.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// What the threads of all jobs share.
+/// Data shared by the threads of all jobs.
 pub(crate) struct Shared<'a> {
     pub(crate) chain: &'a Chain,
     pub(crate) stop: Arc<AtomicBool>,
     pub(crate) frames_done: AtomicUsize,
 }
 
-/// Makes the outputs of a job on `threads` threads. Returns none after a stop.
+/// Makes the outputs of a job on `threads` threads. Returns `None` if it was cancelled.
 pub(crate) fn copy(
     shared: &Shared<'_>,
     job: &Job<'_>,
@@ -101,7 +101,7 @@ pub(crate) fn copy(
     let written = written.expect("a worker that wrote without an error has put it back");
     let n_frames = piece.is_none().then_some(frames.len() as u64);
     let mut done = finish(&parts, written, n_frames).map_err(failed)?;
-    // The first frame was looked at before all others, which count it.
+    // The first frame was read twice, but is counted once, with the others: add only the requests.
     let Meter { opens, requests, bytes_read, .. } = scratch.meter;
     workers[0].meter.add(&Meter { opens, requests, bytes_read, ..Meter::default() });
     let wall = begin.elapsed().as_secs_f64();
@@ -109,7 +109,8 @@ pub(crate) fn copy(
     Ok(Some(done))
 }
 
-/// Completes the files of `n_frames` frames; none for a piece, which has no head that counts frames.
+/// Completes the files of `n_frames` frames. `None` is for a piece of an output, which has no header that counts
+/// frames.
 fn finish(parts: &[Part<'_>], written: Written, n_frames: Option<u64>) -> Result<Divided, Error> {
     let Written { outputs, frames } = written;
     let mut done = Divided { frames, ..Divided::default() };
@@ -121,7 +122,7 @@ fn finish(parts: &[Part<'_>], written: Written, n_frames: Option<u64>) -> Result
             head[*offset as usize..][..bytes.len()].copy_from_slice(bytes);
         }
         done.heads_of_files.push((head.len() as u64, xxh3_64(&head)));
-        // The remark of the joined output counts the losses of all pieces.
+        // Losses of pieces are counted in the remark of the joined output.
         done.remarks.push(if n_frames.is_some() { part.remarks() } else { encoder.notes() });
         done.losses.push(encoder.losses());
         done.lens.push(output.len());
@@ -130,42 +131,42 @@ fn finish(parts: &[Part<'_>], written: Written, n_frames: Option<u64>) -> Result
     Ok(done)
 }
 
-/// What the workers of a pass share.
+/// Data shared by the workers of a pass.
 struct Pipeline<'a> {
     shared: &'a Shared<'a>,
     job: &'a Job<'a>,
-    /// The atoms that are read.
+    /// The atoms to read.
     atoms: &'a Atoms,
     parts: &'a [Part<'a>],
     /// Measures the frames of a partition.
     measure: Option<Measure<'a>>,
     times: &'a [f64],
     steps: &'a [i64],
-    /// Frames of the output before these, which other pieces hold.
+    /// Number of earlier frames of the output, which other pieces hold.
     before: usize,
     tasks: Vec<Range<usize>>,
-    /// How many tasks may be begun before the oldest one is written.
+    /// Maximal number of tasks between the oldest unwritten one and the newest.
     ahead: usize,
     next: AtomicUsize,
     order: Mutex<Order>,
-    /// A task was written.
+    /// Notified when a task was written.
     moved: Condvar,
 }
 
-/// The outputs, and what waits for its turn.
+/// The outputs, and encoded tasks that wait to be written.
 #[derive(Default)]
 struct Order {
-    /// None while a worker writes; the others continue.
+    /// `None` while a worker writes; the others continue.
     written: Option<Written>,
-    /// The task whose bytes come next.
+    /// The next task to write.
     next: usize,
     waiting: BTreeMap<usize, Encoded>,
-    /// Buffers of written tasks, for reuse: fresh memory costs more than encoding.
+    /// Buffers of written tasks, for reuse: allocating new ones costs more than encoding.
     spare: Vec<Encoded>,
     errors: Vec<TaskError>,
 }
 
-/// The outputs so far, and what is known of the written frames.
+/// The outputs so far, and the records of the written frames.
 struct Written {
     outputs: Vec<Output>,
     frames: FrameRows,
@@ -181,12 +182,12 @@ impl Written {
     }
 }
 
-/// The frames of a task.
+/// The encoded frames of a task.
 #[derive(Default)]
 struct Encoded {
-    /// For each output.
+    /// One buffer per output.
     bytes: Vec<Vec<u8>>,
-    /// Of a division.
+    /// Records of the frames, if this is a partition.
     rows: Vec<FrameRow>,
 }
 
@@ -194,12 +195,12 @@ struct Encoded {
 struct Tools {
     scratch: Scratch,
     workspace: Workspace,
-    /// A frame of the whole.
+    /// Buffer for an encoded frame of all atoms.
     whole: Vec<u8>,
 }
 
 impl Pipeline<'_> {
-    /// Does all tasks on `threads` threads, of which the calling thread is one.
+    /// Runs all tasks on `threads` threads, one of which is the calling thread.
     fn run(&self, threads: usize) -> Vec<WorkerReport> {
         let workers: Vec<Mutex<WorkerReport>> = (0..threads).map(|_| Mutex::default()).collect();
         Threads(threads).each(threads, &|k| self.work(&mut lock(&workers[k])));
@@ -207,7 +208,7 @@ impl Pipeline<'_> {
         workers.into_iter().map(done).collect()
     }
 
-    /// Takes tasks until there are no more, or until a stop.
+    /// Runs tasks until there are none left, or the job is cancelled.
     fn work(&self, report: &mut WorkerReport) {
         let begin = Instant::now();
         let scratch = Scratch::stopped_by(self.shared.stop.clone());
@@ -245,20 +246,20 @@ impl Pipeline<'_> {
         self.shared.stop.load(Ordering::Relaxed)
     }
 
-    /// Waits until the task is at most `ahead` tasks before the next to be written. Returns a buffer for its bytes,
-    /// none after a stop.
+    /// Waits until fewer than `ahead` tasks are between this one and the next to be written. Returns a buffer for its
+    /// bytes; `None` after cancellation.
     fn wait_for_room(&self, task: usize, report: &mut WorkerReport) -> Option<Encoded> {
         let waiting = Instant::now();
         let mut order = lock(&self.order);
         while task >= order.next + self.ahead && !self.is_stopped() {
-            let held = self.moved.wait_timeout(order, LOOK);
+            let held = self.moved.wait_timeout(order, POLL_INTERVAL);
             order = held.unwrap_or_else(PoisonError::into_inner).0;
         }
         report.stages.t_wait += waiting.elapsed().as_secs_f64();
         (!self.is_stopped()).then(|| order.spare.pop().unwrap_or_default())
     }
 
-    /// Fills `out` with a task's frames.
+    /// Encodes a task's frames into `out`.
     fn encode(
         &self,
         task: usize,
@@ -279,7 +280,7 @@ impl Pipeline<'_> {
             done.fetch_add(positions.len(), Ordering::Relaxed);
             return Ok(());
         }
-        // The frames of this task alone: what comes next is read by others.
+        // Only the frames of this task, so that the reader does not read ahead: other threads read the rest.
         let begin = self.before + positions.start;
         chain.read_raws(&self.job.frames.slice(positions), self.atoms, scratch, |k, raw| {
             let k = begin + k;
@@ -292,7 +293,7 @@ impl Pipeline<'_> {
                 part.encode(k, self.input(k, &frame), workspace, bytes)?;
                 if let Some(measure) = &self.measure {
                     known.push(((bytes.len() - at) as u64, xxh3_64(&bytes[at..])));
-                    given.extend(measure.given_back(k, part, frame)?);
+                    given.extend(measure.check_restorable(k, part, frame)?);
                 }
             }
             if let Some(measure) = &self.measure {
@@ -308,12 +309,12 @@ impl Pipeline<'_> {
         Ok(())
     }
 
-    /// Frame `k`, or a part of it.
+    /// Returns frame `k`, or a part of it, as input for encoders.
     fn input<'r>(&self, k: usize, raw: &'r Raw) -> Input<'r> {
         Input::Raw { raw, time: self.times[k], step: self.steps[k] }
     }
 
-    /// Returns the numbers of a task's frames if they are neighbours that can be copied unchanged.
+    /// Returns the frames of a task if they are consecutive and can be copied as bytes.
     fn neighbours(&self, task: usize) -> Option<Range<u64>> {
         let Job { frames, ref targets, whole, .. } = *self.job;
         let WriteOptions { precision, double, velocities, forces, .. } = *targets[0].options;
@@ -330,7 +331,7 @@ impl Pipeline<'_> {
     /// Writes the bytes of a task and of the tasks that waited for it, or leaves them to the thread that is writing.
     ///
     /// # Errors
-    /// The task whose bytes could not be written, and why.
+    /// The task that could not be written, and the cause.
     fn write(&self, task: usize, encoded: Encoded) -> Result<(), (usize, Error)> {
         let mut order = lock(&self.order);
         order.waiting.insert(task, encoded);
@@ -359,7 +360,7 @@ impl Pipeline<'_> {
     }
 }
 
-/// Locks a mutex. A panic of a worker is caught and reported: a lock is never poisoned by one that matters.
+/// Locks a mutex. Poisoning is ignored, as panics of workers are caught and reported.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

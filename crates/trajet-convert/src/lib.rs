@@ -1,4 +1,4 @@
-//! Copies frames of a trajectory to files of any format, and divides them by their atoms.
+//! Copies frames of a trajectory to files of any format, and partitions them by atoms.
 
 mod convert;
 mod encode_pipeline;

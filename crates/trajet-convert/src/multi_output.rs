@@ -1,4 +1,4 @@
-//! Several jobs at a time: each pipeline does one job after another, on its share of the threads.
+//! Several jobs at a time. Each pipeline runs one job after another, on its share of the threads.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -45,18 +45,18 @@ pub(crate) fn run(
     Ok(outputs.done.into_iter().filter_map(|one| one.into_inner().ok().flatten()).collect())
 }
 
-/// What the pipelines share.
+/// Data shared by the pipelines.
 struct MultiOutput<'a> {
     shared: &'a Shared<'a>,
     jobs: &'a [Job<'a>],
     next: AtomicUsize,
     done: Vec<Mutex<Option<Divided>>>,
-    /// With the numbers of the jobs.
+    /// Errors with the indices of their jobs.
     errors: Mutex<Vec<(usize, TaskError)>>,
 }
 
 impl MultiOutput<'_> {
-    /// Takes jobs until there are no more, each on `threads` threads.
+    /// Runs jobs until there are none left, each on `threads` threads.
     fn work(&self, threads: usize) {
         while !self.shared.stop.load(Ordering::Relaxed) {
             let number = self.next.fetch_add(1, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Joins the pieces of one output, which several workers have written.
+//! Joins the pieces of one output that several workers have written.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -10,17 +10,17 @@ use trajet_io::{Chain, Error, Losses, Output, Scratch, publish};
 use crate::parts::{First, Part};
 use crate::request::{Request, Target, times_and_steps};
 
-/// Bytes between two calls of the control.
+/// Number of bytes between two calls of the control.
 const LOOK_BYTES: u64 = 1 << 26;
 
-/// The file of a piece, and its size in bytes.
+/// Path and size in bytes of a piece.
 pub type WrittenPiece = (PathBuf, u64);
 
-/// Joins pieces, in their order, to an output, and removes them. Returns the size of the output in bytes, and
-/// remarks for the user, with the losses of all pieces. `control` counts bytes.
+/// Joins pieces in their order to an output, and removes them. Returns the size of the output in bytes, and remarks for
+/// the user, which count the losses of all pieces. `control` counts bytes.
 ///
 /// # Errors
-/// As [`crate::convert`], and [`Error::Altered`] where a file has not the bytes that were written.
+/// As [`crate::convert`]; [`Error::Altered`] if a piece differs in size from what was written.
 pub fn join(
     chain: &Chain,
     request: &Request<'_>,
@@ -61,7 +61,7 @@ pub fn join(
             );
             return Err(failed(Error::Altered { path: path.clone(), what }));
         }
-        // It takes room; the caller clears what is left.
+        // Frees the space early; the caller removes what is left.
         let _ = std::fs::remove_file(path);
     }
     encoder.add_losses(losses);

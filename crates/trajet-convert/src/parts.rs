@@ -1,5 +1,4 @@
-//! The parts of a frame: what each output takes of it, and whether that is enough to put the frame together
-//! again.
+//! Parts of a frame: the share of each output, and whether all shares together restore the frame.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -14,10 +13,10 @@ use trajet_io::{
 
 use crate::request::Target;
 
-/// The remedy where a frame would not come back as it was.
+/// Advice if a frame could not be restored.
 const EXACT: &str = "choose format = \"exact\", or let it go with lossy = true";
 
-/// The first frame of a pass, and what is known of all.
+/// The first frame of a pass, and times and steps of all.
 #[derive(Clone, Copy)]
 pub(crate) struct First<'a> {
     pub(crate) raw: &'a Raw,
@@ -37,18 +36,18 @@ impl<'a> First<'a> {
 pub(crate) struct Part<'a> {
     pub(crate) target: Target<'a>,
     pub(crate) encoder: Arc<dyn Encoder>,
-    /// The atoms to take of a frame; none where they are all that is read.
+    /// The atoms to take from a frame; `None` if all atoms that are read belong to the output.
     list: Option<Vec<usize>>,
-    /// Whether this is one of a division.
+    /// Whether the output belongs to a partition.
     divides: bool,
-    /// What its first frame says beside its atoms: heads of files describe all frames by it.
+    /// The first frame without atoms. Headers of files describe all frames by it.
     first: Raw,
-    /// Of a division what a user should know beside what the encoder says.
+    /// For a partition: a remark in addition to those of the encoder.
     remark: Option<String>,
 }
 
 impl<'a> Part<'a> {
-    /// The part of a frame of which, where this is a division, all atoms are read.
+    /// Returns the part for a target. In a partition frames are read with all atoms.
     pub(crate) fn new(target: Target<'a>, divides: bool, first: &First<'_>) -> Result<Self, Error> {
         let list = if divides { target.atoms.listed_indices() } else { None };
         let mut frame = take(first.raw, list.as_deref(), target.without);
@@ -58,7 +57,7 @@ impl<'a> Part<'a> {
             let format = if target.to_hdf5 { "H5MD" } else { target.format.name() };
             format!("left out, as {format} cannot hold it: variables of atoms {}", lost.join(", "))
         });
-        // Of a division they are kept beside the files, where they are not of atoms.
+        // In a partition, further variables that are not per-atom are stored beside the files.
         if divides && frame.format() != target.format && !frame.further_names().is_empty() {
             frame.to_mut().forget_further();
         }
@@ -68,24 +67,24 @@ impl<'a> Part<'a> {
         Ok(Part { target, encoder, list, divides, first, remark })
     }
 
-    /// What a user should know.
+    /// Returns the remarks for the user.
     pub(crate) fn remarks(&self) -> Vec<String> {
         self.encoder.remarks().into_iter().chain(self.remark.clone()).collect()
     }
 
-    /// The part of a frame.
+    /// Returns the part of a frame.
     pub(crate) fn of<'r>(&self, raw: &'r Raw) -> Cow<'r, Raw> {
         take(raw, self.list.as_deref(), self.target.without)
     }
 
-    /// Whether it has what its atoms have in frames.
+    /// Returns whether the output holds a field for its atoms.
     fn keeps(&self, extra: Extra) -> bool {
         let Target { format, to_hdf5, without, .. } = self.target;
         let format = if to_hdf5 { Format::H5md } else { format };
         !without.contains(&extra) && format.keeps(extra, &self.first)
     }
 
-    /// Appends the part of frame `k`.
+    /// Encodes the part of frame `k`, and appends it to `out`.
     pub(crate) fn encode(
         &self,
         k: usize,
@@ -97,15 +96,15 @@ impl<'a> Part<'a> {
         encoded.map_err(|error| remedied(self.divides, error))
     }
 
-    /// The atoms, where there are `n_atoms` in all.
+    /// Returns the atoms as ranges, out of `n_atoms`.
     fn ranges(&self, n_atoms: usize) -> Vec<Range<u32>> {
         let Some(list) = &self.list else { return std::iter::once(0..n_atoms as u32).collect() };
         let runs = list.chunk_by(|a, b| a + 1 == *b);
         runs.map(|run| run[0] as u32..run[run.len() - 1] as u32 + 1).collect()
     }
 
-    /// The error where frame `k` would not come back.
-    fn loses(&self, k: usize, what: String) -> Error {
+    /// Returns the error if frame `k` could not be restored.
+    fn cannot_restore(&self, k: usize, what: String) -> Error {
         let Target { path, format, to_hdf5, .. } = self.target;
         let format = if to_hdf5 { "H5MD" } else { format.name() };
         Error::CannotHold { path: path.to_owned(), frame: k as u64, format, what, remedy: EXACT }
@@ -120,7 +119,7 @@ fn take<'r>(raw: &'r Raw, list: Option<&[usize]>, without: &[Extra]) -> Cow<'r, 
     }
 }
 
-/// The error with the remedy that a division has.
+/// Replaces the advice of an error by that for partitions.
 fn remedied(divides: bool, mut error: Error) -> Error {
     if let Error::CannotHold { remedy, .. } = &mut error
         && divides
@@ -131,15 +130,16 @@ fn remedied(divides: bool, mut error: Error) -> Error {
     error
 }
 
-/// Of a division: what is known of each frame, and whether its parts give it back.
+/// Checks that the parts of each frame restore it, and measures the encoded size of the whole. For partitions only.
 pub(crate) struct Measure<'a> {
     path: &'a Path,
     encoder: Arc<dyn Encoder>,
-    /// Bytes of every frame of the whole, where all have as many.
+    /// Size in bytes of every frame with all atoms, if all sizes are equal.
     size: Option<u64>,
-    /// What the whole does without, since some parts have lost it.
+    /// Fields that the whole omits, as some parts do.
     lost: Vec<Extra>,
-    /// Where the whole is not the source's frame, but what the parts make of it: the atoms of each.
+    /// The atoms of each part, if the size of the whole must be measured from what the parts restore, instead of from
+    /// the source.
     ranges: Option<Vec<Vec<Range<u32>>>>,
 }
 
@@ -163,7 +163,7 @@ impl<'a> Measure<'a> {
         encoder.encode(0, plan.first, &mut Workspace::default(), &mut frame)?;
         let equal = matches!(format, Format::Dcd | Format::Ncdf);
         let n_atoms = first.raw.n_atoms();
-        // Only the size of XTC frames depends on what they hold.
+        // Only the size of XTC frames depends on the values.
         let joins = lossy && format == Format::Xtc;
         Ok(Measure {
             path,
@@ -174,9 +174,9 @@ impl<'a> Measure<'a> {
         })
     }
 
-    /// Makes sure that the part of frame `k` comes back, where it must. Returns what does, where the whole
-    /// is to be made of that.
-    pub(crate) fn given_back<'r>(
+    /// Checks that the part of frame `k` can be restored, unless loss is allowed. Returns the restored part if the
+    /// whole is to be made from it.
+    pub(crate) fn check_restorable<'r>(
         &self,
         k: usize,
         part: &Part<'_>,
@@ -185,12 +185,12 @@ impl<'a> Measure<'a> {
         let lossy = part.target.options.allow_loss;
         let joins = self.joins(&frame).is_some();
         if part.target.to_hdf5 && !frame.holds(Field::Positions) {
-            return Err(part.loses(k, "a frame without positions".to_owned()));
+            return Err(part.cannot_restore(k, "a frame without positions".to_owned()));
         }
         if lossy && !joins {
             return Ok(None);
         }
-        let stored = stored(part, &frame).map_err(|what| part.loses(k, what))?;
+        let stored = stored(part, &frame).map_err(|what| part.cannot_restore(k, what))?;
         let Some(stored) = stored else { return Ok(joins.then_some(frame)) };
         if !lossy {
             let all = 0..frame.n_atoms() as u32;
@@ -209,18 +209,18 @@ impl<'a> Measure<'a> {
                 Err(words) => Some(format!("a frame of {} ({words})", frame.format().name())),
             };
             if let Some(what) = lost {
-                return Err(part.loses(k, what));
+                return Err(part.cannot_restore(k, what));
             }
         }
         Ok(joins.then_some(Cow::Owned(stored)))
     }
 
-    /// The atoms of the parts of which a frame is to be put together; none where that changes no size.
+    /// Returns the atoms of the parts from which a frame is to be restored; `None` if that does not affect its size.
     fn joins(&self, frame: &Raw) -> Option<&[Vec<Range<u32>>]> {
         self.ranges.as_deref().filter(|_| matches!(frame, Raw::Xtc(_)))
     }
 
-    /// Frame `k` as its parts give it back.
+    /// Returns frame `k` as restored from its parts.
     pub(crate) fn joined<'r>(
         &self,
         k: usize,
@@ -241,7 +241,7 @@ impl<'a> Measure<'a> {
         })
     }
 
-    /// Bytes of frame `k` as the whole's encoder writes it, made in `memory` where they differ.
+    /// Returns the size of frame `k` as the encoder of the whole writes it. `memory` is a buffer for encoding.
     pub(crate) fn size_of(
         &self,
         k: usize,
@@ -258,7 +258,8 @@ impl<'a> Measure<'a> {
     }
 }
 
-/// What a part stores of a frame, where that is something else; in words what it cannot store.
+/// Returns what an output stores of a frame if that differs from the frame itself. The error describes what it cannot
+/// store.
 fn stored(part: &Part<'_>, frame: &Raw) -> Result<Option<Raw>, String> {
     let Part { target, first, .. } = part;
     let WriteOptions { precision, double, velocities, forces, allow_loss, .. } = *target.options;
@@ -310,7 +311,7 @@ fn stored(part: &Part<'_>, frame: &Raw) -> Result<Option<Raw>, String> {
     }
 }
 
-/// What formats give back that hold Å in single precision.
+/// Returns a frame as formats restore it that hold Å in single precision.
 fn in_angstroms(frame: &Raw) -> Raw {
     let positions = frame.snapshot(0.0, 0).positions.unwrap_or_default();
     let axis = |k: usize| positions.iter().map(|position| position[k]).collect();

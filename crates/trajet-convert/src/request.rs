@@ -11,42 +11,42 @@ use trajet_io::{Atoms, Chain, Extra, Format, Frames, Losses, Raw, Whole, WriteOp
 pub struct Request<'a> {
     /// The frames, in the order in which they are written.
     pub frames: &'a Frames,
-    /// The atoms of each.
+    /// The atoms of each frame.
     pub atoms: &'a Atoms,
     /// The output.
     pub path: &'a Path,
     /// Its format.
     pub format: Format,
-    /// How it is written.
+    /// Options of the encoder.
     pub options: &'a WriteOptions,
     /// Whether an existing file is replaced.
     pub force: bool,
 }
 
-/// A part of one output: some of its frames, without the head of the file. Workers write the pieces of an output at
+/// A part of one output: some of its frames, without the header of the file. Workers write the pieces of an output at
 /// the same time, and [`crate::join`] joins them.
 #[derive(Clone, Copy, Debug)]
 pub struct OutputPiece<'a> {
-    /// The number of the output's first frame in the trajectory: heads of files describe all frames by it.
+    /// Index of the output's first frame in the trajectory, by which headers describe all frames.
     pub head: u64,
-    /// How many frames of the output come before the piece.
+    /// Number of frames of the output before the piece.
     pub begin: usize,
     /// Times of all frames of the output, ps.
     pub times: &'a [f64],
-    /// Their integration steps.
+    /// Integration steps of all frames of the output.
     pub steps: &'a [i64],
 }
 
 /// A written output.
 #[derive(Clone, Debug)]
 pub struct Converted {
-    /// Bytes.
+    /// Size in bytes.
     pub bytes: u64,
-    /// Remarks for the user: what was left out because that was allowed.
+    /// Remarks for the user on permitted losses.
     pub remarks: Vec<String>,
-    /// What the frames have lost because that was allowed; [`crate::join`] takes those of pieces.
+    /// Permitted losses; [`crate::join`] takes those of the pieces.
     pub losses: Losses,
-    /// Where the time went; encoding counts as computing, writing as merging.
+    /// Time accounting. Encoding counts as computing, writing as merging.
     pub report: RunReport,
 }
 
@@ -59,68 +59,67 @@ pub struct Target<'a> {
     pub path: &'a Path,
     /// Its format.
     pub format: Format,
-    /// How it is written. Unless loss is allowed, every frame must come back as it was.
+    /// Options of the encoder. Unless loss is allowed, every frame must be restorable.
     pub options: &'a WriteOptions,
-    /// Whether a file of HDF5 is to be made of it, which has positions in Å in single precision: these must
-    /// give the frame back.
+    /// Whether the output is the intermediate file of an HDF5 file, which has positions in Å in single precision.
+    /// Frames must be restorable from these.
     pub to_hdf5: bool,
-    /// Fields that it leaves out of all frames, since the source lacks them for its atoms.
+    /// Fields to omit from all frames, since the source lacks them for these atoms.
     pub without: &'a [Extra],
 }
 
-/// Frames to divide by their atoms.
+/// Frames to partition by atoms.
 #[derive(Clone, Copy, Debug)]
 pub struct Partition<'a> {
     /// The frames, in the order in which they are written.
     pub frames: &'a Frames,
-    /// The parts: each atom is in one of them.
+    /// The parts. Each atom is in exactly one.
     pub targets: &'a [Target<'a>],
-    /// The format in which frames shall be put together again.
+    /// The format in which frames can be restored with all atoms.
     pub whole: Format,
-    /// Whether digests of the frames are wanted.
+    /// Whether to compute digests of the source frames.
     pub digests: bool,
 }
 
 /// The result of a partition.
 #[derive(Debug, Default)]
 pub struct Divided {
-    /// A file for each target, whole, but without its name yet. Dropped, they leave nothing behind.
+    /// A complete file for each target, still without its name. Dropping removes it.
     pub files: Vec<Whole>,
-    /// Remarks for the user on each.
+    /// Remarks for the user, per target.
     pub remarks: Vec<Vec<String>>,
-    /// What the frames of each have lost because that was allowed.
+    /// Permitted losses, per target.
     pub losses: Vec<Losses>,
-    /// Bytes of each.
+    /// Size in bytes, per target.
     pub lens: Vec<u64>,
-    /// Of each the bytes in front of its first frame: how many, and their XXH3 digest.
+    /// Size in bytes and XXH3 digest of the header before the first frame, per target.
     pub heads_of_files: Vec<(u64, u64)>,
-    /// What is known of every frame.
+    /// Records of all frames.
     pub frames: FrameRows,
-    /// Where the time went, as of [`Converted`].
+    /// Time accounting, as in [`Converted`].
     pub report: RunReport,
 }
 
-/// What is known of the frames of a partition.
+/// Records of the frames of a partition, as columns.
 #[derive(Debug, Default)]
 pub struct FrameRows {
-    /// Bytes of each frame that is put together again, as the encoder of the whole's format writes it; of
-    /// parts that allow loss too, where that changes them.
+    /// Encoded size in bytes of each frame with all atoms, restored from its parts where that affects the size.
     pub whole: Vec<u64>,
-    /// Of each target the bytes of each frame.
+    /// Size in bytes of each frame, per target.
     pub sizes: Vec<Vec<u64>>,
-    /// Of each target the XXH3 digest of each frame's bytes.
+    /// XXH3 digest of each frame's bytes, per target.
     pub digests: Vec<Vec<u64>>,
-    /// Per-frame data beside the atoms.
+    /// Per-frame data other than atoms.
     pub heads: FrameMetadata,
-    /// The digest of each frame as it was read, where that is wanted.
+    /// The digest of each source frame, if requested.
     pub sources: Vec<u64>,
 }
 
-/// What is known of one frame of a partition.
+/// Record of one frame of a partition.
 #[derive(Debug)]
 pub(crate) struct FrameRow {
     pub(crate) whole: u64,
-    /// Of each target the bytes and their digest.
+    /// Size in bytes and digest, per target.
     pub(crate) parts: Vec<(u64, u64)>,
     pub(crate) head: Raw,
     pub(crate) source: Option<u64>,

@@ -1,4 +1,4 @@
-//! The laws of a copy: whole or not there, the same bytes for any threads.
+//! Laws of copying: outputs are complete or absent, and have the same bytes for any number of threads.
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,7 @@ struct Made {
     path: PathBuf,
 }
 
-/// Writes an XTC file of seven atoms (stored as plain floats) that move about.
+/// Writes an XTC file of seven moving atoms (stored as plain floats).
 fn made(n_frames: usize) -> Made {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("made.xtc");
@@ -44,7 +44,7 @@ fn opened(made: &Made) -> Chain {
     open(std::slice::from_ref(&made.path), &options, 2, &mut Quiet::default()).unwrap()
 }
 
-/// Never stops, unless asked to; progress must not go back.
+/// Cancels on request. Progress must not decrease.
 #[derive(Default)]
 struct Quiet {
     last: usize,
@@ -144,7 +144,7 @@ fn whole_frames_are_copied_without_decoding() {
 }
 
 #[test]
-fn several_outputs_are_all_there_or_none() {
+fn several_outputs_exist_all_or_none() {
     let made = made(700);
     let chain = opened(&made);
     let source = std::fs::read(&made.path).unwrap();
@@ -180,7 +180,7 @@ fn several_outputs_are_all_there_or_none() {
             std::fs::remove_file(path).unwrap();
         }
     }
-    // The last one cannot be made.
+    // The last output cannot be created.
     let nowhere = folder.path().join("none/at/all.xtc");
     let bad = [requests.clone(), vec![request((&parts[0].0, &nowhere))]].concat();
     for threads in [1, 2, 7] {

@@ -1,4 +1,4 @@
-//! What an analysis is: rows, a mergeable state, or both, and perhaps another pass after it.
+//! The interface of analyses: per-frame rows, a mergeable state, or both, and possibly a further pass.
 
 use trajet_io::{Atoms, Block};
 use trajet_kernels::cell::Cell;
@@ -7,24 +7,24 @@ use crate::error::FrameError;
 use crate::plan::Leaves;
 use crate::transform::Transform;
 
-/// What is folded over frames: flat, of a fixed size, carrying its own weight.
+/// State accumulated over frames: a flat array of fixed length that includes its own weight.
 pub type State = Vec<f64>;
 
-/// What remains of a pass.
+/// Result of a pass.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Output {
-    /// `[n_frames, row_width]`, in the order of the wanted frames.
+    /// Array of shape `[n_frames, row_width]`, in the order of the requested frames.
     pub rows: Vec<f64>,
-    /// Numbers in a row.
+    /// Number of values per row.
     pub row_width: usize,
-    /// The folded state.
+    /// The accumulated state.
     pub state: State,
 }
 
-/// Refuses the first frame with a position that is no number, which would spoil every fold.
+/// Checks that all positions are finite, as a single NaN would spoil the accumulated state.
 ///
 /// # Errors
-/// [`FrameError`].
+/// [`FrameError`] of the first frame with a position that is not finite.
 pub(crate) fn check_finite(block: &Block) -> Result<(), FrameError> {
     let spoiled = |&i: &usize| !block.frame(i).iter().all(|x| x.is_finite());
     let Some(i) = (0..block.n_frames()).find(spoiled) else { return Ok(()) };
@@ -33,10 +33,10 @@ pub(crate) fn check_finite(block: &Block) -> Result<(), FrameError> {
     Err(FrameError { frame: block.meta.frames[i], why })
 }
 
-/// The unit cell of the `i`-th frame of a block; none where it has none.
+/// Returns the unit cell of the `i`-th frame of a block; `None` if it has none.
 ///
 /// # Errors
-/// [`FrameError`] of a cell without a volume: to take positions as they are would hide that.
+/// [`FrameError`] if the cell has no volume. Treating such a frame as non-periodic would hide the defect.
 pub(crate) fn cell_of(block: &Block, i: usize) -> Result<Option<Cell>, FrameError> {
     let numbers = block.meta.cells[i];
     if numbers.iter().all(|number| number.is_nan()) {
@@ -62,17 +62,17 @@ pub(crate) fn cell_of(block: &Block, i: usize) -> Result<Option<Cell>, FrameErro
     }
 }
 
-/// A function of frames.
+/// An analysis of frames.
 pub trait Analysis: Send + Sync {
-    /// Numbers that each frame yields; 0 where frames are only folded.
+    /// Returns the number of values per frame; 0 if frames only contribute to the state.
     fn row_width(&self) -> usize;
 
-    /// Returns how many numbers a state has; 0 where frames are only written to rows.
+    /// Returns the length of a state; 0 if frames only yield rows.
     fn state_len(&self) -> usize {
         0
     }
 
-    /// Returns the state before any frame: zeros.
+    /// Returns the state of no frames: zeros.
     ///
     /// # Errors
     /// [`trajet_io::Error::Memory`] if the system refuses the memory.
@@ -80,30 +80,31 @@ pub trait Analysis: Send + Sync {
         Ok(trajet_io::memory::filled(self.state_len(), 0.0, "the state of an analysis")?)
     }
 
-    /// Writes the block's rows (`[n_frames, row_width]`) and folds its frames into `state`.
+    /// Writes the block's rows (`[n_frames, row_width]`) and accumulates its frames into `state`.
     ///
     /// # Errors
-    /// [`FrameError`] of the first frame that cannot be taken.
+    /// [`FrameError`] of the first frame that the analysis cannot take.
     fn absorb(&self, block: &Block, rows: &mut [f64], state: &mut State) -> Result<(), FrameError>;
 
-    /// The state of two neighbouring stretches of frames, `left` before `right`.
+    /// Merges the states of two adjacent ranges of frames, `left` before `right`.
     fn merge(&self, left: State, right: State) -> State;
 }
 
 /// One pass over the requested frames.
 pub struct Pass {
-    /// The atoms of the analysis, which are read.
+    /// The atoms to read.
     pub atoms: Atoms,
-    /// What is done to the coordinates first, in this order.
+    /// Transforms applied before the analysis, in this order.
     pub transforms: Vec<Box<dyn Transform>>,
-    /// What is computed.
+    /// The analysis.
     pub analysis: Box<dyn Analysis>,
-    /// The pass to run on this one's state; none where rows and state are the result.
+    /// Makes the next pass from the final state; `None` if rows and state are the result.
     pub then: Option<Continuation>,
 }
 
 impl Pass {
-    /// Returns the leaves of `n_frames` requested frames. They depend on nothing else but the analysis' own atoms.
+    /// Returns the leaves of `n_frames` requested frames. They depend only on that number and on the number of selected
+    /// atoms.
     pub fn leaves(&self, n_frames: usize) -> Leaves {
         Leaves::new(n_frames, self.atoms.len())
     }

@@ -7,22 +7,22 @@ use crate::analysis::{Analysis, State, check_finite};
 use crate::atom_map::AtomMap;
 use crate::error::FrameError;
 
-/// Averages positions over frames, each superposed on a reference first. Moved positions are summed as they
-/// are computed, in double precision: rounded to `f32` they would put the average about 5e-7 Å off.
+/// Averages positions over frames, each superposed on a reference first. Moved positions are summed in double
+/// precision: rounding them to `f32` first would shift the average by about 5e-7 Å.
 ///
 /// The state is the number of frames, then the sums `[n_atoms, 3]`.
 #[derive(Clone, Debug)]
 pub struct Average {
-    /// Atoms of a frame.
+    /// Number of atoms in a frame.
     pub n_atoms: usize,
-    /// The atoms that are superposed, by their place in the frame.
+    /// The atoms that are fitted.
     pub fitted: AtomMap,
-    /// What they are superposed on.
+    /// The reference structure of these atoms.
     pub reference: Reference,
 }
 
 impl Average {
-    /// The average positions (`[n_atoms, 3]`, Å) of a state; not-a-number where no frame was seen.
+    /// Returns the average positions (`[n_atoms, 3]`, Å) of a state; NaN if it has no frames.
     pub fn positions(state: &State) -> Vec<f64> {
         state[1..].iter().map(|sum| sum / state[0]).collect()
     }

@@ -1,4 +1,4 @@
-//! Dihedral angles of any quadruples of atoms, or their cosines and sines.
+//! Dihedral angles of quadruples of atoms, or their cosines and sines.
 
 use trajet_io::{Atoms, Block, Error};
 use trajet_kernels::dihedral;
@@ -8,24 +8,24 @@ use crate::analysis::{Analysis, Pass, State, cell_of};
 use crate::atom_map::merge_atom_lists;
 use crate::error::FrameError;
 
-/// What is asked for.
+/// Parameters of the analysis.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Atoms by index in the trajectory.
+    /// Atoms of each dihedral, by index in the trajectory.
     pub quadruples: Vec<[i64; 4]>,
-    /// Whether a row holds cosine and sine of each angle instead of the angle in degrees.
+    /// Whether rows hold cosine and sine of each angle instead of the angle in degrees.
     pub features: bool,
-    /// Whether bonds are the shortest images where a frame has a cell.
+    /// Whether bond vectors are minimum images in frames that have a cell.
     pub periodic: bool,
 }
 
-/// The pass that answers a request on a trajectory of `n_atoms` atoms.
+/// Returns the pass of the analysis on a trajectory of `n_atoms` atoms.
 ///
 /// # Errors
 /// [`Error::AtomOutOfRange`].
 pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
     let Request { quadruples, features, periodic } = request;
-    // Two lists, so that what is read is each atom once and not the list itself.
+    // With a second list the atoms are merged, so that each is read once. A single list would be read as it is.
     let (union, _) = merge_atom_lists(&[quadruples.as_flattened(), &[]]);
     let atoms = Atoms::listed(&union, n_atoms)?;
     let place = |atom: i64| union.binary_search(&atom).expect("part of the union") as u32;
@@ -38,9 +38,9 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
     })
 }
 
-/// The analysis: one row a frame, no state.
+/// Yields one row per frame, no state.
 struct Dihedrals {
-    /// By place in the block.
+    /// Columns of the block.
     quadruples: Vec<[u32; 4]>,
     features: bool,
     periodic: bool,

@@ -1,4 +1,4 @@
-//! Distances of all pairs: of two selections, of one with itself, or of one with reference positions.
+//! Distances of all pairs between two selections, within one, or between one and reference positions.
 
 use trajet_io::{Atoms, Block, Error};
 use trajet_kernels::distance::{Points, between, within};
@@ -8,10 +8,10 @@ use crate::analysis::{Analysis, Pass, State, cell_of};
 use crate::atom_map::{AtomMap, merge_atom_lists};
 use crate::error::FrameError;
 
-/// With what the atoms are paired.
+/// The second member of each pair.
 #[derive(Clone, Debug)]
 pub enum Partner {
-    /// Every pair among themselves, each once.
+    /// Atoms of the same selection, each pair once.
     Themselves,
     /// Atoms by index in the trajectory.
     Atoms(Vec<i64>),
@@ -19,24 +19,24 @@ pub enum Partner {
     Positions(Vec<f32>),
 }
 
-/// What is asked for.
+/// Parameters of the analysis.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// Atoms by index in the trajectory.
     pub atoms: Vec<i64>,
     /// What they are paired with.
     pub partner: Partner,
-    /// Whether the shortest images count where a frame has a cell.
+    /// Whether distances are of minimum images in frames that have a cell.
     pub periodic: bool,
 }
 
-/// The pass that answers a request on a trajectory of `n_atoms` atoms.
+/// Returns the pass of the analysis on a trajectory of `n_atoms` atoms.
 ///
 /// # Errors
 /// [`Error::AtomOutOfRange`].
 pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
-    let Request { atoms: wanted, partner, periodic } = request;
-    let mut lists = vec![&wanted[..]];
+    let Request { atoms: selected, partner, periodic } = request;
+    let mut lists = vec![&selected[..]];
     if let Partner::Atoms(others) = &partner {
         lists.push(others);
     }
@@ -55,11 +55,11 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
             With::Positions(points)
         }
     };
-    let analysis = Box::new(Distances { n: wanted.len(), own, with, periodic });
+    let analysis = Box::new(Distances { n: selected.len(), own, with, periodic });
     Ok(Pass { atoms, transforms: Vec::new(), analysis, then: None })
 }
 
-/// The analysis: one row a frame, no state.
+/// Yields one row per frame, no state.
 struct Distances {
     n: usize,
     own: AtomMap,

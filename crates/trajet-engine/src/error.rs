@@ -1,4 +1,4 @@
-//! What went wrong in a run: every task that failed, with its frames.
+//! Errors of a run: every failed task, with its frames.
 
 use std::any::Any;
 use std::fmt;
@@ -7,9 +7,9 @@ use std::path::PathBuf;
 /// An analysis or a transform cannot take a frame: it has no cell, no positions, ….
 #[derive(Clone, Debug, PartialEq)]
 pub struct FrameError {
-    /// Its number in the trajectory.
+    /// The frame's number in the trajectory.
     pub frame: u64,
-    /// What is wrong, and what to do.
+    /// What is wrong, with advice.
     pub why: String,
 }
 
@@ -20,7 +20,7 @@ pub enum TaskFault {
     /// Reading or decoding failed.
     #[error(transparent)]
     Input(#[from] trajet_io::Error),
-    /// A frame that the analysis cannot take.
+    /// The analysis cannot take a frame.
     #[error(
         "{}: frame {frame}: {why}{}",
         path.display(),
@@ -29,25 +29,25 @@ pub enum TaskFault {
     Refused {
         /// The file.
         path: PathBuf,
-        /// The frame's number in it.
+        /// The frame's number in the file.
         frame: u64,
-        /// Its number in the chain, where there are several files.
+        /// The frame's number in the trajectory, if that has several files.
         chained: Option<u64>,
-        /// What is wrong, and what to do.
+        /// What is wrong, with advice.
         why: String,
     },
-    /// The result does not fit into memory.
+    /// The system refused the memory for the result.
     #[error("{needed} GiB are needed for {what}")]
     Memory {
         /// GiB, rounded up.
         needed: u64,
-        /// Of what.
+        /// What the memory is for.
         what: &'static str,
     },
-    /// The system lets this process start no thread.
+    /// The system refused to start any thread.
     #[error("no thread could be started ({0}): ask for fewer, or raise the limit of processes")]
     NoThread(String),
-    /// A defect of this program.
+    /// A panic, which is a bug of this program.
     #[error("internal error, please report it: {0}")]
     Panicked(String),
 }
@@ -64,18 +64,18 @@ impl TaskFault {
 /// A task that failed.
 #[derive(Debug)]
 pub struct TaskError {
-    /// Its number.
+    /// Number of the task.
     pub task: usize,
-    /// Its first frame by position among the wanted ones.
+    /// First frame, by position among the requested frames.
     pub first: usize,
-    /// Frames in it.
+    /// Number of frames.
     pub frames: usize,
-    /// Why.
+    /// The cause.
     pub fault: TaskFault,
 }
 
 impl TaskError {
-    /// Returns the error of a run of `frames` frames as a whole.
+    /// Returns an error of the run as a whole, with `frames` frames.
     pub fn of_run(frames: usize, fault: TaskFault) -> TaskError {
         TaskError { task: 0, first: 0, frames, fault }
     }
@@ -91,9 +91,9 @@ impl fmt::Display for TaskError {
 #[non_exhaustive]
 #[derive(Debug)]
 pub enum RunError {
-    /// The caller asked to stop.
+    /// The caller cancelled the run.
     Interrupted,
-    /// These tasks failed, in the order of their numbers; there is at least one.
+    /// Failed tasks in the order of their numbers; at least one.
     Tasks(Vec<TaskError>),
 }
 

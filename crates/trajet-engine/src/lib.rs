@@ -1,9 +1,8 @@
 //! Plans an analysis over a trajectory, runs it on threads, and reports where the time went.
 //!
-//! Frames are cut into leaves ([`plan`]), leaves are grouped into tasks, a [`schedule`] hands tasks to
-//! workers, each task is read, decoded, transformed and absorbed, and states are merged along a fixed
-//! tree of leaf numbers ([`tree`]). The result has the same bits for any number of threads and any
-//! size of task.
+//! Frames are cut into leaves ([`plan`]), leaves are grouped into tasks, and a [`schedule`] assigns tasks to workers.
+//! Each task is read, decoded, transformed and analysed, and states are merged along a fixed tree of leaf numbers
+//! ([`tree`]). The result has the same bits for any number of threads and any size of task.
 
 pub mod analysis;
 mod atom_map;

@@ -1,4 +1,4 @@
-//! Mean positions and their fluctuation: what RMSF is made of.
+//! Mean positions and their fluctuations, from which RMSF is computed.
 
 use trajet_io::{Atoms, Block, Error};
 use trajet_kernels::moments;
@@ -12,33 +12,33 @@ use crate::error::FrameError;
 use crate::rmsd::Group;
 use crate::transform::{Superpose, Transform};
 
-/// What is asked for.
+/// Parameters of the analysis.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The atoms that fluctuate, by index in the trajectory.
+    /// The atoms whose fluctuations are computed, by index in the trajectory.
     pub atoms: Vec<i64>,
-    /// What each frame is superposed on first; none where positions are taken as they are.
+    /// Atoms and reference for the superposition of each frame; `None` to use positions as they are.
     pub align: Option<Group>,
-    /// Whether the frames are superposed on their average structure, which a first pass makes after
-    /// superposition on the reference.
+    /// Whether frames are superposed on their average structure instead. A first pass computes it after superposition
+    /// on the reference.
     pub average: bool,
 }
 
-/// The first pass that answers a request on a trajectory of `n_atoms` atoms. The state of the last one
-/// is that of [`trajet_kernels::moments`]: frames, mean positions, sums of squared deviations.
+/// Returns the first pass of the analysis on a trajectory of `n_atoms` atoms. The final state is that of
+/// [`trajet_kernels::moments`]: number of frames, mean positions, sums of squared deviations.
 ///
 /// # Errors
 /// [`Error::AtomOutOfRange`].
 ///
 /// # Panics
-/// If the reference or its weights are of another length than the atoms to superpose.
+/// If the length of the reference or of the weights differs from the number of atoms to superpose.
 pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
-    let Request { atoms: wanted, align, average } = request;
-    let mut lists = vec![&wanted[..]];
+    let Request { atoms: selected, align, average } = request;
+    let mut lists = vec![&selected[..]];
     lists.extend(align.as_ref().map(|align| &align.atoms[..]));
     let (union, maps) = merge_atom_lists(&lists);
     let atoms = Atoms::listed(&union, n_atoms)?;
-    let analysis = Moments { n_atoms: wanted.len(), map: maps[0].clone() };
+    let analysis = Moments { n_atoms: selected.len(), map: maps[0].clone() };
     let last = move |transforms, atoms| Pass {
         atoms,
         transforms,
@@ -70,7 +70,7 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
     })
 }
 
-/// The analysis: no rows, one state.
+/// Yields no rows, only a state.
 struct Moments {
     n_atoms: usize,
     map: AtomMap,

@@ -1,25 +1,25 @@
-//! Frames to leaves, leaves to tasks.
+//! Divides frames into leaves, and leaves into tasks.
 //!
-//! **Invariant:** leaves are a pure function of the number of requested frames and of the analysis' own atoms, never
-//! of what is decoded. The frames of a leaf are a power of two, so that the grids of several analyses nest: each
-//! border of a coarser grid is a border of a finer one. Tasks are any contiguous runs of leaves, so that nothing
-//! about them shows in a result.
+//! **Invariant:** leaves are a pure function of the number of requested frames and of the number of the analysis' own
+//! atoms, never of what is decoded. The frames of a leaf are a power of two, so that the grids of several analyses
+//! nest: each border of a coarser grid is a border of a finer one. Tasks are arbitrary contiguous runs of leaves and do
+//! not affect any result.
 
 use std::ops::Range;
 
-/// Most bytes of coordinates of a leaf, so that it stays in the processor's second-level cache: 256 KiB times the
-/// square root of two. Rounded down to a power of two, leaves have 256 KiB in the geometric mean.
+/// Maximal bytes of coordinates in a leaf, so that it stays in the processor's second-level cache: 256 KiB times the
+/// square root of two. After rounding down to a power of two, leaves have 256 KiB in the geometric mean.
 const LEAF_BYTES: usize = 362 * 1024;
-/// Most frames of a leaf, so that short selections still divide among many workers.
+/// Maximal number of frames in a leaf, so that runs on small selections still divide among many workers.
 const LEAF_FRAMES: usize = 256;
-/// Leaves that even a short trajectory is cut into, as far as it has frames.
+/// Number of leaves, approximately, below which leaves get fewer frames.
 const LEAVES: usize = 256;
 /// Bytes of one position.
 const POSITION_BYTES: usize = 12;
-/// Tasks that each worker should get: enough to even out slow ones.
+/// Number of tasks per worker, enough to even out slow ones.
 const TASKS_PER_WORKER: usize = 16;
 
-/// The requested frames, by position, cut into leaves.
+/// Division of the requested frames into leaves. Frames are given by position among the requested ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Leaves {
     n_frames: usize,
@@ -34,35 +34,35 @@ impl Leaves {
         Leaves { n_frames, frames_per_leaf: 1 << fit.clamp(1, most).ilog2() }
     }
 
-    /// How many there are.
+    /// Returns the number of leaves.
     pub fn len(&self) -> usize {
         self.n_frames.div_ceil(self.frames_per_leaf)
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no leaves.
     pub fn is_empty(&self) -> bool {
         self.n_frames == 0
     }
 
-    /// Most frames of a leaf.
+    /// Returns the number of frames in each leaf but the last, which may have fewer.
     pub fn frames_per_leaf(&self) -> usize {
         self.frames_per_leaf
     }
 
-    /// The positions of a leaf's frames.
+    /// Returns the frames of a leaf.
     pub fn frames(&self, leaf: usize) -> Range<usize> {
         let begin = leaf * self.frames_per_leaf;
         begin.min(self.n_frames)..(begin + self.frames_per_leaf).min(self.n_frames)
     }
 
-    /// The positions of the frames of a run of leaves.
+    /// Returns the frames of a run of leaves.
     pub fn frames_of(&self, leaves: &Range<usize>) -> Range<usize> {
         self.frames(leaves.start).start..self.frames(leaves.end).start
     }
 }
 
-/// A part of the leaves as runs of about `task_frames` frames; by default so many that `workers` are kept
-/// busy.
+/// Divides a range of leaves into tasks of about `task_frames` frames. The default gives each of `workers` several
+/// tasks.
 pub fn tasks(
     leaves: &Leaves,
     part: Range<usize>,

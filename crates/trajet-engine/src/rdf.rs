@@ -1,4 +1,4 @@
-//! Pairs by distance: what a radial distribution function is made of.
+//! Histograms of pair distances, from which radial distribution functions are computed.
 
 use std::sync::Mutex;
 
@@ -10,56 +10,56 @@ use crate::analysis::{Analysis, Pass, State, cell_of};
 use crate::atom_map::{AtomMap, merge_atom_lists};
 use crate::error::FrameError;
 
-/// What is asked for.
+/// Parameters of the analysis.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// Atoms by index in the trajectory.
     pub atoms: Vec<i64>,
-    /// The other atoms of each pair; none for the same ones.
+    /// The second atom of each pair; `None` for the same list.
     pub others: Option<Vec<i64>>,
     /// Bins of distances.
     pub bins: Bins,
-    /// Pairs of atoms `i` and `j` (by place in their lists) with `i / block.0 == j / block.1` are left
-    /// out: those of the same molecule.
+    /// If set, pairs of `i` and `j` (positions in their lists) with `i / block.0 == j / block.1` are excluded, which
+    /// are those within a molecule.
     pub exclusion_block: Option<(usize, usize)>,
 }
 
-/// The pass that answers a request on a trajectory of `n_atoms` atoms. Pairs of an atom with itself are never
-/// counted, also where two lists share atoms.
+/// Returns the pass of the analysis on a trajectory of `n_atoms` atoms. Pairs of an atom with itself are never counted,
+/// even if two lists share atoms.
 ///
-/// Its state: the number of frames, the sum of their volumes (Å³), the number of pairs of all frames at any
-/// distance, then the pairs in each bin.
+/// The state holds the number of frames, the sum of their volumes (Å³), the number of pairs of all frames at any
+/// distance, then the number of pairs in each bin.
 ///
 /// # Errors
 /// [`Error::AtomOutOfRange`].
 ///
 /// # Panics
-/// If a block is of no atom.
+/// If a size in `exclusion_block` is 0.
 pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
-    let Request { atoms: wanted, others, bins, exclusion_block } = request;
-    let mut lists = vec![&wanted[..]];
+    let Request { atoms: selected, others, bins, exclusion_block } = request;
+    let mut lists = vec![&selected[..]];
     lists.extend(others.as_deref());
     let (union, maps) = merge_atom_lists(&lists);
     let atoms = Atoms::listed(&union, n_atoms)?;
-    let n = [wanted.len(), others.as_ref().map_or(wanted.len(), Vec::len)];
+    let n = [selected.len(), others.as_ref().map_or(selected.len(), Vec::len)];
     let labels = exclusion_block
         .map(|(first, second)| [block_labels(n[0], first), block_labels(n[1], second)]);
-    let second = others.as_deref().unwrap_or(&wanted);
-    let self_pairs = self_pairs(&wanted, second, labels.as_ref());
+    let second = others.as_deref().unwrap_or(&selected);
+    let self_pairs = self_pairs(&selected, second, labels.as_ref());
     let excluded = exclusion_block.map_or(0, |sizes| excluded_pairs(n, sizes));
     let pairs = (n[0] as u64) * (n[1] as u64) - excluded - self_pairs;
     let analysis = Box::new(Rdf { maps, bins, labels, self_pairs, pairs, spare: Mutex::default() });
     Ok(Pass { atoms, transforms: Vec::new(), analysis, then: None })
 }
 
-/// Pairs of positions in two lists of these lengths that are in blocks of the same number.
+/// Returns the number of excluded pairs of two lists of these lengths.
 fn excluded_pairs([n, m]: [usize; 2], (first, second): (usize, usize)) -> u64 {
     let length = |n: usize, size: usize, block: usize| (n - block * size).min(size) as u64;
     let blocks = n.div_ceil(first).min(m.div_ceil(second));
     (0..blocks).map(|block| length(n, first, block) * length(m, second, block)).sum()
 }
 
-/// Pairs of positions in two lists that hold the same atom, but for those that have the same label.
+/// Returns the number of pairs of two lists that are the same atom, except those with the same label.
 fn self_pairs(first: &[i64], second: &[i64], labels: Option<&[Vec<u32>; 2]>) -> u64 {
     let label = |list: usize, i: usize| labels.map_or(0, |labels| labels[list][i]);
     let mut known: Vec<(i64, u32)> =
@@ -75,17 +75,17 @@ fn self_pairs(first: &[i64], second: &[i64], labels: Option<&[Vec<u32>; 2]>) -> 
     first.iter().enumerate().map(of_atom).sum()
 }
 
-/// The analysis: no rows, one state.
+/// Yields no rows, only a state.
 struct Rdf {
-    /// Of one list, or of two.
+    /// Columns of one list, or of two.
     maps: Vec<AtomMap>,
     bins: Bins,
     labels: Option<[Vec<u32>; 2]>,
-    /// Pairs of an atom with itself in a frame that the counter sees, at a distance of exactly zero.
+    /// Pairs per frame of an atom with itself, which the counter finds at distance zero.
     self_pairs: u64,
-    /// Pairs in a frame, without these.
+    /// Pairs per frame, without these.
     pairs: u64,
-    /// Counters that no thread uses now, for their memory.
+    /// Counters that are not in use, kept for their memory.
     spare: Mutex<Vec<PairCounter>>,
 }
 
@@ -133,7 +133,7 @@ impl Analysis for Rdf {
         if let Some(bin) = self.bins.of_zero() {
             counts[bin] -= self.self_pairs * block.n_frames() as u64;
         }
-        // Whole numbers: exact in any order.
+        // Integers: their sum is exact in any order.
         state[3..].iter_mut().zip(counts).for_each(|(sum, count)| *sum += count as f64);
         spare().push(counter);
         Ok(())

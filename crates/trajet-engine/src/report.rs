@@ -1,36 +1,36 @@
-//! Where the time went. Plain numbers; what they are called outside is decided in one place, here.
+//! Time accounting. The public names of the stages are defined here only.
 
 use trajet_io::Meter;
 
 /// Seconds by stage. The names are the same in reports, tables and documentation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stages {
-    /// Opening files again that were closed to make room for others.
+    /// Reopening files that were closed to stay below the limit of open files.
     pub t_open: f64,
     /// Loading, checking or building the index.
     pub t_index: f64,
     /// Waiting for read requests.
     pub t_read: f64,
-    /// Bytes to coordinates.
+    /// Decoding bytes to coordinates.
     pub t_decode: f64,
-    /// Transforms and the analysis itself.
+    /// Transforms and the analysis.
     pub t_comp: f64,
     /// Waiting for a task.
     pub t_wait: f64,
     /// Moving results between processes.
     pub t_comm: f64,
-    /// Putting rows in place and merging states.
+    /// Storing rows and merging states.
     pub t_merge: f64,
     /// Closing files.
     pub t_close: f64,
-    /// What is left of `t_total`.
+    /// The rest of `t_total`.
     pub t_overhead: f64,
-    /// From the worker's begin to its end.
+    /// From start to end of the worker.
     pub t_total: f64,
 }
 
 impl Stages {
-    /// Names and values, in the order of the work.
+    /// Returns names and values, in the order of the work.
     pub fn named(&self) -> [(&'static str, f64); 11] {
         [
             ("t_open", self.t_open),
@@ -47,7 +47,7 @@ impl Stages {
         ]
     }
 
-    /// What a worker's meter counted between two looks at it.
+    /// Returns the stages that a meter counted between two of its states.
     pub fn between(before: &Meter, after: &Meter) -> Self {
         let seconds = |before: u64, after: u64| (after - before) as f64 / 1e9;
         Self {
@@ -59,7 +59,7 @@ impl Stages {
         }
     }
 
-    /// Adds what else was spent on opening, reading, decoding and computing.
+    /// Adds the times for opening, reading, decoding and computing.
     pub fn add(&mut self, other: &Self) {
         self.t_open += other.t_open;
         self.t_read += other.t_read;
@@ -67,7 +67,7 @@ impl Stages {
         self.t_comp += other.t_comp;
     }
 
-    /// Adds what a worker did before or after its tasks, which its total does not hold yet.
+    /// Adds the time that a worker spent before or after its tasks, which its total does not include yet.
     pub fn add_around(&mut self, other: &Self) {
         self.add(other);
         self.t_index += other.t_index;
@@ -78,7 +78,7 @@ impl Stages {
         self.t_total += stages.iter().chain(&further).sum::<f64>();
     }
 
-    /// Names and values of what a task has: reading to merging.
+    /// Returns names and values of the stages that a task has.
     pub fn named_of_task(&self) -> [(&'static str, f64); 5] {
         [
             ("t_open", self.t_open),
@@ -89,7 +89,7 @@ impl Stages {
         ]
     }
 
-    /// Sets `t_overhead` to what the named stages leave of `t_total`.
+    /// Sets `t_total`, and `t_overhead` to what the other stages leave of it.
     pub fn close(&mut self, total: f64) {
         self.t_total = total;
         self.t_overhead = 0.0;
@@ -98,47 +98,47 @@ impl Stages {
     }
 }
 
-/// What one worker did.
+/// Work of one worker.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WorkerReport {
     /// Seconds by stage.
     pub stages: Stages,
-    /// Tasks that it ended.
+    /// Number of tasks that it ended, with or without a result.
     pub tasks: usize,
-    /// Requests, bytes, frames, atoms.
+    /// Requests, bytes, frames and atoms read.
     pub meter: Meter,
 }
 
-/// When a task ran, and where.
+/// Time and place of a task.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TaskReport {
-    /// The pass it belongs to, from 0.
+    /// Index of the pass, from 0.
     pub pass: usize,
-    /// Its number in that pass.
+    /// Number in that pass.
     pub task: usize,
-    /// The worker that did it.
+    /// Number of the worker.
     pub worker: usize,
-    /// Its first frame, by position among the wanted ones.
+    /// First frame, by position among the requested frames.
     pub first: usize,
-    /// Frames in it.
+    /// Number of frames.
     pub frames: usize,
-    /// Seconds from the run's begin to the task's begin.
+    /// Start in seconds since the start of the run.
     pub begin: f64,
-    /// Seconds from the run's begin to the task's end.
+    /// End in seconds since the start of the run.
     pub end: f64,
-    /// Seconds by stage, of those that a task has.
+    /// Seconds by stage; only the stages of a task.
     pub stages: Stages,
 }
 
-/// What a run did.
+/// Report of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunReport {
-    /// One entry a worker, over all passes.
+    /// One entry per worker, over all passes.
     pub workers: Vec<WorkerReport>,
-    /// Every task, by pass and number.
+    /// All tasks, by pass and number.
     pub tasks: Vec<TaskReport>,
-    /// Passes over the trajectory.
+    /// Number of passes over the trajectory.
     pub passes: usize,
-    /// Seconds that a clock around the run shows.
+    /// Wall-clock time of the run, s.
     pub wall: f64,
 }

@@ -1,4 +1,4 @@
-//! RMSD of a selection, and of further ones after the superposition on it.
+//! RMSD of a selection, and of further selections after superposition on the first.
 
 use std::sync::Arc;
 
@@ -10,52 +10,51 @@ use crate::atom_map::{AtomMap, merge_atom_lists};
 use crate::average::Average;
 use crate::error::FrameError;
 
-/// How a frame is laid on the reference before distances are taken.
+/// How a frame is fitted to the reference before the RMSD is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fit {
     /// Optimal rotation and translation.
     Superposition,
-    /// Centre on centre.
+    /// Translation of the centre onto the reference's centre.
     Centre,
-    /// Not at all.
+    /// No fit.
     None,
 }
 
-/// Some atoms, what they are compared with, and their weights.
+/// A selection with its reference positions and weights.
 #[derive(Clone, Debug)]
 pub struct Group {
     /// Atoms by index in the trajectory, in any order.
     pub atoms: Vec<i64>,
     /// Their reference positions: `[n_atoms, 3]`, Å.
     pub reference: Vec<f64>,
-    /// One weight an atom; none for equal weights.
+    /// One weight per atom; `None` for equal weights.
     pub weights: Option<Vec<f64>>,
 }
 
-/// What is asked for.
+/// Parameters of the analysis.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The selection that decides the motion and gives the first number of a row.
+    /// The selection that is fitted, and gives the first value of a row.
     pub main: Group,
-    /// Selections that are moved with it and give the other numbers.
+    /// Selections that are moved along, and give the further values.
     pub groups: Vec<Group>,
-    /// How frames are laid on the reference.
+    /// The kind of fit.
     pub fit: Fit,
-    /// Whether the reference is not that of the groups but the average structure after superposition
-    /// on it: then there are two passes.
+    /// Whether the average structure after superposition on the reference becomes the reference. This takes two passes.
     pub average: bool,
 }
 
-/// The first pass that answers a request on a trajectory of `n_atoms` atoms.
+/// Returns the first pass of the analysis on a trajectory of `n_atoms` atoms.
 ///
 /// # Errors
 /// [`Error::AtomOutOfRange`].
 ///
 /// # Panics
-/// If a group is empty or its reference or weights are of another length.
+/// If a group is empty, or the length of its reference or weights differs from its number of atoms.
 pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
-    let wanted = std::iter::once(&request.main).chain(&request.groups);
-    let lists: Vec<&[i64]> = wanted.map(|group| &group.atoms[..]).collect();
+    let all_groups = std::iter::once(&request.main).chain(&request.groups);
+    let lists: Vec<&[i64]> = all_groups.map(|group| &group.atoms[..]).collect();
     let (union, maps) = merge_atom_lists(&lists);
     let atoms = Atoms::listed(&union, n_atoms)?;
     let maps: Arc<[AtomMap]> = maps.into();
@@ -98,7 +97,7 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
     })
 }
 
-/// The analysis: one row a frame, no state.
+/// Yields one row per frame, no state.
 struct Rmsd {
     references: Vec<Reference>,
     maps: Arc<[AtomMap]>,

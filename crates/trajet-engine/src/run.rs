@@ -1,8 +1,8 @@
-//! Runs the passes of an analysis on threads. This room starts the only threads of the library (`run::threads`).
+//! Runs the passes of an analysis on threads. All threads of the library are started here and in `run::threads`.
 //!
-//! Memory is bounded by the workers: each owns one block and one window of file bytes; beside them
-//! there are the result's rows, of which each task writes its own part, and the states that wait for
-//! their sibling (at most a few for each task under way).
+//! Memory is bounded by the workers: each owns one block and one window of file bytes. In addition there are the
+//! result's rows, of which each task writes its own part, and the states that wait for their sibling (at most a few per
+//! running task).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -20,48 +20,49 @@ use crate::schedule::{Event, Instruction, Schedule};
 use crate::tree::{Merger, Node};
 
 pub use threads::{Control, MOST_THREADS, Threads, check_times, each, open, open_with};
-use threads::{Leaving, lock, watch};
+use threads::{LeaveGuard, lock, watch};
 
 mod threads;
 
-/// What a run may use.
+/// Limits of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
-    /// Worker threads.
+    /// Number of worker threads.
     pub threads: usize,
-    /// Frames of a task, rounded up to whole leaves; none for a size that keeps all threads busy.
+    /// Frames per task, rounded up to whole leaves; `None` for a size that keeps all threads busy.
     pub task_frames: Option<usize>,
 }
 
 /// Progress and cancellation handle of a running part.
 #[derive(Debug, Default)]
 pub struct RunHandle {
-    /// Set it to cancel the part.
+    /// Set to cancel the part.
     pub stop: Arc<AtomicBool>,
-    /// Time that its workers have spent on finished leaves.
+    /// Time that the workers have spent on finished leaves.
     pub spent: Mutex<Stages>,
-    /// The threads that work on it.
+    /// The threads that work on the part.
     threads: Mutex<Vec<ThreadId>>,
 }
 
 impl RunHandle {
-    /// Returns the time spent until now.
+    /// Returns the time spent so far.
     pub fn spent(&self) -> Stages {
         *lock(&self.spent)
     }
 
-    /// Adds the calling thread. Callers of [`run_part`] do so before they open files; its workers do so themselves.
+    /// Registers the calling thread. Callers of [`run_part`] do so before they open files; its workers register
+    /// themselves.
     pub fn join(&self) {
         lock(&self.threads).push(thread::current().id());
     }
 
-    /// Returns the threads that work on it, or did.
+    /// Returns the threads that work on the part, or did.
     pub fn threads(&self) -> Vec<ThreadId> {
         lock(&self.threads).clone()
     }
 }
 
-/// Runs `pass`, and the passes that follow from it, over the wanted frames.
+/// Runs `pass`, and the passes that follow from it, over the requested frames.
 ///
 /// # Errors
 /// [`RunError::Tasks`] with every task that failed, or [`RunError::Interrupted`].
@@ -73,7 +74,7 @@ pub fn run(
     control: &mut dyn Control,
 ) -> Result<(Output, RunReport), RunError> {
     let begin = Instant::now();
-    // More threads than leaves would find nothing to do.
+    // More threads than leaves would be idle.
     let leaves = pass.leaves(frames.len()).len();
     let threads = budget.threads.min(leaves).clamp(1, MOST_THREADS);
     let mut report =
@@ -110,33 +111,32 @@ pub fn run(
     }
 }
 
-/// A run of leaves of a pass.
+/// A range of leaves of a pass.
 #[derive(Clone, Debug)]
 pub struct Part<'a> {
-    /// The frames of these leaves.
+    /// The frames of this range.
     pub frames: &'a Frames,
     /// All leaves of the pass.
     pub leaves: Leaves,
-    /// Which of them.
+    /// The range.
     pub run: std::ops::Range<usize>,
 }
 
 impl Part<'_> {
-    /// Positions among all wanted frames.
+    /// Returns the frames of the range, by position among all requested frames.
     fn positions(&self) -> std::ops::Range<usize> {
         self.leaves.frames_of(&self.run)
     }
 }
 
-/// Runs a part of a pass: writes its rows (`[n_frames, row_width]`) and returns the states of the largest
-/// whole subtrees in it. The report says what was done, also where it ends with an error. The calling thread is
-/// one of those at work.
+/// Runs a part of a pass: writes its rows (`[n_frames, row_width]`) and returns the states of the largest whole
+/// subtrees in it. The calling thread is one of the workers. `report` is also filled in if the run fails.
 ///
 /// # Errors
 /// As [`run`].
 ///
 /// # Panics
-/// If there are not as many frames or rows as the leaves have.
+/// If the number of frames or rows does not match the leaves.
 pub fn run_part(
     chain: &Chain,
     pass: &Pass,
@@ -158,7 +158,7 @@ pub fn run_part(
     states
 }
 
-/// What the workers of a pass share.
+/// Data shared by the workers of a pass.
 struct Shared<'a> {
     chain: &'a Chain,
     pass: &'a Pass,
@@ -167,25 +167,25 @@ struct Shared<'a> {
     begin: Instant,
     pass_number: usize,
     stop: Arc<AtomicBool>,
-    /// Set for a part of a run.
+    /// Set if the pass is run in parts.
     handle: Option<&'a RunHandle>,
     frames_done: AtomicUsize,
     schedule: Mutex<Schedule>,
-    /// Where each task writes its rows: a part of the result.
+    /// The rows of each task, as disjoint parts of the result.
     rows: Vec<Mutex<&'a mut [f64]>>,
     collected: Mutex<Collected>,
     workers_left: Mutex<usize>,
     all_left: Condvar,
 }
 
-/// What the tasks of a pass have yielded.
+/// Results of the tasks of a pass.
 struct Collected {
     states: Merger<State>,
     tasks: Vec<TaskReport>,
     errors: Vec<TaskError>,
 }
 
-/// What a worker knows of a task that it has just done.
+/// A worker's record of a task that it has just ended.
 struct Attempt {
     worker: usize,
     task: usize,
@@ -197,11 +197,11 @@ struct Attempt {
 /// The states of the largest whole subtrees in a task.
 pub type Subtrees = Vec<(Node, State)>;
 
-/// What the calling thread does meanwhile.
+/// Role of the calling thread.
 enum Caller<'a> {
-    /// It shows progress and looks for a stop.
+    /// Shows progress and polls for cancellation.
     Watches(&'a mut dyn Control),
-    /// It is a worker: where tasks are short, starting a thread and being woken would cost as much as they do.
+    /// Is one of the workers: for short tasks, starting and waking another thread would cost as much as the tasks.
     Works(&'a RunHandle),
 }
 
@@ -241,7 +241,7 @@ fn run_pass(
             tasks: Vec::with_capacity(tasks.len()),
             errors: Vec::new(),
         }),
-        rows: apart(rows, leaves, &tasks, pass.analysis.row_width()),
+        rows: split_rows(rows, leaves, &tasks, pass.analysis.row_width()),
         tasks,
         workers_left: Mutex::new(threads),
         all_left: Condvar::new(),
@@ -289,19 +289,19 @@ fn run_pass(
     Ok(states.into_subtrees())
 }
 
-/// Asks for what the threads of a pass compute with, and what a pass that follows is made of: analyses take it in
-/// many pieces, of which none can be refused.
+/// Checks that the system has the memory that the threads of a pass, and the next pass, will use. Analyses allocate it
+/// in many small pieces, which cannot fail gracefully.
 ///
 /// # Errors
-/// [`RunError::Tasks`] where the system has not got it.
+/// [`RunError::Tasks`] if the system refuses the memory.
 fn ask_for_memory(pass: &Pass, leaves: &Leaves, threads: usize) -> Result<(), RunError> {
     let n_atoms = pass.atoms.len();
-    // Of each thread: positions of a leaf, gathered; a state more; a frame along three axes in double precision.
+    // Per thread: gathered positions of a leaf, one more state, and a frame along three axes in double precision.
     let frame = n_atoms.saturating_mul(size_of::<[f32; 3]>());
     let gathered = frame.saturating_mul(leaves.frames_per_leaf());
     let state = pass.analysis.state_len().saturating_mul(size_of::<f64>());
     let of_thread = gathered.saturating_add(state).saturating_add(frame.saturating_mul(4));
-    // Once: an average structure as reference of the next pass, along axes and weighted.
+    // Once: an average structure as the reference of the next pass, along axes and weighted.
     let once = frame.saturating_mul(if pass.then.is_some() { 16 } else { 0 });
     let bytes = of_thread.saturating_mul(threads).saturating_add(once);
     trajet_io::memory::ask(bytes, "the numbers that an analysis computes with").map_err(|refused| {
@@ -310,12 +310,12 @@ fn ask_for_memory(pass: &Pass, leaves: &Leaves, threads: usize) -> Result<(), Ru
     })
 }
 
-/// Room for the rows of a run.
+/// Allocates the rows of a run.
 ///
 /// # Errors
-/// [`TaskFault::Memory`] where the system has not got it.
+/// [`TaskFault::Memory`] if the system refuses the memory.
 fn row_memory(n_frames: usize, width: usize) -> Result<Vec<f64>, RunError> {
-    // Asked for first: a refusal must not end the process, and zeros of the system cost nothing until they are used.
+    // Checked first, as a failed allocation would end the process. Zeroed pages cost nothing until they are used.
     let bytes = n_frames.saturating_mul(width).saturating_mul(size_of::<f64>());
     if trajet_io::memory::ask(bytes, "the numbers of all frames").is_err() {
         let needed = (n_frames as u64).saturating_mul(width as u64).div_ceil(1 << 27);
@@ -325,8 +325,8 @@ fn row_memory(n_frames: usize, width: usize) -> Result<Vec<f64>, RunError> {
     Ok(vec![0.0; n_frames * width])
 }
 
-/// The rows of each task.
-fn apart<'r>(
+/// Splits the rows by tasks.
+fn split_rows<'r>(
     mut rows: &'r mut [f64],
     leaves: &Leaves,
     tasks: &[std::ops::Range<usize>],
@@ -342,9 +342,9 @@ fn apart<'r>(
 }
 
 impl Shared<'_> {
-    /// The others do the work of a thread that the system refuses; without any there is none.
+    /// Handles a thread that could not be started: the other threads do its work. Without any thread the run fails.
     fn could_not_start(&self, number: usize, error: &std::io::Error) {
-        drop(Leaving { left: &self.workers_left, all_left: &self.all_left });
+        drop(LeaveGuard { left: &self.workers_left, all_left: &self.all_left });
         if number == 0 {
             let fault = TaskFault::NoThread(error.to_string());
             lock(&self.schedule).handle(Event::Stop);
@@ -352,9 +352,9 @@ impl Shared<'_> {
         }
     }
 
-    /// A worker's life.
+    /// Runs tasks until there are none left.
     fn work(&self, number: usize, report: &mut WorkerReport) {
-        let _leaving = Leaving { left: &self.workers_left, all_left: &self.all_left };
+        let _leaving = LeaveGuard { left: &self.workers_left, all_left: &self.all_left };
         let begin = Instant::now();
         let mut scratch = Scratch::stopped_by(Arc::clone(&self.stop));
         let mut block = Block::default();
@@ -395,7 +395,7 @@ impl Shared<'_> {
         stages.close(total);
     }
 
-    /// Reads, transforms and absorbs the leaves of a task.
+    /// Reads, transforms and analyses the leaves of a task.
     fn task(
         &self,
         task: usize,
@@ -408,7 +408,7 @@ impl Shared<'_> {
         let all_leaves = &self.part.leaves;
         let task_frames = all_leaves.frames_of(&leaves);
         let first = self.part.positions().start;
-        // The reader sees the task's frames and nothing beyond, so that it asks for no more.
+        // The reader is given only the frames of the task, so that it does not read ahead further.
         let frames = self.part.frames.slice(task_frames.start - first..task_frames.end - first);
         let width = analysis.row_width();
         let mut rows = lock(&self.rows[task]);
@@ -418,9 +418,9 @@ impl Shared<'_> {
             let here = all.start - task_frames.start..all.end - task_frames.start;
             block.reset(here.len(), atoms.len())?;
             let Block { positions, meta, .. } = &mut *block;
-            let wanted = Wanted::positions(&frames, atoms);
+            let request = Wanted::positions(&frames, atoms);
             let before = scratch.meter.clone();
-            self.chain.read_into(&wanted, here.clone(), scratch, positions, meta)?;
+            self.chain.read_into(&request, here.clone(), scratch, positions, meta)?;
             let computing = Instant::now();
             let mut state = analysis.empty()?;
             let rows = &mut rows[here.start * width..here.end * width];
@@ -446,7 +446,7 @@ impl Shared<'_> {
         Ok(states.into_subtrees())
     }
 
-    /// Merges states; keeps every error.
+    /// Merges the states of a task, or keeps its error.
     fn collect(&self, attempt: Attempt, result: Result<Subtrees, TaskFault>) {
         let Attempt { worker, task, begin, mut spent, merging } = attempt;
         let at = self.part.leaves.frames_of(&self.tasks[task]);

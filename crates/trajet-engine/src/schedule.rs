@@ -1,45 +1,45 @@
-//! Which worker does what: a value that takes events and answers with instructions. It does no I/O
-//! and knows no thread, so that every kind of pool can use it and a test can drive it.
+//! Assigns tasks to workers: a state machine that takes events and answers with instructions. It does no I/O and knows
+//! no threads, so that every kind of pool can use it and tests can drive it.
 //!
-//! Tasks are handed out in order as workers come free. After a failure or a stop nothing more is
-//! handed out, and the run ends when the tasks under way have ended.
+//! Tasks are handed out in order as workers become idle. After a failure or a stop no more tasks are handed out, and
+//! the run ends when the running tasks have ended.
 
 use std::collections::BTreeMap;
 
-/// Something that happened.
+/// An event in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A worker has nothing to do.
+    /// A worker is idle.
     Idle {
-        /// Its number.
+        /// Number of the worker.
         worker: usize,
     },
     /// A worker has ended a task.
     Done {
-        /// The worker's number.
+        /// Number of the worker.
         worker: usize,
-        /// Whether the task has a result.
+        /// Whether the task succeeded.
         ok: bool,
     },
-    /// The caller wants an end.
+    /// The caller cancels the run.
     Stop,
 }
 
-/// What the one who asked should do now.
+/// Answer to an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Instruction {
-    /// Do this task.
+    /// Run this task.
     Run {
-        /// Its number.
+        /// Number of the task.
         task: usize,
     },
-    /// There is nothing more to do: leave.
+    /// No more tasks: the worker should leave.
     Leave,
-    /// Nothing.
+    /// Nothing to do.
     Continue,
 }
 
-/// The state of a run.
+/// State of a run.
 #[derive(Clone, Debug)]
 pub struct Schedule {
     n_tasks: usize,
@@ -51,12 +51,12 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// A run of `n_tasks` tasks of which none has begun.
+    /// Returns the schedule of `n_tasks` tasks, none of which has begun.
     pub fn new(n_tasks: usize) -> Self {
         Schedule { n_tasks, next: 0, done: 0, failed: 0, stopped: false, running: BTreeMap::new() }
     }
 
-    /// Takes in an event.
+    /// Updates the state with an event.
     pub fn handle(&mut self, event: Event) -> Instruction {
         match event {
             Event::Stop => self.stopped = true,
@@ -79,18 +79,18 @@ impl Schedule {
         Instruction::Continue
     }
 
-    /// Whether nothing is under way and nothing will be.
+    /// Returns whether no task is running or will be handed out.
     pub fn is_over(&self) -> bool {
         let nothing_more = self.stopped || self.failed > 0 || self.next == self.n_tasks;
         self.running.is_empty() && nothing_more
     }
 
-    /// Whether every task has a result.
+    /// Returns whether every task succeeded.
     pub fn is_complete(&self) -> bool {
         self.done == self.n_tasks
     }
 
-    /// What holds after every event.
+    /// Asserts the invariants that hold after every event.
     #[cfg(test)]
     fn check(&self) {
         assert_eq!(self.next, self.done + self.failed + self.running.len());

@@ -1,4 +1,4 @@
-//! What may happen to coordinates between decoding and computing.
+//! Transforms of coordinates between decoding and analysis.
 
 use trajet_io::Block;
 use trajet_kernels::superpose::{Coordinates, Reference};
@@ -11,16 +11,16 @@ pub trait Transform: Send + Sync {
     /// Changes all frames of the block.
     ///
     /// # Errors
-    /// [`FrameError`] of the first frame that cannot be changed.
+    /// [`FrameError`] of the first frame that cannot be transformed.
     fn apply(&self, block: &mut Block) -> Result<(), FrameError>;
 }
 
-/// Moves each frame so that a part of its atoms lies best on a reference.
+/// Superposes each frame on a reference, by some of its atoms.
 #[derive(Debug)]
 pub struct Superpose {
-    /// The atoms that decide, by their place in the block.
+    /// The atoms that are fitted.
     pub atoms: AtomMap,
-    /// What they are superposed on.
+    /// The reference structure of these atoms.
     pub reference: Reference,
 }
 

@@ -1,24 +1,23 @@
 //! The fixed binary tree along which states are merged.
 //!
-//! Node `(level, place)` covers the leaves `place * 2^level ..  (place + 1) * 2^level`, as far as
-//! there are leaves. A node with two children is their merge, left first; a node whose right child
-//! covers no leaf is its left child. So the merges depend on the number of leaves alone, and any
-//! contiguous run of leaves is a few whole subtrees.
+//! Node `(level, place)` covers the leaves `place * 2^level ..  (place + 1) * 2^level`, as far as there are leaves. A
+//! node with two children is their merge, left first; a node whose right child covers no leaf is its left child. The
+//! merges thus depend only on the number of leaves, and any contiguous run of leaves consists of a few whole subtrees.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// A subtree.
+/// A node, which stands for its subtree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Node {
     /// Height above the leaves.
     pub level: u32,
-    /// Place from the left among the nodes of that height.
+    /// Position from the left among the nodes of that height.
     pub place: usize,
 }
 
 impl Node {
-    /// The node of one leaf.
+    /// Returns the node of a leaf.
     pub fn leaf(place: usize) -> Self {
         Node { level: 0, place }
     }
@@ -35,14 +34,14 @@ impl Node {
         self.place.is_multiple_of(2)
     }
 
-    /// The leaves that it covers, of `n_leaves`.
+    /// Returns the leaves that the node covers, of `n_leaves`.
     pub fn leaves(self, n_leaves: usize) -> Range<usize> {
         let begin = (self.place << self.level).min(n_leaves);
         begin..((self.place + 1) << self.level).min(n_leaves)
     }
 }
 
-/// Merges states as soon as both halves of a subtree are there.
+/// Merges states as soon as both halves of a subtree are available.
 #[derive(Debug)]
 pub struct Merger<S> {
     n_leaves: usize,
@@ -50,12 +49,12 @@ pub struct Merger<S> {
 }
 
 impl<S> Merger<S> {
-    /// A merger for a tree of `n_leaves`.
+    /// Returns a merger for a tree of `n_leaves`.
     pub fn new(n_leaves: usize) -> Self {
         Merger { n_leaves, waiting: HashMap::new() }
     }
 
-    /// Adds the state of a subtree and merges upwards as far as possible.
+    /// Adds the state of a subtree, and merges upwards as far as possible.
     pub fn add(&mut self, mut node: Node, mut state: S, mut merge: impl FnMut(S, S) -> S) {
         while node.leaves(self.n_leaves) != (0..self.n_leaves) {
             let sibling = node.sibling();
@@ -71,7 +70,7 @@ impl<S> Merger<S> {
         self.waiting.insert(node, state);
     }
 
-    /// The subtrees that could not be merged yet, from the left.
+    /// Returns the subtrees that could not be merged further, from the left.
     pub fn into_subtrees(self) -> Vec<(Node, S)> {
         let n = self.n_leaves;
         let mut subtrees: Vec<_> = self.waiting.into_iter().collect();
@@ -79,7 +78,7 @@ impl<S> Merger<S> {
         subtrees
     }
 
-    /// The state of the whole tree; none unless every leaf was added.
+    /// Returns the state of the whole tree; `None` unless every leaf was added.
     pub fn into_whole(self) -> Option<S> {
         let n = self.n_leaves;
         let mut subtrees = self.into_subtrees();
@@ -93,7 +92,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The tree written out.
+    /// Expected expression of the merged tree.
     fn naive(range: Range<usize>, level: u32, n: usize) -> Option<String> {
         let range = range.start.min(n)..range.end.min(n);
         match range.len() {
@@ -123,7 +122,7 @@ mod tests {
         ) {
             let mut tasks: Vec<Range<usize>> =
                 (0..n).step_by(per_task).map(|b| b..(b + per_task).min(n)).collect();
-            // Any order, from a linear congruence.
+            // A pseudorandom order from a linear congruential generator.
             let mut state = seed;
             tasks.sort_by_cached_key(|_| {
                 state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
@@ -144,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_leaf_is_no_whole() {
+    fn a_missing_leaf_gives_no_result() {
         let mut merger = Merger::new(3);
         merger.add(Node::leaf(0), "0".to_string(), join);
         merger.add(Node::leaf(2), "2".to_string(), join);

@@ -1,34 +1,33 @@
-//! The periodic cell: box vectors, fractional coordinates, shortest images.
+//! The periodic cell: box vectors, fractional coordinates, minimum images.
 //!
 //! Sources: I. Semaev, Lecture Notes in Computer Science 2146, 181 (2001), doi:10.1007/3-540-44670-2_13,
 //! and P. Q. Nguyen and D. Stehlé, ACM Trans. Algorithms 5, 46 (2009), doi:10.1145/1597036.1597050 (the
 //! reduction of three vectors). Departures:
 //!
-//! 1. A reduction in floating point stops where a vector would get shorter by rounding alone. So
-//!    nothing is taken from theorems on reduced bases: what a shortest image can be follows from the
-//!    vectors that came out, whatever they are. The reduction only keeps the list short.
+//! 1. A reduction in floating point stops once a vector would get shorter by rounding alone. Theorems on reduced bases
+//!    are therefore not used: which images can be the shortest follows from the actual vectors. The reduction only
+//!    keeps the list of images short.
 //!
-//! **Which images are looked at.** Let `v1, v2, v3` be the vectors after the reduction. A difference is
-//! first brought to `d`, whose coordinates `f` along them are within ±1/2. Let `e = d - L` be the
-//! shortest image.
+//! **Images to examine.** Let `v1, v2, v3` be the vectors after the reduction. A difference is first reduced to `d`,
+//! whose coordinates `f` along them are within ±1/2. Let `e = d - L` be the minimum image.
 //!
-//! - As `e ± v_k` are not shorter, `|e · v_k| ≤ v_k²/2`. With the Gram matrix `G`, the coordinates of
-//!   `e` are `G⁻¹ (e · v)`, so that `|f_m(e)| ≤ b_m = Σ_k |G⁻¹_mk| v_k²/2`. So `|L_m| ≤ 1/2 + b_m`.
-//! - `L` is dropped where some other `M` is as good for all `d`: `|d - L|² - |d - M|²` is
-//!   `L² - M² - 2 d·(L - M)`, which is nowhere negative if `L² - M² ≥ Σ_k |v_k · (L - M)|`.
+//! - As `e ± v_k` are not shorter, `|e · v_k| ≤ v_k²/2`. With the Gram matrix `G`, `e` has the coordinates
+//!   `G⁻¹ (e · v)`, so that `|f_m(e)| ≤ b_m = Σ_k |G⁻¹_mk| v_k²/2`, and hence `|L_m| ≤ 1/2 + b_m`.
+//! - `L` is dropped if some other `M` is as good for all `d`: `|d - L|² - |d - M|²` is `L² - M² - 2 d·(L - M)`, which
+//!   is nowhere negative if `L² - M² ≥ Σ_k |v_k · (L - M)|`.
 //!
-//! In an orthorhombic cell nothing but `L = 0` is left, in any other at most the 26 neighbours.
+//! In an orthorhombic cell only `L = 0` is left, in any other at most the 26 neighbours.
 
 /// Three coordinates.
 pub type Vector = [f64; 3];
 
-/// Steps of the reduction; each but the last shortens a vector, so that far fewer do.
+/// Maximal number of reduction steps. Each but the last shortens a vector, so that far fewer suffice.
 const MAX_STEPS: usize = 256;
-/// A vector that is shorter by less than this part is as long.
+/// Minimal relative decrease that counts as shorter.
 const SHORTER: f64 = 1e-10;
-/// A cell that is flatter than this is none: `f32` does not tell on which side of it an atom is.
+/// Minimal relative thickness of a cell. In a flatter one `f32` cannot resolve on which side an atom is.
 const FLATTEST: f64 = 1.0 / (1 << 26) as f64;
-/// Of a reduced basis, the coordinates of a shortest image are smaller than this.
+/// In a reduced basis, the coordinates of a minimum image are smaller than this.
 const MAX_COORDINATE: f64 = 4.0;
 
 /// A periodic cell.
@@ -37,16 +36,16 @@ pub struct Cell {
     vectors: [Vector; 3],
     volume: f64,
     reduced: Basis,
-    /// What is left to subtract from a difference whose reduced coordinates are within ±1/2.
+    /// Lattice vectors that may have to be subtracted from a difference whose reduced coordinates are within ±1/2.
     images: Vec<Vector>,
-    /// A vector whose square is up to this is its own shortest image.
+    /// A vector whose square is at most this is its own minimum image.
     surely_shortest: f64,
 }
 
 impl Cell {
-    /// The cell of the lengths `a, b, c` (Å) and the angles `alpha, beta, gamma` (degrees). None where
-    /// a number is not finite, a length is not positive, an angle is not between 0 and 180, or the
-    /// three vectors lie in a plane, as far as `f32` coordinates can tell.
+    /// Returns the cell of the lengths `a, b, c` (Å) and the angles `alpha, beta, gamma` (degrees). `None` if a number
+    /// is not finite, a length is not positive, an angle is not between 0 and 180, or the vectors are coplanar within
+    /// the resolution of `f32` coordinates.
     pub fn new(lengths_and_angles: [f64; 6]) -> Option<Self> {
         let [a, b, c, alpha, beta, gamma] = lengths_and_angles;
         let lengths_valid = [a, b, c].iter().all(|&l| l > 0.0 && l.is_finite());
@@ -64,54 +63,54 @@ impl Cell {
         Cell::of_vectors([[a, 0.0, 0.0], [b * cos_gamma, b * sin_gamma, 0.0], [cx, cy, cz]])
     }
 
-    /// The cell of three vectors (Å), however they are turned. None where they lie in a plane, as far
-    /// as `f32` coordinates can tell, or where a number is not finite.
+    /// Returns the cell of three vectors (Å) in any orientation. `None` if they are coplanar within the resolution of
+    /// `f32` coordinates, or a number is not finite.
     pub fn of_vectors(vectors: [Vector; 3]) -> Option<Self> {
         let given = Basis::new(vectors);
         let volume = dot(cross(vectors[0], vectors[1]), vectors[2]).abs();
         let around: f64 = vectors.iter().map(|&v| square(v).sqrt()).sum();
         let thinnest = given.heights().into_iter().fold(f64::INFINITY, f64::min);
-        // Written so that not-a-number is refused as well.
+        // Written so that NaN is refused as well.
         if !(volume > 0.0 && volume.is_finite() && thinnest >= FLATTEST * around) {
             return None;
         }
         let reduced = Basis::new(reduce(vectors)?);
         let images = images(&reduced)?;
-        // No vector of the lattice is shorter than the distance of two faces.
+        // No lattice vector is shorter than the distance between two faces.
         let height = reduced.heights().into_iter().fold(f64::INFINITY, f64::min);
         let surely_shortest = square([height / 2.0, 0.0, 0.0]);
         Some(Cell { vectors, volume, reduced, images, surely_shortest })
     }
 
-    /// The box vectors, row by row; made from lengths and angles, the first along x, the second in the
-    /// plane of x and y.
+    /// Returns the box vectors as rows. Those made from lengths and angles have the first along x and the second in the
+    /// x-y plane.
     pub fn vectors(&self) -> &[Vector; 3] {
         &self.vectors
     }
 
-    /// Å³.
+    /// Returns the volume (Å³).
     pub fn volume(&self) -> f64 {
         self.volume
     }
 
-    /// The distance of each pair of opposite faces (Å): the one that the first vector crosses, and so on.
+    /// Returns the distance of each pair of opposite faces (Å), in the order of the vectors that cross them.
     pub fn heights(&self) -> [f64; 3] {
         Basis::new(self.vectors).heights()
     }
 
-    /// Coordinates along the box vectors, in their lengths.
+    /// Returns the coordinates along the box vectors, in units of their lengths.
     pub fn fractional(&self, position: Vector) -> Vector {
         Basis::new(self.vectors).coordinates(position)
     }
 
-    /// The image whose fractional coordinates are from 0 to 1, as far as rounding goes.
+    /// Returns the image whose fractional coordinates are from 0 to 1, up to rounding.
     pub fn wrap(&self, position: Vector) -> Vector {
         let whole = self.fractional(position).map(f64::floor);
         minus(position, combine(&self.vectors, whole))
     }
 
-    /// The shortest of all images of a difference of two positions. Differences of more than about
-    /// 2⁴⁰ cells have no digits left for it.
+    /// Returns the minimum image of a difference of two positions. Differences of more than about 2⁴⁰ cells have no
+    /// digits left for it.
     #[inline]
     pub fn shortest(&self, difference: Vector) -> Vector {
         let coordinates = self.reduced.coordinates(difference);
@@ -128,21 +127,21 @@ impl Cell {
         best.1
     }
 
-    /// The square (Å²) of the shortest distance between any images of two positions.
+    /// Returns the squared minimum-image distance (Å²) of two positions.
     #[inline]
     pub fn distance_squared(&self, a: Vector, b: Vector) -> f64 {
         let shortest = self.shortest(minus(a, b));
         dot(shortest, shortest)
     }
 
-    /// Whether a difference of this square is surely its own shortest image.
+    /// Returns whether a difference with this square is certainly its own minimum image.
     #[inline(always)]
     pub(crate) fn is_surely_shortest(&self, square: f64) -> bool {
         square <= self.surely_shortest
     }
 
-    /// Squares of the shortest images of differences, given by axis: [`Cell::shortest`] for vectors of
-    /// the processor.
+    /// Returns squares of the minimum images of differences, given as one array per axis. This is the vectorised form
+    /// of [`Cell::shortest`].
     #[inline(always)]
     pub(crate) fn squares<const N: usize>(&self, differences: &[[f64; N]; 3]) -> [f64; N] {
         let mut near = [[0.0; N]; 3];
@@ -166,13 +165,13 @@ impl Cell {
         squares
     }
 
-    /// Short vectors of the same lattice, the shortest first.
+    /// Returns short vectors of the same lattice, the shortest first.
     pub(crate) fn reduced(&self) -> &[Vector; 3] {
         &self.reduced.vectors
     }
 }
 
-/// Three vectors and their reciprocals, whose products with the others are zero and with their own one.
+/// Three vectors and their reciprocal vectors, whose products with the others are zero and with their own one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Basis {
     pub(crate) vectors: [Vector; 3],
@@ -196,7 +195,7 @@ impl Basis {
         self.reciprocal.map(|r| 1.0 / dot(r, r).sqrt())
     }
 
-    /// Bounds of the coordinates of all vectors that are not longer than any of their images.
+    /// Returns bounds on the coordinates of all minimum images.
     pub(crate) fn bounds_of_shortest(&self) -> [f64; 3] {
         self.reciprocal.map(|r| {
             let term = |k: usize| dot(r, self.reciprocal[k]).abs() * square(self.vectors[k]) / 2.0;
@@ -205,7 +204,7 @@ impl Basis {
     }
 }
 
-/// Sine and cosine of degrees.
+/// Returns sine and cosine of an angle in degrees.
 fn sine_and_cosine(degrees: f64) -> (f64, f64) {
     match degrees == 90.0 {
         true => (1.0, 0.0),
@@ -213,7 +212,7 @@ fn sine_and_cosine(degrees: f64) -> (f64, f64) {
     }
 }
 
-/// Short vectors of the lattice of `vectors`, the shortest first; none if there is no end of it.
+/// Returns short vectors of the lattice of `vectors`, the shortest first; `None` if the reduction does not converge.
 fn reduce(mut vectors: [Vector; 3]) -> Option<[Vector; 3]> {
     for _ in 0..MAX_STEPS {
         vectors.sort_by(|a, b| square(*a).total_cmp(&square(*b)));
@@ -224,8 +223,8 @@ fn reduce(mut vectors: [Vector; 3]) -> Option<[Vector; 3]> {
             vectors[1] = shorter;
             continue;
         }
-        // The lattice point of `a` and `b` next to the foot of `c`: a corner of the parallelogram
-        // around it, as these two are reduced.
+        // The lattice point of `a` and `b` nearest to the foot of `c`: a corner of the parallelogram around it, as
+        // these two are reduced.
         let (ab, ac, bc) = (dot(a, b), dot(a, c), dot(b, c));
         let determinant = square(a) * square(b) - ab * ab;
         let i = ((ac * square(b) - bc * ab) / determinant).floor();
@@ -246,10 +245,10 @@ fn is_shorter(a: Vector, b: Vector) -> bool {
     square(a) < square(b) * (1.0 - SHORTER)
 }
 
-/// The images that can be the shortest, beside that which is there; see the top of this room.
+/// Returns the nonzero lattice vectors that can lead to a minimum image; see the module documentation.
 fn images(basis: &Basis) -> Option<Vec<Vector>> {
     let bounds = basis.bounds_of_shortest();
-    // Not-a-number is refused as well.
+    // NaN is refused as well.
     if !bounds.iter().all(|&b| b < MAX_COORDINATE) {
         return None;
     }
@@ -263,9 +262,9 @@ fn images(basis: &Basis) -> Option<Vec<Vector>> {
         let most: f64 = basis.vectors.iter().map(|&v| dot(v, difference).abs()).sum();
         difference != [0.0; 3] && square(image) - square(other) >= most
     };
-    let wanted =
+    let is_needed =
         |image: Vector| square(image) > 0.0 && !candidates.iter().any(|&m| as_good(image, m));
-    Some(candidates.iter().copied().filter(|&image| wanted(image)).collect())
+    Some(candidates.iter().copied().filter(|&image| is_needed(image)).collect())
 }
 
 #[inline(always)]
@@ -321,7 +320,7 @@ pub(crate) mod tests {
 
     proptest! {
         #[test]
-        fn the_distance_is_that_of_the_naive_twin(
+        fn the_distance_equals_the_reference(
             numbers in cells(), a in point(300.0), b in point(300.0)
         ) {
             let cell = Cell::new(numbers).unwrap();
@@ -333,7 +332,7 @@ pub(crate) mod tests {
         }
 
         #[test]
-        fn the_twin_is_the_plain_search_where_that_goes_far_enough(
+        fn the_reference_equals_a_sufficient_plain_search(
             lengths in [20.0..40.0f64, 20.0..40.0f64, 20.0..40.0f64],
             angles in [50.0..100.0f64, 50.0..100.0f64, 50.0..100.0f64],
             a in point(20.0),
@@ -405,7 +404,7 @@ pub(crate) mod tests {
         }
 
         #[test]
-        fn no_more_than_the_neighbours_are_looked_at(numbers in cells()) {
+        fn at_most_the_26_neighbours_are_examined(numbers in cells()) {
             let cell = Cell::new(numbers).unwrap();
             prop_assert!(cell.images.len() <= 26);
             for &image in &cell.images {
@@ -470,7 +469,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_no_cell_is_refused() {
+    fn impossible_cells_are_refused() {
         let good = [50.0, 50.0, 50.0, 90.0, 90.0, 90.0];
         assert!(Cell::new(good).is_some());
         for (place, value) in [
@@ -490,7 +489,7 @@ pub(crate) mod tests {
             bad[place] = value;
             assert!(Cell::new(bad).is_none(), "{bad:?}");
         }
-        // Two angles that do not reach around the third, and three that are all around.
+        // Two angles whose sum is below the third, and three whose sum is a full circle.
         assert!(Cell::new([50.0, 50.0, 50.0, 40.0, 40.0, 90.0]).is_none());
         assert!(Cell::new([50.0, 50.0, 50.0, 120.0, 120.0, 120.0]).is_none());
         assert!(Cell::new([0.0; 6]).is_none());

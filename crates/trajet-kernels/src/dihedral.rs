@@ -1,7 +1,7 @@
 //! Dihedral angles of four atoms, with the sign of the IUPAC convention.
 //!
-//! The angle's sine and cosine come from the bond vectors by products and one square root each; only
-//! the angle itself takes a function of the mathematical library.
+//! Sine and cosine of the angle come from the bond vectors by products and one square root each. Only the angle itself
+//! needs a function of the mathematical library.
 
 use trajet_simd::{InstructionSet, multiversion};
 
@@ -10,11 +10,11 @@ use crate::cell::Cell;
 const LANES: usize = 8;
 
 multiversion! {
-    /// Cosine and sine of each angle: `[quadruples, 2]`; not-a-number where three atoms lie on a line.
-    /// `positions` are `[n_atoms, 3]`, Å. With a cell, bonds are the shortest images.
+    /// Computes cosine and sine of each angle: `[quadruples, 2]`, NaN if three atoms lie on a line. `positions` are
+    /// `[n_atoms, 3]`, Å. With a cell, bonds are minimum images.
     ///
     /// # Panics
-    /// If `out` is of another size or a quadruple names an atom that is not there.
+    /// If the length of `out` does not match, or a quadruple has an atom that does not exist.
     pub fn cosines_and_sines(
         cell: Option<&Cell>,
         positions: &[f32],
@@ -23,8 +23,7 @@ multiversion! {
     ) = cosines_and_sines_of
 }
 
-/// Each angle in degrees, -180 to 180; not-a-number where three atoms lie on a line. Otherwise as
-/// [`cosines_and_sines`].
+/// Computes each angle in degrees, -180 to 180, NaN if three atoms lie on a line. Otherwise as [`cosines_and_sines`].
 ///
 /// # Panics
 /// As [`cosines_and_sines`].
@@ -57,7 +56,7 @@ fn cosines_and_sines_of(
     assert_eq!(out.len(), 2 * quadruples.len(), "size of the output");
     let atoms = positions.as_chunks::<3>().0;
     for (four, out) in quadruples.chunks(LANES).zip(out.chunks_mut(2 * LANES)) {
-        // By bond, axis and lane.
+        // Indexed by bond, axis and lane.
         let mut bonds = [[[0.0; LANES]; 3]; 3];
         for (lane, quadruple) in four.iter().enumerate() {
             let [p, q, r, s] = quadruple.map(|atom| atoms[atom as usize]);
@@ -87,7 +86,7 @@ fn cosines_and_sines_of(
             let x = dot(u, v);
             let y = dot(b[1], b[1]).sqrt() * dot(b[0], v);
             let length = (x * x + y * y).sqrt();
-            // Without a length there is no angle: zero by zero is not a number.
+            // Zero length gives no angle: zero by zero is NaN.
             cosines[lane] = x / length;
             sines[lane] = y / length;
         }
@@ -116,7 +115,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn angles_are_the_naive_ones_on_every_instruction_set(
+        fn angles_equal_the_reference_on_every_instruction_set(
             lengths in prop::option::of(cells()),
             atoms in prop::collection::vec(prop::array::uniform3(-20.0..20.0f32), 4..20),
             four in prop::collection::vec(prop::array::uniform4(0usize..1000), 0..30),
@@ -156,7 +155,7 @@ mod tests {
         let mut angles = [0.0; 3];
         let set = InstructionSet::SCALAR;
         degrees(set, None, &positions, &quadruples, &mut angles);
-        // Seen along the middle bond, the last one is turned clockwise: a positive angle.
+        // Seen along the middle bond, the last bond is turned clockwise: a positive angle.
         assert!((angles[0] - 90.0).abs() < 1e-12, "{angles:?}");
         assert_eq!(angles[1], 0.0);
         assert!(angles[2].is_nan());

@@ -4,14 +4,14 @@ use trajet_simd::{InstructionSet, multiversion};
 
 use crate::cell::{Cell, Vector};
 
-/// Positions apart by axis, in `f64`.
+/// Positions as one array per axis, in `f64`.
 #[derive(Clone, Debug, Default)]
 pub struct Points {
     axes: [Vec<f64>; 3],
 }
 
 impl Points {
-    /// Takes positions (`[n_atoms, 3]`, Å). The memory is used again.
+    /// Sets positions (`[n_atoms, 3]`, Å). Buffers are reused.
     pub fn set(&mut self, positions: &[f32]) {
         for (k, axis) in self.axes.iter_mut().enumerate() {
             axis.clear();
@@ -19,12 +19,12 @@ impl Points {
         }
     }
 
-    /// How many there are.
+    /// Returns the number of points.
     pub fn len(&self) -> usize {
         self.axes[0].len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no points.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -34,11 +34,11 @@ impl Points {
     }
 }
 
-/// Distances (Å) of every point of `a` to every one of `b`, row by row; with a cell those of the
-/// shortest images.
+/// Computes the distances (Å) of every point of `a` to every point of `b`, row by row; with a cell those of the minimum
+/// images.
 ///
 /// # Panics
-/// If `out` is of another size.
+/// If the length of `out` does not match.
 pub fn between(set: InstructionSet, cell: Option<&Cell>, a: &Points, b: &Points, out: &mut [f64]) {
     assert_eq!(out.len(), a.len() * b.len(), "size of the output");
     if b.is_empty() {
@@ -50,10 +50,10 @@ pub fn between(set: InstructionSet, cell: Option<&Cell>, a: &Points, b: &Points,
     }
 }
 
-/// Distances (Å) of every pair `i < j` of points, `i` by `i`.
+/// Computes the distances (Å) of every pair `i < j` of points, ordered by `i`.
 ///
 /// # Panics
-/// If `out` is of another size than `n (n - 1) / 2`.
+/// If the length of `out` is not `n (n - 1) / 2`.
 pub fn within(set: InstructionSet, cell: Option<&Cell>, a: &Points, mut out: &mut [f64]) {
     let n = a.len();
     assert_eq!(out.len(), n * n.saturating_sub(1) / 2, "size of the output");
@@ -64,7 +64,7 @@ pub fn within(set: InstructionSet, cell: Option<&Cell>, a: &Points, mut out: &mu
 }
 
 multiversion! {
-    /// Distances of one point to all of `axes`.
+    /// Computes the distances of one point to all points of `axes`.
     fn from_one(cell: Option<&Cell>, from: Vector, axes: [&[f64]; 3], out: &mut [f64])
         = from_one_of
 }
@@ -109,7 +109,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn distances_are_the_naive_ones_on_every_instruction_set(
+        fn distances_equal_the_reference_on_every_instruction_set(
             lengths in prop::option::of(cells()),
             (a, b) in (positions(), positions()),
         ) {

@@ -1,9 +1,9 @@
 //! Eigenvalues of small symmetric matrices by Jacobi rotations.
 //!
-//! Slow beside Newton's iteration, but it finds orthonormal eigenvectors of every symmetric matrix,
-//! also where eigenvalues coincide (atoms on a line, in a plane, or highly symmetric).
+//! Slower than Newton's iteration, but finds orthonormal eigenvectors of every symmetric matrix, even if eigenvalues
+//! coincide (atoms on a line, in a plane, or highly symmetric).
 
-/// Eigenvalues and, as columns, eigenvectors of a symmetric matrix.
+/// Returns eigenvalues and, as columns, eigenvectors of a symmetric matrix.
 ///
 /// Source: C. G. J. Jacobi 1846, as the cyclic method in Golub & Van Loan, Matrix Computations, 8.5.
 pub(crate) fn jacobi<const N: usize>(mut a: [[f64; N]; N]) -> ([f64; N], [[f64; N]; N]) {
@@ -11,12 +11,12 @@ pub(crate) fn jacobi<const N: usize>(mut a: [[f64; N]; N]) -> ([f64; N], [[f64; 
     for (i, row) in v.iter_mut().enumerate() {
         row[i] = 1.0;
     }
-    // Convergence is quadratic: six sweeps are many for N = 4, and the bound ends any other input.
+    // Convergence is quadratic: six sweeps are plenty for N = 4. The bound ends the loop for any other input.
     for _ in 0..32 {
         let off: f64 =
             (0..N).flat_map(|i| (0..i).map(move |j| (i, j))).map(|(i, j)| a[i][j].abs()).sum();
         let diagonal: f64 = (0..N).map(|i| a[i][i].abs()).sum();
-        // Not-a-number ends it too.
+        // NaN ends it, too.
         if off.is_nan() || off <= f64::EPSILON * f64::EPSILON * diagonal {
             break;
         }

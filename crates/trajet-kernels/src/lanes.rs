@@ -1,18 +1,18 @@
-//! Sums in eight lanes: the one place that knows their order.
+//! Sums in eight lanes. Only this module defines their order.
 
 use trajet_simd::multiversion;
 
-/// Lanes of every sum.
+/// Number of lanes of every sum.
 pub(crate) const LANES: usize = 8;
 
-/// The lanes added up, in the fixed order.
+/// Returns the sum of the lanes, in the fixed order.
 #[inline(always)]
 fn total(lanes: [f64; LANES]) -> f64 {
     let [a, b, c, d, e, f, g, h] = lanes;
     ((a + e) + (c + g)) + ((b + f) + (d + h))
 }
 
-/// `Σ term(i)` for `i` in `0..n`.
+/// Returns `Σ term(i)` for `i` in `0..n`.
 #[inline(always)]
 pub(crate) fn sum(n: usize, term: impl Fn(usize) -> f64) -> f64 {
     let mut lanes = [0.0; LANES];
@@ -28,13 +28,13 @@ pub(crate) fn sum(n: usize, term: impl Fn(usize) -> f64) -> f64 {
     total(lanes)
 }
 
-/// `Σ a`.
+/// Returns `Σ a`.
 #[inline(always)]
 pub(crate) fn plain(a: &[f64]) -> f64 {
     sum(a.len(), |i| a[i])
 }
 
-/// `Σ a b`.
+/// Returns `Σ a b`.
 #[inline(always)]
 pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     let n = a.len();
@@ -43,8 +43,8 @@ pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
 }
 
 multiversion! {
-    /// `Σ x`, `Σ x x` and `Σ x y` of three `y`, the first two weighted where there are weights. All
-    /// five in one pass: each sum alone would wait for its last addition.
+    /// Returns `Σ x`, `Σ x x` and `Σ x y` for three `y`, the first two weighted if weights are given. All five are
+    /// computed in one pass, as each alone would be limited by the latency of its additions.
     pub(crate) fn axis_sums(x: &[f64], weights: Option<&[f64]>, y: [&[f64]; 3]) -> [f64; 5]
         = axis_sums_of
 }
@@ -62,7 +62,7 @@ fn axis_sums_of(x: &[f64], weights: Option<&[f64]>, y: [&[f64]; 3]) -> [f64; 5] 
     }
 }
 
-/// Several sums at once, each in the one order.
+/// Returns several sums at once, each in the fixed order.
 #[inline(always)]
 fn sums<const N: usize>(n: usize, terms: impl Fn(usize) -> [f64; N]) -> [f64; N] {
     let mut lanes = [[0.0; LANES]; N];
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn the_order_is_the_documented_one() {
-        // Numbers so far apart that any other order gives other bits.
+        // Numbers of so different size that any other order gives other bits.
         let values: Vec<f64> = (0..21).map(|i| 3f64.powi(i * 3 - 30) * 1.1).collect();
         let mut lanes = [0.0; 8];
         for (i, v) in values.iter().enumerate() {
@@ -112,7 +112,7 @@ mod tests {
         }
 
         #[test]
-        fn sums_of_an_axis_are_the_single_sums_on_every_instruction_set(
+        fn axis_sums_equal_single_sums_on_every_instruction_set(
             rows in prop::collection::vec(prop::array::uniform5(-1e3..1e3f64), 0..60),
         ) {
             let column = |k: usize| rows.iter().map(|row| row[k]).collect::<Vec<_>>();

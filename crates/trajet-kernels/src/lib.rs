@@ -1,8 +1,8 @@
 //! Arithmetic on slices of coordinates. This crate opens no files and starts no threads.
 //!
-//! **Rule of sums:** element `i` of a sum goes to lane `i % 8` of eight `f64` lanes, the lanes are
-//! added in one fixed order, and a product is always rounded before it is added (no fused
-//! multiply-add). So every instruction set, thread and machine gets the same bits.
+//! **Summation rule:** element `i` of a sum goes to lane `i % 8` of eight `f64` lanes, the lanes are added in a fixed
+//! order, and a product is always rounded before it is added (no fused multiply-add). Results thus have the same bits
+//! with every instruction set, number of threads and machine.
 
 pub mod cell;
 pub mod dihedral;

@@ -3,16 +3,16 @@
 //! Source: T. F. Chan, G. H. Golub and R. J. LeVeque, Am. Stat. 37, 242 (1983),
 //! doi:10.1080/00031305.1983.10483115.
 //!
-//! A state is flat: the number of frames, the mean of each coordinate, then of each the sum of squared
-//! deviations from its mean.
+//! A state is a flat array: the number of frames, the mean of each coordinate, then the sum of squared deviations from
+//! the mean of each coordinate.
 
 use trajet_simd::multiversion;
 
 multiversion! {
-    /// The state of frames (`[n_frames, width]`), written over `state`.
+    /// Computes the state of frames (`[n_frames, width]`), and overwrites `state` with it.
     ///
     /// # Panics
-    /// If `state` has not `1 + 2 width` numbers, or `frames` are not of that width.
+    /// If `state` does not have `1 + 2 width` numbers, or `frames` are not of that width.
     pub fn of_frames(frames: &[f32], state: &mut [f64]) = of_frames_of
 }
 

@@ -1,17 +1,16 @@
-//! Histograms of the distances of pairs, as radial distribution functions are made of.
+//! Histograms of pair distances, as used for radial distribution functions.
 //!
 //! Source: M. P. Allen and D. J. Tildesley, Computer Simulation of Liquids, 2nd edition (2017), 5.3.2 (cell
 //! lists). Departures:
 //!
-//! 1. Each pair counts once, at its shortest image, also where the range is longer than half of the cell:
-//!    pairs of grid cells that see each other through several shifts are compared through all of them.
-//! 2. The grid lies over the reduced cell, and its neighbours follow from bounds on the shortest images
-//!    (see [`crate::cell`]), so that there is no smallest number of grid cells, and no shape of the cell
-//!    for which the range is too long.
-//! 3. Wrapped coordinates and lattice vectors are rounded to multiples of 2⁻⁴⁸ of the cell's size (1e-12 Å
-//!    for 200 Å; `f32` coordinates are known to 1e-5 Å). From there on, differences and shifts are exact,
-//!    in whatever order: only squares and their sum are rounded. So the distance of a pair does not depend
-//!    on the grid, nor on which of the two comes first.
+//! 1. Each pair counts once, at its minimum image, even if the range is longer than half of the cell: pairs of grid
+//!    cells that see each other through several shifts are compared through all of them.
+//! 2. The grid covers the reduced cell, and its neighbours follow from bounds on the minimum images (see
+//!    [`crate::cell`]), so that there is no minimal number of grid cells, and no range is too long for any cell shape.
+//! 3. Wrapped coordinates and lattice vectors are rounded to multiples of 2⁻⁴⁸ of the cell's size (1e-12 Å for 200 Å;
+//!    `f32` coordinates are known to 1e-5 Å). From there on, differences and shifts are exact in any order: only
+//!    squares and their sum are rounded. The distance of a pair thus depends neither on the grid nor on the order of
+//!    its atoms.
 
 mod bins;
 mod grid;
@@ -25,27 +24,27 @@ use self::grid::{Grid, Sorted};
 use self::search::{Near, Places, count_pairs};
 use crate::cell::Cell;
 
-/// Positions (`[n, 3]`, Å) of the atoms whose pairs are counted.
+/// Positions (`[n, 3]`, Å) of the atoms to pair.
 #[derive(Clone, Copy, Debug)]
 pub enum Groups<'a> {
-    /// Each atom with each, in both orders, and with itself at a distance of zero: the same counts as
-    /// those of two groups that are equal, in half of the time.
+    /// Each atom with each of the same group, in both orders, and with itself at distance zero. Gives the same counts
+    /// as two equal groups, in half of the time.
     Same(&'a [f32]),
     /// Each atom of the first group with each of the second.
     Two(&'a [f32], &'a [f32]),
 }
 
-/// A position that is in no cell: not a number, infinite, or so far away (4 million cells) that an `f32`
-/// does not tell where in its cell it is.
+/// Error for a position that cannot be placed in the cell: NaN, infinite, or so far away (4 million cells) that `f32`
+/// cannot resolve its place in the cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Misplaced {
-    /// 0 or 1: the first or the second group.
+    /// 0 or 1 for the first or the second group.
     pub group: usize,
-    /// The atom's place in the group.
+    /// Index of the atom in the group.
     pub atom: usize,
 }
 
-/// Labels of `n` atoms that come in blocks of `size`: the same label, the same block.
+/// Returns labels of `n` atoms in consecutive blocks of `size`: atoms of a block have the same label.
 ///
 /// # Panics
 /// If the size is zero, or there are more than 2³² blocks.
@@ -53,7 +52,7 @@ pub fn block_labels(n: usize, size: usize) -> Vec<u32> {
     (0..n).map(|i| u32::try_from(i / size).expect("fewer blocks")).collect()
 }
 
-/// Counts pairs by distance. The memory is used again.
+/// Counts pairs by distance. Buffers are reused between calls.
 #[derive(Clone, Debug, Default)]
 pub struct PairCounter {
     set: InstructionSet,
@@ -63,20 +62,21 @@ pub struct PairCounter {
 }
 
 impl PairCounter {
-    /// A counter that uses these instructions; [`Default`] takes the best.
+    /// Returns a counter that uses these instructions; [`Default`] uses the best.
     pub fn new(set: InstructionSet) -> Self {
         PairCounter { set, ..Default::default() }
     }
 
-    /// Adds to `counts` how many pairs have their shortest distance in each of the bins. Pairs whose
-    /// atoms have the same label are left out: one label an atom of the first and of the second group,
-    /// which for [`Groups::Same`] are two ways to label one group.
+    /// Adds to `counts` the number of pairs whose minimum-image distance lies in each of the bins. Pairs of atoms with
+    /// the same label are excluded. Labels are given per atom, for the first and for the second group; for
+    /// [`Groups::Same`] these may be two different labellings of one group.
     ///
     /// # Errors
     /// [`Misplaced`]; nothing is counted then.
     ///
     /// # Panics
-    /// If there is not one count a bin, not one label an atom, or if positions do not come in threes.
+    /// If the number of counts is not that of the bins, the number of labels is not that of the atoms, or the number of
+    /// coordinates is not a multiple of three.
     pub fn count(
         &mut self,
         cell: &Cell,
@@ -87,7 +87,7 @@ impl PairCounter {
     ) -> Result<(), Misplaced> {
         assert_eq!(counts.len(), bins.count(), "one count a bin");
         let (a, b, same) = match groups {
-            // Where a pair is excluded in one order only, the halves differ.
+            // If a pair is excluded in one order only, the two halves differ.
             Groups::Same(a) => (a, a, labels.is_none_or(|[first, second]| first == second)),
             Groups::Two(a, b) => (a, b, false),
         };
@@ -108,7 +108,7 @@ impl PairCounter {
         }
         self.histogram.reset(bins);
         let [a, b] = &self.sorted;
-        // What is around a cell is gathered once for all of its atoms: the fewer of these cells, the better.
+        // The neighbourhood of a cell is gathered once for all of its atoms: the fewer of these cells, the better.
         let (homes, others) = match same {
             true => (a, a),
             false if groups[0].len() <= groups[1].len() => (a, b),
@@ -117,7 +117,7 @@ impl PairCounter {
         let places = Places { grid: &grid, homes, others, same };
         count_pairs(self.set, &places, &mut self.near, bins, &mut self.histogram);
         self.histogram.add_to(counts, if same { 2 } else { 1 });
-        // Each atom with itself; where there are labels, it has the same one.
+        // Each atom with itself. With labels, such pairs are excluded.
         if same && labels.is_none() {
             self.histogram.reset(bins);
             self.histogram.add_zero(bins);
@@ -134,7 +134,7 @@ mod tests {
     use crate::reference;
     use proptest::prelude::*;
 
-    /// Around rounding, a distance may be on either side of an edge (Å).
+    /// Distances this close to an edge (Å) may fall on either side.
     const ROUNDING: f64 = 1e-6;
 
     fn counted(
@@ -149,11 +149,11 @@ mod tests {
         counts
     }
 
-    /// Fails unless the counts are those of the distances, but for distances next to an edge.
+    /// Fails unless the counts are those of the distances, except for distances next to an edge.
     fn check(counts: &[u64], distances: &[f64], bins: &Bins) -> Result<(), TestCaseError> {
         let edges = bins.edges();
         let below = |limit: f64| distances.iter().filter(|&&d| d < limit).count() as u64;
-        // No distance is below zero, whatever the rounding.
+        // Distances are never below zero, whatever the rounding.
         let first = match edges[0] > 0.0 {
             true => (below(edges[0] - ROUNDING), below(edges[0] + ROUNDING)),
             false => (0, 0),
@@ -167,7 +167,7 @@ mod tests {
         Ok(())
     }
 
-    /// Positions in the cell, around it and far away, some of them in the same place.
+    /// Positions in the cell, around it and far away, some of them identical.
     fn positions(n: std::ops::Range<usize>) -> impl Strategy<Value = Vec<f32>> {
         let x = || prop_oneof![4 => 0.0..60.0f32, 2 => -300.0..300.0f32, 1 => Just(5.0f32), 1 => -1e-9..1e-9f32];
         prop::collection::vec([x(), x(), x()], n).prop_map(|points| points.concat())
@@ -190,7 +190,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn two_groups_are_the_naive_twin_on_every_instruction_set(
+        fn two_groups_equal_the_reference_on_every_instruction_set(
             numbers in cells(),
             a in positions(0..40),
             b in positions(0..40),
@@ -215,7 +215,7 @@ mod tests {
         }
 
         #[test]
-        fn the_same_group_is_two_equal_ones(
+        fn one_group_equals_two_equal_groups(
             numbers in cells(),
             a in positions(0..100),
             bins in bins(),
@@ -233,7 +233,7 @@ mod tests {
         }
 
         #[test]
-        fn many_atoms_on_a_fine_grid_are_the_naive_twin(
+        fn many_atoms_on_a_fine_grid_equal_the_reference(
             numbers in cells(),
             fractions in prop::collection::vec([0.0..1.0f64, 0.0..1.0f64, 0.0..1.0f64], 100..300),
             shift in [-2..=2i32, -2..=2i32, -2..=2i32],
@@ -250,7 +250,7 @@ mod tests {
             let same = counted(InstructionSet::default(), &cell, Groups::Same(&a), None, &bins);
             let distances = reference::pair_distances(cell.vectors(), &a, &a, None);
             check(&same, &distances, &bins)?;
-            // In another order, and some of them with all.
+            // In another order, and some of the atoms paired with all.
             let mut turned = a.clone();
             turned.rotate_left(30);
             let other = counted(InstructionSet::default(), &cell, Groups::Same(&turned), None, &bins);
@@ -265,7 +265,7 @@ mod tests {
         fn the_distance_of_a_pair_does_not_depend_on_which_comes_first(
             numbers in cells(), a in positions(2..30), b in positions(2..30)
         ) {
-            // Bins so narrow that the last bits of the distance show.
+            // Bins so narrow that the last bits of the distance matter.
             let cell = Cell::new(numbers).unwrap();
             let point = |p: &[f32]| [0, 1, 2].map(|k| f64::from(p[k]));
             let distance = cell.distance_squared(point(&a), point(&b)).sqrt();
@@ -286,7 +286,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_exact_is_binned_exactly(
+        fn exact_distances_are_binned_exactly(
             lengths in [4..40i32, 4..40i32, 4..40i32],
             points in prop::collection::vec([-200..200i32, -200..200i32, -200..200i32], 0..60),
             reach in 1..100i32,
@@ -338,7 +338,7 @@ mod tests {
         }
 
         #[test]
-        fn there_are_not_more_grid_cells_than_atoms(
+        fn the_grid_has_at_most_as_many_cells_as_atoms(
             numbers in cells(), n in 0..100_000usize, reach in 0.0..1e3f64
         ) {
             let grid = Grid::new(&Cell::new(numbers).unwrap(), reach, n);
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn an_atom_and_itself_are_at_zero() {
+    fn the_distance_of_an_atom_to_itself_is_zero() {
         let (cell, atoms) = crystal(4, 5.0, 90.0);
         let bins = Bins::new(2, (0.0, 2.0)).unwrap();
         let count =
@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_are_added_to_what_is_there_and_the_memory_is_used_again() {
+    fn counts_are_added_and_buffers_reused() {
         let (cell, atoms) = crystal(6, 3.0, 90.0);
         let (small, few) = crystal(2, 7.0, 60.0);
         let bins = Bins::new(3, (2.0, 8.0)).unwrap();
@@ -460,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn atoms_far_from_the_cell_are_where_their_images_are() {
+    fn atoms_far_from_the_cell_are_wrapped() {
         let cell = Cell::new([16.0, 16.0, 32.0, 90.0, 90.0, 90.0]).unwrap();
         let atoms = [1.0, 1.0, 1.0, 1.0 + 16.0 * 65536.0, 1.0, 2.0 - 32.0 * 32768.0];
         let bins = Bins::new(2, (0.5, 1.5)).unwrap();
@@ -471,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn boxes_of_the_size_of_real_ones_are_the_naive_twin() {
+    fn boxes_of_realistic_size_equal_the_reference() {
         for angles in
             [[90.0, 90.0, 90.0], [60.0, 60.0, 90.0], [90.0, 90.0, 120.0], [70.5, 109.5, 70.5]]
         {

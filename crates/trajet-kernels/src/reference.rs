@@ -1,16 +1,16 @@
-//! Every kernel again, naive, in `f64`, by another road: the oracle of the tests.
+//! Naive implementations of every kernel in `f64`, by other algorithms, as references for tests.
 
 use crate::eigen::jacobi;
 
 type Vector = [f64; 3];
 
-/// RMSD (Å) after optimal superposition of `mobile` on `target` (`[n_atoms, 3]`, Å) and the rotation
-/// (rows), through the singular value decomposition.
+/// Returns the RMSD (Å) after optimal superposition of `mobile` on `target` (`[n_atoms, 3]`, Å) and the rotation
+/// (rows), from a singular value decomposition.
 ///
 /// Source: W. Kabsch, Acta Cryst. A 34, 827 (1978), doi:10.1107/S0567739478001680.
 ///
 /// # Panics
-/// If the slices are of different lengths or empty.
+/// If the slices differ in length or are empty.
 pub fn superpose(mobile: &[f32], target: &[f32], weights: Option<&[f64]>) -> (f64, [Vector; 3]) {
     let (x, y, w) = (points(mobile), points(target), weights_of(mobile, weights));
     assert!(x.len() == y.len() && !x.is_empty());
@@ -38,7 +38,7 @@ pub fn superpose(mobile: &[f32], target: &[f32], weights: Option<&[f64]>) -> (f6
     let along = dot(image, u0);
     let fallback = cross(u0, if u0[0].abs() < 0.5 { [1.0, 0.0, 0.0] } else { [0.0, 1.0, 0.0] });
     let off_axis = [0, 1, 2].map(|i| image[i] - along * u0[i]);
-    // Where the second singular value is nothing beside the first, its direction is only rounding.
+    // If the second singular value is negligible beside the first, its direction is only rounding.
     let negligible = dot(off_axis, off_axis) <= 1e-24 * values[order[0]];
     let u1 = unit(if negligible { fallback } else { off_axis }, fallback);
     let u2 = cross(u0, u1);
@@ -51,10 +51,10 @@ pub fn superpose(mobile: &[f32], target: &[f32], weights: Option<&[f64]>) -> (f6
     ((squares.sum::<f64>() / w.iter().sum::<f64>()).sqrt(), rotation)
 }
 
-/// RMSD (Å) without rotation; `centre` takes both centres off first.
+/// Returns the RMSD (Å) without rotation. With `centre` both centres are subtracted first.
 ///
 /// # Panics
-/// If the slices are of different lengths.
+/// If the slices differ in length.
 pub fn rmsd_plain(mobile: &[f32], target: &[f32], weights: Option<&[f64]>, centre: bool) -> f64 {
     let (mut x, mut y, w) = (points(mobile), points(target), weights_of(mobile, weights));
     assert_eq!(x.len(), y.len());
@@ -66,14 +66,14 @@ pub fn rmsd_plain(mobile: &[f32], target: &[f32], weights: Option<&[f64]>, centr
     (squares.sum::<f64>() / w.iter().sum::<f64>()).sqrt()
 }
 
-/// The square (Å²) of the shortest distance between images of two positions, with box vectors as
-/// [`crate::cell::Cell`] has them: every image that could be nearer than one that was found is looked at.
+/// Returns the squared distance (Å²) of the minimum image of two positions, for box vectors as in
+/// [`crate::cell::Cell`]. Examines every image that could be nearer than the best one found.
 pub fn distance_squared(vectors: &[Vector; 3], a: Vector, b: Vector) -> f64 {
     let shortest = nearest(vectors, [0, 1, 2].map(|k| a[k] - b[k]));
     dot(shortest, shortest)
 }
 
-/// The shortest image of a difference.
+/// Returns the minimum image of a difference.
 fn nearest(vectors: &[Vector; 3], difference: Vector) -> Vector {
     let [[ax, _, _], [bx, by, _], [cx, cy, cz]] = *vectors;
     let shifted = |v: Vector, by: f64, along: Vector| [0, 1, 2].map(|k| v[k] - by * along[k]);
@@ -83,7 +83,7 @@ fn nearest(vectors: &[Vector; 3], difference: Vector) -> Vector {
     }
     let radius = dot(found, found).sqrt();
     let mut shortest = found;
-    // All whole numbers for which a coordinate stays within the radius, and one more on each side.
+    // All integers for which a coordinate stays within the radius, and one more on each side.
     let wholes = |x: f64, step: f64| {
         let (first, last) = ((x - radius) / step, (x + radius) / step);
         (first.floor() as i64 - 1..=last.ceil() as i64 + 1).map(|n| n as f64)
@@ -101,7 +101,7 @@ fn nearest(vectors: &[Vector; 3], difference: Vector) -> Vector {
     shortest
 }
 
-/// The same with up to `n` shifts along each vector, whether that is enough or not.
+/// Returns the squared distance from a search over up to `n` shifts along each vector, whether or not that is enough.
 pub fn distance_squared_within(vectors: &[Vector; 3], a: Vector, b: Vector, n: i32) -> f64 {
     let mut shortest = f64::INFINITY;
     for (i, j, k) in
@@ -118,11 +118,11 @@ pub fn distance_squared_within(vectors: &[Vector; 3], a: Vector, b: Vector, n: i
     shortest
 }
 
-/// The distances (Å) of all pairs of an atom of `a` and one of `b` (`[n, 3]`, Å) at their shortest
-/// images, but for pairs with the same label.
+/// Returns the minimum-image distances (Å) of all pairs of an atom of `a` and one of `b` (`[n, 3]`, Å), except pairs
+/// with the same label.
 ///
 /// # Panics
-/// If there is not one label an atom.
+/// If the number of labels is not that of the atoms.
 pub fn pair_distances(
     vectors: &[Vector; 3],
     a: &[f32],
@@ -138,7 +138,7 @@ pub fn pair_distances(
         .collect()
 }
 
-/// How many values lie in each of the bins between `edges`, the last one closed on the right.
+/// Returns the number of values in each of the bins between `edges`, the last one closed on the right.
 pub fn histogram(values: &[f64], edges: &[f64]) -> Vec<u64> {
     let last = edges.len() - 2;
     let within =
@@ -146,7 +146,7 @@ pub fn histogram(values: &[f64], edges: &[f64]) -> Vec<u64> {
     (0..=last).map(|k| values.iter().filter(|&&v| within(k, v)).count() as u64).collect()
 }
 
-/// Distances (Å) of every position of `a` to every one of `b`.
+/// Returns the distances (Å) of every position of `a` to every one of `b`.
 pub fn distances(vectors: Option<&[Vector; 3]>, a: &[f32], b: &[f32]) -> Vec<f64> {
     let (a, b) = (points(a), points(b));
     let between = |p: Vector, q: Vector| {
@@ -156,7 +156,7 @@ pub fn distances(vectors: Option<&[Vector; 3]>, a: &[f32], b: &[f32]) -> Vec<f64
     a.iter().flat_map(|&p| b.iter().map(move |&q| between(p, q))).collect()
 }
 
-/// Mean and sum of squared deviations of each coordinate of frames (`[n_frames, width]`).
+/// Returns mean and sum of squared deviations of each coordinate of frames (`[n_frames, width]`).
 pub fn moments(frames: &[f32], width: usize) -> (Vec<f64>, Vec<f64>) {
     let column = |k: usize| frames.iter().skip(k).step_by(width).map(|&x| f64::from(x));
     let n = (frames.len() / width) as f64;
@@ -165,8 +165,8 @@ pub fn moments(frames: &[f32], width: usize) -> (Vec<f64>, Vec<f64>) {
     (mean, squares)
 }
 
-/// The dihedral angle (radians) of four points, by the angle between the outer bonds' parts across
-/// the middle one; none where such a part is nearly nothing.
+/// Returns the dihedral angle (radians) of four points, as the angle between the components of the outer bonds
+/// perpendicular to the middle one; `None` if such a component is nearly zero.
 pub fn dihedral(vectors: Option<&[Vector; 3]>, [p, q, r, s]: [Vector; 4]) -> Option<f64> {
     let bond = |from: Vector, to: Vector| {
         let d = [0, 1, 2].map(|k| to[k] - from[k]);

@@ -4,13 +4,12 @@
 //! polynomial and Newton's iteration from above); B. K. P. Horn, J. Opt. Soc. Am. A 4, 629 (1987),
 //! doi:10.1364/JOSAA.4.000629 (the quaternion matrix). Departures:
 //!
-//! 1. The iteration's own rounding error is estimated. Where it could show in the ninth digit of the
-//!    RMSD (nearly identical structures; atoms on a line; symmetric ones, whose largest roots
-//!    coincide), the quaternion comes from Jacobi's method instead and the distances are summed
-//!    explicitly.
-//! 2. Rotations come from Jacobi's method always.
-//! 3. Coordinates are counted from the frame's first atom before they are summed, so that a molecule
-//!    far from the origin loses no digits.
+//! 1. The rounding error of the iteration is estimated. If it could affect the ninth digit of the RMSD (nearly
+//!    identical structures; atoms on a line; symmetric structures, whose largest roots coincide), the quaternion comes
+//!    from Jacobi's method instead, and the distances are summed explicitly.
+//! 2. Rotations always come from Jacobi's method.
+//! 3. Coordinates are taken relative to the frame's first atom before they are summed, so that a molecule far from the
+//!    origin loses no digits.
 
 use trajet_simd::{InstructionSet, multiversion};
 
@@ -19,12 +18,12 @@ use crate::lanes;
 
 pub use crate::cell::Vector;
 
-/// Part of the RMSD that the iteration's rounding error may reach.
+/// Maximal relative error of the RMSD by rounding in the iteration.
 const TOLERANCE: f64 = 1e-9;
-/// Newton's iteration takes about six steps; more only where roots coincide.
+/// Maximal number of Newton steps. About six suffice unless roots coincide.
 const MAX_STEPS: usize = 50;
 
-/// Coordinates apart by axis, in `f64`.
+/// Coordinates as one array per axis, in `f64`.
 #[derive(Clone, Debug, Default)]
 pub struct Coordinates {
     axes: [Vec<f64>; 3],
@@ -33,7 +32,7 @@ pub struct Coordinates {
 }
 
 impl Coordinates {
-    /// Takes positions (`[n_atoms, 3]`, Å) relative to the first of them. The memory is used again.
+    /// Sets positions (`[n_atoms, 3]`, Å), relative to the first of them. Buffers are reused.
     pub fn set(&mut self, positions: &[f32]) {
         let (triples, rest) = positions.as_chunks::<3>();
         assert!(rest.is_empty(), "positions come in threes");
@@ -42,7 +41,7 @@ impl Coordinates {
         split(self.set, triples, self.origin, &mut self.axes);
     }
 
-    /// Coordinates of positions in double precision, relative to the first of them.
+    /// Returns coordinates of positions in double precision, relative to the first of them.
     fn of(positions: &[f64]) -> Self {
         let (triples, rest) = positions.as_chunks::<3>();
         assert!(rest.is_empty(), "positions come in threes");
@@ -57,7 +56,7 @@ impl Coordinates {
 }
 
 multiversion! {
-    /// Positions apart by axis, relative to `origin`.
+    /// Splits positions into axes, relative to `origin`.
     fn split(triples: &[[f32; 3]], origin: Vector, axes: &mut [Vec<f64>; 3]) = split_of
 }
 
@@ -73,12 +72,12 @@ fn split_of(triples: &[[f32; 3]], origin: Vector, axes: &mut [Vec<f64>; 3]) {
     }
 }
 
-/// A structure to superpose on, prepared once.
+/// A reference structure for superposition, prepared once.
 #[derive(Clone, Debug)]
 pub struct Reference {
-    /// Relative to the centre.
+    /// Positions relative to the centre.
     axes: [Vec<f64>; 3],
-    /// The same times the weights.
+    /// Weighted positions relative to the centre.
     weighted: [Vec<f64>; 3],
     weights: Option<Vec<f64>>,
     total_weight: f64,
@@ -87,19 +86,19 @@ pub struct Reference {
     centre: Vector,
 }
 
-/// A rigid motion: `x` goes to `rotation · (x - from) + to`.
+/// A rigid motion, which maps `x` to `rotation · (x - from) + to`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Motion {
     /// Rows of the rotation matrix.
     pub rotation: [Vector; 3],
-    /// The mobile structure's centre.
+    /// Centre of the mobile structure.
     pub from: Vector,
-    /// The reference's centre.
+    /// Centre of the reference.
     pub to: Vector,
 }
 
 impl Motion {
-    /// The moved point.
+    /// Returns the moved point.
     #[inline(always)]
     pub fn apply(&self, x: Vector) -> Vector {
         let d = [x[0] - self.from[0], x[1] - self.from[1], x[2] - self.from[2]];
@@ -110,7 +109,7 @@ impl Motion {
     }
 }
 
-/// Sums over one frame that everything else follows from.
+/// Sums over one frame, from which all results are derived.
 struct Moments {
     /// Centre, relative to the origin of the coordinates.
     centre: Vector,
@@ -121,10 +120,10 @@ struct Moments {
 }
 
 impl Reference {
-    /// Prepares positions (`[n_atoms, 3]`, Å) with one weight an atom, or none for equal weights.
+    /// Prepares positions (`[n_atoms, 3]`, Å) with one weight per atom, or equal weights for `None`.
     ///
     /// # Panics
-    /// If there is no atom, or the weights are of another number, negative or all zero.
+    /// If there is no atom, the number of weights differs from that of the atoms, or weights are negative or all zero.
     pub fn new(positions: &[f64], weights: Option<&[f64]>) -> Self {
         let given = Coordinates::of(positions);
         let n = given.len();
@@ -148,15 +147,15 @@ impl Reference {
         Reference { axes, weighted, weights, total_weight, inner, centre }
     }
 
-    /// Atoms in the structure.
+    /// Returns the number of atoms.
     pub fn n_atoms(&self) -> usize {
         self.axes[0].len()
     }
 
-    /// RMSD (Å) of a frame to this reference after optimal superposition.
+    /// Returns the RMSD (Å) of a frame to this reference after optimal superposition.
     ///
     /// # Panics
-    /// If the frame has another number of atoms.
+    /// If the frame has a different number of atoms.
     pub fn rmsd(&self, mobile: &Coordinates) -> f64 {
         let moments = self.moments(mobile);
         let half = (moments.inner + self.inner) / 2.0;
@@ -166,10 +165,10 @@ impl Reference {
         }
     }
 
-    /// The same, with the motion that superposes the frame on this reference.
+    /// Returns the RMSD (Å), and the motion that superposes the frame on this reference.
     ///
     /// # Panics
-    /// If the frame has another number of atoms.
+    /// If the frame has a different number of atoms.
     pub fn superpose(&self, mobile: &Coordinates) -> (f64, Motion) {
         let moments = self.moments(mobile);
         let motion = self.motion_of(mobile, &moments);
@@ -181,10 +180,10 @@ impl Reference {
         (rmsd, motion)
     }
 
-    /// RMSD (Å) without rotation; `centred` takes both centres off first.
+    /// Returns the RMSD (Å) without rotation, and the translation. With `centred` both centres are subtracted first.
     ///
     /// # Panics
-    /// If the frame has another number of atoms.
+    /// If the frame has a different number of atoms.
     pub fn rmsd_unrotated(&self, mobile: &Coordinates, centred: bool) -> (f64, Motion) {
         let from = match centred {
             true => {
@@ -198,15 +197,15 @@ impl Reference {
         (self.explicit(mobile, &motion), motion)
     }
 
-    /// RMSD (Å) of a frame to this reference where another selection has decided the motion.
+    /// Returns the RMSD (Å) of a frame to this reference after a motion that another selection has determined.
     ///
     /// # Panics
-    /// If the frame has another number of atoms.
+    /// If the frame has a different number of atoms.
     pub fn rmsd_moved(&self, mobile: &Coordinates, motion: &Motion) -> f64 {
         self.explicit(mobile, motion)
     }
 
-    /// `sqrt(Σ w |moved x - y|² / Σ w)`.
+    /// Returns `sqrt(Σ w |moved x - y|² / Σ w)`.
     fn explicit(&self, mobile: &Coordinates, motion: &Motion) -> f64 {
         self.check(mobile);
         (squared_distance(mobile.set, self, mobile, motion) / self.total_weight).sqrt()
@@ -227,7 +226,7 @@ impl Reference {
         let centre = sums.map(|[sum, ..]| sum / self.total_weight);
         let spread: f64 = sums.iter().map(|[_, square, ..]| square).sum();
         let centre_square: f64 = centre.iter().map(|c| c * c).sum();
-        // The reference is around its centre, so that the frame's centre drops out of `cross`.
+        // The reference is centred, so that the frame's centre drops out of `cross`.
         let cross = sums.map(|[_, _, x, y, z]| [x, y, z]);
         let inner = (spread - self.total_weight * centre_square).max(0.0);
         Moments { centre, inner, cross }
@@ -243,7 +242,7 @@ impl Reference {
 }
 
 multiversion! {
-    /// `Σ w |moved x - y|²`.
+    /// Returns `Σ w |moved x - y|²`.
     fn squared_distance(reference: &Reference, mobile: &Coordinates, motion: &Motion) -> f64
         = squared_distance_of
 }
@@ -275,7 +274,7 @@ fn squared_distance_of(reference: &Reference, mobile: &Coordinates, motion: &Mot
     }
 }
 
-/// The weighted centre, relative to the origin of the coordinates.
+/// Returns the weighted centre, relative to the origin of the coordinates.
 fn centre(coordinates: &Coordinates, weights: Option<&[f64]>, total: f64) -> Vector {
     [0, 1, 2].map(|k| {
         let axis = &coordinates.axes[k];
@@ -283,7 +282,7 @@ fn centre(coordinates: &Coordinates, weights: Option<&[f64]>, total: f64) -> Vec
     })
 }
 
-/// Horn's symmetric matrix of a correlation matrix; its largest eigenvalue's vector is the rotation.
+/// Returns Horn's symmetric matrix of a correlation matrix. The eigenvector of its largest eigenvalue is the rotation.
 fn key_matrix(s: &[Vector; 3]) -> [[f64; 4]; 4] {
     let [[xx, xy, xz], [yx, yy, yz], [zx, zy, zz]] = *s;
     [
@@ -294,8 +293,8 @@ fn key_matrix(s: &[Vector; 3]) -> [[f64; 4]; 4] {
     ]
 }
 
-/// The largest eigenvalue of the key matrix by Newton's iteration from `half`, its upper bound; none
-/// where the result could be off by more than [`TOLERANCE`] of what remains.
+/// Returns the largest eigenvalue of the key matrix by Newton's iteration from its upper bound `half`; `None` if its
+/// error could exceed [`TOLERANCE`] relative to the residual.
 fn largest_root(half: f64, cross: &[Vector; 3]) -> Option<f64> {
     let squares: f64 = cross.iter().flatten().map(|v| v * v).sum();
     let c2 = -2.0 * squares;
@@ -312,7 +311,7 @@ fn largest_root(half: f64, cross: &[Vector; 3]) -> Option<f64> {
         }
         root -= step;
         if step.abs() <= 1e-15 * root.abs() {
-            // Each term of the value is rounded; the largest is of the size of half to the fourth.
+            // Each term of the polynomial is rounded; the largest is of the order of `half` to the fourth.
             let rounding = 16.0 * f64::EPSILON * (half * half) * (half * half);
             let error = (rounding / slope).abs() + 4.0 * f64::EPSILON * half;
             return (error <= TOLERANCE * (half - root)).then_some(root);
@@ -327,7 +326,7 @@ fn determinant3(m: &[Vector; 3]) -> f64 {
         + m[0][2] * (m[1][0] * m[2][1] - m[1][1] * m[2][0])
 }
 
-/// By the two-by-two minors of the upper and of the lower two rows.
+/// Returns the determinant, from the 2×2 minors of the upper and of the lower two rows.
 fn determinant4(m: &[[f64; 4]; 4]) -> f64 {
     let upper = |i: usize, j: usize| m[0][i] * m[1][j] - m[0][j] * m[1][i];
     let lower = |i: usize, j: usize| m[2][i] * m[3][j] - m[2][j] * m[3][i];
@@ -338,7 +337,7 @@ fn determinant4(m: &[[f64; 4]; 4]) -> f64 {
         + upper(2, 3) * lower(0, 1)
 }
 
-/// The rotation matrix of a unit quaternion.
+/// Returns the rotation matrix of a unit quaternion.
 fn rotation([w, x, y, z]: [f64; 4]) -> [Vector; 3] {
     [
         [w * w + x * x - y * y - z * z, 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],
@@ -392,7 +391,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn equals_the_naive_twin((a, b, w) in structure(1..40)) {
+        fn rmsd_equals_the_reference((a, b, w) in structure(1..40)) {
             for weights in [None, Some(&w[..])] {
                 let (naive, _) = reference::superpose(&a, &b, weights);
                 prop_assert!((rmsd(&a, &b, weights) - naive).abs() < 1e-9);
@@ -413,7 +412,7 @@ mod tests {
         #[test]
         fn a_turned_copy_has_none((a, _, w) in structure(1..40), angle in -4.0..4.0f64, shift in -900f32..900.0) {
             let b = turned(&a, angle, shift);
-            // What remains is the rounding of the turned copy to f32.
+            // The rounding of the rotated copy to f32.
             let rounding = f64::from(f32::EPSILON) * 1000.0;
             prop_assert!(rmsd(&a, &b, Some(&w)) < rounding);
             let same = rmsd(&a, &a, None);
@@ -421,7 +420,7 @@ mod tests {
         }
 
         #[test]
-        fn degenerate_structures_equal_the_twin(
+        fn degenerate_structures_equal_the_reference(
             (a, b, _) in structure(1..12),
             kind in 0..3usize,
         ) {
@@ -459,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn not_a_number_stays_one() {
+    fn nan_positions_give_a_nan_rmsd() {
         let target = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 2.0, 0.0];
         let mut mobile = target;
         mobile[4] = f32::NAN;

@@ -12,7 +12,7 @@
 
 enum { MOLFILE_SUCCESS = 0, MOLFILE_EOF = -1, MOLFILE_ERROR = -1, MOLFILE_NUMATOMS_UNKNOWN = -1 };
 
-/* What this header does not describe. */
+/* Functions whose signatures this header omits. */
 typedef void (*molfile_absent)(void);
 
 /* Å, Å/ps, degrees, ps. */

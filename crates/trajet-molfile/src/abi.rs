@@ -1,10 +1,9 @@
-//! What hosts call. The only unsafe code beside `trajet-simd`.
+//! The C interface for hosts. Besides `trajet-simd` this is the only unsafe code.
 //!
-//! Source: the interface as it is published, <https://www.ks.uiuc.edu/Research/vmd/plugins/doxygen/>. A host takes
-//! plug-ins of its own version of the interface alone, and has them in a table that grew in the middle:
-//! VMD 1.9.3 has version 17, 1.9.4 has 18, older ones 16. So all three are offered, the newest first, until the
-//! host takes one. Hosts write into what is registered (where messages go to), so that it lies in memory
-//! that can be written.
+//! Source: the published interface, <https://www.ks.uiuc.edu/Research/vmd/plugins/doxygen/>. A host accepts plug-ins of
+//! its own interface version only, and the table of functions grew in the middle: VMD 1.9.4 has version 18, 1.9.3 has
+//! 17, older ones have 16. All three are therefore offered, the newest first, until the host accepts one. Hosts write
+//! to the registered table (the message callback), so it lies in writable memory.
 
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, OsStr, c_char, c_int, c_uint, c_void};
@@ -13,12 +12,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::ptr;
 
-use crate::cursor::{Cursor, say};
+use crate::cursor::{Cursor, print_line};
 use crate::error::Error;
 
 const SUCCESS: c_int = 0;
 const ERROR: c_int = -1;
-/// The interface has one number for the end and for errors.
+/// The interface does not distinguish the end of the file from errors.
 const EOF: c_int = -1;
 
 type OpenFileRead = unsafe extern "C" fn(*const c_char, *const c_char, *mut c_int) -> *mut c_void;
@@ -26,7 +25,7 @@ type ReadNextTimestep = unsafe extern "C" fn(*mut c_void, c_int, *mut Timestep) 
 type CloseFileRead = unsafe extern "C" fn(*mut c_void);
 type ReadTimestepMetadata = unsafe extern "C" fn(*mut c_void, *mut TimestepMetadata) -> c_int;
 type Register = unsafe extern "C" fn(*mut c_void, *mut Plugin) -> c_int;
-/// A function that this plug-in does not have.
+/// A function that this plug-in does not provide.
 type Absent = Option<unsafe extern "C" fn()>;
 
 /// `molfile_plugin_t`.
@@ -52,12 +51,12 @@ struct Plugin {
     close_file_write: Absent,
     read_volumetric_metadata: Absent,
     read_volumetric_data: Absent,
-    /// From here on versions differ. Of what follows this plug-in has [`metadata_place`] alone.
+    /// From here on versions differ. This plug-in sets only the entry at [`metadata_place`].
     rest: [Option<ReadTimestepMetadata>; 15],
 }
 
-/// Where `read_timestep_metadata` stands in [`Plugin::rest`]: version 17 put two functions of volumes
-/// before it, 18 one that asks how frames are aligned.
+/// Index of `read_timestep_metadata` in [`Plugin::rest`]. Version 17 inserted two volumetric functions before it,
+/// version 18 one that queries page alignment.
 const fn metadata_place(abi_version: c_int) -> usize {
     match abi_version {
         ..=16 => 9,
@@ -79,7 +78,7 @@ impl Plugin {
             major_version: number(env!("CARGO_PKG_VERSION_MAJOR")),
             minor_version: number(env!("CARGO_PKG_VERSION_MINOR")),
             is_reentrant: 1,
-            // Some hosts know types by their endings alone.
+            // Some hosts identify types by suffix only.
             filename_extension: name.as_ptr(),
             open_file_read: Some(open_file_read),
             read_structure: None,
@@ -104,14 +103,14 @@ const fn number(digits: &str) -> c_int {
     }
 }
 
-/// A plug-in in memory that hosts may write to.
+/// A plug-in table that hosts may write to.
 #[repr(transparent)]
 struct Registered(UnsafeCell<Plugin>);
 
-// SAFETY: nobody but the host reads or writes a plug-in once it is made.
+// SAFETY: only the host reads or writes a table once it is made.
 unsafe impl Sync for Registered {}
 
-/// The file types in one version of the interface.
+/// Returns the file types for one version of the interface.
 const fn types(abi_version: c_int) -> [Registered; 2] {
     let tag = Plugin::new(abi_version, c"tjt", c"trajet pointer to a tag of a store");
     let any = Plugin::new(abi_version, c"trajet", c"trajet: XTC, TRR, DCD, Amber NetCDF");
@@ -142,18 +141,18 @@ struct TimestepMetadata {
     has_velocities: c_int,
 }
 
-/// Called first.
+/// Entry point, called first.
 #[unsafe(no_mangle)]
 extern "C" fn vmdplugin_init() -> c_int {
     SUCCESS
 }
 
-/// Gives the file types to the host.
+/// Registers the file types with the host.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn vmdplugin_register(host: *mut c_void, callback: Option<Register>) -> c_int {
     guarded(ERROR, || {
         let register = callback.ok_or(Error::Missing("function that takes plug-ins"))?;
-        // SAFETY: the host gave both for this call; a plug-in stays where it is as long as the library.
+        // SAFETY: the host passed both for this call; a table lives as long as the library.
         let taken = |plugin: &&Registered| unsafe { register(host, plugin.0.get()) } == SUCCESS;
         match PLUGINS.iter().any(|types| types.iter().filter(taken).count() > 0) {
             true => Ok(SUCCESS),
@@ -177,10 +176,10 @@ unsafe extern "C" fn open_file_read(
         if path.is_null() || n_atoms.is_null() {
             return Err(Error::Missing("path, or no place for the number of atoms"));
         }
-        // SAFETY: not null, and a text that ends with a zero, as the interface says.
+        // SAFETY: not null, and a zero-terminated string, as the interface guarantees.
         let path = unsafe { CStr::from_ptr(path) };
         let cursor = Cursor::open(Path::new(OsStr::from_bytes(path.to_bytes())))?;
-        // SAFETY: not null, and the host's place for a number; opening has checked that it fits.
+        // SAFETY: not null, and the host's variable for the number; opening has checked that it fits.
         unsafe { n_atoms.write(cursor.n_atoms() as c_int) };
         Ok(Box::into_raw(Box::new(cursor)).cast())
     })
@@ -203,7 +202,7 @@ unsafe extern "C" fn read_timestep_metadata(
             avg_bytes_per_timestep: counted(cursor.size() / n_frames.max(1)),
             has_velocities: c_int::from(cursor.has_velocities()),
         };
-        // SAFETY: not null, and the host's place for this, as the interface says.
+        // SAFETY: not null, and the host's variable, as the interface guarantees.
         unsafe { metadata.write(value) };
         Ok(SUCCESS)
     })
@@ -224,18 +223,18 @@ unsafe extern "C" fn read_next_timestep(
             cursor.skip();
             return Ok(SUCCESS);
         }
-        // SAFETY: not null, and a frame whose places the host has set, as the interface says.
+        // SAFETY: not null, and a frame whose pointers the host has set, as the interface guarantees.
         let (coords, velocities) = unsafe { ((*timestep).coords, (*timestep).velocities) };
         let len = 3 * cursor.n_atoms();
-        // SAFETY: the host has made room for as many atoms as it asks for, which are those of the file.
+        // SAFETY: the host has allocated space for as many atoms as it asks for, which is the number in the file.
         let coords = unsafe { floats(coords, len) }.ok_or(Error::Missing("place for positions"))?;
-        // SAFETY: as above; it is null where the host wants none.
+        // SAFETY: as above; null if the host does not request velocities.
         let velocities = unsafe { floats(velocities, len) };
         let frame = cursor.read(coords, velocities)?;
         let none = frame.cell.iter().any(|x| x.is_nan());
         let cell = if none { [0.0, 0.0, 0.0, 90.0, 90.0, 90.0] } else { frame.cell };
         let [a, b, c, alpha, beta, gamma] = cell.map(|x| x as f32);
-        // SAFETY: as above; only numbers of the frame are written, what else it holds stays.
+        // SAFETY: as above; only values of the frame are written, other fields keep theirs.
         unsafe {
             ((*timestep).a, (*timestep).b, (*timestep).c) = (a, b, c);
             ((*timestep).alpha, (*timestep).beta, (*timestep).gamma) = (alpha, beta, gamma);
@@ -248,7 +247,7 @@ unsafe extern "C" fn read_next_timestep(
 unsafe extern "C" fn close_file_read(handle: *mut c_void) {
     guarded((), || {
         if !handle.is_null() {
-            // SAFETY: made by `open_file_read` from a box, and the host does not use it any more.
+            // SAFETY: made from a box by `open_file_read`, and the host does not use it any more.
             drop(unsafe { Box::from_raw(handle.cast::<Cursor>()) });
         }
         Ok(())
@@ -262,26 +261,27 @@ unsafe fn cursor_of<'a>(handle: *mut c_void) -> Result<&'a mut Cursor, Error> {
     unsafe { handle.cast::<Cursor>().as_mut() }.ok_or(Error::Missing("open file"))
 }
 
-/// Memory of the host as numbers. It may never have been written to, and becomes zeros.
+/// Returns memory of the host as a slice, filled with zeros, as it may be uninitialised.
 ///
 /// # Safety
-/// The place is null or has room for so many numbers, which nobody else uses during the call.
+/// The pointer is null or has room for `len` numbers, which are not used by others during the call.
 unsafe fn floats<'a>(place: *mut f32, len: usize) -> Option<&'a mut [f32]> {
     if place.is_null() {
         return None;
     }
-    // SAFETY: as this function's caller promises; all bits zero are a number.
+    // SAFETY: as this function's caller promises; all bits zero are a valid number.
     unsafe {
         place.write_bytes(0, len);
         Some(std::slice::from_raw_parts_mut(place, len))
     }
 }
 
-/// Nothing unwinds into a host, and every error is printed: hosts take any for the end.
+/// Runs `work`. Panics do not unwind into the host, and every error is printed, as hosts take any error for the end of
+/// the file.
 fn guarded<T>(otherwise: T, work: impl FnOnce() -> Result<T, Error>) -> T {
     let done = catch_unwind(AssertUnwindSafe(work)).unwrap_or(Err(Error::Panicked));
     done.unwrap_or_else(|error| {
-        say(format_args!("{error}"));
+        print_line(format_args!("{error}"));
         otherwise
     })
 }
@@ -298,10 +298,10 @@ mod tests {
     }
 
     #[test]
-    fn what_a_host_forgets_is_an_error() {
+    fn null_arguments_are_errors() {
         let (null, mut n_atoms) = (ptr::null_mut(), 0);
         let frame = ptr::null_mut();
-        // SAFETY: null is looked at by each of them.
+        // SAFETY: each function checks for null.
         unsafe {
             assert!(open_file_read(ptr::null(), ptr::null(), &raw mut n_atoms).is_null());
             assert!(open_file_read(c"x".as_ptr(), ptr::null(), ptr::null_mut()).is_null());
@@ -315,12 +315,12 @@ mod tests {
     #[test]
     fn a_host_that_takes_nothing_gets_an_error() {
         unsafe extern "C" fn refuse(count: *mut c_void, _: *mut Plugin) -> c_int {
-            // SAFETY: the number below.
+            // SAFETY: the pointer to `count` below.
             unsafe { *count.cast::<usize>() += 1 };
             -1
         }
         let mut count = 0usize;
-        // SAFETY: the function takes this number.
+        // SAFETY: the callback takes this pointer.
         let status = unsafe { vmdplugin_register((&raw mut count).cast(), Some(refuse)) };
         assert_eq!((status, count), (ERROR, 6));
     }

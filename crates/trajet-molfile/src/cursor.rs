@@ -1,4 +1,4 @@
-//! A trajectory as a host reads it: from its first frame on, one after the other.
+//! Sequential reading of a trajectory, as hosts do it.
 
 use std::io::Write;
 use std::path::Path;
@@ -9,10 +9,10 @@ use trajet_simd::InstructionSet;
 use crate::error::Error;
 use crate::pointer::{self, Tag};
 
-/// An open trajectory and the frame that comes next.
+/// An open trajectory with the position of the next frame.
 pub(crate) struct Cursor {
     chain: Chain,
-    /// The store to whose access log the reading is written.
+    /// The tag of a store, whose access log gets an entry on drop.
     tag: Option<Tag>,
     n_read: u64,
     frames: Frames,
@@ -21,14 +21,14 @@ pub(crate) struct Cursor {
     meta: FrameMeta,
     next: usize,
     has_velocities: bool,
-    /// Whether a frame could not be read, or is being read.
+    /// Whether a read has failed or is in progress.
     failed: bool,
-    /// Whether a message was printed that frames lack positions.
+    /// Whether the message on missing positions was printed.
     warned: bool,
 }
 
 impl Cursor {
-    /// Opens a trajectory, or what a pointer file names.
+    /// Opens a trajectory, or the one that a pointer file names.
     pub(crate) fn open(path: &Path) -> Result<Cursor, Error> {
         InstructionSet::check().map_err(Error::InstructionSet)?;
         let (chain, tag) = pointer::open(path)?;
@@ -39,7 +39,7 @@ impl Cursor {
         let has_velocities =
             chain.segments().iter().all(|segment| begins_with_velocities(&*segment.reader));
         for remark in chain.remarks() {
-            say(format_args!("{}: {remark}", path.display()));
+            print_line(format_args!("{}: {remark}", path.display()));
         }
         Ok(Cursor {
             frames: Frames::all(chain.n_frames()),
@@ -64,20 +64,20 @@ impl Cursor {
         self.chain.n_frames()
     }
 
-    /// Bytes of all files.
+    /// Returns the size of all files in bytes.
     pub(crate) fn size(&self) -> u64 {
         self.chain.size()
     }
 
-    /// Whether every file has velocities, by its first frame.
+    /// Returns whether the first frame of every file has velocities.
     pub(crate) fn has_velocities(&self) -> bool {
         self.has_velocities
     }
 
-    /// Whether there is a frame left.
+    /// Returns whether there is a further frame.
     ///
     /// # Errors
-    /// [`Error::AtomCount`] where the host expects other atoms, [`Error::Failed`].
+    /// [`Error::AtomCount`] if the host expects another number of atoms; [`Error::Failed`] after a failed read.
     pub(crate) fn has_next(&self, expected: i64) -> Result<bool, Error> {
         let path = || self.chain.path().to_owned();
         if expected != self.n_atoms() as i64 {
@@ -89,27 +89,27 @@ impl Cursor {
         Ok(self.next < self.n_frames())
     }
 
-    /// Passes over the next frame.
+    /// Skips the next frame.
     pub(crate) fn skip(&mut self) {
         self.next += 1;
     }
 
-    /// Reads the next frame: positions in Å, velocities in Å/ps where they are wanted and there are any.
+    /// Reads the next frame: positions in Å, and velocities in Å/ps if requested and present.
     ///
     /// # Errors
-    /// As [`Chain::read_into`]; then none can be read any more.
+    /// As [`Chain::read_into`]. No frame can be read after an error.
     pub(crate) fn read(
         &mut self,
         positions: &mut [f32],
         velocities: Option<&mut [f32]>,
     ) -> Result<FrameInfo, Error> {
-        // Until the frame is whole: a panic must not let the host go on either.
+        // Reset at the end: after a panic the host must not continue either.
         self.failed = true;
         let empty = self.scratch.meter.empty_frames;
         let frame = self.read_field(Field::Positions, positions)?;
         if self.scratch.meter.empty_frames > empty && !self.warned {
             let (path, frame) = (self.chain.path_of(self.next as u64).display(), self.next);
-            say(format_args!("{path}: frame {frame} and perhaps others hold no positions"));
+            print_line(format_args!("{path}: frame {frame} and perhaps others hold no positions"));
             self.warned = true;
         }
         if let Some(velocities) = velocities.filter(|_| self.has_velocities) {
@@ -122,10 +122,10 @@ impl Cursor {
     }
 
     fn read_field(&mut self, field: Field, out: &mut [f32]) -> Result<FrameInfo, Error> {
-        let wanted = Wanted { frames: &self.frames, atoms: &self.atoms, field };
+        let request = Wanted { frames: &self.frames, atoms: &self.atoms, field };
         self.meta.clear();
         let here = self.next..self.next + 1;
-        self.chain.read_into(&wanted, here, &mut self.scratch, out, &mut self.meta)?;
+        self.chain.read_into(&request, here, &mut self.scratch, out, &mut self.meta)?;
         let FrameMeta { times, steps, cells, turned, .. } = &self.meta;
         Ok(FrameInfo { time: times[0], step: steps[0], cell: cells[0], turned: turned[0] })
     }
@@ -142,13 +142,13 @@ impl Drop for Cursor {
 fn begins_with_velocities(reader: &dyn Reader) -> bool {
     let Ok(atom) = Atoms::listed(&[0], reader.index().n_atoms()) else { return false };
     let (first, field) = (Frames::all(1), Field::Velocities);
-    let wanted = Wanted { frames: &first, atoms: &atom, field };
+    let request = Wanted { frames: &first, atoms: &atom, field };
     let (mut scratch, mut out) = (Scratch::default(), [0.0; 3]);
-    let read = reader.read_into(&wanted, 0..1, &mut scratch, &mut out, &mut FrameMeta::default());
+    let read = reader.read_into(&request, 0..1, &mut scratch, &mut out, &mut FrameMeta::default());
     read.is_ok() && scratch.meter.empty_frames == 0
 }
 
 /// Writes a line to the host's console, if it has one.
-pub(crate) fn say(line: std::fmt::Arguments<'_>) {
+pub(crate) fn print_line(line: std::fmt::Arguments<'_>) {
     let _ = writeln!(std::io::stderr(), "trajet: {line}");
 }

@@ -1,4 +1,4 @@
-//! What goes wrong between a host and a trajectory, in words for the host's console.
+//! Errors between a host and a trajectory, as messages for the host's console.
 
 use std::io;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ pub(crate) enum Error {
     Failed { path: PathBuf },
     #[error("the host gave no {0}")]
     Missing(&'static str),
-    /// What is wrong with the variable that names an instruction set.
+    /// An invalid value of the variable that selects an instruction set.
     #[error("{0}")]
     InstructionSet(String),
     #[error("the host takes plug-ins of none of the versions 16 to 18 of the molfile interface")]

@@ -1,4 +1,4 @@
-//! Pointer files: a few lines of text that name a tag of a store, for programs that open only files.
+//! Pointer files: a few lines of text that name a tag of a store, for programs that can only open files.
 //!
 //! ```text
 //! trajet-pointer 1
@@ -6,8 +6,8 @@
 //! tag protein
 //! ```
 //!
-//! Instead of a data set and a tag there may be lines `file PATH`: trajectories that are one, in this order.
-//! Relative paths begin at the folder of the pointer file.
+//! Instead of a data set and a tag there may be lines `file PATH`, which are read as one trajectory in this order.
+//! Relative paths start at the folder of the pointer file.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -20,21 +20,21 @@ use trajet_store::{Access, Store};
 
 use crate::error::Error;
 
-/// How every version begins.
+/// First bytes of every version.
 const MAGIC: &[u8] = b"trajet-pointer ";
-/// The version that is read.
+/// The supported version.
 const VERSION: &[u8] = b"1";
-/// Nobody lists so many files.
+/// Maximal size in bytes. No real list of files is as long.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// What a pointer file names.
+/// Contents of a pointer file.
 #[derive(Clone, Debug, PartialEq)]
 enum Target {
     Tag { dataset: PathBuf, tag: String },
     Files(Vec<PathBuf>),
 }
 
-/// The tag of a data set that was opened.
+/// An opened tag of a data set.
 #[derive(Debug)]
 pub(crate) struct Tag {
     folder: PathBuf,
@@ -42,17 +42,17 @@ pub(crate) struct Tag {
 }
 
 impl Tag {
-    /// Has the store remember what was read.
+    /// Appends an access to the log of the data set.
     pub(crate) fn used(&self, frames: u64, bytes: u64) {
         let read = [(self.name.clone(), bytes)];
         Access::new("molfile", frames, read).write_down(&self.folder);
     }
 }
 
-/// Opens a trajectory, or what a pointer file names; with the tag, where that is one of a store.
+/// Opens a trajectory, or the one that a pointer file names. Also returns the tag if it is one of a store.
 ///
 /// # Errors
-/// As [`chain::open`]; what is wrong with the pointer file, or the store.
+/// As [`chain::open`]; errors of the pointer file or the store.
 pub(crate) fn open(path: &Path) -> Result<(Chain, Option<Tag>), Error> {
     let options = OpenOptions { cache: cache_folder(), ..OpenOptions::default() };
     let files = match pointer(path)? {
@@ -65,7 +65,7 @@ pub(crate) fn open(path: &Path) -> Result<(Chain, Option<Tag>), Error> {
     Ok((chain::open(&files, &options, &Serial)?, None))
 }
 
-/// The trajectory of a store's tag.
+/// Opens a tag of a store.
 fn open_tag(
     folder: &Path,
     tag: String,
@@ -75,18 +75,18 @@ fn open_tag(
     let dataset = Store::open(folder.parent().unwrap_or(folder))?.dataset(&name)?;
     let called = [tag];
     let chain = dataset.chain(Some(&called), options)?;
-    // A tag's files are opened when they are first read. What is wrong with them is to be known now.
+    // Files of a tag are opened on the first read. Read one frame, so that errors are reported now.
     let (first, atom) = (Frames::all(1), Atoms::listed(&[0], chain.n_atoms())?);
-    let (wanted, mut meta) = (Wanted::positions(&first, &atom), FrameMeta::default());
-    chain.read_into(&wanted, 0..1, &mut Scratch::default(), &mut [0.0; 3], &mut meta)?;
+    let (request, mut meta) = (Wanted::positions(&first, &atom), FrameMeta::default());
+    chain.read_into(&request, 0..1, &mut Scratch::default(), &mut [0.0; 3], &mut meta)?;
     let name = dataset.manifest.tags[dataset.tags(Some(&called))?[0]].name.clone();
     Ok((chain, Some(Tag { folder: folder.to_owned(), name })))
 }
 
-/// The bytes of a pointer file; none of any other, nor of what is no file.
+/// Returns the bytes of a pointer file; `None` for other files and for paths that are not regular files.
 fn pointer(path: &Path) -> Result<Option<Vec<u8>>, Error> {
     let failed = |source| Error::Unreadable { path: path.to_owned(), source };
-    // A pipe without a writer would never be open. Opening the trajectory reports what is wrong.
+    // Opening a pipe without a writer would block. Opening the trajectory reports the error.
     if !path.metadata().is_ok_and(|found| found.is_file()) {
         return Ok(None);
     }
@@ -147,7 +147,7 @@ fn parse(path: &Path, text: &[u8]) -> Result<Target, Error> {
     }
 }
 
-/// The folder for indexes of trajectories whose own folder cannot be written: that of the command line.
+/// Returns the folder for indexes of trajectories in read-only folders: the same as for the command line.
 fn cache_folder() -> Option<PathBuf> {
     match std::env::var_os("XDG_CACHE_HOME").filter(|named| !named.is_empty()) {
         Some(named) => Some(PathBuf::from(named).join("trajet")),

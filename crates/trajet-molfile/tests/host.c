@@ -3,10 +3,10 @@
  *
  *   host LIBRARY TYPE FILE OUT [times=N] [step=N] [atoms=N] [damage=BYTE after=N]
  *
- * OUT gets the bytes of what was read: atoms and whether there are velocities (int), then of each frame A to gamma
- * (float), time (double), positions and velocities (float). times: open, read and close so often; step: read every
- * N-th frame only, as `mol addfile … step N`; atoms: ask for so many; damage: turn over the bits of a byte of FILE
- * after so many frames. Exit status: 0 if all frames came, else one of those below.
+ * Writes to OUT: number of atoms and whether there are velocities (int), then for each frame A to gamma (float), time
+ * (double), positions and velocities (float). times: open, read and close N times; step: read every N-th frame only,
+ * as `mol addfile … step N`; atoms: request N atoms; damage: invert the bits of a byte of FILE after N frames. Exit
+ * status: 0 if all frames were read, otherwise one of those below.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -20,7 +20,7 @@
 
 enum { UNUSABLE = 2, REFUSED = 3, SHORT = 4, LEAKED = 5 };
 
-/* Opens before memory is compared: what is made once is there by then. */
+/* Number of opens before memory is measured, so that one-time allocations are done. */
 #define SETTLED 10
 
 struct host {
@@ -37,7 +37,7 @@ static int to_console(const int level, const char *text) {
   return fprintf(stderr, "console %d: %s", level, text);
 }
 
-/* Takes plug-ins of its own version alone, and sets where messages go to, as VMD does. */
+/* Accepts plug-ins of its own version only, and sets the message callback, as VMD does. */
 static int take(void *argument, molfile_plugin_t *plugin) {
   struct host *host = argument;
   printf("offered %d %s %s\n", plugin->abiversion, plugin->name, plugin->filename_extension);
@@ -153,7 +153,7 @@ int main(int argc, char **argv) {
         put(out, &n_atoms, sizeof n_atoms, 1);
         put(out, &about.has_velocities, sizeof about.has_velocities, 1);
       }
-      /* Memory is asked for anew for each frame, and comes as it is. */
+      /* Allocated for each frame, uninitialised. */
       size_t numbers = 3 * (size_t)asked;
       molfile_timestep_t frame = {0};
       frame.alpha = frame.beta = frame.gamma = 90;

@@ -1,5 +1,5 @@
-//! The plug-in in a host: `host.c`, built once for each version of the interface, makes VMD's calls in VMD's order.
-//! With a program in `TRAJET_HOST_UNDER` hosts run under it (`make test-valgrind`).
+//! The plug-in in a host. `host.c`, built once for each version of the interface, makes VMD's calls in VMD's order. If
+//! `TRAJET_HOST_UNDER` names a program, hosts run under it (`make test-valgrind`).
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -13,7 +13,7 @@ use trajet_io::{
 use trajet_store::manifest::Tag;
 use trajet_store::{Given, Spec, Store, Tier};
 
-/// Those of VMD 1.9.4, 1.9.3 and older.
+/// Interface versions of VMD 1.9.4, 1.9.3 and older.
 const VERSIONS: [u32; 3] = [18, 17, 16];
 const FORMATS: [(Format, &str); 4] = [
     (Format::Xtc, "made.xtc"),
@@ -24,11 +24,11 @@ const FORMATS: [(Format, &str); 4] = [
 const ATOMS: usize = 301;
 const FRAMES: usize = 23;
 
-/// What a host leaves with, as in `host.c`.
+/// Exit codes of `host.c`.
 const REFUSED: i32 = 3;
 const SHORT: i32 = 4;
 
-/// The library, which cargo builds beside this test.
+/// Returns the library, which cargo builds beside this test.
 fn library() -> PathBuf {
     let test = std::env::current_exe().expect("the path of this test");
     let name =
@@ -38,7 +38,7 @@ fn library() -> PathBuf {
     beside
 }
 
-/// A host of one version, compiled when it is first needed.
+/// Returns the host for a version, compiled on first use.
 fn host(version: u32) -> &'static Path {
     static HOSTS: [OnceLock<PathBuf>; 3] = [const { OnceLock::new() }; 3];
     let place = VERSIONS.iter().position(|&known| known == version).expect("a known version");
@@ -61,7 +61,7 @@ fn host(version: u32) -> &'static Path {
     })
 }
 
-/// What a host did.
+/// Outcome of a host's run.
 struct Done {
     status: i32,
     stdout: String,
@@ -71,13 +71,13 @@ struct Done {
 
 fn run(version: u32, kind: &str, file: &Path, options: &[&str]) -> Done {
     let read = file.with_extension(format!("{version}.{}.read", options.join(".")));
-    // Of a run before.
+    // From an earlier run.
     let _ = std::fs::remove_file(&read);
     let under = std::env::var("TRAJET_HOST_UNDER").unwrap_or_default();
     let mut words = under.split_whitespace().map(Into::into).collect::<Vec<PathBuf>>();
     words.extend([host(version).to_owned(), library(), kind.into(), file.to_owned(), read.clone()]);
     let mut command = Command::new(&words[0]);
-    // Memory that waits in a thread's cache to be used again would count as used.
+    // Freed memory in a thread's cache would count as used.
     command.args(&words[1..]).args(options).env("GLIBC_TUNABLES", "glibc.malloc.tcache_count=0");
     let Output { status, stdout, stderr } = command.output().expect("a host");
     let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
@@ -85,26 +85,31 @@ fn run(version: u32, kind: &str, file: &Path, options: &[&str]) -> Done {
     Done { status: status.code().expect("no signal"), stdout, stderr, read }
 }
 
-/// Runs a host that must read every frame and say nothing; what it read.
+/// Runs a host that must read every frame and print nothing. Returns the bytes that it read.
 fn succeed(version: u32, kind: &str, file: &Path, options: &[&str]) -> Vec<u8> {
     let done = run(version, kind, file, options);
     assert_eq!((done.status, &*complaints(&done.stderr)), (0, ""), "{}", file.display());
     std::fs::read(done.read).expect("what was read")
 }
 
-/// The plug-in's own lines: a program that watches the host has some too.
+/// Returns the plug-in's own lines; a program that watches the host prints some, too.
 fn complaints(stderr: &str) -> String {
     let own = |line: &&str| line.starts_with("trajet: ") || line.starts_with("host: ");
     stderr.lines().filter(own).collect::<Vec<_>>().join("\n")
 }
 
-/// Runs a host that must refuse the file with one line, which it returns.
+/// Runs a host that must refuse the file with one message, which is returned.
 fn refused(kind: &str, file: &Path) -> String {
     let done = run(18, kind, file, &[]);
-    let said = complaints(&done.stderr);
-    assert_eq!((done.status, said.lines().count()), (REFUSED, 1), "{}: {said}", file.display());
+    let message = complaints(&done.stderr);
+    assert_eq!(
+        (done.status, message.lines().count()),
+        (REFUSED, 1),
+        "{}: {message}",
+        file.display()
+    );
     assert!(!done.read.exists(), "something was read of {}", file.display());
-    said
+    message
 }
 
 /// Numbers of ordinary size, different for each frame.
@@ -117,7 +122,7 @@ fn numbers(frame: usize, kind: u32) -> Vec<[f32; 3]> {
     (0..ATOMS).map(|atom| [0, 1, 2].map(|axis| number(3 * atom + axis))).collect()
 }
 
-/// Frames of all that formats can hold between them.
+/// Frames with all fields that the formats support together.
 fn snapshots(cell: bool, velocities: bool) -> Vec<Snapshot> {
     let one = |k: usize| Snapshot {
         n_atoms: ATOMS,
@@ -157,7 +162,7 @@ fn opened(paths: &[&Path]) -> Chain {
     chain::open(&paths, &options, &Serial).expect("a trajectory")
 }
 
-/// What a host should have read, by our own reader.
+/// Returns the expected bytes, from our own reader.
 fn expected(paths: &[&Path], velocities: bool, step: usize) -> Vec<u8> {
     let chain = opened(paths);
     expected_of(&chain, &Atoms::all(chain.n_atoms()), velocities, step)
@@ -168,11 +173,11 @@ fn expected_of(chain: &Chain, atoms: &Atoms, velocities: bool, step: usize) -> V
     let numbers = atoms.len() * 3;
     let len = chain.n_frames() * numbers;
     let read = |field| {
-        let wanted = Wanted { frames: &frames, atoms, field };
+        let request = Wanted { frames: &frames, atoms, field };
         let (mut out, mut meta) = (vec![0.0; len], FrameMeta::default());
         let all = 0..chain.n_frames();
         chain
-            .read_into(&wanted, all, &mut Scratch::default(), &mut out, &mut meta)
+            .read_into(&request, all, &mut Scratch::default(), &mut out, &mut meta)
             .expect("frames");
         (out, meta)
     };
@@ -194,7 +199,7 @@ fn expected_of(chain: &Chain, atoms: &Atoms, velocities: bool, step: usize) -> V
     bytes
 }
 
-/// Files of every format, and whether hosts find velocities in them.
+/// Returns files of every format, and whether hosts find velocities in them.
 fn made(folder: &Path) -> Vec<(PathBuf, bool)> {
     let frames = snapshots(true, true);
     let one = |(format, name): (Format, &str)| {
@@ -206,7 +211,7 @@ fn made(folder: &Path) -> Vec<(PathBuf, bool)> {
 }
 
 #[test]
-fn all_frames_and_cells_are_those_of_our_reader() {
+fn all_frames_and_cells_equal_our_reader() {
     let folder = tempfile::tempdir().expect("a folder");
     for (path, velocities) in made(folder.path()) {
         let expected = expected(&[&path], velocities, 1);
@@ -234,22 +239,22 @@ fn frames_without_a_cell_have_none() {
 }
 
 #[test]
-fn frames_without_positions_are_not_a_number_and_said_once() {
+fn frames_without_positions_are_nan_and_reported_once() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("made.trr");
     let mut frames = snapshots(true, true);
     frames.iter_mut().skip(1).step_by(2).for_each(|frame| frame.positions = None);
     write(&path, Format::Trr, &frames);
     let done = run(18, "trajet", &path, &[]);
-    let said = complaints(&done.stderr);
-    assert_eq!((done.status, said.lines().count()), (0, 1), "{said}");
-    assert!(said.contains("frame 1 and perhaps others hold no positions"), "{said}");
+    let message = complaints(&done.stderr);
+    assert_eq!((done.status, message.lines().count()), (0, 1), "{message}");
+    assert!(message.contains("frame 1 and perhaps others hold no positions"), "{message}");
     let read = std::fs::read(done.read).expect("what was read");
     assert!(read == expected(&[&path], true, 1));
 }
 
 #[test]
-fn frames_are_passed_over() {
+fn frames_can_be_skipped() {
     let folder = tempfile::tempdir().expect("a folder");
     for (path, velocities) in made(folder.path()) {
         for step in [2, 7, 100] {
@@ -260,7 +265,7 @@ fn frames_are_passed_over() {
 }
 
 #[test]
-fn a_host_is_offered_its_own_version_alone() {
+fn a_host_accepts_its_own_version_only() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("made.dcd");
     write(&path, Format::Dcd, &snapshots(true, false));
@@ -283,14 +288,17 @@ fn a_pointer_names_files() {
     let trr = &*made[1].0;
     std::fs::write(&pointer, "trajet-pointer 1\nfile made.trr\n").expect("room");
     assert!(succeed(17, "tjt", &pointer, &[]) == expected(&[trr], true, 1));
-    // Of two files, one without velocities, that begin at the same time.
+    // Two files that begin at the same time, one of them without velocities.
     let text = format!("trajet-pointer 1\nfile made.xtc\nfile {}", trr.display());
     std::fs::write(&pointer, text).expect("room");
     let done = run(18, "tjt", &pointer, &[]);
     let read = std::fs::read(done.read).expect("what was read");
     assert!(read == expected(&[&made[0].0, trr], false, 1));
-    let said = complaints(&done.stderr);
-    assert!(done.status == 0 && said.contains("times overlap or step back at 1 of 1"), "{said}");
+    let message = complaints(&done.stderr);
+    assert!(
+        done.status == 0 && message.contains("times overlap or step back at 1 of 1"),
+        "{message}"
+    );
     std::fs::write(&pointer, "trajet-pointer 1\nfile gone.xtc\n").expect("room");
     assert!(refused("tjt", &pointer).contains("gone.xtc"));
     std::fs::write(&pointer, "trajet-pointer 2\n").expect("room");
@@ -306,12 +314,12 @@ impl Control for Quiet {
     }
 }
 
-/// Every fifth atom is protein, the others are not.
+/// Every fifth atom is protein.
 fn protein() -> impl Iterator<Item = usize> + Clone {
     (0..ATOMS).filter(|atom| atom % 5 == 0)
 }
 
-/// A store with the trajectory as a data set `bar`, and the path of that.
+/// Creates a store with the trajectory as data set `bar`. Returns the data set's path.
 fn stored(folder: &Path, trajectory: &Path) -> PathBuf {
     let store = Store::create(&folder.join("store")).expect("a store");
     let rest = (0..ATOMS).filter(|atom| atom % 5 != 0);
@@ -354,22 +362,22 @@ fn a_pointer_names_a_tag_of_a_store() {
         }
         let wrong =
             [("store/bar", "lipid", "lipid"), ("store/foo", "p", "foo"), ("none/bar", "p", "none")];
-        for (place, tag, said) in wrong {
+        for (place, tag, expected) in wrong {
             let text = format!("trajet-pointer 1\ndataset {place}\ntag {tag}\n");
             std::fs::write(&pointer, text).expect("room");
             let complaint = refused("tjt", &pointer);
-            assert!(complaint.contains(said), "{complaint}");
+            assert!(complaint.contains(expected), "{complaint}");
         }
         let text = "trajet-pointer 1\ndataset store/bar\ntag protein\n";
         std::fs::write(&pointer, text).expect("room");
         let file = subset(&folder.path().join("fast"), "protein");
         let bytes = std::fs::read(&file).expect("a subset");
         let last = opened(&[&file]).offsets()[FRAMES - 1] as usize;
-        // Inside the last frame, and in front of it.
+        // Cut inside the last frame, and before it.
         for keep in [bytes.len() - 20, last] {
             std::fs::write(&file, &bytes[..keep]).expect("room");
-            let said = refused("tjt", &pointer);
-            assert!(said.contains("/protein."), "{said}");
+            let message = refused("tjt", &pointer);
+            assert!(message.contains("/protein."), "{message}");
         }
     }
 }
@@ -394,25 +402,25 @@ fn a_changed_byte_of_a_tag_ends_the_animation_with_a_message() {
         bytes[end - 9] ^= 2;
         std::fs::write(&file, bytes).expect("room");
         let done = run(18, "tjt", &pointer, &[]);
-        let said = complaints(&done.stderr);
-        assert_eq!(done.status, SHORT, "{said}");
-        assert!(said.contains(&format!("frame {bad} at byte")), "{said}");
-        assert!(said.contains("trajet store verify bar --store"), "{said}");
+        let message = complaints(&done.stderr);
+        assert_eq!(done.status, SHORT, "{message}");
+        assert!(message.contains(&format!("frame {bad} at byte")), "{message}");
+        assert!(message.contains("trajet store verify bar --store"), "{message}");
         let read = std::fs::read(done.read).expect("what was read");
         assert!(read == whole[..8 + bad * (32 + 12 * list.len())], "{name}");
         let mut bytes = std::fs::read(&file).expect("a subset");
         bytes[20] ^= 2;
         std::fs::write(&file, bytes).expect("room");
-        let said = refused("tjt", &pointer);
-        assert!(said.contains("trajet store verify bar --store"), "{said}");
+        let message = refused("tjt", &pointer);
+        assert!(message.contains("trajet store verify bar --store"), "{message}");
     }
 }
 
-/// The file of a tag below a tier's folder.
+/// Returns the file of a tag on a tier.
 fn subset(tier: &Path, tag: &str) -> PathBuf {
     let files = std::fs::read_dir(tier).expect("a tier").flat_map(|folder| {
         let folder = folder.expect("an entry").path();
-        // Beside folders there is the mark of the tier.
+        // The tier's folder also contains its marker file.
         std::fs::read_dir(folder).into_iter().flatten().map(|file| file.expect("an entry").path())
     });
     let mut files = files.filter(|path| path.file_stem().is_some_and(|stem| stem == tag));
@@ -420,7 +428,7 @@ fn subset(tier: &Path, tag: &str) -> PathBuf {
 }
 
 #[test]
-fn a_hundred_opens_and_closes_leave_nothing() {
+fn a_hundred_opens_and_closes_leak_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
     for (path, velocities) in made(folder.path()) {
         let read = succeed(18, "trajet", &path, &["times=100"]);
@@ -429,22 +437,22 @@ fn a_hundred_opens_and_closes_leave_nothing() {
 }
 
 #[test]
-fn a_cut_file_is_refused_and_no_short_animation() {
+fn a_truncated_file_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     for (path, _) in made(folder.path()) {
         let bytes = std::fs::read(&path).expect("a file");
         for keep in [bytes.len() - 1, bytes.len() / 2 + 5] {
             let cut = path.with_file_name(format!("cut-{keep}"));
             std::fs::write(&cut, &bytes[..keep]).expect("room");
-            let said = refused("trajet", &cut);
-            assert!(said.contains("cut inside frame"), "{said}");
-            assert!(said.contains(&*cut.to_string_lossy()), "{said}");
+            let message = refused("trajet", &cut);
+            assert!(message.contains("cut inside frame"), "{message}");
+            assert!(message.contains(&*cut.to_string_lossy()), "{message}");
         }
     }
 }
 
 #[test]
-fn what_is_no_trajectory_is_refused() {
+fn files_that_are_no_trajectories_are_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let place = |name: &str| folder.path().join(name);
     std::fs::write(place("text"), "ATOM      1  N   MET\n").expect("room");
@@ -452,8 +460,8 @@ fn what_is_no_trajectory_is_refused() {
     for (name, expected) in
         [("text", "text file"), ("empty", "0 bytes"), ("gone", "gone"), (".", "not a regular file")]
     {
-        let said = refused("trajet", &place(name));
-        assert!(said.contains(expected), "{said}");
+        let message = refused("trajet", &place(name));
+        assert!(message.contains(expected), "{message}");
     }
 }
 
@@ -468,24 +476,27 @@ fn a_damaged_frame_ends_the_animation_with_a_message() {
     let bad = FRAMES - 3;
     let begin = format!("damage={}", reader.index().offset(bad as u64));
     let done = run(18, "trajet", &path, &[&begin, "after=0"]);
-    let said = complaints(&done.stderr);
-    let [first, again] = said.lines().collect::<Vec<_>>()[..] else { panic!("{said}") };
+    let message = complaints(&done.stderr);
+    let [first, again] = message.lines().collect::<Vec<_>>()[..] else { panic!("{message}") };
     assert_eq!(done.status, SHORT);
-    assert!(first.contains(&format!("frame {bad} at byte")), "{said}");
-    assert!(again.contains("no frame is read after one that could not be"), "{said}");
+    assert!(first.contains(&format!("frame {bad} at byte")), "{message}");
+    assert!(again.contains("no frame is read after one that could not be"), "{message}");
     let read = std::fs::read(done.read).expect("what was read");
     assert!(read == whole[..8 + bad * (32 + 12 * ATOMS)]);
 }
 
 #[test]
-fn other_atoms_than_the_hosts_are_an_error() {
+fn a_wrong_number_of_atoms_is_an_error() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("made.dcd");
     write(&path, Format::Dcd, &snapshots(true, false));
     for atoms in ["0", "300", "302"] {
         let done = run(18, "trajet", &path, &[&format!("atoms={atoms}")]);
-        let said = complaints(&done.stderr);
+        let message = complaints(&done.stderr);
         assert_eq!(done.status, SHORT);
-        assert!(said.contains(&format!("301 atoms, but the host asks for {atoms}")), "{said}");
+        assert!(
+            message.contains(&format!("301 atoms, but the host asks for {atoms}")),
+            "{message}"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Functions of Python as analyses: they run on whichever pool, with the readers under them.
+//! Python functions as analyses, which run on any pool.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,27 +10,27 @@ use pyo3::types::PyTuple;
 use trajet_engine::{Analysis, FrameError, Pass, State};
 use trajet_io::{Atoms, Block, Error};
 
-/// What is asked for.
+/// Parameters of the analysis.
 pub(crate) struct Apply {
     pub(crate) atoms: Vec<i64>,
     pub(crate) function: Py<PyAny>,
-    /// Joins what the function returns; none where that are rows.
+    /// Merges return values of the function; `None` if these are rows.
     pub(crate) reducer: Option<Py<PyAny>>,
-    /// Whether the function takes one frame, not a block of them.
+    /// Whether the function takes single frames instead of blocks.
     pub(crate) by_frame: bool,
-    /// Whether it takes the unit cells too.
+    /// Whether the function also takes the unit cells.
     pub(crate) cells: bool,
-    /// Of what it returns of a frame, or where there is a reducer, of anything.
+    /// Shape of the return value for a frame; with a reducer, of any return value.
     pub(crate) shape: Vec<usize>,
     pub(crate) raised: Raised,
 }
 
-/// What a function of Python raised first.
+/// The first exception that a Python function raised.
 #[derive(Clone, Default)]
 pub(crate) struct Raised(Arc<Mutex<Option<PyErr>>>);
 
 impl Raised {
-    /// Takes the error, if there is one.
+    /// Takes the exception, if there is one.
     pub(crate) fn take(&self) -> Option<PyErr> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -41,7 +41,7 @@ impl Raised {
 }
 
 impl Apply {
-    /// The pass of a request on a trajectory of `n_atoms` atoms.
+    /// Returns the pass on a trajectory of `n_atoms` atoms.
     ///
     /// # Errors
     /// [`Error::AtomOutOfRange`].
@@ -54,7 +54,7 @@ impl Apply {
         &self.raised
     }
 
-    /// What the function returns of frames of a block, as numbers.
+    /// Calls the function with frames of a block, and returns its values as flat numbers.
     fn call(
         &self,
         py: Python<'_>,
@@ -80,7 +80,7 @@ impl Apply {
         flat(py, &returned, if a_frame { &self.shape } else { &whole })
     }
 
-    /// Numbers in what the function returns of a frame.
+    /// Number of values that the function returns for a frame.
     fn width(&self) -> usize {
         self.shape.iter().product()
     }
@@ -104,14 +104,14 @@ impl Clone for Apply {
     }
 }
 
-/// An array of this shape, or a number, as numbers in a row.
+/// Flattens an array of this shape, or a number.
 fn flat(py: Python<'_>, value: &Bound<'_, PyAny>, expected: &[usize]) -> PyResult<State> {
     let numpy = py.import("numpy")?;
     let array = numpy.call_method1("asarray", (value,))?;
     let dtype = array.getattr("dtype")?;
     let kind: String = dtype.getattr("kind")?.extract()?;
     if !"biuf".contains(&kind) {
-        // Of complex numbers NumPy would drop what is imaginary.
+        // NumPy would drop the imaginary part of complex numbers.
         let words = format!("the function returned {dtype}: numbers are wanted");
         return Err(PyTypeError::new_err(words));
     }

@@ -1,4 +1,4 @@
-//! NumPy arrays and Python numbers in, Rust values out, and back.
+//! Conversion between NumPy arrays or Python numbers and Rust values.
 
 use numpy::{Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -6,7 +6,7 @@ use trajet_io::{Atoms, Error, Frames, memory};
 
 use crate::error::from_io;
 
-/// Frames as Python gives them: `(first, step, count)` or an array of numbers.
+/// Frames from Python: `(first, step, count)` or an array of indices.
 #[derive(FromPyObject)]
 pub(crate) enum PyFrames<'py> {
     Strided((u64, i64, usize)),
@@ -19,8 +19,7 @@ impl PyFrames<'_> {
             PyFrames::Strided((first, step, count)) => {
                 Frames::Strided { first: *first, step: *step, count: *count }
             }
-            // Negative numbers were counted from the end before they came here; any that is left
-            // becomes too large and is refused as out of range.
+            // Negative indices were resolved before. Any that is left becomes too large and is refused as out of range.
             PyFrames::Listed(list) => {
                 list.as_array().iter().map(|&f| f as u64).collect::<Vec<_>>().into()
             }
@@ -28,7 +27,7 @@ impl PyFrames<'_> {
     }
 }
 
-/// Atoms as Python gives them: none for all.
+/// Converts atoms from Python; `None` stands for all.
 pub(crate) fn atoms(
     list: Option<PyReadonlyArray1<'_, i64>>,
     n_atoms: usize,
@@ -42,10 +41,10 @@ pub(crate) fn atoms(
     }
 }
 
-/// Numbers as an array.
+/// Copies numbers to an array.
 ///
 /// # Errors
-/// `MemoryError`: NumPy's own allocation would panic.
+/// `MemoryError`, where NumPy's own allocation would panic.
 pub(crate) fn array<'py, T: Element + Copy>(
     py: Python<'py>,
     numbers: &[T],
@@ -54,7 +53,7 @@ pub(crate) fn array<'py, T: Element + Copy>(
     Ok(PyArray1::from_vec(py, copied.map_err(|refused| from_io(py, &refused.into()))?))
 }
 
-/// Numbers of an array as a vector.
+/// Copies the numbers of an array to a vector.
 ///
 /// # Errors
 /// `MemoryError`.
@@ -69,7 +68,7 @@ pub(crate) fn vector<T>(
     Ok(made)
 }
 
-/// Unit cells as an array of shape `(n_frames, 6)`.
+/// Returns unit cells as an array of shape `(n_frames, 6)`.
 pub(crate) fn cells<'py>(
     py: Python<'py>,
     cells: &[[f64; 6]],
@@ -77,8 +76,7 @@ pub(crate) fn cells<'py>(
     array(py, cells.as_flattened())?.reshape([cells.len(), 6])
 }
 
-/// Box vectors as an array of shape `(n_frames, 9)`, NaN where there are none; none where no frame has
-/// any.
+/// Returns box vectors as an array of shape `(n_frames, 9)`, NaN for frames without; `None` if no frame has any.
 pub(crate) fn boxes<'py>(
     py: Python<'py>,
     vectors: &[Option<[f64; 9]>],

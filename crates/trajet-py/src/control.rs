@@ -1,21 +1,21 @@
-//! Progress and Ctrl-C through the interpreter, while the work runs without it.
+//! Progress and Ctrl-C: calls into the interpreter while the work runs without the GIL.
 
 use pyo3::prelude::*;
 use trajet_engine::Control;
 
-/// Shows progress and looks for Ctrl-C through the interpreter.
+/// Shows progress and checks for Ctrl-C in the interpreter.
 pub(crate) struct FromPython {
     progress: Option<Py<PyAny>>,
     raised: Option<PyErr>,
 }
 
 impl FromPython {
-    /// Calls `progress(done, total)`, if it is given, every 100 ms.
+    /// Calls `progress(done, total)`, if given, every 100 ms.
     pub(crate) fn new(progress: Option<Py<PyAny>>) -> Self {
         FromPython { progress, raised: None }
     }
 
-    /// What the interpreter raised meanwhile: `KeyboardInterrupt`, or an error of `progress`.
+    /// Returns the exception that was raised meanwhile: `KeyboardInterrupt`, or an error of `progress`.
     pub(crate) fn check(self) -> PyResult<()> {
         self.raised.map_or(Ok(()), Err)
     }

@@ -1,4 +1,4 @@
-//! Copies of trajectories, seen from Python.
+//! Python bindings for copying trajectories.
 
 use std::path::{Path, PathBuf};
 
@@ -15,10 +15,10 @@ use crate::error::{from_io, from_run};
 use crate::reader::Reader;
 use crate::report::{PyLoss, of_loss, report_dict};
 
-/// Bytes, remarks, losses and report of an output.
+/// Size in bytes, remarks, losses and report of an output.
 type Done<'py> = (u64, Vec<String>, Vec<PyLoss>, Bound<'py, PyDict>);
 
-/// How outputs are written; see `How` of `trajet.conversion`.
+/// Options for writing; see `How` of `trajet.conversion`.
 #[derive(FromPyObject)]
 pub(crate) struct How {
     precision: Option<f32>,
@@ -45,7 +45,7 @@ pub(crate) struct Within<'py> {
     steps: PyReadonlyArray1<'py, i64>,
 }
 
-/// The format that the ending of a path names.
+/// Returns the format for the suffix of a path.
 fn format_of(path: &Path) -> PyResult<Format> {
     Format::of(path).ok_or_else(|| {
         let path = path.display();
@@ -53,8 +53,8 @@ fn format_of(path: &Path) -> PyResult<Format> {
     })
 }
 
-/// Writes frames to files of the format that their endings name, all or none; or, where they are `within` an
-/// output, to a part of it.
+/// Writes frames to files, all or none, in the formats of their suffixes. `within` is set if the file is a piece of an
+/// output.
 #[pyfunction]
 #[pyo3(signature = (reader, parts, atoms_wanted, how, *, force, threads, progress, within=None))]
 #[allow(clippy::too_many_arguments)]
@@ -69,13 +69,13 @@ pub(crate) fn convert<'py>(
     progress: Option<Py<PyAny>>,
     within: Option<Within<'py>>,
 ) -> PyResult<Vec<Done<'py>>> {
-    let wanted = atoms(atoms_wanted, reader.inner.n_atoms()).map_err(|e| from_io(py, &e))?;
+    let selected = atoms(atoms_wanted, reader.inner.n_atoms()).map_err(|e| from_io(py, &e))?;
     let options = how.options();
     let parts: Vec<_> =
         parts.into_iter().map(|(path, frames)| (path, frames.to_frames())).collect();
     let mut requests = Vec::with_capacity(parts.len());
     for (path, frames) in &parts {
-        let (atoms, options, format) = (&wanted, &options, format_of(path)?);
+        let (atoms, options, format) = (&selected, &options, format_of(path)?);
         requests.push(Request { frames, atoms, path, format, options, force });
     }
     let mut control = FromPython::new(progress);
@@ -104,8 +104,8 @@ pub(crate) fn convert<'py>(
         .collect()
 }
 
-/// Joins pieces of an output, which are removed, and the losses of each; returns the output's
-/// bytes, and remarks.
+/// Joins the pieces of an output and removes them. Returns the output's size in bytes, and remarks, which count the
+/// losses of all pieces.
 #[pyfunction]
 #[pyo3(signature = (reader, part, atoms_wanted, how, stretches, losses, *, force, progress))]
 #[allow(clippy::too_many_arguments)]
@@ -120,10 +120,10 @@ pub(crate) fn join_stretches<'py>(
     force: bool,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(u64, Vec<String>)> {
-    let wanted = atoms(atoms_wanted, reader.inner.n_atoms()).map_err(|e| from_io(py, &e))?;
+    let selected = atoms(atoms_wanted, reader.inner.n_atoms()).map_err(|e| from_io(py, &e))?;
     let (path, options) = (&part.0, &how.options());
     let (frames, format) = (&part.1.to_frames(), format_of(path)?);
-    let request = Request { frames, atoms: &wanted, path, format, options, force };
+    let request = Request { frames, atoms: &selected, path, format, options, force };
     let mut control = FromPython::new(progress);
     let loss = |(kind, what, frames, first)| Loss { kind, what, frames, first };
     let losses = Losses::new(losses.into_iter().map(loss).collect());

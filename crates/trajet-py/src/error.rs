@@ -1,4 +1,4 @@
-//! Rust errors as Python exceptions; built-in ones where Python has the word.
+//! Rust errors as Python exceptions; built-in ones where these fit.
 
 use std::io::ErrorKind;
 
@@ -11,7 +11,7 @@ use pyo3::types::PyDict;
 use trajet_engine::{RunError, TaskError, TaskFault};
 use trajet_io::Error;
 
-/// The module in which the exceptions that have two parents are made.
+/// Python module that defines the exceptions with two base classes.
 const MODULE: &std::ffi::CStr = c"
 class TrajetError(Exception):
     '''Anything that trajet refuses or that failed while it worked.'''
@@ -57,7 +57,7 @@ class MissingPackageError(TrajetError, ImportError):
     '''A package that only this needs is not installed.'''
 ";
 
-/// Names of the exceptions, all of which the package shows.
+/// Names of the exceptions, all of which the package exports.
 const NAMES: [&str; 12] = [
     "TrajetError",
     "FormatError",
@@ -91,13 +91,13 @@ pub(crate) fn raised(py: Python<'_>, name: &str, message: String) -> PyErr {
     make().map_or_else(|error| error, PyErr::from_value)
 }
 
-/// The exception for what the operating system refused.
+/// Returns the exception for an error of the operating system.
 pub(crate) fn from_os(source: &std::io::Error, message: String) -> PyErr {
     match source.kind() {
         ErrorKind::NotFound => PyFileNotFoundError::new_err(message),
         ErrorKind::PermissionDenied => PyPermissionError::new_err(message),
         ErrorKind::OutOfMemory => PyMemoryError::new_err(message),
-        // The number goes with it wherever it is sent.
+        // Keeping `errno` preserves it when the exception is pickled.
         _ => match source.raw_os_error() {
             Some(code) => PyOSError::new_err((code, message)),
             None => PyOSError::new_err(message),
@@ -105,7 +105,7 @@ pub(crate) fn from_os(source: &std::io::Error, message: String) -> PyErr {
     }
 }
 
-/// The exception for an error of reading.
+/// Returns the exception for an error of reading.
 pub(crate) fn from_io(py: Python<'_>, error: &Error) -> PyErr {
     let message = error.to_string();
     let name = match error.root() {
@@ -127,13 +127,13 @@ pub(crate) fn from_io(py: Python<'_>, error: &Error) -> PyErr {
     };
     let exception = raised(py, name, message);
     if let Some(path) = error.changed() {
-        // Without it the error says the same.
+        // The attribute is a convenience: the message contains the path.
         let _ = exception.value(py).setattr("path", path);
     }
     exception
 }
 
-/// The exception for the first task that failed; the others are notes on it.
+/// Returns the exception for the first task that failed, with the others as notes.
 pub(crate) fn from_run(py: Python<'_>, error: &RunError) -> PyErr {
     let RunError::Tasks(tasks) = error else { return PyKeyboardInterrupt::new_err(()) };
     let one = |task: &TaskError| match &task.fault {
@@ -149,7 +149,7 @@ pub(crate) fn from_run(py: Python<'_>, error: &RunError) -> PyErr {
             "also failed: task {} ({} frames from position {}): {task}",
             task.task, task.frames, task.first
         );
-        // A note that cannot be added takes nothing from the error itself.
+        // Failing to add a note must not hide the error itself.
         let _ = exception.value(py).call_method1("add_note", (note,));
     }
     exception

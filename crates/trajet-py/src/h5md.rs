@@ -1,4 +1,4 @@
-//! What Python tells of HDF5 files, and chunks that it writes to them.
+//! Layouts of HDF5 files, which Python reads with h5py, and chunks that Python writes.
 
 use numpy::ndarray::{ArrayView1, ArrayView2};
 use numpy::{PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3};
@@ -27,7 +27,7 @@ pub(crate) struct PySeries<'py> {
     storage: PyStorage<'py>,
 }
 
-/// Where its numbers stand: bytes, an offset, or chunks.
+/// Storage of a dataset: bytes in memory, an offset in the file, or chunks.
 #[derive(FromPyObject)]
 enum PyStorage<'py> {
     Held(Bound<'py, PyBytes>),
@@ -41,7 +41,7 @@ struct PyChunks<'py> {
     shape: (u64, u64, u64),
     shuffle: bool,
     deflate: bool,
-    /// First row, atom and axis, offset, size and skipped filters of each chunk.
+    /// One row per chunk: first row, first atom, first axis, offset, size, skipped filters.
     table: PyReadonlyArray2<'py, u64>,
 }
 
@@ -63,7 +63,7 @@ pub(crate) struct PyDescription<'py> {
     seconds: f64,
 }
 
-/// What the file says in units of its own. See `_trajet.pyi`.
+/// Times and box edges in the units of the file. See `_trajet.pyi`.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct PyOwn<'py> {
@@ -168,7 +168,7 @@ impl PySeries<'_> {
 /// First frame, first atom, skipped filters and bytes of a chunk.
 type PyPacked<'py> = (usize, usize, u32, Bound<'py, PyBytes>);
 
-/// Cuts frames into chunks and packs these on threads.
+/// Cuts frames into chunks, and encodes these on threads.
 #[pyfunction]
 #[pyo3(signature = (vectors, chunk, *, level, threads))]
 pub(crate) fn pack_chunks<'py>(
@@ -194,10 +194,10 @@ pub(crate) fn pack_chunks<'py>(
     Ok(packed.into_iter().map(chunk).collect())
 }
 
-/// Cells of box vectors, and of those that are turned the vectors, as reading gives them.
+/// Cells, and the box vectors that differ in orientation, as reading returns them.
 type PyCells<'py> = (Bound<'py, PyArray2<f64>>, Option<Bound<'py, PyArray2<f64>>>);
 
-/// The cells of box vectors, nine numbers a box, Å; rows that are not numbers are no box.
+/// Returns the cells of box vectors, nine numbers per box, Å; NaN rows stand for no box.
 #[pyfunction]
 pub(crate) fn cells_of_vectors<'py>(
     py: Python<'py>,

@@ -1,4 +1,4 @@
-//! Names of temporary files, and the removal of those of dead processes.
+//! Names of temporary files, and removal of those of dead processes.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ pub(crate) fn temporary_name(py: Python<'_>, folder: PathBuf) -> String {
     py.detach(|| trajet_io::leftovers::temporary_name(&folder))
 }
 
-/// Removes temporary files and folders of dead processes in a folder; returns how many.
+/// Removes temporary files and folders of dead processes in a folder. Returns their number.
 #[pyfunction]
 pub(crate) fn remove_leftovers(py: Python<'_>, folder: PathBuf) -> usize {
     py.detach(|| trajet_io::leftovers::remove_leftovers(&folder))

@@ -44,7 +44,7 @@ fn _trajet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<plan::Plan>()?;
     module.add_class::<store::PyStore>()?;
     module.add_class::<parts::PyPass>()?;
-    module.add_class::<parts::PyElsewhere>()?;
+    module.add_class::<parts::PyWorkerTrajectory>()?;
     module.add_class::<parts::PyStates>()?;
     module.add_class::<parts::Stop>()?;
     module.add_function(wrap_pyfunction!(parts::task, module)?)?;

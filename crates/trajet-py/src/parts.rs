@@ -1,4 +1,4 @@
-//! Parts of a run, for pools whose workers are other processes.
+//! Bindings for pools whose workers are other processes: tasks, worker trajectories, merging of states.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
@@ -25,7 +25,7 @@ use crate::reader::Reader;
 use crate::report::{counts, report_dict};
 use crate::serialize::{from_bytes, to_bytes};
 
-/// A pass of a plan over so many frames. See `_trajet.pyi`.
+/// A pass of a plan over a number of frames. See `_trajet.pyi`.
 #[pyclass(frozen, module = "trajet._trajet", name = "Pass")]
 pub(crate) struct PyPass {
     inner: trajet_engine::Pass,
@@ -35,7 +35,7 @@ pub(crate) struct PyPass {
 
 #[pymethods]
 impl PyPass {
-    /// The pass that follows from the states of those before it.
+    /// Returns the pass after as many passes as there are `states`, which are their results.
     #[new]
     fn new(
         py: Python<'_>,
@@ -64,7 +64,7 @@ impl PyPass {
         self.inner.analysis.row_width()
     }
 
-    /// The atoms that are read, ascending; none for all.
+    /// The atoms to read, ascending; `None` for all.
     #[getter]
     fn atoms<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<i64>>> {
         let list = self.inner.atoms.sorted()?.iter().map(|&atom| i64::from(atom));
@@ -76,21 +76,21 @@ impl PyPass {
         self.inner.then.is_none()
     }
 
-    /// Runs of leaves, as first and behind the last.
+    /// Returns the tasks as ranges of leaves (start, end).
     #[pyo3(signature = (workers, task_frames))]
     fn tasks(&self, workers: usize, task_frames: Option<usize>) -> Vec<(usize, usize)> {
         let tasks = tasks(&self.leaves, 0..self.leaves.len(), workers, task_frames);
         tasks.into_iter().map(|run| (run.start, run.end)).collect()
     }
 
-    /// The positions of the frames of a run of leaves, as first and behind the last.
+    /// Returns the positions (start, end) of the frames in a range of leaves.
     fn frames_of(&self, begin: usize, end: usize) -> (usize, usize) {
         let frames = self.leaves.frames_of(&(begin..end));
         (frames.start, frames.end)
     }
 }
 
-/// A task, as it is sent to a worker.
+/// A task, as sent to a worker.
 #[derive(Serialize, Deserialize)]
 struct Task {
     run: std::ops::Range<usize>,
@@ -98,7 +98,7 @@ struct Task {
     slice: Slice,
 }
 
-/// What a worker needs to know of a run of leaves, as bytes.
+/// Returns a task for a range of leaves as bytes, for a worker.
 #[pyfunction]
 pub(crate) fn task<'py>(
     py: Python<'py>,
@@ -120,7 +120,7 @@ pub(crate) fn task<'py>(
     Ok(PyBytes::new(py, &to_bytes(&Task { run, frames, slice })?))
 }
 
-/// A flag that ends what looks at it. See `_trajet.pyi`.
+/// A cancellation flag. See `_trajet.pyi`.
 #[pyclass(frozen, module = "trajet._trajet")]
 #[derive(Default)]
 pub(crate) struct Stop {
@@ -144,12 +144,12 @@ impl Stop {
         self.handle.stop.load(Ordering::Relaxed)
     }
 
-    /// Seconds by stage until now, also while it goes on.
+    /// Returns the seconds by stage spent so far. May be called during the run.
     fn spent<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.handle.spent().named_of_task().into_py_dict(py)
     }
 
-    /// What was done before the end.
+    /// Report of the work before cancellation.
     #[getter]
     fn report(&self, py: Python<'_>) -> Option<Py<PyDict>> {
         let report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
@@ -159,15 +159,17 @@ impl Stop {
 
 /// A trajectory that was opened in another process. See `_trajet.pyi`.
 #[pyclass(frozen, module = "trajet._trajet", name = "Elsewhere")]
-pub(crate) struct PyElsewhere {
+pub(crate) struct PyWorkerTrajectory {
     inner: WorkerTrajectory,
 }
 
 #[pymethods]
-impl PyElsewhere {
+impl PyWorkerTrajectory {
     #[new]
     fn new(outline: &[u8]) -> PyResult<Self> {
-        Ok(PyElsewhere { inner: WorkerTrajectory::new(from_bytes(outline)?, &[WORKER_OPENER]) })
+        Ok(PyWorkerTrajectory {
+            inner: WorkerTrajectory::new(from_bytes(outline)?, &[WORKER_OPENER]),
+        })
     }
 
     #[getter]
@@ -175,12 +177,12 @@ impl PyElsewhere {
         self.inner.n_atoms()
     }
 
-    /// Seconds that the longest opening of a file lasts which is under way in a task.
+    /// Returns the duration in seconds of the longest file opening in progress in a task.
     fn opening(&self, task: &Stop) -> f64 {
         self.inner.opening(&task.handle.threads()).as_secs_f64()
     }
 
-    /// The trajectory, of which only the frames of a slice can be read, and what opening their files cost.
+    /// Returns the trajectory, restricted to the frames of a slice, and the cost of opening their files.
     fn reader<'py>(&self, py: Python<'py>, slice: &[u8]) -> PyResult<(Reader, Bound<'py, PyDict>)> {
         let slice = from_bytes(slice)?;
         let mut meter = Meter::default();
@@ -189,7 +191,7 @@ impl PyElsewhere {
         Ok((Reader::partial(chain), counts(py, &meter)?))
     }
 
-    /// Does a task: fills `rows` and returns states and report.
+    /// Runs a task. Fills `rows`, and returns states and report.
     #[pyo3(signature = (pass_, task, rows, *, threads, stop))]
     #[allow(clippy::too_many_arguments)]
     fn run<'py>(
@@ -211,7 +213,7 @@ impl PyElsewhere {
             let result = self.work(pass_, task, rows, threads, &mut report, handle);
             (result, Instant::now())
         });
-        // Others of this process may hold Python's lock.
+        // Other threads of this process may hold the GIL.
         let waited = ended.elapsed().as_secs_f64();
         if let Some(first) = report.workers.first_mut() {
             first.stages.t_wait += waited;
@@ -232,22 +234,22 @@ impl PyElsewhere {
     }
 }
 
-/// Rows to be filled.
+/// Output array for rows.
 struct Rows<'a> {
     shape: Vec<usize>,
     values: &'a mut [f64],
 }
 
-/// Why a task was not done.
+/// Cause of a failed task.
 enum Fault {
     Input(trajet_io::Error),
     Run(RunError),
     Asked(PyErr),
 }
 
-impl PyElsewhere {
-    /// Does a task without Python's lock, and returns its states, packed. What the first thread does around
-    /// the run of the others is added to its stages.
+impl PyWorkerTrajectory {
+    /// Runs a task without the GIL, and returns its packed states. Time that the first worker spends before and after
+    /// the run is added to its stages.
     fn work(
         &self,
         pass_: &PyPass,
@@ -273,7 +275,8 @@ impl PyElsewhere {
             ))));
         }
         let part = Part { frames: &frames, leaves: *leaves, run };
-        // One thread needs no further division, which costs requests; several even out with a little.
+        // For one thread a single share is best, as each share costs requests. Several threads balance their load with
+        // a few more shares.
         let shares = if threads > 1 { 2 * threads } else { 1 };
         let budget = Budget { threads, task_frames: Some(n_frames.div_ceil(shares)) };
         let result = run_part(&chain, inner, &part, rows.values, budget, report, handle);
@@ -294,7 +297,7 @@ impl PyElsewhere {
     }
 }
 
-/// Level, place and length of each state, and its numbers.
+/// Packs states: for each its level, place and length, then its values.
 fn packed(states: Subtrees) -> Vec<f64> {
     let mut all = Vec::with_capacity(states.iter().map(|(_, state)| 3 + state.len()).sum());
     for (node, state) in states {
@@ -329,7 +332,7 @@ impl PyStates {
         PyStates { pass: pass_, merger }
     }
 
-    /// Adds what a task returned.
+    /// Adds the states that a task returned.
     fn add(&self, states: PyReadonlyArray1<'_, f64>) -> PyResult<()> {
         let states = states.as_array().to_vec();
         let states = unpacked(&states)
@@ -343,12 +346,12 @@ impl PyStates {
         self.pass.get().raised.take().map_or(Ok(()), Err)
     }
 
-    /// What could not be merged yet, to be added elsewhere.
+    /// Takes the states that could not be merged yet, to be added to another merger.
     fn subtrees<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         Ok(PyArray1::from_vec(py, packed(self.take()?.into_subtrees())))
     }
 
-    /// The state of the whole pass.
+    /// Takes the state of the whole pass.
     fn whole<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let PyPass { inner, leaves, .. } = self.pass.get();
         let whole = match leaves.is_empty() {

@@ -11,13 +11,13 @@ use trajet_io::{Error, memory};
 use crate::apply::{Apply, Raised};
 use crate::arrays::vector;
 
-/// What is to be computed, apart from the trajectory and its frames. See `_trajet.pyi`.
+/// A plan of an analysis, independent of the trajectory and the frames. See `_trajet.pyi`.
 #[pyclass(frozen, module = "trajet._trajet")]
 pub(crate) struct Plan {
     request: Request,
 }
 
-/// What is asked for, of any analysis.
+/// Parameters of any analysis.
 #[derive(Clone)]
 enum Request {
     Rmsd(rmsd::Request),
@@ -29,7 +29,7 @@ enum Request {
 }
 
 impl Request {
-    /// Bytes of its lists.
+    /// Returns the size of its lists in bytes.
     fn bytes(&self) -> usize {
         let of_group = |group: &Group| 5 * group.atoms.len();
         size_of::<i64>()
@@ -48,7 +48,7 @@ impl Request {
                         }
                 }
                 Request::Rdf(one) => one.atoms.len() + one.others.as_ref().map_or(0, Vec::len),
-                // Its function takes what it takes.
+                // The memory of a Python function is unknown.
                 Request::Apply(_) => 0,
             }
     }
@@ -56,7 +56,7 @@ impl Request {
 
 impl Plan {
     pub(crate) fn first_pass(&self, n_atoms: usize) -> Result<Pass, Error> {
-        // Copies of the request, where its atoms lie among those that are read, and references along axes.
+        // Estimate for copies of the request, maps of atoms to columns, and references stored by axis.
         memory::ask(self.request.bytes().saturating_mul(8), "the atoms of an analysis")?;
         match self.request.clone() {
             Request::Rmsd(request) => rmsd::plan(request, n_atoms),
@@ -68,7 +68,7 @@ impl Plan {
         }
     }
 
-    /// What functions of Python raised that the plan calls.
+    /// Returns the exception slot of the plan's Python functions.
     pub(crate) fn raised(&self) -> Raised {
         match &self.request {
             Request::Apply(request) => request.raised().clone(),
@@ -105,7 +105,7 @@ fn group(py: Python<'_>, (atoms, reference, weights): PyGroup<'_>) -> PyResult<G
     })
 }
 
-/// A plan for the RMSD of `main` and of `groups` after `fit`: "superposition", "centre" or "none".
+/// Returns a plan for the RMSD of `main` and of `groups` after `fit`: "superposition", "centre" or "none".
 #[pyfunction]
 #[pyo3(signature = (main, groups, *, fit, average))]
 pub(crate) fn rmsd_plan(
@@ -126,7 +126,7 @@ pub(crate) fn rmsd_plan(
     Ok(Plan { request: Request::Rmsd(request) })
 }
 
-/// A plan for means and fluctuations of the positions of `atoms` after superposition on `align`.
+/// Returns a plan for means and fluctuations of the positions of `atoms` after superposition on `align`.
 #[pyfunction]
 #[pyo3(signature = (atoms, *, align, average))]
 pub(crate) fn moments_plan(
@@ -140,7 +140,7 @@ pub(crate) fn moments_plan(
     Ok(Plan { request: Request::Moments(moments::Request { atoms, align, average }) })
 }
 
-/// A plan for dihedral angles of `quadruples` of atoms, or their cosines and sines (`features`).
+/// Returns a plan for dihedral angles of `quadruples` of atoms, or their cosines and sines (`features`).
 #[pyfunction]
 #[pyo3(signature = (quadruples, *, features, periodic))]
 pub(crate) fn dihedrals_plan(
@@ -158,14 +158,14 @@ pub(crate) fn dihedrals_plan(
     Ok(Plan { request: Request::Dihedrals(request) })
 }
 
-/// With what atoms are paired: atoms, positions, or none for themselves.
+/// Second members of the pairs: atoms or positions.
 #[derive(FromPyObject)]
 pub(crate) enum PyPartner<'py> {
     Atoms(PyReadonlyArray1<'py, i64>),
     Positions(PyReadonlyArray2<'py, f32>),
 }
 
-/// A plan for the distances of `atoms` to `partner`: other atoms, fixed positions, or each other.
+/// Returns a plan for the distances of `atoms` to `partner`: other atoms, fixed positions, or each other.
 #[pyfunction]
 #[pyo3(signature = (atoms, partner, *, periodic))]
 pub(crate) fn distances_plan(
@@ -190,7 +190,8 @@ pub(crate) fn distances_plan(
     Ok(Plan { request: Request::Distances(distances::Request { atoms, partner, periodic }) })
 }
 
-/// A plan for the distances of pairs of `atoms` and `others` (none for themselves), by `bins`.
+/// Returns a plan for the histogram of distances between `atoms` and `others` (`None` for pairs within `atoms`), by
+/// `bins`.
 #[pyfunction]
 #[pyo3(signature = (atoms, others, *, bins, range, exclusion_block))]
 pub(crate) fn rdf_plan(
@@ -214,7 +215,7 @@ pub(crate) fn rdf_plan(
     Ok(Plan { request: Request::Rdf(request) })
 }
 
-/// A plan that calls a function of Python with positions of `atoms`.
+/// Returns a plan that calls a Python function with positions of `atoms`.
 #[pyfunction]
 #[pyo3(signature = (atoms, function, reducer, *, by_frame, cells, shape))]
 pub(crate) fn apply_plan(

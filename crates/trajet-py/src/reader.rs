@@ -1,4 +1,4 @@
-//! An open trajectory, seen from Python.
+//! Bindings for an open trajectory.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -25,9 +25,9 @@ use crate::report::{PyLoss, counts, of_loss};
 use crate::serialize::to_bytes;
 use crate::stored::Stored;
 
-/// Atoms read between two looks for Ctrl-C: some tens of milliseconds.
+/// Atoms read between two checks for Ctrl-C: some tens of milliseconds.
 const ATOMS_BETWEEN_SIGNALS: usize = 4_000_000;
-/// The same for frames of few atoms.
+/// Frames read between two checks, for frames of few atoms.
 const FRAMES_BETWEEN_SIGNALS: usize = 20_000;
 
 /// Returns a time as messages show it.
@@ -40,9 +40,9 @@ pub(crate) fn time_text(time: f64) -> String {
 #[pyclass(frozen, module = "trajet._trajet")]
 pub(crate) struct Reader {
     pub(crate) inner: Chain,
-    /// None where only some of the frames are known here.
+    /// `None` if only some of the frames are known.
     options: Option<OpenOptions>,
-    /// Memory of reads that have ended, for the next ones; one for each read at the same time.
+    /// Buffers of finished reads, for reuse; one for each concurrent read.
     spare: Mutex<Vec<Scratch>>,
 }
 
@@ -135,12 +135,12 @@ impl Reader {
         self.inner.remarks()
     }
 
-    /// Returns the remarks that copies to a format keep.
+    /// Returns the remarks that copies in a format keep.
     fn doubts(&self, copied_to: &str) -> Vec<String> {
         self.inner.doubts(Some(copied_to))
     }
 
-    /// Compares the times of a kept index with the headers of all frames, once.
+    /// Compares the times of a stored index with the headers of all frames, once.
     fn check_times(&self, py: Python<'_>, threads: usize) -> PyResult<()> {
         let mut control = FromPython::new(None);
         let checked = py.detach(|| trajet_engine::check_times(&self.inner, threads, &mut control));
@@ -148,7 +148,7 @@ impl Reader {
         checked.map_err(|error| from_io(py, &error))
     }
 
-    /// Of these the ones on how files follow one another.
+    /// Remarks on how the files follow one another.
     #[getter]
     fn chain_remarks(&self) -> Vec<String> {
         self.inner.chain_remarks().to_vec()
@@ -164,7 +164,7 @@ impl Reader {
         self.inner.opening().state.name()
     }
 
-    /// What is known of each file, in the order of their frames.
+    /// Returns a dictionary for each file, in order.
     fn segments<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
         for segment in self.inner.segments() {
@@ -185,7 +185,7 @@ impl Reader {
         Ok(list)
     }
 
-    /// What opening cost, as a dictionary.
+    /// Returns the cost of opening as a dictionary.
     fn opening<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let opening = self.inner.opening();
         let dict = PyDict::new(py);
@@ -198,25 +198,25 @@ impl Reader {
         Ok(dict)
     }
 
-    /// Times of all frames, ps.
+    /// Returns the times of all frames, ps.
     fn times<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         self.whole()?;
         array(py, &self.inner.times())
     }
 
-    /// Integration steps of all frames.
+    /// Returns the integration steps of all frames.
     fn steps<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
         self.whole()?;
         array(py, &self.inner.steps())
     }
 
-    /// Where each frame begins in its file, bytes.
+    /// Returns the offset of each frame in its file, bytes.
     fn offsets<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u64>>> {
         self.whole()?;
         array(py, &self.inner.offsets())
     }
 
-    /// What lossy tags that hold some of the atoms lack of the original's frames, and the tag.
+    /// Returns the fields that lossy tags omit for some of the atoms, each with the tag.
     fn lost(
         &self,
         py: Python<'_>,
@@ -226,8 +226,8 @@ impl Reader {
         Ok(lost.into_iter().map(|(extra, tag)| (extra.name(), tag)).collect())
     }
 
-    /// Counts what frames hold that only their own formats have a place for; returns the losses, whose
-    /// frames are positions among these, and the remark on a copy in H5MD.
+    /// Counts fields of frames that only their own format can hold. Returns the losses, whose frames are positions in
+    /// `frames`, and the remark for a copy in H5MD.
     fn left_out(
         &self,
         py: Python<'_>,
@@ -249,7 +249,7 @@ impl Reader {
         Ok((losses.list().iter().cloned().map(of_loss).collect(), remark))
     }
 
-    /// What other formats have no place for of the frame's file, in words: variables and attributes.
+    /// Returns the names of variables and attributes of a frame's file that other formats cannot hold.
     fn further_names(&self, py: Python<'_>, frame: u64) -> PyResult<Vec<String>> {
         let mut scratch = self.lend();
         let raw = py.detach(|| self.inner.read_raw(frame, &mut scratch));
@@ -257,7 +257,7 @@ impl Reader {
         Ok(raw.map_err(|error| from_io(py, &error))?.further_names())
     }
 
-    /// Fills `out` with "positions", "velocities" or "forces"; returns times, steps, cells and counts. With
+    /// Fills `out` with "positions", "velocities" or "forces". Returns times, steps, cells and counts. With
     /// `native_units` vectors of H5MD are in the unit of their file.
     #[pyo3(signature = (frames, atoms_wanted, out, field, *, threads = 1, native_units = false))]
     #[allow(clippy::too_many_arguments)]
@@ -279,7 +279,7 @@ impl Reader {
         };
         let frames = frames.to_frames();
         let atoms = self.atoms(py, atoms_wanted)?;
-        let wanted = Wanted { frames: &frames, atoms: &atoms, field };
+        let request = Wanted { frames: &frames, atoms: &atoms, field };
         let threads = threads.min(frames.len()).max(1);
         let is_single = |segment: &trajet_io::chain::Segment| {
             let typed = segment.reader.as_stored_types();
@@ -294,7 +294,7 @@ impl Reader {
             scratch
         };
         let mut scratches: Vec<Scratch> = (0..threads).map(|_| scratch()).collect();
-        let mut meta = self.fill(py, &wanted, 0..frames.len(), &mut scratches, out)?;
+        let mut meta = self.fill(py, &request, 0..frames.len(), &mut scratches, out)?;
         for (k, known) in meta.turned.iter_mut().enumerate().filter(|(_, v)| v.is_none()) {
             *known = self.inner.known_box(frames.get(k));
         }
@@ -307,13 +307,13 @@ impl Reader {
         dict.set_item("times", PyArray1::from_vec(py, meta.times))?;
         dict.set_item("steps", PyArray1::from_vec(py, meta.steps))?;
         dict.set_item("cells", cells(py, &meta.cells)?)?;
-        // Turned, or stored as such: cells tell neither, or not to the last bit.
+        // Cells do not determine the orientation of box vectors, nor their last bits.
         dict.set_item("vectors", boxes(py, &meta.turned)?)?;
         dict.set_item("counts", counts(py, &meter)?)?;
         Ok(dict)
     }
 
-    /// Frames of H5MD as their file has them, in units of its own; without `tables` their vectors and steps alone.
+    /// Returns frames of H5MD as stored, in the units of the file; without `tables` only their vectors and steps.
     #[pyo3(signature = (frames, atoms_wanted, *, tables = true))]
     fn stored<'py>(
         &self,
@@ -332,7 +332,7 @@ impl Reader {
         }
     }
 
-    /// Prepares positions to be read part by part.
+    /// Returns a handle to read positions in parts.
     #[pyo3(signature = (frames, atoms_wanted))]
     fn parts<'py>(
         this: &Bound<'py, Self>,
@@ -346,7 +346,7 @@ impl Reader {
     }
 }
 
-/// Frames that are read part by part, as in one call. See `_trajet.pyi`.
+/// Frames that are read in parts, as if in one call. See `_trajet.pyi`.
 #[pyclass(frozen, module = "trajet._trajet")]
 pub(crate) struct Parts {
     reader: Py<Reader>,
@@ -365,21 +365,21 @@ type Meta<'py> = (
 
 #[pymethods]
 impl Parts {
-    /// Fills `out` with the wanted frames from position `begin` on; returns what they say of themselves.
+    /// Fills `out` with the requested frames from position `begin` on. Returns their metadata.
     fn read<'py>(
         &self,
         py: Python<'py>,
         begin: usize,
         out: PyReadwriteArray3<'py, f32>,
     ) -> PyResult<Meta<'py>> {
-        let wanted = Wanted::positions(&self.frames, &self.atoms);
+        let request = Wanted::positions(&self.frames, &self.atoms);
         let end = begin.saturating_add(out.as_array().shape()[0]);
         if end > self.frames.len() {
             return Err(PyValueError::new_err("there are not so many frames"));
         }
-        // Concurrent calls use memory of their own.
+        // Concurrent calls use buffers of their own.
         let mut scratch = std::mem::take(&mut *locked(&self.scratch));
-        let meta = self.reader.get().fill(py, &wanted, begin..end, from_mut(&mut scratch), out)?;
+        let meta = self.reader.get().fill(py, &request, begin..end, from_mut(&mut scratch), out)?;
         *locked(&self.scratch) = scratch;
         let numbers = meta.frames.into_iter().map(|frame| frame as i64).collect();
         Ok((
@@ -390,7 +390,7 @@ impl Parts {
         ))
     }
 
-    /// Counts of all parts so far.
+    /// Returns the counts of all parts so far.
     fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let meter = locked(&self.scratch).meter.clone();
         counts(py, &meter)
@@ -405,28 +405,28 @@ impl Drop for Parts {
 }
 
 impl Reader {
-    /// A trajectory that is open.
+    /// Returns a reader of a completely known trajectory.
     pub(crate) fn of(inner: Chain, options: OpenOptions) -> Reader {
         Reader { inner, options: Some(options), spare: Mutex::default() }
     }
 
-    /// A trajectory of which only some frames are known.
+    /// Returns a reader of a trajectory of which only some frames are known.
     pub(crate) fn partial(inner: Chain) -> Self {
         Reader { inner, options: None, spare: Mutex::default() }
     }
 
-    /// How it was opened, if all of its frames are known.
+    /// Returns the options of opening, or an error if only some frames are known.
     fn whole(&self) -> PyResult<&OpenOptions> {
         let unknown =
             || PyValueError::new_err("only some frames of this trajectory are known here");
         self.options.as_ref().ok_or_else(unknown)
     }
 
-    fn atoms(&self, py: Python<'_>, wanted: Option<PyReadonlyArray1<'_, i64>>) -> PyResult<Atoms> {
-        atoms(wanted, self.inner.n_atoms()).map_err(|error| from_io(py, &error))
+    fn atoms(&self, py: Python<'_>, list: Option<PyReadonlyArray1<'_, i64>>) -> PyResult<Atoms> {
+        atoms(list, self.inner.n_atoms()).map_err(|error| from_io(py, &error))
     }
 
-    /// Memory for a call; it stays away where the call fails.
+    /// Lends a buffer for a call. It is lost if the call fails.
     fn lend(&self) -> Scratch {
         locked(&self.spare).pop().unwrap_or_default().renewed()
     }
@@ -435,19 +435,18 @@ impl Reader {
         locked(&self.spare).push(scratch);
     }
 
-    /// Fills `out` with the frames at `positions` of the wanted ones, on as many threads as there is
-    /// memory for.
+    /// Fills `out` with the frames at `positions` of the requested ones, on one thread per buffer.
     fn fill(
         &self,
         py: Python<'_>,
-        wanted: &Wanted<'_>,
+        request: &Wanted<'_>,
         positions: Range<usize>,
         scratches: &mut [Scratch],
         mut out: PyReadwriteArray3<'_, f32>,
     ) -> PyResult<FrameMeta> {
         let vectors =
             out.as_slice_mut().map_err(|_| PyValueError::new_err("out is not C-contiguous"))?;
-        let frame_len = wanted.atoms.len() * 3;
+        let frame_len = request.atoms.len() * 3;
         if vectors.len() != positions.len() * frame_len {
             return Err(PyValueError::new_err("out has another size than frames x atoms x 3"));
         }
@@ -459,7 +458,7 @@ impl Reader {
         while at < positions.end {
             let end = (at + stride).min(positions.end);
             let (here, others) = rest.split_at_mut((end - at) * frame_len);
-            py.detach(|| self.read_on(wanted, at..end, scratches, here, &mut meta))
+            py.detach(|| self.read_on(request, at..end, scratches, here, &mut meta))
                 .map_err(|error| from_io(py, &error))?;
             py.check_signals()?;
             (at, rest) = (end, others);
@@ -467,29 +466,29 @@ impl Reader {
         Ok(meta)
     }
 
-    /// Reads frames; each thread takes neighbours.
+    /// Reads frames, split into one contiguous range per thread.
     fn read_on(
         &self,
-        wanted: &Wanted<'_>,
+        request: &Wanted<'_>,
         positions: Range<usize>,
         scratches: &mut [Scratch],
         out: &mut [f32],
         meta: &mut FrameMeta,
     ) -> Result<(), trajet_io::Error> {
         if let [scratch] = scratches {
-            return self.inner.read_into(wanted, positions, scratch, out, meta);
+            return self.inner.read_into(request, positions, scratch, out, meta);
         }
         let each = positions.len().div_ceil(scratches.len());
         let (mut jobs, mut rest) = (Vec::new(), out);
         for (begin, scratch) in positions.clone().step_by(each).zip(scratches) {
             let here = begin..positions.end.min(begin + each);
-            let (out, others) = rest.split_at_mut(here.len() * wanted.atoms.len() * 3);
+            let (out, others) = rest.split_at_mut(here.len() * request.atoms.len() * 3);
             rest = others;
             jobs.push(Mutex::new((here, scratch, out, FrameMeta::default(), Ok(()))));
         }
         Threads(jobs.len()).each(jobs.len(), &|k| {
             let (here, scratch, out, meta, done) = &mut *locked(&jobs[k]);
-            *done = self.inner.read_into(wanted, here.clone(), scratch, out, meta);
+            *done = self.inner.read_into(request, here.clone(), scratch, out, meta);
         });
         for job in jobs {
             let (_, _, _, mut here, done) =
@@ -501,7 +500,7 @@ impl Reader {
     }
 }
 
-/// What a mutex guards: nobody panics while it is held.
+/// Locks a mutex. Poisoning is ignored, as nothing panics while it is held.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,19 +1,19 @@
-//! Counts, losses and reports, as Python has them.
+//! Conversion of counts, losses and reports to Python.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use trajet_engine::report::{RunReport, Stages};
 use trajet_io::{Loss, Meter};
 
-/// The kind of a loss, the words that all its frames share, the number of frames and the first of them.
+/// Kind of a loss, detail common to its frames, number of frames, and the first frame.
 pub(crate) type PyLoss = (String, Option<String>, u64, u64);
 
-/// Returns a loss as Python has it.
+/// Converts a loss.
 pub(crate) fn of_loss(loss: Loss) -> PyLoss {
     (loss.kind, loss.what, loss.frames, loss.first)
 }
 
-/// A meter's counts as a dictionary; bytes a tier and a tag where any are of a store.
+/// Converts a meter's counts to a dictionary, with bytes by tier and tag if any were read from a store.
 pub(crate) fn counts<'py>(py: Python<'py>, meter: &Meter) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("requests", meter.requests)?;

@@ -13,14 +13,14 @@ use crate::plan::Plan;
 use crate::reader::Reader;
 use crate::report::report_dict;
 
-/// Threads that this process may use, by its affinity and its control group.
+/// Returns the number of threads that this process may use, by its affinity and its control group.
 #[pyfunction]
 pub(crate) fn available_threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// Rows, state, report.
-type Ran<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyDict>);
+type RunResult<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyDict>);
 
 /// Runs a plan on threads and returns rows, state and report.
 #[pyfunction]
@@ -33,7 +33,7 @@ pub(crate) fn run<'py>(
     threads: usize,
     task_frames: Option<usize>,
     progress: Option<Py<PyAny>>,
-) -> PyResult<Ran<'py>> {
+) -> PyResult<RunResult<'py>> {
     let frames = frames.to_frames();
     let inner = &reader.inner;
     let raised = |error: Error| from_io(py, &error);

@@ -1,21 +1,21 @@
-//! Values as bytes, for other processes of the same version.
+//! Serialisation of values for other processes of the same version.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// Returns a value as bytes.
+/// Serialises a value.
 ///
 /// # Errors
-/// `ValueError` where the value cannot be serialised.
+/// `ValueError` if the value cannot be serialised.
 pub(crate) fn to_bytes<T: Serialize>(value: &T) -> PyResult<Vec<u8>> {
     postcard::to_stdvec(value).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-/// Returns the value that [`to_bytes`] was given.
+/// Deserialises a value from [`to_bytes`].
 ///
 /// # Errors
-/// `ValueError` where these are not the bytes of such a value.
+/// `ValueError` if the bytes are not of such a value.
 pub(crate) fn from_bytes<T: for<'de> Deserialize<'de>>(bytes: &[u8]) -> PyResult<T> {
     postcard::from_bytes(bytes)
         .map_err(|error| PyValueError::new_err(format!("these bytes are of another kind: {error}")))

@@ -1,4 +1,4 @@
-//! Stores, seen from Python.
+//! Bindings for stores.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -23,23 +23,23 @@ use crate::h5md::PyDescription;
 use crate::reader::Reader;
 use crate::report::report_dict;
 
-/// Between two looks for Ctrl-C.
-const LOOK: Duration = Duration::from_millis(100);
+/// Interval between two checks for Ctrl-C.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A store. See `_trajet.pyi`.
 #[pyclass(frozen, module = "trajet._trajet", name = "Store")]
 pub(crate) struct PyStore {
     inner: Store,
-    /// Writes files of HDF5.
+    /// Python callable that writes HDF5 files.
     hdf5: Option<Py<PyAny>>,
 }
 
-/// Has Python write files of HDF5.
+/// A writer of HDF5 files that calls Python.
 #[derive(Debug)]
 struct Hdf5 {
     write: Py<PyAny>,
     progress: Option<Py<PyAny>>,
-    /// What that raised.
+    /// The exception that it raised.
     raised: Mutex<Option<PyErr>>,
 }
 
@@ -81,14 +81,14 @@ impl Writer for Hdf5 {
     }
 }
 
-/// What is asked for in JSON.
+/// Parses a spec from JSON.
 fn spec(py: Python<'_>, json: &str) -> PyResult<Spec> {
     serde_json::from_str(json)
         .map_err(|error| raised(py, "StoreError", format!("the profile: {error}")))
 }
 
 impl PyStore {
-    /// Does something without Python's lock, and looks for Ctrl-C meanwhile.
+    /// Runs `work` without the GIL, and checks for Ctrl-C meanwhile.
     fn work<T: Send>(
         &self,
         py: Python<'_>,
@@ -128,30 +128,30 @@ impl PyStore {
         Ok(PyStore { inner, hdf5 })
     }
 
-    /// Absolute.
+    /// The absolute path of the folder.
     #[getter]
     fn folder(&self) -> PathBuf {
         self.inner.folder().to_owned()
     }
 
-    /// Folder, limit and used bytes of each tier, as JSON.
+    /// Returns folder, limit and used bytes of each tier, as JSON.
     fn tiers(&self, py: Python<'_>) -> PyResult<String> {
         let tiers = self.inner.tiers().map_err(|error| from_store(py, &error))?;
         Ok(serde_json::to_string(&tiers).expect("tiers are plain"))
     }
 
-    /// Names of the data sets.
+    /// Returns the names of the data sets.
     fn names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         self.inner.names().map_err(|error| from_store(py, &error))
     }
 
-    /// What is known of a data set, as JSON.
+    /// Returns the manifest of a data set as JSON.
     fn manifest(&self, py: Python<'_>, name: &str) -> PyResult<String> {
         let manifest = self.inner.manifest(name).map_err(|error| from_store(py, &error))?;
         Ok(serde_json::to_string(&manifest).expect("manifests are plain"))
     }
 
-    /// Divides a trajectory; returns a report.
+    /// Adds a trajectory, partitioned by tags. Returns a report.
     #[pyo3(signature = (name, reader, spec_json, topology, structures, *, threads, progress = None, rest = None))]
     #[allow(clippy::too_many_arguments)]
     fn add<'py>(
@@ -176,7 +176,7 @@ impl PyStore {
         done_dict(py, done)
     }
 
-    /// Adds the frames of a trajectory from `skip` on; returns a report.
+    /// Appends the frames of a trajectory from `skip` on. Returns a report.
     #[pyo3(signature = (name, reader, *, skip, threads, progress = None, rest = None))]
     #[allow(clippy::too_many_arguments)]
     fn append<'py>(
@@ -197,7 +197,7 @@ impl PyStore {
         done_dict(py, done)
     }
 
-    /// Divides a data set anew; returns a report.
+    /// Repartitions a data set. Returns a report.
     #[pyo3(signature = (name, spec_json, structures, *, threads, progress = None))]
     fn retag<'py>(
         &self,
@@ -233,7 +233,7 @@ impl PyStore {
         self.work(py, None, |store, _| store.remove(name))
     }
 
-    /// What is not what was written, in words.
+    /// Checks all files. Returns a message for each that was modified.
     #[pyo3(signature = (name, *, threads, progress = None))]
     fn verify(
         &self,
@@ -245,12 +245,12 @@ impl PyStore {
         self.work(py, progress, |store, control| store.verify(name, threads, control))
     }
 
-    /// Removes what was left by what was cut short; says what that was.
+    /// Removes files of interrupted operations. Returns messages on them.
     fn repair(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         self.work(py, None, |store, _| store.repair())
     }
 
-    /// Where the files of a tag are.
+    /// Returns the paths of a tag's files.
     fn paths(&self, py: Python<'_>, name: &str, tag: &str) -> PyResult<Vec<PathBuf>> {
         self.work(py, None, |store, _| {
             let dataset = store.dataset(name)?;
@@ -259,13 +259,13 @@ impl PyStore {
         })
     }
 
-    /// What each file that was divided holds beside its frames, and how many of these it has; none where that was not
-    /// kept.
+    /// Returns for each source file a file with its contents other than frames, and its number of frames; `None` unless
+    /// all were kept.
     fn rest(&self, py: Python<'_>, name: &str) -> PyResult<Option<Vec<(PathBuf, u64)>>> {
         self.work(py, None, |store, _| store.rest_of(name))
     }
 
-    /// Some tags of a data set, or all, as a trajectory.
+    /// Opens some tags of a data set, or all, as a trajectory.
     #[pyo3(signature = (name, tags = None, *, request_size))]
     fn reader(
         &self,
@@ -282,7 +282,7 @@ impl PyStore {
         Ok(Reader::of(inner, options))
     }
 
-    /// Shows the store as a folder until that is unmounted, or until Ctrl-C.
+    /// Mounts the store on a folder until it is unmounted, or until Ctrl-C.
     #[pyo3(signature = (folder, *, threads, ready, say))]
     fn mount(
         &self,
@@ -297,13 +297,13 @@ impl PyStore {
         let mut mount = begun.map_err(|error| from_store(py, &error))?;
         let watched = ready.call0(py).and_then(|_| watch(py, &mount, &say));
         let ended = py.detach(|| mount.end());
-        say_all(py, &mount, &say)?;
+        forward_messages(py, &mount, &say)?;
         watched?;
         ended.map_err(|error| from_store(py, &error))
     }
 }
 
-/// Has the store remember that frames of a data set were read, and how many bytes of each tag for them.
+/// Appends an access to the log of a data set: the frames that were read, and the bytes of each tag.
 #[pyfunction]
 pub(crate) fn write_down_use(
     py: Python<'_>,
@@ -315,7 +315,7 @@ pub(crate) fn write_down_use(
     py.detach(|| Access::new(what, frames, read).write_down(&dataset));
 }
 
-/// Returns the digest of a file that reports and manifests name: of its size, head and tail.
+/// Returns the digest of a file as in reports and manifests: of its size, head and tail.
 #[pyfunction]
 pub(crate) fn file_digest(py: Python<'_>, path: PathBuf) -> PyResult<String> {
     let digest = || {
@@ -326,24 +326,24 @@ pub(crate) fn file_digest(py: Python<'_>, path: PathBuf) -> PyResult<String> {
     py.detach(digest).map_err(|error| from_io(py, &error))
 }
 
-/// Waits for the end of a mount, or for Ctrl-C, and says what goes wrong meanwhile.
+/// Waits for the end of a mount, or for Ctrl-C, and forwards its messages.
 fn watch(py: Python<'_>, mount: &Mount, say: &Py<PyAny>) -> PyResult<()> {
     loop {
         let has_ended = mount.has_ended();
-        say_all(py, mount, say)?;
+        forward_messages(py, mount, say)?;
         if has_ended {
             return Ok(());
         }
-        py.detach(|| std::thread::sleep(LOOK));
+        py.detach(|| std::thread::sleep(POLL_INTERVAL));
         py.check_signals()?;
     }
 }
 
-fn say_all(py: Python<'_>, mount: &Mount, say: &Py<PyAny>) -> PyResult<()> {
+fn forward_messages(py: Python<'_>, mount: &Mount, say: &Py<PyAny>) -> PyResult<()> {
     mount.messages().into_iter().try_for_each(|message| say.call1(py, (message,)).map(drop))
 }
 
-/// A report of dividing, with "n_frames" and "remarks".
+/// Converts the outcome of partitioning to a report with "n_frames" and "remarks".
 fn done_dict(py: Python<'_>, done: Done) -> PyResult<Bound<'_, PyDict>> {
     let dict = report_dict(py, &done.report)?;
     dict.set_item("n_frames", done.n_frames)?;
@@ -351,7 +351,7 @@ fn done_dict(py: Python<'_>, done: Done) -> PyResult<Bound<'_, PyDict>> {
     Ok(dict)
 }
 
-/// The exception for an error of a store.
+/// Returns the exception for an error of a store.
 fn from_store(py: Python<'_>, error: &Error) -> PyErr {
     match error {
         Error::Input(error) => from_io(py, error),

@@ -1,4 +1,4 @@
-//! Frames of H5MD as their file stores them, for writing H5MD.
+//! Frames of H5MD as stored in their file, for writing H5MD.
 
 use crate::arrays::array;
 use numpy::{PyArray1, PyArrayMethods};
@@ -10,31 +10,31 @@ use trajet_io::memory;
 use trajet_io::ncdf::Values;
 use trajet_io::{Atoms, Chain, Field, Frames, Raw, Scratch};
 
-/// Vectors of one kind.
+/// Vectors of one field.
 #[derive(Default)]
 struct Series {
-    /// Of the frames that have them.
+    /// Values of the frames that have the field.
     floats: Vec<f32>,
     doubles: Vec<f64>,
     factor: f32,
-    /// Whether frames are multiplied with several factors.
+    /// Whether frames have different factors.
     differs: bool,
     there: Vec<bool>,
 }
 
-/// Some frames.
+/// A sequence of frames.
 #[derive(Default)]
 pub(crate) struct Stored {
     n_atoms: usize,
-    /// By [`Field`].
+    /// Indexed by [`Field`].
     series: [Series; 3],
-    /// Empty where only vectors and steps are asked for: workers know no more of a file.
+    /// Empty if only vectors and steps are requested, as workers do not have the rest.
     owns: Vec<OwnFrame>,
     steps: Vec<i64>,
 }
 
 impl Stored {
-    /// Reads frames; in words what they are where they are no such ones.
+    /// Reads frames. Returns `None` unless all are of H5MD.
     pub(crate) fn read(
         chain: &Chain,
         frames: &Frames,
@@ -57,7 +57,7 @@ impl Stored {
         Ok(are_own.then_some(stored))
     }
 
-    /// Makes room for the vectors of a frame.
+    /// Reserves memory for the vectors of a frame.
     fn reserve(&mut self, frame: &h5md::Frame) -> Result<(), memory::Refused> {
         const WHAT: &str = "the vectors of frames as they are stored";
         for field in Field::ALL {
@@ -75,7 +75,7 @@ impl Stored {
         Ok(())
     }
 
-    /// Adds a frame; false where its file did not say what its `tables` hold in its own units.
+    /// Adds a frame. Returns false if `tables` are requested and the frame lacks them.
     fn push(&mut self, frame: &h5md::Frame, tables: bool) -> bool {
         match frame.own {
             Some(own) if tables => self.owns.push(own),
@@ -99,7 +99,7 @@ impl Stored {
         true
     }
 
-    /// As a dictionary. See `_trajet.pyi`.
+    /// Converts the frames to a dictionary. See `_trajet.pyi`.
     pub(crate) fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let differ = || PyValueError::new_err("frames are stored in several ways");
         if self.series.iter().any(|series| series.differs) {

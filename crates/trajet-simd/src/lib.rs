@@ -1,4 +1,4 @@
-//! Which vector instructions the processor has, and how one function is compiled for each set.
+//! Detection of vector instructions, and macros that compile one function for each instruction set.
 //!
 //! Kernels are written once, over short arrays that the compiler turns into vectors, and
 //! [`multiversion!`] compiles them for every set. No set has a fused multiply-add or another order of
@@ -10,7 +10,7 @@ pub mod x86;
 
 use std::sync::OnceLock;
 
-/// Names the set to use instead of the best one: `scalar`, `avx2` or `avx512`. For tests.
+/// Environment variable that selects a set instead of the best one: `scalar`, `avx2` or `avx512`. For tests.
 pub const VARIABLE: &str = "TRAJET_INSTRUCTION_SET";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,10 +35,10 @@ impl Default for InstructionSet {
 }
 
 impl InstructionSet {
-    /// What every processor has. On x86-64 that is SSE2, on AArch64 NEON.
+    /// The set of every processor: SSE2 on x86-64, NEON on AArch64.
     pub const SCALAR: InstructionSet = InstructionSet(Kind::Scalar);
 
-    /// The sets that this processor has, the best one last.
+    /// Returns the sets that this processor supports, the best one last.
     pub fn available() -> Vec<InstructionSet> {
         #[allow(unused_mut)]
         let mut sets = vec![InstructionSet::SCALAR];
@@ -63,10 +63,10 @@ impl InstructionSet {
         sets
     }
 
-    /// The set to use: the best one, or the one that [`VARIABLE`] names.
+    /// Returns the set to use: the best one, or the one in [`VARIABLE`].
     ///
     /// # Panics
-    /// If it names one that this processor lacks: call [`InstructionSet::check`] first.
+    /// If that one is unsupported or unknown: call [`InstructionSet::check`] first.
     pub fn chosen() -> InstructionSet {
         static CHOSEN: OnceLock<InstructionSet> = OnceLock::new();
         *CHOSEN.get_or_init(|| match choose() {
@@ -75,15 +75,15 @@ impl InstructionSet {
         })
     }
 
-    /// Whether [`InstructionSet::chosen`] will find a set.
+    /// Checks that [`InstructionSet::chosen`] will find a set.
     ///
     /// # Errors
-    /// What is wrong with [`VARIABLE`], in words.
+    /// A message on the value of [`VARIABLE`].
     pub fn check() -> Result<(), String> {
         choose().map(drop)
     }
 
-    /// The name that reports use: `scalar`, `avx2` or `avx512`.
+    /// Returns the name for reports: `scalar`, `avx2` or `avx512`.
     pub fn name(self) -> &'static str {
         match self.0 {
             Kind::Scalar => "scalar",
@@ -94,7 +94,7 @@ impl InstructionSet {
         }
     }
 
-    /// Whether this is AVX2 or better; for [`multiversion!`].
+    /// Returns whether this is AVX2 or better; for [`multiversion!`].
     #[doc(hidden)]
     #[inline]
     pub fn is_avx2(self) -> bool {
@@ -104,7 +104,7 @@ impl InstructionSet {
         return false;
     }
 
-    /// Whether this is AVX-512; for [`multiversion!`].
+    /// Returns whether this is AVX-512; for [`multiversion!`].
     #[doc(hidden)]
     #[inline]
     pub fn is_avx512(self) -> bool {
@@ -129,8 +129,8 @@ fn choose() -> Result<InstructionSet, String> {
     }
 }
 
-/// Makes a function that runs `$body`, an `#[inline(always)]` function of the same arguments, compiled
-/// for the instruction set that its first argument names.
+/// Defines a function that runs `$body`, an `#[inline(always)]` function of the same arguments, compiled for the
+/// instruction set given by its first argument.
 #[macro_export]
 macro_rules! multiversion {
     ($(#[$about:meta])* $vis:vis fn $name:ident $(<$($life:lifetime),+>)? ($($arg:ident: $type:ty),* $(,)?) $(-> $out:ty)? = $body:path) => {
@@ -150,7 +150,7 @@ macro_rules! multiversion {
                     $body($($arg),*)
                 }
                 if set.is_avx512() {
-                    // SAFETY: a value of a set exists only where the processor has all of it.
+                    // SAFETY: a value of a set exists only if the processor supports all of it.
                     return unsafe { avx512($($arg),*) };
                 }
                 if set.is_avx2() {
@@ -164,8 +164,8 @@ macro_rules! multiversion {
     };
 }
 
-/// Makes a function that runs `$body`, an `#[inline(always)]` function over [`lanes::Lanes`], on the
-/// vectors of the instruction set that its first argument names, or `$scalar` where there are none.
+/// Defines a function that runs `$body`, an `#[inline(always)]` function over [`lanes::Lanes`], on the vectors of the
+/// instruction set given by its first argument, or `$scalar` if there are none.
 #[macro_export]
 macro_rules! on_lanes {
     ($(#[$about:meta])* $vis:vis fn $name:ident ($($arg:ident: $type:ty),* $(,)?) $(-> $out:ty)? = $body:path, $scalar:path) => {
@@ -177,17 +177,17 @@ macro_rules! on_lanes {
                 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,movbe")]
                 #[allow(clippy::too_many_arguments)]
                 fn avx2($($arg: $type),*) $(-> $out)? {
-                    // SAFETY: this function is compiled for AVX2 and called where it is.
+                    // SAFETY: this function is compiled for AVX2 and called only if that is supported.
                     $body(unsafe { $crate::x86::Avx2::new() }, $($arg),*)
                 }
                 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,movbe,avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
                 #[allow(clippy::too_many_arguments)]
                 fn avx512($($arg: $type),*) $(-> $out)? {
-                    // SAFETY: this function is compiled for AVX-512 and called where it is.
+                    // SAFETY: this function is compiled for AVX-512 and called only if that is supported.
                     $body(unsafe { $crate::x86::Avx512::new() }, $($arg),*)
                 }
                 if set.is_avx512() {
-                    // SAFETY: a value of a set exists only where the processor has all of it.
+                    // SAFETY: a value of a set exists only if the processor supports all of it.
                     return unsafe { avx512($($arg),*) };
                 }
                 if set.is_avx2() {

@@ -1,7 +1,7 @@
 //! AVX2 and AVX-512.
 //!
-//! A value of [`Avx2`] or [`Avx512`] is there only where its instructions are (see `new`), so that every
-//! method may use them; loads and stores are of whole arrays.
+//! A value of [`Avx2`] or [`Avx512`] exists only where its instructions are available (see `new`), so that every method
+//! may use them. Loads and stores are of whole arrays.
 #![allow(clippy::undocumented_unsafe_blocks)]
 
 use core::arch::x86_64::*;
@@ -17,10 +17,10 @@ pub struct Avx512(());
 pub struct Avx2(());
 
 impl Avx512 {
-    /// The vectors of AVX-512 (F, BW, DQ, VL).
+    /// Vectors of AVX-512 (F, BW, DQ, VL).
     ///
     /// # Safety
-    /// The processor has them, and the caller is compiled for them.
+    /// The processor supports them, and the caller is compiled for them.
     #[inline(always)]
     pub unsafe fn new() -> Self {
         Avx512(())
@@ -28,10 +28,10 @@ impl Avx512 {
 }
 
 impl Avx2 {
-    /// The vectors of AVX2.
+    /// Vectors of AVX2.
     ///
     /// # Safety
-    /// The processor has them, and the caller is compiled for them.
+    /// The processor supports them, and the caller is compiled for them.
     #[inline(always)]
     pub unsafe fn new() -> Self {
         Avx2(())
@@ -42,7 +42,7 @@ impl Avx2 {
 const REVERSE_64: [u8; 16] = [7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8];
 const REVERSE_32: [u8; 16] = [3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12];
 
-/// The last place from which eight bytes can be read.
+/// Returns the last offset from which eight bytes can be read.
 #[inline(always)]
 fn last_load(data: &[u8]) -> i32 {
     assert!(data.len() >= 8, "eight bytes are loaded at once");
@@ -62,7 +62,7 @@ macro_rules! pairs {
     };
 }
 
-/// Half of [`Lanes::columns`].
+/// Computes half of [`Lanes::columns`].
 #[inline(always)]
 fn eight_columns([a, b, c, d]: [__m256; 4]) -> [__m128; 8] {
     unsafe {
@@ -190,7 +190,7 @@ unsafe impl Lanes for Avx512 {
     #[inline(always)]
     fn stream(self, data: &[u8], at: __m512i) -> [__m512i; 2] {
         let last = self.splat(last_load(data));
-        // SAFETY: no place is past the last one from which eight bytes can be read.
+        // SAFETY: no offset is past the last one from which eight bytes can be read.
         unsafe {
             let bytes = _mm512_min_epu32(_mm512_srli_epi32::<3>(at), last);
             let shift = _mm512_and_si512(at, _mm512_set1_epi32(7));
@@ -329,10 +329,10 @@ unsafe impl WideLanes for Avx512 {
     }
 }
 
-/// Four words of the stream, from no place past `last`.
+/// Loads four words of the stream, from offsets up to `last`.
 #[inline(always)]
 fn four_words(data: &[u8], at: __m128i, last: i32) -> __m256i {
-    // SAFETY: no place is past the last one from which eight bytes can be read.
+    // SAFETY: no offset is past the last one from which eight bytes can be read.
     unsafe {
         let bytes = _mm_min_epu32(_mm_srli_epi32::<3>(at), _mm_set1_epi32(last));
         let shift = _mm256_cvtepu32_epi64(_mm_and_si128(at, _mm_set1_epi32(7)));
@@ -342,7 +342,7 @@ fn four_words(data: &[u8], at: __m128i, last: i32) -> __m256i {
     }
 }
 
-/// The upper halves of eight words, in their order.
+/// Returns the upper halves of eight words, in order.
 #[inline(always)]
 fn upper_halves(low: __m256i, high: __m256i) -> __m256i {
     unsafe {

@@ -12,10 +12,10 @@ use serde::Serialize;
 
 use crate::atomic_files;
 
-/// The file, beside the manifest.
+/// Name of the log, beside the manifest.
 pub(crate) const LOG: &str = "uses.jsonl";
 
-/// What one analysis, or one open file, has read of a data set.
+/// One read access to a data set, by an analysis or through an open file.
 #[derive(Clone, Debug, Serialize)]
 pub struct Access {
     /// "rmsd", "read", "mount", …
@@ -37,15 +37,15 @@ struct Line<'a> {
 }
 
 impl Access {
-    /// Returns an access to `frames` frames, with the bytes that were read of each tag.
+    /// Returns an access with the bytes read of each tag.
     pub fn new(what: &str, frames: u64, read: impl IntoIterator<Item = (String, u64)>) -> Access {
         let (tags, bytes): (Vec<_>, _) =
             read.into_iter().map(|(tag, bytes)| (tag.clone(), (tag, bytes))).unzip();
         Access { what: what.to_owned(), tags, frames, bytes }
     }
 
-    /// Appends it to the log of the data set in this folder, unless it read no frame. A store that cannot be written
-    /// can still be read: errors are ignored.
+    /// Appends the access to the log of the data set in a folder, unless no frame was read. Errors are ignored: a store
+    /// on read-only storage can still be read.
     pub fn write_down(&self, dataset: &Path) {
         if self.frames == 0 {
             return;
@@ -54,13 +54,13 @@ impl Access {
         let mut line =
             serde_json::to_string(&Line { at, used: self }).expect("words and numbers are plain");
         line.push('\n');
-        // One call a line, so that those of several processes do not mix.
+        // One write per line, so that lines of several processes do not mix.
         let _ = open(dataset).and_then(|mut record| record.write_all(line.as_bytes()));
     }
 }
 
-/// Opens the log of a data set. Nothing is appended through a link, nor to a file with further hard links: a store from
-/// elsewhere may link to any file of the user.
+/// Opens the log of a data set. Links and files with further hard links are refused, as an untrusted store may link to
+/// any file of the user.
 fn open(dataset: &Path) -> io::Result<File> {
     if !dataset.symlink_metadata()?.is_dir() {
         return Err(ErrorKind::NotADirectory.into());

@@ -1,4 +1,4 @@
-//! Whether a trajectory continues a data set.
+//! Checks that a trajectory continues a data set.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -12,19 +12,19 @@ use trajet_io::index::Stamp;
 use trajet_io::time::text;
 use trajet_io::{Atoms, Chain, Meter, OpenOptions, Scratch, xxh3_64};
 
-use crate::control::Silent;
+use crate::control::WithoutProgress;
 use crate::manifest::{self, Manifest};
 use crate::table::digests_of;
 use crate::view::Dataset;
 use crate::{Error, Store, atomic_files};
 
-/// The least bytes of frames whose contents are compared.
+/// Minimal number of bytes of frames whose contents are compared.
 const LEAST_COMPARED: u64 = 1 << 26;
-/// Frames that a thread compares at a time.
+/// Frames per comparison task.
 const PIECE: usize = 16;
 
 impl Store {
-    /// Returns a remark if new frames begin before the former ones end.
+    /// Returns a remark if the new frames begin before the existing ones end.
     pub(crate) fn overlap(&self, was: &Manifest, begin: f64) -> Result<Option<String>, Error> {
         let Some(last) = was.segments.last() else { return Ok(None) };
         let end = self.table(was, last)?.times.last().copied();
@@ -34,7 +34,7 @@ impl Store {
         }))
     }
 
-    /// Returns times and steps of the frames of a data set.
+    /// Returns the times and steps of all frames of a data set.
     pub(crate) fn moments(&self, was: &Manifest) -> Result<(Vec<f64>, Vec<i64>), Error> {
         let (mut times, mut steps) = (Vec::new(), Vec::new());
         for segment in &was.segments {
@@ -45,7 +45,7 @@ impl Store {
         Ok((times, steps))
     }
 
-    /// Returns the digests of the source's frames; none unless they are known of all, in this version.
+    /// Returns the digests of the original's frames; `None` unless every segment has them in the current version.
     pub(crate) fn sources_of(&self, was: &Manifest) -> Result<Option<Vec<u64>>, Error> {
         let folder = self.folder_of(&was.name);
         let mut digests = Vec::new();
@@ -58,11 +58,11 @@ impl Store {
         Ok(Some(digests))
     }
 
-    /// Makes sure that a trajectory continues a data set, whose frames are its first `skip` ones.
+    /// Checks that the first `skip` frames of a trajectory are those of a data set.
     ///
-    /// Compares times, steps and sizes of all these frames, and the contents of some: of as many as are new, or of
-    /// [`LEAST_COMPARED`] bytes. Each call draws other frames.
-    pub(crate) fn goes_on(
+    /// Compares times, steps and sizes of all these frames, and the contents of a sample: as many frames as are new,
+    /// but at least [`LEAST_COMPARED`] bytes. The sample is different for each length of the trajectory.
+    pub(crate) fn check_continues(
         &self,
         was: &Manifest,
         chain: &Chain,
@@ -127,7 +127,7 @@ impl Store {
             Some(frame) => refused(format!("frame {frame} is not what was divided")),
             None => Ok(()),
         };
-        // Lossy tags cannot be compared.
+        // Lossy tags cannot be compared with the original.
         let exact = (0..was.tags.len()).filter(|&tag| !was.tags[tag].lossy).collect::<Vec<_>>();
         if exact.is_empty() {
             if let Some(digests) = self.sources_of(was)? {
@@ -137,7 +137,7 @@ impl Store {
                     if raw.digest() == expected {
                         return Ok(true);
                     }
-                    // Versions that kept no layouts of NetCDF files had other digests.
+                    // Earlier versions computed digests without the layout of NetCDF files.
                     raw.forget_further();
                     Ok(raw.digest() == expected)
                 };
@@ -160,8 +160,8 @@ impl Store {
     }
 }
 
-/// Makes sure that no file of a chain was divided already.
-pub(crate) fn is_new(was: &Manifest, chain: &Chain) -> Result<(), Error> {
+/// Checks that none of the files is already a source of the data set.
+pub(crate) fn check_not_added(was: &Manifest, chain: &Chain) -> Result<(), Error> {
     // One file may have several paths.
     let whole = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path)).ok();
     let known: BTreeSet<PathBuf> =
@@ -180,7 +180,7 @@ pub(crate) fn is_new(was: &Manifest, chain: &Chain) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns whether files begin with the bytes that were divided; true for formats that count frames in their head.
+/// Returns whether the files begin with the bytes of the sources; true for formats that count frames in their header.
 fn begin_as(sources: &[manifest::Source], chain: &Chain) -> Result<bool, Error> {
     for (source, segment) in sources.iter().zip(chain.segments()) {
         let reader = &segment.reader;
@@ -267,7 +267,7 @@ fn differing(
         }
     };
     let done = (&AtomicUsize::new(0), frames.len());
-    if run::each(pieces.len(), threads, &work, done, &stop, &mut Silent(control)) {
+    if run::each(pieces.len(), threads, &work, done, &stop, &mut WithoutProgress(control)) {
         return Err(Error::Interrupted);
     }
     match found.into_inner().unwrap_or_else(PoisonError::into_inner) {

@@ -1,4 +1,5 @@
-//! Files of a store: written beside, synced and renamed; opened without following links; and their digests.
+//! Access to files of a store: atomic replacement (temporary file, fsync, rename), opening without following links, and
+//! digests.
 
 use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -40,8 +41,8 @@ pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     file.write_all(bytes).and_then(|()| file.sync_all()).map_err(Error::io(path, "write"))
 }
 
-/// Opens a regular file that a store names, for reading. A link is an error, since a store from elsewhere may link to
-/// any file of the user. So is a named pipe, which would wait for its writer.
+/// Opens a regular file of a store for reading. A link is an error, since an untrusted store may link to any file of
+/// the user. So is a named pipe, as opening it would wait for a writer.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     open_with(OpenOptions::new().read(true), path)
 }
@@ -221,7 +222,8 @@ pub(crate) fn sync_folder(path: &Path) -> Result<(), Error> {
 
 /// Returns twelve random hexadecimal digits.
 pub(crate) fn random_id() -> String {
-    // Hash maps are seeded with random numbers: that is a source of them; processes that were forked share it.
+    // Hash maps are seeded with random numbers, which makes them a source of randomness. Forked processes share the
+    // seed.
     let own = (std::process::id(), std::time::SystemTime::now());
     format!("{:012x}", RandomState::new().hash_one(own) >> 16)
 }
@@ -248,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_is_an_error() {
+    fn oversized_allocations_are_errors() {
         assert_eq!(memory(u64::MAX).unwrap_err().kind(), ErrorKind::OutOfMemory);
         assert!(memory(5_000).is_ok_and(|bytes| bytes.capacity() >= 5_000));
     }

@@ -1,6 +1,6 @@
-//! The folder of a store: its settings, its data sets, and who may change them when.
+//! The folder of a store: settings, data sets, and the lock that serialises changes.
 //!
-//! A data set is what its manifest says, which is replaced by renaming.
+//! A data set is defined by its manifest, which is replaced atomically by a rename.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -19,18 +19,18 @@ pub(crate) const MANIFEST: &str = "manifest.json";
 const LOCK: &str = "lock";
 pub(crate) const JOURNALS: &str = ".pending";
 
-/// A store that is there.
+/// An existing store.
 #[derive(Clone, Debug)]
 pub struct Store {
     folder: PathBuf,
-    /// Who writes tags in HDF5.
+    /// The writer of tags in HDF5.
     pub(crate) hdf5: Option<Arc<dyn Writer>>,
-    /// What the files to be divided hold beside their frames: a file for each of them, or none.
+    /// For each source file a file with its contents other than frames; empty if there are none.
     pub(crate) rest: Vec<PathBuf>,
 }
 
 impl Store {
-    /// The store in a folder.
+    /// Opens the store in a folder.
     ///
     /// # Errors
     /// [`Error::NoStore`], [`Error::Io`], [`Error::Schema`], [`Error::Damaged`].
@@ -52,10 +52,10 @@ impl Store {
         Ok(store)
     }
 
-    /// The store in a folder, which is made where there is none.
+    /// Opens the store in a folder, or creates one if there is none.
     ///
     /// # Errors
-    /// As [`Store::open`]; [`Error::Refused`] where the folder has other files.
+    /// As [`Store::open`]; [`Error::Refused`] if the folder contains other files.
     pub fn create(folder: &Path) -> Result<Store, Error> {
         match Store::open(folder) {
             Err(Error::NoStore { .. }) => {}
@@ -68,7 +68,7 @@ impl Store {
                     let name = entry.file_name();
                     !own.contains(&&*name) && !name.to_string_lossy().starts_with(SETTINGS)
                 };
-                // Somebody else may have made the store just now.
+                // Another process may have created the store just now.
                 if let Some(entry) = entries.flatten().find(other)
                     && matches!(folder.join(SETTINGS).try_exists(), Ok(false))
                 {
@@ -94,25 +94,25 @@ impl Store {
         Ok(store)
     }
 
-    /// The same store, which can divide into files of HDF5.
+    /// Returns the store with a writer, so that tags can be stored in HDF5.
     #[must_use]
     pub fn with_hdf5(self, writer: Arc<dyn Writer>) -> Store {
         Store { hdf5: Some(writer), ..self }
     }
 
-    /// The same store, which keeps a copy of each of these files for the file that is divided in its place: they hold
-    /// what that holds beside its frames.
+    /// Returns the store with files that hold what each source file contains other than frames. The store keeps a copy
+    /// of each: the n-th belongs to the n-th source file.
     #[must_use]
     pub fn with_rest(self, rest: Vec<PathBuf>) -> Store {
         Store { rest, ..self }
     }
 
-    /// Its folder, absolute.
+    /// Returns the absolute path of the store's folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Where its tiers are.
+    /// Returns the tiers by name.
     ///
     /// # Errors
     /// [`Error::Io`], [`Error::Schema`], [`Error::Damaged`].
@@ -120,7 +120,7 @@ impl Store {
         Ok(self.settings()?.tiers)
     }
 
-    /// Names of the data sets.
+    /// Returns the names of the data sets, sorted.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -138,7 +138,7 @@ impl Store {
                 Ok(found) if !found.is_dir() => names.push(name),
                 Ok(_) => {}
                 Err(error) if atomic_files::is_gone(&error) => {}
-                // A data set that was left out would seem not to be there.
+                // Skipping this data set would make it look as if it did not exist.
                 Err(error) => return Err(Error::io(&path, "read")(error)),
             }
         }
@@ -146,7 +146,7 @@ impl Store {
         Ok(names)
     }
 
-    /// What is known of a data set.
+    /// Reads the manifest of a data set.
     ///
     /// # Errors
     /// [`Error::NoDataset`], [`Error::Io`], [`Error::Schema`], [`Error::Damaged`].
@@ -161,15 +161,15 @@ impl Store {
         }
     }
 
-    /// The folder of a data set.
+    /// Returns the folder of a data set.
     pub fn folder_of(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
 
-    /// Where a file on a tier is.
+    /// Returns the path of a file on a tier.
     ///
     /// # Errors
-    /// [`Error::NoTier`], and those of [`Store::tiers`].
+    /// [`Error::NoTier`], and the errors of [`Store::tiers`].
     pub fn path_of(&self, file: &manifest::File) -> Result<PathBuf, Error> {
         Ok(self.tier(&file.tier)?.folder.join(&file.path))
     }
@@ -179,7 +179,7 @@ impl Store {
             return Ok(None);
         }
         let folder = self.folder_of(name);
-        // A file fails when it is read.
+        // Only links must be refused here: below a regular file there is no manifest.
         if folder.is_symlink() {
             atomic_files::is_folder(&folder)?;
         }
@@ -214,14 +214,14 @@ impl Store {
         self.folder.join(SETTINGS)
     }
 
-    /// Replaces the settings; the store is locked.
+    /// Replaces the settings. The caller holds the lock.
     pub(crate) fn write_settings(&self, settings: Settings) -> Result<(), Error> {
         let settings = Settings { folder: Some(self.folder.clone()), ..settings };
         let json = serde_json::to_vec_pretty(&settings).expect("settings are plain");
         atomic_files::replace(&self.folder.join(SETTINGS), &atomic_files::random_id(), &json)
     }
 
-    /// Keeps others from changing what manifests say; given up when dropped, or when the process ends.
+    /// Locks the store against changes by other processes, until the returned file is dropped or the process ends.
     pub(crate) fn lock(&self) -> Result<File, Error> {
         let path = self.folder.join(LOCK);
         let options = &mut OpenOptions::new();
@@ -232,7 +232,7 @@ impl Store {
     }
 }
 
-/// Makes sure that a path can stand in a manifest.
+/// Checks that a path is valid UTF-8, so that a manifest can hold it.
 pub(crate) fn check_text(path: &Path) -> Result<(), Error> {
     match path.to_str() {
         Some(_) => Ok(()),
@@ -243,7 +243,7 @@ pub(crate) fn check_text(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// Reads a file of JSON; none where there is none. `remedy` says what to do about one that is damaged.
+/// Reads a JSON file; `None` if it does not exist. `remedy` is advice for the error of a damaged file.
 fn read_json<T: for<'de> Deserialize<'de>>(path: &Path, remedy: &str) -> Result<Option<T>, Error> {
     #[derive(Deserialize)]
     struct Layout {

@@ -1,4 +1,4 @@
-//! Tags from tier to tier, and data sets out of the store.
+//! Moving tags between tiers, and removing data sets.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -6,19 +6,18 @@ use std::path::Path;
 use trajet_engine::Control;
 
 use crate::access_log::LOG;
-use crate::file_check::{All, Checked, check_file};
+use crate::file_check::{CheckScope, Checked, check_file};
 use crate::location::{Location, index_of};
 use crate::manifest::{File, Left, Manifest};
 use crate::{Dataset, Error, Store, atomic_files};
 
 impl Store {
-    /// Moves the files of a tag to another tier. Readers continue: the old files stay open, and links stand in their
-    /// place.
+    /// Moves the files of a tag to another tier. Readers continue: the old files stay open, and are replaced by links
+    /// to the new ones.
     ///
     /// # Errors
     /// [`Error::NoTag`], [`Error::NoTier`], [`Error::TierGone`], [`Error::TierUnmounted`], [`Error::TierFull`],
-    /// [`Error::Damaged`]
-    /// where a file is not what was written, [`Error::Meanwhile`], [`Error::Interrupted`].
+    /// [`Error::Damaged`] if a file differs from its digest, [`Error::Meanwhile`], [`Error::Interrupted`].
     pub fn move_tag(
         &self,
         name: &str,
@@ -28,7 +27,7 @@ impl Store {
     ) -> Result<(), Error> {
         let dataset = self.dataset(name)?;
         let moved = self.move_files(&dataset, tag, tier, control);
-        moved.map_err(|error| self.or_meanwhile(&dataset.manifest, error))
+        moved.map_err(|error| self.or_concurrent_change(&dataset.manifest, error))
     }
 
     fn move_files(
@@ -44,9 +43,9 @@ impl Store {
         self.tier_for_changes(tier)?;
         let mut new = was.clone();
         new.tags[number].tier = tier.to_owned();
-        let elsewhere: Vec<&File> = was.files_of(number).filter(|file| file.tier != tier).collect();
-        let needed: u64 = elsewhere.iter().map(|file| file.bytes()).sum();
-        let total: u64 = elsewhere.iter().map(|file| file.size).sum();
+        let to_move: Vec<&File> = was.files_of(number).filter(|file| file.tier != tier).collect();
+        let needed: u64 = to_move.iter().map(|file| file.bytes()).sum();
+        let total: u64 = to_move.iter().map(|file| file.size).sum();
         let needed = BTreeMap::from([(tier.to_owned(), needed)]);
         self.check_rooms(&needed)?;
         let mut transaction = self.begin("move", name)?;
@@ -58,7 +57,7 @@ impl Store {
                 continue;
             }
             let from = self.resolve(name, &file.location())?;
-            // All segments of a tag come into one folder.
+            // All segments of a tag are moved to one folder.
             let number_of = if k > 0 { format!("-{k}") } else { String::new() };
             let ending = from.extension().unwrap_or_default().display();
             let path = folder.join(format!("{}{number_of}.{ending}", was.tags[number].name));
@@ -69,12 +68,14 @@ impl Store {
                 if control.interrupted() { Err(Error::Interrupted) } else { Ok(()) }
             })?;
             let column = self.table(was, &was.segments[k])?.files.swap_remove(number);
-            match check_file(&to, &self.known(name, file, column)?, All::Bytes, &mut |_| true)? {
+            match check_file(&to, &self.known(name, file, column)?, CheckScope::Bytes, &mut |_| {
+                true
+            })? {
                 Checked::Sound => {}
                 Checked::Stopped => return Err(Error::Interrupted),
                 Checked::Damaged(what) => return Err(unmoved(&from, &what)),
             }
-            // Where there is none, who reads first makes it.
+            // A missing index is rebuilt by the first reader.
             let _ = atomic_files::copy(&index_of(&from), &index_of(&to), |_| Ok(()));
             for kept in &file.beside {
                 let (from, to) = (from.with_file_name(&kept.file), to.with_file_name(&kept.file));
@@ -86,15 +87,15 @@ impl Store {
             let file = std::mem::replace(file, there);
             new.left.push(Left { tag: was.tags[number].name.clone(), segment: k, file });
         }
-        // What was written down goes unless the new manifest names it.
+        // Files in the journal are removed when the transaction ends, unless the new manifest names them.
         transaction.touch(was.all_locations())?;
         // Moved files become links when the transaction ends.
         transaction.commit(Some(was), Some(&new), &needed)
     }
 
-    /// Returns the error of what was done to a data set, or, where that has changed since, that one: its files are gone
-    /// by right.
-    pub(crate) fn or_meanwhile(&self, was: &Manifest, error: Error) -> Error {
+    /// Returns [`Error::Meanwhile`] if the data set has changed since `was`, as that explains missing files; otherwise
+    /// `error`.
+    pub(crate) fn or_concurrent_change(&self, was: &Manifest, error: Error) -> Error {
         match error {
             Error::Interrupted | Error::TierFull { .. } => error,
             _ if matches!(self.find(&was.name), Ok(now) if now.as_ref() != Some(was)) => {
@@ -110,7 +111,7 @@ impl Store {
     /// [`Error::NoDataset`], [`Error::TierGone`], [`Error::TierUnmounted`], [`Error::Io`], [`Error::Meanwhile`].
     pub fn remove(&self, name: &str) -> Result<(), Error> {
         let was = self.manifest(name)?;
-        // What cannot be removed now would be forgotten.
+        // Files on a missing tier could never be removed later.
         for file in was.files().chain(was.left.iter().map(|left| &left.file)) {
             self.tier_for_changes(&file.tier)?;
         }

@@ -1,13 +1,13 @@
-//! Controls that show the progress of a part of the work, or none.
+//! Controls that forward interruption, and the progress of one stage or none.
 
 use trajet_engine::Control;
 
 use crate::hdf5::writer::Stage;
 
-/// Only looks whether to stop.
-pub(crate) struct Silent<'a>(pub(crate) &'a mut dyn Control);
+/// Forwards interruption only.
+pub(crate) struct WithoutProgress<'a>(pub(crate) &'a mut dyn Control);
 
-impl Control for Silent<'_> {
+impl Control for WithoutProgress<'_> {
     fn progress(&mut self, _: usize, _: usize) {}
 
     fn interrupted(&mut self) -> bool {
@@ -15,7 +15,7 @@ impl Control for Silent<'_> {
     }
 }
 
-/// Shows the progress of a part.
+/// Forwards the progress of one stage.
 pub(crate) struct Staged<'a> {
     pub(crate) control: &'a mut dyn Control,
     pub(crate) stage: Stage,

@@ -1,4 +1,4 @@
-//! One pass over frames, in which every tag gets its atoms, in files that no manifest names yet.
+//! One pass over the frames that writes the atoms of every tag to files that no manifest names yet.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -9,8 +9,8 @@ use trajet_convert::{FrameRows, Partition, Target};
 use trajet_engine::{Control, report::RunReport};
 use trajet_io::{Atoms, Chain, Extra, Format, Frames, OpenOptions, WriteOptions, publish};
 
-use crate::control::{Silent, Staged};
-use crate::hdf5::{Making, STAGES, Stage};
+use crate::control::{Staged, WithoutProgress};
+use crate::hdf5::{Hdf5Job, STAGES, Stage};
 use crate::limits::Within;
 use crate::manifest::{File, Kept, Segment, Tag, Tier};
 use crate::omitted_fields::{OmittedFields, SegmentFields};
@@ -19,55 +19,55 @@ use crate::tag_format::{Kind, ending, kind_of};
 use crate::transaction::Transaction;
 use crate::{Error, Store, atomic_files};
 
-/// What a user gives beside the trajectory. All of it is copied.
+/// Files that the user gives in addition to the trajectory. All are copied.
 #[derive(Clone, Debug)]
 pub struct Given<'a> {
     /// The topology of the original.
     pub topology: &'a Path,
-    /// For each tag the files that are to lie beside it: its structure, the numbers of its atoms.
+    /// For each tag the files to be stored beside it: its structure, its atom numbers.
     pub structures: &'a [Vec<PathBuf>],
 }
 
-/// What came of dividing.
+/// Outcome of partitioning.
 #[derive(Debug)]
 pub struct Done {
-    /// Frames.
+    /// Number of frames written.
     pub n_frames: u64,
-    /// What a user should know: what tags let go.
+    /// Remarks for the user on what tags omit.
     pub remarks: Vec<String>,
-    /// Where the time went.
+    /// Time accounting.
     pub report: RunReport,
 }
 
-/// Where the frames of a tag go.
-struct Place<'a> {
+/// Destination of a tag's frames.
+struct TagOutput<'a> {
     tag: &'a Tag,
-    /// From the tier's folder on.
+    /// Path relative to the tier's folder.
     path: PathBuf,
     full: PathBuf,
-    /// The file into which frames are divided; of HDF5 another one, of which that is made.
+    /// The file that frames are written to; for HDF5 an intermediate file from which the final one is made.
     first: PathBuf,
     format: Format,
     is_hdf5: bool,
     atoms: Atoms,
     options: WriteOptions,
-    /// What is known to be lost of its atoms.
+    /// Fields of its atoms that are known to be omitted.
     lost: &'a [Extra],
 }
 
-impl<'a> Place<'a> {
+impl<'a> TagOutput<'a> {
     fn new(
         (tag, lost): (&'a Tag, &'a [Extra]),
         (tier, folder): &(Tier, PathBuf),
         chain: &Chain,
         source: Format,
-    ) -> Result<Place<'a>, Error> {
+    ) -> Result<TagOutput<'a>, Error> {
         let kind = kind_of(tag, source)?;
         let path = folder.join(format!("{}.{}", tag.name, kind.ending()));
         let full = tier.folder.join(&path);
         let (first, format) = match kind {
             Kind::Frames(format) => (full.clone(), format),
-            // Hidden: no tag has such a name.
+            // A hidden name, which no tag can have.
             Kind::Hdf5 => {
                 let name = format!(".{}.{}.{}", tag.name, kind.ending(), ending(source));
                 (full.with_file_name(name), source)
@@ -80,29 +80,29 @@ impl<'a> Place<'a> {
             ..WriteOptions::default()
         };
         let is_hdf5 = kind == Kind::Hdf5;
-        Ok(Place { tag, path, full, first, format, is_hdf5, atoms, options, lost })
+        Ok(TagOutput { tag, path, full, first, format, is_hdf5, atoms, options, lost })
     }
 
     fn target(&self) -> Target<'_> {
-        let &Place { ref first, format, is_hdf5, ref atoms, ref options, lost, .. } = self;
+        let &TagOutput { ref first, format, is_hdf5, ref atoms, ref options, lost, .. } = self;
         let to_hdf5 = is_hdf5 && format != Format::H5md;
         Target { atoms, path: first, format, options, to_hdf5, without: lost }
     }
 
-    /// Writes the index beside the file, so that its first reader need not build it.
+    /// Writes the frame index beside the file, so that its first reader need not build it.
     fn make_index(
         &self,
         n_frames: usize,
         threads: usize,
         control: &mut dyn Control,
     ) -> Result<(), Error> {
-        // Rows of numbers have a layout instead.
+        // The intermediate file of an H5MD original has a layout instead of an index.
         if self.format == Format::H5md {
             return Ok(());
         }
         let paths = from_ref(&self.first);
         let options = OpenOptions::default();
-        let opened = trajet_engine::open(paths, &options, threads, &mut Silent(control))?;
+        let opened = trajet_engine::open(paths, &options, threads, &mut WithoutProgress(control))?;
         if opened.n_frames() == n_frames {
             return Ok(());
         }
@@ -110,7 +110,7 @@ impl<'a> Place<'a> {
         Err(Error::damaged(&self.first, what))
     }
 
-    /// Copies what is to lie beside the file.
+    /// Copies the files to be stored beside the tag's file.
     fn copy_beside(&self, given: &[PathBuf]) -> Result<Vec<Kept>, Error> {
         let copied = |from: &PathBuf| {
             let ending = from.extension().unwrap_or_default().display();
@@ -121,7 +121,7 @@ impl<'a> Place<'a> {
     }
 }
 
-/// Makes sure that frames can go to a tag in HDF5.
+/// Checks that frames can be written to a tag in HDF5.
 fn can_be_hdf5(tag: &Tag, has_writer: bool, steps: &[i64]) -> Result<(), Error> {
     let refused = |what: &str| Err(Error::Refused(format!("tag {:?}: {what}", tag.name)));
     if !has_writer {
@@ -136,8 +136,8 @@ fn can_be_hdf5(tag: &Tag, has_writer: bool, steps: &[i64]) -> Result<(), Error> 
     Ok(())
 }
 
-/// Divides the frames of a chain from `skip` on, of whose atoms tags are known to lack something; the files are there,
-/// but no manifest names them yet. Returns what tags lack then, too.
+/// Writes the frames of a chain from `skip` on to the files of the tags, and returns the fields that each tag omits,
+/// including those passed in. No manifest names the files yet.
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn divide(
     store: &Store,
@@ -151,24 +151,24 @@ pub(crate) fn divide(
 ) -> Result<(Segment, Done, OmittedFields), Error> {
     check_estimate(store, chain, (skip, tags), format, given)?;
     let folders = folders(transaction, tags)?;
-    let places: Vec<Place<'_>> = tags
+    let outputs: Vec<TagOutput<'_>> = tags
         .iter()
         .zip(&lost)
-        .map(|(tag, lost)| Place::new((tag, lost), &folders[&tag.tier[..]], chain, format))
+        .map(|(tag, lost)| TagOutput::new((tag, lost), &folders[&tag.tier[..]], chain, format))
         .collect::<Result<_, _>>()?;
     let folder = transaction.make_folder()?;
     let (times, steps) = (chain.times(), chain.steps());
     let (times, steps) = (&times[skip as usize..], &steps[skip as usize..]);
     let writer = store.hdf5.as_deref();
-    if let Some(Place { tag, .. }) = places.iter().find(|place| place.is_hdf5) {
-        // H5MD whose steps go back may be as it was.
+    if let Some(TagOutput { tag, .. }) = outputs.iter().find(|output| output.is_hdf5) {
+        // H5MD originals may have decreasing steps, which are kept.
         can_be_hdf5(tag, writer.is_some(), if format == Format::H5md { &[] } else { steps })?;
     }
-    let n_hdf5 = places.iter().filter(|place| place.is_hdf5).count();
+    let n_hdf5 = outputs.iter().filter(|output| output.is_hdf5).count();
     let mut stage = Stage { number: 0, of: 1 + STAGES * n_hdf5 };
     let frames = Frames::Strided { first: skip, step: 1, count: times.len() };
-    let targets: Vec<Target<'_>> = places.iter().map(Place::target).collect();
-    // When all tags have become lossy, nothing else tells the original's frames.
+    let targets: Vec<Target<'_>> = outputs.iter().map(TagOutput::target).collect();
+    // Once all tags are lossy, only digests can identify the frames of the original.
     let digests = tags.iter().any(|tag| tag.lossy);
     let division = Partition { frames: &frames, targets: &targets, whole: format, digests };
     let filled = folders.iter().map(|(&name, (tier, folder))| (name, tier.folder.join(folder)));
@@ -179,8 +179,8 @@ pub(crate) fn divide(
     within.result()?;
     let divided = divided?;
     publish(divided.files)?;
-    let firsts = places.iter().filter(|place| place.is_hdf5).map(|place| place.first.clone());
-    let filled = &filled.but(firsts);
+    let firsts = outputs.iter().filter(|output| output.is_hdf5).map(|output| output.first.clone());
+    let filled = &filled.excluding(firsts);
     let FrameRows { whole, sizes, digests, heads, sources } = divided.frames;
     let columns = divided.heads_of_files.into_iter().zip(sizes.into_iter().zip(digests));
     let columns = columns.map(|(head, (sizes, digests))| Column { head, sizes, digests });
@@ -188,17 +188,17 @@ pub(crate) fn divide(
     let file = transaction.name_beside("heads", ".bin")?;
     let heads_at = folder.join(&file);
     let kept_heads = atomic_files::write_kept(&folder, file, &heads.to_bytes())?;
-    let mut files = Vec::with_capacity(places.len());
-    for (k, (place, column)) in places.iter().zip(&mut columns).enumerate() {
-        place.make_index(times.len(), threads, control)?;
-        let beside = place.copy_beside(&given.structures[k])?;
+    let mut files = Vec::with_capacity(outputs.len());
+    for (k, (output, column)) in outputs.iter().zip(&mut columns).enumerate() {
+        output.make_index(times.len(), threads, control)?;
+        let beside = output.copy_beside(&given.structures[k])?;
         let (mut size, mut chunks) = (divided.lens[k], None);
-        if let Some(writer) = writer.filter(|_| place.is_hdf5) {
-            let Place { tag, first: from, full: to, lost, .. } = place;
+        if let Some(writer) = writer.filter(|_| output.is_hdf5) {
+            let TagOutput { tag, first: from, full: to, lost, .. } = output;
             stage.number = if stage.number == 0 { 1 } else { stage.number + STAGES };
             let sizes = &column.sizes[..];
             let (heads, heads_at) = (&heads, heads_at.as_path());
-            let making = Making {
+            let making = Hdf5Job {
                 tag,
                 lost,
                 from,
@@ -217,7 +217,7 @@ pub(crate) fn divide(
             (size, chunks) = (bytes, Some(kept));
             *column = Column::of_none(times.len());
         }
-        let (tier, path) = (place.tag.tier.clone(), place.path.clone());
+        let (tier, path) = (output.tag.tier.clone(), output.path.clone());
         files.push(File { tier, path, size, beside, chunks });
     }
     let table = Table { times: times.to_vec(), steps: steps.to_vec(), whole, files: columns };
@@ -235,10 +235,11 @@ pub(crate) fn divide(
         remarks.extend(of_tag.into_iter().map(|remark| format!("{}: {remark}", tag.name)));
     }
     let now = SegmentFields::by(&heads, format)?.add_to(lost.clone(), tags, format)?;
-    for (place, (before, now)) in places.iter().zip(lost.iter().zip(&now)) {
-        // The encoder's remark says what other files lack. That of a file of which HDF5 is made has all.
-        for extra in now.iter().filter(|extra| place.is_hdf5 && !before.contains(extra)) {
-            let (tag, what) = (&place.tag.name, extra.name());
+    for (output, (before, now)) in outputs.iter().zip(lost.iter().zip(&now)) {
+        // The encoder's remarks cover other formats. The intermediate file of an HDF5 tag omits nothing, so its encoder
+        // has none.
+        for extra in now.iter().filter(|extra| output.is_hdf5 && !before.contains(extra)) {
+            let (tag, what) = (&output.tag.name, extra.name());
             remarks.push(format!("{tag}: left out, as H5MD cannot hold it: {what}"));
         }
     }
@@ -247,7 +248,7 @@ pub(crate) fn divide(
     Ok((Segment { n_frames, frames, heads: kept_heads, sources, files }, done, now))
 }
 
-/// Tiers of tags by their names, and a folder of the transaction on each.
+/// Returns the tier and the transaction's folder for each tier name that tags use.
 fn folders<'a>(
     transaction: &mut Transaction<'_>,
     tags: &'a [Tag],
@@ -261,8 +262,8 @@ fn folders<'a>(
     Ok(folders)
 }
 
-/// Makes sure that tags are not far too large for the limits of their tiers: that those in the original's own
-/// format take half of their share of it. XTC packs some atoms tighter than others, but not so much.
+/// Checks that tags are not far too large for the limits of their tiers. Tags in the original's format are estimated at
+/// half of their share of its size: XTC compresses some atoms better than others, but never by that much.
 fn check_estimate(
     store: &Store,
     chain: &Chain,
@@ -285,7 +286,7 @@ fn check_estimate(
     store.check_rooms(&needed)
 }
 
-/// Atoms of ranges.
+/// Returns the atoms of ranges as a selection.
 pub(crate) fn atoms(ranges: &[Range<u32>], n_atoms: usize) -> Result<Atoms, Error> {
     let list: Vec<i64> = ranges.iter().cloned().flatten().map(i64::from).collect();
     Ok(Atoms::listed(&list, n_atoms)?)

@@ -1,75 +1,75 @@
-//! What a store refuses, and what can go wrong in it.
+//! Errors of stores.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use trajet_engine::RunError;
 
-/// Why something was not done. Whatever it was, the store is as it was before.
+/// An error of an operation on a store. The store is unchanged after any of them.
 #[non_exhaustive]
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The operating system refused.
+    /// An error of the operating system.
     #[error("{}: cannot {doing}: {source}", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What was tried.
+        /// The failed action.
         doing: &'static str,
-        /// The reason given.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// A trajectory could not be read.
     #[error(transparent)]
     Input(#[from] trajet_io::Error),
-    /// Frames could not be divided.
+    /// Reading, encoding or writing frames failed.
     #[error("{0}")]
     Run(RunError),
-    /// There is no store.
+    /// There is no store in the folder.
     #[error("{}: is no store: make one with trajet store add", folder.display())]
     NoStore {
-        /// Where one was looked for.
+        /// The folder.
         folder: PathBuf,
     },
-    /// There is no such data set.
+    /// The data set does not exist.
     #[error("{}: has no data set {name:?}: it has {}", store.display(), listed(known))]
     NoDataset {
         /// The store.
         store: PathBuf,
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// What there is.
+        /// The existing names.
         known: Vec<String>,
     },
-    /// The data set is there already.
+    /// A data set of that name exists already.
     #[error("{}: has a data set {name:?} already: remove it first, or choose another name", store.display())]
     Exists {
         /// The store.
         store: PathBuf,
-        /// What was to be added.
+        /// The requested name.
         name: String,
     },
-    /// There is no such tag.
+    /// The tag does not exist.
     #[error("{dataset}: has no tag {tag:?}: it has {}", listed(known))]
     NoTag {
         /// The data set.
         dataset: String,
-        /// What was asked for.
+        /// The requested tag.
         tag: String,
-        /// What there is.
+        /// The existing tags.
         known: Vec<String>,
     },
-    /// There is no such tier.
+    /// The tier does not exist.
     #[error("{}: has no tier {tier:?}: it has {}", store.display(), listed(known))]
     NoTier {
         /// The store.
         store: PathBuf,
-        /// What was asked for.
+        /// The requested tier.
         tier: String,
-        /// What there is.
+        /// The existing tiers.
         known: Vec<String>,
     },
-    /// The folder of a tier is not there.
+    /// The folder of a tier does not exist.
     #[error(
         "tier {tier:?}: its folder {} is not there: is it mounted? Where it was moved alone, change it in {}",
         folder.display(), settings.display()
@@ -79,45 +79,45 @@ pub enum Error {
         tier: String,
         /// Its folder.
         folder: PathBuf,
-        /// Where the folder stands.
+        /// The file to change if the folder was moved.
         settings: PathBuf,
     },
-    /// The folder of a tier is there, and what is in it is not the tier.
+    /// The folder of a tier exists, but lacks the tier's files, as if nothing were mounted on it.
     #[error("tier {tier:?}: nothing seems to be mounted on its folder {}: {what}", folder.display())]
     TierUnmounted {
         /// Its name.
         tier: String,
         /// Its folder.
         folder: PathBuf,
-        /// What is missing there, and what to do.
+        /// What is missing there, with advice.
         what: String,
     },
-    /// The store is a copy of another one, whose files on tiers are its own, too.
+    /// The store is a copy of another one and shares its tiers.
     #[error(
         "{}: is a copy of the store in {}, and its tiers have the files of that one: change that one, or give \
          this one copies of the tiers, and their folders and its own in {}",
         folder.display(), original.display(), settings.display()
     )]
     Copied {
-        /// The copy.
+        /// Folder of the copy.
         folder: PathBuf,
-        /// Where its settings were written.
+        /// Folder of the original.
         original: PathBuf,
-        /// Where folders stand.
+        /// The file that names the folders.
         settings: PathBuf,
     },
-    /// The store's folder was moved with tiers in it.
+    /// The store was moved together with tiers inside its folder.
     #[error(
         "{}: was moved here from {} with tiers in it: trajet store repair finds them",
         folder.display(), was.display()
     )]
     Moved {
-        /// Where it is.
+        /// The present folder.
         folder: PathBuf,
-        /// Where it was.
+        /// The former folder.
         was: PathBuf,
     },
-    /// A tier has no room.
+    /// The limit of a tier would be exceeded.
     #[error(
         "tier {tier:?}: {needed} bytes more would be above its limit of {limit}, of which {used} are \
          used: move a tag to another tier, or raise the limit, in the profile and in {}", settings.display()
@@ -125,38 +125,38 @@ pub enum Error {
     TierFull {
         /// Its name.
         tier: String,
-        /// Bytes that were to be added.
+        /// Bytes to be added.
         needed: u64,
-        /// Bytes of this store that are there.
+        /// Bytes of this store on the tier.
         used: u64,
-        /// Most bytes.
+        /// The limit in bytes.
         limit: u64,
-        /// Where the limit stands.
+        /// The file in which the limit is set.
         settings: PathBuf,
     },
-    /// Somebody else changed the data set meanwhile.
+    /// Another process changed the data set during the operation.
     #[error("{dataset}: was changed by somebody else meanwhile: nothing was done here; try again")]
     Meanwhile {
         /// The data set.
         dataset: String,
     },
-    /// A file that the store wrote is not what it was.
+    /// A file of the store was modified or is inconsistent.
     #[error("{}: {what}", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong, and what to do.
+        /// What is wrong, with advice.
         what: String,
     },
-    /// A file of HDF5 could not be written.
+    /// An HDF5 file could not be written.
     #[error("{}: {what}", path.display())]
     Hdf5 {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The error message.
         what: String,
     },
-    /// A manifest of a later version.
+    /// The manifest was written by a later version.
     #[error(
         "{}: is of schema {found}, and this version knows up to {known}: use a newer trajet",
         path.display()
@@ -164,21 +164,21 @@ pub enum Error {
     Schema {
         /// The manifest.
         path: PathBuf,
-        /// What it says.
+        /// Its schema.
         found: u32,
-        /// The latest that is known.
+        /// The latest supported schema.
         known: u32,
     },
-    /// Something was asked for that cannot be.
+    /// The request is invalid or impossible.
     #[error("{0}")]
     Refused(String),
-    /// The user asked to stop.
+    /// The user interrupted the operation.
     #[error("interrupted")]
     Interrupted,
 }
 
 impl Error {
-    /// Turns an error of the operating system into one that says where and at what.
+    /// Returns a function that adds path and action to an error of the operating system.
     pub(crate) fn io(path: &Path, doing: &'static str) -> impl FnOnce(io::Error) -> Error {
         move |source| Error::Io { path: path.to_owned(), doing, source }
     }

@@ -1,4 +1,4 @@
-//! Whether a file is still what was written, by the digests of its pieces.
+//! Checks a file against the digests of its pieces.
 
 use std::fmt;
 use std::io::{BufReader, ErrorKind, Read};
@@ -11,86 +11,90 @@ use crate::hdf5::tables::Piece;
 use crate::table::Column;
 use crate::{Error, atomic_files};
 
-/// Most damaged frames of a file that are named.
+/// Maximal number of damaged pieces that a message lists.
 const MOST_NAMED: usize = 5;
 
-/// What is known of a file.
-pub(crate) enum Known {
+/// Expected sizes and digests of a file.
+pub(crate) enum ExpectedPieces {
     Frames(Column),
-    /// Of HDF5.
+    /// Pieces of an HDF5 file.
     Pieces(Vec<Piece>),
 }
 
-impl Known {
-    /// The file piece by piece: what it is, its bytes, and their digest.
-    pub(crate) fn pieces(&self) -> Box<dyn Iterator<Item = (What, u64, u64)> + '_> {
+impl ExpectedPieces {
+    /// Returns content, size and digest of each piece, in order.
+    pub(crate) fn pieces(&self) -> Box<dyn Iterator<Item = (PieceContent, u64, u64)> + '_> {
         match self {
-            Known::Frames(Column { head, sizes, digests }) => {
+            ExpectedPieces::Frames(Column { head, sizes, digests }) => {
                 let frames = (0..).zip(sizes).zip(digests);
-                let frames =
-                    frames.map(|((k, &size), &digest)| (What::Frames(k..k + 1), size, digest));
-                Box::new(std::iter::once((What::Head, head.0, head.1)).chain(frames))
+                let frames = frames
+                    .map(|((k, &size), &digest)| (PieceContent::Frames(k..k + 1), size, digest));
+                Box::new(std::iter::once((PieceContent::Head, head.0, head.1)).chain(frames))
             }
-            Known::Pieces(pieces) => Box::new(pieces.iter().map(|piece| {
+            ExpectedPieces::Pieces(pieces) => Box::new(pieces.iter().map(|piece| {
                 let Piece { frames, size, digest } = piece;
-                (frames.clone().map_or(What::Tables, What::Frames), *size, *digest)
+                (frames.clone().map_or(PieceContent::Tables, PieceContent::Frames), *size, *digest)
             })),
         }
     }
 }
 
-/// What a piece of a file holds.
+/// Content of a piece.
 #[derive(Debug)]
-pub(crate) enum What {
+pub(crate) enum PieceContent {
     Head,
     Frames(Range<u64>),
     Tables,
 }
 
-impl fmt::Display for What {
+impl fmt::Display for PieceContent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            What::Head => f.write_str("its head"),
-            What::Frames(Range { start, end }) if end - start == 1 => write!(f, "frame {start}"),
-            What::Frames(Range { start, end }) => write!(f, "frames {start} to {}", end - 1),
-            What::Tables => f.write_str("its tables"),
+            PieceContent::Head => f.write_str("its head"),
+            PieceContent::Frames(Range { start, end }) if end - start == 1 => {
+                write!(f, "frame {start}")
+            }
+            PieceContent::Frames(Range { start, end }) => {
+                write!(f, "frames {start} to {}", end - 1)
+            }
+            PieceContent::Tables => f.write_str("its tables"),
         }
     }
 }
 
-/// What is compared of files of tags; those beside them, and beside the manifest, always are.
+/// Which pieces of tag files to check. Files beside them and beside the manifest are always checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum All {
+pub(crate) enum CheckScope {
     Bytes,
-    /// All bytes but frames, which readers compare.
+    /// All but frames, which are verified when they are read.
     ButFrames,
 }
 
-impl All {
-    pub(crate) fn has(self, what: &What) -> bool {
-        self == All::Bytes || matches!(what, What::Tables)
+impl CheckScope {
+    pub(crate) fn has(self, what: &PieceContent) -> bool {
+        self == CheckScope::Bytes || matches!(what, PieceContent::Tables)
     }
 
-    /// Bytes of a request: what is no frame is short, and stands between long ones.
+    /// Returns the buffer size for reads: small if only the short pieces between long ones are read.
     fn request(self) -> usize {
-        if self == All::Bytes { 1 << 20 } else { 1 << 12 }
+        if self == CheckScope::Bytes { 1 << 20 } else { 1 << 12 }
     }
 }
 
-/// What came of reading a file.
+/// Outcome of a check.
 pub(crate) enum Checked {
     Sound,
-    /// What is wrong, in words.
+    /// A message on what is wrong.
     Damaged(String),
     Stopped,
 }
 
-/// Compares a file with the digests of its pieces. `look` is called with the bytes of each, and returns whether to
-/// continue.
+/// Compares a file with the digests of its pieces. `look` is called with the size of each piece in bytes, and returns
+/// whether to continue.
 pub(crate) fn check_file(
     path: &Path,
-    known: &Known,
-    all: All,
+    known: &ExpectedPieces,
+    scope: CheckScope,
     look: &mut dyn FnMut(usize) -> bool,
 ) -> Result<Checked, Error> {
     let file = match atomic_files::open(path) {
@@ -104,12 +108,12 @@ pub(crate) fn check_file(
     if size != expected {
         return Ok(Checked::Damaged(format!("has {size} bytes, and was written with {expected}")));
     }
-    let mut file = BufReader::with_capacity(all.request(), file);
+    let mut file = BufReader::with_capacity(scope.request(), file);
     let (mut bytes, mut at) = (Vec::new(), 0);
     let (mut bad, mut n_bad) = (Vec::new(), 0);
     for (what, len, digest) in known.pieces() {
-        // The sizes add up to that of the file.
-        let is_read = all.has(&what);
+        // The file is large enough: its size equals the sum.
+        let is_read = scope.has(&what);
         bytes.resize(if is_read { len as usize } else { 0 }, 0);
         let read = match is_read {
             true => file.read_exact(&mut bytes),

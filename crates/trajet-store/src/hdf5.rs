@@ -1,7 +1,8 @@
-//! Tags in HDF5. Its library is not ours: who opens a store gives it a [`Writer`]. Frames are divided into an
-//! ordinary file first, of which the writer makes one of HDF5; that is compared with it, number by number.
+//! Tags in HDF5. This crate does not link libhdf5: the caller that opens a store supplies a [`Writer`]. Frames are
+//! first written to an intermediate file, from which the writer makes an HDF5 file; the two are then compared value by
+//! value.
 //!
-//! Its layout stands beside the manifest (`hdf5::tables`).
+//! The layout of the file is stored beside the manifest (`hdf5::tables`).
 
 use std::io::Read;
 use std::ops::Range;
@@ -32,47 +33,47 @@ pub(crate) mod writer;
 
 pub use writer::{Job, Stage, Writer};
 
-/// Most bytes of a piece that holds no vectors: who reads a single frame compares one, too.
+/// Maximal bytes of a piece that holds no vectors. Reading a single frame verifies one such piece, too.
 const PIECE: u64 = 256 << 10;
-/// Stages in which a file is made: it is written, and compared.
+/// Stages of making a file: writing and comparing.
 pub(crate) const STAGES: usize = 2;
-/// Frames that are compared at a time.
+/// Frames per comparison task.
 const COMPARED: usize = 64;
-/// How far numbers of a box may be from those of the original, as a part of its longest edge: of a flat cell the
-/// height is the root of what is left of a difference.
+/// Tolerance for box vectors, relative to the longest edge. The height of a flat cell is the square root of a small
+/// difference, which magnifies rounding.
 const BOX_TOLERANCE: f64 = 1e-6;
 
-/// What a tag is made of, and what becomes of that.
-pub(crate) struct Making<'a> {
+/// A tag's HDF5 file that is to be made from an intermediate file.
+pub(crate) struct Hdf5Job<'a> {
     pub(crate) tag: &'a Tag,
-    /// What frames hold and it does not.
+    /// Fields of the frames that the tag omits.
     pub(crate) lost: &'a [Extra],
-    /// The ordinary file, which goes when it is done.
+    /// The intermediate file, which is deleted when the HDF5 file is done.
     pub(crate) from: &'a Path,
     pub(crate) to: &'a Path,
     /// The format of the original.
     pub(crate) format: Format,
     pub(crate) times: &'a [f64],
     pub(crate) steps: &'a [i64],
-    /// Bytes of each frame of the ordinary file.
+    /// Bytes of each frame of the intermediate file.
     pub(crate) sizes: &'a [u64],
     pub(crate) heads: &'a FrameMetadata,
-    /// Where these stand.
+    /// Path of the file that holds `heads`.
     pub(crate) heads_at: &'a Path,
     pub(crate) filled: &'a Filled,
     pub(crate) threads: usize,
     pub(crate) stage: Stage,
 }
 
-impl Making<'_> {
-    /// Makes the file; returns its size in bytes, and the file of its layout.
+impl Hdf5Job<'_> {
+    /// Makes the HDF5 file. Returns its size in bytes and the file of its layout.
     pub(crate) fn make(
         self,
         writer: &dyn Writer,
         transaction: &mut Transaction<'_>,
         control: &mut dyn Control,
     ) -> Result<(u64, Kept), Error> {
-        let Making { tag, to, filled, threads, stage, .. } = self;
+        let Hdf5Job { tag, to, filled, threads, stage, .. } = self;
         let own = self.is_own();
         let velocities = self.any_holds(Field::Velocities)?;
         let forces = self.any_holds(Field::Forces)?;
@@ -105,13 +106,13 @@ impl Making<'_> {
         let file = transaction.name_beside(&format!("chunks-{}", tag.name), ".bin")?;
         let tables = Tables { description, pieces }.to_bytes();
         let kept = atomic_files::write_kept(&transaction.folder(), file, &tables)?;
-        // It is not to take room beside the next one.
+        // Frees the space before the next tag is made.
         atomic_files::remove(self.from)?;
         atomic_files::remove(&index_of(self.from))?;
         Ok((size, kept))
     }
 
-    /// Whether the original is of H5MD, too.
+    /// Returns whether the original is H5MD, too.
     fn is_own(&self) -> bool {
         self.format == Format::H5md
     }
@@ -128,7 +129,7 @@ impl Making<'_> {
         Ok(false)
     }
 
-    /// The ordinary file, with the original's times and steps: not every format has them.
+    /// Opens the intermediate file with the times and steps of the original, which not every format holds.
     fn open(&self) -> Result<(Chain, OpenOptions), Error> {
         let n_atoms = self.tag.n_atoms();
         let (mut index, mut end) = (FrameIndex::new(n_atoms), 0);
@@ -137,7 +138,7 @@ impl Making<'_> {
             end += size;
         }
         let all = 0..n_atoms as u32;
-        // Of H5MD times and boxes in its own units stand with the heads.
+        // Times and boxes of H5MD in the units of the file are stored with the heads.
         let (described, heads) = match self.is_own() {
             true => (vec![Arc::new(self.rows()?)], vec![self.heads_at.to_owned()]),
             false => Default::default(),
@@ -171,20 +172,20 @@ impl Making<'_> {
     }
 }
 
-/// An ordinary file, and the one that was made of it.
+/// An intermediate file, and the HDF5 file made from it.
 struct Pair<'a> {
     from: Chain,
     made: Chain,
     n_frames: usize,
     n_atoms: usize,
     fields: Vec<Field>,
-    /// Whether all that frames say is to be the same, and not their vectors, times and steps alone.
+    /// Whether everything in a frame must be equal, instead of only vectors, times and steps.
     own: bool,
     path: &'a Path,
 }
 
 impl Pair<'_> {
-    /// Makes sure that both hold the same; returns the boxes.
+    /// Checks that both files hold the same frames. Returns the boxes.
     fn compare(&self, threads: usize, control: &mut dyn Control) -> Result<Vec<GivenBox>, Error> {
         let Pair { made, n_frames, n_atoms, .. } = self;
         if (made.n_frames(), made.n_atoms()) != (*n_frames, *n_atoms) {
@@ -212,7 +213,7 @@ impl Pair<'_> {
         Ok(boxes)
     }
 
-    /// Of some frames.
+    /// Compares a range of frames.
     fn compare_some(
         &self,
         some: Range<usize>,
@@ -225,15 +226,15 @@ impl Pair<'_> {
         let (frames, atoms) = (Frames::all(self.n_frames), Atoms::all(self.n_atoms));
         let mut boxes = Vec::with_capacity(some.len());
         for &field in &self.fields {
-            let wanted = Wanted { frames: &frames, atoms: &atoms, field };
+            let request = Wanted { frames: &frames, atoms: &atoms, field };
             let scratch = || Scratch::stopped_by(Arc::clone(stop));
             let (mut ours, mut theirs) = (scratch(), scratch());
             let mut vectors = [vec![0.0; 3 * self.n_atoms], vec![0.0; 3 * self.n_atoms]];
             for at in some.clone() {
                 let ([a, b], here) = (&mut vectors, at..at + 1);
                 let [mut was, mut is] = [FrameMeta::default(), FrameMeta::default()];
-                self.from.read_into(&wanted, here.clone(), &mut ours, a, &mut was)?;
-                self.made.read_into(&wanted, here, &mut theirs, b, &mut is)?;
+                self.from.read_into(&request, here.clone(), &mut ours, a, &mut was)?;
+                self.made.read_into(&request, here, &mut theirs, b, &mut is)?;
                 let when = |meta: &FrameMeta| (meta.times[0].to_bits(), meta.steps[0]);
                 let alike =
                     |(x, y): (&f32, &f32)| x.to_bits() == y.to_bits() || x.is_nan() && y.is_nan();
@@ -258,8 +259,8 @@ impl Pair<'_> {
     }
 }
 
-/// Whether box vectors are those of a frame. Not every cell that programs write down is one: of others nothing can
-/// be said.
+/// Returns whether box vectors equal the cell of a frame within [`BOX_TOLERANCE`]. Cells that are geometrically
+/// impossible have no vectors to compare with and pass.
 fn is_box(was: &FrameMeta, vectors: Option<[f64; 9]>) -> bool {
     match (was.turned[0], vectors_from_cell(&was.cells[0])) {
         (Some(turned), _) => vectors == Some(turned),
@@ -272,7 +273,7 @@ fn is_box(was: &FrameMeta, vectors: Option<[f64; 9]>) -> bool {
 }
 
 impl Store {
-    /// What is known of a file of HDF5; none of others.
+    /// Reads the layout and digests of an HDF5 file; `None` for other files.
     pub(crate) fn tables_of(
         &self,
         name: &str,
@@ -286,7 +287,7 @@ impl Store {
         tables.map(Some).ok_or_else(damaged)
     }
 
-    /// Returns the layout of a file of HDF5, and the boxes of its frames; none for other files.
+    /// Returns the layout of an HDF5 file and the boxes of its frames; `None` for other files.
     pub(crate) fn layout_of(
         &self,
         name: &str,
@@ -302,7 +303,7 @@ impl Store {
     }
 }
 
-/// The pieces of a file, as it is now.
+/// Splits a file into pieces and computes their digests.
 fn pieces_of(
     path: &Path,
     description: &Description,
@@ -346,10 +347,10 @@ fn pieces_of(
     Ok(pieces)
 }
 
-/// Where the chunks of a series stand, how many bytes they have, and which frames they hold.
+/// Returns offset, size in bytes, and frames of each chunk of a series.
 ///
 /// # Errors
-/// In words, of what could not be compared when it is read.
+/// A message if reads of the series could not be verified chunk by chunk.
 fn chunks_of(series: &Series, n_atoms: u64) -> Result<Vec<(u64, u64, Range<u64>)>, String> {
     let (Storage::Chunked { shape, .. } | Storage::Runs { shape, .. }) = series.storage else {
         return Err("has vectors that stand in no chunks".to_owned());
@@ -379,7 +380,7 @@ mod tests {
 
     use super::*;
 
-    /// Never stops.
+    /// A control that never interrupts.
     struct Never;
 
     impl Control for Never {
@@ -397,19 +398,19 @@ mod tests {
     }
 
     #[test]
-    fn the_frames_of_a_chunk_are_named() {
+    fn chunks_have_the_frames_of_their_rows() {
         let chunk = |at: u64, offset| Chunk { at: [at, 0, 0], offset, size: 10, skipped: 0 };
         let chunks = vec![chunk(0, 50), chunk(2, 60), chunk(4, 5)];
         let all = series([2, 9, 3], chunks.clone(), 5, None);
         assert_eq!(chunks_of(&all, 9).unwrap(), [(50, 10, 0..2), (60, 10, 2..4), (5, 10, 4..5)]);
-        // Rows of frames 1, 3, 4, 8 and 9 alone.
+        // Only frames 1, 3, 4, 8 and 9 have rows.
         let row_of = [NO_ROW, 0, NO_ROW, 1, 2, NO_ROW, NO_ROW, NO_ROW, 3, 4];
         let some = series([2, 9, 3], chunks, 5, Some(row_of.to_vec()));
         assert_eq!(chunks_of(&some, 9).unwrap(), [(50, 10, 1..4), (60, 10, 4..9), (5, 10, 9..10)]);
     }
 
     #[test]
-    fn what_could_not_be_compared_is_refused() {
+    fn chunks_that_cannot_be_verified_are_refused() {
         let chunk = |row: u64, offset| Chunk { at: [row, 0, 0], offset, size: 10, skipped: 0 };
         let some = |row_of| series([2, 9, 3], vec![chunk(0, 50), chunk(2, 60)], 4, row_of);
         let words = |series: Series| chunks_of(&series, 9).unwrap_err();
@@ -429,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn boxes_are_compared_where_they_can_be() {
+    fn boxes_are_compared_if_the_cell_is_possible() {
         let meta = |cell, turned| FrameMeta {
             cells: vec![cell],
             turned: vec![turned],
@@ -452,7 +453,7 @@ mod tests {
         }
         let none = meta([f64::NAN; 6], None);
         assert!(is_box(&none, None) && !is_box(&none, Some(vectors)));
-        // No box has such angles.
+        // No box has these angles.
         let impossible = meta([30.0, 40.0, 50.0, 0.0, 0.0, 0.0], None);
         assert!(is_box(&impossible, None) && is_box(&impossible, Some([0.0; 9])));
     }
@@ -469,7 +470,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn pieces_are_all_of_a_file(
+        fn pieces_cover_the_file(
             gaps in prop::collection::vec((0u64..3_000_000, 1u64..5000), 0..4),
             tail in 0u64..100,
         ) {

@@ -1,4 +1,4 @@
-//! Trajectories into the store: divided in one pass, each tag to its tier.
+//! Adds trajectories to a store, partitioned in one pass with each tag on its tier.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,41 +11,41 @@ use trajet_io::index::Stamp;
 use trajet_io::source::Source;
 use trajet_io::{Chain, Extra, Field, Format, Meter, OpenOptions, dcd, remarks};
 
-use crate::append_check::{is_new, sizes_of};
+use crate::append_check::{check_not_added, sizes_of};
 use crate::catalog::check_text;
-use crate::control::Silent;
+use crate::control::WithoutProgress;
 use crate::divide::{Done, Given, divide};
-use crate::file_check::All;
+use crate::file_check::CheckScope;
 use crate::location::Location;
 use crate::manifest::{self, Kept, Manifest, SCHEMA, Segment, Tag, Tier};
-use crate::omitted_fields::{OmittedFields, inherited, loses_nothing, stay_lossy};
+use crate::omitted_fields::{OmittedFields, check_loses_nothing, inherited, stay_lossy};
 use crate::table::digests_to_bytes;
 use crate::tag_format::{Kind, format_named, kind_of};
 use crate::transaction::Transaction;
 use crate::{Dataset, Error, Store, atomic_files};
 
-/// The version of our encoders: another one may need other numbers of bytes for the same frame.
+/// Version of the encoders. Another version may need a different number of bytes for the same frame.
 pub const ENCODER: u32 = 1;
 
-/// Bytes below which head and tail of a file are the same ones.
+/// Files below this number of bytes have the same bytes in head and tail.
 const SMALL: u64 = 1 << 13;
 
-/// How a trajectory is to be divided.
+/// How a trajectory is to be partitioned.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Spec {
-    /// Where tags may go, by name.
+    /// The tiers that tags may be stored on, by name.
     pub tiers: BTreeMap<String, Tier>,
     /// The tags. Each atom must be in exactly one.
     pub tags: Vec<Tag>,
 }
 
 impl Store {
-    /// Divides a trajectory and adds it as a data set.
+    /// Partitions a trajectory and adds it as a data set.
     ///
     /// # Errors
-    /// [`Error::Exists`]; [`Error::Refused`] where the spec does not fit the trajectory;
-    /// [`Error::TierGone`], [`Error::TierFull`]; [`Error::Run`] where frames cannot be read, or be held by
-    /// the format of a tag; [`Error::Interrupted`]. Then the store is as it was.
+    /// [`Error::Exists`]; [`Error::Refused`] if the spec does not fit the trajectory; [`Error::TierGone`],
+    /// [`Error::TierFull`]; [`Error::Run`] if a frame cannot be read, or the format of a tag cannot hold it;
+    /// [`Error::Interrupted`]. The store is unchanged after an error.
     pub fn add(
         &self,
         name: &str,
@@ -56,9 +56,9 @@ impl Store {
         control: &mut dyn Control,
     ) -> Result<Done, Error> {
         let begin = Instant::now();
-        let format = the_format(chain)?;
-        are_alike(chain)?;
-        check(spec, chain, given)?;
+        let format = common_format(chain)?;
+        check_same_types(chain)?;
+        check_spec(spec, chain, given)?;
         if self.find(name)?.is_some() {
             return Err(Error::Exists { store: self.folder().to_owned(), name: name.to_owned() });
         }
@@ -71,7 +71,7 @@ impl Store {
             divide(self, &mut transaction, chain, work, format, given, threads, control)?;
         let topology = self.keep_topology(&mut transaction, given.topology)?;
         self.keep_rest(&mut transaction, &mut source)?;
-        same_source(&stamps, format)?;
+        check_unchanged(&stamps, format)?;
         let manifest = Manifest {
             schema: SCHEMA,
             name: name.to_owned(),
@@ -93,11 +93,11 @@ impl Store {
         Ok(done)
     }
 
-    /// Adds frames to every tag of a data set: those of a trajectory from its frame `skip` on. The frames
-    /// before must be those that the data set has, if any are skipped.
+    /// Appends the frames of a trajectory from frame `skip` on to every tag of a data set. If `skip` is not 0, the
+    /// skipped frames must equal those of the data set.
     ///
     /// # Errors
-    /// As [`Store::add`]; [`Error::Refused`] where the frames before are others, [`Error::Meanwhile`].
+    /// As [`Store::add`]; [`Error::Refused`] if the skipped frames differ; [`Error::Meanwhile`].
     pub fn append(
         &self,
         name: &str,
@@ -108,7 +108,7 @@ impl Store {
     ) -> Result<Done, Error> {
         let begin = Instant::now();
         let was = self.manifest(name)?;
-        let format = the_format(chain)?;
+        let format = common_format(chain)?;
         if format.name() != was.format || chain.n_atoms() != was.n_atoms {
             return Err(Error::Refused(format!(
                 "{}: has {} atoms in {}, and {name:?} has {} in {}: it cannot go on in it",
@@ -119,11 +119,11 @@ impl Store {
                 was.format
             )));
         }
-        are_alike(chain)?;
+        check_same_types(chain)?;
         if skip == 0 {
-            is_new(&was, chain)?;
+            check_not_added(&was, chain)?;
         }
-        self.goes_on(&was, chain, skip, threads, control)?;
+        self.check_continues(&was, chain, skip, threads, control)?;
         if chain.n_frames() as u64 == skip {
             return Ok(Done { n_frames: 0, remarks: Vec::new(), report: RunReport::default() });
         }
@@ -136,9 +136,9 @@ impl Store {
         let work = (skip, &was.tags[..], before.clone());
         let (segment, mut done, lost) =
             divide(self, &mut transaction, chain, work, format, &given, threads, control)?;
-        self.still_has(&was, &before, &lost)?;
+        self.check_keeps_fields(&was, &before, &lost)?;
         self.keep_rest(&mut transaction, &mut further)?;
-        same_source(&stamps, format)?;
+        check_unchanged(&stamps, format)?;
         let overlap = self.overlap(&was, chain.times()[skip as usize])?;
         let remarks =
             was.remarks.iter().chain(&overlap).cloned().chain(chain.doubts(Some(format.name())));
@@ -148,7 +148,7 @@ impl Store {
         match skip {
             0 => new.source.extend(further),
             _ => {
-                // The files of before go with what was kept of them.
+                // The copies for the previous source files are deleted on commit.
                 let rest = was.source.iter().filter_map(|source| source.rest.as_ref());
                 transaction.touch(rest.map(|kept| Location::beside(&kept.file)))?;
                 new.source = further;
@@ -165,7 +165,7 @@ impl Store {
         Ok(done)
     }
 
-    /// Divides a data set anew, from what the store holds, in one step.
+    /// Repartitions a data set from the store's own files, as one transaction.
     ///
     /// # Errors
     /// As [`Store::add`]; [`Error::Meanwhile`].
@@ -179,7 +179,7 @@ impl Store {
     ) -> Result<Done, Error> {
         let dataset = self.dataset(name)?;
         let done = self.divide_anew(&dataset, spec, structures, threads, control);
-        done.map_err(|error| self.or_meanwhile(&dataset.manifest, error))
+        done.map_err(|error| self.or_concurrent_change(&dataset.manifest, error))
     }
 
     fn divide_anew(
@@ -196,10 +196,11 @@ impl Store {
         let chain = dataset.filled(&OpenOptions::default())?;
         let format = format_named(&was.format)?;
         let given = Given { topology: Path::new(""), structures };
-        check(spec, &chain, &given)?;
+        check_spec(spec, &chain, &given)?;
         let before = inherited(&spec.tags, was, &self.omitted_fields(was)?)?;
-        // Damage would get checksums that fit it. Frames are compared when they are read.
-        let damage = self.damage(name, All::ButFrames, threads, &mut Silent(control))?;
+        // New checksums would legitimise damaged bytes. Frames are verified when they are read.
+        let damage =
+            self.damage(name, CheckScope::ButFrames, threads, &mut WithoutProgress(control))?;
         if let Some(problem) = damage.first() {
             let words = format!("{problem}: nothing was divided; bring the file back from a copy");
             return Err(Error::Refused(words));
@@ -212,13 +213,13 @@ impl Store {
         let work = (0, &spec.tags[..], before.clone());
         let (mut segment, mut done, lost) =
             divide(self, &mut transaction, &chain, work, format, &given, threads, control)?;
-        loses_nothing(&spec.tags, format, &before, &lost)?;
+        check_loses_nothing(&spec.tags, format, &before, &lost)?;
         if was.tags.iter().any(|tag| tag.lossy) {
             segment.sources = self.keep_sources(&mut transaction, was)?;
         }
         let mut tags = spec.tags.clone();
         done.remarks.extend(stay_lossy(&mut tags, was));
-        // They go when the new manifest stands.
+        // The old files are deleted once the new manifest is in place.
         transaction.touch(was.all_locations())?;
         let new = Manifest {
             encoder: ENCODER,
@@ -226,7 +227,7 @@ impl Store {
             tags,
             segments: vec![segment],
             left: Vec::new(),
-            // What tags have rounded stays so, whatever their atoms are divided into.
+            // Values that were rounded stay rounded however atoms are repartitioned.
             remarks: remarks::kept(
                 was.remarks.iter().cloned().chain(chain.doubts(Some(&was.format))),
             ),
@@ -239,7 +240,7 @@ impl Store {
         Ok(done)
     }
 
-    /// Keeps what is known of the source's frames, of which a data set divided before has lost something.
+    /// Keeps the digests of the original frames if the data set has lost part of them in an earlier partitioning.
     fn keep_sources(
         &self,
         transaction: &mut Transaction<'_>,
@@ -250,7 +251,7 @@ impl Store {
         atomic_files::write_kept(&transaction.folder(), file, &digests_to_bytes(&digests)).map(Some)
     }
 
-    /// Keeps what the files that are divided hold beside their frames.
+    /// Copies the files that hold the contents of the source files other than frames.
     fn keep_rest(
         &self,
         transaction: &mut Transaction<'_>,
@@ -284,7 +285,7 @@ impl Store {
     }
 }
 
-/// The ending of a topology, by which it is known what it is: of a compressed one the one before, too.
+/// Returns the suffix of a topology, which identifies its format; two suffixes if it is compressed.
 fn ending_of(path: &Path) -> String {
     let ending = |path: &Path| path.extension().map(|e| format!(".{}", e.display()));
     let last = ending(path).unwrap_or_default();
@@ -294,8 +295,8 @@ fn ending_of(path: &Path) -> String {
     }
 }
 
-/// The one format of all files.
-fn the_format(chain: &Chain) -> Result<Format, Error> {
+/// Returns the common format of all files.
+fn common_format(chain: &Chain) -> Result<Format, Error> {
     format_named(&chain.format()).map_err(|_| {
         Error::Refused(format!(
             "{}: is {}: a store divides XTC, TRR, DCD, NCDF or H5MD: make one of them with trajet convert",
@@ -305,8 +306,9 @@ fn the_format(chain: &Chain) -> Result<Format, Error> {
     })
 }
 
-/// Makes sure that a tag can have the numbers of all files as they are, where that is known of files.
-fn are_alike(chain: &Chain) -> Result<(), Error> {
+/// Checks that all files store a field in the same precision and unit, as far as readers know them, so that one tag can
+/// hold it unchanged.
+fn check_same_types(chain: &Chain) -> Result<(), Error> {
     for field in Field::ALL {
         let of = |segment: &trajet_io::chain::Segment| {
             segment.reader.as_stored_types()?.stored_as(field)
@@ -328,14 +330,14 @@ fn are_alike(chain: &Chain) -> Result<(), Error> {
     Ok(())
 }
 
-/// Makes sure that a spec fits a trajectory.
-fn check(spec: &Spec, chain: &Chain, given: &Given<'_>) -> Result<(), Error> {
+/// Checks that a spec fits a trajectory.
+fn check_spec(spec: &Spec, chain: &Chain, given: &Given<'_>) -> Result<(), Error> {
     let refused = |words: String| Err(Error::Refused(words));
     for (k, tag) in spec.tags.iter().enumerate() {
         if !manifest::is_name(&tag.name) || !manifest::is_name(&tag.short) {
             return refused(manifest::bad_name("tag", &tag.name));
         }
-        // Tags are asked for by either.
+        // Tags are selected by either name.
         let same =
             |other: &&Tag| [&other.name, &other.short].iter().any(|name| tag.is_called(name));
         if let Some(other) = spec.tags[..k].iter().find(same) {
@@ -348,7 +350,7 @@ fn check(spec: &Spec, chain: &Chain, given: &Given<'_>) -> Result<(), Error> {
         if !spec.tiers.contains_key(&tag.tier) {
             return refused(format!("tag {:?}: there is no tier {:?}", tag.name, tag.tier));
         }
-        let kind = kind_of(tag, the_format(chain)?)?;
+        let kind = kind_of(tag, common_format(chain)?)?;
         if tag.precision.is_some() && (kind != Kind::Frames(Format::Xtc) || !tag.lossy) {
             let words = "a precision is for XTC, and loses something: say lossy = true";
             return refused(format!("tag {:?}: {words}", tag.name));
@@ -361,13 +363,13 @@ fn check(spec: &Spec, chain: &Chain, given: &Given<'_>) -> Result<(), Error> {
     manifest::tiles(chain.n_atoms(), ranges).or_else(refused)
 }
 
-/// What tags lack, by their names.
+/// Returns the omitted fields of each tag by name.
 fn by_name(tags: &[Tag], lost: OmittedFields) -> Option<BTreeMap<String, Vec<Extra>>> {
     let lost = tags.iter().zip(lost).filter(|(_, lost)| !lost.is_empty());
     Some(lost.map(|(tag, lost)| (tag.name.clone(), lost)).collect())
 }
 
-/// What ties each file of a chain to what it was when it was opened.
+/// Returns the path and stamp of each file of a chain as it was opened.
 fn stamps(chain: &Chain) -> Vec<(PathBuf, Stamp)> {
     let of = |segment: &trajet_io::chain::Segment| {
         (segment.reader.source().path().to_owned(), *segment.reader.stamp())
@@ -375,12 +377,12 @@ fn stamps(chain: &Chain) -> Vec<(PathBuf, Stamp)> {
     chain.segments().iter().map(of).collect()
 }
 
-/// Makes sure that files are what they were, or have only grown.
-fn same_source(stamps: &[(PathBuf, Stamp)], format: Format) -> Result<(), Error> {
+/// Checks that files are unchanged or have only grown.
+fn check_unchanged(stamps: &[(PathBuf, Stamp)], format: Format) -> Result<(), Error> {
     for (path, stamp) in stamps {
         let mut meter = Meter::default();
         let now = Source::open(path, &mut meter)?;
-        // DCD and NCDF count their frames in the head, which a small file's tail is part of.
+        // DCD and NCDF store the number of frames in the header, which overlaps the tail of a small file.
         let counted = matches!(format, Format::Dcd | Format::Ncdf) && now.size() > stamp.size;
         let mut same = || -> Result<bool, Error> {
             let found = Stamp::of(&now, stamp.size, &mut meter)?;
@@ -396,7 +398,7 @@ fn same_source(stamps: &[(PathBuf, Stamp)], format: Format) -> Result<(), Error>
     Ok(())
 }
 
-/// The files of a chain, as manifests name them.
+/// Returns the manifest entries of a chain's files.
 fn sources(chain: &Chain) -> Result<Vec<manifest::Source>, Error> {
     let format = chain.segments().first().map(|first| first.reader.format());
     let (mut end, made_again) = (0, chain.remarks_made_again(format));
@@ -413,10 +415,10 @@ fn sources(chain: &Chain) -> Result<Vec<manifest::Source>, Error> {
             size: reader.stamp().size,
             digest: reader.stamp().digest(),
             n_frames,
-            // A chunk of HDF5 has room for frames to come.
+            // Chunks of HDF5 may have room for later frames.
             sizes: (reader.format() != Format::H5md.name()).then(|| sizes_of(chain, begin..end)),
             rest: None,
-            // All other remarks are those of the data set.
+            // All other remarks belong to the data set.
             remarks: {
                 let own = reader.remarks().into_iter();
                 remarks::kept(own.filter(|remark| made_again.contains(remark)))
@@ -426,7 +428,7 @@ fn sources(chain: &Chain) -> Result<Vec<manifest::Source>, Error> {
     chain.segments().iter().map(of).collect()
 }
 
-/// Bytes that segments have on each tier.
+/// Returns the bytes of segments on each tier.
 fn bytes_by_tier(segments: &[Segment]) -> BTreeMap<String, u64> {
     let mut bytes = BTreeMap::new();
     for file in segments.iter().flat_map(|segment| &segment.files) {

@@ -1,5 +1,5 @@
-//! A store keeps trajectories divided by tags: each group of atoms in files of its own, on the storage tier
-//! that suits it. All tags together are the original.
+//! Stores trajectories partitioned by tags: each group of atoms in files of its own, on the storage tier that suits it.
+//! All tags together make up the original trajectory.
 
 mod access_log;
 mod append_check;

@@ -1,4 +1,4 @@
-//! How much of a store may be on each tier, before, while and after something is written there.
+//! Limits on the bytes of a store on each tier, checked before, during and after writing.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,19 +7,19 @@ use trajet_engine::Control;
 
 use crate::Error;
 
-/// A tier that has a limit.
+/// Usage and limit of a tier.
 #[derive(Clone, Debug)]
 pub(crate) struct Room {
     pub(crate) tier: String,
-    /// Bytes of this store that are there.
+    /// Bytes of this store on the tier.
     pub(crate) used: u64,
     pub(crate) limit: u64,
-    /// Where that stands.
+    /// The file in which the limit is set, for error messages.
     pub(crate) settings: PathBuf,
 }
 
 impl Room {
-    /// Makes sure that so many bytes more are within the limit.
+    /// Checks that `needed` more bytes are within the limit.
     pub(crate) fn check(&self, needed: u64) -> Result<(), Error> {
         let &Room { ref tier, used, limit, ref settings } = self;
         if used.saturating_add(needed) <= limit {
@@ -30,21 +30,21 @@ impl Room {
     }
 }
 
-/// Folders that are being filled, on tiers that have limits.
+/// Folders that are being written to, on tiers that have limits.
 #[derive(Clone, Debug)]
 pub struct Filled {
     pub(crate) folders: Vec<(PathBuf, Room)>,
-    /// Files that will go when they are full.
-    pub(crate) but: Vec<PathBuf>,
+    /// Temporary files, which do not count.
+    pub(crate) excluded: Vec<PathBuf>,
 }
 
 impl Filled {
-    /// The same, where these files do not count.
-    pub(crate) fn but(self, files: impl Iterator<Item = PathBuf>) -> Filled {
-        Filled { but: files.collect(), ..self }
+    /// Excludes files from the count.
+    pub(crate) fn excluding(self, files: impl Iterator<Item = PathBuf>) -> Filled {
+        Filled { excluded: files.collect(), ..self }
     }
 
-    /// Makes sure that they take no more than the limits of their tiers allow.
+    /// Checks that no folder exceeds the limit of its tier.
     ///
     /// # Errors
     /// [`Error::TierFull`].
@@ -52,15 +52,15 @@ impl Filled {
         self.folders.iter().try_for_each(|(folder, room)| room.check(self.bytes_in(folder)))
     }
 
-    /// Bytes of the files in a folder, as far as they can be counted.
+    /// Returns the total size of the files in a folder; files that cannot be inspected count as 0 bytes.
     fn bytes_in(&self, folder: &Path) -> u64 {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-        let entries = entries.filter(|entry| !self.but.contains(&entry.path()));
+        let entries = entries.filter(|entry| !self.excluded.contains(&entry.path()));
         entries.filter_map(|entry| entry.metadata().ok()).map(|found| found.len()).sum()
     }
 }
 
-/// Ends what is under way where folders take more than the limits of their tiers allow.
+/// Interrupts a run as soon as a folder exceeds the limit of its tier.
 pub(crate) struct Within<'a> {
     control: &'a mut dyn Control,
     filled: &'a Filled,
@@ -72,7 +72,7 @@ impl<'a> Within<'a> {
         Within { control, filled, full: None }
     }
 
-    /// The error where a limit was met.
+    /// Returns the error if a limit was exceeded.
     ///
     /// # Errors
     /// [`Error::TierFull`].

@@ -1,4 +1,4 @@
-//! Links that stand where files of a data set stood before they were moved.
+//! Links at the former paths of moved files.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use crate::atomic_files::random_id;
 use crate::manifest::{Left, Manifest};
 use crate::{Error, Store};
 
-/// Makes missing links from the former paths of moved files to their new ones.
+/// Creates missing links from the former paths of moved files to their new ones.
 pub(crate) fn link_left(store: &Store, manifest: &Manifest) -> Result<(), Error> {
     let mut resolver = store.resolver(&manifest.name);
     for Left { tag, segment, file } in &manifest.left {
@@ -16,7 +16,7 @@ pub(crate) fn link_left(store: &Store, manifest: &Manifest) -> Result<(), Error>
         let Some(now) = now.and_then(|(segment, number)| segment.files.get(number)) else {
             continue;
         };
-        // A missing tier gets no links.
+        // No links are made on or to a missing tier.
         let Ok(from) = resolver.resolve(&file.location()) else { continue };
         let Ok(to) = resolver.resolve(&now.location()) else { continue };
         link(&from, &to);
@@ -27,7 +27,7 @@ pub(crate) fn link_left(store: &Store, manifest: &Manifest) -> Result<(), Error>
     Ok(())
 }
 
-/// Replaces a file by a link; removes it if the file system has no links.
+/// Replaces a file by a link; removes the file if the file system does not support links.
 fn link(from: &Path, to: &Path) {
     if to.symlink_metadata().is_err() || fs::read_link(from).is_ok_and(|there| there == to) {
         return;

@@ -10,46 +10,46 @@ use crate::manifest::{self, Kept, Manifest, is_folder_of};
 /// A file or folder that belongs to a data set.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Location {
-    /// The tier; none beside the manifest.
+    /// The tier; `None` beside the manifest.
     pub(crate) tier: Option<String>,
-    /// From there on.
+    /// Path relative to the tier's folder, or to the manifest's.
     pub(crate) path: PathBuf,
 }
 
 impl Location {
-    /// A file beside the manifest.
+    /// Returns the location of a file beside the manifest.
     pub(crate) fn beside(name: &str) -> Location {
         Location { tier: None, path: PathBuf::from(name) }
     }
 
-    /// A file or folder on a tier.
+    /// Returns the location of a file or folder on a tier.
     pub(crate) fn on(tier: &str, path: impl Into<PathBuf>) -> Location {
         Location { tier: Some(tier.to_owned()), path: path.into() }
     }
 
-    /// The location of a file in this folder.
+    /// Returns the location of a file in this folder.
     pub(crate) fn join(&self, name: &str) -> Location {
         Location { path: self.path.join(name), ..self.clone() }
     }
 
-    /// The location of another file in the same folder.
+    /// Returns the location of another file in the same folder.
     pub(crate) fn with_file_name(&self, name: &str) -> Location {
         Location { path: self.path.with_file_name(name), ..self.clone() }
     }
 
-    /// The folder on a tier in which it is; none beside the manifest.
+    /// Returns the folder on a tier that contains this file; `None` beside the manifest.
     pub(crate) fn folder(&self) -> Option<Location> {
         let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty())?;
         self.tier.as_ref().map(|tier| Location::on(tier, folder))
     }
 
-    /// The tier; none beside the manifest.
+    /// Returns the tier; `None` beside the manifest.
     pub(crate) fn tier(&self) -> Option<&str> {
         self.tier.as_deref()
     }
 
-    /// Whether it can be a file of this data set: beside the manifest, or in one of the folders on a tier that begin
-    /// with the data set's name.
+    /// Returns whether this can be a file of a data set: beside the manifest, or in a folder on a tier whose name
+    /// begins with the data set's name.
     pub(crate) fn is_of(&self, dataset: &str) -> bool {
         let mut parts = Vec::new();
         for part in self.path.components() {
@@ -58,7 +58,7 @@ impl Location {
                 _ => return false,
             }
         }
-        // Hidden files are those of readers and of what is under way.
+        // Hidden files belong to readers (indexes) and to running transactions.
         let is_file = |name: &str| manifest::is_file_name(name.strip_prefix('.').unwrap_or(name));
         match (&self.tier, &parts[..]) {
             (None, [file]) => is_file(file),
@@ -70,7 +70,7 @@ impl Location {
 }
 
 impl Manifest {
-    /// All files that it names.
+    /// Returns the locations of all files that the manifest names.
     pub(crate) fn locations(&self) -> BTreeSet<Location> {
         let beside = |kept: &Kept| Location::beside(&kept.file);
         let mut locations = BTreeSet::from([beside(&self.topology)]);
@@ -91,7 +91,7 @@ impl Manifest {
         locations
     }
 
-    /// The same, and the folders on tiers in which they are: all that is to go when they are needed no more.
+    /// Returns the same locations and their folders on tiers: everything to remove with the data set.
     pub(crate) fn all_locations(&self) -> BTreeSet<Location> {
         let mut locations = self.locations();
         let folders: Vec<Location> = locations.iter().filter_map(Location::folder).collect();
@@ -101,13 +101,13 @@ impl Manifest {
 }
 
 impl manifest::File {
-    /// Where it is.
+    /// Returns the location of the file.
     pub(crate) fn location(&self) -> Location {
         Location::on(&self.tier, &self.path)
     }
 }
 
-/// The index that readers keep of a file.
+/// Returns the path of the frame index that readers keep beside a file.
 pub(crate) fn index_of(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().display();
     path.with_file_name(format!(".{name}.trajet-index"))

@@ -1,4 +1,4 @@
-//! What a store writes down of itself and of each data set.
+//! The records of a store: settings of the store, and a manifest for each data set.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,84 +8,84 @@ use std::path::{Component, Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use trajet_io::{Extra, xtc};
 
-/// The layout of manifests that this version writes, and the latest that it reads.
+/// Version of the manifest schema that is written, and the latest that can be read.
 pub const SCHEMA: u32 = 1;
-/// More bytes than any file has: what is below can be added up.
+/// Upper bound for sums of sizes in bytes, so that they cannot overflow.
 const MOST_BYTES: u64 = 1 << 56;
-/// Most tiers of a store.
+/// Maximal number of tiers in a store.
 pub const MOST_TIERS: usize = 8;
-/// Most tags of a data set.
+/// Maximal number of tags in a data set.
 const MOST_TAGS: usize = i16::MAX as usize;
 
-/// Of a whole store: `store.json`.
+/// Settings of a store: `store.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
-    /// The layout.
+    /// Version of the schema.
     pub schema: u32,
-    /// The store's own folder, by which a copy of it is known; none in stores of before.
+    /// The store's own folder, by which a copy is recognised; `None` in stores of earlier versions.
     #[serde(default)]
     pub folder: Option<PathBuf>,
-    /// Where tags are kept, by their names.
+    /// Tiers by name.
     pub tiers: BTreeMap<String, Tier>,
 }
 
-/// A place where files of tags are kept.
+/// A storage tier: a folder for files of tags.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tier {
-    /// Absolute.
+    /// Absolute path.
     pub folder: PathBuf,
-    /// Most bytes that this store may keep there.
+    /// Maximal number of bytes that this store may keep there.
     pub limit: Option<u64>,
-    /// Its place in the profile that named it: the first one is the fastest.
+    /// Position in the profile that named it: 0 is the fastest.
     #[serde(default)]
     pub rank: u32,
-    /// What tells its folder from one on which nothing is mounted: the end of the name of a file in it. None
-    /// in stores of before, until something is written there.
+    /// Suffix of the marker file that distinguishes the folder from an empty mount point. `None` in stores of earlier
+    /// versions, until something is written there.
     #[serde(default)]
     pub mark: Option<String>,
 }
 
 impl Tier {
-    /// The file by which its folder is known.
+    /// Returns the path of the marker file in the folder.
     pub(crate) fn marker(&self) -> Option<PathBuf> {
         self.mark.as_ref().map(|mark| self.folder.join(format!(".trajet-tier-{mark}")))
     }
 }
 
-/// Of a data set: `manifest.json`.
+/// Description of a data set: `manifest.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// The layout.
+    /// Version of the schema.
     pub schema: u32,
     /// The data set's name.
     pub name: String,
-    /// The version of our encoders by which the sizes of the whole's frames were measured.
+    /// Version of the encoders by which the sizes in the whole trajectory were measured.
     pub encoder: u32,
-    /// Atoms of the original.
+    /// Number of atoms of the original.
     pub n_atoms: usize,
     /// Format of the original.
     pub format: String,
-    /// The topology of the original, beside this.
+    /// The topology of the original.
     pub topology: Kept,
-    /// The files that were divided, in order.
+    /// The source files, in order.
     pub source: Vec<Source>,
-    /// How atoms are divided.
+    /// Groups of atoms, which together cover every atom exactly once.
     pub tags: Vec<Tag>,
-    /// What lossy tags lack of what the original's frames hold, by their names; none in stores of before.
+    /// Fields of the original that lossy tags omit, by tag; `None` in stores of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<BTreeMap<String, Vec<Extra>>>,
-    /// Frames in the order in which they came.
+    /// Frames in the order in which they were added.
     pub segments: Vec<Segment>,
-    /// Links that stand where files stood before they were moved.
+    /// Links at the former paths of moved files.
     #[serde(default)]
     pub left: Vec<Left>,
     /// Remarks on the frames and their source that every later report repeats ([`trajet_io::remarks`]).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
-    /// Whether frames follow each other in equal steps of time, as DCD has them; none in stores of before.
+    /// Whether frames follow one another in equal steps of time, as DCD requires; `None` in stores of earlier versions.
     #[serde(default)]
     pub is_even: Option<bool>,
-    /// Seconds that dividing took.
+    /// Total time spent on partitioning, s.
     pub seconds: f64,
 }
 
@@ -96,29 +96,29 @@ pub struct Kept {
     pub file: String,
     /// XXH3 of its bytes, hexadecimal.
     pub digest: String,
-    /// Bytes; 0 in stores of before.
+    /// Size in bytes; 0 in stores of earlier versions.
     #[serde(default)]
     pub size: u64,
 }
 
-/// A file that was divided.
+/// A source file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
-    /// Absolute.
+    /// Absolute path.
     pub path: PathBuf,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// Of size, head and tail.
+    /// XXH3 of size, head and tail.
     pub digest: String,
-    /// Frames that were taken.
+    /// Number of frames that were added from it.
     pub n_frames: u64,
-    /// XXH3 of how many bytes each of them took; none in stores of before.
+    /// XXH3 of the sizes of these frames; `None` in stores of earlier versions.
     #[serde(default)]
     pub sizes: Option<String>,
-    /// What it holds beside its frames (H5MD), in a file beside the manifest; none in stores of before.
+    /// A file beside the manifest with its contents other than frames (H5MD); `None` in stores of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rest: Option<Kept>,
-    /// Remarks on it that readers of a whole copy make again by themselves.
+    /// Remarks on the file that readers of a full copy derive again by themselves.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
 }
@@ -128,96 +128,96 @@ pub struct Source {
 pub struct Tag {
     /// Its name.
     pub name: String,
-    /// A short name, for paths.
+    /// Short name, for paths.
     pub short: String,
-    /// The selection that made it.
+    /// The selection that defines it.
     pub select: String,
-    /// Where new frames go.
+    /// The tier for new frames.
     pub tier: String,
     /// "exact", "xtc", "dcd", "ncdf" or "h5md".
     pub format: String,
-    /// Whether it may lose what its format cannot hold.
+    /// Whether fields that the format cannot hold may be omitted.
     #[serde(default)]
     pub lossy: bool,
-    /// XTC: steps per nm, where others than the original's are asked for.
+    /// For XTC: steps per nm, if the profile sets a precision other than the original's.
     #[serde(default)]
     pub precision: Option<f32>,
-    /// Numbers in the original, ascending.
+    /// Atom indices in the original, ascending.
     #[serde(with = "pairs")]
     pub atoms: Vec<Range<u32>>,
 }
 
-/// Frames that were divided together.
+/// Frames that were added together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Segment {
-    /// Frames.
+    /// Number of frames.
     pub n_frames: u64,
-    /// Times, sizes and digests of the frames.
+    /// The frame table: times, sizes and digests.
     pub frames: Kept,
-    /// What frames say beside their atoms.
+    /// Per-frame data other than atoms.
     pub heads: Kept,
-    /// The XXH3 of each frame as it was read, where every tag may have lost something of it.
+    /// Digests of the original frames, if any tag is lossy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sources: Option<Kept>,
-    /// One a tag, in their order.
+    /// One file per tag, in their order.
     pub files: Vec<File>,
 }
 
 /// A file on a tier.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct File {
-    /// Which.
+    /// Name of the tier.
     pub tier: String,
-    /// From the tier's folder on.
+    /// Path relative to the tier's folder.
     pub path: PathBuf,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// Files beside it: its structure, the numbers of its atoms.
+    /// Files beside it: its structure, its atom numbers.
     #[serde(default)]
     pub beside: Vec<Kept>,
-    /// Of a file of HDF5 where its chunks stand, beside the manifest.
+    /// For an HDF5 file its layout, beside the manifest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chunks: Option<Kept>,
 }
 
-/// A link to a file that was moved.
+/// A link at the former path of a moved file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Left {
-    /// Of which tag.
+    /// Name of the tag.
     pub tag: String,
-    /// Of which segment.
+    /// Index of the segment.
     pub segment: usize,
-    /// What stood there.
+    /// The file that was there.
     pub file: File,
 }
 
 impl Manifest {
-    /// The files of a tag, in the order of its segments.
+    /// Returns the files of a tag, in the order of the segments.
     pub fn files_of(&self, tag: usize) -> impl Iterator<Item = &File> {
         self.segments.iter().filter_map(move |segment| segment.files.get(tag))
     }
 
-    /// All files on tiers.
+    /// Returns all files on tiers.
     pub fn files(&self) -> impl Iterator<Item = &File> {
         self.segments.iter().flat_map(|segment| &segment.files)
     }
 
-    /// Whether it has files on a tier, or new ones would go there.
+    /// Returns whether a tier has files of the data set, or would get its new ones.
     pub(crate) fn uses(&self, tier: &str) -> bool {
         let left = self.left.iter().map(|left| &left.file);
         self.tags.iter().any(|tag| tag.tier == tier)
             || self.files().chain(left).any(|file| file.tier == tier)
     }
 
-    /// Frames of all segments.
+    /// Returns the number of frames in all segments.
     pub fn n_frames(&self) -> u64 {
         self.segments.iter().map(|segment| segment.n_frames).sum()
     }
 
-    /// Makes sure that what was read is one that can be worked with.
+    /// Checks that the manifest is consistent.
     ///
     /// # Errors
-    /// What is wrong, in words.
+    /// A message on what is wrong.
     pub(crate) fn check(&self) -> Result<(), String> {
         self.check_names()?;
         tiles(self.n_atoms, self.tags.iter().flat_map(|tag| tag.atoms.iter().cloned()))?;
@@ -264,7 +264,7 @@ impl Manifest {
         Ok(())
     }
 
-    /// Makes sure that all names can stand in paths and in messages, and that no tag has the name of another one.
+    /// Checks that all names are safe in paths and messages, and that tag names are unique.
     fn check_names(&self) -> Result<(), String> {
         let tags = self.tags.iter().flat_map(|tag| [("tag", &tag.name), ("tag", &tag.short)]);
         let files = self.files().chain(self.left.iter().map(|left| &left.file));
@@ -287,10 +287,10 @@ impl Manifest {
 }
 
 impl Settings {
-    /// Makes sure that what was read is one that can be worked with.
+    /// Checks that the settings are consistent.
     ///
     /// # Errors
-    /// What is wrong, in words.
+    /// A message on what is wrong.
     pub(crate) fn check(&self) -> Result<(), String> {
         if self.tiers.len() > MOST_TIERS {
             return Err(format!("it has more than {MOST_TIERS} tiers"));
@@ -322,36 +322,36 @@ impl Settings {
 }
 
 impl File {
-    /// Bytes with those of the files beside it; indexes that readers keep are not counted.
+    /// Returns the size in bytes including files beside it, but not indexes of readers.
     pub(crate) fn bytes(&self) -> u64 {
         self.size + self.beside.iter().map(|kept| kept.size).sum::<u64>()
     }
 }
 
 impl Tag {
-    /// Whether this is its name or its short name.
+    /// Returns whether `name` is its name or its short name.
     pub fn is_called(&self, name: &str) -> bool {
         self.name == name || self.short == name
     }
 
-    /// Steps per nm to which its positions were rounded, where the profile asked for that. XTC does not round
-    /// few atoms.
+    /// Returns the precision in steps per nm to which positions were rounded, if the profile set one. XTC does not
+    /// round systems of few atoms.
     pub(crate) fn precision(&self) -> Option<f32> {
         self.precision.filter(|_| self.n_atoms() > xtc::PLAIN_ATOMS)
     }
 
-    /// How many atoms it has.
+    /// Returns the number of atoms.
     pub fn n_atoms(&self) -> usize {
         self.atoms.iter().map(|range| range.len()).sum()
     }
 }
 
-/// Whether data sets, tags and tiers may have this name: it becomes a part of paths, and of what programs print.
+/// Returns whether data sets, tags and tiers may have this name, which appears in paths and in output of programs.
 pub fn is_name(name: &str) -> bool {
     name.len() <= 100 && is_file_name(name)
 }
 
-/// Whether files and folders that a store makes may have this name, which begins with those of data sets and tags.
+/// Returns whether files and folders of a store may have this name.
 pub(crate) fn is_file_name(name: &str) -> bool {
     let own = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     name.len() <= 255
@@ -359,7 +359,7 @@ pub(crate) fn is_file_name(name: &str) -> bool {
         && name.chars().all(own)
 }
 
-/// Whether a folder on a tier can have files of a data set.
+/// Returns whether a folder on a tier may contain files of a data set.
 pub(crate) fn is_folder_of(folder: &str, dataset: &str) -> bool {
     let rest = folder.strip_prefix(dataset).and_then(|rest| rest.strip_prefix('-'));
     rest.is_some_and(|rest| !rest.is_empty()) && is_file_name(folder)
@@ -372,16 +372,16 @@ pub(crate) fn bad_name(what: &str, name: &str) -> String {
     )
 }
 
-/// Whether these can be the sizes of all parts of a file.
+/// Returns whether sizes are plausible: whether their sum does not exceed [`MOST_BYTES`].
 pub(crate) fn are_sizes(mut sizes: impl Iterator<Item = u64>) -> bool {
     let sum = sizes.try_fold(0u64, u64::checked_add);
     sum.is_some_and(|sum| sum <= MOST_BYTES)
 }
 
-/// Makes sure that every atom is in exactly one of the ranges.
+/// Checks that the ranges contain every atom exactly once.
 ///
 /// # Errors
-/// What is wrong, in words.
+/// A message on what is wrong.
 pub(crate) fn tiles(
     n_atoms: usize,
     ranges: impl Iterator<Item = Range<u32>>,
@@ -406,7 +406,7 @@ pub(crate) fn tiles(
     }
 }
 
-/// Ranges as pairs of numbers: the first one, and the one behind the last.
+/// Ranges as pairs of start (inclusive) and end (exclusive).
 mod pairs {
     use std::ops::Range;
 

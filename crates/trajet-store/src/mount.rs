@@ -1,9 +1,9 @@
-//! A store as a folder that every program can read: a file system in user space (FUSE), read-only.
+//! Mounts a store as a folder that every program can read: a read-only file system in user space (FUSE).
 //!
-//! The kernel asks, fixed threads answer, each one question after the other, as many as they are; who reads a
-//! frame while another reads a part of the same waits for the same work ([`crate::virtual_file`]). What cannot be
-//! read is an I/O error of that read alone, and a message. The kernel may keep what it has read: a file never
-//! changes under its inode number.
+//! A fixed number of threads answers the requests of the kernel, each thread one request at a time. Concurrent reads of
+//! the same frames wait for one computation ([`crate::virtual_file`]). If a read fails, only that read returns an I/O
+//! error, and a message is queued. The kernel may cache what it has read, as the contents behind an inode number never
+//! change.
 
 use std::collections::{HashMap, VecDeque};
 use std::ffi::OsStr;
@@ -23,24 +23,24 @@ use fuser::{
 use crate::virtual_file::lock;
 use crate::{Error, Store};
 use listing::Listing;
-use tree::{Entries, File, Opened, ROOT, Tree};
+use tree::{Entries, File, OpenFile, ROOT, Tree};
 
 mod listing;
 mod point;
 mod tree;
 
-/// How long the kernel takes a name for known: so late may a change of the store be seen.
-const NAMES_LAST: Duration = Duration::from_secs(1);
-/// How long the threads have to end once nothing is mounted any more.
-const END: Duration = Duration::from_secs(1);
-/// Messages that wait to be shown.
-const MOST_MESSAGES: usize = 100;
+/// How long the kernel may cache names and attributes, and thus the delay until a change to the store is visible.
+const NAME_LIFETIME: Duration = Duration::from_secs(1);
+/// How long to wait for the threads to end after unmounting.
+const END_TIMEOUT: Duration = Duration::from_secs(1);
+/// Maximal number of queued messages.
+const MAX_MESSAGES: usize = 100;
 
-/// A folder on which something is mounted, until this is ended, or dropped, or it is unmounted from outside.
+/// A mounted store. Dropping it unmounts.
 pub struct Mount {
     folder: PathBuf,
     mounted: point::Mounted,
-    /// Never dropped: it would unmount by the path, where others may have mounted something meanwhile.
+    /// Never dropped: its `drop` would unmount by path, where another file system may have been mounted meanwhile.
     session: ManuallyDrop<BackgroundSession>,
     messages: Arc<Messages>,
     open: Arc<Open>,
@@ -48,13 +48,13 @@ pub struct Mount {
 }
 
 impl Mount {
-    /// Contents a store on an empty folder, with answers by so many threads.
+    /// Mounts a store on an empty folder, and serves it with `threads` threads.
     ///
     /// # Errors
-    /// [`Error::Refused`], with what to do, where that is not possible.
+    /// [`Error::Refused`] with advice if the folder cannot be mounted on.
     pub fn begin(store: Store, folder: &Path, threads: usize) -> Result<Mount, Error> {
         let whole = point::prepare(folder)?;
-        // Else who answers would ask himself.
+        // A mount inside the store would have to serve its own requests.
         let tiers = store.tiers()?.into_values().map(|tier| tier.folder);
         let own = tiers.chain([store.folder().to_owned()]);
         if own.flat_map(|own| own.canonicalize()).any(|own| whole.starts_with(own)) {
@@ -78,7 +78,7 @@ impl Mount {
             MountOption::FSName(point::SOURCE.to_owned()),
         ];
         config.n_threads = Some(threads.max(1));
-        // It panics where /dev/fuse takes the number of a standard output that is closed.
+        // `Session::new` panics if /dev/fuse gets the descriptor of a closed standard stream: occupy these first.
         let taken = [(); 3].map(|()| std::fs::File::open("/dev/null"));
         let session = Session::new(files, &whole, &config).and_then(Session::spawn);
         drop(taken);
@@ -91,17 +91,17 @@ impl Mount {
         Ok(Mount { folder: whole, mounted, session, messages, open, is_ended: false })
     }
 
-    /// Whether nobody can ask anything any more: it was unmounted, and the last file was closed.
+    /// Returns whether the session is over: unmounted, with the last file closed.
     pub fn has_ended(&self) -> bool {
         self.session.guard.is_finished()
     }
 
-    /// What went wrong since this was last asked for.
+    /// Takes the messages queued since the last call.
     pub fn messages(&self) -> Vec<String> {
         self.messages.take()
     }
 
-    /// Unmounts. Programs that are reading get errors.
+    /// Unmounts. Programs that are reading get I/O errors.
     ///
     /// # Errors
     /// [`Error::Io`], [`Error::Refused`].
@@ -111,10 +111,10 @@ impl Mount {
         }
         point::take_away(&self.folder, &self.mounted, !self.has_ended())?;
         let begin = Instant::now();
-        while !self.has_ended() && begin.elapsed() < END {
+        while !self.has_ended() && begin.elapsed() < END_TIMEOUT {
             std::thread::sleep(Duration::from_millis(5));
         }
-        // Of what is cut off like this the kernel tells nobody that it was closed.
+        // The kernel sends no release for files that are cut off by a forced unmount.
         let left: Vec<Handle> = lock(&self.open).drain().map(|(_, handle)| handle).collect();
         left.iter().for_each(Handle::close);
         Ok(())
@@ -128,7 +128,7 @@ impl Drop for Mount {
     }
 }
 
-/// What went wrong.
+/// Bounded queue of error messages.
 #[derive(Default)]
 struct Messages(Mutex<Waiting>);
 
@@ -140,13 +140,13 @@ struct Waiting {
 }
 
 impl Messages {
-    /// Keeps a message, unless it is the last one again: programs try again.
+    /// Queues a message, unless it repeats the last one: programs retry.
     fn add(&self, message: String) {
         let mut waiting = lock(&self.0);
         if waiting.last == message {
             return;
         }
-        match waiting.messages.len() < MOST_MESSAGES {
+        match waiting.messages.len() < MAX_MESSAGES {
             true => waiting.messages.push_back(message.clone()),
             false => waiting.left_out += 1,
         }
@@ -164,11 +164,11 @@ impl Messages {
     }
 }
 
-/// What the kernel asks.
+/// The file system as the kernel sees it.
 struct Files {
     tree: Tree,
     begun: SystemTime,
-    /// By their handles.
+    /// Open files and folders by handle.
     open: Arc<Open>,
     next: AtomicU64,
     messages: Arc<Messages>,
@@ -176,11 +176,11 @@ struct Files {
 
 type Open = Mutex<HashMap<u64, Handle>>;
 
-/// What somebody has open.
+/// An open file or folder.
 #[derive(Clone)]
 enum Handle {
-    File(Arc<Opened>),
-    /// Its entries, as they were when it was opened.
+    File(Arc<OpenFile>),
+    /// The entries at the time of opening.
     Folder(Arc<Entries>),
 }
 
@@ -193,9 +193,9 @@ impl Handle {
 }
 
 impl Files {
-    /// Does something, and says why it cannot.
+    /// Runs `work`. An error or panic becomes a queued message and `EIO`.
     fn attempt<T>(&self, what: &str, work: impl FnOnce() -> Result<T, Error>) -> Result<T, Errno> {
-        // A defect of ours must not take the thread with it, without which somebody would wait for ever.
+        // A panic must not end the thread, as a pending request would then never be answered.
         let done = catch_unwind(AssertUnwindSafe(work));
         let message = match done {
             Ok(Ok(done)) => return Ok(done),
@@ -217,7 +217,7 @@ impl Files {
 
     fn closed(&self, handle: FileHandle) {
         let closed = lock(&self.open).remove(&handle.0);
-        // This may take its time: not under the lock.
+        // Closing may take long: the lock is released before.
         let _ = self.attempt("what was read", || {
             closed.iter().for_each(Handle::close);
             Ok(())
@@ -255,7 +255,7 @@ fn attributes(inode: u64, kind: FileType, time: SystemTime) -> FileAttr {
 
 impl Filesystem for Files {
     fn init(&mut self, _: &Request, config: &mut KernelConfig) -> std::io::Result<()> {
-        // Where the kernel is too old for it, names are looked up one at a time.
+        // Kernels without this capability look up names one at a time.
         let _ = config.add_capabilities(InitFlags::FUSE_PARALLEL_DIROPS);
         Ok(())
     }
@@ -272,8 +272,8 @@ impl Filesystem for Files {
         };
         match self.attributes(&file) {
             Ok(attributes) => {
-                self.tree.tell(&file);
-                reply.entry(&NAMES_LAST, &attributes, Generation(0));
+                self.tree.count_lookup(&file);
+                reply.entry(&NAME_LIFETIME, &attributes, Generation(0));
             }
             Err(error) => reply.error(error),
         }
@@ -290,7 +290,7 @@ impl Filesystem for Files {
             (_, None) => Err(Errno::ESTALE),
         };
         match found {
-            Ok(attributes) => reply.attr(&NAMES_LAST, &attributes),
+            Ok(attributes) => reply.attr(&NAME_LIFETIME, &attributes),
             Err(error) => reply.error(error),
         }
     }
@@ -394,13 +394,13 @@ mod tests {
     #[test]
     fn messages_are_bounded_and_not_repeated() {
         let messages = Messages::default();
-        for k in 0..MOST_MESSAGES + 7 {
+        for k in 0..MAX_MESSAGES + 7 {
             messages.add(format!("{k}"));
             messages.add(format!("{k}"));
         }
         let shown = messages.take();
-        assert_eq!((shown.len(), &shown[0][..]), (MOST_MESSAGES + 1, "0"));
-        assert_eq!(shown[MOST_MESSAGES], "7 more messages were left out");
+        assert_eq!((shown.len(), &shown[0][..]), (MAX_MESSAGES + 1, "0"));
+        assert_eq!(shown[MAX_MESSAGES], "7 more messages were left out");
         messages.add("new".to_owned());
         assert_eq!(messages.take(), ["new"]);
     }

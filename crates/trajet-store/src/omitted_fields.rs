@@ -17,7 +17,7 @@ pub(crate) struct SegmentFields {
 }
 
 impl SegmentFields {
-    /// Returns the fields of frames, by their metadata; there is at least one frame.
+    /// Returns the fields that any of the frames holds. There must be at least one frame.
     pub(crate) fn by(heads: &FrameMetadata, source: Format) -> Result<SegmentFields, Error> {
         let first = heads.get(0)?;
         let mut extras = Vec::new();
@@ -85,8 +85,8 @@ impl Store {
         })
     }
 
-    /// Makes sure that no tag omits a field of new frames that it holds of former ones.
-    pub(crate) fn still_has(
+    /// Checks that no tag omits a field of the new frames that it holds for earlier ones.
+    pub(crate) fn check_keeps_fields(
         &self,
         was: &Manifest,
         before: &OmittedFields,
@@ -163,9 +163,9 @@ pub(crate) fn inherited(
     Ok(inherited)
 }
 
-/// Makes sure that repartitioned tags omit no further fields that their formats can hold: NCDF omits the fields that
-/// its first frame lacks.
-pub(crate) fn loses_nothing(
+/// Checks that repartitioned tags omit no further fields that their formats can hold: NCDF omits the fields that its
+/// first frame lacks.
+pub(crate) fn check_loses_nothing(
     tags: &[Tag],
     source: Format,
     before: &OmittedFields,

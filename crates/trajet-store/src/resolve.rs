@@ -1,7 +1,7 @@
-//! Locations to paths of the file system, before anything is changed there.
+//! Resolves locations to paths of the file system, before anything is changed there.
 //!
-//! A store may come from anybody. Its records name files beside a manifest, or on a tier of the store, and nothing
-//! else: not by `..`, not through a link to a folder, and only on tiers that carry their mark, or lie in the store's
+//! A store may come from an untrusted source. Its records may name only files beside a manifest or on a tier of the
+//! store: not by `..`, not through a link to a folder, and only on tiers that carry their marker or lie in the store's
 //! own folder.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,21 +11,21 @@ use crate::location::Location;
 use crate::manifest::{self, Tier};
 use crate::{Error, Store, atomic_files};
 
-/// Finds files of a data set that the store may change, and remembers which folders it has looked at.
+/// Resolves the locations of a data set's files, and caches the folders it has checked.
 pub(crate) struct Resolver<'a> {
     store: &'a Store,
     dataset: &'a str,
-    /// Of tiers, and none for the data set's own.
+    /// Root folders by tier; `None` is the data set's own folder.
     roots: BTreeMap<Option<String>, PathBuf>,
     folders: BTreeSet<PathBuf>,
 }
 
 impl Resolver<'_> {
-    /// Returns where a file is.
+    /// Returns the path of a location.
     ///
     /// # Errors
-    /// [`Error::Refused`] where that is outside of the store and its tiers, [`Error::Damaged`] where a folder is a
-    /// link; [`Error::NoTier`], [`Error::TierGone`], [`Error::TierUnmounted`].
+    /// [`Error::Refused`] if the path is outside of the store and its tiers, [`Error::Damaged`] if a folder is a link;
+    /// [`Error::NoTier`], [`Error::TierGone`], [`Error::TierUnmounted`].
     pub(crate) fn resolve(&mut self, location: &Location) -> Result<PathBuf, Error> {
         let Location { tier, path } = location;
         if !manifest::is_name(self.dataset) || !location.is_of(self.dataset) {
@@ -58,7 +58,7 @@ impl Resolver<'_> {
 }
 
 impl Store {
-    /// Returns where a file of a data set is that the store may change.
+    /// Returns the path of a file of a data set that the store may change.
     ///
     /// # Errors
     /// As [`Resolver::resolve`].
@@ -66,16 +66,16 @@ impl Store {
         self.resolver(dataset).resolve(location)
     }
 
-    /// Finds files of a data set.
+    /// Returns a resolver for the files of a data set.
     pub(crate) fn resolver<'a>(&'a self, dataset: &'a str) -> Resolver<'a> {
         Resolver { store: self, dataset, roots: BTreeMap::new(), folders: BTreeSet::new() }
     }
 
-    /// Returns a tier in whose folder files may be changed: one that carries its mark, or, in stores of before, one
-    /// inside of the store's folder.
+    /// Returns a tier in whose folder files may be changed: one that carries its marker, or, in stores of earlier
+    /// versions, one inside the store's folder.
     ///
     /// # Errors
-    /// As [`Store::tier_at_hand`]; [`Error::Refused`] where nothing shows that the folder is the store's.
+    /// As [`Store::tier_at_hand`]; [`Error::Refused`] if nothing shows that the folder belongs to the store.
     pub(crate) fn tier_for_changes(&self, name: &str) -> Result<Tier, Error> {
         let tier = self.tier_at_hand(name)?;
         if tier.mark.is_some() || self.is_inside(&tier.folder) {
@@ -90,7 +90,7 @@ impl Store {
         )))
     }
 
-    /// Whether a folder is inside of the store's, and no link is on the way to it.
+    /// Returns whether a folder is below the store's folder, with no link on the way to it.
     pub(crate) fn is_inside(&self, folder: &Path) -> bool {
         let Ok(within) = folder.strip_prefix(self.folder()) else { return false };
         let mut path = self.folder().to_owned();
@@ -103,10 +103,10 @@ impl Store {
             })
     }
 
-    /// Returns the location that an absolute path stands for, as journals of before have them.
+    /// Returns the location of an absolute path. Journals of earlier versions hold such paths.
     ///
     /// # Errors
-    /// [`Error::Refused`] where it is outside of the store and its tiers.
+    /// [`Error::Refused`] if the path is outside of the store and its tiers.
     pub(crate) fn location_of(&self, dataset: &str, path: &Path) -> Result<Location, Error> {
         let settings = self.settings()?;
         for store in [Some(self.folder()), settings.folder.as_deref()].into_iter().flatten() {

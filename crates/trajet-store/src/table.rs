@@ -1,9 +1,9 @@
-//! The table of a segment's frames: when they were written, what they would take in the whole, and of each
-//! tag's file the bytes and the digest of each frame.
+//! The frame table of a segment: times, steps and sizes of its frames, and for each tag's file the size and digest of
+//! each frame.
 //!
-//! Little endian: magic (8 bytes), version, frames, tags (u64 each), times (f64), steps (i64), sizes in the
-//! whole (u64), then of each tag bytes and digest of the head of its file (u64 each), sizes (u64) and digests
-//! (u64) of its frames. The manifest has the digest of all that.
+//! Little endian: magic (8 bytes), version, number of frames, number of tags (u64 each), times (f64), steps (i64),
+//! sizes in the whole trajectory (u64); then for each tag size and digest of the head of its file (u64 each), sizes
+//! (u64) and digests (u64) of its frames. The manifest holds a digest of all bytes.
 
 use std::io::Read;
 use std::path::Path;
@@ -13,7 +13,7 @@ use trajet_io::xxh3_64;
 use crate::atomic_files;
 use crate::manifest::are_sizes;
 
-/// The version of [`trajet_io::Raw::digest`]: another one has other digests of the same frames.
+/// Version of [`trajet_io::Raw::digest`]. Digests of different versions cannot be compared.
 const DIGESTS: u64 = 1;
 const MAGIC: &[u8; 8] = b"trajetfr";
 const VERSION: u64 = 1;
@@ -21,29 +21,29 @@ const VERSION: u64 = 1;
 /// The frames of a segment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// ps.
+    /// Times in ps.
     pub times: Vec<f64>,
     /// Integration steps.
     pub steps: Vec<i64>,
-    /// Bytes of each frame as our encoder writes the whole.
+    /// Size in bytes of each frame, encoded with all atoms.
     pub whole: Vec<u64>,
-    /// One a tag.
+    /// One column per tag.
     pub files: Vec<Column>,
 }
 
-/// What is known of a tag's file.
+/// Sizes and digests of the frames in a tag's file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Column {
-    /// Bytes and digest of what stands in front of the first frame.
+    /// Size in bytes and digest of the header before the first frame.
     pub head: (u64, u64),
-    /// Bytes of each frame.
+    /// Size of each frame in bytes.
     pub sizes: Vec<u64>,
     /// XXH3 of the bytes of each frame.
     pub digests: Vec<u64>,
 }
 
 impl Column {
-    /// That of a file which is not made of frames, of which another table tells.
+    /// Returns a placeholder for an HDF5 file, which has a table of its own (`hdf5::tables`).
     pub(crate) fn of_none(n_frames: usize) -> Column {
         let head = (0, xxh3_64(&[]));
         Column { head, sizes: vec![0; n_frames], digests: vec![0; n_frames] }
@@ -51,7 +51,7 @@ impl Column {
 }
 
 impl Table {
-    /// Frames.
+    /// Returns the number of frames.
     pub fn n_frames(&self) -> usize {
         self.times.len()
     }
@@ -73,8 +73,8 @@ impl Table {
         bytes
     }
 
-    /// Times and steps alone, which stand in front, of a table of so many frames; none where a file is no such one.
-    /// Nothing is compared with its digest.
+    /// Reads only the times and steps from the front of a table with `n_frames` frames; `None` if the file is no such
+    /// table. The digest is not checked.
     pub(crate) fn moments_in(path: &Path, n_frames: u64) -> Option<(Vec<f64>, Vec<i64>)> {
         let mut file = atomic_files::open(path).ok()?;
         let mut head = [0; 32];
@@ -94,7 +94,7 @@ impl Table {
         (bytes.len() as u64 == size).then_some((times, steps))
     }
 
-    /// The table that bytes are; none where they are none.
+    /// Decodes a table; `None` if the bytes are invalid.
     pub(crate) fn of(bytes: &[u8]) -> Option<Table> {
         let words = bytes.strip_prefix(MAGIC)?;
         let (words, []) = words.as_chunks::<8>() else { return None };
@@ -130,12 +130,12 @@ impl Table {
     }
 }
 
-/// Digests of the source's frames as they are kept: behind their version, little endian.
+/// Encodes digests of original frames: their version, then the digests, little endian.
 pub(crate) fn digests_to_bytes(digests: &[u64]) -> Vec<u8> {
     [&[DIGESTS], digests].concat().into_iter().flat_map(u64::to_le_bytes).collect()
 }
 
-/// Returns the digests of `n` frames; none where they are of another number, or of another version.
+/// Decodes the digests of `n` frames; `None` if their number or version differs.
 pub(crate) fn digests_of(bytes: &[u8], n: u64) -> Option<Vec<u64>> {
     let mut words = bytes.as_chunks::<8>().0.iter().map(|&word| u64::from_le_bytes(word));
     (words.next() == Some(DIGESTS) && words.len() as u64 == n).then(|| words.collect())
@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tables_come_back_and_damaged_ones_are_none() {
+    fn tables_round_trip_and_damaged_ones_are_none() {
         let column = |k| Column { head: (k, 7), sizes: vec![k, 2, 3], digests: vec![4, k, 6] };
         let table = Table {
             times: vec![0.5, -1.0, f64::NAN],
@@ -161,7 +161,7 @@ mod tests {
         for n in 0..bytes.len() {
             assert_eq!(Table::of(&bytes[..n]), None, "{n}");
         }
-        // Sizes that cannot be added up.
+        // The sum of these sizes would overflow.
         for size in [u64::MAX, 1 << 56] {
             large.whole[1] = size;
             assert_eq!(Table::of(&large.to_bytes()), None);

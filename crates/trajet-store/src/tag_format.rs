@@ -1,31 +1,31 @@
-//! In which format the files of a tag are.
+//! File formats of tags.
 
 use trajet_io::Format;
 
 use crate::Error;
 use crate::manifest::Tag;
 
-/// The format of that name.
+/// Returns the format with a name.
 pub(crate) fn format_named(name: &str) -> Result<Format, Error> {
     Format::named(name).ok_or_else(|| Error::Refused(format!("{name}: is no format of a store")))
 }
 
-/// What the files of a tag are.
+/// Kind of a tag's files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Frames, one after the other.
+    /// A sequence of encoded frames.
     Frames(Format),
-    /// Chunks of numbers, of which tables tell.
+    /// HDF5 chunks, located by a layout beside the manifest.
     Hdf5,
 }
 
 impl Kind {
-    /// That of what loses nothing of a format.
+    /// Returns the kind that stores frames of a format without loss.
     pub(crate) fn of(format: Format) -> Kind {
         if format == Format::H5md { Kind::Hdf5 } else { Kind::Frames(format) }
     }
 
-    /// What its files hold of frames is what this has room for.
+    /// Returns the format that determines which fields the files can hold.
     pub(crate) fn format(self) -> Format {
         match self {
             Kind::Frames(format) => format,
@@ -33,13 +33,13 @@ impl Kind {
         }
     }
 
-    /// The ending of the files.
+    /// Returns the suffix of the files.
     pub(crate) fn ending(self) -> &'static str {
         ending(self.format())
     }
 }
 
-/// As what a tag of such a source is kept.
+/// Returns the kind of a tag's files, given the format of the original.
 pub(crate) fn kind_of(tag: &Tag, source: Format) -> Result<Kind, Error> {
     match &tag.format[..] {
         "exact" => Ok(Kind::of(source)),
@@ -53,7 +53,7 @@ pub(crate) fn kind_of(tag: &Tag, source: Format) -> Result<Kind, Error> {
     }
 }
 
-/// The ending of files of a format.
+/// Returns the suffix of files of a format.
 pub(crate) fn ending(format: Format) -> &'static str {
     format.suffix()
 }

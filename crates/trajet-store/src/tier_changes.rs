@@ -54,8 +54,8 @@ impl Store {
         Ok(removed)
     }
 
-    /// Updates the settings for tiers that were moved with the store's folder. Returns what was found, in words. The
-    /// store is locked.
+    /// Updates the settings for tiers that were moved with the store's folder. Returns a message for each. The caller
+    /// holds the store's lock.
     pub(crate) fn find_moved(&self) -> Result<Vec<String>, Error> {
         let mut settings = self.settings()?;
         let moved = self.moved(&settings)?;
@@ -79,9 +79,9 @@ impl Store {
         Ok(found)
     }
 
-    /// Takes back the changes of tiers by a failed transaction: removes new tiers from the settings unless a data set
-    /// uses them. A change that another transaction relies on is handed over to it. Returns the number of removed
-    /// files. The store is locked.
+    /// Reverts the tier changes of a failed transaction: removes new tiers from the settings unless a data set uses
+    /// them. A change that another transaction relies on is handed over to it. Returns the number of removed files. The
+    /// caller holds the store's lock.
     pub(crate) fn take_back(
         &self,
         changes: &[TierChange],
@@ -135,8 +135,8 @@ impl Store {
         Ok(self.names()?.iter().any(uses))
     }
 
-    /// Removes temporary files of the settings; returns whether there were any. The store is locked, so that nobody
-    /// writes them.
+    /// Removes temporary files of the settings. Returns whether there were any. The caller holds the store's lock, so
+    /// that none is being written.
     pub(crate) fn clear_settings(&self) -> Result<bool, Error> {
         let entries =
             fs::read_dir(self.folder()).map_err(Error::io(self.folder(), "read"))?.flatten();

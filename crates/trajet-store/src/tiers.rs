@@ -1,5 +1,5 @@
-//! Where the tiers of a store are, and whether what is there is the tier: each has a file in it by which it is known
-//! (`.trajet-tier-…`), so that nothing is written below a mount point on which nothing is mounted.
+//! Finds the folders of a store's tiers and checks that each is the right one. A marker file (`.trajet-tier-…`)
+//! identifies a tier, so that nothing is written below a mount point on which nothing is mounted.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -11,7 +11,7 @@ use crate::manifest::{Manifest, Settings, Tier};
 use crate::{Error, Store, atomic_files};
 
 impl Store {
-    /// A tier, by its name.
+    /// Returns a tier by name.
     pub(crate) fn tier(&self, name: &str) -> Result<Tier, Error> {
         let mut tiers = self.tiers()?;
         tiers.remove(name).ok_or_else(|| self.no_tier(name, tiers.into_keys().collect()))
@@ -21,13 +21,13 @@ impl Store {
         Error::NoTier { store: self.folder().to_owned(), tier: name.to_owned(), known }
     }
 
-    /// The same, whose folder is there, and is the tier.
+    /// Returns a tier by name, after checking that its folder exists and carries its marker.
     pub(crate) fn tier_at_hand(&self, name: &str) -> Result<Tier, Error> {
         let tier = self.tier(name)?;
         if !tier.folder.is_dir() {
             let (tier, folder) = (name.to_owned(), tier.folder);
             let gone = Error::TierGone { tier, folder, settings: self.settings_path() };
-            return Err(self.or_moved(gone));
+            return Err(self.or_moved_error(gone));
         }
         let Some(marker) = tier.marker() else { return Ok(tier) };
         match marker.symlink_metadata() {
@@ -39,20 +39,20 @@ impl Store {
                     marker.file_name().unwrap_or_default().display()
                 );
                 let (tier, folder) = (name.to_owned(), tier.folder);
-                Err(self.or_moved(Error::TierUnmounted { tier, folder, what }))
+                Err(self.or_moved_error(Error::TierUnmounted { tier, folder, what }))
             }
         }
     }
 
-    /// The error of a tier that is not there, or the reason for it.
-    fn or_moved(&self, error: Error) -> Error {
-        match self.is_at_home() {
+    /// Returns [`Error::Moved`] if the store was moved, as that explains the missing tier; otherwise `error`.
+    fn or_moved_error(&self, error: Error) -> Error {
+        match self.check_in_place() {
             Err(moved @ Error::Moved { .. }) => moved,
             _ => error,
         }
     }
 
-    /// The files that a folder should have as a tier; manifests that cannot be read name none.
+    /// Returns the paths of the files that a tier should have if it is in `folder`. Unreadable manifests are skipped.
     pub(crate) fn expected(&self, name: &str, folder: &Path) -> Result<Vec<PathBuf>, Error> {
         let manifests =
             self.names()?.into_iter().filter_map(|name| self.find(&name).ok().flatten());
@@ -61,7 +61,8 @@ impl Store {
         Ok(files.map(|file| folder.join(file.path)).collect())
     }
 
-    /// Whether the folder is the tier: whether its mark is there, or, without one, any file that should be.
+    /// Returns whether the folder of `tier` is the tier: whether its marker exists, or, for a tier without one, any of
+    /// its expected files.
     fn is_there(&self, name: &str, tier: &Tier) -> Result<bool, Error> {
         Ok(match tier.marker() {
             Some(marker) => marker.symlink_metadata().is_ok_and(|found| found.is_file()),
@@ -69,8 +70,8 @@ impl Store {
         })
     }
 
-    /// Makes sure that the folder of a data set is none in which a tier is.
-    pub(crate) fn is_no_tier(
+    /// Checks that no tier lies in the folder of a data set.
+    pub(crate) fn check_no_tier(
         &self,
         name: &str,
         tiers: &BTreeMap<String, Tier>,
@@ -83,10 +84,10 @@ impl Store {
         Ok(())
     }
 
-    /// Makes sure that this is no copy, what it would remove are the files of another store, too; and that its
-    /// tiers were not moved with its folder, which is only known as long as nothing is written there.
-    pub(crate) fn is_at_home(&self) -> Result<(), Error> {
-        self.is_original()?;
+    /// Checks that this store is no copy (its removals would delete files of the original) and that its tiers were not
+    /// moved along with its folder (which can be detected only until the settings are written again).
+    pub(crate) fn check_in_place(&self) -> Result<(), Error> {
+        self.check_original()?;
         let settings = self.settings()?;
         match settings.folder.clone() {
             Some(was) if !self.moved(&settings)?.is_empty() => {
@@ -96,8 +97,8 @@ impl Store {
         }
     }
 
-    /// Makes sure that this is no copy.
-    pub(crate) fn is_original(&self) -> Result<(), Error> {
+    /// Checks that this store is no copy of another one that still exists.
+    pub(crate) fn check_original(&self) -> Result<(), Error> {
         let Some(original) = self.settings()?.folder else { return Ok(()) };
         let (own, there) = (self.settings_path(), original.join(SETTINGS));
         if original == self.folder() || is_same(&own, &there) {
@@ -106,15 +107,15 @@ impl Store {
         match there.try_exists() {
             Ok(true) => {}
             Ok(false) => return Ok(()),
-            // The user cannot change what is there.
+            // Files that this user may not access cannot be changed through this store.
             Err(error) if error.kind() == ErrorKind::PermissionDenied => return Ok(()),
             Err(error) => return Err(Error::io(&there, "read")(error)),
         }
         Err(Error::Copied { folder: self.folder().to_owned(), original, settings: own })
     }
 
-    /// The tiers that are no longer where they were in the store's folder, but where they should be in what that is
-    /// now.
+    /// Returns the tiers in the store's folder that were moved with it: missing at the old path, present at the new
+    /// one.
     pub(crate) fn moved(&self, settings: &Settings) -> Result<BTreeMap<String, Tier>, Error> {
         let mut moved = BTreeMap::new();
         let Some(was) = settings.folder.as_ref().filter(|was| *was != self.folder()) else {
@@ -130,10 +131,10 @@ impl Store {
         Ok(moved)
     }
 
-    /// Bytes of this store on each tier.
+    /// Returns the bytes of this store on each tier.
     ///
     /// # Errors
-    /// Those of [`Store::manifest`].
+    /// As [`Store::manifest`].
     pub fn used(&self) -> Result<BTreeMap<String, u64>, Error> {
         let mut used = BTreeMap::new();
         for name in self.names()? {
@@ -145,7 +146,7 @@ impl Store {
         Ok(used)
     }
 
-    /// Makes sure that so many bytes more are within the limits of tiers.
+    /// Checks that `needed` more bytes are within the limit of each tier.
     pub(crate) fn check_rooms<T: AsRef<str>>(
         &self,
         needed: &BTreeMap<T, u64>,
@@ -156,10 +157,10 @@ impl Store {
         limited.into_iter().try_for_each(|(room, needed)| room.check(needed))
     }
 
-    /// What is left on those tiers that have limits.
+    /// Returns the usage and limit of each tier; `None` for a tier without limit.
     fn rooms_of(&self, names: &[&str]) -> Result<Vec<Option<Room>>, Error> {
         let tiers = names.iter().map(|name| self.tier(name)).collect::<Result<Vec<_>, _>>()?;
-        // All manifests are read for that.
+        // Counting usage reads all manifests: skipped if no tier has a limit.
         let is_limited = tiers.iter().any(|tier| tier.limit.is_some());
         let used = if is_limited { self.used()? } else { BTreeMap::new() };
         let room = |(&name, tier): (&&str, Tier)| {
@@ -169,10 +170,10 @@ impl Store {
         };
         Ok(names.iter().zip(tiers).map(room).collect())
     }
-    /// Folders that are being filled, each on the tier of that name.
+    /// Returns the folders that are being filled, each with its tier's limit; folders on unlimited tiers are left out.
     ///
     /// # Errors
-    /// Those of [`Store::used`].
+    /// As [`Store::used`].
     pub(crate) fn filled<'f>(
         &self,
         folders: impl Iterator<Item = (&'f str, PathBuf)>,
@@ -180,11 +181,11 @@ impl Store {
         let (tiers, folders): (Vec<_>, Vec<_>) = folders.unzip();
         let rooms = folders.into_iter().zip(self.rooms_of(&tiers)?);
         let folders = rooms.filter_map(|(folder, room)| Some((folder, room?))).collect();
-        Ok(Filled { folders, but: Vec::new() })
+        Ok(Filled { folders, excluded: Vec::new() })
     }
 }
 
-/// Whether two paths are one file.
+/// Returns whether two paths are the same file.
 fn is_same(one: &Path, other: &Path) -> bool {
     #[cfg(unix)]
     if let (Ok(one), Ok(other)) = (one.metadata(), other.metadata()) {

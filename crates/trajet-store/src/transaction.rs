@@ -2,8 +2,8 @@
 //!
 //! A transaction first writes the folders and tiers that it concerns to its journal (`.pending/`), a file that stays
 //! locked as long as the process lives. Then it makes all files under names that no other transaction uses. To commit,
-//! it locks the store, makes sure that the data set is still the one that it began with, and replaces the manifest.
-//! At last it removes obsolete files. After an interruption at any point the manifest is the old or the new one, and
+//! it locks the store, checks that the data set has not changed since it began, and replaces the manifest. At last it
+//! removes obsolete files. After an interruption at any point the manifest is the old or the new one, and
 //! [`Store::repair`] removes the files that no manifest names.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,8 +37,8 @@ impl Store {
         if !manifest::is_name(name) {
             return Err(Error::Refused(manifest::bad_name("data set", name)));
         }
-        self.is_no_tier(name, &self.tiers()?)?;
-        self.is_at_home()?;
+        self.check_no_tier(name, &self.tiers()?)?;
+        self.check_in_place()?;
         let folder = self.folder().join(JOURNALS);
         let locked = self.lock()?;
         match fs::create_dir(&folder) {
@@ -65,13 +65,13 @@ impl Store {
         Ok(transaction)
     }
 
-    /// Finds tiers that were moved with the store's folder, and removes what interrupted transactions have left behind.
-    /// Returns what was found and removed, in words.
+    /// Finds tiers that were moved with the store's folder, and removes files of interrupted transactions. Returns
+    /// messages on what was found and removed.
     ///
     /// # Errors
-    /// [`Error::Copied`]; the first [`Error::Io`] or [`Error::TierGone`], after all else was cleared.
+    /// [`Error::Copied`]; the first [`Error::Io`] or [`Error::TierGone`], after everything else was cleared.
     pub fn repair(&self) -> Result<Vec<String>, Error> {
-        self.is_original()?;
+        self.check_original()?;
         let _locked = self.lock()?;
         let (mut cleared, mut failed) = (self.find_moved()?, None);
         if self.clear_settings()? {
@@ -92,7 +92,7 @@ impl Store {
         for path in self.journals()? {
             let file =
                 match atomic_files::open_with(OpenOptions::new().read(true).write(true), &path) {
-                    // It ended just now.
+                    // The transaction ended just now.
                     Err(error) if error.kind() == ErrorKind::NotFound => continue,
                     file => file.map_err(Error::io(&path, "read"))?,
                 };
@@ -148,7 +148,7 @@ impl Store {
         }
         let (tiers, mut resolver) = (self.tiers()?, self.resolver(name));
         let mut resolved = |all: &BTreeSet<Location>| -> Result<Vec<(Location, PathBuf)>, Error> {
-            // A tier that is no longer known has no files of it.
+            // A tier that is no longer in the settings has no files of the transaction.
             let is_known = |one: &&Location| one.tier().is_none_or(|tier| tiers.contains_key(tier));
             let unneeded = all.iter().filter(|one| !needed.contains(*one)).filter(is_known);
             unneeded.map(|one| Ok((one.clone(), resolver.resolve(one)?))).collect()
@@ -192,7 +192,7 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Writes changed and needed tiers to the journal.
+    /// Writes tiers that the transaction changes or relies on to the journal.
     pub(crate) fn need(&mut self, tiers: Vec<TierChange>) -> Result<(), Error> {
         self.write(tiers.iter().cloned().map(Line::Tier))?;
         self.journal.tiers.extend(tiers);
@@ -295,23 +295,23 @@ impl Transaction<'_> {
 }
 
 impl Transaction<'_> {
-    /// Adds tiers to the settings, and makes missing folders. Returns remarks for the user. They are removed again
-    /// unless the transaction commits.
+    /// Adds tiers to the settings and makes missing folders. Returns remarks for the user. Both are undone unless the
+    /// transaction commits.
     ///
     /// # Errors
-    /// [`Error::Refused`] where a tier of that name is elsewhere, or there are too many.
+    /// [`Error::Refused`] if a tier of that name has another folder, or there are too many tiers.
     pub(crate) fn add_tiers(
         &mut self,
-        wanted: &BTreeMap<String, Tier>,
+        requested: &BTreeMap<String, Tier>,
     ) -> Result<Vec<String>, Error> {
         let store = self.store;
-        store.is_no_tier(self.name(), wanted)?;
+        store.check_no_tier(self.name(), requested)?;
         let _locked = store.lock()?;
-        store.is_at_home()?;
+        store.check_in_place()?;
         let before = store.settings()?;
         let mut settings = before.clone();
         let (mut changes, mut remarks) = (Vec::new(), Vec::new());
-        for (name, tier) in wanted {
+        for (name, tier) in requested {
             if !manifest::is_name(name) {
                 return Err(Error::Refused(manifest::bad_name("tier", name)));
             }
@@ -413,7 +413,7 @@ impl Drop for Transaction<'_> {
         let own = self.path();
         let Ok(mut others) = self.store.journals() else { return };
         others.retain(|path| *path != own);
-        // A journal that has gone needs nothing. If one cannot be read, what it needs is unknown.
+        // A journal that is gone needs nothing. If one cannot be read, its needs are unknown, and nothing is removed.
         let others: Result<Vec<_>, _> =
             others.iter().filter_map(|path| Journal::read(path).transpose()).collect();
         let Ok(mut others) = others else { return };

@@ -1,4 +1,4 @@
-//! Whether all that a store wrote is still what it was.
+//! Checks all files of a data set against their digests.
 
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use trajet_engine::{Control, run};
 
-use crate::file_check::{All, Checked, Known, check_file};
+use crate::file_check::{CheckScope, Checked, ExpectedPieces, check_file};
 use crate::manifest::{self, Manifest};
 use crate::table::Column;
 use crate::{Error, Store, atomic_files};
 
 impl Store {
-    /// Reads all files of a data set, and says what is wrong with each that is not what was written. Links
-    /// that moves have left are not looked at.
+    /// Reads all files of a data set and returns a message for each that differs from what was written. Links that
+    /// moves have left are not checked.
     ///
     /// # Errors
     /// [`Error::NoDataset`], [`Error::Schema`], [`Error::Interrupted`], and [`Error::Io`] of a manifest.
@@ -23,14 +23,14 @@ impl Store {
         threads: usize,
         control: &mut dyn Control,
     ) -> Result<Vec<String>, Error> {
-        self.damage(name, All::Bytes, threads, control)
+        self.damage(name, CheckScope::Bytes, threads, control)
     }
 
-    /// The same of some bytes.
+    /// Checks the files of a data set, restricted to the bytes that `all` selects.
     pub(crate) fn damage(
         &self,
         name: &str,
-        all: All,
+        scope: CheckScope,
         threads: usize,
         control: &mut dyn Control,
     ) -> Result<Vec<String>, Error> {
@@ -39,8 +39,8 @@ impl Store {
                 Err(damaged @ Error::Damaged { .. }) => return Ok(vec![damaged.to_string()]),
                 other => other?,
             };
-            let problems = self.problems(&manifest, all, threads, control)?;
-            // Files that somebody has replaced meanwhile are not there by right.
+            let problems = self.problems(&manifest, scope, threads, control)?;
+            // Files that another process replaced meanwhile are missing for a good reason: check the new manifest.
             if problems.is_empty() || self.manifest(name)? == manifest {
                 return Ok(problems);
             }
@@ -50,7 +50,7 @@ impl Store {
     fn problems(
         &self,
         manifest: &Manifest,
-        all: All,
+        scope: CheckScope,
         threads: usize,
         control: &mut dyn Control,
     ) -> Result<Vec<String>, Error> {
@@ -59,7 +59,7 @@ impl Store {
         let mut note = |result: Result<(), Error>| match result {
             Ok(()) => {}
             Err(error) => {
-                // A tier that is gone is gone for all of its files.
+                // A missing tier is reported once, not for each of its files.
                 let words = error.to_string();
                 if !problems.contains(&words) {
                     problems.push(words);
@@ -70,7 +70,7 @@ impl Store {
         for kept in manifest.source.iter().filter_map(|source| source.rest.as_ref()) {
             note(atomic_files::check_kept(&folder, kept));
         }
-        let mut files: Vec<(PathBuf, Known)> = Vec::new();
+        let mut files: Vec<(PathBuf, ExpectedPieces)> = Vec::new();
         for segment in &manifest.segments {
             for kept in [Some(&segment.heads), segment.sources.as_ref()].into_iter().flatten() {
                 note(atomic_files::read_kept(&folder, kept).map(drop));
@@ -98,7 +98,7 @@ impl Store {
                 }
             }
         }
-        files.retain(|(_, known)| known.pieces().any(|(what, ..)| all.has(&what)));
+        files.retain(|(_, known)| known.pieces().any(|(what, ..)| scope.has(&what)));
         let total = manifest.files().map(|file| file.size as usize).sum();
         let (done, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
         let found: Vec<Mutex<Option<String>>> = files.iter().map(|_| Mutex::default()).collect();
@@ -108,7 +108,7 @@ impl Store {
                 done.fetch_add(n, Ordering::Relaxed);
                 !stop.load(Ordering::Relaxed)
             };
-            let problem = match check_file(path, known, all, &mut look) {
+            let problem = match check_file(path, known, scope, &mut look) {
                 Ok(Checked::Damaged(what)) => format!("{}: {what}", path.display()),
                 Ok(_) => return,
                 Err(error) => error.to_string(),
@@ -124,14 +124,15 @@ impl Store {
         Ok(problems)
     }
 
-    /// What is known of a file, of which the table of frames has a column.
+    /// Returns the sizes and digests of a file's pieces. `column` is its column of the frame table.
     pub(crate) fn known(
         &self,
         name: &str,
         file: &manifest::File,
         column: Column,
-    ) -> Result<Known, Error> {
+    ) -> Result<ExpectedPieces, Error> {
         let tables = self.tables_of(name, file)?;
-        Ok(tables.map_or(Known::Frames(column), |tables| Known::Pieces(tables.pieces)))
+        Ok(tables
+            .map_or(ExpectedPieces::Frames(column), |tables| ExpectedPieces::Pieces(tables.pieces)))
     }
 }

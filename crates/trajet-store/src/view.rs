@@ -1,4 +1,4 @@
-//! Data sets as trajectories: each atom comes from the tag that holds it, and no other is opened.
+//! Data sets as trajectories. Only the tags that hold the selected atoms are opened.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -17,27 +17,27 @@ use crate::table::{Column, Table};
 use crate::tag_format::{Kind, format_named, kind_of};
 use crate::{Error, Store, atomic_files};
 
-/// Most atoms that a byte of a file can stand for: deflate makes at most 1032 bytes of one, and an atom has 12.
+/// Maximal number of atoms per byte of a file: deflate expands a byte to at most 1032, and an atom takes 12.
 const MOST_ATOMS_A_BYTE: u64 = 128;
 
-/// The layouts of files of HDF5, and the boxes of their frames.
+/// Layouts of HDF5 files, and the boxes of their frames.
 type Layouts = (Vec<Arc<Description>>, Vec<GivenBox>);
 
-/// A data set as it is now. Later changes of the store do not affect it.
+/// A snapshot of a data set. Later changes to the store do not affect it.
 #[derive(Clone, Debug)]
 pub struct Dataset {
-    /// Where it is.
+    /// The store that contains the data set.
     pub store: Store,
-    /// What it is.
+    /// Its manifest.
     pub manifest: Manifest,
 }
 
 impl Store {
-    /// The files of what the divided files hold beside their frames, which are compared with what was written, and the
-    /// frames of each; none where not all have one.
+    /// Returns, for each source file, the file that holds its contents other than frames, and its number of frames.
+    /// Digests are checked. `None` if any source file lacks one.
     ///
     /// # Errors
-    /// [`Error::Damaged`], [`Error::Io`], and where there is no such data set.
+    /// [`Error::Damaged`], [`Error::Io`], and the errors of [`Store::manifest`].
     pub fn rest_of(&self, name: &str) -> Result<Option<Vec<(PathBuf, u64)>>, Error> {
         let (manifest, folder) = (self.manifest(name)?, self.folder_of(name));
         let mut found = Vec::with_capacity(manifest.source.len());
@@ -49,7 +49,7 @@ impl Store {
         Ok(Some(found))
     }
 
-    /// A data set.
+    /// Opens a data set.
     ///
     /// # Errors
     /// As [`Store::manifest`].
@@ -57,7 +57,7 @@ impl Store {
         Ok(Dataset { store: self.clone(), manifest: self.manifest(name)? })
     }
 
-    /// The table of a segment's frames.
+    /// Reads the frame table of a segment.
     pub(crate) fn table(&self, manifest: &Manifest, segment: &Segment) -> Result<Table, Error> {
         let folder = self.folder_of(&manifest.name);
         let table =
@@ -73,7 +73,7 @@ impl Store {
 }
 
 impl Dataset {
-    /// The numbers of tags, by name or short name, in the order of the data set; all where none is named.
+    /// Returns the indices of tags given by name or short name, sorted; of all tags if `names` is `None`.
     ///
     /// # Errors
     /// [`Error::NoTag`].
@@ -111,7 +111,7 @@ impl Dataset {
         kept(self.manifest.source.iter().flat_map(|source| source.remarks.iter().cloned()))
     }
 
-    /// The atoms of tags, ascending, by their numbers in the original.
+    /// Returns the atoms of tags, ascending, as indices into the original.
     pub fn atoms(&self, tags: &[usize]) -> Vec<u32> {
         let ranges = tags.iter().flat_map(|&tag| self.manifest.tags[tag].atoms.iter().cloned());
         let mut atoms: Vec<u32> = ranges.flatten().collect();
@@ -119,7 +119,7 @@ impl Dataset {
         atoms
     }
 
-    /// Where the files of a tag are.
+    /// Returns the paths of a tag's files.
     ///
     /// # Errors
     /// [`Error::NoTier`], [`Error::TierGone`].
@@ -128,7 +128,7 @@ impl Dataset {
         self.manifest.files_of(tag).map(path).collect()
     }
 
-    /// Times, steps and sizes of all frames of the whole.
+    /// Reads the frame tables of all segments: times, steps and sizes.
     ///
     /// # Errors
     /// [`Error::Io`], [`Error::Damaged`].
@@ -137,7 +137,7 @@ impl Dataset {
         segments.map(|segment| self.store.table(&self.manifest, segment)).collect()
     }
 
-    /// Returns the layout of each file of a tag in HDF5, and the boxes of all frames; nothing for other tags.
+    /// Returns the layout of each file of an HDF5 tag, and the boxes of all frames; empty for tags in other formats.
     fn described(&self, tag: usize, tables: &[Table]) -> Result<Layouts, Error> {
         let Dataset { store, manifest } = self;
         let (mut described, mut boxes) = Layouts::default();
@@ -152,12 +152,12 @@ impl Dataset {
         Ok((described, boxes))
     }
 
-    /// Whether the boxes of frames are those of their heads: where the files of a tag are of another format than
-    /// the original, they may lack boxes, or hold others. Boxes do not depend on which tags are opened.
+    /// Returns whether boxes are to be read from the frame heads. Files of another format than the original may lack
+    /// boxes or hold others, and boxes must not depend on which tags are opened.
     fn take_boxes_from_heads(&self, tags: &[usize]) -> Result<bool, Error> {
         let source = format_named(&self.manifest.format)?;
         for &tag in tags {
-            // The boxes of tags in HDF5 are kept with their layouts.
+            // Boxes of HDF5 tags are stored with their layouts.
             let kind = kind_of(&self.manifest.tags[tag], source)?;
             if kind != Kind::Hdf5 && kind != Kind::of(source) {
                 return Ok(true);
@@ -166,7 +166,7 @@ impl Dataset {
         Ok(false)
     }
 
-    /// Returns what the store keeps of all frames beside their atoms, a segment each.
+    /// Loads the per-frame data other than atoms, one value per segment.
     ///
     /// # Errors
     /// As [`FrameMetadata::load`]; [`Error::Damaged`].
@@ -184,7 +184,7 @@ impl Dataset {
         self.manifest.segments.iter().map(load).collect()
     }
 
-    /// How the atoms of some tags, or of all, are divided into files.
+    /// Returns how the atoms of the named tags, or of all, are partitioned into files.
     ///
     /// # Errors
     /// As [`Dataset::tags`] and [`Dataset::tables`].
@@ -223,7 +223,7 @@ impl Dataset {
             let written = self.manifest.files_of(number).zip(heads);
             let written = written.map(|(file, head)| Written { size: file.size, head });
             let (described, boxes) = self.described(number, &tables)?;
-            // All such tags have those of the original.
+            // All such tags have the boxes of the original.
             if !boxes.is_empty() && !has_boxes {
                 index.set_boxes(boxes);
                 has_boxes = true;
@@ -258,8 +258,8 @@ impl Dataset {
         })
     }
 
-    /// Makes sure that the first file of a tag, if it is there, can hold as many atoms as the manifest says: memory is
-    /// asked for these.
+    /// Checks that the first file of a tag, if it exists, is large enough for the atoms that the manifest lists.
+    /// Buffers are allocated by that number, which a damaged manifest could make huge.
     fn check_n_atoms(&self, tag: usize, paths: &[PathBuf]) -> Result<(), Error> {
         let (n_atoms, tag) = (self.manifest.tags[tag].n_atoms(), &self.manifest.tags[tag].name);
         let Some((path, found)) =
@@ -279,7 +279,7 @@ impl Dataset {
         Err(Error::damaged(path, what))
     }
 
-    /// What to do where a file was changed from outside.
+    /// Returns advice for errors about files that were modified from outside.
     pub(crate) fn remedy(&self) -> String {
         let (name, folder) = (&self.manifest.name, self.store.folder().display());
         format!(
@@ -288,12 +288,12 @@ impl Dataset {
         )
     }
 
-    /// The path by which a data set is opened: that of its manifest.
+    /// Returns the path of the manifest, which is the path that opens a data set.
     pub fn path(&self) -> PathBuf {
         self.store.folder_of(&self.manifest.name).join(MANIFEST)
     }
 
-    /// Some tags, or all, as a trajectory: atoms in the order of the original.
+    /// Opens the named tags, or all, as a trajectory with the atoms in their original order.
     ///
     /// # Errors
     /// As [`Dataset::division`].
@@ -301,7 +301,7 @@ impl Dataset {
         self.opened(self.division(tags)?, options)
     }
 
-    /// All tags as a trajectory in whose raw frames what a tag lacks is not a number.
+    /// Opens all tags as a trajectory in whose raw frames omitted values are NaN.
     ///
     /// # Errors
     /// As [`Dataset::division`].
@@ -309,7 +309,7 @@ impl Dataset {
         self.opened(Division { filled: true, ..self.division(None)? }, options)
     }
 
-    /// A tag as a trajectory whose raw frames say what the tag's files do, and no more.
+    /// Opens a tag as a trajectory whose raw frames hold only what the tag's files hold.
     ///
     /// # Errors
     /// As [`Dataset::division`].
@@ -325,7 +325,7 @@ impl Dataset {
     }
 }
 
-/// The first atom of each range of some tags, ascending, and its number among all atoms of these tags.
+/// Returns the first atom of each range of some tags, ascending, with its index among all atoms of these tags.
 fn numbered<'a>(tags: impl Iterator<Item = &'a Tag>) -> Vec<(u32, u32)> {
     let mut ranges: Vec<&Range<u32>> = tags.flat_map(|tag| &tag.atoms).collect();
     ranges.sort_unstable_by_key(|range| range.start);
@@ -338,7 +338,7 @@ fn numbered<'a>(tags: impl Iterator<Item = &'a Tag>) -> Vec<(u32, u32)> {
     first.collect()
 }
 
-/// Ranges of the original by the numbers that their atoms have among those of some tags, which are [`numbered`].
+/// Maps ranges of original atoms to indices among the atoms of some tags. `first` is the result of [`numbered`].
 fn renumbered(ranges: &[Range<u32>], first: &[(u32, u32)]) -> Vec<Range<u32>> {
     let mut renumbered: Vec<Range<u32>> = Vec::with_capacity(ranges.len());
     for range in ranges {

@@ -1,13 +1,13 @@
-//! Virtual files: their bytes are generated while they are read.
+//! Virtual files, whose bytes are generated while they are read.
 //!
-//! A [`VirtualFile`] is the file that frames would make if they were copied to a format: the head, then each frame as
-//! the encoder writes it. Its size is known before any frame is encoded: frames of DCD and NCDF have equal sizes, those
-//! of XTC and TRR were recorded when the data set was added. [`Concatenated`] is several ordinary files, one after the
-//! other. [`VerifiedFile`] is the same, and compares all bytes with their digests before it returns them.
+//! A [`VirtualFile`] is the file that copying frames to a format would make: the header, then each encoded frame. Its
+//! size is known before any frame is encoded: frames of DCD and NCDF have equal sizes, those of XTC and TRR were
+//! recorded when the data set was added. [`Concatenated`] joins several regular files. [`VerifiedFile`] does the same,
+//! and compares all bytes with their digests before it returns them.
 //!
-//! Any number of threads read at once. Groups of neighbouring frames are generated together and cached for later
-//! reads, in memory that all virtual files share ([`GroupCache`]). A thread that needs a group which another thread is
-//! generating waits for that group alone.
+//! Any number of threads can read at once. Groups of neighbouring frames are generated together and cached, in memory
+//! that all virtual files share ([`GroupCache`]). A thread that needs a group which another thread is generating waits
+//! for that group alone.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
@@ -23,44 +23,44 @@ use trajet_io::{
     WriteOptions, encoder, xxh3_64,
 };
 
-use crate::file_check::{Known, What};
+use crate::file_check::{ExpectedPieces, PieceContent};
 use crate::{Error, atomic_files};
 
-/// Bytes of a group of frames: those of a read request.
+/// Maximal number of bytes in a group of frames: those of a read request. A larger frame is a group of its own.
 const GROUP_BYTES: u64 = 1 << 18;
-/// Bytes of cached groups.
+/// Default size of the cache in bytes.
 pub const CACHE_BYTES: u64 = 64 << 20;
 
 /// Times and steps of frames.
 #[derive(Debug, Default)]
 pub struct Moments {
-    /// ps.
+    /// Times in ps.
     pub times: Vec<f64>,
     /// Integration steps.
     pub steps: Vec<i64>,
 }
 
-/// Opens the trajectory whose frames a virtual file shows.
+/// Opens the trajectory of a virtual file.
 pub type Open = dyn Fn() -> Result<Arc<Chain>, Error> + Send + Sync;
 
-/// The frames of a virtual file, and their metadata, known without opening their files.
+/// The frames of a virtual file, with the metadata that is known without opening their files.
 pub struct FrameSource {
-    /// Their times and steps.
+    /// Times and steps.
     pub moments: Arc<Moments>,
-    /// The size of each in the format of the virtual file, if known, bytes.
+    /// Encoded size of each frame in bytes, if known.
     pub sizes: Option<Vec<u64>>,
-    /// Remarks on them that the file keeps if its format has room for any.
+    /// Remarks that the file keeps if its format has room for them.
     pub remarks: Vec<String>,
-    /// Opens them when the first one is read.
+    /// Opens the frames; called on the first read.
     pub open: Box<Open>,
 }
 
-/// The content of each frame.
+/// How frames are encoded.
 #[derive(Clone, Debug)]
 pub enum Form {
-    /// All fields of the frame that the format can hold.
+    /// With all fields that the format can hold.
     Stored(WriteOptions),
-    /// Decoded positions and cell. Holds the cell of the first frame, and the number of atoms.
+    /// Decoded positions and cell only. Holds the cell of the first frame, and the number of atoms.
     Decoded([f64; 6], usize),
 }
 
@@ -76,17 +76,17 @@ pub struct VirtualFile {
     head: Vec<u8>,
     extents: Extents,
     kept: Arc<GroupCache>,
-    /// Its number among the files that share the cache.
+    /// Its id among the files that share the cache.
     number: u64,
 }
 
 impl VirtualFile {
-    /// Returns the file that frames make in a format. Reads no frame if their sizes are given, or if they are decoded
-    /// as DCD. `name` is for messages.
+    /// Returns the file that frames make in a format. Reads no frame if sizes are given, or if the frames are decoded
+    /// to DCD. `name` is used in messages.
     ///
     /// # Errors
-    /// [`Error::Input`] where the format cannot hold the frames, or the first one cannot be read;
-    /// [`Error::Damaged`] where sizes cannot be those of the frames.
+    /// [`Error::Input`] if the format cannot hold the frames, or the first one cannot be read; [`Error::Damaged`] if
+    /// sizes are missing or inconsistent.
     pub fn new(
         mut given: FrameSource,
         format: Format,
@@ -137,17 +137,17 @@ impl VirtualFile {
         Ok(virtual_file)
     }
 
-    /// Bytes of the file.
+    /// Returns the size of the file in bytes.
     pub fn size(&self) -> u64 {
         self.extents.end()
     }
 
     /// Reads bytes from `offset` on into `out`, and returns their number, which is less than the length of `out` only
-    /// at the end of the file. Adds the cost to `meter`: nothing for cached groups.
+    /// at the end of the file. Adds the cost to `meter`; reads of cached groups cost nothing.
     ///
     /// # Errors
-    /// [`Error::Input`] where frames cannot be read; [`Error::Damaged`] where they are not of the sizes that
-    /// were written down.
+    /// [`Error::Input`] if frames cannot be read; [`Error::Damaged`] if their encoded sizes differ from the recorded
+    /// ones.
     pub fn read_at(&self, offset: u64, out: &mut [u8], meter: &mut Meter) -> Result<usize, Error> {
         self.extents.read_at(&self.head, offset, out, |group| {
             let (frames, size) = self.extents.group(group);
@@ -158,15 +158,15 @@ impl VirtualFile {
     fn make(&self, frames: Range<usize>, size: u64, meter: &mut Meter) -> Result<Vec<u8>, Error> {
         let (encoder, _) = self.encoder_and_first()?;
         let chain = self.chain()?;
-        // No more than that is believed of sizes that were read from a file.
+        // The size comes from a file: it is not trusted beyond one group.
         let mut bytes = Vec::with_capacity(size.min(GROUP_BYTES) as usize);
         let first = frames.start;
-        let wanted = Frames::Strided { first: first as u64, step: 1, count: frames.len() };
+        let requested = Frames::Strided { first: first as u64, step: 1, count: frames.len() };
         let atoms = Atoms::all(chain.n_atoms());
         let mut snapshot = Snapshot::default();
         let mut odd = None;
         self.kept.with_workbench(meter, |scratch, workspace| {
-            chain.read_raws(&wanted, &atoms, scratch, |k, raw| {
+            chain.read_raws(&requested, &atoms, scratch, |k, raw| {
                 if odd.is_some() {
                     return Ok(());
                 }
@@ -267,17 +267,17 @@ impl std::fmt::Debug for VirtualFile {
     }
 }
 
-/// Offsets of the pieces of a file, and their groups.
+/// Offsets of the pieces of a file, and their division into groups.
 #[derive(Debug, Default)]
 struct Extents {
-    /// Where each piece begins, and the last one ends.
+    /// Offset of each piece, and the end of the last one.
     begins: Vec<u64>,
-    /// The first piece of each group.
+    /// Index of the first piece of each group.
     groups: Vec<usize>,
 }
 
 impl Extents {
-    /// Pieces of these sizes, from byte `front` on.
+    /// Returns the extents of pieces of these sizes, the first of which begins at byte `front`.
     fn new(
         path: &Path,
         front: u64,
@@ -294,19 +294,19 @@ impl Extents {
         Ok(Extents { begins, groups })
     }
 
-    /// Where the last piece ends.
+    /// Returns the end of the last piece.
     fn end(&self) -> u64 {
         self.begins.last().copied().unwrap_or(0)
     }
 
-    /// The pieces of a group, and their bytes.
+    /// Returns the pieces of a group, and their total size in bytes.
     fn group(&self, group: usize) -> (Range<usize>, u64) {
         let first = self.groups[group];
         let end = self.groups.get(group + 1).copied().unwrap_or(self.begins.len() - 1);
         (first..end, self.begins[end] - self.begins[first])
     }
 
-    /// Reads what is at byte `offset`: of the head that stands in front, and of groups.
+    /// Reads bytes at `offset` from the header and from groups.
     fn read_at(
         &self,
         head: &[u8],
@@ -334,7 +334,7 @@ fn decoded() -> WriteOptions {
     WriteOptions { velocities: false, forces: false, ..WriteOptions::default() }
 }
 
-/// Returns the offsets of neighbours of these sizes from `end` on, and the end of the last one.
+/// Returns the offsets of consecutive pieces of these sizes from `end` on, and the end of the last one.
 fn begins(
     path: &Path,
     mut end: u64,
@@ -350,7 +350,7 @@ fn begins(
     Ok(begins)
 }
 
-/// Copies `bytes` from `offset` on into `out`; returns the number of bytes.
+/// Copies `bytes` from `offset` on into `out`, and returns the number of bytes.
 pub(crate) fn copy(bytes: &[u8], offset: u64, out: &mut [u8]) -> usize {
     let rest = usize::try_from(offset).ok().and_then(|at| bytes.get(at..)).unwrap_or_default();
     let n = rest.len().min(out.len());
@@ -358,38 +358,38 @@ pub(crate) fn copy(bytes: &[u8], offset: u64, out: &mut [u8]) -> usize {
     n
 }
 
-/// Several ordinary files as one.
+/// Several regular files read as one.
 #[derive(Debug)]
 pub struct Concatenated {
     files: Vec<(PathBuf, u64)>,
-    /// Where each file begins, and the last one ends.
+    /// Offset of each file, and the end of the last one.
     begins: Vec<u64>,
-    /// Whether links are followed: moved files leave links.
+    /// Whether links are followed, as moved files leave links.
     follows: bool,
-    /// The one that was read last.
+    /// The file read last, kept open.
     open: Mutex<Option<(usize, Arc<File>)>>,
 }
 
 impl Concatenated {
-    /// Files and their sizes, in the order in which they follow one another.
+    /// Joins files of known sizes in this order.
     ///
     /// # Errors
-    /// [`Error::Damaged`] where no file could be so large.
+    /// [`Error::Damaged`] if the total size is larger than any file can be.
     pub fn new(files: Vec<(PathBuf, u64)>) -> Result<Concatenated, Error> {
         let name = files.first().map_or(Path::new(""), |(path, _)| path);
         let begins = begins(name, 0, files.iter().map(|&(_, size)| size))?;
         Ok(Concatenated { files, begins, follows: false, open: Mutex::default() })
     }
 
-    /// Bytes of all files.
+    /// Returns the total size in bytes.
     pub fn size(&self) -> u64 {
         self.begins[self.files.len()]
     }
 
-    /// As [`VirtualFile::read_at`].
+    /// Reads bytes, as [`VirtualFile::read_at`].
     ///
     /// # Errors
-    /// [`Error::Io`]; [`Error::Damaged`] where a file has not the size that it had.
+    /// [`Error::Io`]; [`Error::Damaged`] if the size of a file has changed.
     pub fn read_at(&self, offset: u64, out: &mut [u8], meter: &mut Meter) -> Result<usize, Error> {
         let Some(left) = self.size().checked_sub(offset) else { return Ok(0) };
         let n = left.min(out.len() as u64) as usize;
@@ -410,7 +410,7 @@ impl Concatenated {
         Ok(n)
     }
 
-    /// The file that has this byte.
+    /// Returns the index of the file that contains a byte.
     fn which(&self, at: u64) -> usize {
         self.begins.partition_point(|&begin| begin <= at) - 1
     }
@@ -446,27 +446,27 @@ impl Concatenated {
     }
 }
 
-/// Several ordinary files as one, whose pieces are compared with their digests before any of their bytes is returned.
+/// Several regular files read as one. Bytes are compared with their digests before they are returned.
 #[derive(Debug)]
 pub struct VerifiedFile {
     plain: Concatenated,
     /// The pieces of all files.
     extents: Extents,
-    /// What each is, and its digest.
-    pieces: Vec<(What, u64)>,
-    /// What to do about a damaged file, for messages.
+    /// Content and digest of each piece.
+    pieces: Vec<(PieceContent, u64)>,
+    /// Advice for messages on damaged files.
     remedy: String,
     kept: Arc<GroupCache>,
     number: u64,
 }
 
 impl VerifiedFile {
-    /// Files and what was written to them, in the order in which they follow one another.
+    /// Joins files with known digests in this order.
     ///
     /// # Errors
-    /// [`Error::Damaged`] where no file could be so large.
+    /// [`Error::Damaged`] if the total size is larger than any file can be.
     pub(crate) fn new(
-        files: Vec<(PathBuf, Known)>,
+        files: Vec<(PathBuf, ExpectedPieces)>,
         remedy: String,
         kept: &Arc<GroupCache>,
     ) -> Result<VerifiedFile, Error> {
@@ -482,7 +482,7 @@ impl VerifiedFile {
         }
         let name = whole.first().map_or(PathBuf::new(), |(path, _)| path.clone());
         Ok(VerifiedFile {
-            // Readers continue while a tag is moved: all bytes are compared with their digests.
+            // Links are safe here, as all bytes are verified; readers continue while a tag is moved.
             plain: Concatenated { follows: true, ..Concatenated::new(whole)? },
             extents: Extents::new(&name, 0, sizes.into_iter())?,
             pieces,
@@ -492,15 +492,15 @@ impl VerifiedFile {
         })
     }
 
-    /// Bytes of all files.
+    /// Returns the total size in bytes.
     pub fn size(&self) -> u64 {
         self.extents.end()
     }
 
-    /// As [`VirtualFile::read_at`].
+    /// Reads bytes, as [`VirtualFile::read_at`].
     ///
     /// # Errors
-    /// [`Error::Io`]; [`Error::Damaged`] where the bytes are not those that were written.
+    /// [`Error::Io`]; [`Error::Damaged`] if the bytes differ from what was written.
     pub fn read_at(&self, offset: u64, out: &mut [u8], meter: &mut Meter) -> Result<usize, Error> {
         self.extents.read_at(&[], offset, out, |group| {
             let (pieces, size) = self.extents.group(group);
@@ -508,7 +508,7 @@ impl VerifiedFile {
         })
     }
 
-    /// The bytes of pieces that follow one another.
+    /// Reads consecutive pieces and verifies them.
     fn compared(
         &self,
         pieces: Range<usize>,
@@ -516,7 +516,7 @@ impl VerifiedFile {
         meter: &mut Meter,
     ) -> Result<Vec<u8>, Error> {
         let begin = self.extents.begins[pieces.start];
-        // The size of the file is looked at before so much is believed to be there.
+        // The size of the file is checked before memory of that size is allocated.
         self.plain.file(self.plain.which(begin))?;
         let mut bytes = vec![0; size as usize];
         self.plain.read_at(begin, &mut bytes, meter)?;
@@ -535,7 +535,7 @@ impl VerifiedFile {
     }
 }
 
-/// The memory that virtual files share: generated groups of frames, and buffers to generate them.
+/// Memory that virtual files share: a cache of generated groups, and buffers to generate them.
 #[derive(Debug)]
 pub struct GroupCache {
     most: u64,
@@ -544,7 +544,7 @@ pub struct GroupCache {
     next: AtomicU64,
 }
 
-/// Groups by file and number, and in the order in which they were last read.
+/// Groups by file and index, and in the order of their last use.
 #[derive(Debug, Default)]
 struct Groups {
     slots: HashMap<Key, Slot>,
@@ -555,17 +555,17 @@ struct Groups {
 
 type Key = (u64, usize);
 
-/// Where a group is, or will be.
+/// Cache slot of a group that is generated or being generated.
 #[derive(Debug)]
 struct Slot {
     last: u64,
     size: u64,
-    made: Arc<Making>,
+    made: Arc<PendingGroup>,
 }
 
 #[derive(Debug, Default)]
-struct Making {
-    /// Held by the thread that makes it.
+struct PendingGroup {
+    /// Held by the thread that generates the group.
     at_work: Mutex<()>,
     bytes: OnceLock<Arc<Vec<u8>>>,
 }
@@ -577,7 +577,7 @@ impl Default for GroupCache {
 }
 
 impl GroupCache {
-    /// Returns a cache of `most` bytes, or of one group. Groups that are being generated come on top.
+    /// Returns a cache of `most` bytes, but at least one group. Groups that are being generated come on top.
     pub fn new(most: u64) -> Self {
         GroupCache {
             most,
@@ -587,7 +587,7 @@ impl GroupCache {
         }
     }
 
-    /// Returns a group of `size` bytes, and generates it if it is not cached.
+    /// Returns a group of `size` bytes, which is generated if it is not cached.
     fn get(
         &self,
         key: Key,
@@ -606,7 +606,7 @@ impl GroupCache {
         Ok(Arc::clone(making.bytes.get_or_init(|| bytes)))
     }
 
-    /// Lends buffers for reading and encoding, and counts what is read.
+    /// Lends buffers for reading and encoding, and adds what is read to `meter`.
     fn with_workbench<T>(
         &self,
         meter: &mut Meter,
@@ -621,8 +621,8 @@ impl GroupCache {
 }
 
 impl Groups {
-    /// Returns the slot of a group, which is now the last to be evicted.
-    fn touch(&mut self, key: Key, size: u64, most: u64) -> Arc<Making> {
+    /// Returns the slot of a group, and marks it as used most recently.
+    fn touch(&mut self, key: Key, size: u64, most: u64) -> Arc<PendingGroup> {
         self.clock += 1;
         let now = self.clock;
         if let Some(slot) = self.slots.get_mut(&key) {
@@ -637,7 +637,7 @@ impl Groups {
         {
             self.bytes -= self.slots.remove(&oldest).map_or(0, |slot| slot.size);
         }
-        let made = Arc::<Making>::default();
+        let made = Arc::<PendingGroup>::default();
         self.slots.insert(key, Slot { last: now, size, made: Arc::clone(&made) });
         self.order.insert(now, key);
         made

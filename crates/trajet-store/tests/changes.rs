@@ -1,4 +1,4 @@
-//! What changes of a store leave alone, and what they refuse.
+//! What changes to a store preserve, and what they refuse.
 
 // Links.
 #![cfg(unix)]
@@ -18,10 +18,10 @@ use trajet_store::{Error, Given, Manifest, Spec, Store, Tier};
 
 const ATOMS: usize = 30;
 
-/// Does something each time that it is asked.
-struct Doing<F: FnMut()>(F);
+/// Runs a closure whenever it is polled.
+struct OnPoll<F: FnMut()>(F);
 
-impl<F: FnMut()> Control for Doing<F> {
+impl<F: FnMut()> Control for OnPoll<F> {
     fn progress(&mut self, _: usize, _: usize) {}
 
     fn interrupted(&mut self) -> bool {
@@ -30,7 +30,7 @@ impl<F: FnMut()> Control for Doing<F> {
     }
 }
 
-/// Does something when it is first asked, which says whether to stop.
+/// Runs a closure when it is first polled, which decides whether to cancel.
 struct Once<F: FnOnce() -> bool>(Option<F>);
 
 impl<F: FnOnce() -> bool> Control for Once<F> {
@@ -42,10 +42,10 @@ impl<F: FnOnce() -> bool> Control for Once<F> {
 }
 
 fn quiet() -> impl Control {
-    Doing(|| {})
+    OnPoll(|| {})
 }
 
-/// A folder with a trajectory of a few frames, its topology and a store that has it as `one`.
+/// A folder with a short trajectory, its topology, and a store with the data set `one`.
 struct Case {
     folder: tempfile::TempDir,
     store: Store,
@@ -70,7 +70,7 @@ impl Case {
         trajet_engine::open(&[self.path(name)], &OpenOptions::default(), 1, &mut quiet()).unwrap()
     }
 
-    /// Divides the atoms into two tags with these short names.
+    /// Partitions the atoms into two tags with these short names.
     fn add(&self, name: &str, short: [&str; 2]) -> Result<(), Error> {
         self.add_while("a.xtc", name, short, &mut quiet())
     }
@@ -104,7 +104,7 @@ impl Case {
         serde_json::from_value(spec).unwrap()
     }
 
-    /// The same with files beside the tags.
+    /// Adds a data set with files beside the tags.
     fn add_beside(&self, name: &str, structures: &[Vec<PathBuf>; 2]) -> Result<(), Error> {
         let spec = self.spec(["p", "w"]);
         let topology = self.path("top.pdb.gz");
@@ -112,7 +112,7 @@ impl Case {
         self.store.add(name, &self.open("a.xtc"), &spec, &given, 1, &mut quiet()).map(drop)
     }
 
-    /// Changes what the store says of each tier.
+    /// Changes the tiers in the store's settings.
     fn settings(&self, change: impl Fn(&mut serde_json::Value)) {
         let path = self.path("store/store.json");
         let mut settings: serde_json::Value =
@@ -121,13 +121,13 @@ impl Case {
         fs::write(path, settings.to_string()).unwrap();
     }
 
-    /// The file by which a tier is known.
+    /// Returns the path of a tier's marker file.
     fn marker(&self, tier: &str) -> PathBuf {
         let mark = self.store.tiers().unwrap()[tier].mark.clone().unwrap();
         self.path(tier).join(format!(".trajet-tier-{mark}"))
     }
 
-    /// What else is in its folder.
+    /// Returns the other entries in a tier's folder.
     fn on(&self, tier: &str) -> Vec<String> {
         let names = fs::read_dir(self.path(tier)).unwrap().map(|entry| entry.unwrap().file_name());
         let names = names.map(|name| name.into_string().unwrap());
@@ -142,7 +142,7 @@ impl Case {
         self.store.verify("one", 1, &mut quiet()).unwrap()
     }
 
-    /// All files below a folder: their paths, and what they hold or lead to; without what operations leave by right.
+    /// Returns all files below a folder with their contents or link targets, except those that operations may leave.
     fn tree(&self, folder: &str) -> BTreeMap<PathBuf, Vec<u8>> {
         let (mut found, mut folders) = (BTreeMap::new(), vec![self.path(folder)]);
         while let Some(folder) = folders.pop() {
@@ -168,7 +168,7 @@ impl Case {
         found
     }
 
-    /// What a process that was killed leaves of an operation that had written down these lines.
+    /// Creates the remains of a killed process: a journal with these lines.
     fn leave(&self, doing: &str, lines: &str) {
         let first = format!(r#"{{"Doing":{{"doing":"{doing}","name":"one"}}}}"#);
         fs::write(self.path("store/.pending/left.json"), format!("{first}\n{lines}")).unwrap();
@@ -179,12 +179,12 @@ fn write(path: &Path, n_frames: i64) {
     write_at(path, n_frames, 1.5);
 }
 
-/// Writes frames whose atoms have this z.
+/// Writes frames whose atoms all have this z coordinate.
 fn write_at(path: &Path, n_frames: i64, z: f32) {
     write_of(path, n_frames, |_, _| z);
 }
 
-/// Writes frames whose atoms have the z of their step and number.
+/// Writes frames with z coordinates by step and atom index.
 fn write_of(path: &Path, n_frames: i64, z: impl Fn(i64, usize) -> f32) {
     let frame = |step: i64| Snapshot {
         n_atoms: ATOMS,
@@ -214,7 +214,7 @@ fn words<T>(result: Result<T, Error>) -> String {
 }
 
 #[test]
-fn a_file_is_not_divided_twice_by_whatever_path() {
+fn a_file_is_not_added_twice_by_any_path() {
     let case = Case::new();
     symlink(case.path("a.xtc"), case.path("link.xtc")).unwrap();
     write(&case.path("more.xtc"), 3);
@@ -230,26 +230,26 @@ fn a_file_is_not_divided_twice_by_whatever_path() {
     assert_eq!(case.one().n_frames(), 8);
 }
 
-/// DCD counts its frames in the head, which is another one when the file has grown.
+/// DCD counts frames in its header, which changes when the file grows.
 #[test]
-fn a_source_may_grow_meanwhile_and_not_change() {
+fn a_source_may_grow_but_not_change_meanwhile() {
     let case = Case::new();
     let path = case.path("a.dcd");
-    for (z, said) in [(1.5, None), (2.5, Some("has changed while it was divided"))] {
+    for (z, expected) in [(1.5, None), (2.5, Some("has changed while it was divided"))] {
         write(&path, 100);
         let added = case.add_while(
             "a.dcd",
             &format!("z{z}"),
             ["p", "w"],
-            &mut Doing(|| write_at(&path, 150, z)),
+            &mut OnPoll(|| write_at(&path, 150, z)),
         );
-        assert_eq!(added.is_err(), said.is_some());
-        assert!(said.is_none_or(|said| words(added).contains(said)));
+        assert_eq!(added.is_err(), expected.is_some());
+        assert!(expected.is_none_or(|expected| words(added).contains(expected)));
     }
 }
 
 #[test]
-fn no_name_is_that_of_two_tags() {
+fn tag_names_are_unique() {
     let case = Case::new();
     assert!(words(case.add("two", ["water", "w"])).contains("same name or short name"));
     assert!(words(case.add("two", ["p", "protein"])).contains("same name or short name"));
@@ -257,7 +257,7 @@ fn no_name_is_that_of_two_tags() {
 }
 
 #[test]
-fn what_was_lost_is_not_called_exact_later() {
+fn lossy_tags_never_become_exact() {
     let case = Case::new();
     let retag = |tags: &[(&str, &str, [usize; 2], bool)]| {
         let tags = tags.iter().map(|(name, format, atoms, lossy)| {
@@ -295,9 +295,9 @@ fn what_was_lost_is_not_called_exact_later() {
     assert_eq!(more.n_frames, 3);
 }
 
-/// In any frame, whatever the format: by its size, or by what it holds.
+/// The changed frame is detected in any format, by its size or its contents.
 #[test]
-fn a_source_that_was_corrected_is_refused() {
+fn a_changed_source_is_refused() {
     let plain = |_: i64, k: usize| if k < 12 { 1.0 } else { 2.0 };
     for (ending, before) in
         [("xtc", false), ("xtc", true), ("trr", false), ("dcd", false), ("nc", true)]
@@ -308,38 +308,38 @@ fn a_source_that_was_corrected_is_refused() {
         write_of(&path, 9, plain);
         case.add_while(&name, "two", ["p", "w"], &mut quiet()).unwrap();
         if before {
-            // As stores were before.
+            // The manifest of an earlier version.
             let manifest = case.path("store/two/manifest.json");
-            let mut told: serde_json::Value =
+            let mut json: serde_json::Value =
                 serde_json::from_slice(&fs::read(&manifest).unwrap()).unwrap();
-            told["source"][0].as_object_mut().unwrap().remove("sizes").unwrap();
-            fs::write(&manifest, told.to_string()).unwrap();
+            json["source"][0].as_object_mut().unwrap().remove("sizes").unwrap();
+            fs::write(&manifest, json.to_string()).unwrap();
         }
         let append = || case.store.append("two", &case.open(&name), 9, 2, &mut quiet());
         for frame in [1, 4, 7] {
-            // One atom, by a little: XTC takes as many bytes.
+            // A small change of one atom: XTC takes as many bytes as before.
             write_of(&path, 11, |step, k| {
                 plain(step, k) + if (step, k) == (frame, 3) { 0.01 } else { 0.0 }
             });
             let expected = format!("frame {frame} is not what was divided");
-            let said = words(append());
-            assert!(said.contains(&expected), "{ending}: {said}");
+            let message = words(append());
+            assert!(message.contains(&expected), "{ending}: {message}");
             let other = |step, k| if step == frame { (k * k) as f32 * 1.7 } else { plain(step, k) };
             write_of(&path, 11, other);
-            let said = words(append());
+            let message = words(append());
             let by_size = ending == "xtc" && !before;
             let expected =
                 if by_size { "frames 0 to 8 take other numbers of bytes" } else { &expected };
-            assert!(said.contains(expected), "{ending}: {said}");
+            assert!(message.contains(expected), "{ending}: {message}");
         }
         write_of(&path, 11, plain);
         assert_eq!(append().unwrap().n_frames, 2, "{ending}");
     }
 }
 
-/// Tags that have lost something of it cannot be compared with it: digests of its frames can.
+/// Lossy tags cannot be compared with the source, but digests of its frames can.
 #[test]
-fn a_source_of_lossy_tags_that_was_corrected_is_refused() {
+fn a_changed_source_of_lossy_tags_is_refused() {
     let plain = |_: i64, k: usize| k as f32;
     for (ending, was_exact) in [("xtc", false), ("dcd", false), ("nc", false), ("dcd", true)] {
         let case = Case::new();
@@ -355,8 +355,11 @@ fn a_source_of_lossy_tags_that_was_corrected_is_refused() {
             done.map(|done| done.n_frames)
         };
         let refuses = |skip: u64, frame: i64| {
-            let said = words(append(skip));
-            assert!(said.contains(&format!("frame {frame} is not what was divided")), "{said}");
+            let message = words(append(skip));
+            assert!(
+                message.contains(&format!("frame {frame} is not what was divided")),
+                "{message}"
+            );
         };
         let exact = case.spec(["p", "w"]);
         let mut lossy = exact.clone();
@@ -378,7 +381,7 @@ fn a_source_of_lossy_tags_that_was_corrected_is_refused() {
         refuses(9, 4);
         write_of(&path, 11, plain);
         assert_eq!(append(9).unwrap(), 2, "{ending}");
-        // What lossy tags have is not what was read.
+        // Lossy tags differ from what was read.
         retag(&exact);
         for frame in [0, 4, 10] {
             corrected(12, frame);
@@ -391,9 +394,9 @@ fn a_source_of_lossy_tags_that_was_corrected_is_refused() {
     }
 }
 
-/// Frames are compared when they are read, all other files before.
+/// Frames are verified when they are read, other files before.
 #[test]
-fn a_changed_byte_is_not_divided_anew() {
+fn damaged_data_are_not_repartitioned() {
     for ending in ["xtc", "trr", "dcd", "nc"] {
         let case = Case::new();
         let name = format!("b.{ending}");
@@ -438,7 +441,7 @@ fn files_of_the_store_are_no_data_sets() {
     let case = Case::new();
     for name in ["lock", "store.json"] {
         let mut asked = 0;
-        let added = case.add_while("a.xtc", name, ["p", "w"], &mut Doing(|| asked += 1));
+        let added = case.add_while("a.xtc", name, ["p", "w"], &mut OnPoll(|| asked += 1));
         assert!(words(added).contains("cannot make"));
         assert_eq!(asked, 0, "nothing was divided before");
     }
@@ -446,15 +449,15 @@ fn files_of_the_store_are_no_data_sets() {
 }
 
 #[test]
-fn a_compressed_topology_keeps_what_it_is() {
+fn a_compressed_topology_keeps_both_suffixes() {
     assert!(Case::new().one().topology.file.ends_with(".pdb.gz"));
 }
 
 #[test]
-fn what_runs_keeps_its_folder_while_others_end() {
+fn a_running_operation_keeps_its_folder_while_others_end() {
     let case = Case::new();
     case.store.remove("one").unwrap();
-    let mut control = Doing(|| {
+    let mut control = OnPoll(|| {
         case.leave("add", "");
         case.store.repair().unwrap();
     });
@@ -463,7 +466,7 @@ fn what_runs_keeps_its_folder_while_others_end() {
 }
 
 #[test]
-fn a_move_that_was_cut_short_ends_with_repair() {
+fn repair_completes_an_interrupted_move() {
     let case = Case::new();
     let old = case.path("fast").join(&case.one().segments[0].files[0].path);
     let before = fs::read(&old).unwrap();
@@ -488,7 +491,7 @@ fn a_move_that_was_cut_short_ends_with_repair() {
 }
 
 #[test]
-fn what_cannot_be_removed_now_is_not_forgotten() {
+fn files_on_a_missing_tier_are_removed_later() {
     let case = Case::new();
     let file = case.path("slow/one-1/water.xtc");
     fs::rename(case.path("slow"), case.path("away")).unwrap();
@@ -506,7 +509,7 @@ fn what_cannot_be_removed_now_is_not_forgotten() {
     assert_eq!(case.on("slow"), [""; 0]);
 }
 
-/// What stands below a mount point is not filled, and not taken for a tier that was emptied.
+/// Nothing is written below an unused mount point, and its emptiness is not taken for an empty tier.
 #[test]
 fn a_tier_that_is_not_mounted_is_left_alone() {
     let case = Case::new();
@@ -514,12 +517,12 @@ fn a_tier_that_is_not_mounted_is_left_alone() {
     let chain = dataset.chain(None, &OpenOptions::default()).unwrap();
     fs::rename(case.path("slow"), case.path("away")).unwrap();
     fs::create_dir(case.path("slow")).unwrap();
-    let said = "nothing seems to be mounted";
-    assert!(words(case.add("two", ["p", "w"])).contains(said));
-    assert!(words(case.store.remove("one")).contains(said));
-    assert!(words(case.store.move_tag("one", "protein", "slow", &mut quiet())).contains(said));
+    let expected = "nothing seems to be mounted";
+    assert!(words(case.add("two", ["p", "w"])).contains(expected));
+    assert!(words(case.store.remove("one")).contains(expected));
+    assert!(words(case.store.move_tag("one", "protein", "slow", &mut quiet())).contains(expected));
     let problems = case.problems();
-    assert!(matches!(&problems[..], [problem] if problem.contains(said)), "{problems:?}");
+    assert!(matches!(&problems[..], [problem] if problem.contains(expected)), "{problems:?}");
     let read = chain.read_raw(0, &mut Scratch::default()).unwrap_err().to_string();
     assert!(read.contains("water.xtc: is not there: nor is") && read.contains("is that mounted?"));
     assert_eq!(fs::read_dir(case.path("slow")).unwrap().count(), 0);
@@ -528,7 +531,7 @@ fn a_tier_that_is_not_mounted_is_left_alone() {
     assert!(chain.read_raw(0, &mut Scratch::default()).is_ok());
     case.add("two", ["p", "w"]).unwrap();
     assert_eq!(case.problems(), [""; 0]);
-    // A folder by itself is known by its mark.
+    // The marker identifies a folder by itself.
     let marker = case.marker("slow");
     fs::remove_file(&marker).unwrap();
     let refused = words(case.add("three", ["p", "w"]));
@@ -538,7 +541,7 @@ fn a_tier_that_is_not_mounted_is_left_alone() {
 }
 
 #[test]
-fn tiers_of_a_store_of_before_get_their_marks_inside_of_the_store() {
+fn unmarked_tiers_inside_the_store_get_marks() {
     let case = Case::new();
     for tier in ["fast", "slow"] {
         fs::remove_file(case.marker(tier)).unwrap();
@@ -565,19 +568,19 @@ fn tiers_of_a_store_of_before_get_their_marks_inside_of_the_store() {
 }
 
 #[test]
-fn a_tier_without_a_mark_outside_of_the_store_is_read_and_not_changed() {
+fn an_unmarked_tier_outside_the_store_is_read_only() {
     let case = Case::new();
     let mark = case.store.tiers().unwrap()["slow"].mark.clone().unwrap();
     let marker = case.marker("slow");
     fs::remove_file(&marker).unwrap();
     case.settings(|tier| drop(tier.as_object_mut().unwrap().remove("mark")));
     let before = case.tree("");
-    let said = "nothing shows that the folder";
-    assert!(words(case.store.remove("one")).contains(said));
-    assert!(words(case.store.move_tag("one", "water", "fast", &mut quiet())).contains(said));
-    assert!(words(case.add("two", ["p", "w"])).contains(said));
+    let expected = "nothing shows that the folder";
+    assert!(words(case.store.remove("one")).contains(expected));
+    assert!(words(case.store.move_tag("one", "water", "fast", &mut quiet())).contains(expected));
+    assert!(words(case.add("two", ["p", "w"])).contains(expected));
     assert_eq!((case.problems(), case.tree("")), (vec![], before));
-    // As the error says.
+    // Follows the advice of the error message.
     fs::write(&marker, "").unwrap();
     let path = case.path("store/store.json");
     let mut settings: serde_json::Value =
@@ -587,9 +590,9 @@ fn a_tier_without_a_mark_outside_of_the_store_is_read_and_not_changed() {
     assert!(words(case.store.remove("one")).contains("\"fast\""), "the other tier has none");
 }
 
-/// Tags are opened when they are first touched.
+/// Tags are opened on first access.
 #[test]
-fn who_has_opened_what_is_gone_is_told_so() {
+fn reading_a_data_set_that_is_gone_explains_why() {
     let case = Case::new();
     let open = || {
         let chain =
@@ -608,19 +611,19 @@ fn who_has_opened_what_is_gone_is_told_so() {
     let mut before = open();
     let spec = case.spec(["p", "w"]);
     case.store.retag("one", &spec, &[vec![], vec![]], 1, &mut quiet()).unwrap();
-    let said = read(&mut before).unwrap_err();
-    assert!(said.contains("water.xtc: is not there"), "{said}");
+    let message = read(&mut before).unwrap_err();
+    assert!(message.contains("water.xtc: is not there"), "{message}");
     assert!(
-        said.contains("store/one was divided anew or moved since it was opened: open it again")
+        message.contains("store/one was divided anew or moved since it was opened: open it again")
     );
     let mut before = open();
     case.store.remove("one").unwrap();
-    let said = read(&mut before).unwrap_err();
-    assert!(said.contains("water.xtc: is not there"), "{said}");
-    assert!(said.contains("store/one was removed since it was opened"), "{said}");
+    let message = read(&mut before).unwrap_err();
+    assert!(message.contains("water.xtc: is not there"), "{message}");
+    assert!(message.contains("store/one was removed since it was opened"), "{message}");
 }
 
-/// A profile that says nothing of a limit takes none away, and another limit is told.
+/// A profile without a limit keeps the present one, and a changed limit gives a remark.
 #[test]
 fn limits_of_a_store_do_not_change_silently() {
     let case = Case::new();
@@ -632,14 +635,14 @@ fn limits_of_a_store_do_not_change_silently() {
     spec.tiers.get_mut("slow").unwrap().limit = Some(2_000_000);
     spec.tiers.get_mut("fast").unwrap().limit = Some(1_000_000);
     let done = case.store.retag("two", &spec, &[vec![], vec![]], 1, &mut quiet()).unwrap();
-    let said = "tier \"slow\": its limit is 2000000 bytes now, and was 1000000 bytes";
-    assert_eq!(done.remarks, [said]);
+    let expected = "tier \"slow\": its limit is 2000000 bytes now, and was 1000000 bytes";
+    assert_eq!(done.remarks, [expected]);
     assert_eq!((limit("fast"), limit("slow")), (Some(1_000_000), Some(2_000_000)));
 }
 
-/// By files of tags and what lies beside them; before all frames are divided.
+/// Checked for tags and the files beside them, before all frames are written.
 #[test]
-fn no_more_is_written_than_a_limit_allows() {
+fn limits_are_never_exceeded() {
     let case = Case::new();
     let size = |file: &trajet_store::manifest::File| file.size;
     let one = case.one().files_of(1).map(size).sum::<u64>();
@@ -650,7 +653,7 @@ fn no_more_is_written_than_a_limit_allows() {
     limit(2 * one - 1);
     let full = words(case.add("two", ["p", "w"]));
     assert!(full.contains(&format!("{one} bytes more would be above its limit")), "{full}");
-    // What lies beside counts: moved away and back it has no room any more.
+    // Files beside tags count: moved away and back, the tag no longer fits.
     limit(2 * one);
     let beside = case.path("beside.ndx");
     fs::write(&beside, "[ any ]").unwrap();
@@ -659,14 +662,14 @@ fn no_more_is_written_than_a_limit_allows() {
     limit(2 * one + 7);
     case.add_beside("two", &[vec![], vec![beside]]).unwrap();
     assert_eq!(case.store.used().unwrap()["slow"], 2 * one + 7);
-    // Far too large: nothing is divided.
+    // Far too large: refused before anything is written.
     write(&case.path("long.xtc"), 20_000);
     limit(4 * one);
     let mut asked = 0;
-    let full = case.add_while("long.xtc", "three", ["p", "w"], &mut Doing(|| asked += 1));
+    let full = case.add_while("long.xtc", "three", ["p", "w"], &mut OnPoll(|| asked += 1));
     assert!(words(full).contains("above its limit"));
     assert_eq!(asked, 0);
-    // Not by so much: it ends on the way.
+    // Slightly too large: the run is interrupted.
     let long = case.path("long.xtc").metadata().unwrap().len();
     limit(2 * one + long / 3);
     let mut seen = 0;
@@ -675,14 +678,14 @@ fn no_more_is_written_than_a_limit_allows() {
         let files = folders.flat_map(|name| fs::read_dir(case.path(tier).join(name)).unwrap());
         files.map(|file| file.unwrap().metadata().unwrap().len()).sum()
     };
-    let mut control = Doing(|| seen = seen.max(grown("slow")));
+    let mut control = OnPoll(|| seen = seen.max(grown("slow")));
     let full = case.add_while("long.xtc", "three", ["p", "w"], &mut control);
     assert!(words(full).contains("above its limit"));
     assert!(seen < long / 2, "{seen} of {long}");
     assert_eq!(case.store.names().unwrap(), ["one", "two"]);
 }
 
-/// A copy has the tiers of the original.
+/// A copy shares the tiers of the original.
 #[test]
 fn nothing_is_changed_through_a_copy_of_a_store() {
     let case = Case::new();
@@ -712,7 +715,7 @@ fn nothing_is_changed_through_a_copy_of_a_store() {
 }
 
 #[test]
-fn a_data_set_of_another_name_is_none() {
+fn a_manifest_of_another_name_is_refused() {
     let case = Case::new();
     fs::create_dir(case.path("store/two")).unwrap();
     fs::copy(case.path("store/one/manifest.json"), case.path("store/two/manifest.json")).unwrap();
@@ -722,8 +725,8 @@ fn a_data_set_of_another_name_is_none() {
     assert_eq!(case.problems(), [""; 0]);
 }
 
-/// The limits of two tiers, one of which is new, after two operations have changed them at once: the first one fails
-/// while the second one is at work.
+/// Returns the limits of two tiers, one of them new, after two concurrent operations changed them. The first operation
+/// fails while the second one runs.
 fn limits_after(limits: [u64; 2], fails: bool) -> (Option<u64>, Option<Option<u64>>) {
     let case = Case::new();
     let add = |name: &str, limit: u64, control: &mut dyn Control| {
@@ -763,16 +766,16 @@ fn limits_after(limits: [u64; 2], fails: bool) -> (Option<u64>, Option<Option<u6
 }
 
 #[test]
-fn a_limit_that_another_operation_counts_on_stays() {
+fn a_limit_that_another_operation_relies_on_stays() {
     let [x, y] = [1 << 30, 2 << 30];
     assert_eq!(limits_after([x, x], false), (Some(x), Some(Some(x))));
     assert_eq!(limits_after([x, y], false), (Some(y), Some(Some(y))));
-    // Where both fail, all is as it was.
+    // If both fail, everything is as before.
     assert_eq!(limits_after([x, x], true), (None, None));
     assert_eq!(limits_after([x, y], true), (None, None));
 }
 
-/// What was killed hands over as well, whichever is cleared first.
+/// Killed operations hand over changes, too, whichever is cleared first.
 #[test]
 fn limits_of_operations_that_were_killed_are_taken_back() {
     let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
@@ -798,7 +801,7 @@ fn limits_of_operations_that_were_killed_are_taken_back() {
     }
 }
 
-/// A store whose records come from a stranger, beside files of the user.
+/// A store with records by an attacker, beside files of the user.
 impl Case {
     fn hostile() -> Case {
         let case = Case::new();
@@ -850,14 +853,14 @@ fn a_journal_changes_nothing_outside_of_the_store() {
         case.leave("add", &line);
         case.assert_harmless(&line, |store| {
             let _ = store.repair();
-            // An operation whose tiers the others may need.
+            // Another operation, whose tiers the journals may need.
             let _ = store.move_tag("one", "protein", "slow", &mut quiet());
             let _ = store.move_tag("one", "protein", "fast", &mut quiet());
         });
         fs::remove_file(case.path("store/.pending/left.json")).ok();
     }
     assert_eq!(case.problems(), [""; 0]);
-    // A folder of operations that is a link.
+    // A journal folder that is a link.
     fs::remove_dir(case.path("store/.pending")).unwrap();
     symlink(case.path("home"), case.path("store/.pending")).unwrap();
     case.assert_harmless("a linked folder of journals", |store| {
@@ -898,8 +901,8 @@ fn a_manifest_names_no_files_outside_and_no_name_of_a_command() {
         *manifest.pointer_mut(pointer).unwrap() = value.clone().into();
         fs::write(&path, manifest.to_string()).unwrap();
         case.assert_harmless(&value, |store| {
-            let said = words(store.manifest("one"));
-            assert!(said.contains("manifest.json") && !said.contains('\u{1b}'), "{said}");
+            let message = words(store.manifest("one"));
+            assert!(message.contains("manifest.json") && !message.contains('\u{1b}'), "{message}");
             assert!(store.remove("one").is_err());
             assert!(store.move_tag("one", "protein", "slow", &mut quiet()).is_err());
             assert_eq!(store.names().unwrap(), ["one"]);
@@ -938,7 +941,7 @@ fn settings_name_folders_from_the_root_on() {
 }
 
 #[test]
-fn more_atoms_than_files_can_hold_are_refused_before_memory_is_asked_for() {
+fn implausible_numbers_of_atoms_are_refused_before_allocation() {
     let case = Case::new();
     let path = case.path("store/one/manifest.json");
     let mut manifest: serde_json::Value =
@@ -947,15 +950,15 @@ fn more_atoms_than_files_can_hold_are_refused_before_memory_is_asked_for() {
     manifest["tags"][1]["atoms"] = serde_json::json!([[12, u32::MAX]]);
     fs::write(&path, manifest.to_string()).unwrap();
     let dataset = case.store.dataset("one").unwrap();
-    let said = words(dataset.division(None));
-    assert!(said.contains("cannot hold the 4294967283 atoms"), "{said}");
-    // Of the other tag it is not asked.
+    let message = words(dataset.division(None));
+    assert!(message.contains("cannot hold the 4294967283 atoms"), "{message}");
+    // The other tag is not checked.
     let tags = ["protein".to_owned()];
     assert_eq!(dataset.division(Some(&tags)).unwrap().n_atoms, 12);
 }
 
 #[test]
-fn uses_are_written_to_a_file_of_the_data_set_only() {
+fn accesses_are_logged_to_a_file_of_the_data_set_only() {
     let case = Case::hostile();
     let record = case.path("store/one/uses.jsonl");
     let used = trajet_store::Access::new("read", 1, [("$(touch x)".to_owned(), 1)]);
@@ -979,7 +982,7 @@ fn uses_are_written_to_a_file_of_the_data_set_only() {
     case.assert_harmless("a linked data set", |_| write());
 }
 
-/// What stands there may not be waited for.
+/// Opening such an entry must not block.
 #[test]
 fn links_and_named_pipes_are_no_files_of_a_store() {
     let case = Case::hostile();
@@ -992,19 +995,19 @@ fn links_and_named_pipes_are_no_files_of_a_store() {
                 "it is a link" => symlink(&away, &path).unwrap(),
                 _ => pipe(&path),
             }
-            let said = match name {
+            let message = match name {
                 "store.json" => words(Store::open(case.store.folder())),
                 "one/manifest.json" => words(case.store.manifest("one")),
                 "lock" => words(case.store.remove("one")),
                 _ => case.problems().remove(0),
             };
-            assert!(said.contains(what) && said.contains(name), "{said}");
+            assert!(message.contains(what) && message.contains(name), "{message}");
             fs::remove_file(&path).unwrap();
         }
         fs::rename(&away, &path).unwrap();
     }
     assert_eq!(case.problems(), [""; 0]);
-    // Nothing is made where a link leads.
+    // No file is created through a link.
     fs::remove_file(case.path("store/lock")).unwrap();
     symlink(case.path("home/new"), case.path("store/lock")).unwrap();
     case.assert_harmless("the lock", |store| assert!(store.remove("one").is_err()));
@@ -1020,7 +1023,7 @@ fn pipe(path: &Path) {
 }
 
 #[test]
-fn what_was_divided_anew_meanwhile_is_to_be_tried_again() {
+fn a_concurrent_retag_asks_to_try_again() {
     let case = Case::new();
     let mut control = Once(Some(|| {
         case.store

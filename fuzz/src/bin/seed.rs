@@ -1,4 +1,4 @@
-//! Writes the first inputs of every target to a folder for each, below the folder that is given.
+//! Writes the initial inputs of every target to a folder each, below the given folder.
 
 use std::path::Path;
 

@@ -5,9 +5,9 @@ use super::Drawn;
 #[derive(Clone, Copy)]
 struct File {
     is_big: bool,
-    /// Whether records stand between markers of 64 bits.
+    /// Whether records have markers of 64 bits.
     is_long: bool,
-    /// Of CHARMM.
+    /// Version of CHARMM.
     version: i32,
     is_charmm: bool,
     cell: Option<[f64; 6]>,
@@ -73,7 +73,7 @@ impl File {
         bytes.extend(self.record(&self.int(self.n_atoms as i32)));
         let n_free = self.n_atoms - self.n_fixed;
         if self.n_fixed > 0 {
-            // Every other atom, then those at the end.
+            // Every other atom, then the last ones.
             let mut free: Vec<usize> = (0..self.n_atoms).step_by(2).take(n_free).collect();
             let left = (0..self.n_atoms).rev().filter(|atom| atom % 2 == 1);
             free.extend(left.take(n_free - free.len()));
@@ -115,7 +115,7 @@ pub(super) fn files() -> Vec<Vec<u8>> {
             File { is_long: true, n_fixed: 2, has_fourth: true, ..plain },
         ]);
     }
-    // Cosines, a matrix, and no cell at all in its record.
+    // Cells as cosines, as a matrix, and an empty cell in its record.
     files.push(File { cell: Some([30.0, 0.0, 31.0, 0.1, -0.2, 32.0]), ..PLAIN });
     files.push(File { cell: Some([30.0, -2.0, 31.0, 1.0, -3.0, 32.0]), ..PLAIN });
     files.push(File { cell: Some([30.0, 0.2, 31.0, 0.1, -0.3, 32.0]), version: 46, ..PLAIN });

@@ -1,4 +1,4 @@
-//! What is told of HDF5 files, and the files.
+//! Encoded descriptions of HDF5 files, and the files.
 
 use trajet_io::Serial;
 use trajet_io::h5md::{Packed, Packing, pack};
@@ -6,7 +6,7 @@ use trajet_io::h5md::{Packed, Packing, pack};
 use super::Drawn;
 use crate::tables::{MAGIC, number};
 
-/// How numbers are stored.
+/// Storage of a file's values.
 #[derive(Clone, Copy)]
 struct File {
     is_double: bool,
@@ -15,11 +15,11 @@ struct File {
     n_atoms: usize,
     n_frames: usize,
     n_boxes: usize,
-    /// Positions, velocities, forces.
+    /// Which of positions, velocities and forces there are.
     series: [bool; 3],
-    /// Whether all frames but the last stand in rows of their own, from the last row to the second.
+    /// Whether frames have rows of their own, except the last frame, from the last row to the second.
     has_rows: bool,
-    /// What is told of checksums, as [`crate::tables`] reads it; none of them where it is 0.
+    /// Flags for checksums, as [`crate::tables`] reads them; 0 for no checksums.
     digests: u8,
 }
 
@@ -27,9 +27,9 @@ struct File {
 enum Place {
     Held,
     Contiguous,
-    /// Frames, atoms and axes of a chunk; whether it is shuffled.
+    /// Frames, atoms and axes per chunk; whether it is shuffled.
     Chunked([usize; 3], bool),
-    /// By the library's own packing.
+    /// Packed by the library.
     Packed(Packing),
 }
 
@@ -61,20 +61,20 @@ impl File {
         let [positions, velocities, forces] = self.series.map(u8::from);
         let flags = u8::from(self.n_boxes == 1) << 1 | positions << 2 | velocities << 3;
         let digests = u8::from(self.digests != 0) << 7;
-        let mut told = vec![flags | forces << 4 | digests, self.n_frames as u8];
-        number(&mut told, self.n_atoms as u64);
-        number(&mut told, self.n_boxes as u64);
+        let mut encoded = vec![flags | forces << 4 | digests, self.n_frames as u8];
+        number(&mut encoded, self.n_atoms as u64);
+        number(&mut encoded, self.n_boxes as u64);
         let mut file = MAGIC.to_vec();
         for seed in (0..3).filter(|&k| self.series[k]) {
-            self.one(seed as u64, &mut told, &mut file);
+            self.one(seed as u64, &mut encoded, &mut file);
         }
-        told.extend((self.digests != 0).then_some(self.digests));
-        told.extend(&file[MAGIC.len()..]);
-        told
+        encoded.extend((self.digests != 0).then_some(self.digests));
+        encoded.extend(&file[MAGIC.len()..]);
+        encoded
     }
 
-    /// Tells of a series and adds it to the file.
-    fn one(&self, seed: u64, told: &mut Vec<u8>, file: &mut Vec<u8>) {
+    /// Appends a series to the encoded description and to the file.
+    fn one(&self, seed: u64, encoded: &mut Vec<u8>, file: &mut Vec<u8>) {
         let mut drawn = Drawn(17 + seed);
         let vectors: Vec<[f32; 3]> = (0..self.n_frames * self.n_atoms)
             .map(|_| [0; 3].map(|_| drawn.coordinate() as f32))
@@ -86,27 +86,27 @@ impl File {
             Place::Packed(Packing { level, .. }) => (2, if level > 0 { 3 } else { 0 }),
         };
         let form = u8::from(self.is_double) | u8::from(self.is_big) << 1;
-        told.push(form | u8::from(self.has_rows) << 2 | storage << 3 | filters << 5);
-        number(told, self.n_frames as u64);
+        encoded.push(form | u8::from(self.has_rows) << 2 | storage << 3 | filters << 5);
+        number(encoded, self.n_frames as u64);
         if self.has_rows {
             let rows = (1..self.n_frames as u64).rev().chain([u64::MAX]);
-            rows.for_each(|row| number(told, row));
+            rows.for_each(|row| number(encoded, row));
         }
         let all = || vectors.iter().flatten().flat_map(|&x| self.number(f64::from(x)));
         match self.place {
             Place::Held => {
-                number(told, all().count() as u64);
-                told.extend(all());
+                number(encoded, all().count() as u64);
+                encoded.extend(all());
             }
             Place::Contiguous => {
-                number(told, file.len() as u64);
+                number(encoded, file.len() as u64);
                 file.extend(all());
             }
             Place::Chunked(shape, shuffle) => {
                 let chunks = self.chunks(&vectors, shape, shuffle);
-                tell(told, file, shape, &chunks);
+                add_chunks(encoded, file, shape, &chunks);
             }
-            Place::Packed(packing) => packed(told, file, &vectors, self.n_atoms, packing),
+            Place::Packed(packing) => packed(encoded, file, &vectors, self.n_atoms, packing),
         }
     }
 
@@ -134,24 +134,24 @@ impl File {
     }
 }
 
-/// Where a chunk begins, which filters were left out, and its bytes.
+/// First element of a chunk, skipped filters, and bytes.
 type Packaged = ([usize; 3], u32, Vec<u8>);
 
-/// Tells of chunks and adds them to the file.
-fn tell(told: &mut Vec<u8>, file: &mut Vec<u8>, shape: [usize; 3], chunks: &[Packaged]) {
-    shape.iter().for_each(|&k| number(told, k as u64));
-    told.push(chunks.len() as u8);
+/// Appends chunks to the encoded description and to the file.
+fn add_chunks(encoded: &mut Vec<u8>, file: &mut Vec<u8>, shape: [usize; 3], chunks: &[Packaged]) {
+    shape.iter().for_each(|&k| number(encoded, k as u64));
+    encoded.push(chunks.len() as u8);
     for (at, skipped, bytes) in chunks {
-        at.iter().for_each(|&k| number(told, k as u64));
-        number(told, file.len() as u64);
-        number(told, bytes.len() as u64);
-        number(told, u64::from(*skipped));
+        at.iter().for_each(|&k| number(encoded, k as u64));
+        number(encoded, file.len() as u64);
+        number(encoded, bytes.len() as u64);
+        number(encoded, u64::from(*skipped));
         file.extend(bytes);
     }
 }
 
 fn packed(
-    told: &mut Vec<u8>,
+    encoded: &mut Vec<u8>,
     file: &mut Vec<u8>,
     vectors: &[[f32; 3]],
     n_atoms: usize,
@@ -161,7 +161,7 @@ fn packed(
         .into_iter()
         .map(|Packed { frame, atom, skipped, bytes }| ([frame, atom, 0], skipped, bytes))
         .collect();
-    tell(told, file, [packing.frames, packing.atoms, 3], &chunks);
+    add_chunks(encoded, file, [packing.frames, packing.atoms, 3], &chunks);
 }
 
 pub(super) fn files() -> Vec<Vec<u8>> {
@@ -187,7 +187,8 @@ pub(super) fn files() -> Vec<Vec<u8>> {
         File { place: packed(1, 100, 1), n_atoms: 60, n_frames: 3, n_boxes: 3, ..PLAIN },
         File { place: packed(5, 7, 0), series: [true, true, false], ..PLAIN },
     ]);
-    // Told of so that they fit; so that one does not; the same of frames whose times and boxes others know; none.
+    // Correct checksums; one wrong checksum, first or later; correct ones with times and boxes outside the layout; empty
+    // ones.
     for digests in [2, 2 | 4, 2 | 4 | 5 << 4, 2 | 8, 1] {
         files.extend([
             File { digests, place: Place::Chunked([2, 4, 3], false), ..PLAIN },
@@ -198,42 +199,42 @@ pub(super) fn files() -> Vec<Vec<u8>> {
     files.iter().map(File::write).chain([zeros(), nothing(), unusual()]).collect()
 }
 
-/// Eighty thousand zeros, deflated to a chunk of a hundredth of that.
+/// A file of eighty thousand zero bytes in a deflated chunk of a hundredth of that size.
 fn zeros() -> Vec<u8> {
     let (frames, atoms) = (8, 833);
-    let mut told = vec![1 << 2, frames as u8];
-    number(&mut told, atoms as u64);
-    told.extend([0, 2 << 3 | 3 << 5, frames as u8]);
+    let mut encoded = vec![1 << 2, frames as u8];
+    number(&mut encoded, atoms as u64);
+    encoded.extend([0, 2 << 3 | 3 << 5, frames as u8]);
     let mut file = MAGIC.to_vec();
     let packing = Packing { frames, atoms, level: 9 };
-    packed(&mut told, &mut file, &vec![[0.0; 3]; frames * atoms], atoms, packing);
-    told.extend(&file[MAGIC.len()..]);
-    told
+    packed(&mut encoded, &mut file, &vec![[0.0; 3]; frames * atoms], atoms, packing);
+    encoded.extend(&file[MAGIC.len()..]);
+    encoded
 }
 
-/// More atoms than any memory holds, and no row of them.
+/// A file of more atoms than fit in memory, without a row of them.
 fn nothing() -> Vec<u8> {
-    let mut told = vec![1 << 2, 1];
-    number(&mut told, 3_000_000_000);
-    told.extend([0, 1 << 2, 0, 254, 0]);
-    told.extend([0; 20]);
-    told
+    let mut encoded = vec![1 << 2, 1];
+    number(&mut encoded, 3_000_000_000);
+    encoded.extend([0, 1 << 2, 0, 254, 0]);
+    encoded.extend([0; 20]);
+    encoded
 }
 
-/// Times, steps and vectors of boxes that nobody expects.
+/// A file with unusual times, steps and box vectors.
 fn unusual() -> Vec<u8> {
     let times = [f64::NAN, -1e300, 1e-9];
     let steps = [u64::MAX, 1 << 63, i64::MAX as u64];
-    let mut told = vec![1 << 1 | 1 << 2 | 1 << 5 | 1 << 6, 3, 2, 3];
+    let mut encoded = vec![1 << 1 | 1 << 2 | 1 << 5 | 1 << 6, 3, 2, 3];
     for (time, step) in times.into_iter().zip(steps) {
-        number(&mut told, time.to_bits());
-        number(&mut told, step);
+        number(&mut encoded, time.to_bits());
+        number(&mut encoded, step);
     }
     for vectors in [[0.0; 9], [f64::INFINITY; 9], [0.0, 3.0, -1e9, 1e-9, 0.0, 2.0, 0.5, 0.0, 0.0]] {
-        vectors.iter().for_each(|x| number(&mut told, x.to_bits()));
+        vectors.iter().for_each(|x| number(&mut encoded, x.to_bits()));
     }
-    // Two atoms of three frames stand among the tables.
-    told.extend([0, 3, 72]);
-    told.extend([1; 72 + 20]);
-    told
+    // Two atoms of three frames, stored in the description.
+    encoded.extend([0, 3, 72]);
+    encoded.extend([1; 72 + 20]);
+    encoded
 }

@@ -1,4 +1,4 @@
-//! What the frames of the other seeds say beside their atoms.
+//! Per-frame data other than atoms, from the other seeds.
 
 use trajet_io::divided::FrameMetadata;
 use trajet_io::{Scratch, Serial};
@@ -6,7 +6,7 @@ use trajet_io::{Scratch, Serial};
 use crate::case::without_sidecar;
 use crate::disk::OnDisk;
 
-/// Of each file that opens; and of all of them together.
+/// Returns those of each file that opens, and those of all files together.
 pub(super) fn files() -> Vec<Vec<u8>> {
     let sources =
         [super::xtc::files(), super::trr::files(), super::dcd::files(), super::ncdf::files()];

@@ -1,4 +1,4 @@
-//! Kept indices, as the library leaves them beside the files of [`super::indexed`].
+//! Stored indexes, as the library leaves them beside the files of [`super::indexed`].
 
 use std::ops::Range;
 
@@ -15,9 +15,9 @@ pub(super) fn indices() -> Vec<Vec<u8>> {
     let mut kept = Vec::new();
     for file in super::indexed() {
         let n = file.len();
-        // Of the whole file, of what it was before it grew, and cut in its last frame.
+        // Indexes of the whole file, of the file before it grew, and of one truncated in its last frame.
         kept.extend([n, n - 10, n / 2, 9 * n / 10].iter().filter_map(|&n| index_of(&file[..n])));
-        // Indices of sound frames that are not all.
+        // Indexes of sound frames that are not all.
         for whole in [&file[..], &file[..n - 10]].into_iter().filter_map(index_of) {
             let frames = n_frames(&whole);
             kept.extend([
@@ -28,7 +28,7 @@ pub(super) fn indices() -> Vec<Vec<u8>> {
             ]);
         }
     }
-    // In all four ways of `crate::sidecar`, which depend on the last byte.
+    // In all four variants of `crate::sidecar`, which depend on the last byte.
     let ways = |index: &Vec<u8>| {
         [0, 1, 2, 3].map(|way| {
             let mut index = index.clone();
@@ -48,7 +48,7 @@ fn n_frames(index: &[u8]) -> usize {
     word(index, FRAMES_AT) as usize
 }
 
-/// The kept index with only some of its frames; digests are made to fit by the target.
+/// Returns the stored index with only some of its frames. The target corrects the digests.
 fn only(index: &[u8], frames: Range<usize>) -> Vec<u8> {
     let n = n_frames(index);
     let offset = |frame: usize| match frame == n {

@@ -2,7 +2,7 @@
 
 use super::Drawn;
 
-/// How a variable is stored.
+/// Storage of a variable.
 #[derive(Clone, Copy)]
 struct Form {
     is_double: bool,
@@ -23,7 +23,7 @@ const DOUBLE: Form = Form { is_double: true, ..FLOAT };
 struct File {
     /// Whether offsets have 64 bits.
     is_wide: bool,
-    /// What stands in the place of the number of records.
+    /// The value of the field for the number of records.
     claimed: u32,
     n_atoms: usize,
     n_frames: usize,
@@ -33,7 +33,7 @@ struct File {
     cell: [Option<Form>; 2],
     velocities: Option<Form>,
     forces: Option<Form>,
-    /// Whether there are variables and attributes that no reader knows.
+    /// Whether there are variables and attributes that readers do not know.
     has_others: bool,
     version: &'static str,
     conventions: &'static str,
@@ -54,7 +54,7 @@ const PLAIN: File = File {
     conventions: "AMBER",
 };
 
-/// A variable: its name, the places of its dimensions, its units and its values a frame.
+/// A variable: name, indices of its dimensions, units, form, and number of values per frame.
 type Column = (&'static str, &'static [u32], &'static str, Form, usize);
 
 fn word(bytes: &mut Vec<u8>, value: u32) {
@@ -97,7 +97,7 @@ impl File {
         .collect()
     }
 
-    /// The header of a file whose records begin at byte `begin`.
+    /// Returns the header of a file whose records begin at byte `begin`.
     fn header(&self, begin: usize) -> Vec<u8> {
         let mut bytes = b"CDF".to_vec();
         bytes.push(if self.is_wide { 2 } else { 1 });

@@ -1,8 +1,9 @@
-//! Tables that a store keeps, as it wrote them.
+//! Tables of a store, as it wrote them.
 
 use crate::store::Kept;
 
-/// Of a small data set, and what a mutation of single bytes does not find: a part of the file, and its end twice.
+/// Returns the table of a small data set, and variants that single-byte mutations do not find: a part of it, and one
+/// with its end repeated.
 pub(super) fn kept(which: Kept) -> Vec<Vec<u8>> {
     let sound = which.sound();
     let half = sound[..sound.len() / 2].to_vec();

@@ -1,4 +1,4 @@
-//! GROMACS' format of full precision.
+//! GROMACS' full-precision format.
 
 use super::Drawn;
 
@@ -40,7 +40,7 @@ pub(super) fn files() -> Vec<Vec<u8>> {
         files.push(one(5, [true; 6], 1));
         files.push(one(20, POSITIONS, 2));
         files.push((0..4).flat_map(|step| one(7, POSITIONS, step)).collect());
-        // Frames that lack what others hold.
+        // Frames that lack fields of others.
         files.push(
             [
                 one(6, [BOX, true, true, true, true, true], 0),

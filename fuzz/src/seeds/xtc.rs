@@ -6,20 +6,20 @@ mod bits;
 use super::Drawn;
 use bits::Bits;
 
-/// A frame whose groups are all of one kind.
+/// A frame with groups of one kind.
 #[derive(Clone, Copy)]
 struct Frame {
     magic: i32,
     min: [i32; 3],
-    /// Values that each axis can take.
+    /// Number of values on each axis.
     sizes: [u32; 3],
-    /// Index of the small size, a multiple of three: its size is a power of two.
+    /// Index of the small size. A multiple of three, so that the size is a power of two.
     small: u32,
     precision: f32,
     n_groups: usize,
-    /// Atoms of each run; none where no flag is ever set.
+    /// Number of atoms in each run; `None` if no flag is ever set.
     run: Option<u32>,
-    /// Whether the small size goes down and up again.
+    /// Whether the small size decreases and increases again.
     changes: bool,
 }
 
@@ -34,7 +34,7 @@ const WATER: Frame = Frame {
     changes: false,
 };
 
-/// Everything before the coordinates' own header.
+/// Returns everything before the header of the coordinates.
 fn header(magic: i32, n_atoms: usize, step: i32) -> Vec<u8> {
     let words = [magic, n_atoms as i32, step];
     let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
@@ -64,7 +64,7 @@ impl Frame {
         for group in 0..self.n_groups {
             self.absolute(&mut bits, self.sizes.map(|size| drawn.below(size)));
             let run = self.run.unwrap_or(0);
-            // -3 and +3 in steps of one: three groups down, three groups up.
+            // Changes of -3 and +3 in steps of one: three groups down, three groups up.
             let change = match self.changes {
                 true if group % 6 < 3 => -1,
                 true => 1,
@@ -77,8 +77,8 @@ impl Frame {
             } else {
                 bits.plain(0, 1);
             }
-            // Only a size at a multiple of three is one that this writer knows; elsewhere the bits
-            // are zeros, which are the most negative difference.
+            // This writer only knows sizes at multiples of three. For others the bits are zeros, which are the most
+            // negative difference.
             let size = if small.is_multiple_of(3) { 1 << (small / 3) } else { 0 };
             for _ in 0..run {
                 bits.mixed([size / 2; 3], [size; 3], small);
@@ -103,7 +103,7 @@ impl Frame {
     }
 }
 
-/// Few atoms are floats.
+/// Few atoms are stored as floats.
 fn plain(magic: i32, n_atoms: usize, step: i32) -> Vec<u8> {
     let mut drawn = Drawn(5);
     let mut bytes = header(magic, n_atoms, step);
@@ -128,16 +128,16 @@ pub(super) fn files() -> Vec<Vec<u8>> {
         Frame { n_groups: 60, run: Some(5), ..WATER },
         Frame { n_groups: 60, run: Some(1), ..WATER },
         Frame { n_groups: 60, changes: true, ..WATER },
-        // Small sizes from the least to the largest.
+        // Small sizes from the smallest to the largest.
         Frame { small: 9, n_groups: 40, ..WATER },
         Frame { small: 30, n_groups: 40, sizes: [1 << 20; 3], ..WATER },
         Frame { small: 33, n_groups: 20, sizes: [1 << 22; 3], ..WATER },
         Frame { small: 60, n_groups: 20, sizes: [0x00ff_fff0; 3], ..WATER },
         Frame { small: 72, n_groups: 20, ..everywhere },
-        // Axes that stand one after the other, and a number of more than one load.
+        // Axes stored one after the other, and a number that takes more than one load.
         Frame { sizes: [0x0100_0000, 20, 300], ..WATER },
         Frame { sizes: [0x00f0_0000; 3], ..WATER },
-        // All atoms at one place: two bits an atom.
+        // All atoms at one place: two bits per atom.
         Frame { sizes: [1; 3], run: None, n_groups: 4000, ..WATER },
         Frame { sizes: [1, 1, 4000], small: 9, n_groups: 40, ..WATER },
         Frame { precision: 1e-3, ..WATER },

@@ -1,5 +1,5 @@
-//! The laws of a division: each part is what a copy of its atoms is, all parts together are the source,
-//! and one pass makes them.
+//! Laws of partitioning: each part equals a copy of its atoms, all parts together restore the source, and one pass
+//! makes them.
 
 use trajet_io::ncdf::{self, Stored, Values};
 use trajet_io::trr::{self, Reals};
@@ -11,7 +11,7 @@ use super::*;
 const ATOMS: usize = 40;
 const FRAMES: usize = 150;
 
-/// The same numbers everywhere, and others in every frame.
+/// Reproducible numbers that differ between frames.
 fn numbers(frame: usize, salt: u64) -> impl Iterator<Item = i32> {
     let mut state = salt.wrapping_add(frame as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     std::iter::repeat_with(move || {
@@ -72,7 +72,7 @@ fn frame(format: Format, k: usize) -> Raw {
     }
 }
 
-/// A file of frames, and its folder.
+/// Returns a file of frames, and its folder.
 fn source(format: Format, frames: &[Raw]) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("source");
@@ -108,7 +108,7 @@ fn ranges(atoms: &Atoms) -> Vec<std::ops::Range<u32>> {
     atoms.sorted().unwrap().iter().map(|&atom| atom..atom + 1).collect()
 }
 
-/// Divides into three files, one for each share.
+/// Partitions into three files, one for each share.
 fn divide_in(
     folder: &Path,
     chain: &Chain,
@@ -120,7 +120,7 @@ fn divide_in(
     divide_as(folder, chain, formats, options, threads, control, |target| target)
 }
 
-/// The same with other targets.
+/// Partitions with other targets.
 fn divide_as(
     folder: &Path,
     chain: &Chain,
@@ -150,7 +150,7 @@ fn left_in(folder: &Path) -> usize {
     std::fs::read_dir(folder).unwrap().count()
 }
 
-/// The same where it succeeds; the parts have their names.
+/// Partitions successfully; the parts get their names.
 fn divided(
     chain: &Chain,
     formats: [Format; 3],
@@ -168,7 +168,7 @@ fn divided(
     (folder, done)
 }
 
-/// The bytes that a copy of some atoms has.
+/// Returns the bytes of a copy of some atoms.
 fn copied(chain: &Chain, atoms: &Atoms, format: Format, options: &WriteOptions) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("copy");
@@ -178,7 +178,7 @@ fn copied(chain: &Chain, atoms: &Atoms, format: Format, options: &WriteOptions) 
     std::fs::read(&path).unwrap()
 }
 
-/// The frames of files of parts, put together with what the division kept.
+/// Returns the frames restored from the files of the parts and the kept metadata.
 fn joined(folder: &Path, rows: &FrameRows) -> Vec<Raw> {
     let shares = shares().map(|share| ranges(&share));
     let chains = paths(folder).map(|path| open_file(&path));
@@ -191,7 +191,7 @@ fn joined(folder: &Path, rows: &FrameRows) -> Vec<Raw> {
     (0..rows.heads.len()).map(frame).collect()
 }
 
-/// Bytes of each frame of a file of `len` bytes.
+/// Returns the size of each frame in a file of `len` bytes.
 fn sizes(path: &Path, len: u64) -> Vec<u64> {
     let mut begins = open_file(path).offsets().to_vec();
     begins.push(len);
@@ -199,7 +199,7 @@ fn sizes(path: &Path, len: u64) -> Vec<u64> {
 }
 
 #[test]
-fn parts_are_copies_of_their_atoms_and_together_the_source() {
+fn parts_equal_copies_of_their_atoms_and_join_to_the_source() {
     use Format::{Dcd, Ncdf, Trr, Xtc};
     let options = WriteOptions::default();
     for (format, formats) in [
@@ -215,7 +215,7 @@ fn parts_are_copies_of_their_atoms_and_together_the_source() {
         let frames: Vec<_> = (0..FRAMES).map(|k| frame(format, k)).collect();
         let (source_folder, path) = source(format, &frames);
         let chain = open_file(&path);
-        // As they were made, and with the layout of the file.
+        // Compared as created, and with the layout of the file.
         let read = |k: usize| chain.read_raw(k as u64, &mut Scratch::default()).unwrap();
         let read_frames: Vec<Raw> = (0..FRAMES).map(read).collect();
         let plain = |raw: &Raw| {
@@ -248,7 +248,7 @@ fn parts_are_copies_of_their_atoms_and_together_the_source() {
             assert!(joined(folder.path(), rows) == read_frames, "{format:?}");
             assert_eq!(rows.whole, whole, "{format:?}");
             let read: u64 = report.workers.iter().map(|w| w.meter.bytes_read).sum();
-            // The first frame is looked at before all others.
+            // The first frame is read twice.
             let first = read - whole.iter().sum::<u64>();
             assert_eq!(first, whole[0], "{format:?}: every other byte once");
         }
@@ -256,10 +256,10 @@ fn parts_are_copies_of_their_atoms_and_together_the_source() {
 }
 
 #[test]
-fn of_a_loss_that_is_allowed_the_whole_is_what_the_parts_give_back() {
+fn sizes_of_lossy_partitions_are_those_of_the_restored_frame() {
     let mut frames: Vec<_> = (0..FRAMES).map(|k| frame(Format::Xtc, k)).collect();
     for raw in &mut frames {
-        // Atoms that are near each other take as many bytes as their steps ask for.
+        // Nearby atoms need as many bytes as the resolution of their steps requires.
         let Raw::Xtc(raw) = raw else { unreachable!("made as such") };
         let Positions::Integers { triples, .. } = &mut raw.positions else {
             unreachable!("made as such")
@@ -279,7 +279,7 @@ fn of_a_loss_that_is_allowed_the_whole_is_what_the_parts_give_back() {
 }
 
 #[test]
-fn what_goes_on_to_hdf5_must_come_back_from_its_floats() {
+fn hdf5_targets_must_restore_frames_from_floats() {
     use Format::{Dcd, Ncdf, Trr, Xtc};
     for (format, lost) in [
         (Xtc, None),
@@ -309,7 +309,7 @@ fn what_goes_on_to_hdf5_must_come_back_from_its_floats() {
             continue;
         }
         publish(done.unwrap().files).unwrap();
-        // On the way nothing is lost.
+        // The intermediate files lose nothing.
         for (k, path) in paths(folder.path()).iter().enumerate() {
             assert!(std::fs::read(path).unwrap() == copied(&chain, &shares()[k], format, &options));
         }
@@ -317,7 +317,7 @@ fn what_goes_on_to_hdf5_must_come_back_from_its_floats() {
 }
 
 #[test]
-fn a_frame_without_positions_goes_to_no_hdf5() {
+fn hdf5_targets_refuse_frames_without_positions() {
     let without = |k: usize| match frame(Format::Trr, k) {
         Raw::Trr(raw) if k == 70 => Raw::Trr(trr::Frame { positions: None, ..raw }),
         raw => raw,
@@ -335,7 +335,7 @@ fn a_frame_without_positions_goes_to_no_hdf5() {
     assert!(error.contains("frame 70: H5MD cannot hold a frame without positions"), "{error}");
 }
 
-/// Divides where that must fail: the file and the frame that the error names, and its words.
+/// Partitions frames that must be refused. The error must name the file, the frame and the reason.
 fn refused(
     chain: &Chain,
     formats: [Format; 3],
@@ -357,7 +357,7 @@ fn refused(
 }
 
 #[test]
-fn what_would_not_come_back_is_refused() {
+fn frames_that_cannot_be_restored_are_refused() {
     use Format::{Dcd, Ncdf, Trr, Xtc};
     let plain = WriteOptions::default();
     let coarse = WriteOptions { precision: Some(100.0), ..WriteOptions::default() };
@@ -384,7 +384,7 @@ fn what_would_not_come_back_is_refused() {
 }
 
 #[test]
-fn a_frame_that_would_not_come_back_is_found_wherever_it_is() {
+fn any_frame_that_cannot_be_restored_is_found() {
     use Format::{Dcd, Ncdf, Xtc};
     let frames = |format| -> Vec<_> { (0..FRAMES).map(|k| frame(format, k)).collect() };
     let mut doubles = frames(Ncdf);
@@ -395,7 +395,7 @@ fn a_frame_that_would_not_come_back_is_found_wherever_it_is() {
         values[3] += if k == 140 { 1e-9 } else { 0.0 };
         raw.coordinates.values = Values::Double(values);
     }
-    // Floats tell no odd numbers of that size.
+    // Floats cannot represent odd numbers of that size.
     let mut far = frames(Xtc);
     let Raw::Xtc(xtc::Frame { positions: Positions::Integers { triples, .. }, .. }) = &mut far[140]
     else {
@@ -418,7 +418,7 @@ fn a_frame_that_would_not_come_back_is_found_wherever_it_is() {
 }
 
 #[test]
-fn files_of_a_chain_that_store_otherwise_than_its_first_are_refused() {
+fn files_that_differ_in_storage_from_the_first_are_refused() {
     use Format::{Ncdf, Trr, Xtc};
     let frames = |format| -> Vec<_> { (0..5).map(|k| frame(format, k)).collect() };
     let mut doubles = frames(Ncdf);
@@ -441,7 +441,7 @@ fn files_of_a_chain_that_store_otherwise_than_its_first_are_refused() {
 }
 
 #[test]
-fn what_is_not_published_or_fails_leaves_nothing() {
+fn unpublished_and_failed_outputs_leave_nothing() {
     let frames: Vec<_> = (0..FRAMES).map(|k| frame(Format::Xtc, k)).collect();
     let (_folder, path) = source(Format::Xtc, &frames);
     let (chain, options) = (open_file(&path), WriteOptions::default());
@@ -456,14 +456,14 @@ fn what_is_not_published_or_fails_leaves_nothing() {
     let control = &mut Quiet { stop_at_once: true, ..Quiet::default() };
     assert!(matches!(into(folder.path(), control), Err(RunError::Interrupted)));
     assert_eq!(left_in(folder.path()), 0);
-    // The second file cannot be begun.
+    // The second file cannot be created.
     std::fs::create_dir(&paths(folder.path())[1]).unwrap();
     let Err(RunError::Tasks(errors)) = into(folder.path(), &mut Quiet::default()) else {
         panic!("a folder in the way")
     };
     assert!(matches!(errors[0].fault, TaskFault::Input(Error::NotAFile { .. })));
     assert_eq!(left_in(folder.path()), 1);
-    // A source that ends inside of what the index knows.
+    // A source that ends before its last indexed frame.
     std::fs::remove_dir(&paths(folder.path())[1]).unwrap();
     let len = std::fs::metadata(&path).unwrap().len();
     std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(len - 100).unwrap();

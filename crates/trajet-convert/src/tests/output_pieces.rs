@@ -1,4 +1,4 @@
-//! The law of output pieces: joined, they are the output that is written at once.
+//! Law of output pieces: joined, they equal the output that is written at once.
 
 use proptest::prelude::*;
 use trajet_io::Losses;
@@ -8,7 +8,7 @@ use crate::request::times_and_steps;
 
 const FORMATS: [Format; 4] = [Format::Xtc, Format::Trr, Format::Dcd, Format::Ncdf];
 
-/// Writes some frames at once and in pieces with these borders; returns both, and the folder's files.
+/// Writes some frames at once, and in pieces with these borders. Returns both, and the folder's files.
 fn both(
     frames: &Frames,
     atoms: &Atoms,
@@ -18,7 +18,7 @@ fn both(
     let chain = opened(&made(300));
     let folder = tempfile::tempdir().unwrap();
     let place = |name: &str| folder.path().join(format!("{name}.{}", format.name()));
-    // Listed frames have no equal steps of time.
+    // Arbitrary frames are not equally spaced in time, which some formats require.
     let options = WriteOptions { allow_loss: true, ..WriteOptions::default() };
     let whole = place("whole");
     let request = Request { frames, atoms, path: &whole, format, options: &options, force: false };
@@ -48,7 +48,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn joined_pieces_are_the_whole_output(
+    fn joined_pieces_equal_the_whole_output(
         numbers in proptest::collection::vec(0u64..300, 1..120),
         strided in any::<bool>(),
         all in any::<bool>(),
@@ -80,20 +80,20 @@ fn a_damaged_piece_is_refused() {
     let (format, force) = (Format::Trr, false);
     let request =
         Request { frames: &frames, atoms: &atoms, path: &path, format, options: &options, force };
-    for (held, said) in [(1000, 1001), (1001, 1000)] {
+    for (held, claimed) in [(1000, 1001), (1001, 1000)] {
         std::fs::write(&own, vec![7; held]).unwrap();
-        let pieces = [(own.clone(), said)];
+        let pieces = [(own.clone(), claimed)];
         let joined = join(&chain, &request, &pieces, &losses, &mut Quiet::default());
         let Err(RunError::Tasks(errors)) = joined else { panic!("a short piece is joined") };
         let words = errors[0].to_string();
-        assert!(words.contains(&format!("{held} bytes, of {said}")), "{words}");
+        assert!(words.contains(&format!("{held} bytes, of {claimed}")), "{words}");
         assert!(!path.exists());
     }
     std::fs::remove_file(&own).unwrap();
     let gone = join(&chain, &request, &[(own.clone(), 1)], &losses, &mut Quiet::default());
     let Err(RunError::Tasks(errors)) = gone else { panic!("a piece that is gone") };
     assert!(errors[0].to_string().contains("cannot open it"));
-    // A folder can be opened, but not read: the piece is named, not the output.
+    // A folder can be opened, but not read: the error names the piece, not the output.
     std::fs::create_dir(&own).unwrap();
     let unreadable = join(&chain, &request, &[(own.clone(), 1)], &losses, &mut Quiet::default());
     let Err(RunError::Tasks(errors)) = unreadable else { panic!("a piece that is a folder") };

@@ -1,4 +1,4 @@
-//! The laws of a run, on a real file: the same bits for any threads and tasks, every error, an end.
+//! Laws of a run on a real file: the same bits for any threads and tasks, every error is reported, and every run ends.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,7 +16,7 @@ struct Made {
     positions: Vec<f32>,
 }
 
-/// Writes an XTC file of seven atoms (stored as plain floats) that move about.
+/// Writes an XTC file of seven moving atoms (stored as plain floats).
 fn made(n_frames: usize) -> Made {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("made.xtc");
@@ -24,7 +24,7 @@ fn made(n_frames: usize) -> Made {
     Made { folder, path, positions }
 }
 
-/// Writes some of these atoms; returns their positions in Å.
+/// Writes a range of these atoms. Returns their positions in Å.
 fn write_xtc(path: &Path, n_frames: usize, atoms: std::ops::Range<usize>) -> Vec<f32> {
     let (mut bytes, mut positions, mut state) = (Vec::new(), Vec::new(), 7u64);
     for frame in 0..n_frames as i32 {
@@ -50,7 +50,7 @@ fn opened(made: &Made) -> Chain {
     open(std::slice::from_ref(&made.path), &options, 2, &mut Quiet::default()).unwrap()
 }
 
-/// Never stops; counts what it is told.
+/// Never cancels, and records progress.
 #[derive(Default)]
 struct Quiet {
     last: usize,
@@ -119,7 +119,7 @@ fn rows_have_the_same_bits_for_any_threads_and_tasks() {
     }
 }
 
-/// Folds the order of frames: any wrong merge shows.
+/// Accumulates the order of frames, so that any wrong merge shows.
 struct Order;
 
 impl Analysis for Order {
@@ -154,7 +154,7 @@ fn states_are_merged_in_the_order_of_frames() {
 }
 
 #[test]
-fn parts_in_any_order_are_the_whole() {
+fn parts_in_any_order_merge_to_the_whole() {
     let made = made(2000);
     let chain = opened(&made);
     let frames = Frames::Strided { first: 1999, step: -3, count: 600 };
@@ -194,7 +194,7 @@ fn parts_in_any_order_are_the_whole() {
     }
 }
 
-/// Notes which threads compute, and sets a flag in the first block.
+/// Records which threads compute, and sets a flag in the first block.
 struct Stopping {
     threads: Arc<Mutex<Vec<std::thread::ThreadId>>>,
     stop: Option<Arc<AtomicBool>>,
@@ -238,14 +238,14 @@ fn the_calling_thread_does_its_share_of_a_part() {
             assert_eq!(computed, vec![std::thread::current().id(); leaves.len()]);
         }
         assert_eq!(report.workers.len(), threads);
-        // What is seen while it goes on is what is reported, but for a leaf that was given up.
+        // The progress seen during the run equals the report, except for a leaf that was given up.
         let seen = handle.spent();
-        let said = |f: &dyn Fn(&Stages) -> f64| -> (f64, f64) {
+        let both = |f: &dyn Fn(&Stages) -> f64| -> (f64, f64) {
             (f(&seen), report.workers.iter().map(|w| f(&w.stages)).sum())
         };
-        for (seen, said) in [said(&|s| s.t_read), said(&|s| s.t_decode), said(&|s| s.t_comp)] {
-            assert!(seen > 0.0 && seen <= said * (1.0 + 1e-9), "{seen} {said}");
-            assert!(stopped || (said - seen) <= 1e-9 * said, "{seen} {said}");
+        for (seen, reported) in [both(&|s| s.t_read), both(&|s| s.t_decode), both(&|s| s.t_comp)] {
+            assert!(seen > 0.0 && seen <= reported * (1.0 + 1e-9), "{seen} {reported}");
+            assert!(stopped || (reported - seen) <= 1e-9 * reported, "{seen} {reported}");
         }
     }
 }
@@ -271,7 +271,7 @@ fn counts_add_up() {
     }
 }
 
-/// Divides a trajectory into atoms 0 to 2 and 3 to 6.
+/// Partitions a trajectory into atoms 0 to 2 and 3 to 6.
 fn divided(made: &Made) -> divided::Division {
     let (whole, all) = (opened(made), Frames::all(2000));
     let path = |name: &str| made.folder.path().join(name);
@@ -316,10 +316,10 @@ fn a_part_of_a_divided_trajectory_costs_what_its_file_costs() {
     let made = made(2000);
     let division = divided(&made);
     let part = division.parts[1].paths[0].clone();
-    // The file of the whole may stand for the divided one as well.
+    // The path of the whole file may stand for the partitioned trajectory as well.
     let divisions = divided::Divisions::from([(made.path.clone(), division)]);
     let options = OpenOptions { request_size: 4096, ..OpenOptions::default() };
-    // Rows, and counts of the run and of the opening.
+    // Returns rows, and the counts of running and of opening.
     let run = |path: &PathBuf, first: i64| {
         let paths = std::slice::from_ref(path);
         let openers: [&dyn Opener; 1] = [&divisions];
@@ -333,12 +333,12 @@ fn a_part_of_a_divided_trajectory_costs_what_its_file_costs() {
         let (output, report) = done.unwrap();
         (output.rows, report.workers[0].meter.clone(), chain.opening().meter.clone())
     };
-    // The first time leaves a sidecar.
+    // The first run writes a sidecar.
     run(&part, 0);
     let (rows, mut alone, opening) = run(&part, 0);
     let (same_rows, of_division, _) = run(&made.path, 3);
     assert_eq!(same_rows, rows);
-    // A part is opened by the worker that touches it first.
+    // A part is opened by the first worker that reads it.
     alone.add(&opening);
     let counts = |meter: &Meter| [meter.opens, meter.requests, meter.bytes_read, meter.bytes_used];
     assert_eq!(counts(&of_division), counts(&alone));
@@ -350,7 +350,7 @@ fn a_part_of_a_divided_trajectory_costs_what_its_file_costs() {
 fn every_failing_task_is_named() {
     let made = made(1024);
     let chain = opened(&made);
-    // The file changes under the reader: from frame 300 on no frame begins where it did.
+    // The file changes during the run: from frame 300 on, no frame begins at its recorded offset.
     let mut bytes = std::fs::read(&made.path).unwrap();
     let frame_bytes = bytes.len() / 1024;
     bytes[300 * frame_bytes..].fill(0);
@@ -368,7 +368,7 @@ fn every_failing_task_is_named() {
     drop(made.folder);
 }
 
-/// Fails as a defect would.
+/// Panics.
 struct Broken;
 
 impl Analysis for Broken {
@@ -395,10 +395,10 @@ fn a_panic_is_an_error_of_its_task() {
     assert!(errors[0].to_string().contains("frame 700 is not liked"));
 }
 
-/// Refuses a frame.
-struct Choosy;
+/// Cannot take one frame.
+struct Refusing;
 
-impl Analysis for Choosy {
+impl Analysis for Refusing {
     fn row_width(&self) -> usize {
         1
     }
@@ -418,7 +418,7 @@ fn a_refused_frame_is_named() {
     let made = made(1024);
     let chain = opened(&made);
     let control = &mut Quiet::default();
-    let result = run(&chain, &Frames::all(1024), pass_of(Choosy), budget(2, Some(256)), control);
+    let result = run(&chain, &Frames::all(1024), pass_of(Refusing), budget(2, Some(256)), control);
     let Err(RunError::Tasks(errors)) = result else { panic!("no error") };
     assert_eq!(
         errors[0].to_string(),
@@ -426,7 +426,7 @@ fn a_refused_frame_is_named() {
     );
 }
 
-/// Has rows that no machine has room for.
+/// Has more rows than fit in memory.
 struct Wide;
 
 impl Analysis for Wide {
@@ -442,7 +442,7 @@ impl Analysis for Wide {
 }
 
 #[test]
-fn rows_without_room_are_an_error() {
+fn rows_too_large_for_memory_are_an_error() {
     let made = made(1024);
     let chain = opened(&made);
     let control = &mut Quiet::default();
@@ -451,7 +451,7 @@ fn rows_without_room_are_an_error() {
     assert!(matches!(errors[0].fault, TaskFault::Memory { .. }));
 }
 
-/// Takes long enough for the caller to look.
+/// Takes long enough for the caller to poll.
 struct Slow;
 
 impl Analysis for Slow {

@@ -1,5 +1,5 @@
-//! Threads of this library: for opening files, for any pieces of work, and the calling thread beside them, which
-//! shows progress and looks for a stop.
+//! Threads for opening files and for other pieces of work. The calling thread shows progress and polls for
+//! cancellation.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -9,21 +9,21 @@ use std::time::Duration;
 
 use trajet_io::{Chain, OpenOptions, Opener, ParallelFor, Serial, Watch};
 
-/// How often the calling thread looks for a stop and shows progress.
-pub(super) const LOOK: Duration = Duration::from_millis(100);
+/// Interval at which the calling thread polls for cancellation and shows progress.
+pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// The most threads that a run starts: more than any machine has cores are a mistake.
+/// Maximal number of threads. No machine has more cores, so a larger request is a mistake.
 pub const MOST_THREADS: usize = 1024;
 
-/// The caller's side of a run, called every 100 ms on the caller's own thread.
+/// Callbacks of a run, called every 100 ms on the caller's thread.
 pub trait Control {
-    /// `done` of `total` frames (of all passes begun so far), or bytes of an index, are ready.
+    /// Reports that `done` of `total` frames (of all passes begun so far), or bytes of an index, are done.
     fn progress(&mut self, done: usize, total: usize);
-    /// Whether the run should stop.
+    /// Returns whether to cancel the run.
     fn interrupted(&mut self) -> bool;
 }
 
-/// Pieces of work on threads of their own, for building an index.
+/// Runs pieces of work on this number of threads.
 #[derive(Clone, Copy, Debug)]
 pub struct Threads(pub usize);
 
@@ -45,7 +45,7 @@ impl ParallelFor for Threads {
         };
         thread::scope(|scope| {
             for _ in 1..self.0.min(n).min(MOST_THREADS) {
-                // Where the system lets no more be started, there are fewer.
+                // If the system refuses to start a thread, fewer are used.
                 let _ = thread::Builder::new().spawn_scoped(scope, work);
             }
             work();
@@ -53,11 +53,11 @@ impl ParallelFor for Threads {
     }
 }
 
-/// Opens the files of a trajectory on `threads` threads, while the calling thread shows progress (in
-/// bytes that the index covers) and looks for a stop.
+/// Opens the files of a trajectory on `threads` threads, while the calling thread shows progress (in bytes that the
+/// index covers) and polls for cancellation.
 ///
 /// # Errors
-/// As [`trajet_io::chain::open`]; [`trajet_io::Error::Interrupted`] where `control` asked for it.
+/// As [`trajet_io::chain::open`]; [`trajet_io::Error::Interrupted`] if `control` cancelled it.
 pub fn open(
     paths: &[PathBuf],
     options: &OpenOptions,
@@ -67,10 +67,10 @@ pub fn open(
     open_with(paths, options, &[], threads, control)
 }
 
-/// Opens the files of a trajectory as [`open`], each by the first of `openers` that knows it.
+/// Opens the files of a trajectory like [`open`], each with the first of `openers` that recognises it.
 ///
 /// # Errors
-/// As [`open`], and those of the openers.
+/// As [`open`], and the errors of the openers.
 pub fn open_with(
     paths: &[PathBuf],
     options: &OpenOptions,
@@ -82,14 +82,14 @@ pub fn open_with(
     let size = paths.iter().map(size).sum();
     let open =
         |threads: &dyn ParallelFor| trajet_io::chain::open_with(paths, options, openers, threads);
-    looked_after(&options.watch, size, threads, control, &open)
+    with_progress(&options.watch, size, threads, control, &open)
 }
 
-/// Compares the times of kept indexes with the headers of all frames, as [`Chain::check_times`], while the
-/// calling thread looks for a stop.
+/// Compares the times in stored indexes with the headers of all frames, as [`Chain::check_times`], while the calling
+/// thread polls for cancellation.
 ///
 /// # Errors
-/// As that; [`trajet_io::Error::Interrupted`] where `control` asked for it.
+/// As [`Chain::check_times`]; [`trajet_io::Error::Interrupted`] if `control` cancelled it.
 pub fn check_times(
     chain: &Chain,
     threads: usize,
@@ -97,12 +97,12 @@ pub fn check_times(
 ) -> Result<(), trajet_io::Error> {
     let progress = Arc::new(Watch::default());
     let check = |threads: &dyn ParallelFor| chain.check_times(threads, &progress);
-    looked_after(&progress, chain.size() as usize, threads, control, &check)
+    with_progress(&progress, chain.size() as usize, threads, control, &check)
 }
 
-/// Does work with `threads` threads, while the calling thread shows how many of `size` bytes `progress` counts and
-/// has it stopped where `control` asks for that.
-fn looked_after<T: Send>(
+/// Runs `work` with `threads` threads, while the calling thread shows progress, in bytes of `size`, and cancels it when
+/// `control` asks for that.
+fn with_progress<T: Send>(
     progress: &Watch,
     size: usize,
     threads: usize,
@@ -112,10 +112,10 @@ fn looked_after<T: Send>(
     let (left, all_left) = (Mutex::new(1), Condvar::new());
     thread::scope(|scope| {
         let working = thread::Builder::new().spawn_scoped(scope, || {
-            let _leaving = Leaving { left: &left, all_left: &all_left };
+            let _leaving = LeaveGuard { left: &left, all_left: &all_left };
             work(&Threads(threads))
         });
-        // Where the system lets no thread be started, nobody shows progress.
+        // Without a second thread no progress is shown.
         let Ok(working) = working else { return work(&Serial) };
         let bytes = || progress.bytes.load(Ordering::Relaxed) as usize;
         let stop = || progress.stop.store(true, Ordering::Relaxed);
@@ -127,21 +127,21 @@ fn looked_after<T: Send>(
     })
 }
 
-/// Tells the calling thread that a worker has left, however that came.
-pub(super) struct Leaving<'a> {
+/// Signals the calling thread that a worker has left, also after a panic.
+pub(super) struct LeaveGuard<'a> {
     pub(super) left: &'a Mutex<usize>,
     pub(super) all_left: &'a Condvar,
 }
 
-impl Drop for Leaving<'_> {
+impl Drop for LeaveGuard<'_> {
     fn drop(&mut self) {
         *lock(self.left) -= 1;
         self.all_left.notify_all();
     }
 }
 
-/// The calling thread of a run: shows progress and looks for a stop until `left` is zero.
-/// Returns whether it was stopped.
+/// Shows progress and polls for cancellation until `left` is zero. Returns whether the run was cancelled. This is the
+/// loop of the calling thread.
 pub(super) fn watch(
     left: &Mutex<usize>,
     all_left: &Condvar,
@@ -154,10 +154,10 @@ pub(super) fn watch(
     let mut workers = lock(left);
     while *workers > 0 {
         let (held, timeout) =
-            all_left.wait_timeout(workers, LOOK).unwrap_or_else(PoisonError::into_inner);
+            all_left.wait_timeout(workers, POLL_INTERVAL).unwrap_or_else(PoisonError::into_inner);
         workers = held;
         if timeout.timed_out() && !interrupted {
-            // The caller's code runs without the lock: it may take its time.
+            // The callbacks run without the lock, as they may take long.
             drop(workers);
             control.progress(done(), total);
             if control.interrupted() {
@@ -172,8 +172,8 @@ pub(super) fn watch(
     interrupted || control.interrupted()
 }
 
-/// Does `n` pieces of work on threads, while the calling thread shows how many of the `total` units that they
-/// count are `done`, and sets `stop` where it is asked to, at which they look. Returns whether it was.
+/// Runs `n` pieces of work on threads, while the calling thread shows progress (`done` of `total` units, which the
+/// pieces count) and sets `stop` on cancellation, which the pieces poll. Returns whether the work was cancelled.
 pub fn each(
     n: usize,
     threads: usize,
@@ -187,7 +187,7 @@ pub fn each(
     let (left, all_left) = (Mutex::new(threads), Condvar::new());
     thread::scope(|scope| {
         let work = || {
-            let _leaving = Leaving { left: &left, all_left: &all_left };
+            let _leaving = LeaveGuard { left: &left, all_left: &all_left };
             while !stop.load(Ordering::Relaxed) {
                 let k = next.fetch_add(1, Ordering::Relaxed);
                 if k >= n {
@@ -197,13 +197,13 @@ pub fn each(
             }
         };
         for number in 0..threads {
-            // Where the system lets no more be started, there are fewer.
+            // If the system refuses to start a thread, fewer are used.
             if thread::Builder::new().spawn_scoped(scope, work).is_ok() {
                 continue;
             }
             match number {
                 0 => work(),
-                _ => drop(Leaving { left: &left, all_left: &all_left }),
+                _ => drop(LeaveGuard { left: &left, all_left: &all_left }),
             }
         }
         let stop = || stop.store(true, Ordering::Relaxed);
@@ -211,7 +211,7 @@ pub fn each(
     })
 }
 
-/// A panic of a worker is caught and reported: a lock is never poisoned by one that matters.
+/// Locks a mutex. Poisoning is ignored, as panics of workers are caught and reported.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,43 +1,42 @@
-//! Bins of equal width, and which of them the square of a distance belongs to.
+//! Bins of equal width, and the assignment of squared distances to them.
 //!
-//! **Invariant:** a bin is that of `numpy.histogram`: `edges[k] <= d < edges[k + 1]` with `d` the
-//! rounded square root, the last bin closed on the right, edges as `numpy.linspace` rounds them.
+//! **Invariant:** bins are those of `numpy.histogram`: `edges[k] <= d < edges[k + 1]` with `d` the rounded square root,
+//! the last bin closed on the right, edges rounded as by `numpy.linspace`.
 //!
-//! The rounded square root never falls where the number grows. So for each edge there is a smallest
-//! double whose root is not below it, and bins of squares between these doubles are bins of distances
-//! between the edges, exactly. Most squares are sorted by an `f32` root with a bound of its error: only
-//! where that comes near an edge, the doubles are looked at.
+//! The rounded square root is monotonic. So for each edge there is a smallest double whose root is not below it, and
+//! bins of squares between these doubles are exactly the bins of distances between the edges. Most squares are assigned
+//! by an `f32` root with a bound on its error; only if that comes near an edge are the doubles compared.
 
-/// Squares that are sorted into bins at once.
+/// Number of squares that are assigned at once.
 pub(crate) const CHUNK: usize = 16;
-/// Copies of each count: additions to one of them would wait for each other.
+/// Copies of each counter: consecutive additions to a single one would wait for each other.
 const COPIES: usize = 8;
-/// Added to a small `f32`, leaves it rounded to a whole number in the lowest bits.
+/// Added to a small `f32`, leaves it rounded to an integer in the lowest bits.
 const MAGIC: f32 = 8_388_608.0;
-/// The bits of [`MAGIC`] that hold the whole number.
+/// The bits of [`MAGIC`] that hold the integer.
 const WHOLE: u32 = 0x007f_ffff;
-/// Where the `f32` root is not precise enough, or overflows or underflows, it is not believed at all.
+/// The `f32` root is not used at all if its error may exceed this, or it overflows or underflows.
 const MOST_ERROR: f64 = 0.125;
 const SCALES: std::ops::Range<f64> = 1e-6..1e6;
-/// Squares of distances in the range must be finite.
+/// Bound on the ends of a range, so that squares of distances are finite.
 const LONGEST: f64 = 1e150;
 
 /// Bins of equal width over a range of distances.
 #[derive(Clone, Debug)]
 pub struct Bins {
     edges: Vec<f64>,
-    /// The smallest squares whose roots are not below the edges; of the last edge, above it.
+    /// The smallest squares whose roots are not below the edges; for the last edge, above it.
     thresholds: Vec<f64>,
-    /// `root * scale + offset` is 1 at the first edge and grows by one a bin.
+    /// `root * scale + offset` is 1 at the first edge and grows by one per bin.
     scale: f32,
     offset: f32,
-    /// Farther than this from the middle between two edges, the `f32` root may err.
+    /// At this distance from the centre of a bin or more, the error of the `f32` root may matter.
     sure: f32,
 }
 
 impl Bins {
-    /// `n` bins from `range.0` to `range.1` (Å); none where there is no bin, a number is not finite or the
-    /// range has no room for so many.
+    /// Returns `n` bins from `range.0` to `range.1` (Å); `None` if `n` is zero, a number is not finite, or the range is
+    /// too narrow for as many bins.
     pub fn new(n: usize, range: (f64, f64)) -> Option<Self> {
         let (first, last) = range;
         let step = (last - first) / n as f64;
@@ -53,35 +52,35 @@ impl Bins {
         thresholds[n] = root_reaches(last.next_up());
         let scale = 1.0 / step;
         let offset = 1.0 - first * scale;
-        // Square, root, scale, offset, product, sum and half are rounded once each, none of them larger
-        // than the number of bins and the offset together.
+        // Square, root, scale, offset, product, sum and half are each rounded once, and none of them exceeds the number
+        // of bins plus the offset.
         let error = 8.0 * f64::from(f32::EPSILON) * (n as f64 + 2.0 + offset.abs());
         let believed = error < MOST_ERROR && SCALES.contains(&scale);
         let sure = if believed { 0.5 - error as f32 } else { -1.0 };
         Some(Bins { edges, thresholds, scale: scale as f32, offset: offset as f32, sure })
     }
 
-    /// How many there are.
+    /// Returns the number of bins.
     pub fn count(&self) -> usize {
         self.edges.len() - 1
     }
 
-    /// The edges (Å), one more than bins.
+    /// Returns the edges (Å), one more than bins.
     pub fn edges(&self) -> &[f64] {
         &self.edges
     }
 
-    /// The bin of a distance of zero; none where the range does not reach it.
+    /// Returns the bin of distance zero; `None` if zero is outside of the range.
     pub fn of_zero(&self) -> Option<usize> {
         self.slot(0.0).checked_sub(1).filter(|&bin| bin < self.count())
     }
 
-    /// No distance above this (Å) is counted, and no distance is below zero.
+    /// Returns the largest distance (Å) that can be counted, or 0.
     pub(crate) fn reach(&self) -> f64 {
         self.edges[self.count()].max(0.0)
     }
 
-    /// The slots of squares, none of which is not a number. Infinite ones are above the last bin.
+    /// Returns the slots of squares, none of which may be NaN. Infinite ones are above the last bin.
     #[inline(always)]
     pub(crate) fn slots(&self, squares: &[f64; CHUNK], slots: &mut [u32; CHUNK]) {
         let top = (self.count() as f32) + 1.5;
@@ -108,14 +107,14 @@ impl Bins {
         }
     }
 
-    /// The slot of a square: 0 below the first bin, 1 in it and so on, one more than the number of bins
-    /// above the last one.
+    /// Returns the slot of a square: 0 below the first bin, `k + 1` in bin `k`, and the number of bins plus one above
+    /// the last bin.
     fn slot(&self, square: f64) -> usize {
         self.thresholds.partition_point(|&threshold| threshold <= square)
     }
 }
 
-/// The smallest square of a distance whose rounded root is not below `edge`; no distance is below zero.
+/// Returns the smallest square of a distance whose rounded root is not below `edge`.
 fn root_reaches(edge: f64) -> f64 {
     if edge <= 0.0 {
         return f64::NEG_INFINITY;
@@ -130,14 +129,14 @@ fn root_reaches(edge: f64) -> f64 {
     square
 }
 
-/// Counts by bin.
+/// Counters of bins.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Histogram {
     slots: Vec<[u64; COPIES]>,
 }
 
 impl Histogram {
-    /// Forgets what was counted.
+    /// Resets all counters.
     pub(crate) fn reset(&mut self, bins: &Bins) {
         self.slots.clear();
         self.slots.resize(bins.count() + 2, [0; COPIES]);
@@ -153,12 +152,12 @@ impl Histogram {
         }
     }
 
-    /// Counts a distance of zero.
+    /// Counts one distance of zero.
     pub(crate) fn add_zero(&mut self, bins: &Bins) {
         self.slots[bins.slot(0.0)][0] += 1;
     }
 
-    /// Adds what was counted to `counts`, each `times` times.
+    /// Adds the counters, multiplied by `times`, to `counts`.
     pub(crate) fn add_to(&self, counts: &mut [u64], times: u64) {
         for (count, slot) in counts.iter_mut().zip(&self.slots[1..]) {
             *count += times * slot.iter().sum::<u64>();
@@ -187,7 +186,7 @@ mod tests {
         counts
     }
 
-    /// Ranges as users have them, and such as no one has.
+    /// Ordinary and extreme ranges.
     fn bins() -> impl Strategy<Value = Bins> {
         let first = prop_oneof![Just(0.0), -5.0..20.0f64, -1e6..1e6f64];
         let width = prop_oneof![Just(15.0), 0.1..30.0f64, 1e-9..1e9f64];
@@ -198,12 +197,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn bins_are_those_of_the_roots(
+        fn bins_equal_those_of_the_roots(
             bins in bins(),
             steps in prop::collection::vec((any::<prop::sample::Index>(), -3..=3i64), 0..100),
             parts in prop::collection::vec(-0.1..1.1f64, 0..100),
         ) {
-            // Squares of edges and their neighbours, and any others.
+            // Squares of edges and their neighbours, and arbitrary others.
             let near = steps.iter().map(|&(edge, ulps)| {
                 let edge = edge.get(bins.edges()).max(0.0);
                 f64::from_bits((edge * edge).to_bits().saturating_add_signed(ulps))
@@ -217,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn edges_are_those_of_numpy() {
+    fn edges_equal_numpy_linspace() {
         // numpy.linspace(0.0, 15.0, 76)[[1, 3, 38, 74, 75]] and linspace(0.7, 3.1, 8)[[1, 3, 6, 7]]
         let bins = Bins::new(75, (0.0, 15.0)).unwrap();
         let seen = [1, 3, 38, 74, 75].map(|k| bins.edges()[k]);
@@ -235,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bin_of_zero_is_where_zero_is_counted() {
+    fn zero_is_counted_in_the_bin_of_zero() {
         for range in [(0.0, 2.0), (0.1, 2.0), (-3.0, 1.0), (-2.0, 0.0), (-2.0, -1.0)] {
             let bins = Bins::new(7, range).unwrap();
             let seen = counted(&bins, &[0.0]).iter().position(|&n| n == 1);
@@ -244,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_that_are_none_are_refused() {
+    fn invalid_ranges_are_refused() {
         for (n, range) in [
             (0, (0.0, 1.0)),
             (1, (1.0, 1.0)),

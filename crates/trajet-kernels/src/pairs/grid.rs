@@ -1,32 +1,32 @@
-//! A grid over the reduced cell: where atoms lie in it, and which of its cells are within reach.
+//! A grid over the reduced cell: the grid cells of atoms, and the neighbours of grid cells within reach.
 
 use trajet_simd::{InstructionSet, multiversion};
 
 use super::bins::CHUNK;
 use crate::cell::{Basis, Cell, Vector, combine, dot, minus, square};
 
-/// Grid cells are not thinner than this part of the reach.
+/// Grid cells are at least the reach divided by this wide.
 const FINENESS: f64 = 3.0;
-/// Atoms a grid cell, at least on average.
+/// Minimal average number of atoms per grid cell.
 const OCCUPANCY: f64 = 8.0;
-/// Farther than this many cells away, an `f32` coordinate does not tell the place in the cell.
+/// At more than this many cells away, `f32` cannot resolve the place of an atom in the cell.
 const FARTHEST: f64 = (1 << 22) as f64;
-/// Rounding may leave an atom this far outside of its grid cell, in the lengths of the vectors.
+/// Maximal distance of an atom outside of its grid cell due to rounding, in units of the vectors.
 const SLACK: f64 = 1e-6;
-/// Bits of a coordinate below the size of the cell; five more are for sums of coordinates and shifts.
+/// Bits of a coordinate below the size of the cell; five more are reserved for sums of coordinates and shifts.
 const BITS: u64 = 48;
 
 /// A grid over the parallelepiped of the reduced vectors.
 pub(crate) struct Grid {
     basis: Basis,
-    /// Cells along each vector.
+    /// Number of grid cells along each vector.
     pub(crate) divisions: [i32; 3],
     reach: f64,
-    /// Added and taken off again, leaves a multiple of the smallest step.
+    /// Added and subtracted again, rounds to a multiple of the smallest step.
     rounding: f64,
 }
 
-/// Neighbours in one row: cells `first..=last` along the first vector from a cell, `along` the others.
+/// Neighbours in one row: cells `first..=last` along the first vector relative to a cell, `along` the others.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
     pub(crate) along: [i32; 2],
@@ -35,7 +35,7 @@ pub(crate) struct Row {
 }
 
 impl Grid {
-    /// A grid for `n` atoms whose pairs are wanted up to a distance of `reach`.
+    /// Returns a grid for `n` atoms and pair distances up to `reach`.
     pub(crate) fn new(cell: &Cell, reach: f64, n: usize) -> Self {
         let size: f64 = cell.reduced().iter().map(|&v| square(v).sqrt()).sum();
         // The power of two above the size, by its exponent.
@@ -46,7 +46,7 @@ impl Grid {
         let most = (n as f64 / OCCUPANCY).max(1.0);
         let mut width = (cell.volume() / most).cbrt().max(reach / FINENESS);
         let divide = |width: f64| basis.heights().map(|height| (height / width).floor().max(1.0));
-        // Of a cell that is thinner than this, there would be more.
+        // For a cell that is thinner than this, there would be more.
         while divide(width).iter().product::<f64>() > most {
             width *= 1.25;
         }
@@ -54,31 +54,31 @@ impl Grid {
         Grid { basis, divisions, reach, rounding }
     }
 
-    /// How many cells there are.
+    /// Returns the number of grid cells.
     pub(crate) fn len(&self) -> usize {
         self.divisions.iter().map(|&n| n as usize).product()
     }
 
-    /// The cell's number: the first place counts fastest.
+    /// Returns the index of a grid cell. The first coordinate varies fastest.
     pub(crate) fn number(&self, place: [i32; 3]) -> usize {
         let [n, m, _] = self.divisions.map(|n| n as usize);
         let [i, j, k] = place.map(|i| i as usize);
         (k * m + j) * n + i
     }
 
-    /// The vector of so many whole cells; exact.
+    /// Returns a lattice vector. The result is exact.
     pub(crate) fn shift(&self, whole: [i32; 3]) -> Vector {
         combine(&self.basis.vectors, whole.map(f64::from))
     }
 
-    /// All neighbours of a cell, itself among them, in which an atom can have an image within reach of
-    /// one in the cell that no other image is nearer to.
+    /// Returns all neighbours of a cell, including itself, in which an atom can have a minimum image within reach of an
+    /// atom in the cell.
     ///
-    /// A neighbour is left out where a direction tells the two apart: the difference of any two of their
-    /// points is the one `centre` of the cells and up to one cell along each vector, and some product
-    /// with it is too large. For the reach, the directions are the centre's own and the normals of the
-    /// grid's planes; for the shortest image, whose product with a vector of the lattice is at most half
-    /// of that vector's square, these are the three vectors.
+    /// A neighbour is left out if some direction separates the two cells. The difference of any two of their points is
+    /// the difference `centre` of the cells plus up to one cell along each vector; the neighbour is excluded if the
+    /// product of all such differences with the direction is too large. For the reach, the directions are `centre`
+    /// itself and the normals of the grid's planes. For minimum images, whose product with a lattice vector is at most
+    /// half of that vector's square, they are the three vectors.
     pub(crate) fn neighbours(&self) -> Vec<Row> {
         let heights = self.basis.heights();
         let shortest = self.basis.bounds_of_shortest();
@@ -118,7 +118,7 @@ impl Grid {
     }
 }
 
-/// Atoms apart by axis, with labels where pairs are excluded by them.
+/// Coordinates of atoms as one array per axis, with labels if pairs are excluded by them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Points {
     pub(crate) axes: [Vec<f64>; 3],
@@ -135,13 +135,13 @@ impl Points {
         self.labels.clear();
     }
 
-    /// Forgets all but the first.
+    /// Keeps only the first `n` points.
     pub(crate) fn truncate(&mut self, n: usize) {
         self.axes.iter_mut().for_each(|axis| axis.truncate(n));
         self.labels.truncate(n);
     }
 
-    /// Takes points of another, shifted.
+    /// Appends shifted points of another set.
     pub(crate) fn extend(&mut self, from: &Points, points: std::ops::Range<usize>, shift: Vector) {
         for k in 0..3 {
             let (axis, by) = (&from.axes[k][points.clone()], shift[k]);
@@ -152,7 +152,7 @@ impl Points {
         }
     }
 
-    /// Adds points infinitely far away, so that a chunk may begin at any point before them.
+    /// Appends points at infinity, so that a chunk may begin at any point before them.
     pub(crate) fn pad(&mut self) {
         let n = self.len() + CHUNK;
         self.axes.iter_mut().for_each(|axis| axis.resize(n, f64::INFINITY));
@@ -162,18 +162,18 @@ impl Points {
     }
 }
 
-/// Atoms in the order of the grid's cells.
+/// Atoms sorted by grid cell.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sorted {
     pub(crate) points: Points,
-    /// Where each cell's atoms begin, and the end.
+    /// Index of each cell's first atom, and the end.
     starts: Vec<u32>,
     placed: [Vec<f64>; 3],
     cells: Vec<u32>,
 }
 
 impl Sorted {
-    /// Sorts positions (`[n, 3]`, Å), wrapped into the reduced cell.
+    /// Sorts positions (`[n, 3]`, Å) by grid cell, wrapped into the reduced cell.
     ///
     /// # Errors
     /// The first atom that cannot be placed.
@@ -220,14 +220,14 @@ impl Sorted {
         Ok(())
     }
 
-    /// The atoms of neighbouring cells.
+    /// Returns the atoms of consecutive cells.
     pub(crate) fn atoms(&self, cells: std::ops::Range<usize>) -> std::ops::Range<usize> {
         self.starts[cells.start] as usize..self.starts[cells.end] as usize
     }
 }
 
 multiversion! {
-    /// Wraps positions and finds their grid cells; false where one cannot be placed.
+    /// Wraps positions and finds their grid cells. Returns false if one cannot be placed.
     fn place(
         grid: &Grid, positions: &[[f32; 3]], axes: &mut [Vec<f64>; 3], cells: &mut [u32]
     ) -> bool = place_of
@@ -285,7 +285,7 @@ mod tests {
             let rows = grid.neighbours();
             for (from, direction, length) in samples {
                 let from = combine(&grid.basis.vectors, from);
-                // From a point, a vector of the reach or of any length, as its shortest image.
+                // A vector from a point, of the length of the reach or any other, reduced to its minimum image.
                 let scale = reach * length / square(direction).sqrt().max(1e-9);
                 let difference = cell.shortest(direction.map(|x| x * scale));
                 let to = minus(from, difference.map(|x| -x));

@@ -1,4 +1,4 @@
-//! From grid cell to grid cell: gathers what is around one, and compares its atoms with all of that.
+//! Visits all grid cells: gathers the neighbourhood of each, and compares its atoms with those.
 
 use std::ops::Range;
 
@@ -8,54 +8,54 @@ use super::bins::{Bins, CHUNK, Histogram};
 use super::grid::{Grid, Points, Row, Sorted};
 use crate::cell::{Vector, minus};
 
-/// Rounding may make a distance longer by this part.
+/// Maximal relative increase of a distance by rounding.
 const SLACK: f64 = 1e-9;
 
-/// Two groups on a grid.
+/// Two groups of atoms on a grid.
 pub(crate) struct Places<'a> {
     pub(crate) grid: &'a Grid,
     pub(crate) homes: &'a Sorted,
     pub(crate) others: &'a Sorted,
-    /// Whether they are the same: then each pair is counted once, in no order.
+    /// Whether the groups are the same. Each unordered pair is then counted once.
     pub(crate) same: bool,
 }
 
-/// The atoms around a cell of the grid.
+/// Atoms in the neighbourhood of a grid cell.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Near {
-    /// Those with one image that can be the shortest, as that image.
+    /// Atoms with only one image that can be the nearest, as that image.
     single: Points,
-    /// Those with several, as they are, in segments of the same shifts to the images.
+    /// Atoms with several such images, unshifted, in segments with the same shifts to the images.
     several: Points,
     segments: Vec<Segment>,
     shifts: Vec<Vector>,
-    /// The shifts of one cell, while they are gathered.
+    /// Buffer for the shifts of one cell.
     found: Vec<Vector>,
-    /// The images of one atom, and the slots of its distances.
+    /// Buffers for the images of one atom, and the slots of its distances.
     images: Vec<Vector>,
     slots: Vec<[u32; CHUNK]>,
 }
 
-/// Where in `several` and in `shifts`.
+/// Ranges of `several` and `shifts`.
 #[derive(Clone, Debug)]
 struct Segment {
     points: Range<usize>,
     shifts: Range<usize>,
 }
 
-/// Where the atoms of the cell itself are: in front, so that each is compared with those behind it.
+/// Position of the cell's own atoms among the gathered ones: in front, so that each is compared with those after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Own {
-    /// The groups are different, so that they are among the others.
+    /// The groups differ: own atoms are among the others.
     Nowhere,
     Single,
     Several,
 }
 
-/// Neighbouring rows that are the same row of the grid, through different shifts.
+/// Rows of neighbours that are the same row of the grid, through different shifts.
 type Class = Vec<Row>;
 
-/// Counts the pairs of two groups, each at its shortest image.
+/// Counts the pairs of two groups at their minimum images.
 pub(crate) fn count_pairs(
     set: InstructionSet,
     places: &Places<'_>,
@@ -67,7 +67,7 @@ pub(crate) fn count_pairs(
     let class = |row: &Row| [row.along[1].rem_euclid(c), row.along[0].rem_euclid(b)];
     let mut rows = places.grid.neighbours();
     rows.sort_by_key(class);
-    // The first class is the cell's own row: its remainders are zero.
+    // The first class is the cell's own row, whose remainders are zero.
     let classes: Vec<Class> =
         rows.chunk_by(|x, y| class(x) == class(y)).map(<[Row]>::to_vec).collect();
     for (k, j) in (0..c).flat_map(|k| (0..b).map(move |j| (k, j))) {
@@ -83,8 +83,8 @@ pub(crate) fn count_pairs(
 }
 
 impl Near {
-    /// Gathers the atoms of all neighbours of a cell; within a group those of the cell itself, then those
-    /// of cells behind it.
+    /// Gathers the atoms of all neighbours of a cell. Within one group, the cell's own atoms come first, then those of
+    /// cells with a higher index.
     fn gather(&mut self, places: &Places<'_>, classes: &[Class], place: [i32; 3]) -> Own {
         self.single.clear();
         self.several.clear();
@@ -116,7 +116,7 @@ impl Near {
         own
     }
 
-    /// Adds cells of a row that is seen through one shift at a time, from `begin` on.
+    /// Adds the cells from `begin` on of a row that is seen through one shift at a time.
     fn add_row(&mut self, places: &Places<'_>, row: Row, place: [i32; 3], begin: i32) {
         let grid = places.grid;
         let [a, b, c] = grid.divisions;
@@ -151,7 +151,7 @@ impl Near {
         for row in class {
             let (_, shift_b) = divide(place[1] + row.along[0], b);
             let (_, shift_c) = divide(place[2] + row.along[1], c);
-            // The first image of `other` that is not before the row's first cell.
+            // The first image of `other` at or after the row's first cell.
             let (_, before) = divide(place[0] + row.first - other[0] - 1, a);
             for shift_a in before + 1.. {
                 if other[0] + shift_a * a > place[0] + row.last {
@@ -182,7 +182,7 @@ impl Near {
     }
 }
 
-/// The remainder and the quotient, rounded down, of a number that is a few divisors from zero.
+/// Returns remainder and quotient, rounded down, of a number that is a few divisors from zero.
 fn divide(mut number: i32, divisor: i32) -> (i32, i32) {
     let mut quotient = 0;
     while number < 0 {
@@ -197,7 +197,7 @@ fn divide(mut number: i32, divisor: i32) -> (i32, i32) {
 }
 
 multiversion! {
-    /// Counts the pairs of some atoms with those that were gathered.
+    /// Counts the pairs of some atoms with the gathered ones.
     fn scan(
         homes: &Points,
         atoms: Range<usize>,
@@ -238,8 +238,8 @@ fn scan_of(
 }
 
 impl Near {
-    /// Drops those behind the first `kept` that are farther from the box around some atoms than the reach,
-    /// and puts a chunk of infinitely distant ones behind the rest.
+    /// Drops points after the first `kept` that are farther than the reach from the bounding box of some atoms, and
+    /// appends a chunk of points at infinity.
     #[inline(always)]
     fn drop_distant(&mut self, kept: usize, homes: &Points, atoms: Range<usize>, reach: f64) {
         let mut centre = [0.0; 3];
@@ -290,8 +290,8 @@ impl Near {
     }
 }
 
-/// Counts the pairs of one atom, given as its images, with a run of points that is followed by a chunk of
-/// infinite ones.
+/// Counts the pairs of one atom, given as its images, with a range of points, which is followed by a chunk of points at
+/// infinity.
 #[inline(always)]
 fn run(
     points: &Points,

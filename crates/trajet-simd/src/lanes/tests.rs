@@ -1,4 +1,4 @@
-//! Every operation against the plain one on each lane, at the borders of what lanes hold.
+//! Compares every operation with the scalar one on each lane, including edge cases.
 
 use std::array::from_fn;
 use std::panic::catch_unwind;
@@ -21,7 +21,7 @@ const INTEGERS: [i32; 22] = [
     256,
     0xffff,
     0x1_0000,
-    // Halfway between floats, the even one below and above, and nearer to the upper one.
+    // Halfway between two floats (the even one below, then above), and nearer to the upper one.
     (1 << 24) + 1,
     (1 << 24) + 3,
     (1 << 25) + 3,
@@ -83,7 +83,7 @@ const DOUBLES: [f64; 9] = [
     f64::NAN,
 ];
 
-/// All pairs, sixteen at a time; the last sixteen are filled up with the first ones.
+/// Returns all pairs, sixteen at a time; the last group is filled up with the first pairs.
 fn pairs<T: Copy>(values: &[T]) -> Vec<[[T; LANES]; 2]> {
     let n = values.len();
     let sixteen =
@@ -91,7 +91,7 @@ fn pairs<T: Copy>(values: &[T]) -> Vec<[[T; LANES]; 2]> {
     (0..n * n).step_by(LANES).map(sixteen).collect()
 }
 
-/// Comparable also where it is no number.
+/// Makes NaN comparable.
 fn bits(value: f32) -> u32 {
     if value.is_nan() { u32::MAX } else { value.to_bits() }
 }
@@ -175,7 +175,7 @@ fn floats<V: Lanes>(v: V) {
 #[inline(always)]
 fn streams<V: Lanes>(v: V) {
     for n in [8, 9, 15, 16, 40] {
-        // What lies around the data is none of it.
+        // Bytes around the data must not matter.
         let around: Vec<u8> = (0..n + 32).map(|k| (k * 37 + 11) as u8).collect();
         let data = &around[16..16 + n];
         let upper = |at: i32| {
@@ -209,7 +209,7 @@ fn columns<V: Lanes>(v: V) {
     }
 }
 
-/// Words by their values, by way of the stream.
+/// Loads words by value, by way of the stream.
 #[inline(always)]
 fn words<V: WideLanes>(v: V, values: [u64; LANES]) -> V::W {
     let places = from_fn(|lane| 64 * lane as i32);
@@ -274,17 +274,17 @@ on_lanes! { fn check_columns() = columns, nothing }
 on_lanes! { fn stream_too_little() = too_little, nothing }
 
 #[test]
-fn integers_are_those_of_the_processor() {
+fn integer_operations_equal_scalar_ones() {
     InstructionSet::available().into_iter().for_each(check_integers);
 }
 
 #[test]
-fn floats_are_those_of_the_processor() {
+fn float_operations_equal_scalar_ones() {
     InstructionSet::available().into_iter().for_each(check_floats);
 }
 
 #[test]
-fn a_stream_is_what_stands_at_each_bit() {
+fn a_stream_has_the_bits_at_each_offset() {
     InstructionSet::available().into_iter().for_each(check_streams);
 }
 
@@ -297,12 +297,12 @@ fn a_stream_of_less_than_eight_bytes_is_refused() {
 }
 
 #[test]
-fn columns_are_rows_turned() {
+fn columns_are_transposed_rows() {
     InstructionSet::available().into_iter().for_each(check_columns);
 }
 
 #[test]
-fn wide_lanes_are_those_of_the_processor() {
+fn wide_operations_equal_scalar_ones() {
     #[target_feature(
         enable = "avx2,bmi1,bmi2,lzcnt,movbe,avx512f,avx512bw,avx512cd,avx512dq,avx512vl"
     )]
@@ -313,7 +313,7 @@ fn wide_lanes_are_those_of_the_processor() {
         wide_floats(v);
     }
     if InstructionSet::available().into_iter().any(InstructionSet::is_avx512) {
-        // SAFETY: the processor has it.
+        // SAFETY: the processor supports it.
         unsafe { check() };
     }
 }

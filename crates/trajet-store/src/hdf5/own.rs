@@ -1,5 +1,5 @@
-//! Tags of H5MD in H5MD: their numbers stand there as in the original. They are divided into rows of numbers,
-//! of which the writer makes the file; every frame of it must say what the original's does.
+//! H5MD tags of H5MD originals keep the stored values unchanged. Frames are first written as rows of plain numbers,
+//! from which the writer makes the file; every frame of it must equal the original's.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use trajet_io::h5md::{Description, Rows};
 use trajet_io::{Error as InputError, GivenBox, Raw, Scratch, turned_vectors};
 
-use super::{Making, Pair};
+use super::{Hdf5Job, Pair};
 use crate::Error;
 
-impl Making<'_> {
+impl Hdf5Job<'_> {
     /// Returns the layout of the rows.
     pub(super) fn rows(&self) -> Result<Description, Error> {
         let mut rows = Rows::new(self.tag.n_atoms());
@@ -30,7 +30,7 @@ impl Making<'_> {
 }
 
 impl Pair<'_> {
-    /// Makes sure that all that some frames say is the same; returns the boxes.
+    /// Checks that frames are equal in every field. Returns their boxes.
     pub(super) fn compare_all(
         &self,
         some: Range<usize>,
@@ -56,7 +56,7 @@ impl Pair<'_> {
     }
 }
 
-/// The frame without word of whether it is compressed, which files of one trajectory need not have in common.
+/// Clears the flag for compression, which may differ between files of one trajectory.
 fn unpacked(mut raw: Raw) -> Raw {
     if let Raw::H5md(frame) = &mut raw
         && let Some(own) = &mut frame.own

@@ -1,6 +1,7 @@
-//! What is known of a file of HDF5, as it stands beside the manifest, so that reading needs no library: magic
-//! (8 bytes), version (u32, little endian), and what is known of the file (postcard). The manifest has the digest of
-//! all that.
+//! Layout and digests of an HDF5 file, stored beside the manifest so that reading does not need libhdf5.
+//!
+//! Format: magic (8 bytes), version (u32, little endian), [`Tables`] (postcard). The manifest holds a digest of all
+//! bytes.
 
 use std::ops::Range;
 
@@ -13,19 +14,19 @@ use crate::manifest::are_sizes;
 const MAGIC: &[u8; 8] = b"trajeth5";
 const VERSION: u32 = 1;
 
-/// What is known of a file.
+/// Layout and digests of an HDF5 file.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Tables {
-    /// Without times and steps, which stand in the table of the segment's frames, and without digests.
+    /// The layout without times and steps, which are in the segment's frame table, and without digests.
     pub(crate) description: Description,
-    /// All of the file, in order.
+    /// All bytes of the file, in order.
     pub(crate) pieces: Vec<Piece>,
 }
 
-/// A stretch of a file.
+/// A byte range of a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Piece {
-    /// Of which frames it holds vectors.
+    /// Frames whose vectors it holds; `None` for a range between chunks.
     pub(crate) frames: Option<Range<u64>>,
     /// Bytes.
     pub(crate) size: u64,
@@ -51,8 +52,8 @@ impl Tables {
         }
     }
 
-    /// Returns the layout of the file with the digests of its bytes, without times and steps; and the boxes of
-    /// these. None where there are not as many.
+    /// Returns the layout with digests but without times and steps, and the boxes of the frames. `None` unless there
+    /// are `n_frames` boxes.
     pub(crate) fn described(self, n_frames: usize) -> Option<(Description, Vec<GivenBox>)> {
         let Boxes::Given(given) = self.description.boxes else { return None };
         let (mut digests, mut offset) = (Digests::default(), 0u64);

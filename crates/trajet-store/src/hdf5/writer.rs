@@ -1,4 +1,4 @@
-//! What writes files of HDF5, and the work that it is given.
+//! The interface of the writer of HDF5 files.
 
 use std::fmt::Debug;
 use std::path::Path;
@@ -13,43 +13,43 @@ pub trait Writer: Debug + Send + Sync {
     /// Writes and syncs a file, and returns its layout.
     ///
     /// # Errors
-    /// In words.
+    /// A message.
     fn write(&self, job: Job<'_>) -> Result<Description, String>;
 }
 
 /// A file to be written.
 pub struct Job<'a> {
-    /// What it is to hold: all positions, cells, times and steps.
+    /// The content: all positions, cells, times and steps.
     pub chain: Chain,
-    /// How that was opened.
+    /// The options that `chain` was opened with.
     pub options: OpenOptions,
-    /// Where it is to be.
+    /// Path of the file to write.
     pub path: &'a Path,
-    /// Whether it is to hold all that frames say in units of their own, as the original does: that is H5MD.
+    /// Whether to keep every field in the units of the original, which is H5MD.
     pub own: bool,
-    /// Whether it is to hold velocities, where frames have some.
+    /// Whether to write velocities, if frames have them.
     pub velocities: bool,
-    /// Whether it is to hold forces, where frames have some.
+    /// Whether to write forces, if frames have them.
     pub forces: bool,
-    /// What is not to become too full: to be looked at now and then.
+    /// Limits of tiers, to be checked from time to time.
     pub filled: Filled,
-    /// On how many threads.
+    /// Number of threads.
     pub threads: usize,
-    /// What part of the work this is.
+    /// The stage of the run, for progress.
     pub stage: Stage,
 }
 
-/// A part of work of which all parts count alike.
+/// One of several stages of a run, which count equally in its progress.
 #[derive(Clone, Copy, Debug)]
 pub struct Stage {
-    /// Which one, from 0.
+    /// Index, from 0.
     pub number: usize,
-    /// How many there are.
+    /// Number of stages.
     pub of: usize,
 }
 
 impl Stage {
-    /// How much of all work is done where `done` of `total` is of this part, as a part of `total`.
+    /// Returns the progress of the whole run, in units of `total`, if `done` of `total` of this stage are done.
     pub fn done(self, done: usize, total: usize) -> usize {
         (self.number * total + done) / self.of
     }

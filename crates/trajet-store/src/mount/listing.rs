@@ -1,5 +1,5 @@
-//! The names that a mount shows: of each data set the whole trajectory as if it had never been partitioned, each tag as
-//! stored and decoded, and topologies.
+//! The names that a mount shows. For each data set: the whole trajectory as if it had never been partitioned, each tag
+//! as stored and as decoded, and the topologies.
 
 use std::fs;
 use std::ops::Range;
@@ -63,7 +63,7 @@ struct DatasetListing {
     dataset: Dataset,
     options: OpenOptions,
     cache: Arc<GroupCache>,
-    /// Kept as long as a virtual file needs them.
+    /// Weak: the times and steps live as long as a virtual file needs them.
     moments: Mutex<Weak<Moments>>,
 }
 
@@ -76,7 +76,7 @@ impl DatasetListing {
             files.push(Shared { name: format!("{name}.{ending}"), node, on_close });
         };
         let (tiers, is_even) = (store.tiers()?, self.is_even());
-        // A file of HDF5 is no row of frames, and is not made as it is read.
+        // An HDF5 file is no sequence of frames and cannot be generated while it is read.
         if whole != Format::H5md {
             show(name, ending(whole), self.made(DatasetListing::whole), Some(self.on_close(None)));
         }
@@ -97,7 +97,7 @@ impl DatasetListing {
             let sizes: Vec<u64> = manifest.files_of(k).map(|file| file.size).collect();
             let on_close = || Some(self.on_close(Some(k)));
             match kind {
-                // They are no file together: tables say where their numbers are.
+                // HDF5 files of several segments cannot be concatenated.
                 Kind::Hdf5 if sizes.len() > 1 => {
                     for (number, size) in sizes.into_iter().enumerate() {
                         let name = format!("{tag_name}-{number:03}");
@@ -134,7 +134,7 @@ impl DatasetListing {
         Ok(files)
     }
 
-    /// Returns a text on what the mount does not show of the original, and how to get it.
+    /// Returns the text of a README on what the mount does not show, and how to obtain it.
     fn readme(&self, whole: Format) -> String {
         let Dataset { store, manifest } = &self.dataset;
         let (name, folder) = (&manifest.name, store.folder().display());
@@ -166,13 +166,13 @@ impl DatasetListing {
         words
     }
 
-    /// Some files of a tag, one after the other.
+    /// Returns a node for some files of a tag, concatenated.
     fn as_written(self: &Arc<Self>, tag: usize, files: Range<usize>, size: u64) -> Node {
         let (one, held) = (Arc::clone(self), Mutex::new(Weak::new()));
         Node::VerifiedFile(size, Box::new(move || one.compared(tag, files.clone(), &held)))
     }
 
-    /// Returns the same files; the open ones if there are any.
+    /// Opens the files, or returns them if they are open already.
     fn compared(
         &self,
         tag: usize,
@@ -247,7 +247,7 @@ impl DatasetListing {
         Node::Made(make)
     }
 
-    /// When the frames were written.
+    /// Returns times and steps of all frames.
     fn moments(&self) -> Result<Arc<Moments>, Error> {
         if let Some(moments) = lock(&self.moments).upgrade() {
             return Ok(moments);
@@ -262,12 +262,13 @@ impl DatasetListing {
         Ok(moments)
     }
 
-    /// All atoms, in the format of the original.
+    /// Returns the file of all atoms in the format of the original.
     fn whole(self: &Arc<Self>, name: &Path) -> Result<VirtualFile, Error> {
         let manifest = &self.dataset.manifest;
         let format = format_named(&manifest.format)?;
         let known = matches!(format, Format::Xtc | Format::Trr);
-        // Of sets of before, sizes of frames of TRR are those of the original's, which lossy tags may lack parts of.
+        // For TRR, data sets of earlier versions recorded the sizes of the original frames, of which lossy tags may
+        // have omitted parts.
         let is_old = format == Format::Trr
             && manifest.lost.is_none()
             && self.dataset.store.omitted_fields(manifest)?.iter().any(|lost| !lost.is_empty());
@@ -282,13 +283,13 @@ impl DatasetListing {
             }
             false => None,
         };
-        // What a lossy tag has lost cannot be missed twice.
+        // Fields that a lossy tag omits are already missing; their loss needs no further consent.
         let allow_loss = manifest.tags.iter().any(|tag| tag.lossy);
         let form = Form::Stored(WriteOptions { allow_loss, ..WriteOptions::default() });
         VirtualFile::new(self.given(None, format, sizes)?, format, form, name, &self.cache)
     }
 
-    /// The files of a tag as one.
+    /// Returns the files of a tag joined into one.
     fn joined(
         self: &Arc<Self>,
         tag: usize,
@@ -300,7 +301,7 @@ impl DatasetListing {
         VirtualFile::new(self.given(Some(tag), format, None)?, format, form, name, &self.cache)
     }
 
-    /// Positions and cells of a tag, or of all atoms, as DCD.
+    /// Returns positions and cells of a tag, or of all atoms, as DCD.
     fn decoded(self: &Arc<Self>, tag: Option<usize>, name: &Path) -> Result<VirtualFile, Error> {
         let Dataset { store, manifest } = &self.dataset;
         let first = &manifest.segments[0].heads.file;
@@ -311,7 +312,7 @@ impl DatasetListing {
         VirtualFile::new(self.given(tag, Format::Dcd, None)?, Format::Dcd, form, name, &self.cache)
     }
 
-    /// Returns the frames of a tag as its files hold them, or of all atoms.
+    /// Returns the frames of a tag as its files hold them, or those of all atoms.
     fn given(
         self: &Arc<Self>,
         tag: Option<usize>,

@@ -1,4 +1,4 @@
-//! Folders that something is mounted on.
+//! Mount points: which folders are mounted on, mounting and unmounting.
 
 use std::fs;
 use std::io;
@@ -10,29 +10,29 @@ use nix::mount::{MntFlags, umount2};
 
 use crate::Error;
 
-/// What the kernel's list calls what we mount.
+/// Our source name in the kernel's list of mounts.
 pub(super) const SOURCE: &str = "trajet";
 const DEVICE: &str = "/dev/fuse";
-/// Mounts and unmounts for users who may not.
+/// The setuid helper that mounts and unmounts for users who are not root.
 const HELPER: &str = "fusermount3";
 
-/// Something that is mounted.
+/// An entry of the kernel's list of mounts.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Mounted {
-    /// "0:57".
+    /// Device number, as "0:57".
     device: String,
     kind: String,
     source: String,
 }
 
-/// What is mounted on a folder, on top of all else there.
+/// Returns what is mounted on a folder: the topmost file system if there are several.
 pub(super) fn on(folder: &Path) -> Result<Option<Mounted>, Error> {
     let path = Path::new("/proc/self/mountinfo");
     let list = fs::read(path).map_err(Error::io(path, "read"))?;
     Ok(last_on(&list, folder))
 }
 
-/// The last entry of a list, which counts, on a folder.
+/// Returns the last entry for a folder, which is the one in effect.
 fn last_on(list: &[u8], folder: &Path) -> Option<Mounted> {
     use std::os::unix::ffi::OsStrExt;
     let entry = |line: &[u8]| {
@@ -49,7 +49,7 @@ fn last_on(list: &[u8], folder: &Path) -> Option<Mounted> {
     list.split(|&byte| byte == b'\n').filter_map(entry).next_back()
 }
 
-/// A path without the octal numbers that stand for blanks in lists.
+/// Decodes the octal escapes (`\040`) in paths of the list.
 fn unescaped(word: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(word.len());
     let mut rest = word;
@@ -70,8 +70,8 @@ fn unescaped(word: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Makes sure that something can be mounted on a folder, and returns its path as the kernel has it. What a
-/// killed process has left mounted there is taken away.
+/// Checks that a folder can be mounted on, and returns its absolute path without links. Unmounts what a killed process
+/// of ours has left there.
 pub(super) fn prepare(folder: &Path) -> Result<PathBuf, Error> {
     let refused = |what: &str| Error::Refused(format!("{}: {what}", folder.display()));
     let whole = match folder.canonicalize() {
@@ -79,7 +79,7 @@ pub(super) fn prepare(folder: &Path) -> Result<PathBuf, Error> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Err(refused("there is no such folder to mount on: make it first (mkdir)"));
         }
-        // Of a mount whose process is gone no path is found.
+        // The path of a mount whose process has died cannot be resolved.
         Err(error) => {
             let name = folder.file_name().ok_or_else(|| Error::io(folder, "find")(error))?;
             let parent = match folder.parent() {
@@ -113,7 +113,7 @@ pub(super) fn prepare(folder: &Path) -> Result<PathBuf, Error> {
     Ok(whole)
 }
 
-/// The error of mounting, with what to do about it.
+/// Returns the error of a failed mount, with advice.
 pub(super) fn explained(folder: &Path, error: io::Error) -> Error {
     let device = fs::OpenOptions::new().read(true).write(true).open(DEVICE);
     let why = match device.map_err(|error| error.kind()) {
@@ -140,20 +140,20 @@ fn has_helper() -> bool {
     found.is_ok()
 }
 
-/// Takes away what is mounted on a folder, if it is still that, at once: who has files open there gets errors.
-/// Where nobody answers any more, something else may have its number by now; but that is not dead.
+/// Unmounts a folder if it still carries this mount. Open files get errors. If our session has ended (`is_answered` is
+/// false), another mount may have got the same device number, so that the mount is only removed if it is dead.
 pub(super) fn take_away(folder: &Path, mounted: &Mounted, is_answered: bool) -> Result<(), Error> {
     if on(folder)?.as_ref() == Some(mounted) && (is_answered || is_dead(folder)) {
         detach(folder)?;
     }
-    // Users who are not root cannot do both in one step; this is where the kernel lets them.
+    // Users other than root cannot force an unmount, but may abort the connection here.
     if is_answered && let Some(number) = mounted.device.strip_prefix("0:") {
         let _ = fs::write(format!("/sys/fs/fuse/connections/{number}/abort"), "1");
     }
     Ok(())
 }
 
-/// Whether the process that should answer for a mount is gone.
+/// Returns whether the process that serves a mount has died.
 fn is_dead(folder: &Path) -> bool {
     let error = fs::metadata(folder).err();
     error.is_some_and(|error| error.raw_os_error() == Some(Errno::ENOTCONN as i32))

@@ -1,7 +1,7 @@
-//! What a mounted folder shows: names, the numbers that the kernel knows files by, and the files.
+//! The contents of a mounted folder: names, inode numbers and files.
 //!
-//! A file never changes under its number. A data set that has changed is shown anew: its names lead to new
-//! files, and programs that have an old one open continue with it.
+//! The contents behind an inode number never change. When a data set changes, its names lead to new inodes, and
+//! programs with an old file open continue to read it.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fs;
@@ -15,77 +15,77 @@ use trajet_io::Meter;
 use crate::Error;
 use crate::virtual_file::{Concatenated, VerifiedFile, VirtualFile, copy, lock};
 
-/// Files that stay cached while nobody has them open.
+/// Files that stay cached after they were closed.
 const MOST_RECENT: usize = 16;
-/// Bytes that the kernel may ask for where a program looks at the head of a file.
+/// Bytes that the kernel may read ahead when a program looks at the header of a file.
 const HEAD_BYTES: u64 = 1 << 17;
-/// The number of the folder.
+/// Inode number of the folder.
 pub(super) const ROOT: u64 = 1;
 
-/// What is to be shown.
+/// Source of the names and files to show.
 pub(super) trait Contents: Send + Sync + 'static {
-    /// Names of the data sets.
+    /// Returns the names of the data sets.
     ///
     /// # Errors
-    /// Where they cannot be listed.
+    /// If they cannot be listed.
     fn names(&self) -> Result<Vec<String>, Error>;
 
-    /// The state of a data set; none where there is no such one.
+    /// Returns the state of a data set; `None` if it does not exist.
     fn state(&self, dataset: &str) -> Option<State>;
 
-    /// The files of a data set. All their names begin with its name, behind which a dot or an @ stands.
+    /// Returns the files of a data set. Each name is the data set's name followed by a dot or an @.
     ///
     /// # Errors
-    /// Where it cannot be read.
+    /// If the data set cannot be read.
     fn files(&self, dataset: &str) -> Result<Vec<Shared>, Error>;
 }
 
-/// What tells a data set from what it was before, and whose its files are.
+/// Version and ownership of a data set: equal as long as it has not changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct State {
-    /// When it last changed.
+    /// Time of the last change.
     pub(super) changed: SystemTime,
-    /// The inode of what describes it: replacing gives another one.
+    /// Inode of the manifest, which differs after each replacement.
     pub(super) inode: u64,
-    /// The user whose it is.
+    /// User id of the owner.
     pub(super) user: u32,
-    /// The group whose it is.
+    /// Group id of the owner.
     pub(super) group: u32,
 }
 
-/// A file that is to be shown.
+/// A file to show.
 pub(super) struct Shared {
     pub(super) name: String,
     pub(super) node: Node,
-    /// Whom to tell what was read of it.
+    /// Callback for the access log.
     pub(super) on_close: Option<Box<OnClose>>,
 }
 
-/// Called when a file is closed, with how often all of its bytes were read, and what reading them cost.
+/// Callback for closing a file: the fraction of its bytes that were read (above 1 if repeatedly), and the cost.
 pub(super) type OnClose = dyn Fn(f64, &Meter) + Send + Sync;
 
-/// Where the bytes of a file come from.
+/// Source of the bytes of a file.
 pub(super) enum Node {
-    /// These are they.
+    /// A text in memory.
     Text(Arc<str>),
-    /// From an ordinary file, whatever its size is.
+    /// A regular file, whatever its size.
     Found(PathBuf),
-    /// From ordinary files that together have so many bytes.
+    /// Concatenated regular files with this total size.
     VerifiedFile(u64, Box<Opens>),
-    /// From frames: made when it is first looked at.
+    /// Generated from frames; opened on first access.
     Made(Box<Make>),
 }
 
-/// Opens files of which is known what was written.
+/// Opens files whose contents are verified.
 pub(super) type Opens = dyn Fn() -> Result<Arc<VerifiedFile>, Error> + Send + Sync;
 
-/// Makes a virtual file, which messages call by this name.
+/// Opens a virtual file. The argument is its name in messages.
 pub(super) type Make = dyn Fn(&Path) -> Result<VirtualFile, Error> + Send + Sync;
 
-/// Numbers and names of files.
+/// Inode numbers and names of files.
 pub(super) type Entries = Vec<(u64, String)>;
 
-/// A file that is shown.
+/// A file in the folder.
 pub(super) struct File {
     pub(super) inode: u64,
     pub(super) name: String,
@@ -93,17 +93,17 @@ pub(super) struct File {
     node: Node,
     on_close: Option<Box<OnClose>>,
     size: OnceLock<u64>,
-    /// While somebody has it, or did lately.
+    /// Weak: lives while the file is open or among the recent ones.
     virtual_file: Mutex<Weak<VirtualFile>>,
 }
 
-/// A file that somebody has open.
-pub(super) struct Opened {
+/// An open file.
+pub(super) struct OpenFile {
     pub(super) file: Arc<File>,
     bytes: Bytes,
-    /// How many were given away.
+    /// Bytes returned by reads.
     given: AtomicU64,
-    /// What that cost.
+    /// Cost of the reads.
     meter: Mutex<Meter>,
 }
 
@@ -126,7 +126,7 @@ impl Bytes {
     }
 }
 
-impl Opened {
+impl OpenFile {
     pub(super) fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<usize, Error> {
         let mut meter = Meter::default();
         let read = match &self.bytes {
@@ -140,10 +140,10 @@ impl Opened {
         read
     }
 
-    /// Nobody reads it any more.
+    /// Logs the access. Called once the file is no longer read.
     pub(super) fn close(&self) {
         let given = self.given.swap(0, Ordering::Relaxed);
-        // What looks at a head alone is no use.
+        // Reads of a header alone are not logged.
         if given > HEAD_BYTES.min(self.bytes.size().saturating_sub(1))
             && let Some(on_close) = &self.file.on_close
         {
@@ -152,58 +152,59 @@ impl Opened {
     }
 }
 
-/// The folder.
+/// The mounted folder.
 pub(super) struct Tree {
     shows: Box<dyn Contents>,
-    known: Mutex<Known>,
-    /// What was opened last: programs open a file several times.
+    known: Mutex<Inodes>,
+    /// The files opened last. Programs often open a file several times.
     recent: Mutex<VecDeque<Bytes>>,
 }
 
-struct Known {
+struct Inodes {
     next: u64,
     sets: BTreeMap<String, Set>,
     files: HashMap<u64, KnownFile>,
 }
 
-/// A data set as it was last seen.
+/// A data set as it was last listed.
 struct Set {
     state: State,
     files: Vec<Arc<File>>,
 }
 
-/// A file that the kernel may ask for.
+/// A file whose inode the kernel may use.
 struct KnownFile {
     file: Arc<File>,
-    /// Lookups that the kernel has not forgotten yet.
+    /// Lookups that the kernel has not forgotten.
     lookups: u64,
-    /// Whether a folder lists it.
+    /// Whether the file is in the folder's listing.
     is_listed: bool,
 }
 
 impl Tree {
     pub(super) fn new(shows: Box<dyn Contents>) -> Tree {
-        let known = Known { next: ROOT + 1, sets: BTreeMap::new(), files: HashMap::new() };
+        let known = Inodes { next: ROOT + 1, sets: BTreeMap::new(), files: HashMap::new() };
         Tree { shows, known: Mutex::new(known), recent: Mutex::default() }
     }
 
-    /// The file of a name, as the store is now.
+    /// Returns the file of a name, from the current state of the store.
     pub(super) fn find(&self, name: &str) -> Result<Option<Arc<File>>, Error> {
         let dataset = name.split_once('@').or_else(|| name.rsplit_once('.'));
         let Some((dataset, _)) = dataset else { return Ok(None) };
-        self.look_again(dataset)?;
+        self.refresh(dataset)?;
         let known = lock(&self.known);
         let set = known.sets.get(dataset);
         let file = set.and_then(|set| set.files.iter().find(|file| file.name == name));
         Ok(file.cloned())
     }
 
-    /// All files' numbers and names, as the store is now; and why data sets are left out.
+    /// Returns inode numbers and names of all files, from the current state of the store, and the errors of data sets
+    /// that had to be left out.
     pub(super) fn list(&self) -> Result<(Entries, Vec<Error>), Error> {
         let names = self.shows.names()?;
         let mut errors = Vec::new();
         for name in &names {
-            errors.extend(self.look_again(name).err());
+            errors.extend(self.refresh(name).err());
         }
         let mut known = lock(&self.known);
         let gone = known.sets.keys().filter(|name| !names.contains(name));
@@ -214,12 +215,12 @@ impl Tree {
         Ok((files.map(|file| (file.inode, file.name.clone())).collect(), errors))
     }
 
-    /// The file of a number.
+    /// Returns the file of an inode number.
     pub(super) fn file(&self, inode: u64) -> Option<Arc<File>> {
         lock(&self.known).files.get(&inode).map(|held| Arc::clone(&held.file))
     }
 
-    /// Bytes of a file.
+    /// Returns the size of a file in bytes.
     pub(super) fn size(&self, file: &File) -> Result<u64, Error> {
         if let Some(&size) = file.size.get() {
             return Ok(size);
@@ -231,9 +232,9 @@ impl Tree {
         Ok(*file.size.get_or_init(|| size))
     }
 
-    pub(super) fn open(&self, file: &Arc<File>) -> Result<Opened, Error> {
+    pub(super) fn open(&self, file: &Arc<File>) -> Result<OpenFile, Error> {
         let (given, meter) = Default::default();
-        Ok(Opened { file: Arc::clone(file), bytes: self.bytes(file)?, given, meter })
+        Ok(OpenFile { file: Arc::clone(file), bytes: self.bytes(file)?, given, meter })
     }
 
     fn bytes(&self, file: &File) -> Result<Bytes, Error> {
@@ -256,27 +257,27 @@ impl Tree {
         Ok(self.keep(Bytes::Made(virtual_file)))
     }
 
-    /// Keeps what was opened for a while.
+    /// Keeps a file open for some time.
     fn keep(&self, opened: Bytes) -> Bytes {
         let mut recent = lock(&self.recent);
         recent.push_back(opened.clone());
         let oldest = if recent.len() > MOST_RECENT { recent.pop_front() } else { None };
         drop(recent);
-        // Freed with nobody waiting.
+        // Freed after the lock is released.
         drop(oldest);
         opened
     }
 
-    /// Counts a lookup of a file by the kernel.
-    pub(super) fn tell(&self, file: &Arc<File>) {
+    /// Counts a lookup by the kernel, which later forgets it.
+    pub(super) fn count_lookup(&self, file: &Arc<File>) {
         let mut known = lock(&self.known);
-        // It may have been replaced since it was found.
+        // The file may have been replaced since it was found.
         let file = Arc::clone(file);
         let held = known.files.entry(file.inode);
         held.or_insert(KnownFile { file, lookups: 0, is_listed: false }).lookups += 1;
     }
 
-    /// Takes back `times` lookups of a file that the kernel forgets.
+    /// Subtracts `times` lookups of an inode.
     pub(super) fn forget(&self, inode: u64, times: u64) {
         let mut known = lock(&self.known);
         if let Some(held) = known.files.get_mut(&inode) {
@@ -287,15 +288,15 @@ impl Tree {
         }
     }
 
-    /// Reads a data set again where it is not what it was.
-    fn look_again(&self, dataset: &str) -> Result<(), Error> {
+    /// Lists a data set again if it has changed.
+    fn refresh(&self, dataset: &str) -> Result<(), Error> {
         let state = self.shows.state(dataset);
         if lock(&self.known).is(dataset, state) {
             return Ok(());
         }
         let new = state.map(|state| Ok((state, self.shows.files(dataset)?))).transpose();
         let mut known = lock(&self.known);
-        // Another thread may have been here meanwhile.
+        // Another thread may have listed it meanwhile.
         if known.is(dataset, state) {
             return Ok(());
         }
@@ -308,12 +309,12 @@ impl Tree {
     }
 }
 
-impl Known {
+impl Inodes {
     fn is(&self, dataset: &str, state: Option<State>) -> bool {
         self.sets.get(dataset).map(|set| set.state) == state
     }
 
-    /// Contents a data set anew, or no more.
+    /// Replaces the files of a data set; removes them if `new` is `None`.
     fn replace(&mut self, dataset: &str, new: Option<(State, Vec<Shared>)>) {
         for file in self.sets.remove(dataset).map(|set| set.files).into_iter().flatten() {
             if let Some(held) = self.files.get_mut(&file.inode) {
@@ -342,7 +343,7 @@ impl Known {
 mod tests {
     use super::*;
 
-    /// DatasetListing data set, of a file that is its own name, as often as it was changed.
+    /// One data set whose inode is its version, which is also the size of its files.
     #[derive(Clone, Default)]
     struct Changing(Arc<Mutex<Option<u64>>>);
 
@@ -367,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_gets_new_numbers_and_what_is_open_stays() {
+    fn changed_files_get_new_inodes_and_open_files_stay() {
         let shows = Changing::default();
         let tree = Tree::new(Box::new(shows.clone()));
         assert!(tree.find("set.1.xtc").unwrap().is_none());
@@ -377,8 +378,8 @@ mod tests {
         };
         assert_eq!(names(&tree), ["set.1.xtc", "set.1@p.xtc"]);
         let old = tree.find("set.1@p.xtc").unwrap().unwrap();
-        tree.tell(&old);
-        tree.tell(&old);
+        tree.count_lookup(&old);
+        tree.count_lookup(&old);
         assert_eq!(tree.find("set.1@p.xtc").unwrap().unwrap().inode, old.inode);
         for none in ["set.1", "set.1.dcd", "set@p.xtc", "set.xtc", "@", "."] {
             assert!(tree.find(none).unwrap().is_none(), "{none}");

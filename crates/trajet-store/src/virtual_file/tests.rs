@@ -1,4 +1,4 @@
-//! Whatever is read of a virtual file are the bytes of the file that a copy makes.
+//! Laws of virtual files: any read returns the bytes of the file that a copy would make.
 
 use std::sync::Barrier;
 use std::sync::atomic::AtomicUsize;
@@ -30,7 +30,7 @@ fn opened(paths: &[PathBuf]) -> Arc<Chain> {
     Arc::new(trajet_engine::open(paths, &options, 2, &mut Quiet).unwrap())
 }
 
-/// Writes frames of 100 atoms that move about, from `first` on; of TRR every third has velocities.
+/// Writes frames of 100 moving atoms from frame `first` on. In TRR every third frame has velocities.
 fn written(path: &Path, first: i64, n_frames: i64) -> PathBuf {
     let format = Format::of(path).unwrap();
     let mut state = first as u64 + 7;
@@ -74,7 +74,7 @@ fn given(chain: &Arc<Chain>, sizes: Option<Vec<u64>>) -> FrameSource {
     FrameSource { moments: Arc::new(Moments { times, steps }), sizes, remarks: Vec::new(), open }
 }
 
-/// A chain, and what a copy of it to a format is: its bytes and the sizes of its frames.
+/// A chain and its copy in a format: the bytes, and the sizes of the frames.
 struct Case {
     chain: Arc<Chain>,
     format: Format,
@@ -134,7 +134,7 @@ impl Case {
     }
 }
 
-/// Chains of one file and of two, of every format, as every format.
+/// Chains of one file and of two, for every pair of formats.
 fn cases(folder: &Path) -> Vec<Case> {
     let mut cases = Vec::new();
     for (_, ending) in FORMATS {
@@ -149,14 +149,14 @@ fn cases(folder: &Path) -> Vec<Case> {
 }
 
 #[test]
-fn any_reads_give_the_bytes_of_a_copy() {
+fn any_read_returns_the_bytes_of_a_copy() {
     let folder = tempfile::tempdir().unwrap();
     for case in cases(folder.path()) {
         let virtual_file = case.virtual_file(&Arc::default());
         let size = case.bytes.len();
         assert_eq!(virtual_file.size(), size as u64);
         assert!(virtual_file.extents.groups.len() > 1, "{:?}", case.format);
-        // What is kept costs nothing.
+        // Reads of cached groups cost nothing.
         let mut meters = [Meter::default(), Meter::default()];
         for meter in &mut meters {
             virtual_file.read_at(0, &mut vec![0; size], meter).unwrap();
@@ -170,7 +170,7 @@ fn any_reads_give_the_bytes_of_a_copy() {
             cases: 60,
             ..ProptestConfig::default()
         });
-        // Room for one group: what comes back later is made again.
+        // A cache of one group: earlier groups are generated again.
         let virtual_file = case.virtual_file(&Arc::new(GroupCache::new(1)));
         let reads = (0..size as u64 + 100, prop_oneof![0..200usize, 0..2 * GROUP_BYTES as usize]);
         let law = |(offset, len)| {
@@ -210,10 +210,10 @@ fn a_frame_of_another_size_is_an_error() {
     let mut case = Case::of(&opened(&[path]), Format::Xtc, "xtc");
     case.sizes[30] += 4;
     let virtual_file = case.virtual_file(&Arc::default());
-    let said = virtual_file.read_at(0, &mut [0], &mut Meter::default()).unwrap_err().to_string();
+    let message = virtual_file.read_at(0, &mut [0], &mut Meter::default()).unwrap_err().to_string();
     assert!(
-        said.contains("virtual_file: frame 30 has ") && said.contains("store verify"),
-        "{said}"
+        message.contains("virtual_file: frame 30 has ") && message.contains("store verify"),
+        "{message}"
     );
     case.sizes[30] = u64::MAX;
     for sizes in [None, Some(case.sizes.clone()), Some(case.sizes[..20].to_vec())] {
@@ -222,9 +222,9 @@ fn a_frame_of_another_size_is_an_error() {
     }
 }
 
-/// Only reading opens anything.
+/// Only reads open files.
 #[test]
-fn decoded_frames_are_those_of_a_copy_and_sizes_need_no_file() {
+fn decoded_frames_equal_a_copy_and_sizes_need_no_file() {
     let folder = tempfile::tempdir().unwrap();
     for ending in ["xtc", "trr", "nc"] {
         let chain = opened(&[written(&folder.path().join(format!("a.{ending}")), 0, 300)]);
@@ -259,12 +259,12 @@ fn decoded_frames_are_those_of_a_copy_and_sizes_need_no_file() {
     let form = Form::Decoded([f64::NAN; 6], 100);
     let refused =
         VirtualFile::new(given, Format::Dcd, form, Path::new("virtual_file"), &Arc::default());
-    let said = refused.unwrap_err().to_string();
-    assert!(said.contains("virtual_file: frame 1: DCD cannot hold the time 2 ps"), "{said}");
+    let message = refused.unwrap_err().to_string();
+    assert!(message.contains("virtual_file: frame 1: DCD cannot hold the time 2 ps"), "{message}");
 }
 
 #[test]
-fn a_file_that_vanishes_is_an_error_of_the_reads_that_need_it() {
+fn a_missing_file_fails_only_the_reads_that_need_it() {
     let folder = tempfile::tempdir().unwrap();
     let [a, b] = ["a.xtc", "b.xtc"].map(|name| written(&folder.path().join(name), 0, 20));
     let size = std::fs::metadata(&a).unwrap().len();
@@ -280,8 +280,8 @@ fn a_file_that_vanishes_is_an_error_of_the_reads_that_need_it() {
     let again = Concatenated::new(vec![(a.clone(), size), (b.clone(), size)]).unwrap();
     let meter = &mut Meter::default();
     assert_eq!(again.read_at(0, &mut [0; 8], meter).unwrap(), 8);
-    let said = again.read_at(size - 1, &mut [0; 2], meter).unwrap_err().to_string();
-    assert!(said.contains("b.xtc: has 4 bytes"), "{said}");
+    let message = again.read_at(size - 1, &mut [0; 2], meter).unwrap_err().to_string();
+    assert!(message.contains("b.xtc: has 4 bytes"), "{message}");
     std::fs::remove_file(&b).unwrap();
     assert!(
         matches!(again.read_at(size, &mut [0], meter), Err(Error::Io { path, .. }) if path == b)
@@ -289,7 +289,7 @@ fn a_file_that_vanishes_is_an_error_of_the_reads_that_need_it() {
 }
 
 #[test]
-fn files_are_compared_with_what_was_written() {
+fn files_are_verified_against_their_digests() {
     let folder = tempfile::tempdir().unwrap();
     for (_, ending) in FORMATS {
         let paths = ["a", "b"].map(|name| folder.path().join(format!("{name}.{ending}")));
@@ -309,7 +309,8 @@ fn files_are_compared_with_what_was_written() {
             })
             .collect();
         let compared = || {
-            let files = files.iter().cloned().map(|(path, column)| (path, Known::Frames(column)));
+            let files =
+                files.iter().cloned().map(|(path, column)| (path, ExpectedPieces::Frames(column)));
             VerifiedFile::new(files.collect(), "do this".to_owned(), &Arc::default()).unwrap()
         };
         let read = |offset: usize, out: &mut [u8]| {
@@ -335,18 +336,18 @@ fn files_are_compared_with_what_was_written() {
             let mut changed = bytes[half..].to_vec();
             changed[at] ^= 1;
             std::fs::write(&paths[1], changed).unwrap();
-            let said = read(half + at, &mut [0]).unwrap_err();
-            let said = said.to_string();
-            assert!(said.contains(&format!("b.{ending}: {what}")), "{said}");
-            assert!(said.ends_with("is not what was written: do this"), "{said}");
+            let message = read(half + at, &mut [0]).unwrap_err();
+            let message = message.to_string();
+            assert!(message.contains(&format!("b.{ending}: {what}")), "{message}");
+            assert!(message.ends_with("is not what was written: do this"), "{message}");
             assert_eq!(read(0, &mut [0; 99]).unwrap(), 99);
         }
     }
 }
 
-/// Fails, and does not wait for ever, where groups are made one after the other.
+/// Fails, instead of waiting forever, if groups are generated one after the other.
 #[test]
-fn groups_are_made_at_the_same_time_and_each_once() {
+fn groups_are_generated_concurrently_and_each_once() {
     let kept = GroupCache::default();
     let (send, receive): (Vec<_>, Vec<_>) = (0..2).map(|_| mpsc::channel::<()>()).unzip();
     std::thread::scope(|scope| {
@@ -378,7 +379,7 @@ fn groups_are_made_at_the_same_time_and_each_once() {
 }
 
 #[test]
-fn what_was_read_last_goes_last_and_errors_are_not_kept() {
+fn least_recently_read_groups_are_evicted_and_errors_are_not_cached() {
     let kept = GroupCache::new(3);
     let mut made = Vec::new();
     for key in [0, 1, 2, 0, 3, 0, 1] {
