@@ -54,7 +54,7 @@ const LOOK_AHEAD: usize = 1024;
 pub struct Reader {
     file: Indexed,
     description: Arc<Description>,
-    /// By [`Field`].
+    /// Series by [`Field`]; `None` if the file lacks it.
     fields: [Option<chunk_map::Field>; 3],
     non_chunk_regions: NonChunkRegions,
     remarks: Vec<String>,

@@ -14,7 +14,7 @@ pub(crate) struct Lost {
 }
 
 impl Lost {
-    /// Returns a loss whose words differ from frame to frame.
+    /// Creates a loss whose message differs from frame to frame.
     pub(crate) fn of(kind: &'static str, what: String) -> Lost {
         Lost { kind: kind.into(), what: what.into() }
     }

@@ -50,7 +50,7 @@ const LOOKED_AT: u64 = 1 << 16;
 /// Bytes of the first such request.
 const FIRST_LOOK: u64 = 1 << 12;
 
-/// An open trajectory of Amber.
+/// An open NCDF trajectory.
 #[derive(Debug)]
 pub struct Reader {
     file: Indexed,

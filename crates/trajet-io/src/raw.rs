@@ -142,7 +142,7 @@ mod tests {
     use crate::ncdf::{Frame, Scale, Stored, Values};
 
     #[test]
-    fn frames_are_alike_where_one_head_describes_both() {
+    fn frames_are_alike_if_one_header_describes_both() {
         let with = |values: Values, scale_factor| {
             let coordinates = Stored { values, scale_factor };
             let (velocities, forces, cell, further) = (None, None, None, None);

@@ -3,7 +3,7 @@
 use crate::dcd::frame::FOURTH;
 use crate::{Field, Format, GivenBox, Raw, turned_vectors};
 
-/// Å in a nm.
+/// Å per nm.
 const ANGSTROM_PER_NM: f64 = 10.0;
 
 /// A frame in common units. Data that the frame lacks is `None` or NaN. [`Raw::left_out`] names data of a raw

@@ -47,7 +47,7 @@ pub(crate) trait Headed: Sync {
     /// Parses the header at the start of `bytes`, which may continue past the header.
     ///
     /// # Errors
-    /// [`NoHead`].
+    /// [`NoHead`] if the bytes are too few or no header.
     fn mark(bytes: &[u8]) -> Result<Mark, NoHead>;
 
     /// Whether a frame may begin at byte `at`, judged by the first word there.

@@ -19,7 +19,7 @@ const LEAST_ANGLE: f64 = 30.0;
 /// The form of a file's cell records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CellForm {
-    /// Lengths and angles: a, γ, b, β, α, c. Angles are degrees, or cosines where all three lie between
+    /// Lengths and angles: a, γ, b, β, α, c. Angles are degrees, or cosines if all three lie between
     /// -1 and 1.
     Angles,
     /// The symmetric matrix of box vectors: xx, xy, yy, xz, yz, zz.

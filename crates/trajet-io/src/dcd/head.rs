@@ -1,10 +1,10 @@
 //! The header of a DCD file: Fortran records that describe the layout of all frames.
 //!
-//! Layout: a record of 84 bytes ("CORD" and 20 words: frames, first step, steps between frames, …,
-//! fixed atoms [9th], time step [10th, a float, or a double in X-PLOR's files], cell [11th], fourth
-//! dimension [12th], version [20th, zero in X-PLOR's files]), titles of 80 characters, the number of
-//! atoms, and, if atoms are fixed, the numbers of the free ones. Each record stands between two markers of 32
-//! bits, or of 64 bits if CHARMM was compiled that way.
+//! Layout: a record of 84 bytes ("CORD" and 20 words: frames, first step, steps between frames, …; word
+//! 9: fixed atoms; 10: time step, a float, or a double in X-PLOR's files; 11: cell; 12: fourth dimension; 20:
+//! version, zero in X-PLOR's files), titles of 80 characters, the number of atoms, and, if atoms are fixed,
+//! the numbers of the free ones. Each record stands between two markers of 32 bits, or of 64 bits if CHARMM
+//! was compiled that way.
 
 use crate::Meter;
 use crate::source::Source;

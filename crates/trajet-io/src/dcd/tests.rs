@@ -277,7 +277,7 @@ fn a_changed_record_marker_is_an_error() {
 }
 
 #[test]
-fn steps_farther_apart_than_any_number_are_not_kept() {
+fn step_distances_that_overflow_are_not_kept() {
     let snapshot = Snapshot { n_atoms: 1, positions: Some(vec![[1.0; 3]]), ..Snapshot::default() };
     for steps in [[-2, i64::MAX], [2, i64::MIN]] {
         let (first, options) = (Input::Snapshot(&snapshot), WriteOptions::default());

@@ -2,7 +2,7 @@
 
 mod costs;
 mod digests;
-mod lies;
+mod invalid;
 mod values;
 
 use std::path::PathBuf;

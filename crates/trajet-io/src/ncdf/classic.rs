@@ -16,7 +16,7 @@ use crate::remarks::ATTRIBUTE;
 use crate::source::{Source, Window};
 use crate::{Error, Fault};
 
-/// The first bytes of the two formats.
+/// Magic bytes of the two supported formats.
 pub(super) const MAGIC: [[u8; 4]; 2] = [*b"CDF\x01", *b"CDF\x02"];
 /// Byte of the file at which the number of records is stored.
 pub(super) const RECORDS_AT: u64 = 4;
@@ -377,7 +377,7 @@ impl<'a> Cursor<'a> {
         Ok((Variable { name, dimensions, attributes, kind, begin }, slab))
     }
 
-    /// Whether the file has `n` bytes at `at`.
+    /// Whether the file has `n` bytes from byte `at` on.
     pub(super) fn holds(&self, at: u64, n: u64) -> bool {
         at.checked_add(n).is_some_and(|end| end <= self.source.size())
     }

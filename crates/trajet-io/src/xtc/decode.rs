@@ -45,8 +45,8 @@ pub(super) struct Memory {
 
 /// Decodes the distinct selected atoms, ascending, to Å.
 ///
-/// `bytes` begins with the frame's header and has [`crate::source::SLACK`] readable bytes behind the
-/// `at_hand` that belong to the frame. The values are `(integer as f32 * (1/precision)) * 10`,
+/// `bytes` begins with the frame's header. The first `at_hand` bytes belong to the frame;
+/// [`crate::source::SLACK`] more bytes must be readable. The values are `(integer as f32 * (1/precision)) * 10`,
 /// rounded after each step, as other readers of the format compute them.
 ///
 /// # Errors
@@ -204,7 +204,7 @@ fn all_inside(packed: &Packed, out: &[[f32; 3]]) -> bool {
 /// Converts integers, given as bit patterns in floats, to Å in place. Returns false if one lies outside of the
 /// frame's range.
 fn convert(packed: &Packed, out: &mut [f32]) -> bool {
-    // Twelve numbers at a time are four atoms and whole vectors.
+    // Twelve numbers are four atoms and fill whole SIMD vectors.
     const PERIOD: usize = 12;
     let inverse = 1.0 / packed.precision;
     let wide = packed.sizes.iter().any(|&size| size > 1 << 31);
@@ -212,7 +212,7 @@ fn convert(packed: &Packed, out: &mut [f32]) -> bool {
         return false;
     }
     let min: [i32; PERIOD] = std::array::from_fn(|k| packed.min[k % 3]);
-    // An axis of over 2^31 values was compared above.
+    // Axes of more than 2^31 values were checked above.
     let above: [i32; PERIOD] =
         std::array::from_fn(|k| i32::try_from(packed.sizes[k % 3] - 1).unwrap_or(-1));
     // Negative if a difference was negative or larger than `above`.

@@ -5,7 +5,7 @@
 //! its files, so that a frame that GROMACS wrote is written again byte for byte:
 //!
 //! 1. The first small size is the smallest one not below the least distance (the sum of the absolute
-//!    differences by axis) of two atoms in a row. It then stays within eight steps of the table.
+//!    differences by axis) of neighbouring atoms. It then stays within eight entries of the table.
 //! 2. An atom begins a run if the next one differs from it by less than half of the small size on
 //!    each axis; the two swap places. The run continues while that holds, for up to eight atoms.
 //! 3. The size grows after a group whose first atom lies, on each axis, nearer to the last atom

@@ -188,14 +188,14 @@ mod tests {
     ];
 
     #[test]
-    fn a_frame_of_one_atom() {
+    fn a_frame_of_one_atom_stores_plain_floats() {
         let head = Head::parse(&ONE_ATOM).unwrap();
         assert_eq!((head.n_atoms, head.step, head.time, head.len), (1, 10, 1.0, 68));
         assert!(head.packed.is_none());
     }
 
     #[test]
-    fn every_short_header_asks_for_more() {
+    fn short_headers_report_the_bytes_needed() {
         for n in 0..FIXED_BYTES {
             assert!(matches!(Head::parse(&ONE_ATOM[..n]), Err(NoHead::Short(m)) if m > n));
         }

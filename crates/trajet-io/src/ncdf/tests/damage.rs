@@ -26,7 +26,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_behind_the_magic_are_an_error_never_a_panic(
+    fn any_bytes_after_the_magic_are_an_error_never_a_panic(
         tail in prop::collection::vec(prop_oneof![3 => Just(0u8), 2 => 0u8..13, 1 => any::<u8>()], 0..200),
         wide: bool,
     ) {

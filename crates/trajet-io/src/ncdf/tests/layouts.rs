@@ -1,6 +1,6 @@
 //! Tests that copies and stores keep the layout of files and further variables.
 
-// Ranges of atoms are the values here.
+// Vectors of one range of atoms are meant as such.
 #![allow(clippy::single_range_in_vec_init)]
 
 use std::sync::Arc;
