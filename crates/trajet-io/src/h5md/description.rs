@@ -29,9 +29,9 @@ pub struct Description {
     pub layout: Layout,
     /// Number of atoms in every frame.
     pub n_atoms: u64,
-    /// Time of each frame, ps; empty if [`Boxes::Elsewhere`].
+    /// Time of each frame, ps; empty if [`Boxes::InParentIndex`].
     pub times: Vec<f64>,
-    /// Step of each frame; empty if [`Boxes::Elsewhere`].
+    /// Step of each frame; empty if [`Boxes::InParentIndex`].
     pub steps: Vec<i64>,
     /// No box, one for all frames, or one per frame.
     pub boxes: Boxes,
