@@ -50,7 +50,7 @@ gates: .venv/.made-built .venv/.made-test-tools fuzz-tools
 
 # The bindings are tested from Python.
 rust-tests: tools
-	cargo test --locked --workspace --exclude trajet-py
+	PROPTEST_CASES=1000 cargo test --locked --workspace --exclude trajet-py
 
 # Damaged, cut and random files through the parsers: libFuzzer on each target, starting from the seeds and the
 # corpus. FUZZ_SECONDS=600 is a long run, FUZZ_TARGETS=xtc a part. The property tests of the parsers are part of

@@ -297,12 +297,12 @@ def convert(
     progress: Progress | None,
     within: object = None,
 ) -> list[tuple[int, list[str], list[Loss], RunReport]]: ...
-def join_stretches(
+def join_pieces(
     reader: Reader,
     part: tuple[Path, Frames],
     atoms_wanted: NDArray[np.int64] | None,
     how: object,
-    stretches: list[tuple[Path, int]],
+    pieces: list[tuple[Path, int]],
     losses: list[Loss],
     *,
     force: bool,
@@ -343,7 +343,7 @@ class Stop:
     def report(self) -> RunReport | None: ...
 
 # A trajectory that was opened in another process: files are opened when they are first read.
-class Elsewhere:
+class WorkerTrajectory:
     def __init__(self, outline: bytes) -> None: ...
     @property
     def n_atoms(self) -> int: ...

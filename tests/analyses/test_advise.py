@@ -257,6 +257,11 @@ def test_heuristics(ratio: float, says: str, not_this: str) -> None:
     assert f"Computing to input is {ratio:g}:" in text
     assert "R_comp/IO of the paper is that of a serial run, which was not measured: ask" in text
     assert says in text
+    # `apply` takes no sample: there is nothing to ask for.
+    applied = made_reports.report([worker(k, **stages) for k in range(2)], analysis="apply")
+    advice = " ".join(applied["heuristics"])
+    assert "and apply takes no sample" in advice
+    assert "sample=True" not in advice
     # A conversion has no such ratio.
     copied = made_reports.report([worker(0, **stages)], analysis="convert")
     assert "R_comp/IO" not in " ".join(copied["heuristics"])

@@ -116,8 +116,8 @@ def test_conversion_says_that_a_format_has_no_room_for_remarks(
     """XTC and TRR keep none: the conversion is the only one to say so."""
     done = tj.convert(overlapping, tmp_path / f"copy{ending}")
     no_room = (
-        f"{ending[1:].upper()} has no room for remarks on the source: who reads the copy is not"
-        " told of them"
+        f"{ending[1:].upper()} cannot store remarks: readers of the copy will not see those on its"
+        " source"
     )
     assert done.remarks == (no_room, *overlapping.remarks)
     assert done.report is not None

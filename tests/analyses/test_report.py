@@ -379,7 +379,7 @@ def test_no_sample_unless_asked(many: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_run_on_threads_serialises_nothing(many: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither the run nor its sample makes a worker spec or opens the files a second time."""
-    monkeypatch.setattr(_trajet, "Elsewhere", None)
+    monkeypatch.setattr(_trajet, "WorkerTrajectory", None)
     traj = tj.open(None, many)
     frames = np.tile(np.arange(traj.n_frames), 2)
     report = tj.rmsd(

@@ -2,6 +2,7 @@
 
 import contextlib
 import multiprocessing
+import os
 import random
 import re
 import resource
@@ -317,6 +318,22 @@ def test_h5md_refuses_what_it_would_lose(tmp_path: Path) -> None:
     assert "λ = 0.5" in done.remarks[0]
     got = tj.open(None, path).read(velocities=True).velocities
     assert same_bits(got, block.velocities[frames])
+
+
+def test_a_copy_without_threads_is_an_error(adk: Adk, tmp_path: Path) -> None:
+    """The system refuses stacks of a PiB: no copy is made that could not be interrupted."""
+    out = tmp_path / "copy.dcd"
+    done = subprocess.run(
+        [sys.executable, "-m", "trajet", "convert", adk.xtc, out],
+        env={**os.environ, "RUST_MIN_STACK": str(2**50)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "no thread could be started" in done.stderr
+    assert list(tmp_path.glob("copy*")) == []
 
 
 def test_the_commands(adk: Adk, tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from helpers.golden_files import (
     same_bits,
 )
 from helpers.made_files import MADE, random_vectors, write_dcd, write_trr, write_with_mdanalysis
+from trajet import _trajet
 from trajet._trajet import Reader
 
 PUBLISHED = {name: path for format in FORMATS.values() for name, path in format.files().items()}
@@ -54,6 +55,17 @@ SMALL = 80_000
 N_CUTS = 60
 # A cut of fewer bytes leaves nothing that tells the format.
 TOLD_BY = 4
+
+
+def test_formats_and_their_suffixes() -> None:
+    """The table from which commands and other tests take the formats."""
+    assert _trajet.FORMATS == {
+        "XTC": (".xtc",),
+        "TRR": (".trr",),
+        "DCD": (".dcd",),
+        "NCDF": (".nc", ".ncdf"),
+        "H5MD": (".h5md", ".h5"),
+    }
 
 
 def small_files() -> list[str]:

@@ -1,4 +1,4 @@
-"""What ranks run in the tests of MPI: `mpiexec -n N python mpi_ranks.py WHAT FOLDER`.
+"""What ranks run in the tests of MPI: `mpiexec -n N python -m helpers.mpi_ranks WHAT FOLDER`.
 
 FOLDER holds `adk.psf` and `adk.xtc`; rank 0 writes there what the tests look at.
 """

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -30,6 +31,10 @@ from helpers.dask_cluster import (
 )
 from helpers.golden_files import Adk
 from helpers.made_hdf5 import tables_of
+from trajet.pools.dask.dispatcher import Dispatcher, _Sent
+from trajet.pools.dask.plugins import TaskProgress
+from trajet.pools.tasks import Task
+from trajet.pools.timing import RunTiming
 
 
 def test_an_error_of_a_worker_is_raised_here(client: Client, long_adk: Adk, tmp_path: Path) -> None:
@@ -40,6 +45,18 @@ def test_an_error_of_a_worker_is_raised_here(client: Client, long_adk: Adk, tmp_
     with pytest.raises(tj.FormatError, match="frame 500 at byte"):
         tj.rmsd(traj.select("name CA"), pool=pool)
     assert set(tmp_path.iterdir()) == before
+
+
+def test_progress_of_an_earlier_pass_is_ignored() -> None:
+    """A cancelled task may read on for a while; its key differs in the name of the pass alone."""
+    part = SimpleNamespace(tasks=[Task(0, (0, 1), (0, 10))])
+    dispatcher = Dispatcher(None, None, "run-1", part, RunTiming(), {})
+    ((copy, *_),) = dispatcher._dispatch.start({"tcp://here": 1})
+    sent = dispatcher._sent[copy] = _Sent(copy, part.tasks[0], None)
+    for name, address in (("run-0", None), ("run-1", "tcp://here")):
+        message = TaskProgress([name, *copy], "tcp://here", "here", 1, 1, 0.0, 0.0, {})
+        dispatcher._progressed(message)
+        assert sent.address == address
 
 
 def test_a_storage_that_fails_once_is_asked_again(client: Client, long_adk: Adk) -> None:

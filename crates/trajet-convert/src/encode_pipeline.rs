@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Instant;
 
 use trajet_engine::report::{RunReport, WorkerReport};
-use trajet_engine::run::Threads;
+use trajet_engine::run::{POLL_INTERVAL, Threads, lock};
 use trajet_engine::{TaskError, TaskFault};
 use trajet_io::{
     Atoms, Chain, Error, Input, Meter, Output, ParallelFor, Patch, Raw, Scratch, Workspace,
@@ -25,9 +25,6 @@ const TASK_BYTES: usize = 1 << 20;
 pub(crate) const TASK_FRAMES: usize = 64;
 /// Encoded tasks per thread that may wait to be written.
 const AHEAD: usize = 4;
-/// Interval at which a waiting thread polls for cancellation.
-const POLL_INTERVAL: Duration = Duration::from_millis(100);
-
 /// Data shared by the threads of all jobs.
 pub(crate) struct Shared<'a> {
     pub(crate) chain: &'a Chain,
@@ -131,7 +128,7 @@ fn finish(parts: &[Part<'_>], written: Written, n_frames: Option<u64>) -> Result
     Ok(done)
 }
 
-/// Data shared by the workers of a pass.
+/// Data shared by the workers of a job.
 struct Pipeline<'a> {
     shared: &'a Shared<'a>,
     job: &'a Job<'a>,
@@ -358,9 +355,4 @@ impl Pipeline<'_> {
         self.shared.stop.store(true, Ordering::Relaxed);
         self.moved.notify_all();
     }
-}
-
-/// Locks a mutex. Poisoning is ignored, as panics of workers are caught and reported.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use trajet_engine::Control;
-use trajet_engine::run::{MOST_THREADS, each};
+use trajet_engine::run::{MOST_THREADS, each, lock};
 use trajet_engine::{RunError, TaskError, TaskFault};
 use trajet_io::{Chain, Error};
 
-use crate::encode_pipeline::{Shared, copy, lock};
+use crate::encode_pipeline::{Shared, copy};
 use crate::request::{Divided, Job};
 
 /// Makes the outputs of all jobs; their files do not have their final names yet.
@@ -33,7 +33,7 @@ pub(crate) fn run(
         |number| outputs.work(threads / n_pipelines + usize::from(number < threads % n_pipelines));
     let total = jobs.iter().map(|job| job.frames.len()).sum();
     let progress = (&shared.frames_done, total);
-    let interrupted = each(n_pipelines, n_pipelines, &work, progress, &shared.stop, control);
+    let interrupted = each(n_pipelines, n_pipelines, &work, progress, &shared.stop, control)?;
     if interrupted {
         return Err(RunError::Interrupted);
     }

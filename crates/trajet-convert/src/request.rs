@@ -146,7 +146,7 @@ pub(crate) struct Job<'a> {
     pub(crate) targets: Vec<Target<'a>>,
     /// Whether an existing file is replaced.
     pub(crate) force: bool,
-    /// The format of the whole in a partition; none if there is one target.
+    /// The format of the whole in a partition; `None` for a copy, which has exactly one target.
     pub(crate) whole: Option<Format>,
     /// Whether frames of a partition get digests.
     pub(crate) digests: bool,

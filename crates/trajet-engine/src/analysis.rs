@@ -92,7 +92,8 @@ pub trait Analysis: Send + Sync {
 
 /// One pass over the requested frames.
 pub struct Pass {
-    /// The atoms to read.
+    /// The analysis' own atoms, which are read. Leaves depend on their number: atoms that are decoded for other
+    /// purposes must not be added.
     pub atoms: Atoms,
     /// Transforms applied before the analysis, in this order.
     pub transforms: Vec<Box<dyn Transform>>,
@@ -103,8 +104,8 @@ pub struct Pass {
 }
 
 impl Pass {
-    /// Returns the leaves of `n_frames` requested frames. They depend only on that number and on the number of selected
-    /// atoms.
+    /// Returns the leaves of `n_frames` requested frames. They depend only on that number and on the number of the
+    /// analysis' own atoms.
     pub fn leaves(&self, n_frames: usize) -> Leaves {
         Leaves::new(n_frames, self.atoms.len())
     }

@@ -1,4 +1,5 @@
-//! Runs the passes of an analysis on threads. All threads of the library are started here and in `run::threads`.
+//! Runs the passes of an analysis on threads. All threads that read or compute are started here and in `run::threads`;
+//! the FUSE library starts those of a mounted store.
 //!
 //! Memory is bounded by the workers: each owns one block and one window of file bytes. In addition there are the
 //! result's rows, of which each task writes its own part, and the states that wait for their sibling (at most a few per
@@ -19,8 +20,10 @@ use crate::report::{RunReport, Stages, TaskReport, WorkerReport};
 use crate::schedule::{Event, Instruction, Schedule};
 use crate::tree::{Merger, Node};
 
-pub use threads::{Control, MOST_THREADS, Threads, check_times, each, open, open_with};
-use threads::{LeaveGuard, lock, watch};
+pub use threads::{
+    Control, MOST_THREADS, POLL_INTERVAL, Threads, check_times, each, lock, open, open_with,
+};
+use threads::{LeaveGuard, watch};
 
 mod threads;
 

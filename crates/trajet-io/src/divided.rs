@@ -227,7 +227,7 @@ impl Whole {
             if ![0, found].contains(&part.described.len()) {
                 let described = part.described.len();
                 return Err(fault(format!(
-                    "{described} of the {found} files of {name} are told of"
+                    "{described} of the {found} files of {name} are described"
                 )));
             }
             written.extend(part.paths.iter().cloned().zip(part.written.iter().copied()));

@@ -98,11 +98,11 @@ impl Reader {
         }
         // If no frame has a row, nothing else limits the number of atoms and thus the memory to allocate.
         if 12 * description.n_atoms > source.size().saturating_mul(MOST_OF_A_BYTE) {
-            let words = format!("{n_atoms} atoms are told of, for which the file has no room");
+            let words = format!("{n_atoms} atoms are described, for which the file is too small");
             return Err(corrupt(&source, words));
         }
         let first = fields.iter().flatten().next().ok_or_else(|| {
-            corrupt(&source, "neither positions, velocities nor forces are told of".to_owned())
+            corrupt(&source, "neither positions, velocities nor forces are described".to_owned())
         })?;
         let mut index = FrameIndex::new(n_atoms);
         index.reserve(n_frames as usize)?;
@@ -368,14 +368,24 @@ impl ChunkCache {
 fn check_counts(source: &Source, description: &Description) -> Result<(usize, u64), Error> {
     let &Description { n_atoms, ref boxes, .. } = description;
     let n = u32::try_from(n_atoms).ok().filter(|&n| n > 0 && n < u32::MAX);
-    let n = n.ok_or_else(|| corrupt(source, format!("{n_atoms} atoms are told of")))?;
+    let n = n.ok_or_else(|| {
+        corrupt(
+            source,
+            format!("{n_atoms} atoms are described: a trajectory has 1 to 4,294,967,294"),
+        )
+    })?;
     let [times, steps, n_boxes] = [description.times.len(), description.steps.len(), boxes.len()];
     let (n_frames, fit) = match boxes {
         &Boxes::InParentIndex(n) => (n, n > 0 && times == 0 && steps == 0),
         _ => (times as u64, times > 0 && steps == times && (n_boxes <= 1 || n_boxes == times)),
     };
     if !fit {
-        let words = format!("{times} times, {steps} steps and {n_boxes} cells are told of");
+        let rule = match boxes {
+            Boxes::InParentIndex(_) => "times and steps must be omitted with the boxes",
+            _ => "there must be as many steps as times, and no cell, one, or one per time",
+        };
+        let words =
+            format!("{times} times, {steps} steps and {n_boxes} cells are described: {rule}");
         return Err(corrupt(source, words));
     }
     Ok((n as usize, n_frames))

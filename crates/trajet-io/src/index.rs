@@ -19,7 +19,7 @@ mod boxes;
 /// The offset, time and step of each frame of a file.
 ///
 /// A part of an index ([`FrameIndex::part`]) contains some of the frames, under the numbers that they have in the
-/// file. Only the methods that take a frame number work on it.
+/// file. Its `n_frames`, `offsets`, `times`, `steps` and `end` are those of the part, not of the file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FrameIndex {
     n_atoms: usize,

@@ -121,6 +121,8 @@ mod tests {
         let (process, start) =
             (std::process::id(), start_time(std::process::id()).unwrap().unwrap());
         let host = host_id();
+        let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+        let boot = boot.split('-').next().unwrap().to_owned();
         let dead = [
             format!(".trajet-{host}-{}-7-00ff.tmp", u32::MAX),
             format!(".trajet-{host}-{}-7-00ff.tmp.npz", u32::MAX),
@@ -133,6 +135,8 @@ mod tests {
             format!(".trajet-x{host}-{}-7-00ff.tmp", u32::MAX),
             format!(".trajet-{host}1-{}-7-00ff.tmp", u32::MAX),
             format!(".trajet-{host}-{}-0-00ff.tmp", u32::MAX),
+            // Of another boot, or of another host of the same name.
+            format!(".trajet-{}-{}-7-00ff.tmp", host.replace(&boot, "00000000"), u32::MAX),
             format!("x.trajet-{host}-{}-7-00ff.tmp", u32::MAX),
             ".trajet-tier-0123456789abcdef".to_owned(),
             ".run.xtc.trajet-index".to_owned(),

@@ -1,7 +1,7 @@
 //! Reads and writes trajectory files. This crate contains no analysis and starts no thread.
 //!
 //! Readers return coordinates as `f32` Å ([`Block`]) or exactly as the format stores them ([`Raw`]).
-//! Every byte is read through [`source::Source`] and counted in a [`Meter`]. An [`Encoder`] turns frames
+//! Every byte of a trajectory is read through [`source::Source`] and counted in a [`Meter`]. An [`Encoder`] turns frames
 //! into bytes, and an [`Output`] writes them to a file.
 
 mod atoms;

@@ -27,7 +27,7 @@ pub struct Meter {
     pub empty_frames: u64,
     /// Atoms whose coordinates were decoded.
     pub atoms_decoded: u64,
-    /// Nanoseconds spent reopening files.
+    /// Nanoseconds spent opening files during reading: files that were closed, and parts of divided trajectories.
     pub open_ns: u64,
     /// Nanoseconds spent in read requests.
     pub read_ns: u64,

@@ -121,7 +121,7 @@ fn describe(first: &[u8]) -> String {
         (
             b"\x89HDF",
             0,
-            "it is an HDF5 file of whose tables nothing was told: open it from Python; NetCDF-4, \
+            "it is an HDF5 file: open it from Python, with trajet.open; NetCDF-4, \
              which is HDF5, is converted with nccopy -k nc6 or cpptraj",
         ),
         (b"\x1f\x8b", 0, "it is compressed with gzip: unpack it first"),

@@ -13,9 +13,8 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-pub use crate::meter::{MOST_TIERS, Meter};
-pub use crate::stamp::Stamp;
 use crate::{Error, memory, xxh3_64};
+use crate::{Meter, Stamp};
 
 /// Number of readable bytes after the end of every slice that decoders get (their value is not used).
 pub const SLACK: usize = 16;

@@ -1,4 +1,4 @@
-//! The table of formats: the only list of them.
+//! The table of formats: the only list of them. Files of MDTraj are H5MD files here, with another layout.
 //!
 //! The readers and encoders of the formats are listed in `open`; the compiler rejects a format that is missing
 //! there.

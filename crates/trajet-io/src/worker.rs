@@ -105,33 +105,43 @@ impl WorkerSpec {
 
 /// A chain that was opened in another process, in a worker process.
 pub struct WorkerTrajectory {
-    spec: WorkerSpec,
+    runs: Vec<Run>,
+    n_frames: u64,
+    n_atoms: usize,
     options: OpenOptions,
     /// Openers beside those of the formats.
     openers: &'static [WorkerOpener],
     handles: Arc<Handles>,
-    /// Readers of the files that were already used, by file number.
-    readers: Mutex<HashMap<usize, Arc<dyn Reader>>>,
+    files: Mutex<Vec<FileState>>,
+}
+
+/// A file of a worker, which is opened when it is first read.
+enum FileState {
+    Closed(FileSpec),
+    Open(Arc<dyn Reader>),
 }
 
 impl WorkerTrajectory {
     /// Returns the trajectory without opening a file. `openers` open files that are not opened by the reader of a
     /// format.
     pub fn new(spec: WorkerSpec, openers: &'static [WorkerOpener]) -> Self {
+        let WorkerSpec { files, runs, n_frames, n_atoms, request_size, allow_truncated_tail } =
+            spec;
         let handles = Arc::new(Handles::new(MOST_OPEN));
         let options = OpenOptions {
-            allow_truncated_tail: spec.allow_truncated_tail,
-            request_size: spec.request_size,
+            allow_truncated_tail,
+            request_size,
             sidecar: false,
             handles: Some(Arc::clone(&handles)),
             ..OpenOptions::default()
         };
-        WorkerTrajectory { spec, options, openers, handles, readers: Mutex::default() }
+        let files = Mutex::new(files.into_iter().map(FileState::Closed).collect());
+        WorkerTrajectory { runs, n_frames, n_atoms, options, openers, handles, files }
     }
 
     /// Returns the number of atoms in each frame.
     pub fn n_atoms(&self) -> usize {
-        self.spec.n_atoms
+        self.n_atoms
     }
 
     /// Returns for how long one of these `threads` has been opening a file: the longest time, or zero.
@@ -145,22 +155,22 @@ impl WorkerTrajectory {
     /// # Errors
     /// The errors of files that have changed since.
     pub fn chain(&self, slice: Slice, meter: &mut Meter) -> Result<Chain, Error> {
-        let mut readers = meter.lock(&self.readers);
+        let mut files = meter.lock(&self.files);
         let mut segments = Vec::with_capacity(slice.0.len());
         let mut numbers = HashMap::new();
         for (number, index) in slice.0 {
-            let Some(file) = self.spec.files.get(number) else { continue };
+            let Some(file) = files.get_mut(number) else { continue };
             numbers.insert(number, segments.len());
-            let reader = match (readers.get(&number), index) {
-                (Some(reader), None) => Arc::clone(reader),
-                (Some(reader), Some(index)) => match reader.as_partial_index() {
+            let reader = match (&*file, index) {
+                (FileState::Open(reader), None) => Arc::clone(reader),
+                (FileState::Open(reader), Some(index)) => match reader.as_partial_index() {
                     Some(partial) => partial.with_index(index),
                     None => Arc::clone(reader),
                 },
-                (None, index) => {
-                    let reader = self.open(file, index)?;
+                (FileState::Closed(spec), index) => {
+                    let reader = self.open(spec, index)?;
                     meter.add(&reader.opening().meter);
-                    readers.insert(number, Arc::clone(&reader));
+                    *file = FileState::Open(Arc::clone(&reader));
                     reader
                 }
             };
@@ -168,9 +178,9 @@ impl WorkerTrajectory {
         }
         let renumbered =
             |run: &Run| numbers.get(&run.segment).map(|&segment| Run { segment, ..run.clone() });
-        let runs = self.spec.runs.iter().filter_map(renumbered).collect();
-        let alone = self.spec.files.len() == 1;
-        Ok(Chain::of_runs(segments, runs, self.spec.n_frames, alone))
+        let runs = self.runs.iter().filter_map(renumbered).collect();
+        let alone = files.len() == 1;
+        Ok(Chain::of_runs(segments, runs, self.n_frames, alone))
     }
 
     /// Returns the reader of a file. If it gets an index, it opens the file when it first reads a frame.

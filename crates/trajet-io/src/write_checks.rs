@@ -143,7 +143,7 @@ impl WriteChecks {
     pub(crate) fn no_room(&mut self, found: Option<&str>) {
         if self.kept.iter().any(|remark| Some(&remark[..]) != found) {
             self.remarks.push(format!(
-                "{} has no room for remarks on the source: who reads the copy is not told of them",
+                "{} cannot store remarks: readers of the copy will not see those on its source",
                 self.format.name()
             ));
         }

@@ -88,7 +88,7 @@ pub(crate) fn convert<'py>(
             let &Within { head, begin, .. } = within;
             let piece = OutputPiece { head, begin, times, steps };
             let [request] = &requests[..] else {
-                return Err(PyValueError::new_err("a stretch is one file"));
+                return Err(PyValueError::new_err("a piece of an output is exactly one file"));
             };
             let write = || convert_piece(&reader.inner, request, piece, threads, &mut control);
             py.detach(write).map(|one| vec![one])
@@ -107,15 +107,15 @@ pub(crate) fn convert<'py>(
 /// Joins the pieces of an output and removes them. Returns the output's size in bytes, and remarks, which count the
 /// losses of all pieces.
 #[pyfunction]
-#[pyo3(signature = (reader, part, atoms_wanted, how, stretches, losses, *, force, progress))]
+#[pyo3(signature = (reader, part, atoms_wanted, how, pieces, losses, *, force, progress))]
 #[allow(clippy::too_many_arguments)]
-pub(crate) fn join_stretches<'py>(
+pub(crate) fn join_pieces<'py>(
     py: Python<'py>,
     reader: &Reader,
     part: (PathBuf, PyFrames<'py>),
     atoms_wanted: Option<PyReadonlyArray1<'py, i64>>,
     how: How,
-    stretches: Vec<(PathBuf, u64)>,
+    pieces: Vec<(PathBuf, u64)>,
     losses: Vec<PyLoss>,
     force: bool,
     progress: Option<Py<PyAny>>,
@@ -127,7 +127,7 @@ pub(crate) fn join_stretches<'py>(
     let mut control = FromPython::new(progress);
     let loss = |(kind, what, frames, first)| Loss { kind, what, frames, first };
     let losses = Losses::new(losses.into_iter().map(loss).collect());
-    let done = py.detach(|| join(&reader.inner, &request, &stretches, &losses, &mut control));
+    let done = py.detach(|| join(&reader.inner, &request, &pieces, &losses, &mut control));
     control.check()?;
     done.map_err(|error| from_run(py, &error))
 }

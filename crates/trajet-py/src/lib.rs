@@ -55,7 +55,7 @@ fn _trajet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(plan::rdf_plan, module)?)?;
     module.add_function(wrap_pyfunction!(plan::apply_plan, module)?)?;
     module.add_function(wrap_pyfunction!(convert::convert, module)?)?;
-    module.add_function(wrap_pyfunction!(convert::join_stretches, module)?)?;
+    module.add_function(wrap_pyfunction!(convert::join_pieces, module)?)?;
     module.add_function(wrap_pyfunction!(leftovers::process_mark, module)?)?;
     module.add_function(wrap_pyfunction!(leftovers::temporary_name, module)?)?;
     module.add_function(wrap_pyfunction!(leftovers::remove_leftovers, module)?)?;

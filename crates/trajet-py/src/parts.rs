@@ -158,7 +158,7 @@ impl Stop {
 }
 
 /// A trajectory that was opened in another process. See `_trajet.pyi`.
-#[pyclass(frozen, module = "trajet._trajet", name = "Elsewhere")]
+#[pyclass(frozen, module = "trajet._trajet", name = "WorkerTrajectory")]
 pub(crate) struct PyWorkerTrajectory {
     inner: WorkerTrajectory,
 }

@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::slice::from_mut;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadwriteArray3};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
-use trajet_engine::run::Threads;
+use trajet_engine::run::{Threads, lock};
 use trajet_io::dcd::CellForm;
 use trajet_io::{
     Atoms, Chain, Described, Field, Format, FrameMeta, Frames, Losses, Meter, OpenOptions,
@@ -378,9 +378,9 @@ impl Parts {
             return Err(PyValueError::new_err("there are not so many frames"));
         }
         // Concurrent calls use buffers of their own.
-        let mut scratch = std::mem::take(&mut *locked(&self.scratch));
+        let mut scratch = std::mem::take(&mut *lock(&self.scratch));
         let meta = self.reader.get().fill(py, &request, begin..end, from_mut(&mut scratch), out)?;
-        *locked(&self.scratch) = scratch;
+        *lock(&self.scratch) = scratch;
         let numbers = meta.frames.into_iter().map(|frame| frame as i64).collect();
         Ok((
             PyArray1::from_vec(py, meta.times),
@@ -392,14 +392,14 @@ impl Parts {
 
     /// Returns the counts of all parts so far.
     fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let meter = locked(&self.scratch).meter.clone();
+        let meter = lock(&self.scratch).meter.clone();
         counts(py, &meter)
     }
 }
 
 impl Drop for Parts {
     fn drop(&mut self) {
-        let scratch = std::mem::take(&mut *locked(&self.scratch));
+        let scratch = std::mem::take(&mut *lock(&self.scratch));
         self.reader.get().take_back(scratch);
     }
 }
@@ -428,11 +428,11 @@ impl Reader {
 
     /// Lends a buffer for a call. It is lost if the call fails.
     fn lend(&self) -> Scratch {
-        locked(&self.spare).pop().unwrap_or_default().renewed()
+        lock(&self.spare).pop().unwrap_or_default().renewed()
     }
 
     fn take_back(&self, scratch: Scratch) {
-        locked(&self.spare).push(scratch);
+        lock(&self.spare).push(scratch);
     }
 
     /// Fills `out` with the frames at `positions` of the requested ones, on one thread per buffer.
@@ -487,7 +487,7 @@ impl Reader {
             jobs.push(Mutex::new((here, scratch, out, FrameMeta::default(), Ok(()))));
         }
         Threads(jobs.len()).each(jobs.len(), &|k| {
-            let (here, scratch, out, meta, done) = &mut *locked(&jobs[k]);
+            let (here, scratch, out, meta, done) = &mut *lock(&jobs[k]);
             *done = self.inner.read_into(request, here.clone(), scratch, out, meta);
         });
         for job in jobs {
@@ -498,9 +498,4 @@ impl Reader {
         }
         Ok(())
     }
-}
-
-/// Locks a mutex. Poisoning is ignored, as nothing panics while it is held.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -17,6 +17,9 @@ pub(crate) fn to_bytes<T: Serialize>(value: &T) -> PyResult<Vec<u8>> {
 /// # Errors
 /// `ValueError` if the bytes are not of such a value.
 pub(crate) fn from_bytes<T: for<'de> Deserialize<'de>>(bytes: &[u8]) -> PyResult<T> {
-    postcard::from_bytes(bytes)
-        .map_err(|error| PyValueError::new_err(format!("these bytes are of another kind: {error}")))
+    postcard::from_bytes(bytes).map_err(|error| {
+        PyValueError::new_err(format!(
+            "not data of this version of trajet; do all processes run the same one? {error}"
+        ))
+    })
 }

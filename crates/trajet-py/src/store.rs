@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyTuple};
 use trajet_engine::RunError;
+use trajet_engine::run::POLL_INTERVAL;
 use trajet_io::h5md::Description;
 use trajet_io::index::Stamp;
 use trajet_io::source::Source;
@@ -22,9 +22,6 @@ use crate::error::{from_io, from_os, from_run, raised};
 use crate::h5md::PyDescription;
 use crate::reader::Reader;
 use crate::report::report_dict;
-
-/// Interval between two checks for Ctrl-C.
-const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A store. See `_trajet.pyi`.
 #[pyclass(frozen, module = "trajet._trajet", name = "Store")]

@@ -267,7 +267,7 @@ fn differing(
         }
     };
     let done = (&AtomicUsize::new(0), frames.len());
-    if run::each(pieces.len(), threads, &work, done, &stop, &mut WithoutProgress(control)) {
+    if run::each(pieces.len(), threads, &work, done, &stop, &mut WithoutProgress(control))? {
         return Err(Error::Interrupted);
     }
     match found.into_inner().unwrap_or_else(PoisonError::into_inner) {

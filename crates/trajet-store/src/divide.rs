@@ -15,7 +15,7 @@ use crate::limits::Within;
 use crate::manifest::{File, Kept, Segment, Tag, Tier};
 use crate::omitted_fields::{OmittedFields, SegmentFields};
 use crate::table::{Column, Table, digests_to_bytes};
-use crate::tag_format::{Kind, ending, kind_of};
+use crate::tag_format::{Kind, kind_of};
 use crate::transaction::Transaction;
 use crate::{Error, Store, atomic_files};
 
@@ -69,7 +69,7 @@ impl<'a> TagOutput<'a> {
             Kind::Frames(format) => (full.clone(), format),
             // A hidden name, which no tag can have.
             Kind::Hdf5 => {
-                let name = format!(".{}.{}.{}", tag.name, kind.ending(), ending(source));
+                let name = format!(".{}.{}.{}", tag.name, kind.ending(), source.suffix());
                 (full.with_file_name(name), source)
             }
         };

@@ -202,7 +202,7 @@ impl Pair<'_> {
             *found[k].lock().unwrap_or_else(PoisonError::into_inner) =
                 self.compare_some(frames, &done, &stop);
         };
-        run::each(n_pieces, threads, &work, (&done, *n_frames), &stop, control);
+        run::each(n_pieces, threads, &work, (&done, *n_frames), &stop, control)?;
         if stop.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
         }

@@ -7,7 +7,11 @@ use crate::manifest::Tag;
 
 /// Returns the format with a name.
 pub(crate) fn format_named(name: &str) -> Result<Format, Error> {
-    Format::named(name).ok_or_else(|| Error::Refused(format!("{name}: is no format of a store")))
+    Format::named(name).ok_or_else(|| {
+        Error::Refused(format!(
+            "{name}: not a format of a store: choose from xtc, trr, dcd, ncdf, h5md"
+        ))
+    })
 }
 
 /// Kind of a tag's files.
@@ -35,7 +39,7 @@ impl Kind {
 
     /// Returns the suffix of the files.
     pub(crate) fn ending(self) -> &'static str {
-        ending(self.format())
+        self.format().suffix()
     }
 }
 
@@ -51,9 +55,4 @@ pub(crate) fn kind_of(tag: &Tag, source: Format) -> Result<Kind, Error> {
             ))
         }),
     }
-}
-
-/// Returns the suffix of files of a format.
-pub(crate) fn ending(format: Format) -> &'static str {
-    format.suffix()
 }

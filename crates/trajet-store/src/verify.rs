@@ -26,7 +26,7 @@ impl Store {
         self.damage(name, CheckScope::Bytes, threads, control)
     }
 
-    /// Checks the files of a data set, restricted to the bytes that `all` selects.
+    /// Checks the files of a data set, restricted to the pieces in `scope`. Files beside them are always checked.
     pub(crate) fn damage(
         &self,
         name: &str,
@@ -115,7 +115,7 @@ impl Store {
             };
             *found[k].lock().expect("nobody panics with it") = Some(problem);
         };
-        run::each(files.len(), threads, &work, (&done, total), &stop, control);
+        run::each(files.len(), threads, &work, (&done, total), &stop, control)?;
         if stop.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
         }

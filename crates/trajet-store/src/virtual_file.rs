@@ -16,8 +16,9 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
+use trajet_engine::run::lock;
 use trajet_io::{
     Atoms, Chain, Encoder, Format, Frames, Input, Meter, Plan, Scratch, Snapshot, Workspace,
     WriteOptions, encoder, xxh3_64,
@@ -642,10 +643,6 @@ impl Groups {
         self.order.insert(now, key);
         made
     }
-}
-
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -175,7 +175,9 @@ def _of_ratio(report: Entries, bounded: Bound) -> list[str]:
     else:
         why = "which was not measured: ask for a sample (sample=True, --sample)"
         if "sample" in report:
-            why = "and too few frames fit in a sample"
+            why = "and no sample could be taken"
+        elif report["analysis"] == "apply":
+            why = "and apply takes no sample, which would call the function"
         if sample is not None:
             why = f"and {sample['frames']} frames that one thread read alone took no time to get"
         lines = [

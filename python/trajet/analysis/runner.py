@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import _trajet, mdanalysis
+from trajet import mdanalysis
 from trajet._trajet import SelectionError
 from trajet.advise.entries import Assembled, InputEntry, Parameters, RunReport
 from trajet.analysis.sample import serial_sample
 from trajet.pools.local import LocalPool
-from trajet.pools.pool import Frames, Plan, Pool, Progress, n_frames_of
+from trajet.pools.pool import Plan, Pool, Progress, n_frames_of
 from trajet.result import Report, make_report
 from trajet.trajectory import (
     FrameChoice,
@@ -170,7 +170,8 @@ def run(
     def attempt() -> tuple[Plan, NDArray[np.float64], NDArray[np.float64], RunReport]:
         plan = make_plan(chosen)
         if (approve := _approve_rows.get()) is not None:
-            approve(n_frames_of(numbers), _row_width(trajectory, plan, numbers))
+            n_frames = n_frames_of(numbers)
+            approve(n_frames, plan.row_width(trajectory.reader.n_atoms, n_frames))
         where = pool or LocalPool()
         measured: Assembled = {}
         if sample:
@@ -195,12 +196,6 @@ def run(
 def selecting(*selections: Selection | None) -> float:
     """Return the seconds that evaluating selections took; None is skipped."""
     return sum(selection.t_select for selection in selections if selection is not None)
-
-
-def _row_width(trajectory: Trajectory, plan: Plan, frames: Frames) -> int:
-    """Return the numbers per frame in the rows of the first pass; further passes keep few."""
-    n_atoms = trajectory.reader.n_atoms
-    return _trajet.Pass(plan.build(), n_atoms, n_frames_of(frames), []).row_width
 
 
 def _shift_times(report: Assembled, before: float) -> dict[str, object]:

@@ -45,8 +45,7 @@ def serial_sample(reader: Reader, plan: Plan, frames: Frames, threads: int) -> S
     if threads == 1 or most - n_warm_up < _FEWEST or plan.make is _trajet.apply_plan:
         return None
     try:
-        width = _trajet.Pass(plan.build(), reader.n_atoms, n_frames, []).row_width
-        row_bytes = max(1, 8 * width)
+        row_bytes = max(1, 8 * plan.row_width(reader.n_atoms, n_frames))
         if n_warm_up * row_bytes > 2 * _MOST_ROWS:
             return None
         warm_up = _alone(reader, plan, _part_of(frames, first, n_warm_up))
@@ -58,16 +57,16 @@ def serial_sample(reader: Reader, plan: Plan, frames: Frames, threads: int) -> S
         timed = _alone(reader, plan, _part_of(frames, first + n_warm_up, n))
     except Exception:
         return None
-    sample: Assembled = {
+    return {
         "frames": n,
-        **{name: timed[name] for name in ("t_read", "t_decode", "t_comp")},
-        **{
-            name: warm_up[name] + timed[name]
-            for name in ("opens", "requests", "bytes_read", "t_total")
-        },
+        "t_read": timed["t_read"],
+        "t_decode": timed["t_decode"],
+        "t_comp": timed["t_comp"],
+        "opens": warm_up["opens"] + timed["opens"],
+        "requests": warm_up["requests"] + timed["requests"],
+        "bytes_read": warm_up["bytes_read"] + timed["bytes_read"],
+        "t_total": warm_up["t_total"] + timed["t_total"],
     }
-    entry: SampleEntry = sample
-    return entry
 
 
 def _alone(reader: Reader, plan: Plan, frames: Frames) -> Assembled:

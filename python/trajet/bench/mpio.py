@@ -69,7 +69,7 @@ class MpioPool(MpiPool):
         """Run a plan; see `trajet.pools.pool.Pool.run`. Rank 0 does, while the others follow."""
         assert self.gathering is not None
         timing, stages, numbers = RunTiming(), _Stages(), frame_numbers(frames)
-        width = _trajet.Pass(plan.build(), reader.n_atoms, len(numbers), []).row_width
+        width = plan.row_width(reader.n_atoms, len(numbers))
         (segment,) = reader.segments()
         with ExitStack() as stack:
             storage = RowStorage(self.gathering, None, stack)

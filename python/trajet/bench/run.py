@@ -156,12 +156,12 @@ def _rmsd(job: Job, opened: Trajectory, pool: Pool) -> Computed:
     """Compute RMSDs: a load of 100 is the RMSD of the selection and of 99 equal groups."""
     atoms, frames = opened.select(job.atoms), slice(0, job.setup.frames)
     groups = [atoms] * (job.setup.load - 1)
-    return rmsd(atoms, groups=groups, frames=frames, pool=pool, sample=True)
+    return rmsd(atoms, groups=groups, frames=frames, pool=pool)
 
 
 def _dihedrals(job: Job, opened: Trajectory, pool: Pool) -> Computed:
     frames = slice(0, job.setup.frames)
-    return dihedrals(opened, job.atoms, features=True, frames=frames, pool=pool, sample=True)
+    return dihedrals(opened, job.atoms, features=True, frames=frames, pool=pool)
 
 
 def _empty(job: Job, opened: Trajectory, pool: Pool) -> Computed:

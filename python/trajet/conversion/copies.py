@@ -293,12 +293,12 @@ class _Copies:
             return self.write_pieces()
         ((path, numbers),) = self.numbered
 
-        def lead(link: Communicator) -> None:
+        def lead(ranks: Communicator) -> None:
             h5md.write_together(
                 path,
                 numbers,
                 content,
-                link.comm,
+                ranks.comm,
                 force=asked.force,
                 threads=pool.threads,
                 progress=asked.progress,
@@ -366,10 +366,10 @@ def _doubts(trajectory: Trajectory, suffix: str) -> tuple[str, ...]:
     return tuple(trajectory.reader.doubts(formats[0])) if formats else ()
 
 
-def _join_writing(link: Communicator) -> None:
+def _join_writing(ranks: Communicator) -> None:
     """Write H5MD with rank 0; errors are raised on rank 0."""
     with contextlib.suppress(Exception):
-        h5md.join_writing(link.comm)
+        h5md.join_writing(ranks.comm)
 
 
 def _outcome(kind: str, number: int, done: JobResult) -> Outcome:

@@ -185,7 +185,7 @@ class Copier:
 
     def __init__(self, spec: CopySpec) -> None:
         self._spec = spec
-        self._trajectory = _trajet.Elsewhere(spec.outline)
+        self._trajectory = _trajet.WorkerTrajectory(spec.outline)
 
     def do(self, job: CopyJob, threads: int, show: ShowFrames) -> Outcome:
         """Write a file; `show` is called with the number of frames done."""

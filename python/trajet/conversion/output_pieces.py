@@ -106,7 +106,7 @@ def write_pieces(
         else:
             pieces = [(own, one.result.n_bytes) for own, one in zip(owns, answers, strict=True)]
             losses = [loss for one in answers for loss in one.result.losses]
-            _, remarks = _trajet.join_stretches(
+            _, remarks = _trajet.join_pieces(
                 reader,
                 part,
                 spec.places,

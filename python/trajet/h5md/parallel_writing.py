@@ -139,7 +139,7 @@ class _RankSpec:
 
     def content(self) -> Content:
         """Open the trajectory on this rank and return the content to write."""
-        reader, _ = _trajet.Elsewhere(self.outline).reader(self.slice)
+        reader, _ = _trajet.WorkerTrajectory(self.outline).reader(self.slice)
         return Content(reader, self.atoms, velocities=self.velocities, forces=self.forces)
 
 

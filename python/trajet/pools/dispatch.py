@@ -1,7 +1,8 @@
 """Dispatch core: which task runs where, retries, stragglers and speculative execution.
 
-The core decides and does nothing else: no I/O, no clocks, no processes. An adapter calls a method
-per event, with the time as an argument, and carries out the instructions that it returns.
+The core decides and does nothing else: no clocks, no processes. An adapter calls a method per
+event, with the time as an argument. `Dispatch` returns instructions, which the adapter carries out;
+`TaskTable` changes numbers through `Cells`, which the adapter transports.
 
 - `Dispatch` serves pools that submit tasks from one process: processes and Dask.
 - `TaskTable` serves workers that pull tasks from shared memory: MPI ranks.
@@ -308,7 +309,6 @@ class Dispatch:
             if rules and others:
                 idle.remove(others[0])
                 self.slow.add(attempt.worker)
-                task.is_computed = False
                 late = Straggler(number, attempt.worker, state, rules, now - since, others[0])
                 task.stragglers.append(late)
                 self.stragglers.append(late)
@@ -323,6 +323,7 @@ class Dispatch:
         state = self._open[task]
         copy = Copy(task, state.submitted)
         state.submitted += 1
+        state.is_computed = False
         state.copies[copy] = _Attempt()
         return Submit(copy, only, tuple(prefer))
 
@@ -335,7 +336,6 @@ class Dispatch:
         """Forget a copy; return another one unless the task still has some."""
         self._drop(copy)
         task = self._open[copy.task]
-        task.is_computed = False
         return [] if task.copies else [self._submit(copy.task, prefer=prefer)]
 
     def _idle(self) -> list[str]:

@@ -52,6 +52,10 @@ class Plan:
         look([*self.arguments, *self.options.values()])
         return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
 
+    def row_width(self, n_atoms: int, n_frames: int) -> int:
+        """Return the numbers per frame in the rows of the first pass; further passes keep few."""
+        return _trajet.Pass(self.build(), n_atoms, n_frames, []).row_width
+
     def build(self) -> _trajet.Plan:
         """Return the plan for the native module of this process."""
         return self.make(*self.arguments, **self.options)

@@ -11,7 +11,7 @@ _R = TypeVar("_R")
 class RankPlaceholder:
     """Placeholder for a trajectory, a selection or a result, which rank 0 alone has.
 
-    It is false, so that `if result:` holds on rank 0 alone. Any use of the placeholder raises
+    It is false, so that `if result:` holds on rank 0 alone. Access to its values raises
     AttributeError: it has no numbers that could be mistaken for those of a result.
     """
 

@@ -74,9 +74,9 @@ class Worker:
         """Open nothing yet; files that the worker of the pass `before` has open stay open."""
         self.worker_spec = worker_spec
         if before is not None and before.worker_spec.outline == worker_spec.outline:
-            self._trajectory: _trajet.Elsewhere = before._trajectory
+            self._trajectory: _trajet.WorkerTrajectory = before._trajectory
         else:
-            self._trajectory = _trajet.Elsewhere(worker_spec.outline)
+            self._trajectory = _trajet.WorkerTrajectory(worker_spec.outline)
         self.pass_ = _trajet.Pass(
             worker_spec.plan.build(),
             self._trajectory.n_atoms,
@@ -112,9 +112,9 @@ class Task:
     number
         From 0.
     leaves
-        The first, and behind the last.
+        First leaf and end (exclusive).
     frames
-        Positions of the frames among the wanted ones: the first, and behind the last.
+        Positions among the chosen frames: first and end (exclusive).
     """
 
     number: int

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -31,34 +31,14 @@ SCHEMA = 3
 # Schema 2 differs by a `sample` in every report, null where there was none.
 _READABLE = (2, SCHEMA)
 REPORT_SUFFIXES = (".json", ".html")
-STAGES: tuple[StageName, ...] = (
-    "t_open",
-    "t_index",
-    "t_read",
-    "t_decode",
-    "t_comp",
-    "t_wait",
-    "t_comm",
-    "t_merge",
-    "t_close",
-    "t_overhead",
-    "t_total",
-)
-COUNTS: tuple[CountName, ...] = (
-    "requests",
-    "opens",
-    "bytes_read",
-    "bytes_used",
-    "frames",
-    "empty_frames",
-    "atoms_decoded",
-)
+STAGES: tuple[StageName, ...] = get_args(StageName)
+COUNTS: tuple[CountName, ...] = get_args(CountName)
 _BYTES_BY_PLACE: tuple[Literal["bytes_by_tier", "bytes_by_tag"], ...] = (
     "bytes_by_tier",
     "bytes_by_tag",
 )
 # Times outside of t_total. Reports of older versions lack them.
-BEFORE: tuple[BeforeName, ...] = ("t_import", "t_topology", "t_select", "t_command")
+BEFORE: tuple[BeforeName, ...] = get_args(BeforeName)
 # Entries that `Report.load` requires, in the report itself and in its lists.
 _NAMES = (
     *("analysis", "parameters", "inputs", "stages", "averages", "requests", "bytes_read", "frames"),
@@ -124,8 +104,8 @@ class Report(Mapping[str, Any]):
             raise FormatError(f"{path}: JSON, but not a report: give a file that --report wrote")
         if schema not in _READABLE:
             raise FormatError(
-                f"{path}: a report of schema {schema}; this version of trajet reads schema"
-                f" {SCHEMA}: run the analysis again"
+                f"{path}: a report of schema {schema}; this version of trajet reads schemas"
+                f" {' and '.join(map(str, _READABLE))}: run the analysis again"
             )
         report = cls(entries)
         if mistyped := next(report._mistyped(), None):

@@ -9,10 +9,12 @@ use std::time::Duration;
 
 use trajet_io::{Chain, OpenOptions, Opener, ParallelFor, Serial, Watch};
 
-/// Interval at which the calling thread polls for cancellation and shows progress.
-pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(100);
+use crate::error::{RunError, TaskError, TaskFault};
 
-/// Maximal number of threads. No machine has more cores, so a larger request is a mistake.
+/// Interval at which the calling thread polls for cancellation and shows progress.
+pub const POLL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Maximal number of threads. A request for more gets so many.
 pub const MOST_THREADS: usize = 1024;
 
 /// Callbacks of a run, called every 100 ms on the caller's thread.
@@ -174,6 +176,10 @@ pub(super) fn watch(
 
 /// Runs `n` pieces of work on threads, while the calling thread shows progress (`done` of `total` units, which the
 /// pieces count) and sets `stop` on cancellation, which the pieces poll. Returns whether the work was cancelled.
+///
+/// # Errors
+/// [`TaskFault::NoThread`] if the system refuses to start any thread; no piece has run then. The calling thread does not
+/// run them itself, as it could neither show progress nor cancel.
 pub fn each(
     n: usize,
     threads: usize,
@@ -181,7 +187,7 @@ pub fn each(
     (done, total): (&AtomicUsize, usize),
     stop: &AtomicBool,
     control: &mut dyn Control,
-) -> bool {
+) -> Result<bool, RunError> {
     let threads = threads.min(n).clamp(1, MOST_THREADS);
     let next = AtomicUsize::new(0);
     let (left, all_left) = (Mutex::new(threads), Condvar::new());
@@ -197,21 +203,22 @@ pub fn each(
             }
         };
         for number in 0..threads {
-            // If the system refuses to start a thread, fewer are used.
-            if thread::Builder::new().spawn_scoped(scope, work).is_ok() {
-                continue;
-            }
-            match number {
-                0 => work(),
-                _ => drop(LeaveGuard { left: &left, all_left: &all_left }),
+            match thread::Builder::new().spawn_scoped(scope, work) {
+                Ok(_) => {}
+                Err(error) if number == 0 => {
+                    let fault = TaskFault::NoThread(error.to_string());
+                    return Err(RunError::Tasks(vec![TaskError::of_run(n, fault)]));
+                }
+                // Fewer threads are used.
+                Err(_) => drop(LeaveGuard { left: &left, all_left: &all_left }),
             }
         }
         let stop = || stop.store(true, Ordering::Relaxed);
-        watch(&left, &all_left, &|| done.load(Ordering::Relaxed), total, control, &stop)
+        Ok(watch(&left, &all_left, &|| done.load(Ordering::Relaxed), total, control, &stop))
     })
 }
 
 /// Locks a mutex. Poisoning is ignored, as panics of workers are caught and reported.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -108,7 +108,7 @@ impl Field {
         let row_len = 3 * n_atoms as u64 * form.width() as u64;
         let all = rows.checked_mul(row_len).ok_or_else(|| corrupt(too_many(rows)))?;
         if digests.is_some() && matches!(storage, Storage::Held(_) | Storage::Contiguous(_)) {
-            let words = "checksums are told of, but not of vectors that stand in no chunks";
+            let words = "there are checksums for vectors that are not stored in chunks";
             return Err(corrupt(words.to_owned()));
         }
         type Chunked = ([usize; 3], Location, u64);
@@ -276,7 +276,11 @@ fn check_rows(rows: u64, row_of: Option<&[u64]>, n_frames: u64) -> LayoutResult<
             list.len() as u64 == n_frames && list.iter().all(|&row| row < rows || row == NO_ROW)
         }
     };
-    if fits { Ok(()) } else { Err(format!("{n_frames} frames are told of, {rows} are there")) }
+    if fits {
+        Ok(())
+    } else {
+        Err(format!("{n_frames} frames are described, but there are {rows} rows"))
+    }
 }
 
 /// Checks that `needed` bytes from `offset` on lie in the file.
@@ -353,7 +357,7 @@ fn digests_of(
         for k in 0..end - first {
             let offset = offset + k * u64::from(size);
             let at = all.binary_search_by_key(&offset, |&(at, _)| at);
-            let none = |_| format!("no checksum is told of the chunk at byte {offset}");
+            let none = |_| format!("there is no checksum for the chunk at byte {offset}");
             digests.push(all[at.map_err(none)?].1);
         }
     }

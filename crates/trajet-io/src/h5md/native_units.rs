@@ -51,7 +51,7 @@ impl OwnTables {
         let edges = self.edges.as_ref().map_or(1, Vec::len);
         match times == n_frames && (edges <= 1 || edges == n_frames) {
             true => Ok(()),
-            false => Err(format!("{times} times and {edges} boxes are told of {n_frames} frames")),
+            false => Err(format!("{n_frames} frames have {times} times and {edges} boxes")),
         }
     }
 

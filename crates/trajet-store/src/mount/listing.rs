@@ -15,11 +15,10 @@ use super::tree::{Contents, Make, Node, OnClose, Shared, State};
 use crate::catalog::MANIFEST;
 use crate::ingest::ENCODER;
 use crate::table::Table;
-use crate::tag_format::{Kind, ending, format_named, kind_of};
-use crate::virtual_file::{
-    Form, FrameSource, GroupCache, Moments, VerifiedFile, VirtualFile, lock,
-};
+use crate::tag_format::{Kind, format_named, kind_of};
+use crate::virtual_file::{Form, FrameSource, GroupCache, Moments, VerifiedFile, VirtualFile};
 use crate::{Access, Dataset, Error, Store};
+use trajet_engine::run::lock;
 
 /// A mounted store.
 pub(super) struct Listing {
@@ -78,7 +77,7 @@ impl DatasetListing {
         let (tiers, is_even) = (store.tiers()?, self.is_even());
         // An HDF5 file is no sequence of frames and cannot be generated while it is read.
         if whole != Format::H5md {
-            show(name, ending(whole), self.made(DatasetListing::whole), Some(self.on_close(None)));
+            show(name, whole.suffix(), self.made(DatasetListing::whole), Some(self.on_close(None)));
         }
         if whole != Format::Dcd && is_even {
             let decoded = self.made(|one, name| one.decoded(None, name));

@@ -13,7 +13,8 @@ use std::time::SystemTime;
 use trajet_io::Meter;
 
 use crate::Error;
-use crate::virtual_file::{Concatenated, VerifiedFile, VirtualFile, copy, lock};
+use crate::virtual_file::{Concatenated, VerifiedFile, VirtualFile, copy};
+use trajet_engine::run::lock;
 
 /// Files that stay cached after they were closed.
 const MOST_RECENT: usize = 16;

@@ -130,8 +130,9 @@ class Dispatcher:
                     progress(done, before + len(self._part.rows))
             self._account_for_cancelled()
         finally:
-            with suppress(Exception):
-                self._client.cancel([sent.future for sent in self._sent.values()])
+            if self._sent:
+                with suppress(Exception):
+                    self._client.cancel([sent.future for sent in self._sent.values()])
 
     def on_progress(self, message: TaskProgress) -> None:
         """Take a progress message of a worker, on Dask's thread."""
@@ -200,7 +201,11 @@ class Dispatcher:
 
     def _progressed(self, message: TaskProgress) -> None:
         """Note that a task has begun, or how far it is."""
-        copy = Copy(*message.key[1:])
+        name, *place = message.key
+        if name != self._name:
+            # A cancelled task of an earlier pass that still reads.
+            return
+        copy = Copy(*place)
         sent = self._sent.get(copy) or self._cancelled.get(copy)
         if sent is None:
             return
@@ -377,4 +382,4 @@ def dropped(client: Client, what: str) -> WorkerError:
 
 def _frames(task: Task) -> str:
     first, end = task.frames
-    return f"frames {first} to {end - 1} of those that are wanted"
+    return f"frames {first} to {end - 1} of the chosen frames"

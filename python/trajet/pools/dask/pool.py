@@ -102,7 +102,7 @@ class DaskPool:
 
     @property
     def n_threads(self) -> int:
-        """Number of threads of the workers that have joined so far."""
+        """Number of threads of all tasks that run at once on the workers that have joined."""
         there: dict[str, int] = {}
         # A run raises the error of a broken client.
         with suppress(OSError):

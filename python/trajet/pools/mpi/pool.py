@@ -220,19 +220,19 @@ class MpiPool:
             raise
 
     def do_jobs(
-        self, worker_spec: JobSpec, jobs: Sequence[Job], progress: Progress | None = None
+        self, spec: JobSpec, jobs: Sequence[Job], progress: Progress | None = None
     ) -> list[JobResult]:
         """Run jobs; see `trajet.pools.jobs.JobPool`. Ranks take them as they come free."""
         texts = [pickle.dumps(job) for job in jobs]
-        pass_spec = JobsSpec(
-            worker_spec,
+        jobs_spec = JobsSpec(
+            spec,
             self.threads,
             [job.n_frames for job in jobs],
             np.cumsum([len(text) for text in texts], dtype=np.int64),
         )
         return self.run_on_all(
-            lambda ranks: run_jobs(ranks, pass_spec, texts, progress),
-            FollowerJobs(pass_spec),
+            lambda ranks: run_jobs(ranks, jobs_spec, texts, progress),
+            FollowerJobs(jobs_spec),
         )
 
     def run_on_all(

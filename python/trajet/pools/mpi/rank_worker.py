@@ -160,7 +160,7 @@ class RankWorker:
 
         Returns
         -------
-        list of Record
+        list of RankRecord
             Of each rank, on rank 0.
         BaseException or None
             Why the pass has failed, the same on all ranks.
@@ -215,7 +215,7 @@ class RankWorker:
 
         Returns
         -------
-        Done or None
+        TaskOutcome or None
             Outcome, as far as it is known.
         BaseException or None
             Why it failed.

@@ -11,6 +11,7 @@ from trajet.pools.mpi.communicator import MOST_BYTES, Communicator
 
 _CELL = 8
 _LONGEST_SLEEP = 0.02
+# A straggler is at least 50 ms over its limit.
 _RULE = StragglerRule(min_done=1, grace=0.05)
 
 

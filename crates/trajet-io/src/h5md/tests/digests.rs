@@ -45,7 +45,7 @@ fn chunks_with_digests_are_read_whole_and_compared() {
                 let mut fewer = digests.clone();
                 fewer.remove(k);
                 made.description.digests = with_chunks(fewer);
-                let expected = format!("no checksum is told of the chunk at byte {at}");
+                let expected = format!("there is no checksum for the chunk at byte {at}");
                 assert!(made.refusal().contains(&expected), "{}", made.refusal());
             }
         }
@@ -53,7 +53,11 @@ fn chunks_with_digests_are_read_whole_and_compared() {
     for place in [Place::Held, Place::Contiguous] {
         let mut made = Made::of(&Drawn { place, ..packed() });
         made.description.digests = Some(Digests::default());
-        assert!(made.refusal().contains("vectors that stand in no chunks"), "{}", made.refusal());
+        assert!(
+            made.refusal().contains("vectors that are not stored in chunks"),
+            "{}",
+            made.refusal()
+        );
     }
 }
 

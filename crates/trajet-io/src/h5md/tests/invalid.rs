@@ -157,7 +157,7 @@ fn inconsistent_counts_are_refused() {
         Made::new(&file, description).refusal()
     };
     for n_atoms in [0, u64::from(u32::MAX), u64::MAX] {
-        assert!(refused(&|d| d.n_atoms = n_atoms).contains("atoms are told of"));
+        assert!(refused(&|d| d.n_atoms = n_atoms).contains("atoms are described"));
     }
     assert!(refused(&|d| d.steps.truncate(3)).contains("3 steps"));
     let three = || Boxes::Cells(vec![[1.0, 2.0, 3.0, 90.0, 90.0, 90.0]; 3]);
@@ -165,12 +165,12 @@ fn inconsistent_counts_are_refused() {
     assert!(refused(&|d| d.boxes = Boxes::InParentIndex(10)).contains("10 times"));
     assert!(refused(&|d| (d.times, d.steps) = (vec![], vec![])).contains("0 times"));
     assert!(refused(&|d| d.positions = None).contains("neither"));
-    assert!(refused(&|d| d.positions.as_mut().unwrap().rows = 9).contains("9 are there"));
+    assert!(refused(&|d| d.positions.as_mut().unwrap().rows = 9).contains("there are 9 rows"));
     let rows = |rows: Vec<u64>| {
         move |d: &mut Description| d.positions.as_mut().unwrap().row_of = Some(rows.clone().into())
     };
-    assert!(refused(&rows(vec![0; 9])).contains("frames are told of"));
-    assert!(refused(&rows(vec![10; 10])).contains("frames are told of"));
+    assert!(refused(&rows(vec![0; 9])).contains("frames are described"));
+    assert!(refused(&rows(vec![10; 10])).contains("frames are described"));
     assert!(
         refused(&|d| {
             let Storage::Chunked { shape, .. } = &mut d.positions.as_mut().unwrap().storage else {
@@ -221,7 +221,7 @@ fn more_atoms_than_the_file_can_hold_are_refused() {
     assert!(made.open().is_ok());
     made.description.n_atoms += 1;
     let message = made.refusal();
-    assert!(message.contains("no room"), "{message}");
+    assert!(message.contains("the file is too small"), "{message}");
     // A simulation that has just begun: the error must name the unwritten frame.
     let series = made.description.positions.as_mut().unwrap();
     (series.rows, series.row_of) = (1, None);

@@ -120,7 +120,11 @@ fn omitted_times_and_boxes_are_nan() {
     // Zero could be mistaken for a time.
     assert!(meta.times.iter().chain(meta.cells.as_flattened()).all(|x| x.is_nan()));
     made.description.boxes = Boxes::InParentIndex(11);
-    assert!(made.refusal().contains("11 frames are told of, 10 are there"), "{}", made.refusal());
+    assert!(
+        made.refusal().contains("11 frames are described, but there are 10 rows"),
+        "{}",
+        made.refusal()
+    );
     made.description.boxes = Boxes::InParentIndex(0);
     assert!(made.refusal().contains("0 times"), "{}", made.refusal());
 }

@@ -73,7 +73,7 @@ fn an_inconsistent_division_is_an_error() {
     refused(&|d| d.parts[0].tier = 8, "tier 8");
     refused(
         &|d| d.parts[0].described = vec![Default::default(); 2],
-        "2 of the 1 files of tag0 are told of",
+        "2 of the 1 files of tag0 are described",
     );
     refused(&|d| d.format = "PDB".to_owned(), "PDB");
     refused(&|d| d.heads.clear(), "1 files for 0 segments");
