@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 import trajet as tj
 from helpers.commands import succeed
@@ -24,6 +25,8 @@ HANGS = 30.0
 MEMORY = Path("/dev/shm")
 # Frames of the trajectory: 30 times those of `adk`.
 N_FRAMES = 2940
+# Atoms of `name CA`.
+N_CA = 214
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,6 @@ CASES = [
     Case("store add {out}/store/new --topology {psf} --trajectory {xtc}", 3),
     Case("store retag {out}/store/one --profile {profile}", 2),
     Case("store append {out}/store/one --trajectory {xtc}", 1.5),
-    # From here on they run in `make test-long` only: clusters take seconds to start.
     Case("rmsf {psf} {xtc} --select name_CA -o {out}/r.csv --pool dask --workers 2", 3),
     Case("split {xtc} -o {out}/parts --segments 7 --format trr --pool dask --workers 2", 3),
 ]
@@ -165,7 +167,25 @@ def end(process: "subprocess.Popen[str]", mark: str) -> str:
             os.kill(left, signal.SIGKILL)
 
 
-@pytest.mark.kills(8)
+def assert_complete(outputs: list[Path]) -> None:
+    """Assert that the files are all outputs of one command, each complete."""
+    kinds = {path.suffix for path in outputs}
+    if kinds == {".npz"}:
+        assert len(outputs) == 1
+        with np.load(outputs[0]) as arrays:
+            assert all(arrays[name].size for name in arrays.files)
+    elif kinds == {".csv"}:
+        header, *rows = outputs[0].read_text(encoding="utf-8").splitlines()
+        assert len(outputs) == 1
+        assert len(rows) == N_CA
+        assert {row.count(",") for row in rows} == {header.count(",")}
+    elif kinds:
+        assert kinds == {".trr"}
+        # Opening leaves an index beside each of them.
+        assert tj.open(None, *outputs).n_frames == N_FRAMES
+
+
+@pytest.mark.kills(10)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_at_any_moment_leaves_nothing(
     number: signal.Signals,
@@ -220,11 +240,9 @@ def test_a_signal_at_any_moment_leaves_nothing(
         succeed("store", "verify", out / "store" / "one")
     elif code != 0 and not case.ranks:
         # A signal may come when all files have their names, and before the command ends.
-        copies = sorted(out.rglob("*.trr"))
-        assert {path for path in out.rglob("*") if path.is_file()} == {*copies}
-        assert copies or list(out.iterdir()) == []
-        # Opening leaves an index beside each of them.
-        assert copies == [] or tj.open(None, *copies).n_frames == N_FRAMES
+        outputs = sorted(path for path in out.rglob("*") if path.is_file())
+        assert outputs or list(out.iterdir()) == []
+        assert_complete(outputs)
     if "MPI_Abort" not in said:
         # MPICH's own, of ranks that mpiexec killed before they could end by themselves.
         used = {name for name in used if not name.startswith("mpich_")}
