@@ -13,6 +13,7 @@ Units are Å, ps and degrees; frames count from 0.
 """
 
 import warnings
+from typing import TYPE_CHECKING
 
 from trajet import startup
 from trajet._trajet import (
@@ -31,24 +32,54 @@ from trajet._trajet import (
     WorkerError,
     __version__,
 )
-from trajet.analysis import apply, dihedrals, distances, rdf, rmsd, rmsf
-from trajet.conversion import Conversion, convert, split
-from trajet.pools.dask import DaskPool
-from trajet.pools.local import LocalPool
-from trajet.pools.mpi import MpiPool
-from trajet.pools.pool import Pool
-from trajet.pools.processes import ProcessPool
-from trajet.result import (
-    Applied,
-    AtomValues,
-    Dihedrals,
-    Distances,
-    RadialDistribution,
-    Report,
-    Series,
-)
-from trajet.store import Store
-from trajet.trajectory import Block, Selection, Trajectory, open
+
+# Names are imported when they are first used: a script does not wait for what it does not call.
+if TYPE_CHECKING:
+    from trajet.analysis.apply import apply
+    from trajet.analysis.dihedrals import dihedrals
+    from trajet.analysis.distances import distances
+    from trajet.analysis.rdf import rdf
+    from trajet.analysis.rmsd import rmsd
+    from trajet.analysis.rmsf import rmsf
+    from trajet.conversion import Conversion, convert, split
+    from trajet.pools.dask import DaskPool
+    from trajet.pools.local import LocalPool
+    from trajet.pools.mpi import MpiPool
+    from trajet.pools.pool import Pool
+    from trajet.pools.processes import ProcessPool
+    from trajet.result import (
+        Applied,
+        AtomValues,
+        Dihedrals,
+        Distances,
+        RadialDistribution,
+        Report,
+        Series,
+    )
+    from trajet.store import Store
+    from trajet.trajectory import Block, Selection, Trajectory, open
+else:
+    __getattr__ = startup.lazy_names(
+        __name__,
+        {
+            "trajet.analysis.apply": "apply",
+            "trajet.analysis.dihedrals": "dihedrals",
+            "trajet.analysis.distances": "distances",
+            "trajet.analysis.rdf": "rdf",
+            "trajet.analysis.rmsd": "rmsd",
+            "trajet.analysis.rmsf": "rmsf",
+            "trajet.conversion": "Conversion convert split",
+            "trajet.pools.dask": "DaskPool",
+            "trajet.pools.local": "LocalPool",
+            "trajet.pools.mpi": "MpiPool",
+            "trajet.pools.pool": "Pool",
+            "trajet.pools.processes": "ProcessPool",
+            "trajet.result": "Applied AtomValues Dihedrals Distances RadialDistribution Report"
+            " Series",
+            "trajet.store": "Store",
+            "trajet.trajectory": "Block Selection Trajectory open",
+        },
+    )
 
 startup.package_imported()
 

@@ -5,7 +5,6 @@ Only the command line installs handlers; a script that imports the package keeps
 """
 
 import atexit
-import logging
 import os
 import signal
 import sys
@@ -115,8 +114,9 @@ def _raise(number: int, _frame: FrameType | None) -> None:
         # `_watch` ends the process if this is the second.
         return
     _received = signal.Signals(number)
-    # Libraries would log connections that break now.
-    logging.disable()
+    # Libraries would log connections that break now; who logs has imported the module.
+    if "logging" in sys.modules:
+        sys.modules["logging"].disable()
     if _deferral is not None:
         _deferral.set()
     else:

@@ -1,13 +1,15 @@
-"""Time that this process spent importing trajet and MDAnalysis, and a stopwatch without it.
+"""Imports: of names when they are first used, and the time that this process spent on them.
 
 The package imports this module first and calls `package_imported` last. In a process of the command
 line, signals are handled from here on.
 """
 
+import importlib
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 from trajet import signals
 
@@ -34,6 +36,29 @@ def importing(name: str) -> Iterator[None]:
     finally:
         if is_new:
             _seconds += time.perf_counter() - begin
+
+
+def lazy_names(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
+    """Return a `__getattr__` for a package that imports the module of a name when it is first used.
+
+    Parameters
+    ----------
+    package
+        The name of the package.
+    modules
+        The modules that define names of the package, each with its names, separated by spaces.
+    """
+    module_of = {name: module for module, names in modules.items() for name in names.split()}
+
+    def load(name: str) -> Any:
+        if name not in module_of:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        with importing(module_of[name]):
+            value = getattr(importlib.import_module(module_of[name]), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return load
 
 
 def import_seconds() -> float:

@@ -23,10 +23,18 @@ def run(code: str, *arguments: str) -> str:
     return done.stdout.strip()
 
 
-def test_import_alone() -> None:
-    """`import trajet` brings in nothing heavy."""
-    code = f"import sys, trajet; print(sorted({HEAVY} & set(sys.modules)))"
-    assert run(code) == "[]"
+def test_import_loads_no_module_before_a_name_is_used() -> None:
+    """`import trajet` loads neither NumPy nor other modules of the package."""
+    code = """
+import sys
+import trajet
+ours = sorted(name for name in sys.modules if name.split(".")[0] in ("numpy", "trajet"))
+print(*ours)
+trajet.open
+print("numpy" in sys.modules)
+"""
+    names = "trajet trajet._trajet trajet.signals trajet.startup"
+    assert run(code).splitlines() == [names, "True"]
 
 
 def test_reading_and_rmsd(adk: Adk) -> None:
@@ -61,21 +69,29 @@ print(sorted({HEAVY} & set(sys.modules)))
     assert len(list(tmp_path.iterdir())) == 3
 
 
-def test_public_names() -> None:
-    """The names of the package, each at its door."""
+def test_public_names_are_found() -> None:
+    """Each name of `__all__` is found, and each is what type checkers see; others are an error."""
     code = """
+import ast
+import inspect
 import trajet
 names = ["open", "rmsd", "LocalPool", "Trajectory", "Selection", "Block", "Report",
          "TrajetError", "FormatError", "TruncatedError", "SelectionError", "FrameError",
          "OutputError", "__version__"]
 print([name for name in names if not hasattr(trajet, name)])
 print([name for name in trajet.__all__ if not hasattr(trajet, name)])
+statements = ast.walk(ast.parse(inspect.getsource(trajet)))
+seen = {(node.module, name.name) for node in statements if isinstance(node, ast.ImportFrom)
+        for name in node.names if node.module.startswith("trajet.")}
+wrong = [name for module, name in seen
+         if getattr(trajet, name) is not getattr(__import__(module, fromlist=[name]), name)]
+print(len(seen) > 20, wrong, hasattr(trajet, "rmds"))
 """
-    assert run(code).splitlines() == ["[]", "[]"]
+    assert run(code).splitlines() == ["[]", "[]", "True [] False"]
 
 
 def test_command_line_without_work() -> None:
-    """The version is printed without MDAnalysis."""
+    """The version is printed without NumPy."""
     code = f"""
 import runpy, sys
 sys.argv = ["trajet", "--version"]
@@ -83,6 +99,6 @@ try:
     runpy.run_module("trajet", run_name="__main__", alter_sys=True)
 except SystemExit as end:
     assert not end.code
-print(sorted({HEAVY} & set(sys.modules)))
+print(sorted({HEAVY} & set(sys.modules)), "numpy" in sys.modules)
 """
-    assert run(code).splitlines()[-1] == "[]"
+    assert run(code).splitlines()[-1] == "[] False"

@@ -15,7 +15,9 @@ import numpy as np
 
 from trajet import trajectory
 from trajet._trajet import WorkerError
-from trajet.analysis import apply, dihedrals, rmsd
+from trajet.analysis.apply import apply
+from trajet.analysis.dihedrals import dihedrals
+from trajet.analysis.rmsd import rmsd
 from trajet.bench import child_process, empty
 from trajet.bench.child_process import Row
 from trajet.bench.files import drop

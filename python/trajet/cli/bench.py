@@ -384,6 +384,3 @@ def save_figure(path: Path, figure: "Figure") -> None:
     """Write a figure and say where."""
     output.write(path, lambda file: figure.savefig(file, format="png"))
     click.echo(path)
-
-
-COMMANDS = (bench,)

@@ -8,7 +8,7 @@ from trajet import plots
 from trajet.bench import setups, store_cases, store_loaders, store_table
 from trajet.bench.child_process import Row
 from trajet.bench.store_bench import Bench
-from trajet.cli.bench import into_folder, numbers, repeated, save, save_figure, several
+from trajet.cli.bench import bench, into_folder, numbers, repeated, save, save_figure, several
 from trajet.cli.options import amount
 
 # The paper's figures 7a to 7c: file, column, label, and factor to the unit of the label.
@@ -119,3 +119,7 @@ def store(
             title = f"membrane system, {cache} cache, best of {repeats}"
             figure = plots.against_frames(curves, quantity=label, title=title)
             save_figure(folder / f"{name}.png", figure)
+
+
+bench.add_command(store)
+COMMANDS = (bench,)

@@ -6,15 +6,9 @@ from typing import NoReturn
 
 import click
 
-from trajet import output, signals
-from trajet.cli import analyses, bench, bench_store, convert, files, reports, store, viewers
+from trajet import signals
 from trajet.cli.group import Interrupted, commands
 from trajet.cli.tables import EXPECTED, one_line
-
-bench.bench.add_command(bench_store.store)
-for _room in (files, analyses, convert, store, reports, viewers, bench):
-    for _command in _room.COMMANDS:
-        commands.add_command(_command)
 
 FAILED = 1
 # Seconds within which an interrupted process must end, after its outputs are removed.
@@ -83,7 +77,9 @@ def _interrupted() -> int:
     signals.finish()
     if signals.abort_ranks is not None:
         signals.abort_ranks()
-    output.remove_unfinished()
+    # A command that has not imported this module has no unfinished outputs.
+    if (output := sys.modules.get("trajet.output")) is not None:
+        output.remove_unfinished()
     signals.write_message()
     # If Ctrl-C came while CPython executed a string or an import, CPython would end this process by
     # the signal, whatever its exit code; executing another string resets that.

@@ -1,11 +1,25 @@
-"""The command group `trajet`."""
+"""The command group `trajet`, which imports the module of a command when it is called."""
 
+import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import click
 
 import trajet
+from trajet import startup
+
+# The modules that define commands, each with the names of its commands.
+_MODULES = {
+    "trajet.cli.files": "info index",
+    "trajet.cli.analyses": "rmsd rmsf dihedrals distances rdf",
+    "trajet.cli.convert": "convert split",
+    "trajet.cli.store": "store",
+    "trajet.cli.reports": "advise",
+    "trajet.cli.viewers": "molfile",
+    "trajet.cli.bench_store": "bench",
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 
 class Interrupted(BaseException):
@@ -14,6 +28,16 @@ class Interrupted(BaseException):
 
 class _Group(click.Group):
     """A group of commands that raises `Interrupted` instead of KeyboardInterrupt."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(_MODULE_OF)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if (module := _MODULE_OF.get(cmd_name)) is None:
+            return None
+        with startup.importing(module):
+            commands: tuple[click.Command, ...] = importlib.import_module(module).COMMANDS
+        return next(command for command in commands if command.name == cmd_name)
 
     def make_context(
         self,

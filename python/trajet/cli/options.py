@@ -570,6 +570,9 @@ def waiting(what: str, *, quiet: bool = False) -> Iterator[None]:
 @contextlib.contextmanager
 def progress(what: str, unit: str, *, quiet: bool = False) -> Iterator[Callable[[int, int], None]]:
     """Show a progress bar if standard error is a terminal; yield a function to update it."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
     from tqdm import tqdm
 
     with tqdm(
@@ -579,7 +582,6 @@ def progress(what: str, unit: str, *, quiet: bool = False) -> Iterator[Callable[
         unit_scale=True,
         leave=False,
         delay=0.3,
-        disable=True if quiet else None,
         file=sys.stderr,
     ) as bar:
 

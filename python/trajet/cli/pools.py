@@ -9,12 +9,9 @@ from typing import TypeVar
 
 import click
 
+import trajet
 from trajet.pools import shared
-from trajet.pools.dask import DaskPool, dask_client
-from trajet.pools.local import LocalPool
-from trajet.pools.mpi import MpiPool
 from trajet.pools.pool import Pool
-from trajet.pools.processes import ProcessPool
 
 
 @dataclass(frozen=True)
@@ -41,23 +38,25 @@ class Crew:
 
 @contextmanager
 def _local(crew: Crew) -> Iterator[Pool]:
-    yield LocalPool(threads=crew.threads)
+    yield trajet.LocalPool(threads=crew.threads)
 
 
 @contextmanager
 def _processes(crew: Crew) -> Iterator[Pool]:
-    yield ProcessPool(workers=crew.workers, threads=crew.threads or 1)
+    yield trajet.ProcessPool(workers=crew.workers, threads=crew.threads or 1)
 
 
 @contextmanager
 def _dask(crew: Crew) -> Iterator[Pool]:
+    from trajet.pools.dask import DaskPool, dask_client
+
     with dask_client(crew.scheduler, crew.workers) as client:
         yield DaskPool(client, threads=crew.threads or 1, rows_in=crew.rows_in)
 
 
 @contextmanager
 def _mpi(crew: Crew) -> Iterator[Pool]:
-    yield MpiPool(threads=crew.threads or 1, rows_in=crew.rows_in)
+    yield trajet.MpiPool(threads=crew.threads or 1, rows_in=crew.rows_in)
 
 
 _POOLS: dict[str, Callable[[Crew], AbstractContextManager[Pool]]] = {
@@ -84,7 +83,7 @@ def _begin(ctx: click.Context, _: click.Parameter, name: str) -> str:
     """Make the ranks other than 0 serve, before other options are evaluated."""
     if name != "mpi":
         _warn_of_ranks()
-    elif (pool := MpiPool()).serve():
+    elif (pool := trajet.MpiPool()).serve():
         ctx.exit()
     elif pool.size == 1:
         click.echo(

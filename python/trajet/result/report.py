@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from trajet import advise, html, mdanalysis, output
+from trajet import advise, mdanalysis, output
 from trajet._trajet import INSTRUCTION_SET, FormatError, Reader, __version__, available_threads
 from trajet.advise.entries import (
     AnalysisEntries,
@@ -171,6 +171,8 @@ class Report(Mapping[str, Any]):
 
     def to_html(self) -> str:
         """Return the report as a self-contained HTML page."""
+        from trajet import html
+
         return html.page(entries_of(self))
 
     def save(self, path: str | os.PathLike[str]) -> None:
