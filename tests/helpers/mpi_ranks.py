@@ -175,6 +175,11 @@ def copies(folder: Path) -> None:
         save(folder, {**said, "whole": [whole.n_frames, whole.n_atoms, whole.size]})
 
 
+def copies_to_hdf5(folder: Path) -> None:
+    """Convert trajectories to H5MD."""
+    pool_laws.hdf5_copies(folder / "sources", folder / "there", tj.MpiPool())
+
+
 def copies_with_a_slow_rank(folder: Path) -> None:
     """Divide a trajectory while one rank does nothing, until the others have written the rest."""
     pool = tj.MpiPool()
@@ -245,11 +250,14 @@ def copies_interrupted(folder: Path) -> None:
 
 
 def copies_killed(folder: Path) -> None:
-    """Divide a trajectory again and again until somebody kills a rank."""
+    """Convert and divide a trajectory again and again until somebody kills a rank."""
     pool = tj.MpiPool()
     traj = tj.open(None, folder / "adk.xtc", pool=pool)
+    (folder / "out").mkdir(exist_ok=True)
     tell_number(folder, pool.rank)
+    one, some = folder / "out" / "one.h5md", slice(0, 98)
     while True:
+        tj.convert(traj, one, frames=some, force=True, pool=pool)
         tj.split(traj, folder / "out", segments=5, format="trr", force=True, pool=pool)
 
 

@@ -96,6 +96,24 @@ def conversions(
     }
 
 
+def hdf5_copies(sources: Path, folder: Path, pool: tj.Pool | None = None) -> None:
+    """Convert trajectories to H5MD: small and large frames, some of them, velocities and forces."""
+    adk, vectors, bits = (
+        tj.open(None, sources / name, sidecar=False, pool=pool)
+        for name in ("adk.xtc", "vectors.trr", "bits.dcd")
+    )
+    for name, source, options in (
+        ("plain.h5md", adk, {}),
+        ("packed.h5md", adk, {"compression": 2}),
+        ("atoms.h5md", adk.select(range(5, 3000, 2)), {}),
+        ("frames.h5md", adk.select(range(9)), {"frames": slice(1, 98, 3), "compression": 5}),
+        ("one.h5md", adk, {"frames": [3]}),
+        ("vectors.h5md", vectors, {"compression": 1, "allow_loss": True}),
+        ("bits.h5md", bits, {"compression": 9}),
+    ):
+        tj.convert(source, folder / name, pool=pool, **options)
+
+
 def assert_same_conversions(there: Path, here: Path) -> None:
     """Assert that two folders hold the same outputs; see `assert_same_files`."""
     for folder in (there, here):

@@ -20,22 +20,9 @@ class ThreadRank:
         self._barrier.wait()
         return got
 
-    def gather(self, sendobj: Any, root: int = 0) -> list[Any] | None:
-        """Return what every rank gives, on rank `root`."""
-        got = self.allgather(sendobj)
-        return got if self.rank == root else None
-
     def bcast(self, obj: Any, root: int = 0) -> Any:
         """Return what rank `root` gives."""
         return self.allgather(obj)[root]
-
-    def scatter(self, sendobj: Any, root: int = 0) -> Any:
-        """Return the own part of what rank `root` gives."""
-        return self.allgather(sendobj)[root][self.rank]
-
-    def Abort(self, errorcode: int = 0) -> None:
-        """Let nobody wait any longer."""
-        self._barrier.abort()
 
 
 def on_ranks(size: int, work: Callable[[ThreadRank], Any]) -> list[Any]:

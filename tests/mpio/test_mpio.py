@@ -4,12 +4,9 @@ Each test starts its own ranks: a rank that fails must not leave the tests waiti
 """
 
 import csv
-import os
-import random
 import shlex
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import h5py
@@ -26,7 +23,7 @@ from helpers.made_hdf5 import (
     write_h5md,
     write_with_mdanalysis,
 )
-from helpers.started_ranks import MPIEXEC, assert_written_alike, run_on_ranks
+from helpers.started_ranks import MPIEXEC, run_on_ranks
 from MDAnalysisTests import datafiles
 
 HERE = Path(__file__).parent
@@ -162,54 +159,8 @@ def test_what_cannot_be_read_is_refused_on_all_ranks(tmp_path: Path) -> None:
         (text, "FormatError"),
         (tmp_path / "none.h5md", "FileNotFoundError"),
     ):
-        lines = run_on_ranks(4, HERE / "ranks_fail.py", "read", path).stdout.splitlines()
+        lines = run_on_ranks(4, HERE / "ranks_fail.py", path).stdout.splitlines()
         assert len(lines) == 4
         assert len(set(lines)) == 1
         assert lines[0].startswith(kind)
         assert path.name in lines[0]
-
-
-@pytest.mark.parametrize("options", [(), ("--compression", "2"), ("--select", "name CA")])
-def test_ranks_write_what_one_process_writes(
-    adk: Adk, tmp_path: Path, options: tuple[str, ...]
-) -> None:
-    """Every value, attribute and chunk, by the command."""
-    assert_written_alike(adk, tmp_path, options)
-
-
-@pytest.mark.parametrize("how", ["allocate", "write"])
-def test_a_full_disk_ends_all_ranks(adk: Adk, tmp_path: Path, how: str) -> None:
-    """Whichever rank meets it, all raise it, and nothing is left."""
-    out = tmp_path / "out.h5md"
-    lines = run_on_ranks(4, HERE / "ranks_fail.py", how, adk.xtc, out).stdout.splitlines()
-    assert len(lines) == 4
-    assert len(set(lines)) == 1
-    assert lines[0].startswith("OutputError")
-    assert "File too large" in lines[0]
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_rank_that_is_killed_ends_all(long_adk: Adk, tmp_path: Path) -> None:
-    """At random moments: no file has the name, and no rank goes on."""
-    out = tmp_path / "out.h5md"
-    code = (
-        "import os, sys, trajet as tj; pool = tj.MpiPool()\n"
-        "traj = tj.open(None, sys.argv[1], sidecar=False, pool=pool)\n"
-        "os.write(1, b'%d\\n' % os.getpid())\n"
-        "tj.convert(traj, sys.argv[2], frames=[0] * 20000, pool=pool)\n"
-    )
-    drawn = random.Random(4)
-    for _ in range(4):
-        job = subprocess.Popen(
-            [*MPIEXEC, "-n", "3", sys.executable, "-c", code, str(long_adk.xtc), str(out)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        assert job.stdout is not None
-        running = [int(job.stdout.readline()) for _ in range(3)]
-        time.sleep(drawn.uniform(0, 0.6))
-        os.kill(drawn.choice(running), 9)
-        assert job.wait(timeout=60) != 0
-        assert not out.exists()
-        assert not any(Path(f"/proc/{one}").exists() for one in running)

@@ -309,7 +309,9 @@ def test_a_copy_that_fails_leaves_nothing(folder: Path) -> None:
 def test_a_rank_killed_in_a_copy(attempt: int, folder: Path, long_adk: Adk) -> None:
     """At any moment what has a name is whole."""
     killed(folder, "copies_killed", attempt % 3)
-    tj.split(tj.open(None, long_adk.xtc), folder / "here", segments=5, format="trr")
+    traj = tj.open(None, long_adk.xtc)
+    tj.split(traj, folder / "here", segments=5, format="trr")
+    tj.convert(traj, folder / "one.h5md", frames=slice(0, 98))
     # Named after what was split.
     whole = {
         path.name.replace(long_adk.xtc.stem, "adk"): path.read_bytes()
@@ -317,6 +319,8 @@ def test_a_rank_killed_in_a_copy(attempt: int, folder: Path, long_adk: Adk) -> N
     }
     for path in folder.glob("out/adk*"):
         assert path.read_bytes() == whole[path.name]
+    for path in folder.glob("out/one.h5md"):
+        assert tables_of(path) == tables_of(folder / path.name)
 
 
 @pytest.mark.kills(2)

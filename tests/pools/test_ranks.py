@@ -1,10 +1,8 @@
-"""HDF5 on ranks of MPI, but for what wants an h5py that knows MPI (tests/mpio)."""
+"""HDF5 on MPI ranks; tests that need an h5py built with MPI are in tests/mpio."""
 
 import re
 import subprocess
 import sys
-import threading
-from collections import defaultdict
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
@@ -13,19 +11,18 @@ import h5py
 import numpy as np
 import pytest
 import trajet as tj
+from helpers import pool_laws
 from helpers.golden_files import Adk, same_bits
 from helpers.made_files import MADE
-from helpers.made_hdf5 import tables_of, write_h5md
+from helpers.made_hdf5 import write_h5md
 from helpers.started_ranks import assert_written_alike, run_on_ranks
 from helpers.thread_ranks import ThreadRank, on_ranks
 from hypothesis import given
 from hypothesis import strategies as st
 from MDAnalysisTests import datafiles
 from trajet import h5md
-from trajet.h5md import mpio, parallel_writing
+from trajet.h5md import mpio
 from trajet.h5md.library import parallel_h5py
-
-BOTH: dict[str, Any] = {"velocities": True, "forces": True}
 
 
 @given(st.integers(0, 300), st.integers(1, 9), st.integers(1, 20), st.integers(0, 100))
@@ -97,182 +94,75 @@ def test_errors_that_cannot_be_sent() -> None:
         assert "Local: odd" in str(error)
 
 
-def write_together(
-    comm: ThreadRank,
-    path: Path,
-    source: Path,
-    *,
-    frames: Any = None,
-    threads: int | None = None,
-    progress: Any = None,
-    **options: Any,
-) -> None:
-    """Write a file on one of the ranks."""
-    if comm.rank:
-        h5md.join_writing(comm)
-        return
-    traj = tj.open(None, source, sidecar=False)
-    content = h5md.Content(traj.reader, options.pop("atoms", None), **options)
-    numbers = traj.frame_numbers(frames)
-    h5md.write_together(path, numbers, content, comm, threads=threads, progress=progress)
-
-
-def written_together(
-    path: Path, source: Path, size: int, **options: Any
-) -> list[BaseException | None]:
-    """Write a file on ranks that are threads."""
-    return on_ranks(size, lambda comm: write_together(comm, path, source, **options))
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 7])
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"compression": 2, "threads": 2},
-        {"compression": 1, "chunk": (3, 700), "threads": 1},
-        {"chunk": (1, 1000), "atoms": np.arange(5, 3000, 2)},
-        {"frames": np.arange(1, 98, 3), "compression": 5, "chunk": (40, 4000)},
-    ],
-)
-def test_together_as_alone(adk: Adk, tmp_path: Path, size: int, options: dict[str, Any]) -> None:
-    """Every value, attribute and chunk is that of one process, also where ranks have no frame."""
-    alone, path = tmp_path / "alone.h5md", tmp_path / "together.h5md"
-    h5md.write(alone, tj.open(None, adk.xtc, sidecar=False), **options)
-    assert written_together(path, adk.xtc, size, **options) == [None] * size
-    assert tables_of(path) == tables_of(alone)
-    assert sorted(p.name for p in tmp_path.iterdir()) == [alone.name, path.name]
-    with h5py.File(path) as file:
-        assert file["particles/trajectory/position/value"].id.get_num_chunks() > 0
-    want, got = tj.open(None, alone).read(), tj.open(None, path).read()
-    assert same_bits(got.positions, want.positions)
-
-
-def test_all_vectors_together(tmp_path: Path) -> None:
-    """Velocities, forces and boxes are written too; frames without are refused by number."""
-    alone, path = tmp_path / "alone.h5md", tmp_path / "together.h5md"
-    source = Path(datafiles.TRR_sub_sol)
-    h5md.write(alone, tj.open(None, source, sidecar=False), compression=1, **BOTH)
-    assert written_together(path, source, 3, compression=1, **BOTH) == [None] * 3
-    assert "particles/trajectory/box/edges/value" in tables_of(path)
-    assert tables_of(path) == tables_of(alone)
-    mixed = MADE["made_mixed.trr"](tmp_path / "mixed.trr")
-    positions = tj.open(None, mixed, sidecar=False).read().positions
-    frames = np.flatnonzero(~np.isnan(positions[:, 0, 0]))
-    errors = written_together(path, mixed, 2, frames=frames, velocities=True)
-    assert len({str(error) for error in errors}) == 1
-    assert re.search(r"frames? \d.* ha(s|ve) no velocities: choose", str(errors[0]))
-    assert tables_of(path) == tables_of(alone)
-
-
-def test_numbers_that_are_zero_or_cannot_be_packed(tmp_path: Path) -> None:
-    """Chunks of zeros stand in the file like others, and so do such as would grow."""
-    bits = np.random.default_rng(1).integers(0, 2**32, (20, 900, 3), dtype=np.uint32)
+@pytest.fixture
+def sources(adk: Adk, tmp_path: Path) -> Path:
+    """Return a folder with the sources of `pool_laws.hdf5_copies`."""
+    folder = tmp_path / "sources"
+    folder.mkdir()
+    (folder / "adk.xtc").symlink_to(adk.xtc)
+    (folder / "vectors.trr").symlink_to(datafiles.TRR_sub_sol)
+    # Bits that cannot be compressed, beside zeros; frames of several chunks.
+    bits = np.random.default_rng(1).integers(0, 2**32, (20, 30_000, 3), dtype=np.uint32)
     floats = np.where((bits >> 23) & 0xFF == 0xFF, np.uint32(0), bits).view(np.float32)
     floats[3:9] = 0
     floats[17:] = 0
-    source = write_h5md(tmp_path / "source.h5md", floats, unit="Angstrom")
-    for compression in (None, 9):
-        path = tmp_path / "together.h5md"
-        options = {"compression": compression, "chunk": (2, 500)}
-        assert written_together(path, source, 4, **options) == [None] * 4
-        assert same_bits(tj.open(None, path).read().positions, floats)
+    write_h5md(tmp_path / "bits.h5md", floats, unit="Angstrom")
+    tj.convert(tj.open(None, tmp_path / "bits.h5md"), folder / "bits.dcd")
+    return folder
 
 
-def test_no_two_ranks_write_to_a_page(
-    adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("size", [1, 3, 7])
+def test_h5md_on_ranks_is_that_of_one_process(sources: Path, tmp_path: Path, size: int) -> None:
+    """Every value, attribute and chunk; some ranks have no frame."""
+    there, here = tmp_path / "there", tmp_path / "here"
+    here.mkdir()
+    there.mkdir()
+    pool_laws.hdf5_copies(sources, here)
+    run_on_ranks(size, "-m", "helpers.mpi_ranks", "copies_to_hdf5", tmp_path)
+    pool_laws.assert_same_files(there, here)
+    got = tj.open(None, there / "bits.h5md").read().positions
+    assert same_bits(got, tj.open(None, sources / "bits.dcd").read().positions)
+
+
+def test_h5md_on_ranks_lists_frames_without_velocities(tmp_path: Path) -> None:
+    """One error on all ranks, which names the frames; an existing file stays."""
+    mixed, out = MADE["made_mixed.trr"](tmp_path / "mixed.trr"), tmp_path / "out.h5md"
+    out.write_text("precious")
+    lines = errors_on_ranks("velocities", mixed, out)
+    assert re.search(r"FormatError: .*frames? \d.* ha(s|ve) no velocities: choose", lines[0])
+    assert out.read_text() == "precious"
+    assert {path.name for path in tmp_path.iterdir()} == {mixed.name, out.name}
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ("join", "OutputError: .*out.h5md: .*File too large"),
+        ("piece", "OutputError: .*out.h5md: .*File too large"),
+        ("progress", "KeyError: 'stop'"),
+        ("change", "StaleIndexError: .*source.xtc"),
+    ],
+)
+def test_a_rank_that_cannot_write_h5md_ends_all(
+    adk: Adk, tmp_path: Path, how: str, words: str
 ) -> None:
-    """Neither chunks nor tables: some file systems write whole pages."""
-    write = parallel_writing.write_at
-    pages: dict[int, set[int]] = defaultdict(set)
-
-    def note(file: int, at: int, held: Any) -> None:
-        pages[threading.get_ident()].update(range(at // 4096, (at + len(held) - 1) // 4096 + 1))
-        write(file, at, held)
-
-    monkeypatch.setattr(parallel_writing, "write_at", note)
-    path = tmp_path / "together.h5md"
-    assert written_together(path, adk.xtc, 3, compression=1, chunk=(1, 100)) == [None] * 3
-    assert len(pages) == 3
-    assert len(set.union(*pages.values())) == sum(map(len, pages.values()))
-
-
-def failing_after(n: int) -> Any:
-    """Return how tables are written to a disk that has no room after `n` writes."""
-    write = parallel_writing._SparseFile.write
-    calls = []
-
-    def full(self: Any, data: Any) -> int:
-        calls.append(len(data))
-        if len(calls) > n and not self.given_up and np.frombuffer(data, np.uint8).any():
-            raise OSError(28, "No space left on device")
-        return write(self, data)
-
-    return full
-
-
-def test_a_rank_that_fails_ends_all(
-    adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A bad frame in the share of the last rank, a full disk: all raise it, and no file is left."""
-    source = tmp_path / "bad.xtc"
-    traj = tj.open(None, adk.xtc, sidecar=False)
-    damaged = bytearray(adk.xtc.read_bytes())
-    at = int(traj.reader.offsets()[95]) + 200
-    damaged[at : at + 3000] = b"\xff" * 3000
-    source.write_bytes(damaged)
-    folder = tmp_path / "out"
-    folder.mkdir()
-    path = folder / "together.h5md"
-    path.write_text("precious")
-    for error in written_together(path, source, 4):
-        assert isinstance(error, tj.FormatError)
-        assert "frame 95" in str(error)
-    pwrite = parallel_writing.os.pwrite
-    calls = []
-
-    def full(file: int, held: Any, at: int) -> int:
-        calls.append(at)
-        if len(calls) > 40:
-            raise OSError(28, "No space left on device")
-        return pwrite(file, held, at)
-
-    monkeypatch.setattr(parallel_writing.os, "pwrite", full)
-    for error in written_together(path, adk.xtc, 4):
-        assert isinstance(error, tj.OutputError)
-        assert "No space left on device" in str(error)
-    monkeypatch.undo()
-    for failing in (1, 5):
-        with monkeypatch.context() as context:
-            context.setattr(parallel_writing._SparseFile, "write", failing_after(failing))
-            for error in written_together(path, adk.xtc, 3, compression=1, chunk=(1, 50)):
-                assert isinstance(error, tj.OutputError)
-                assert "No space left on device" in str(error)
-    errors = written_together(path, adk.xtc, 2, progress=lambda *_: {}["stop"])
-    assert [type(error) for error in errors] == [KeyError] * 2
-    assert path.read_text() == "precious"
-    assert list(folder.iterdir()) == [path]
-
-
-def test_a_file_that_changes_meanwhile(
-    adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What another rank finds must be what rank 0 has opened."""
-    source, path = tmp_path / "source.xtc", tmp_path / "out" / "together.h5md"
+    """A full disk, an interrupt by the caller, a changed source: all raise it, nothing is left."""
+    source, out = tmp_path / "source.xtc", tmp_path / "out" / "out.h5md"
     source.write_bytes(adk.xtc.read_bytes())
-    path.parent.mkdir()
-    plain = parallel_writing._Lead.begin
+    out.parent.mkdir()
+    out.write_text("precious")
+    assert re.match(words, errors_on_ranks(how, source, out)[0])
+    assert out.read_text() == "precious"
+    assert list(out.parent.iterdir()) == [out]
 
-    def begin(*arguments: Any) -> Any:
-        told = plain(*arguments)
-        source.write_bytes(adk.xtc.read_bytes()[:-4000])
-        return told
 
-    monkeypatch.setattr(parallel_writing._Lead, "begin", begin)
-    for error in written_together(path, source, 2):
-        assert isinstance(error, tj.StaleIndexError)
-        assert "source.xtc" in str(error)
-    assert list(path.parent.iterdir()) == []
+def errors_on_ranks(how: str, source: Path, out: Path) -> list[str]:
+    """Return the error of each of four ranks that write a file; all have the same."""
+    done = run_on_ranks(4, "-m", "helpers.ranks_that_fail", how, source, out)
+    lines = done.stdout.splitlines()
+    assert len(lines) == 4
+    assert len(set(lines)) == 1
+    return lines
 
 
 def test_what_no_pool_writes(adk: Adk, tmp_path: Path) -> None:

@@ -28,8 +28,6 @@ from trajet.conversion.files import (
 )
 from trajet.conversion.output_pieces import write_pieces
 from trajet.pools.jobs import Job, JobPool, JobResult
-from trajet.pools.mpi import MpiPool
-from trajet.pools.mpi.communicator import Communicator
 from trajet.pools.pool import Frames, Pool, Progress, n_frames_of
 from trajet.pools.rank_placeholder import root_only
 from trajet.result import Report, make_report
@@ -145,9 +143,9 @@ def convert(
         Called with frames done and in total.
     pool
         A `DaskPool` or `MpiPool`: workers or ranks write pieces of the output on shared storage,
-        which this process joins. The file is the same, byte for byte, as from one process. Ranks of
-        MPI write one H5MD file in parallel. An H5MD file has the same values as from one process,
-        and all frames must have the velocities and forces that are written.
+        which this process joins. The file is the same, byte for byte, as from one process. An H5MD
+        file has the same values, attributes and chunks as from one process, and all frames must
+        have the velocities and forces that are written.
 
     Returns
     -------
@@ -190,12 +188,7 @@ def convert(
                 " nearest images of its atoms would be wrong: leave topology out (--topology-out),"
                 " or let the box go with allow_loss=True (--allow-loss)"
             )
-    if pool is None:
-        write = _Copies.write
-    elif isinstance(pool, MpiPool) and path.suffix.lower() in HDF5:
-        write = _Copies.write_together
-    else:
-        write = _Copies.write_pieces
+    write = _Copies.write if pool is None else _Copies.write_pieces
     (done,) = _copy(selection, [(path, numbers)], asked, write)
     if topology is not None and first is not None:
         box = mdanalysis.Box.of(first)
@@ -273,7 +266,9 @@ class _Copies:
                 threads=asked.threads,
                 progress=asked.progress,
             )
-            return [self._hdf5(path) for path, _ in self.parts]
+            return [
+                Outcome(self.content.remarks, None, path.stat().st_size) for path, _ in self.parts
+            ]
         return write_files(
             self.trajectory.reader,
             self.parts,
@@ -283,29 +278,6 @@ class _Copies:
             threads=asked.threads or _trajet.available_threads(),
             progress=asked.progress,
         )
-
-    def write_together(self) -> list[Outcome]:
-        """Write one H5MD file in parallel with the ranks of MPI."""
-        pool, content, asked = self.asked.pool, self.content, self.asked
-        assert isinstance(pool, MpiPool)
-        assert content is not None
-        if isinstance(content, h5md.NativeContent):
-            return self.write_pieces()
-        ((path, numbers),) = self.numbered
-
-        def lead(ranks: Communicator) -> None:
-            h5md.write_together(
-                path,
-                numbers,
-                content,
-                ranks.comm,
-                force=asked.force,
-                threads=pool.threads,
-                progress=asked.progress,
-            )
-
-        pool.run_on_all(lead, _join_writing)
-        return [self._hdf5(path)]
 
     def write_pieces(self) -> list[Outcome]:
         """Write one file in pieces with the workers of a pool."""
@@ -324,10 +296,6 @@ class _Copies:
             progress=asked.progress,
         )
         return [done]
-
-    def _hdf5(self, path: Path) -> Outcome:
-        assert self.content is not None
-        return Outcome(self.content.remarks, None, path.stat().st_size)
 
     def write_with_pool(self) -> list[Outcome]:
         """Write whole files with the workers of a pool; rename all of them at the end."""
@@ -364,12 +332,6 @@ def _doubts(trajectory: Trajectory, suffix: str) -> tuple[str, ...]:
     formats = [name for name, endings in ENDINGS.items() if suffix.lower() in endings]
     # Unknown endings raise an error later.
     return tuple(trajectory.reader.doubts(formats[0])) if formats else ()
-
-
-def _join_writing(ranks: Communicator) -> None:
-    """Write H5MD with rank 0; errors are raised on rank 0."""
-    with contextlib.suppress(Exception):
-        h5md.join_writing(ranks.comm)
 
 
 def _outcome(kind: str, number: int, done: JobResult) -> Outcome:

@@ -8,7 +8,6 @@ from trajet.h5md.joining import join
 from trajet.h5md.library import h5py, parallel_h5py
 from trajet.h5md.mpio import MpioFrames
 from trajet.h5md.native_units import NativeContent, left_out, native_content, write_described
-from trajet.h5md.parallel_writing import join_writing, write_together
 from trajet.h5md.preserve import Rest, Source, keep
 from trajet.h5md.ranks import Communicator, raise_on_all, shares
 from trajet.h5md.tables import describe, is_hdf5
@@ -32,7 +31,6 @@ __all__ = [
     "h5py",
     "is_hdf5",
     "join",
-    "join_writing",
     "keep",
     "left_out",
     "native_content",
@@ -43,5 +41,4 @@ __all__ = [
     "write_all",
     "write_checked",
     "write_described",
-    "write_together",
 ]

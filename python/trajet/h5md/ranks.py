@@ -20,25 +20,8 @@ class Communicator(Protocol):
         """Number of this rank."""
         ...
 
-    @property
-    def size(self) -> int:
-        """Number of ranks."""
-        ...
-
     def bcast(self, obj: object, root: int = 0) -> Received:
         """Return the object of rank `root`."""
-        ...
-
-    def gather(self, sendobj: object, root: int = 0) -> Received:
-        """Return the objects of all ranks on rank `root`, and None on the others."""
-        ...
-
-    def scatter(self, sendobj: object, root: int = 0) -> Received:
-        """Return the element for this rank of the sequence of rank `root`."""
-        ...
-
-    def Abort(self, errorcode: int = 0) -> None:
-        """End all ranks."""
         ...
 
     def allgather(self, sendobj: object) -> list[Received]:
@@ -47,15 +30,12 @@ class Communicator(Protocol):
 
 
 @contextlib.contextmanager
-def raise_on_all(comm: Communicator | None) -> Iterator[None]:
+def raise_on_all(comm: Communicator) -> Iterator[None]:
     """Raise an error of any rank inside of the block on all ranks.
 
     Every rank must enter the block. Ranks wait for each other at its end, so that none works or
-    waits for a rank that failed. Without a communicator the block has no effect.
+    waits for a rank that failed.
     """
-    if comm is None:
-        yield
-        return
     error: BaseException | None = None
     try:
         yield

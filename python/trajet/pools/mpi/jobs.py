@@ -156,11 +156,19 @@ class _Part:
             if asked is None or not asked.Test():
                 continue
             asked, next_round = None, time.monotonic() + _ROUND
-            show(int(every[0]))
+            if self._answer.error is None:
+                self._call(show, int(every[0]))
             if every[1] == ranks.size:
                 return
             if every[2]:
                 self._stop.set()
+
+    def _call(self, show: Callable[[int], None], frames_done: int) -> None:
+        """Report progress; an error of the callback stops all ranks."""
+        try:
+            show(frames_done)
+        except Exception as error:
+            self._answer.error = pickled(error)
 
     def _next(self, task_window: TaskWindow) -> tuple[int, Job] | None:
         """Return the next job of this rank, with its number, or None."""
