@@ -4,20 +4,40 @@ h5py reads and creates groups, attributes and small tables. Positions and other 
 read, decompressed and compressed by the native module, on all threads.
 """
 
-from trajet.h5md.joining import join
-from trajet.h5md.library import h5py, parallel_h5py
-from trajet.h5md.mpio import MpioFrames
-from trajet.h5md.native_units import NativeContent, left_out, native_content, write_described
-from trajet.h5md.preserve import Rest, Source, keep
-from trajet.h5md.ranks import Communicator, raise_on_all, shares
-from trajet.h5md.tables import describe, is_hdf5
-from trajet.h5md.writing import (
-    Content,
-    check,
-    write,
-    write_all,
-    write_checked,
-)
+from typing import TYPE_CHECKING
+
+from trajet import startup
+
+# Most callers only ask whether a file is HDF5.
+if TYPE_CHECKING:
+    from trajet.h5md.joining import join
+    from trajet.h5md.library import h5py, parallel_h5py
+    from trajet.h5md.mpio import MpioFrames
+    from trajet.h5md.native_units import NativeContent, left_out, native_content, write_described
+    from trajet.h5md.preserve import Rest, Source, keep
+    from trajet.h5md.ranks import Communicator, raise_on_all, shares
+    from trajet.h5md.tables import describe, is_hdf5
+    from trajet.h5md.writing import (
+        Content,
+        check,
+        write,
+        write_all,
+        write_checked,
+    )
+else:
+    __getattr__ = startup.lazy_names(
+        __name__,
+        {
+            "trajet.h5md.joining": "join",
+            "trajet.h5md.library": "h5py parallel_h5py",
+            "trajet.h5md.mpio": "MpioFrames",
+            "trajet.h5md.native_units": "NativeContent left_out native_content write_described",
+            "trajet.h5md.preserve": "Rest Source keep",
+            "trajet.h5md.ranks": "Communicator raise_on_all shares",
+            "trajet.h5md.tables": "describe is_hdf5",
+            "trajet.h5md.writing": "Content check write write_all write_checked",
+        },
+    )
 
 __all__ = [
     "Communicator",
