@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from trajet.analysis.apply import apply
     from trajet.analysis.dihedrals import dihedrals
     from trajet.analysis.distances import distances
+    from trajet.analysis.gyration import gyration
     from trajet.analysis.rdf import rdf
     from trajet.analysis.rmsd import rmsd
     from trajet.analysis.rmsf import rmsf
@@ -65,6 +66,7 @@ else:
             "trajet.analysis.apply": "apply",
             "trajet.analysis.dihedrals": "dihedrals",
             "trajet.analysis.distances": "distances",
+            "trajet.analysis.gyration": "gyration",
             "trajet.analysis.rdf": "rdf",
             "trajet.analysis.rmsd": "rmsd",
             "trajet.analysis.rmsf": "rmsf",
@@ -125,6 +127,7 @@ __all__ = [
     "convert",
     "dihedrals",
     "distances",
+    "gyration",
     "open",
     "rdf",
     "rmsd",

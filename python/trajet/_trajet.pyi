@@ -271,6 +271,7 @@ def rdf_plan(
     range: tuple[float, float],
     exclusion_block: tuple[int, int] | None,
 ) -> Plan: ...
+def gyration_plan(atoms: NDArray[np.int64], weights: NDArray[np.float64] | None) -> Plan: ...
 def apply_plan(
     atoms: NDArray[np.int64],
     function: Callable[..., object],

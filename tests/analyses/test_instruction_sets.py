@@ -52,6 +52,8 @@ for path in map(Path, sys.argv[1:]):
         show(f"{name} rmsf", tj.rmsf(atoms).values)
         show(f"{name} rmsf aligned", tj.rmsf(atoms, align=core).values)
         show(f"{name} rmsf average", tj.rmsf(atoms, align=core, reference="average").values)
+        show(f"{name} gyration", tj.gyration(atoms, weights=None).values)
+        show(f"{name} gyration weights", tj.gyration(atoms, weights=weights).values)
         for pbc in (True, False):
             show(f"{name} angles", tj.dihedrals(traj, fours, pbc=pbc).values)
             show(f"{name} features", tj.dihedrals(traj, fours, features=True, pbc=pbc).values)

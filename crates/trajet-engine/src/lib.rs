@@ -10,6 +10,7 @@ pub mod average;
 pub mod dihedrals;
 pub mod distances;
 mod error;
+pub mod gyration;
 pub mod moments;
 pub mod plan;
 pub mod rdf;

@@ -64,7 +64,7 @@ fn axis_sums_of(x: &[f64], weights: Option<&[f64]>, y: [&[f64]; 3]) -> [f64; 5] 
 
 /// Returns several sums at once, each in the fixed order.
 #[inline(always)]
-fn sums<const N: usize>(n: usize, terms: impl Fn(usize) -> [f64; N]) -> [f64; N] {
+pub(crate) fn sums<const N: usize>(n: usize, terms: impl Fn(usize) -> [f64; N]) -> [f64; N] {
     let mut lanes = [[0.0; LANES]; N];
     let whole = n / LANES * LANES;
     for start in (0..whole).step_by(LANES) {

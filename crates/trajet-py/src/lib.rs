@@ -53,6 +53,7 @@ fn _trajet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(plan::dihedrals_plan, module)?)?;
     module.add_function(wrap_pyfunction!(plan::distances_plan, module)?)?;
     module.add_function(wrap_pyfunction!(plan::rdf_plan, module)?)?;
+    module.add_function(wrap_pyfunction!(plan::gyration_plan, module)?)?;
     module.add_function(wrap_pyfunction!(plan::apply_plan, module)?)?;
     module.add_function(wrap_pyfunction!(convert::convert, module)?)?;
     module.add_function(wrap_pyfunction!(convert::join_pieces, module)?)?;

@@ -5,7 +5,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use trajet_engine::rdf::Bins;
 use trajet_engine::rmsd::{Fit, Group};
-use trajet_engine::{Pass, dihedrals, distances, moments, rdf, rmsd};
+use trajet_engine::{Pass, dihedrals, distances, gyration, moments, rdf, rmsd};
 use trajet_io::{Error, memory};
 
 use crate::apply::{Apply, Raised};
@@ -25,6 +25,7 @@ enum Request {
     Dihedrals(dihedrals::Request),
     Distances(distances::Request),
     Rdf(rdf::Request),
+    Gyration(gyration::Request),
     Apply(Apply),
 }
 
@@ -48,6 +49,7 @@ impl Request {
                         }
                 }
                 Request::Rdf(one) => one.atoms.len() + one.others.as_ref().map_or(0, Vec::len),
+                Request::Gyration(one) => 2 * one.atoms.len(),
                 // The memory of a Python function is unknown.
                 Request::Apply(_) => 0,
             }
@@ -64,6 +66,7 @@ impl Plan {
             Request::Dihedrals(request) => dihedrals::plan(request, n_atoms),
             Request::Distances(request) => distances::plan(request, n_atoms),
             Request::Rdf(request) => rdf::plan(request, n_atoms),
+            Request::Gyration(request) => gyration::plan(request, n_atoms),
             Request::Apply(request) => request.first_pass(n_atoms),
         }
     }
@@ -82,11 +85,27 @@ type PyGroup<'py> =
 
 fn group(py: Python<'_>, (atoms, reference, weights): PyGroup<'_>) -> PyResult<Group> {
     let (atoms, reference) = (atoms.as_array(), reference.as_array());
-    let weights = weights.map(|w| vector(py, w.as_array().iter().copied())).transpose()?;
-    let fits = reference.shape() == [atoms.len(), 3]
-        && weights.as_ref().is_none_or(|w| w.len() == atoms.len())
-        && !atoms.is_empty();
+    let fits = reference.shape() == [atoms.len(), 3] && !atoms.is_empty();
     if !fits {
+        return Err(PyValueError::new_err(
+            "a group needs atoms, and a position and a weight for each",
+        ));
+    }
+    Ok(Group {
+        atoms: vector(py, atoms.iter().copied())?,
+        reference: vector(py, reference.iter().copied().map(f64::from))?,
+        weights: weights_of(py, weights, atoms.len())?,
+    })
+}
+
+/// Copies the weights of `n_atoms` atoms.
+fn weights_of(
+    py: Python<'_>,
+    weights: Option<PyReadonlyArray1<'_, f64>>,
+    n_atoms: usize,
+) -> PyResult<Option<Vec<f64>>> {
+    let weights = weights.map(|w| vector(py, w.as_array().iter().copied())).transpose()?;
+    if weights.as_ref().is_some_and(|w| w.len() != n_atoms) {
         return Err(PyValueError::new_err(
             "a group needs atoms, and a position and a weight for each",
         ));
@@ -98,11 +117,7 @@ fn group(py: Python<'_>, (atoms, reference, weights): PyGroup<'_>) -> PyResult<G
             "weights must be finite, not negative, and not all zero",
         ));
     }
-    Ok(Group {
-        atoms: vector(py, atoms.iter().copied())?,
-        reference: vector(py, reference.iter().copied().map(f64::from))?,
-        weights,
-    })
+    Ok(weights)
 }
 
 /// Returns a plan for the RMSD of `main` and of `groups` after `fit`: "superposition", "centre" or "none".
@@ -213,6 +228,19 @@ pub(crate) fn rdf_plan(
     let others = others.map(|others| vector(py, others.as_array().iter().copied())).transpose()?;
     let request = rdf::Request { atoms, others, bins, exclusion_block };
     Ok(Plan { request: Request::Rdf(request) })
+}
+
+/// Returns a plan for the radius of gyration of `atoms`.
+#[pyfunction]
+#[pyo3(signature = (atoms, weights))]
+pub(crate) fn gyration_plan(
+    py: Python<'_>,
+    atoms: PyReadonlyArray1<'_, i64>,
+    weights: Option<PyReadonlyArray1<'_, f64>>,
+) -> PyResult<Plan> {
+    let atoms = vector(py, atoms.as_array().iter().copied())?;
+    let weights = weights_of(py, weights, atoms.len())?;
+    Ok(Plan { request: Request::Gyration(gyration::Request { atoms, weights }) })
 }
 
 /// Returns a plan that calls a Python function with positions of `atoms`.

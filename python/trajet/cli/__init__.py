@@ -1,4 +1,4 @@
-"""The command line: `trajet info | index | rmsd | rmsf | dihedrals | distances | rdf | …`."""
+"""The command line: `trajet info | index | rmsd | …`, a command per analysis and more."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Commands for analyses: `trajet rmsd | rmsf | dihedrals | distances | rdf`."""
+"""Commands for analyses: `trajet rmsd | rmsf | dihedrals | distances | rdf | gyration`."""
 
 import os
 import re
@@ -375,7 +375,41 @@ def _one_of_two(to: str | None, reference: str | None) -> None:
         raise click.UsageError("choose other atoms (--to) or a reference (--reference), not both")
 
 
-COMMANDS = (rmsd, rmsf, dihedrals, distances, rdf)
+@analysis(
+    _select,
+    click.option(
+        "--weights",
+        type=click.Choice(["mass", "equal"]),
+        default="mass",
+        show_default=True,
+        help="Weights of the atoms.",
+    ),
+)
+def gyration(job: Job, *, select: str, weights: str) -> None:
+    """Radius of gyration of a selection against time.
+
+    Positions are used as stored: if molecules are broken over the box, make them whole first
+    (gmx trjconv -pbc whole).
+
+    \b
+    Examples:
+      trajet gyration adk.psf adk.xtc --select protein -o gyration.csv --plot gyration.png
+      trajet gyration top.gro run.xtc --select "name CA" --weights equal
+    """
+    selection = job.select(select)
+    with job.progress("gyration") as show:
+        result = trajet.gyration(
+            selection,
+            weights=None if weights == "equal" else weights,
+            frames=job.frames,
+            pool=job.pool,
+            progress=show,
+            sample=job.sample,
+        )
+    job.finish(result, lambda: _series_table(result))
+
+
+COMMANDS = (rmsd, rmsf, dihedrals, distances, rdf, gyration)
 
 
 def _series_table(result: Series) -> str:

@@ -12,7 +12,7 @@ from trajet import startup
 # The modules that define commands, each with the names of its commands.
 _MODULES = {
     "trajet.cli.files": "info index",
-    "trajet.cli.analyses": "rmsd rmsf dihedrals distances rdf",
+    "trajet.cli.analyses": "rmsd rmsf dihedrals distances rdf gyration",
     "trajet.cli.convert": "convert split",
     "trajet.cli.store": "store",
     "trajet.cli.reports": "advise",

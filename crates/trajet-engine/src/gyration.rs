@@ -1,0 +1,50 @@
+//! Radius of gyration of a selection.
+
+use trajet_io::{Atoms, Block, Error};
+use trajet_kernels::gyration::radius;
+use trajet_simd::InstructionSet;
+
+use crate::analysis::{Analysis, Pass, State};
+use crate::error::FrameError;
+
+/// Parameters of the analysis.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Atoms by index in the trajectory, in any order.
+    pub atoms: Vec<i64>,
+    /// One weight per atom; `None` for equal weights.
+    pub weights: Option<Vec<f64>>,
+}
+
+/// Returns the pass of the analysis on a trajectory of `n_atoms` atoms.
+///
+/// # Errors
+/// [`Error::AtomOutOfRange`].
+pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
+    let atoms = Atoms::listed(&request.atoms, n_atoms)?;
+    let analysis = Box::new(Gyration { weights: request.weights });
+    Ok(Pass { atoms, transforms: Vec::new(), analysis, then: None })
+}
+
+/// Yields one number per frame, no state.
+struct Gyration {
+    weights: Option<Vec<f64>>,
+}
+
+impl Analysis for Gyration {
+    fn row_width(&self) -> usize {
+        1
+    }
+
+    fn absorb(&self, block: &Block, rows: &mut [f64], _: &mut State) -> Result<(), FrameError> {
+        let set = InstructionSet::chosen();
+        for (i, row) in rows.iter_mut().enumerate() {
+            *row = radius(set, block.frame(i), self.weights.as_deref());
+        }
+        Ok(())
+    }
+
+    fn merge(&self, left: State, _: State) -> State {
+        left
+    }
+}

@@ -1,0 +1,105 @@
+"""`gyration`: radius of gyration."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet import _trajet
+from trajet.analysis.pbc_checks import find_broken_molecules_at
+from trajet.analysis.reference import Weights, weights_of
+from trajet.analysis.runner import describe, main_selection, run, selecting
+from trajet.pools.pool import Plan, Pool, Progress
+from trajet.pools.rank_placeholder import root_only
+from trajet.result import Series
+from trajet.trajectory import FrameChoice, Selection
+
+if TYPE_CHECKING:
+    from trajet.mdanalysis import AtomGroup
+
+
+@root_only("result")
+def gyration(
+    selection: "Selection | AtomGroup",
+    *,
+    weights: Weights = "mass",
+    frames: FrameChoice = None,
+    pool: Pool | None = None,
+    progress: Progress | None = None,
+    sample: bool = False,
+) -> Series:
+    """Compute the radius of gyration of atoms, frame by frame.
+
+    It is the square root of the weighted mean of the squared distances of the atoms from their
+    weighted centre.
+
+    Parameters
+    ----------
+    selection
+        A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
+    weights
+        "mass", None for equal weights, or one number per atom.
+    frames
+        A slice, frame numbers, or a mask; None for all.
+    pool
+        Where to compute; None for `LocalPool()`: all cores of this process.
+    progress
+        Called with frames done and in total.
+    sample
+        Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
+        (`r_comp_io` and `sample`); a run on one thread needs no sample.
+
+    Returns
+    -------
+    Series
+        `values` `(n_frames,)`, float64, Å.
+
+    Raises
+    ------
+    SelectionError
+        If masses are requested and missing.
+    FrameError
+        If a frame is out of range.
+    FormatError
+        If a frame is corrupt.
+
+    Notes
+    -----
+    Positions are used as stored: molecules that are broken over the box must be made whole before
+    (`gmx trjconv -pbc whole`). `report["remarks"]` name neighbouring atoms of a molecule that lie
+    on either side of the box in the frame of the largest radius.
+
+    Examples
+    --------
+    >>> import trajet as tj
+    >>> traj = tj.open("adk.psf", "adk.xtc")
+    >>> tj.gyration(traj.select("protein")).values[:3].round(2)
+    array([16.67, 16.67, 16.73])
+    """
+    main = main_selection(selection)
+    remarks: list[str] = []
+
+    def plan(_: NDArray[np.int64]) -> Plan:
+        return Plan.of(_trajet.gyration_plan, main.places, weights_of(weights, main, remarks))
+
+    outcome = run(
+        main.trajectory, frames, pool, progress, plan, t_select=selecting(main), sample=sample
+    )
+    values = outcome.rows[:, 0].copy()
+    if np.isfinite(values).any():
+        # If a molecule is broken in some frames, the radius is largest in one of them.
+        remarks += find_broken_molecules_at(main, [outcome.frames[np.nanargmax(values)]])
+    parameters = {
+        "selections": [main.label],
+        "n_atoms": [main.n_atoms],
+        "weights": describe(weights),
+    }
+    return Series(
+        values=values,
+        times=outcome.times,
+        frames=outcome.frames,
+        units="Å",
+        columns=(main.label,),
+        name="Rg",
+        report=outcome.report("gyration", parameters, remarks=remarks),
+    )
