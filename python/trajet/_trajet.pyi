@@ -36,8 +36,6 @@ class MissingPackageError(TrajetError, ImportError): ...
 
 # (first, step, count) or frame numbers; none is negative
 Frames: TypeAlias = tuple[int, int, int] | NDArray[np.int64]
-# (atom indices, reference positions (n_atoms, 3) in Å, weights or None)
-Group: TypeAlias = tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.float64] | None]
 # called with (done, total) every 100 ms on the calling thread
 Progress: TypeAlias = Callable[[int, int], None]
 # kind, the words that all frames share, their number, the first of them
@@ -252,35 +250,11 @@ class Parts:
     # as those of `Reader.read`, of all parts so far
     def counts(self) -> Counts: ...
 
-class Plan: ...
+class Plan:
+    """Parameters of an analysis; see `trajet.pools.pool.Plan`."""
 
-def rmsd_plan(main: Group, groups: list[Group], *, fit: str, average: bool) -> Plan: ...
-def moments_plan(atoms: NDArray[np.int64], *, align: Group | None, average: bool) -> Plan: ...
-def dihedrals_plan(quadruples: NDArray[np.int64], *, features: bool, periodic: bool) -> Plan: ...
-def distances_plan(
-    atoms: NDArray[np.int64],
-    partner: NDArray[np.int64] | NDArray[np.float32] | None,
-    *,
-    periodic: bool,
-) -> Plan: ...
-def rdf_plan(
-    atoms: NDArray[np.int64],
-    others: NDArray[np.int64] | None,
-    *,
-    bins: int,
-    range: tuple[float, float],
-    exclusion_block: tuple[int, int] | None,
-) -> Plan: ...
-def gyration_plan(atoms: NDArray[np.int64], weights: NDArray[np.float64] | None) -> Plan: ...
-def apply_plan(
-    atoms: NDArray[np.int64],
-    function: Callable[..., object],
-    reducer: Callable[..., object] | None,
-    *,
-    by_frame: bool,
-    cells: bool,
-    shape: tuple[int, ...],
-) -> Plan: ...
+    def __init__(self, analysis: str, arguments: dict[str, object]) -> None: ...
+
 def pack_chunks(
     vectors: NDArray[np.float32], chunk: tuple[int, int], *, level: int, threads: int
 ) -> list[tuple[int, int, int, bytes]]: ...

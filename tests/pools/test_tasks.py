@@ -5,12 +5,13 @@ from itertools import pairwise
 import numpy as np
 from trajet import _trajet
 from trajet.pools.passes import tasks_of
+from trajet.pools.pool import Plan
 
 
 def test_tasks_of_wide_rows_are_small() -> None:
     """Those of the papers' longest run: 17 GB of rows, 64 MiB a task at most."""
     fours = np.arange(4 * 424).reshape(-1, 4)
-    plan = _trajet.dihedrals_plan(fours, features=True, periodic=True)
+    plan = Plan.of("dihedrals", quadruples=fours, features=True, periodic=True).build()
     pass_ = _trajet.Pass(plan, 3341, 2_512_200, [])
     tasks = tasks_of(pass_, 2, None)
     assert tasks[0].frames[0] == 0

@@ -1,9 +1,10 @@
 //! The interface of analyses: per-frame rows, a mergeable state, or both, and possibly a further pass.
 
+use serde::{Deserialize, Deserializer};
 use trajet_io::{Atoms, Block};
 use trajet_kernels::cell::Cell;
 
-use crate::error::FrameError;
+use crate::error::{FrameError, InvalidArgument};
 use crate::plan::Leaves;
 use crate::transform::Transform;
 
@@ -31,6 +32,38 @@ pub(crate) fn check_finite(block: &Block) -> Result<(), FrameError> {
     let why =
         "a selected atom has no position there (not a number): leave this frame out".to_owned();
     Err(FrameError { frame: block.meta.frames[i], why })
+}
+
+/// Checks that there is a weight for each atom, and that an average with these weights exists.
+///
+/// # Errors
+/// [`InvalidArgument`].
+pub(crate) fn check_weights(
+    weights: Option<&[f64]>,
+    n_atoms: usize,
+) -> Result<(), InvalidArgument> {
+    if n_atoms == 0 {
+        return Err(InvalidArgument("there are no atoms"));
+    }
+    let Some(weights) = weights else { return Ok(()) };
+    if weights.len() != n_atoms {
+        return Err(InvalidArgument("there must be a weight for each atom"));
+    }
+    let heavy =
+        weights.iter().all(|&w| w >= 0.0 && w.is_finite()) && weights.iter().any(|&w| w > 0.0);
+    if !heavy {
+        return Err(InvalidArgument("weights must be finite, not negative, and not all zero"));
+    }
+    Ok(())
+}
+
+/// Deserialises positions, an array of shape `[n, 3]`.
+pub(crate) fn flattened<'de, D, T>(from: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    Ok(Vec::<[T; 3]>::deserialize(from)?.into_flattened())
 }
 
 /// Returns the unit cell of the `i`-th frame of a block; `None` if it has none.

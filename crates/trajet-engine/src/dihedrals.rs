@@ -1,15 +1,17 @@
 //! Dihedral angles of quadruples of atoms, or their cosines and sines.
 
+use serde::Deserialize;
 use trajet_io::{Atoms, Block, Error};
 use trajet_kernels::dihedral;
 use trajet_simd::InstructionSet;
 
 use crate::analysis::{Analysis, Pass, State, cell_of};
 use crate::atom_map::merge_atom_lists;
-use crate::error::FrameError;
+use crate::error::{FrameError, InvalidArgument};
 
 /// Parameters of the analysis.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Request {
     /// Atoms of each dihedral, by index in the trajectory.
     pub quadruples: Vec<[i64; 4]>,
@@ -17,6 +19,15 @@ pub struct Request {
     pub features: bool,
     /// Whether bond vectors are minimum images in frames that have a cell.
     pub periodic: bool,
+}
+
+impl Request {
+    pub(crate) fn check(&self) -> Result<(), InvalidArgument> {
+        if self.quadruples.is_empty() {
+            return Err(InvalidArgument("there are no quadruples of atoms"));
+        }
+        Ok(())
+    }
 }
 
 /// Returns the pass of the analysis on a trajectory of `n_atoms` atoms.

@@ -1,26 +1,29 @@
 //! Distances of all pairs between two selections, within one, or between one and reference positions.
 
+use serde::Deserialize;
 use trajet_io::{Atoms, Block, Error};
 use trajet_kernels::distance::{Points, between, within};
 use trajet_simd::InstructionSet;
 
-use crate::analysis::{Analysis, Pass, State, cell_of};
+use crate::analysis::{Analysis, Pass, State, cell_of, flattened};
 use crate::atom_map::{AtomMap, merge_atom_lists};
 use crate::error::FrameError;
 
 /// The second member of each pair.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Partner {
     /// Atoms of the same selection, each pair once.
     Themselves,
     /// Atoms by index in the trajectory.
     Atoms(Vec<i64>),
     /// Fixed positions (`[n, 3]`, Å).
-    Positions(Vec<f32>),
+    Positions(#[serde(deserialize_with = "flattened")] Vec<f32>),
 }
 
 /// Parameters of the analysis.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Request {
     /// Atoms by index in the trajectory.
     pub atoms: Vec<i64>,

@@ -4,6 +4,11 @@ use std::any::Any;
 use std::fmt;
 use std::path::PathBuf;
 
+/// Parameters that an analysis cannot take.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct InvalidArgument(pub &'static str);
+
 /// An analysis or a transform cannot take a frame: it has no cell, no positions, ….
 #[derive(Clone, Debug, PartialEq)]
 pub struct FrameError {

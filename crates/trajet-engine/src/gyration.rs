@@ -1,19 +1,27 @@
 //! Radius of gyration of a selection.
 
+use serde::Deserialize;
 use trajet_io::{Atoms, Block, Error};
 use trajet_kernels::gyration::radius;
 use trajet_simd::InstructionSet;
 
-use crate::analysis::{Analysis, Pass, State};
-use crate::error::FrameError;
+use crate::analysis::{Analysis, Pass, State, check_weights};
+use crate::error::{FrameError, InvalidArgument};
 
 /// Parameters of the analysis.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Request {
     /// Atoms by index in the trajectory, in any order.
     pub atoms: Vec<i64>,
     /// One weight per atom; `None` for equal weights.
     pub weights: Option<Vec<f64>>,
+}
+
+impl Request {
+    pub(crate) fn check(&self) -> Result<(), InvalidArgument> {
+        check_weights(self.weights.as_deref(), self.atoms.len())
+    }
 }
 
 /// Returns the pass of the analysis on a trajectory of `n_atoms` atoms.

@@ -21,8 +21,64 @@ pub mod schedule;
 pub mod transform;
 pub mod tree;
 
+use serde::Deserialize;
+
 pub use analysis::{Analysis, Output, Pass, State};
-pub use error::{FrameError, RunError, TaskError, TaskFault};
+pub use error::{FrameError, InvalidArgument, RunError, TaskError, TaskFault};
 pub use run::{
     Budget, Control, Part, RunHandle, Subtrees, check_times, open, open_with, run, run_part,
 };
+
+/// Parameters of any analysis. This is the only list of analyses in Rust: bindings deserialise it by the name of the
+/// variant and of the fields.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AnalysisSpec {
+    /// RMSD from a reference.
+    Rmsd(rmsd::Request),
+    /// Means and fluctuations of positions.
+    Moments(moments::Request),
+    /// Dihedral angles.
+    Dihedrals(dihedrals::Request),
+    /// Distances of pairs.
+    Distances(distances::Request),
+    /// Histogram of pair distances.
+    Rdf(rdf::Request),
+    /// Radius of gyration.
+    Gyration(gyration::Request),
+}
+
+impl AnalysisSpec {
+    /// Checks the parameters, as far as that needs no trajectory.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`].
+    pub fn check(&self) -> Result<(), InvalidArgument> {
+        match self {
+            AnalysisSpec::Rmsd(request) => request.check(),
+            AnalysisSpec::Moments(request) => request.check(),
+            AnalysisSpec::Dihedrals(request) => request.check(),
+            AnalysisSpec::Distances(_) => Ok(()),
+            AnalysisSpec::Rdf(request) => request.check(),
+            AnalysisSpec::Gyration(request) => request.check(),
+        }
+    }
+
+    /// Returns the first pass of the analysis on a trajectory of `n_atoms` atoms.
+    ///
+    /// # Errors
+    /// [`trajet_io::Error::AtomOutOfRange`].
+    ///
+    /// # Panics
+    /// If [`AnalysisSpec::check`] finds a fault.
+    pub fn plan(self, n_atoms: usize) -> Result<Pass, trajet_io::Error> {
+        match self {
+            AnalysisSpec::Rmsd(request) => rmsd::plan(request, n_atoms),
+            AnalysisSpec::Moments(request) => moments::plan(request, n_atoms),
+            AnalysisSpec::Dihedrals(request) => dihedrals::plan(request, n_atoms),
+            AnalysisSpec::Distances(request) => distances::plan(request, n_atoms),
+            AnalysisSpec::Rdf(request) => rdf::plan(request, n_atoms),
+            AnalysisSpec::Gyration(request) => gyration::plan(request, n_atoms),
+        }
+    }
+}

@@ -1,5 +1,6 @@
 //! Mean positions and their fluctuations, from which RMSF is computed.
 
+use serde::Deserialize;
 use trajet_io::{Atoms, Block, Error};
 use trajet_kernels::moments;
 use trajet_kernels::superpose::Reference;
@@ -8,12 +9,13 @@ use trajet_simd::InstructionSet;
 use crate::analysis::{Analysis, Pass, State, check_finite};
 use crate::atom_map::{AtomMap, merge_atom_lists};
 use crate::average::Average;
-use crate::error::FrameError;
+use crate::error::{FrameError, InvalidArgument};
 use crate::rmsd::Group;
 use crate::transform::{Superpose, Transform};
 
 /// Parameters of the analysis.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Request {
     /// The atoms whose fluctuations are computed, by index in the trajectory.
     pub atoms: Vec<i64>,
@@ -22,6 +24,12 @@ pub struct Request {
     /// Whether frames are superposed on their average structure instead. A first pass computes it after superposition
     /// on the reference.
     pub average: bool,
+}
+
+impl Request {
+    pub(crate) fn check(&self) -> Result<(), InvalidArgument> {
+        self.align.as_ref().map_or(Ok(()), Group::check)
+    }
 }
 
 /// Returns the first pass of the analysis on a trajectory of `n_atoms` atoms. The final state is that of

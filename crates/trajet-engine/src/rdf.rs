@@ -2,26 +2,47 @@
 
 use std::sync::Mutex;
 
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use trajet_io::{Atoms, Block, Error};
 pub use trajet_kernels::pairs::Bins;
 use trajet_kernels::pairs::{Groups, Misplaced, PairCounter, block_labels};
 
 use crate::analysis::{Analysis, Pass, State, cell_of};
 use crate::atom_map::{AtomMap, merge_atom_lists};
-use crate::error::FrameError;
+use crate::error::{FrameError, InvalidArgument};
 
 /// Parameters of the analysis.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Request {
     /// Atoms by index in the trajectory.
     pub atoms: Vec<i64>,
     /// The second atom of each pair; `None` for the same list.
     pub others: Option<Vec<i64>>,
     /// Bins of distances.
+    #[serde(deserialize_with = "bins")]
     pub bins: Bins,
     /// If set, pairs of `i` and `j` (positions in their lists) with `i / block.0 == j / block.1` are excluded, which
     /// are those within a molecule.
     pub exclusion_block: Option<(usize, usize)>,
+}
+
+/// Deserialises bins from their number and range (Å).
+fn bins<'de, D: Deserializer<'de>>(from: D) -> Result<Bins, D::Error> {
+    let (n, range) = <(usize, (f64, f64))>::deserialize(from)?;
+    Bins::new(n, range).filter(|_| range.0 >= 0.0).ok_or_else(|| {
+        D::Error::custom(format!("{n} bins have no width between {} and {} Å", range.0, range.1))
+    })
+}
+
+impl Request {
+    pub(crate) fn check(&self) -> Result<(), InvalidArgument> {
+        if self.exclusion_block.is_some_and(|(n, m)| n == 0 || m == 0) {
+            return Err(InvalidArgument("a block has at least one atom"));
+        }
+        Ok(())
+    }
 }
 
 /// Returns the pass of the analysis on a trajectory of `n_atoms` atoms. Pairs of an atom with itself are never counted,

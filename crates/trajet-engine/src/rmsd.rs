@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
+use serde::Deserialize;
 use trajet_io::{Atoms, Block, Error};
 use trajet_kernels::superpose::{Coordinates, Reference};
 
-use crate::analysis::{Analysis, Pass, State};
+use crate::analysis::{Analysis, Pass, State, check_weights, flattened};
 use crate::atom_map::{AtomMap, merge_atom_lists};
 use crate::average::Average;
-use crate::error::FrameError;
+use crate::error::{FrameError, InvalidArgument};
 
 /// How a frame is fitted to the reference before the RMSD is computed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Fit {
     /// Optimal rotation and translation.
     Superposition,
@@ -22,18 +24,34 @@ pub enum Fit {
 }
 
 /// A selection with its reference positions and weights.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Group {
     /// Atoms by index in the trajectory, in any order.
     pub atoms: Vec<i64>,
     /// Their reference positions: `[n_atoms, 3]`, Å.
+    #[serde(deserialize_with = "flattened")]
     pub reference: Vec<f64>,
     /// One weight per atom; `None` for equal weights.
     pub weights: Option<Vec<f64>>,
 }
 
+impl Group {
+    /// Checks that there are atoms, and a position and a weight for each.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`].
+    pub fn check(&self) -> Result<(), InvalidArgument> {
+        if self.atoms.is_empty() || self.reference.len() != 3 * self.atoms.len() {
+            return Err(InvalidArgument("a group needs atoms, and a position for each"));
+        }
+        check_weights(self.weights.as_deref(), self.atoms.len())
+    }
+}
+
 /// Parameters of the analysis.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Request {
     /// The selection that is fitted, and gives the first value of a row.
     pub main: Group,
@@ -43,6 +61,13 @@ pub struct Request {
     pub fit: Fit,
     /// Whether the average structure after superposition on the reference becomes the reference. This takes two passes.
     pub average: bool,
+}
+
+impl Request {
+    pub(crate) fn check(&self) -> Result<(), InvalidArgument> {
+        self.main.check()?;
+        self.groups.iter().try_for_each(Group::check)
+    }
 }
 
 /// Returns the first pass of the analysis on a trajectory of `n_atoms` atoms.

@@ -25,6 +25,26 @@ pub(crate) struct Apply {
     pub(crate) raised: Raised,
 }
 
+/// The parameters, as a dict of Python has them.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Arguments<'py> {
+    atoms: PyReadonlyArray1<'py, i64>,
+    function: Py<PyAny>,
+    reducer: Option<Py<PyAny>>,
+    by_frame: bool,
+    cells: bool,
+    shape: Vec<usize>,
+}
+
+impl From<Arguments<'_>> for Apply {
+    fn from(arguments: Arguments<'_>) -> Self {
+        let Arguments { atoms, function, reducer, by_frame, cells, shape } = arguments;
+        let atoms = atoms.as_array().to_vec();
+        Apply { atoms, function, reducer, by_frame, cells, shape, raised: Raised::default() }
+    }
+}
+
 /// The first exception that a Python function raised.
 #[derive(Clone, Default)]
 pub(crate) struct Raised(Arc<Mutex<Option<PyErr>>>);

@@ -53,21 +53,6 @@ pub(crate) fn array<'py, T: Element + Copy>(
     Ok(PyArray1::from_vec(py, copied.map_err(|refused| from_io(py, &refused.into()))?))
 }
 
-/// Copies the numbers of an array to a vector.
-///
-/// # Errors
-/// `MemoryError`.
-pub(crate) fn vector<T>(
-    py: Python<'_>,
-    numbers: impl ExactSizeIterator<Item = T>,
-) -> PyResult<Vec<T>> {
-    let mut made = Vec::new();
-    memory::reserve(&mut made, numbers.len(), "an array of numbers")
-        .map_err(|refused| from_io(py, &refused.into()))?;
-    made.extend(numbers);
-    Ok(made)
-}
-
 /// Returns unit cells as an array of shape `(n_frames, 6)`.
 pub(crate) fn cells<'py>(
     py: Python<'py>,

@@ -1,6 +1,7 @@
 //! The native module of the Python package `trajet`: conversion only, no science.
 
 mod apply;
+mod arguments;
 mod arrays;
 mod control;
 mod convert;
@@ -48,13 +49,6 @@ fn _trajet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<parts::PyStates>()?;
     module.add_class::<parts::Stop>()?;
     module.add_function(wrap_pyfunction!(parts::task, module)?)?;
-    module.add_function(wrap_pyfunction!(plan::rmsd_plan, module)?)?;
-    module.add_function(wrap_pyfunction!(plan::moments_plan, module)?)?;
-    module.add_function(wrap_pyfunction!(plan::dihedrals_plan, module)?)?;
-    module.add_function(wrap_pyfunction!(plan::distances_plan, module)?)?;
-    module.add_function(wrap_pyfunction!(plan::rdf_plan, module)?)?;
-    module.add_function(wrap_pyfunction!(plan::gyration_plan, module)?)?;
-    module.add_function(wrap_pyfunction!(plan::apply_plan, module)?)?;
     module.add_function(wrap_pyfunction!(convert::convert, module)?)?;
     module.add_function(wrap_pyfunction!(convert::join_pieces, module)?)?;
     module.add_function(wrap_pyfunction!(leftovers::process_mark, module)?)?;

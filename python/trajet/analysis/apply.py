@@ -9,7 +9,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trajet import _trajet, mdanalysis
+from trajet import mdanalysis
 from trajet._trajet import MissingPackageError
 from trajet.analysis.pbc_checks import find_broken_molecules
 from trajet.analysis.reference import Coordinates
@@ -135,10 +135,10 @@ def apply(
                 )
             shape = shape[1:]
         return Plan.of(
-            _trajet.apply_plan,
-            main.places,
-            _PicklableFunction(function, lock),
-            None
+            "apply",
+            atoms=main.places,
+            function=_PicklableFunction(function, lock),
+            reducer=None
             if reducer is None
             else _PicklableFunction(_ReshapingReducer(reducer, shape), lock),
             by_frame=by == "frame",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import _trajet, mdanalysis
+from trajet import mdanalysis
 from trajet._trajet import SelectionError
 from trajet.analysis.runner import main_selection, run, selecting
 from trajet.pools.pool import Plan, Pool, Progress
@@ -107,7 +107,7 @@ def dihedrals(
         frames,
         pool,
         progress,
-        lambda _: Plan.of(_trajet.dihedrals_plan, places, features=features, periodic=pbc),
+        lambda _: Plan.of("dihedrals", quadruples=places, features=features, periodic=pbc),
         t_select=selecting(main) + watch.seconds(),
         sample=sample,
     )

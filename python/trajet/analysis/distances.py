@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import _trajet
 from trajet.analysis.reference import (
     Reference,
     describe_reference,
@@ -102,12 +101,13 @@ def distances(
     remarks: list[str] = []
 
     def plan(_: NDArray[np.int64]) -> Plan:
-        partner: NDArray[np.int64] | NDArray[np.float32] | None = None
+        partner: object = "themselves"
         if other is not None:
-            partner = other.places
+            partner = {"atoms": other.places}
         elif reference is not None:
-            partner = reference_positions(reference, main, [], remarks)[0].positions
-        return Plan.of(_trajet.distances_plan, main.places, partner, periodic=pbc)
+            target = reference_positions(reference, main, [], remarks)[0]
+            partner = {"positions": target.positions}
+        return Plan.of("distances", atoms=main.places, partner=partner, periodic=pbc)
 
     outcome = run(
         main.trajectory,

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import _trajet
 from trajet.analysis.pbc_checks import find_broken_molecules_at
 from trajet.analysis.reference import Weights, weights_of
 from trajet.analysis.runner import describe, main_selection, run, selecting
@@ -80,7 +79,7 @@ def gyration(
     remarks: list[str] = []
 
     def plan(_: NDArray[np.int64]) -> Plan:
-        return Plan.of(_trajet.gyration_plan, main.places, weights_of(weights, main, remarks))
+        return Plan.of("gyration", atoms=main.places, weights=weights_of(weights, main, remarks))
 
     outcome = run(
         main.trajectory, frames, pool, progress, plan, t_select=selecting(main), sample=sample

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import _trajet, mdanalysis
+from trajet import mdanalysis
 from trajet._trajet import SelectionError, TrajetError
 from trajet.analysis.pbc_checks import shortest_vector
 from trajet.analysis.runner import further_selection, main_selection, run, selecting
@@ -107,11 +107,10 @@ def rdf(
                 " atoms into equally many blocks"
             )
     plan = Plan.of(
-        _trajet.rdf_plan,
-        main.places,
-        None if other is None else other.places,
-        bins=bins,
-        range=(first, last),
+        "rdf",
+        atoms=main.places,
+        others=None if other is None else other.places,
+        bins=(bins, (first, last)),
         exclusion_block=exclusion_block,
     )
     t_select = selecting(main, other)

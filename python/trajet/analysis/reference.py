@@ -77,6 +77,17 @@ class Coordinates:
     where: str
 
 
+def group_of(
+    selection: Selection, target: Coordinates, weights: Weights, remarks: list[str]
+) -> dict[str, object]:
+    """Return a selection with its reference and weights, as plans have it (`rmsd::Group`)."""
+    return {
+        "atoms": selection.places,
+        "reference": target.positions,
+        "weights": weights_of(weights, selection, remarks),
+    }
+
+
 def reference_positions(
     reference: Reference, main: Selection, groups: list[Selection], remarks: list[str]
 ) -> list[Coordinates]:

@@ -6,16 +6,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import _trajet
 from trajet.analysis.pbc_checks import find_broken_molecules, find_broken_molecules_at
 from trajet.analysis.reference import (
     Reference,
     Weights,
     describe_reference,
     first_of,
+    group_of,
     is_average,
     reference_positions,
-    weights_of,
 )
 from trajet.analysis.runner import describe, further_selection, main_selection, run, selecting
 from trajet.pools.pool import Plan, Pool, Progress
@@ -128,10 +127,10 @@ def rmsd(
         for item, target in zip(items, targets, strict=True):
             torn.extend(find_broken_molecules(item, target))
         return Plan.of(
-            _trajet.rmsd_plan,
-            (main.places, targets[0].positions, weights_of(weights, main, remarks)),
-            [
-                (group.places, target.positions, weights_of(group_weights, group, remarks))
+            "rmsd",
+            main=group_of(main, targets[0], weights, remarks),
+            groups=[
+                group_of(group, target, group_weights, remarks)
                 for group, target in zip(others, targets[1:], strict=True)
             ],
             fit=fit,

@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import _trajet, mdanalysis
+from trajet import mdanalysis
 from trajet.analysis.pbc_checks import find_broken_molecules, find_broken_molecules_at
 from trajet.analysis.reference import (
     Reference,
     Weights,
     describe_reference,
     first_of,
+    group_of,
     is_average,
     reference_positions,
-    weights_of,
 )
 from trajet.analysis.runner import describe, further_selection, main_selection, run, selecting
 from trajet.pools.pool import Plan, Pool, Progress
@@ -108,10 +108,10 @@ def rmsf(
             here = first_of(chosen) if average else reference
             target = reference_positions(here, onto, [], remarks)[0]
             remarks.extend(find_broken_molecules(onto, target))
-            group = (onto.places, target.positions, weights_of(weights, onto, remarks))
+            group = group_of(onto, target, weights, remarks)
         # Molecules are often whole in the first frame and broken in the last.
         remarks.extend(find_broken_molecules_at(main, [*chosen[:1], *chosen[1:][-1:]]))
-        return Plan.of(_trajet.moments_plan, main.places, align=group, average=average)
+        return Plan.of("moments", atoms=main.places, align=group, average=average)
 
     outcome = run(
         main.trajectory, frames, pool, progress, plan, t_select=selecting(main, onto), sample=sample

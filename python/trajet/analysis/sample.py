@@ -12,7 +12,6 @@ Departures:
 
 import time
 
-from trajet import _trajet
 from trajet._trajet import Reader
 from trajet.advise.entries import Assembled, SampleEntry
 from trajet.pools.local import LocalPool
@@ -42,7 +41,7 @@ def serial_sample(reader: Reader, plan: Plan, frames: Frames, threads: int) -> S
     n_frames = n_frames_of(frames)
     most = int(_SHARE * n_frames / threads)
     first, n_warm_up = (n_frames - most) // 2, max(1, min(int(_WARM_UP * most), _MOST_WARM_UP))
-    if threads == 1 or most - n_warm_up < _FEWEST or plan.make is _trajet.apply_plan:
+    if threads == 1 or most - n_warm_up < _FEWEST or plan.analysis == "apply":
         return None
     try:
         row_bytes = max(1, 8 * plan.row_width(reader.n_atoms, n_frames))

@@ -219,11 +219,8 @@ class _Memory:
 
     def __init__(self, file: IO[bytes], plan: Plan, n_frames: int) -> None:
         self.atoms = plan.atoms()
-        self._plan = Plan(
-            plan.make,
-            tuple(_among(argument, self.atoms) for argument in plan.arguments),
-            {name: _among(value, self.atoms) for name, value in plan.options.items()},
-        )
+        arguments = {name: _among(value, self.atoms) for name, value in plan.arguments.items()}
+        self._plan = Plan(plan.analysis, arguments)
         self._axes, self._cells = dcd.create(file, n_frames, len(self.atoms))
         self._reader = trajectory.open(None, path_of(file), sidecar=False).reader
 
@@ -249,4 +246,6 @@ def _among(argument: object, atoms: NDArray[np.int64]) -> object:
         return np.searchsorted(atoms, argument)
     if isinstance(argument, (tuple, list)):
         return type(argument)(_among(part, atoms) for part in argument)
+    if isinstance(argument, dict):
+        return {name: _among(part, atoms) for name, part in argument.items()}
     return argument

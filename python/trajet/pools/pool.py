@@ -1,6 +1,6 @@
 """The protocol of pools, and the plan of an analysis that they run."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
@@ -23,20 +23,22 @@ class Plan:
 
     Attributes
     ----------
-    make
-        The function of the native module that makes the plan.
-    arguments, options
-        Its arguments.
+    analysis
+        Name of the analysis in the native module.
+    arguments
+        Its parameters by name.
     """
 
-    make: Callable[..., _trajet.Plan]
-    arguments: tuple[object, ...]
-    options: Mapping[str, object]
+    analysis: str
+    arguments: dict[str, object]
 
     @classmethod
-    def of(cls, make: Callable[..., _trajet.Plan], *arguments: object, **options: object) -> "Plan":
-        """Return the plan that `make` makes of these arguments."""
-        return cls(make, arguments, options)
+    def of(cls, analysis: str, **arguments: object) -> "Plan":
+        """Return the plan of an analysis of the native module with these parameters.
+
+        They have the names and types of the fields of its `Request` in `crates/trajet-engine`.
+        """
+        return cls(analysis, arguments)
 
     def atoms(self) -> NDArray[np.int64]:
         """Return the atoms that the plan reads: all integer arrays of its arguments are atoms."""
@@ -48,8 +50,10 @@ class Plan:
             elif isinstance(argument, (tuple, list)):
                 for part in argument:
                     look(part)
+            elif isinstance(argument, dict):
+                look([*argument.values()])
 
-        look([*self.arguments, *self.options.values()])
+        look(self.arguments)
         return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
 
     def row_width(self, n_atoms: int, n_frames: int) -> int:
@@ -58,7 +62,7 @@ class Plan:
 
     def build(self) -> _trajet.Plan:
         """Return the plan for the native module of this process."""
-        return self.make(*self.arguments, **self.options)
+        return _trajet.Plan(self.analysis, self.arguments)
 
 
 class Pool(Protocol):
