@@ -33,6 +33,10 @@ from trajet._trajet import (
     __version__,
 )
 
+# The functions of `trajet.analysis`, each in a module of its name. The command line and the tests
+# take their lists from this one.
+ANALYSES = ("apply", "dihedrals", "distances", "gyration", "rdf", "rmsd", "rmsf")
+
 # Names are imported when they are first used: a script does not wait for what it does not call.
 if TYPE_CHECKING:
     from trajet.analysis.apply import apply
@@ -63,13 +67,7 @@ else:
     __getattr__ = startup.lazy_names(
         __name__,
         {
-            "trajet.analysis.apply": "apply",
-            "trajet.analysis.dihedrals": "dihedrals",
-            "trajet.analysis.distances": "distances",
-            "trajet.analysis.gyration": "gyration",
-            "trajet.analysis.rdf": "rdf",
-            "trajet.analysis.rmsd": "rmsd",
-            "trajet.analysis.rmsf": "rmsf",
+            **{f"trajet.analysis.{name}": name for name in ANALYSES},
             "trajet.conversion": "Conversion convert split",
             "trajet.pools.dask": "DaskPool",
             "trajet.pools.local": "LocalPool",

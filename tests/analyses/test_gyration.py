@@ -1,17 +1,16 @@
-"""Radius of gyration: MDAnalysis' values, a naive twin from pairs of atoms, and laws."""
+"""Radius of gyration: MDAnalysis' values, and a naive twin from pairs of atoms.
 
-import json
+`test_declared.py` and `helpers.pool_laws` hold the laws of every analysis.
+"""
+
 from pathlib import Path
 
 import numpy as np
 import pytest
 import trajet as tj
-from click.testing import CliRunner
 from helpers import xtc_bytes
-from helpers.analysis_laws import assert_rows_follow_frames, assert_same_bits_on_any_pool, table
 from helpers.golden_files import Adk
 from helpers.systems import NAMES, Systems
-from trajet.cli.group import commands
 
 # MDAnalysis computes in float64 too: only the order of its sums differs.
 ROUNDING = 1e-10
@@ -60,18 +59,6 @@ def test_values_are_those_of_the_naive_twin(systems: Systems, name: str) -> None
     )
 
 
-def test_threads_and_tasks_change_no_bit(long_adk: Adk) -> None:
-    """Nor do the other analyses' pools: `helpers.pool_laws` has it for processes, Dask and MPI."""
-    selection = tj.open(long_adk.psf, long_adk.xtc).select("backbone")
-    assert_same_bits_on_any_pool(lambda pool: tj.gyration(selection, pool=pool).values)
-
-
-def test_rows_follow_frames(adk: Adk) -> None:
-    """Any choice of frames gives those rows of the whole."""
-    selection = tj.open(adk.psf, adk.xtc).select("name CA")
-    assert_rows_follow_frames(lambda frames: tj.gyration(selection, frames=frames), 98)
-
-
 def test_one_atom_has_no_extent_and_far_atoms_keep_their_digits(tmp_path: Path) -> None:
     """The centre is subtracted before squares are taken."""
     x = np.array([[[900.0, 900, 900], [900, 900, 900.5]]] * 2)
@@ -104,33 +91,3 @@ def test_broken_molecules_are_named(systems: Systems) -> None:
     for name, is_broken in (("solvated.xtc", True), ("adk.xtc", False)):
         result = tj.gyration(systems[name].trajectory.select("protein"))
         assert any("broken over the box" in r for r in result.report["remarks"]) == is_broken
-
-
-def test_results_are_saved_and_drawn(adk: Adk, tmp_path: Path) -> None:
-    """NPZ, CSV, a figure, and a report that names selection and weights."""
-    result = tj.gyration(tj.open(adk.psf, adk.xtc).select("protein"))
-    assert result.units == "Å"
-    result.save(tmp_path / "r.csv")
-    head, rows = table(tmp_path / "r.csv")
-    assert head == ["frame", "time_ps", "rg_A"]
-    assert np.array_equal(rows, np.stack([result.frames, result.times, result.values], axis=1))
-    assert "Rg (Å)" in result.plot().axes[0].get_ylabel()
-    assert result.report["analysis"] == "gyration"
-    parameters = result.report["parameters"]
-    assert (parameters["selections"], parameters["weights"]) == (["protein"], "mass")
-
-
-@pytest.mark.parametrize("weights", ["mass", "equal"])
-def test_command(adk: Adk, tmp_path: Path, weights: str) -> None:
-    """The command gives the bys of the function, a table and a report."""
-    outputs = ["-o", str(tmp_path / "r.csv"), "--report", str(tmp_path / "r.json")]
-    arguments = [str(adk.psf), str(adk.xtc), "--select", "name CA", "--weights", weights, *outputs]
-    done = CliRunner().invoke(commands, ["gyration", *arguments, "--start", "9"])
-    assert done.exit_code == 0, done.output
-    selection = tj.open(adk.psf, adk.xtc).select("name CA")
-    by = None if weights == "equal" else weights
-    expected = tj.gyration(selection, weights=by, frames=slice(9, None))
-    _, rows = table(tmp_path / "r.csv")
-    assert np.array_equal(rows[:, 2], expected.values)
-    assert f"{expected.values.mean():.3f}" in done.output
-    assert json.loads((tmp_path / "r.json").read_text())["analysis"] == "gyration"

@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 import trajet as tj
 from trajet import _trajet
+from helpers.analysis_laws import declared_commands
 
 def show(what, values):
     # There are no angles on a line or in a point.
@@ -52,8 +53,9 @@ for path in map(Path, sys.argv[1:]):
         show(f"{name} rmsf", tj.rmsf(atoms).values)
         show(f"{name} rmsf aligned", tj.rmsf(atoms, align=core).values)
         show(f"{name} rmsf average", tj.rmsf(atoms, align=core, reference="average").values)
-        show(f"{name} gyration", tj.gyration(atoms, weights=None).values)
-        show(f"{name} gyration weights", tj.gyration(atoms, weights=weights).values)
+        for command in declared_commands():
+            values = command.function(atoms, **command.without_topology).values
+            show(f"{name} {command.name}", values)
         for pbc in (True, False):
             show(f"{name} angles", tj.dihedrals(traj, fours, pbc=pbc).values)
             show(f"{name} features", tj.dihedrals(traj, fours, features=True, pbc=pbc).values)

@@ -1,12 +1,20 @@
 """Laws that every analysis holds: threads, tasks and the choice of frames change no bit."""
 
+import importlib
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import trajet as tj
+from trajet.analysis.command import Command
 
 POOLS = [(threads, task_frames) for threads in (1, 2, 7) for task_frames in (1, 3, 1000)]
+
+
+def declared_commands() -> list[Command]:
+    """Return the commands that analyses declare in their modules."""
+    modules = [importlib.import_module(f"trajet.analysis.{name}") for name in tj.ANALYSES]
+    return [module.COMMAND for module in modules if hasattr(module, "COMMAND")]
 
 
 def assert_same_bits_on_any_pool(compute: Callable[[tj.LocalPool], np.ndarray]) -> None:

@@ -1,11 +1,14 @@
 """Laws that every pool holds: the bits of one thread."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import trajet as tj
+
+from helpers.analysis_laws import declared_commands
 
 Compute = Callable[[tj.Pool], np.ndarray]
 
@@ -21,14 +24,25 @@ def analyses(traj: tj.Trajectory) -> dict[str, Compute]:
         "rmsf": lambda pool: tj.rmsf(atoms, align=others, reference="average", pool=pool).values,
         "features": lambda pool: tj.dihedrals(traj, fours, features=True, pool=pool).values,
         "distances": lambda pool: tj.distances(atoms, others, pool=pool).values,
-        "gyration": lambda pool: tj.gyration(atoms, weights=None, pool=pool).values,
         "apply": lambda pool: tj.apply(lambda x: x.std(axis=0), atoms, pool=pool).values,
         "some frames": lambda pool: tj.rmsd(atoms, frames=[5, 1, 1, 7, 0], pool=pool).values,
         "no frame": lambda pool: tj.rmsd(atoms, frames=[], pool=pool).values,
     }
+    for command in declared_commands():
+        options = command.without_topology
+        found[command.name] = partial(_values, command.function, atoms, options)
     if np.isfinite(traj.read(atoms=[0]).cells).all():
         found["rdf"] = lambda pool: tj.rdf(atoms, others, range=(0.0, 8.0), pool=pool).g
     return found
+
+
+def _values(
+    function: Callable[..., tj.Series],
+    atoms: tj.Selection,
+    options: Mapping[str, object],
+    pool: tj.Pool,
+) -> np.ndarray:
+    return function(atoms, pool=pool, **options).values
 
 
 def assert_same_bits(pool: tj.Pool, traj: tj.Trajectory) -> None:

@@ -47,9 +47,21 @@ fn radius_by(positions: &[f32], weight: impl Fn(usize) -> f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reference;
     use proptest::prelude::*;
     use trajet_simd::InstructionSet;
+
+    /// Returns the radius from the distances of all pairs of atoms, by Lagrange's identity:
+    /// `Σ w |x - c|² = Σ_{i<j} w_i w_j |x_i - x_j|² / Σ w`.
+    fn naive(positions: &[f32], weights: Option<&[f64]>) -> f64 {
+        let points = positions.as_chunks::<3>().0;
+        let weight = |i: usize| weights.map_or(1.0, |weights| weights[i]);
+        let squared = |i: usize, j: usize| -> f64 {
+            (0..3).map(|k| (f64::from(points[i][k]) - f64::from(points[j][k])).powi(2)).sum()
+        };
+        let pairs = (0..points.len()).flat_map(|i| (0..i).map(move |j| (i, j)));
+        let squares: f64 = pairs.map(|(i, j)| weight(i) * weight(j) * squared(i, j)).sum();
+        squares.sqrt() / (0..points.len()).map(weight).sum::<f64>()
+    }
 
     proptest! {
         #[test]
@@ -61,7 +73,7 @@ mod tests {
             let positions: Vec<f32> = atoms.iter().flat_map(|&(p, _)| moved(p)).collect();
             let masses: Vec<f64> = atoms.iter().map(|&(_, w)| w).collect();
             for weights in [None, Some(&masses[..])] {
-                let naive = reference::radius_of_gyration(&positions, weights);
+                let naive = naive(&positions, weights);
                 let scalar = radius(InstructionSet::SCALAR, &positions, weights);
                 prop_assert!((scalar - naive).abs() < 1e-10 * (1.0 + naive), "{scalar} {naive}");
                 for set in InstructionSet::available() {

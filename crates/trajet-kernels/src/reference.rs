@@ -165,21 +165,6 @@ pub fn moments(frames: &[f32], width: usize) -> (Vec<f64>, Vec<f64>) {
     (mean, squares)
 }
 
-/// Returns the radius of gyration (Å) of positions (`[n_atoms, 3]`, Å) from the distances of all pairs of atoms, by
-/// Lagrange's identity: `Σ w |x - c|² = Σ_{i<j} w_i w_j |x_i - x_j|² / Σ w`.
-pub fn radius_of_gyration(positions: &[f32], weights: Option<&[f64]>) -> f64 {
-    let (x, w) = (points(positions), weights_of(positions, weights));
-    let total: f64 = w.iter().sum();
-    let mut squares = 0.0;
-    for i in 0..x.len() {
-        for j in 0..i {
-            let d = [0, 1, 2].map(|k| x[i][k] - x[j][k]);
-            squares += w[i] * w[j] * dot(d, d);
-        }
-    }
-    squares.sqrt() / total
-}
-
 /// Returns the dihedral angle (radians) of four points, as the angle between the components of the outer bonds
 /// perpendicular to the middle one; `None` if such a component is nearly zero.
 pub fn dihedral(vectors: Option<&[Vector; 3]>, [p, q, r, s]: [Vector; 4]) -> Option<f64> {

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet.analysis.command import Choice, Command
 from trajet.analysis.pbc_checks import find_broken_molecules_at
 from trajet.analysis.reference import Weights, weights_of
 from trajet.analysis.runner import describe, main_selection, run, selecting
@@ -102,3 +103,20 @@ def gyration(
         name="Rg",
         report=outcome.report("gyration", parameters, remarks=remarks),
     )
+
+
+COMMAND = Command(
+    gyration,
+    """Radius of gyration of a selection against time.
+
+    Positions are used as stored: if molecules are broken over the box, make them whole first
+    (gmx trjconv -pbc whole).
+
+    \b
+    Examples:
+      trajet gyration adk.psf adk.xtc --select protein -o gyration.csv --plot gyration.png
+      trajet gyration top.gro run.xtc --select "name CA" --weights equal
+    """,
+    options=(Choice("weights", {"mass": "mass", "equal": None}, "Weights of the atoms."),),
+    without_topology={"weights": None},
+)

@@ -1,14 +1,18 @@
-"""Commands for analyses: `trajet rmsd | rmsf | dihedrals | distances | rdf | gyration`."""
+"""Commands for analyses: `trajet rmsd | rmsf | dihedrals | distances | rdf`, and declared ones."""
 
+import importlib
 import os
 import re
+from collections.abc import Callable
 
 import click
 import numpy as np
 
 import trajet
 from trajet import advise
+from trajet.analysis.command import Choice, Command
 from trajet.cli.options import Job, analysis
+from trajet.cli.pools import Decorated
 from trajet.cli.tables import lines_of
 from trajet.result import Dihedrals, Distances, Report, Series, entries_of
 
@@ -375,41 +379,42 @@ def _one_of_two(to: str | None, reference: str | None) -> None:
         raise click.UsageError("choose other atoms (--to) or a reference (--reference), not both")
 
 
-@analysis(
-    _select,
-    click.option(
-        "--weights",
-        type=click.Choice(["mass", "equal"]),
-        default="mass",
+def declared(name: str) -> click.Command:
+    """Return the command that the module of an analysis declares as `COMMAND`."""
+    command: Command = importlib.import_module(f"trajet.analysis.{name}").COMMAND
+
+    def function(job: Job, *, select: str, **words: str) -> None:
+        values = {option.parameter: option.values[words[option.parameter]] for option in options}
+        selection = job.select(select)
+        with job.progress(command.name) as show:
+            result = command.function(
+                selection,
+                **values,
+                frames=job.frames,
+                pool=job.pool,
+                progress=show,
+                sample=job.sample,
+            )
+        job.finish(result, lambda: _series_table(result))
+
+    options = command.options
+    function.__name__, function.__doc__ = command.name, command.help
+    return analysis(_select, *map(_choice, options))(function)
+
+
+def _choice(choice: Choice) -> Callable[[Decorated], Decorated]:
+    """Return the option of a declared choice; the first word is the default."""
+    words = list(choice.values)
+    return click.option(
+        "--" + choice.parameter.replace("_", "-"),
+        type=click.Choice(words),
+        default=words[0],
         show_default=True,
-        help="Weights of the atoms.",
-    ),
-)
-def gyration(job: Job, *, select: str, weights: str) -> None:
-    """Radius of gyration of a selection against time.
-
-    Positions are used as stored: if molecules are broken over the box, make them whole first
-    (gmx trjconv -pbc whole).
-
-    \b
-    Examples:
-      trajet gyration adk.psf adk.xtc --select protein -o gyration.csv --plot gyration.png
-      trajet gyration top.gro run.xtc --select "name CA" --weights equal
-    """
-    selection = job.select(select)
-    with job.progress("gyration") as show:
-        result = trajet.gyration(
-            selection,
-            weights=None if weights == "equal" else weights,
-            frames=job.frames,
-            pool=job.pool,
-            progress=show,
-            sample=job.sample,
-        )
-    job.finish(result, lambda: _series_table(result))
+        help=choice.help,
+    )
 
 
-COMMANDS = (rmsd, rmsf, dihedrals, distances, rdf, gyration)
+COMMANDS = (rmsd, rmsf, dihedrals, distances, rdf)
 
 
 def _series_table(result: Series) -> str:

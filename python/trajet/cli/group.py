@@ -12,7 +12,8 @@ from trajet import startup
 # The modules that define commands, each with the names of its commands.
 _MODULES = {
     "trajet.cli.files": "info index",
-    "trajet.cli.analyses": "rmsd rmsf dihedrals distances rdf gyration",
+    # `apply` takes a Python function.
+    "trajet.cli.analyses": " ".join(set(trajet.ANALYSES) - {"apply"}),
     "trajet.cli.convert": "convert split",
     "trajet.cli.store": "store",
     "trajet.cli.reports": "advise",
@@ -37,7 +38,12 @@ class _Group(click.Group):
             return None
         with startup.importing(module):
             commands: tuple[click.Command, ...] = importlib.import_module(module).COMMANDS
-        return next(command for command in commands if command.name == cmd_name)
+            for command in commands:
+                if command.name == cmd_name:
+                    return command
+            from trajet.cli import analyses
+
+            return analyses.declared(cmd_name)
 
     def make_context(
         self,
