@@ -80,7 +80,7 @@ def run(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProc
     return command_server().run(list(map(str, arguments)), cwd or Path.cwd(), dict(environment))
 
 
-def said_beside_dask(stderr: str) -> list[str]:
+def lines_without_dask_warnings(stderr: str) -> list[str]:
     """Return the lines of standard error but the warnings that Dask logs on a slow machine."""
     warning = re.compile(r" - distributed\.\S+ - (INFO|WARNING) - ")
     return [line for line in stderr.splitlines() if not warning.search(line)]
