@@ -148,7 +148,7 @@ def test_threads_change_no_byte(adk: Adk, path: Path, options: dict[str, Any]) -
 def test_threads_take_small_tasks_and_write_long_pieces(
     adk: Adk, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """This does not depend on their number; if chunks divide frames, HDF5 writes whole chunks."""
+    """The number of threads does not matter; if chunks divide frames, HDF5 writes whole chunks."""
     traj = tj.open(adk.psf, *[adk.xtc] * 8)
     read, write = writing.Content.read, direct_chunks.write_at
     frames: list[int] = []

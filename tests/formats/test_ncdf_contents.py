@@ -185,7 +185,7 @@ def stored(folder: Path, sources: list[Path], **forms: str) -> tj.Store:
 
 
 def test_all_tags_of_a_data_set_give_the_source_back(tmp_path: Path) -> None:
-    """This also holds for tags divided anew and for a mount; some tags give their atoms."""
+    """Tags divided anew and a mount do so, too; some tags give their atoms."""
     source = Run().write(tmp_path / "run.nc")
     expected = read_all(source)
     store = stored(tmp_path, [source])

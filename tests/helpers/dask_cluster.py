@@ -53,13 +53,13 @@ def until(condition: Callable[[], bool]) -> None:
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     """Return a client of a scheduler with three workers, each of which Dask starts again."""
     folder = tmp_path_factory.mktemp("dask")
-    told = folder / "scheduler.json"
-    place = ["--host", "127.0.0.1", "--scheduler-file", str(told)]
+    scheduler_file = folder / "scheduler.json"
+    place = ["--host", "127.0.0.1", "--scheduler-file", str(scheduler_file)]
     alone = ["--nworkers", str(N_WORKERS), "--nthreads", "1", "--local-directory", str(folder)]
     with started("scheduler", "--port", "0", *place):
         # It may be there and not be written yet.
-        until(lambda: told.exists() and told.read_text().rstrip().endswith("}"))
-        address = json.loads(told.read_text())["address"]
+        until(lambda: scheduler_file.exists() and scheduler_file.read_text().rstrip().endswith("}"))
+        address = json.loads(scheduler_file.read_text())["address"]
         with started("worker", "--nanny", *place, *alone), Client(address) as client:
             client.wait_for_workers(N_WORKERS, timeout=PATIENCE)
             yield client

@@ -87,7 +87,7 @@ def report(
         "remarks": [],
     }
     longest = max([entry["t_total"] for entry in workers] + [entry["t_end"] for entry in tasks])
-    said = {
+    outcome = {
         "pool": "made",
         "workers": [dict(entry) for entry in workers],
         "tasks": [dict(entry) for entry in tasks],
@@ -95,4 +95,4 @@ def report(
         "t_total": longest if total is None else total,
         **run,
     }
-    return make_report(Opened(**(opening or {})), said, asked, tags=tags)
+    return make_report(Opened(**(opening or {})), outcome, asked, tags=tags)

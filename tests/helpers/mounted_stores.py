@@ -68,9 +68,9 @@ class Mounted:
 
     def ended(self) -> tuple[int, str]:
         """Wait for its end; return the exit code and what it said of errors."""
-        _, said = self.process.communicate(timeout=PATIENCE)
+        _, stderr = self.process.communicate(timeout=PATIENCE)
         assert not is_mounted(self.folder)
-        return self.process.returncode, said
+        return self.process.returncode, stderr
 
 
 def start(store: Path, folder: Path) -> subprocess.Popen[str]:

@@ -92,13 +92,13 @@ def wide(folder: Path) -> None:
 
 def caught(folder: Path) -> None:
     """Errors before and in a run reach every rank, and all go on."""
-    pool, said = tj.MpiPool(task_frames=8), []
+    pool, errors = tj.MpiPool(task_frames=8), []
 
     def attempt(what: Callable[[], object]) -> None:
         try:
             what()
         except Exception as error:
-            said.append([type(error).__name__, str(error)])
+            errors.append([type(error).__name__, str(error)])
 
     attempt(lambda: tj.open(folder / "adk.psf", folder / "nothing.xtc", pool=pool))
     traj = tj.open(folder / "adk.psf", folder / "adk.xtc", pool=pool)
@@ -111,9 +111,9 @@ def caught(folder: Path) -> None:
     attempt(lambda: tj.rmsd(traj.select([1, 2, 3]), pool=kept))
     Worker.do = plain
     result = tj.rmsd(traj.select([1, 2, 3]), pool=pool)
-    all_said = everybodys(said)
+    all_errors = everybodys(errors)
     if result:
-        save(folder, {"said": all_said, "frames": len(result.frames)})
+        save(folder, {"errors": all_errors, "frames": len(result.frames)})
 
 
 def failing(*_: object) -> None:
@@ -170,9 +170,9 @@ def copies(folder: Path) -> None:
     if first:
         done = {name: [part.n_frames for part in parts] for name, parts in every.items()}
         reports = [json.loads(part.report.to_json()) for part in first]
-        said = {"heavy": heavy, "reports": reports, "seen": seen, "done": done}
-        said["converted"] = {name: one.remarks for name, one in converted.items()}
-        save(folder, {**said, "whole": [whole.n_frames, whole.n_atoms, whole.size]})
+        found = {"heavy": heavy, "reports": reports, "seen": seen, "done": done}
+        found["converted"] = {name: one.remarks for name, one in converted.items()}
+        save(folder, {**found, "whole": [whole.n_frames, whole.n_atoms, whole.size]})
 
 
 def copies_to_hdf5(folder: Path) -> None:
@@ -205,7 +205,7 @@ def copies_with_a_slow_rank(folder: Path) -> None:
 
 def copies_that_fail(folder: Path) -> None:
     """Meet the errors of rank 0 and of others; then write after all."""
-    pool, said = tj.MpiPool(), []
+    pool, errors = tj.MpiPool(), []
     traj = tj.open(None, folder / "adk.xtc", pool=pool)
     broken = tj.open(None, folder / "broken.xtc", pool=pool)
     out = folder / "out"
@@ -214,7 +214,7 @@ def copies_that_fail(folder: Path) -> None:
         try:
             what()
         except Exception as error:
-            said.append([type(error).__name__, str(error)])
+            errors.append([type(error).__name__, str(error)])
 
     def refuse(*_: object, **__: object) -> None:
         raise tj.OutputError("somebody else was here")
@@ -232,9 +232,9 @@ def copies_that_fail(folder: Path) -> None:
     output.give_name = plain
     left = sorted(path.name for path in folder.glob("*out*"))
     parts = tj.split(traj, out, segments=3, pool=pool)
-    all_said = everybodys(said)
+    all_errors = everybodys(errors)
     if parts:
-        save(folder, {"said": all_said, "left": left, "parts": len(parts)})
+        save(folder, {"errors": all_errors, "left": left, "parts": len(parts)})
 
 
 def copies_interrupted(folder: Path) -> None:
@@ -321,7 +321,7 @@ def everybodys(thing: object) -> Any:
 
 def save(folder: Path, thing: object) -> None:
     """Write down what a test looks at."""
-    (folder / "said.json").write_text(json.dumps(thing))
+    (folder / "answer.json").write_text(json.dumps(thing))
 
 
 if __name__ == "__main__":

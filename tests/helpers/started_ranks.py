@@ -40,7 +40,7 @@ def assert_written_alike(adk: Adk, folder: Path, options: tuple[str, ...]) -> No
     alone, together = folder / "alone.h5md", folder / "together.h5md"
     copy = ("-m", "trajet", "convert", adk.xtc, "--topology", adk.psf, *options)
     run_on_ranks(1, *copy, alone)
-    said = run_on_ranks(4, *copy, together, "--pool", "mpi").stdout
-    assert said.count("98 frames of") == 1
+    output = run_on_ranks(4, *copy, together, "--pool", "mpi").stdout
+    assert output.count("98 frames of") == 1
     assert tables_of(together) == tables_of(alone)
     assert sorted(p.name for p in folder.iterdir()) == [alone.name, together.name]
