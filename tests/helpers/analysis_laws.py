@@ -1,4 +1,4 @@
-"""Laws that every analysis holds: threads, tasks and the choice of frames change no bit."""
+"""Laws of every analysis: threads, tasks and the choice of frames change no bit."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +10,7 @@ POOLS = [(threads, task_frames) for threads in (1, 2, 7) for task_frames in (1, 
 
 
 def assert_same_bits_on_any_pool(compute: Callable[[tj.LocalPool], np.ndarray]) -> None:
-    """Threads and tasks change no bit of the values."""
+    """Assert that threads and tasks change no bit of the values."""
     results = [compute(tj.LocalPool(threads=n, task_frames=k)) for n, k in POOLS]
     assert results[0].size > 0
     assert np.isfinite(results[0]).any()
@@ -42,7 +42,7 @@ def frame_choices(n_frames: int) -> list[object]:
 
 
 def assert_rows_follow_frames(compute: Callable[[object], tj.Series], n_frames: int) -> None:
-    """Each choice of frames gives those rows of the whole, bit by bit, with frames and times."""
+    """Assert that each choice of frames gives its rows of the whole, bit by bit."""
     whole = compute(None)
     assert len(whole.values) == n_frames
     for frames in frame_choices(n_frames):
