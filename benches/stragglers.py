@@ -3,11 +3,11 @@
     .venv/bin/python benches/stragglers.py            # about five minutes on two cores
 
 Needs `trajectories.py`, the slow store (`cargo build --release --manifest-path
-benches/slow-store/Cargo.toml`), /dev/fuse, and `pip install 'trajet[mpi,dask]' mpich`. In each case one
-component is 20 times slower than the others; every strategy computes the same RMSD of C-alpha, whose
-bits are compared with those of one thread. Waiting needs no processor, so that two cores can be
-eight clients. Slow gathering is simulated: each put of a rank, or each answer of a worker of Dask
-that is asked for rows, sleeps first.
+benches/slow-store/Cargo.toml`), /dev/fuse, and `pip install 'trajet[mpi,dask]' mpich`. In each case
+one component is 20 times slower than the others; every strategy computes the same RMSD of C-alpha,
+whose bits are compared with those of one thread. Waiting needs no processor, so that two cores can
+be eight clients. Slow gathering is simulated: each put of a rank, or each answer of a Dask worker
+to a request for rows, sleeps first.
 """
 
 from __future__ import annotations

@@ -251,11 +251,11 @@ def copies_interrupted(folder: Path) -> None:
 
 
 def copies_killed(folder: Path) -> None:
-    """Convert and divide a trajectory again and again until somebody kills a rank."""
+    """Convert and divide a trajectory again and again until a rank is killed."""
     pool = tj.MpiPool()
     traj = tj.open(None, folder / "adk.xtc", pool=pool)
     (folder / "out").mkdir(exist_ok=True)
-    tell_number(folder, pool.rank)
+    write_process_number(folder, pool.rank)
     one, some = folder / "out" / "one.h5md", slice(0, 98)
     while True:
         tj.convert(traj, one, frames=some, force=True, pool=pool)

@@ -113,7 +113,7 @@ def sources(adk: Adk, tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("size", [1, 3, 7])
 def test_h5md_on_ranks_is_that_of_one_process(sources: Path, tmp_path: Path, size: int) -> None:
-    """Every value, attribute and chunk; some ranks have no frame."""
+    """Every value, attribute and chunk is equal; some ranks have no frame."""
     there, here = tmp_path / "there", tmp_path / "here"
     here.mkdir()
     there.mkdir()
@@ -125,7 +125,7 @@ def test_h5md_on_ranks_is_that_of_one_process(sources: Path, tmp_path: Path, siz
 
 
 def test_h5md_on_ranks_lists_frames_without_velocities(tmp_path: Path) -> None:
-    """One error on all ranks, which names the frames; an existing file stays."""
+    """All ranks raise one error, which names the frames; an existing file stays."""
     mixed, out = MADE["made_mixed.trr"](tmp_path / "mixed.trr"), tmp_path / "out.h5md"
     out.write_text("precious")
     lines = errors_on_ranks("velocities", mixed, out)
@@ -143,10 +143,10 @@ def test_h5md_on_ranks_lists_frames_without_velocities(tmp_path: Path) -> None:
         ("change", "StaleIndexError: .*source.xtc"),
     ],
 )
-def test_a_rank_that_cannot_write_h5md_ends_all(
+def test_rank_that_cannot_write_h5md_ends_all(
     adk: Adk, tmp_path: Path, how: str, words: str
 ) -> None:
-    """A full disk, an interrupt by the caller, a changed source: all raise it, nothing is left."""
+    """After a full disk, an interrupt or a changed source all raise it, and nothing is left."""
     source, out = tmp_path / "source.xtc", tmp_path / "out" / "out.h5md"
     source.write_bytes(adk.xtc.read_bytes())
     out.parent.mkdir()
