@@ -8,7 +8,7 @@ import numpy as np
 
 import trajet
 from trajet import advise
-from trajet.cli.options import Job, analysis
+from trajet.cli.options import AnalysisOptions, analysis
 from trajet.cli.tables import lines_of
 from trajet.result import Dihedrals, Distances, Report, Series, entries_of
 
@@ -77,7 +77,7 @@ def _reference(text: str, *words: str) -> int | str:
     check=_check_rmsd,
 )
 def rmsd(
-    job: Job,
+    job: AnalysisOptions,
     *,
     select: str,
     reference: str,
@@ -151,7 +151,12 @@ def _check_rmsf(
     check=_check_rmsf,
 )
 def rmsf(
-    job: Job, *, select: str, align: str | None, reference: str | None, weights: str | None
+    job: AnalysisOptions,
+    *,
+    select: str,
+    align: str | None,
+    reference: str | None,
+    weights: str | None,
 ) -> None:
     """RMSF of each atom about its mean position.
 
@@ -224,7 +229,12 @@ def _check_dihedrals(*, select: str | None, atoms: list[list[int]] | None, **_: 
     check=_check_dihedrals,
 )
 def dihedrals(
-    job: Job, *, select: str | None, atoms: list[list[int]] | None, features: bool, no_pbc: bool
+    job: AnalysisOptions,
+    *,
+    select: str | None,
+    atoms: list[list[int]] | None,
+    features: bool,
+    no_pbc: bool,
 ) -> None:
     """Dihedral angles against time: φ and ψ, or of any four atoms.
 
@@ -266,7 +276,7 @@ def dihedrals(
     check=lambda *, to, reference, **_: _one_of_two(to, reference),
 )
 def distances(
-    job: Job, *, select: str, to: str | None, reference: str | None, no_pbc: bool
+    job: AnalysisOptions, *, select: str, to: str | None, reference: str | None, no_pbc: bool
 ) -> None:
     """Distances of all pairs of atoms against time.
 
@@ -326,7 +336,7 @@ def _check_rdf(*, value_range: tuple[float, float], **_: object) -> None:
     check=_check_rdf,
 )
 def rdf(
-    job: Job,
+    job: AnalysisOptions,
     *,
     select: str,
     to: str | None,
