@@ -275,14 +275,14 @@ def test_scheduler_counts_tasks_of_each_pool(tmp_path: Path, pools: tuple[str, .
     asked = ("--pools", ",".join(("local", *pools)), "--workers", 2)
     bench("scheduler", "--tasks", 300, *asked, "--repeats", 1, "-o", tmp_path)
     runs = rows_in(tmp_path / "runs.csv")
-    crews = [(row["pool"], row["workers"], row["threads"]) for row in runs]
-    assert crews == [
+    setups = [(row["pool"], row["workers"], row["threads"]) for row in runs]
+    assert setups == [
         ("local", "1", "2"),
-        *((pool, *crew) for pool in pools for crew in ("12", "21")),
+        *((pool, *sizes) for pool in pools for sizes in ("12", "21")),
     ]
     rates = rows_in(tmp_path / "rates.csv")
-    for crew in crews:
-        mine = [r for r in rates if (r["pool"], r["workers"], r["threads"]) == crew]
+    for setup in setups:
+        mine = [r for r in rates if (r["pool"], r["workers"], r["threads"]) == setup]
         times = [float(row["time"]) for row in mine]
         width = 2 * times[0]
         assert sum(float(row["tasks_per_second"]) for row in mine) * width == pytest.approx(300)

@@ -89,7 +89,7 @@ def test_largest_number_of_frames_that_fits_is_found(edge: int, guess: int) -> N
 def test_memory_limit_ends_a_run(made: tuple[Path, Path], case: store_cases.Case) -> None:
     """A run that needs more memory than its limit has no result, and is not a failure."""
     topology, trajectory = map(str, made)
-    job = store_cases.Job(case=case, topology=topology, source=trajectory, files=(), frames=5)
+    job = store_cases.CaseRun(case=case, topology=topology, source=trajectory, files=(), frames=5)
     plenty, wanted = 2**26, 19_530 * 12 * 5
     assert measured(replace(job, limit=plenty, patience=HANGS))["frames"] == 5
     assert not fits(replace(job, limit=wanted // 2, patience=HANGS))
@@ -107,7 +107,7 @@ def test_bytes_of_mapped_files_count_as_read(
     case = store_cases.Case(storage="nc", tool=tool, atoms=atoms)
     places = [str(path) for path in (topology, whole)]
     row = measured(
-        store_cases.Job(case=case, topology=places[0], source=places[1], files=places, frames=5)
+        store_cases.CaseRun(case=case, topology=places[0], source=places[1], files=places, frames=5)
     )
     assert row["frames"] == 5
     assert row["bytes_read"] >= 5 * 12 * (N_ATOMS if atoms == store_cases.ALL else 19_530)
