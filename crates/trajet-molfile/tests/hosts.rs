@@ -11,7 +11,7 @@ use trajet_io::{
     Snapshot, Wanted, Workspace, WriteOptions, chain, encoder, publish,
 };
 use trajet_store::manifest::Tag;
-use trajet_store::{Given, Spec, Store, Tier};
+use trajet_store::{AddedFiles, Spec, Store, Tier};
 
 /// Interface versions of VMD 1.9.4, 1.9.3 and older.
 const VERSIONS: [u32; 3] = [18, 17, 16];
@@ -62,14 +62,14 @@ fn host(version: u32) -> &'static Path {
 }
 
 /// Outcome of a host's run.
-struct Done {
+struct HostRun {
     status: i32,
     stdout: String,
     stderr: String,
     read: PathBuf,
 }
 
-fn run(version: u32, kind: &str, file: &Path, options: &[&str]) -> Done {
+fn run(version: u32, kind: &str, file: &Path, options: &[&str]) -> HostRun {
     let read = file.with_extension(format!("{version}.{}.read", options.join(".")));
     // From an earlier run.
     let _ = std::fs::remove_file(&read);
@@ -82,7 +82,7 @@ fn run(version: u32, kind: &str, file: &Path, options: &[&str]) -> Done {
     let Output { status, stdout, stderr } = command.output().expect("a host");
     let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
     let (stdout, stderr) = (text(stdout), text(stderr));
-    Done { status: status.code().expect("no signal"), stdout, stderr, read }
+    HostRun { status: status.code().expect("no signal"), stdout, stderr, read }
 }
 
 /// Runs a host that must read every frame and print nothing. Returns the bytes that it read.
@@ -338,7 +338,7 @@ fn stored(folder: &Path, trajectory: &Path) -> PathBuf {
     let spec = Spec { tiers: [("fast".into(), tier)].into(), tags };
     let topology = folder.join("bar.pdb");
     std::fs::write(&topology, "END\n").expect("room");
-    let given = Given { topology: &topology, structures: &[Vec::new(), Vec::new()] };
+    let given = AddedFiles { topology: &topology, structures: &[Vec::new(), Vec::new()] };
     store.add("bar", &opened(&[trajectory]), &spec, &given, 1, &mut Quiet).expect("a data set");
     folder.join("store/bar")
 }

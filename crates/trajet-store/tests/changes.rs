@@ -14,7 +14,7 @@ use trajet_engine::Control;
 use trajet_io::{
     Atoms, Chain, Format, Input, OpenOptions, Plan, Scratch, Snapshot, Workspace, WriteOptions,
 };
-use trajet_store::{Error, Given, Manifest, Spec, Store, Tier};
+use trajet_store::{AddedFiles, Error, Manifest, Spec, Store, Tier};
 
 const ATOMS: usize = 30;
 
@@ -84,7 +84,7 @@ impl Case {
     ) -> Result<(), Error> {
         let spec = self.spec(short);
         let topology = self.path("top.pdb.gz");
-        let given = Given { topology: &topology, structures: &[vec![], vec![]] };
+        let given = AddedFiles { topology: &topology, structures: &[vec![], vec![]] };
         self.store.add(name, &self.open(source), &spec, &given, 1, control).map(drop)
     }
 
@@ -108,7 +108,7 @@ impl Case {
     fn add_beside(&self, name: &str, structures: &[Vec<PathBuf>; 2]) -> Result<(), Error> {
         let spec = self.spec(["p", "w"]);
         let topology = self.path("top.pdb.gz");
-        let given = Given { topology: &topology, structures };
+        let given = AddedFiles { topology: &topology, structures };
         self.store.add(name, &self.open("a.xtc"), &spec, &given, 1, &mut quiet()).map(drop)
     }
 
@@ -371,7 +371,8 @@ fn a_changed_source_of_lossy_tags_is_refused() {
             assert_eq!(case.store.verify("two", 1, &mut quiet()).unwrap(), [""; 0]);
         };
         write_of(&path, 9, plain);
-        let given = Given { topology: &case.path("top.pdb.gz"), structures: &[vec![], vec![]] };
+        let given =
+            AddedFiles { topology: &case.path("top.pdb.gz"), structures: &[vec![], vec![]] };
         let first = if was_exact { &exact } else { &lossy };
         case.store.add("two", &case.open(&name), first, &given, 1, &mut quiet()).unwrap();
         if was_exact {
@@ -405,7 +406,7 @@ fn damaged_data_are_not_repartitioned() {
         case.store.remove("one").unwrap();
         write(&case.path(&name), 9);
         let topology = case.path("top.pdb.gz");
-        let given = Given { topology: &topology, structures: &[vec![beside], vec![]] };
+        let given = AddedFiles { topology: &topology, structures: &[vec![beside], vec![]] };
         let (spec, chain) = (case.spec(["p", "w"]), case.open(&name));
         case.store.add("one", &chain, &spec, &given, 1, &mut quiet()).unwrap();
         let retag = || case.store.retag("one", &spec, &[vec![], vec![]], 1, &mut quiet());
@@ -736,7 +737,7 @@ fn limits_after(limits: [u64; 2], fails: bool) -> (Option<u64>, Option<Option<u6
         spec.tiers.extend([("fast".to_owned(), tier), ("new".to_owned(), new)]);
         spec.tags[1].tier = "new".to_owned();
         let topology = case.path("top.pdb.gz");
-        let given = Given { topology: &topology, structures: &[vec![], vec![]] };
+        let given = AddedFiles { topology: &topology, structures: &[vec![], vec![]] };
         case.store.add(name, &case.open("a.xtc"), &spec, &given, 1, control).map(drop)
     };
     let (first_works, first_at_work) = mpsc::channel();
