@@ -10,7 +10,7 @@ from pathlib import Path
 import MDAnalysis as mda
 import pytest
 from helpers.golden_files import XTC_FILES, Adk, Golden, Truth, read_with_mdanalysis
-from helpers.mounted_stores import UNTESTED, why_not
+from helpers.mounted_stores import UNTESTED, reason_not_to_mount
 from helpers.systems import Systems
 from MDAnalysisTests import datafiles
 
@@ -50,7 +50,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print a warning on tests that could not run on this machine."""
     left_out = terminalreporter.stats.get("skipped", [])
     if any(UNTESTED in str(report.longrepr) for report in left_out):
-        terminalreporter.write_sep("!", f"{UNTESTED}: {why_not()}", red=True, bold=True)
+        terminalreporter.write_sep("!", f"{UNTESTED}: {reason_not_to_mount()}", red=True, bold=True)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -487,7 +487,7 @@ def test_order_of_an_atom_group_is_kept(
     assert np.abs(result.values - [kabsch.superposed(a, x[0]) for a in x]).max() < ZERO
 
 
-def refusal(*arguments: object, **options: object) -> str:
+def refusal_reason(*arguments: object, **options: object) -> str:
     """Return the one-line message of the SelectionError that rmsd raises."""
     with pytest.raises(tj.SelectionError) as caught:
         tj.rmsd(*arguments, **options)
@@ -499,14 +499,14 @@ def test_unusable_atom_groups_are_errors(own_adk: Adk) -> None:
     """In-memory, transformed and updating groups are refused with the reason."""
     psf, xtc = str(own_adk.psf), str(own_adk.xtc)
     in_memory = mda.Universe(psf, xtc, in_memory=True)
-    assert "memory" in refusal(in_memory.select_atoms("name CA"))
+    assert "memory" in refusal_reason(in_memory.select_atoms("name CA"))
     transformed = mda.Universe(psf, xtc, refresh_offsets=True)
     transformed.trajectory.add_transformations(transformations.translate([1, 2, 3]))
-    assert "transformation" in refusal(transformed.select_atoms("name CA"))
+    assert "transformation" in refusal_reason(transformed.select_atoms("name CA"))
     updating = mda.Universe(psf, xtc, refresh_offsets=True)
-    assert "updating" in refusal(updating.select_atoms("around 5 resid 3", updating=True))
+    assert "updating" in refusal_reason(updating.select_atoms("around 5 resid 3", updating=True))
     selection = tj.open(psf, xtc).select("name CA")
-    assert "updating" in refusal(
+    assert "updating" in refusal_reason(
         selection, groups=[updating.select_atoms("around 5 resid 3", updating=True)]
     )
 
@@ -516,7 +516,7 @@ def test_atom_groups_of_part_of_a_file_are_errors(own_adk: Adk) -> None:
     part = mda.Universe.empty(5, trajectory=False)
     part.load_new(str(own_adk.xtc), sub=np.arange(100, 105), refresh_offsets=True)
     assert part.atoms.n_atoms == 5
-    refusal(part.atoms)
+    refusal_reason(part.atoms)
 
 
 def test_atom_groups_of_unreadable_trajectories_are_errors(own_adk: Adk) -> None:
@@ -524,7 +524,7 @@ def test_atom_groups_of_unreadable_trajectories_are_errors(own_adk: Adk) -> None
     psf = str(own_adk.psf)
     with pytest.raises(tj.TrajetError):
         tj.rmsd(mda.Universe(psf, datafiles.CRD).select_atoms("name CA"))
-    refusal(mda.Universe(psf).select_atoms("name CA"))
+    refusal_reason(mda.Universe(psf).select_atoms("name CA"))
 
 
 def test_empty_selections_are_named(adk: Adk, adk_universe: mda.Universe) -> None:
@@ -532,9 +532,9 @@ def test_empty_selections_are_named(adk: Adk, adk_universe: mda.Universe) -> Non
     traj = tj.open(adk.psf, adk.xtc)
     with pytest.raises(tj.SelectionError, match="name NOTHING"):
         traj.select("name NOTHING")
-    assert "resname none" in refusal(traj.select("name CA"), groups=["all", "resname NONE"])
-    refusal(adk_universe.atoms[[]])
-    refusal(traj.select("name CA"), groups=[adk_universe.atoms[[]]])
+    assert "resname none" in refusal_reason(traj.select("name CA"), groups=["all", "resname NONE"])
+    refusal_reason(adk_universe.atoms[[]])
+    refusal_reason(traj.select("name CA"), groups=[adk_universe.atoms[[]]])
 
 
 def test_references_that_do_not_match_are_errors(
@@ -542,11 +542,11 @@ def test_references_that_do_not_match_are_errors(
 ) -> None:
     """They have another number of atoms, another shape, no such frame, or no file."""
     selection = tj.open(adk.psf, adk.xtc).select("name CA")
-    message = refusal(selection, reference=adk_universe.select_atoms("name CB"))
+    message = refusal_reason(selection, reference=adk_universe.select_atoms("name CB"))
     assert "214" in message
-    refusal(selection, reference=np.zeros((213, 3)))
-    refusal(selection, reference=np.zeros((3, 214)))
-    refusal(selection, reference=datafiles.PDB_xsmall)
+    refusal_reason(selection, reference=np.zeros((213, 3)))
+    refusal_reason(selection, reference=np.zeros((3, 214)))
+    refusal_reason(selection, reference=datafiles.PDB_xsmall)
     for frame in (98, -99, 10**12):
         with pytest.raises(tj.FrameError, match=re.escape(str(frame))):
             tj.rmsd(selection, reference=frame)

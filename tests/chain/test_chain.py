@@ -64,7 +64,7 @@ def bits(*results: object) -> list[bytes]:
     return [np.ascontiguousarray(result).tobytes() for result in results]
 
 
-def everything(traj: "tj.Trajectory", pool: "tj.LocalPool", **options: object) -> list[bytes]:
+def bits_of_all(traj: "tj.Trajectory", pool: "tj.LocalPool", **options: object) -> list[bytes]:
     """Return the bits of every analysis."""
     alpha = traj.select("name CA")
     options = {"pool": pool, **options}
@@ -90,8 +90,8 @@ def test_chain_equals_the_whole_file(adk: Adk, parts: list[Path], threads: int) 
     for task_frames in (None, 1, 10**9):
         pool = tj.LocalPool(threads=threads, task_frames=task_frames)
         for chosen in (None, slice(None, None, -3), [97, 0, 5, 5, 56, 57, 55, 20]):
-            expected = everything(whole, tj.LocalPool(threads=1), frames=chosen)
-            assert everything(chain, pool, frames=chosen) == expected
+            expected = bits_of_all(whole, tj.LocalPool(threads=1), frames=chosen)
+            assert bits_of_all(chain, pool, frames=chosen) == expected
 
 
 @settings(
@@ -172,14 +172,14 @@ def test_chains_of_every_format_equal_one_file(
         assert np.array_equal(getattr(got, name), getattr(want, name)), name
     # NCDF has no steps: frames count from 0 in each file.
     assert np.array_equal(got.steps, want.steps * (ending != "nc"))
-    expected = everything(whole, tj.LocalPool(threads=1))
+    expected = bits_of_all(whole, tj.LocalPool(threads=1))
     for task_frames in (None, 1):
         pool = tj.LocalPool(threads=8, task_frames=task_frames)
         # The files that the last analysis has left open are not opened again.
         fresh = tj.open(adk.psf, *(part.path for part in parts))
-        assert everything(fresh, pool) == expected
+        assert bits_of_all(fresh, pool) == expected
         report = tj.rmsd(fresh.select("name CA"), pool=pool).report
-        assert n <= report["opens"] <= n + touched(report, [size] * n)
+        assert n <= report["opens"] <= n + count_touches(report, [size] * n)
 
 
 def write_as(writer: type, path: Path, positions: np.ndarray, first: int) -> Path:
@@ -249,7 +249,7 @@ def test_chain_has_the_names_of_its_files(adk: Adk, parts: list[Path]) -> None:
     assert len(universe.atoms) == N_ATOMS
 
 
-def touched(report: "tj.Report", frames_of: list[int]) -> int:
+def count_touches(report: "tj.Report", frames_of: list[int]) -> int:
     """Count how often the tasks of a worker touch the files: of each task, its files."""
     segment = np.repeat(np.arange(len(frames_of)), frames_of)
     pairs = set()
@@ -283,7 +283,7 @@ def test_hundred_files_are_opened_once_each(
             assert bits(result.values) == bits(expected.values)
             report = result.report
             assert report["frames"] == 300
-            assert 100 <= report["opens"] <= 100 + touched(report, [3] * 100)
+            assert 100 <= report["opens"] <= 100 + count_touches(report, [3] * 100)
             assert report["opens"] - 100 == sum(worker["opens"] for worker in report["workers"])
             assert open_files(hundred[0].parent) == MOST_OPEN
             again = report["opens"] - 100
@@ -504,8 +504,8 @@ def test_continuous_reads_repeated_frames_once(
     theirs = mda.Universe(str(adk.psf), [str(path) for path in paths], continuous=True)
     assert [ts.data["step"] for ts in theirs.trajectory] == chain.steps.tolist()
     pool = tj.LocalPool(threads=3, task_frames=5)
-    expected = everything(whole, tj.LocalPool(threads=1))
-    assert everything(chain, pool) == expected
+    expected = bits_of_all(whole, tj.LocalPool(threads=1))
+    assert bits_of_all(chain, pool) == expected
     n_dropped = sum(map(len, pieces)) - N_FRAMES
     assert chain.remarks[0].startswith(f"{n_dropped} frames were dropped at ")
     report = tj.rmsd(chain.select("name CA")).report
@@ -563,7 +563,7 @@ def test_atom_groups_of_a_chain_are_selections(
         assert paths[:3] == [str(path) for path in files]
 
 
-def refusal(atoms: mda.AtomGroup) -> str:
+def refusal_reason(atoms: mda.AtomGroup) -> str:
     """Return the reason why an AtomGroup is refused."""
     with pytest.raises(tj.SelectionError) as caught:
         tj.rmsd(atoms)
@@ -575,27 +575,27 @@ def test_unusable_atom_groups_are_errors(adk: Adk, frames: list[bytes], tmp_path
     """They are transformed, chosen by times, moved, in other units, or changed since."""
     paths = write_parts(tmp_path / "own", frames, [30, 60, N_FRAMES])
     continued = chain_universe(adk, paths, continuous=True)
-    assert "continuous=True" in refusal(continued.select_atoms("name CA"))
+    assert "continuous=True" in refusal_reason(continued.select_atoms("name CA"))
     transformed = chain_universe(adk, paths)
     transformed.trajectory.add_transformations(transformations.translate([1, 2, 3]))
-    assert "transformations" in refusal(transformed.select_atoms("name CA"))
+    assert "transformations" in refusal_reason(transformed.select_atoms("name CA"))
     for frame in (0, 45):
         one = chain_universe(adk, paths)
         one.trajectory.readers[1].add_transformations(transformations.translate([1, 2, 3]))
         one.trajectory[frame]
-        assert "transformations" in refusal(one.select_atoms("name CA"))
+        assert "transformations" in refusal_reason(one.select_atoms("name CA"))
     in_memory = chain_universe(adk, paths, in_memory=True)
-    assert "in memory" in refusal(in_memory.select_atoms("name CA"))
+    assert "in memory" in refusal_reason(in_memory.select_atoms("name CA"))
     moved = chain_universe(adk, paths)
     moved.trajectory[40]
     moved.atoms.positions += 1
-    assert "(3 files) holds other coordinates" in refusal(moved.select_atoms("name CA"))
+    assert "(3 files) holds other coordinates" in refusal_reason(moved.select_atoms("name CA"))
     for options in ({"convert_units": False}, {"time_offset": 5.0}):
         other = chain_universe(adk, paths, **options)
-        assert "holds other coordinates" in refusal(other.select_atoms("name CA"))
+        assert "holds other coordinates" in refusal_reason(other.select_atoms("name CA"))
     changed = chain_universe(adk, paths)
     paths[0].write_bytes(b"".join(frames[:29]))
-    assert "holds other coordinates" in refusal(changed.select_atoms("name CA"))
+    assert "holds other coordinates" in refusal_reason(changed.select_atoms("name CA"))
 
 
 def inputs_of(report: Path) -> list[str]:

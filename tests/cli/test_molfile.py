@@ -60,7 +60,7 @@ class Plugin(ctypes.Structure):
     ]
 
 
-def where() -> Path:
+def plugin_path() -> Path:
     """Return the output of `trajet molfile`."""
     done = CliRunner().invoke(commands, ["molfile"])
     assert done.exit_code == 0, done.exception
@@ -70,7 +70,7 @@ def where() -> Path:
 @pytest.fixture(scope="module")
 def plugin() -> Iterator[Any]:
     """Load the library as VMD does; return its type `trajet`."""
-    library = ctypes.CDLL(str(where()))
+    library = ctypes.CDLL(str(plugin_path()))
     found = {}
 
     @CFUNCTYPE(c_int, c_void_p, POINTER(Plugin))
@@ -109,7 +109,7 @@ def frames(plugin: Any, path: Path) -> Iterator[tuple[list[float], float, np.nda
 
 def test_library_is_alone_in_its_folder() -> None:
     """VMD loads every library of a folder that is named `molfile`."""
-    path = where()
+    path = plugin_path()
     assert path.parent.name == "molfile"
     assert list(path.parent.glob("*.so")) == [path]
 
@@ -188,7 +188,7 @@ def test_missing_library_is_explained(monkeypatch: pytest.MonkeyPatch, tmp_path:
 
 def test_library_needs_no_python() -> None:
     """It depends on the C library alone, so that VMD can load it."""
-    done = subprocess.run(["ldd", where()], capture_output=True, text=True, check=True)
+    done = subprocess.run(["ldd", plugin_path()], capture_output=True, text=True, check=True)
     names = {line.split()[0].split("/")[-1].split(".so")[0] for line in done.stdout.splitlines()}
     known = {"linux-vdso", "libc", "libgcc_s", "libm", "libpthread", "libdl", "ld-linux-x86-64"}
     assert names <= known, (names, sys.platform)

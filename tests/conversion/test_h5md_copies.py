@@ -47,7 +47,7 @@ def values(path: Path, *names: str) -> list[np.ndarray]:
         return [file[name][()] for name in names]
 
 
-def differing(one: dict[str, Any], other: dict[str, Any]) -> set[str]:
+def differing_paths(one: dict[str, Any], other: dict[str, Any]) -> set[str]:
     """Return the paths that differ between two files, except for lists of shared objects."""
     names = {*one, *other} - {"same", SIGNED}
     return {name for name in names if one.get(name) != other.get(name)}
@@ -97,7 +97,7 @@ def test_subset_of_frames_cuts_time_dependent_elements(rich: Path, frames: Any) 
     # Everything else is unchanged.
     cut = ("position", "velocity", "box/edges", "charge", "image", "energy", "lambda")
     assert {
-        name for name in differing(was, now) if not any(f"/{one}/" in name for one in cut)
+        name for name in differing_paths(was, now) if not any(f"/{one}/" in name for one in cut)
     } == set()
     ours = tj.open(None, copy, particles="all").read()
     theirs = tj.open(None, rich, particles="all").read(frames=chosen)
@@ -131,7 +131,11 @@ def test_segments_of_split_hold_each_row_once(rich: Path, tmp_path: Path) -> Non
     assert own_remarks(joined, parts) == ()
     now, was = content_of(joined.path), content_of(rich)
     # Steps at equal distances are listed, also of a soft link to such steps.
-    assert differing(was, now) == {f"{ALL}/image/step", f"{ALL}/charge/step", f"{ALL}/charge/step@"}
+    assert differing_paths(was, now) == {
+        f"{ALL}/image/step",
+        f"{ALL}/charge/step",
+        f"{ALL}/charge/step@",
+    }
 
 
 def test_subset_of_atoms_cuts_elements_of_atoms(rich: Path) -> None:
@@ -144,7 +148,7 @@ def test_subset_of_atoms_cuts_elements_of_atoms(rich: Path) -> None:
     was, now = content_of(rich), content_of(copy)
     cut = {"species", "mass", "id", "names"}
     timed = {f"{one}/value" for one in ("position", "velocity", "force", "charge", "image")}
-    assert differing(was, now) == {f"{ALL}/{name}" for name in cut | timed} | {
+    assert differing_paths(was, now) == {f"{ALL}/{name}" for name in cut | timed} | {
         "/connectivity/bonds",
         "/connectivity/bonds@",
     }
@@ -200,7 +204,7 @@ def test_pools_write_what_one_process_writes(
 def test_dropped_velocities_are_the_only_loss(rich: Path) -> None:
     """A vector that the user drops is left out, and nothing else."""
     copy, _ = converted(rich, velocities=False)
-    lost = differing(content_of(rich), content_of(copy))
+    lost = differing_paths(content_of(rich), content_of(copy))
     assert lost == {name for name in content_of(rich) if name.startswith(f"{ALL}/velocity")}
 
 
@@ -230,7 +234,7 @@ def test_objects_outside_of_the_file_are_not_opened(rich: Path, tmp_path: Path) 
     assert remarks == (f"{names}: {reason}",)
     now = expected_of(copy)
     assert now.pop("/around") == ("SoftLink", "/linked")
-    assert differing(was, now) == {
+    assert differing_paths(was, now) == {
         "/observables/timed@",
         "/observables/timed/step",
         "/observables/timed/step@",

@@ -37,7 +37,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "written.h5md"
 
 
-def left_running() -> list[str]:
+def running_threads() -> list[str]:
     """Return the names of our threads that still run."""
     return [t.name for t in threading.enumerate() if t.name.startswith("trajet")]
 
@@ -261,7 +261,7 @@ def test_interrupted_writing_leaves_the_old_file(adk: Adk, path: Path, threads: 
 
     with pytest.raises(KeyboardInterrupt):
         h5md.write(path, traj, frames=numbers, threads=threads, progress=stop)
-    assert left_running() == []
+    assert running_threads() == []
     assert 0 < seen[0][0] < seen[1][0] < 980
     assert path.read_text() == "precious"
     assert [p.name for p in path.parent.iterdir()] == [path.name]
@@ -285,7 +285,7 @@ def test_errors_of_frames_read_ahead_leave_no_file(adk: Adk, path: Path, threads
     with pytest.raises(tj.FormatError, match=r"damaged\.xtc: frame 97"):
         h5md.write(path, traj, **EIGHT, threads=threads, progress=lambda n, _: seen.append(n))
     assert 0 < seen[-1] < 8 * 98
-    assert left_running() == []
+    assert running_threads() == []
     assert list(path.parent.iterdir()) == [damaged]
 
 

@@ -18,7 +18,7 @@ HERE = Path(__file__).parent
 PATIENCE = 60
 
 
-class Ended(enum.IntEnum):
+class Outcome(enum.IntEnum):
     """How an operation with a failing file operation ended; the number is an exit status."""
 
     UNTOUCHED = 0
@@ -29,7 +29,7 @@ class Ended(enum.IntEnum):
     """A file operation failed, and it did its work all the same."""
 
 
-class Cutting:
+class CuttingProcess:
     """A process that has imported all that changes need, and forks for each of them."""
 
     def __init__(self, process: "subprocess.Popen[str]") -> None:
@@ -52,7 +52,7 @@ class Cutting:
         doing: str,
         *words: str | Path,
         below: str = "",
-    ) -> Ended:
+    ) -> Outcome:
         """Run an operation in a folder while a file operation below it fails with an error number.
 
         It is the n-th one below the folder, or below one of its folders.
@@ -63,8 +63,8 @@ class Cutting:
         status = self._ask("fail", n, folder, number, int(lasts), below, doing, *words)
         where = f"{doing}: operation {n}: {errno.errorcode[number]}"
         assert status != -signal.SIGALRM, f"{where}: hangs"
-        assert status in set(Ended), f"{where}: exit status {status}"
-        return Ended(status)
+        assert status in set(Outcome), f"{where}: exit status {status}"
+        return Outcome(status)
 
     def _ask(self, *words: object) -> int:
         print(*words, sep="\t", file=self.to, flush=True)
@@ -72,7 +72,7 @@ class Cutting:
 
 
 @contextmanager
-def cutting(folder: Path) -> Iterator[Cutting]:
+def cutting(folder: Path) -> Iterator[CuttingProcess]:
     """Build the library that is loaded before libc in a folder, and start a process with it."""
     library = folder / "cut_here.so"
     source = HERE / "cut_here.c"
@@ -85,7 +85,7 @@ def cutting(folder: Path) -> Iterator[Cutting]:
         text=True,
         env=os.environ | {"LD_PRELOAD": str(library)},
     ) as process:
-        yield Cutting(process)
+        yield CuttingProcess(process)
         assert process.stdin is not None
         process.stdin.close()
         assert process.wait(60) == 0
@@ -110,15 +110,15 @@ def serve(library: ctypes.CDLL, asked: IO[str]) -> None:
                 code = 0
                 continue
             signal.alarm(PATIENCE)
-            code = Ended.DONE
+            code = Outcome.DONE
             library.fail(where, count, int(number), int(lasts))
             try:
                 killed_store.change(*given)
             except Exception:
-                code = Ended.FAILED
+                code = Outcome.FAILED
             if not library.stop():
-                assert code == Ended.DONE
-                code = Ended.UNTOUCHED
+                assert code == Outcome.DONE
+                code = Outcome.UNTOUCHED
             killed_store.repair(Path(folder))
         except BaseException:
             traceback.print_exc()

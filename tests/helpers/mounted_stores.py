@@ -20,7 +20,7 @@ DEVICE = Path("/dev/fuse")
 UNTESTED = "NOT TESTED: stores that are mounted"
 
 
-def why_not() -> str | None:
+def reason_not_to_mount() -> str | None:
     """Return the reason why nothing can be mounted on this machine, if there is one."""
     if not DEVICE.exists():
         return f"there is no {DEVICE}"
@@ -33,7 +33,7 @@ def why_not() -> str | None:
 
 def needs_fuse() -> None:
     """Skip a test if nothing can be mounted; conftest prints this at the end of the run."""
-    if reason := why_not():
+    if reason := reason_not_to_mount():
         pytest.skip(f"{UNTESTED}: {reason}")
 
 
@@ -105,7 +105,7 @@ def mounted(store: Path, folder: Path) -> Iterator[Mounted]:
             unmount(folder, lazily=True)
 
 
-def eventually(holds: object) -> bool:
+def becomes_true(holds: object) -> bool:
     """Return whether a function returns something true within a while."""
     assert callable(holds)
     limit = time.monotonic() + PATIENCE

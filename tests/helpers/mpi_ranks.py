@@ -45,7 +45,7 @@ def bits(folder: Path) -> None:
             np.savez(folder / f"{scheduling} {gathering}.npz", **found)
 
 
-def once(folder: Path) -> None:
+def record_opens(folder: Path) -> None:
     """Record what each rank opens and imports."""
     pool = tj.MpiPool(scheduling="static", oversubscription=4)
     traj = tj.open(folder / "adk.psf", *sorted((folder / "parts").iterdir()), pool=pool)
@@ -55,7 +55,7 @@ def once(folder: Path) -> None:
         save(folder, {"report": json.loads(result.report.to_json()), "heavy": heavy})
 
 
-def ways(folder: Path) -> None:
+def run_every_way(folder: Path) -> None:
     """Run with threads, small tasks, rows in a file, and user functions."""
     pools = {
         "threads": tj.MpiPool(threads=2),
@@ -77,7 +77,7 @@ def ways(folder: Path) -> None:
         save(folder, reports)
 
 
-def wide(folder: Path) -> None:
+def compute_wide_rows(folder: Path) -> None:
     """Compute rows of half a megabyte, with the pool's own tasks."""
     traj = tj.open(folder / "adk.psf", folder / "adk.xtc", pool=tj.MpiPool())
     one, other = traj.select(range(245)), traj.select(range(245, 490))
@@ -91,7 +91,7 @@ def wide(folder: Path) -> None:
         save(folder, reports)
 
 
-def caught(folder: Path) -> None:
+def catch_errors(folder: Path) -> None:
     """Raise errors before and in a run on every rank, and continue."""
     pool, errors = tj.MpiPool(task_frames=8), []
 
@@ -262,14 +262,14 @@ def copies_killed(folder: Path) -> None:
         tj.split(traj, folder / "out", segments=5, format="trr", force=True, pool=pool)
 
 
-def broken(folder: Path) -> None:
+def read_corrupt_frame(folder: Path) -> None:
     """Read a corrupt frame."""
     pool = tj.MpiPool()
     traj = tj.open(folder / "adk.psf", folder / "broken.xtc", pool=pool)
     tj.rmsd(traj.select(range(0, 3000, 7)), pool=pool)
 
 
-def alone(folder: Path) -> None:
+def fail_on_one_rank(folder: Path) -> None:
     """Fail on one rank other than 0, in the script's own code."""
     pool = tj.MpiPool()
     traj = tj.open(folder / "adk.psf", folder / "adk.xtc", pool=pool)
@@ -279,7 +279,7 @@ def alone(folder: Path) -> None:
         tj.rmsd(traj.select([1, 2, 3]), pool=pool)
 
 
-def killed(folder: Path) -> None:
+def run_until_killed(folder: Path) -> None:
     """Continue until a rank is killed."""
     pool = tj.MpiPool()
     traj = tj.open(folder / "adk.psf", folder / "adk.xtc", pool=pool)
@@ -289,7 +289,7 @@ def killed(folder: Path) -> None:
         tj.rmsd(traj.select(range(0, 3000, 7)), pool=pool)
 
 
-def windows(folder: Path) -> None:
+def fill_windows(folder: Path) -> None:
     """Fill memory that other ranks reach, of any size, and check that no other rank has it."""
     ranks = communicator_of(None)
     for size in range(1, 80):

@@ -135,7 +135,7 @@ def test_bench_scaling_through_mpio_has_the_plain_values(adk: Adk, tmp_path: Pat
 
 def test_ranks_have_memory_of_their_own(tmp_path: Path) -> None:
     """The MPI of the distribution provides it as well."""
-    run_on_ranks(3, HERE.parent / "mpi_ranks.py", "windows", tmp_path)
+    run_on_ranks(3, "-m", "helpers.mpi_ranks", "fill_windows", tmp_path)
     assert (tmp_path / "answer.json").read_text() == '"nobody"'
 
 

@@ -68,7 +68,7 @@ def assert_same(there: np.ndarray, here: np.ndarray) -> None:
 
 def test_ranks_have_memory_of_their_own(tmp_path: Path) -> None:
     """MPICH 4.0 does not provide it if its size is not a multiple of 16 bytes."""
-    assert ask_ranks(3, "windows", tmp_path) == "nobody"
+    assert ask_ranks(3, "fill_windows", tmp_path) == "nobody"
 
 
 @pytest.mark.parametrize("ranks", RANKS)
@@ -89,7 +89,7 @@ def test_bits_are_those_of_one_thread(
 def test_setup_is_sent_once(long_adk: Adk, folder: Path) -> None:
     """Ranks import no MDAnalysis, build no index, and open the files of their own frames."""
     paths = pool_laws.segments(long_adk.xtc, folder / "parts", 20)
-    found = ask_ranks(4, "once", folder)
+    found = ask_ranks(4, "record_opens", folder)
     assert found["heavy"][1:] == [[], [], []]
     assert "MDAnalysis" in found["heavy"][0]
     report = found["report"]
@@ -112,7 +112,7 @@ def test_setup_is_sent_once(long_adk: Adk, folder: Path) -> None:
 
 def test_threads_small_tasks_and_files_change_no_bit(folder: Path, long_adk: Adk) -> None:
     """The report accounts for all the time of each thread."""
-    reports = ask_ranks(3, "ways", folder)
+    reports = ask_ranks(3, "run_every_way", folder)
     traj = tj.open(long_adk.psf, long_adk.xtc)
     one, fours = tj.LocalPool(threads=1), np.arange(400).reshape(-1, 4)
     features = tj.dihedrals(traj, fours, features=True, pool=one).values
@@ -137,7 +137,7 @@ def test_threads_small_tasks_and_files_change_no_bit(folder: Path, long_adk: Adk
 
 def test_tasks_of_wide_rows_are_small(folder: Path) -> None:
     """A static rank has 150 frames to do, and 64 MiB are 139; leaves stay whole."""
-    found = ask_ranks(2, "wide", folder)
+    found = ask_ranks(2, "compute_wide_rows", folder)
     assert all(sum(frames) == 300 for frames in found.values())
     assert max(found["static"]) < 150
     assert max(found["dynamic"]) < 139
@@ -145,7 +145,7 @@ def test_tasks_of_wide_rows_are_small(folder: Path) -> None:
 
 def test_errors_reach_every_rank(folder: Path) -> None:
     """Errors of rank 0 before the run, and of any rank in it, are raised on all ranks."""
-    found = ask_ranks(3, "caught", folder)
+    found = ask_ranks(3, "catch_errors", folder)
     assert found["errors"][1:] == found["errors"][:1] * 2
     kinds = [kind for kind, _ in found["errors"][0]]
     known = ["FileNotFoundError", "SelectionError", "FormatError", "ValueError", "OSError"]
@@ -177,7 +177,11 @@ def test_stragglers_and_transient_errors_change_no_bit(folder: Path, long_adk: A
 
 
 @pytest.mark.parametrize(
-    ("what", "words"), [("broken", "frame 500 at byte"), ("alone", "RuntimeError: of one's own")]
+    ("what", "words"),
+    [
+        ("read_corrupt_frame", "frame 500 at byte"),
+        ("fail_on_one_rank", "RuntimeError: of one's own"),
+    ],
 )
 def test_uncaught_error_ends_all(what: str, words: str, folder: Path) -> None:
     """Its message is on standard error once."""
@@ -188,7 +192,7 @@ def test_uncaught_error_ends_all(what: str, words: str, folder: Path) -> None:
 @pytest.mark.kills(1)
 def test_killed_rank_ends_all(attempt: int, folder: Path) -> None:
     """At any moment, no process is left, and no file in memory."""
-    processes = killed(folder, "killed", (1 + attempt) % 3)
+    processes = killed(folder, "run_until_killed", (1 + attempt) % 3)
     assert not list(Path("/dev/shm").glob(f"trajet-*-{processes[0]}-*"))
 
 

@@ -24,7 +24,7 @@ from helpers.made_stores import TWO_TAGS, Solvated, make_store
 from helpers.mounted_stores import (
     PATIENCE,
     Mounted,
-    eventually,
+    becomes_true,
     is_mounted,
     mounted,
     needs_fuse,
@@ -176,7 +176,7 @@ def test_reads_are_logged_when_a_file_is_closed(own_wet: Solvated, tmp_path: Pat
 
     def nth_use(count: int) -> dict[str, Any]:
         # The kernel reports later that a file was closed.
-        assert eventually(lambda: record.exists() and record.read_text().count("\n") >= count)
+        assert becomes_true(lambda: record.exists() and record.read_text().count("\n") >= count)
         use: dict[str, Any] = json.loads(record.read_text().splitlines()[count - 1])
         assert use.pop("at")[:2] == "20"
         return use
@@ -225,7 +225,7 @@ def test_store_may_be_an_option(wet: Solvated, tmp_path: Path) -> None:
     store = str(wet.store.folder)
     process = subprocess.Popen([*words, "--store", store, str(folder)], stdout=subprocess.PIPE)
     try:
-        assert eventually(lambda: is_mounted(folder))
+        assert becomes_true(lambda: is_mounted(folder))
         assert (folder / "wet.xtc").read_bytes() == wet.xtc.read_bytes()
     finally:
         process.send_signal(signal.SIGINT)
@@ -403,7 +403,7 @@ def test_killed_mount_is_mounted_again(wet: Solvated, tmp_path: Path) -> None:
             folder.stat()
         words = start(wet.store.folder, folder)
         try:
-            assert eventually(lambda: is_alive(folder))
+            assert becomes_true(lambda: is_alive(folder))
             assert (folder / "wet.xtc").read_bytes() == wet.xtc.read_bytes()
         finally:
             words.send_signal(signal.SIGINT)
@@ -483,7 +483,7 @@ def test_mount_follows_the_store(own_wet: Solvated, tmp_path: Path) -> None:
             (water,) = (own_wet.folder / "slow").glob("wet-*/water.xtc")
             bytes_of_water = water.read_bytes()
             store.move("wet", "water", "fast")
-            assert eventually(lambda: (shown / "wet.xtc").stat().st_ino != before.st_ino)
+            assert becomes_true(lambda: (shown / "wet.xtc").stat().st_ino != before.st_ino)
             assert begin + file.read() == own_wet.xtc.read_bytes()
             assert of_water + part.read() == bytes_of_water
         assert (shown / "wet.xtc").read_bytes() == own_wet.xtc.read_bytes()
@@ -491,10 +491,10 @@ def test_mount_follows_the_store(own_wet: Solvated, tmp_path: Path) -> None:
         assert "more.sets@ion.dcd" in os.listdir(shown.folder)
         assert (shown / "more.sets.xtc").read_bytes() == own_wet.xtc.read_bytes()
         store.append("wet", tj.open(None, own_wet.xtc, own_wet.xtc, sidecar=False))
-        assert eventually(lambda: (shown / "wet.xtc").stat().st_size == 2 * before.st_size)
+        assert becomes_true(lambda: (shown / "wet.xtc").stat().st_size == 2 * before.st_size)
         assert (shown / "wet.xtc").read_bytes() == own_wet.xtc.read_bytes() * 2
         store.remove("wet")
-        assert eventually(lambda: not (shown / "wet.xtc").exists())
+        assert becomes_true(lambda: not (shown / "wet.xtc").exists())
         assert all(name.startswith("more.sets") for name in os.listdir(shown.folder))
         assert shown.end() == (0, "")
 

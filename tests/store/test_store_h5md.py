@@ -23,7 +23,7 @@ from helpers.made_hdf5 import (
     write_values,
     write_with_mdanalysis,
 )
-from helpers.mounted_stores import eventually, mounted
+from helpers.mounted_stores import becomes_true, mounted
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from MDAnalysis.coordinates.H5MD import H5MDReader
@@ -368,7 +368,9 @@ def test_mounted_tags_are_their_files(mda_file: Path, tmp_path: Path) -> None:
             view = tj.open(None, shown / name, sidecar=False).read()
             assert np.array_equal(view.positions, truth[:, atoms]), name
         assert shown.end()[0] == 0
-    assert eventually(lambda: {use.name: use.uses for use in store.stats("one").tags}["back"] >= 1)
+    assert becomes_true(
+        lambda: {use.name: use.uses for use in store.stats("one").tags}["back"] >= 1
+    )
 
 
 def test_commands_take_h5md(mda_file: Path, tmp_path: Path) -> None:

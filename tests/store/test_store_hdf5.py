@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers.made_stores import Solvated, make_sources, make_store
-from helpers.mounted_stores import eventually, mounted
+from helpers.mounted_stores import becomes_true, mounted
 from MDAnalysis.coordinates.H5MD import H5MDReader
 from MDAnalysis.lib.formats.libmdaxdr import XTCFile
 from MDAnalysisTests import datafiles
@@ -216,10 +216,10 @@ def test_mounted_whole_and_tags_are_their_files(own_wet: Solvated, tmp_path: Pat
         view = tj.open(None, shown / "wet@protein.dcd", sidecar=False).read()
         assert np.array_equal(view.positions, truth)
         store.append("wet", tj.open(None, more))
-        assert eventually((shown / "wet@protein-001.h5md").exists)
+        assert becomes_true((shown / "wet@protein-001.h5md").exists)
         names = {path.name for path in shown.folder.iterdir() if path.suffix == ".h5md"}
         assert names == {f"wet@{tag}-00{k}.h5md" for tag in TWO for k in (0, 1)}
-        assert eventually(lambda: (shown / "wet.xtc").stat().st_size == 2 * len(whole))
+        assert becomes_true(lambda: (shown / "wet.xtc").stat().st_size == 2 * len(whole))
         assert (shown / "wet.xtc").read_bytes() == 2 * whole
         for k, kept in enumerate(read_manifest(own_wet)["segments"]):
             (file,) = [file for file in kept["files"] if "protein" in file["path"]]

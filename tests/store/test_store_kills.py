@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers import killed_store
-from helpers.cut_short import Ended, cutting
+from helpers.cut_short import Outcome, cutting
 from helpers.golden_files import Adk
 from trajet import _trajet
 
@@ -33,7 +33,7 @@ def positions(reader: _trajet.Reader) -> bytes:
     return digest.digest()
 
 
-def looks(folder: Path) -> dict[str, object]:
+def store_contents(folder: Path) -> dict[str, object]:
     """Return the content of a store, without its paths, after verifying it."""
     store = _trajet.Store(folder)
     found: dict[str, object] = {}
@@ -53,7 +53,7 @@ def files(folder: Path) -> set[str]:
     return {str(path) for path in found if path.parts[0] != "lock"}
 
 
-def named(folder: Path) -> set[str]:
+def expected_files(folder: Path) -> set[str]:
     """Return the files that a store should have."""
     store, expected = _trajet.Store(folder), {"store.json"}
     for name, tier in json.loads(store.tiers()).items():
@@ -120,16 +120,16 @@ def test_killed_change_leaves_the_old_or_the_new_store(
         more = shutil.copy(trajectory, tmp_path / f"more{trajectory.suffix}")
         sources = (psf, Path(more))
     new, folder = tmp_path / "new", tmp_path / "store"
-    states = [looks(fresh(old, new))]
+    states = [store_contents(copy_store(old, new))]
     killed_store.change(new, doing, "one", *sources)
-    states.append(looks(new))
+    states.append(store_contents(new))
     assert states[0] != states[1]
-    lasts = whole(server, fresh(old, folder), doing, sources)
+    lasts = duration_of(server, copy_store(old, folder), doing, sources)
     draw, inside, seen = random.Random(doing), 0, []
     # Some kills come too late.
     while inside < kills and len(seen) < 10 * kills:
         process = server.Process(
-            target=killed_store.change, args=(fresh(old, folder), doing, "one", *sources)
+            target=killed_store.change, args=(copy_store(old, folder), doing, "one", *sources)
         )
         process.start()
         while process.is_alive() and not list(folder.glob(".pending/*")):
@@ -143,18 +143,18 @@ def test_killed_change_leaves_the_old_or_the_new_store(
         if not caught:
             # The machine is faster now than it was.
             lasts *= 0.8
-        found = looks(folder)
+        found = store_contents(folder)
         assert found in states
         seen.append(states.index(found))
         repaired = _trajet.Store(folder).repair()
         assert len(repaired) <= 1
-        assert looks(folder) == found
-        assert {name for name in files(folder) if not is_index(name)} == named(folder)
+        assert store_contents(folder) == found
+        assert {name for name in files(folder) if not is_index(name)} == expected_files(folder)
         if len(seen) % 5 == 1:
             # The interrupted change can be repeated.
             if found == states[0]:
                 killed_store.change(folder, doing, "one", *sources)
-            assert looks(folder) == states[1]
+            assert store_contents(folder) == states[1]
     assert inside == kills, seen
     assert trajectory.read_bytes() == before
 
@@ -176,22 +176,24 @@ def test_kill_before_a_file_operation_leaves_the_old_or_the_new_store(
     if doing != "add":
         killed_store.change(old, "add", "one", adk.psf, xtc)
     states = []
-    for state in (fresh(old, folder), new):
+    for state in (copy_store(old, folder), new):
         if state == new:
-            killed_store.change(fresh(old, new), doing, "one", *sources)
+            killed_store.change(copy_store(old, new), doing, "one", *sources)
         store = _trajet.Store(state, create=True)
-        states.append((looks(state), sorted(json.loads(store.tiers()))))
+        states.append((store_contents(state), sorted(json.loads(store.tiers()))))
     with cutting(tmp_path) as process:
         n = first = random.randint(1, step)
         print(f"first {first}")
-        while process.cut(n, fresh(old, folder), doing, "one", *sources):
+        while process.cut(n, copy_store(old, folder), doing, "one", *sources):
             store = _trajet.Store(folder, create=True)
-            found = looks(folder)
+            found = store_contents(folder)
             store.repair()
             assert store.repair() == []
-            assert (looks(folder), sorted(json.loads(store.tiers()))) in states, n
-            assert looks(folder) == found
-            assert {name for name in files(folder) if not is_index(name)} == named(folder), n
+            assert (store_contents(folder), sorted(json.loads(store.tiers()))) in states, n
+            assert store_contents(folder) == found
+            assert {name for name in files(folder) if not is_index(name)} == expected_files(
+                folder
+            ), n
             empty = {
                 path.name
                 for path in folder.rglob("*")
@@ -262,10 +264,10 @@ def test_file_error_leaves_the_old_or_the_new_output(
                 if whole[:2] == b"PK" == expected[:2]:
                     # Zip files contain the time at which they were made.
                     whole = expected
-                assert whole == (b"old" if ended is Ended.FAILED else expected), (n, ended)
+                assert whole == (b"old" if ended is Outcome.FAILED else expected), (n, ended)
                 left = [path.name for path in folder.iterdir() if path.name != name]
                 assert left == [] or not lasts, (n, left)
-                if ended is Ended.UNTOUCHED:
+                if ended is Outcome.UNTOUCHED:
                     break
                 n += step
             assert n > 3
@@ -301,20 +303,20 @@ def inject(
     if doing == "repair":
         leave_behind(old)
     states = []
-    for state in (fresh(old, folder), new):
+    for state in (copy_store(old, folder), new):
         if state == new:
-            killed_store.change(fresh(old, new), doing, "one", *sources)
-        states.append(looks(state) if (state / "store.json").exists() else {})
+            killed_store.change(copy_store(old, new), doing, "one", *sources)
+        states.append(store_contents(state) if (state / "store.json").exists() else {})
     with cutting(tmp_path) as process:
         n = 1
         while True:
             given = (number, lasts, doing, "one", *sources)
-            ended = process.fail(n, fresh(old, folder), *given, below=below)
-            if ended is Ended.UNTOUCHED:
+            ended = process.fail(n, copy_store(old, folder), *given, below=below)
+            if ended is Outcome.UNTOUCHED:
                 return n
             store = _trajet.Store(folder, create=True)
             # A failed operation has changed nothing.
-            assert looks(folder) == states[ended is Ended.DONE], (n, ended)
+            assert store_contents(folder) == states[ended is Outcome.DONE], (n, ended)
             # Nothing can be removed from a read-only file system; `repair` does it later.
             assert store.repair() == [] or (lasts and number == errno.EROFS), n
             assert store.repair() == [], n
@@ -323,8 +325,8 @@ def inject(
             left = {name for name in left if ".trajet-index." not in name}
             left.discard("one/uses.jsonl")
             # Links to moved files exist if they could be made.
-            missing = named(folder) - left
-            assert left <= named(folder), n
+            missing = expected_files(folder) - left
+            assert left <= expected_files(folder), n
             assert not missing or doing == "move", n
             assert all(path.startswith("slow/") for path in missing), n
             n += step
@@ -343,7 +345,7 @@ def leave_behind(folder: Path) -> None:
     entry.write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
-def fresh(old: Path, folder: Path) -> Path:
+def copy_store(old: Path, folder: Path) -> Path:
     """Return a copy of a store: its tiers are in its own folder."""
     shutil.rmtree(folder, ignore_errors=True)
     if not old.exists():
@@ -354,7 +356,7 @@ def fresh(old: Path, folder: Path) -> Path:
     return folder
 
 
-def whole(server: object, folder: Path, doing: str, sources: tuple[Path, Path]) -> float:
+def duration_of(server: object, folder: Path, doing: str, sources: tuple[Path, Path]) -> float:
     """Return the duration of an uninterrupted change, from its entry in the journal."""
     process = server.Process(target=killed_store.change, args=(folder, doing, "one", *sources))
     process.start()
