@@ -128,7 +128,7 @@ impl Case {
     }
 
     /// Returns the other entries in a tier's folder.
-    fn on(&self, tier: &str) -> Vec<String> {
+    fn entries_on(&self, tier: &str) -> Vec<String> {
         let names = fs::read_dir(self.path(tier)).unwrap().map(|entry| entry.unwrap().file_name());
         let names = names.map(|name| name.into_string().unwrap());
         names.filter(|name| !name.starts_with(".trajet-tier-")).collect()
@@ -169,7 +169,7 @@ impl Case {
     }
 
     /// Creates the remains of a killed process: a journal with these lines.
-    fn leave(&self, doing: &str, lines: &str) {
+    fn write_journal(&self, doing: &str, lines: &str) {
         let first = format!(r#"{{"Doing":{{"doing":"{doing}","name":"one"}}}}"#);
         fs::write(self.path("store/.pending/left.json"), format!("{first}\n{lines}")).unwrap();
     }
@@ -459,7 +459,7 @@ fn a_running_operation_keeps_its_folder_while_others_end() {
     let case = Case::new();
     case.store.remove("one").unwrap();
     let mut control = OnPoll(|| {
-        case.leave("add", "");
+        case.write_journal("add", "");
         case.store.repair().unwrap();
     });
     case.add_while("a.xtc", "one", ["p", "w"], &mut control).unwrap();
@@ -478,7 +478,7 @@ fn repair_completes_an_interrupted_move() {
     assert_eq!(index(&old), index(&new));
     fs::remove_file(&old).unwrap();
     fs::write(&old, &before).unwrap();
-    case.leave("move", "");
+    case.write_journal("move", "");
     case.store.repair().unwrap();
     assert!(old.is_symlink());
     assert_eq!(fs::read(&old).unwrap(), before);
@@ -487,7 +487,7 @@ fn repair_completes_an_interrupted_move() {
     assert_eq!(case.problems(), [""; 0]);
     case.store.remove("one").unwrap();
     for tier in ["fast", "slow"] {
-        assert_eq!(case.on(tier), [""; 0], "{tier}");
+        assert_eq!(case.entries_on(tier), [""; 0], "{tier}");
     }
 }
 
@@ -498,7 +498,7 @@ fn files_on_a_missing_tier_are_removed_later() {
     fs::rename(case.path("slow"), case.path("away")).unwrap();
     assert!(words(case.store.remove("one")).contains("is it mounted?"));
     let lines = format!("{{\"Made\":{:?}}}\n", file.parent().unwrap());
-    case.leave("add", &lines);
+    case.write_journal("add", &lines);
     assert!(words(case.store.repair()).contains("is it mounted?"));
     fs::rename(case.path("away"), case.path("slow")).unwrap();
     fs::create_dir(file.parent().unwrap()).unwrap();
@@ -507,7 +507,7 @@ fn files_on_a_missing_tier_are_removed_later() {
     assert!(!file.exists());
     assert_eq!(case.problems(), [""; 0]);
     case.store.remove("one").unwrap();
-    assert_eq!(case.on("slow"), [""; 0]);
+    assert_eq!(case.entries_on("slow"), [""; 0]);
 }
 
 /// Nothing is written below an unused mount point, and its emptiness is not taken for an empty tier.
@@ -675,7 +675,7 @@ fn limits_are_never_exceeded() {
     limit(2 * one + long / 3);
     let mut seen = 0;
     let grown = |tier: &str| -> u64 {
-        let folders = case.on(tier).into_iter().filter(|name| name.starts_with("three"));
+        let folders = case.entries_on(tier).into_iter().filter(|name| name.starts_with("three"));
         let files = folders.flat_map(|name| fs::read_dir(case.path(tier).join(name)).unwrap());
         files.map(|file| file.unwrap().metadata().unwrap().len()).sum()
     };
@@ -851,7 +851,7 @@ fn a_journal_changes_nothing_outside_of_the_store() {
     symlink(case.path("home"), case.path("fast/one-linked")).unwrap();
     fs::create_dir(case.path("fast/.trajet-tier-x")).unwrap();
     for line in lines {
-        case.leave("add", &line);
+        case.write_journal("add", &line);
         case.assert_harmless(&line, |store| {
             let _ = store.repair();
             // Another operation, whose tiers the journals may need.
