@@ -73,7 +73,7 @@ class Passes:
         self.pairs = np.stack(np.triu_indices(n_paired, 1), axis=1)
 
     def seek(self, frame: int) -> None:
-        """Go to a frame; for DCD files mdtraj opens the file anew, and prints so."""
+        """Go to a frame; for DCD files mdtraj opens the file again, and prints a message."""
         with silence():
             self.file.seek(frame)
 

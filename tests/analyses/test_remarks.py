@@ -268,7 +268,7 @@ def test_data_set_keeps_remarks_and_every_report_repeats_them(
     assert overlap == 'the new frames begin at 1 ps, and "run" went on to 3 ps'
     assert store.open("run").remarks == (of_tag, of_run, OF_SOURCE + overlap)
 
-    # Divided anew without a precision, rounded values stay rounded; no remark appears twice.
+    # Retagged without a precision, rounded values stay rounded; no remark appears twice.
     for _ in range(2):
         exact = PROFILE.replace('format = "xtc"\nlossy = true\nprecision = 10\n', "")
         profile.write_text(exact)

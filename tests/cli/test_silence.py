@@ -85,7 +85,7 @@ def test_stale_bytes_are_not_read_again(own_adk: Adk) -> None:
 
 
 def test_stale_index_is_rebuilt_after_the_error(own_adk: Adk) -> None:
-    """Opening the file again builds the index anew."""
+    """Opening the file again rebuilds the index."""
     tj.open(None, own_adk.xtc)
     traj = tj.open(None, own_adk.xtc)
     assert traj.index_state == "loaded"

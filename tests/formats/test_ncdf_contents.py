@@ -185,7 +185,7 @@ def stored(folder: Path, sources: list[Path], **forms: str) -> tj.Store:
 
 
 def test_all_tags_of_a_data_set_give_the_source_back(tmp_path: Path) -> None:
-    """Tags divided anew and a mount do so, too; some tags give their atoms."""
+    """A retagged data set and a mount do so, too; some tags give their atoms."""
     source = Run().write(tmp_path / "run.nc")
     expected = read_all(source)
     store = stored(tmp_path, [source])
@@ -199,7 +199,7 @@ def test_all_tags_of_a_data_set_give_the_source_back(tmp_path: Path) -> None:
     tj.convert(two, tmp_path / "two.nc")
     assert_same(read_all(tmp_path / "two.nc"), expected.part(atoms=[0, 1, 2, 5, 6]))
     assert not store.verify("run")
-    # Divided anew, it is the same.
+    # Retagged, it is the same.
     profile = tmp_path / "profile.toml"
     profile.write_text(profile.read_text().replace("index 3:4", "index 3").replace("5:6", "4:6"))
     store.retag("run", profile=profile)

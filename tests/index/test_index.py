@@ -342,7 +342,7 @@ def test_folder_without_write_permission_is_unchanged(
 
 
 def index_with_command(xtc: Path, threads: int) -> None:
-    """Build the index anew with so many threads."""
+    """Rebuild the index with so many threads."""
     subprocess.run(
         [sys.executable, "-m", "trajet", "index", "--force", "--threads", str(threads), str(xtc)],
         check=True,

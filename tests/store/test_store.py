@@ -535,7 +535,7 @@ def test_unmounted_tier_is_an_error(own_wet: Solvated) -> None:
     assert list(slow.iterdir()) == []
 
 
-def test_data_set_is_tagged_anew(own_wet: Solvated) -> None:
+def test_data_set_is_retagged(own_wet: Solvated) -> None:
     """It takes one step, from the store's own files; a coarser precision must be requested."""
     store, wanted = own_wet.store, tj.open(own_wet.gro, own_wet.xtc).read()
     text = own_wet.profile.read_text()
@@ -690,7 +690,7 @@ def test_changed_byte_is_found(own_wet: Solvated) -> None:
     assert "frame 5" in problem or "frame 4" in problem
 
 
-def test_damage_is_not_divided_anew(own_wet: Solvated) -> None:
+def test_damage_is_not_retagged(own_wet: Solvated) -> None:
     """It would get checksums that fit it."""
     store, path = own_wet.store, own_wet.store.show("wet").tags[0].paths[0]
     data = bytearray(path.read_bytes())
@@ -726,7 +726,7 @@ print(bytes_read() - before, sum(file["size"] for file in segment["files"]))
 """
 
 
-def test_dividing_anew_reads_the_data_once(wet: Solvated, tmp_path: Path) -> None:
+def test_retagging_reads_the_data_once(wet: Solvated, tmp_path: Path) -> None:
     """Checksums need no second reading, as the system's count of read bytes shows."""
     xtc = tmp_path / "long.xtc"
     xtc.write_bytes(wet.xtc.read_bytes() * 6)

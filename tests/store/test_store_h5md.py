@@ -248,7 +248,7 @@ def test_files_of_gromacs_are_restored(tmp_path: Path) -> None:
 
 
 def test_changed_data_set_keeps_the_original(mda_file: Path, tmp_path: Path) -> None:
-    """It is appended to, moved and tagged anew."""
+    """It is appended to, moved and retagged."""
     top, store = topology(tmp_path), tj.Store(tmp_path / "store", create=True)
     whole = mda_file.read_bytes()
 

@@ -502,7 +502,7 @@ def test_limit_ends_the_writing(tmp_path: Path) -> None:
     assert store.verify() == ()
 
 
-def test_changed_byte_is_not_divided_anew(own_wet: Solvated) -> None:
+def test_changed_byte_is_not_retagged(own_wet: Solvated) -> None:
     """It is in a chunk or in the tables."""
     path, store = file_of(own_wet, "protein"), own_wet.store
     sound, before = path.read_bytes(), read_manifest(own_wet)

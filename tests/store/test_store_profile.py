@@ -233,7 +233,7 @@ def test_the_printed_profile_works_unedited_on_protein_and_water(
 
 
 def test_trajectory_without_names_needs_a_topology(adk: Adk, tmp_path: Path) -> None:
-    """Tags need a topology; a data set is divided anew with retag."""
+    """Tags need a topology; a data set is divided again by retag, not by add."""
     store = tj.Store(tmp_path / "store", create=True)
     with pytest.raises(tj.StoreError, match="opened without a topology"):
         store.add("one", tj.open(None, adk.xtc))
