@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from MDAnalysisTests import datafiles
 from trajet import _trajet, h5md
-from trajet.conversion.files import How
+from trajet.conversion.files import OutputOptions
 
 FILES = {
     name: path
@@ -79,7 +79,7 @@ def division(n_atoms: int, n_tags: int, seed: int) -> np.ndarray:
 def copied(reader: _trajet.Reader, path: Path) -> bytes:
     """Return a copy in the same format, which keeps all values of a frame."""
     part = (path, (0, 1, reader.n_frames))
-    _trajet.convert(reader, [part], None, How(), force=True, threads=2, progress=None)
+    _trajet.convert(reader, [part], None, OutputOptions(), force=True, threads=2, progress=None)
     return path.read_bytes()
 
 

@@ -84,8 +84,8 @@ def further_selection(thing: "str | Selection | AtomGroup", trajectory: Trajecto
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What a run yields.
+class AnalysisOutcome:
+    """Rows, state and report of a run.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ class Outcome:
     frames, times
         `(n_frames,)`, frame numbers and ps.
     run
-        What the engine reports.
+        Report of the engine.
     atoms
         The atoms that were read.
     t_select
@@ -150,7 +150,7 @@ def run(
     *,
     t_select: float,
     sample: bool = False,
-) -> Outcome:
+) -> AnalysisOutcome:
     """Run the plan that `make_plan` makes for the numbers of the chosen frames.
 
     `t_select` is the time that choosing the atoms took, for the report: see `selecting`. With
@@ -190,7 +190,7 @@ def run(
     # Frames that were read have been compared with the index.
     times, atoms = trajectory.reader.times()[chosen], plan.atoms()
     report["t_total"] = time.perf_counter() - begin
-    return Outcome(trajectory, rows, state, chosen, times, report, atoms, t_select)
+    return AnalysisOutcome(trajectory, rows, state, chosen, times, report, atoms, t_select)
 
 
 def selecting(*selections: Selection | None) -> float:
