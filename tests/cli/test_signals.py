@@ -284,7 +284,7 @@ def test_signal_during_imports_prints_one_line(
 
 
 def test_ignored_hangups_stay_ignored(tmp_path: Path) -> None:
-    """Nohup ignores them; SIGTERM still ends the command."""
+    """The command ignores SIGHUP, as under nohup; SIGTERM still ends it."""
     words = [sys.executable, "-m", "trajet", "info", str(tmp_path / "none.xtc")]
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:

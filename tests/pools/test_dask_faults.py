@@ -540,7 +540,7 @@ tj.rmsd(atoms, pool=tj.DaskPool(client), progress=lambda *_: os.kill(os.getpid()
 def test_workers_that_come_late_or_never_are_waited_for(
     long_adk: Adk, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A message states the waiting."""
+    """A log message states for how long the run waits."""
     atoms = tj.open(long_adk.psf, long_adk.xtc).select("name CA")
     local = {"n_workers": 0, "threads_per_worker": 2, "dashboard_address": ":0"}
     with LocalCluster(**local) as few, Client(few) as client:
