@@ -47,6 +47,7 @@ gates: .venv/.made-built .venv/.made-test-tools fuzz-tools
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python packaging/import_cycles.py
+	$(BIN)/python packaging/plain_words.py
 
 # The bindings are tested from Python.
 rust-tests: tools

@@ -1,4 +1,4 @@
-"""The cases that are timed: what is read or computed of which file, and how fast it must be."""
+"""The timed cases: the file, the task, and the required speed of each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 BYTES_PER_ATOM = 12
 LONGEST_BLOCK = 500
 
-# How closely values must agree with MDAnalysis'. It superposes and measures in doubles, but takes
+# Allowed differences from MDAnalysis' values. It superposes and measures in doubles, but takes
 # dihedrals and pair distances from products of single precision; others read nm, not Å.
 TOLERANCES = {"rmsd": 1e-3, "rmsf": 1e-3, "dihedrals": 1e-3, "distances": 1e-3}
 # Range in Å.
@@ -20,21 +20,21 @@ RDF_BINS, RDF_RANGE = 75, (0.0, 15.0)
 
 
 class MismatchError(Exception):
-    """A tool did not read or compute what MDAnalysis does: there is nothing to time."""
+    """A tool does not read or compute the values of MDAnalysis, so that nothing can be timed."""
 
 
 class MissingError(Exception):
-    """A tool is not installed or not built, or does not do this yet."""
+    """A tool is not installed or not built, or does not support a case."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """What is read of which file, and what is computed of it.
+    """A file, and the task that is timed on it.
 
     `task` is "read", or the analysis: "rmsd" (on frame 0), "rmsf", "dihedrals", "distances", "rdf";
     an analysis takes the first `n_frames` frames, or all. Or it is "copy", to a file that ends in
-    `output`. `targets` says how many times as fast as each tool trajet has to be with
-    `target_threads`.
+    `output`. `targets` has the required speed of trajet with `target_threads`, as a multiple of the
+    speed of each tool.
     """
 
     name: str
@@ -51,10 +51,10 @@ class Case:
 
 @dataclass(frozen=True)
 class Truth:
-    """What MDAnalysis reads: `positions` of `frames`, float32, (n_frames, n_selected, 3), Å.
+    """The values of MDAnalysis: `positions` of `frames`, float32, (n_frames, n_selected, 3), Å.
 
-    `values` is what its analysis yields of the first `n_frames` frames, as `peers` describes; and
-    `quadruples` are the dihedrals' atoms.
+    `values` are those of its analysis of the first `n_frames` frames, as `peers` describes;
+    `quadruples` are the atoms of the dihedrals.
     """
 
     n_frames: int
@@ -67,16 +67,16 @@ class Truth:
 
     @property
     def whole(self) -> bool:
-        """Whether every atom is selected."""
+        """Return whether every atom is selected."""
         return len(self.indices) == self.n_atoms
 
     @property
     def front(self) -> bool:
-        """Whether the selected atoms are the first ones of the file, without a gap."""
+        """Return whether the selected atoms are the first ones of the file, without a gap."""
         return np.array_equal(self.indices, np.arange(len(self.indices)))
 
     def block(self, size: int) -> int:
-        """Return how many frames of the selected atoms fit into `size` bytes."""
+        """Return the number of frames of the selected atoms that fit into `size` bytes."""
         return min(LONGEST_BLOCK, max(1, size // (BYTES_PER_ATOM * len(self.indices))))
 
 
@@ -87,11 +87,12 @@ def expect(holds: bool, tool: str, what: str) -> None:
 
 
 def expect_values(values: NDArray[np.float64], case: Case, truth: Truth, tool: str) -> None:
-    """Raise `MismatchError` unless values of the case's analysis are those of MDAnalysis."""
+    """Raise `MismatchError` unless values of the case's analysis equal those of MDAnalysis."""
     assert truth.values is not None
     expect(values.shape == truth.values.shape, tool, "numbers of values")
     if case.task == "rdf":
-        # A pair that lies within rounding of a bin's edge may be counted beside it, in both orders.
+        # A pair that lies within rounding of a bin's edge may be counted in the next bin, in both
+        # orders.
         apart = np.abs(values - truth.values)
         expect(bool((apart <= 2 + 1e-4 * truth.values).all()), tool, "numbers of pairs")
         return
@@ -102,7 +103,7 @@ def expect_values(values: NDArray[np.float64], case: Case, truth: Truth, tool: s
 def all_cases(folder: Path, isa: str, *, quick: bool) -> list[Case]:
     """Return the cases on the files that `trajectories.py` made in `folder`.
 
-    `isa` is the instruction set that trajet uses: more is asked of wider ones.
+    `isa` is the instruction set that trajet uses: wider sets have higher targets.
     """
     psf, gro = folder / "adk.psf", folder / "adk_oplsaa.gro"
     adk = (psf, folder / ("adk10.xtc" if quick else "adk100.xtc"))
@@ -142,7 +143,7 @@ def all_cases(folder: Path, isa: str, *, quick: bool) -> list[Case]:
 
 
 def all_copies(folder: Path, *, quick: bool) -> list[Case]:
-    """Return the cases that write: how many times as fast as every other tool, with two threads."""
+    """Return the cases that write, with the required speed over every other tool on two threads."""
     files = (folder / "adk.psf", folder / ("adk_run1.xtc" if quick else "adk_run.xtc"))
 
     def copy(name: str, selection: str | None, output: str, times: float) -> Case:

@@ -86,7 +86,7 @@ def main() -> None:
         rows += [as_row(case, truth, timing, source) for timing in timings]
         verdicts += judge(case, timings)
         lines += as_lines(case, truth, timings)
-    print("\nAll targets, one thread unless said otherwise:")
+    print("\nAll targets, one thread unless stated otherwise:")
     for verdict in verdicts:
         print(f"  {verdict.case.name:<18}{verdict}")
     table = as_table(HEAD, lines, source, f"best of {arguments.rounds} rounds")

@@ -41,7 +41,7 @@ HEAD = (
 
 
 def as_line(case: Case, truth: Truth, timings: list[Timing]) -> str:
-    """Return the line of a case in docs/performance.md: µs a frame."""
+    """Return the line of a case in docs/performance.md: µs per frame."""
     columns = [(tool, 1) for tool in PEERS]
     columns += [("trajet", 1), ("trajet", 2), (COMMAND, 2), (LIMIT, 1)]
     found = [find(timings, *column) for column in columns]

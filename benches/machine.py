@@ -1,4 +1,4 @@
-"""Name the machine and the state of the source that a figure belongs to."""
+"""Describe the machine and the version of the source of a measurement."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-# Widest first; the words are those of /proc/cpuinfo and the names those of trajet's reports.
+# Widest first: the words of /proc/cpuinfo and the names in trajet's reports.
 INSTRUCTION_SETS = (("avx512f", "avx512"), ("avx2", "avx2"), ("asimd", "neon"), ("sse2", "sse2"))
-# What trajet, or a peer, looks for before it uses a set.
+# Features that trajet, or a peer, requires for a set.
 VECTOR_FLAGS = re.compile(r"sse|ssse3|avx|fma|f16c|bmi|abm|movbe|popcnt|asimd|sve")
 NOISE = re.compile(r"\((r|tm)\)|@.*$|\b(cpu|processor|\d+-core)\b", re.IGNORECASE)
-# What a run itself writes: the source is the same with it and without.
+# Files that a run itself writes, which do not change the source.
 WRITTEN = (":(exclude,top)benches/record", ":(exclude,top)docs/performance.md")
 
 
 @dataclass(frozen=True)
 class Machine:
-    """The processor: model as the system names it, cores that it has, widest instruction set.
+    """The processor: its model as the system names it, its cores, its widest instruction set.
 
-    `flags` are those of the processor's features that vector code asks for.
+    `flags` are the features of the processor that vector code requires.
     """
 
     cpu: str
@@ -32,12 +32,12 @@ class Machine:
 
     @property
     def slug(self) -> str:
-        """Name of its folder under `record/`, such as `amd-epyc-2c`."""
+        """Return the name of its folder under `record/`, such as `amd-epyc-2c`."""
         words = re.sub(r"[^a-z0-9]+", "-", NOISE.sub(" ", self.cpu).lower()).strip("-")
         return f"{words or 'unknown'}-{self.cores}c"
 
     def describe(self) -> str:
-        """Return what `machine.txt` in its folder says."""
+        """Return the content of `machine.txt` in its folder."""
         return (
             f"cpu: {self.cpu}\ncores: {self.cores}\nisa: {self.isa}\n"
             f"flags: {' '.join(self.flags)}\n"
@@ -45,7 +45,7 @@ class Machine:
 
 
 def this_machine() -> Machine:
-    """Read the processor's name and flags where the system shows them."""
+    """Read the processor's name and flags if the system shows them."""
     fields: dict[str, str] = {}
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
@@ -60,7 +60,7 @@ def this_machine() -> Machine:
 
 
 def this_commit() -> str:
-    """Return the short commit of the source, `-dirty` where tracked files differ from it."""
+    """Return the short commit of the source, with `-dirty` if tracked files differ from it."""
     try:
         commit = _git("rev-parse", "--short", "HEAD").strip()
         return commit + ("-dirty" if _git("diff", "HEAD", "--name-only", *WRITTEN) else "")
@@ -69,7 +69,7 @@ def this_commit() -> str:
 
 
 def _git(*arguments: str) -> str:
-    """Return what git says in the folder of the source."""
+    """Return the output of git in the folder of the source."""
     folder = Path(__file__).resolve().parent.parent
     command = ["git", *arguments]
     done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
@@ -77,7 +77,7 @@ def _git(*arguments: str) -> str:
 
 
 def describe_load() -> str:
-    """Return how busy the machine is: figures taken beside other programs are no figures."""
+    """Return the load of the machine: measurements beside other programs are invalid."""
     busy = os.getloadavg()[0]
     warning = "; OTHER PROGRAMS RUN: wait for a calm machine" if busy > 0.7 else ""
     return f"load {busy:.2f}{warning}"

@@ -18,5 +18,5 @@ def write_section(page: Path, name: str, lines: list[str]) -> None:
 
 
 def digits(us: float) -> str:
-    """Return a time with three digits or so."""
+    """Return a time with about three digits."""
     return f"{us:,.0f}" if us >= 100 else f"{us:.1f}" if us >= 10 else f"{us:.2f}"

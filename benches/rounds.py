@@ -1,4 +1,4 @@
-"""Tools that take turns at one case: their times, how these are shown, recorded and written."""
+"""Tools that take turns at one case: their times are shown, recorded and written to a page."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Timing:
-    """What the rounds gave for one tool, s."""
+    """The times of one tool in all rounds, s."""
 
     contestant: Contestant
     seconds: list[float]
@@ -46,7 +46,7 @@ class Timing:
 
 @dataclass(frozen=True)
 class Source:
-    """Where and when the figures of one run were taken, and of what."""
+    """The time, the machine and the version of the source of one run."""
 
     stamp: str
     commit: str
@@ -76,10 +76,10 @@ class Verdict:
 
 
 def warm(path: Path) -> None:
-    """Put a file into the page cache, in the order of its bytes, whatever lay there before.
+    """Read a file into the page cache in sequential order, and drop pages that were there before.
 
-    How long reading takes depends on how its pages came there: copied out of single ones, as a
-    program leaves them that writes little by little, it takes twice as long as out of large ones.
+    The speed of reading depends on how its pages came there: from single pages, as a program leaves
+    them that writes in small pieces, it takes twice as long as from large ones.
     """
     with path.open("rb") as stream:
         if hasattr(os, "posix_fadvise"):
@@ -92,7 +92,7 @@ def warm(path: Path) -> None:
 def verified(
     tools: Iterable[Callable[[], list[Contestant]]], missing: set[str]
 ) -> list[Contestant]:
-    """Open a case with every tool that is there and verify each; say once what is missing."""
+    """Open a case with every available tool and verify each; print missing tools once."""
     contestants = []
     for tool in tools:
         try:
@@ -122,7 +122,7 @@ def take_rounds(contestants: list[Contestant], rounds: int) -> list[Timing]:
 
 
 def find(timings: list[Timing], tool: str, threads: int) -> Timing | None:
-    """Return the timing of `tool` with `threads`, where it took part."""
+    """Return the timing of `tool` with `threads`, if it took part."""
     for timing in timings:
         if (timing.contestant.tool, timing.contestant.threads) == (tool, threads):
             return timing
@@ -130,16 +130,17 @@ def find(timings: list[Timing], tool: str, threads: int) -> Timing | None:
 
 
 def ratio(theirs: Timing, ours: Timing) -> float:
-    """Return how many times as long as `ours` `theirs` took: the median of the rounds' ratios.
+    """Return the median of the rounds' ratios of `theirs` to `ours`.
 
-    The two of one round ran within seconds of each other; the best of each may lie minutes apart,
-    and the clock of a shared machine drifts by more than the differences that matter here.
+    The two times of one round were taken within seconds of each other; the best of each may lie
+    minutes apart, and the clock of a shared machine drifts by more than the differences that matter
+    here.
     """
     return median(a / b for a, b in zip(theirs.seconds, ours.seconds, strict=True))
 
 
 def judge(case: Case, timings: list[Timing]) -> list[Verdict]:
-    """Say how trajet compares with each tool that a target names."""
+    """Compare trajet with each tool that a target names."""
     verdicts = []
     ours = find(timings, "trajet", case.target_threads)
     for tool, target in case.targets.items():
@@ -210,7 +211,7 @@ def as_row(case: Case, truth: Truth, timing: Timing, source: Source) -> tuple[st
 def as_table(
     head: Sequence[str], lines: list[str], source: Source, circumstances: str
 ) -> list[str]:
-    """Return what docs/performance.md says of a whole run."""
+    """Return the table of a whole run for docs/performance.md."""
     machine = source.machine
     return [
         f"{machine.cpu}, {machine.cores} cores, {source.stamp[:10]}, {source.commit}; trajet with"
@@ -223,7 +224,7 @@ def as_table(
 
 
 def options(about: str | None, names: list[str]) -> argparse.ArgumentParser:
-    """Return the options that all of them have."""
+    """Return the options that all benches have."""
     parser = argparse.ArgumentParser(description=(about or "").splitlines()[0])
     parser.add_argument("--data", type=Path, default=HERE / "data", help="folder of the files")
     parser.add_argument("--record", type=Path, default=HERE / "record", help="folder of the CSVs")
@@ -243,7 +244,7 @@ def parsed(parser: argparse.ArgumentParser) -> argparse.Namespace:
 
 
 def begin() -> Source:
-    """Say where and when this runs."""
+    """Print the time and the machine of this run."""
     machine = this_machine()
     try:
         isa = instruction_set()
@@ -263,7 +264,7 @@ def timed(
 ) -> Iterator[tuple[Case, Truth, list[Timing]]]:
     """Take and show the cases with these names, one after the other.
 
-    Ends the program with 1 where a file is missing, or a tool reads or writes something else.
+    Ends the program with 1 if a file is missing, or a tool reads or writes other values.
     """
     missing: set[str] = set()
     for case in cases:

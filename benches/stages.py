@@ -31,12 +31,12 @@ from rounds import warm
 
 HERE = Path(__file__).resolve().parent
 VARIABLE = "TRAJET_INSTRUCTION_SET"
-# Bytes of a request: what trajet asks for on local disks.
+# Bytes of a request, as trajet makes them on local disks.
 REQUEST = 256 << 10
-# Where in a page of memory a page of the file is put, as in `Window` of trajet-io: a little behind
-# its own place, where NumPy's large arrays begin, reading takes twice as long.
+# Offset in a page of memory to which a page of the file is copied, as in `Window` of trajet-io: a
+# little behind its own offset, where NumPy's large arrays begin, reading takes twice as long.
 MEMORY_PAGE, APART = 4096, 2064
-# The cases whose files are taken; all of them have C-alpha atoms.
+# The cases whose files are read; all of them have C-alpha atoms.
 ROWS = ("trr-all", "dcd-all", "ncdf-all", "adk-all", "solvated-all")
 STAGES = {
     "copy": "copy",
@@ -57,7 +57,7 @@ class Row:
     isa: str
 
     def measure(self, calpha: list[int]) -> dict[str, float]:
-        """Return what a process of its own finds: seconds of each stage, and counts."""
+        """Return the result of a process of its own: seconds of each stage, and counts."""
         asked = {"trajectory": str(self.case.trajectory), "calpha": calpha}
         done = subprocess.run(
             [sys.executable, __file__, "--measure", json.dumps(asked)],
@@ -71,7 +71,7 @@ class Row:
 
 
 def measure(asked: dict[str, Any]) -> dict[str, float]:
-    """Take the stages in this process, with the instruction set that its environment names."""
+    """Measure the stages in this process, with the instruction set of its environment."""
     tj = load()
     path = asked["trajectory"]
     traj = tj.open(None, path)
@@ -110,7 +110,7 @@ def measure(asked: dict[str, Any]) -> dict[str, float]:
 
 
 def rows_of(folder: Path, *, quick: bool) -> list[Row]:
-    """Return the rows of the table; a file that trajet cannot open yet is left out."""
+    """Return the rows of the table; a file that trajet cannot open is left out."""
     tj = load()
     sets = tj._trajet.INSTRUCTION_SETS
     cases = {case.name: case for case in all_cases(folder, "", quick=quick)}
@@ -147,7 +147,7 @@ def take_rounds(rows: list[Row], rounds: int) -> list[dict[str, float]]:
 
 
 def as_table(rows: list[Row], best: list[dict[str, float]]) -> list[str]:
-    """Return the lines of the table, in Markdown: µs a frame, and how many copies that is."""
+    """Return the lines of the table, in Markdown: µs per frame, and the ratio to a copy."""
     head = " | ".join(STAGES.values()).replace("all atoms", "all atoms | ns an atom")
     lines = [f"| file | instruction set | {head} |", "|---" * (3 + len(STAGES)) + "|"]
     for row, found in zip(rows, best, strict=True):

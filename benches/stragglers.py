@@ -1,13 +1,13 @@
-"""What stragglers cost: ranks and workers that read through a store slowed on purpose.
+"""The cost of stragglers: ranks and workers that read through an artificially slowed store.
 
     .venv/bin/python benches/stragglers.py            # about five minutes on two cores
 
 Needs `trajectories.py`, the slow store (`cargo build --release --manifest-path
 benches/slow-store/Cargo.toml`), /dev/fuse, and `pip install 'trajet[mpi,dask]' mpich`. In each case
-something is 20 times slower than elsewhere; every strategy computes the same RMSD of C-alpha, whose
-bits are compared with those of one thread. Waiting needs no processor, so that two cores can be
-eight clients. Slow gathering is simulated: each put of a rank, or each answer of a worker of Dask
-that is asked for rows, sleeps first.
+one component is 20 times slower than the others; every strategy computes the same RMSD of C-alpha,
+whose bits are compared with those of one thread. Waiting needs no processor, so that two cores can
+be eight clients. Slow gathering is simulated: each put of a rank, or each answer of a Dask worker
+to a request for rows, sleeps first.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ DASK = "Dask"
 
 @dataclass(frozen=True)
 class Case:
-    """What is slow: `stage` of the workers `slow`, or the part `region` of the file."""
+    """The slow component: `stage` of the workers `slow`, or the part `region` of the file."""
 
     name: str
     stage: str = "reading"
@@ -59,7 +59,7 @@ class Case:
     region: tuple[float, float] | None = None
 
     def rules(self, processes: list[int], delay: float) -> str:
-        """Return the store's rules; an opening waits as long as twenty requests."""
+        """Return the store's rules; opening waits as long as twenty requests."""
         lines = [f"delay_ms {delay}", f"open_ms {20 * delay if self.stage == 'opening' else 0}"]
         lines.append(f"factor {FACTOR}")
         words = {"reading": "slow_process", "opening": "slow_opening"}
@@ -83,7 +83,7 @@ CASES = (
 
 @dataclass(frozen=True)
 class Row:
-    """A run: clock around the call, t_total of the report, who is named slow in what."""
+    """A run: clock around the call, t_total of the report, the named stragglers and stages."""
 
     case: str
     strategy: str
@@ -97,7 +97,7 @@ class Row:
 
 
 def names(report: tj.Report, order: Sequence[str]) -> str:
-    """Return who the report calls slow, and in what; workers of Dask by the order of addresses."""
+    """Return the stragglers of the report with their stages; Dask workers by order of address."""
     numbers = {worker["worker"]: worker["worker"] for worker in report["workers"]}
     if order:
         numbers = {worker["worker"]: order.index(worker["address"]) for worker in report["workers"]}
@@ -118,7 +118,7 @@ def timed(
     truth: Path,
     order: Sequence[str] = (),
 ) -> Row | None:
-    """Run once; only who has the result has a row."""
+    """Run once; only the rank with the result has a row."""
     begin = time.perf_counter()
     result = tj.rmsd(atoms, pool=pool)
     wall = time.perf_counter() - begin
@@ -140,7 +140,7 @@ def timed(
 
 @contextmanager
 def slow_puts(slow: bool, seconds: float) -> Iterator[None]:
-    """Let rows of this rank leave late."""
+    """Delay the rows of this rank."""
     ways = {kind: kind.put for kind in (OneSidedRows, SharedRows)}
 
     def late(put: Any) -> Any:
@@ -161,7 +161,7 @@ def slow_puts(slow: bool, seconds: float) -> Iterator[None]:
 
 
 def as_ranks(folder: Path, cases: list[Case], rounds: int, delay: float) -> None:
-    """Be one of the ranks; rank 0 writes down the rows."""
+    """Run as one of the ranks; rank 0 writes the rows."""
     from mpi4py import MPI
 
     world = MPI.COMM_WORLD
@@ -182,7 +182,7 @@ def as_ranks(folder: Path, cases: list[Case], rounds: int, delay: float) -> None
             atoms = traj.select("name CA")
             late = case.stage == "gathering" and world.rank in case.slow
             world.Barrier()
-            # As slow for a rank's whole part by either: static puts once, dynamic up to 16 times.
+            # Either schedule makes a rank's part as slow: static puts once, dynamic up to 16 times.
             puts = 1 if strategy != DEFAULT else 16
             with slow_puts(late, 0.4 * delay / puts):
                 row = timed(case, strategy, number, atoms, pool, folder / "truth.npy")
@@ -195,7 +195,7 @@ def as_ranks(folder: Path, cases: list[Case], rounds: int, delay: float) -> None
 
 @contextmanager
 def slow_answers(client: Any, workers: list[str], seconds: float) -> Iterator[None]:
-    """Let workers of Dask answer late who asks for rows."""
+    """Delay the answers of Dask workers to requests for rows."""
 
     def hold(dask_worker: Any) -> None:
         import asyncio
@@ -221,14 +221,14 @@ def slow_answers(client: Any, workers: list[str], seconds: float) -> Iterator[No
 
 
 def with_dask(folder: Path, cases: list[Case], rounds: int, delay: float) -> list[Row]:
-    """Have a Dask cluster of this machine do the cases."""
+    """Run the cases on a Dask cluster of this machine."""
     rows = []
     with dask_client(workers=WORKERS) as client:
         pool = tj.DaskPool(client)
         traj = tj.open(folder / "adk.psf", folder / "mnt" / "adk.xtc")
         atoms = traj.select("name CA")
         (folder / "rules").write_text(Case("nothing").rules([], delay))
-        # Who comes first is worker 0 of the report; imports are outside the clock.
+        # The first worker is worker 0 of the report; imports are outside the clock.
         tj.rmsd(atoms, pool=pool)
         for case in cases:
             for number in range(rounds):
@@ -266,7 +266,7 @@ def mounted(folder: Path) -> Iterator[None]:
 
 
 def in_short(named: str) -> str:
-    """Return the ranks that are named, and how many tasks of others."""
+    """Return the named ranks, and the number of tasks done by others."""
     entries = named.split("; ") if named else []
     words = sorted(entry for entry in entries if "task" not in entry)
     n_tasks = len(entries) - len(words)
@@ -348,7 +348,7 @@ def main() -> int:
         (folder / "adk.psf").symlink_to((options.data / "adk.psf").resolve())
         source = folder / "src" / "adk.xtc"
         source.write_bytes((options.data / "adk.xtc").read_bytes() * options.copies)
-        # Keeps the index beside the file, where the store shows it.
+        # Keeps the index beside the file, which the store shows.
         atoms = tj.open(folder / "adk.psf", source).select("name CA")
         np.save(folder / "truth.npy", tj.rmsd(atoms, pool=tj.LocalPool(threads=1)).values)
         with mounted(folder):

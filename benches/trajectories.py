@@ -31,7 +31,7 @@ DEFAULT_FOLDER = Path(__file__).resolve().parent / "data"
 
 
 def make(target: Path, write: Callable[[Path], None], *, force: bool) -> None:
-    """Call `write` with a name beside `target` and rename; nothing where `target` is there."""
+    """Call `write` with a name beside `target` and rename; do nothing if `target` exists."""
     if target.exists() and not force:
         print(f"{target}: there, {target.stat().st_size:,} bytes")
         return
@@ -85,7 +85,7 @@ def convert(
 
 
 def run_on(topology: Path, trajectory: Path, n_frames: int) -> Callable[[Path], None]:
-    """Return a writer of XTC by MDAnalysis: the frames over and over, one each ps."""
+    """Return a writer of XTC by MDAnalysis: the frames repeated, one per ps."""
 
     def write(target: Path) -> None:
         import MDAnalysis

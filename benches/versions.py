@@ -31,13 +31,13 @@ STUDENT = (
     *(2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120),
     *(2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045),
 )
-# Seconds that a sample lasts at least: shorter runs are repeated.
+# The shortest sample, s: shorter runs are repeated.
 SHORTEST = 0.3
 FEWEST_PAIRS, MOST_PAIRS = 5, len(STUDENT) + 4
 
 
 def job(case: Case, threads: int, folder: Path) -> Callable[[], Any]:
-    """Return a call that does the work of the case once, with the trajet that is installed."""
+    """Return a call that does the work of the case once, with the installed trajet."""
     import trajet as tj
 
     traj = tj.open(str(case.topology), str(case.trajectory))
@@ -70,10 +70,10 @@ def find(folder: Path, name: str, *, quick: bool) -> Case:
 
 
 def serve(arguments: argparse.Namespace) -> None:
-    """For each number on standard input, run one case so often and answer with the mean seconds."""
+    """For each number on standard input, run one case so often and print the mean seconds."""
     kind, _, name = arguments.serve.partition(":")
     case = find(arguments.data, name, quick=arguments.quick)
-    # What the package prints must not mix with the answers.
+    # Output of the package must not mix with the answers.
     answers, sys.stdout = sys.stdout, sys.stderr
     with tempfile.TemporaryDirectory(dir=arguments.data) as folder:
         work = command(case) if kind == "command" else job(case, int(kind), Path(folder))
@@ -152,7 +152,7 @@ def parse() -> argparse.Namespace:
 
 
 def main() -> None:
-    """Compare the two versions in every case; print a row a case, then the mean of all."""
+    """Compare the two versions in every case; print a row per case, then the mean of all."""
     arguments = parse()
     if arguments.serve:
         serve(arguments)

@@ -1,8 +1,8 @@
-"""The main job on a real trajectory: RMSD of ADK's C-alpha atoms while it closes.
+"""Computes the RMSD of the C-alpha atoms of ADK while it closes.
 
 `adk_dims.dcd` of MDAnalysisTests holds 98 frames of adenylate kinase. MDAnalysis writes it as XTC;
 trajet computes the RMSD of the CORE domain and, after superposition on it, of the two parts that
-move. Paths of what was written stand at the end, each on its line.
+move. The paths of the written files are printed at the end, one per line.
 """
 
 import shutil
@@ -37,7 +37,7 @@ def make_trajectory(topology: Path, trajectory: Path) -> None:
     from MDAnalysisTests import datafiles
 
     with warnings.catch_warnings():
-        # MDAnalysis' remarks on its own future and on a topology without elements.
+        # MDAnalysis' warnings on its own future and on a topology without elements.
         warnings.simplefilter("ignore")
         shutil.copyfile(datafiles.PSF, topology)
         universe = MDAnalysis.Universe(datafiles.PSF, datafiles.DCD)

@@ -1,7 +1,7 @@
 """Install a wheel into an environment of its own, without Rust on the path, and run it there.
 
-The numbers must be those of the package that is installed here, on every instruction set that this
-processor has, the plain one of every x86-64 included. The plug-in for VMD must load into a program
+The numbers must be those of the package that is installed here, on every instruction set of this
+processor, including the baseline of every x86-64. The plug-in for VMD must load into a program
 without Python.
 """
 
@@ -18,11 +18,11 @@ from MDAnalysisTests import datafiles
 from numpy.typing import NDArray
 from trajet.store.profile import default_text
 
-# What a user's shell finds without any tool that builds.
+# The PATH of a user's shell, without any tool that builds.
 PATH = "/usr/bin:/bin"
 # Loads a library as any program does, and calls it.
 LOAD = "import ctypes, sys; sys.exit(ctypes.CDLL(sys.argv[1]).vmdplugin_init())"
-# Of manylinux2014.
+# glibc of manylinux2014.
 NEWEST_GLIBC = 17
 
 
@@ -36,10 +36,10 @@ def main() -> None:
         subprocess.run([sys.executable, "-m", "venv", environment], check=True)
         python = environment / "bin" / "python"
         subprocess.run([python, "-m", "pip", "install", "--quiet", wheel], check=True)
-        # It is no module: a file of the package.
+        # The profile is not a module but a file of the package.
         profile = [python, "-m", "trajet", "store", "profile"]
-        said = subprocess.run(profile, check=True, cwd=folder, capture_output=True, text=True)
-        if said.stdout != default_text():
+        done = subprocess.run(profile, check=True, cwd=folder, capture_output=True, text=True)
+        if done.stdout != default_text():
             sys.exit(f"{wheel.name}: has another built-in profile of stores")
         for name in tj._trajet.INSTRUCTION_SETS:
             output = Path(folder) / f"{name}.npz"
@@ -76,7 +76,7 @@ def check_store(python: Path, folder: Path, expected: NDArray[np.float64]) -> No
 
 
 def check_plugin(python: Path, variables: dict[str, str]) -> None:
-    """Load the plug-in without trajet, and look at what it wants of the C library."""
+    """Load the plug-in without trajet, and check the versions of the C library that it requires."""
     asked = [python, "-m", "trajet", "molfile"]
     done = subprocess.run(
         asked, check=True, cwd=variables["HOME"], env=variables, stdout=subprocess.PIPE, text=True

@@ -4,8 +4,8 @@
     .venv/bin/python packaging/import_cycles.py --update    write the known cycles anew
 
 A cycle is a strongly connected component: a set of modules each of which imports, directly or over
-others, all of them. Known ones stand in `known_import_cycles.txt`, a line each, and may only
-shrink: a module that joins one fails the gate, and so does a line of which a module has left.
+others, all of them. Known ones are in `known_import_cycles.txt`, one per line, and may only
+shrink: a module that joins one fails the gate, and so does a line with a module that has left.
 
 Rust modules are files. Their imports are the paths in `use` declarations and in expressions, each
 followed through re-exports to the module that defines the name. Tests are left out. Python's are
@@ -37,7 +37,7 @@ PATH = re.compile(r"(?<![\w:])[a-z_]\w*(?:::\w+)+")
 
 @dataclass
 class Source:
-    """What a file of Rust imports, and the names that it re-exports, as they are written."""
+    """The imports of a Rust file, and the names that it re-exports, as they are written."""
 
     paths: list[list[str]] = field(default_factory=list)
     reexports: dict[str, list[str]] = field(default_factory=dict)
@@ -79,7 +79,7 @@ def leaves_of(tree: str) -> Iterator[tuple[list[str], str]]:
 
 
 def source_of(code: str, children: set[str]) -> Source:
-    """Return what a file names: by `use`, and by paths that begin at the crate or at a child."""
+    """Return the paths in a file: of `use`, and those that begin at the crate or at a child."""
     source = Source()
     for match in USE.finditer(code):
         for names, alias in leaves_of(match[2]):
@@ -125,7 +125,7 @@ def imports_of(folder: Path) -> dict[Module, set[Module]]:
         return here + rest
 
     def defined(names: list[str]) -> Module:
-        """Return the module that defines what a path names."""
+        """Return the module that defines the last name of a path."""
         depth = max(n for n in range(len(names) + 1) if tuple(names[:n]) in files)
         module, rest = tuple(names[:depth]), names[depth:]
         if not rest or rest[0] not in sources[module].reexports:
@@ -194,7 +194,7 @@ def all_cycles() -> list[list[str]]:
 
 
 def main() -> None:
-    """Compare what is found with what is known."""
+    """Compare the cycles that are found with the known ones."""
     found = all_cycles()
     lines = [" ".join(cycle) for cycle in found]
     if "--update" in sys.argv[1:]:
@@ -204,7 +204,7 @@ def main() -> None:
     if {*lines} == {*known}:
         return
     for line in sorted({*lines} - {*known}):
-        # The known cycle of which most modules are in this one.
+        # The known cycle that shares most modules with this one.
         near = max(known, key=lambda one: len({*one.split()} & {*line.split()}), default="")
         if joined := sorted({*line.split()} - {*near.split()}):
             print(f"modules that are in an import cycle now: {' '.join(joined)}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Fixtures: trajectories from other people's writers, always copied before they are opened."""
+"""Fixtures: trajectories written by other programs, always copied before they are opened."""
 
 import os
 import shutil
@@ -10,20 +10,20 @@ from pathlib import Path
 import MDAnalysis as mda
 import pytest
 from helpers.golden_files import XTC_FILES, Adk, Golden, Truth, read_with_mdanalysis
-from helpers.mounted_stores import UNTESTED, why_not
+from helpers.mounted_stores import UNTESTED, reason_not_to_mount
 from helpers.systems import Systems
 from MDAnalysisTests import datafiles
 
-# The fixtures of a cluster of Dask.
+# The fixtures of a Dask cluster.
 pytest_plugins = ["helpers.dask_cluster"]
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Heed Ctrl-C, and not what MDAnalysis announces when it reads DCD and PDB files."""
+    """Handle Ctrl-C, and ignore MDAnalysis' warnings on reading DCD and PDB files."""
     # Processes that tests start import helpers as well.
     paths = [str(Path(__file__).parent), os.environ.get("PYTHONPATH")]
     os.environ["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
-    # Who is started in the background ignores it, and so do all of its children.
+    # A process in the background ignores SIGINT, and so do all of its children.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("filterwarnings", "ignore:::MDAnalysis")
     config.addinivalue_line("markers", "kills(n): how many kills are enough for the gate")
@@ -31,12 +31,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`pytest -k kill --kills 20` kills more often than the gate does."""
+    """Add `--kills`: `pytest -k kill --kills 20` kills more often than the gate does."""
     parser.addoption("--kills", type=int, help="how often tests kill what works")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Have tests that kill do so as often as their mark says: in one test, or in one each."""
+    """Repeat tests that kill as often as their mark sets: within one test, or as one test each."""
     if (mark := metafunc.definition.get_closest_marker("kills")) is None:
         return
     kills = metafunc.config.getoption("--kills") or mark.args[0]
@@ -47,15 +47,15 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say loudly what could not be tested here."""
+    """Print a warning on tests that could not run on this machine."""
     left_out = terminalreporter.stats.get("skipped", [])
     if any(UNTESTED in str(report.longrepr) for report in left_out):
-        terminalreporter.write_sep("!", f"{UNTESTED}: {why_not()}", red=True, bold=True)
+        terminalreporter.write_sep("!", f"{UNTESTED}: {reason_not_to_mount()}", red=True, bold=True)
 
 
 @pytest.fixture(scope="session", autouse=True)
 def cache_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Keep the user's cache folder out of the tests."""
+    """Replace the user's cache folder during the tests."""
     folder = tmp_path_factory.mktemp("cache")
     before = {name: os.environ.get(name) for name in ("XDG_CACHE_HOME", "MPLBACKEND")}
     os.environ["XDG_CACHE_HOME"] = str(folder)
@@ -70,7 +70,7 @@ def cache_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="session", params=sorted(XTC_FILES))
 def golden(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Golden:
-    """Every XTC file of MDAnalysisTests in turn."""
+    """Return every XTC file of MDAnalysisTests in turn."""
     source = XTC_FILES[request.param]
     truth = read_with_mdanalysis(source, tmp_path_factory.mktemp("truth"))
     return Golden(request.param, source, truth)
@@ -86,7 +86,7 @@ def golden_xtc(golden: Golden, tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def adk(tmp_path_factory: pytest.TempPathFactory) -> Adk:
-    """adk.psf and adk.xtc (adk_dims.dcd as MDAnalysis writes it), for reading only."""
+    """Return adk.psf and adk.xtc (adk_dims.dcd as MDAnalysis writes it), for reading only."""
     folder = tmp_path_factory.mktemp("adk")
     psf = Path(shutil.copy(datafiles.PSF, folder / "adk.psf"))
     xtc = folder / "adk.xtc"
@@ -101,13 +101,13 @@ def adk(tmp_path_factory: pytest.TempPathFactory) -> Adk:
 
 @pytest.fixture(scope="session")
 def adk_truth(adk: Adk, tmp_path_factory: pytest.TempPathFactory) -> Truth:
-    """MDAnalysis' reading of `adk`."""
+    """Return MDAnalysis' reading of `adk`."""
     return read_with_mdanalysis(adk.xtc, tmp_path_factory.mktemp("adk-truth"))
 
 
 @pytest.fixture(scope="session")
 def long_adk(adk: Adk, tmp_path_factory: pytest.TempPathFactory) -> Adk:
-    """`adk` ten times over: 980 frames, so that leaves and tasks have several; for reading only."""
+    """Return `adk` repeated ten times: 980 frames, so that leaves and tasks have several."""
     xtc = tmp_path_factory.mktemp("long") / "long.xtc"
     xtc.write_bytes(adk.xtc.read_bytes() * 10)
     return Adk(adk.psf, xtc)
@@ -115,7 +115,7 @@ def long_adk(adk: Adk, tmp_path_factory: pytest.TempPathFactory) -> Adk:
 
 @pytest.fixture(scope="session")
 def systems(adk: Adk, tmp_path_factory: pytest.TempPathFactory) -> Systems:
-    """Systems with and without cells, in trajet and in MDAnalysis, for reading only."""
+    """Return systems with and without cells, in trajet and in MDAnalysis, for reading only."""
     return Systems(adk, tmp_path_factory.mktemp("systems"))
 
 

@@ -1,7 +1,7 @@
-"""The tools that are compared: how each does a case, and the proof that it did the same.
+"""The tools that are compared: how each does a case, and the check that all do the same.
 
-In the room of each tool, `prepare` makes it ready for one case, with files open and indexes built,
-and returns its `Contestant`s. The values of an analysis, float64, are everywhere
+In the module of each tool, `prepare` makes it ready for one case, with files open and indexes
+built, and returns its `Contestant`s. The values of an analysis, float64, are
 
 - rmsd `(n_frames,)`, Å; rmsf `(n_atoms,)`, Å;
 - dihedrals `(n_frames, 4 * n_residues)`: cosine and sine of φ, then of ψ, of each residue;

@@ -1,4 +1,4 @@
-"""`gmx rms` and cpptraj's `rms`, where they are on PATH: whole commands, with their start."""
+"""`gmx rms` and cpptraj's `rms`, if they are on PATH: whole commands, with their start."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from cases import Case, MissingError, Truth, expect_values
 from peers.contestant import Contestant
 
 ANGSTROM_PER_NM = 10.0
-# The frame that all others are fitted on; `trajectories.py` makes it.
+# The frame on which all others are fitted; `trajectories.py` makes it.
 FIRST_FRAME = "adk0.gro"
 TABLE, INDEX = "rmsd.xvg", "atoms.ndx"
-# gmx keeps no copies of files that it writes over, and says no more than it must.
+# gmx keeps no backups of files that it overwrites, and prints as little as possible.
 ENVIRONMENT = {**os.environ, "GMX_MAXBACKUP": "-1"}
 
 
 @dataclass(frozen=True)
 class Program:
-    """A command that writes `TABLE` (time and RMSD) where it runs; `angstrom` in its unit."""
+    """A command that writes `TABLE` (time and RMSD) to its folder; `angstrom` is Å in its unit."""
 
     tool: str
     version: str
@@ -52,8 +52,8 @@ class Program:
             seconds = perf_counter() - start
             table = Path(folder) / TABLE
             if done.returncode or not table.exists():
-                said = " ".join((done.stdout + done.stderr).split())
-                raise MissingError(f"{self.tool} failed ({done.returncode}): ... {said[-400:]}")
+                output = " ".join((done.stdout + done.stderr).split())
+                raise MissingError(f"{self.tool} failed ({done.returncode}): ... {output[-400:]}")
             return seconds, np.loadtxt(table)[:, 1] * self.angstrom
 
     def contestants(self, case: Case, truth: Truth) -> list[Contestant]:
@@ -68,11 +68,11 @@ class Program:
 
 
 def find_version(command: list[str], pattern: str) -> str:
-    """Return the version that a program names; raise `MissingError` where it is not on PATH."""
+    """Return the version that a program prints; raise `MissingError` if it is not on PATH."""
     if shutil.which(command[0]) is None:
         raise MissingError(f"{command[0]}: not on PATH")
-    said = subprocess.run(command, check=False, capture_output=True, text=True)
-    found = re.search(pattern, said.stdout + said.stderr)
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    found = re.search(pattern, done.stdout + done.stderr)
     return found[1] if found else "unknown"
 
 

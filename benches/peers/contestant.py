@@ -10,10 +10,10 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Contestant:
-    """A tool with `threads`; `isa` where it says which instruction set it uses.
+    """A tool with `threads`; `isa` if it reports its instruction set.
 
-    `verify` compares what the tool reads or computes with MDAnalysis; `once` goes through all the
-    case's frames and returns the seconds that only this took.
+    `verify` compares the values of the tool with those of MDAnalysis; `once` processes all frames
+    of the case and returns the seconds of that alone.
     """
 
     tool: str
@@ -26,13 +26,13 @@ class Contestant:
 
 
 def clock(job: Callable[[], Any]) -> Callable[[], float]:
-    """Return what does `job` and returns the seconds that it took."""
+    """Return a function that calls `job` and returns the seconds that it took."""
 
     def once() -> float:
         start = perf_counter()
         result = job()
         seconds = perf_counter() - start
-        del result  # giving memory back is outside the clock, for everybody
+        del result  # freeing memory is outside the clock, for every tool
         return seconds
 
     return once

@@ -26,9 +26,9 @@ from peers.mdtraj import ANGSTROM_PER_NM, BLOCK
 from peers.trajet import instruction_set, load, open_trajectory
 
 COMMAND, LIMIT = "trajet convert", "limit"
-# How far positions may be from the source's, Å: to nm and back.
+# Allowed difference of positions from the source, Å: to nm and back.
 TOLERANCE = 1e-4
-# What mdtraj writes by the ending of the output: its class, and its units of length in an nm.
+# The class of mdtraj for the suffix of the output, and its units of length in an nm.
 MDTRAJ_WRITERS = {
     ".xtc": ("XTCTrajectoryFile", 1.0),
     ".dcd": ("DCDTrajectoryFile", ANGSTROM_PER_NM),
@@ -48,7 +48,7 @@ Write = Callable[[Path], object]
 
 
 def read_back(path: Path, n_atoms: int) -> Iterator[NDArray[np.float32]]:
-    """Read the positions of each frame that was written, Å, with the readers of others."""
+    """Read the positions of each written frame, Å, with the readers of other programs."""
     if path.suffix in DATASETS:
         import h5py
 
@@ -70,7 +70,7 @@ def read_back(path: Path, n_atoms: int) -> Iterator[NDArray[np.float32]]:
 
 
 def compare(path: Path, case: Case, truth: Truth, tool: str, *, exact: bool) -> None:
-    """Raise `MismatchError` unless a file holds the frames of the source, all of them."""
+    """Raise `MismatchError` unless a file holds all frames of the source."""
     source = iter(open_universe(case).trajectory)
     for number, (ts, found) in enumerate(zip_longest(source, read_back(path, len(truth.indices)))):
         expect(ts is not None and found is not None, tool, "numbers of frames")
@@ -98,7 +98,7 @@ def contestant(
         start = perf_counter()
         write(path)
         seconds = perf_counter() - start
-        # Before the system writes it to the disk: that would be in the time of the next one.
+        # Sync first: otherwise that would be in the time of the next copy.
         path.unlink()
         return seconds
 
@@ -111,13 +111,13 @@ def contestant(
 
 
 def run(command: list[str], tool: str, spoken: str = "") -> None:
-    """Run a command; raise `MissingError` where it fails."""
+    """Run a command; raise `MissingError` if it fails."""
     done = subprocess.run(
         command, check=False, env=ENVIRONMENT, input=spoken, capture_output=True, text=True
     )
     if done.returncode:
-        said = " ".join((done.stdout + done.stderr).split())
-        raise MissingError(f"{tool} failed ({done.returncode}): ... {said[-400:]}")
+        output = " ".join((done.stdout + done.stderr).split())
+        raise MissingError(f"{tool} failed ({done.returncode}): ... {output[-400:]}")
 
 
 def prepare_mdanalysis(case: Case, truth: Truth, folder: Path) -> list[Contestant]:
@@ -139,7 +139,7 @@ def prepare_mdanalysis(case: Case, truth: Truth, folder: Path) -> list[Contestan
 
 
 def prepare_mdtraj(case: Case, truth: Truth, folder: Path) -> list[Contestant]:
-    """Prepare its files read and written in blocks; its own layout where it has no H5MD."""
+    """Prepare its files read and written in blocks, with its own layout instead of H5MD."""
     try:
         from mdtraj import formats
     except ModuleNotFoundError as error:
@@ -148,7 +148,7 @@ def prepare_mdtraj(case: Case, truth: Truth, folder: Path) -> list[Contestant]:
     name, unit = MDTRAJ_WRITERS[ending]
     writer: Any = getattr(formats, name)
     indices = None if truth.whole else truth.indices
-    # Packed with zlib unless told otherwise; nobody else packs.
+    # Compressed with zlib by default, unlike those of every other tool.
     options: dict[str, Any] = {"compression": None} if ending == ".h5" else {}
 
     def write(path: Path) -> None:
@@ -214,7 +214,7 @@ def prepare_trajet(case: Case, truth: Truth, folder: Path) -> list[Contestant]:
 
 
 def prepare_limit(case: Case, truth: Truth, folder: Path) -> list[Contestant]:
-    """Prepare what no writer can do without: as many bytes to a new file, and to the disk."""
+    """Prepare the lower bound of any writer: as many bytes to a new file, and to the disk."""
     tj = load()
     path = folder / f"limit{case.output}"
     traj = open_trajectory(tj, case)

@@ -1,4 +1,4 @@
-"""MDAnalysis: the truth for every other tool, and the one that targets refer to."""
+"""MDAnalysis: the reference values for every other tool, and the base of targets."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def select(case: Case, universe: Any) -> Any:
 
 
 def backbone(atoms: Any) -> list[Any]:
-    """Return φ and ψ, in turns, of the residues that have both, as groups of four atoms."""
+    """Return φ and ψ, alternating, of the residues that have both, as groups of four atoms."""
     residues = atoms.residues
     pairs = zip(residues.phi_selections(), residues.psi_selections(), strict=True)
     return [four for pair in pairs if all(pair) for four in pair]
 
 
 def analysis(case: Case, universe: Any) -> Callable[[], Any]:
-    """Return what goes once through the frames with MDAnalysis' serial analysis of the case."""
+    """Return a function that runs MDAnalysis' serial analysis of the case."""
     from MDAnalysis.analysis import dihedrals, distances, rdf, rms
 
     atoms = select(case, universe)
@@ -79,7 +79,7 @@ def values_of(case: Case, results: Any) -> NDArray[np.float64]:
 
 
 def find_truth(case: Case) -> Truth:
-    """Read the first, middle and last frame, and do the analysis where there is one."""
+    """Read the first, middle and last frame, and run the analysis if there is one."""
     universe = open_universe(case)
     chosen = select(case, universe)
     n_frames = len(universe.trajectory)

@@ -1,4 +1,4 @@
-"""mdtraj: its readers in blocks, and what it has of the analyses."""
+"""mdtraj: its readers in blocks, and its analyses."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from numpy.typing import NDArray
 from peers.contestant import Contestant
 
 ANGSTROM_PER_NM = 10.0
-# Bytes of positions that are read in one go. Its speed does not depend on it from 1 MiB on.
+# Bytes of positions that are read at a time. Its speed does not depend on it from 1 MiB on.
 BLOCK = 32 << 20
-# Of each format: the class that reads it, and Å in its unit of length.
+# The class that reads each format, and Å in its unit of length.
 READERS = {
     ".xtc": ("XTCTrajectoryFile", ANGSTROM_PER_NM),
     ".trr": ("TRRTrajectoryFile", ANGSTROM_PER_NM),
     ".dcd": ("DCDTrajectoryFile", 1.0),
     ".nc": ("NetCDFTrajectoryFile", 1.0),
 }
-# Its RMSF superposes first, and its RDF wants a list of all pairs: they do something else.
+# Its RMSF superposes first, and its RDF needs a list of all pairs: they are different tasks.
 TASKS = ("read", "rmsd", "dihedrals", "distances")
 
 
 @contextmanager
 def silence() -> Iterator[None]:
-    """Keep what C code prints from standard output."""
+    """Suppress output of C code to standard output."""
     library = ctypes.CDLL(None)
     sys.stdout.flush()
     library.fflush(None)
@@ -50,7 +50,7 @@ def silence() -> Iterator[None]:
 
 
 class Passes:
-    """Goes through a trajectory in blocks, with or without an analysis of each."""
+    """Reads a trajectory in blocks, with or without an analysis of each."""
 
     def __init__(self, case: Case, truth: Truth) -> None:
         self.case, self.truth = case, truth
@@ -73,14 +73,14 @@ class Passes:
         self.pairs = np.stack(np.triu_indices(n_paired, 1), axis=1)
 
     def seek(self, frame: int) -> None:
-        """Go to a frame; in DCD files it opens the file anew, and speaks of it."""
+        """Go to a frame; for DCD files mdtraj opens the file again, and prints a message."""
         with silence():
             self.file.seek(frame)
 
     def read(self, n_frames: int) -> NDArray[np.float32]:
         """Read the next frames, in the format's unit of length."""
         positions = self.file.read(n_frames, atom_indices=self.indices)[0]
-        # NetCDF's come as they are stored, in the other order of bytes.
+        # Values of NetCDF come in the byte order of the file.
         native: NDArray[np.float32] = positions.astype(np.float32, copy=False)
         return native
 
@@ -96,7 +96,7 @@ class Passes:
             yield positions
 
     def run(self, keep: list[NDArray[Any]]) -> float:
-        """Go through the frames; `keep` gets what the analysis yields of each block."""
+        """Read all frames; `keep` gets the result of the analysis of each block."""
         import mdtraj as md
 
         task, frames = self.case.task, 0

@@ -16,7 +16,7 @@ from peers.contestant import Contestant, clock
 
 
 def load() -> Any:
-    """Return the package; raise `MissingError` where there is none, or a debug build."""
+    """Return the package; raise `MissingError` if it is missing, or a debug build."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -34,7 +34,7 @@ def instruction_set() -> str:
 
 
 def open_trajectory(tj: Any, case: Case) -> Any:
-    """Open the case; raise `MissingError` where its format is not read yet."""
+    """Open the case; raise `MissingError` if its format is not supported."""
     try:
         return tj.open(str(case.topology), str(case.trajectory))
     except tj.FormatError as error:
@@ -42,12 +42,12 @@ def open_trajectory(tj: Any, case: Case) -> Any:
 
 
 def analysis(tj: Any, case: Case, truth: Truth, chosen: Any, threads: int) -> Callable[[], Any]:
-    """Return what does the analysis of the case once."""
+    """Return a function that runs the analysis of the case once."""
     if not hasattr(tj, case.task):
         raise MissingError(f"trajet has no `{case.task}` yet")
     options = {"frames": slice(case.n_frames), "pool": tj.LocalPool(threads=threads)}
     if case.task == "dihedrals":
-        # The angles are looked for before, as MDAnalysis' groups are.
+        # The angles are selected before, as MDAnalysis' groups are.
         fours = truth.quadruples
         return lambda: tj.dihedrals(chosen, fours, features=True, **options)
     if case.task == "rdf":

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use trajet_io::{OpenOptions, Serial, chain};
-use trajet_store::{Access, Error, Given, Spec, Store};
+use trajet_store::{Access, AddedFiles, Error, Spec, Store};
 
 use crate::disk::OnDisk;
 use crate::memory::{Budget, EACH, FIXED};
@@ -138,7 +138,7 @@ fn divide(folder: &Path, text: &str) {
     let chain = chain::open(&[source], &options, &Serial).expect("it is sound");
     let structures = vec![Vec::new(); spec.tags.len()];
     let topology = folder.join("home/file");
-    let given = Given { topology: &topology, structures: &structures };
+    let given = AddedFiles { topology: &topology, structures: &structures };
     let store = Store::open(&folder.join("store")).expect("it is sound");
     if let Err(error) = store.add("new", &chain, &spec, &given, 1, &mut Quiet) {
         one_line(&error.to_string());

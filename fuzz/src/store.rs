@@ -11,7 +11,7 @@ use trajet_io::{
     vectors_from_cell, xxh3_64,
 };
 use trajet_store::hdf5::{Job, Writer};
-use trajet_store::{Given, Spec, Store};
+use trajet_store::{AddedFiles, Spec, Store};
 
 use crate::disk::OnDisk;
 use crate::memory::{Budget, EACH, FIXED};
@@ -62,7 +62,7 @@ pub(crate) static TRUTH: LazyLock<Truth> = LazyLock::new(|| {
     std::fs::write(&topology, "any").expect("it can be written");
     let store = Store::create(&folder.join("store")).expect("a store can be made");
     let store = store.with_hdf5(Arc::new(Naive));
-    let given = Given { topology: &topology, structures: &[Vec::new(), Vec::new()] };
+    let given = AddedFiles { topology: &topology, structures: &[Vec::new(), Vec::new()] };
     store.add("set", &chain, &spec, &given, 1, &mut Quiet).expect("it is divided");
     let positions = (0..n_frames as u64).map(|frame| positions(&chain, frame).expect("sound"));
     let positions = positions.collect();

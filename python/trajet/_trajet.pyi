@@ -42,7 +42,7 @@ Progress: TypeAlias = Callable[[int, int], None]
 Loss: TypeAlias = tuple[str, str | None, int, int]
 
 # The dictionaries below exist in annotations only: import their names under TYPE_CHECKING, or quote
-# them. Times are seconds unless said otherwise; units are those of docs/report.md.
+# them. Times are seconds unless stated otherwise; units are those of docs/report.md.
 
 # Writing of a data set's files.
 class StoreReport(RunReport):

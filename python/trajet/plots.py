@@ -342,13 +342,13 @@ def throughput(
 
     figure = Figure(figsize=(8.0, 5.0), layout="constrained", dpi=150)
     axes = figure.subplots()
-    for k, (pool, crews) in enumerate(curves.items()):
+    for k, (pool, by_workers) in enumerate(curves.items()):
         colour = COLOURS[k % len(COLOURS)]
-        for (crew, repeats), style in zip(crews.items(), ("-", "--"), strict=False):
+        for (workers, repeats), style in zip(by_workers.items(), ("-", "--"), strict=False):
             times = np.mean(repeats, axis=0)[:, 0]
             rates = np.array(repeats)[:, :, 1]
             mean, sd = rates.mean(axis=0), rates.std(axis=0, ddof=min(1, len(rates) - 1))
-            label = f"{pool}, {crew}"
+            label = f"{pool}, {workers}"
             axes.plot(times, mean, color=colour, linestyle=style, linewidth=1.5, label=label)
             low = np.maximum(mean - sd, mean / 10)
             axes.fill_between(times, low, mean + sd, color=colour, alpha=0.15, linewidth=0)

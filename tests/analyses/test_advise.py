@@ -1,4 +1,4 @@
-"""What a report says of its run: never more than its numbers show."""
+"""Advice on a report never claims more than the numbers of the report show."""
 
 import json
 import re
@@ -30,7 +30,7 @@ def named(report: tj.Report) -> list[tuple[int, str]]:
 
 @pytest.mark.parametrize(("word", "stage"), STAGES.items())
 def test_one_slow_rank_is_named_with_its_stage(word: str, stage: str) -> None:
-    """By both rules; with its host."""
+    """Both rules name the rank, with its host."""
     ranks = [worker(k, rank=k, **EVEN) for k in range(8)]
     ranks[5] = worker(5, rank=5, **{**EVEN, stage: EVEN[stage] + 20})
     report = made_reports.report(ranks)
@@ -48,8 +48,8 @@ def test_one_slow_rank_is_named_with_its_stage(word: str, stage: str) -> None:
 
 
 @pytest.mark.parametrize(("n", "n_slow"), [(8, 6), (72, 62)])
-def test_most_are_slow(n: int, n_slow: int) -> None:
-    """Where the median is a straggler itself, the fastest group shows it: figure 2d of 2020."""
+def test_most_ranks_may_be_slow(n: int, n_slow: int) -> None:
+    """If the median rank is slow too, the fastest group shows it: figure 2d of the 2020 paper."""
     ranks = [
         worker(k, rank=k, **{**EVEN, "t_comm": 30.0 + k / n if k < n_slow else 0.2})
         for k in range(n)
@@ -65,13 +65,13 @@ def test_most_are_slow(n: int, n_slow: int) -> None:
 
 
 def test_one_fast_rank_makes_no_stragglers() -> None:
-    """It is no group."""
+    """A single fast rank is not a group that others are compared with."""
     ranks = [worker(k, **{**EVEN, "t_comp": 20.0 if k else 2.0}) for k in range(6)]
     assert named(made_reports.report(ranks)) == []
 
 
 def test_waiting_makes_no_straggler() -> None:
-    """Who waits for others is not slow, nor are those equal that wait for one in a collective."""
+    """Ranks that wait for another rank are not slow, not even in a collective."""
     ranks = [worker(k, **EVEN, t_wait=20.0) for k in range(8)]
     ranks[2] = worker(2, **{**EVEN, "t_read": 22.0})
     assert named(made_reports.report(ranks)) == [(2, "reading")]
@@ -83,7 +83,7 @@ def test_waiting_makes_no_straggler() -> None:
 
 
 def test_more_work_makes_no_straggler() -> None:
-    """Three times the frames in three times the time is not slow; fewer in the same time is."""
+    """Three times the frames in three times the time is not slow; fewer frames in that time are."""
     even = {"t_read": 2.0, "t_decode": 3.0, "t_comp": 2.0}
     thrice = {name: 3 * seconds for name, seconds in even.items()}
     busy = worker(3, frames=3000, **thrice)
@@ -91,20 +91,20 @@ def test_more_work_makes_no_straggler() -> None:
     slow = worker(3, frames=300, t_read=5.6, t_decode=0.9, t_comp=0.6)
     report = made_reports.report([*(worker(k, **even) for k in range(3)), slow])
     assert named(report) == [(3, "reading")]
-    # Others took over its work: it was done when they were, and held up nobody.
+    # Other workers took over its task: it ended when they did, and delayed nobody.
     bound = advise.bound(report)
     assert (bound.what, bound.late) == ("reading", pytest.approx(0.1))
     assert "for the mean number of frames" in " ".join(report["advice"])
 
 
-def test_a_worker_without_frames() -> None:
-    """It is not the fast one beside which others are slow."""
+def test_worker_without_frames_is_no_reference() -> None:
+    """A worker without frames is not the fast worker that makes the others slow."""
     ranks = [worker(0, **EVEN), worker(1, frames=0, t_open=0.1)]
     assert named(made_reports.report(ranks)) == []
     four = [worker(k, **EVEN) for k in range(4)]
     late = [*four, worker(4, frames=0, t_open=30.0)]
     assert named(made_reports.report(late)) == [(4, "opening")]
-    # As long as the others took for all of their frames, it had not yet begun with any.
+    # It had not begun with any frame when the others had done all of theirs.
     late = [*four, worker(4, frames=0, t_open=7.0)]
     (entry,) = made_reports.report(late)["stragglers"]
     assert (entry["worker"], entry["stage"]) == (4, "opening")
@@ -115,15 +115,15 @@ def test_a_worker_without_frames() -> None:
     assert named(made_reports.report([*four, worker(4, frames=0, t_wait=7.0)])) == []
 
 
-def test_little_differences_are_not_named() -> None:
-    """Twice as long is nothing where that is less than a tenth of a second, or of a long run."""
+def test_small_differences_are_not_reported() -> None:
+    """Twice as long does not count below a tenth of a second, or below a tenth of a long run."""
     ranks = [worker(k, t_comp=0.03 + 0.06 * (k == 1)) for k in range(4)]
     assert named(made_reports.report(ranks)) == []
     assert named(made_reports.report(ranks, total=10.0)) == []
 
 
-def test_one_slow_task_of_a_worker() -> None:
-    """A task is named where its worker's other tasks were as fast as those of others."""
+def test_single_slow_task_is_named() -> None:
+    """A task is named if the other tasks of its worker were as fast as those of other workers."""
     tasks = [task(k, k % 4, k // 4, k // 4 + 1) for k in range(40)]
     tasks[38] = task(38, 2, 9.0, 15.0, t_read=5.5)
     ranks = [worker(k, t_comp=10.0 + 5 * (k == 2)) for k in range(4)]
@@ -133,7 +133,7 @@ def test_one_slow_task_of_a_worker() -> None:
     plain, first, *_ = report["advice"]
     assert plain.startswith("One of 4 workers held up the run in reading")
     assert first.startswith("One slow task bounded this run: task 38 of worker 2 on node0 took 6 s")
-    # One that came early held up nobody.
+    # A slow task that came early delayed nobody.
     tasks = [task(k, k % 4, k // 4, k // 4 + 1) for k in range(40)]
     tasks[2] = task(2, 2, 0.0, 6.0, t_read=5.5)
     tasks = [entry for k, entry in enumerate(tasks) if k % 4 != 2 or k < 3 or k > 22]
@@ -157,8 +157,8 @@ BOUNDS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("pool", ["local", "processes", "dask", "mpi"])
 @pytest.mark.parametrize(("word", "stages"), BOUNDS.items())
-def test_each_bound(word: str, stages: dict[str, Any], pool: str) -> None:
-    """The first sentence is advice, the second names what took most, with its part."""
+def test_each_bound_gives_its_advice(word: str, stages: dict[str, Any], pool: str) -> None:
+    """The first sentence is advice; the second names the largest stage and its share."""
     rest = {name: 0.2 for name in ("t_read", "t_decode", "t_comp") if name not in stages}
     report = made_reports.report([worker(k, **rest, **stages) for k in range(3)], pool=pool)
     bound = advise.bound(report)
@@ -172,7 +172,7 @@ def test_each_bound(word: str, stages: dict[str, Any], pool: str) -> None:
     assert advise.lead(report) == [plain]
 
 
-def test_starting_and_ending_count_as_what_they_are() -> None:
+def test_starting_and_ending_have_stages_of_their_own() -> None:
     """Time before the first task is starting; time without tasks at the end is waiting."""
     ranks = [worker(k, t_comp=2.0) for k in range(2)]
     tasks = [task(k, k, 6.0, 8.0) for k in range(2)]
@@ -186,11 +186,11 @@ def test_starting_and_ending_count_as_what_they_are() -> None:
 
 
 def test_joining_pieces_is_not_waiting() -> None:
-    """Of a conversion by a pool; what its workers wrote is named too, and no task size."""
+    """Joining the pieces of a conversion is a bound of its own, without advice on task sizes."""
     workers = [worker(k, t_comp=2.0) for k in range(2)]
     tasks = [task(k, k, 1.0, 3.0) for k in range(2)]
-    told = {"total": 10.0, "t_joining": 6.0, "pool": "dask", "analysis": "convert"}
-    report = made_reports.report(workers, tasks, **told)
+    entries = {"total": 10.0, "t_joining": 6.0, "pool": "dask", "analysis": "convert"}
+    report = made_reports.report(workers, tasks, **entries)
     bound = advise.bound(report)
     assert bound.what == "joining"
     shares = {"joining": 0.6, "computing": 0.2, "starting": 0.1, "waiting": 0.1}
@@ -201,13 +201,13 @@ def test_joining_pieces_is_not_waiting() -> None:
     assert "(encoding 20 %, " in first
     assert "leave the pool out" in then
     assert "segments (trajet split)" in more
-    waiting = made_reports.report(workers, tasks, **told | {"t_joining": 1.0})
+    waiting = made_reports.report(workers, tasks, **entries | {"t_joining": 1.0})
     assert waiting["advice"][1].startswith("Waiting")
     assert "task" not in waiting["advice"][0]
 
 
-def test_what_precedes_the_run_is_not_starting() -> None:
-    """Reading the reference and the sample, from the call's begin."""
+def test_preparation_is_not_starting() -> None:
+    """Reading the reference and the sample, from the start of the call, is not starting."""
     ranks = [worker(k, t_comp=2.0) for k in range(2)]
     tasks = [task(k, k, 6.0, 8.0) for k in range(2)]
     report = made_reports.report(ranks, tasks, total=8.0, t_preparing=5.0)
@@ -220,8 +220,8 @@ def test_what_precedes_the_run_is_not_starting() -> None:
     assert report["advice"][0] == "The first task began after 5 s: fewer workers start sooner."
 
 
-def test_short_and_empty_runs_say_so() -> None:
-    """And nothing else."""
+def test_short_and_empty_runs_get_one_sentence() -> None:
+    """No other advice is given on them."""
     report = made_reports.report([worker(0, t_comp=0.05)])
     assert report["advice"] == ["The run took 50 ms: there is nothing to gain."]
     assert advise.lead(report) == []
@@ -239,8 +239,8 @@ def test_short_and_empty_runs_say_so() -> None:
         (200.0, "lets one shared file do for such ratios", "not none"),
     ],
 )
-def test_heuristics(ratio: float, says: str, not_this: str) -> None:
-    """Section 8 of the paper is named, and its sentence fits the ratio."""
+def test_heuristics_of_the_paper_are_named(ratio: float, says: str, not_this: str) -> None:
+    """The advice names section 8 of the paper, and its sentence fits the ratio."""
     stages = {"t_read": 1.0, "t_decode": 1.0, "t_comp": 2 * ratio}
     report = made_reports.report([worker(0, **stages)])
     assert report["r_comp_io"] == pytest.approx(ratio)
@@ -257,7 +257,7 @@ def test_heuristics(ratio: float, says: str, not_this: str) -> None:
     assert f"Computing to input is {ratio:g}:" in text
     assert "R_comp/IO of the paper is that of a serial run, which was not measured: ask" in text
     assert says in text
-    # `apply` takes no sample: there is nothing to ask for.
+    # `apply` takes no sample, so that there is no ratio.
     applied = made_reports.report([worker(k, **stages) for k in range(2)], analysis="apply")
     advice = " ".join(applied["heuristics"])
     assert "and apply takes no sample" in advice
@@ -267,8 +267,8 @@ def test_heuristics(ratio: float, says: str, not_this: str) -> None:
     assert "R_comp/IO" not in " ".join(copied["heuristics"])
 
 
-def test_the_ratio_is_that_of_the_serial_sample() -> None:
-    """Not of a run whose workers shared a storage; and so is what the paper advises."""
+def test_ratio_is_that_of_the_serial_sample() -> None:
+    """The ratio is not that of workers which share a storage; the paper's advice follows it."""
     sample = {"frames": 120, "t_read": 0.01, "t_decode": 0.01, "t_comp": 0.1}
     two = [worker(k, t_read=9.0, t_decode=1.0, t_comp=5.0) for k in range(2)]
     report = made_reports.report(two, sample=sample)
@@ -284,8 +284,8 @@ def test_the_ratio_is_that_of_the_serial_sample() -> None:
     assert alone["r_comp_io"] == pytest.approx(0.5)
 
 
-def test_a_ratio_to_nothing() -> None:
-    """What was in memory is said to be: there was a sample, and its t_io was 0."""
+def test_ratio_without_read_time_is_explained() -> None:
+    """If the sample came from memory, its t_io is 0, and the advice states that."""
     sample = {"frames": 120, "t_read": 0.0, "t_decode": 0.0, "t_comp": 0.1}
     two = [worker(k, t_decode=1.0, t_comp=5.0) for k in range(2)]
     report = made_reports.report(two, sample=sample)
@@ -298,16 +298,16 @@ def test_a_ratio_to_nothing() -> None:
     assert "Reading and decoding took no time: R_comp/IO has no meaning here." in text
 
 
-def test_decoding_is_told_from_reading() -> None:
-    """The papers' I/O time holds both; which it was decides what helps."""
+def test_decoding_is_distinguished_from_reading() -> None:
+    """The papers' I/O time includes both, and each of them has its own remedy."""
     text = " ".join(made_reports.report([worker(0, t_read=1, t_decode=9, t_comp=1)])["heuristics"])
     assert "But 90 % of that input was decoding" in text
     text = " ".join(made_reports.report([worker(0, t_read=9, t_decode=1, t_comp=1)])["heuristics"])
     assert "of that input was decoding" not in text
 
 
-def test_opening_retries_and_the_schedulers_clock() -> None:
-    """Each has its sentence where its numbers are there, else none."""
+def test_opening_retries_and_scheduler_clock_have_advice() -> None:
+    """Each has its sentence if its numbers are present, and none otherwise."""
     ranks = [worker(k, t_comp=4.0) for k in range(2)]
     text = " ".join(made_reports.report(ranks)["advice"])
     assert not re.search("before the run|tried again|scheduler", text)
@@ -332,10 +332,10 @@ ranks_of = st.lists(st.tuples(st.integers(0, 5000), stages), min_size=1, max_siz
 
 @given(ranks_of, st.floats(0, 2), st.randoms())
 @settings(deadline=None)
-def test_sentences_follow_from_numbers(
+def test_advice_follows_from_numbers(
     made: list[tuple[int, dict[str, float]]], more: float, random: Any
 ) -> None:
-    """Whatever the numbers are: what is named is there, in any order, also from JSON."""
+    """All that advice names is in the report, whatever its numbers and order, and as JSON too."""
     ranks = [worker(k, rank=k, frames=n, **spent) for k, (n, spent) in enumerate(made)]
     total = max(rank["t_total"] for rank in ranks) + more
     report = made_reports.report(ranks, total=total)
@@ -393,7 +393,7 @@ CONTRADICTIONS = {
 
 
 def kinds(lines: list[str]) -> set[str]:
-    """Return the kinds of advice that sentences give."""
+    """Return the kinds of advice of some sentences."""
     return {kind for kind, words in KINDS.items() if any(re.search(words, line) for line in lines)}
 
 
@@ -414,8 +414,8 @@ made_opening = st.fixed_dictionaries(
 
 @given(st.data())
 @settings(deadline=None, max_examples=100)
-def test_advice_is_plain_first_and_never_contradicts_itself(data: Any) -> None:
-    """Over reports of every pool, storage and machine; no entry that is missing gets into words."""
+def test_advice_is_plain_first_and_consistent(data: Any) -> None:
+    """Reports of every pool, storage and machine are checked; missing entries are not mentioned."""
     pool = data.draw(st.sampled_from(["local", "processes", "dask", "mpi"]))
     made = data.draw(ranks_of)
     hosts = [socket.gethostname()] * len(made)
@@ -482,10 +482,10 @@ def test_advice_is_plain_first_and_never_contradicts_itself(data: Any) -> None:
     [(50e6, True), (600e6, False), (5e9, False)],
     ids=["network", "ssd", "cache"],
 )
-def test_larger_requests_are_no_advice_for_a_file_in_the_page_cache(
+def test_larger_requests_are_not_advised_for_a_file_in_the_page_cache(
     rate: float, advised: bool
 ) -> None:
-    """Where 256 KiB are there in a fraction of a millisecond, larger requests win nothing."""
+    """If 256 KiB take a fraction of a millisecond, larger requests gain nothing."""
     one = worker(0, t_read=8.0, bytes_read=int(8 * rate), requests=int(8 * rate / 2**18))
     report = made_reports.report([one], pool="local")
     text = " ".join(report["advice"])
@@ -494,8 +494,8 @@ def test_larger_requests_are_no_advice_for_a_file_in_the_page_cache(
     assert ("storage set the pace" in text) == advised
 
 
-def test_first_the_laptop() -> None:
-    """Use threads, leave the pool out, or nothing to gain: by what the report knows."""
+def test_first_advice_is_for_a_laptop() -> None:
+    """It is to use threads, to leave the pool out, or that nothing can be gained."""
     host = socket.gethostname()
     one = worker(0, t_comp=8.0, host=host)
     alone = dict(made_reports.report([one], pool="local"))
@@ -505,7 +505,7 @@ def test_first_the_laptop() -> None:
     assert advise.advice(alone | {"cores": 1})[0] == (
         "Nothing to gain on this machine: it was busy computing."
     )
-    # One task is all that there was to do.
+    # The run had one task in all.
     single = dict(made_reports.report([one], [task(0, 0, 0.0, 8.0) | {"thread": 0}], pool="local"))
     assert "--threads" not in " ".join(advise.advice(single | {"cores": 8}))
     four = [worker(k, t_comp=1.0, t_comm=0.5, host=host) for k in range(4)]
@@ -519,8 +519,8 @@ def test_first_the_laptop() -> None:
     assert "Leave the pool out" not in " ".join(elsewhere["advice"])
 
 
-def test_time_before_the_run_comes_first_where_it_is_most() -> None:
-    """And what the run itself has to say follows."""
+def test_time_before_the_run_comes_first_if_it_is_largest() -> None:
+    """The advice on the run itself follows."""
     times = {"t_import": 2.0, "t_topology": 25.0, "t_select": 0.01}
     report = dict(made_reports.report([worker(0, t_comp=0.3)], pool="local")) | times
     report |= {"t_command": sum(times.values()) + 0.3, "cores": 1}
@@ -532,22 +532,22 @@ def test_time_before_the_run_comes_first_where_it_is_most() -> None:
     assert then == "Nothing to gain on this machine: it was busy computing."
     assert advise.before_run(report) == "27.3 s with imports (2 s), opening and topology (25 s)"
     assert advise.lead(report | {"advice": [first, then]}) == [first]
-    # The numbers of an older report.
+    # Numbers of an older report.
     for name in (*times, "t_command"):
         del report[name]
     assert advise.before_run(report) == ""
     assert advise.advice(report)[0] == then
 
 
-def test_few_frames_do_not_hide_the_stage() -> None:
-    """A rank whose task was done elsewhere lost its time where it was, not in its one frame."""
+def test_few_frames_do_not_hide_the_slow_stage() -> None:
+    """A rank whose task another rank did lost its time in the slow stage, not in its one frame."""
     ranks = [worker(k, rank=k, **EVEN) for k in range(8)]
     ranks[3] = worker(3, rank=3, frames=1, t_open=5.0, t_read=0.1)
     assert named(made_reports.report(ranks)) == [(3, "opening")]
 
 
-def test_what_a_worker_opens_first_is_no_slow_task() -> None:
-    """All begin with opening; a later task that opens a slow file is named."""
+def test_first_opening_of_a_worker_is_no_slow_task() -> None:
+    """All workers begin by opening; a later task that opens a slow file is named."""
     ranks = [worker(k, rank=k, frames=400, t_open=1.0, t_comp=0.4) for k in range(4)]
     tasks = []
     for k in range(4):
@@ -568,6 +568,6 @@ def test_what_a_worker_opens_first_is_no_slow_task() -> None:
         *((1000 * 2**20, "1000 MiB"), (2**40, "1 TiB"), (2000 * 2**40, "2000 TiB")),
     ],
 )
-def test_sizes_in_words(number: float, text: str) -> None:
-    """Three digits, or all before the point; never a power of ten."""
+def test_sizes_have_three_digits(number: float, text: str) -> None:
+    """Sizes have three digits, or all digits before the point, and never a power of ten."""
     assert advise.in_bytes(number) == text

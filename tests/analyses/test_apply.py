@@ -1,4 +1,4 @@
-"""Functions of one's own, on every pool that needs no server."""
+"""`apply` calls functions of users, on every pool that needs no server."""
 
 import csv
 import sys
@@ -21,19 +21,19 @@ POOLS = [
 
 
 def end_to_end(positions: np.ndarray) -> float:
-    """Distance from the first atom to the last."""
+    """Return the distance from the first atom to the last."""
     return float(np.linalg.norm(positions[-1].astype(float) - positions[0]))
 
 
 @pytest.fixture(scope="module")
 def calpha(long_adk: Adk) -> tj.Selection:
-    """C-alpha atoms of 980 frames."""
+    """Return the C-alpha atoms of 980 frames."""
     return tj.open(long_adk.psf, long_adk.xtc).select("name CA")
 
 
 @pytest.mark.parametrize("pool", POOLS)
-def test_a_number_of_each_frame(calpha: tj.Selection, pool: tj.Pool) -> None:
-    """As a loop over what was read says."""
+def test_one_number_per_frame(calpha: tj.Selection, pool: tj.Pool) -> None:
+    """The values are those of a loop over the frames."""
     result = tj.apply(end_to_end, calpha, pool=pool)
     wanted = [end_to_end(positions) for positions in calpha.read().positions]
     assert result.values.tolist() == wanted
@@ -43,10 +43,8 @@ def test_a_number_of_each_frame(calpha: tj.Selection, pool: tj.Pool) -> None:
 
 
 @pytest.mark.parametrize("pool", POOLS)
-def test_arrays_of_each_frame_and_functions_without_a_name(
-    calpha: tj.Selection, pool: tj.Pool
-) -> None:
-    """A lambda with what it closes over goes to other processes too."""
+def test_arrays_per_frame_and_lambdas(calpha: tj.Selection, pool: tj.Pool) -> None:
+    """A lambda with its closure is sent to other processes too."""
     scale = np.float32(3)
     result = tj.apply(lambda x: x[:4] * scale, calpha, frames=slice(900, 3, -7), pool=pool)
     wanted = calpha.read(frames=slice(900, 3, -7)).positions[:, :4] * scale
@@ -56,7 +54,7 @@ def test_arrays_of_each_frame_and_functions_without_a_name(
 
 @pytest.mark.parametrize("pool", POOLS)
 def test_blocks_with_cells(long_adk: Adk, pool: tj.Pool) -> None:
-    """The first axis of what is returned are frames."""
+    """The first axis of a returned array counts frames."""
     everything = tj.open(long_adk.psf, long_adk.xtc).select("all")
 
     def centres(positions: np.ndarray, cells: np.ndarray) -> np.ndarray:
@@ -71,7 +69,7 @@ def test_blocks_with_cells(long_adk: Adk, pool: tj.Pool) -> None:
 
 
 def test_a_reducer_has_the_same_bits_on_every_pool(calpha: tj.Selection) -> None:
-    """Stretches are joined in the order of frames along one tree."""
+    """Leaves are merged in the order of frames along one tree."""
 
     def moments(positions: np.ndarray) -> np.ndarray:
         x = positions.astype(float)
@@ -87,7 +85,7 @@ def test_a_reducer_has_the_same_bits_on_every_pool(calpha: tj.Selection) -> None
         assert {array.tobytes() for array in values} == {values[0].tobytes()}
     assert values[0][0] == 980
     assert values[0][1] == pytest.approx(calpha.read().positions.astype(float).sum(), rel=1e-12)
-    # What joins is called with the earlier stretch first: neither sum nor order may be lost.
+    # The earlier state is the first argument: neither sum nor order may be lost.
     first_and_last = tj.apply(
         lambda x: np.array([x[0, 0], x[0, 0]]), calpha, reducer=lambda a, b: [a[0], b[1]]
     )
@@ -96,8 +94,8 @@ def test_a_reducer_has_the_same_bits_on_every_pool(calpha: tj.Selection) -> None
 
 
 @pytest.mark.parametrize("pool", POOLS)
-def test_errors_of_the_function_are_raised_here(calpha: tj.Selection, pool: tj.Pool) -> None:
-    """With their own class and words."""
+def test_errors_of_the_function_keep_class_and_message(calpha: tj.Selection, pool: tj.Pool) -> None:
+    """They are raised in the calling process."""
 
     def picky(positions: np.ndarray) -> float:
         if positions[0, 0] == wanted:
@@ -116,7 +114,7 @@ def test_errors_of_the_function_are_raised_here(calpha: tj.Selection, pool: tj.P
 
 
 def test_values_of_wrong_shape_or_type_are_errors(calpha: tj.Selection) -> None:
-    """A function must return numbers of constant shape, and frames first for a block."""
+    """A function must return numbers of constant shape, and for a block one row per frame."""
     x = calpha.read(frames=[97]).positions[0, 0, 0]
 
     def by_i(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -146,7 +144,7 @@ def test_values_of_wrong_shape_or_type_are_errors(calpha: tj.Selection) -> None:
 
 
 def test_results_are_saved_and_drawn(calpha: tj.Selection, tmp_path: Path) -> None:
-    """As other results are."""
+    """They are saved and drawn like other results."""
     result = tj.apply(lambda p: p[0], calpha)
     result.save(tmp_path / "a.npz")
     result.save(tmp_path / "a.csv")
@@ -164,7 +162,7 @@ def test_results_are_saved_and_drawn(calpha: tj.Selection, tmp_path: Path) -> No
 
 
 def test_names_with_commas(calpha: tj.Selection, tmp_path: Path) -> None:
-    """A CSV file has as many names as columns, whatever the function is called."""
+    """A CSV file has as many names as columns, whatever the name of the function."""
 
     def named(positions: np.ndarray) -> np.ndarray:
         return positions[0]
@@ -178,13 +176,13 @@ def test_names_with_commas(calpha: tj.Selection, tmp_path: Path) -> None:
 
 
 def meeting(patience: float) -> Callable[[], bool]:
-    """Return what tells whether two threads of a process are in it at the same time.
+    """Return a function that reports whether two threads of a process are in it at the same time.
 
-    The second call, the first one of a run, waits for another one so many seconds; no call waits
-    after that, whether one came or not.
+    The second call, the first one of a run, waits `seconds` for another one; no call waits after
+    that, whether another one came or not.
     """
 
-    # Nested, so that it travels whole: workers know no tests.
+    # Nested, so that it is pickled by value: workers cannot import the tests.
     class Meeting:
         def __init__(self) -> None:
             self.barrier = threading.Barrier(2)
@@ -208,7 +206,7 @@ def meeting(patience: float) -> Callable[[], bool]:
 
 
 class Converted:
-    """A result that NumPy converts when it is asked to."""
+    """A result that NumPy converts on request."""
 
     def __init__(self, number: Callable[[], float]) -> None:
         self.number = number
@@ -228,7 +226,7 @@ THREADED = [
 def test_functions_are_called_by_one_thread_of_a_process_at_a_time(
     calpha: tj.Selection, pool: tj.Pool
 ) -> None:
-    """Two calls overlap only with threads_safe=True, which the report says."""
+    """Two calls overlap only with threads_safe=True, which the report states."""
     for threads_safe, patience in ((False, 0.1), (True, 60.0)):
         met = meeting(patience)
         result = tj.apply(
@@ -242,8 +240,8 @@ def test_functions_are_called_by_one_thread_of_a_process_at_a_time(
         assert result.report["parameters"]["threads_safe"] is threads_safe
 
 
-def test_reducers_and_conversions_have_the_turn_of_the_function(calpha: tj.Selection) -> None:
-    """A reducer may change what the function reads; results are copied before the next call."""
+def test_reducers_and_conversions_are_called_under_the_same_lock(calpha: tj.Selection) -> None:
+    """A reducer may change data of the function; results are copied before the next call."""
     pool = THREADED[0]
     met = meeting(0.1)
     both = tj.apply(
@@ -255,8 +253,8 @@ def test_reducers_and_conversions_have_the_turn_of_the_function(calpha: tj.Selec
     assert not values.any()
 
 
-def test_a_function_that_moves_an_atomgroup_gives_the_numbers_of_one_thread(long_adk: Adk) -> None:
-    """Between setting and using its positions, no other thread sets them."""
+def test_function_that_moves_an_atomgroup_gives_the_numbers_of_one_thread(long_adk: Adk) -> None:
+    """No other thread sets positions between setting and using them."""
     universe = mda.Universe(str(long_adk.psf), str(long_adk.xtc))
     atoms = universe.select_atoms("name CA")
     chosen = tj.open(long_adk.psf, long_adk.xtc).select("name CA")
@@ -275,12 +273,12 @@ def test_a_function_that_moves_an_atomgroup_gives_the_numbers_of_one_thread(long
 def test_other_threads_decode_while_one_calls_the_function(
     calpha: tj.Selection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All threads come with a block that they have decoded before the first call ends."""
+    """All threads have decoded a block before the first call ends."""
     came, n_threads = threading.Condition(), 3
     arrived: set[int] = set()
 
     class Door:
-        """A lock that writes down which threads have asked for it."""
+        """A lock that records which threads have asked for it."""
 
         def __init__(self) -> None:
             self.lock = threading.Lock()
@@ -296,7 +294,8 @@ def test_other_threads_decode_while_one_calls_the_function(
 
     def function(_: np.ndarray) -> float:
         with came:
-            # The call before the run, which sees what is returned, is none of theirs.
+            # The call before the run, which checks the returned value, is made by none of the
+            # threads.
             if arrived:
                 came.wait_for(lambda: len(arrived) == n_threads, timeout=60)
             return len(arrived)
@@ -306,8 +305,8 @@ def test_other_threads_decode_while_one_calls_the_function(
     assert (tj.apply(function, calpha, pool=pool).values == n_threads).all()
 
 
-def test_a_function_may_call_apply_itself(calpha: tj.Selection) -> None:
-    """The inner run has a turn of its own: it does not wait for the call that it is part of."""
+def test_function_may_call_apply_itself(calpha: tj.Selection) -> None:
+    """The inner run has a lock of its own and does not wait for the call that it is part of."""
 
     def inner(positions: np.ndarray) -> float:
         pool = tj.LocalPool(threads=2)

@@ -1,10 +1,10 @@
-"""Dihedral angles: MDAnalysis' values and signs, a plain twin's, and laws.
+"""Dihedral angles equal those of MDAnalysis and of a naive twin, and hold laws.
 
 MDAnalysis takes bonds as differences in float32, and the cell too: up to 1e-5 Å in these systems.
-How far that turns an angle depends on its atoms, and `plain_geometry.softness` says by how much:
-for a protein's backbone up to 1e-3 degrees, more where three atoms are nearly on a line. The plain
-twin has the same bonds in float64: only rounding remains. 180 and -180 degrees are the same. A bond
-with two shortest images gives either of two angles, and is left out.
+By how much that turns an angle depends on its atoms, and `plain_geometry.softness` computes it: for
+a protein's backbone up to 1e-3 degrees, more if three atoms are nearly on a line. The naive twin
+has the same bonds in float64: only rounding remains. 180 and -180 degrees are the same. A bond with
+two shortest images gives either of two angles, and is left out.
 """
 
 import csv
@@ -32,7 +32,7 @@ from trajet.cli.group import commands
 
 SINGLE = 1e-5
 BACKBONE_DEGREES = 1e-3
-# Of bonds relative to their length, in float64.
+# Rounding of bonds relative to their length, in float64.
 ROUNDING = 1e-13
 WITH_PROTEIN = ["adk.xtc", "adk.dcd", "solvated.xtc", "solvated.trr", "cobrotoxin.trr"]
 
@@ -44,7 +44,7 @@ def quadruples_of(n_atoms: int, n: int, seed: int = 0) -> np.ndarray:
 
 
 def assert_twin(result: tj.Dihedrals, traj: tj.Trajectory, *, pbc: bool = True) -> None:
-    """Every angle that is defined is the plain twin's."""
+    """Assert that every defined angle is that of the naive twin."""
     atoms, places = np.unique(result.atoms, return_inverse=True)
     block = traj.read(atoms=atoms)
     compared = 0
@@ -64,8 +64,8 @@ def assert_twin(result: tj.Dihedrals, traj: tj.Trajectory, *, pbc: bool = True) 
 
 
 @pytest.mark.parametrize("name", WITH_PROTEIN)
-def test_ramachandran(systems: Systems, name: str) -> None:
-    """MDAnalysis' Ramachandran of the same residues, across the cell's faces too."""
+def test_ramachandran_equals_mdanalysis(systems: Systems, name: str) -> None:
+    """Angles are MDAnalysis' Ramachandran of the same residues, across the cell's faces too."""
     system = systems[name]
     protein = system.universe.select_atoms("protein")
     expected = mdanalysis.Ramachandran(protein).run().results.angles
@@ -81,15 +81,15 @@ def test_ramachandran(systems: Systems, name: str) -> None:
     assert result.units == "degrees"
     assert result.backbone
     assert not result.features
-    # The protein is broken over the faces in these files: without images angles are others.
+    # The protein is broken across the faces in these files: without images angles differ.
     broken = name.startswith("solvated")
     without = tj.dihedrals(system.trajectory.select("protein"), pbc=False)
     assert (plain.apart(without.values, result.values).max() > 10) == broken
 
 
 @pytest.mark.parametrize("name", ["adk.xtc", "solvated.xtc"])
-def test_which_residues(systems: Systems, name: str) -> None:
-    """The residues of the selected atoms that have both angles, in their order, by name."""
+def test_residues_with_both_angles_are_chosen(systems: Systems, name: str) -> None:
+    """They are those of the selected atoms that have both angles, in their order, with names."""
     system = systems[name]
     residues = system.universe.select_atoms("protein").residues
     for text, numbers in (
@@ -115,7 +115,7 @@ def test_which_residues(systems: Systems, name: str) -> None:
 
 @pytest.fixture(scope="module")
 def porin(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One frame of a porin: residues 163 to 163J, and 26 bonded to 32; PDB beside XTC."""
+    """Return one frame of a porin: residues 163 to 163J, and 26 bonded to 32; PDB beside XTC."""
     path = tmp_path_factory.mktemp("porin") / "porin.pdb"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -125,8 +125,8 @@ def porin(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_neighbours_are_not_those_of_the_numbering(porin: Path) -> None:
-    """Angles as of mdtraj; MDAnalysis takes C of 162 and N of 164 for all of 163 to 163J."""
+def test_neighbours_do_not_follow_from_numbering(porin: Path) -> None:
+    """Angles equal mdtraj's; MDAnalysis takes C of 162 and N of 164 for all of 163 to 163J."""
     result = tj.dihedrals(tj.open(porin, porin.with_suffix(".xtc")).select("protein"))
     loaded = mdtraj.load(str(porin))
     phi, psi = (
@@ -145,8 +145,8 @@ def test_neighbours_are_not_those_of_the_numbering(porin: Path) -> None:
 
 
 @pytest.mark.parametrize("first", [1, 5, 31])
-def test_chains_in_one_segment(porin: Path, first: int, tmp_path: Path) -> None:
-    """Two chains of 30 residues in a GRO file: no angle goes from one to the other."""
+def test_no_angle_joins_two_chains_of_one_segment(porin: Path, first: int, tmp_path: Path) -> None:
+    """The GRO file has two chains of 30 residues."""
     chain = mda.Universe(porin).residues[40:70].atoms
     both = mda.Merge(chain, chain)
     both.residues.resids = [*range(1, 31), *range(first, first + 30)]
@@ -161,7 +161,7 @@ def test_chains_in_one_segment(porin: Path, first: int, tmp_path: Path) -> None:
     assert (within == within[:, :1]).all()
     assert np.bincount(within[:, 0]).tolist() == [56, 56]
     assert np.ptp(result.values[0].reshape(2, -1), axis=0).max() < 1
-    # Each column has a name of its own, by the index of CA where numbers are the same twice.
+    # Each column has a name of its own: where numbers repeat, by the index of CA.
     features = tj.dihedrals(tj.open(gro, xtc).select("protein"), features=True)
     features.save(tmp_path / "two.csv")
     with (tmp_path / "two.csv").open() as file:
@@ -174,14 +174,16 @@ def test_chains_in_one_segment(porin: Path, first: int, tmp_path: Path) -> None:
         assert first != 31 or " atom" not in name
     (remark,) = result.report["remarks"]
     assert remark.endswith("not bonded to their neighbours in frame 0 (C and N within 2.0 Å): 2")
-    said = CliRunner().invoke(commands, ["dihedrals", str(gro), str(xtc), "--select", "protein"])
-    assert f"note: {remark}" in said.output
+    done = CliRunner().invoke(commands, ["dihedrals", str(gro), str(xtc), "--select", "protein"])
+    assert f"note: {remark}" in done.output
 
 
 def with_locations(
     porin: Path, path: Path, other: str | None = None, *, blocks: bool = False
 ) -> Path:
     """Write residues 40 to 52 of the porin, with atoms of VAL45 at A, and at B as `other`.
+
+    The atoms at B follow each atom at A, or form a block behind those at A.
 
     One after the other, or those at B in a block behind those at A.
     """
@@ -208,8 +210,10 @@ def with_locations(
     return path
 
 
-def test_alternate_locations(porin: Path, tmp_path: Path) -> None:
-    """Residues that have several N, CA or C are left out by name; a selection of one decides."""
+def test_residues_with_alternate_locations_are_left_out_by_name(
+    porin: Path, tmp_path: Path
+) -> None:
+    """They have several N, CA or C; selecting one location includes them."""
     path = with_locations(porin, tmp_path / "two.pdb")
     traj = tj.open(path, path.with_suffix(".xtc"))
     result = tj.dihedrals(traj.select("protein"))
@@ -226,12 +230,12 @@ def test_alternate_locations(porin: Path, tmp_path: Path) -> None:
         assert len(chosen.columns) == 2 * 11
         there = chosen.atoms[chosen.columns.index("phi VAL45")]
         assert traj.named[there[1:]].altLocs.tolist() == [kept] * 3
-        # C of 44 alone has no other.
+        # C of 44 alone has no other location.
         assert traj.named[there].names.tolist() == ["C", "N", "CA", "C"]
 
 
-def test_alternate_locations_of_published_files(tmp_path: Path) -> None:
-    """Seven residues of two chains, ILE84 in both: all are counted. Angles are mdtraj's, of A."""
+def test_alternate_locations_of_published_files_are_counted(tmp_path: Path) -> None:
+    """Two chains have seven such residues, both ILE84; angles equal those of mdtraj, at A."""
     universe = mda.Universe(datafiles.PDB_full)
     path = trr_bytes.write_trr(tmp_path / "x.trr", universe.atoms.positions[None] / 10)
     traj = tj.open(datafiles.PDB_full, path)
@@ -260,8 +264,10 @@ def test_alternate_locations_of_published_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text", ["protein", "protein and not altloc A", "protein and not altloc B"]
 )
-def test_one_number_of_two_residues(porin: Path, tmp_path: Path, text: str, blocks: bool) -> None:
-    """A residue that is VAL at A and ILE at B, which MDAnalysis tears, is named as left out."""
+def test_two_residues_of_one_number_are_left_out_by_name(
+    porin: Path, tmp_path: Path, text: str, blocks: bool
+) -> None:
+    """A residue is VAL at A and ILE at B, and MDAnalysis splits it."""
     path = with_locations(porin, tmp_path / "two.pdb", "ILE", blocks=blocks)
     result = tj.dihedrals(tj.open(path, path.with_suffix(".xtc")).select(text))
     wrong = {f"{angle} {name}" for angle in ("phi", "psi") for name in ("GLY44", "LYS46")}
@@ -271,8 +277,8 @@ def test_one_number_of_two_residues(porin: Path, tmp_path: Path, text: str, bloc
     assert "(GLY44, " in remark
 
 
-def test_atom_groups(systems: Systems) -> None:
-    """An AtomGroup is as good as a Selection of the same atoms."""
+def test_atom_groups_equal_selections(systems: Systems) -> None:
+    """An AtomGroup gives the angles of a Selection of the same atoms."""
     system = systems["adk.xtc"]
     text = "resid 30-60"
     result = tj.dihedrals(system.universe.select_atoms(text))
@@ -282,11 +288,11 @@ def test_atom_groups(systems: Systems) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_any_quadruples(systems: Systems, name: str) -> None:
-    """MDAnalysis' Dihedral of atoms from anywhere, and the plain twin's angles.
+def test_any_quadruples_equal_mdanalysis(systems: Systems, name: str) -> None:
+    """Quadruples of any atoms have the angles of MDAnalysis' Dihedral and of the naive twin.
 
-    In the skewed cell MDAnalysis' images are others: only where they are the same, angles are
-    compared with its own.
+    In the skewed cell MDAnalysis' images are others: only angles with equal images are compared
+    with its own.
     """
     system = systems[name]
     fours = quadruples_of(system.trajectory.n_atoms, 70)
@@ -311,8 +317,8 @@ def test_any_quadruples(systems: Systems, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_without_images(systems: Systems, name: str) -> None:
-    """With pbc=False, bonds are differences of positions, as MDAnalysis has them without a box."""
+def test_without_images_bonds_are_differences_of_positions(systems: Systems, name: str) -> None:
+    """With pbc=False, angles are those of MDAnalysis without a box."""
     system = systems[name]
     fours = quadruples_of(system.trajectory.n_atoms, 70)
     result = tj.dihedrals(system.trajectory, fours, pbc=False)
@@ -325,8 +331,8 @@ def test_without_images(systems: Systems, name: str) -> None:
 
 
 @pytest.mark.parametrize("made", MADE, ids=lambda made: made.name)
-def test_made_coordinates(made: Made, tmp_path: Path) -> None:
-    """The plain twin's angles, however large or degenerate the coordinates are."""
+def test_made_coordinates_equal_the_twin(made: Made, tmp_path: Path) -> None:
+    """Coordinates may be of any size, or degenerate."""
     path = xtc_bytes.write_xtc(tmp_path / "m.xtc", made.coordinates(), precision=made.precision)
     traj = tj.open(None, path)
     if traj.n_atoms < 4:
@@ -342,8 +348,8 @@ def test_made_coordinates(made: Made, tmp_path: Path) -> None:
     assert_twin(result, traj)
 
 
-def test_sign_and_size(tmp_path: Path) -> None:
-    """Known angles, with the sign of IUPAC: clockwise, seen along the middle bond, is positive."""
+def test_sign_and_size_follow_iupac(tmp_path: Path) -> None:
+    """An angle is positive if it is clockwise, seen along the middle bond."""
     degrees = np.arange(-175, 181, 5)
     turn = np.radians(degrees)
     ones, zeros = np.ones(len(turn)), np.zeros(len(turn))
@@ -364,7 +370,7 @@ def test_sign_and_size(tmp_path: Path) -> None:
     assert quarter == pytest.approx(90, abs=1e-4)
 
 
-def test_mirror_images(systems: Systems, tmp_path: Path) -> None:
+def test_mirror_images_change_the_sign(systems: Systems, tmp_path: Path) -> None:
     """A mirror turns every sign."""
     x = systems["adk.xtc"].trajectory.read(frames=slice(3)).positions / 10
     fours = tj.dihedrals(systems["adk.xtc"].trajectory.select("protein"), frames=[0]).atoms
@@ -376,8 +382,8 @@ def test_mirror_images(systems: Systems, tmp_path: Path) -> None:
     assert plain.apart(there.values, -mirrored.values).max() < 1e-9
 
 
-def test_rotation_and_translation(tmp_path: Path) -> None:
-    """A body that turns and flies keeps its angles; so do quadruples that are read backwards."""
+def test_rotation_and_translation_change_no_angle(tmp_path: Path) -> None:
+    """A rigid body that moves keeps its angles; so do quadruples in reverse order."""
     rng = np.random.default_rng(31)
     body = np.cumsum(rng.normal(0, 0.1, (40, 3)), axis=0)
     frames = [body @ plain.rotation(rng) + rng.uniform(-1, 1, 3) for _ in range(25)]
@@ -393,8 +399,10 @@ def test_rotation_and_translation(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cell", plain.CELLS.values(), ids=plain.CELLS)
-def test_broken_molecules(cell: tuple[float, ...], tmp_path: Path) -> None:
-    """Atoms moved by whole cells, each by its own: the angles of the whole molecule."""
+def test_broken_molecules_have_the_angles_of_whole_ones(
+    cell: tuple[float, ...], tmp_path: Path
+) -> None:
+    """Each atom is moved by whole cells of its own."""
     rng = np.random.default_rng(32)
     basis = plain.cell_vectors(np.array(cell, float)) / 10
     whole = np.cumsum(rng.normal(0, 0.09, (8, 60, 3)), axis=1)
@@ -429,8 +437,8 @@ def test_each_frame_has_its_own_cell(tmp_path: Path) -> None:
     assert same == (~has_cell).tolist()
 
 
-def test_three_atoms_on_a_line(tmp_path: Path) -> None:
-    """Not-a-number, in angles and features, and only there."""
+def test_three_atoms_on_a_line_give_nan(tmp_path: Path) -> None:
+    """Angles and features of these atoms are NaN, and no others."""
     x = np.array([[0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 1, 0], [3, 2, 5], [3, 3, 1]]) / 4
     traj = tj.open(None, trr_bytes.write_trr(tmp_path / "line.trr", np.array([x, x * [1, 1, -1]])))
     fours = [[0, 1, 2, 3], [3, 2, 1, 0], [3, 0, 1, 2], [1, 2, 3, 4], [2, 3, 4, 5], [4, 4, 3, 1]]
@@ -442,8 +450,8 @@ def test_three_atoms_on_a_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["adk.xtc", "solvated.trr"])
-def test_features(systems: Systems, name: str) -> None:
-    """Cosine and sine of each angle in turns: on the unit circle, at the angle's place."""
+def test_features_are_cosine_and_sine(systems: Systems, name: str) -> None:
+    """Cosine and sine of each angle alternate, in the order of the angles, on the unit circle."""
     system = systems[name]
     selection = system.trajectory.select("protein")
     result = tj.dihedrals(selection)
@@ -472,7 +480,7 @@ def test_same_bits_on_any_pool(long_adk: Adk, features: bool) -> None:
     )
 
 
-def test_order_of_quadruples(systems: Systems) -> None:
+def test_order_of_quadruples_permutes_columns(systems: Systems) -> None:
     """Another order, or repeats, choose columns and change no bit of them."""
     for name in ("adk.xtc", "solvated.xtc", "skewed.dcd"):
         traj = systems[name].trajectory
@@ -486,8 +494,8 @@ def test_order_of_quadruples(systems: Systems) -> None:
             assert other.tobytes() == result[:, chosen].tobytes()
 
 
-def test_kinds_of_numbers(systems: Systems) -> None:
-    """Lists, tuples and arrays of any whole numbers name the same atoms."""
+def test_atoms_may_be_numbers_of_any_kind(systems: Systems) -> None:
+    """Lists, tuples and arrays of any integer type name the same atoms."""
     traj = systems["adk.xtc"].trajectory
     fours = quadruples_of(3341, 5)
     expected = tj.dihedrals(traj, fours).values.tobytes()
@@ -504,16 +512,16 @@ def test_kinds_of_numbers(systems: Systems) -> None:
 
 
 @pytest.mark.parametrize("features", [False, True])
-def test_frames(systems: Systems, features: bool) -> None:
-    """Any choice of frames gives those rows."""
+def test_rows_follow_frames(systems: Systems, features: bool) -> None:
+    """Any choice of frames gives their rows."""
     selection = systems["adk.xtc"].trajectory.select("resid 5-25")
     assert_rows_follow_frames(
         lambda frames: tj.dihedrals(selection, features=features, frames=frames), 98
     )
 
 
-def test_frames_without_positions(tmp_path: Path) -> None:
-    """Their rows are not-a-number, and the report counts them."""
+def test_frames_without_positions_give_nan(tmp_path: Path) -> None:
+    """The rows of frames without positions are NaN, and the report counts them."""
     frames = list(np.random.default_rng(35).normal(0, 1, (9, 7, 3)))
     frames[0] = frames[5] = None
     traj = tj.open(None, trr_bytes.write_trr(tmp_path / "gappy.trr", frames))
@@ -526,8 +534,8 @@ def test_frames_without_positions(tmp_path: Path) -> None:
         assert result.report["frames"] == 9
 
 
-def test_selections_without_residues(systems: Systems) -> None:
-    """Water, ends of chains, or no topology: SelectionError that says what is needed."""
+def test_selections_without_residues_are_errors(systems: Systems) -> None:
+    """Water, chain ends, or no topology: a SelectionError states what is needed."""
     for name, text in (
         ("solvated.xtc", "resname SOL and resid 300-400"),
         ("skewed.dcd", "all"),
@@ -551,15 +559,15 @@ def test_selections_without_residues(systems: Systems) -> None:
 
 
 @pytest.mark.parametrize(("name", "atom"), [("adk.xtc", 3340), ("solvated.xtc", 47680)])
-def test_no_residue_has_a_next_one(systems: Systems, name: str, atom: int) -> None:
-    """The end of a chain, or of the system, has no ψ: SelectionError as for others."""
+def test_last_residue_of_a_chain_alone_is_an_error(systems: Systems, name: str, atom: int) -> None:
+    """The end of a chain, or of the system, has no ψ: it is a SelectionError as for others."""
     with pytest.raises(tj.SelectionError, match="neighbours in the sequence"):
         tj.dihedrals(systems[name].trajectory.select([atom]))
 
 
 @pytest.mark.parametrize("none", [[], [[]], np.empty((0, 4), np.int64)])
-def test_no_quadruple(systems: Systems, none: object) -> None:
-    """Nothing to compute is an error."""
+def test_no_quadruple_is_an_error(systems: Systems, none: object) -> None:
+    """There is nothing to compute."""
     with pytest.raises(tj.SelectionError, match="no quadruple"):
         tj.dihedrals(systems["adk.xtc"].trajectory, none)
 
@@ -577,21 +585,21 @@ def test_no_quadruple(systems: Systems, none: object) -> None:
         "name CA",
     ],
 )
-def test_quadruples_of_another_kind(systems: Systems, wrong: object) -> None:
-    """Not rows of four whole numbers."""
+def test_malformed_quadruples_are_errors(systems: Systems, wrong: object) -> None:
+    """Quadruples must be rows of four integers."""
     with pytest.raises(TypeError, match=r"whole numbers of shape \(n, 4\)"):
         tj.dihedrals(systems["adk.xtc"].trajectory, wrong)
 
 
 @pytest.mark.parametrize("atom", [-1, 3341, 10**12])
 def test_atoms_out_of_range(systems: Systems, atom: int) -> None:
-    """The atom and the range are named."""
+    """The error names the atom and the range."""
     with pytest.raises(tj.SelectionError, match=rf"atom {atom} is out of range.*0 to 3340"):
         tj.dihedrals(systems["adk.xtc"].trajectory, [[0, 1, 2, 3], [0, 1, 2, atom]])
 
 
 def test_frames_out_of_range(systems: Systems) -> None:
-    """The frame and the range are named."""
+    """The error names the frame and the range."""
     with pytest.raises(tj.FrameError, match="frame 98 is out of range"):
         tj.dihedrals(systems["adk.xtc"].trajectory, [[0, 1, 2, 3]], frames=[0, 98])
 
@@ -599,7 +607,7 @@ def test_frames_out_of_range(systems: Systems) -> None:
 @pytest.mark.parametrize("features", [False, True])
 @pytest.mark.parametrize("backbone", [False, True])
 def test_saved(systems: Systems, tmp_path: Path, features: bool, backbone: bool) -> None:
-    """NPZ holds everything without pickle, CSV every digit under the names of the angles."""
+    """NPZ holds everything without pickle; CSV holds every digit under the names of the angles."""
     traj = systems["adk.xtc"].trajectory
     fours = None if backbone else [[0, 4, 6, 8], [9, 77, 3, 2000]]
     what = traj.select("resid 2-4") if backbone else traj
@@ -629,7 +637,7 @@ def test_saved(systems: Systems, tmp_path: Path, features: bool, backbone: bool)
 
 
 def test_saved_without_a_number(tmp_path: Path) -> None:
-    """Angles that are not defined are read back as not-a-number."""
+    """Undefined angles are read back as NaN."""
     frames = [np.zeros((4, 3)), None, np.eye(4, 3)]
     traj = tj.open(None, trr_bytes.write_trr(tmp_path / "n.trr", frames))
     result = tj.dihedrals(traj, [[0, 1, 2, 3]])
@@ -639,8 +647,8 @@ def test_saved_without_a_number(tmp_path: Path) -> None:
     assert numbers[2, 2] == result.values[2, 0]
 
 
-def test_report(systems: Systems) -> None:
-    """What was asked for, of which files."""
+def test_report_describes_the_request(systems: Systems) -> None:
+    """The report has the request, the files and the number of angles."""
     system = systems["adk.xtc"]
     selection = system.trajectory.select("resid 5-9")
     report = json.loads(tj.dihedrals(selection, features=True, frames=[7, 3]).report.to_json())
@@ -665,7 +673,7 @@ def test_report(systems: Systems) -> None:
 
 @pytest.mark.parametrize("features", [False, True])
 def test_ramachandran_plot(systems: Systems, tmp_path: Path, features: bool) -> None:
-    """Counts of φ (across) and ψ (up) of all residues and frames."""
+    """The plot counts φ (across) and ψ (up) of all residues and frames."""
     selection = systems["adk.xtc"].trajectory.select("protein")
     result = tj.dihedrals(selection, features=features)
     figure = result.plot()
@@ -687,7 +695,7 @@ def test_ramachandran_plot(systems: Systems, tmp_path: Path, features: bool) -> 
 
 @pytest.mark.parametrize("features", [False, True])
 def test_plot_against_time(systems: Systems, tmp_path: Path, features: bool) -> None:
-    """Points of up to six angles, in degrees also where features were asked for."""
+    """Up to six angles are drawn as points, in degrees even if features were requested."""
     traj = systems["adk.xtc"].trajectory
     for n in (2, 9):
         fours = quadruples_of(3341, n)
@@ -712,7 +720,7 @@ def test_plot_against_time(systems: Systems, tmp_path: Path, features: bool) -> 
 
 
 def test_plot_of_frames_without_angles(tmp_path: Path) -> None:
-    """What is not-a-number is left out, and does not fail."""
+    """NaN is left out of the plot, without an error."""
     frames = [np.zeros((4, 3)), None, np.eye(4, 3)]
     traj = tj.open(None, trr_bytes.write_trr(tmp_path / "n.trr", frames))
     tj.dihedrals(traj, [[0, 1, 2, 3]]).plot().savefig(tmp_path / "n.png")

@@ -1,11 +1,11 @@
-"""Distances: MDAnalysis' values, those of the shortest images of all, and laws.
+"""Distances equal those of MDAnalysis and of a search through all images, and hold laws.
 
-MDAnalysis subtracts float32 positions in float32 and keeps the cell as float32: a coordinate of
-100 Å is off by up to 8e-6 Å, a cell of 80 Å and its angles by as much. 3e-5 Å of difference is
-allowed (1.6e-5 is found). The plain twin has the same numbers in float64: only rounding remains.
+MDAnalysis subtracts float32 positions in float32 and keeps the cell as float32: a coordinate of 100
+Å is off by up to 8e-6 Å, a cell of 80 Å and its angles by as much. 3e-5 Å of difference is allowed
+(1.6e-5 is found). The naive twin has the same numbers in float64: only rounding remains.
 
 In very skewed cells MDAnalysis' minimum image is not always the shortest, by up to several Å. There
-the plain twin decides, which looks through all images that could be the shortest.
+the naive twin decides, which searches all images that could be the shortest.
 """
 
 import json
@@ -33,7 +33,7 @@ from trajet.cli.group import commands
 SINGLE = 3e-5
 ROUNDING = 1e-12
 
-# Runs under a limit of address space: what does not fit must be refused, and not end the process.
+# Runs under a limit of address space: too large a request is refused and does not end the process.
 TOO_LARGE = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
@@ -50,7 +50,7 @@ print(tj.distances(traj.select([0, 9]), traj.select([5, 47680])).values.shape)
 
 
 def some_atoms(system: System) -> tuple[np.ndarray, np.ndarray]:
-    """Return about 40 and about 110 atoms from all over the system; some are in both."""
+    """Return about 40 and about 110 atoms of the whole system; some are in both groups."""
     n_atoms = system.trajectory.n_atoms
     rng = np.random.default_rng(n_atoms)
     a = rng.choice(n_atoms, 40, replace=False)
@@ -58,13 +58,13 @@ def some_atoms(system: System) -> tuple[np.ndarray, np.ndarray]:
 
 
 def cell_of(cells: np.ndarray) -> np.ndarray | None:
-    """Return a cell, or none where it is not-a-number."""
+    """Return a cell, or none if it is NaN."""
     return None if np.isnan(cells).any() else cells
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_pairs_of_two_selections(systems: Systems, name: str) -> None:
-    """MDAnalysis' distance_array with the box of each frame, or the shortest images."""
+def test_pairs_of_two_selections_equal_mdanalysis(systems: Systems, name: str) -> None:
+    """Distances are those of distance_array with the frame's box, or of the shortest images."""
     system = systems[name]
     a, b = some_atoms(system)
     traj = system.trajectory
@@ -88,8 +88,8 @@ def test_pairs_of_two_selections(systems: Systems, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_pairs_among_one_selection(systems: Systems, name: str) -> None:
-    """MDAnalysis' self_distance_array, in its order: 0-1, 0-2, …, 1-2, …."""
+def test_pairs_within_one_selection_equal_mdanalysis(systems: Systems, name: str) -> None:
+    """MDAnalysis' self_distance_array is the reference, in its order: 0-1, 0-2, …, 1-2, …."""
     system = systems[name]
     _, b = some_atoms(system)
     traj = system.trajectory
@@ -106,10 +106,11 @@ def test_pairs_among_one_selection(systems: Systems, name: str) -> None:
             assert np.abs(result.values[k] - twin).max() < ROUNDING
 
 
-def test_every_pair_of_a_skewed_cell(systems: Systems) -> None:
-    """All pairs of oxygens in a cell of 91, 62 and 44 degrees, and in other shapes of it.
+def test_every_pair_of_a_skewed_cell_is_the_shortest(systems: Systems) -> None:
+    """Cells are one of 91, 62 and 44 degrees and other shapes of it; atoms are all oxygens.
 
-    Box vectors are as CHARMM wrote them: so turned, no two oxygens are closer than in water.
+    Box vectors are as CHARMM wrote them: in this orientation, no two oxygens are closer than in
+    water.
     """
     system = systems["skewed.dcd"]
     oxygens = system.trajectory.select("name OH2")
@@ -123,8 +124,8 @@ def test_every_pair_of_a_skewed_cell(systems: Systems) -> None:
 
 
 @pytest.mark.parametrize("name", ["adk.xtc", "solvated.xtc", "skewed.dcd"])
-def test_without_images(systems: Systems, name: str) -> None:
-    """With pbc=False, a distance is that of the positions as they are."""
+def test_without_images_positions_are_taken_as_they_are(systems: Systems, name: str) -> None:
+    """With pbc=False, a distance is the length of the difference of two positions."""
     system = systems[name]
     a, b = some_atoms(system)
     traj = system.trajectory
@@ -141,8 +142,8 @@ def test_without_images(systems: Systems, name: str) -> None:
 
 
 @pytest.mark.parametrize("reference", [0, 41, -1])
-def test_to_a_frame(systems: Systems, reference: int) -> None:
-    """Every atom now to every atom then."""
+def test_reference_frame_gives_displacements(systems: Systems, reference: int) -> None:
+    """Distances go from every atom in a frame to every atom in the reference frame."""
     system = systems["adk.xtc"]
     selection = system.trajectory.select("name CA and resid 20-60")
     result = tj.distances(selection, reference=reference)
@@ -156,7 +157,7 @@ def test_to_a_frame(systems: Systems, reference: int) -> None:
     assert (np.diagonal(result.values[reference]) == 0).all()
 
 
-def test_to_another_file(systems: Systems, tmp_path: Path) -> None:
+def test_references_of_another_file_are_equal(systems: Systems, tmp_path: Path) -> None:
     """A structure file, an AtomGroup of it, a Selection and an array are one reference."""
     system = systems["adk.xtc"]
     selection = system.trajectory.select("name CA and resid 20-60")
@@ -171,8 +172,8 @@ def test_to_another_file(systems: Systems, tmp_path: Path) -> None:
     assert np.abs(tj.distances(selection, reference=there).values - expected).max() < SINGLE
 
 
-def test_reference_and_images(systems: Systems) -> None:
-    """The cell that counts is that of the frame, not of the reference."""
+def test_images_are_taken_in_the_cell_of_the_frame(systems: Systems) -> None:
+    """The cell of the reference is not used."""
     system = systems["skewed.dcd"]
     selection = system.trajectory.select("name OH2 and resid 1-40")
     block = selection.read()
@@ -183,8 +184,8 @@ def test_reference_and_images(systems: Systems) -> None:
         assert np.abs(result.values[k] - twin).max() < ROUNDING
 
 
-def test_ways_to_name_the_atoms(systems: Systems) -> None:
-    """Text, Selections, AtomGroups and a whole Trajectory: the same bits."""
+def test_atoms_may_be_named_in_any_way(systems: Systems) -> None:
+    """Text, Selections, AtomGroups and a whole Trajectory give the same bits."""
     system = systems["adk.xtc"]
     traj, universe = system.trajectory, system.universe
     a, b = "name CA and resid 1-20", "resname ARG and name CZ"
@@ -207,8 +208,8 @@ def test_ways_to_name_the_atoms(systems: Systems) -> None:
 
 
 @pytest.mark.parametrize("made", MADE, ids=lambda made: made.name)
-def test_made_coordinates(made: Made, tmp_path: Path) -> None:
-    """The plain twin's distances, however large the coordinates are."""
+def test_made_coordinates_equal_the_twin(made: Made, tmp_path: Path) -> None:
+    """Coordinates may be of any size."""
     path = xtc_bytes.write_xtc(tmp_path / "m.xtc", made.coordinates(), precision=made.precision)
     traj = tj.open(None, path)
     a, b = np.arange(traj.n_atoms)[:33], np.arange(traj.n_atoms)[::-5]
@@ -225,8 +226,10 @@ def test_made_coordinates(made: Made, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("cell", plain.CELLS.values(), ids=plain.CELLS)
 @pytest.mark.parametrize("n_atoms", [1, 2, 7, 8, 9, 25])
-def test_cells_of_every_shape(cell: tuple[float, ...], n_atoms: int, tmp_path: Path) -> None:
-    """The shortest of all images; atoms may lie many cells away."""
+def test_cells_of_every_shape_equal_the_twin(
+    cell: tuple[float, ...], n_atoms: int, tmp_path: Path
+) -> None:
+    """The distance is that of the shortest image; atoms may lie many cells away."""
     rng = np.random.default_rng(41)
     basis = plain.cell_vectors(np.array(cell, float)) / 10
     x = rng.uniform(-15, 15, (3, n_atoms, 3))
@@ -238,7 +241,7 @@ def test_cells_of_every_shape(cell: tuple[float, ...], n_atoms: int, tmp_path: P
     between = tj.distances(traj.select([0]), traj.select(np.arange(n_atoms)))
     for k, (frame, own) in enumerate(zip(block.positions, block.cells, strict=True)):
         twin = plain.within(frame, own)
-        # Whole cells are taken off hundreds of Å.
+        # Whole cells are subtracted from hundreds of Å.
         assert np.abs(within.values[k] - twin).max(initial=0) < ROUNDING
         off = np.abs(between.values[k, 0, 1:] - twin[: n_atoms - 1])
         assert off.max(initial=0) < ROUNDING
@@ -257,8 +260,8 @@ def test_each_frame_has_its_own_cell(tmp_path: Path) -> None:
     assert same == [not has_cell for has_cell in celled]
 
 
-def test_rotation_and_translation(tmp_path: Path) -> None:
-    """A body that turns and flies keeps its distances."""
+def test_rotation_and_translation_change_no_distance(tmp_path: Path) -> None:
+    """A rigid body that moves keeps its distances."""
     rng = np.random.default_rng(43)
     body = rng.normal(0, 1, (30, 3))
     frames = [body @ plain.rotation(rng) + rng.uniform(-2, 2, 3) for _ in range(25)]
@@ -287,8 +290,8 @@ def test_whole_cells_change_nothing(tmp_path: Path) -> None:
     assert np.abs(tj.distances(here, pbc=False).values - tj.distances(there).values).max() > 50
 
 
-def test_symmetry(systems: Systems) -> None:
-    """From a to b as from b to a, bit by bit where there is no cell; among all as in the square."""
+def test_distances_are_symmetric(systems: Systems) -> None:
+    """Distances from a to b equal those from b to a, bit for bit without a cell."""
     for name in ("adk.xtc", "solvated.trr", "skewed.dcd"):
         system = systems[name]
         a, b = (system.trajectory.select(atoms) for atoms in some_atoms(system))
@@ -302,7 +305,7 @@ def test_symmetry(systems: Systems) -> None:
 
 
 @pytest.mark.parametrize("name", ["adk.xtc", "solvated.xtc", "skewed.dcd"])
-def test_order_of_atoms(systems: Systems, name: str) -> None:
+def test_order_of_atoms_permutes_rows_and_columns(systems: Systems, name: str) -> None:
     """Another order of the atoms, or repeats, choose rows and columns and change no bit of them."""
     system = systems[name]
     traj = system.trajectory
@@ -329,20 +332,20 @@ def test_same_bits_on_any_pool(long_adk: Adk, kind: str) -> None:
 
 
 def test_same_bits_on_any_pool_with_a_cell(systems: Systems) -> None:
-    """Nor where cells change from frame to frame."""
+    """Cells that change from frame to frame change no bit either."""
     atoms = systems["skewed.dcd"].trajectory.select("name OH2")
     assert_same_bits_on_any_pool(lambda pool: tj.distances(atoms, pool=pool).values)
 
 
 @pytest.mark.parametrize("options", [{}, {"b": "name CA and resid 3"}, {"reference": 7}])
-def test_frames(systems: Systems, options: dict[str, object]) -> None:
-    """Any choice of frames gives those rows."""
+def test_rows_follow_frames(systems: Systems, options: dict[str, object]) -> None:
+    """Any choice of frames gives their rows."""
     selection = systems["adk.xtc"].trajectory.select("resname ARG and name CZ")
     assert_rows_follow_frames(lambda frames: tj.distances(selection, frames=frames, **options), 98)
 
 
-def test_one_atom(systems: Systems) -> None:
-    """One atom makes no pair with itself, one with another, and one with where it was."""
+def test_one_atom_has_no_pair_with_itself(systems: Systems) -> None:
+    """It has one pair with another atom, and one with its position in the reference."""
     traj = systems["adk.xtc"].trajectory
     one, other = traj.select([7]), traj.select([9])
     x = traj.read(atoms=[7, 9]).positions.astype(np.float64)
@@ -353,8 +356,8 @@ def test_one_atom(systems: Systems) -> None:
     assert np.abs(path[:, 0, 0] - np.linalg.norm(x[:, 0] - x[0, 0], axis=1)).max() < ROUNDING
 
 
-def test_frames_without_positions(tmp_path: Path) -> None:
-    """Their rows are not-a-number, and the report counts them."""
+def test_frames_without_positions_give_nan(tmp_path: Path) -> None:
+    """The rows of frames without positions are NaN, and the report counts them."""
     frames = list(np.random.default_rng(46).normal(0, 1, (9, 7, 3)))
     frames[0] = frames[5] = None
     boxes = [np.eye(3) * 2.5] * 9
@@ -370,8 +373,8 @@ def test_frames_without_positions(tmp_path: Path) -> None:
         assert result.report["frames"] == 9
 
 
-def test_reference_without_positions(tmp_path: Path) -> None:
-    """A reference that is nowhere is an error that names the frame."""
+def test_reference_without_positions_is_an_error(tmp_path: Path) -> None:
+    """The error names the frame."""
     frames = list(np.random.default_rng(47).normal(0, 1, (5, 7, 3)))
     frames[3] = None
     traj = tj.open(None, trr_bytes.write_trr(tmp_path / "gappy.trr", frames))
@@ -379,8 +382,8 @@ def test_reference_without_positions(tmp_path: Path) -> None:
         tj.distances(traj, reference=3)
 
 
-def test_one_number_that_is_none(tmp_path: Path) -> None:
-    """A coordinate that is not a number spoils the pairs of its atom and no others."""
+def test_one_nan_coordinate_affects_its_atom_alone(tmp_path: Path) -> None:
+    """A NaN coordinate makes the pairs of its atom NaN, and no others."""
     x = np.random.default_rng(48).uniform(0, 3, (3, 19, 3))
     x[1, 4, 2] = np.nan
     boxes = [plain.cell_vectors(np.array(plain.CELLS["skewed"], float)) / 10] * 3
@@ -393,8 +396,8 @@ def test_one_number_that_is_none(tmp_path: Path) -> None:
         assert np.array_equal(np.isnan(result.values), spoiled)
 
 
-def test_arguments_that_contradict(systems: Systems) -> None:
-    """Other atoms and a reference, or the average structure: ValueError."""
+def test_contradicting_arguments_are_errors(systems: Systems) -> None:
+    """Other atoms together with a reference, or the average structure, are a ValueError."""
     traj = systems["adk.xtc"].trajectory
     selection = traj.select("name CA")
     for reference in (0, "average", selection, datafiles.PDB_small):
@@ -404,8 +407,8 @@ def test_arguments_that_contradict(systems: Systems) -> None:
         tj.distances(selection, reference="average")
 
 
-def test_selections_that_cannot_serve(systems: Systems) -> None:
-    """Of another trajectory, of another size, of none, or no selection at all."""
+def test_unusable_selections_are_errors(systems: Systems) -> None:
+    """Atoms of another trajectory or size, of no trajectory, or no selection are refused."""
     traj = systems["adk.xtc"].trajectory
     selection = traj.select("name CA")
     with pytest.raises(tj.SelectionError, match="another trajectory"):
@@ -436,8 +439,8 @@ def test_selections_that_cannot_serve(systems: Systems) -> None:
             tj.distances(selection, frames=[frame])
 
 
-def test_too_large_for_any_memory(systems: Systems) -> None:
-    """More bytes than a process can address: MemoryError that says how many."""
+def test_result_too_large_for_any_memory_is_an_error(systems: Systems) -> None:
+    """More bytes than a process can address are a MemoryError that states the size."""
     traj = systems["adk.xtc"].trajectory
     repeated = traj.select(np.zeros(1 << 22, np.int64))
     n_pairs = (1 << 22) * ((1 << 22) - 1) // 2
@@ -446,8 +449,8 @@ def test_too_large_for_any_memory(systems: Systems) -> None:
         tj.distances(repeated)
 
 
-def test_too_large_for_this_memory(systems: Systems) -> None:
-    """All pairs of 47681 atoms: MemoryError, after which the process goes on."""
+def test_result_too_large_for_this_memory_is_an_error(systems: Systems) -> None:
+    """All pairs of 47681 atoms are a MemoryError, and the process continues."""
     path = systems["solvated.xtc"].path
     done = subprocess.run(
         [sys.executable, "-c", TOO_LARGE, str(path)],
@@ -473,10 +476,10 @@ KINDS = {
 
 
 @pytest.mark.parametrize(("options", "names"), KINDS.values(), ids=KINDS)
-def test_saved(
+def test_results_are_saved(
     systems: Systems, tmp_path: Path, options: dict[str, object], names: list[str]
 ) -> None:
-    """NPZ holds everything without pickle, CSV every digit, a column a pair."""
+    """NPZ holds everything without pickle; CSV holds every digit, one column per pair."""
     selection = systems["adk.xtc"].trajectory.select([0, 9, 33, 3000])
     result = tj.distances(selection, frames=slice(3, 60, 7), **options)
     result.save(tmp_path / "d.npz")
@@ -504,8 +507,8 @@ def test_saved(
     assert sorted(p.name for p in tmp_path.iterdir()) == ["d.csv", "d.npz"]
 
 
-def test_nothing_saved_and_drawn(systems: Systems, tmp_path: Path) -> None:
-    """No frame was chosen: a CSV file with a header only, and an empty figure."""
+def test_empty_results_are_saved_and_drawn(systems: Systems, tmp_path: Path) -> None:
+    """Without frames, the CSV file has a header only, and the figure is empty."""
     traj = systems["adk.xtc"].trajectory
     for k, result in enumerate(
         (
@@ -519,8 +522,8 @@ def test_nothing_saved_and_drawn(systems: Systems, tmp_path: Path) -> None:
         result.plot()
 
 
-def test_report(systems: Systems) -> None:
-    """What was asked for, of which files; a structure that is the reference is one of them."""
+def test_report_describes_the_request(systems: Systems) -> None:
+    """The report has the request and the files, including a structure that is the reference."""
     system = systems["adk.xtc"]
     selection = system.trajectory.select("name CA")
     asked = {"first_frame": 90, "last_frame": 2, "n_frames": 9, "selections": ["name CA"]}
@@ -557,8 +560,10 @@ def test_report(systems: Systems) -> None:
 
 
 @pytest.mark.parametrize("options", [{"b": "index 5 or index 77"}, {}, {"reference": 0}])
-def test_series_plot(systems: Systems, tmp_path: Path, options: dict[str, object]) -> None:
-    """Up to six distances: each against time, beside its distribution."""
+def test_plot_of_few_pairs_shows_series(
+    systems: Systems, tmp_path: Path, options: dict[str, object]
+) -> None:
+    """Up to six distances are drawn against time, beside their distributions."""
     selection = systems["adk.xtc"].trajectory.select([0, 9] if options else [0, 9, 33, 3000])
     result = tj.distances(selection, **options)
     pairs = result.values.reshape(98, -1)
@@ -583,8 +588,8 @@ def test_series_plot(systems: Systems, tmp_path: Path, options: dict[str, object
 
 
 @pytest.mark.parametrize("kind", ["between", "within", "reference"])
-def test_matrix_plot(systems: Systems, tmp_path: Path, kind: str) -> None:
-    """More than six: the mean over frames as an image, atoms by index on both axes."""
+def test_plot_of_many_pairs_shows_a_matrix(systems: Systems, tmp_path: Path, kind: str) -> None:
+    """More than six: the mean over frames as an image, with atoms by index on both axes."""
     traj = systems["adk.xtc"].trajectory
     selection = traj.select("name CA and resid 10-40")
     other = traj.select("name CB and resid 50-55")
@@ -613,7 +618,7 @@ def test_matrix_plot(systems: Systems, tmp_path: Path, kind: str) -> None:
     assert (tmp_path / "d.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_matrix_plot_of_frames_without_positions(tmp_path: Path) -> None:
+def test_matrix_plot_leaves_out_frames_without_positions(tmp_path: Path) -> None:
     """The mean is over the frames that have positions."""
     frames = list(np.random.default_rng(49).normal(0, 1, (5, 9, 3)))
     frames[3] = None
@@ -623,8 +628,8 @@ def test_matrix_plot_of_frames_without_positions(tmp_path: Path) -> None:
     assert np.abs(image.get_array().filled(np.nan) - mean).max() < ROUNDING
 
 
-def test_a_command_wants_force_for_a_result_above_1_gb(adk: Adk, tmp_path: Path) -> None:
-    """All pairs of 3341 atoms in 98 frames: refused with the size, before anything is made."""
+def test_command_requires_force_for_a_result_above_1_gb(adk: Adk, tmp_path: Path) -> None:
+    """All pairs of 3341 atoms in 98 frames are refused with the size, before any file is made."""
     out = tmp_path / "pairs.npz"
     command = ["distances", str(adk.psf), str(adk.xtc), "--select", "all", "-o", str(out)]
     with pytest.MonkeyPatch.context() as patch:
@@ -645,10 +650,10 @@ def test_a_command_wants_force_for_a_result_above_1_gb(adk: Adk, tmp_path: Path)
         (["rmsd", "--select", "name CA", "--group", "name CB"], 98 * 2 * 8),
     ],
 )
-def test_every_analysis_command_knows_the_size_of_its_result(
+def test_every_analysis_command_checks_the_size_of_its_result(
     adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str], size: int
 ) -> None:
-    """Refused from one byte on above the limit, but by --force; functions have no limit."""
+    """One byte above the limit is refused, unless with --force; functions have no limit."""
     name, *arguments = command
     command = [name, str(adk.psf), str(adk.xtc), *arguments, "--quiet"]
     monkeypatch.setattr("trajet.cli.options._LARGE_RESULT", size)
@@ -660,8 +665,8 @@ def test_every_analysis_command_knows_the_size_of_its_result(
     assert tj.distances(tj.open(adk.psf, adk.xtc).select("resid 1")).values.nbytes > 0
 
 
-def test_a_file_for_rows_needs_a_pool_that_writes_it(adk: Adk, tmp_path: Path) -> None:
-    """Threads and processes keep rows in memory: the command line is wrong."""
+def test_file_for_rows_needs_a_pool_that_writes_it(adk: Adk, tmp_path: Path) -> None:
+    """Threads and processes keep rows in memory: the command line is an error."""
     for pool in ("local", "processes"):
         command = ["distances", str(adk.psf), str(adk.xtc), "--select", "all", "--pool", pool]
         done = CliRunner().invoke(commands, [*command, "--rows-in", str(tmp_path / "rows.npy")])

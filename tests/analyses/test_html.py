@@ -1,4 +1,4 @@
-"""Reports as pages: one file, whole, with what it should show."""
+"""Reports as pages are one complete file with all that they should show."""
 
 import re
 from html.parser import HTMLParser
@@ -16,7 +16,7 @@ VOID = {"meta", "path", "line", "br"}
 
 
 class Page(HTMLParser):
-    """Reads a page and complains of what does not fit."""
+    """Reads a page and raises an error if it is malformed."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -34,21 +34,21 @@ class Page(HTMLParser):
             self.open.append(tag)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Keep an element that holds nothing."""
+        """Keep an element without content."""
         self.elements.append((tag, dict(attrs)))
 
     def handle_endtag(self, tag: str) -> None:
-        """Fit an end to its beginning."""
+        """Match an end tag with its start tag."""
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        """Keep the words."""
+        """Keep the text."""
         if self.open and self.open[-1] not in ("style", "title"):
             self.words.append(data)
 
     @property
     def text(self) -> str:
-        """All words."""
+        """Return the whole text."""
         return " ".join(self.words)
 
     def boxes(self, stage: str) -> list[tuple[float, float, float]]:
@@ -62,7 +62,7 @@ class Page(HTMLParser):
 
 
 def stand_alone(text: str) -> None:
-    """Assert that a page asks for nothing else."""
+    """Assert that a page refers to no other file."""
     assert text.startswith("<!DOCTYPE html>")
     assert not re.search(r"(?i)https?:|//[a-z]|<script|<link|<img|<iframe|@import|url\(", text)
 
@@ -70,8 +70,10 @@ def stand_alone(text: str) -> None:
 @pytest.mark.parametrize(
     "pool", [tj.LocalPool(threads=2, task_frames=20), tj.ProcessPool(workers=2)]
 )
-def test_page_of_a_run(adk: Adk, tmp_path: Path, pool: tj.Pool) -> None:
-    """It holds the advice, every worker's time, the inputs and the versions."""
+def test_page_has_advice_workers_inputs_and_versions(
+    adk: Adk, tmp_path: Path, pool: tj.Pool
+) -> None:
+    """It has the time of every worker."""
     report = tj.rmsd(tj.open(adk.psf, adk.xtc).select("name CA"), pool=pool).report
     path = tmp_path / "report.html"
     report.save(path)
@@ -102,8 +104,8 @@ def test_page_shows_the_time_before_the_run_and_folds_the_papers_away(adk: Adk) 
     assert "<summary>What the papers say</summary><ul><li>R_comp/IO is 2.</li></ul>" in text
 
 
-def test_names_are_text() -> None:
-    """Nothing of a file's name or a selection is taken for HTML."""
+def test_names_are_escaped() -> None:
+    """No file name or selection is taken for HTML."""
     report = made_reports.report([worker(0, t_comp=1.0, host="<script>alert(1)</script>")])
     text = report.to_html()
     stand_alone(text)
@@ -113,7 +115,7 @@ def test_names_are_text() -> None:
 
 
 def test_bars_are_as_long_as_stages() -> None:
-    """1000 units are the longest of the run and its workers."""
+    """1000 units are the longest time of the run and its workers."""
     ranks = [worker(k, rank=k, t_read=k + 1.0, t_comp=4.0, t_wait=5.0 - k) for k in range(5)]
     page = Page(made_reports.report(ranks, total=20.0).to_html())
     assert [wide for _, _, wide in page.boxes("t_read")] == pytest.approx([50, 100, 150, 200, 250])
@@ -122,8 +124,8 @@ def test_bars_are_as_long_as_stages() -> None:
     assert page.boxes("t_comm") == []
 
 
-def test_stream_shows_when() -> None:
-    """Each task lies in its worker's row where it ran, with its stages."""
+def test_stream_shows_when_tasks_ran() -> None:
+    """Each task lies in its worker's row at its time, with its stages."""
     tasks = [task(0, 0, 0.0, 4.0, t_read=1.0, t_comp=3.0), task(1, 1, 5.0, 10.0, t_comp=4.0)]
     ranks = [worker(0, t_merge=4.0), worker(1, t_merge=5.0)]
     page = Page(made_reports.report(ranks, tasks, total=10.0).to_html())
@@ -133,7 +135,7 @@ def test_stream_shows_when() -> None:
 
 
 def test_stragglers_are_marked() -> None:
-    """In both figures and in a table."""
+    """They are marked in both figures and in a table."""
     ranks = [worker(k, rank=k, t_read=2.0 + 30 * (k == 3)) for k in range(6)]
     tasks = [task(k, k, 0.0, 2.0 + 30 * (k == 3)) for k in range(6)]
     page = Page(made_reports.report(ranks, tasks).to_html())
@@ -142,8 +144,8 @@ def test_stragglers_are_marked() -> None:
     assert "Stragglers" in page.text
 
 
-def test_many_tasks_stay_light() -> None:
-    """10,000 tasks of 200 workers are a few elements; all time that they took is drawn."""
+def test_many_tasks_make_a_small_page() -> None:
+    """10,000 tasks of 200 workers are a few elements; all of their time is drawn."""
     n = 50
     tasks = [
         task(k * n + i, k, 2.0 * i, 2.0 * i + 1.5, t_read=0.5, t_comp=1.0)
@@ -156,7 +158,7 @@ def test_many_tasks_stay_light() -> None:
     assert len(text) < 1_500_000
     assert len([tag for tag, _ in page.elements if tag not in ("td", "tr", "th")]) < 2000
     assert sum(wide for _, _, wide in page.boxes("t_read")) == pytest.approx(200 * n * 5.0)
-    # 100,000 that nobody could tell apart are drawn together.
+    # 100,000 tasks, too many to be distinguished, are drawn together.
     tiny = [task(i, 0, 1e-3 * i, 1e-3 * (i + 1)) for i in range(100_000)]
     text = made_reports.report([worker(0, t_merge=100.0)], tiny, total=100.0).to_html()
     assert len(text) < 150_000
@@ -166,7 +168,7 @@ def test_many_tasks_stay_light() -> None:
 
 
 @pytest.mark.parametrize("total", [0.0, 1e-9, 3e7])
-def test_any_length(total: float) -> None:
+def test_run_may_have_any_length(total: float) -> None:
     """A run may last no time, or a year."""
     made: dict[str, Any] = {"tasks": [task(0, 0, 0.0, total)], "total": total}
     text = made_reports.report([worker(0, t_comp=total)], **made).to_html()
@@ -175,7 +177,7 @@ def test_any_length(total: float) -> None:
 
 
 def test_histogram_counts_workers() -> None:
-    """Three workers did two tasks, one did five: table 1 of 2017."""
+    """Three workers did two tasks, one did five: table 1 of the 2017 paper."""
     numbers = [0, 0, 1, 1, 2, 2, 3, 3, 3, 3, 3]
     tasks = [task(k, worker, k, k + 1.0) for k, worker in enumerate(numbers)]
     text = made_reports.report([worker(k, t_comp=9.0) for k in range(4)], tasks).to_html()

@@ -79,7 +79,7 @@ def run(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def files(systems: Systems, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """XTC, TRR and DCD, from real systems and made, with cells of every kind and with none."""
+    """Return XTC, TRR and DCD of real and made systems, with cells of every kind and with none."""
     folder = tmp_path_factory.mktemp("sets")
     rng = np.random.default_rng(52)
     paths = [
@@ -98,7 +98,7 @@ def files(systems: Systems, tmp_path_factory: pytest.TempPathFactory) -> list[Pa
 
 
 def test_same_bits_on_every_instruction_set(files: list[Path]) -> None:
-    """Positions, RMSD, RMSF, angles and distances of every file: the same digests."""
+    """Positions, RMSD, RMSF, angles and distances of every file have the same digests."""
     printed = {}
     for name in _trajet.INSTRUCTION_SETS:
         done = run(name, EVERYTHING, *map(str, files))
@@ -112,8 +112,8 @@ def test_same_bits_on_every_instruction_set(files: list[Path]) -> None:
         assert digests == printed["scalar"], name
 
 
-def test_this_process_uses_one_of_them() -> None:
-    """The widest set is taken where none is asked for; it is one of those that there are."""
+def test_widest_set_is_the_default() -> None:
+    """It is one of the sets that the package lists."""
     assert _trajet.INSTRUCTION_SETS[0] == "scalar"
     assert len(set(_trajet.INSTRUCTION_SETS)) == len(_trajet.INSTRUCTION_SETS)
     plainly = {name: value for name, value in os.environ.items() if name != VARIABLE}
@@ -125,8 +125,8 @@ def test_this_process_uses_one_of_them() -> None:
 
 
 @pytest.mark.parametrize("name", ["sse9", "AVX2", "scalar,avx2", " "])
-def test_unknown_instruction_set(name: str) -> None:
-    """A name that is no set of this processor is an ImportError that lists those that are."""
+def test_unknown_instruction_set_is_an_error(name: str) -> None:
+    """Another name is an ImportError that lists the sets of this processor."""
     done = run(name, "import trajet")
     assert done.returncode == 1
     last = done.stderr.splitlines()[-1]

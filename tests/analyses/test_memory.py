@@ -1,4 +1,4 @@
-"""Memory: a run on a long trajectory takes no more of it than a run on a short one."""
+"""A run on a long trajectory takes no more memory than a run on a short one."""
 
 import json
 import os
@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 from helpers.golden_files import Adk
 
-# VmHWM belongs to the address space of this interpreter alone; ru_maxrss of a child would
-# include what the test process held when it was started.
+# VmHWM belongs to the address space of this interpreter alone; ru_maxrss of a child would include
+# the memory of the test process when it was started.
 MEASURED = """
 import json, runpy, sys
 sys.argv[0] = "trajet"
@@ -27,7 +27,7 @@ print(json.dumps({"code": code, "peak_kib": peak}))
 
 
 def peak_kib(adk: Adk, xtc: Path, output: Path, *options: str) -> int:
-    """Peak resident memory of one `trajet rmsd`."""
+    """Return the peak resident memory of one `trajet rmsd`, KiB."""
     command = ["rmsd", str(adk.psf), str(xtc), "--select", "name CA", "-o", str(output), *options]
     done = subprocess.run(
         [sys.executable, "-c", MEASURED, *command],
@@ -44,7 +44,7 @@ def peak_kib(adk: Adk, xtc: Path, output: Path, *options: str) -> int:
 
 
 def test_peak_does_not_grow_with_the_trajectory(adk: Adk, tmp_path: Path) -> None:
-    """Ten times the frames: within a tenth of the memory."""
+    """Ten times the frames take at most a tenth more memory."""
     data = adk.xtc.read_bytes()
     peaks = {}
     for times in (10, 100):

@@ -1,4 +1,4 @@
-"""Molecules that are broken over the box are told of where positions are taken as written."""
+"""Molecules that are broken across the box give a remark if positions are taken as written."""
 
 import warnings
 from collections.abc import Callable
@@ -23,7 +23,7 @@ BROKEN = "molecules are broken over the box, and positions are taken as they are
 def written(
     folder: Path, cell: tuple[float, ...] | None, broken: set[int], by: str = "atoms"
 ) -> tuple[Path, Path]:
-    """Write 14 residues of a porin, which wander through the box, broken in some frames."""
+    """Write 14 residues of a porin, which drift through the box, broken in some frames."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         chain = mda.Merge(mda.Universe(datafiles.PDB_icodes).select_atoms("protein")[300:410])
@@ -37,7 +37,7 @@ def written(
                 chain.dimensions = cell
                 chain.atoms.positions = whole + rng.normal(0, 0.1, whole.shape)
                 if k in broken:
-                    # The first one in the list is at a corner of the box.
+                    # The first residue in the list is at a corner of the box.
                     if by == "atoms":
                         chain.atoms.pack_into_box()
                     else:
@@ -71,8 +71,10 @@ ANALYSES: dict[str, Callable[[tj.Selection], Report]] = {
 @pytest.mark.parametrize("cell", CELLS.values(), ids=CELLS)
 @pytest.mark.parametrize("text", ["name CA", "protein", "backbone", "name CA CB"])
 @pytest.mark.parametrize("by", ["atoms", "residues"])
-def test_broken_in_every_frame(tmp_path: Path, cell: tuple[float, ...], text: str, by: str) -> None:
-    """Every analysis of positions says so, once a selection, and names neighbours."""
+def test_molecules_broken_in_every_frame_give_one_remark(
+    tmp_path: Path, cell: tuple[float, ...], text: str, by: str
+) -> None:
+    """Every analysis of positions gives it, once per selection, and names neighbours."""
     top, path = written(tmp_path, cell, set(range(N_FRAMES)), by)
     traj = tj.open(top, path)
     chosen = traj.select(text)
@@ -83,21 +85,21 @@ def test_broken_in_every_frame(tmp_path: Path, cell: tuple[float, ...], text: st
         assert " Å as nearest images: make molecules whole first (gmx trjconv -pbc" in found[0]
     for quiet in (tj.distances(chosen), tj.dihedrals(chosen)):
         assert not remarks_on(quiet.report)
-    # Whoever gets cells may look at images.
+    # A function that gets cells may take images itself.
     assert not remarks_on(tj.apply(lambda x, _: radius(x), chosen, cells=True).report)
 
 
 @pytest.mark.parametrize("cell", [*CELLS.values(), None], ids=[*CELLS, "none"])
-def test_whole_molecules(tmp_path: Path, cell: tuple[float, ...] | None) -> None:
-    """Nothing is said of whole molecules, wherever they are, nor where there is no cell."""
+def test_whole_molecules_give_no_remark(tmp_path: Path, cell: tuple[float, ...] | None) -> None:
+    """Neither do molecules without a cell, nor whole ones anywhere in the box."""
     top, path = written(tmp_path, cell, set())
     for text in ("name CA", "protein", "name N"):
         for analyse in ANALYSES.values():
             assert analyse(tj.open(top, path).select(text))["remarks"] == []
 
 
-def test_broken_later(tmp_path: Path) -> None:
-    """RMSD looks where it is largest, RMSF at the last frame; numbers and counts are as before."""
+def test_molecules_broken_in_a_later_frame_give_a_remark(tmp_path: Path) -> None:
+    """RMSD checks the frame of its maximum, RMSF the last frame; counts do not change."""
     top, path = written(tmp_path, CELLS["cube"], {3, 6})
     traj, plain_one = tj.open(top, path), tj.open(None, path)
     chosen = traj.select("name CA")
@@ -118,7 +120,7 @@ def test_broken_later(tmp_path: Path) -> None:
     assert "frame 6: " in remarks_on(tj.rmsd(chosen, reference=6, frames=[1]).report)[0]
     arguments = ["rmsd", str(top), str(path), "--select", "name CA"]
     assert f"note: {remarks_on(result.report)[0]}" in CliRunner().invoke(commands, arguments).output
-    # Nor do notes on many files hide it.
+    # Remarks on many files do not hide it either.
     several = tj.open(top, *[path] * 8)
     remarks = tj.rmsd(several.select("name CA")).report["remarks"]
     assert several.remarks
@@ -126,8 +128,8 @@ def test_broken_later(tmp_path: Path) -> None:
     assert remarks[1:] == list(several.remarks)
 
 
-def test_broken_references(tmp_path: Path) -> None:
-    """Of a file, an AtomGroup, another trajectory: where it is broken is said."""
+def test_broken_references_give_a_remark(tmp_path: Path) -> None:
+    """A file, an AtomGroup and another trajectory may be broken."""
     (tmp_path / "whole").mkdir()
     top, path = written(tmp_path, CELLS["cube"], set(range(N_FRAMES)))
     whole = tj.open(*written(tmp_path / "whole", CELLS["cube"], set())).select("name CA")
@@ -143,7 +145,7 @@ def test_broken_references(tmp_path: Path) -> None:
         assert where in remark
 
 
-def test_systems_of_others(systems: Systems) -> None:
+def test_published_systems_give_the_right_remarks(systems: Systems) -> None:
     """ADK in water is broken as GROMACS wrote it; waters are no neighbours of each other."""
     solvated = systems["solvated.xtc"].trajectory
     assert remarks_on(tj.rmsd(solvated.select("name CA"), frames=slice(3)).report)
@@ -151,8 +153,8 @@ def test_systems_of_others(systems: Systems) -> None:
     assert tj.rmsd(systems["adk.xtc"].trajectory.select("protein")).report["remarks"] == []
 
 
-def test_chains_far_from_each_other(tmp_path: Path) -> None:
-    """Residues that follow one another, of two molecules, half a box apart: both are whole."""
+def test_chains_far_from_each_other_are_whole(tmp_path: Path) -> None:
+    """Consecutive residues of two molecules may be half a box apart."""
     top, _ = written(tmp_path, None, set())
     one = mda.Universe(str(top)).select_atoms("protein")
     both = mda.Merge(one, one)

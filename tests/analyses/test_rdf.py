@@ -1,4 +1,4 @@
-"""RDF: MDAnalysis' InterRDF and a plain search through all images are the truth."""
+"""The RDF equals MDAnalysis' InterRDF and a naive search through all images."""
 
 import itertools
 from pathlib import Path
@@ -14,8 +14,8 @@ from MDAnalysisTests import datafiles
 
 N_ATOMS = 75
 N_FRAMES = 3
-# nm, row by row: a cube, a rhombic dodecahedron, a prism, and one so skewed that the nearest image
-# is often none of the neighbours along the vectors.
+# nm, row by row: a cube, a rhombic dodecahedron, a prism, and a cell so skewed that the nearest
+# image is often none of the neighbours along the vectors.
 BOXES = {
     "cube": [[2, 0, 0], [0, 2, 0], [0, 0, 2]],
     "dodecahedron": [[2.4, 0, 0], [0, 2.4, 0], [1.2, 1.2, 1.697056]],
@@ -34,7 +34,7 @@ def made(folder: Path, box: str, n_atoms: int = N_ATOMS) -> Path:
 
 
 def vectors_of(cell: np.ndarray) -> np.ndarray:
-    """Box vectors of a, b, c, α, β, γ."""
+    """Return the box vectors of a, b, c, α, β, γ."""
     a, b, c = cell[:3]
     cos_a, cos_b, cos_g = np.cos(np.radians(cell[3:]))
     sin_g = np.sin(np.radians(cell[5]))
@@ -44,7 +44,7 @@ def vectors_of(cell: np.ndarray) -> np.ndarray:
 
 
 def nearest(a: np.ndarray, b: np.ndarray, cell: np.ndarray) -> np.ndarray:
-    """Distances of all pairs, by the least of many images, `(n_a, n_b)`."""
+    """Return the distances of all pairs, the least of many images each, `(n_a, n_b)`."""
     vectors = vectors_of(cell)
     apart = b[None].astype(np.float64) - a[:, None].astype(np.float64)
     whole = np.round(apart @ np.linalg.inv(vectors))
@@ -58,7 +58,7 @@ def nearest(a: np.ndarray, b: np.ndarray, cell: np.ndarray) -> np.ndarray:
 def searched(
     block: tj.Block, a: np.ndarray, b: np.ndarray, edges: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Pairs of different atoms in each bin, and by how many these may differ: those at an edge."""
+    """Return the pairs of different atoms in each bin, and the uncertainty by pairs at an edge."""
     counts, unsure = np.zeros(len(edges) - 1), np.zeros(len(edges) - 1)
     different = a[:, None] != b
     for positions, cell in zip(block.positions, block.cells, strict=True):
@@ -71,10 +71,8 @@ def searched(
 
 @pytest.mark.parametrize("box", sorted(BOXES))
 @pytest.mark.parametrize("longest", [4.0, 9.0, 40.0])
-def test_counts_are_those_of_a_search_through_all_images(
-    box: str, longest: float, tmp_path: Path
-) -> None:
-    """One group and two, in cells of every shape, also beyond half of the cell."""
+def test_counts_equal_a_search_through_all_images(box: str, longest: float, tmp_path: Path) -> None:
+    """One group and two are counted, in cells of every shape, also beyond half of the cell."""
     traj = tj.open(None, made(tmp_path, box))
     block = traj.read()
     edges = np.linspace(0, longest, 31)
@@ -87,15 +85,15 @@ def test_counts_are_those_of_a_search_through_all_images(
         assert unsure.sum() < 0.01 * counts.sum() + 2 * N_ATOMS * N_FRAMES
         assert result.counts.sum() > 0
         assert np.array_equal(result.edges, edges)
-        # Counts over what the mean density puts into a shell.
+        # Counts divided by those that the mean density puts into a shell.
         volume = np.mean([abs(np.linalg.det(vectors_of(cell))) for cell in block.cells])
         pairs = (a[:, None] != (a if b is None else b)).sum()
         ideal = N_FRAMES * pairs / volume * 4 / 3 * np.pi * np.diff(edges**3)
         assert np.allclose(result.g, result.counts / ideal, rtol=1e-6)
 
 
-def test_a_box_of_water_is_that_of_inter_rdf(tmp_path: Path) -> None:
-    """Oxygens and hydrogens of the solvated system, as InterRDF counts them without self-pairs."""
+def test_box_of_water_equals_inter_rdf(tmp_path: Path) -> None:
+    """InterRDF counts oxygens and hydrogens of the solvated system without self-pairs."""
     universe = mda.Universe(datafiles.GRO, datafiles.XTC)
     traj = tj.open(datafiles.GRO, datafiles.XTC, sidecar=False)
     few = "name OW and resid 300:900"
@@ -117,12 +115,12 @@ def test_a_box_of_water_is_that_of_inter_rdf(tmp_path: Path) -> None:
         # MDAnalysis rounds distances to float32: pairs at an edge may fall into the next bin.
         assert np.abs(result.counts - truth.count).max() <= 2
         assert np.allclose(result.r, truth.bins, atol=1e-12)
-        # Volumes are those of float32 cells there.
+        # Its volumes are those of float32 cells.
         assert np.allclose(result.g, truth.rdf, rtol=1e-3, atol=2e-2)
 
 
 def test_threads_tasks_and_order_change_no_bit(tmp_path: Path) -> None:
-    """Counts are whole numbers, and volumes are added along the tree."""
+    """Counts are integers, and volumes are added along the tree."""
     traj = tj.open(None, made(tmp_path, "skewed"))
     results = [
         tj.rdf(
@@ -138,7 +136,7 @@ def test_threads_tasks_and_order_change_no_bit(tmp_path: Path) -> None:
 
 
 def test_exclusions_leave_out_their_blocks(tmp_path: Path) -> None:
-    """`(n, m)` is the same as counting all pairs and taking off those within the blocks."""
+    """`(n, m)` equals counting all pairs and subtracting those within the blocks."""
     traj = tj.open(None, made(tmp_path, "cube"))
     atoms = np.arange(N_ATOMS)
     whole = tj.rdf(traj.select(atoms), range=(0.0, 10.0))
@@ -172,7 +170,7 @@ def test_self_pairs_are_neither_counted_nor_in_the_norm(
     task_frames: int,
     tmp_path: Path,
 ) -> None:
-    """Every pair of two different atoms counts once in a range that holds all distances."""
+    """Every pair of two different atoms counts once in a range that includes all distances."""
     traj = tj.open(None, made(tmp_path, "cube"))
     result = tj.rdf(
         traj.select(a),
@@ -194,7 +192,7 @@ def test_self_pairs_are_neither_counted_nor_in_the_norm(
 
 
 def test_first_bin_of_a_group_with_itself_is_empty(tmp_path: Path) -> None:
-    """Atoms on a lattice: no atom is closer to another one than the lattice's spacing."""
+    """No two atoms on a lattice are closer than its spacing."""
     grid = np.arange(4) * 0.5
     x = np.stack(np.meshgrid(grid, grid, grid), axis=-1).reshape(1, -1, 3)
     path = xtc_bytes.write_xtc(tmp_path / "lattice.xtc", x, box=np.eye(3) * 2)
@@ -205,8 +203,8 @@ def test_first_bin_of_a_group_with_itself_is_empty(tmp_path: Path) -> None:
     assert result.g[2] == pytest.approx(6 / (63 / 8000 * shell), rel=1e-6)
 
 
-def test_a_single_atom_has_no_pair(tmp_path: Path) -> None:
-    """G has no norm where there is no pair: an error, not a column of NaN."""
+def test_single_atom_is_an_error(tmp_path: Path) -> None:
+    """g(r) has no norm without pairs: an error, not a column of NaN."""
     atom = tj.open(None, made(tmp_path, "cube")).select([3])
     with pytest.raises(tj.SelectionError, match="no pair of different atoms"):
         tj.rdf(atom)
@@ -227,8 +225,8 @@ def water(folder: Path) -> tj.Trajectory:
     return tj.open(folder / "water.gro", made(folder, "cube"))
 
 
-def test_blocks_that_are_not_molecules_are_told_of(tmp_path: Path) -> None:
-    """What `exclusion_block` leaves out must be pairs of one molecule, as far as residues tell."""
+def test_blocks_that_are_not_molecules_give_a_remark(tmp_path: Path) -> None:
+    """The pairs that `exclusion_block` leaves out must be of one molecule, judged by residues."""
     traj = water(tmp_path)
     half = {"range": (0.0, 9.0)}
     for text, other, block in (
@@ -244,7 +242,7 @@ def test_blocks_that_are_not_molecules_are_told_of(tmp_path: Path) -> None:
         # Two of three atoms, or one more.
         ("resid 1:24", None, (2, 2), "atom 2 HW2 SOL1 and atom 2 HW2 SOL1"),
         ("resid 1:24", None, (4, 4), "atom 4 HW1 SOL2 and atom 4 HW1 SOL2"),
-        # Others' hydrogens.
+        # Hydrogens of other molecules.
         ("name OW and resid 1:9", "name HW1 and resid 2:10", (1, 1), "OW SOL1 and atom 4 HW1 SOL2"),
     ):
         result = tj.rdf(traj.select(text), other, exclusion_block=block, **half)
@@ -253,8 +251,8 @@ def test_blocks_that_are_not_molecules_are_told_of(tmp_path: Path) -> None:
         assert words in remark
 
 
-def test_ranges_beyond_half_of_the_cell_are_told_of(tmp_path: Path) -> None:
-    """A range beyond half of the shortest lattice vector gives a remark; cells may shrink."""
+def test_range_beyond_half_of_the_cell_gives_a_remark(tmp_path: Path) -> None:
+    """The limit is half of the shortest lattice vector; cells may shrink."""
     for box, half in (("cube", 10.0), ("prism", 5.5), ("dodecahedron", 12.0), ("skewed", 6.02)):
         chosen = tj.open(None, made(tmp_path, box)).select(np.arange(N_ATOMS))
         assert tj.rdf(chosen, range=(0.0, half)).report["remarks"] == []
@@ -268,8 +266,8 @@ def test_ranges_beyond_half_of_the_cell_are_told_of(tmp_path: Path) -> None:
     assert "10.0 Å (frame 1)" in remark
 
 
-def test_what_cannot_be_counted_is_refused(adk: Adk, tmp_path: Path) -> None:
-    """Frames without a cell, ranges and blocks that mean nothing: words that say so."""
+def test_uncountable_requests_are_errors(adk: Adk, tmp_path: Path) -> None:
+    """Frames without a cell and meaningless ranges and blocks have errors that say so."""
     ca = tj.open(adk.psf, adk.xtc).select("name CA")
     with pytest.raises(tj.AnalysisError, match=r"adk\.xtc: frame 5: it has no unit cell"):
         tj.rdf(ca, frames=[5])
@@ -293,7 +291,7 @@ def test_what_cannot_be_counted_is_refused(adk: Adk, tmp_path: Path) -> None:
 
 
 def test_results_are_saved_drawn_and_reported(tmp_path: Path) -> None:
-    """NPZ and CSV hold the numbers; the figure has its axes; the report says what was asked."""
+    """NPZ and CSV hold the numbers; the figure has its axes; the report has the request."""
     traj = tj.open(None, made(tmp_path, "cube"))
     result = tj.rdf(traj.select(np.arange(N_ATOMS)), bins=20, range=(1.0, 9.0))
     result.save(tmp_path / "rdf.npz")

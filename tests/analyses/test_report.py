@@ -1,4 +1,4 @@
-"""The report: its names are stable, its counts exact, its times add up."""
+"""The names in a report are stable, its counts exact, and its times add up."""
 
 import json
 import math
@@ -82,19 +82,19 @@ ADK_FRAMES = 98
 
 @pytest.fixture(scope="module")
 def many(adk: Adk, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """ADK ten times over: 980 frames in one file."""
+    """Return ADK repeated ten times: 980 frames in one file."""
     path = tmp_path_factory.mktemp("many") / "many.xtc"
     path.write_bytes(adk.xtc.read_bytes() * 10)
     return path
 
 
 def n_tasks(report: Mapping[str, object]) -> int:
-    """Count the tasks of a run: the report has their number, or an entry for each."""
+    """Return the number of tasks of a run: a count in the report, or its entries."""
     tasks = report["tasks"]
     return tasks if isinstance(tasks, int) else len(tasks)
 
 
-def test_names(adk: Adk) -> None:
+def test_names_are_stable(adk: Adk) -> None:
     """Scripts depend on these names."""
     result = tj.rmsd(tj.open(adk.psf, adk.xtc).select("name CA"))
     report = result.report
@@ -127,8 +127,10 @@ def test_names(adk: Adk) -> None:
 @pytest.mark.parametrize("threads", [1, 2, 5])
 @pytest.mark.parametrize("task_frames", [None, 20, 10**9])
 @pytest.mark.parametrize("request_size", [16 * 1024, 256 * 1024, 8 << 20])
-def test_counts(many: Path, threads: int, task_frames: int | None, request_size: int) -> None:
-    """One opening, few requests, hardly a byte more than the file has."""
+def test_counts_are_exact(
+    many: Path, threads: int, task_frames: int | None, request_size: int
+) -> None:
+    """A run opens the file once, with few requests and few bytes beyond the file's size."""
     traj = tj.open(None, many, request_size=request_size)
     pool = tj.LocalPool(threads=threads, task_frames=task_frames)
     report = tj.rmsd(traj.select(np.arange(ADK_ATOMS)), pool=pool).report
@@ -157,7 +159,7 @@ BEFORE = ("t_import", "t_topology", "t_select")
 def test_t_command_is_the_sum_of_the_times_before_the_run_and_of_t_total(
     adk: Adk, tmp_path: Path
 ) -> None:
-    """In every analysis and in conversions; opening is part of t_topology, no stage has any."""
+    """Every analysis and conversion is checked; opening is part of t_topology, not of a stage."""
     traj = tj.open(adk.psf, adk.xtc)
     atoms, further = traj.select("name CA"), traj.select("protein")
     done = tj.convert(atoms, tmp_path / "ca.xtc").report
@@ -188,19 +190,19 @@ def test_t_command_is_the_sum_of_the_times_before_the_run_and_of_t_total(
 
 
 class Clock:
-    """Seconds that pass when they are told to."""
+    """A clock that advances only when it is set."""
 
     now = 0.0
 
     def perf_counter(self) -> float:
-        """Tell the time."""
+        """Return the time."""
         return self.now
 
 
 def test_each_second_before_the_run_is_counted_once(
     adk: Adk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of a selection that first imports MDAnalysis and reads the topology, each its own."""
+    """A selection that first imports MDAnalysis and reads the topology counts each by itself."""
     clock, imports, load, select = Clock(), startup.import_seconds(), mda.load, mda.select
     traj = tj.open(adk.psf, adk.xtc)
     opened = traj.t_topology
@@ -222,12 +224,12 @@ def test_each_second_before_the_run_is_counted_once(
     atoms = traj.select("name CA")
     assert startup.import_seconds() == imports + 3
     assert traj.t_topology == opened + 25
-    # What was imported already is no import.
+    # Modules that were imported already cost no import time.
     assert atoms.t_select == 0.5
 
 
-def test_reports_of_older_versions_have_no_times_before_the_run(adk: Adk, tmp_path: Path) -> None:
-    """They are read, printed and drawn all the same."""
+def test_older_reports_have_no_times_before_the_run(adk: Adk, tmp_path: Path) -> None:
+    """They are still read, printed and drawn."""
     report = dict(tj.rmsd(tj.open(adk.psf, adk.xtc).select("name CA")).report)
     for name in (*BEFORE, "t_command", "heuristics"):
         del report[name]
@@ -247,8 +249,8 @@ def test_counts_of_every_file(golden: Golden, golden_xtc: Path) -> None:
         assert report["bytes_read"] <= golden_xtc.stat().st_size + 262144 * n_tasks(report)
 
 
-def test_only_wanted_atoms_are_decoded(adk: Adk) -> None:
-    """A prefix of the atoms is decoded without what follows it."""
+def test_only_selected_atoms_are_decoded(adk: Adk) -> None:
+    """A prefix of the atoms is decoded without the atoms behind it."""
     traj = tj.open(None, adk.xtc)
     total = ADK_FRAMES * ADK_ATOMS
     for wanted in (1, 10, 214, 1000):
@@ -258,8 +260,8 @@ def test_only_wanted_atoms_are_decoded(adk: Adk) -> None:
         assert decoded <= (ADK_FRAMES + 1) * (wanted + 64)
 
 
-def test_only_wanted_frames_are_read(many: Path) -> None:
-    """Frames that nobody asked for are neither decoded nor, where they are many, read."""
+def test_only_requested_frames_are_read(many: Path) -> None:
+    """Other frames are not decoded and, if they are many, not read."""
     traj = tj.open(None, many, request_size=16 * 1024)
     report = tj.rmsd(traj.select(np.arange(ADK_ATOMS)), frames=slice(None, None, 98)).report
     assert report["frames"] == 10
@@ -269,7 +271,7 @@ def test_only_wanted_frames_are_read(many: Path) -> None:
 
 @pytest.mark.parametrize("threads", [1, 2, 4])
 def test_stages_of_a_worker_add_up(many: Path, threads: int) -> None:
-    """What a worker did, waiting and overhead included, is its whole time."""
+    """Tasks, waiting and overhead of a worker add up to its whole time."""
     traj = tj.open(None, many)
     pool = tj.LocalPool(threads=threads, task_frames=50)
     report = tj.rmsd(traj.select(np.arange(ADK_ATOMS)), pool=pool).report
@@ -283,12 +285,12 @@ def test_stages_of_a_worker_add_up(many: Path, threads: int) -> None:
 
 @pytest.mark.parametrize("pool", POOLS, ids=str)
 def test_every_pool_has_the_same_names(many: Path, pool: tj.Pool) -> None:
-    """Workers and tasks of every pool are described alike, and add up alike."""
+    """Workers and tasks of every pool have the same entries and the same sums."""
     result = tj.rmsd(tj.open(None, many).select(np.arange(ADK_ATOMS)), pool=pool)
     report = result.report
     assert set(report) >= NAMES
     workers, tasks, run = report["workers"], report["tasks"], report["stages"]["t_total"]
-    # Times are from the call's begin.
+    # Times count from the start of the call.
     assert 0 < report["t_preparing"] <= min(task["t_begin"] for task in tasks)
     for worker in workers:
         assert set(worker) >= STAGES | WORKER
@@ -308,7 +310,7 @@ def test_every_pool_has_the_same_names(many: Path, pool: tj.Pool) -> None:
     for name in TASK_STAGES - {"t_open", "t_merge"}:
         of_tasks = math.fsum(task[name] for task in tasks)
         assert of_tasks == pytest.approx(sum(worker[name] for worker in workers), rel=1e-6)
-    # A task of several threads is one of each that had a part in it.
+    # A task of several threads is a task of each of these threads.
     if all(task["thread"] is not None for task in tasks) or not any(w["thread"] for w in workers):
         assert sum(worker["tasks"] for worker in workers) == len(tasks)
     assert max(worker["tasks"] for worker in workers) <= len(tasks)
@@ -320,8 +322,8 @@ def test_every_pool_has_the_same_names(many: Path, pool: tj.Pool) -> None:
     assert report["r_comp_comm"] is None
 
 
-def test_a_clock_around_the_call_shows_more(many: Path) -> None:
-    """t_total of the run, and so of every worker, lies within it."""
+def test_clock_around_the_call_shows_at_least_t_total(many: Path) -> None:
+    """t_total of the run, and so of every worker, lies within the clock's time."""
     atoms = tj.open(None, many).select(np.arange(ADK_ATOMS))
     for pool in POOLS:
         begin = time.perf_counter()
@@ -329,8 +331,8 @@ def test_a_clock_around_the_call_shows_more(many: Path) -> None:
         assert 0 < stages["t_total"] <= time.perf_counter() - begin
 
 
-def test_ratios_without_meaning_are_none() -> None:
-    """No frame was read: there is no ratio, which is something else than zero."""
+def test_undefined_ratios_are_none() -> None:
+    """Without frames there is no ratio, which differs from zero."""
     report = made_reports.report([made_reports.worker(0, frames=0, t_wait=1.0)])
     assert report["r_comp_io"] is None
     assert "R_comp/IO" not in repr(report)
@@ -340,8 +342,8 @@ def test_ratios_without_meaning_are_none() -> None:
     assert made_reports.report(two)["r_comp_io"] is None
 
 
-def test_what_a_pool_adds_is_kept() -> None:
-    """Under its own names; versions join the others."""
+def test_entries_of_a_pool_are_kept() -> None:
+    """They have names of their own; versions join the others."""
     ranks = [made_reports.worker(k, rank=k, t_comp=1.0) for k in range(6)]
     report = made_reports.report(ranks, pool="mpi", mpi={"ranks": 6}, versions={"MPI": "4.1"})
     assert report["pool"] == "mpi"
@@ -368,7 +370,7 @@ def test_ratio_of_computing_to_reading(many: Path) -> None:
     assert asked["r_comp_io"] > 0
 
 
-def test_no_sample_unless_asked(many: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_sample_unless_requested(many: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run on several threads reads no frame twice, and its R_comp/IO is null."""
     monkeypatch.setattr(sample, "_alone", None)
     atoms = tj.open(None, many).select(np.arange(9))
@@ -377,7 +379,7 @@ def test_no_sample_unless_asked(many: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert "sample" not in report
 
 
-def test_a_run_on_threads_serialises_nothing(many: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_on_threads_serialises_nothing(many: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither the run nor its sample makes a worker spec or opens the files a second time."""
     monkeypatch.setattr(_trajet, "WorkerTrajectory", None)
     traj = tj.open(None, many)
@@ -390,23 +392,25 @@ def test_a_run_on_threads_serialises_nothing(many: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("pool", [tj.LocalPool(threads=2), tj.ProcessPool(workers=2)])
-def test_a_serial_sample(pool: tj.LocalPool | tj.ProcessPool, many: Path) -> None:
-    """It is a hundredth of the frames for each thread, and changes no count of the run."""
+def test_serial_sample_is_a_hundredth_of_the_frames(
+    pool: tj.LocalPool | tj.ProcessPool, many: Path
+) -> None:
+    """It takes a hundredth of the frames per thread, and changes no count of the run."""
     traj = tj.open(None, many)
     atoms = traj.select(np.arange(ADK_ATOMS))
-    # Ten times over: by numbers of frames that stand in no order.
+    # Repeated ten times, and chosen by frame numbers in no order.
     frames = np.tile(np.arange(traj.n_frames), 2)[::-1]
     report = tj.rmsd(atoms, frames=frames, pool=pool, sample=True).report
-    said = report["sample"]
+    sample = report["sample"]
     n = len(frames)
     assert n == report["frames"]
-    assert 1 <= said["frames"] <= n / 100 / 2
-    assert said["t_comp"] > 0
-    expected = said["t_comp"] / (said["t_read"] + said["t_decode"])
+    assert 1 <= sample["frames"] <= n / 100 / 2
+    assert sample["t_comp"] > 0
+    expected = sample["t_comp"] / (sample["t_read"] + sample["t_decode"])
     assert report["r_comp_io"] == pytest.approx(expected, rel=1e-9)
-    assert said["bytes_read"] <= report["bytes_read"] / 50
-    assert said["t_read"] + said["t_decode"] + said["t_comp"] <= said["t_total"]
-    # Too few for a hundredth of them, and a user's function, which would see the calls.
+    assert sample["bytes_read"] <= report["bytes_read"] / 50
+    assert sample["t_read"] + sample["t_decode"] + sample["t_comp"] <= sample["t_total"]
+    # Too few frames for a sample, and a user's function, which would see the calls.
     few = tj.rmsd(atoms, frames=slice(0, 900), pool=pool, sample=True)
     assert few.report["sample"] is None
     calls = []
@@ -418,14 +422,14 @@ def test_a_serial_sample(pool: tj.LocalPool | tj.ProcessPool, many: Path) -> Non
     if isinstance(pool, tj.LocalPool):
         applied = tj.apply(note, atoms, frames=frames, pool=pool)
         assert "sample" not in applied.report
-        # Once more, to see what it returns.
+        # Once more, to check the returned value.
         assert len(calls) == n + 1
 
 
-def test_the_run_says_what_the_sample_meets(
+def test_error_of_the_sample_is_raised_by_the_run(
     many: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A frame that cannot be read is an error of the run, with all that it says of it."""
+    """A frame that cannot be read is an error of the run, with its whole message."""
     met = []
     plain = sample._alone
 
@@ -441,7 +445,7 @@ def test_the_run_says_what_the_sample_meets(
     path = tmp_path / "broken.xtc"
     path.write_bytes(data)
     traj = tj.open(None, path)
-    # Some of the last frames, but for the very last, by which a file is known.
+    # Some of the last frames, except for the very last, which identifies the file.
     of = len(data) / traj.n_frames
     begin, end = int(974 * of), int(978 * of)
     data[begin:end] = b"\xff" * (end - begin)
@@ -453,8 +457,8 @@ def test_the_run_says_what_the_sample_meets(
     assert str(path) in str(caught.value)
 
 
-def test_json_round_trip(adk: Adk, tmp_path: Path) -> None:
-    """The saved report is the report."""
+def test_json_round_trip_is_exact(adk: Adk, tmp_path: Path) -> None:
+    """The saved report equals the report."""
     report = tj.rmsd(tj.open(adk.psf, adk.xtc).select("name CA")).report
     path = tmp_path / "report.json"
     report.save(path)
@@ -467,7 +471,7 @@ def test_json_round_trip(adk: Adk, tmp_path: Path) -> None:
 
 
 def test_saved_report_loads_and_other_files_are_errors(adk: Adk, tmp_path: Path) -> None:
-    """A saved report loads with equal entries; any other file is a FormatError that says why."""
+    """A saved report loads with equal entries; any other file is a FormatError with the reason."""
     report = tj.rmsd(tj.open(adk.psf, adk.xtc).select("name CA")).report
     path = tmp_path / "report.json"
     report.save(path)
@@ -498,8 +502,8 @@ def digest_of(path: Path) -> str:
     return tj.rmsd(tj.open(None, path).select([0, 1, 2])).report["inputs"][0]["digest"]
 
 
-def test_digest(golden: Golden, golden_xtc: Path, tmp_path: Path) -> None:
-    """Copies have the digest of the original; a changed head or tail has another."""
+def test_digest_follows_head_and_tail(golden: Golden, golden_xtc: Path, tmp_path: Path) -> None:
+    """Copies have the digest of the original; a changed head or tail has another one."""
     digest = digest_of(golden_xtc)
     folder = tmp_path / "copy"
     folder.mkdir()
@@ -516,19 +520,19 @@ def test_digest(golden: Golden, golden_xtc: Path, tmp_path: Path) -> None:
     assert len(seen) == 3
 
 
-def test_bytes_of_tiers_are_added_where_there_are_any() -> None:
-    """Of threads of this process and of workers elsewhere."""
+def test_bytes_of_tiers_are_added() -> None:
+    """They are added over threads of this process and over workers in other processes."""
     plain = made_reports.worker(0, t_comp=1.0)
     names = ("bytes_by_tier", "bytes_by_tag")
     assert not set(names) & set(made_reports.report([plain]))
     tiers = [[0, 10, 0], [1, 2, 3]]
-    said = [{**plain, names[0]: bytes_, names[1]: bytes_[1:]} for bytes_ in tiers]
-    together = made_reports.report([plain, *said], tags=["one", "other"])
+    of_tiers = [{**plain, names[0]: bytes_, names[1]: bytes_[1:]} for bytes_ in tiers]
+    together = made_reports.report([plain, *of_tiers], tags=["one", "other"])
     assert [together[name] for name in names] == [[1, 12, 3], [12, 3]]
     assert together["tags"] == {"one": 12, "other": 3}
-    # Of workers that are other processes, over their tasks.
+    # Workers that are other processes add them over their tasks.
     ledger, task = timing.RunTiming(), tasks.Task(0, (0, 1), (0, 1000))
-    for entry in (said[0], plain, said[1]):
+    for entry in (of_tiers[0], plain, of_tiers[1]):
         report = {"workers": [{**entry, "tasks": 1}]}
         ledger.add(0, task, tasks.TaskOutcome(np.empty(0), report, 0.0, 1.0, "node", 1))
     ledger.add(1, task, tasks.TaskOutcome(np.empty(0), {"workers": [plain]}, 0.0, 1.0, "node", 2))

@@ -1,7 +1,7 @@
-"""RMSD: MDAnalysis' values, and values that depend on nothing but the coordinates.
+"""RMSD equals MDAnalysis' values and depends on nothing but the coordinates.
 
-MDAnalysis' own value of a frame against itself is not zero but up to 5e-6 Å (the root of a
-rounding error), so that a frame that is its own reference is held to zero instead.
+MDAnalysis' own value of a frame against itself is not zero but up to 5e-6 Å (the root of a rounding
+error), so that a frame that is its own reference must be zero instead.
 """
 
 import re
@@ -38,7 +38,7 @@ ZERO = 1e-6
 
 @pytest.fixture(scope="module")
 def adk_universe(adk: Adk, tmp_path_factory: pytest.TempPathFactory) -> mda.Universe:
-    """ADK in MDAnalysis, from a copy of its own (MDAnalysis writes beside the file)."""
+    """Return ADK in MDAnalysis, from a copy of its own (MDAnalysis writes beside the file)."""
     folder = tmp_path_factory.mktemp("universe")
     xtc = Path(shutil.copy(adk.xtc, folder / "adk.xtc"))
     return mda.Universe(str(adk.psf), str(xtc), refresh_offsets=True)
@@ -46,14 +46,14 @@ def adk_universe(adk: Adk, tmp_path_factory: pytest.TempPathFactory) -> mda.Univ
 
 @pytest.fixture(scope="module")
 def long_adk(adk: Adk, tmp_path_factory: pytest.TempPathFactory) -> Adk:
-    """ADK ten times over: 980 frames."""
+    """Return ADK repeated ten times: 980 frames."""
     xtc = tmp_path_factory.mktemp("long") / "long.xtc"
     xtc.write_bytes(adk.xtc.read_bytes() * 10)
     return Adk(adk.psf, xtc)
 
 
 def universe_of(golden: Golden, xtc: Path) -> mda.Universe:
-    """Load the golden file with its topology, or with none but masses."""
+    """Load the golden file with its topology, or with masses alone."""
     topology, _ = TOPOLOGIES[golden.name]
     if topology is not None:
         return mda.Universe(str(topology), str(xtc), refresh_offsets=True)
@@ -64,13 +64,13 @@ def universe_of(golden: Golden, xtc: Path) -> mda.Universe:
 
 
 def mdanalysis_rmsd(atoms: mda.AtomGroup, **options: object) -> np.ndarray:
-    """MDAnalysis.analysis.rms.RMSD: the columns after frame and time."""
+    """Return the columns of MDAnalysis.analysis.rms.RMSD after frame and time."""
     values = rms.RMSD(atoms, **options).run().results.rmsd[:, 2:]
     return values[:, 0] if values.shape[1] == 1 else values
 
 
 def assert_matches(values: np.ndarray, expected: np.ndarray, reference: int | None) -> None:
-    """Equal to MDAnalysis; zero in the frame that is the reference."""
+    """Assert that values equal MDAnalysis', and are zero in the reference frame."""
     assert values.dtype == np.float64
     assert values.shape == expected.shape
     others = np.arange(len(values)) != reference
@@ -80,20 +80,22 @@ def assert_matches(values: np.ndarray, expected: np.ndarray, reference: int | No
 
 
 def test_every_golden_file_has_its_topology(golden: Golden) -> None:
-    """A new file in MDAnalysisTests wants an entry in TOPOLOGIES."""
+    """A new file in MDAnalysisTests needs an entry in TOPOLOGIES."""
     assert golden.name in TOPOLOGIES
 
 
 @pytest.mark.parametrize("weights", [None, "mass"])
-def test_golden_files(golden: Golden, golden_xtc: Path, weights: str | None) -> None:
-    """On every file: MDAnalysis' RMSD, from a Selection and from an AtomGroup."""
+def test_golden_files_equal_mdanalysis(
+    golden: Golden, golden_xtc: Path, weights: str | None
+) -> None:
+    """Every file has MDAnalysis' RMSD, from a Selection and from an AtomGroup."""
     topology, selections = TOPOLOGIES[golden.name]
     universe = universe_of(golden, golden_xtc)
     reference = golden.truth.n_frames // 2
     for text in ["all", *selections]:
         atoms = universe.select_atoms(text)
         if weights and (atoms.masses == 0).any():
-            # MDAnalysis knows no mass for virtual sites, nor for atoms that it cannot guess.
+            # MDAnalysis has no mass for virtual sites, nor for atoms that it cannot guess.
             with pytest.raises(tj.SelectionError, match="no mass"):
                 tj.rmsd(atoms, weights="mass")
             atoms = atoms[atoms.masses > 0]
@@ -121,10 +123,10 @@ def test_golden_files(golden: Golden, golden_xtc: Path, weights: str | None) -> 
 @pytest.mark.parametrize("text", ["name CA", "backbone", "all", "name CA and resid 30-59"])
 @pytest.mark.parametrize("weights", [None, "mass"])
 @pytest.mark.parametrize("reference", [0, 50, -1])
-def test_adk(
+def test_adk_equals_mdanalysis(
     adk: Adk, adk_universe: mda.Universe, text: str, weights: str | None, reference: int
 ) -> None:
-    """References within the trajectory, counted from the front or from the end."""
+    """References are frames of the trajectory, counted from the front or from the end."""
     selection = tj.open(adk.psf, adk.xtc).select(text)
     result = tj.rmsd(selection, reference=reference, weights=weights)
     expected = mdanalysis_rmsd(
@@ -135,7 +137,7 @@ def test_adk(
 
 
 @pytest.mark.parametrize("weights", [None, "mass"])
-def test_reference_of_another_file(
+def test_references_of_another_file_are_equal(
     adk: Adk, adk_universe: mda.Universe, tmp_path: Path, weights: str | None
 ) -> None:
     """A structure file, an AtomGroup of it, a Selection and an array are one reference."""
@@ -171,7 +173,7 @@ GROUPS = [
 @pytest.mark.parametrize("weights", [None, "mass"])
 @pytest.mark.parametrize("group_weights", [None, "mass"])
 @pytest.mark.parametrize("reference", [0, 60])
-def test_groups(
+def test_groups_equal_mdanalysis(
     *,
     adk: Adk,
     adk_truth: Truth,
@@ -218,8 +220,8 @@ def test_groups(
         assert np.abs(result.values[:, column] - twin).max() < ZERO
 
 
-def test_groups_of_other_kinds(adk: Adk, adk_universe: mda.Universe) -> None:
-    """A group may be a string, a Selection or an AtomGroup; strings see the whole system."""
+def test_groups_may_be_of_any_kind(adk: Adk, adk_universe: mda.Universe) -> None:
+    """A group is a string, a Selection or an AtomGroup; strings select in the whole system."""
     traj = tj.open(adk.psf, adk.xtc)
     main = traj.select("name CA and resid 1-29")
     text = "resid 122-159"
@@ -234,7 +236,7 @@ def test_groups_of_other_kinds(adk: Adk, adk_universe: mda.Universe) -> None:
 
 
 def test_group_references_of_another_file(adk: Adk, adk_universe: mda.Universe) -> None:
-    """With a structure file as reference, groups are selected in it as well."""
+    """If the reference is a structure file, groups are selected in it as well."""
     other = mda.Universe(datafiles.PDB_small)
     result = tj.rmsd(
         tj.open(adk.psf, adk.xtc).select("name CA"),
@@ -254,14 +256,14 @@ def test_group_references_of_another_file(adk: Adk, adk_universe: mda.Universe) 
 
 @pytest.mark.parametrize("weights", [None, "mass"])
 @pytest.mark.parametrize("center", [None, False, True])
-def test_without_superposition(
+def test_without_superposition_positions_are_compared_in_place(
     adk: Adk,
     adk_truth: Truth,
     adk_universe: mda.Universe,
     weights: str | None,
     center: bool | None,
 ) -> None:
-    """superposition=False compares where the atoms are, or after moving the centres only."""
+    """superposition=False compares positions as they are, or after moving the centres only."""
     selection = tj.open(adk.psf, adk.xtc).select("backbone")
     masses = adk_universe.select_atoms("backbone").masses if weights else None
     result = tj.rmsd(selection, reference=3, superposition=False, center=center, weights=weights)
@@ -274,7 +276,7 @@ def test_without_superposition(
 
 
 def test_superposition_is_centred(adk: Adk, adk_truth: Truth) -> None:
-    """center=True says what superposition=True implies; center=False contradicts it."""
+    """center=True is implied by superposition=True; center=False contradicts it."""
     selection = tj.open(adk.psf, adk.xtc).select("name CA")
     centred = tj.rmsd(selection, center=True).values
     assert np.array_equal(centred, tj.rmsd(selection).values)
@@ -320,15 +322,15 @@ def test_same_bits_with_any_requests(adk: Adk, request_size: int) -> None:
 
 
 @pytest.mark.parametrize("kind", [np.int8, np.int16, np.int64])
-def test_short_integers_count_from_the_end(long_adk: Adk, kind: type) -> None:
-    """Where there are more frames than the type has numbers, too."""
+def test_short_negative_integers_count_from_the_end(long_adk: Adk, kind: type) -> None:
+    """There may be more frames than the integer type has numbers."""
     frames = np.array([-1, 5, -128], kind)
     block = tj.open(None, long_adk.xtc).read(frames=frames, atoms=[0])
     assert block.frames.tolist() == [979, 5, 852]
 
 
-def test_frames(adk: Adk, adk_truth: Truth) -> None:
-    """Slices and lists choose rows; the value of a frame does not depend on its company."""
+def test_rows_follow_frames(adk: Adk, adk_truth: Truth) -> None:
+    """Slices and lists choose rows; the value of a frame does not depend on the other frames."""
     selection = tj.open(adk.psf, adk.xtc).select("name CA")
     whole = tj.rmsd(selection, reference=5)
     rng = np.random.default_rng(3)
@@ -357,7 +359,7 @@ def test_frames(adk: Adk, adk_truth: Truth) -> None:
 
 
 def structures(n_atoms: int, shape: str, rng: np.random.Generator) -> np.ndarray:
-    """Twelve structures in nm: general, on a line, in a plane."""
+    """Return twelve structures in nm: general, on a line, in a plane."""
     x = rng.uniform(-2, 2, (12, n_atoms, 3))
     if shape == "line":
         direction = rng.normal(0, 1, (12, 1, 3))
@@ -369,8 +371,8 @@ def structures(n_atoms: int, shape: str, rng: np.random.Generator) -> np.ndarray
 
 @pytest.mark.parametrize("shape", ["general", "line", "plane"])
 @pytest.mark.parametrize("n_atoms", [1, 2, 3, 4, 5, 12, 100])
-def test_few_and_degenerate_atoms(n_atoms: int, shape: str, tmp_path: Path) -> None:
-    """One, two, three atoms; atoms on a line or in a plane: the value of the plain twin."""
+def test_few_and_degenerate_atoms_equal_the_twin(n_atoms: int, shape: str, tmp_path: Path) -> None:
+    """One, two or three atoms, and atoms on a line or in a plane, are compared."""
     rng = np.random.default_rng(n_atoms)
     path = xtc_bytes.write_xtc(tmp_path / "few.xtc", structures(n_atoms, shape, rng))
     traj = tj.open(None, path)
@@ -385,7 +387,7 @@ def test_few_and_degenerate_atoms(n_atoms: int, shape: str, tmp_path: Path) -> N
             assert result.values.max() < ZERO
 
 
-def test_chosen_twice(adk: Adk, adk_truth: Truth) -> None:
+def test_repeated_atoms_count_repeatedly(adk: Adk, adk_truth: Truth) -> None:
     """An atom that is selected twice counts twice."""
     atoms = np.array([5, 900, 5, 33, 2000, 33, 5])
     result = tj.rmsd(tj.open(None, adk.xtc).select(atoms))
@@ -417,7 +419,7 @@ def test_moved_copies_are_identical(n_atoms: int, tmp_path: Path) -> None:
 
 
 def test_identical_structures_give_zero(adk: Adk, tmp_path: Path) -> None:
-    """The same coordinates again and again: below 1e-6 Å, also far from the origin."""
+    """Repeated coordinates deviate by less than 1e-6 Å, also far from the origin."""
     x = tj.open(None, adk.xtc).read(frames=[0]).positions[0] / 10
     for shift in (0.0, 50.0, -800.0):
         path = xtc_bytes.write_xtc(tmp_path / f"{shift}.xtc", np.array([x + shift] * 5))
@@ -429,8 +431,8 @@ def test_identical_structures_give_zero(adk: Adk, tmp_path: Path) -> None:
             assert values.max() < ZERO
 
 
-def test_mirror_images(tmp_path: Path) -> None:
-    """A mirror image is not superposed by a reflection: rotations only."""
+def test_mirror_images_are_not_superposed(tmp_path: Path) -> None:
+    """A superposition is a rotation, never a reflection."""
     rng = np.random.default_rng(21)
     x = rng.uniform(-2, 2, (60, 3))
     images = [x, -x, x * [-1, 1, 1], x * [1, -1, 1] @ random_rotation(rng) + 1.5, x[:, [1, 0, 2]]]
@@ -446,7 +448,7 @@ def test_mirror_images(tmp_path: Path) -> None:
     assert values[1:].max() - values[1:].min() < 1e-2
 
 
-def test_inputs_are_left_alone(adk: Adk, adk_universe: mda.Universe) -> None:
+def test_inputs_are_not_modified(adk: Adk, adk_universe: mda.Universe) -> None:
     """Neither the Universe nor any array is changed, not even its current frame."""
     adk_universe.trajectory[13]
     atoms = adk_universe.select_atoms("name CA")
@@ -467,7 +469,7 @@ def test_inputs_are_left_alone(adk: Adk, adk_universe: mda.Universe) -> None:
 
 
 def test_atom_group_reference_is_its_current_frame(adk: Adk, adk_universe: mda.Universe) -> None:
-    """An AtomGroup as reference means the coordinates that it shows now."""
+    """An AtomGroup as reference means its current coordinates."""
     atoms = adk_universe.select_atoms("name CA")
     selection = tj.open(adk.psf, adk.xtc).select("name CA")
     adk_universe.trajectory[31]
@@ -475,7 +477,9 @@ def test_atom_group_reference_is_its_current_frame(adk: Adk, adk_universe: mda.U
     assert np.array_equal(result.values, tj.rmsd(selection, reference=31).values)
 
 
-def test_ordered_atom_group(adk: Adk, adk_universe: mda.Universe, adk_truth: Truth) -> None:
+def test_order_of_an_atom_group_is_kept(
+    adk: Adk, adk_universe: mda.Universe, adk_truth: Truth
+) -> None:
     """The order and the repeats of an AtomGroup are kept."""
     atoms = adk_universe.atoms[[2000, 5, 77, 5, 1999]]
     result = tj.rmsd(atoms)
@@ -483,64 +487,66 @@ def test_ordered_atom_group(adk: Adk, adk_universe: mda.Universe, adk_truth: Tru
     assert np.abs(result.values - [kabsch.superposed(a, x[0]) for a in x]).max() < ZERO
 
 
-def refusal(*arguments: object, **options: object) -> str:
-    """Return the message of the SelectionError that rmsd raises: one line."""
+def refusal_reason(*arguments: object, **options: object) -> str:
+    """Return the one-line message of the SelectionError that rmsd raises."""
     with pytest.raises(tj.SelectionError) as caught:
         tj.rmsd(*arguments, **options)
     assert "\n" not in str(caught.value)
     return str(caught.value).lower()
 
 
-def test_atom_groups_that_cannot_serve(own_adk: Adk) -> None:
-    """In memory, transformed, updating: refused, with the reason."""
+def test_unusable_atom_groups_are_errors(own_adk: Adk) -> None:
+    """In-memory, transformed and updating groups are refused with the reason."""
     psf, xtc = str(own_adk.psf), str(own_adk.xtc)
     in_memory = mda.Universe(psf, xtc, in_memory=True)
-    assert "memory" in refusal(in_memory.select_atoms("name CA"))
+    assert "memory" in refusal_reason(in_memory.select_atoms("name CA"))
     transformed = mda.Universe(psf, xtc, refresh_offsets=True)
     transformed.trajectory.add_transformations(transformations.translate([1, 2, 3]))
-    assert "transformation" in refusal(transformed.select_atoms("name CA"))
+    assert "transformation" in refusal_reason(transformed.select_atoms("name CA"))
     updating = mda.Universe(psf, xtc, refresh_offsets=True)
-    assert "updating" in refusal(updating.select_atoms("around 5 resid 3", updating=True))
+    assert "updating" in refusal_reason(updating.select_atoms("around 5 resid 3", updating=True))
     selection = tj.open(psf, xtc).select("name CA")
-    assert "updating" in refusal(
+    assert "updating" in refusal_reason(
         selection, groups=[updating.select_atoms("around 5 resid 3", updating=True)]
     )
 
 
-def test_atom_groups_of_part_of_a_file(own_adk: Adk) -> None:
-    """A reader that shows only some atoms of its file cannot be served from the file."""
+def test_atom_groups_of_part_of_a_file_are_errors(own_adk: Adk) -> None:
+    """A reader that shows only some atoms of its file does not match the file."""
     part = mda.Universe.empty(5, trajectory=False)
     part.load_new(str(own_adk.xtc), sub=np.arange(100, 105), refresh_offsets=True)
     assert part.atoms.n_atoms == 5
-    refusal(part.atoms)
+    refusal_reason(part.atoms)
 
 
-def test_atom_groups_of_other_trajectories(own_adk: Adk) -> None:
-    """Formats that are not read and no file at all: an error, not a guess."""
+def test_atom_groups_of_unreadable_trajectories_are_errors(own_adk: Adk) -> None:
+    """Unsupported formats, and groups without a file, are errors, not guesses."""
     psf = str(own_adk.psf)
     with pytest.raises(tj.TrajetError):
         tj.rmsd(mda.Universe(psf, datafiles.CRD).select_atoms("name CA"))
-    refusal(mda.Universe(psf).select_atoms("name CA"))
+    refusal_reason(mda.Universe(psf).select_atoms("name CA"))
 
 
 def test_empty_selections_are_named(adk: Adk, adk_universe: mda.Universe) -> None:
-    """Main selection and groups alike; an empty AtomGroup too."""
+    """The error names main selection and groups alike, and an empty AtomGroup too."""
     traj = tj.open(adk.psf, adk.xtc)
     with pytest.raises(tj.SelectionError, match="name NOTHING"):
         traj.select("name NOTHING")
-    assert "resname none" in refusal(traj.select("name CA"), groups=["all", "resname NONE"])
-    refusal(adk_universe.atoms[[]])
-    refusal(traj.select("name CA"), groups=[adk_universe.atoms[[]]])
+    assert "resname none" in refusal_reason(traj.select("name CA"), groups=["all", "resname NONE"])
+    refusal_reason(adk_universe.atoms[[]])
+    refusal_reason(traj.select("name CA"), groups=[adk_universe.atoms[[]]])
 
 
-def test_references_that_do_not_match(adk: Adk, adk_universe: mda.Universe, tmp_path: Path) -> None:
-    """Another number of atoms, another shape, a frame that is not there, a missing file."""
+def test_references_that_do_not_match_are_errors(
+    adk: Adk, adk_universe: mda.Universe, tmp_path: Path
+) -> None:
+    """They have another number of atoms, another shape, no such frame, or no file."""
     selection = tj.open(adk.psf, adk.xtc).select("name CA")
-    message = refusal(selection, reference=adk_universe.select_atoms("name CB"))
+    message = refusal_reason(selection, reference=adk_universe.select_atoms("name CB"))
     assert "214" in message
-    refusal(selection, reference=np.zeros((213, 3)))
-    refusal(selection, reference=np.zeros((3, 214)))
-    refusal(selection, reference=datafiles.PDB_xsmall)
+    refusal_reason(selection, reference=np.zeros((213, 3)))
+    refusal_reason(selection, reference=np.zeros((3, 214)))
+    refusal_reason(selection, reference=datafiles.PDB_xsmall)
     for frame in (98, -99, 10**12):
         with pytest.raises(tj.FrameError, match=re.escape(str(frame))):
             tj.rmsd(selection, reference=frame)
@@ -550,7 +556,9 @@ def test_references_that_do_not_match(adk: Adk, adk_universe: mda.Universe, tmp_
         tj.rmsd(selection, reference=np.zeros((214, 3)), groups=["all"])
 
 
-def test_references_in_another_order(adk: Adk, adk_universe: mda.Universe, tmp_path: Path) -> None:
+def test_references_in_another_order_are_errors(
+    adk: Adk, adk_universe: mda.Universe, tmp_path: Path
+) -> None:
     """CHARMM has CB before C, the PDB behind it: of equal mass, and not the same atom."""
     text = "(name CA or name CB or name C) and not resname GLY"
     selection = tj.open(adk.psf, adk.xtc).select(text)
@@ -570,7 +578,7 @@ def test_references_in_another_order(adk: Adk, adk_universe: mda.Universe, tmp_p
     same = tmp_path / "same.pdb"
     there.write(same)
     assert tj.rmsd(selection, reference=same).values[0] < 1e-3
-    # Who gives atoms one by one says which belong together.
+    # A caller that gives atoms one by one decides which of them correspond.
     pairs = adk_universe.atoms[threes[:, [0, 2, 1]].ravel()]
     result = tj.rmsd(selection, reference=pairs)
     assert result.values[0] > 0.5
@@ -580,7 +588,7 @@ def test_references_in_another_order(adk: Adk, adk_universe: mda.Universe, tmp_p
 
 
 def renamed(universe: mda.Universe, path: Path, order: np.ndarray | None = None) -> Path:
-    """Write ADK's frame 0 as the PDB would call it, and with one residue of another chain."""
+    """Write ADK's frame 0 with the PDB's names, and with one residue of another chain."""
     universe.trajectory[0]
     other = universe.copy()
     other.residues.resnames = ["HIS" if n == "HSD" else n for n in other.residues.resnames]
@@ -595,13 +603,15 @@ def renamed(universe: mda.Universe, path: Path, order: np.ndarray | None = None)
     return path
 
 
-def test_references_of_other_names(adk: Adk, adk_universe: mda.Universe, tmp_path: Path) -> None:
-    """Another force field's names do not hide another order, and are no reason to refuse."""
+def test_references_with_names_of_another_force_field_are_compared(
+    adk: Adk, adk_universe: mda.Universe, tmp_path: Path
+) -> None:
+    """Other names neither hide another order nor cause a refusal."""
     traj = tj.open(adk.psf, adk.xtc)
     usual = renamed(adk_universe, tmp_path / "usual.pdb")
     backbone = tj.rmsd(traj.select("backbone"), reference=usual)
     assert backbone.values[0] < 1e-3
-    # States of protonation are no other names.
+    # States of protonation are not another residue name.
     assert backbone.report["remarks"] == []
     all_atoms = tj.rmsd(traj.select("all"), reference=usual)
     assert all_atoms.values[0] < 1e-3
@@ -624,8 +634,10 @@ def test_references_of_other_names(adk: Adk, adk_universe: mda.Universe, tmp_pat
         tj.rmsd(traj.select("name CA"), reference=other)
 
 
-def test_a_mutant_of_two_residues(adk: Adk, adk_universe: mda.Universe, tmp_path: Path) -> None:
-    """LYS and GLU that were exchanged, at numbers that stay, are no other order."""
+def test_mutant_of_two_residues_is_no_other_order(
+    adk: Adk, adk_universe: mda.Universe, tmp_path: Path
+) -> None:
+    """LYS and GLU were exchanged, and the numbers stay."""
     alphas = adk_universe.select_atoms("name CA")
     names = alphas.resnames.copy()
     lys, glu = (int(np.flatnonzero(names == name)[0]) for name in ("LYS", "GLU"))
@@ -638,7 +650,7 @@ def test_a_mutant_of_two_residues(adk: Adk, adk_universe: mda.Universe, tmp_path
     assert "2 of 214 atoms have other names" in remark
 
 
-def test_masses_that_are_guessed(adk: Adk, adk_universe: mda.Universe, tmp_path: Path) -> None:
+def test_guessed_masses_give_a_remark(adk: Adk, adk_universe: mda.Universe, tmp_path: Path) -> None:
     """GRO files have neither masses nor elements: MDAnalysis takes a bead W for tungsten."""
     adk_universe.trajectory[0]
     beads = adk_universe.select_atoms("name CA or name CB")
@@ -664,8 +676,10 @@ def test_masses_that_are_guessed(adk: Adk, adk_universe: mda.Universe, tmp_path:
     assert tj.rmsd(tj.open(pdb, adk.xtc).select("all"), weights="mass").report["remarks"] == []
 
 
-def test_references_of_mutants(adk: Adk, adk_universe: mda.Universe, tmp_path: Path) -> None:
-    """What is another residue on purpose is compared, and told of."""
+def test_references_of_mutants_give_a_remark(
+    adk: Adk, adk_universe: mda.Universe, tmp_path: Path
+) -> None:
+    """Residues that differ on purpose are compared."""
     mutant = adk_universe.copy()
     mutant.residues[41].resname = "TRP"
     mutant.select_atoms("name CA").write(tmp_path / "mutant.pdb")
@@ -685,7 +699,7 @@ def test_references_of_mutants(adk: Adk, adk_universe: mda.Universe, tmp_path: P
 
 
 def alanines(path: Path, resids: list[int], residues: list[int], segids: str) -> Path:
-    """Write residues of a made chain of alanines, numbered and in segments as is said."""
+    """Write residues of a made chain of alanines with the given numbers and segments."""
     n = len(residues)
     made = mda.Universe.empty(
         3 * n,
@@ -719,21 +733,21 @@ ONE_CHAIN = "A" * 20
         (range(1, 21), [*range(1, 10), *range(11, 22)], ONE_CHAIN, (0, 1)),
         (range(1, 21), [*range(1, 10), *range(11, 22)], "A" * 10 + "B" * 10, (0, 1)),
         ([*range(101, 110), *range(111, 122)], range(1, 21), ONE_CHAIN, (-100, -101)),
-        # The same amount throughout each chain: chains numbered through, or each from 1 on.
+        # The shift is the same throughout each chain: chains numbered through, or each from 1 on.
         (range(1, 21), range(301, 321), ONE_CHAIN, None),
         (range(1, 21), [*range(1, 11), *range(101, 111)], "A" * 10 + "B" * 10, None),
         (range(1, 21), [*range(1, 11), *range(1, 11)], ONE_CHAIN, None),
         ([*range(1, 11), *range(1, 11)], range(1, 21), ONE_CHAIN, None),
     ],
 )
-def test_a_numbering_whose_shift_changes_within_a_chain_is_a_remark(
+def test_numbering_whose_shift_changes_within_a_chain_is_a_remark(
     ours: list[int],
     theirs: list[int],
     segids: str,
     shifts: tuple[int, int] | None,
     tmp_path: Path,
 ) -> None:
-    """Residues of equal names may be compared with their neighbours: RMSD says nothing of it."""
+    """Equally named residues may be compared with their neighbours, which RMSD does not show."""
     here = alanines(tmp_path / "here.pdb", list(ours), list(range(20)), ONE_CHAIN)
     residues = [k for k in range(21) if shifts is None or k != 9][:20]
     there = alanines(tmp_path / "there.pdb", list(theirs), residues, segids)
@@ -751,10 +765,10 @@ def test_a_numbering_whose_shift_changes_within_a_chain_is_a_remark(
 
 
 @pytest.mark.parametrize(("attribute", "values"), [("resids", [2, 1]), ("segids", ["B", "A"])])
-def test_references_of_like_molecules(
+def test_references_of_like_molecules_give_a_remark(
     adk: Adk, adk_universe: mda.Universe, tmp_path: Path, attribute: str, values: list[object]
 ) -> None:
-    """Two molecules of the same names, exchanged: their numbers or chains tell."""
+    """Two exchanged molecules of the same names are distinguished by numbers or chains."""
     adk_universe.trajectory[0]
     one = adk_universe.select_atoms("resid 5")
     files = {}
@@ -776,8 +790,8 @@ def test_references_of_like_molecules(
         tj.rmsd(selection, reference=files["exchanged"])
 
 
-def test_other_refusals(adk: Adk) -> None:
-    """Bad frames, unknown weights, weights without masses, pools without threads."""
+def test_invalid_arguments_are_errors(adk: Adk) -> None:
+    """These are bad frames, unknown weights, weights without masses and pools without threads."""
     traj = tj.open(adk.psf, adk.xtc)
     selection = traj.select("name CA")
     for frames in ([98], [0, -99], [10**12]):
@@ -795,8 +809,8 @@ def test_other_refusals(adk: Adk) -> None:
         tj.rmsd("name CA")
 
 
-def test_topology_of_another_system(adk: Adk, tmp_path: Path) -> None:
-    """Atom counts of topology and trajectory differ: refused, both named."""
+def test_topology_of_another_system_is_an_error(adk: Adk, tmp_path: Path) -> None:
+    """Topology and trajectory differ in the number of atoms; the error names both."""
     x = np.zeros((2, 333, 3))
     other = xtc_bytes.write_xtc(tmp_path / "other.xtc", x)
     with pytest.raises(tj.SelectionError, match="3341") as caught:
@@ -804,8 +818,8 @@ def test_topology_of_another_system(adk: Adk, tmp_path: Path) -> None:
     assert "333 " in str(caught.value).replace("3341", "") + " "
 
 
-def test_coordinates_that_are_not_numbers(tmp_path: Path) -> None:
-    """A NaN in plain storage spoils its own frame and no other."""
+def test_nan_coordinates_affect_their_frame_alone(tmp_path: Path) -> None:
+    """A NaN in an uncompressed format makes its own frame NaN and no other."""
     x = np.random.default_rng(5).uniform(0, 3, (6, 5, 3))
     x[4, 2, 1] = np.nan
     path = xtc_bytes.write_xtc(tmp_path / "nan.xtc", x)
@@ -813,7 +827,7 @@ def test_coordinates_that_are_not_numbers(tmp_path: Path) -> None:
     assert np.isnan(values).tolist() == [False] * 4 + [True, False]
 
 
-def test_result(adk: Adk, tmp_path: Path) -> None:
+def test_results_are_saved_and_drawn(adk: Adk, tmp_path: Path) -> None:
     """Results save as NPZ without pickle and as CSV without loss, and can be plotted."""
     selection = tj.open(adk.psf, adk.xtc).select("name CA")
     for groups in ([], ["resid 122-159", "all"]):
@@ -870,7 +884,7 @@ def test_average_structure_as_reference(adk: Adk, adk_universe: mda.Universe) ->
 
 @pytest.mark.parametrize("weights", [None, "mass"])
 def test_rmsd_to_the_average_equals_the_float64_twin(adk: Adk, weights: str | None) -> None:
-    """The average structure is never rounded to float32, neither are the frames laid on it."""
+    """The average structure and the frames superposed on it are never rounded to float32."""
     traj = tj.open(adk.psf, adk.xtc)
     atoms, group = traj.select("name CA"), traj.select("resid 122:159 and backbone")
     frames = slice(None, None, 5)
@@ -898,8 +912,8 @@ def test_rmsd_to_the_average_equals_the_float64_twin(adk: Adk, weights: str | No
     "text",
     ["name OW and around 4 protein", "sphzone 10 index 5", "prop z < 20 and name CA"],
 )
-def test_selections_by_place_see_frame_0(tmp_path: Path, text: str) -> None:
-    """Not the coordinates of the topology file, and in the frame's own unit cell."""
+def test_geometric_selections_use_frame_0(tmp_path: Path, text: str) -> None:
+    """They use neither the coordinates of the topology file nor another unit cell."""
     xtc = tmp_path / "solvated.xtc"
     shutil.copyfile(datafiles.XTC, xtc)
     expected = mda.Universe(datafiles.GRO, str(xtc)).select_atoms(text)

@@ -1,7 +1,7 @@
-"""RMSF: MDAnalysis' values with and without superposition, and values that are known beforehand.
+"""RMSF equals MDAnalysis' values, with and without superposition, and values known beforehand.
 
-Taken as the file holds them, positions are the same float32 numbers here and there, and both sum
-in float64: 1e-12 Å of difference is rounding of sums (1e-14 is found). AlignTraj keeps superposed
+Without superposition, positions are the same float32 numbers in both programs, and both sum in
+float64: 1e-12 Å of difference is rounding of sums (1e-14 is found). AlignTraj keeps superposed
 positions as float32, as trajet does: up to 6e-8 of 100 Å each, so that 1e-5 Å is allowed (1e-6 is
 found).
 """
@@ -43,7 +43,7 @@ SELECTIONS = [
 
 @pytest.fixture
 def gappy(tmp_path: Path) -> tj.Trajectory:
-    """Seven frames of nine atoms; frame 4 has velocities but no positions."""
+    """Return seven frames of nine atoms; frame 4 has velocities but no positions."""
     frames = list(np.random.default_rng(7).normal(0, 1, (7, 9, 3)))
     frames[4] = None
     return tj.open(None, trr_bytes.write_trr(tmp_path / "gappy.trr", frames))
@@ -67,21 +67,21 @@ def aligned(
 
 
 def mdanalysis_rmsf(atoms: mda.AtomGroup, frames: slice = slice(None)) -> np.ndarray:
-    """MDAnalysis.analysis.rms.RMSF."""
+    """Return MDAnalysis.analysis.rms.RMSF."""
     run = rms.RMSF(atoms).run(start=frames.start, stop=frames.stop, step=frames.step)
     return run.results.rmsf
 
 
 def assert_close(values: np.ndarray, expected: np.ndarray, tolerance: float) -> None:
-    """Equal shapes, float64, and numbers that differ by less than the tolerance."""
+    """Assert equal shapes, float64, and differences below the tolerance."""
     assert values.dtype == np.float64
     assert values.shape == np.shape(expected)
     assert np.abs(values - expected).max() < tolerance
 
 
 @pytest.mark.parametrize(("name", "text"), SELECTIONS)
-def test_positions_as_they_are_written(systems: Systems, name: str, text: str) -> None:
-    """MDAnalysis' RMSF, from a Selection and from an AtomGroup, with what belongs to the atoms."""
+def test_positions_as_written_equal_mdanalysis(systems: Systems, name: str, text: str) -> None:
+    """A Selection and an AtomGroup have MDAnalysis' RMSF, with the data of their atoms."""
     system = systems[name]
     atoms = system.universe.select_atoms(text)
     result = tj.rmsf(system.trajectory.select(text))
@@ -92,12 +92,12 @@ def test_positions_as_they_are_written(systems: Systems, name: str, text: str) -
     from_atoms = tj.rmsf(atoms)
     assert from_atoms.values.tobytes() == result.values.tobytes()
     assert np.array_equal(from_atoms.residues, atoms.resids)
-    # Where nothing fluctuates at all, the test would say nothing.
+    # Without any fluctuation the test would prove nothing.
     assert (result.values.max() > 0.3) == (system.trajectory.n_frames > 1)
 
 
 def test_all_atoms_of_a_trajectory(systems: Systems) -> None:
-    """A Trajectory stands for all of its atoms; without a topology there are no residues."""
+    """A Trajectory means all of its atoms; without a topology there are no residues."""
     system = systems["skewed.dcd"]
     plain_file = tj.open(None, system.path)
     result = tj.rmsf(plain_file)
@@ -108,8 +108,10 @@ def test_all_atoms_of_a_trajectory(systems: Systems) -> None:
 
 @pytest.mark.parametrize("weights", [None, "mass"])
 @pytest.mark.parametrize("reference", [0, 50])
-def test_superposed_on_a_frame(systems: Systems, weights: str | None, reference: int) -> None:
-    """AlignTraj on a frame, then RMSF: of the atoms that decide the motion, and of all."""
+def test_superposition_on_a_frame_equals_mdanalysis(
+    systems: Systems, weights: str | None, reference: int
+) -> None:
+    """AlignTraj on a frame, then RMSF: of the superposed atoms, and of all atoms."""
     system = systems["adk.xtc"]
     onto = system.fresh()
     onto.trajectory[reference]
@@ -124,7 +126,9 @@ def test_superposed_on_a_frame(systems: Systems, weights: str | None, reference:
 
 @pytest.mark.parametrize("name", ["adk.dcd", "solvated.xtc"])
 @pytest.mark.parametrize("weights", [None, "mass"])
-def test_superposed_on_the_average(systems: Systems, name: str, weights: str | None) -> None:
+def test_superposition_on_the_average_equals_mdanalysis(
+    systems: Systems, name: str, weights: str | None
+) -> None:
     """AverageStructure on frame 0, AlignTraj on that, then RMSF: two passes."""
     system = systems[name]
     select = "backbone" if weights else "name CA"
@@ -141,7 +145,7 @@ def test_superposed_on_the_average(systems: Systems, name: str, weights: str | N
 
 
 def test_average_of_the_chosen_frames(systems: Systems) -> None:
-    """Average, superposition and RMSF are of the chosen frames; their first one is the first."""
+    """Average, superposition and RMSF use the chosen frames, and the first of them as frame 0."""
     system = systems["adk.dcd"]
     frames = slice(60, 20, -3)
     forward = slice(21, 61, 3)
@@ -157,7 +161,7 @@ def test_average_of_the_chosen_frames(systems: Systems) -> None:
     assert np.abs(whole.values - expected).max() > 0.1
 
 
-def test_reference_of_another_file(systems: Systems, tmp_path: Path) -> None:
+def test_references_of_another_file_are_equal(systems: Systems, tmp_path: Path) -> None:
     """A structure file, an AtomGroup of it, a Selection and an array are one reference."""
     system = systems["adk.xtc"]
     other = mda.Universe(datafiles.PDB_small)
@@ -172,8 +176,8 @@ def test_reference_of_another_file(systems: Systems, tmp_path: Path) -> None:
     assert_close(tj.rmsf(selection, align="name CA", reference=there).values, result.values, SINGLE)
 
 
-def test_ways_to_name_the_atoms_to_superpose(systems: Systems) -> None:
-    """Text, a Selection and an AtomGroup; masses by name or as numbers: the same bits."""
+def test_atoms_to_superpose_may_be_named_in_any_way(systems: Systems) -> None:
+    """Text, a Selection and an AtomGroup, and masses by name or as numbers, give the same bits."""
     system = systems["adk.xtc"]
     selection = system.trajectory.select("name CB")
     core = system.trajectory.select(CORE)
@@ -188,8 +192,8 @@ def test_ways_to_name_the_atoms_to_superpose(systems: Systems) -> None:
 
 
 @pytest.mark.parametrize("made", MADE, ids=lambda made: made.name)
-def test_made_coordinates(made: Made, tmp_path: Path) -> None:
-    """The plain twin's value, however large or degenerate the coordinates are."""
+def test_made_coordinates_equal_the_twin(made: Made, tmp_path: Path) -> None:
+    """Coordinates may be of any size, or degenerate."""
     path = xtc_bytes.write_xtc(tmp_path / "made.xtc", made.coordinates(), precision=made.precision)
     traj = tj.open(None, path)
     x = traj.read().positions
@@ -199,8 +203,8 @@ def test_made_coordinates(made: Made, tmp_path: Path) -> None:
         assert_close(result.values, plain.rmsf(x[:, atoms]), 1e-14 * scale)
 
 
-def test_superposition_of_made_coordinates(tmp_path: Path) -> None:
-    """The plain twin of superposition and RMSF, with weights, atoms in any order and repeated."""
+def test_superposition_of_made_coordinates_equals_the_twin(tmp_path: Path) -> None:
+    """Weights are used, and atoms come in any order and repeated."""
     rng = np.random.default_rng(11)
     body = rng.normal(0, 1, (30, 3))
     frames = [(body + rng.normal(0, 0.1, (30, 3))) @ plain.rotation(rng) + k for k in range(40)]
@@ -221,7 +225,7 @@ def test_superposition_of_made_coordinates(tmp_path: Path) -> None:
 
 
 def test_a_rigid_body_does_not_fluctuate(tmp_path: Path) -> None:
-    """Tumbling and flying, but rigid: nothing is left after superposition on any reference."""
+    """A rigid body that rotates and moves keeps no fluctuation after superposition."""
     rng = np.random.default_rng(12)
     body = rng.normal(0, 1, (25, 3))
     frames = [body @ plain.rotation(rng) + rng.uniform(-3, 3, 3) for _ in range(60)]
@@ -235,7 +239,7 @@ def test_a_rigid_body_does_not_fluctuate(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("tumbling", [False, True])
-def test_known_fluctuation(tmp_path: Path, tumbling: bool) -> None:
+def test_known_fluctuation_is_found(tmp_path: Path, tumbling: bool) -> None:
     """An amplitude A along any direction, over whole periods, fluctuates by A / √2."""
     rng = np.random.default_rng(13)
     n_frames, n_rigid, n_moving = 96, 20, 6
@@ -257,8 +261,8 @@ def test_known_fluctuation(tmp_path: Path, tumbling: bool) -> None:
     assert_close(result.values, 10 * amplitudes / np.sqrt(2), SINGLE)
 
 
-def test_far_from_the_origin(tmp_path: Path) -> None:
-    """No digit of the deviations is lost to a large mean: the same as close by.
+def test_large_means_lose_no_digit(tmp_path: Path) -> None:
+    """Deviations far from the origin have the digits of those close to it.
 
     Multiples of 1/64 nm stay exact in float32 at 8192 nm. The difference of mean squares would be
     wrong by 1e-6 Å² there.
@@ -286,7 +290,7 @@ def test_same_bits_on_any_pool(long_adk: Adk, options: dict[str, object]) -> Non
     assert_same_bits_on_any_pool(lambda pool: tj.rmsf(selection, pool=pool, **options).values)
 
 
-def test_order_of_atoms(long_adk: Adk) -> None:
+def test_order_of_atoms_permutes_values(long_adk: Adk) -> None:
     """Another order of the atoms permutes the values and changes no bit of them."""
     traj = tj.open(long_adk.psf, long_adk.xtc)
     atoms = traj.select("name CA").indices
@@ -299,8 +303,8 @@ def test_order_of_atoms(long_adk: Adk) -> None:
         assert shuffled.values.tobytes() == straight.values[permutation].tobytes()
 
 
-def test_frames(systems: Systems) -> None:
-    """Any choice of frames, each as often as it is named; a mask is the list of its frames."""
+def test_values_follow_frames(systems: Systems) -> None:
+    """Each frame counts as often as it is named; a mask is the list of its frames."""
     system = systems["adk.xtc"]
     selection = system.trajectory.select("name CA")
     x = selection.read().positions
@@ -316,7 +320,7 @@ def test_frames(systems: Systems) -> None:
 
 
 def test_progress_counts_every_pass(systems: Systems) -> None:
-    """The last call says that all frames of both passes are done."""
+    """The last call reports that all frames of both passes are done."""
     calls: list[tuple[int, int]] = []
     selection = systems["adk.xtc"].trajectory.select("name CA")
     options = {"align": "name CA", "reference": "average"}
@@ -324,8 +328,8 @@ def test_progress_counts_every_pass(systems: Systems) -> None:
     assert calls[-1] == (196, 196)
 
 
-def test_arguments_that_contradict(systems: Systems) -> None:
-    """Reference and weights mean nothing without a superposition: ValueError, not silence."""
+def test_contradicting_arguments_are_errors(systems: Systems) -> None:
+    """Reference and weights without a superposition are a ValueError."""
     traj = systems["adk.xtc"].trajectory
     selection = traj.select("name CA")
     for options in (
@@ -343,8 +347,8 @@ def test_arguments_that_contradict(systems: Systems) -> None:
             tj.rmsf(selection, align="name CA", weights=weights)
 
 
-def test_selections_that_cannot_serve(systems: Systems) -> None:
-    """Of another trajectory, of another size, of none, or no selection at all."""
+def test_unusable_selections_are_errors(systems: Systems) -> None:
+    """Atoms of another trajectory or size, of no trajectory, or no selection are refused."""
     traj = systems["adk.xtc"].trajectory
     selection = traj.select("name CA")
     other = systems["adk.dcd"].trajectory.select("name CA")
@@ -374,8 +378,8 @@ def test_selections_that_cannot_serve(systems: Systems) -> None:
         tj.rmsf(selection, align="name CA", reference=Path("missing.pdb"))
 
 
-def test_frames_without_positions(gappy: tj.Trajectory) -> None:
-    """One would spoil every mean: refused with file and frame, whatever superposes or divides."""
+def test_frames_without_positions_are_errors(gappy: tj.Trajectory) -> None:
+    """A single one would make every mean NaN: it is refused with file and frame."""
     everything = gappy.select(np.arange(9))
     assert np.isnan(gappy.read(frames=[4]).positions).all()
     where = re.escape(f"{gappy.path}: frame 4: ")
@@ -403,8 +407,8 @@ def test_frames_without_positions(gappy: tj.Trajectory) -> None:
 
 
 @pytest.mark.parametrize("reference", [4, -3])
-def test_reference_without_positions(gappy: tj.Trajectory, reference: int) -> None:
-    """The frame that is the reference is the one that the error names, not the first compared."""
+def test_reference_without_positions_is_an_error(gappy: tj.Trajectory, reference: int) -> None:
+    """The error names the reference frame, not the first frame that is compared."""
     everything = gappy.select(np.arange(9))
     where = re.escape(f"{gappy.path}: frame 4: ")
     for options in ({}, {"frames": [0, 1, 2]}):
@@ -414,8 +418,8 @@ def test_reference_without_positions(gappy: tj.Trajectory, reference: int) -> No
             tj.rmsd(everything, reference=reference, **options)
 
 
-def test_saved(systems: Systems, tmp_path: Path) -> None:
-    """NPZ holds everything without pickle, CSV every digit; residues where there are."""
+def test_results_are_saved(systems: Systems, tmp_path: Path) -> None:
+    """NPZ holds everything without pickle; CSV holds every digit, and residues if there are any."""
     selection = systems["adk.xtc"].trajectory.select("resid 3-9 and backbone")
     without = tj.open(None, systems["adk.xtc"].path).select(selection.indices)
     for result in (tj.rmsf(selection), tj.rmsf(without)):
@@ -442,8 +446,8 @@ def test_saved(systems: Systems, tmp_path: Path) -> None:
         result.values = None
 
 
-def test_report(systems: Systems) -> None:
-    """What was asked for, of which files; a structure that is the reference is one of them."""
+def test_report_describes_the_request(systems: Systems) -> None:
+    """The report has the request and the files, including a structure that is the reference."""
     system = systems["adk.xtc"]
     selection = system.trajectory.select("name CB")
     result = tj.rmsf(
@@ -478,8 +482,10 @@ def test_report(systems: Systems) -> None:
 @pytest.mark.parametrize(
     ("text", "along"), [("name CA", "residue"), ("backbone", "atom of the selection")]
 )
-def test_plot(systems: Systems, tmp_path: Path, text: str, along: str) -> None:
-    """Along residues where each has one atom, else along the atoms; Å on the other axis."""
+def test_plot_has_residues_or_atoms_as_axis(
+    systems: Systems, tmp_path: Path, text: str, along: str
+) -> None:
+    """Residues are the axis if each has one atom, atoms otherwise; the other axis is in Å."""
     result = tj.rmsf(systems["adk.xtc"].trajectory.select(text), align="name CA")
     figure = result.plot()
     (axes,) = figure.axes
@@ -494,8 +500,8 @@ def test_plot(systems: Systems, tmp_path: Path, text: str, along: str) -> None:
     assert (tmp_path / "r.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_plot_without_residues(systems: Systems) -> None:
-    """Where residues are not known, or numbers start again, atoms are the axis."""
+def test_plot_without_residues_has_atoms_as_axis(systems: Systems) -> None:
+    """Atoms are the axis if residues are unknown, or their numbers restart."""
     without = tj.open(None, systems["adk.xtc"].path).select([5, 9, 33])
     backwards = systems["adk.xtc"].trajectory.select([3000, 9, 5])
     for selection in (without, backwards):

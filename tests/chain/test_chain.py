@@ -1,4 +1,4 @@
-"""Several files are one trajectory: the one that a single file of all their frames would be."""
+"""Several files read as one trajectory equal a single file with all their frames."""
 
 import json
 import os
@@ -47,7 +47,7 @@ def frames(adk: Adk) -> list[bytes]:
 
 @pytest.fixture(scope="module")
 def parts(frames: list[bytes], tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """adk.xtc in twelve files, for reading only."""
+    """Return adk.xtc divided into twelve files, for reading only."""
     ends = [1, 5, 20, 21, 33, 40, 55, 56, 57, 80, 90, N_FRAMES]
     return write_parts(tmp_path_factory.mktemp("parts"), frames, ends)
 
@@ -60,11 +60,11 @@ def hundred(frames: list[bytes], tmp_path_factory: pytest.TempPathFactory) -> li
 
 
 def bits(*results: object) -> list[bytes]:
-    """Return all bits of what an analysis computed."""
+    """Return all bits of the result of an analysis."""
     return [np.ascontiguousarray(result).tobytes() for result in results]
 
 
-def everything(traj: "tj.Trajectory", pool: "tj.LocalPool", **options: object) -> list[bytes]:
+def bits_of_all(traj: "tj.Trajectory", pool: "tj.LocalPool", **options: object) -> list[bytes]:
     """Return the bits of every analysis."""
     alpha = traj.select("name CA")
     options = {"pool": pool, **options}
@@ -84,14 +84,14 @@ def everything(traj: "tj.Trajectory", pool: "tj.LocalPool", **options: object) -
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
-def test_equals_the_whole_file(adk: Adk, parts: list[Path], threads: int) -> None:
+def test_chain_equals_the_whole_file(adk: Adk, parts: list[Path], threads: int) -> None:
     """Every analysis has the bits that it has on the file of all frames."""
     whole, chain = tj.open(adk.psf, adk.xtc), tj.open(adk.psf, *parts)
     for task_frames in (None, 1, 10**9):
         pool = tj.LocalPool(threads=threads, task_frames=task_frames)
         for chosen in (None, slice(None, None, -3), [97, 0, 5, 5, 56, 57, 55, 20]):
-            expected = everything(whole, tj.LocalPool(threads=1), frames=chosen)
-            assert everything(chain, pool, frames=chosen) == expected
+            expected = bits_of_all(whole, tj.LocalPool(threads=1), frames=chosen)
+            assert bits_of_all(chain, pool, frames=chosen) == expected
 
 
 @settings(
@@ -112,7 +112,7 @@ def test_any_split_reads_the_same(
     atoms: list[int],
     request_size: int,
 ) -> None:
-    """Any division into files, any frames in any order, any atoms."""
+    """Any division into files, any frames in any order, and any atoms are read."""
     folder = tmp_path_factory.mktemp("split")
     paths = write_parts(folder, frames, [*sorted(ends), N_FRAMES])
     whole, chain = tj.open(None, adk.xtc), tj.open(None, *paths, request_size=request_size)
@@ -129,8 +129,8 @@ def test_any_split_reads_the_same(
     shutil.rmtree(folder)
 
 
-def test_radial_distributions(tmp_path: Path) -> None:
-    """An analysis whose state is folded over all frames, in a cell."""
+def test_radial_distributions_equal_the_whole_file(tmp_path: Path) -> None:
+    """The state of the RDF is folded over all frames, in a cell."""
     rng = np.random.default_rng(5)
     x = rng.uniform(0, 3, (60, 50, 3))
     whole = xtc_bytes.write_xtc(tmp_path / "whole.xtc", x, box=np.diag([3.0, 3.0, 3.0]))
@@ -154,12 +154,14 @@ def in_a_box(adk: Adk, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("ending", ["xtc", "trr", "dcd", "nc", "h5md"])
-def test_every_format(adk: Adk, in_a_box: Path, tmp_path: Path, ending: str) -> None:
-    """Many files of a format have the bits of one file of it, for every analysis; few opens."""
+def test_chains_of_every_format_equal_one_file(
+    adk: Adk, in_a_box: Path, tmp_path: Path, ending: str
+) -> None:
+    """Every analysis has the bits that it has on one file of the format, with few opens."""
     one = tmp_path / f"whole.{ending}"
     tj.convert(tj.open(None, in_a_box), one)
     whole = tj.open(adk.psf, one)
-    # One frame of DCD alone does not say how far frames are apart, so that times are rounded anew.
+    # One frame of DCD alone does not define a time step, so that times are rounded anew.
     size = 2 if ending == "dcd" else 1
     parts = tj.split(whole, tmp_path / "parts", frames_per_segment=size)
     chain = tj.open(adk.psf, *(part.path for part in parts))
@@ -170,14 +172,14 @@ def test_every_format(adk: Adk, in_a_box: Path, tmp_path: Path, ending: str) -> 
         assert np.array_equal(getattr(got, name), getattr(want, name)), name
     # NCDF has no steps: frames count from 0 in each file.
     assert np.array_equal(got.steps, want.steps * (ending != "nc"))
-    expected = everything(whole, tj.LocalPool(threads=1))
+    expected = bits_of_all(whole, tj.LocalPool(threads=1))
     for task_frames in (None, 1):
         pool = tj.LocalPool(threads=8, task_frames=task_frames)
         # The files that the last analysis has left open are not opened again.
         fresh = tj.open(adk.psf, *(part.path for part in parts))
-        assert everything(fresh, pool) == expected
+        assert bits_of_all(fresh, pool) == expected
         report = tj.rmsd(fresh.select("name CA"), pool=pool).report
-        assert n <= report["opens"] <= n + touched(report, [size] * n)
+        assert n <= report["opens"] <= n + count_touches(report, [size] * n)
 
 
 def write_as(writer: type, path: Path, positions: np.ndarray, first: int) -> Path:
@@ -191,8 +193,8 @@ def write_as(writer: type, path: Path, positions: np.ndarray, first: int) -> Pat
     return path
 
 
-def test_formats_may_differ(adk: Adk, frames: list[bytes], tmp_path: Path) -> None:
-    """XTC, DCD and NetCDF files of one system: the same positions, the same results."""
+def test_formats_may_be_mixed(adk: Adk, frames: list[bytes], tmp_path: Path) -> None:
+    """XTC, DCD and NetCDF files of one system have the same positions and results."""
     whole = tj.open(adk.psf, adk.xtc)
     positions = whole.read().positions
     paths = [
@@ -208,7 +210,7 @@ def test_formats_may_differ(adk: Adk, frames: list[bytes], tmp_path: Path) -> No
     order = [97, 0, 29, 30, 31, 60, 59, 79, 80, 5]
     some = chain.read(order, [7, 3340, 8])
     assert np.array_equal(some.positions, positions[order][:, [7, 3340, 8]])
-    # Times are those that each file says, whatever they are.
+    # Times are those of each file, whatever they are.
     own = [tj.open(None, path) for path in paths]
     assert np.array_equal(chain.times, np.concatenate([one.times for one in own]))
     assert np.array_equal(chain.steps, np.concatenate([one.steps for one in own]))
@@ -220,8 +222,8 @@ def test_formats_may_differ(adk: Adk, frames: list[bytes], tmp_path: Path) -> No
         chain.read(velocities=True)
 
 
-def test_names(adk: Adk, parts: list[Path]) -> None:
-    """What a chain calls itself, and what a report says of its files."""
+def test_chain_has_the_names_of_its_files(adk: Adk, parts: list[Path]) -> None:
+    """The chain has a name, and a report names each of its files."""
     chain = tj.open(adk.psf, *parts)
     assert chain.path == parts[0]
     assert chain.paths == tuple(parts)
@@ -247,8 +249,8 @@ def test_names(adk: Adk, parts: list[Path]) -> None:
     assert len(universe.atoms) == N_ATOMS
 
 
-def touched(report: "tj.Report", frames_of: list[int]) -> int:
-    """Count how often a worker comes to a file: of each, the files that its tasks touch."""
+def count_touches(report: "tj.Report", frames_of: list[int]) -> int:
+    """Count how often the tasks of a worker touch the files: of each task, its files."""
     segment = np.repeat(np.arange(len(frames_of)), frames_of)
     pairs = set()
     for task in report["tasks"]:
@@ -264,8 +266,10 @@ def open_files(folder: Path) -> int:
     return sum(Path(target).parent == folder and target.endswith(".xtc") for target in targets)
 
 
-def test_a_hundred_files(hundred: list[Path], frames: list[bytes], tmp_path: Path) -> None:
-    """Each is opened once, a bounded number stays open, and few are opened again."""
+def test_hundred_files_are_opened_once_each(
+    hundred: list[Path], frames: list[bytes], tmp_path: Path
+) -> None:
+    """A bounded number of files stays open, and few are opened again."""
     (whole,) = write_parts(tmp_path, (frames * 4)[:300], [300])
     expected = tj.rmsd(tj.open(None, whole).select(np.arange(0, N_ATOMS, 5)))
     for _ in range(2):
@@ -279,12 +283,12 @@ def test_a_hundred_files(hundred: list[Path], frames: list[bytes], tmp_path: Pat
             assert bits(result.values) == bits(expected.values)
             report = result.report
             assert report["frames"] == 300
-            assert 100 <= report["opens"] <= 100 + touched(report, [3] * 100)
+            assert 100 <= report["opens"] <= 100 + count_touches(report, [3] * 100)
             assert report["opens"] - 100 == sum(worker["opens"] for worker in report["workers"])
             assert open_files(hundred[0].parent) == MOST_OPEN
             again = report["opens"] - 100
             assert (report["stages"]["t_open"] > chain.reader.opening()["t_open"]) == (again > 0)
-            # Opening again costs two looks at the file; the rest is as for one file.
+            # Opening again costs two comparisons with the file; the rest is as for one file.
             size = sum(path.stat().st_size for path in hundred)
             assert report["bytes_read"] <= size + again * 8192
             assert report["requests"] <= 100 + 2 * len(report["tasks"]) + 2 * again
@@ -292,8 +296,8 @@ def test_a_hundred_files(hundred: list[Path], frames: list[bytes], tmp_path: Pat
         assert open_files(hundred[0].parent) == 0
 
 
-def test_few_files_stay_open(adk: Adk, parts: list[Path]) -> None:
-    """Twelve files: twelve openings, whatever is read and by how many threads."""
+def test_twelve_files_stay_open(adk: Adk, parts: list[Path]) -> None:
+    """Twelve files have twelve opens, for any reads and any number of threads."""
     chain = tj.open(adk.psf, *parts)
     for threads in (1, 8):
         pool = tj.LocalPool(threads=threads, task_frames=1)
@@ -305,7 +309,7 @@ def test_few_files_stay_open(adk: Adk, parts: list[Path]) -> None:
 
 
 def test_threads_share_a_chain(hundred: list[Path], frames: list[bytes], tmp_path: Path) -> None:
-    """There is no cursor: threads of Python read what they want from one chain."""
+    """There is no cursor: Python threads read different frames of one chain at the same time."""
     (whole,) = write_parts(tmp_path, (frames * 4)[:300], [300])
     expected = tj.open(None, whole).read(atoms=[3, 7]).positions
     chain = tj.open(None, *hundred)
@@ -326,7 +330,7 @@ def test_threads_share_a_chain(hundred: list[Path], frames: list[bytes], tmp_pat
     assert wrong == []
 
 
-def test_relative_paths(
+def test_relative_paths_outlive_a_change_of_folder(
     hundred: list[Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Files that are opened again are found after a change of folder."""
@@ -339,14 +343,14 @@ def test_relative_paths(
 
 
 def changed_step(frames: list[bytes]) -> list[bytes]:
-    """Return the frames with another step in the second."""
+    """Return the frames with another step in the second frame."""
     return [frames[0], xtc_bytes.with_field(frames[1], xtc_bytes.STEP, 77), *frames[2:]]
 
 
-def test_a_file_that_changed_while_it_was_closed(
+def test_file_that_changed_while_it_was_closed_is_stale(
     hundred: list[Path], frames: list[bytes], tmp_path: Path
 ) -> None:
-    """It is stale, with its name and frames, and the next opening sees what it is now."""
+    """The error names file and frames, and the next opening reads the new content."""
     folder = tmp_path / "own"
     shutil.copytree(hundred[0].parent, folder)
     paths = [folder / path.name for path in hundred]
@@ -370,8 +374,8 @@ def test_a_file_that_changed_while_it_was_closed(
     assert len(again.read().times) == 300
 
 
-def test_a_file_that_changed_while_it_was_open(frames: list[bytes], tmp_path: Path) -> None:
-    """Frames that are not those of the index: the file's name and both numbers of the frame."""
+def test_file_that_changed_while_it_was_open_is_stale(frames: list[bytes], tmp_path: Path) -> None:
+    """The error names the file and both numbers of the frame."""
     paths = write_parts(tmp_path / "own", frames, [40, 60, N_FRAMES])
     chain = tj.open(None, *paths)
     paths[1].write_bytes(b"".join(changed_step(frames[40:60])))
@@ -385,8 +389,8 @@ def test_a_file_that_changed_while_it_was_open(frames: list[bytes], tmp_path: Pa
     assert tj.open(None, *paths).steps[41] == 77
 
 
-def test_a_corrupt_frame(frames: list[bytes], tmp_path: Path) -> None:
-    """A corrupt frame is named by its file, in it and in the chain."""
+def test_corrupt_frame_is_named(frames: list[bytes], tmp_path: Path) -> None:
+    """The error names the file, and the frame in the file and in the chain."""
     paths = write_parts(tmp_path / "own", frames, [40, 60, N_FRAMES])
     chain = tj.open(None, *paths)
     # The header is sound, the compressed coordinates are not.
@@ -398,8 +402,8 @@ def test_a_corrupt_frame(frames: list[bytes], tmp_path: Path) -> None:
     assert str(caught.value).endswith("(frame 5 of this file is frame 45 of the chain)")
 
 
-def test_a_refused_frame(tmp_path: Path) -> None:
-    """So is a frame that an analysis cannot take: here one without positions."""
+def test_frame_refused_by_an_analysis_is_named(tmp_path: Path) -> None:
+    """The frame has no positions; the error names it like a corrupt one."""
     x = np.random.default_rng(1).uniform(0, 3, (4, 20, 3))
     paths = [xtc_bytes.write_xtc(tmp_path / "a.xtc", x), tmp_path / "b.trr"]
     # A TRR frame of velocities alone, after one of positions.
@@ -419,8 +423,8 @@ def test_a_refused_frame(tmp_path: Path) -> None:
     assert str(caught.value).endswith("(frame 1 of this file is frame 5 of the chain)")
 
 
-def test_files_that_do_not_fit(adk: Adk, tmp_path: Path) -> None:
-    """Other atoms, no file, an empty or a cut one: the file is named."""
+def test_files_that_do_not_fit_are_named(adk: Adk, tmp_path: Path) -> None:
+    """They have other atoms, are missing, empty or cut."""
     small = xtc_bytes.write_xtc(tmp_path / "small.xtc", np.zeros((2, 12, 3)))
     with pytest.raises(tj.FormatError, match="12 atoms, but") as caught:
         tj.open(None, adk.xtc, adk.xtc, small)
@@ -436,8 +440,8 @@ def test_files_that_do_not_fit(adk: Adk, tmp_path: Path) -> None:
         tj.open(adk.psf)
 
 
-def test_cut_files(frames: list[bytes], tmp_path: Path) -> None:
-    """A cut file is an error wherever it stands; with the option its whole frames are kept."""
+def test_cut_files_are_errors_anywhere_in_a_chain(frames: list[bytes], tmp_path: Path) -> None:
+    """With the option, the whole frames of each cut file are kept."""
     paths = write_parts(tmp_path / "own", frames, [40, 60, N_FRAMES])
     for k, cut in ((0, 500), (2, 10)):
         paths[k].write_bytes(paths[k].read_bytes()[:-cut])
@@ -458,8 +462,8 @@ def test_cut_files(frames: list[bytes], tmp_path: Path) -> None:
     assert report["remarks"] == list(chain.remarks)
 
 
-def test_files_that_grow(frames: list[bytes], tmp_path: Path) -> None:
-    """A file that grew since has its index extended; the others' are loaded."""
+def test_files_that_grow_have_their_index_extended(frames: list[bytes], tmp_path: Path) -> None:
+    """The indexes of the other files are loaded."""
     paths = write_parts(tmp_path / "own", frames[:70], [40, 70])
     assert tj.open(None, *paths).index_state == "built"
     assert tj.open(None, *paths).index_state == "loaded"
@@ -481,11 +485,13 @@ CONTINUED = [
 
 @pytest.mark.parametrize("pieces", CONTINUED, ids=str)
 @pytest.mark.filterwarnings("ignore")
-def test_continuous(adk: Adk, frames: list[bytes], tmp_path: Path, pieces: list[range]) -> None:
-    """Repeated frames are read once, and are those of the later file, as in MDAnalysis."""
+def test_continuous_reads_repeated_frames_once(
+    adk: Adk, frames: list[bytes], tmp_path: Path, pieces: list[range]
+) -> None:
+    """They are those of the later file, as in MDAnalysis."""
     paths = []
     for k, piece in enumerate(pieces):
-        # The step says which file a frame is of.
+        # The step identifies the file of a frame.
         data = [xtc_bytes.with_field(frames[n], xtc_bytes.STEP, 1000 * k + n) for n in piece]
         paths.append(tmp_path / f"part{k}.xtc")
         paths[-1].write_bytes(b"".join(data))
@@ -498,14 +504,14 @@ def test_continuous(adk: Adk, frames: list[bytes], tmp_path: Path, pieces: list[
     theirs = mda.Universe(str(adk.psf), [str(path) for path in paths], continuous=True)
     assert [ts.data["step"] for ts in theirs.trajectory] == chain.steps.tolist()
     pool = tj.LocalPool(threads=3, task_frames=5)
-    expected = everything(whole, tj.LocalPool(threads=1))
-    assert everything(chain, pool) == expected
+    expected = bits_of_all(whole, tj.LocalPool(threads=1))
+    assert bits_of_all(chain, pool) == expected
     n_dropped = sum(map(len, pieces)) - N_FRAMES
     assert chain.remarks[0].startswith(f"{n_dropped} frames were dropped at ")
     report = tj.rmsd(chain.select("name CA")).report
     assert report["remarks"] == list(chain.remarks)
     assert sum(entry.get("dropped_frames", 0) for entry in report["inputs"]) == n_dropped
-    # Without the option all frames are there, and what is odd about them is said.
+    # Without the option all frames are present, and remarks describe the overlaps.
     plain = tj.open(None, *paths)
     assert plain.n_frames == N_FRAMES + n_dropped
     seams = len(pieces) - 1
@@ -518,7 +524,7 @@ def test_continuous(adk: Adk, frames: list[bytes], tmp_path: Path, pieces: list[
 
 
 def test_continuous_sorts_files(adk: Adk, parts: list[Path]) -> None:
-    """Files are put in the order of their first times, and that is said."""
+    """Files are put in the order of their first times, with a remark."""
     mixed = [parts[k] for k in (7, 3, 0, 11, 1, 2, 4, 5, 6, 8, 9, 10)]
     chain = tj.open(adk.psf, *mixed, continuous=True)
     assert chain.paths == tuple(parts)
@@ -537,7 +543,9 @@ def chain_universe(adk: Adk, paths: Sequence[Path], **options: object) -> mda.Un
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_atom_groups(adk: Adk, frames: list[bytes], tmp_path: Path) -> None:
+def test_atom_groups_of_a_chain_are_selections(
+    adk: Adk, frames: list[bytes], tmp_path: Path
+) -> None:
     """An AtomGroup of a chain of files is the selection of the same atoms in these files."""
     paths = write_parts(tmp_path / "own", frames, [30, 60, N_FRAMES])
     positions = tj.open(None, adk.xtc).read().positions
@@ -551,47 +559,47 @@ def test_atom_groups(adk: Adk, frames: list[bytes], tmp_path: Path) -> None:
             result = tj.rmsd(atoms, reference=5)
             assert bits(result.values) == expected
             assert universe.trajectory.frame == frame
-        paths_said = [entry["path"] for entry in result.report["inputs"]]
-        assert paths_said[:3] == [str(path) for path in files]
+        paths = [entry["path"] for entry in result.report["inputs"]]
+        assert paths[:3] == [str(path) for path in files]
 
 
-def refusal(atoms: mda.AtomGroup) -> str:
-    """Return why an AtomGroup is refused."""
+def refusal_reason(atoms: mda.AtomGroup) -> str:
+    """Return the reason why an AtomGroup is refused."""
     with pytest.raises(tj.SelectionError) as caught:
         tj.rmsd(atoms)
     return str(caught.value)
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_atom_groups_that_cannot_serve(adk: Adk, frames: list[bytes], tmp_path: Path) -> None:
-    """Transformed, chosen by times, moved, in other units, or changed since: refused."""
+def test_unusable_atom_groups_are_errors(adk: Adk, frames: list[bytes], tmp_path: Path) -> None:
+    """They are transformed, chosen by times, moved, in other units, or changed since."""
     paths = write_parts(tmp_path / "own", frames, [30, 60, N_FRAMES])
     continued = chain_universe(adk, paths, continuous=True)
-    assert "continuous=True" in refusal(continued.select_atoms("name CA"))
+    assert "continuous=True" in refusal_reason(continued.select_atoms("name CA"))
     transformed = chain_universe(adk, paths)
     transformed.trajectory.add_transformations(transformations.translate([1, 2, 3]))
-    assert "transformations" in refusal(transformed.select_atoms("name CA"))
+    assert "transformations" in refusal_reason(transformed.select_atoms("name CA"))
     for frame in (0, 45):
         one = chain_universe(adk, paths)
         one.trajectory.readers[1].add_transformations(transformations.translate([1, 2, 3]))
         one.trajectory[frame]
-        assert "transformations" in refusal(one.select_atoms("name CA"))
+        assert "transformations" in refusal_reason(one.select_atoms("name CA"))
     in_memory = chain_universe(adk, paths, in_memory=True)
-    assert "in memory" in refusal(in_memory.select_atoms("name CA"))
+    assert "in memory" in refusal_reason(in_memory.select_atoms("name CA"))
     moved = chain_universe(adk, paths)
     moved.trajectory[40]
     moved.atoms.positions += 1
-    assert "(3 files) holds other coordinates" in refusal(moved.select_atoms("name CA"))
+    assert "(3 files) holds other coordinates" in refusal_reason(moved.select_atoms("name CA"))
     for options in ({"convert_units": False}, {"time_offset": 5.0}):
         other = chain_universe(adk, paths, **options)
-        assert "holds other coordinates" in refusal(other.select_atoms("name CA"))
+        assert "holds other coordinates" in refusal_reason(other.select_atoms("name CA"))
     changed = chain_universe(adk, paths)
     paths[0].write_bytes(b"".join(frames[:29]))
-    assert "holds other coordinates" in refusal(changed.select_atoms("name CA"))
+    assert "holds other coordinates" in refusal_reason(changed.select_atoms("name CA"))
 
 
 def inputs_of(report: Path) -> list[str]:
-    """Return the names of the trajectory's files, in the order in which they were read."""
+    """Return the names of the trajectory's files in reading order."""
     inputs = json.loads(report.read_text(encoding="utf-8"))["inputs"]
     return [entry["path"] for entry in inputs if "n_frames" in entry]
 
@@ -607,15 +615,15 @@ NATURAL = [f"part{k}.xtc" for k in range(1, 13)]
         # As a shell expands part*.xtc.
         (sorted(NATURAL), NATURAL),
         (sorted(NATURAL, key=lambda name: name.replace(".", "")), NATURAL),
-        # Somebody's own order.
+        # An order that a user chose.
         (NATURAL[::-1], NATURAL[::-1]),
         (NATURAL[5:] + NATURAL[:5], NATURAL[5:] + NATURAL[:5]),
     ],
 )
-def test_order_of_files(
+def test_patterns_sort_numbers_and_names_keep_their_order(
     adk: Adk, parts: list[Path], tmp_path: Path, given: list[str], expected: list[str]
 ) -> None:
-    """Patterns, quoted or expanded by the shell, yield part2 before part10; names stay put."""
+    """Patterns, quoted or expanded by the shell, yield part2 before part10."""
     report = tmp_path / "r.json"
     options = ("--select", "name CA", "--report", report)
     lines = succeed("rmsd", adk.psf, *given, *options, cwd=parts[0].parent)
@@ -624,8 +632,8 @@ def test_order_of_files(
     assert any("in the order of their numbers" in line for line in lines) == moved
 
 
-def test_patterns(adk: Adk, own_adk: Adk) -> None:
-    """A pattern that matches nothing is an error; a name with brackets is a name."""
+def test_pattern_without_match_is_an_error(adk: Adk, own_adk: Adk) -> None:
+    """A file name with brackets is found as a name."""
     folder = own_adk.xtc.parent
     done = run("rmsd", adk.psf, "run*.xtc", "--select", "name CA", cwd=folder)
     assert done.returncode == 1
@@ -638,7 +646,7 @@ def test_patterns(adk: Adk, own_adk: Adk) -> None:
 
 
 def test_commands_take_several_files(adk: Adk, parts: list[Path], tmp_path: Path) -> None:
-    """What the library returns, for each command."""
+    """Each command prints the values of the library."""
     commands: dict[str, tuple[tuple[str, ...], Callable[[tj.Trajectory], object]]] = {
         "rmsd": (("--select", "name CA"), lambda t: tj.rmsd(t.select("name CA"))),
         "rmsf": (("--select", "name CA"), lambda t: tj.rmsf(t.select("name CA"))),
@@ -656,8 +664,10 @@ def test_commands_take_several_files(adk: Adk, parts: list[Path], tmp_path: Path
             assert bits(saved["values"]) == bits(function(whole).values)
 
 
-def test_continuous_on_the_command_line(adk: Adk, frames: list[bytes], tmp_path: Path) -> None:
-    """The table is followed by what became of frames at the seams; standard error is silent."""
+def test_continuous_on_the_command_line_prints_dropped_frames(
+    adk: Adk, frames: list[bytes], tmp_path: Path
+) -> None:
+    """The table is followed by remarks on repeated frames; standard error is empty."""
     folder = tmp_path / "own"
     paths = write_parts(folder, frames[:60] + frames[50:], [60, 108])
     output, report = tmp_path / "r.npz", tmp_path / "r.json"
@@ -678,8 +688,8 @@ def test_continuous_on_the_command_line(adk: Adk, frames: list[bytes], tmp_path:
     assert all(path.exists() for path in paths)
 
 
-def test_info(adk: Adk, frames: list[bytes], tmp_path: Path) -> None:
-    """Each file, then all as one trajectory, where they hold the same atoms."""
+def test_info_describes_files_and_chain(adk: Adk, frames: list[bytes], tmp_path: Path) -> None:
+    """It describes each file, then the chain if all files hold the same atoms."""
     folder = tmp_path / "own"
     write_parts(folder, frames[:60] + frames[50:], [60, 108])
     small = xtc_bytes.write_xtc(tmp_path / "small.xtc", np.zeros((2, 12, 3)))

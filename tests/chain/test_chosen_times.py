@@ -15,7 +15,7 @@ from helpers.trr_bytes import write_trr
 
 # Frames whose headers are compared when a kept index is loaded.
 SAMPLED = {99 * k // 8 for k in range(9)}
-# A frame that none of these is, in the part of the file that no digest covers.
+# A frame that is none of these, in the part of the file that no digest includes.
 FRAME = 52
 
 
@@ -37,12 +37,12 @@ WRITERS: dict[str, Callable[[Path], Path]] = {".xtc": _xtc, ".trr": _trr, ".nc":
 
 
 def sidecar_of(path: Path) -> Path:
-    """Return where the index of a trajectory is kept."""
+    """Return the path of the index of a trajectory."""
     return path.with_name(f".{path.name}.trajet-index")
 
 
 def give_time(path: Path, frame: int, time: float) -> None:
-    """Change the time in the header of a frame, behind the back of the kept index."""
+    """Change the time in the header of a frame without the index."""
     assert frame not in SAMPLED
     at = int(tj.open(None, path).reader.offsets()[frame])
     data = bytearray(path.read_bytes())
@@ -62,7 +62,7 @@ def give_time(path: Path, frame: int, time: float) -> None:
 
 @pytest.mark.parametrize("ending", WRITERS)
 def test_times_of_a_kept_index_are_compared_with_all_headers(tmp_path: Path, ending: str) -> None:
-    """A frame that the stale times leave out cannot be missed: it is an error, and then right."""
+    """A frame that stale times leave out is an error, and the next reading finds it."""
     path = WRITERS[ending](tmp_path / f"run{ending}")
     was = tj.open(None, path).times
     give_time(path, FRAME, 1e6)
@@ -78,7 +78,7 @@ def test_times_of_a_kept_index_are_compared_with_all_headers(tmp_path: Path, end
 
 @pytest.mark.parametrize("ending", WRITERS)
 def test_begin_and_end_choose_by_the_times_in_the_file(tmp_path: Path, ending: str) -> None:
-    """The command finds the frame whose time changed, though a kept index knows the old one."""
+    """The command finds the frame whose time changed, although a kept index has the old time."""
     path = WRITERS[ending](tmp_path / f"run{ending}")
     tj.open(None, path)
     give_time(path, FRAME, 1e6)
@@ -91,7 +91,7 @@ def test_begin_and_end_choose_by_the_times_in_the_file(tmp_path: Path, ending: s
 
 
 def test_continuous_drops_frames_by_the_times_in_the_files(tmp_path: Path) -> None:
-    """A frame that the kept index takes for repeated is kept where its time is another."""
+    """A frame that the kept index takes for repeated is kept if its time differs."""
     first, second = _xtc(tmp_path / "first.xtc"), tmp_path / "second.xtc"
     times = (50.0 + np.arange(100)).tolist()
     xtc_bytes.write_xtc(second, np.zeros((100, 9, 3)), times=times)
@@ -104,7 +104,7 @@ def test_continuous_drops_frames_by_the_times_in_the_files(tmp_path: Path) -> No
 
 
 def test_times_are_compared_once_and_not_at_all_where_the_index_was_built(tmp_path: Path) -> None:
-    """Neither an index that was built in this process nor one that was compared is walked again."""
+    """Neither an index built in this process nor one already compared is walked again."""
     path = _xtc(tmp_path / "run.xtc")
     built = tj.open(None, path)
     loaded = tj.open(None, path)
@@ -113,13 +113,13 @@ def test_times_are_compared_once_and_not_at_all_where_the_index_was_built(tmp_pa
     give_time(path, FRAME, 1e6)
     assert np.array_equal(built.times, was)
     assert np.array_equal(loaded.times, was)
-    # A frame that is read is compared all the same.
+    # A frame that is read is compared nevertheless.
     with pytest.raises(tj.StaleIndexError):
         loaded.read([FRAME])
 
 
-def test_a_sidecar_that_fits_is_not_written_again(tmp_path: Path) -> None:
-    """Choosing by time reads the headers, and leaves the file of the index as it is."""
+def test_matching_sidecar_is_not_written_again(tmp_path: Path) -> None:
+    """Choosing by time reads the headers and does not change the sidecar."""
     path = _xtc(tmp_path / "run.xtc")
     tj.open(None, path)
     was = os.stat(sidecar_of(path))
@@ -130,7 +130,7 @@ def test_a_sidecar_that_fits_is_not_written_again(tmp_path: Path) -> None:
     assert (now.st_ino, now.st_mtime_ns) == (was.st_ino, was.st_mtime_ns)
 
 
-def test_times_are_printed_as_single_precision_tells_them(tmp_path: Path) -> None:
+def test_times_are_printed_in_single_precision(tmp_path: Path) -> None:
     """Zero has no sign, and a float32 has no digits of the float64 that it becomes."""
     path = tmp_path / "run.xtc"
     times = [-0.0, float(np.float32(0.99999994)), float(np.float32(2.1))]
@@ -139,5 +139,7 @@ def test_times_are_printed_as_single_precision_tells_them(tmp_path: Path) -> Non
     assert "time          0 to 2.1 ps" in lines
     xtc_bytes.write_xtc(path, np.zeros((2, 5, 3)), times=times[:2])
     assert "time          0 to 0.99999994 ps" in succeed("info", path)
-    said = fail("convert", path, tmp_path / "copy.xtc", "--begin", "-0.5", "--end", "-0.25")
-    assert said.endswith("no frame lies from -0.5 ps to -0.25 ps: times go from 0 to 0.99999994 ps")
+    message = fail("convert", path, tmp_path / "copy.xtc", "--begin", "-0.5", "--end", "-0.25")
+    assert message.endswith(
+        "no frame lies from -0.5 ps to -0.25 ps: times go from 0 to 0.99999994 ps"
+    )

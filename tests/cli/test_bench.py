@@ -1,4 +1,4 @@
-"""`trajet bench`: the arithmetic of its tables, and that what it measures is what it says."""
+"""`trajet bench` computes its tables correctly and measures the stated cases."""
 
 import csv
 import io
@@ -19,10 +19,10 @@ from trajet.bench.files import Files
 from trajet.bench.run import check_same
 from trajet.bench.setups import MEMORY, Axes, Setup
 
-# Seconds after which a run hangs: far more than any needs.
+# Timeout of a run, s: far more than any needs.
 HANGS = 240
 SPLIT = ("shared", "segments", "chain")
-# What a result depends on.
+# Columns on which a result depends.
 DIFFERENT: list[dict[str, Any]] = [
     {"task": "dihedrals"},
     {"load": 40},
@@ -35,7 +35,7 @@ PLAIN = Setup(
 
 
 def bench(*arguments: object, code: int = 0) -> str:
-    """Run `trajet bench`, and return what it prints; where it fails, what it says of that."""
+    """Run `trajet bench`, and return its output, or its error message if it fails."""
     done = subprocess.run(
         [sys.executable, "-m", "trajet", "bench", *map(str, arguments)],
         capture_output=True,
@@ -59,8 +59,8 @@ def run(total: float, **changes: Any) -> dict[str, Any]:
     return {**setup, **times, "t_total": total, "t_comp": total / 4, "t_io": total / 2}
 
 
-def test_speed_up_and_efficiency_are_those_of_means() -> None:
-    """S = t(1) / t(N), E = S / N, and their deviations as those of a ratio."""
+def test_speed_up_and_efficiency_use_means() -> None:
+    """S = t(1) / t(N), E = S / N, with the deviation of a ratio."""
     rows = [run(t) for t in (9.0, 10.0, 11.0)] + [run(t, workers=4) for t in (2.4, 2.5, 2.6)]
     one, four = table.points(rows)
     assert (one.figures["S"], one.figures["E"]) == (table.Figure(1, 0), table.Figure(1, 0))
@@ -72,7 +72,7 @@ def test_speed_up_and_efficiency_are_those_of_means() -> None:
     assert four.figures["E"].sd == pytest.approx(math.hypot(1 / 10, 0.1 / 2.5))
 
 
-def test_weak_scaling_compares_equal_work_of_each() -> None:
+def test_weak_scaling_compares_equal_work_per_worker() -> None:
     """E = t(1) / t(N), S = N E."""
     rows = [run(10, scaling="weak"), run(12.5, scaling="weak", workers=4, frames=40)]
     _, four = table.points(rows)
@@ -80,8 +80,8 @@ def test_weak_scaling_compares_equal_work_of_each() -> None:
     assert four.figures["S"].mean == pytest.approx(3.2)
 
 
-def test_curves_are_compared_with_themselves() -> None:
-    """A pool's S has the t(1) of that pool, and none where that was not measured."""
+def test_speed_up_of_a_pool_uses_its_own_serial_time() -> None:
+    """S of a pool uses t(1) of that pool, and is absent if that was not measured."""
     rows = [run(10), run(5, workers=2), run(20, pool="dask"), run(5, pool="dask", workers=2)]
     found = table.points([*rows, run(1, pool="processes", workers=2)])
     speed_ups = [point.figures["S"].mean for point in found]
@@ -89,7 +89,7 @@ def test_curves_are_compared_with_themselves() -> None:
     assert math.isnan(speed_ups[4])
 
 
-def test_wide_table_has_an_observable_a_line() -> None:
+def test_wide_table_has_one_observable_per_line() -> None:
     """Each number of workers is a pair of columns; one repeat has no deviation."""
     rows = [run(10), run(6), run(5, workers=2), run(9, pool="dask", workers=3)]
     lines = list(csv.DictReader(io.StringIO(table.wide(table.points(rows)))))
@@ -104,7 +104,7 @@ def test_wide_table_has_an_observable_a_line() -> None:
 
 
 def test_every_combination_is_a_setup() -> None:
-    """One worker is always among them; only MPI has ways of gathering; weak frames grow."""
+    """One worker is always included; only MPI has ways of gathering; weak frames grow."""
     axes = Axes(
         frames=10,
         pools=("local", "mpi"),
@@ -123,8 +123,8 @@ def test_every_combination_is_a_setup() -> None:
         assert setup.frames == (10 * setup.workers if setup.scaling == "weak" else 10)
 
 
-def test_lines_of_a_figure_are_told_apart() -> None:
-    """By rows of axes and colours, in as few rows as colours allow; no axes hide a line."""
+def test_lines_of_a_figure_are_distinct() -> None:
+    """They differ by rows of axes and colours, in the fewest rows; no axes hide a line."""
     few = [run(10), run(5, workers=2), run(9, pool="mpi", gathering="shared")]
     many = [
         run(10 / workers * (k + 1), format=form, access=access, workers=workers, **ways)
@@ -165,7 +165,7 @@ def test_lines_of_a_figure_are_told_apart() -> None:
             assert max(map(max, drawn)) <= axes.get_ylim()[1]
 
 
-def test_mpio_is_hdf5_on_ranks() -> None:
+def test_mpio_requires_hdf5_on_ranks() -> None:
     """Other formats and pools have no such access."""
     axes = Axes(
         frames=10,
@@ -180,8 +180,8 @@ def test_mpio_is_hdf5_on_ranks() -> None:
     )
 
 
-def test_other_numbers_of_the_same_frames_are_an_error() -> None:
-    """Whoever read and computed them; other frames, tasks and formats have other numbers."""
+def test_different_values_of_the_same_frames_are_an_error() -> None:
+    """The error does not depend on the pool; other frames, tasks and formats have other values."""
     here = {**run(1), "digest": "a"}
     others = [{**run(1, **changes), "digest": "b"} for changes in DIFFERENT]
     check_same([here, {**here, "pool": "mpi"}, *others])
@@ -199,8 +199,8 @@ def test_other_numbers_of_the_same_frames_are_an_error() -> None:
 
 
 @pytest.mark.parametrize("form", ["xtc", "trr", "dcd", "nc", "h5md"])
-def test_files_hold_the_given_frames_again_and_again(adk: Adk, tmp_path: Path, form: str) -> None:
-    """By every access: so many files of so many frames, which are gone at the end."""
+def test_bench_files_repeat_the_given_frames(adk: Adk, tmp_path: Path, form: str) -> None:
+    """Every access has so many files of so many frames, which are removed at the end."""
     given = tj.open(None, adk.xtc).read(atoms=[5], frames=slice(0, 10)).positions
     changes = {"format": form, "frames": 108}
     with Files(str(adk.psf), [str(adk.xtc)], "name CA", 7, tmp_path) as files:
@@ -220,8 +220,8 @@ def test_files_hold_the_given_frames_again_and_again(adk: Adk, tmp_path: Path, f
     assert not alone.exists()
 
 
-def test_scaling(adk: Adk, tmp_path: Path) -> None:
-    """Pools, tasks and accesses, cold: a line for each run, and every observable."""
+def test_scaling_writes_every_run_and_observable(adk: Adk, tmp_path: Path) -> None:
+    """Pools, tasks and accesses have a line for each run."""
     common = ("scaling", adk.psf, adk.xtc, "--frames", 40, "--workers", 2, "--repeats", 2)
     bench(
         *common,
@@ -252,8 +252,10 @@ def test_scaling(adk: Adk, tmp_path: Path) -> None:
         pytest.param(("1", "5"), ("processes", "dask"), marks=pytest.mark.long),
     ],
 )
-def test_load(adk: Adk, tmp_path: Path, loads: tuple[str, ...], pools: tuple[str, ...]) -> None:
-    """Each load from a file and from memory, by each pool."""
+def test_load_measures_file_and_memory(
+    adk: Adk, tmp_path: Path, loads: tuple[str, ...], pools: tuple[str, ...]
+) -> None:
+    """Each load is taken from a file and from memory, by each pool."""
     bench(
         *("load", adk.psf, adk.xtc, "--frames", 40, "--loads", ",".join(loads)),
         *("--pools", ",".join(pools), "--workers", 1, "--repeats", 1, "-o", tmp_path),
@@ -268,47 +270,47 @@ def test_load(adk: Adk, tmp_path: Path, loads: tuple[str, ...], pools: tuple[str
     "pools",
     [("processes",), pytest.param(("processes", "dask", "mpi"), marks=pytest.mark.long)],
 )
-def test_scheduler(tmp_path: Path, pools: tuple[str, ...]) -> None:
-    """Each pool does as many tasks as are asked for, by threads of one worker and by workers."""
+def test_scheduler_counts_tasks_of_each_pool(tmp_path: Path, pools: tuple[str, ...]) -> None:
+    """Each pool does the requested number of tasks, by threads of one worker and by workers."""
     asked = ("--pools", ",".join(("local", *pools)), "--workers", 2)
     bench("scheduler", "--tasks", 300, *asked, "--repeats", 1, "-o", tmp_path)
     runs = rows_in(tmp_path / "runs.csv")
-    crews = [(row["pool"], row["workers"], row["threads"]) for row in runs]
-    assert crews == [
+    setups = [(row["pool"], row["workers"], row["threads"]) for row in runs]
+    assert setups == [
         ("local", "1", "2"),
-        *((pool, *crew) for pool in pools for crew in ("12", "21")),
+        *((pool, *sizes) for pool in pools for sizes in ("12", "21")),
     ]
     rates = rows_in(tmp_path / "rates.csv")
-    for crew in crews:
-        mine = [r for r in rates if (r["pool"], r["workers"], r["threads"]) == crew]
+    for setup in setups:
+        mine = [r for r in rates if (r["pool"], r["workers"], r["threads"]) == setup]
         times = [float(row["time"]) for row in mine]
         width = 2 * times[0]
         assert sum(float(row["tasks_per_second"]) for row in mine) * width == pytest.approx(300)
     assert (tmp_path / "throughput.png").stat().st_size > 0
 
 
-def test_mpio_wants_an_h5py_that_knows_mpi(adk: Adk, tmp_path: Path) -> None:
-    """Where there is none, nothing is made, and the error says how to get it."""
+def test_mpio_requires_an_h5py_with_mpi(adk: Adk, tmp_path: Path) -> None:
+    """Without one, no file is made, and the error explains how to get it."""
     out = tmp_path / "out"
-    said = bench(
+    message = bench(
         *("scaling", adk.psf, adk.xtc, "--frames", 10, "-o", out, "--access", "shared,mpio"),
         *("--formats", "h5md", "--pools", "mpi"),
         code=1,
     )
-    assert said.startswith("trajet: --access mpio: this h5py was built without MPI")
-    assert "docs/parallel-hdf5.md" in said
-    assert said.count("\n") == 1
+    assert message.startswith("trajet: --access mpio: this h5py was built without MPI")
+    assert "docs/parallel-hdf5.md" in message
+    assert message.count("\n") == 1
     assert not out.exists()
 
 
-def test_failures_say_what_failed(adk: Adk, tmp_path: Path) -> None:
-    """One line, whatever went wrong elsewhere."""
+def test_failures_are_one_line(adk: Adk, tmp_path: Path) -> None:
+    """The line states the failure, even if it happened in another process."""
     common = (adk.psf, adk.xtc, "--frames", 10, "-o", tmp_path)
-    said = bench("scaling", *common, "--pools", "mpi", "--mpiexec", "false", code=1)
-    assert said.startswith("trajet: false -n 1")
-    assert said.count("\n") == 1
+    message = bench("scaling", *common, "--pools", "mpi", "--mpiexec", "false", code=1)
+    assert message.startswith("trajet: false -n 1")
+    assert message.count("\n") == 1
     assert "'cloud' is none of" in bench("scaling", *common, "--pools", "cloud", code=2)
     through = ("--access", "shared,mpio-collective")
-    said = bench("scaling", *common, *through, "--formats", "h5md", code=2)
-    assert "mpio-collective is HDF5 on ranks: --formats h5md --pools mpi" in said
+    message = bench("scaling", *common, *through, "--formats", "h5md", code=2)
+    assert "mpio-collective is HDF5 on ranks: --formats h5md --pools mpi" in message
     assert "1,2,4" in bench("load", *common, "--loads", "1,x", code=2)

@@ -1,4 +1,4 @@
-"""`trajet bench store`: the system that it makes, and that its table says what was done."""
+"""`trajet bench store` makes its system, and its table states what was measured."""
 
 import csv
 import subprocess
@@ -14,20 +14,20 @@ from trajet.bench import store_cases, store_system, store_table
 from trajet.bench.store_memory_limit import fits, most
 from trajet.bench.store_run import measured
 
-# Seconds after which a run hangs: far more than any needs.
+# Timeout of a run, s: far more than any needs.
 HANGS = 600
 N_ATOMS = 43_400
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Topology and five frames."""
+    """Return the topology and five frames."""
     folder = tmp_path_factory.mktemp("membrane")
     return store_system.topology_in(folder), store_system.trajectory_in(folder, 5)
 
 
-def test_it_is_as_the_papers_system(made: tuple[Path, Path]) -> None:
-    """45 % protein, and as many bytes a frame as table 1 of Deng et al. has, of which as many."""
+def test_system_is_like_that_of_the_paper(made: tuple[Path, Path]) -> None:
+    """It is 45 % protein, and has as many bytes per frame as table 1 of Deng et al."""
     topology, trajectory = made
     universe = mda.Universe(topology, trajectory)
     protein, water = universe.select_atoms("protein"), universe.select_atoms("resname SOL")
@@ -42,8 +42,8 @@ def test_it_is_as_the_papers_system(made: tuple[Path, Path]) -> None:
     assert 0.435 <= alone.size / trajectory.stat().st_size <= 0.49
 
 
-def test_bonds_are_bonds(made: tuple[Path, Path]) -> None:
-    """Every atom has a neighbour, C-alpha follow each other, and waters are rigid."""
+def test_bonds_have_bond_lengths(made: tuple[Path, Path]) -> None:
+    """Every atom has a neighbour, C-alpha atoms follow each other, and waters are rigid."""
     universe = mda.Universe(*made)
     ca = universe.select_atoms("protein and name CA").positions.reshape(30, 42, 3)
     steps = np.linalg.norm(np.diff(ca, axis=1), axis=2)
@@ -56,8 +56,8 @@ def test_bonds_are_bonds(made: tuple[Path, Path]) -> None:
         assert hh == pytest.approx(1.633, abs=0.02)
 
 
-def test_it_moves_and_is_the_same_again(made: tuple[Path, Path]) -> None:
-    """Fewer frames are the first of many; the topology stands at the first."""
+def test_system_moves_and_is_reproducible(made: tuple[Path, Path]) -> None:
+    """Fewer frames are the first of many; the topology has the positions of the first."""
     again = [np.array(positions) for positions in store_system.frames(3)]
     read = tj.open(None, made[1]).read()
     # XTC rounds to 0.01 Å, and GRO as well.
@@ -71,8 +71,8 @@ def test_it_moves_and_is_the_same_again(made: tuple[Path, Path]) -> None:
 
 @pytest.mark.parametrize("edge", [0, 1, 2, 57, 400, 999, 1000])
 @pytest.mark.parametrize("guess", [0, 1, 55, 420, 5000])
-def test_most_frames_that_fit_are_found(edge: int, guess: int) -> None:
-    """Within 3 % below the first number that does not fit, however wrong the guess."""
+def test_largest_number_of_frames_that_fits_is_found(edge: int, guess: int) -> None:
+    """It is within 3 % below the first number that does not fit, for any initial guess."""
     asked: list[int] = []
 
     def within(count: int) -> bool:
@@ -86,10 +86,10 @@ def test_most_frames_that_fit_are_found(edge: int, guess: int) -> None:
 
 
 @pytest.mark.parametrize("case", [store_cases.USUAL, replace(store_cases.USUAL, tool="trajet")])
-def test_a_limit_of_memory_is_one(made: tuple[Path, Path], case: store_cases.Case) -> None:
-    """A run that wants more than it may have is none; it is not a failure either."""
+def test_memory_limit_ends_a_run(made: tuple[Path, Path], case: store_cases.Case) -> None:
+    """A run that needs more memory than its limit has no result, and is not a failure."""
     topology, trajectory = map(str, made)
-    job = store_cases.Job(case=case, topology=topology, source=trajectory, files=(), frames=5)
+    job = store_cases.CaseRun(case=case, topology=topology, source=trajectory, files=(), frames=5)
     plenty, wanted = 2**26, 19_530 * 12 * 5
     assert measured(replace(job, limit=plenty, patience=HANGS))["frames"] == 5
     assert not fits(replace(job, limit=wanted // 2, patience=HANGS))
@@ -100,14 +100,14 @@ def test_a_limit_of_memory_is_one(made: tuple[Path, Path], case: store_cases.Cas
 def test_bytes_of_mapped_files_count_as_read(
     made: tuple[Path, Path], tmp_path: Path, tool: str, atoms: str
 ) -> None:
-    """MDAnalysis maps NetCDF, of which no request tells."""
+    """MDAnalysis maps NetCDF, which makes no read requests."""
     topology, trajectory = made
     whole = tmp_path / "whole.nc"
     tj.convert(tj.open(None, trajectory), whole, allow_loss=True)
     case = store_cases.Case(storage="nc", tool=tool, atoms=atoms)
     places = [str(path) for path in (topology, whole)]
     row = measured(
-        store_cases.Job(case=case, topology=places[0], source=places[1], files=places, frames=5)
+        store_cases.CaseRun(case=case, topology=places[0], source=places[1], files=places, frames=5)
     )
     assert row["frames"] == 5
     assert row["bytes_read"] >= 5 * 12 * (N_ATOMS if atoms == store_cases.ALL else 19_530)
@@ -120,8 +120,10 @@ def test_bytes_of_mapped_files_count_as_read(
         pytest.param(("xtc", "store-exact"), store_cases.TOOLS, marks=pytest.mark.long),
     ],
 )
-def test_sizes(tmp_path: Path, storages: tuple[str, ...], tools: tuple[str, ...]) -> None:
-    """Every storage, tool and size has its line, which says what was held and read."""
+def test_sizes_have_one_line_each(
+    tmp_path: Path, storages: tuple[str, ...], tools: tuple[str, ...]
+) -> None:
+    """Every storage, tool and size has its line, with memory held and bytes read."""
     given = ("--frames", "3,12", "--repeats", "1", "--draw", "2")
     given += ("--storages", ",".join(storages), "--tools", ",".join(tools))
     done = subprocess.run(
@@ -146,7 +148,7 @@ def test_sizes(tmp_path: Path, storages: tuple[str, ...], tools: tuple[str, ...]
     if "store-exact" in storages:
         read = {store_table.case_of(row): int(row["bytes_read"]) for row in rows}
         protein = store_cases.Case(storage="store-exact", tool="trajet", atoms=store_cases.PROTEIN)
-        # At so few frames the structures weigh as much as the trajectories.
+        # At so few frames the structures are as large as the trajectories.
         assert read[protein] < 0.5 * read[store_cases.USUAL]
         assert int(rows[-1]["source"]) < read[store_cases.USUAL]
     for name in ("retrieval", "turnaround", "turnaround-drawn", "memory"):

@@ -1,4 +1,4 @@
-"""The command line: what it prints, what it writes, and how it says no."""
+"""The command line prints, writes and refuses as documented."""
 
 import io
 import json
@@ -26,18 +26,18 @@ COMMANDS = ("info", "index", "rmsd")
 
 
 def ends_of(lines: list[str]) -> set[str]:
-    """Take the last word of each line."""
+    """Return the last word of each line."""
     return {line.split()[-1] for line in lines if line.strip()}
 
 
-def test_version() -> None:
+def test_version_is_that_of_the_package() -> None:
     """--version prints the version of the package."""
     (line,) = succeed("--version")
     assert tj.__version__ in line
 
 
 @pytest.mark.parametrize("command", [(), *((name,) for name in COMMANDS)])
-def test_help(command: tuple[str, ...]) -> None:
+def test_help_shows_an_example(command: tuple[str, ...]) -> None:
     """--help of every command shows an example that can be copied."""
     text = "\n".join(succeed(*command, "--help"))
     assert "example" in text.lower()
@@ -47,8 +47,8 @@ def test_help(command: tuple[str, ...]) -> None:
         assert all(name in text for name in COMMANDS)
 
 
-def test_info(golden: Golden, golden_xtc: Path) -> None:
-    """`info` says what a file holds, one fact a line."""
+def test_info_describes_a_file(golden: Golden, golden_xtc: Path) -> None:
+    """`info` prints one fact of a file per line."""
     lines = succeed("info", golden_xtc)
     facts = {}
     for name in (
@@ -77,8 +77,8 @@ def test_info_of_several_files(golden_xtc: Path, adk: Adk) -> None:
     assert str(adk.xtc) in text
 
 
-def test_index(own_adk: Adk) -> None:
-    """`index` writes the sidecar, uses it the next time, and builds it anew with --force."""
+def test_index_writes_uses_and_rebuilds_the_sidecar(own_adk: Adk) -> None:
+    """`index` writes the sidecar, uses it the next time, and rebuilds it with --force."""
     sidecar = own_adk.xtc.with_name(".adk.xtc.trajet-index")
     for options in ((), (), ("--force",), ("--threads", "2"), ("--force", "--threads", "1")):
         text = "\n".join(succeed("index", own_adk.xtc, *options))
@@ -93,7 +93,7 @@ def test_index(own_adk: Adk) -> None:
 
 @pytest.mark.parametrize("topology", [datafiles.PSF, datafiles.PDB_small, datafiles.CRD])
 def test_rmsd_writes_what_the_library_returns(adk: Adk, tmp_path: Path, topology: str) -> None:
-    """NPZ, plot and report of one run: the values of tj.rmsd, a PNG, the report's names."""
+    """NPZ, plot and report of one run have the values of tj.rmsd, a PNG and the report's names."""
     names = {"r.npz", "r.png", "r.json"}
     paths = [tmp_path / name for name in sorted(names)]
     lines = succeed(
@@ -123,7 +123,7 @@ def test_rmsd_writes_what_the_library_returns(adk: Adk, tmp_path: Path, topology
         assert word in text
 
 
-def test_rmsd_csv(adk: Adk, tmp_path: Path) -> None:
+def test_rmsd_csv_has_every_bit(adk: Adk, tmp_path: Path) -> None:
     """CSV holds every bit of the values."""
     output = tmp_path / "r.csv"
     lines = succeed(
@@ -141,7 +141,7 @@ def test_rmsd_csv(adk: Adk, tmp_path: Path) -> None:
 
 
 def test_rmsd_prints_a_table(adk: Adk) -> None:
-    """Without outputs: the summary alone, with the numbers of tj.rmsd."""
+    """Without outputs, the summary has the numbers of tj.rmsd."""
     text = "\n".join(succeed("rmsd", adk.psf, adk.xtc, "--select", "name CA"))
     values = tj.rmsd(tj.open(adk.psf, adk.xtc).select("name CA")).values
     printed = [float(number) for number in re.findall(r"(?<![\w.])\d+\.\d+", text)]
@@ -170,10 +170,10 @@ OPTIONS: list[tuple[list[str], dict[str, object]]] = [
 
 
 @pytest.mark.parametrize(("options", "keywords"), OPTIONS, ids=lambda o: " ".join(map(str, o)))
-def test_rmsd_options(
+def test_rmsd_options_equal_keywords(
     adk: Adk, tmp_path: Path, options: list[str], keywords: dict[str, object]
 ) -> None:
-    """Each option does what its keyword does."""
+    """Each option has the effect of its keyword."""
     output = tmp_path / "r.npz"
     succeed("rmsd", adk.psf, adk.xtc, "--select", "name CA", "-o", output, *options)
     expected = tj.rmsd(tj.open(adk.psf, adk.xtc).select("name CA"), **keywords)
@@ -183,7 +183,7 @@ def test_rmsd_options(
         assert np.array_equal(saved["times"], expected.times)
 
 
-def test_times_that_single_precision_does_not_tell_apart(tmp_path: Path) -> None:
+def test_times_that_single_precision_does_not_distinguish(tmp_path: Path) -> None:
     """After 0.1 ms, where float32 has steps of 8 ps, --begin and --end take no neighbours."""
     times = [1e8 + k for k in range(20)]
     made, output = tmp_path / "late.trr", tmp_path / "some.trr"
@@ -198,8 +198,8 @@ def test_times_that_single_precision_does_not_tell_apart(tmp_path: Path) -> None
     assert tj.open(None, output).times.tolist() == times[3:6]
 
 
-def test_quiet(adk: Adk, tmp_path: Path) -> None:
-    """--quiet prints nothing and writes the same."""
+def test_quiet_prints_nothing(adk: Adk, tmp_path: Path) -> None:
+    """--quiet writes the same files."""
     output = tmp_path / "r.csv"
     arguments = ("rmsd", adk.psf, adk.xtc, "--select", "name CA", "-o", output)
     succeed(*arguments)
@@ -208,8 +208,8 @@ def test_quiet(adk: Adk, tmp_path: Path) -> None:
     assert output.read_bytes() == loud
 
 
-def test_relative_names(own_adk: Adk) -> None:
-    """Names relative to the working folder, an output that is there already is replaced."""
+def test_relative_names_belong_to_the_working_folder(own_adk: Adk) -> None:
+    """An output that exists already is replaced."""
     folder = own_adk.xtc.parent
     (folder / "r.npz").write_bytes(b"old")
     lines = succeed(
@@ -221,8 +221,8 @@ def test_relative_names(own_adk: Adk) -> None:
     assert names_in(folder) == {"adk.psf", "adk.xtc", ".adk.xtc.trajet-index", "r.npz"}
 
 
-def test_truncated_tail(own_adk: Adk, tmp_path: Path) -> None:
-    """--allow-truncated-tail reads the whole frames of a cut file, and the report says so."""
+def test_truncated_tail_requires_the_option(own_adk: Adk, tmp_path: Path) -> None:
+    """--allow-truncated-tail reads the whole frames of a cut file, and the report records it."""
     data = own_adk.xtc.read_bytes()
     start = xtc_bytes.walk(data)[60].start
     own_adk.xtc.write_bytes(data[: start + 500])
@@ -287,10 +287,10 @@ DAMAGE = [
 
 
 @pytest.mark.parametrize(("damage", "words"), DAMAGE)
-def test_damaged_files(
+def test_damaged_files_are_errors_of_one_line(
     own_adk: Adk, tmp_path: Path, damage: Callable[[bytes], bytes], words: str
 ) -> None:
-    """A bad trajectory: one line with its path and frame, status 1, and no output at all."""
+    """The line has path and frame, the status is 1, and there is no output."""
     own_adk.xtc.write_bytes(damage(own_adk.xtc.read_bytes()))
     outputs = tmp_path / "outputs"
     outputs.mkdir()
@@ -302,17 +302,17 @@ def test_damaged_files(
     assert words in complaint
     assert names_in(outputs) == set()
     assert not [name for name in names_in(own_adk.xtc.parent) if ".tmp" in name]
-    # A damaged body is none of `info`'s business: it reads headers.
+    # `info` reads headers only, so that a damaged body does not concern it.
     if damage is not _corrupt_index:
         assert str(own_adk.xtc) in fail("info", own_adk.xtc)
         assert str(own_adk.xtc) in fail("index", own_adk.xtc)
 
 
 @pytest.mark.parametrize("command", ["info", "index"])
-def test_one_bad_file_of_several_is_named_and_the_others_are_looked_at(
+def test_bad_file_is_named_and_the_other_files_are_described(
     own_adk: Adk, tmp_path: Path, command: str
 ) -> None:
-    """With exit code 1 at the end."""
+    """The exit code is 1 at the end."""
     cut = tmp_path / "cut.xtc"
     cut.write_bytes(own_adk.xtc.read_bytes()[:-5])
     missing = tmp_path / "missing.xtc"
@@ -326,8 +326,8 @@ def test_one_bad_file_of_several_is_named_and_the_others_are_looked_at(
     assert "together" not in done.stdout
 
 
-def test_missing_and_folder(adk: Adk, tmp_path: Path) -> None:
-    """A file that is not there, a folder instead of a file: named, for every command."""
+def test_missing_files_and_folders_are_errors(adk: Adk, tmp_path: Path) -> None:
+    """Every command names a missing file, and a folder instead of a file."""
     outputs = tmp_path / "outputs"
     outputs.mkdir()
     for wrong in (tmp_path / "missing.xtc", tmp_path):
@@ -341,8 +341,8 @@ def test_missing_and_folder(adk: Adk, tmp_path: Path) -> None:
     assert names_in(outputs) == set()
 
 
-def test_bad_requests(adk: Adk, tmp_path: Path) -> None:
-    """Selections, frames, references and topologies that do not fit: one line that says what."""
+def test_bad_requests_are_errors_of_one_line(adk: Adk, tmp_path: Path) -> None:
+    """Selections, frames, references and topologies that do not fit are named."""
     small = xtc_bytes.write_xtc(tmp_path / "small.xtc", np.zeros((2, 12, 3)))
     crd = Path(shutil.copy(datafiles.CRD, tmp_path / "adk.crd"))
     missing = tmp_path / "no.pdb"
@@ -374,7 +374,7 @@ def test_bad_requests(adk: Adk, tmp_path: Path) -> None:
 
 
 def test_outputs_are_checked_before_the_run(own_adk: Adk, tmp_path: Path) -> None:
-    """One output that cannot be written, and no other is: nothing is computed in vain."""
+    """If one output cannot be written, nothing is computed and no output is written."""
     outputs = tmp_path / "outputs"
     outputs.mkdir()
     (outputs / "folder.npz").mkdir()
@@ -394,8 +394,8 @@ def test_outputs_are_checked_before_the_run(own_adk: Adk, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("name", ["r.docx", "r", "r.npz.gz"])
-def test_output_of_unknown_kind(adk: Adk, tmp_path: Path, name: str) -> None:
-    """-o with another suffix is refused before the run, with the suffixes that serve."""
+def test_output_of_unknown_suffix_is_refused(adk: Adk, tmp_path: Path, name: str) -> None:
+    """-o with another suffix is refused before the run, with the suffixes that are allowed."""
     output = tmp_path / name
     done = run("rmsd", adk.psf, adk.xtc, "--select", "name CA", "-o", output)
     assert done.returncode in (1, 2)
@@ -408,7 +408,7 @@ def test_output_of_unknown_kind(adk: Adk, tmp_path: Path, name: str) -> None:
 
 
 def test_outputs_survive_a_failed_run(own_adk: Adk, tmp_path: Path) -> None:
-    """A run that fails leaves an earlier output as it was."""
+    """A failed run does not change an earlier output."""
     output = tmp_path / "r.npz"
     arguments = ("rmsd", own_adk.psf, own_adk.xtc, "--select", "name CA", "-o", output)
     succeed(*arguments)
@@ -440,20 +440,20 @@ def test_outputs_survive_a_failed_run(own_adk: Adk, tmp_path: Path) -> None:
     ],
     ids=" ".join,
 )
-def test_misuse(arguments: tuple[str, ...]) -> None:
-    """A wrong command line is status 2, before any file is looked at."""
+def test_misuse_exits_with_2(arguments: tuple[str, ...]) -> None:
+    """A wrong command line is detected before any file is opened."""
     misuse(*arguments)
 
 
 def wait_for(happened: Callable[[], bool], process: subprocess.Popen[str]) -> None:
-    """Wait until something has happened, while the process is alive."""
+    """Wait until a condition holds, while the process is alive."""
     while not happened():
         assert process.poll() is None, process.communicate()
         time.sleep(0.01)
 
 
-def test_interrupt(adk: Adk, tmp_path: Path) -> None:
-    """Ctrl-C in the middle of a run: status 130, no traceback, no outputs."""
+def test_interrupt_leaves_no_outputs(adk: Adk, tmp_path: Path) -> None:
+    """Ctrl-C during a run gives status 130, no traceback and no outputs."""
     folder, outputs = tmp_path / "long", tmp_path / "outputs"
     folder.mkdir()
     outputs.mkdir()
@@ -465,7 +465,7 @@ def test_interrupt(adk: Adk, tmp_path: Path) -> None:
     # 3920 frames with 400 groups of 3341 atoms: many seconds of work for one thread.
     groups = ["--group", "all"] * 400
     command = ["rmsd", str(adk.psf), str(xtc), "--select", "all", "--threads", "1"]
-    # A test run started in the background may ignore SIGINT, and its children would inherit that.
+    # A test run in the background may ignore SIGINT, and its children would inherit that.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     process = subprocess.Popen(
         [sys.executable, "-m", "trajet", *command, "-o", str(outputs / "r.npz"), *groups],
@@ -493,8 +493,8 @@ def test_interrupt(adk: Adk, tmp_path: Path) -> None:
     assert names_in(folder) == {"long.xtc", ".long.xtc.trajet-index"}
 
 
-def test_closed_pipe(adk: Adk) -> None:
-    """`trajet ... | head` ends without a complaint."""
+def test_closed_pipe_is_silent(adk: Adk) -> None:
+    """`trajet ... | head` ends without an error message."""
     process = subprocess.Popen(
         [sys.executable, "-m", "trajet", "info", *[str(adk.xtc)] * 50],
         stdout=subprocess.PIPE,
@@ -512,7 +512,7 @@ def test_closed_pipe(adk: Adk) -> None:
 
 
 def test_report_as_a_page_and_advice(own_adk: Adk, tmp_path: Path) -> None:
-    """--report writes pages too; `advise` prints what a kept report says and draws it."""
+    """--report writes pages too; `advise` prints and draws a kept report."""
     many = own_adk.xtc.with_name("many.xtc")
     many.write_bytes(own_adk.xtc.read_bytes() * 200)
     page, kept = tmp_path / "report.html", tmp_path / "report.json"
@@ -533,29 +533,29 @@ def test_report_as_a_page_and_advice(own_adk: Adk, tmp_path: Path) -> None:
     drawn = tmp_path / "drawn.html"
     assert succeed("advise", kept, "-o", drawn) == [*report["advice"], str(drawn)]
     assert drawn.read_text(encoding="utf-8") == report.to_html()
-    # A short run is not worth a word.
+    # A short run gets no advice.
     short = succeed("rmsd", own_adk.psf, own_adk.xtc, "--select", "name CA", "--stop", "3")
     assert not any(" this run" in line for line in short)
 
 
 class Terminal(io.StringIO):
-    """Standard error that is a terminal, and tells when something stands there."""
+    """A stream on a terminal that signals when a line has been written to it."""
 
     def __init__(self) -> None:
         super().__init__()
         self.written = threading.Event()
 
     def isatty(self) -> bool:
-        """Tell that it is one."""
+        """Return True."""
         return True
 
     def flush(self) -> None:
-        """Note that a line is whole."""
+        """Signal that a line is complete."""
         self.written.set()
 
 
-def test_a_terminal_shows_what_takes_long_before_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """While it goes on, and not behind it; nothing where it is quick, quiet, or no terminal."""
+def test_terminal_shows_slow_preparation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line is shown during the preparation alone, and not if it is quick, quiet or redirected."""
     monkeypatch.setattr("trajet.cli.options._WAIT", 0.0)
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
@@ -571,8 +571,8 @@ def test_a_terminal_shows_what_takes_long_before_a_run(monkeypatch: pytest.Monke
         assert err.getvalue() == ""
 
 
-def test_advise_on_what_is_no_report(adk: Adk, tmp_path: Path) -> None:
-    """One line that says so."""
+def test_advise_refuses_other_files(adk: Adk, tmp_path: Path) -> None:
+    """The error is one line."""
     other = tmp_path / "other.json"
     other.write_text("{}")
     assert str(other) in fail("advise", other)
@@ -585,7 +585,7 @@ def test_advise_on_what_is_no_report(adk: Adk, tmp_path: Path) -> None:
 
 
 def test_plot_shows_dollar_signs_of_a_selection(adk: Adk, tmp_path: Path) -> None:
-    """They begin no formula: the figure is drawn, and shows the selection as it was typed."""
+    """They begin no formula: the figure shows the selection as it was typed."""
     text = "name CA and not segid $\\frac $x"
     figure = tmp_path / "r.svg"
     with matplotlib.rc_context({"svg.fonttype": "none"}):

@@ -1,6 +1,6 @@
-"""The plug-in for VMD: every file of MDAnalysisTests through it; the command that tells its place.
+"""The plug-in for VMD reads every file of MDAnalysisTests; `trajet molfile` prints its path.
 
-`crates/trajet-molfile/tests` asks more of it, with a host in C.
+`crates/trajet-molfile/tests` has further tests, with a host in C.
 """
 
 import ctypes
@@ -27,7 +27,7 @@ ABI = 18
 
 
 class Timestep(ctypes.Structure):
-    """A frame, as hosts have it."""
+    """A frame in the layout of the interface."""
 
     _fields_ = [
         *((name, POINTER(c_float)) for name in ("coords", "velocities")),
@@ -37,7 +37,7 @@ class Timestep(ctypes.Structure):
 
 
 class Metadata(ctypes.Structure):
-    """What there is of frames."""
+    """Metadata of a file's frames."""
 
     _fields_ = [("count", c_uint), ("bytes", c_uint), ("has_velocities", c_int)]
 
@@ -60,8 +60,8 @@ class Plugin(ctypes.Structure):
     ]
 
 
-def where() -> Path:
-    """Return what `trajet molfile` prints."""
+def plugin_path() -> Path:
+    """Return the output of `trajet molfile`."""
     done = CliRunner().invoke(commands, ["molfile"])
     assert done.exit_code == 0, done.exception
     return Path(done.output.strip())
@@ -69,8 +69,8 @@ def where() -> Path:
 
 @pytest.fixture(scope="module")
 def plugin() -> Iterator[Any]:
-    """Load the library as VMD does; its type `trajet`."""
-    library = ctypes.CDLL(str(where()))
+    """Load the library as VMD does; return its type `trajet`."""
+    library = ctypes.CDLL(str(plugin_path()))
     found = {}
 
     @CFUNCTYPE(c_int, c_void_p, POINTER(Plugin))
@@ -107,16 +107,16 @@ def frames(plugin: Any, path: Path) -> Iterator[tuple[list[float], float, np.nda
     plugin.close(handle)
 
 
-def test_the_library_is_alone_in_its_folder() -> None:
+def test_library_is_alone_in_its_folder() -> None:
     """VMD loads every library of a folder that is named `molfile`."""
-    path = where()
+    path = plugin_path()
     assert path.parent.name == "molfile"
     assert list(path.parent.glob("*.so")) == [path]
 
 
 @pytest.mark.parametrize("name", sorted(FILES))
 def test_frames_are_those_of_the_package(plugin: Any, name: str, tmp_path: Path) -> None:
-    """Every bit of positions, velocities, times and cells, of every file that is read at all."""
+    """Positions, velocities, times and cells of every readable file have the same bits."""
     path = Path(shutil.copy(FILES[name], tmp_path))
     try:
         block = tj.open(None, path).read(velocities=_has_velocities(path))
@@ -138,8 +138,8 @@ def test_frames_are_those_of_the_package(plugin: Any, name: str, tmp_path: Path)
     assert n_frames == len(block.frames)
 
 
-def test_a_tag_in_h5md(plugin: Any, tmp_path: Path) -> None:
-    """Through its pointer, in two segments: the frames of the original."""
+def test_h5md_tag_is_read_through_its_pointer(plugin: Any, tmp_path: Path) -> None:
+    """A tag of two segments has the frames of the original."""
     wet = make_store(tmp_path, formats={"protein": "h5md"})
     more = Path(shutil.copy(wet.xtc, tmp_path / "more.xtc"))
     wet.store.append("wet", tj.open(None, more))
@@ -153,8 +153,8 @@ def test_a_tag_in_h5md(plugin: Any, tmp_path: Path) -> None:
     assert n_frames == 20
 
 
-def test_what_is_read_of_a_tag_is_written_down(plugin: Any, tmp_path: Path) -> None:
-    """When the host closes it; opening alone is no use, and a record cannot make reading fail."""
+def test_reads_of_a_tag_are_logged_on_close(plugin: Any, tmp_path: Path) -> None:
+    """Opening alone is not logged, and a log that cannot be written is no error of reading."""
     wet = make_store(tmp_path)
     pointer = tmp_path / "wet.i.tjt"
     pointer.write_text(f"trajet-pointer 1\ndataset {wet.path}\ntag i\n")
@@ -178,17 +178,17 @@ def _has_velocities(path: Path) -> bool:
     return True
 
 
-def test_where_it_was_not_built(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The command says what to do."""
+def test_missing_library_is_explained(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The command prints how to build it."""
     monkeypatch.setattr(tj, "__file__", str(tmp_path / "__init__.py"))
     done = CliRunner().invoke(commands, ["molfile"])
     assert isinstance(done.exception, FileNotFoundError)
     assert "cargo build --release -p trajet-molfile" in str(done.exception)
 
 
-def test_nothing_of_python_is_needed() -> None:
-    """Of libraries, the C library's alone, so that VMD can load it."""
-    done = subprocess.run(["ldd", where()], capture_output=True, text=True, check=True)
+def test_library_needs_no_python() -> None:
+    """It depends on the C library alone, so that VMD can load it."""
+    done = subprocess.run(["ldd", plugin_path()], capture_output=True, text=True, check=True)
     names = {line.split()[0].split("/")[-1].split(".so")[0] for line in done.stdout.splitlines()}
     known = {"linux-vdso", "libc", "libgcc_s", "libm", "libpthread", "libdl", "ld-linux-x86-64"}
     assert names <= known, (names, sys.platform)

@@ -1,4 +1,4 @@
-"""Another user of the machine can neither plant indexes and links nor reach a Dask cluster of ours.
+"""Another user of the machine can neither plant indexes and links nor reach our Dask cluster.
 
 These tests act as the user 65534 (nobody) through setpriv, which only root can do.
 """
@@ -43,7 +43,7 @@ def as_other_user(*command: object, content: bytes = b"") -> None:
 
 
 def forged_index(path: Path) -> bytes:
-    """Return an index that has another time for `FRAME` and fits the file at `path` otherwise."""
+    """Return an index that fits the file at `path`, except for another time of `FRAME`."""
     true = path.read_bytes()
     at = int(tj.open(None, path).reader.offsets()[FRAME])
     data = bytearray(true)
@@ -79,7 +79,7 @@ def write_gro(path: Path, n_atoms: int) -> Path:
 
 @pytest.mark.parametrize("ending", WRITERS)
 def test_index_of_another_user_is_ignored_and_kept(shared: Path, ending: str) -> None:
-    """A forged time hides no frame, a remark says why the index is built, the file stays."""
+    """A forged time hides no frame, a remark states why the index is built, the file stays."""
     path = WRITERS[ending](shared / f"run{ending}")
     true = tj.open(None, path, sidecar=False).times
     forged = forged_index(path)
@@ -91,7 +91,7 @@ def test_index_of_another_user_is_ignored_and_kept(shared: Path, ending: str) ->
     assert str(sidecar_of(path)) in remark
     assert "belongs to another user (user id 65534)" in remark
     assert sidecar_of(path).read_bytes() == forged
-    # The own index is kept in the cache folder, where it is found again.
+    # Our own index is kept in the cache folder, where it is found again.
     again = tj.open(None, path)
     assert again.index_state == "loaded"
     assert again.index_path is not None
@@ -120,7 +120,7 @@ def test_forged_index_that_passes_as_ours_hides_no_frame(shared: Path) -> None:
 
 
 def test_index_of_the_owner_of_the_trajectory_is_used(shared: Path) -> None:
-    """Who can change the frames needs no forged index."""
+    """A user who can change the frames needs no forged index."""
     path = WRITERS[".xtc"](shared / "run.xtc")
     tj.open(None, path)
     for each in (path, sidecar_of(path)):
@@ -130,7 +130,7 @@ def test_index_of_the_owner_of_the_trajectory_is_used(shared: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["link", "pipe"])
-def test_index_is_neither_read_nor_written_through_what_is_no_file(shared: Path, kind: str) -> None:
+def test_index_is_neither_read_nor_written_through_links_and_pipes(shared: Path, kind: str) -> None:
     """A planted link or named pipe is ignored: nothing hangs, and its target keeps its bytes."""
     path = WRITERS[".xtc"](shared / "run.xtc")
     victim = shared / "victim"
@@ -147,7 +147,7 @@ def test_index_is_neither_read_nor_written_through_what_is_no_file(shared: Path,
 
 
 def test_outputs_replace_planted_links(shared: Path) -> None:
-    """A link where a copy shall stand is replaced, and its target keeps its bytes."""
+    """A link at the path of a copy is replaced, and its target keeps its bytes."""
     path = WRITERS[".xtc"](shared / "run.xtc")
     victim = shared / "victim"
     victim.write_bytes(b"precious")
@@ -163,7 +163,7 @@ def test_outputs_replace_planted_links(shared: Path) -> None:
 def test_temporary_file_is_not_written_through_a_link(
     shared: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Even a guessed name is of no use: the file must be new."""
+    """A guessed name does not help: the file must be new."""
     victim, guessed = shared / "victim", shared / ".trajet-guessed.tmp"
     victim.write_bytes(b"precious")
     as_other_user("ln", "-s", victim, guessed)
@@ -219,7 +219,7 @@ print(json.dumps(answers))
 
 
 def test_another_user_does_not_reach_a_running_scheduler() -> None:
-    """Neither without TLS nor with a certificate of its own; only with that of the cluster."""
+    """Only the certificate of the cluster is accepted: neither none nor another user's own."""
     with dask_client(workers=1) as client:
         names = ("tls_ca_file", "tls_client_cert", "tls_client_key")
         certificates = {name: getattr(client.security, name) for name in names}
@@ -232,7 +232,7 @@ def test_another_user_does_not_reach_a_running_scheduler() -> None:
             check=True,
         )
         assert json.loads(done.stdout) == [False, False, True], done.stderr
-        # What workers spill to the disk comes back as pickles: nobody else may write there.
+        # Data that workers spill to the disk comes back as pickles: nobody else may write there.
         folders = client.run(lambda dask_worker: dask_worker.local_directory)
     for folder in folders.values():
         private = [at for at in Path(folder).parents if at.name.startswith("trajet-")]

@@ -1,4 +1,4 @@
-"""Signals end commands: nothing is left of them but one line and the exit code."""
+"""Signals end commands, which leave nothing but one line and the exit code."""
 
 import os
 import random
@@ -20,7 +20,7 @@ from helpers.commands import succeed
 from helpers.golden_files import Adk
 from helpers.started_ranks import MPIEXEC
 
-# Seconds after which a process hangs.
+# Timeout of a process, s.
 HANGS = 30.0
 MEMORY = Path("/dev/shm")
 # Frames of the trajectory: 30 times those of `adk`.
@@ -31,7 +31,7 @@ N_CA = 214
 
 @dataclass(frozen=True)
 class Case:
-    """A command that is interrupted, `lasts` seconds or so after it has begun to handle signals."""
+    """A command that is interrupted, about `lasts` seconds after it has begun to handle signals."""
 
     arguments: str
     lasts: float
@@ -59,7 +59,7 @@ def sources(adk: Adk, tmp_path_factory: pytest.TempPathFactory) -> dict[str, obj
     xtc, profile = folder / "long.xtc", folder / "profile.toml"
     xtc.write_bytes(repeated(adk.xtc, N_FRAMES // tj.open(None, adk.xtc).n_frames))
     profile.write_text(PROFILE, encoding="utf-8")
-    # This leaves an index of its frames.
+    # The copy leaves an index of its frames.
     succeed("info", xtc)
     return {"short": adk.xtc, "psf": adk.psf, "xtc": xtc, "profile": profile}
 
@@ -119,7 +119,7 @@ def processes(mark: str) -> dict[int, str]:
 
 
 def handles(process: int, number: int) -> bool:
-    """Tell whether a process has a handler for a signal."""
+    """Return whether a process has a handler for a signal."""
     try:
         caught = re.search(r"SigCgt:\s*(\w+)", Path(f"/proc/{process}/status").read_text())
     except OSError:
@@ -128,7 +128,7 @@ def handles(process: int, number: int) -> bool:
 
 
 def wait_until(holds: Callable[[], object]) -> None:
-    """Wait until something holds."""
+    """Wait until a condition holds."""
     end = time.monotonic() + HANGS
     while not holds():
         assert time.monotonic() < end
@@ -159,9 +159,9 @@ def started(words: list[str], tmp: Path, mark: str) -> "subprocess.Popen[str]":
 def end(process: "subprocess.Popen[str]", mark: str) -> str:
     """Wait for a process and all that it has started; return its standard error."""
     try:
-        said = process.communicate(timeout=HANGS)[1]
+        stderr = process.communicate(timeout=HANGS)[1]
         wait_until(lambda: not processes(mark))
-        return said
+        return stderr
     finally:
         for left in processes(mark):
             os.kill(left, signal.SIGKILL)
@@ -187,7 +187,7 @@ def assert_complete(outputs: list[Path]) -> None:
 
 @pytest.mark.kills(10)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_at_any_moment_leaves_nothing(
+def test_signal_at_any_moment_leaves_nothing(
     number: signal.Signals,
     attempt: int,
     sources: dict[str, object],
@@ -217,21 +217,22 @@ def test_a_signal_at_any_moment_leaves_nothing(
     begin = time.monotonic()
     if process.poll() is None:
         (os.killpg if to_all else os.kill)(process.pid, number)
-    said = end(process, mark)
+    stderr = end(process, mark)
     record_property("seconds", round(time.monotonic() - begin, 2))
     record_property("command", case.arguments)
     code = process.returncode
-    assert "Traceback" not in said, said
+    assert "Traceback" not in stderr, stderr
     if case.ranks:
         # mpiexec combines the exit codes of its ranks.
-        assert code != 0 or said == "", said
-        # Where a rank has died before MPI was initialized, mpiexec may kill rank 0 before its line.
-        assert said.count("trajet: interrupted") <= 1, said
+        assert code != 0 or stderr == "", stderr
+        # If a rank has died before MPI was initialized, mpiexec may kill rank 0 before it prints
+        # its line.
+        assert stderr.count("trajet: interrupted") <= 1, stderr
     elif code != 0:
         by = "" if number == signal.SIGINT else " by SIGTERM"
-        assert (code, said) == (128 + number, f"trajet: interrupted{by}\n")
+        assert (code, stderr) == (128 + number, f"trajet: interrupted{by}\n")
     else:
-        assert said == ""
+        assert stderr == ""
     assert [path.name for path in tmp.rglob("*")] == []
     left = [str(p.relative_to(out)) for p in out.rglob("*") if p.name.startswith(".trajet-")]
     assert [name for name in left if "trajet-tier-" not in name] == []
@@ -243,8 +244,8 @@ def test_a_signal_at_any_moment_leaves_nothing(
         outputs = sorted(path for path in out.rglob("*") if path.is_file())
         assert outputs or list(out.iterdir()) == []
         assert_complete(outputs)
-    if "MPI_Abort" not in said:
-        # MPICH's own, of ranks that mpiexec killed before they could end by themselves.
+    if "MPI_Abort" not in stderr:
+        # Memory of MPICH, of ranks that mpiexec killed before they could end by themselves.
         used = {name for name in used if not name.startswith("mpich_")}
     used |= {n for n in os.listdir(MEMORY) if any(f"-{process}-" in n for process in ours)}
     assert [name for name in used if (MEMORY / name).exists()] == []
@@ -264,7 +265,7 @@ def run_python(code: str, *words: object, **environment: str) -> "subprocess.Com
 
 @pytest.mark.parametrize("rank", [None, 0])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_during_imports_is_one_line(
+def test_signal_during_imports_prints_one_line(
     number: signal.Signals, rank: int | None, tmp_path: Path
 ) -> None:
     """A rank that mpiexec has started dies by the signal: mpiexec would wait for it otherwise."""
@@ -276,14 +277,14 @@ def test_a_signal_during_imports_is_one_line(
     )
     wait_until(lambda: handles(process.pid, signal.SIGTERM))
     process.send_signal(number)
-    said = end(process, mark)
+    stderr = end(process, mark)
     by = "" if number == signal.SIGINT else f" by {number.name}"
-    assert said == f"trajet: interrupted{by}\n"
+    assert stderr == f"trajet: interrupted{by}\n"
     assert process.returncode == (128 + number if rank is None else -number)
 
 
-def test_hangups_are_ignored_where_they_were_ignored(tmp_path: Path) -> None:
-    """As nohup has it; SIGTERM still ends the command."""
+def test_ignored_hangups_stay_ignored(tmp_path: Path) -> None:
+    """The command ignores SIGHUP, as under nohup; SIGTERM still ends it."""
     words = [sys.executable, "-m", "trajet", "info", str(tmp_path / "none.xtc")]
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
@@ -299,7 +300,7 @@ def test_hangups_are_ignored_where_they_were_ignored(tmp_path: Path) -> None:
 
 
 def test_scripts_keep_their_handlers() -> None:
-    """The package installs none."""
+    """Importing the package installs no handler."""
     done = run_python(
         "import signal; numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP);"
         " before = [*map(signal.getsignal, numbers)]; import trajet, trajet.cli;"
@@ -328,8 +329,8 @@ except KeyboardInterrupt:
 """
 
 
-def test_a_second_signal_ends_at_once() -> None:
-    """Also where the main thread hangs; its processes end with it."""
+def test_second_signal_ends_at_once() -> None:
+    """It ends a command whose main thread hangs, together with its processes."""
     process = subprocess.Popen(
         [sys.executable, "-c", STUCK], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -337,7 +338,7 @@ def test_a_second_signal_ends_at_once() -> None:
     child = int(process.stdout.readline())
     process.send_signal(signal.SIGTERM)
     assert process.stdout.readline() == "met\n"
-    # Another one within half a second is the same.
+    # Another signal within half a second counts as the same one.
     while process.poll() is None:
         process.send_signal(signal.SIGTERM)
         time.sleep(0.05)
@@ -366,8 +367,8 @@ with (
 """
 
 
-def test_the_next_run_removes_what_killed_processes_left(adk: Adk, tmp_path: Path) -> None:
-    """Files beside outputs, folders in memory and of temporary files; not those of the living."""
+def test_next_run_removes_files_of_killed_processes(adk: Adk, tmp_path: Path) -> None:
+    """It removes files beside outputs, in memory and in temporary folders, but not those in use."""
     out, tmp = tmp_path / "out", tmp_path / "tmp"
     out.mkdir()
     tmp.mkdir()
@@ -402,8 +403,8 @@ def test_the_next_run_removes_what_killed_processes_left(adk: Adk, tmp_path: Pat
     assert sorted(path.name for path in out.iterdir()) == ["rmsf.csv", "x.npz"]
 
 
-def test_repair_removes_what_killed_processes_left_in_a_store(adk: Adk, tmp_path: Path) -> None:
-    """Beside the settings and beside manifests."""
+def test_repair_removes_files_of_killed_processes_in_a_store(adk: Adk, tmp_path: Path) -> None:
+    """It removes files beside the settings and beside manifests."""
     store = tmp_path / "store"
     files = ("--topology", adk.psf, "--trajectory", adk.xtc)
     succeed("store", "add", store / "one", *files, "--quiet")

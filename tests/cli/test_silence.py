@@ -1,4 +1,4 @@
-"""Ways in which a number could be wrong in silence, each of which is refused or right."""
+"""Requests that could silently give a wrong number are refused or answered correctly."""
 
 import os
 import shutil
@@ -22,7 +22,9 @@ def shifted(source: Path, target: Path) -> None:
     target.write_bytes(b"".join(turned))
 
 
-def test_atom_group_of_another_folder(own_adk: Adk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_atom_group_of_another_folder_is_not_mistaken(
+    own_adk: Adk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A Universe loaded by a relative name does not become the file of that name elsewhere."""
     other = own_adk.xtc.parent / "other"
     other.mkdir()
@@ -35,7 +37,7 @@ def test_atom_group_of_another_folder(own_adk: Adk, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("option", [{"convert_units": False}, {"time_offset": 1000.0}, {"dt": 5.0}])
-def test_atom_group_in_other_units(own_adk: Adk, option: dict[str, object]) -> None:
+def test_atom_group_in_other_units_is_an_error(own_adk: Adk, option: dict[str, object]) -> None:
     """nm, or times that the file does not hold, are not taken for the file's."""
     universe = mda.Universe(str(own_adk.psf), str(own_adk.xtc), refresh_offsets=True, **option)
     with pytest.raises(tj.SelectionError, match="other coordinates or times"):
@@ -52,7 +54,9 @@ def test_selection_keeps_its_atoms(adk: Adk) -> None:
         selection.indices[0] = 5
 
 
-def test_topology_is_found_again(own_adk: Adk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_topology_is_found_after_a_change_of_folder(
+    own_adk: Adk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A relative topology is the one of the folder in which the trajectory was opened."""
     monkeypatch.chdir(own_adk.psf.parent)
     traj = tj.open("adk.psf", "adk.xtc")
@@ -61,15 +65,15 @@ def test_topology_is_found_again(own_adk: Adk, monkeypatch: pytest.MonkeyPatch) 
     assert traj.select("name CA").n_atoms == 214
 
 
-def test_topology_is_checked_for_indices_too(adk: Adk, tmp_path: Path) -> None:
-    """A topology of another system is refused, whatever selects the atoms."""
+def test_topology_is_checked_for_index_selections_too(adk: Adk, tmp_path: Path) -> None:
+    """A topology of another system is refused for every kind of selection."""
     pdb = tmp_path / "small.pdb"
     mda.Universe(str(adk.psf), str(adk.xtc)).select_atoms("name CA").write(str(pdb))
     with pytest.raises(tj.SelectionError, match="214 atoms"):
         tj.rmsd(tj.open(pdb, adk.xtc).select([0, 1, 2, 3]))
 
 
-def test_nothing_old_is_read_again(own_adk: Adk) -> None:
+def test_stale_bytes_are_not_read_again(own_adk: Adk) -> None:
     """Bytes of an earlier read are not used after the file has changed in place."""
     traj = tj.open(None, own_adk.xtc, sidecar=False)
     traj.read(frames=slice(0, 5))
@@ -80,8 +84,8 @@ def test_nothing_old_is_read_again(own_adk: Adk) -> None:
         traj.read(frames=slice(0, 5))
 
 
-def test_stale_index_is_thrown_away(own_adk: Adk) -> None:
-    """After the error, opening again builds the index anew."""
+def test_stale_index_is_rebuilt_after_the_error(own_adk: Adk) -> None:
+    """Opening the file again rebuilds the index."""
     tj.open(None, own_adk.xtc)
     traj = tj.open(None, own_adk.xtc)
     assert traj.index_state == "loaded"
@@ -95,8 +99,8 @@ def test_stale_index_is_thrown_away(own_adk: Adk) -> None:
     assert again.read().steps[1] == 77
 
 
-def test_sidecar_that_is_no_file(own_adk: Adk) -> None:
-    """A named pipe in the sidecar's place neither hangs nor fails the opening."""
+def test_sidecar_that_is_no_regular_file_is_ignored(own_adk: Adk) -> None:
+    """A named pipe at the sidecar's path neither hangs nor fails the opening."""
     os.mkfifo(own_adk.xtc.with_name(".adk.xtc.trajet-index"))
     code = "import sys, trajet; print(trajet.open(None, sys.argv[1]).n_frames)"
     command = [sys.executable, "-c", code, str(own_adk.xtc)]
@@ -105,7 +109,7 @@ def test_sidecar_that_is_no_file(own_adk: Adk) -> None:
 
 
 def test_results_survive_a_closed_pipe(own_adk: Adk) -> None:
-    """Files are there before anything is printed."""
+    """Files are written before anything is printed."""
     output = own_adk.xtc.parent / "r.csv"
     options = ["--select", "name CA", "-o", str(output)]
     command = [sys.executable, "-m", "trajet", "rmsd", str(own_adk.psf), str(own_adk.xtc), *options]
@@ -119,7 +123,7 @@ def test_results_survive_a_closed_pipe(own_adk: Adk) -> None:
 
 @pytest.mark.parametrize("command", ["info", "index"])
 def test_closed_pipes_are_silent(own_adk: Adk, command: str) -> None:
-    """Nobody reads any more: no complaint."""
+    """No error message is printed if nobody reads the output."""
     reading, writing = os.pipe()
     os.close(reading)
     arguments = [sys.executable, "-m", "trajet", command, str(own_adk.xtc)]
@@ -128,8 +132,8 @@ def test_closed_pipes_are_silent(own_adk: Adk, command: str) -> None:
     assert (done.returncode, done.stderr) == (1, b"")
 
 
-def test_references_of_other_atoms(adk: Adk, tmp_path: Path) -> None:
-    """As many atoms, but others: refused for a Selection as for a file."""
+def test_references_of_other_atoms_are_errors(adk: Adk, tmp_path: Path) -> None:
+    """As many atoms, but others, are refused for a Selection as for a file."""
     traj = tj.open(adk.psf, adk.xtc)
     with pytest.raises(tj.SelectionError, match="differ in mass"):
         tj.rmsd(traj.select("name CA"), reference=traj.select("name N"))

@@ -1,4 +1,4 @@
-"""Copies: any format to any, whole or not there, and nothing lost twice."""
+"""Copies go from any format to any, are complete or absent, and lose nothing silently."""
 
 import contextlib
 import multiprocessing
@@ -29,7 +29,7 @@ ENDINGS = tuple(suffixes[0] for suffixes in _trajet.FORMATS.values())
 
 @pytest.fixture(scope="module")
 def long_run(adk: Adk, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """980 frames whose steps and times ascend, as H5MD and DCD want them; its index is kept."""
+    """Return 980 frames whose steps and times ascend, for H5MD and DCD; its index is kept."""
     path = tmp_path_factory.mktemp("long") / "long.xtc"
     frames = xtc_bytes.pieces(adk.xtc.read_bytes()) * 10
     clocks = [struct.pack(">if", k, k) for k in range(len(frames))]
@@ -43,14 +43,14 @@ def long_run(adk: Adk, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("name", sorted(XTC_FILES))
 def test_xtc_is_written_as_gromacs_writes_it(name: str, tmp_path: Path) -> None:
-    """Every published file again, byte for byte."""
+    """Every published file is reproduced byte for byte."""
     copy = tmp_path / name
     tj.convert(tj.open(None, XTC_FILES[name], sidecar=False), copy)
     assert copy.read_bytes() == XTC_FILES[name].read_bytes()
 
 
-def test_a_selection_keeps_its_integers(adk: Adk, tmp_path: Path) -> None:
-    """What is read of the copy has the bits of what is read of the original, in any order."""
+def test_selection_keeps_its_integers(adk: Adk, tmp_path: Path) -> None:
+    """The copy is read with the bits of the original, for atoms in any order."""
     traj = tj.open(adk.psf, adk.xtc)
     ca = traj.select("name CA")
     for atoms in (ca.indices, ca.indices[::-1], ca.indices[[5, 200, 3]]):
@@ -67,8 +67,8 @@ def test_a_selection_keeps_its_integers(adk: Adk, tmp_path: Path) -> None:
         assert np.array_equal(copy.steps, original.steps)
 
 
-def test_velocities_and_forces(tmp_path: Path) -> None:
-    """TRR and NCDF keep them; XTC and DCD refuse, unless told to let them go."""
+def test_velocities_and_forces_are_kept_or_refused(tmp_path: Path) -> None:
+    """TRR and NCDF keep them; XTC and DCD refuse, unless loss is allowed."""
     traj = tj.open(None, datafiles.TRR_sub_sol, sidecar=False)
     want = traj.read(velocities=True, forces=True)
     for ending in (".trr", ".nc", ".h5md"):
@@ -90,8 +90,8 @@ def test_velocities_and_forces(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_the_report_counts_what_was_read(adk: Adk, tmp_path: Path, ending: str) -> None:
-    """Of every format: frames, atoms and bytes, and the time that decoding took."""
+def test_report_counts_what_was_read(adk: Adk, tmp_path: Path, ending: str) -> None:
+    """The report has frames, atoms, bytes and the decoding time of every format."""
     source = tmp_path / f"source{ending}"
     tj.convert(tj.open(None, adk.xtc), source, allow_loss=True)
     traj = tj.open(None, source, sidecar=False)
@@ -103,14 +103,15 @@ def test_the_report_counts_what_was_read(adk: Adk, tmp_path: Path, ending: str) 
         if atoms is traj or ending != ".xtc":
             assert report["atoms_decoded"] == 98 * 3341
         else:
-            # Of an XTC frame the few that are packed together with those that are asked for.
+            # Atoms of an XTC frame that are compressed together with requested ones are decoded
+            # too.
             assert 98 * 2 <= report["atoms_decoded"] < 98 * 20
         assert report["atoms_decoded"] * 3 < report["bytes_used"] <= report["bytes_read"]
         assert report["stages"]["t_decode"] > 0
 
 
 def test_threads_change_no_byte(adk: Adk, tmp_path: Path) -> None:
-    """One thread or seven, to every format."""
+    """One thread and seven write the same file, in every format."""
     traj = tj.open(adk.psf, adk.xtc)
     for ending in ENDINGS:
         written = set()
@@ -121,8 +122,8 @@ def test_threads_change_no_byte(adk: Adk, tmp_path: Path) -> None:
         assert len(written) == 1
 
 
-def test_what_is_refused(adk: Adk, tmp_path: Path) -> None:
-    """Outputs that are there, that are the input, of no format, or that cannot be made."""
+def test_invalid_outputs_are_refused(adk: Adk, tmp_path: Path) -> None:
+    """They exist, are the input, have no known format, or cannot be created."""
     traj = tj.open(adk.psf, adk.xtc)
     there = tmp_path / "there.xtc"
     there.write_text("precious")
@@ -148,8 +149,8 @@ def test_what_is_refused(adk: Adk, tmp_path: Path) -> None:
     assert tj.open(None, there, sidecar=False).n_frames == 1
 
 
-def test_a_turned_box_that_is_let_go_is_said(tmp_path: Path) -> None:
-    """CHARMM's symmetric vectors: lengths and angles alone make other images of them."""
+def test_turned_box_that_is_dropped_gives_a_remark(tmp_path: Path) -> None:
+    """CHARMM's vectors are symmetric: lengths and angles alone give other images."""
     traj = tj.open(None, datafiles.DCD_TRICLINIC)
     with pytest.raises(tj.OutputError, match="a box that is turned"):
         tj.convert(traj, tmp_path / "run.nc")
@@ -159,8 +160,8 @@ def test_a_turned_box_that_is_let_go_is_said(tmp_path: Path) -> None:
         assert tj.convert(traj, tmp_path / f"run{ending}").remarks == ()
 
 
-def test_the_atoms_themselves(adk: Adk, tmp_path: Path) -> None:
-    """A structure of the subset fits the copy, and its positions are those of the first frame."""
+def test_structure_of_the_subset_fits_the_copy(adk: Adk, tmp_path: Path) -> None:
+    """Its positions are those of the first frame."""
     traj = tj.open(adk.psf, adk.xtc)
     structure = tmp_path / "ca.pdb"
     tj.convert(traj.select("name CA"), tmp_path / "ca.xtc", frames=[7, 8], topology=structure)
@@ -176,7 +177,7 @@ def test_the_atoms_themselves(adk: Adk, tmp_path: Path) -> None:
         tj.convert(traj, tmp_path / "c.xtc", topology=tmp_path / "c.mol2")
 
 
-def test_parts_are_the_whole(adk: Adk, tmp_path: Path) -> None:
+def test_segments_of_a_split_join_to_the_whole(adk: Adk, tmp_path: Path) -> None:
     """Segments follow each other; joined they are the file, and every analysis has its bits."""
     traj = tj.open(adk.psf, adk.xtc)
     whole = tj.rmsd(traj.select("name CA")).values
@@ -196,8 +197,10 @@ def test_parts_are_the_whole(adk: Adk, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_parts_of_any_format(long_run: Path, tmp_path: Path, ending: str) -> None:
-    """The same files for any number of threads, and the chain holds what the source does."""
+def test_segments_of_any_format_hold_the_source(
+    long_run: Path, tmp_path: Path, ending: str
+) -> None:
+    """Any number of threads writes the same files; their chain has the frames of the source."""
     traj = tj.open(None, long_run)
     selection = traj.select(range(5, 900, 3))
     seen: list[tuple[int, int]] = []
@@ -229,8 +232,8 @@ def test_parts_of_any_format(long_run: Path, tmp_path: Path, ending: str) -> Non
     assert np.array_equal(first.positions, want.positions[:245])
 
 
-def test_parts_are_packed(long_run: Path, tmp_path: Path) -> None:
-    """An option of H5MD reaches all files; other formats have none of it."""
+def test_options_of_h5md_reach_all_segments(long_run: Path, tmp_path: Path) -> None:
+    """Other formats do not accept them."""
     traj = tj.open(None, long_run)
     plain = tj.split(traj, tmp_path / "plain", segments=2, format="h5md")
     packed = tj.split(traj, tmp_path / "packed", segments=2, format="h5md", compression=1)
@@ -242,8 +245,8 @@ def test_parts_are_packed(long_run: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "x").exists()
 
 
-def test_no_part_of_a_division(adk: Adk, tmp_path: Path) -> None:
-    """All files or none; and no others that a pattern for them would find."""
+def test_failed_split_leaves_no_file(adk: Adk, tmp_path: Path) -> None:
+    """All files are written or none; a pattern for the files finds no others."""
     traj, folder = tj.open(adk.psf, adk.xtc), tmp_path / "parts"
     full = tj.open(None, datafiles.TRR_sub_sol, sidecar=False)
     with pytest.raises(tj.OutputError, match=r"cobrotoxin-000\.xtc: .*velocities.*allow.loss"):
@@ -281,8 +284,10 @@ def test_no_part_of_a_division(adk: Adk, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_no_space(long_run: Path, tmp_path: Path, ending: str) -> None:
-    """A limit of the system stands for a full disk: the output is named, and nothing is left."""
+def test_full_disk_is_an_error_that_names_the_output(
+    long_run: Path, tmp_path: Path, ending: str
+) -> None:
+    """A limit of the system stands for a full disk; no file is left."""
     traj = tj.open(None, long_run)
     path = tmp_path / f"copy{ending}"
     path.write_text("old")
@@ -301,7 +306,7 @@ def test_no_space(long_run: Path, tmp_path: Path, ending: str) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_h5md_refuses_what_it_would_lose(tmp_path: Path) -> None:
+def test_h5md_refuses_values_without_a_place(tmp_path: Path) -> None:
     """λ and virials of TRR have no place; velocities of later frames have one."""
     mixed = tj.open(None, MADE["made_mixed.trr"](tmp_path / "mixed.trr"))
     block = mixed.read(velocities=True)
@@ -320,8 +325,8 @@ def test_h5md_refuses_what_it_would_lose(tmp_path: Path) -> None:
     assert same_bits(got, block.velocities[frames])
 
 
-def test_a_copy_without_threads_is_an_error(adk: Adk, tmp_path: Path) -> None:
-    """The system refuses stacks of a PiB: no copy is made that could not be interrupted."""
+def test_copy_without_threads_is_an_error(adk: Adk, tmp_path: Path) -> None:
+    """The system refuses stacks of a PiB: a copy that could not be interrupted is not made."""
     out = tmp_path / "copy.dcd"
     done = subprocess.run(
         [sys.executable, "-m", "trajet", "convert", adk.xtc, out],
@@ -336,8 +341,8 @@ def test_a_copy_without_threads_is_an_error(adk: Adk, tmp_path: Path) -> None:
     assert list(tmp_path.glob("copy*")) == []
 
 
-def test_the_commands(adk: Adk, tmp_path: Path) -> None:
-    """`convert` and `split` as they are typed."""
+def test_commands_write_the_files_of_the_library(adk: Adk, tmp_path: Path) -> None:
+    """`convert` and `split` are run as they are typed."""
 
     def run(*words: object) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "trajet", *map(str, words)]
@@ -371,14 +376,14 @@ def written(folder: Path) -> int:
 
 @pytest.mark.kills(50)
 @pytest.mark.parametrize("name", ["copy.xtc", "copy.dcd", "copy.h5md", "parts-xtc", "parts-h5md"])
-def test_kills_leave_the_old_or_the_new(
+def test_kills_leave_the_old_or_the_new_output(
     long_run: Path, tmp_path: Path, name: str, kills: int
 ) -> None:
-    """Killed at any moment of the work: no name ever holds a file that is not whole."""
+    """After a kill at any moment, no name ever has an incomplete file."""
     server = multiprocessing.get_context("forkserver")
     server.set_forkserver_preload(["trajet", "h5py", "pytest"])
     target = tmp_path / name
-    # Whole frames are copied as they stand, others are decoded and encoded.
+    # Whole frames are copied without decoding, others are decoded and encoded.
     n_atoms = 3341 if name == "parts-xtc" else 2000
     killed.copy(long_run, target, n_atoms)
     paths = [target] if target.suffix else sorted(target.iterdir())
@@ -391,7 +396,7 @@ def test_kills_leave_the_old_or_the_new(
     for _ in range(kills):
         for path in paths:
             path.write_bytes(b"old")
-        # A fifth of the kills comes when all is written, and made sure of, or given its name.
+        # A fifth of the kills comes when all is written and being synced or renamed.
         begin, linger = draw.uniform(0, 1.25) * size, draw.uniform(0, 0.01)
         process = server.Process(target=killed.copy, args=(long_run, target, n_atoms))
         process.start()

@@ -21,12 +21,12 @@ N_ATOMS, N_FRAMES = 5, 6
 
 @pytest.fixture
 def rich(tmp_path: Path) -> Path:
-    """Return a file with all that there can be."""
+    """Return a file with every kind of element."""
     return write_rich_h5md(tmp_path / "rich.h5md", n_atoms=N_ATOMS, n_frames=N_FRAMES)
 
 
 def expected_of(path: Path) -> dict[str, Any]:
-    """Return the content of a file, but for the name of the program that made it."""
+    """Return the content of a file, except for the name of the program that made it."""
     found = content_of(path)
     found.pop(SIGNED, None)
     return found
@@ -47,8 +47,8 @@ def values(path: Path, *names: str) -> list[np.ndarray]:
         return [file[name][()] for name in names]
 
 
-def differing(one: dict[str, Any], other: dict[str, Any]) -> set[str]:
-    """Return the paths of what is not the same in two files, but for lists of shared objects."""
+def differing_paths(one: dict[str, Any], other: dict[str, Any]) -> set[str]:
+    """Return the paths that differ between two files, except for lists of shared objects."""
     names = {*one, *other} - {"same", SIGNED}
     return {name for name in names if one.get(name) != other.get(name)}
 
@@ -59,17 +59,17 @@ def test_whole_copy_equals_the_source(rich: Path) -> None:
     assert remarks == ()
     assert expected_of(copy) == expected_of(rich)
     with h5py.File(copy) as file:
-        said = dict(file["h5md/creator"].attrs)
-    assert said["name"] == "trajet"
-    assert (said["source_name"], said["source_version"]) == ("espresso", b"4.2")
+        creator = dict(file["h5md/creator"].attrs)
+    assert creator["name"] == "trajet"
+    assert (creator["source_name"], creator["source_version"]) == ("espresso", b"4.2")
     # A copy of a copy has them, too.
     again = tj.convert(tj.open(None, copy, particles="all"), copy.with_name("again.h5md"))
     assert content_of(again.path) == content_of(copy)
 
 
 @pytest.mark.parametrize("frames", [slice(1, 4), slice(None, None, 2), [2], slice(3, None)])
-def test_subset_of_frames_cuts_elements_that_change_in_time(rich: Path, frames: Any) -> None:
-    """Rows at the steps of frames go with them; rows at other steps where they lie between them."""
+def test_subset_of_frames_cuts_time_dependent_elements(rich: Path, frames: Any) -> None:
+    """Rows at the steps of chosen frames are kept, and so are rows at steps between them."""
     copy, remarks = converted(rich, frames=frames)
     assert remarks == ()
     chosen = np.arange(N_FRAMES)[frames]
@@ -94,10 +94,10 @@ def test_subset_of_frames_cuts_elements_that_change_in_time(rich: Path, frames: 
     assert np.array_equal(when, at / 10)
     (every,) = values(rich, "observables/energy/value")
     assert np.array_equal(energy, every[at // 25])
-    # Everything else is as it was.
+    # Everything else is unchanged.
     cut = ("position", "velocity", "box/edges", "charge", "image", "energy", "lambda")
     assert {
-        name for name in differing(was, now) if not any(f"/{one}/" in name for one in cut)
+        name for name in differing_paths(was, now) if not any(f"/{one}/" in name for one in cut)
     } == set()
     ours = tj.open(None, copy, particles="all").read()
     theirs = tj.open(None, rich, particles="all").read(frames=chosen)
@@ -124,18 +124,22 @@ def test_segments_of_split_hold_each_row_once(rich: Path, tmp_path: Path) -> Non
             (whole,) = values(rich, f"{name}/{kind}")
             assert {part.dtype for part in parts} == {whole.dtype}
             assert np.array_equal(np.concatenate(parts), whole), name
-    # Put together again, nothing is missing.
+    # Joined again, nothing is missing.
     paths = [one.path for one in done]
     parts = tj.open(None, *paths, particles="all")
     joined = tj.convert(parts, tmp_path / "joined.h5md")
     assert own_remarks(joined, parts) == ()
     now, was = content_of(joined.path), content_of(rich)
-    # Steps at equal distances are listed; of a soft link to such, too.
-    assert differing(was, now) == {f"{ALL}/image/step", f"{ALL}/charge/step", f"{ALL}/charge/step@"}
+    # Steps at equal distances are listed, also of a soft link to such steps.
+    assert differing_paths(was, now) == {
+        f"{ALL}/image/step",
+        f"{ALL}/charge/step",
+        f"{ALL}/charge/step@",
+    }
 
 
 def test_subset_of_atoms_cuts_elements_of_atoms(rich: Path) -> None:
-    """Elements of atoms are cut; connectivity is left out and named; all else is as it was."""
+    """Elements of atoms are cut; connectivity is left out with a remark; the rest is unchanged."""
     atoms = np.array([0, 3, 4])
     copy, remarks = converted(rich, atoms=atoms)
     assert remarks == (
@@ -144,7 +148,7 @@ def test_subset_of_atoms_cuts_elements_of_atoms(rich: Path) -> None:
     was, now = content_of(rich), content_of(copy)
     cut = {"species", "mass", "id", "names"}
     timed = {f"{one}/value" for one in ("position", "velocity", "force", "charge", "image")}
-    assert differing(was, now) == {f"{ALL}/{name}" for name in cut | timed} | {
+    assert differing_paths(was, now) == {f"{ALL}/{name}" for name in cut | timed} | {
         "/connectivity/bonds",
         "/connectivity/bonds@",
     }
@@ -161,13 +165,13 @@ def test_subset_of_atoms_cuts_elements_of_atoms(rich: Path) -> None:
 
 
 class PoolOfThisProcess:
-    """A pool whose worker gets all that it knows as a worker elsewhere does."""
+    """A pool whose worker gets only the bytes that a worker process gets."""
 
     kind: ClassVar[str] = "here"
     n_threads = 2
 
     def do_jobs(self, brief: JobSpec, jobs: Sequence[Job], progress: Any = None) -> list[JobResult]:
-        """Have jobs done."""
+        """Do jobs one after the other."""
         worker = pickle.loads(pickle.dumps(brief)).begin()
         sent = [pickle.loads(pickle.dumps(job)) for job in jobs]
         done = [do_job(worker, job, 1, lambda _: None) for job in sent]
@@ -179,7 +183,7 @@ class PoolOfThisProcess:
 def test_pools_write_what_one_process_writes(
     rich: Path, tmp_path: Path, frames: Any, atoms: Any
 ) -> None:
-    """One file of stretches, and files of segments."""
+    """The pool writes one file in pieces, and files of segments."""
     here, remarks = converted(rich, frames=frames, atoms=atoms)
     here = here.rename(tmp_path / "here.h5md")
     there, others = converted(rich, frames=frames, atoms=atoms, pool=PoolOfThisProcess())
@@ -197,15 +201,15 @@ def test_pools_write_what_one_process_writes(
             assert one.remarks == other.remarks
 
 
-def test_velocities_that_are_not_wanted_are_the_only_loss(rich: Path) -> None:
-    """What somebody asks to leave out is left out, and nothing else."""
+def test_dropped_velocities_are_the_only_loss(rich: Path) -> None:
+    """A vector that the user drops is left out, and nothing else."""
     copy, _ = converted(rich, velocities=False)
-    lost = differing(content_of(rich), content_of(copy))
+    lost = differing_paths(content_of(rich), content_of(copy))
     assert lost == {name for name in content_of(rich) if name.startswith(f"{ALL}/velocity")}
 
 
-def test_nothing_outside_of_the_file_is_opened(rich: Path, tmp_path: Path) -> None:
-    """External links, external storage and virtual datasets are left out, and named."""
+def test_objects_outside_of_the_file_are_not_opened(rich: Path, tmp_path: Path) -> None:
+    """External links, external storage and virtual datasets are left out with remarks."""
     secret = tmp_path / "secret.h5"
     with h5py.File(secret, "w") as file:
         file["data"] = np.arange(9.0)
@@ -230,7 +234,7 @@ def test_nothing_outside_of_the_file_is_opened(rich: Path, tmp_path: Path) -> No
     assert remarks == (f"{names}: {reason}",)
     now = expected_of(copy)
     assert now.pop("/around") == ("SoftLink", "/linked")
-    assert differing(was, now) == {
+    assert differing_paths(was, now) == {
         "/observables/timed@",
         "/observables/timed/step",
         "/observables/timed/step@",
@@ -238,8 +242,8 @@ def test_nothing_outside_of_the_file_is_opened(rich: Path, tmp_path: Path) -> No
     assert b"secret" not in copy.read_bytes()
 
 
-def test_files_that_go_on_are_joined_and_differences_named(tmp_path: Path) -> None:
-    """Rows of all files follow one another; of what cannot be joined the first file's is kept."""
+def test_continuing_files_are_joined_and_differences_named(tmp_path: Path) -> None:
+    """Rows of all files follow one another; elements that differ are those of the first file."""
     first, second = (
         write_rich_h5md(tmp_path / f"{k}.h5md", seed=k, n_atoms=N_ATOMS, n_frames=N_FRAMES)
         for k in (1, 2)
@@ -260,14 +264,14 @@ def test_files_that_go_on_are_joined_and_differences_named(tmp_path: Path) -> No
         values(p, "observables/energy/value") for p in (copy.path, first, second)
     )
     assert np.array_equal(energy, np.concatenate([part[0] for part in parts]))
-    said = "\n".join(copy.remarks)
-    assert f"only: left out: only {second} holds it" in said
-    assert "particles/all/mass" in said
-    assert f"kept as it is in {first}: the files differ" in said
+    remarks_text = "\n".join(copy.remarks)
+    assert f"only: left out: only {second} holds it" in remarks_text
+    assert "particles/all/mass" in remarks_text
+    assert f"kept as it is in {first}: the files differ" in remarks_text
 
 
-def test_store_gives_back_the_source(rich: Path, tmp_path: Path) -> None:
-    """All tags together are the source; some of them their atoms of it; damage is noticed."""
+def test_store_returns_the_source(rich: Path, tmp_path: Path) -> None:
+    """All tags together are the source, some tags are their atoms of it, and damage is detected."""
     top = write_top(tmp_path / "top.gro")
     store = tj.Store(tmp_path / "store", create=True)
     traj = tj.open(top, rich, particles="all")
@@ -282,7 +286,7 @@ def test_store_gives_back_the_source(rich: Path, tmp_path: Path) -> None:
     assert expected_of(part.path) == expected_of(copy)
     store.retag("one", profile(tmp_path, "index 0"))
     assert expected_of(store.get("one", whole.path, force=True).path) == expected_of(rich)
-    # What the store kept holds no vectors, and is compared with its checksum.
+    # This element holds no vectors, and is compared with its checksum.
     (kept,) = (store.folder / "one").glob("rest-*.h5")
     with h5py.File(kept) as file:
         assert file["particles/all/position/value"].id.get_storage_size() == 0
@@ -295,8 +299,8 @@ def test_store_gives_back_the_source(rich: Path, tmp_path: Path) -> None:
     assert not (store.folder / "one").exists()
 
 
-def test_store_that_grows_gives_back_the_source(rich: Path, tmp_path: Path) -> None:
-    """Frames of a file that has grown, and of another one, come with what their files hold."""
+def test_growing_store_returns_the_source(rich: Path, tmp_path: Path) -> None:
+    """Frames of a grown file, and of another file, come with the elements of their files."""
     top = write_top(tmp_path / "top.gro")
     store = tj.Store(tmp_path / "store", create=True)
     growing, _ = converted(rich, frames=slice(0, 4))
@@ -308,8 +312,8 @@ def test_store_that_grows_gives_back_the_source(rich: Path, tmp_path: Path) -> N
     assert expected_of(whole.path) == expected_of(growing)
 
 
-def test_other_formats_name_what_they_cannot_hold(rich: Path, tmp_path: Path) -> None:
-    """A copy to DCD says what is lost, in Python and on the terminal."""
+def test_other_formats_name_the_elements_they_drop(rich: Path, tmp_path: Path) -> None:
+    """A copy to DCD has remarks on what is lost, in Python and on the terminal."""
     lost = (
         "left out, as DCD has no place for it: connectivity, observables, parameters,"
         " particles/all/charge, particles/all/id, particles/all/image, particles/all/mass,"
@@ -342,15 +346,15 @@ def test_empty_series_is_absent(tmp_path: Path) -> None:
     assert tj.open(None, copy.path).read().times.tobytes() == traj.read().times.tobytes()
 
 
-def test_file_of_empty_series_alone_is_refused(tmp_path: Path) -> None:
-    """A file without any frame says so."""
+def test_file_with_empty_series_only_is_an_error(tmp_path: Path) -> None:
+    """The error states that the file has no frame."""
     path = write_h5md(tmp_path / "none.h5md", np.zeros((0, 3, 3), "f4"))
     with pytest.raises(tj.FormatError, match="holds no frame"):
         tj.open(None, path)
 
 
-def test_units_that_a_user_names_are_written(tmp_path: Path) -> None:
-    """A copy can be opened without naming them again."""
+def test_units_given_by_the_user_are_written(tmp_path: Path) -> None:
+    """The copy can be opened without naming them again."""
     positions = np.random.default_rng(4).random((3, 4, 3), "f4")
     source = write_h5md(tmp_path / "bare.h5md", positions, unit=None, time_unit=None)
     traj = tj.open(None, source, units={"position": "pm", "time": "fs"})
@@ -360,8 +364,8 @@ def test_units_that_a_user_names_are_written(tmp_path: Path) -> None:
     assert ours.times.tobytes() == theirs.times.tobytes()
 
 
-def test_rows_that_belong_to_no_frames_are_kept_whole_and_named(rich: Path) -> None:
-    """Without steps nothing says which rows belong to which frames."""
+def test_rows_without_steps_are_kept_whole_with_a_remark(rich: Path) -> None:
+    """Without steps it is unknown which rows belong to which frames."""
     with h5py.File(rich, "a") as file:
         del file["observables/energy/step"], file["observables/energy/time"]
         file["observables/energy/time"] = np.zeros(4 * N_FRAMES)
@@ -391,8 +395,8 @@ def profile(folder: Path, front: str = "index 0:1") -> Path:
     return path
 
 
-def test_hostile_structures_end_and_are_named(rich: Path) -> None:
-    """Groups in circles stay so; deep nesting and references to parts are left out."""
+def test_malicious_structures_terminate_with_remarks(rich: Path) -> None:
+    """Cycles of groups are kept; deep nesting and references to parts are left out."""
     with h5py.File(rich, "a") as file:
         group = file.create_group("circle/inner")
         group["back"] = file["circle"]
@@ -402,26 +406,28 @@ def test_hostile_structures_end_and_are_named(rich: Path) -> None:
         group.attrs["part"] = part
         group.create_dataset("parts", data=np.array([part], h5py.regionref_dtype))
         group.attrs["gone"] = h5py.Reference()
-        # Elements whose parts lead in circles, or are of no numbers.
+        # Elements whose parts form cycles, or are not numbers.
         file["observables/odd/value"] = h5py.SoftLink("/observables/odd/value")
         file["observables/odd/step"] = np.arange(3)
         file["observables/words/value"] = np.array([b"a", b"b"])
         file["observables/words/step"] = np.array([b"a", b"b"])
     for frames in (None, slice(1, 3)):
         copy, remarks = converted(rich, frames=frames)
-        said = "\n".join(remarks)
-        assert "nested deeper than 64 groups" in said
-        assert "circle/inner@part: left out: it holds references to parts of objects" in said
-        assert "circle/inner/parts: left out: it holds references" in said
+        remarks_text = "\n".join(remarks)
+        assert "nested deeper than 64 groups" in remarks_text
+        assert (
+            "circle/inner@part: left out: it holds references to parts of objects" in remarks_text
+        )
+        assert "circle/inner/parts: left out: it holds references" in remarks_text
         with h5py.File(copy) as file:
             assert not file["circle/inner"].attrs["gone"]
             assert file["circle/inner/back"] == file["circle"]
             assert file["observables/words/value"][()].tolist() == [b"a", b"b"]
-        assert ("observables/words: kept whole" in said) is (frames is not None)
+        assert ("observables/words: kept whole" in remarks_text) is (frames is not None)
 
 
 def test_damaged_element_is_an_error_that_names_it(rich: Path) -> None:
-    """A chunk of an observable that cannot be read leaves no output."""
+    """A damaged chunk of an observable leaves no output."""
     with h5py.File(rich) as file:
         chunk = file["observables/energy/value"].id.get_chunk_info(1)
     damaged = bytearray(rich.read_bytes())

@@ -1,4 +1,4 @@
-"""A copy holds, frame by frame, what its source holds, or a remark says what it lost, and where.
+"""Each frame of a copy holds what its source holds, or a remark names what was lost, and where.
 
 Sources are written, and copies read, by code that trajet shares nothing with: the tests' own bytes
 of TRR and DCD, MDAnalysis for XTC and DCD, scipy for NetCDF, h5py. A frame is made of letters: `b`
@@ -27,7 +27,7 @@ from trajet.pools.jobs import do_job
 
 N_ATOMS = 12
 ENDINGS = tuple(suffixes[0] for suffixes in _trajet.FORMATS.values())
-# Lengths and angles of 80 to 95 degrees, and where the first vector is along x.
+# Lengths and angles of 80 to 95 degrees, and the vectors with the first one along x.
 PLAIN = np.array([[40.0, 0, 0], [3.0, 38.0, 0], [-4.0, 5.0, 36.0]], np.float32)
 # The same lattice, turned by 90 degrees around z: floats hold it as exactly.
 TURNED = PLAIN[:, [1, 0, 2]] * np.array([-1, 1, 1], np.float32)
@@ -41,7 +41,7 @@ KINDS = {
     " x and y",
 }
 NAMES = {".xtc": "XTC", ".trr": "TRR", ".dcd": "DCD", ".nc": "NCDF", ".h5md": "H5MD"}
-# What a format has no place for in any frame.
+# Letters that a format has no place for in any frame.
 LOSES = {".xtc": "ufvl", ".trr": "", ".dcd": "ufvlt", ".nc": "vlt", ".h5md": "vl"}
 PATTERNS = {
     "all of it later": ["", "bu", "tu", "tuf", "tufv", "tul"],
@@ -80,7 +80,7 @@ def box(letters: str) -> np.ndarray | None:
 
 
 def write_trr(path: Path, pattern: Sequence[str]) -> Path:
-    """Write TRR, which says in each frame what that holds."""
+    """Write TRR, whose frames list their parts."""
     data = b""
     for k, letters in enumerate(pattern):
         vectors = box(letters)
@@ -100,7 +100,7 @@ def write_trr(path: Path, pattern: Sequence[str]) -> Path:
 
 
 def write_xtc(path: Path, pattern: Sequence[str]) -> Path:
-    """Write XTC, where zeros say that there is no box."""
+    """Write XTC, where zeros mean no box."""
     with XTCFile(str(path), "w") as file:
         for k, letters in enumerate(pattern):
             vectors = box(letters)
@@ -109,7 +109,7 @@ def write_xtc(path: Path, pattern: Sequence[str]) -> Path:
 
 
 def write_charmm(path: Path, pattern: Sequence[str]) -> Path:
-    """Write DCD with a record of the cell, where zeros say that there is none."""
+    """Write DCD with a record of the cell, where zeros mean none."""
     cells = np.zeros((len(pattern), 6))
     for k, letters in enumerate(pattern):
         if "b" in letters:
@@ -119,7 +119,7 @@ def write_charmm(path: Path, pattern: Sequence[str]) -> Path:
 
 
 def write_amber(path: Path, pattern: Sequence[str]) -> Path:
-    """Write NetCDF: zeros say that there is no cell; velocities are of all frames, or of none."""
+    """Write NetCDF: zeros mean no cell; velocities are of all frames, or of none."""
     with netcdf_file(path, "w", version=2) as file:
         file.Conventions, file.ConventionVersion = "AMBER", "1.0"
         for name, n in {"frame": None, "spatial": 3, "atom": N_ATOMS}.items():
@@ -146,7 +146,7 @@ def write_amber(path: Path, pattern: Sequence[str]) -> Path:
 
 
 def write_h5md(path: Path, pattern: Sequence[str]) -> Path:
-    """Write H5MD: each element has the frames in which it is there, by their steps."""
+    """Write H5MD: each element lists its frames by their steps."""
     n = len(pattern)
     with h5py.File(path, "w") as file:
         file.create_group("h5md").attrs["version"] = [1, 1]
@@ -180,13 +180,13 @@ WRITERS = {
     ".nc": write_amber,
     ".h5md": write_h5md,
 }
-# What frames of a source of each format may hold or not, one by one.
+# The letters that frames of a source of each format may have or lack one by one.
 MAY_VARY = {".xtc": "bt", ".trr": "btufvl", ".dcd": "b", ".nc": "b", ".h5md": "btuf"}
 Held = dict[str, np.ndarray | None]
 
 
 def read_copy(path: Path, n_frames: int) -> list[Held]:
-    """Return what others read: positions `x`, velocities `u`, forces `f`, box `t` or cell `b`."""
+    """Read positions `x`, velocities `u`, forces `f`, box `t` or cell `b` with other programs."""
     if path.suffix == ".xtc":
         with XTCFile(str(path)) as file:
             return [{"x": f.x * 10, "t": f.box * 10 if f.box.any() else None} for f in file]
@@ -202,7 +202,7 @@ def read_copy(path: Path, n_frames: int) -> list[Held]:
         ]
     if path.suffix == ".dcd":
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # it will have its time step from elsewhere
+            warnings.simplefilter("ignore")  # its time step is given elsewhere
             universe = mda.Universe.empty(N_ATOMS, trajectory=True).load_new(str(path))
         return [
             {"x": ts.positions.copy(), "b": ts.dimensions, "u": None, "f": None}
@@ -241,7 +241,7 @@ def read_copy(path: Path, n_frames: int) -> list[Held]:
 
 
 def assert_held(path: Path, pattern: Sequence[str], numbers: Sequence[int], lost: str) -> None:
-    """Assert that each frame of a copy has what the source has, but for the kinds that are lost."""
+    """Assert that each frame of a copy holds the parts of the source, except for lost kinds."""
     found = read_copy(path, len(numbers))
     assert len(found) == len(numbers)
     block = tj.open(None, path, sidecar=False).read()
@@ -271,12 +271,12 @@ def assert_held(path: Path, pattern: Sequence[str], numbers: Sequence[int], lost
                 assert values is not None
                 assert np.allclose(values, of(k), rtol=1e-5, atol=1e-4)
             else:
-                # Nothing is made up.
+                # No part is made up.
                 assert values is None
 
 
 def expected_losses(ending: str, pattern: Sequence[str]) -> tuple[dict[str, list[int]], str]:
-    """Return words and frames of what a copy loses, and the letters of that."""
+    """Return words and frames of the losses of a copy, and their letters."""
     lost = {}
     for letter, kind in KINDS.items():
         frames = [k for k, letters in enumerate(pattern) if letter in letters]
@@ -289,7 +289,7 @@ def expected_losses(ending: str, pattern: Sequence[str]) -> tuple[dict[str, list
 
 
 def expected_remark(ending: str, pattern: Sequence[str]) -> list[str]:
-    """Return the remark on what a copy loses, if it does."""
+    """Return the remark on the losses of a copy, if there are any."""
     lost, _ = expected_losses(ending, pattern)
     n = len(pattern)
     words = [
@@ -302,12 +302,12 @@ def expected_remark(ending: str, pattern: Sequence[str]) -> list[str]:
 
 
 def on_losses(remarks: Sequence[str]) -> list[str]:
-    """Return the remarks on what is left out."""
+    """Return the remarks on losses."""
     return [remark for remark in remarks if remark.startswith("left out")]
 
 
 def lacks_in_some(ending: str, pattern: Sequence[str]) -> int | None:
-    """Return the first frame without vectors that NetCDF must have, as its first frame has them."""
+    """Return the first frame without vectors that NetCDF needs because its first frame has them."""
     if ending != ".nc":
         return None
     must = [letter for letter in "uf" if letter in pattern[0]]
@@ -315,7 +315,7 @@ def lacks_in_some(ending: str, pattern: Sequence[str]) -> int | None:
 
 
 class Here:
-    """A pool in this process, which sends all that it is told as bytes."""
+    """A pool in this process, which sends everything as bytes."""
 
     kind: ClassVar[str] = "here"
     n_threads = 2
@@ -343,10 +343,8 @@ def source(folder: Path, ending: str, pattern: Sequence[str]) -> tuple[tj.Trajec
 
 @pytest.mark.parametrize("target", ENDINGS)
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_a_copy_holds_what_its_source_holds_or_names_what_it_lost(
-    ending: str, target: str, tmp_path: Path
-) -> None:
-    """Each pair of formats, and frames that hold more or less than the first one."""
+def test_copy_holds_its_source_or_names_the_loss(ending: str, target: str, tmp_path: Path) -> None:
+    """Each pair of formats is tested with frames that hold more or less than the first one."""
     for number, pattern in enumerate(PATTERNS.values()):
         traj, held = source(tmp_path / f"{number}", ending, pattern)
         path = tmp_path / f"{number}" / f"copy{target}"
@@ -368,11 +366,11 @@ def test_a_copy_holds_what_its_source_holds_or_names_what_it_lost(
 
 
 @pytest.mark.parametrize("target", ENDINGS)
-def test_a_pool_writes_the_same_bytes_and_remarks(target: str, tmp_path: Path) -> None:
-    """Losses of stretches come back from the workers and are counted together."""
+def test_pool_writes_the_same_bytes_and_remarks(target: str, tmp_path: Path) -> None:
+    """Losses of pieces are returned by the workers and counted together."""
     pattern = [*PATTERNS["all of it later"], "b", "tv", "", "bu", "t"] * 3
     if target == ".h5md":
-        # Stretches of H5MD have velocities and forces of all frames or of none.
+        # Pieces of H5MD have velocities and forces of all frames or of none.
         pattern = [letters.replace("u", "").replace("f", "") for letters in pattern]
     traj, _ = source(tmp_path, ".trr", pattern)
     alone = tj.convert(traj, tmp_path / f"alone{target}", allow_loss=True, threads=1)
@@ -388,7 +386,7 @@ def test_a_pool_writes_the_same_bytes_and_remarks(target: str, tmp_path: Path) -
 
 @pytest.mark.parametrize("target", ENDINGS)
 def test_each_part_of_a_split_names_its_own_losses(target: str, tmp_path: Path) -> None:
-    """Frames are numbered as in the part, here and by a pool."""
+    """Frames are numbered as in the part, in this process and by a pool."""
     pattern = ["", "tu", "b", "", "bu", "bv"]
     traj, _ = source(tmp_path, ".trr", pattern)
     pool: Any = Here()
@@ -403,8 +401,8 @@ def test_each_part_of_a_split_names_its_own_losses(target: str, tmp_path: Path) 
             assert_held(part.path, pattern, range(begin, begin + 3), letters)
 
 
-def test_a_chain_of_formats_loses_nothing_unsaid(tmp_path: Path) -> None:
-    """A first file in a format that says once that there are no cells decides for NetCDF."""
+def test_chain_of_formats_loses_nothing_silently(tmp_path: Path) -> None:
+    """NetCDF decides by the first file, whose format states once that there are no cells."""
     plain = write_dcd(tmp_path / "plain.dcd", np.stack([positions(k) for k in range(2)]))
     other = write_trr(tmp_path / "other.trr", ["", "b", "b"])
     traj = tj.open(None, plain, other, sidecar=False)
@@ -439,7 +437,7 @@ def topology(folder: Path) -> Path:
     return folder / "top.gro"
 
 
-def said_of(reader: _trajet.Reader) -> dict[str, np.ndarray]:
+def frame_metadata(reader: _trajet.Reader) -> dict[str, np.ndarray]:
     """Return times, steps, cells and turned boxes of all frames, as analyses get them."""
     room = np.empty((reader.n_frames, reader.n_atoms, 3), np.float32)
     got = reader.read(np.arange(reader.n_frames), None, room, "positions")
@@ -447,27 +445,27 @@ def said_of(reader: _trajet.Reader) -> dict[str, np.ndarray]:
 
 
 @pytest.mark.parametrize("form", ["xtc", "dcd", "ncdf", "h5md"])
-def test_the_cell_of_a_frame_does_not_depend_on_the_tag(form: str, tmp_path: Path) -> None:
+def test_cell_of_a_frame_does_not_depend_on_the_tag(form: str, tmp_path: Path) -> None:
     """A lossy tag has cells, turned boxes, times and steps of the original in every bit."""
     pattern = ["", "b", "t", "b", "", "t"]
     path = write_trr(tmp_path / "run.trr", pattern)
     original = tj.open(topology(tmp_path), path, sidecar=False)
     store = tj.Store(tmp_path / "store", create=True)
     store.add("run", original, profile=profile(tmp_path, form))
-    whole = said_of(original.reader)
+    whole = frame_metadata(original.reader)
     for tags in ("", "@exact", "@other"):
         traj = tj.open(f"{store.folder}/run{tags}")
         sent, frames = traj.reader.outline(None), np.arange(traj.n_frames)
         elsewhere, _ = _trajet.WorkerTrajectory(sent).reader(traj.reader.slice(frames))
         for reader in (traj.reader, elsewhere):
-            got = said_of(reader)
+            got = frame_metadata(reader)
             for name, values in whole.items():
                 assert values.tobytes() == got[name].tobytes(), (tags, name)
 
 
 @pytest.mark.parametrize("form", ["xtc", "dcd", "ncdf"])
-def test_lossy_tags_name_what_later_frames_lose(form: str, tmp_path: Path) -> None:
-    """`store add` and `retag` say of how many frames."""
+def test_lossy_tags_name_losses_of_later_frames(form: str, tmp_path: Path) -> None:
+    """`store add` and `retag` print the number of frames."""
     pattern = ["", "bu", "tu", "t", "b", "buf"]
     original = tj.open(topology(tmp_path), write_trr(tmp_path / "run.trr", pattern), sidecar=False)
     store = tj.Store(tmp_path / "store", create=True)
@@ -483,8 +481,8 @@ def test_lossy_tags_name_what_later_frames_lose(form: str, tmp_path: Path) -> No
         assert [remark for remark in done.remarks if "left out" in remark] == expected
 
 
-def test_h5md_of_a_data_set_names_what_the_original_holds_in_the_middle(tmp_path: Path) -> None:
-    """The store knows that of each frame, also where tags in other formats are read."""
+def test_h5md_of_a_data_set_names_losses_of_middle_frames(tmp_path: Path) -> None:
+    """The store knows the parts of each original frame, also if tags have other formats."""
     pattern = ["b", "b", "bv", "bl", "b"]
     original = tj.open(topology(tmp_path), write_trr(tmp_path / "run.trr", pattern), sidecar=False)
     store = tj.Store(tmp_path / "store", create=True)

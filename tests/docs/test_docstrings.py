@@ -1,4 +1,4 @@
-"""The examples in docstrings run, beside `adk.psf` and `adk.xtc`, and print what they say."""
+"""The examples in docstrings run beside `adk.psf` and `adk.xtc`, and print what they show."""
 
 import doctest
 import importlib
@@ -16,7 +16,7 @@ MODULES = [
 ]
 
 
-def test_every_example_prints_what_it_says(own_adk: Adk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_examples_print_what_they_show(own_adk: Adk, monkeypatch: pytest.MonkeyPatch) -> None:
     """`traj` and `result` are an open trajectory and the RMSD of its C-alpha atoms."""
     folder = Path(own_adk.xtc).parent
     monkeypatch.chdir(folder)

@@ -22,10 +22,10 @@ ANALYSIS = ROOT / "docs" / "extending" / "analysis.md"
 QUOTED = re.compile(r"^```(?:rust|py)\n(?://|#) (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def test_pool_of_the_page_has_the_bits_of_one_thread(
+def test_pool_of_the_page_holds_the_pool_laws(
     adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On processes, for every kind of analysis, and with tasks of one leaf."""
+    """Every kind of analysis has the bits of one thread, also with tasks of one leaf."""
     place_of(POOL, adk, tmp_path, monkeypatch)
     monkeypatch.syspath_prepend(tmp_path)
     pool_class = importlib.import_module("futures_pool").FuturesPool
@@ -35,7 +35,7 @@ def test_pool_of_the_page_has_the_bits_of_one_thread(
             pool_laws.assert_same_bits(pool, tj.open(adk.psf, adk.xtc))
 
 
-def test_pool_of_the_page_is_used_as_the_page_says(
+def test_pool_of_the_page_can_be_imported(
     adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The second block imports the file that the first one is."""

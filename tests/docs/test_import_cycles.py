@@ -1,4 +1,4 @@
-"""The check for import cycles finds them in Rust, through re-exports, and only there."""
+"""The check for import cycles finds those of Rust code, through re-exports, and no others."""
 
 import importlib
 from collections.abc import Callable, Mapping
@@ -27,7 +27,7 @@ def cycles_of() -> Callable[[Path, Mapping[str, str]], list[list[str]]]:
     return found
 
 
-# The modules of a cycle, where there is one, and the files of a crate.
+# The modules of a cycle, if there is one, and the files of a crate.
 CRATES: dict[str, tuple[list[str], dict[str, str]]] = {
     "a tree": ([], {"a.rs": "use crate::b::B;", "b.rs": "use std::fmt;"}),
     "two modules": (["a", "b"], {"a.rs": "use crate::b::B;", "b.rs": "fn f() { crate::a::g() }"}),
@@ -75,9 +75,9 @@ CRATES: dict[str, tuple[list[str], dict[str, str]]] = {
 
 
 @pytest.mark.parametrize("name", CRATES)
-def test_cycles_are_found(
+def test_import_cycles_are_found(
     cycles_of: Callable[[Path, Mapping[str, str]], list[list[str]]], name: str, tmp_path: Path
 ) -> None:
-    """Those of code, and no others."""
+    """Cycles of code are found, but not those of comments, strings or tests."""
     cycle, files = CRATES[name]
     assert cycles_of(tmp_path, {"lib.rs": ""} | files) == ([cycle] if cycle else [])

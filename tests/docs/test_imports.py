@@ -1,4 +1,4 @@
-"""What an import costs: reading and computing need neither MDAnalysis nor matplotlib."""
+"""Reading and computing import neither MDAnalysis nor matplotlib."""
 
 import subprocess
 import sys
@@ -37,8 +37,8 @@ print("numpy" in sys.modules)
     assert run(code).splitlines() == [names, "True"]
 
 
-def test_reading_and_rmsd(adk: Adk) -> None:
-    """Nor do reading, and RMSD of atoms given by number."""
+def test_reading_and_rmsd_import_no_optional_package(adk: Adk) -> None:
+    """Atoms are given by number."""
     code = f"""
 import sys
 import numpy as np
@@ -54,8 +54,8 @@ print(result.values.shape, sorted({HEAVY} & set(sys.modules)))
     assert run(code, str(adk.xtc)) == "(98,) []"
 
 
-def test_saving(adk: Adk, tmp_path: Path) -> None:
-    """Nor does saving the numbers."""
+def test_saving_imports_no_optional_package(adk: Adk, tmp_path: Path) -> None:
+    """The numbers of a result are saved."""
     code = f"""
 import sys
 import trajet as tj
@@ -70,7 +70,7 @@ print(sorted({HEAVY} & set(sys.modules)))
 
 
 def test_public_names_are_found() -> None:
-    """Each name of `__all__` is found, and each is what type checkers see; others are an error."""
+    """Each name of `__all__` is found as type checkers see it; others are errors."""
     code = """
 import ast
 import inspect
@@ -90,8 +90,8 @@ print(len(seen) > 20, wrong, hasattr(trajet, "rmds"))
     assert run(code).splitlines() == ["[]", "[]", "True [] False"]
 
 
-def test_command_line_without_work() -> None:
-    """The version is printed without NumPy."""
+def test_version_is_printed_without_numpy() -> None:
+    """The command line imports only what a command needs."""
     code = f"""
 import runpy, sys
 sys.argv = ["trajet", "--version"]

@@ -1,4 +1,4 @@
-"""docs/parallel.md: its examples run as they stand; those for SLURM in `with_slurm.py`."""
+"""The examples of docs/parallel.md run as they stand; `with_slurm.py` runs those for SLURM."""
 
 import subprocess
 import sys
@@ -16,7 +16,7 @@ ALL = examples(DOCUMENT)
 
 @pytest.fixture
 def place(adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the folder that the examples run in."""
+    """Return the folder in which the examples run."""
     return place_of(DOCUMENT, adk, tmp_path, monkeypatch)
 
 
@@ -25,8 +25,8 @@ def place(adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     [example for example in ALL if example.language == "sh"],
     ids=lambda example: example.text.splitlines()[-1][:40],
 )
-def test_every_command_runs(example: Example, place: Path) -> None:
-    """With the results of this process."""
+def test_commands_of_the_page_run(example: Example, place: Path) -> None:
+    """Their results are those of this process."""
     done = subprocess.run(
         ["bash", "-e", "-c", example.text], capture_output=True, text=True, timeout=120, check=False
     )
@@ -37,8 +37,8 @@ def test_every_command_runs(example: Example, place: Path) -> None:
         assert np.load(kept)["values"].tobytes() == here.tobytes()
 
 
-def test_python_runs(place: Path) -> None:
-    """Blocks that are no files, and the one that no command runs."""
+def test_python_of_the_page_runs(place: Path) -> None:
+    """These are the blocks that are no files, and the file that no command runs."""
     blocks = [e for e in ALL if e.language == "python" and e.file is None]
     assert blocks
     for example in blocks:

@@ -1,4 +1,4 @@
-"""README.md: every example in it runs as it stands."""
+"""Every example in README.md runs as it stands."""
 
 import shutil
 import subprocess
@@ -12,7 +12,9 @@ from helpers.golden_files import Adk
 README = Path(__file__).parents[2] / "README.md"
 
 
-def test_every_example_runs(adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_examples_of_the_readme_run(
+    adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Python blocks run one after the other in one namespace, commands between them."""
     for path in (adk.psf, adk.xtc):
         shutil.copy(path, tmp_path)

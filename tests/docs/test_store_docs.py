@@ -1,4 +1,4 @@
-"""docs/store.md: its examples run as they stand, one after the other."""
+"""The examples of docs/store.md run as they stand, one after the other."""
 
 import re
 import subprocess
@@ -12,8 +12,10 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "store.md"
 PROFILE = re.compile(r"^```toml\n(# (\S+)\n.*?)^```\s*$", re.MULTILINE | re.DOTALL)
 
 
-def test_every_example_runs(adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In the order of the document, in a folder with what it names."""
+def test_examples_of_the_page_run(
+    adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They run in the order of the document, in a folder with the files that it names."""
     place = place_of(DOCUMENT, adk, tmp_path, monkeypatch)
     text = DOCUMENT.read_text(encoding="utf-8")
     ((profile, name),) = PROFILE.findall(text)

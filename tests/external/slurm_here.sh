@@ -8,9 +8,9 @@ chmod 755 "$place"
 cleanup() {
     code=$?
     scancel --user=root --full 2>/dev/null || true
-    for told in "$place"/{slurmd-node1,slurmd-node2,slurmctld,munged}.pid; do
-        if [ -e "$told" ]; then
-            pid=$(cat "$told")
+    for pid_file in "$place"/{slurmd-node1,slurmd-node2,slurmctld,munged}.pid; do
+        if [ -e "$pid_file" ]; then
+            pid=$(cat "$pid_file")
             kill "$pid" 2>/dev/null || true
             timeout 10 tail --pid="$pid" -f /dev/null || true
         fi

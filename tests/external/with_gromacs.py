@@ -1,4 +1,4 @@
-"""What we write, read by GROMACS: `make test-gromacs`, where `gmx` is installed.
+"""GROMACS reads our files: `make test-gromacs`, if `gmx` is installed.
 
 pytest does not collect this file by itself: the gate needs no GROMACS.
 """
@@ -22,7 +22,7 @@ GMX_FILES = {**FORMATS["XTC"].files(), **FORMATS["TRR"].files()}
 
 
 def gmx(*words: object) -> tuple[str, str]:
-    """Run GROMACS; return what it prints on both outputs."""
+    """Run GROMACS; return its output on both streams."""
     program = shutil.which("gmx")
     assert program, "there is no gmx: install GROMACS (apt-get install gromacs) for these tests"
     command = [program, "-quiet", *map(str, words)]
@@ -32,10 +32,12 @@ def gmx(*words: object) -> tuple[str, str]:
 
 
 def counted(path: Path) -> dict[str, int]:
-    """Return how many frames have what, as `gmx check` says; it must find nothing odd."""
-    told = gmx("check", "-f", path)[1]
-    assert not re.search("warning|error|incomplete|corrupt", told, re.IGNORECASE), told
-    return {name: int(n) for name, n in re.findall(r"^(\w+) +(\d+)(?: +\S+)?$", told, re.MULTILINE)}
+    """Return the number of frames with each part; `gmx check` must find nothing odd."""
+    messages = gmx("check", "-f", path)[1]
+    assert not re.search("warning|error|incomplete|corrupt", messages, re.IGNORECASE), messages
+    return {
+        name: int(n) for name, n in re.findall(r"^(\w+) +(\d+)(?: +\S+)?$", messages, re.MULTILINE)
+    }
 
 
 def dumped(path: Path) -> dict[str, np.ndarray]:
@@ -51,14 +53,14 @@ def dumped(path: Path) -> dict[str, np.ndarray]:
 
 
 def assert_printed(printed: np.ndarray, numbers: np.ndarray) -> None:
-    """Compare what was printed with numbers of the same units."""
+    """Compare printed numbers with numbers of the same units."""
     assert printed.shape == numbers.shape
     assert (np.abs(printed - numbers) <= PRINTED * np.abs(numbers) + 1e-30).all()
 
 
 @pytest.mark.parametrize("target", [".xtc", ".trr"])
 @pytest.mark.parametrize("source", SOURCES)
-def test_any_format_to_those_of_gromacs(source: str, target: str, tmp_path: Path) -> None:
+def test_gromacs_reads_conversions_of_any_format(source: str, target: str, tmp_path: Path) -> None:
     """GROMACS finds all frames and reads the numbers that we read."""
     original = source_of(source, tmp_path)
     path = tmp_path / f"copy{target}"
@@ -73,7 +75,7 @@ def test_any_format_to_those_of_gromacs(source: str, target: str, tmp_path: Path
     assert counts["Velocities"] == counts["Forces"] == original.n_frames * ("v" in names)
     assert set(printed) - {"box"} == set(names)
     for symbol, name in names.items():
-        # Forces are of an inverse length.
+        # Forces have an inverse length in their unit.
         scale = 0.1 if symbol != "f" else 10.0
         assert_printed(printed[symbol], getattr(block, name).astype(np.float64) * scale)
     lengths = np.linalg.norm(printed["box"], axis=2) if "box" in printed else None
@@ -85,18 +87,18 @@ def test_any_format_to_those_of_gromacs(source: str, target: str, tmp_path: Path
 
 
 @pytest.mark.parametrize("name", sorted(GMX_FILES))
-def test_copies_do_not_differ(name: str, tmp_path: Path) -> None:
-    """`gmx check` compares published files with their copies, and finds no difference."""
+def test_gromacs_finds_no_difference_in_copies(name: str, tmp_path: Path) -> None:
+    """`gmx check` compares published files with their copies."""
     copy = tmp_path / name
     tj.convert(tj.open(None, GMX_FILES[name], sidecar=False), copy)
-    output, told = gmx("check", "-f", copy, "-f2", GMX_FILES[name], "-tol", 0, "-abstol", 0)
+    output, messages = gmx("check", "-f", copy, "-f2", GMX_FILES[name], "-tol", 0, "-abstol", 0)
     assert output.strip() == "Both files read correctly"
-    assert re.search(r"frame +0 +time", told)
+    assert re.search(r"frame +0 +time", messages)
 
 
 @pytest.mark.parametrize("ending", ["xtc", "trr"])
-def test_segments(ending: str, tmp_path: Path) -> None:
-    """GROMACS joins what was split to the numbers that were there."""
+def test_gromacs_joins_segments(ending: str, tmp_path: Path) -> None:
+    """The numbers are those before the split."""
     whole = tj.open(None, SOURCES[f".{ending}"], sidecar=False)
     parts = tj.split(whole, tmp_path, segments=3)
     joined = tmp_path / f"joined.{ending}"
@@ -106,8 +108,8 @@ def test_segments(ending: str, tmp_path: Path) -> None:
     assert np.array_equal(again.times, whole.times)
 
 
-def test_a_mounted_store(tmp_path: Path) -> None:
-    """GROMACS finds nothing odd in what is made as it reads, and no difference to the source."""
+def test_gromacs_reads_a_mounted_store(tmp_path: Path) -> None:
+    """GROMACS finds nothing odd in files that are generated as it reads, and no difference."""
     wet = make_store(tmp_path)
     with mounted(wet.store.folder, tmp_path / "shown") as shown:
         for name in ("wet", "wet@protein", "wet@ion", "wet@water"):

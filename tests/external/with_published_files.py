@@ -1,8 +1,8 @@
-"""Files that other projects publish for their tests; `make test-long` runs this.
+"""Files that other projects publish for their tests; `make test-long` runs these tests.
 
 Folders of such files are named by environment variables; tests whose folder is not named are
-skipped. `TRAJET_CHEMFILES_DATA` is a checkout of chemfiles/tests-data,
-`TRAJET_GROMACS_SOURCE` one of gromacs/gromacs (or a folder with its spc2-traj.h5md).
+skipped. `TRAJET_CHEMFILES_DATA` is a checkout of chemfiles/tests-data, `TRAJET_GROMACS_SOURCE` one
+of gromacs/gromacs (or a folder with its spc2-traj.h5md).
 """
 
 import os
@@ -25,7 +25,7 @@ def folder(variable: str) -> Path:
 
 @pytest.mark.parametrize("name", ["no-cell.nc", "scaled_traj.nc", "water.nc"])
 def test_copies_of_netcdf_files_of_chemfiles_lose_nothing(name: str, tmp_path: Path) -> None:
-    """SciPy reads the same of source and copy; atoms and frames are cut."""
+    """SciPy reads the same from source and copy; atoms and frames are cut."""
     source = folder("TRAJET_CHEMFILES_DATA") / "netcdf" / name
     traj, expected = tj.open(None, source, sidecar=False), read_all(source)
     assert_same(read_all(tj.convert(traj, tmp_path / "copy.nc").path), expected)
@@ -41,8 +41,8 @@ def test_times_of_lammps_in_femtoseconds_are_picoseconds() -> None:
     assert times[:3] == pytest.approx([2.02, 2.03, 2.04], abs=1e-12)
 
 
-def test_h5md_of_gromacs_is_read_and_copied_whole(tmp_path: Path) -> None:
-    """Its empty series of forces does not refuse its positions; a copy holds all of it."""
+def test_h5md_of_gromacs_is_read_and_copied_completely(tmp_path: Path) -> None:
+    """Its positions are read despite an empty series of forces; a copy holds all of it."""
     source = next(folder("TRAJET_GROMACS_SOURCE").rglob("spc2-traj.h5md"))
     traj = tj.open(None, source)
     with h5py.File(source) as file:
@@ -73,15 +73,15 @@ def test_h5md_of_gromacs_is_read_and_copied_whole(tmp_path: Path) -> None:
         ("triclinic-namd", [85.4400, 89.4427, 85.4400, 65.245, 70.806, 71.696]),
     ],
 )
-def test_cells_of_dcd_files(name: str, cell: list[float]) -> None:
-    """By the version in the header, as chemfiles reads them."""
+def test_cells_of_dcd_files_follow_the_version(name: str, cell: list[float]) -> None:
+    """Cells are read by the version in the header, as by chemfiles."""
     traj = tj.open(None, folder("TRAJET_CHEMFILES_DATA") / "dcd" / f"{name}.dcd", sidecar=False)
     assert np.allclose(traj.read([0], [0]).cells[0], cell, atol=1e-3)
     assert traj.remarks == ()
 
 
-def test_dcd_files_of_any_markers_and_order_are_equal() -> None:
-    """CHARMM wrote the same run with markers of 32 and 64 bits, in both orders of bytes."""
+def test_dcd_files_of_any_markers_and_byte_order_are_equal() -> None:
+    """CHARMM wrote the same run with markers of 32 and 64 bits, in both byte orders."""
     files = [f"mrmd_h2so4-{kind}.dcd" for kind in ("32bit-be", "64bit-be", "64bit-le")]
     first, *others = (
         tj.open(None, folder("TRAJET_CHEMFILES_DATA") / "dcd" / name, sidecar=False).read()

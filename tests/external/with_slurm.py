@@ -1,4 +1,4 @@
-"""docs/parallel.md on a real SLURM: `make test-slurm`, as root, where it is installed.
+"""The examples of docs/parallel.md run on a real SLURM: `make test-slurm`, as root.
 
 pytest does not collect this file by itself: the gate needs no SLURM.
 """
@@ -18,15 +18,15 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "parallel.md"
 
 @pytest.fixture
 def place(long_adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the folder that the examples run in."""
+    """Return the folder in which the examples run."""
     return place_of(DOCUMENT, long_adk, tmp_path, monkeypatch)
 
 
 def finished(*command: str) -> None:
-    """Run a command to its good end."""
+    """Run a command and expect success."""
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    said = [path.read_text() for path in Path().glob("slurm-*.out")]
-    assert done.returncode == 0, (done.stdout, done.stderr, said)
+    job_output = [path.read_text() for path in Path().glob("slurm-*.out")]
+    assert done.returncode == 0, (done.stdout, done.stderr, job_output)
 
 
 def assert_right() -> None:
@@ -39,13 +39,13 @@ def assert_right() -> None:
 
 
 @pytest.mark.parametrize("job", ["mpi.sbatch", "dask.sbatch"])
-def test_jobs(place: Path, job: str) -> None:
-    """On two nodes, two tasks each."""
+def test_job_scripts_run(place: Path, job: str) -> None:
+    """They run on two nodes, two tasks each."""
     finished("sbatch", "--wait", job)
     assert_right()
 
 
-def test_workers_that_are_jobs(place: Path) -> None:
-    """By dask-jobqueue, two of them."""
+def test_dask_workers_run_as_jobs(place: Path) -> None:
+    """dask-jobqueue starts two of them."""
     finished(sys.executable, "rmsd_jobqueue.py")
     assert_right()

@@ -1,4 +1,4 @@
-"""Damage to XTC files, and reports of cut ones; what holds for every format is in test_formats."""
+"""Damage to XTC files, and reports of cut ones; test_formats has the laws of every format."""
 
 from pathlib import Path
 
@@ -10,8 +10,8 @@ from helpers.damage import outcomes_of_damage, word
 from helpers.golden_files import XTC_FILES, Golden
 
 
-def test_report_records_the_tail(golden: Golden, golden_xtc: Path) -> None:
-    """The report of a run on a cut file says how many bytes were left unread."""
+def test_report_records_the_unread_tail(golden: Golden, golden_xtc: Path) -> None:
+    """The report of a run on a cut file has the number of bytes that were left unread."""
     frames = xtc_bytes.walk(golden_xtc.read_bytes())
     for left in (40, 1, 0):
         with golden_xtc.open("r+b") as file:
@@ -23,8 +23,8 @@ def test_report_records_the_tail(golden: Golden, golden_xtc: Path) -> None:
         assert result.report["frames"] == len(frames) - 1
 
 
-def test_leave_does_not_cover_other_damage(golden: Golden, golden_xtc: Path) -> None:
-    """allow_truncated_tail is for an unfinished last frame, not for rubbish in a file."""
+def test_truncated_tail_does_not_excuse_other_damage(golden: Golden, golden_xtc: Path) -> None:
+    """allow_truncated_tail permits an unfinished last frame, not other damage of a file."""
     data = golden_xtc.read_bytes()
     frames = xtc_bytes.walk(data)
     golden_xtc.write_bytes(xtc_bytes.with_field(data, frames[1].start, 1996))
@@ -38,8 +38,8 @@ def test_leave_does_not_cover_other_damage(golden: Golden, golden_xtc: Path) -> 
 @pytest.mark.parametrize(
     "name", ["test.xtc", "xtc_test_only_10_frame_10_atoms.xtc", "xyz_random_walk.xtc"]
 )
-def test_random_bytes(name: str, tmp_path: Path) -> None:
-    """Bytes changed at random give an error or a block of the right shape, never more."""
+def test_random_bytes_give_errors_or_blocks(name: str, tmp_path: Path) -> None:
+    """Bytes changed at random give an error or a block of the right shape, never a crash."""
     path = tmp_path / name
     data = XTC_FILES[name].read_bytes()
     path.write_bytes(data)
@@ -60,8 +60,8 @@ def test_random_bytes(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("n_frames", [1, 4])
 @pytest.mark.parametrize("magic", [1995, 2023])
-def test_giant_sizes(n_frames: int, magic: int, tmp_path: Path) -> None:
-    """A size that the file cannot hold is refused before anything is allocated for it."""
+def test_giant_sizes_are_refused(n_frames: int, magic: int, tmp_path: Path) -> None:
+    """A size that the file cannot hold is refused before memory is allocated for it."""
     x = np.random.default_rng(5).uniform(0, 3, (n_frames, 300, 3))
     path = xtc_bytes.write_xtc(tmp_path / "made.xtc", x)
     parts = xtc_bytes.pieces(path.read_bytes())
@@ -87,14 +87,14 @@ def test_giant_sizes(n_frames: int, magic: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("natoms", [0x7FFFFFFF, 298_261_618, 20_000_000, 100_000])
 def test_atom_count_that_the_bytes_cannot_hold(natoms: int, tmp_path: Path) -> None:
-    """A whole, consistent header that promises more atoms than its bits can spell is refused."""
+    """A whole, consistent header that counts more atoms than its bytes can hold is refused."""
     x = np.random.default_rng(6).uniform(0, 3, (1, 300, 3))
     path = xtc_bytes.write_xtc(tmp_path / "made.xtc", x)
     case = word(xtc_bytes.NATOMS, natoms) + word(xtc_bytes.NATOMS_AGAIN, natoms)
     assert outcomes_of_damage(path, [case]) == ["FormatError"]
 
 
-def test_impossible_headers(tmp_path: Path) -> None:
+def test_impossible_headers_are_errors(tmp_path: Path) -> None:
     """Bounds, precision and small index that no encoder writes are refused."""
     x = np.random.default_rng(7).uniform(0, 3, (2, 300, 3))
     path = xtc_bytes.write_xtc(tmp_path / "made.xtc", x)

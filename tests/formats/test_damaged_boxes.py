@@ -1,4 +1,4 @@
-"""A box that is not finite is damage, in every format; zeros mean that there is none."""
+"""A box that is not finite is damage, in every format; zeros mean no box."""
 
 import struct
 from collections.abc import Callable
@@ -40,10 +40,10 @@ def h5md(path: Path, value: float) -> None:
 
 @pytest.mark.parametrize("write", [xtc, trr, h5md])
 @pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_a_box_that_is_not_finite_is_an_error(
+def test_box_that_is_not_finite_is_an_error(
     tmp_path: Path, write: Callable[[Path, float], None], value: float
 ) -> None:
-    """Of the frame that has it, in reading, in analyses and in copies of the bytes."""
+    """The error names the frame in reading, in analyses and in copies of the bytes."""
     path = tmp_path / f"run.{write.__name__}"
     write(path, value)
     traj = tj.open(None, path)
@@ -61,8 +61,8 @@ def test_a_box_that_is_not_finite_is_an_error(
 
 
 @pytest.mark.parametrize("write", [xtc, trr, h5md])
-def test_zeros_are_no_box(tmp_path: Path, write: Callable[[Path, float], None]) -> None:
-    """Of vectors, where all are."""
+def test_zero_vectors_are_no_box(tmp_path: Path, write: Callable[[Path, float], None]) -> None:
+    """All three vectors are zero."""
     path = tmp_path / f"run.{write.__name__}"
     write(path, 4.0)
     if write is h5md:

@@ -60,7 +60,7 @@ def records_of(path: Path) -> list[bytes]:
 
 
 def test_version_above_25_means_a_symmetric_matrix(tmp_path: Path) -> None:
-    """Also where off-diagonal elements could be cosines, or degrees."""
+    """Off-diagonal elements may look like cosines or degrees."""
     octane = cells_of(write(tmp_path / "octane.dcd", OCTANE, 46))
     assert np.allclose(octane, [4.1593, 4.7500, 11.0000, 94.805, 84.486, 105.108], atol=2e-3)
     for version in (26, 35, 46):
@@ -71,15 +71,15 @@ def test_version_above_25_means_a_symmetric_matrix(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("version", [1, 24, 25])
 def test_version_up_to_25_means_lengths_and_angles(tmp_path: Path, version: int) -> None:
-    """Degrees, or cosines: as NAMD, VMD, mdtraj, OpenMM and MDAnalysis write them."""
+    """They are degrees or cosines, as NAMD, VMD, mdtraj, OpenMM and MDAnalysis write them."""
     path = write(tmp_path / "degrees.dcd", [30, 70, 31, 80, 95, 32], version)
     assert np.array_equal(cells_of(path)[1], [30, 31, 32, 95, 80, 70])
     path = write(tmp_path / "cosines.dcd", [30, 0.5, 31, 0, 0, 32], version)
     assert np.allclose(cells_of(path), [30, 31, 32, 90, 90, 60])
 
 
-def test_first_frame_decides_where_the_version_cannot(tmp_path: Path) -> None:
-    """CHARMM 24 and 25 wrote matrices; one that is no cell of angles is read so, with a remark."""
+def test_first_frame_decides_if_the_version_does_not(tmp_path: Path) -> None:
+    """CHARMM 24 and 25 wrote matrices; numbers that fit nothing else are read so, with a remark."""
     path = write(tmp_path / "old.dcd", [31.2, -2.1, 30.1, 1.4, -0.3, 29.9], 24)
     traj = tj.open(None, path)
     assert np.allclose(traj.read(atoms=[0]).cells[0, 3:], [91.3, 84.8, 97.8], atol=0.2)
@@ -126,7 +126,7 @@ def test_version_and_first_frame_that_contradict_each_other_are_refused(
     assert f"{b:.0f}" in "".join(succeed("info", "--dcd-cell", "angles", str(path)))
 
 
-def test_a_matrix_can_be_asked_for(tmp_path: Path) -> None:
+def test_matrix_is_read_on_request(tmp_path: Path) -> None:
     """Earlier versions of trajet copied matrices into files of version 24."""
     path = write(tmp_path / "copy.dcd", symmetric([80.0] * 3 + [60.0] * 3), 24)
     assert cells_of(path)[0, 0] < 80
@@ -138,7 +138,7 @@ def test_a_matrix_can_be_asked_for(tmp_path: Path) -> None:
 
 
 def test_zeros_are_no_cell(tmp_path: Path) -> None:
-    """Also zero lengths with angles, of any version; the version still decides on later frames."""
+    """Zero lengths may have angles, in any version; the version still decides on later frames."""
     cells = np.array([[0, 90, 0, 90, 90, 0], [0.0] * 6, symmetric([80.0] * 3 + [60.0] * 3)])
     path = write_dcd(tmp_path / "run.dcd", random_vectors(3, 9), cells=cells, version=46)
     read = cells_of(path)
@@ -150,7 +150,7 @@ def test_zeros_are_no_cell(tmp_path: Path) -> None:
 
 
 def test_copies_keep_version_and_record(tmp_path: Path) -> None:
-    """Bit for bit: copies, subsets, parts of a split and files of a store."""
+    """The records keep every bit in copies, subsets, parts of a split and files of a store."""
     for version, record in ((46, OCTANE), (35, symmetric([80.0] * 3 + [60.0] * 3)), (24, OCTANE)):
         path = write(tmp_path / f"{version}.dcd", record, version, frames=4)
         traj = tj.open(None, path)
@@ -167,8 +167,8 @@ def test_copies_keep_version_and_record(tmp_path: Path) -> None:
             assert np.array_equal(cells_of(copy)[0], traj.read([0]).cells[0])
 
 
-def test_copies_name_a_version_that_says_what_was_asked_for(tmp_path: Path) -> None:
-    """And so does one whose first frame had to decide: a part of it may decide otherwise."""
+def test_copies_have_the_version_of_the_requested_form(tmp_path: Path) -> None:
+    """The first frame of a copy may be unlike that of its source."""
     matrix = write(tmp_path / "matrix.dcd", symmetric([80.0] * 3 + [60.0] * 3), 24)
     angles = write(tmp_path / "angles.dcd", [80, 90, 80, 90, 90, 80], 46)
     decided = write(tmp_path / "decided.dcd", [31.2, -2.1, 30.1, 1.4, -0.3, 29.9], 24)
@@ -177,13 +177,13 @@ def test_copies_name_a_version_that_says_what_was_asked_for(tmp_path: Path) -> N
         copy = tj.convert(traj, tmp_path / f"copy-{path.name}").path
         again = tj.open(None, copy)
         assert (version_of(copy) > 25) == (how != "angles")
-        # The doubt stays with the copy.
+        # The remark stays with the copy.
         assert again.remarks == tuple(f"of its source: {remark}" for remark in traj.remarks)
         assert np.array_equal(again.read().cells, traj.read().cells)
         assert set(records_of(copy)) == set(records_of(path))
 
 
-def test_files_of_both_forms_are_no_one_dcd_file(tmp_path: Path) -> None:
+def test_files_of_both_forms_make_no_dcd_file(tmp_path: Path) -> None:
     """Each is read in its own form; a file of one header cannot hold both."""
     one = write(tmp_path / "one.dcd", symmetric([80.0] * 3 + [60.0] * 3), 46)
     other = write(tmp_path / "other.dcd", [80, 60, 80, 60, 60, 80], 24)
@@ -197,7 +197,7 @@ def test_files_of_both_forms_are_no_one_dcd_file(tmp_path: Path) -> None:
 
 
 def test_cells_of_other_formats_are_written_as_lengths_and_angles(tmp_path: Path) -> None:
-    """Version 24 and degrees, or zeros (cosines) for right angles, as other programs read them."""
+    """Copies have version 24 and degrees, or zeros (cosines) for right angles."""
     for cell, record in (
         ([30.0, 31, 32, 70, 80, 95], [30, 95, 31, 80, 70, 32]),
         ([30.0, 31, 32, 90, 90, 90], [30, 0, 31, 0, 0, 32]),
@@ -209,8 +209,8 @@ def test_cells_of_other_formats_are_written_as_lengths_and_angles(tmp_path: Path
         assert np.allclose(np.frombuffer(records_of(path)[0]), record)
 
 
-def test_a_store_keeps_the_form(tmp_path: Path) -> None:
-    """The form that was asked for when a data set was added holds for all that it gives back."""
+def test_store_keeps_the_form(tmp_path: Path) -> None:
+    """The form that was requested when a data set was added holds for every output of it."""
     top = tmp_path / "top.gro"
     lines = [f"{k + 1:5d}SOL     OW{k + 1:5d}{0:8.3f}{0:8.3f}{0:8.3f}" for k in range(9)]
     top.write_text("\n".join(["made", "9", *lines, "8 8 8"]) + "\n")
@@ -249,7 +249,7 @@ def _profile(folder: Path) -> Path:
 
 
 def test_workers_read_cells_in_the_same_form(tmp_path: Path) -> None:
-    """They are told: a worker decides nothing by itself."""
+    """A worker gets the form with its setup and does not decide by itself."""
     path = write(tmp_path / "run.dcd", symmetric([20.0] * 3 + [60.0] * 3), 24, frames=6)
     traj, otherwise = tj.open(None, path, dcd_cell="matrix"), tj.open(None, path)
     pairs = traj.select([0, 1, 2]), traj.select([5, 6])
@@ -266,7 +266,7 @@ def test_workers_read_cells_in_the_same_form(tmp_path: Path) -> None:
 @pytest.mark.parametrize("order", ["<", ">"])
 @pytest.mark.parametrize("fixed", [None, np.array([0, 4])])
 def test_markers_of_64_bits(tmp_path: Path, order: str, fixed: np.ndarray | None) -> None:
-    """The same trajectory as with markers of 32 bits; copies have 32."""
+    """The trajectory is that with markers of 32 bits; copies have 32."""
     cells = np.array([[31, -0.2, 32, 0.1, 0.05 * k, 33.3] for k in range(4)])
     some = {"cells": cells, "fixed": fixed, "order": order}
     short = write_dcd(tmp_path / "short.dcd", random_vectors(4, 9), **some)
@@ -287,7 +287,7 @@ def test_markers_of_64_bits(tmp_path: Path, order: str, fixed: np.ndarray | None
 
 @pytest.mark.parametrize("order", ["<", ">"])
 def test_damaged_markers_of_64_bits_are_refused(tmp_path: Path, order: str) -> None:
-    """Wherever the file is cut or a marker is another one, also one beyond 32 bits."""
+    """A cut anywhere and any wrong marker are errors, also a marker beyond 32 bits."""
     path = write_dcd(tmp_path / "run.dcd", random_vectors(2, 3), order=order, marker="q")
     data = path.read_bytes()
     frame = 3 * (12 + 16)
@@ -311,8 +311,8 @@ def test_damaged_markers_of_64_bits_are_refused(tmp_path: Path, order: str) -> N
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("version", [24, 46])
-def test_a_cell_that_is_not_finite_is_damage(tmp_path: Path, bad: float, version: int) -> None:
-    """Where the frame is read or copied; the others are as they are."""
+def test_cell_that_is_not_finite_is_damage(tmp_path: Path, bad: float, version: int) -> None:
+    """Reading or copying the frame is an error; the other frames are read."""
     cells = np.tile([30.0, 0, 31, 0, 0, 32], (3, 1))
     cells[1, 2] = bad
     path = write_dcd(tmp_path / "run.dcd", random_vectors(3, 9), cells=cells, version=version)

@@ -1,4 +1,4 @@
-"""What every format must do, on every file: one suite, and no format has a test that is weaker."""
+"""Laws that every format holds, on every file, in one suite."""
 
 import os
 import re
@@ -28,9 +28,9 @@ from trajet import _trajet
 from trajet._trajet import Reader
 
 PUBLISHED = {name: path for format in FORMATS.values() for name, path in format.files().items()}
-# Files whose frames have no times: there is nothing that a sidecar would keep.
+# Files whose frames have no times: a sidecar would have no content.
 UNTIMED = {"cpptraj_traj.nc"}
-# Which vectors the files with more than positions have.
+# The vectors of the files with more than positions.
 HOLDS = {
     "adk_oplsaa.trr": "xv",
     "cobrotoxin.trr": "xvf",
@@ -45,20 +45,20 @@ HOLDS = {
     "made_many.trr": "xv",
     "made_scaled.nc": "xvf",
 }
-# Some of whose frames have no positions.
+# Files some of whose frames have no positions.
 PARTLY_EMPTY = {"made_mixed.trr", "made_double.trr"}
-# With a sidecar, different times, and more frames than are looked at before it is believed.
+# Files with a sidecar, different times, and more frames than are compared when it is loaded.
 LONG = {"xyz_random_walk.xtc", "made_many.trr", "made_many.nc"}
 REQUEST_SIZES = (1, 1000, 262144)
-# Of this size damage is quickly tried.
+# Files up to this size are quickly damaged many times.
 SMALL = 80_000
 N_CUTS = 60
-# A cut of fewer bytes leaves nothing that tells the format.
-TOLD_BY = 4
+# A cut of fewer bytes leaves too little to recognise the format.
+MAGIC_SIZE = 4
 
 
-def test_formats_and_their_suffixes() -> None:
-    """The table from which commands and other tests take the formats."""
+def test_formats_have_their_suffixes() -> None:
+    """Commands and other tests take the formats from this table."""
     assert _trajet.FORMATS == {
         "XTC": (".xtc",),
         "TRR": (".trr",),
@@ -69,7 +69,7 @@ def test_formats_and_their_suffixes() -> None:
 
 
 def small_files() -> list[str]:
-    """Names of files small enough to be damaged many times, of every format."""
+    """Return the names of files small enough to be damaged many times, of every format."""
     names = [name for name, path in PUBLISHED.items() if 0 < path.stat().st_size < SMALL]
     assert {format_of(Path(name)).name for name in names} == set(FORMATS)
     return sorted([*names, *MADE])
@@ -77,7 +77,7 @@ def small_files() -> list[str]:
 
 @pytest.fixture(scope="session", params=sorted({*PUBLISHED, *MADE} - set(UNREAD)))
 def file(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Golden:
-    """Every file in turn, and MDAnalysis' reading of it."""
+    """Return every file in turn, with MDAnalysis' reading of it."""
     name = request.param
     folder = tmp_path_factory.mktemp("truth")
     source = MADE[name](folder / name) if name in MADE else PUBLISHED[name]
@@ -94,7 +94,7 @@ def path(file: Golden, tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session", params=["large.xtc", "large.trr", "large.dcd", "large.nc"])
 def large(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Golden:
-    """Five frames of 60 000 atoms, written by MDAnalysis; TRR and NCDF with all vectors."""
+    """Return five frames of 60 000 atoms, written by MDAnalysis; TRR and NCDF with all vectors."""
     folder = tmp_path_factory.mktemp("large")
     fields = request.param in ("large.trr", "large.nc")
     source = write_with_mdanalysis(folder / request.param, 60_000, 5, fields=fields)
@@ -102,22 +102,22 @@ def large(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 def sidecar_of(path: Path) -> Path:
-    """Where the index of a trajectory is kept."""
+    """Return the path of the index of a trajectory."""
     return path.with_name(f".{path.name}.trajet-index")
 
 
 def is_indexed(name: str) -> bool:
-    """Whether the file of this name gets a sidecar."""
+    """Return whether the file of this name gets a sidecar."""
     return format_of(Path(name)).searched and name not in UNTIMED
 
 
 def borders(file: Golden) -> Borders:
-    """Where the frames of a file are."""
+    """Return the borders of the frames of a file."""
     return borders_of(file.format.name, file.source.read_bytes())
 
 
 def held(truth: Truth, frames: np.ndarray) -> dict[str, bool]:
-    """Of velocities and forces those that some of the frames have."""
+    """Return which of velocities and forces some of the frames have."""
     fields = {"velocities": truth.velocities, "forces": truth.forces}
     return {
         name: values is not None and not np.isnan(values[frames]).all()
@@ -142,8 +142,8 @@ def message_of(caught: pytest.ExceptionInfo[BaseException], path: Path) -> str:
 # Values
 
 
-def test_files_of_every_format() -> None:
-    """The table is not empty, and each exception is in it."""
+def test_every_format_has_files() -> None:
+    """Each exception in the lists above names a file of the table."""
     for format in FORMATS.values():
         assert len([name for name in format.files() if name not in UNREAD]) >= 5
     assert set(UNREAD) <= set(PUBLISHED)
@@ -151,22 +151,22 @@ def test_files_of_every_format() -> None:
 
 @pytest.mark.parametrize("name", sorted(UNREAD))
 @pytest.mark.parametrize("leave", [False, True])
-def test_files_that_cannot_be_read(name: str, leave: bool, tmp_path: Path) -> None:
-    """What MDAnalysis does not read is an error that names the file."""
+def test_unreadable_files_are_errors(name: str, leave: bool, tmp_path: Path) -> None:
+    """A file that MDAnalysis does not read is an error that names it."""
     copy = Path(shutil.copy(PUBLISHED[name], tmp_path / name))
     with pytest.raises(tj.TrajetError) as caught:
         tj.open(None, copy, allow_truncated_tail=leave)
     message_of(caught, copy)
 
 
-def test_borders(file: Golden, path: Path) -> None:
-    """The tests' own walkers find as many frames as MDAnalysis, and trajet finds them there."""
+def test_frame_borders_agree_with_mdanalysis(file: Golden, path: Path) -> None:
+    """The tests' own walkers find as many frames as MDAnalysis, and trajet the same borders."""
     found = borders(file)
     assert found.n_frames == file.truth.n_frames
     assert tj.open(None, path).reader.offsets().tolist() == found.at[:-1]
 
 
-def test_properties(file: Golden, path: Path) -> None:
+def test_properties_agree_with_mdanalysis(file: Golden, path: Path) -> None:
     """An open trajectory knows its size, times, steps and origin."""
     for name in (path, str(path)):
         traj = tj.open(None, name)
@@ -179,8 +179,8 @@ def test_properties(file: Golden, path: Path) -> None:
         assert np.array_equal(traj.steps, file.truth.steps)
 
 
-def test_whole(file: Golden, path: Path) -> None:
-    """Positions, times, steps and cells, and velocities and forces where there are some."""
+def test_whole_files_equal_mdanalysis(file: Golden, path: Path) -> None:
+    """Positions, times, steps and cells are equal, and so are velocities and forces."""
     frames, atoms = all_of(file.truth)
     traj = tj.open(None, path)
     assert_same(traj.read(), file.truth, frames, atoms)
@@ -196,8 +196,8 @@ def test_whole(file: Golden, path: Path) -> None:
         assert field in message_of(caught, path)
 
 
-def test_vectors_that_files_hold(file: Golden) -> None:
-    """The truth itself has velocities, forces and frames without positions where it should."""
+def test_truth_has_the_vectors_of_the_lists(file: Golden) -> None:
+    """MDAnalysis reads velocities, forces and frames without positions from the listed files."""
     truth = file.truth
     fields = {"x": truth.positions, "v": truth.velocities, "f": truth.forces}
     there = {k for k, v in fields.items() if v is not None and not np.isnan(v).all()}
@@ -208,8 +208,10 @@ def test_vectors_that_files_hold(file: Golden) -> None:
 
 
 @pytest.mark.parametrize("request_size", REQUEST_SIZES)
-def test_any_frames_and_atoms(file: Golden, path: Path, request_size: int) -> None:
-    """Frames and atoms in any order, any number of times, are a slice of the whole."""
+def test_any_frames_and_atoms_are_slices_of_the_whole(
+    file: Golden, path: Path, request_size: int
+) -> None:
+    """Frames and atoms come in any order, any number of times."""
     truth = file.truth
     m, n = truth.n_frames, truth.n_atoms
     rng = np.random.default_rng(m + n)
@@ -265,8 +267,8 @@ def test_any_frames_and_atoms(file: Golden, path: Path, request_size: int) -> No
             assert_same(selection.read(frames=tuple(frames)), truth, expected, atoms)
 
 
-def test_a_field_that_the_wanted_frames_lack(file: Golden, path: Path) -> None:
-    """It is an error frame by frame where no frame that is asked for has it, else NaN."""
+def test_field_that_no_requested_frame_has_is_an_error(file: Golden, path: Path) -> None:
+    """If some requested frame has the field, the other frames are NaN."""
     traj = tj.open(None, path)
     for frame in range(min(file.truth.n_frames, 20)):
         for field, there in held(file.truth, np.array([frame])).items():
@@ -278,8 +280,8 @@ def test_a_field_that_the_wanted_frames_lack(file: Golden, path: Path) -> None:
                     traj.read(frames=[frame], atoms=[0], **{field: True})
 
 
-def test_blocks(file: Golden, path: Path) -> None:
-    """Blocks of any size, put together, are what read() returns."""
+def test_blocks_join_to_the_whole(file: Golden, path: Path) -> None:
+    """Blocks of any size, joined, equal the result of read()."""
     truth = file.truth
     n = truth.n_frames
     traj = tj.open(None, path)
@@ -302,8 +304,8 @@ def test_blocks(file: Golden, path: Path) -> None:
             assert done == len(expected)
 
 
-def test_frame_out_of_range(file: Golden, path: Path) -> None:
-    """A frame that is not there is an IndexError that names it and the range."""
+def test_frame_out_of_range_is_an_index_error(file: Golden, path: Path) -> None:
+    """The error names the frame and the range."""
     traj = tj.open(None, path)
     n = file.truth.n_frames
     for frames in ([n], [0, n], [-n - 1], [10**12]):
@@ -315,8 +317,8 @@ def test_frame_out_of_range(file: Golden, path: Path) -> None:
         assert str(n) in message
 
 
-def test_atom_out_of_range(file: Golden, path: Path) -> None:
-    """An atom that is not there is a SelectionError, wherever it is asked for."""
+def test_atom_out_of_range_is_a_selection_error(file: Golden, path: Path) -> None:
+    """Every function that takes atoms raises it."""
     traj = tj.open(None, path)
     n = file.truth.n_atoms
     for atoms in ([n], [0, n], [10**12]):
@@ -355,8 +357,8 @@ def cuts(file: Golden, size: int) -> Iterator[tuple[int, bool]]:
             yield cut, cut in random
 
 
-def test_cut_anywhere(file: Golden, path: Path) -> None:
-    """A cut file is an error that says where, or is read up to the last whole frame."""
+def test_cut_files_are_errors(file: Golden, path: Path) -> None:
+    """The error has the position; with the option, a file is read up to the last whole frame."""
     found = borders(file)
     refused = read = 0
     for cut, at_random in cuts(file, path.stat().st_size):
@@ -372,9 +374,9 @@ def test_cut_anywhere(file: Golden, path: Path) -> None:
             with pytest.raises(tj.FormatError) as caught:
                 tj.open(None, path, sidecar=False)
             message = message_of(caught, path)
-            assert isinstance(caught.value, tj.TruncatedError) or cut < TOLD_BY
+            assert isinstance(caught.value, tj.TruncatedError) or cut < MAGIC_SIZE
             assert not isinstance(caught.value, tj.TruncatedError) or cut > 0
-            if cut >= TOLD_BY:
+            if cut >= MAGIC_SIZE:
                 assert re.search(rf"\bframe {whole}\b", message)
                 assert {int(n) for n in re.findall(r"\d+", message)} & {found.at[whole], cut}
             refused += 1
@@ -396,32 +398,32 @@ def test_cut_anywhere(file: Golden, path: Path) -> None:
     assert refused >= 20
 
 
-def test_leave_is_not_needed_for_a_whole_file(file: Golden, path: Path) -> None:
-    """allow_truncated_tail changes nothing where nothing is cut."""
+def test_truncated_tail_changes_nothing_for_a_whole_file(file: Golden, path: Path) -> None:
+    """allow_truncated_tail has no effect on it."""
     traj = tj.open(None, path, allow_truncated_tail=True)
     assert traj.reader.truncated_tail == 0
     assert_same(traj.read(), file.truth, *all_of(file.truth))
 
 
-def test_cut_while_open(file: Golden, path: Path) -> None:
-    """A file that shrinks under an open trajectory gives an error, not zeros and not a crash."""
+def test_file_cut_while_open_is_an_error(file: Golden, path: Path) -> None:
+    """A file that shrinks under an open trajectory gives neither zeros nor a crash."""
     traj = tj.open(None, path)
     os.truncate(path, borders(file).at[-1] - 5)
     with pytest.raises((tj.TrajetError, OSError), match=re.escape(str(path))):
         traj.read(frames=[-1])
 
 
-def test_frames_of_the_header(file: Golden, path: Path) -> None:
-    """Where a header counts frames wrongly there is a remark, and none where it does not."""
+def test_wrong_frame_count_of_a_header_is_a_remark(file: Golden, path: Path) -> None:
+    """A correct count gives no remark."""
     found = borders(file)
     remarks = tj.open(None, path).remarks
-    told = any(f"{found.claimed} frames" in remark for remark in remarks)
-    assert told == (found.claimed not in (None, found.n_frames))
+    has_remark = any(f"{found.claimed} frames" in remark for remark in remarks)
+    assert has_remark == (found.claimed not in (None, found.n_frames))
 
 
 @pytest.mark.parametrize("claimed", [0, 1, 9, 11, 10**6, -1])
-def test_frames_that_dcd_claims(claimed: int, tmp_path: Path) -> None:
-    """DCD: the number of frames in the header is a remark and nothing else."""
+def test_frame_count_of_dcd_is_only_a_remark(claimed: int, tmp_path: Path) -> None:
+    """A wrong number of frames in the header of a DCD file has no other effect."""
     positions = random_vectors(10, 12)
     path = write_dcd(tmp_path / "claimed.dcd", positions, claimed=claimed)
     traj = tj.open(None, path)
@@ -430,8 +432,8 @@ def test_frames_that_dcd_claims(claimed: int, tmp_path: Path) -> None:
     assert str(claimed) in traj.remarks[0]
 
 
-def test_frames_that_ncdf_claims(tmp_path: Path) -> None:
-    """NCDF: fewer frames than claimed are a cut file, more were not finished, or nobody counted."""
+def test_frame_count_of_ncdf_detects_cut_files(tmp_path: Path) -> None:
+    """Fewer frames than counted are a cut file; more were left unfinished or never counted."""
     path = write_with_mdanalysis(tmp_path / "claimed.nc", 12, 10)
     data = path.read_bytes()
     truth = read_with_mdanalysis(path, tmp_path)
@@ -463,8 +465,8 @@ def test_frames_that_ncdf_claims(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", small_files())
-def test_random_bytes(name: str, tmp_path: Path) -> None:
-    """Bytes changed at random give an error or a block of the right shape, never more."""
+def test_random_bytes_give_errors_or_blocks(name: str, tmp_path: Path) -> None:
+    """Bytes changed at random give an error or a block of the right shape, never a crash."""
     path = tmp_path / name
     data = MADE[name](path).read_bytes() if name in MADE else PUBLISHED[name].read_bytes()
     path.write_bytes(data)
@@ -497,8 +499,8 @@ def test_random_bytes(name: str, tmp_path: Path) -> None:
         "posfor.ncdf",
     ],
 )
-def test_every_word_of_the_headers(name: str, tmp_path: Path) -> None:
-    """Any word of the headers may be zero, negative or huge: nothing is allocated for it."""
+def test_any_header_word_may_be_damaged(name: str, tmp_path: Path) -> None:
+    """Any word may be zero, negative or huge: no memory is allocated for it."""
     path = tmp_path / name
     data = MADE[name](path).read_bytes() if name in MADE else PUBLISHED[name].read_bytes()
     path.write_bytes(data)
@@ -514,8 +516,8 @@ def test_every_word_of_the_headers(name: str, tmp_path: Path) -> None:
 # Index
 
 
-def test_second_opening(file: Golden, path: Path) -> None:
-    """Formats whose frames must be searched keep what they found; others leave nothing."""
+def test_second_opening_uses_the_index(file: Golden, path: Path) -> None:
+    """Formats whose frames must be searched keep an index; other formats write no file."""
     for states in (("built", "computed"), ("loaded", "computed")):
         traj = tj.open(None, path)
         assert traj.index_state == states[not is_indexed(file.name)]
@@ -525,7 +527,7 @@ def test_second_opening(file: Golden, path: Path) -> None:
         assert traj.index_path == (sidecar_of(path) if is_indexed(file.name) else None)
 
 
-def test_file_that_grew(file: Golden, path: Path) -> None:
+def test_file_that_grew_has_its_index_extended(file: Golden, path: Path) -> None:
     """Frames appended to a file are added to its index, one opening after the other."""
     data, found = path.read_bytes(), borders(file)
     m = found.n_frames
@@ -545,15 +547,15 @@ def test_file_that_grew(file: Golden, path: Path) -> None:
         state = "extended"
 
 
-def test_sidecar_of_another_file(file: Golden, path: Path, tmp_path: Path) -> None:
-    """Whatever trajectory a sidecar is of, if not of this one it is not believed."""
+def test_sidecar_of_another_file_is_ignored(file: Golden, path: Path, tmp_path: Path) -> None:
+    """A sidecar is used only for the trajectory that it was made of."""
     data = path.read_bytes()
     turned = bytes([*data[:-1], data[-1] ^ 1])
     strangers = {
         "other.xtc": lambda p: write_with_mdanalysis(p, 9, 4),
         "other.trr": lambda p: write_trr(p, ["bx"] * 4, 9, "f4"),
         "other.nc": lambda p: write_with_mdanalysis(p, 9, 4),
-        # This file, but for its last bit.
+        # A copy of this file with another last bit.
         f"turned{path.suffix}": lambda p: p.write_bytes(turned),
     }
     for name, make in strangers.items():
@@ -569,8 +571,10 @@ def test_sidecar_of_another_file(file: Golden, path: Path, tmp_path: Path) -> No
         assert_same(traj.read(), file.truth, *all_of(file.truth))
 
 
-def test_frames_exchanged_behind_the_index(file: Golden, path: Path, tmp_path: Path) -> None:
-    """Two frames change places: the new ones are read, or an error that says what helps."""
+def test_frames_exchanged_behind_the_index_are_detected(
+    file: Golden, path: Path, tmp_path: Path
+) -> None:
+    """The new frames are read, or an error explains the remedy."""
     data = path.read_bytes()
     at = borders(file).at
     if len(at) < 4:
@@ -599,8 +603,8 @@ def test_frames_exchanged_behind_the_index(file: Golden, path: Path, tmp_path: P
 
 
 @pytest.mark.parametrize("request_size", [1000, 4096, 262144])
-def test_reading_all_in_few_requests(file: Golden, path: Path, request_size: int) -> None:
-    """One opening, no byte twice, at most bytes / request size + 2 requests."""
+def test_reading_all_takes_few_requests(file: Golden, path: Path, request_size: int) -> None:
+    """It takes one opening, no byte twice, and at most bytes / request size + 2 requests."""
     traj = tj.open(None, path, request_size=request_size)
     n = traj.n_frames
     out = np.empty((n, traj.n_atoms, 3), np.float32)
@@ -616,8 +620,8 @@ def test_reading_all_in_few_requests(file: Golden, path: Path, request_size: int
 
 
 @pytest.mark.parametrize("request_size", [1000, 4096, 262144])
-def test_blocks_ask_for_what_one_call_does(file: Golden, path: Path, request_size: int) -> None:
-    """Requests go on from one block into the next, and nothing is unpacked again."""
+def test_blocks_make_the_requests_of_one_call(file: Golden, path: Path, request_size: int) -> None:
+    """Requests continue from one block into the next, and no data is decompressed again."""
     out = np.empty_like(file.truth.positions)
     n = len(out)
 
@@ -632,8 +636,8 @@ def test_blocks_ask_for_what_one_call_does(file: Golden, path: Path, request_siz
         assert parts.counts() == once
 
 
-def test_report_of_a_run(file: Golden, path: Path) -> None:
-    """An analysis of one task opens the file once and goes over it once."""
+def test_run_of_one_task_reads_the_file_once(file: Golden, path: Path) -> None:
+    """An analysis opens the file once and reads each byte at most once."""
     traj = tj.open(None, path)
     frames = np.flatnonzero(~np.isnan(file.truth.positions).any(axis=(1, 2)))
     if len(frames) == 0:
@@ -650,8 +654,8 @@ def test_report_of_a_run(file: Golden, path: Path) -> None:
     assert report["inputs"][0]["truncated_tail"] == 0
 
 
-def test_few_atoms_of_large_frames(large: Golden, tmp_path: Path) -> None:
-    """Of frames that are longer than a request only what holds the wanted atoms is read."""
+def test_few_atoms_of_large_frames_read_few_bytes(large: Golden, tmp_path: Path) -> None:
+    """If frames are longer than a request, only the bytes with the selected atoms are read."""
     truth = large.truth
     frames, atoms = all_of(truth)
     path = large.copy(tmp_path)
@@ -667,7 +671,7 @@ def test_few_atoms_of_large_frames(large: Golden, tmp_path: Path) -> None:
             assert counts["frames"] == 5
             assert counts["bytes_used"] <= counts["bytes_read"]
             if large.format.name == "XTC":
-                # Its coordinates are a chain, of which the front alone can be had.
+                # Its coordinates form a chain, so that only a prefix can be decoded.
                 part = {0: 0.01, 30_000: 0.8, 59_990: 1.01}[begin]
                 assert counts["bytes_read"] < part * size
             else:
@@ -675,17 +679,17 @@ def test_few_atoms_of_large_frames(large: Golden, tmp_path: Path) -> None:
                 assert counts["requests"] <= 4 * 5
 
 
-# What single formats have alone
+# Features of single formats
 
 
-def test_trr_frame_without_a_box(tmp_path: Path) -> None:
-    """It has no cell (MDAnalysis lets the last one stand)."""
+def test_trr_frame_without_a_box_has_no_cell(tmp_path: Path) -> None:
+    """MDAnalysis repeats the box of the frame before."""
     path = write_trr(tmp_path / "boxes.trr", ["x", "bx", "x", "bu", "u"], 5, "f4")
     cells = tj.open(None, path).read().cells
     assert np.isnan(cells).all(axis=1).tolist() == [True, False, True, False, True]
 
 
-def test_dcd_in_both_orders_of_bytes(tmp_path: Path) -> None:
+def test_dcd_is_read_in_both_byte_orders(tmp_path: Path) -> None:
     """Big endian and little endian are the same trajectory."""
     cells = np.array([[31, -0.2, 32, 0.1, 0.05 * k, 33.3] for k in range(4)])
     some = {"cells": cells, "fixed": np.array([0, 4])}

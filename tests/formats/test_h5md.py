@@ -1,4 +1,4 @@
-"""HDF5 trajectories, read: H5MD bit for bit as MDAnalysis does, and mdtraj's layout."""
+"""HDF5 trajectories are read: H5MD bit for bit as by MDAnalysis, and mdtraj's layout."""
 
 import os
 import re
@@ -27,13 +27,13 @@ from helpers.made_hdf5 import (
 )
 
 PUBLISHED = {path.name: path for path in sorted(DATA.rglob("*.h5md"))}
-# Whose other groups MDAnalysis refuses, and whose particles are those of another file.
+# Files whose other groups MDAnalysis refuses, and the group of another file.
 SAME_AS = {"cu_malformed.h5md": "cu.h5md"}
 POSITIONS = random_vectors(N_FRAMES, N_ATOMS)
 
 
 def assert_as(path: Path, truth: Truth) -> None:
-    """Everything, and some frames and atoms, as the truth has it."""
+    """Assert that everything, and some frames and atoms, equal the truth."""
     traj = tj.open(None, path)
     assert (traj.format, traj.n_frames, traj.n_atoms) == ("H5MD", truth.n_frames, truth.n_atoms)
     assert same_bits(traj.times, truth.times)
@@ -52,8 +52,8 @@ def assert_as(path: Path, truth: Truth) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(PUBLISHED))
-def test_published_files(name: str) -> None:
-    """The files of MDAnalysisTests: floats and doubles, nm and Å, fs and ps, odd chunks."""
+def test_published_files_equal_mdanalysis(name: str) -> None:
+    """They have floats and doubles, nm and Å, fs and ps, and odd chunks."""
     assert_as(PUBLISHED[name], truth_of(PUBLISHED[SAME_AS.get(name, name)]))
 
 
@@ -77,15 +77,15 @@ MDANALYSIS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("name", MDANALYSIS)
-def test_files_of_mdanalysis(name: str, tmp_path: Path) -> None:
-    """Its writer in all of its options."""
+def test_files_written_by_mdanalysis_are_read(name: str, tmp_path: Path) -> None:
+    """Its writer is used with all of its options."""
     path = write_with_mdanalysis(tmp_path / "made.h5md", **MDANALYSIS[name])
     assert_as(path, truth_of(path))
 
 
 @pytest.mark.parametrize(("unit", "scale"), [("fs", 1e-3), ("ns", 1e3), ("AKMA", 0.04888821)])
 def test_times_are_doubles(unit: str, scale: float, tmp_path: Path) -> None:
-    """MDAnalysis multiplies them in single precision; the double is at most that far away."""
+    """MDAnalysis multiplies them in single precision, which is at most that far away."""
     path = write_with_mdanalysis(tmp_path / "made.h5md", timeunit=unit)
     with h5py.File(path) as file:
         stored = file["particles/trajectory/position/time"][()].astype(np.float64)
@@ -97,8 +97,8 @@ def test_times_are_doubles(unit: str, scale: float, tmp_path: Path) -> None:
 @pytest.mark.parametrize("libver", ["earliest", "v110", "latest"])
 @pytest.mark.parametrize("kind", ["<f4", ">f4", "<f8", ">f8"])
 @pytest.mark.parametrize("name", LAYOUTS)
-def test_every_layout(name: str, kind: str, libver: str, tmp_path: Path) -> None:
-    """However HDF5 lays the numbers down, they are read as MDAnalysis reads them."""
+def test_every_layout_is_read(name: str, kind: str, libver: str, tmp_path: Path) -> None:
+    """Every HDF5 layout of the numbers is read as by MDAnalysis."""
     layout = LAYOUTS[name]
     values = random_vectors(N_FRAMES, N_ATOMS).astype(kind)
     if kind.endswith("8"):
@@ -109,7 +109,7 @@ def test_every_layout(name: str, kind: str, libver: str, tmp_path: Path) -> None
 
 
 def test_threads_change_no_bit(adk: Adk, tmp_path: Path) -> None:
-    """Any number of threads and any size of task, in chunks of several frames."""
+    """Any number of threads and any size of task is used, in chunks of several frames."""
     traj = tj.open(adk.psf, adk.xtc)
     positions = traj.read().positions
     layout = {"chunks": (7, 500, 3), "compression": "gzip", "shuffle": True}
@@ -122,8 +122,8 @@ def test_threads_change_no_bit(adk: Adk, tmp_path: Path) -> None:
             assert same_bits(tj.rmsd(selection, pool=pool).values, expected)
 
 
-def test_a_chunk_is_read_once(tmp_path: Path) -> None:
-    """Of packed chunks those with wanted atoms are read, once a task, and nothing else."""
+def test_chunk_is_read_once(tmp_path: Path) -> None:
+    """Only compressed chunks with selected atoms are read, once per task."""
     layout = {"chunks": (4, 20, 3), "compression": "gzip"}
     path = write_h5md(tmp_path / "made.h5md", POSITIONS, layout=layout)
     with h5py.File(path) as file:
@@ -133,13 +133,13 @@ def test_a_chunk_is_read_once(tmp_path: Path) -> None:
     reader = tj.open(None, path, request_size=1).reader
     out = np.empty((4, 2, 3), np.float32)
     counts = reader.read((4, 1, 4), np.array([0, 41]), out, "positions")["counts"]
-    # Beside them the head, which must be the one that stood there when the file was opened.
+    # Beside them the head, which must be the one that the file had when it was opened.
     assert counts["bytes_read"] == sizes[4, 0, 0] + sizes[4, 40, 0] + 4096
     assert counts["requests"] == 3
 
 
-def test_several_files_are_one_trajectory(tmp_path: Path, adk: Adk) -> None:
-    """HDF5 files among others."""
+def test_hdf5_files_may_be_part_of_a_chain(tmp_path: Path, adk: Adk) -> None:
+    """The other files have other formats."""
     positions = tj.open(None, adk.xtc).read().positions
     time = np.arange(98) + 98.0
     path = write_h5md(tmp_path / "more.h5md", positions, unit="Angstrom", time=time)
@@ -148,12 +148,12 @@ def test_several_files_are_one_trajectory(tmp_path: Path, adk: Adk) -> None:
     assert same_bits(traj.read().positions, np.concatenate((positions, positions)))
 
 
-# What may be missing, and what may be there twice
+# Elements that may be missing or repeated
 
 
 @pytest.mark.parametrize("of", ["value", "edges"])
-def test_boxes(of: str, tmp_path: Path) -> None:
-    """Vectors or lengths, fixed or not."""
+def test_boxes_may_be_vectors_or_lengths(of: str, tmp_path: Path) -> None:
+    """They may be fixed or change in time."""
     matrix = np.array([[3.0, 0, 0], [1, 4, 0], [0.5, 0.25, 5]])
     n = (1,) if of == "edges" else (N_FRAMES, 1)
     for edges, expected in (
@@ -169,8 +169,8 @@ def test_boxes(of: str, tmp_path: Path) -> None:
             assert_as(path, truth_of(path))
 
 
-def test_no_box(tmp_path: Path) -> None:
-    """Without periodic boundaries edges are placeholders, as the specification says."""
+def test_box_without_periodic_boundaries_is_no_cell(tmp_path: Path) -> None:
+    """Its edges are placeholders, as the specification states."""
     edges = np.tile([3.0, 4, 5], (N_FRAMES, 1))
     for boundary, remarks in (("none", 0), (["periodic", "periodic", "none"], 1)):
         path = write_h5md(tmp_path / "made.h5md", POSITIONS, edges=edges, boundary=boundary)
@@ -192,8 +192,8 @@ def test_no_box(tmp_path: Path) -> None:
     assert np.isnan(tj.open(None, path).read(atoms=[0]).cells).all()
 
 
-def test_turned_boxes(tmp_path: Path) -> None:
-    """Vectors that do not lie as usual are given on: nearest images depend on it."""
+def test_turned_boxes_keep_their_vectors(tmp_path: Path) -> None:
+    """Nearest images depend on the orientation of the vectors."""
     turned = np.array([[0.0, 3, 0], [4, 0, 0], [0, 0, 5]])
     edges = np.tile(turned, (N_FRAMES, 1, 1))
     path = write_h5md(tmp_path / "made.h5md", POSITIONS, edges=edges)
@@ -204,8 +204,8 @@ def test_turned_boxes(tmp_path: Path) -> None:
     assert lengths.tolist() == [30, 40, 50, 90, 90, 90]
 
 
-def test_fixed_steps_and_times(tmp_path: Path) -> None:
-    """Scalars are increments; attributes say where they begin."""
+def test_fixed_steps_and_times_are_increments(tmp_path: Path) -> None:
+    """Attributes hold the offsets."""
     path = write_h5md(tmp_path / "made.h5md", POSITIONS, time=0.25, step=50, time_unit="ns")
     traj = tj.open(None, path)
     assert np.array_equal(traj.times, np.arange(N_FRAMES) * 0.25 * 1000)
@@ -218,8 +218,8 @@ def test_fixed_steps_and_times(tmp_path: Path) -> None:
     assert np.array_equal(traj.steps, np.arange(N_FRAMES) * 50 - 7)
 
 
-def test_no_times(tmp_path: Path) -> None:
-    """Frames are numbered where there are none, with a remark."""
+def test_missing_times_are_frame_numbers(tmp_path: Path) -> None:
+    """A remark states that they were made up."""
     path = write_h5md(tmp_path / "made.h5md", POSITIONS, time=False)
     traj = tj.open(None, path)
     assert np.array_equal(traj.times, np.arange(N_FRAMES))
@@ -227,8 +227,8 @@ def test_no_times(tmp_path: Path) -> None:
     assert traj.remarks == ("it has no times: frames are numbered instead",)
 
 
-def test_several_groups(tmp_path: Path) -> None:
-    """One must be named, unless the others have no positions."""
+def test_one_of_several_groups_must_be_named(tmp_path: Path) -> None:
+    """A group without positions does not count."""
     path = write_h5md(tmp_path / "made.h5md", POSITIONS, group="all")
     with h5py.File(path, "a") as file:
         file.create_group("particles/topology")
@@ -243,8 +243,8 @@ def test_several_groups(tmp_path: Path) -> None:
         tj.open(None, path, particles="none")
 
 
-def test_vectors_of_other_steps(tmp_path: Path) -> None:
-    """Velocities belong to positions of the same step; where there are none they are NaN."""
+def test_vectors_are_matched_by_step(tmp_path: Path) -> None:
+    """Velocities belong to positions of the same step; other frames have NaN."""
     path = write_h5md(tmp_path / "made.h5md", POSITIONS, edges=np.eye(3)[:0])
     with h5py.File(path, "a") as file:
         group = file["particles/trajectory"]
@@ -270,8 +270,8 @@ def test_vectors_of_other_steps(tmp_path: Path) -> None:
         tj.open(None, path)
 
 
-def test_atoms_that_change_places(tmp_path: Path) -> None:
-    """`id` is compared: a row is an atom only where it is the same one in all frames."""
+def test_atoms_that_change_rows_are_an_error(tmp_path: Path) -> None:
+    """`id` is compared: a row must be the same atom in all frames."""
     path = write_h5md(tmp_path / "made.h5md", POSITIONS)
     identities = np.tile(np.arange(N_ATOMS), (N_FRAMES, 1))
     with h5py.File(path, "a") as file:
@@ -284,12 +284,12 @@ def test_atoms_that_change_places(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("fixed", [True, False])
-def test_atoms_in_another_order(fixed: bool, tmp_path: Path) -> None:
-    """Rows that are not in the order of `id` may not be in the topology's either: that is said."""
+def test_atoms_in_another_order_give_a_remark(fixed: bool, tmp_path: Path) -> None:
+    """Rows that are not in the order of `id` may not be in the order of the topology either."""
     path = write_h5md(tmp_path / "made.h5md", POSITIONS)
     identities = np.arange(N_ATOMS, dtype=np.uint32)
     where = "particles/trajectory/id" + ("" if fixed else "/value")
-    for numbers, said in ((identities, 0), (identities[::-1], 1)):
+    for numbers, n_remarks in ((identities, 0), (identities[::-1], 1)):
         with h5py.File(path, "a") as file:
             file.pop("particles/trajectory/id", None)
             file[where] = numbers if fixed else np.tile(numbers, (N_FRAMES, 1))
@@ -297,14 +297,14 @@ def test_atoms_in_another_order(fixed: bool, tmp_path: Path) -> None:
         assert [
             remark.startswith(f"its atoms are not in the order of their numbers ({where})")
             for remark in remarks
-        ] == [True] * said
+        ] == [True] * n_remarks
 
 
 # Units
 
 
-def test_units_that_are_missing(tmp_path: Path) -> None:
-    """They are asked for, as MDAnalysis does, and what is said is remarked."""
+def test_missing_units_must_be_given(tmp_path: Path) -> None:
+    """They are options, as in MDAnalysis, and a remark states them."""
     path = write_h5md(tmp_path / "made.h5md", POSITIONS, unit=None, time_unit=None)
     with pytest.raises(tj.FormatError, match=r"has no unit.*units=.*--unit"):
         tj.open(None, path)
@@ -320,7 +320,7 @@ def test_units_that_are_missing(tmp_path: Path) -> None:
     assert_same(as_it_is.read(), truth, *all_of(truth))
 
 
-def test_files_as_gromacs_writes_them(tmp_path: Path) -> None:
+def test_files_of_gromacs_are_read(tmp_path: Path) -> None:
     """GROMACS 2026: no unit of time, texts of fixed length, velocities at steps of their own."""
     path = write_as_gromacs(tmp_path / "made.h5md", POSITIONS)
     traj = tj.open(None, path)
@@ -336,8 +336,8 @@ def test_files_as_gromacs_writes_them(tmp_path: Path) -> None:
     assert np.allclose(block.cells, [30, 40, 50, 90, 90, 90])
 
 
-def test_units_that_do_not_fit(tmp_path: Path, adk: Adk) -> None:
-    """Unknown ones, contradictions, and such of nothing."""
+def test_units_that_do_not_fit_are_errors(tmp_path: Path, adk: Adk) -> None:
+    """They are unknown, contradictory, or of quantities that the file lacks."""
     path = write_h5md(tmp_path / "made.h5md", POSITIONS, unit="lightyear")
     with pytest.raises(tj.FormatError, match="'lightyear' of position is not known"):
         tj.open(None, path)
@@ -357,7 +357,7 @@ def test_units_that_do_not_fit(tmp_path: Path, adk: Adk) -> None:
 
 @pytest.fixture(scope="module")
 def of_mdtraj(adk: Adk, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Ten frames with cells, as mdtraj writes them."""
+    """Return ten frames with cells, as mdtraj writes them."""
     whole = mdtraj.load(str(adk.xtc), top=str(adk.psf))[::10]
     cells = np.full((10, 3), 5.0) + np.arange(10)[:, None] / 8
     whole.unitcell_lengths, whole.unitcell_angles = cells, np.full((10, 3), [80, 90, 100])
@@ -366,8 +366,8 @@ def of_mdtraj(adk: Adk, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_files_of_mdtraj(of_mdtraj: Path, tmp_path: Path) -> None:
-    """Equal to mdtraj's own numbers times ten, within a rounding."""
+def test_files_of_mdtraj_are_read(of_mdtraj: Path, tmp_path: Path) -> None:
+    """Values equal mdtraj's own numbers times ten, within a rounding."""
     theirs = mdtraj.load(str(of_mdtraj))
     traj = tj.open(None, of_mdtraj)
     assert (traj.format, traj.remarks) == ("MDTRAJ", ())
@@ -397,7 +397,7 @@ def test_files_of_mdtraj(of_mdtraj: Path, tmp_path: Path) -> None:
     assert same_bits(block.velocities, block.positions)
 
 
-# What is refused
+# Refused files
 
 
 @pytest.mark.parametrize(
@@ -408,16 +408,16 @@ def test_files_of_mdtraj(of_mdtraj: Path, tmp_path: Path) -> None:
         ({"scaleoffset": 3}, "scale-offset: repack it with 'h5repack"),
     ],
 )
-def test_filters(option: dict[str, Any], words: str, tmp_path: Path) -> None:
-    """Filters that are not undone are named, and a remedy that knows them."""
+def test_unsupported_filters_are_named(option: dict[str, Any], words: str, tmp_path: Path) -> None:
+    """The error names a program that can remove them."""
     layout = {"chunks": (2, N_ATOMS, 3), **option}
     path = write_h5md(tmp_path / "made.h5md", POSITIONS, layout=layout)
     with pytest.raises(tj.FormatError, match=f"filter {words}"):
         tj.open(None, path)
 
 
-def test_types_and_shapes(tmp_path: Path) -> None:
-    """Numbers of other types, of other axes, or that do not change in time."""
+def test_wrong_types_and_shapes_are_errors(tmp_path: Path) -> None:
+    """These are numbers of other types, of other axes, or that do not change in time."""
     path = tmp_path / "made.h5md"
     for values, words in (
         (POSITIONS.astype(np.float16), "float16"),
@@ -448,8 +448,8 @@ def test_types_and_shapes(tmp_path: Path) -> None:
         tj.open(None, path)
 
 
-def test_numbers_of_other_files(tmp_path: Path) -> None:
-    """Links, external and virtual datasets would be read at places of another file."""
+def test_datasets_in_other_files_are_errors(tmp_path: Path) -> None:
+    """Links, external and virtual datasets would be read at positions of another file."""
     other = write_h5md(tmp_path / "other.h5md", POSITIONS)
     name = "particles/trajectory/position/value"
     virtual = h5py.VirtualLayout(POSITIONS.shape, "f4")
@@ -477,8 +477,8 @@ def test_numbers_of_other_files(tmp_path: Path) -> None:
     assert_as(path, truth_of(path))
 
 
-def test_other_hdf5_files(tmp_path: Path) -> None:
-    """What is no trajectory, and what another program must convert."""
+def test_other_hdf5_files_are_errors(tmp_path: Path) -> None:
+    """They are no trajectories, or another program must convert them."""
     path = tmp_path / "made.h5"
     for attribute, value, words in (
         ("nothing", 1, "neither H5MD"),
@@ -495,8 +495,8 @@ def test_other_hdf5_files(tmp_path: Path) -> None:
 # Damage
 
 
-def test_frames_that_were_never_written(tmp_path: Path) -> None:
-    """Room is no frame: HDF5 would give zeros."""
+def test_frames_that_were_never_written_are_errors(tmp_path: Path) -> None:
+    """HDF5 would return zeros for allocated but unwritten frames."""
     path = tmp_path / "made.h5md"
     for layout in LAYOUTS.values():
         if "chunks" not in layout or "early" in layout:
@@ -523,8 +523,8 @@ def test_frames_that_were_never_written(tmp_path: Path) -> None:
         assert same_bits(traj.read().positions[:N_FRAMES], POSITIONS * np.float32(10))
 
 
-def test_nothing_was_written(tmp_path: Path) -> None:
-    """Neither a contiguous dataset without its bytes nor chunks without one are zeros."""
+def test_datasets_without_data_are_errors(tmp_path: Path) -> None:
+    """Neither a contiguous dataset without its bytes nor a missing chunk is read as zeros."""
     path = tmp_path / "made.h5md"
     for chunks in (None, (2, N_ATOMS, 3)):
         write_h5md(path, POSITIONS)
@@ -538,8 +538,8 @@ def test_nothing_was_written(tmp_path: Path) -> None:
                 tj.open(None, path, allow_truncated_tail=leave)
 
 
-def test_steps_that_are_fewer(tmp_path: Path) -> None:
-    """As where a program was ended that had made room for all of its frames."""
+def test_fewer_steps_than_frames_is_an_error(tmp_path: Path) -> None:
+    """A program that was ended early may have allocated all of its frames."""
     path = write_with_mdanalysis(tmp_path / "made.h5md", n_frames=N_FRAMES + 4)
     with pytest.raises(tj.TruncatedError, match=f"frame {N_FRAMES} was not written to its end"):
         tj.open(None, path)
@@ -550,7 +550,7 @@ def test_steps_that_are_fewer(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["contiguous", "odd gzip"])
-def test_cut_anywhere(name: str, tmp_path: Path) -> None:
+def test_cut_files_are_errors(name: str, tmp_path: Path) -> None:
     """Every cut is an error of one line with the path, and never a shorter trajectory."""
     path = write_h5md(tmp_path / "made.h5md", POSITIONS, layout=LAYOUTS[name])
     size = path.stat().st_size
@@ -566,8 +566,8 @@ def test_cut_anywhere(name: str, tmp_path: Path) -> None:
             assert "\n" not in str(caught.value)
 
 
-def test_damaged_chunks(tmp_path: Path) -> None:
-    """A changed byte of packed numbers is an error: gzip has a checksum."""
+def test_damaged_chunks_are_errors(tmp_path: Path) -> None:
+    """A changed byte of compressed numbers is an error: gzip has a checksum."""
     layout = LAYOUTS["odd shuffled"]
     path = write_h5md(tmp_path / "made.h5md", POSITIONS, layout=layout)
     chunks: list[Any] = []
@@ -581,13 +581,13 @@ def test_damaged_chunks(tmp_path: Path) -> None:
         at = chunk.byte_offset + int(rng.integers(chunk.size))
         cases.append([(at, data[at] ^ (1 << k % 8))])
     outcomes = outcomes_of_damage(path, cases)
-    # A bit or two of the wrapping mean nothing.
+    # A bit or two of gzip's header have no meaning.
     assert outcomes.count("FormatError") >= 97
     assert set(outcomes) <= {"FormatError", "read"}
 
 
-def test_nothing_old_is_read_again(tmp_path: Path) -> None:
-    """A file whose tables changed is an error, also where its size is the same."""
+def test_file_that_changed_is_stale(tmp_path: Path) -> None:
+    """A file whose tables changed is an error, even if its size is the same."""
     path = write_h5md(tmp_path / "made.h5md", POSITIONS, layout=LAYOUTS["odd gzip"])
     traj = tj.open(None, path)
     traj.read()
@@ -600,7 +600,7 @@ def test_nothing_old_is_read_again(tmp_path: Path) -> None:
         traj.read(frames=[-1])
 
 
-# Around it
+# Imports and commands
 
 
 HIDDEN = """
@@ -620,8 +620,8 @@ except tj.MissingPackageError as error:
 """
 
 
-def test_without_h5py(tmp_path: Path, adk: Adk) -> None:
-    """The extra is named, for reading as for writing; other formats need nothing."""
+def test_missing_h5py_is_explained(tmp_path: Path, adk: Adk) -> None:
+    """The error names the extra, for reading and for writing; other formats do not need it."""
     path = write_h5md(tmp_path / "made.h5md", POSITIONS)
     folder = tmp_path / "empty"
     folder.mkdir()
@@ -635,7 +635,7 @@ def test_without_h5py(tmp_path: Path, adk: Adk) -> None:
 
 
 def test_only_hdf5_files_import_h5py(tmp_path: Path, adk: Adk) -> None:
-    """The library is loaded for them alone."""
+    """Other formats do not load the library."""
     path = write_h5md(tmp_path / "made.h5md", POSITIONS)
     code = (
         "import sys, trajet as tj; tj.open(None, sys.argv[1]).read(); print('h5py' in sys.modules)"
@@ -646,7 +646,7 @@ def test_only_hdf5_files_import_h5py(tmp_path: Path, adk: Adk) -> None:
         assert done.stdout.strip() == loaded
 
 
-def test_command_line(tmp_path: Path, adk: Adk) -> None:
+def test_commands_read_hdf5_files(tmp_path: Path, adk: Adk) -> None:
     """`info` and the analyses open them like any other file."""
     positions = tj.open(None, adk.xtc).read(frames=slice(0, 5)).positions
     path = write_h5md(tmp_path / "made.h5md", positions, unit=None, group="a")

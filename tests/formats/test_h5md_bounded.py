@@ -1,4 +1,4 @@
-"""HDF5 tables that claim more than their file has: refused before memory is taken."""
+"""HDF5 tables that claim more than their file holds are refused before memory is allocated."""
 
 import re
 import tracemalloc
@@ -60,7 +60,7 @@ def _claiming(path: Path, name: str, shape: tuple[int, ...], **options: Any) -> 
 def test_tables_that_were_never_written_are_refused(
     tmp_path: Path, name: str, shape: tuple[int, ...], options: dict[str, Any]
 ) -> None:
-    """The error says which table it is; HDF5 would give its fill value, 16 GB of it."""
+    """The error names the table; HDF5 would return its fill value, 16 GB of it."""
     path = _claiming(tmp_path / "made.h5md", name, shape, **options)
     with _little_memory(), pytest.raises(tj.TruncatedError, match=name) as error:
         tj.open(None, path, units={"position": "nm", "time": "ps"})
@@ -68,7 +68,7 @@ def test_tables_that_were_never_written_are_refused(
 
 
 def test_frames_that_were_never_written_take_no_memory(tmp_path: Path) -> None:
-    """Times at equal distances are not listed for frames that are not there."""
+    """Times at equal distances are not listed for missing frames."""
     for options in ({}, {"chunks": (1, 3, 3)}, {"chunks": (2**20, 3, 3), "compression": 1}):
         path = write_h5md(tmp_path / "made.h5md", POSITIONS[:1], step=1, time=0.5)
         with h5py.File(path, "a") as file:
@@ -80,17 +80,17 @@ def test_frames_that_were_never_written_take_no_memory(tmp_path: Path) -> None:
 
 
 def test_boxes_of_other_shapes_are_refused(tmp_path: Path) -> None:
-    """Two matrices a frame are not the boxes of two frames."""
+    """Two matrices per frame are not the boxes of two frames."""
     for shape in ((4, 6, 3), (4, 1, 3)):
         path = write_h5md(tmp_path / "made.h5md", POSITIONS, edges=np.ones(shape))
         with pytest.raises(tj.FormatError, match=re.escape(f"is of shape {shape}, no cell")):
             tj.open(None, path, units={"position": "nm"})
 
 
-def test_packed_tables_keep_to_the_memory_limit(
+def test_compressed_tables_keep_to_the_memory_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Deflate packs zeros a thousandfold: tables and chunks are limited by the file's size, too."""
+    """Deflate compresses zeros a thousandfold: the file's size limits tables and chunks, too."""
     monkeypatch.setattr(bounded, "MEMORY_LIMIT", 2**20)
     for name, n, chunk in (("id", 2**20, 2**16), ("id", N_ATOMS, 2**20)):
         path = write_h5md(tmp_path / "made.h5md", POSITIONS)
@@ -108,7 +108,7 @@ def test_packed_tables_keep_to_the_memory_limit(
 def test_tables_read_in_slabs_have_the_same_numbers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However few rows are read at a time."""
+    """The values do not depend on the number of rows that are read at a time."""
     edges = 3 + np.random.default_rng(0).random((4, 3, 3)) * np.eye(3)
     path = write_h5md(tmp_path / "made.h5md", POSITIONS, edges=edges, step=np.array([3, 5, 7, 9]))
     whole = tj.open(None, path).read()
@@ -119,7 +119,7 @@ def test_tables_read_in_slabs_have_the_same_numbers(
 
 
 def test_copies_leave_out_tables_that_were_never_written(tmp_path: Path) -> None:
-    """Rows at equal distances are not listed, chosen atoms are not cut from them."""
+    """Rows at equal distances are not listed, and chosen atoms are not cut from them."""
     path = write_h5md(tmp_path / "made.h5md", POSITIONS)
     with h5py.File(path, "a") as file:
         for name, shape in (

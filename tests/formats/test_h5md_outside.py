@@ -1,4 +1,4 @@
-"""HDF5 files that name other files: these are never opened, and an error says what to do."""
+"""HDF5 files that name other files: these are never opened, and an error explains the remedy."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -34,7 +34,7 @@ _GROUPS = ["particles", _GROUP, *(f"{_GROUP}/{name}" for name in ("position", "b
 
 
 def _write(path: Path) -> Path:
-    """Write a file that has every dataset that is read."""
+    """Write a file with every dataset that readers use."""
     write_h5md(path, POSITIONS, edges=EDGES)
     with h5py.File(path, "a") as file:
         group = file[_GROUP]
@@ -42,7 +42,7 @@ def _write(path: Path) -> Path:
         group["velocity/value"].attrs["unit"] = "nm ps-1"
         group["velocity/step"] = group["position/step"][()]
         group["id"] = np.arange(N_ATOMS)
-        # Else the dataset is the one of the positions.
+        # Otherwise the dataset is that of the positions.
         del group["box/edges/step"]
         group["box/edges/step"] = group["position/step"][()]
     return path
@@ -83,7 +83,7 @@ def _external_storage(file: h5py.File, name: str, secret: Path, raw: Path) -> No
 def _virtual_dataset(file: h5py.File, name: str, secret: Path, raw: Path) -> None:
     with h5py.File(secret) as source:
         shape, dtype = source[name].shape, source[name].dtype
-    # Of any length: then HDF5 opens the source already where the shape is asked for.
+    # Of any length: then HDF5 opens the source as soon as the shape is read.
     layout = h5py.VirtualLayout(shape, dtype, maxshape=(None, *shape[1:]))
     there = h5py.VirtualSource(secret, name, shape, dtype, maxshape=(None, *shape[1:]))
     without_end = slice(0, h5py.h5s.UNLIMITED)
@@ -103,7 +103,7 @@ _MECHANISMS: dict[str, tuple[str, _Outside]] = {
 
 @pytest.mark.parametrize("name", _MECHANISMS)
 def test_objects_of_other_files_are_refused_and_never_opened(tmp_path: Path, name: str) -> None:
-    """Whichever dataset or group of a trajectory it is, the error names it."""
+    """The error names the dataset or group of the trajectory."""
     words, make = _MECHANISMS[name]
     secret, raw = _write_secret(tmp_path)
     whole = _write(tmp_path / "whole.h5md").read_bytes()
@@ -122,7 +122,7 @@ def test_objects_of_other_files_are_refused_and_never_opened(tmp_path: Path, nam
 
 
 def test_boxes_and_ids_in_other_places_of_the_file_are_refused(tmp_path: Path) -> None:
-    """A constant box and numbers of atoms in time are datasets elsewhere."""
+    """A constant box and time-dependent identities are other datasets."""
     raw = tmp_path / "raw"
     raw.write_bytes(bytes(10_000))
     for name, shape in (("box/edges", (3,)), ("id/value", (_N, N_ATOMS))):
@@ -139,7 +139,7 @@ def test_boxes_and_ids_in_other_places_of_the_file_are_refused(tmp_path: Path) -
 
 
 def test_mdtraj_files_that_name_other_files_are_refused(tmp_path: Path) -> None:
-    """Coordinates, times and cells."""
+    """Coordinates, times and cells are tested."""
     raw = tmp_path / "raw"
     raw.write_bytes(np.full(_N * N_ATOMS * 3, SECRET).tobytes())
     shapes = {"time": (_N,), "cell_lengths": (_N, 3), "cell_angles": (_N, 3)}
@@ -158,8 +158,8 @@ def test_mdtraj_files_that_name_other_files_are_refused(tmp_path: Path) -> None:
         assert opened == []
 
 
-def test_groups_that_are_not_read_may_stand_in_other_files(tmp_path: Path) -> None:
-    """With one group named the others are not looked at; without a name they are refused."""
+def test_unread_groups_may_be_in_other_files(tmp_path: Path) -> None:
+    """If a group is named, the others are not opened; without a name they are refused."""
     secret, _ = _write_secret(tmp_path)
     path = _write(tmp_path / "made.h5md")
     with h5py.File(path, "a") as file:
@@ -172,8 +172,8 @@ def test_groups_that_are_not_read_may_stand_in_other_files(tmp_path: Path) -> No
     assert np.array_equal(got, POSITIONS * np.float32(10))
 
 
-def test_copies_never_open_what_a_file_names(tmp_path: Path) -> None:
-    """Elements beside the vectors are left out with a remark, virtual ones of any length too."""
+def test_copies_never_open_files_named_in_a_file(tmp_path: Path) -> None:
+    """Elements beside the vectors are left out with a remark, also virtual ones of any length."""
     secret, raw = _write_secret(tmp_path)
     path = write_rich_h5md(tmp_path / "rich.h5md")
     data = "particles/trajectory/position/step"

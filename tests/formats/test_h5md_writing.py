@@ -1,4 +1,4 @@
-"""HDF5 trajectories, written: what was written is read, by us and by MDAnalysis."""
+"""Written HDF5 trajectories are read back, by us and by MDAnalysis."""
 
 import errno
 import os
@@ -27,27 +27,27 @@ EIGHT: dict[str, Any] = {"frames": np.arange(8 * 98).reshape(8, 98).T.ravel()}
 
 @pytest.fixture(scope="module")
 def full() -> tj.Trajectory:
-    """Positions, velocities, forces and cells."""
+    """Return positions, velocities, forces and cells."""
     return tj.open(None, datafiles.TRR_sub_sol, sidecar=False)
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Where to write."""
+    """Return the path of the output."""
     return tmp_path / "written.h5md"
 
 
-def left_running() -> list[str]:
-    """Name the threads of trajet that are still there."""
+def running_threads() -> list[str]:
+    """Return the names of our threads that still run."""
     return [t.name for t in threading.enumerate() if t.name.startswith("trajet")]
 
 
 @pytest.mark.parametrize("compression", [None, 1, 5, 9])
 @pytest.mark.parametrize("chunk", [None, (1, 2000), (2, 100_000), (100, 3)])
-def test_what_is_written_is_read(
+def test_written_values_are_read_back(
     full: tj.Trajectory, path: Path, chunk: tuple[int, int] | None, compression: int | None
 ) -> None:
-    """Every number comes back, in chunks of any shape, packed or not."""
+    """Every number is read back, in chunks of any shape, compressed or not."""
     atoms = np.arange(0, full.n_atoms, 17 if chunk is None or chunk[1] > 3 else 211)
     h5md.write(path, full, atoms=atoms, chunk=chunk, compression=compression, **BOTH)
     assert [p.name for p in path.parent.iterdir()] == [path.name]
@@ -65,8 +65,8 @@ def test_what_is_written_is_read(
     assert np.allclose(truth.cells, want.cells, rtol=2**-22)
 
 
-def test_tables(full: tj.Trajectory, path: Path) -> None:
-    """The layout is the published one."""
+def test_tables_have_the_published_layout(full: tj.Trajectory, path: Path) -> None:
+    """Names, types and attributes of the tables are those of the specification."""
     h5md.write(path, full, frames=[0, 2], atoms=[5, 1], chunk=(3, 2), compression=3, author="Ada")
     with h5py.File(path) as file:
         assert file["h5md"].attrs["version"].tolist() == [1, 1]
@@ -82,7 +82,7 @@ def test_tables(full: tj.Trajectory, path: Path) -> None:
         assert group["box"].attrs["boundary"].tolist() == ["periodic"] * 3
         edges = group["box/edges"]
         assert (edges["value"].shape, edges["value"].attrs["unit"]) == ((2, 3, 3), "Angstrom")
-        # The specification wants one dataset of several names.
+        # The specification requires one dataset with several names.
         for name in ("step", "time"):
             assert edges[name] == group[f"position/{name}"]
         assert group["position/time"].attrs["unit"] == "ps"
@@ -101,14 +101,16 @@ def test_tables(full: tj.Trajectory, path: Path) -> None:
         (1_000_000, 5, (1, 21_740)),
     ],
 )
-def test_default_chunks(n_atoms: int, n_frames: int, chunk: tuple[int, int]) -> None:
-    """Several frames up to 64 KiB, one up to 256 KiB, equal parts of larger ones."""
+def test_default_chunks_have_bounded_sizes(
+    n_atoms: int, n_frames: int, chunk: tuple[int, int]
+) -> None:
+    """They hold several frames up to 64 KiB, one up to 256 KiB, equal parts of larger ones."""
     assert default_chunk(n_atoms, n_frames) == chunk
     assert 12 * chunk[0] * chunk[1] <= 2**18
 
 
-def test_any_frames_and_atoms(adk: Adk, path: Path) -> None:
-    """As read() takes them, ascending."""
+def test_any_frames_and_atoms_are_written(adk: Adk, path: Path) -> None:
+    """They are chosen as in read(), in ascending order."""
     traj = tj.open(adk.psf, adk.xtc)
     for frames, atoms in (
         (slice(3, 90, 7), "name CA"),
@@ -131,7 +133,7 @@ def test_any_frames_and_atoms(adk: Adk, path: Path) -> None:
     [{"compression": 1, "chunk": (3, 800)}, {"chunk": (3, 800)}, {"chunk": (3, 3341)}, {}],
 )
 def test_threads_change_no_byte(adk: Adk, path: Path, options: dict[str, Any]) -> None:
-    """One thread, or seven that read ahead, in batches that overwrite each other."""
+    """One thread and seven read ahead, in batches that overwrite each other."""
     traj = tj.open(adk.psf, *[adk.xtc] * 8)
     want = traj.read(**EIGHT).positions
     written = set()
@@ -143,10 +145,10 @@ def test_threads_change_no_byte(adk: Adk, path: Path, options: dict[str, Any]) -
     assert len(written) == 1
 
 
-def test_threads_take_small_steps_and_write_long_pieces(
+def test_threads_take_small_tasks_and_write_long_pieces(
     adk: Adk, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However many they are; where chunks cut frames into pieces, HDF5 writes whole chunks."""
+    """The number of threads does not matter; if chunks divide frames, HDF5 writes whole chunks."""
     traj = tj.open(adk.psf, *[adk.xtc] * 8)
     read, write = writing.Content.read, direct_chunks.write_at
     frames: list[int] = []
@@ -176,8 +178,8 @@ def test_threads_take_small_steps_and_write_long_pieces(
         )
 
 
-def test_numbers_that_cannot_be_packed(path: Path, tmp_path: Path) -> None:
-    """Chunks that would grow are stored as they are, and all readers know."""
+def test_incompressible_chunks_are_stored_as_they_are(path: Path, tmp_path: Path) -> None:
+    """All readers know that they are not compressed."""
     bits = np.random.default_rng(1).integers(0, 2**32, (7, 900, 3), dtype=np.uint32)
     floats = np.where((bits >> 23) & 0xFF == 0xFF, np.uint32(0), bits).view(np.float32)
     source = write_h5md(tmp_path / "noise.h5md", floats, unit="Angstrom")
@@ -191,8 +193,8 @@ def test_numbers_that_cannot_be_packed(path: Path, tmp_path: Path) -> None:
     assert same_bits(truth_of(path).positions, floats)
 
 
-def test_vectors_that_some_frames_lack(path: Path, tmp_path: Path) -> None:
-    """They are rows of their own steps, and NaN where there are none."""
+def test_vectors_of_some_frames_have_steps_of_their_own(path: Path, tmp_path: Path) -> None:
+    """They are NaN in the other frames."""
     mixed = tj.open(None, MADE["made_mixed.trr"](tmp_path / "mixed.trr"))
     frames = np.flatnonzero(~np.isnan(mixed.read().positions[:, 0, 0]))
     h5md.write(path, mixed, frames=frames, compression=1, chunk=(2, 20), **BOTH)
@@ -212,8 +214,8 @@ def test_vectors_that_some_frames_lack(path: Path, tmp_path: Path) -> None:
     ]
 
 
-def test_turned_boxes(path: Path, tmp_path: Path) -> None:
-    """Box vectors that do not lie as usual stay where they are."""
+def test_turned_boxes_keep_their_vectors(path: Path, tmp_path: Path) -> None:
+    """Box vectors are not rotated to the usual orientation."""
     edges = np.tile(np.eye(3) * 4, (4, 1, 1))
     edges[2] = [[0, 4, 0], [5, 0, 0], [0, 0, 6]]
     source = write_h5md(tmp_path / "turned.h5md", random_vectors(4, 6), edges=edges)
@@ -222,8 +224,8 @@ def test_turned_boxes(path: Path, tmp_path: Path) -> None:
         assert np.array_equal(file["particles/trajectory/box/edges/value"][()], edges * 10)
 
 
-def test_what_is_refused(adk: Adk, path: Path) -> None:
-    """Options that mean nothing, steps that go back, and places that cannot be written."""
+def test_invalid_outputs_are_errors(adk: Adk, path: Path) -> None:
+    """These are meaningless options, descending steps, and paths that cannot be written."""
     traj = tj.open(adk.psf, adk.xtc)
     for options, words in (
         ({"compression": 0}, "1 to 9"),
@@ -245,8 +247,8 @@ def test_what_is_refused(adk: Adk, path: Path) -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_whole_or_not_there(adk: Adk, path: Path, threads: int) -> None:
-    """Whoever stops it finds what was there before."""
+def test_interrupted_writing_leaves_the_old_file(adk: Adk, path: Path, threads: int) -> None:
+    """Any exception leaves the file that was there before."""
     traj = tj.open(adk.psf, *[adk.xtc] * 10)
     numbers = np.zeros(980, np.int64)
     path.write_text("precious")
@@ -259,7 +261,7 @@ def test_whole_or_not_there(adk: Adk, path: Path, threads: int) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         h5md.write(path, traj, frames=numbers, threads=threads, progress=stop)
-    assert left_running() == []
+    assert running_threads() == []
     assert 0 < seen[0][0] < seen[1][0] < 980
     assert path.read_text() == "precious"
     assert [p.name for p in path.parent.iterdir()] == [path.name]
@@ -270,8 +272,8 @@ def test_whole_or_not_there(adk: Adk, path: Path, threads: int) -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_errors_of_what_is_read_ahead(adk: Adk, path: Path, threads: int) -> None:
-    """A damaged frame is named; nothing is left of what was written before it."""
+def test_errors_of_frames_read_ahead_leave_no_file(adk: Adk, path: Path, threads: int) -> None:
+    """The damaged frame is named, and frames written before it are removed."""
     data = bytearray(adk.xtc.read_bytes())
     last = len(data) - len(xtc_bytes.pieces(bytes(data))[-1])
     damaged = path.with_name("damaged.xtc")
@@ -283,14 +285,12 @@ def test_errors_of_what_is_read_ahead(adk: Adk, path: Path, threads: int) -> Non
     with pytest.raises(tj.FormatError, match=r"damaged\.xtc: frame 97"):
         h5md.write(path, traj, **EIGHT, threads=threads, progress=lambda n, _: seen.append(n))
     assert 0 < seen[-1] < 8 * 98
-    assert left_running() == []
+    assert running_threads() == []
     assert list(path.parent.iterdir()) == [damaged]
 
 
-def test_a_disk_that_fails_on_the_way(
-    adk: Adk, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The system tells that once: whoever asked first, the file must not get its name."""
+def test_failed_sync_leaves_no_file(adk: Adk, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system reports the error once, to any caller; the file must not get its name."""
     failed: list[str] = []
 
     def sync(_: int) -> None:
@@ -306,8 +306,8 @@ def test_a_disk_that_fails_on_the_way(
     assert list(path.parent.iterdir()) == []
 
 
-def test_a_part_that_cannot_be_read_is_named(path: Path, tmp_path: Path) -> None:
-    """Not the file that is made of the parts, which is not there then."""
+def test_unreadable_piece_is_named(path: Path, tmp_path: Path) -> None:
+    """The error does not name the joined file, which does not exist then."""
     traj, numbers = tj.open(None, datafiles.XTC, sidecar=False), np.arange(10)
     content = h5md.Content(traj.reader, np.arange(500), chunk=(2, 500))
     folder = tmp_path / "parts"

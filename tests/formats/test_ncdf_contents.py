@@ -1,4 +1,4 @@
-"""NetCDF to NetCDF: no variable, dimension or attribute is lost, as SciPy reads source and copy."""
+"""NetCDF to NetCDF loses no variable, dimension or attribute, as SciPy reads source and copy."""
 
 import subprocess
 import sys
@@ -23,7 +23,7 @@ OF_ATOMS = ("charge", "atom_name", "state", "planes")
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_copy_keeps_every_variable_dimension_and_attribute(version: int, tmp_path: Path) -> None:
-    """Nor does a copy of the copy change a byte."""
+    """A copy of the copy has the same bytes."""
     source = Run(version=version).write(tmp_path / "run.nc")
     traj = tj.open(None, source)
     done = tj.convert(traj, tmp_path / "copy.nc")
@@ -34,7 +34,7 @@ def test_copy_keeps_every_variable_dimension_and_attribute(version: int, tmp_pat
 
 
 def test_copies_of_some_frames_and_atoms_are_cut(tmp_path: Path) -> None:
-    """What has the dimension of frames or atoms is cut to them, the rest is as it was."""
+    """Variables with the dimension of frames or atoms are cut; the rest is unchanged."""
     source = Run().write(tmp_path / "run.nc")
     traj, expected = tj.open(None, source), read_all(source)
     frames = slice(4, None, -2)
@@ -46,8 +46,8 @@ def test_copies_of_some_frames_and_atoms_are_cut(tmp_path: Path) -> None:
         assert_same(read_all(path), expected.part(atoms=atoms))
 
 
-def test_split_keeps_them_in_every_part(tmp_path: Path) -> None:
-    """Parts have all, and together give the source back."""
+def test_parts_of_a_split_keep_every_variable(tmp_path: Path) -> None:
+    """Every part has all variables, and together they give the source back."""
     source = Run().write(tmp_path / "run.nc")
     parts = tj.split(tj.open(None, source), tmp_path / "parts", frames_per_segment=2)
     for k, part in enumerate(parts):
@@ -59,8 +59,8 @@ def test_split_keeps_them_in_every_part(tmp_path: Path) -> None:
     assert_same(read_all(joined.path), read_all(source))
 
 
-def test_command_keeps_them(tmp_path: Path) -> None:
-    """The same by `trajet convert`."""
+def test_convert_command_keeps_every_variable(tmp_path: Path) -> None:
+    """`trajet convert` writes the copy."""
     source = Run().write(tmp_path / "run.nc")
     copy = tmp_path / "copy.nc"
     command = [sys.executable, "-m", "trajet", "convert", source, copy]
@@ -68,15 +68,15 @@ def test_command_keeps_them(tmp_path: Path) -> None:
     assert_same(read_all(copy), read_all(source))
 
 
-def test_velocities_that_are_not_wanted_are_the_only_loss(tmp_path: Path) -> None:
-    """What else there is stays."""
+def test_dropped_velocities_are_the_only_loss(tmp_path: Path) -> None:
+    """All other contents stay."""
     source = Run().write(tmp_path / "run.nc")
     done = tj.convert(tj.open(None, source), tmp_path / "copy.nc", velocities=False)
     assert_same(read_all(done.path), read_all(source).without("velocities"))
 
 
-def test_source_without_times_gets_them_and_keeps_the_rest(tmp_path: Path) -> None:
-    """Numbers of frames stand for times where there are none."""
+def test_source_without_times_gets_frame_numbers(tmp_path: Path) -> None:
+    """The copy keeps everything else."""
     source = Run(without=("time",)).write(tmp_path / "run.nc")
     done = tj.convert(tj.open(None, source), tmp_path / "copy.nc", frames=[3, 1])
     copy = read_all(done.path)
@@ -98,8 +98,8 @@ class InThisProcess:
         return [one.by(worker=k) for k, one in enumerate(done)]
 
 
-def test_workers_write_the_bytes_and_say_the_remarks_of_one_process(tmp_path: Path) -> None:
-    """Of files that differ, too."""
+def test_workers_write_the_bytes_and_remarks_of_one_process(tmp_path: Path) -> None:
+    """The source files differ in their contents."""
     first = Run().write(tmp_path / "first.nc")
     other = Run(seed=1, title="other", without=("shorts",)).write(tmp_path / "other.nc")
     third = Run(seed=2, without=("temp0",)).write(tmp_path / "third.nc")
@@ -111,12 +111,12 @@ def test_workers_write_the_bytes_and_say_the_remarks_of_one_process(tmp_path: Pa
     assert len(own_remarks(here, traj)) == 5
     parts = tj.split(traj, tmp_path / "parts", segments=3, pool=InThisProcess())
     for part, source in zip(parts, (first, other, third), strict=True):
-        # That their times overlap is kept in the parts.
+        # The remark that their times overlap is kept in the parts.
         assert_same(read_all(part.path).without("trajet_remarks"), read_all(source))
 
 
 def test_files_that_differ_are_written_as_the_first_with_remarks(tmp_path: Path) -> None:
-    """NetCDF's fill value stands where a file lacks a variable."""
+    """NetCDF's fill value replaces a variable that a file lacks."""
     first = Run().write(tmp_path / "first.nc")
     run = Run(n_frames=3, seed=1, title="other", dimtype=(3, 1), without=("temp0",))
     other = run.write(tmp_path / "other.nc")
@@ -139,7 +139,7 @@ def test_files_that_differ_are_written_as_the_first_with_remarks(tmp_path: Path)
     theirs = read_all(other)
     for name in ("remd_indices", "flags", "state", "planes", "coordinates", "velocities"):
         assert np.array_equal(copy.variables[name][3][5:], theirs.variables[name][3]), name
-    # The other way round temp0 is what is lost.
+    # In the other order temp0 is lost.
     back = tj.convert(tj.open(None, other, first), tmp_path / "back.nc")
     assert "left out, since the first file has no such variables: temp0" in back.remarks
     found = read_all(back.path).part(frames=slice(3)).without("trajet_remarks")
@@ -147,8 +147,8 @@ def test_files_that_differ_are_written_as_the_first_with_remarks(tmp_path: Path)
 
 
 @pytest.mark.parametrize("ending", [".xtc", ".trr", ".dcd", ".h5md"])
-def test_another_format_says_what_it_cannot_hold(ending: str, tmp_path: Path) -> None:
-    """Names are in the remarks; files without further variables have no such remark."""
+def test_another_format_names_the_lost_variables(ending: str, tmp_path: Path) -> None:
+    """Files without further variables have no such remark."""
     source = Run(velocities=False).write(tmp_path / "run.nc")
     done = tj.convert(tj.open(None, source), tmp_path / f"copy{ending}")
     assert (
@@ -185,7 +185,7 @@ def stored(folder: Path, sources: list[Path], **forms: str) -> tj.Store:
 
 
 def test_all_tags_of_a_data_set_give_the_source_back(tmp_path: Path) -> None:
-    """So do some tags, tags divided anew, and a mount; tags' files are cut."""
+    """A retagged data set and a mount do so, too; some tags give their atoms."""
     source = Run().write(tmp_path / "run.nc")
     expected = read_all(source)
     store = stored(tmp_path, [source])
@@ -199,7 +199,7 @@ def test_all_tags_of_a_data_set_give_the_source_back(tmp_path: Path) -> None:
     tj.convert(two, tmp_path / "two.nc")
     assert_same(read_all(tmp_path / "two.nc"), expected.part(atoms=[0, 1, 2, 5, 6]))
     assert not store.verify("run")
-    # Divided anew, it is the same.
+    # Retagged, it is the same.
     profile = tmp_path / "profile.toml"
     profile.write_text(profile.read_text().replace("index 3:4", "index 3").replace("5:6", "4:6"))
     store.retag("run", profile=profile)
@@ -209,8 +209,8 @@ def test_all_tags_of_a_data_set_give_the_source_back(tmp_path: Path) -> None:
         assert (mount / "run.nc").read_bytes() == (tmp_path / "again.nc").read_bytes()
 
 
-def test_data_set_grows_with_them(tmp_path: Path) -> None:
-    """Frames that are added have theirs."""
+def test_data_set_grows_with_its_variables(tmp_path: Path) -> None:
+    """Appended frames have their values."""
     long = Run(n_frames=6, seed=3).write(tmp_path / "long.nc")
     source = tmp_path / "run.nc"
     tj.convert(tj.open(None, long), source, frames=slice(0, 4))
@@ -221,7 +221,7 @@ def test_data_set_grows_with_them(tmp_path: Path) -> None:
     assert_same(read_all(tmp_path / "back.nc"), read_all(long))
 
 
-def test_lossy_tags_say_that_variables_of_their_atoms_are_lost(tmp_path: Path) -> None:
+def test_lossy_tags_name_lost_variables(tmp_path: Path) -> None:
     """Exact tags refuse to lose them."""
     source = Run(velocities=False).write(tmp_path / "run.nc")
     with pytest.raises(tj.TrajetError, match="variables atom_name, charge, state, planes of atoms"):

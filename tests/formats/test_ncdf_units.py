@@ -18,7 +18,7 @@ from helpers.made_ncdf import Run, assert_same, read_all
     ids=str,
 )
 def test_spellings_of_units_are_read_and_kept(units: dict[str, str], tmp_path: Path) -> None:
-    """They mean what the convention's own do."""
+    """They mean the units of the convention."""
     plain = tj.open(None, Run().write(tmp_path / "plain.nc"))
     source = Run(units=units).write(tmp_path / "run.nc")
     traj = tj.open(None, source)
@@ -54,7 +54,7 @@ def test_times_in_femtoseconds_are_read_as_picoseconds(unit: str, tmp_path: Path
     [("coordinates", "nanometer"), ("time", "nanosecond"), ("cell_angles", "radian")],
 )
 def test_unknown_units_are_an_error(name: str, unit: str, tmp_path: Path) -> None:
-    """No number is guessed."""
+    """No unit is guessed."""
     source = Run(units={name: unit}).write(tmp_path / "run.nc")
     with pytest.raises(tj.FormatError, match=f'{name} is in "{unit}", not in "'):
         tj.open(None, source)

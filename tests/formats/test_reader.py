@@ -1,4 +1,4 @@
-"""Reading, beside what test_formats.py asks of every format: arguments, errors, and made XTC."""
+"""Arguments and errors of reading, and made XTC; test_formats.py has the laws of every format."""
 
 import os
 import re
@@ -24,7 +24,7 @@ def test_walker_agrees_with_libmdaxdr(golden_xtc: Path) -> None:
         assert starts == file.offsets.tolist()
 
 
-def test_frames_and_atoms_together(adk: Adk, adk_truth: Truth) -> None:
+def test_frames_and_atoms_are_independent(adk: Adk, adk_truth: Truth) -> None:
     """Frames and atoms are chosen independently of one another."""
     traj = tj.open(None, adk.xtc)
     rng = np.random.default_rng(9)
@@ -35,7 +35,7 @@ def test_frames_and_atoms_together(adk: Adk, adk_truth: Truth) -> None:
 
 
 def test_out_is_validated(adk: Adk, adk_truth: Truth) -> None:
-    """An `out` of other shape, type or layout is refused and left alone."""
+    """An `out` of other shape, type or layout is refused and left unchanged."""
     traj = tj.open(None, adk.xtc)
     shape = (4, traj.n_atoms, 3)
     read_only = np.zeros(shape, np.float32)
@@ -60,8 +60,8 @@ def test_out_is_validated(adk: Adk, adk_truth: Truth) -> None:
     assert np.array_equal(out, adk_truth.positions[:4])
 
 
-def test_blocks_use_their_buffer_again(adk: Adk) -> None:
-    """One buffer serves all blocks, and a frame that is not there is refused."""
+def test_blocks_reuse_their_buffer(adk: Adk) -> None:
+    """One buffer serves all blocks, and a missing frame is refused."""
     traj = tj.open(None, adk.xtc)
     blocks = list(traj.blocks(10))
     assert [len(block.frames) for block in blocks] == [10] * 9 + [8]
@@ -73,8 +73,8 @@ def test_blocks_use_their_buffer_again(adk: Adk) -> None:
         list(traj.blocks(0))
 
 
-def test_blocks_at_the_same_time(adk: Adk, adk_truth: Truth) -> None:
-    """Iterations do not disturb each other, nor what is read meanwhile."""
+def test_simultaneous_iterations_are_independent(adk: Adk, adk_truth: Truth) -> None:
+    """Iterations disturb neither each other nor reads between them."""
     traj = tj.open(None, adk.xtc, request_size=100_000)
     atoms = np.arange(adk_truth.n_atoms)
     pairs = zip(traj.blocks(7), traj.blocks(7, frames=slice(None, None, -1)), strict=True)
@@ -85,8 +85,8 @@ def test_blocks_at_the_same_time(adk: Adk, adk_truth: Truth) -> None:
         assert_same(back, adk_truth, 97 - here, atoms)
 
 
-def test_parts_that_are_read_by_many_threads(adk: Adk, adk_truth: Truth) -> None:
-    """Each gets its frames, whoever has the memory."""
+def test_blocks_read_by_many_threads_are_independent(adk: Adk, adk_truth: Truth) -> None:
+    """Each thread gets its own frames, whichever memory is reused."""
     parts = tj.open(None, adk.xtc).reader.parts((0, 1, 98), None)
     out = np.empty_like(adk_truth.positions)
     with ThreadPoolExecutor(5) as pool:
@@ -98,14 +98,14 @@ def test_parts_that_are_read_by_many_threads(adk: Adk, adk_truth: Truth) -> None
 
 
 def test_reads_do_not_share_memory(adk: Adk) -> None:
-    """read() without `out` returns an array of its own each time."""
+    """read() without `out` returns a new array each time."""
     traj = tj.open(None, adk.xtc)
     first, second = traj.read(frames=[0]), traj.read(frames=[0])
     assert not np.shares_memory(first.positions, second.positions)
 
 
-def test_selection_language(adk: Adk) -> None:
-    """Selections are MDAnalysis', evaluated on frame 0, and know their trajectory."""
+def test_selections_are_those_of_mdanalysis(adk: Adk) -> None:
+    """They are evaluated on frame 0 and know their trajectory."""
     traj = tj.open(adk.psf, adk.xtc)
     universe = mda.Universe(str(adk.psf), traj.read(frames=[0]).positions)
     for text in (
@@ -125,14 +125,14 @@ def test_selection_language(adk: Adk) -> None:
 
 
 def test_topology_may_be_str_or_path(adk: Adk) -> None:
-    """Paths and strings are the same thing."""
+    """Both are accepted."""
     for topology in (adk.psf, str(adk.psf)):
         assert tj.open(topology, adk.xtc).select("name CA").n_atoms == 214
 
 
 @pytest.mark.parametrize("size", [512, 4096, 65536, 1 << 20, 1 << 26])
 def test_request_size_changes_nothing(adk: Adk, adk_truth: Truth, size: int) -> None:
-    """The size of requests is a matter of speed, never of values."""
+    """The size of requests affects speed, never values."""
     frames, atoms = all_of(adk_truth)
     assert_same(tj.open(None, adk.xtc, request_size=size).read(), adk_truth, frames, atoms)
     few, prefix = frames[::-7], atoms[:50]
@@ -141,8 +141,8 @@ def test_request_size_changes_nothing(adk: Adk, adk_truth: Truth, size: int) -> 
 
 
 @pytest.mark.parametrize("made", MADE, ids=lambda made: made.name)
-def test_made_files(made: Made, tmp_path: Path) -> None:
-    """Every branch of the encoder is decoded: 1995, 2023, and both in one file."""
+def test_made_files_are_decoded(made: Made, tmp_path: Path) -> None:
+    """Every branch of the encoder is decoded: magic 1995, 2023, and both in one file."""
     coordinates = made.coordinates()
     path = xtc_bytes.write_xtc(
         tmp_path / "made.xtc", coordinates, precision=made.precision, box=TRICLINIC
@@ -183,8 +183,8 @@ def test_precision_may_change_between_frames(tmp_path: Path) -> None:
     assert_same(tj.open(None, joined).read(), truth, *all_of(truth))
 
 
-def test_extreme_steps_and_times(tmp_path: Path) -> None:
-    """Steps and times are what the file says: negative, huge, repeated, backwards."""
+def test_extreme_steps_and_times_are_read(tmp_path: Path) -> None:
+    """They may be negative, huge, repeated or descending."""
     steps = [0, -1, 2**31 - 1, -(2**31), 5, 5]
     times = [0.0, -3.25, 3.4e38, 1e-45, 7.0, 7.0]
     x = np.zeros((6, 12, 3), np.float32)
@@ -196,8 +196,8 @@ def test_extreme_steps_and_times(tmp_path: Path) -> None:
     assert_same(traj.read(), truth, *all_of(truth))
 
 
-def test_cells(tmp_path: Path) -> None:
-    """Cells are lengths and angles as MDAnalysis computes them; no cell is NaN."""
+def test_cells_equal_mdanalysis(tmp_path: Path) -> None:
+    """Cells are lengths and angles as MDAnalysis computes them; a missing cell is NaN."""
     boxes = [
         np.zeros((3, 3)),
         np.diag([3.0, 4.0, 5.0]),
@@ -218,7 +218,7 @@ def test_cells(tmp_path: Path) -> None:
 
 
 def test_atom_count_that_changes_is_refused(tmp_path: Path) -> None:
-    """A frame with another number of atoms is named, with both counts."""
+    """The error names the frame with both counts."""
     rng = np.random.default_rng(12)
     for first, second in ((137, 149), (149, 137), (5, 7), (7, 131)):
         head = xtc_bytes.write_xtc(tmp_path / "head.xtc", rng.uniform(0, 3, (2, first, 3)))
@@ -234,7 +234,7 @@ def test_atom_count_that_changes_is_refused(tmp_path: Path) -> None:
 
 
 def test_two_counts_of_one_frame_must_agree(tmp_path: Path) -> None:
-    """The atom count stands twice in a frame; a contradiction is refused."""
+    """The atom count is stored twice in a frame; a contradiction is refused."""
     x = np.random.default_rng(13).uniform(0, 3, (3, 20, 3))
     data = xtc_bytes.write_xtc(tmp_path / "made.xtc", x).read_bytes()
     for frame in xtc_bytes.walk(data):
@@ -247,7 +247,7 @@ def test_two_counts_of_one_frame_must_agree(tmp_path: Path) -> None:
                 tj.open(None, path, sidecar=False).read()
 
 
-def test_wrong_files(tmp_path: Path) -> None:
+def test_wrong_files_are_errors(tmp_path: Path) -> None:
     """Missing, folder, empty, foreign: each has the exception that Python has for it."""
     missing = tmp_path / "missing.xtc"
     with pytest.raises(FileNotFoundError) as caught:
@@ -287,8 +287,8 @@ def test_exceptions_are_related() -> None:
     assert not issubclass(tj.TrajetError, OSError)
 
 
-def test_refused_selections(adk: Adk) -> None:
-    """A selection that selects nothing, or cannot be parsed, is named in the message."""
+def test_invalid_selections_are_errors(adk: Adk) -> None:
+    """The message names a selection without atoms, or one that cannot be parsed."""
     traj = tj.open(adk.psf, adk.xtc)
     for text in ("name NOSUCHATOM", "resid 99999"):
         with pytest.raises(tj.SelectionError) as caught:
@@ -307,7 +307,7 @@ def test_refused_selections(adk: Adk) -> None:
 
 
 def test_topology_of_another_system_is_refused(adk: Adk, tmp_path: Path) -> None:
-    """Topology and trajectory must have the same number of atoms; both are named."""
+    """The error names the number of atoms of both."""
     other = xtc_bytes.write_xtc(tmp_path / "other.xtc", np.zeros((1, 333, 3)))
     with pytest.raises(tj.SelectionError) as caught:
         tj.open(adk.psf, other).select("name CA")
@@ -318,7 +318,7 @@ def test_topology_of_another_system_is_refused(adk: Adk, tmp_path: Path) -> None
 
 
 def test_threads_read_the_same(adk: Adk) -> None:
-    """Any number of them, and as many as are chosen where there is much to read."""
+    """Their number is given, or chosen by the amount of data."""
     traj = tj.open(None, adk.xtc)
     frames = np.resize(np.arange(97, -1, -3), 600)
     one = traj.read(frames=frames, threads=1)

@@ -1,4 +1,4 @@
-"""Memory that the system refuses: MemoryError, after which the process goes on; never an abort."""
+"""Memory that the system refuses is a MemoryError, after which the process continues."""
 
 import os
 import re
@@ -16,13 +16,13 @@ from trajet import _trajet
 
 N_ATOMS = 200_000
 ALL_FORMATS = [suffixes[0][1:] for suffixes in _trajet.FORMATS.values()]
-# Memory that was freed goes back to the system, and no thread has some in reserve.
+# Freed memory returns to the system, and no thread keeps some in reserve.
 _EXACT = {
     "MALLOC_ARENA_MAX": "1",
     "MALLOC_MMAP_THRESHOLD_": "65536",
     "MALLOC_TRIM_THRESHOLD_": "0",
 }
-# Does something again and again, under limits from none of the memory that it needs to all of it.
+# Repeats a call under limits from none to all of the memory that it needs.
 UNDER_LIMITS = """
 import resource, sys
 import numpy as np
@@ -82,7 +82,7 @@ elif what == "rmsd":
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two frames of many atoms in each format."""
+    """Return two frames of many atoms in each format."""
     folder = tmp_path_factory.mktemp("files")
     draw = np.random.default_rng(0)
     first = folder / "made.dcd"
@@ -110,18 +110,18 @@ def _sweep(what: str, path: Path) -> None:
 
 @pytest.mark.parametrize("name", ALL_FORMATS)
 def test_readers_raise_memory_error(files: Path, name: str) -> None:
-    """Buffers of requests, of frames and of unpacked chunks."""
+    """Buffers are those of requests, of frames and of decompressed chunks."""
     _sweep("read", files / f"made.{name}")
 
 
 @pytest.mark.parametrize("analysis", ["rmsd", "rmsf"])
 def test_analyses_raise_memory_error(files: Path, analysis: str) -> None:
-    """Lists of atoms, references, states and what threads compute with."""
+    """These are lists of atoms, references, states and buffers of threads."""
     _sweep(analysis, files / "made.xtc")
 
 
-def test_requests_of_too_much_memory_raise_memory_error(files: Path) -> None:
-    """A result that no process can address."""
+def test_results_too_large_for_memory_raise_memory_error(files: Path) -> None:
+    """No process can address the result."""
     trajectory = tj.open(None, files / "made.dcd")
     with pytest.raises(MemoryError):
         trajectory.read(frames=np.zeros(10**8, np.int64))
@@ -129,9 +129,9 @@ def test_requests_of_too_much_memory_raise_memory_error(files: Path) -> None:
 
 
 def test_command_without_memory_exits_with_1(systems: Systems) -> None:
-    """One line, which says what was too large."""
+    """One line states what was too large."""
     system = systems["solvated.xtc"]
-    said = fail("distances", system.topology, system.path, "--select", "all", "--force")
+    message = fail("distances", system.topology, system.path, "--select", "all", "--force")
     assert re.search(
-        r"not enough memory \(\d+ GiB are needed for the numbers of all frames\)", said
+        r"not enough memory \(\d+ GiB are needed for the numbers of all frames\)", message
     )

@@ -1,4 +1,4 @@
-"""Every format to every format, read by us, MDAnalysis and mdtraj; with_gromacs.py asks GROMACS."""
+"""Every format to every format, read by us, MDAnalysis and mdtraj; with_gromacs.py uses GROMACS."""
 
 import warnings
 from pathlib import Path
@@ -15,8 +15,8 @@ from helpers.round_trips import ENDINGS, SOURCES, assert_near, source_of
 
 @pytest.mark.parametrize("target", ENDINGS)
 @pytest.mark.parametrize("source", SOURCES)
-def test_any_format_to_any(source: str, target: str, tmp_path: Path) -> None:
-    """Frames, positions, times and cells come back, and other programs read what we do."""
+def test_any_format_to_any_keeps_values(source: str, target: str, tmp_path: Path) -> None:
+    """Frames, positions, times and cells come back, and other programs read our values."""
     original = source_of(source, tmp_path)
     folder = tmp_path / "out"
     folder.mkdir()
@@ -51,7 +51,7 @@ def read_with_mdanalysis(path: Path, n_atoms: int) -> np.ndarray:
 
 def read_with_mdtraj(path: Path) -> tuple[np.ndarray, Any]:
     """Return all positions, Å, and cells, Å and degrees; mdtraj does not read H5MD."""
-    # It says which of two libraries for NetCDF it found.
+    # mdtraj prints which of two libraries for NetCDF it found.
     warnings.filterwarnings("ignore", message=".*netCDF4", category=UserWarning)
     formats = mdtraj.formats
     if path.suffix in (".xtc", ".trr"):

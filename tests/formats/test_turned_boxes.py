@@ -1,4 +1,4 @@
-"""Boxes that are turned: selections by distance and structures take the box as distances do."""
+"""Selections by distance and structures use turned boxes as distances do."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ LEFT_HANDED = [[0.0, 25, 3], [24.0, 0, 2], [1, 2, 26.0]]
 
 
 def made(folder: Path, vectors: list[list[float]], n: int = 300) -> tj.Trajectory:
-    """Return one frame of atoms, every third of which is named CA, in this box; as TRR."""
+    """Return one frame of atoms in this box, every third of which is named CA, as TRR."""
     rng = np.random.default_rng(5)
     positions = (rng.random((n, 3)) * 2 - 0.5) @ np.array(vectors)
     universe = mda.Universe.empty(n, atom_resindex=np.arange(n), n_residues=n, trajectory=True)
@@ -37,7 +37,7 @@ def made(folder: Path, vectors: list[list[float]], n: int = 300) -> tj.Trajector
         with mda.Writer(str(path), n) as writer:
             writer.write(universe.atoms)
         data = path.read_bytes()
-        # MDAnalysis writes no box where it knows none: nine zeros stand in its place.
+        # MDAnalysis writes nine zeros if it knows no box.
         at = 84
         box = (np.array(vectors) / 10).astype(">f4").tobytes()
         path.write_bytes(data[:at] + box + data[at + 36 :])
@@ -54,7 +54,7 @@ def near(traj: tj.Trajectory, centre: int, others: np.ndarray, least: float, mos
 def test_selections_by_distance_agree_with_distances(
     tmp_path: Path, vectors: list[list[float]]
 ) -> None:
-    """`around`, `sphlayer`, `sphzone` and `isolayer` look at the same nearest images."""
+    """`around`, `sphlayer`, `sphzone` and `isolayer` use the same nearest images."""
     traj = made(tmp_path, vectors)
     everyone = np.arange(traj.n_atoms)
     first = traj.universe.atoms.positions
@@ -82,8 +82,8 @@ def test_selections_by_distance_agree_in_files_of_charmm() -> None:
         assert set(found.tolist()) == near(traj, centre, others, 0, 12)
 
 
-def test_selections_of_an_atomgroup_take_our_box() -> None:
-    """Also where MDAnalysis' own Universe of the file is what selections are evaluated on."""
+def test_selections_of_an_atomgroup_use_our_box() -> None:
+    """MDAnalysis' own Universe of the file may be the one that selections are evaluated on."""
     universe = mda.Universe(datafiles.PSF_TRICLINIC, datafiles.DCD_TRICLINIC)
     _ = universe.trajectory[3]
     before = universe.atoms.positions, universe.dimensions
@@ -101,7 +101,7 @@ def test_selections_of_an_atomgroup_take_our_box() -> None:
 
 
 def test_axes_are_those_of_the_file(tmp_path: Path) -> None:
-    """`prop` looks at positions as they are; words that need axes and images are refused."""
+    """`prop` uses positions as they are; words that need axes and images are refused."""
     traj = made(tmp_path, SYMMETRIC)
     z = traj.read([0]).positions[0, :, 2]
     assert np.array_equal(traj.select("prop z > 5").indices, np.flatnonzero(z > 5))
@@ -115,8 +115,8 @@ def test_axes_are_those_of_the_file(tmp_path: Path) -> None:
             traj.select(text)
 
 
-def test_structures_leave_no_box_that_is_not_that_of_their_atoms(tmp_path: Path) -> None:
-    """A turned box is refused, before anything is written; what is let go is said."""
+def test_structures_have_no_box_of_another_orientation(tmp_path: Path) -> None:
+    """A turned box is refused before anything is written; if it is dropped, there is a remark."""
     traj = made(tmp_path, SYMMETRIC)
     positions = traj.read([0]).positions[0]
     for name in ("new.gro", "new.pdb"):
@@ -133,8 +133,8 @@ def test_structures_leave_no_box_that_is_not_that_of_their_atoms(tmp_path: Path)
         copy.unlink()
 
 
-def test_formats_of_vectors_keep_a_turned_box(tmp_path: Path) -> None:
-    """And DCD that was CHARMM's matrix; distances in the copy are those of the source."""
+def test_formats_with_vectors_keep_a_turned_box(tmp_path: Path) -> None:
+    """DCD keeps CHARMM's matrix, too; distances in the copy are those of the source."""
     traj = made(tmp_path, SYMMETRIC)
     pairs = traj.select([0, 1, 2]), traj.select([100, 101])
     expected = tj.distances(*pairs).values
@@ -144,7 +144,7 @@ def test_formats_of_vectors_keep_a_turned_box(tmp_path: Path) -> None:
         assert np.abs(again - expected).max() < 0.02
 
 
-def test_a_store_writes_structures_without_a_turned_box(tmp_path: Path) -> None:
+def test_store_writes_structures_without_a_turned_box(tmp_path: Path) -> None:
     """Its tags keep the vectors, in H5MD too."""
     traj = made(tmp_path, SYMMETRIC)
     pairs = traj.select([0, 1, 2]), traj.select([100, 101])

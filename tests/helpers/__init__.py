@@ -1,1 +1,1 @@
-"""Made files, systems, ranks and clusters that tests share, and laws that several tests check."""
+"""Generated files, systems, ranks and clusters that tests share, and laws that they check."""

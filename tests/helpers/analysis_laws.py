@@ -1,4 +1,4 @@
-"""Laws that every analysis holds: threads, tasks and the choice of frames change no bit."""
+"""Laws of every analysis: threads, tasks and the choice of frames change no bit."""
 
 import importlib
 from collections.abc import Callable
@@ -18,7 +18,7 @@ def declared_commands() -> list[Command]:
 
 
 def assert_same_bits_on_any_pool(compute: Callable[[tj.LocalPool], np.ndarray]) -> None:
-    """Threads and tasks change no bit of the values."""
+    """Assert that threads and tasks change no bit of the values."""
     results = [compute(tj.LocalPool(threads=n, task_frames=k)) for n, k in POOLS]
     assert results[0].size > 0
     assert np.isfinite(results[0]).any()
@@ -50,7 +50,7 @@ def frame_choices(n_frames: int) -> list[object]:
 
 
 def assert_rows_follow_frames(compute: Callable[[object], tj.Series], n_frames: int) -> None:
-    """Each choice of frames gives those rows of the whole, bit by bit, with frames and times."""
+    """Assert that each choice of frames gives its rows of the whole, bit by bit."""
     whole = compute(None)
     assert len(whole.values) == n_frames
     for frames in frame_choices(n_frames):

@@ -1,10 +1,10 @@
-"""Runs `python -m trajet` in children of one process that has imported what commands import.
+"""Runs `python -m trajet` in children of one process that has imported the packages of commands.
 
 Importing MDAnalysis and matplotlib takes most of the time of a short command. A child is a process
 of its own, with its own streams, folder, environment and exit code; it ends as interpreters do.
 
-Started by `commands.run` as a script, with the file descriptor of a Unix socket. A request is one
-JSON message with the descriptors of the three streams; answers are the number of the child and,
+`commands.run` starts this file as a script, with the file descriptor of a Unix socket. A request is
+one JSON message with the descriptors of the three streams; answers are the number of the child and,
 when it has ended, its exit code as `subprocess` counts it.
 """
 

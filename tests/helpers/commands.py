@@ -1,4 +1,4 @@
-"""`trajet` as it is typed: what it says, its exit code, and what it leaves in a folder."""
+"""Runs `trajet` as users type it, and checks its output, exit code and files."""
 
 import atexit
 import functools
@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-# Seconds for a command to end.
+# Timeout of a command, s.
 PATIENCE = 120
 
 
@@ -80,14 +80,14 @@ def run(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProc
     return command_server().run(list(map(str, arguments)), cwd or Path.cwd(), dict(environment))
 
 
-def said_beside_dask(stderr: str) -> list[str]:
-    """Return the lines of standard error but the warnings that Dask logs on a slow machine."""
+def lines_without_dask_warnings(stderr: str) -> list[str]:
+    """Return the lines of standard error except the warnings that Dask logs on a slow machine."""
     warning = re.compile(r" - distributed\.\S+ - (INFO|WARNING) - ")
     return [line for line in stderr.splitlines() if not warning.search(line)]
 
 
 def succeed(*arguments: object, cwd: Path | None = None) -> list[str]:
-    """Run, expect success and silence on standard error, return the lines of the output."""
+    """Run, expect success and an empty standard error, return the lines of the output."""
     done = run(*arguments, cwd=cwd)
     assert done.stderr == ""
     assert done.returncode == 0
@@ -95,7 +95,7 @@ def succeed(*arguments: object, cwd: Path | None = None) -> list[str]:
 
 
 def fail(*arguments: object, cwd: Path | None = None) -> str:
-    """Run, expect status 1, no output and one line of complaint, return the line."""
+    """Run, expect status 1, no output and one line of error, return the line."""
     done = run(*arguments, cwd=cwd)
     assert done.returncode == 1, done
     assert done.stdout == ""
@@ -105,7 +105,7 @@ def fail(*arguments: object, cwd: Path | None = None) -> str:
 
 
 def misuse(*arguments: object) -> str:
-    """Run, expect status 2 and no output, return the complaint."""
+    """Run, expect status 2 and no output, return the error message."""
     done = run(*arguments)
     assert done.returncode == 2, done
     assert done.stdout == ""
@@ -115,5 +115,5 @@ def misuse(*arguments: object) -> str:
 
 
 def names_in(folder: Path) -> set[str]:
-    """Everything in a folder, hidden or not."""
+    """Return all names in a folder, hidden or not."""
     return {path.name for path in folder.iterdir()}

@@ -1,4 +1,4 @@
-"""Kills what changes files, or fails its file operations, by `cut_here.c` before libc."""
+"""Kills processes before file operations, or fails these, with `cut_here.c` loaded before libc."""
 
 import ctypes
 import enum
@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import IO
 
 HERE = Path(__file__).parent
-# Seconds after which an operation hangs.
+# Timeout of an operation, s.
 PATIENCE = 60
 
 
-class Ended(enum.IntEnum):
-    """How an operation ended whose file operations were to fail; the number is an exit status."""
+class Outcome(enum.IntEnum):
+    """How an operation with a failing file operation ended; the number is an exit status."""
 
     UNTOUCHED = 0
     """There are fewer file operations."""
@@ -29,8 +29,8 @@ class Ended(enum.IntEnum):
     """A file operation failed, and it did its work all the same."""
 
 
-class Cutting:
-    """A process that has all that changes need, and forks for each of them."""
+class CuttingProcess:
+    """A process that has imported all that changes need, and forks for each of them."""
 
     def __init__(self, process: "subprocess.Popen[str]") -> None:
         assert process.stdin is not None
@@ -38,7 +38,7 @@ class Cutting:
         self.process, self.to, self.back = process, process.stdin, process.stdout
 
     def cut(self, n: int, folder: Path, doing: str, *words: str | Path) -> bool:
-        """Do something to a store, killed in front of the n-th change; return whether it was."""
+        """Change a store, killed before the n-th file change; return whether it was killed."""
         status = self._ask("cut", n, folder, 0, 0, "", doing, *words)
         assert status in (0, -signal.SIGKILL)
         return status != 0
@@ -52,8 +52,8 @@ class Cutting:
         doing: str,
         *words: str | Path,
         below: str = "",
-    ) -> Ended:
-        """Do something in a folder while a file operation below it fails with an error number.
+    ) -> Outcome:
+        """Run an operation in a folder while a file operation below it fails with an error number.
 
         It is the n-th one below the folder, or below one of its folders.
 
@@ -63,8 +63,8 @@ class Cutting:
         status = self._ask("fail", n, folder, number, int(lasts), below, doing, *words)
         where = f"{doing}: operation {n}: {errno.errorcode[number]}"
         assert status != -signal.SIGALRM, f"{where}: hangs"
-        assert status in set(Ended), f"{where}: exit status {status}"
-        return Ended(status)
+        assert status in set(Outcome), f"{where}: exit status {status}"
+        return Outcome(status)
 
     def _ask(self, *words: object) -> int:
         print(*words, sep="\t", file=self.to, flush=True)
@@ -72,8 +72,8 @@ class Cutting:
 
 
 @contextmanager
-def cutting(folder: Path) -> Iterator[Cutting]:
-    """Build what stands before libc in a folder, and start a process with it."""
+def cutting(folder: Path) -> Iterator[CuttingProcess]:
+    """Build the library that is loaded before libc in a folder, and start a process with it."""
     library = folder / "cut_here.so"
     source = HERE / "cut_here.c"
     subprocess.run(["cc", "-shared", "-fPIC", source, "-o", library, "-ldl"], check=True)
@@ -85,14 +85,14 @@ def cutting(folder: Path) -> Iterator[Cutting]:
         text=True,
         env=os.environ | {"LD_PRELOAD": str(library)},
     ) as process:
-        yield Cutting(process)
+        yield CuttingProcess(process)
         assert process.stdin is not None
         process.stdin.close()
         assert process.wait(60) == 0
 
 
 def serve(library: ctypes.CDLL, asked: IO[str]) -> None:
-    """Do what lines say, each in a process of its own."""
+    """Run the operation of each line in a process of its own."""
     from helpers import killed_store
 
     for line in asked:
@@ -110,15 +110,15 @@ def serve(library: ctypes.CDLL, asked: IO[str]) -> None:
                 code = 0
                 continue
             signal.alarm(PATIENCE)
-            code = Ended.DONE
+            code = Outcome.DONE
             library.fail(where, count, int(number), int(lasts))
             try:
                 killed_store.change(*given)
             except Exception:
-                code = Ended.FAILED
+                code = Outcome.FAILED
             if not library.stop():
-                assert code == Ended.DONE
-                code = Ended.UNTOUCHED
+                assert code == Outcome.DONE
+                code = Outcome.UNTOUCHED
             killed_store.repair(Path(folder))
         except BaseException:
             traceback.print_exc()

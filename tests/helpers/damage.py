@@ -1,11 +1,11 @@
-"""Damaged files, opened and read in a process that may not crash."""
+"""Damaged files are opened and read in a process that may not crash."""
 
 import json
 import subprocess
 import sys
 from pathlib import Path
 
-# Runs in a process of its own under a limit on address space: a crash, a hang of memory or an
+# Runs in a process of its own under a limit on address space: a crash, unbounded memory or an
 # exception that is no TrajetError ends it with a status other than 0.
 DAMAGE = """
 import json, os, resource, sys

@@ -1,6 +1,7 @@
-"""A real Dask scheduler with three workers, as processes beside it on this machine.
+"""A real Dask scheduler with three workers, as processes on this machine.
 
-Functions that change workers are nested, so that they travel whole: workers know no tests.
+Functions that change workers are nested, so that they are pickled by value: workers cannot import
+the tests.
 """
 
 import json
@@ -25,7 +26,7 @@ PATIENCE = 60
 
 @contextmanager
 def started(command: str, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a command of Dask meanwhile."""
+    """Run a command of Dask in the background."""
     process = subprocess.Popen(
         [sys.executable, "-m", f"distributed.cli.dask_{command}", "--no-dashboard", *arguments],
         stdout=subprocess.DEVNULL,
@@ -42,7 +43,7 @@ def started(command: str, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def until(condition: Callable[[], bool]) -> None:
-    """Wait for what comes soon."""
+    """Wait until a condition holds."""
     end = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < end
@@ -51,15 +52,15 @@ def until(condition: Callable[[], bool]) -> None:
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    """Return a client of a scheduler with three workers, each of which Dask starts again."""
+    """Return a client of a scheduler with three workers, each of which Dask restarts."""
     folder = tmp_path_factory.mktemp("dask")
-    told = folder / "scheduler.json"
-    place = ["--host", "127.0.0.1", "--scheduler-file", str(told)]
+    scheduler_file = folder / "scheduler.json"
+    place = ["--host", "127.0.0.1", "--scheduler-file", str(scheduler_file)]
     alone = ["--nworkers", str(N_WORKERS), "--nthreads", "1", "--local-directory", str(folder)]
     with started("scheduler", "--port", "0", *place):
-        # It may be there and not be written yet.
-        until(lambda: told.exists() and told.read_text().rstrip().endswith("}"))
-        address = json.loads(told.read_text())["address"]
+        # The file may exist before it is complete.
+        until(lambda: scheduler_file.exists() and scheduler_file.read_text().rstrip().endswith("}"))
+        address = json.loads(scheduler_file.read_text())["address"]
         with started("worker", "--nanny", *place, *alone), Client(address) as client:
             client.wait_for_workers(N_WORKERS, timeout=PATIENCE)
             yield client
@@ -67,7 +68,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 
 @pytest.fixture
 def client(cluster: Client) -> Iterator[Client]:
-    """Return the client, with all of its workers; what a test did to them is undone."""
+    """Return the client with all of its workers, and undo the changes of a test to them."""
     until(lambda: len(cluster.nthreads()) == N_WORKERS)
     yield cluster
     assert left_behind(cluster) == []
@@ -75,7 +76,7 @@ def client(cluster: Client) -> Iterator[Client]:
 
 
 def left_behind(client: Client) -> list[str]:
-    """Return what the scheduler still knows of our runs."""
+    """Return the records of our runs that the scheduler still has."""
 
     def known(dask_scheduler: Any) -> list[str]:
         names = [*dask_scheduler.plugins, *dask_scheduler.worker_plugins]
@@ -83,14 +84,14 @@ def left_behind(client: Client) -> list[str]:
         return [name for name in names if "trajet" in name]
 
     end = time.monotonic() + 10
-    # Tasks that were cancelled go soon, not at once.
+    # Cancelled tasks disappear soon, not at once.
     while (names := client.run_on_scheduler(known)) and time.monotonic() < end:
         time.sleep(0.05)
     return names
 
 
 def change_do(client: Client, first: Callable[..., None], workers: list[str] | None = None) -> None:
-    """Have workers call `first(tasks, stop)` before each task; `tasks` keeps things."""
+    """Have workers call `first(tasks, stop)` before each task; `tasks` is a store of their own."""
 
     def change() -> None:
         from trajet.pools import tasks

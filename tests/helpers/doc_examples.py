@@ -13,7 +13,7 @@ import pytest
 from helpers.golden_files import Adk
 
 BLOCK = re.compile(r"^```(python|sh|bash)[^\n]*\n(.*?)^```\s*$", re.MULTILINE | re.DOTALL)
-# In the first two lines.
+# Searched for in the first two lines.
 NAME = re.compile(r"\A(?:#!.*\n)?# (\S+\.(?:py|sbatch))\n")
 
 
@@ -27,7 +27,7 @@ class Example:
 
     @property
     def file(self) -> str | None:
-        """The file that the block is, if it says so."""
+        """Return the file name in the block, if it has one."""
         found = NAME.match(self.text)
         return None if found is None else found[1]
 

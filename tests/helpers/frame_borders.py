@@ -1,4 +1,4 @@
-"""Where frames begin and end in a file, found by walkers that share no code with trajet."""
+"""Finds the borders of frames in a file by walkers that share no code with trajet."""
 
 import struct
 from bisect import bisect_right
@@ -7,7 +7,7 @@ from math import prod
 
 from helpers import xtc_bytes
 
-# The number of records that nobody counted.
+# The number of records in a header that was never completed.
 STREAMING = 0xFFFFFFFF
 
 
@@ -15,18 +15,18 @@ STREAMING = 0xFFFFFFFF
 class Borders:
     """Borders of the frames of a file."""
 
-    # The first byte of every frame, and where the last one ends.
+    # The first byte of every frame, and the end of the last one.
     at: list[int]
-    # Frames by the header; None where there is no such number.
+    # Frames by the header; None if the format has no such number.
     claimed: int | None = None
 
     @property
     def n_frames(self) -> int:
-        """Number of frames."""
+        """Return the number of frames."""
         return len(self.at) - 1
 
     def whole(self, cut: int) -> int:
-        """Frames that a file cut at this byte holds whole."""
+        """Return the number of whole frames in a file that is cut at this byte."""
         return max(0, bisect_right(self.at, cut) - 1)
 
 

@@ -30,18 +30,18 @@ class Format:
     suffixes: tuple[str, ...]
     # Opens a file.
     reader: Callable[[str], Any]
-    # The step of the frame that a reader stands at.
+    # The step of a reader's current frame.
     step: Callable[[Any], int]
-    # What MDAnalysis' cells are off by, beside their rounding to float32: where box vectors are
-    # stored, it computes lengths and angles of them in single precision.
+    # Error of MDAnalysis' cells, beside their rounding to float32: it computes lengths and angles
+    # from stored box vectors in single precision.
     cells_off: float
     # Whether frames are found by a search, whose result a sidecar keeps.
     searched: bool
-    # Whether the header has the number of frames, and a file with fewer is a cut one.
+    # Whether the header has the number of frames, so that a file with fewer is a cut one.
     counted: bool
 
     def files(self) -> dict[str, Path]:
-        """Every file of the package, once per content."""
+        """Return every file of the package, once per content."""
         found: dict[str, Path] = {}
         seen = set()
         for path in sorted(p for suffix in self.suffixes for p in DATA.rglob(f"*{suffix}")):
@@ -58,7 +58,7 @@ def _stored_step(reader: Any) -> int:
 
 
 def _dcd_step(reader: Any) -> int:
-    header = reader._file.header  # what stands in ts.data is the number of the next frame
+    header = reader._file.header  # ts.data has the number of the next frame
     return header["istart"] + reader.ts.frame * header["nsavc"]
 
 
@@ -92,32 +92,32 @@ XTC_FILES = FORMATS["XTC"].files()
 
 
 def format_of(path: Path) -> Format:
-    """Tell the format by the suffix."""
+    """Return the format by the suffix."""
     return next(format for format in FORMATS.values() if path.suffix in format.suffixes)
 
 
 @dataclass(frozen=True)
 class Truth:
-    """What MDAnalysis reads from a file: Å, ps, degrees, kJ/(mol Å)."""
+    """Values that MDAnalysis reads from a file: Å, ps, degrees, kJ/(mol Å)."""
 
-    # NaN in frames without.
+    # NaN in frames without positions.
     positions: np.ndarray
     times: np.ndarray
     steps: np.ndarray
     cells: np.ndarray
-    # None where no frame has them, NaN in frames without.
+    # None if no frame has them, NaN in frames without them.
     velocities: np.ndarray | None = None
     forces: np.ndarray | None = None
     cells_off: float = 1e-5
 
     @property
     def n_frames(self) -> int:
-        """Number of frames."""
+        """Return the number of frames."""
         return self.positions.shape[0]
 
     @property
     def n_atoms(self) -> int:
-        """Number of atoms."""
+        """Return the number of atoms."""
         return self.positions.shape[1]
 
 
@@ -131,7 +131,7 @@ class Golden:
 
     @property
     def format(self) -> Format:
-        """Its format."""
+        """Return the format of the file."""
         return format_of(self.source)
 
     def copy(self, folder: Path) -> Path:
@@ -188,7 +188,7 @@ def _read(format: Format, path: str) -> Truth:
 
 
 def same_bits(one: np.ndarray, other: np.ndarray) -> bool:
-    """Whether two arrays of floats agree in shape and every bit; what is no number is alike."""
+    """Return whether two arrays of floats agree in shape and every bit; NaN equals NaN."""
     if one.shape != other.shape or one.dtype != other.dtype:
         return False
     words = f"u{one.dtype.itemsize}"
@@ -221,5 +221,5 @@ def assert_same(block: "tj.Block", truth: Truth, frames: np.ndarray, atoms: np.n
 
 
 def all_of(truth: Truth) -> tuple[np.ndarray, np.ndarray]:
-    """Every frame, every atom."""
+    """Return every frame and every atom."""
     return np.arange(truth.n_frames), np.arange(truth.n_atoms)

@@ -1,8 +1,8 @@
-"""RMSD after superposition, written down plainly in float64: the twin of the fast one.
+"""RMSD after superposition in plain float64: the twin of the fast one.
 
 W. Kabsch, Acta Cryst. A32 (1976) 922, doi:10.1107/S0567739476001873, with the singular value
-decomposition, and the deviations summed from rotated coordinates, so that identical structures
-give zero and not the square root of a rounding error.
+decomposition, and the deviations summed from rotated coordinates, so that identical structures give
+zero and not the square root of a rounding error.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 def fit(
     mobile: np.ndarray, reference: np.ndarray, weights: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rotation and both centres: (x - mobile_centre) @ rotation + reference_centre fits best."""
+    """Return rotation and centres: (x - mobile_centre) @ rotation + reference_centre fits best."""
     x, y = mobile.astype(np.float64), reference.astype(np.float64)
     w = np.ones(len(x)) if weights is None else np.asarray(weights, np.float64)
     x_centre, y_centre = np.average(x, 0, w), np.average(y, 0, w)
@@ -21,7 +21,7 @@ def fit(
 
 
 def deviation(a: np.ndarray, b: np.ndarray, weights: np.ndarray | None = None) -> float:
-    """Root of the weighted mean of squared distances, where the coordinates are."""
+    """Return the root of the weighted mean of squared distances, without superposition."""
     difference = a.astype(np.float64) - b.astype(np.float64)
     return float(np.sqrt(np.average((difference**2).sum(1), weights=weights)))
 
@@ -29,7 +29,7 @@ def deviation(a: np.ndarray, b: np.ndarray, weights: np.ndarray | None = None) -
 def superposed(
     mobile: np.ndarray, reference: np.ndarray, weights: np.ndarray | None = None
 ) -> float:
-    """RMSD after the best superposition."""
+    """Return the RMSD after the best superposition."""
     rotation, x_centre, y_centre = fit(mobile, reference, weights)
     return deviation((mobile - x_centre) @ rotation, reference - y_centre, weights)
 
@@ -43,7 +43,7 @@ def of_group(
     weights: np.ndarray | None = None,
     group_weights: np.ndarray | None = None,
 ) -> float:
-    """RMSD of the atoms `group` after the best superposition of the atoms `main`."""
+    """Return the RMSD of the atoms `group` after the best superposition of the atoms `main`."""
     rotation, x_centre, y_centre = fit(mobile[main], reference[main], weights)
     moved = (mobile[group] - x_centre) @ rotation + y_centre
     return deviation(moved, reference[group], group_weights)

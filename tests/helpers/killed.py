@@ -6,7 +6,7 @@ import trajet as tj
 
 
 def copy(source: Path, target: Path, n_atoms: int) -> None:
-    """Write some atoms to a file, or to a folder of several; replace what is there."""
+    """Write some atoms to a file, or to a folder of several; replace existing ones."""
     atoms = range(n_atoms)
     selection = tj.open(None, source).select(atoms)
     if target.suffix:

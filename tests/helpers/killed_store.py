@@ -7,16 +7,16 @@ import trajet as tj
 from trajet import _trajet, h5md
 
 N_ATOMS = 3341
-# The tags of both profiles: first atoms and last, and on which tier.
+# The tags of both profiles: first atoms and last, and their tier.
 FIRST = {"front": [[0, 1000], [3000, N_ATOMS]], "back": [[1000, 3000]]}
 SECOND = {"odd": [[k, k + 1] for k in range(1, 200, 2)], "few": [[0, 1], [2, 3]]}
-# Of tags that are not kept in the original's.
+# Options of tags that have another format than the original.
 FORMATS = {"back": "h5md", "few": "h5md"}
 SECOND["rest"] = [[k, k + 1] for k in range(4, 200, 2)] + [[200, N_ATOMS]]
 
 
 def profile(folder: Path, tags: dict[str, list[list[int]]]) -> str:
-    """Return tags on two tiers, by turns."""
+    """Return tags on two tiers, alternating."""
     tiers = {name: {"folder": str(folder / name), "limit": None} for name in ("fast", "slow")}
     tags_ = [
         {
@@ -39,9 +39,9 @@ def opened(*paths: Path) -> _trajet.Reader:
 
 
 def change(folder: Path, doing: str, name: str, *sources: Path) -> None:
-    """Do something to the store in a folder: `sources` are the topology and the trajectory.
+    """Change the store in a folder: `sources` are the topology and the trajectory.
 
-    "convert" and "save" write `name` to the folder, and know no store.
+    "convert" and "save" write `name` to the folder, and use no store.
     """
     if doing == "convert":
         tj.convert(tj.open(None, sources[1]), folder / name, force=True, threads=2)

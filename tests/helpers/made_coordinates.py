@@ -1,4 +1,4 @@
-"""Coordinates that drive every branch of the XTC encoder, in nm, from fixed seeds."""
+"""Coordinates that reach every branch of the XTC encoder, in nm, from fixed seeds."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ def _gas(n_atoms: int, edge: float, low: float = 0.0) -> Callable[..., np.ndarra
 
 
 def _water(n_molecules: int, edge: float) -> Callable[..., np.ndarray]:
-    """Oxygens anywhere, two hydrogens within 0.1 nm: the encoder swaps and runs."""
+    """Return oxygens anywhere, with two hydrogens within 0.1 nm: the encoder swaps and runs."""
 
     def build(rng: np.random.Generator) -> np.ndarray:
         oxygen = rng.uniform(0, edge, (N_FRAMES, n_molecules, 1, 3))
@@ -68,7 +68,7 @@ def _line(rng: np.random.Generator) -> np.ndarray:
 
 
 def _wide(extents: tuple[float, float, float], clusters: bool = True) -> Callable[..., np.ndarray]:
-    """Corners pinned, so that every frame has exactly these extents."""
+    """Fix the corners, so that every frame has exactly these extents."""
 
     def build(rng: np.random.Generator) -> np.ndarray:
         size = np.array(extents)

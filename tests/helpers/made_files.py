@@ -1,4 +1,4 @@
-"""Trajectories that MDAnalysisTests has none of, made for the tests and read by MDAnalysis too."""
+"""Trajectories with features that no file of MDAnalysisTests has, read by MDAnalysis too."""
 
 import struct
 import warnings
@@ -9,13 +9,13 @@ import MDAnalysis as mda
 import numpy as np
 
 TRICLINIC = [31.0, 32.5, 29.0, 80.0, 95.5, 102.25]
-# 0.0408 of CHARMM's units of time. Its bytes are the same from behind: MDAnalysis forgets to turn
-# those of a big-endian file.
+# 0.0408 of CHARMM's units of time. Its bytes are a palindrome: MDAnalysis does not swap those of a
+# big-endian file.
 TIME_STEP = 0x3D27273D
 
 
 def random_vectors(*shape: int, seed: int = 0, size: float = 30.0) -> np.ndarray:
-    """Draw vectors (…, 3) that no float holds in round numbers."""
+    """Draw vectors (…, 3) with all digits of a float."""
     return np.random.default_rng(seed).normal(0, size, (*shape, 3)).astype(np.float32)
 
 
@@ -54,6 +54,8 @@ def write_dcd(
     """Write CHARMM's DCD; after the first frame without the `fixed` atoms.
 
     Markers of records have 32 bits ("i") or 64 ("q").
+
+    Markers of records have 32 bits ("i") or 64 ("q").
     """
     letter = marker
 
@@ -86,13 +88,13 @@ def write_dcd(
 def write_with_mdanalysis(
     path: Path, n_atoms: int, n_frames: int, *, fields: bool = False, **options: float
 ) -> Path:
-    """Write with MDAnalysis; `fields` stands for velocities and forces."""
+    """Write with MDAnalysis; `fields` means velocities and forces."""
     universe = mda.Universe.empty(n_atoms, trajectory=True, velocities=fields, forces=fields)
     ts = universe.trajectory.ts
     if fields and path.suffix == ".nc":
         options = {**options, "velocities": True, "forces": True}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # without netCDF4 the writer is slow, and says so
+        warnings.simplefilter("ignore")  # without netCDF4 the writer is slow, and warns of it
         with mda.Writer(str(path), n_atoms, dt=2.5, **options) as writer:
             for frame in range(n_frames):
                 ts.frame, ts.time = frame, 2.5 * frame
@@ -106,7 +108,7 @@ def write_with_mdanalysis(
 
 
 def _mixed_trr(path: Path) -> Path:
-    """Frames that hold this and that, some no positions; the first and last ones are whole."""
+    """Write frames of different parts, some without positions; the first and last are complete."""
     return write_trr(path, ["bxuf", "bu", "bx", "bvpx", "buf", "b", "bxf", "bxuf"], 33, "f4")
 
 
@@ -115,29 +117,29 @@ def _double_trr(path: Path) -> Path:
 
 
 def _silent_trr(path: Path) -> Path:
-    """Velocities and no positions anywhere."""
+    """Write velocities and no positions anywhere."""
     return write_trr(path, ["bu", "bu", "bvu"], 8, "f4")
 
 
 def _many_trr(path: Path) -> Path:
-    """Write more frames than are looked at to see whether an index fits."""
+    """Write more frames than are compared when an index is loaded."""
     return write_trr(path, ["bxu", "bx", "bx"] * 20, 31, "f4")
 
 
 def _fixed_dcd(path: Path) -> Path:
-    """Frames after the first one lack the atoms that do not move."""
+    """Write frames after the first one without the fixed atoms."""
     cells = np.array([[31, 60.0 + k, 32, 80, 70, 33.3] for k in range(7)])
     return write_dcd(path, random_vectors(7, 40), fixed=np.arange(3, 40, 3), cells=cells)
 
 
 def _big_endian_dcd(path: Path) -> Path:
-    """Big endian, cosines for angles, and a header that counts too few frames."""
+    """Write big endian, cosines for angles, and a header that counts too few frames."""
     cells = np.array([[31, -0.2, 32, 0.1, 0.05 * k, 33.3] for k in range(9)])
     return write_dcd(path, random_vectors(9, 50), order=">", cells=cells, claimed=2)
 
 
 def _vectors_dcd(path: Path) -> Path:
-    """No cell in some frames, the symmetric matrix of new CHARMM in others."""
+    """Write no cell in some frames, the symmetric matrix of new CHARMM in others."""
     cells = np.zeros((6, 6))
     cells[1::2] = [31.2, -2.1, 30.1, 1.4, -0.3, 29.9]
     return write_dcd(path, random_vectors(6, 20), cells=cells, version=46)
@@ -161,7 +163,7 @@ def _many_nc(path: Path) -> Path:
     return write_with_mdanalysis(path, 24, 41)
 
 
-# Files that hold what those of MDAnalysisTests do not.
+# Files with features that those of MDAnalysisTests lack.
 MADE: dict[str, Callable[[Path], Path]] = {
     "made_mixed.trr": _mixed_trr,
     "made_double.trr": _double_trr,

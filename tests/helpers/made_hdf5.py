@@ -1,4 +1,4 @@
-"""HDF5 trajectories, made with h5py and with MDAnalysis, in every layout that they can have."""
+"""HDF5 trajectories, made with h5py and with MDAnalysis, in every possible layout."""
 
 import warnings
 from pathlib import Path
@@ -14,7 +14,7 @@ from helpers.made_files import TRICLINIC, random_vectors
 
 N_ATOMS, N_FRAMES = 53, 11
 
-# How the numbers of a dataset may stand in a file, beside their type.
+# Layouts of the numbers of a dataset in a file, beside their type.
 LAYOUTS: dict[str, dict[str, Any]] = {
     "contiguous": {},
     "whole frames": {"chunks": (1, N_ATOMS, 3)},
@@ -76,7 +76,7 @@ def write_h5md(
 def write_values(
     group: h5py.Group, name: str, values: np.ndarray, layout: dict[str, Any]
 ) -> h5py.Dataset:
-    """Write a dataset, also of layouts that only h5py's lower level knows."""
+    """Write a dataset, also of layouts that only h5py's low-level interface has."""
     options = dict(layout)
     if not ({"early", "compact"} & set(options)):
         return group.create_dataset(name, data=values, **options)
@@ -94,7 +94,7 @@ def write_values(
 
 
 def write_as_gromacs(path: Path, positions: np.ndarray) -> Path:
-    """GROMACS 2026: no unit of time, texts of fixed length, velocities at steps of their own."""
+    """Write as GROMACS 2026: no unit of time, fixed-length texts, velocities at their own steps."""
     layout = {"chunks": (1, N_ATOMS, 3), "maxshape": (None, N_ATOMS, 3)}
     edges = np.tile(np.diag([3.0, 4, 5]).astype("f4"), (N_FRAMES, 1, 1))
     write_h5md(
@@ -249,7 +249,7 @@ def write_rich_h5md(path: Path, *, seed: int = 0, n_atoms: int = 5, n_frames: in
 def write_rich_rest(file: h5py.File, draw: np.random.Generator, n_frames: int) -> None:
     """Write observables, parameters, connectivity, other particles, and groups of no standard."""
     group = file["particles/all"]
-    # Four rows for each frame, and after the last one.
+    # Four rows for each frame, and more after the last frame.
     energy = file.create_group("observables/energy")
     values = draw.random(4 * n_frames)
     energy.create_dataset("value", data=values, chunks=(7,), compression="gzip", fletcher32=True)

@@ -22,7 +22,7 @@ DIMENSIONS = {
 
 @dataclass(frozen=True)
 class Contents:
-    """All that a NetCDF file holds, as SciPy reads it.
+    """All contents of a NetCDF file, as SciPy reads it.
 
     Variables are their dimensions, type, attributes and values.
     """
@@ -32,7 +32,7 @@ class Contents:
     variables: dict[str, tuple[tuple[str, ...], str, dict[str, Any], np.ndarray]]
 
     def part(self, frames: Any = slice(None), atoms: Any = slice(None)) -> "Contents":
-        """Return what a file of some frames and atoms holds."""
+        """Return the contents of a file of some frames and atoms."""
         variables = {}
         for name, (dimensions, kind, attributes, values) in self.variables.items():
             cut = values
@@ -46,14 +46,14 @@ class Contents:
         return Contents({**self.dimensions, "atom": n_atoms}, self.attributes, variables)
 
     def without(self, *names: str) -> "Contents":
-        """Return what is left without some variables and global attributes."""
+        """Return the contents without some variables and global attributes."""
         kept = {name: it for name, it in self.variables.items() if name not in names}
         attributes = {name: it for name, it in self.attributes.items() if name not in names}
         return Contents(self.dimensions, attributes, kept)
 
 
 def read_all(path: Path) -> Contents:
-    """Read all that a file holds with SciPy."""
+    """Read all contents of a file with SciPy."""
 
     def plain(attributes: dict[str, Any]) -> dict[str, Any]:
         return {name: np.asarray(value).tolist() for name, value in attributes.items()}
@@ -85,7 +85,7 @@ class Run:
     version: int = 2
     seed: int = 0
     title: str = "réplicas"
-    # Units, where they are not the convention's.
+    # Units that differ from those of the convention.
     units: dict[str, str] = field(default_factory=dict)
     # Variables that are left out.
     without: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Reports that are made up: workers and tasks that spent their time as a test says."""
+"""Made-up reports: workers and tasks that spent their time as a test sets it."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,13 +10,13 @@ COUNTS = ("opens", "empty_frames", "atoms_decoded")
 
 
 class Opened:
-    """What a report asks of a reader."""
+    """A reader as far as a report uses it."""
 
     def __init__(self, **opening: Any) -> None:
         self._opening = {"t_open": 0.0, "t_index": 0.0, "opens": 1, "index": "loaded", **opening}
 
     def opening(self) -> dict[str, Any]:
-        """Return what the opening cost."""
+        """Return the time of the opening."""
         return self._opening
 
 
@@ -43,7 +43,7 @@ def worker(number: int, *, frames: int = 1000, **stages: Any) -> dict[str, Any]:
 def task(
     number: int, worker: int, begin: float, end: float, *, frames: int = 100, **further: Any
 ) -> dict[str, Any]:
-    """Return a task; what is not said of its time was computing."""
+    """Return a task; time in none of the given stages was computing."""
     entries = {
         "pass": 0,
         "task": number,
@@ -87,7 +87,7 @@ def report(
         "remarks": [],
     }
     longest = max([entry["t_total"] for entry in workers] + [entry["t_end"] for entry in tasks])
-    said = {
+    outcome = {
         "pool": "made",
         "workers": [dict(entry) for entry in workers],
         "tasks": [dict(entry) for entry in tasks],
@@ -95,4 +95,4 @@ def report(
         "t_total": longest if total is None else total,
         **run,
     }
-    return make_report(Opened(**(opening or {})), said, asked, tags=tags)
+    return make_report(Opened(**(opening or {})), outcome, asked, tags=tags)

@@ -55,27 +55,27 @@ class Solvated:
 
     @property
     def gro(self) -> Path:
-        """The topology."""
+        """Return the topology."""
         return self.folder / "wet.gro"
 
     @property
     def xtc(self) -> Path:
-        """The trajectory, as GROMACS wrote it."""
+        """Return the trajectory, as GROMACS wrote it."""
         return self.folder / "wet.xtc"
 
     @property
     def profile(self) -> Path:
-        """Tiers and tags."""
+        """Return tiers and tags."""
         return self.folder / "profile.toml"
 
     @property
     def store(self) -> tj.Store:
-        """The store."""
+        """Return the store."""
         return tj.Store(self.folder / "store")
 
     @property
     def path(self) -> Path:
-        """What stands for the data set."""
+        """Return the path of the data set."""
         return self.folder / "store" / "wet"
 
 
@@ -89,7 +89,7 @@ def make_sources(folder: Path, *, times: int = 1) -> Solvated:
 
 
 def make_store(folder: Path, *, times: int = 1, formats: Mapping[str, str] = {}) -> Solvated:
-    """Make all of it, tags in other formats than the original's where these are named."""
+    """Make sources and store, with tags in the named formats or in that of the original."""
     made = make_sources(folder, times=times)
     text = PROFILE
     for tag, form in formats.items():

@@ -1,4 +1,4 @@
-"""Stores that are mounted by `trajet store mount`, and never longer than a test lasts."""
+"""Stores that are mounted by `trajet store mount`, for the duration of a test."""
 
 import contextlib
 import os
@@ -14,14 +14,14 @@ from pathlib import Path
 
 import pytest
 
-# Something hangs where this is not enough.
+# Timeout, s: a process that takes longer hangs.
 PATIENCE = 60
 DEVICE = Path("/dev/fuse")
 UNTESTED = "NOT TESTED: stores that are mounted"
 
 
-def why_not() -> str | None:
-    """Say why nothing can be mounted here, if so."""
+def reason_not_to_mount() -> str | None:
+    """Return the reason why nothing can be mounted on this machine, if there is one."""
     if not DEVICE.exists():
         return f"there is no {DEVICE}"
     if not os.access(DEVICE, os.R_OK | os.W_OK):
@@ -32,13 +32,13 @@ def why_not() -> str | None:
 
 
 def needs_fuse() -> None:
-    """Leave out a test where nothing can be mounted; conftest says so at the end of the run."""
-    if reason := why_not():
+    """Skip a test if nothing can be mounted; conftest prints this at the end of the run."""
+    if reason := reason_not_to_mount():
         pytest.skip(f"{UNTESTED}: {reason}")
 
 
 def is_mounted(folder: Path) -> bool:
-    """Whether the kernel has something on a folder."""
+    """Return whether the kernel has a mount on a folder."""
     mounts = Path("/proc/self/mountinfo").read_text().splitlines()
     return any(line.split()[4] == str(folder) for line in mounts)
 
@@ -52,7 +52,7 @@ def unmount(folder: Path, *, lazily: bool = False) -> None:
 
 @dataclass
 class Mounted:
-    """A folder that shows a store, and the process that makes it do so."""
+    """A folder that shows a store, and the process of the mount."""
 
     folder: Path
     process: subprocess.Popen[str]
@@ -62,15 +62,15 @@ class Mounted:
         return self.folder / name
 
     def end(self, number: int = signal.SIGINT) -> tuple[int, str]:
-        """End it; return the exit code and what it said of errors."""
+        """End the mount; return the exit code and standard error."""
         self.process.send_signal(number)
         return self.ended()
 
     def ended(self) -> tuple[int, str]:
-        """Wait for its end; return the exit code and what it said of errors."""
-        _, said = self.process.communicate(timeout=PATIENCE)
+        """Wait for its end; return the exit code and standard error."""
+        _, stderr = self.process.communicate(timeout=PATIENCE)
         assert not is_mounted(self.folder)
-        return self.process.returncode, said
+        return self.process.returncode, stderr
 
 
 def start(store: Path, folder: Path) -> subprocess.Popen[str]:
@@ -82,7 +82,7 @@ def start(store: Path, folder: Path) -> subprocess.Popen[str]:
 
 @contextlib.contextmanager
 def mounted(store: Path, folder: Path) -> Iterator[Mounted]:
-    """Mount a store on a folder, which is made; whatever happens, nothing stays mounted."""
+    """Mount a store on a new folder, and unmount it in any case."""
     needs_fuse()
     folder.mkdir(exist_ok=True)
     process = start(store, folder)
@@ -105,8 +105,8 @@ def mounted(store: Path, folder: Path) -> Iterator[Mounted]:
             unmount(folder, lazily=True)
 
 
-def eventually(holds: object) -> bool:
-    """Whether a function returns something true within a while."""
+def becomes_true(holds: object) -> bool:
+    """Return whether a function returns something true within a while."""
     assert callable(holds)
     limit = time.monotonic() + PATIENCE
     while not holds() and time.monotonic() < limit:

@@ -1,6 +1,7 @@
-"""What ranks run in the tests of MPI: `mpiexec -n N python -m helpers.mpi_ranks WHAT FOLDER`.
+"""Runs a function of the tests of MPI on ranks.
 
-FOLDER holds `adk.psf` and `adk.xtc`; rank 0 writes there what the tests look at.
+Usage: `mpiexec -n N python -m helpers.mpi_ranks FUNCTION FOLDER`. FOLDER holds `adk.psf` and
+`adk.xtc`; rank 0 writes its answer to it.
 """
 
 import errno
@@ -23,12 +24,12 @@ from trajet.pools.tasks import Worker
 from helpers import pool_laws
 
 HEAVY = {"MDAnalysis", "matplotlib", "scipy", "h5py"}
-# Longer than any run of the tests: who is not stopped fails.
+# Longer than any run of the tests: a rank that is not stopped fails.
 FOREVER = 60.0
 
 
 def bits(folder: Path) -> None:
-    """Save what every analysis yields, by every way."""
+    """Save the results of every analysis, by every way of scheduling and gathering."""
     traj = tj.open(folder / "adk.psf", folder / "adk.xtc")
     ways = [*itertools.product(("static", "dynamic"), ("collective", "one-sided"))]
     for scheduling, gathering in (*ways, ("dynamic", "shared")):
@@ -44,18 +45,18 @@ def bits(folder: Path) -> None:
             np.savez(folder / f"{scheduling} {gathering}.npz", **found)
 
 
-def once(folder: Path) -> None:
-    """Look at what each rank opens and imports."""
+def record_opens(folder: Path) -> None:
+    """Record what each rank opens and imports."""
     pool = tj.MpiPool(scheduling="static", oversubscription=4)
     traj = tj.open(folder / "adk.psf", *sorted((folder / "parts").iterdir()), pool=pool)
     result = tj.rmsd(traj.select("name CA"), groups=["name N"], pool=pool)
-    heavy = everybodys(sorted(HEAVY & set(sys.modules)))
+    heavy = gather_all(sorted(HEAVY & set(sys.modules)))
     if result:
         save(folder, {"report": json.loads(result.report.to_json()), "heavy": heavy})
 
 
-def ways(folder: Path) -> None:
-    """Threads, small tasks, rows in a file, functions of one's own."""
+def run_every_way(folder: Path) -> None:
+    """Run with threads, small tasks, rows in a file, and user functions."""
     pools = {
         "threads": tj.MpiPool(threads=2),
         "small tasks": tj.MpiPool(task_frames=1, gathering="collective"),
@@ -76,8 +77,8 @@ def ways(folder: Path) -> None:
         save(folder, reports)
 
 
-def wide(folder: Path) -> None:
-    """Compute rows of half a megabyte, by the pool's own division."""
+def compute_wide_rows(folder: Path) -> None:
+    """Compute rows of half a megabyte, with the pool's own tasks."""
     traj = tj.open(folder / "adk.psf", folder / "adk.xtc", pool=tj.MpiPool())
     one, other = traj.select(range(245)), traj.select(range(245, 490))
     reports = {}
@@ -90,15 +91,15 @@ def wide(folder: Path) -> None:
         save(folder, reports)
 
 
-def caught(folder: Path) -> None:
-    """Errors before and in a run reach every rank, and all go on."""
-    pool, said = tj.MpiPool(task_frames=8), []
+def catch_errors(folder: Path) -> None:
+    """Raise errors before and in a run on every rank, and continue."""
+    pool, errors = tj.MpiPool(task_frames=8), []
 
     def attempt(what: Callable[[], object]) -> None:
         try:
             what()
         except Exception as error:
-            said.append([type(error).__name__, str(error)])
+            errors.append([type(error).__name__, str(error)])
 
     attempt(lambda: tj.open(folder / "adk.psf", folder / "nothing.xtc", pool=pool))
     traj = tj.open(folder / "adk.psf", folder / "adk.xtc", pool=pool)
@@ -111,18 +112,18 @@ def caught(folder: Path) -> None:
     attempt(lambda: tj.rmsd(traj.select([1, 2, 3]), pool=kept))
     Worker.do = plain
     result = tj.rmsd(traj.select([1, 2, 3]), pool=pool)
-    all_said = everybodys(said)
+    all_errors = gather_all(errors)
     if result:
-        save(folder, {"said": all_said, "frames": len(result.frames)})
+        save(folder, {"errors": all_errors, "frames": len(result.frames)})
 
 
 def failing(*_: object) -> None:
-    """Do nothing, as where the storage is gone."""
+    """Return nothing, as a storage that is gone."""
     raise OSError(errno.EIO, "the storage is gone")
 
 
 def stragglers(folder: Path) -> None:
-    """Let the storage of a rank fail twice, and a rank never come back from its first task."""
+    """Have the storage of a rank fail twice, and a rank never return from its first task."""
     pool = tj.MpiPool(task_frames=16)
     traj = tj.open(folder / "adk.psf", folder / "adk.xtc", pool=pool)
     atoms, plain = traj.select(range(0, 3000, 7)), Worker.do
@@ -161,7 +162,7 @@ def copies(folder: Path) -> None:
     first = tj.split(
         traj, folder / "first", segments=8, pool=pool, progress=lambda *now: seen.append(now)
     )
-    heavy = everybodys(sorted(HEAVY & set(sys.modules)))
+    heavy = gather_all(sorted(HEAVY & set(sys.modules)))
     every = pool_laws.divisions(traj, folder / "there", pool)
     converted = pool_laws.conversions(traj, folder / "converted", pool)
     whole = tj.convert(
@@ -170,9 +171,9 @@ def copies(folder: Path) -> None:
     if first:
         done = {name: [part.n_frames for part in parts] for name, parts in every.items()}
         reports = [json.loads(part.report.to_json()) for part in first]
-        said = {"heavy": heavy, "reports": reports, "seen": seen, "done": done}
-        said["converted"] = {name: one.remarks for name, one in converted.items()}
-        save(folder, {**said, "whole": [whole.n_frames, whole.n_atoms, whole.size]})
+        found = {"heavy": heavy, "reports": reports, "seen": seen, "done": done}
+        found["converted"] = {name: one.remarks for name, one in converted.items()}
+        save(folder, {**found, "whole": [whole.n_frames, whole.n_atoms, whole.size]})
 
 
 def copies_to_hdf5(folder: Path) -> None:
@@ -181,7 +182,7 @@ def copies_to_hdf5(folder: Path) -> None:
 
 
 def copies_with_a_slow_rank(folder: Path) -> None:
-    """Divide a trajectory while one rank does nothing, until the others have written the rest."""
+    """Divide a trajectory while one rank waits until the others have written the rest."""
     pool = tj.MpiPool()
     traj = tj.open(None, folder / "adk.xtc", pool=pool)
     plain = Copier.do
@@ -204,8 +205,8 @@ def copies_with_a_slow_rank(folder: Path) -> None:
 
 
 def copies_that_fail(folder: Path) -> None:
-    """Meet the errors of rank 0 and of others; then write after all."""
-    pool, said = tj.MpiPool(), []
+    """Raise errors on rank 0 and on others; then write after all."""
+    pool, errors = tj.MpiPool(), []
     traj = tj.open(None, folder / "adk.xtc", pool=pool)
     broken = tj.open(None, folder / "broken.xtc", pool=pool)
     out = folder / "out"
@@ -214,7 +215,7 @@ def copies_that_fail(folder: Path) -> None:
         try:
             what()
         except Exception as error:
-            said.append([type(error).__name__, str(error)])
+            errors.append([type(error).__name__, str(error)])
 
     def refuse(*_: object, **__: object) -> None:
         raise tj.OutputError("somebody else was here")
@@ -232,16 +233,16 @@ def copies_that_fail(folder: Path) -> None:
     output.give_name = plain
     left = sorted(path.name for path in folder.glob("*out*"))
     parts = tj.split(traj, out, segments=3, pool=pool)
-    all_said = everybodys(said)
+    all_errors = gather_all(errors)
     if parts:
-        save(folder, {"said": all_said, "left": left, "parts": len(parts)})
+        save(folder, {"errors": all_errors, "left": left, "parts": len(parts)})
 
 
 def copies_interrupted(folder: Path) -> None:
-    """Convert and divide a trajectory again and again until somebody interrupts it."""
+    """Convert and divide a trajectory again and again until it is interrupted."""
     pool = tj.MpiPool()
     traj = tj.open(None, folder / "adk.xtc", pool=pool)
-    tell_number(folder, pool.rank)
+    write_process_number(folder, pool.rank)
     while True:
         for kind in ("trr", "h5md"):
             some = slice(0, 98 if kind == "h5md" else None)
@@ -250,26 +251,26 @@ def copies_interrupted(folder: Path) -> None:
 
 
 def copies_killed(folder: Path) -> None:
-    """Convert and divide a trajectory again and again until somebody kills a rank."""
+    """Convert and divide a trajectory again and again until a rank is killed."""
     pool = tj.MpiPool()
     traj = tj.open(None, folder / "adk.xtc", pool=pool)
     (folder / "out").mkdir(exist_ok=True)
-    tell_number(folder, pool.rank)
+    write_process_number(folder, pool.rank)
     one, some = folder / "out" / "one.h5md", slice(0, 98)
     while True:
         tj.convert(traj, one, frames=some, force=True, pool=pool)
         tj.split(traj, folder / "out", segments=5, format="trr", force=True, pool=pool)
 
 
-def broken(folder: Path) -> None:
-    """Meet a corrupt frame."""
+def read_corrupt_frame(folder: Path) -> None:
+    """Read a corrupt frame."""
     pool = tj.MpiPool()
     traj = tj.open(folder / "adk.psf", folder / "broken.xtc", pool=pool)
     tj.rmsd(traj.select(range(0, 3000, 7)), pool=pool)
 
 
-def alone(folder: Path) -> None:
-    """Fail on one rank that follows, in the script's own code."""
+def fail_on_one_rank(folder: Path) -> None:
+    """Fail on one rank other than 0, in the script's own code."""
     pool = tj.MpiPool()
     traj = tj.open(folder / "adk.psf", folder / "adk.xtc", pool=pool)
     if pool.rank == 1:
@@ -278,18 +279,18 @@ def alone(folder: Path) -> None:
         tj.rmsd(traj.select([1, 2, 3]), pool=pool)
 
 
-def killed(folder: Path) -> None:
-    """Go on until somebody kills a rank."""
+def run_until_killed(folder: Path) -> None:
+    """Continue until a rank is killed."""
     pool = tj.MpiPool()
     traj = tj.open(folder / "adk.psf", folder / "adk.xtc", pool=pool)
     tj.rmsd(traj.select(range(0, 3000, 7)), pool=pool)
-    tell_number(folder, pool.rank)
+    write_process_number(folder, pool.rank)
     while True:
         tj.rmsd(traj.select(range(0, 3000, 7)), pool=pool)
 
 
-def windows(folder: Path) -> None:
-    """Fill memory that other ranks reach, of any size, and find that nobody else has."""
+def fill_windows(folder: Path) -> None:
+    """Fill memory that other ranks reach, of any size, and check that no other rank has it."""
     ranks = communicator_of(None)
     for size in range(1, 80):
         window = ranks.window(size if ranks.rank == 0 else 16, 1)
@@ -305,23 +306,23 @@ def windows(folder: Path) -> None:
         save(folder, "nobody")
 
 
-def tell_number(folder: Path, rank: int) -> None:
-    """Say the number of this process; whoever finds the file finds it in there."""
+def write_process_number(folder: Path, rank: int) -> None:
+    """Write the process number to a file name and its content."""
     part = folder / f"part {rank}"
     part.write_text(str(os.getpid()))
     part.rename(folder / f"rank {rank}")
 
 
-def everybodys(thing: object) -> Any:
-    """Return on rank 0 what every rank has."""
+def gather_all(thing: object) -> Any:
+    """Return on rank 0 the object of every rank."""
     from mpi4py import MPI
 
     return MPI.COMM_WORLD.gather(thing)
 
 
 def save(folder: Path, thing: object) -> None:
-    """Write down what a test looks at."""
-    (folder / "said.json").write_text(json.dumps(thing))
+    """Save an answer that a test reads."""
+    (folder / "answer.json").write_text(json.dumps(thing))
 
 
 if __name__ == "__main__":

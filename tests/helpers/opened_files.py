@@ -1,4 +1,4 @@
-"""Whether files are opened while something runs, as the kernel tells."""
+"""Lists the files that are opened during a block, as the kernel reports them."""
 
 import contextlib
 import ctypes
@@ -21,7 +21,7 @@ def watch_opens(*paths: Path) -> Iterator[list[Path]]:
         yield opened
         with contextlib.suppress(BlockingIOError):
             while events := os.read(watch, 4096):
-                # Watch, mask, cookie and length of the name, which files have none of.
+                # Watch, mask, cookie and length of the name; watched files have no name.
                 for at in range(0, len(events), 16):
                     opened.append(names[int.from_bytes(events[at : at + 4], "little")])
     finally:

@@ -1,13 +1,13 @@
-"""Distances, dihedral angles and fluctuations written down plainly in float64: naive twins.
+"""Distances, dihedral angles and fluctuations in plain float64: naive twins.
 
-The shortest image is looked for among all lattice vectors that could give it. A vector v reaches
-the cell around the origin by rounding; an image v + s of it is no longer only if |s| <= 2 |v|, and
-the coefficient of s along a basis vector is at most |s| by the cell's height in that direction.
+The shortest image is searched among all lattice vectors that could give it. A vector v reaches the
+cell around the origin by rounding; an image v + s of it is no longer only if |s| <= 2 |v|, and the
+coefficient of s along a basis vector is at most |s| by the cell's height in that direction.
 """
 
 import numpy as np
 
-# a, b, c (Å) and α, β, γ (degrees), from cubes to cells whose reduced vectors are quite others.
+# a, b, c (Å) and α, β, γ (degrees), from cubes to cells whose reduced vectors are very different.
 CELLS = {
     "cube": (40, 40, 40, 90, 90, 90),
     "brick": (25, 40, 61, 90, 90, 90),
@@ -87,7 +87,7 @@ def bonds(points: np.ndarray, cell: np.ndarray | None = None) -> np.ndarray:
 
 
 def has_tie(points: np.ndarray, cell: np.ndarray | None = None) -> np.ndarray:
-    """Tell whether a bond has two images of the same length, so that the angle is either of two."""
+    """Return whether a bond has two images of the same length, so that the angle is ambiguous."""
     if cell is None or np.isnan(cell).any():
         return np.zeros(len(points), bool)
     vectors, shifts = _images(cell, np.diff(points.astype(np.float64), axis=1))

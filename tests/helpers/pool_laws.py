@@ -1,4 +1,4 @@
-"""Laws that every pool holds: the bits of one thread."""
+"""Laws of every pool: results have the bits of one thread."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -60,13 +60,13 @@ def segments(source: Path, folder: Path, n: int) -> list[Path]:
     return sorted(folder.iterdir())
 
 
-# Whole frames, other formats, some atoms; as many frames a file as do not fit those of the source.
+# Whole frames, other formats, some atoms; a number of frames per file unlike that of the source.
 DIVISIONS: dict[str, dict[str, Any]] = {
     "xtc": {"segments": 7},
     "trr": {"frames_per_segment": 150, "format": "trr"},
     "dcd": {"segments": 3, "format": "dcd", "allow_loss": True},
     "nc": {"segments": 2, "format": "nc", "allow_loss": True},
-    # The steps of a longer stretch go back.
+    # The steps of a longer segment go back.
     "h5md": {"frames_per_segment": 98, "format": "h5md", "compression": 1},
 }
 
@@ -137,10 +137,10 @@ def assert_same_conversions(there: Path, here: Path) -> None:
 
 
 def assert_same_files(there: Path, here: Path) -> None:
-    """Assert that two folders hold the same files, byte for byte, and nothing else.
+    """Assert that two folders hold the same files, byte for byte, and no others.
 
     Of HDF5 every group, dataset and attribute is compared, with its type and how it is stored: the
-    library does not always give them the same places in a file.
+    library does not always give them the same positions in a file.
     """
     # Ranks import this module and are tested to load no h5py.
     from helpers.made_hdf5 import content_of, tables_of

@@ -1,4 +1,4 @@
-"""Which file of each format is converted to which other, and how much of a position may be lost."""
+"""Conversions of one file of each format to every other, with the allowed errors of positions."""
 
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from MDAnalysisTests import datafiles
 from trajet import _trajet
 
 # Adenylate kinase in water, cobrotoxin (with velocities and forces), silicon nitride, an octahedron
-# of water. What mdtraj writes is made of the first.
+# of water. mdtraj writes its file from the first.
 SOURCES = {
     ".xtc": datafiles.XTC,
     ".trr": datafiles.TRR_sub_sol,
@@ -23,9 +23,10 @@ ENDINGS = tuple(suffixes[0] for suffixes in _trajet.FORMATS.values())
 # Half of a step of 0.01 Å.
 STEP = 0.005
 
-# From what to what: Å, and roundings to float32 beside. DCD, NCDF and H5MD hold what is read. So do
-# formats of GROMACS what others of GROMACS hold; Å of others are rounded to nm and, when they are
-# read, back. To XTC there are six roundings of half a unit: every product on the way.
+# Source and output formats: allowed errors in Å, and roundings to float32. DCD, NCDF and H5MD hold
+# the values that are read. Formats of GROMACS do so for other formats of GROMACS; Å of others are
+# rounded to nm and, when they are read, back. To XTC there are six roundings of half a unit: every
+# product on the way.
 PRECISION = {
     **{(source, target): (0.0, 0) for source in SOURCES for target in (".dcd", ".nc", ".h5md")},
     **{(source, ".trr"): (0.0, 1) for source in SOURCES},
@@ -42,7 +43,7 @@ def own_remarks(done: Any, source: tj.Trajectory) -> tuple[str, ...]:
 
 
 def source_of(ending: str, folder: Path) -> tj.Trajectory:
-    """Open the file of a format, which mdtraj writes first where it is its own."""
+    """Open the file of a format; mdtraj first writes the file of its own format."""
     path = SOURCES[ending]
     if path is None:
         path = folder / "source.h5"

@@ -9,7 +9,7 @@ from pathlib import Path
 from helpers.golden_files import Adk
 from helpers.made_hdf5 import tables_of
 
-# Another MPI than the one of pip, say: TRAJET_MPIEXEC="mpiexec --oversubscribe".
+# Another MPI than that of pip, for example: TRAJET_MPIEXEC="mpiexec --oversubscribe".
 MPIEXEC = shlex.split(
     os.environ.get("TRAJET_MPIEXEC", str(Path(sys.executable).with_name("mpiexec")))
 )
@@ -23,7 +23,7 @@ def command(size: int, *arguments: object) -> list[str]:
 def run_on_ranks(
     size: int, *arguments: object, code: int = 0
 ) -> "subprocess.CompletedProcess[str]":
-    """Run Python on so many ranks, and want an exit code."""
+    """Run Python on so many ranks, and expect an exit code."""
     done = subprocess.run(
         command(size, *arguments),
         capture_output=True,
@@ -36,11 +36,11 @@ def run_on_ranks(
 
 
 def assert_written_alike(adk: Adk, folder: Path, options: tuple[str, ...]) -> None:
-    """Copy to H5MD by the command: every value, attribute and chunk is that of one process."""
+    """Copy to H5MD by the command, and assert that all contents are those of one process."""
     alone, together = folder / "alone.h5md", folder / "together.h5md"
     copy = ("-m", "trajet", "convert", adk.xtc, "--topology", adk.psf, *options)
     run_on_ranks(1, *copy, alone)
-    said = run_on_ranks(4, *copy, together, "--pool", "mpi").stdout
-    assert said.count("98 frames of") == 1
+    output = run_on_ranks(4, *copy, together, "--pool", "mpi").stdout
+    assert output.count("98 frames of") == 1
     assert tables_of(together) == tables_of(alone)
     assert sorted(p.name for p in folder.iterdir()) == [alone.name, together.name]

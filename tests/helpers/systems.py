@@ -38,7 +38,7 @@ class System:
     universe: mda.Universe
 
     def vectors(self, cell: np.ndarray) -> np.ndarray | None:
-        """Return the box vectors of a frame with this cell; none where it has none.
+        """Return the box vectors of a frame with this cell, or none if it has no cell.
 
         CHARMM wrote those of the skewed cell as a symmetric matrix. MDAnalysis turns them, and not
         the atoms: its images in that file are others.
@@ -49,11 +49,11 @@ class System:
 
     @property
     def charmm(self) -> bool:
-        """Whether box vectors are a symmetric matrix."""
+        """Return whether box vectors are a symmetric matrix."""
         return self.path.name == "skewed.dcd"
 
     def fresh(self) -> mda.Universe:
-        """Load another Universe of the same files, for those who change it."""
+        """Load another Universe of the same files, which a test may change."""
         return _universe(self.topology, self.path)
 
 
@@ -66,7 +66,7 @@ class Systems:
         self._loaded: dict[str, System] = {}
 
     def __getitem__(self, name: str) -> System:
-        """Return a system, loaded when it is first asked for."""
+        """Return a system, loaded when it is first requested."""
         if name not in self._loaded:
             path = self._folder / name
             topology, source = FILES.get(name, (self._adk.psf, self._adk.xtc))

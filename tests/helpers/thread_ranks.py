@@ -1,4 +1,4 @@
-"""Ranks that are threads of this process: what they say to each other, without MPI."""
+"""Ranks that are threads of this process, and exchange objects without MPI."""
 
 import threading
 from collections.abc import Callable
@@ -13,7 +13,7 @@ class ThreadRank:
         self._barrier, self._board = barrier, board
 
     def allgather(self, sendobj: Any) -> list[Any]:
-        """Return what every rank gives, on all of them."""
+        """Return the objects of all ranks, on all of them."""
         self._board[self.rank] = sendobj
         self._barrier.wait()
         got = list(self._board)
@@ -21,12 +21,12 @@ class ThreadRank:
         return got
 
     def bcast(self, obj: Any, root: int = 0) -> Any:
-        """Return what rank `root` gives."""
+        """Return the object of rank `root`."""
         return self.allgather(obj)[root]
 
 
 def on_ranks(size: int, work: Callable[[ThreadRank], Any]) -> list[Any]:
-    """Call `work` on every rank; return what it returns, or the error that it raises.
+    """Call `work` on every rank; return its result or its error for each.
 
     A rank that waits for others which do not come gets a BrokenBarrierError, after a minute.
     """

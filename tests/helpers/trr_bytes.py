@@ -2,8 +2,8 @@
 
 Layout of a frame (XDR, big endian; GROMACS `trrio.cpp`): 1993, 13, 12, "GMX_trn_file"; the bytes of
 ten parts, of which box and virial (third and fourth), positions, velocities and forces (the last
-three) are used here;
-atoms, step, one more word; time and λ; then the parts. nm and ps; reals are floats or doubles.
+three) are used here; atoms, step, one more word; time and λ; then the parts. nm and ps; reals are
+floats or doubles.
 """
 
 import struct
@@ -26,7 +26,7 @@ def frame_bytes(
     lambda_: float = 0.0,
     double: bool = False,
 ) -> bytes:
-    """Return one frame; what is None is not in it."""
+    """Return one frame; parts that are None are absent."""
     real = ">f8" if double else ">f4"
     given = (box, virial, None, positions, velocities, forces)
     parts = [b"" if part is None else np.asarray(part).astype(real).tobytes() for part in given]

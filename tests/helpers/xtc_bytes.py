@@ -32,7 +32,7 @@ BYTE_COUNT = 88
 
 @dataclass(frozen=True)
 class Frame:
-    """Where one frame lies in its file."""
+    """The position of one frame in its file."""
 
     start: int
     end: int
@@ -40,7 +40,7 @@ class Frame:
 
 
 def walk(data: bytes) -> list[Frame]:
-    """List the frames of a whole file; anything that does not fit is an AssertionError."""
+    """List the frames of a whole file; a malformed frame is an AssertionError."""
     frames = []
     start = 0
     while start < len(data):

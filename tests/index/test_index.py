@@ -1,4 +1,4 @@
-"""The sidecar: it is a shortcut and never a source of errors, of wrong frames or of litter."""
+"""The sidecar saves time and never causes an error, wrong frames or leftover files."""
 
 import json
 import os
@@ -17,12 +17,12 @@ from helpers.golden_files import XTC_FILES, Adk, Truth, read_with_mdanalysis
 
 
 def sidecar_of(xtc: Path) -> Path:
-    """Where the index of a trajectory is kept."""
+    """Return the path of the index of a trajectory."""
     return xtc.with_name(f".{xtc.name}.trajet-index")
 
 
 def names_in(folder: Path) -> set[str]:
-    """Everything in a folder, hidden or not."""
+    """Return all names in a folder, hidden or not."""
     return {path.name for path in folder.iterdir()}
 
 
@@ -46,14 +46,14 @@ def made(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def made_truth(made: Path, tmp_path: Path) -> Truth:
-    """MDAnalysis' reading of `made`."""
+    """Return MDAnalysis' reading of `made`."""
     return read_with_mdanalysis(made, tmp_path)
 
 
-def test_relative_path(
+def test_relative_path_equals_full_path(
     made: Path, made_truth: Truth, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A bare file name is as good as a full path, also after a change of folder."""
+    """A bare file name is found, also after a change of folder."""
     monkeypatch.chdir(made.parent)
     traj = tj.open(None, made.name)
     assert traj.index_path is not None
@@ -64,14 +64,14 @@ def test_relative_path(
     assert tj.rmsd(traj.select([0, 1, 2])).values.shape == (30,)
 
 
-def test_selecting_leaves_nothing_else(own_adk: Adk) -> None:
+def test_selecting_leaves_no_files_of_mdanalysis(own_adk: Adk) -> None:
     """MDAnalysis' own offset and lock files do not appear when a selection is evaluated."""
     traj = tj.open(own_adk.psf, own_adk.xtc)
     assert traj.select("name CA").n_atoms == 214
     assert names_in(own_adk.xtc.parent) == {"adk.psf", "adk.xtc", ".adk.xtc.trajet-index"}
 
 
-def test_modification_time_is_no_reason_to_rebuild(made: Path, made_truth: Truth) -> None:
+def test_modification_time_causes_no_rebuild(made: Path, made_truth: Truth) -> None:
     """A copied or touched file keeps its index."""
     tj.open(None, made)
     for when in (0, 1_000_000_000, 4_000_000_000):
@@ -82,7 +82,7 @@ def test_modification_time_is_no_reason_to_rebuild(made: Path, made_truth: Truth
 
 
 def test_sidecar_travels_with_its_file(made: Path, made_truth: Truth, tmp_path: Path) -> None:
-    """A folder moved or copied as a whole needs no new index."""
+    """A folder that is moved or copied as a whole needs no new index."""
     tj.open(None, made)
     copy = tmp_path / "elsewhere"
     shutil.copytree(made.parent, copy)
@@ -91,8 +91,8 @@ def test_sidecar_travels_with_its_file(made: Path, made_truth: Truth, tmp_path: 
     assert_reads(traj, made_truth)
 
 
-def test_file_that_grew_by_half_a_frame(made: Path, made_truth: Truth) -> None:
-    """A frame that is still being written is an error, or left away on request."""
+def test_file_that_grew_by_half_a_frame_is_an_error(made: Path, made_truth: Truth) -> None:
+    """A frame that is still being written is left out on request."""
     data = made.read_bytes()
     starts = [frame.start for frame in xtc_bytes.walk(data)]
     made.write_bytes(data[: starts[20]])
@@ -110,8 +110,8 @@ def test_file_that_grew_by_half_a_frame(made: Path, made_truth: Truth) -> None:
     assert_reads(tj.open(None, made), made_truth)
 
 
-def test_replaced_by_a_file_of_the_same_size(tmp_path: Path) -> None:
-    """Plain storage: other times and coordinates in exactly as many bytes."""
+def test_replacement_of_the_same_size_is_detected(tmp_path: Path) -> None:
+    """An uncompressed format has other times and coordinates in exactly as many bytes."""
     folder = tmp_path / "made"
     folder.mkdir()
     rng = np.random.default_rng(2)
@@ -129,8 +129,8 @@ def test_replaced_by_a_file_of_the_same_size(tmp_path: Path) -> None:
     assert len(sizes) == 1
 
 
-def test_replaced_in_the_middle(tmp_path: Path) -> None:
-    """Frames exchanged between an untouched head and tail: the frames read are the new ones."""
+def test_frames_exchanged_in_the_middle_are_detected(tmp_path: Path) -> None:
+    """Head and tail are unchanged; the frames read are the new ones."""
     folder = tmp_path / "made"
     folder.mkdir()
     path = folder / "adk_oplsaa.xtc"
@@ -148,8 +148,8 @@ def test_replaced_in_the_middle(tmp_path: Path) -> None:
         assert np.array_equal(block.steps, truth.steps[frames])
 
 
-def test_exchanged_anywhere(tmp_path: Path) -> None:
-    """Two frames exchanged behind the index's back: the new ones or an error, not the old ones."""
+def test_frames_exchanged_anywhere_are_detected(tmp_path: Path) -> None:
+    """Reading gives the new frames or an error, not the old ones."""
     folder = tmp_path / "made"
     folder.mkdir()
     path = folder / "xyz_random_walk.xtc"
@@ -171,13 +171,13 @@ def test_exchanged_anywhere(tmp_path: Path) -> None:
                 read += 1
                 assert np.array_equal(block.positions, truth.positions[frames])
                 assert np.array_equal(block.steps, truth.steps[frames])
-        # What the message advises helps.
+        # The remedy of the message works.
         assert_reads(tj.open(None, path, sidecar=False), truth)
         sidecar_of(path).unlink()
     assert read + refused == 12 * 4
 
 
-def test_replaced_by_another_system(made: Path, tmp_path: Path) -> None:
+def test_replacement_by_another_system_is_detected(made: Path, tmp_path: Path) -> None:
     """Another trajectory under the same name gets an index of its own."""
     tj.open(None, made)
     x = np.random.default_rng(3).uniform(0, 3, (11, 17, 3))
@@ -187,8 +187,8 @@ def test_replaced_by_another_system(made: Path, tmp_path: Path) -> None:
     assert_reads(traj, read_with_mdanalysis(made, tmp_path))
 
 
-def test_file_that_shrank(made: Path, made_truth: Truth) -> None:
-    """Cut between frames: a new index. Cut inside a frame: an error, sidecar or not."""
+def test_file_that_shrank_is_detected(made: Path, made_truth: Truth) -> None:
+    """Cut between frames it has a new index; cut inside a frame it is an error, sidecar or not."""
     data = made.read_bytes()
     starts = [frame.start for frame in xtc_bytes.walk(data)]
     tj.open(None, made)
@@ -210,7 +210,7 @@ def test_file_that_shrank(made: Path, made_truth: Truth) -> None:
 def test_damaged_sidecar_is_rebuilt_silently(
     made: Path, made_truth: Truth, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Whatever stands in the sidecar: the file is read right, no word is said, it is repaired."""
+    """For any content of the sidecar, the file is read right, without a message, and rebuilt."""
     tj.open(None, made)
     sidecar = sidecar_of(made)
     good = sidecar.read_bytes()
@@ -235,8 +235,8 @@ def test_damaged_sidecar_is_rebuilt_silently(
     assert names_in(made.parent) == {made.name, sidecar.name}
 
 
-def test_sidecar_of_another_file_is_not_believed(made: Path, made_truth: Truth) -> None:
-    """An index copied to the wrong trajectory is found out."""
+def test_sidecar_of_another_file_is_ignored(made: Path, made_truth: Truth) -> None:
+    """An index that was copied to the wrong trajectory is detected."""
     x = np.random.default_rng(6).uniform(0, 3, (30, 40, 3))
     other = xtc_bytes.write_xtc(made.with_name("other.xtc"), x)
     tj.open(None, other)
@@ -246,7 +246,7 @@ def test_sidecar_of_another_file_is_not_believed(made: Path, made_truth: Truth) 
     assert_reads(traj, made_truth)
 
 
-def test_no_sidecar_leaves_nothing(made: Path, made_truth: Truth, cache_home: Path) -> None:
+def test_sidecar_can_be_disabled(made: Path, made_truth: Truth, cache_home: Path) -> None:
     """sidecar=False neither writes an index nor reads one."""
     before = sorted(cache_home.rglob("*"))
     traj = tj.open(None, made, sidecar=False)
@@ -260,10 +260,10 @@ def test_no_sidecar_leaves_nothing(made: Path, made_truth: Truth, cache_home: Pa
     assert sidecar_of(made).read_bytes() == b"rubbish"
 
 
-def test_folder_that_takes_no_sidecar(
+def test_folder_that_takes_no_sidecar_uses_the_cache(
     made: Path, made_truth: Truth, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The index goes to the user's cache folder; the trajectory's folder is left as it was."""
+    """The index goes to the user's cache folder; the trajectory's folder is unchanged."""
     cache = tmp_path / "cache"
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
     # Nothing can be renamed onto a folder: this binds the superuser too, unlike permissions.
@@ -301,10 +301,10 @@ def test_files_of_one_name_do_not_share_a_cached_index(
 
 
 @pytest.mark.parametrize("kind", ["file", "missing parent", "occupied"])
-def test_no_place_for_an_index(
+def test_missing_place_for_an_index_is_no_error(
     made: Path, made_truth: Truth, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    """Neither folder can be written: the index stays in memory, and that is no error."""
+    """If neither folder can be written, the index stays in memory."""
     blocker = tmp_path / "blocker"
     if kind == "occupied":
         blocker.mkdir()
@@ -322,10 +322,10 @@ def test_no_place_for_an_index(
     assert names_in(made.parent) == {made.name, sidecar_of(made).name}
 
 
-def test_folder_without_write_permission(
+def test_folder_without_write_permission_is_unchanged(
     made: Path, made_truth: Truth, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A read-only folder stays as it is (the superuser writes there all the same)."""
+    """A read-only folder is unchanged, except by the superuser, who can write to it."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     made.parent.chmod(0o555)
     try:
@@ -342,7 +342,7 @@ def test_folder_without_write_permission(
 
 
 def index_with_command(xtc: Path, threads: int) -> None:
-    """Build the index anew with so many threads."""
+    """Rebuild the index with so many threads."""
     subprocess.run(
         [sys.executable, "-m", "trajet", "index", "--force", "--threads", str(threads), str(xtc)],
         check=True,
@@ -350,8 +350,8 @@ def index_with_command(xtc: Path, threads: int) -> None:
     )
 
 
-def test_large_file(tmp_path: Path) -> None:
-    """A file that is worth several threads: the same index from any number of them."""
+def test_large_file_has_the_same_index_with_any_threads(tmp_path: Path) -> None:
+    """The file is large enough for several threads."""
     source = XTC_FILES["adk_oplsaa.xtc"]
     truth = read_with_mdanalysis(source, tmp_path)
     parts = xtc_bytes.pieces(source.read_bytes())
@@ -380,8 +380,8 @@ def test_large_file(tmp_path: Path) -> None:
             tj.open(None, path, rebuild_index=True)
 
 
-def test_frames_within_frames(tmp_path: Path) -> None:
-    """Coordinates that spell headers, frame after frame: only the walk from byte 0 counts."""
+def test_frames_within_frames_are_not_found(tmp_path: Path) -> None:
+    """The coordinates contain headers, frame after frame: only the walk from byte 0 is right."""
     n = 300_000
     words = np.zeros((n, 41), ">i4")  # 14 words of header, 9 atoms
     for header in (0, 14):
@@ -425,8 +425,10 @@ json.dump(
 
 
 @pytest.mark.parametrize("start", ["no sidecar", "damaged sidecar"])
-def test_many_processes_at_once(own_adk: Adk, adk_truth: Truth, tmp_path: Path, start: str) -> None:
-    """24 processes open one fresh file together: all read it right and leave one sidecar."""
+def test_many_processes_open_a_file_at_once(
+    own_adk: Adk, adk_truth: Truth, tmp_path: Path, start: str
+) -> None:
+    """24 processes open one new file together: all read it right and leave one sidecar."""
     n = 24 if start == "no sidecar" else 12
     xtc = own_adk.xtc
     own_adk.psf.unlink()

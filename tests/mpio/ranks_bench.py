@@ -11,7 +11,7 @@ import trajet as tj
 from mpi4py import MPI
 from trajet.bench import mpio
 
-# Of a few frames each, so that there are many requests, and many times that something is computed.
+# Files have few frames, so that there are many requests and much computing between them.
 mpio._CALL, mpio._AT_ONCE = 2**8, 2**10
 
 
@@ -39,7 +39,7 @@ def check(path: str, pool: mpio.MpioPool) -> None:
         assert len(workers) == pool.size
         assert sum(worker["frames"] for worker in workers) == len(alone.frames)
         for worker in workers:
-            # Nothing but HDF5's library reads it.
+            # Only HDF5's library reads it.
             assert worker["bytes_read"] == 0
             assert (worker["requests"] > 0) == (worker["frames"] > 0)
             if worker["frames"]:

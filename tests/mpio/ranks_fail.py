@@ -1,4 +1,4 @@
-"""Meet an error on one rank, and print what each rank raises.
+"""Raise an error on one rank, and print what each rank raises.
 
 mpiexec -n 4 python tests/mpio/ranks_fail.py FILE
 """

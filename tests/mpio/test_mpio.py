@@ -1,4 +1,4 @@
-"""HDF5 on ranks of MPI, with an h5py that knows MPI: `make test-mpio`.
+"""HDF5 on ranks of MPI, with an h5py that was built with MPI: `make test-mpio`.
 
 Each test starts its own ranks: a rank that fails must not leave the tests waiting.
 """
@@ -32,7 +32,7 @@ POSITIONS = np.array([random_vectors(N_ATOMS, seed=k) for k in range(N_FRAMES)],
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory, adk: Adk) -> list[Path]:
-    """Every layout, kind of number, box and unit; of other programs, and of ours."""
+    """Return files of every layout, kind of number, box and unit, of other programs and of ours."""
     folder = tmp_path_factory.mktemp("files")
     made = [
         write_h5md(folder / f"{name}.h5md", POSITIONS, layout=layout)
@@ -73,17 +73,17 @@ def files(tmp_path_factory: pytest.TempPathFactory, adk: Adk) -> list[Path]:
 
 
 @pytest.mark.parametrize("size", [1, 4])
-def test_ranks_read_what_one_process_reads(files: list[Path], size: int) -> None:
-    """Bit for bit, independently and collectively, also where some ranks have no frames."""
+def test_ranks_read_the_values_of_one_process(files: list[Path], size: int) -> None:
+    """They read independently and collectively, also if some ranks have no frames."""
     done = run_on_ranks(size, "-m", "mpi4py", HERE / "ranks_read.py", *files)
     assert done.stdout == f"{len(files)} files on {size} ranks: equal\n"
 
 
 @pytest.mark.parametrize("size", [1, 4])
-def test_the_bench_computes_what_one_process_computes(
+def test_bench_computes_the_values_of_one_process(
     files: list[Path], tmp_path: Path, size: int
 ) -> None:
-    """Bit for bit, however ranks read and gather; with cells, in requests of a few frames."""
+    """The bits do not depend on how ranks read and gather; there are cells, and small requests."""
     edges = np.tile(np.eye(3) * 3, (N_FRAMES, 1, 1))
     edges[:, 1, 0] = np.linspace(0, 1, N_FRAMES)
     edges[5] = 0
@@ -96,8 +96,8 @@ def test_the_bench_computes_what_one_process_computes(
     assert done.stdout == f"4 files on {size} ranks: equal\n"
 
 
-def test_bench_scaling_through_mpio(adk: Adk, tmp_path: Path) -> None:
-    """Beside the plain way, with the same numbers, on 1 and 4 ranks."""
+def test_bench_scaling_through_mpio_has_the_plain_values(adk: Adk, tmp_path: Path) -> None:
+    """It runs beside the plain access, on 1 and 4 ranks."""
     done = subprocess.run(
         [
             *(sys.executable, "-m", "trajet", "bench", "scaling", adk.psf, adk.xtc),
@@ -123,7 +123,7 @@ def test_bench_scaling_through_mpio(adk: Adk, tmp_path: Path) -> None:
             assert row["pool"] == "mpi"
             assert 0 < float(row["t_io"]) < float(row["t_N"]) <= float(row["t_total"])
             assert min(float(row[name]) for name in ("t_open", "t_comp", "t_comm")) > 0
-            # Of 4 MB at most each, and of each rank at least one.
+            # At most 4 MB each, and at least one per rank.
             assert 4 <= int(row["requests"]) <= 8
     assert {path.name for path in tmp_path.iterdir()} == {
         "runs.csv",
@@ -134,13 +134,13 @@ def test_bench_scaling_through_mpio(adk: Adk, tmp_path: Path) -> None:
 
 
 def test_ranks_have_memory_of_their_own(tmp_path: Path) -> None:
-    """By the MPI of the distribution as well."""
-    run_on_ranks(3, HERE.parent / "mpi_ranks.py", "windows", tmp_path)
-    assert (tmp_path / "said.json").read_text() == '"nobody"'
+    """The MPI of the distribution provides it as well."""
+    run_on_ranks(3, "-m", "helpers.mpi_ranks", "fill_windows", tmp_path)
+    assert (tmp_path / "answer.json").read_text() == '"nobody"'
 
 
-def test_what_cannot_be_read_is_refused_on_all_ranks(tmp_path: Path) -> None:
-    """Chunks that were never written, damage, and what is no trajectory; never zeros."""
+def test_unreadable_files_are_errors_on_all_ranks(tmp_path: Path) -> None:
+    """Unwritten chunks, damage, and files that are no trajectory are never read as zeros."""
     holes = write_h5md(tmp_path / "holes.h5md", POSITIONS, layout=LAYOUTS["growing"])
     with h5py.File(holes, "r+") as file:
         group = file["particles/trajectory/position"]

@@ -1,4 +1,4 @@
-"""Workers of a real Dask scheduler: the results of one thread, and what the report says."""
+"""Workers of a real Dask scheduler give the results of one thread and a complete report."""
 
 import contextlib
 import json
@@ -44,12 +44,12 @@ from trajet.pools.dask import dask_client
 def test_bits_are_those_of_one_thread(
     client: Client, long_adk: Adk, options: dict[str, Any]
 ) -> None:
-    """Rows, moments, histograms and wide rows, of all frames and of some."""
+    """Rows, moments, histograms and wide rows are compared, of all frames and of some."""
     pool = tj.DaskPool(client, **options)
     pool_laws.assert_same_bits(pool, tj.open(long_adk.psf, long_adk.xtc))
 
 
-def test_workers_open_what_they_read_and_no_index(
+def test_workers_open_only_files_of_their_tasks(
     client: Client, long_adk: Adk, tmp_path: Path
 ) -> None:
     """Opens, requests and bytes are those of the tasks' own frames; MDAnalysis is not loaded."""
@@ -58,37 +58,37 @@ def test_workers_open_what_they_read_and_no_index(
     report = tj.rmsd(traj.select("name CA"), reference="average", pool=tj.DaskPool(client)).report
     assert report["passes"] == 2
     assert {worker["process"] for worker in report["workers"]}.isdisjoint({os.getpid()})
-    # Each worker opens a file once at most, for both passes, and looks at its head and tail then.
+    # Each worker opens a file at most once, for both passes, and reads its head and tail then.
     assert all(worker["opens"] <= 20 for worker in report["workers"])
     assert sum(worker["opens"] for worker in report["workers"]) >= 20
     size = sum(path.stat().st_size for path in paths)
     opens = sum(worker["opens"] for worker in report["workers"])
     most = 2 * size / 2**18 + 2 * len(report["tasks"]) + 2 * opens
-    # A task in two files asks for the rest of each.
+    # A task in two files makes a request in each.
     assert report["requests"] <= most + 2 * 2 * len(paths)
     assert 2 * size <= report["bytes_read"] <= 2 * size + 2 * 4096 * opens + 2 * 20 * 2**15
     assert not any(client.run(lambda: "MDAnalysis" in sys.modules).values())
 
 
-def test_workers_are_told_once_a_pass(client: Client, long_adk: Adk) -> None:
+def test_setup_is_sent_once_per_pass(client: Client, long_adk: Adk) -> None:
     """The reference and the atoms go to each worker once, and not with each task."""
 
     def count() -> None:
         from trajet.pools.dask import plugins
 
         plain = plugins.RunPlugin.setup
-        plugins.told = []
+        plugins.setups = []
 
         def setup(self: Any, worker: Any) -> None:
-            plugins.told.append(self.name)
+            plugins.setups.append(self.name)
             plain(self, worker)
 
         plugins.RunPlugin.setup = setup
 
-    def told() -> list[str]:
+    def setups() -> list[str]:
         from trajet.pools.dask import plugins
 
-        return plugins.told
+        return plugins.setups
 
     def largest(dask_scheduler: Any) -> int:
         from distributed.protocol.pickle import dumps
@@ -107,14 +107,14 @@ def test_workers_are_told_once_a_pass(client: Client, long_adk: Adk) -> None:
         progress=lambda *_: sizes.append(client.run_on_scheduler(largest)),
     )
     assert result.report["tasks"]
-    for names in client.run(told).values():
+    for names in client.run(setups).values():
         assert len(names) == len(set(names)) == 2
-    # The reference alone has 12 bytes an atom.
+    # The reference alone has 12 bytes per atom.
     assert sizes and max(sizes) < 12 * traj.n_atoms
 
 
-def test_static_blocks_stay_where_they_are(client: Client, long_adk: Adk) -> None:
-    """A worker each, of neighbouring frames."""
+def test_static_blocks_stay_on_their_workers(client: Client, long_adk: Adk) -> None:
+    """Each worker has one block of neighbouring frames."""
     traj = tj.open(long_adk.psf, long_adk.xtc)
     pool = tj.DaskPool(client, scheduling="static", oversubscription=4)
     change_do(client, lambda *_: __import__("time").sleep(0.02))
@@ -126,7 +126,7 @@ def test_static_blocks_stay_where_they_are(client: Client, long_adk: Adk) -> Non
 
 
 def test_tasks_of_wide_rows_are_small(client: Client, long_adk: Adk) -> None:
-    """At most 64 MiB of rows, though a static worker has 72 MB to do."""
+    """They have at most 64 MiB of rows, although a static worker has 72 MB to do."""
     traj = tj.open(long_adk.psf, long_adk.xtc)
     pairs = traj.select(range(245)), traj.select(range(245, 490))
     pool = tj.DaskPool(client, scheduling="static")
@@ -135,8 +135,8 @@ def test_tasks_of_wide_rows_are_small(client: Client, long_adk: Adk) -> None:
     assert max(task["frames"] for task in result.report["tasks"]) <= 2**26 // (8 * 245 * 245)
 
 
-def test_report(client: Client, long_adk: Adk) -> None:
-    """The scheduler's record has every task, and its time holds that inside of it."""
+def test_report_has_every_task_of_the_scheduler(client: Client, long_adk: Adk) -> None:
+    """The scheduler's time of a task includes the time measured inside of it."""
     traj = tj.open(long_adk.psf, long_adk.xtc)
     report = tj.rmsd(traj.select("name CA"), reference="average", pool=tj.DaskPool(client)).report
     assert report["pool"] == "dask"
@@ -162,8 +162,8 @@ def test_report(client: Client, long_adk: Adk) -> None:
     json.loads(report.to_json())
 
 
-def test_rows_in_a_file(client: Client, long_adk: Adk, tmp_path: Path) -> None:
-    """Rows are in the file and mapped from it; states need none."""
+def test_rows_in_a_file_are_mapped(client: Client, long_adk: Adk, tmp_path: Path) -> None:
+    """Rows are in the file and mapped from it; states need no file."""
     traj = tj.open(long_adk.psf, long_adk.xtc)
     fours = np.arange(400).reshape(-1, 4)
     here = tj.dihedrals(traj, fours, features=True, pool=tj.LocalPool())
@@ -173,7 +173,7 @@ def test_rows_in_a_file(client: Client, long_adk: Adk, tmp_path: Path) -> None:
     assert there.values.tobytes() == here.values.tobytes()
     assert isinstance(there.values.base, np.memmap)
     assert np.load(path).tobytes() == here.values.tobytes()
-    # The next result replaces the file and leaves the first one as it is.
+    # The next result replaces the file and does not change the first one.
     tj.dihedrals(traj, fours[::-1], features=True, pool=pool)
     assert there.values.tobytes() == here.values.tobytes()
     assert np.load(path).tobytes() != here.values.tobytes()
@@ -185,7 +185,7 @@ def test_rows_in_a_file(client: Client, long_adk: Adk, tmp_path: Path) -> None:
 
 
 def test_rows_in_a_file_take_no_memory(client: Client, adk: Adk, tmp_path: Path) -> None:
-    """The client's peak is a few fetches, not the rows: a sixtieth of the papers' 8.5 GB here."""
+    """The client's peak is a few fetches, not the rows: a sixtieth of the papers' 8.5 GB."""
     script = """
 import sys
 import numpy as np
@@ -235,8 +235,8 @@ with Client(address) as client:
     assert kept[::997].tobytes() == here.values.tobytes()
 
 
-def test_copies_are_those_of_one_process(client: Client, long_adk: Adk, tmp_path: Path) -> None:
-    """Byte for byte, in every format; workers know no topology, and open what they read."""
+def test_copies_equal_those_of_one_process(client: Client, long_adk: Adk, tmp_path: Path) -> None:
+    """Every format has the same bytes; workers read no topology and open only their files."""
     paths = pool_laws.segments(long_adk.xtc, tmp_path / "parts", 20)
     traj = tj.open(long_adk.psf, *paths)
     pool = tj.DaskPool(client, threads=2)
@@ -252,14 +252,16 @@ def test_copies_are_those_of_one_process(client: Client, long_adk: Adk, tmp_path
     assert {worker["process"] for worker in workers}.isdisjoint({os.getpid()})
     assert {worker["address"] for worker in workers} <= set(client.nthreads())
     assert sum(worker["frames"] for worker in workers) == 980
-    # Each opens a file once at most.
+    # Each opens a file at most once.
     assert 20 <= sum(worker["opens"] for worker in workers) <= 20 + 6
     assert not any(client.run(lambda: "MDAnalysis" in sys.modules).values())
 
 
 @pytest.mark.parametrize("name", [*pool_laws.DIVISIONS, "continuous"])
-def test_copies_of_any_format(client: Client, adk: Adk, tmp_path: Path, name: str) -> None:
-    """Also where frames of a chain were dropped, and of some atoms."""
+def test_copies_of_any_format_equal_those_of_one_process(
+    client: Client, adk: Adk, tmp_path: Path, name: str
+) -> None:
+    """Frames of a chain may be dropped, and atoms selected."""
     source, parts = tj.open(None, adk.xtc), tmp_path / "parts"
     if name == "continuous":
         parts.mkdir()
@@ -278,8 +280,8 @@ def test_copies_of_any_format(client: Client, adk: Adk, tmp_path: Path, name: st
     assert len(list((tmp_path / "there").rglob("*.*"))) == 2 * 7
 
 
-def assert_tasks_are_stretches(report: tj.Report) -> None:
-    """They hold all frames, workers' times are made of their stages, and joining is none's."""
+def assert_tasks_are_pieces(report: tj.Report) -> None:
+    """Assert that pieces hold all frames, and that stages add up, with joining by no worker."""
     tasks, workers = report["tasks"], report["workers"]
     assert sum(worker["tasks"] for worker in workers) == len(tasks) > len(workers)
     ends = [task["first"] + task["frames"] for task in tasks]
@@ -295,10 +297,10 @@ def assert_tasks_are_stretches(report: tj.Report) -> None:
     assert report["stages"]["t_merge"] == pytest.approx(written + joining)
 
 
-def test_conversions_are_those_of_one_process(
+def test_conversions_equal_those_of_one_process(
     client: Client, long_adk: Adk, tmp_path: Path
 ) -> None:
-    """Byte for byte, of stretches that workers write; each is open once, and frames are counted."""
+    """Workers write pieces; each piece is opened once, and frames are counted."""
     traj, pool = tj.open(None, long_adk.xtc), tj.DaskPool(client)
     for where in ("there", "here"):
         (tmp_path / where).mkdir()
@@ -317,7 +319,7 @@ def test_conversions_are_those_of_one_process(
     assert {worker["address"] for worker in report["workers"]} <= set(client.nthreads())
     assert len(report["workers"]) <= N_WORKERS
     assert report["opens"] <= 1 + N_WORKERS
-    assert_tasks_are_stretches(report)
+    assert_tasks_are_pieces(report)
 
     def show(done: int, total: int) -> None:
         seen.append((done, total))
@@ -328,8 +330,10 @@ def test_conversions_are_those_of_one_process(
     assert seen[-1] == (980, 980)
 
 
-def test_velocities_in_some_frames_alone(client: Client, tmp_path: Path) -> None:
-    """TRR says so; stretches of H5MD have vectors of all frames, and refuse others."""
+def test_velocities_in_some_frames_alone_are_kept_or_refused(
+    client: Client, tmp_path: Path
+) -> None:
+    """TRR keeps them; pieces of H5MD have vectors of all frames, and refuse others."""
     tj.convert(tj.open(None, TRR), tmp_path / "without.trr", velocities=False)
     traj, pool = tj.open(None, tmp_path / "without.trr", TRR), tj.DaskPool(client)
     for kind in ("trr", "dcd"):
@@ -342,7 +346,7 @@ def test_velocities_in_some_frames_alone(client: Client, tmp_path: Path) -> None
         assert done[0].remarks == done[1].remarks
     out, some = tmp_path / "out.h5md", traj.select(range(20))
     frames = [1, 2, 4, *range(15, 20)]
-    # A stretch a frame, some without; one stretch with both.
+    # One piece per frame, some without; one piece with both.
     for atoms, words in ((traj, r"frame [124] has"), (some, r"frames 1 to 2, 4 have")):
         with pytest.raises(tj.FormatError, match=f": {words} no velocities: .*--no-velocities"):
             tj.convert(atoms, out, frames=frames, allow_loss=True, pool=pool)
@@ -352,10 +356,10 @@ def test_velocities_in_some_frames_alone(client: Client, tmp_path: Path) -> None
     assert tables_of(out) == tables_of(alone.path)
 
 
-def test_what_means_nothing_is_refused(
+def test_invalid_options_are_errors(
     client: Client, long_adk: Adk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At once."""
+    """They are raised at once."""
     with pytest.raises(ValueError, match="oversubscription must be at least 1"):
         tj.DaskPool(client, oversubscription=0)
     with pytest.raises(ValueError, match="dynamic or static"):
@@ -367,8 +371,8 @@ def test_what_means_nothing_is_refused(
         tj.rmsd(tj.open(None, long_adk.xtc).select([1, 2, 3]), pool=tj.DaskPool(client))
 
 
-def test_errors_are_said_once(adk: Adk, tmp_path: Path) -> None:
-    """In one line, and not by each worker of this machine with its traceback."""
+def test_errors_are_printed_once(adk: Adk, tmp_path: Path) -> None:
+    """The error is one line, without the traceback of each worker."""
     damaged = tmp_path / "damaged.dcd"
     tj.convert(tj.open(None, adk.xtc), damaged)
     content = bytearray(damaged.read_bytes())
@@ -381,8 +385,8 @@ def test_errors_are_said_once(adk: Adk, tmp_path: Path) -> None:
     assert re.fullmatch(r"trajet: .*frame 97 at byte \d+ is corrupt: .*\n", done.stderr)
 
 
-def test_the_command_line(client: Client, adk: Adk, tmp_path: Path) -> None:
-    """By the address of a scheduler, and with workers of this machine."""
+def test_command_line_uses_a_scheduler(client: Client, adk: Adk, tmp_path: Path) -> None:
+    """It takes the address of a scheduler, or starts workers on this machine."""
     here = tj.rmsd(tj.open(adk.psf, adk.xtc).select("name CA")).values
     choices = [["--scheduler", client.scheduler.address], ["--workers", "2"]]
     for k, choice in enumerate(choices):
@@ -433,7 +437,7 @@ def test_own_cluster_refuses_strangers() -> None:
     before = listening_addresses({os.getpid()})
     with dask_client(workers=2) as client:
         workers = client.run(os.getpid)
-        # Addresses stand there in hexadecimal, the last byte first.
+        # Addresses are in hexadecimal, the last byte first.
         assert listening_addresses(set(workers.values())) == {"0100007F"}
         assert listening_addresses({os.getpid()}) <= before | {"0100007F"}
         targets = [client.scheduler.address, min(workers)]
@@ -449,7 +453,7 @@ def test_own_cluster_refuses_strangers() -> None:
 def test_rows_of_a_command_go_to_a_file(
     client: Client, adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """--rows-in keeps a result of any size out of memory, so that it wants no --force."""
+    """--rows-in keeps a result of any size out of memory, so that it needs no --force."""
     monkeypatch.setattr("trajet.cli.options._LARGE_RESULT", 1000)
     rows = tmp_path / "rows.npy"
     pool = ["--pool", "dask", "--scheduler", client.scheduler.address, "--rows-in", str(rows)]
@@ -462,7 +466,7 @@ def test_rows_of_a_command_go_to_a_file(
 
 
 def test_threads_and_workers_of_one_process_call_a_function_in_turns(long_adk: Adk) -> None:
-    """Two workers of Dask in this process, with two threads each: no two calls overlap."""
+    """Two workers of Dask in this process have two threads each: no two calls overlap."""
     calls = types.ModuleType("calls_in_this_process")
     calls.barrier = threading.Barrier(2)  # type: ignore[attr-defined]
     sys.modules[calls.__name__] = calls

@@ -1,4 +1,4 @@
-"""Workers of a real Dask scheduler that fail, hang, come late or are killed."""
+"""Workers of a real Dask scheduler fail, hang, come late or are killed."""
 
 import json
 import os
@@ -37,8 +37,10 @@ from trajet.pools.tasks import Task
 from trajet.pools.timing import RunTiming
 
 
-def test_an_error_of_a_worker_is_raised_here(client: Client, long_adk: Adk, tmp_path: Path) -> None:
-    """With its class and words; other tasks are dropped, and no file of rows is left."""
+def test_error_of_a_worker_is_raised_in_the_client(
+    client: Client, long_adk: Adk, tmp_path: Path
+) -> None:
+    """It has its class and message; other tasks are dropped, and no file of rows is left."""
     traj = tj.open(long_adk.psf, broken_copy(long_adk, tmp_path))
     before = set(tmp_path.iterdir())
     pool = tj.DaskPool(client, rows_in=tmp_path / "rows.npy")
@@ -48,7 +50,7 @@ def test_an_error_of_a_worker_is_raised_here(client: Client, long_adk: Adk, tmp_
 
 
 def test_progress_of_an_earlier_pass_is_ignored() -> None:
-    """A cancelled task may read on for a while; its key differs in the name of the pass alone."""
+    """A cancelled task may read for a while; its key differs in the name of the pass alone."""
     part = SimpleNamespace(tasks=[Task(0, (0, 1), (0, 10))])
     dispatcher = Dispatcher(None, None, "run-1", part, RunTiming(), {})
     ((copy, *_),) = dispatcher._dispatch.start({"tcp://here": 1})
@@ -59,8 +61,8 @@ def test_progress_of_an_earlier_pass_is_ignored() -> None:
         assert sent.address == address
 
 
-def test_a_storage_that_fails_once_is_asked_again(client: Client, long_adk: Adk) -> None:
-    """Each worker's third task fails; the report says so."""
+def test_storage_that_fails_once_is_retried(client: Client, long_adk: Adk) -> None:
+    """Each worker's third task fails, and the report counts the retries."""
 
     def fail(tasks: Any, _stop: Any) -> None:
         import errno
@@ -78,8 +80,8 @@ def test_a_storage_that_fails_once_is_asked_again(client: Client, long_adk: Adk)
     assert all("a cable was pulled" in retry["error"] for retry in result.report["retried"])
 
 
-def test_a_storage_that_always_fails_is_an_error(client: Client, long_adk: Adk) -> None:
-    """After three attempts."""
+def test_storage_that_always_fails_is_an_error(client: Client, long_adk: Adk) -> None:
+    """There are three attempts."""
 
     def fail(_work: Any, _stop: Any) -> None:
         import errno
@@ -93,8 +95,8 @@ def test_a_storage_that_always_fails_is_an_error(client: Client, long_adk: Adk) 
     assert any("during the task of frames" in note for note in caught.value.__notes__)
 
 
-def test_a_straggler_is_overtaken(client: Client, long_adk: Adk, tmp_path: Path) -> None:
-    """An idle worker does its task; it stops reading, and the report names it."""
+def test_straggler_is_overtaken(client: Client, long_adk: Adk, tmp_path: Path) -> None:
+    """An idle worker does its task; the straggler stops reading, and the report names it."""
     begun = tmp_path / "begun"
 
     def wait(_work: Any, _stop: Any) -> None:
@@ -127,8 +129,8 @@ def test_a_straggler_is_overtaken(client: Client, long_adk: Adk, tmp_path: Path)
     hung = [late for late in repeated if (late["address"], late["state"]) == (slow, "running")]
     assert hung
     assert all(late["also_on"] in others for late in hung)
-    # Where the machine is slow others may be late too: then either of two may answer, or whom Dask
-    # chose instead. The one that hangs answers nothing.
+    # If the machine is slow, others may be late too: then either of two may answer, or another
+    # worker that Dask chose. The one that hangs answers nothing.
     for late in repeated:
         assert set(late["rules"]) <= {"median", "fastest"}
         assert late["rules"]
@@ -137,8 +139,8 @@ def test_a_straggler_is_overtaken(client: Client, long_adk: Adk, tmp_path: Path)
     until(lambda: all(client.run(stopped, workers=[slow]).values()))
 
 
-def test_a_worker_that_sends_no_rows_is_overtaken(client: Client, long_adk: Adk) -> None:
-    """What it has done is done again, and the report says that it was its gathering."""
+def test_worker_that_sends_no_rows_is_overtaken(client: Client, long_adk: Adk) -> None:
+    """Its tasks are computed again, and the report names gathering as the reason."""
 
     def hold(dask_worker: Any) -> None:
         import asyncio
@@ -179,8 +181,8 @@ def slow_in(report: tj.Report) -> dict[str, str]:
     return {address[entry["worker"]]: entry["stage"] for entry in workers}
 
 
-def test_a_worker_that_opens_late_is_named(client: Client, long_adk: Adk) -> None:
-    """It comes to no frame and is waited for by nobody: what it says meanwhile is what is known."""
+def test_worker_that_opens_late_is_named(client: Client, long_adk: Adk) -> None:
+    """It reads no frame and nobody waits for it: its progress messages alone are known."""
 
     def hang(tasks: Any, stop: Any) -> None:
 
@@ -215,8 +217,8 @@ def test_a_worker_that_opens_late_is_named(client: Client, long_adk: Adk) -> Non
     until(lambda: all(client.run(opened, workers=[slow]).values()))
 
 
-def test_an_opening_is_told_by_the_thread_that_opens(long_adk: Adk) -> None:
-    """Not by the other thread of its process, which waits."""
+def test_opening_is_reported_by_the_thread_that_opens(long_adk: Adk) -> None:
+    """The other thread of its process waits and does not report it."""
 
     def hang(tasks: Any, stop: Any) -> None:
         import time
@@ -242,10 +244,10 @@ def test_an_opening_is_told_by_the_thread_that_opens(long_adk: Adk) -> None:
     assert 0 < late["t_open"] == pytest.approx(late["t_total"])
 
 
-def test_a_conversion_that_fails_leaves_nothing(
+def test_conversion_that_fails_leaves_nothing(
     client: Client, long_adk: Adk, tmp_path: Path
 ) -> None:
-    """Whatever fails: a frame, the disk of a worker, or the end; what stood there still does."""
+    """A frame, the disk of a worker, or the end may fail; the old file is unchanged."""
     broken = broken_copy(long_adk, tmp_path)
     pool = tj.DaskPool(client)
     for name in ("out.trr", "out.h5md"):
@@ -278,8 +280,8 @@ def test_a_conversion_that_fails_leaves_nothing(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["broken.xtc", "old.xtc"]
 
 
-def test_a_copy_that_fails_leaves_nothing(client: Client, long_adk: Adk, tmp_path: Path) -> None:
-    """Neither files nor their folder; an error names the file that was to be."""
+def test_copy_that_fails_leaves_nothing(client: Client, long_adk: Adk, tmp_path: Path) -> None:
+    """Neither files nor their folder are left; the error names the output file."""
     broken = broken_copy(long_adk, tmp_path)
     out, pool = tmp_path / "out", tj.DaskPool(client)
     for options in ({"segments": 4, "format": "trr"}, {"frames_per_segment": 98, "format": "h5md"}):
@@ -309,10 +311,10 @@ def test_a_copy_that_fails_leaves_nothing(client: Client, long_adk: Adk, tmp_pat
     assert {path: path.read_bytes() for path in out.iterdir()} == before
 
 
-def test_storage_that_fails_once_is_asked_again_for_a_copy(
+def test_storage_that_fails_once_is_retried_for_a_copy(
     client: Client, long_adk: Adk, tmp_path: Path
 ) -> None:
-    """Each worker's first file fails; the report of that file says so."""
+    """Each worker's first file fails, and the report of that file counts the retry."""
 
     def fail(_work: Any, number: int, _what: Any) -> None:
         import errno
@@ -330,8 +332,10 @@ def test_storage_that_fails_once_is_asked_again_for_a_copy(
     assert all("a cable was pulled" in retry["error"] for retry in retried)
 
 
-def test_a_worker_killed_in_a_copy(client: Client, long_adk: Adk, tmp_path: Path) -> None:
-    """Its file is written by another, and nothing is left of its own."""
+def test_worker_killed_in_a_copy_leaves_nothing(
+    client: Client, long_adk: Adk, tmp_path: Path
+) -> None:
+    """Another worker writes its file."""
 
     def slowly(_work: Any, _number: int, _what: Any) -> None:
 
@@ -352,10 +356,10 @@ def test_a_worker_killed_in_a_copy(client: Client, long_adk: Adk, tmp_path: Path
 
 
 @pytest.mark.parametrize("kind", ["xtc", "h5md"])
-def test_a_worker_killed_in_a_conversion(
+def test_worker_killed_in_a_conversion_changes_no_byte(
     client: Client, long_adk: Adk, tmp_path: Path, kind: str
 ) -> None:
-    """Its stretches are written by another; the output is that of one process, and alone."""
+    """Another worker writes its pieces; the output is that of one process, and no piece is left."""
 
     def slowly(_work: Any, _number: int, _what: Any) -> None:
         time.sleep(0.1)
@@ -381,10 +385,10 @@ def test_a_worker_killed_in_a_conversion(
 
 
 @pytest.mark.parametrize("kind", ["xtc", "h5md"])
-def test_an_interrupted_conversion_leaves_what_was_there(
+def test_interrupted_conversion_leaves_the_old_file(
     client: Client, long_adk: Adk, tmp_path: Path, kind: str
 ) -> None:
-    """Whether workers write, or their stretches are put together; and workers go on to nothing."""
+    """Workers are writing, or their pieces are being joined; afterwards workers are idle."""
     old = tmp_path / f"old.{kind}"
     old.write_bytes(b"old")
     atoms = tj.open(None, long_adk.xtc).select(range(500))
@@ -409,10 +413,10 @@ def test_an_interrupted_conversion_leaves_what_was_there(
 
 
 @pytest.mark.parametrize("kind", ["trr", "h5md"])
-def test_a_disk_that_is_full_at_the_end_leaves_what_was_there(
+def test_full_disk_at_the_end_leaves_the_old_file(
     client: Client, long_adk: Adk, tmp_path: Path, kind: str
 ) -> None:
-    """The output is named, not a stretch of it, which had room."""
+    """The error names the output, not a piece of it, which had room."""
     old = tmp_path / f"old.{kind}"
     old.write_bytes(b"old")
     traj, some = tj.open(None, long_adk.xtc), slice(0, 98)
@@ -427,17 +431,17 @@ def test_a_disk_that_is_full_at_the_end_leaves_what_was_there(
     assert list(tmp_path.iterdir()) == [old]
 
 
-def test_a_conversion_whose_scheduler_dies_leaves_nothing(long_adk: Adk, tmp_path: Path) -> None:
-    """It says so, and does not wait for another one."""
+def test_conversion_whose_scheduler_dies_leaves_nothing(long_adk: Adk, tmp_path: Path) -> None:
+    """It is an error, without waiting for another scheduler."""
     traj = tj.open(None, long_adk.xtc)
     at = ["--host", "127.0.0.1"]
-    told = tmp_path / "scheduler.json"
+    scheduler_file = tmp_path / "scheduler.json"
     out = tmp_path / "out"
     out.mkdir()
-    file = ["--scheduler-file", str(told)]
+    file = ["--scheduler-file", str(scheduler_file)]
     with started("scheduler", "--port", "0", *at, *file) as scheduler:
-        until(lambda: told.exists() and told.read_text().rstrip().endswith("}"))
-        address = json.loads(told.read_text())["address"]
+        until(lambda: scheduler_file.exists() and scheduler_file.read_text().rstrip().endswith("}"))
+        address = json.loads(scheduler_file.read_text())["address"]
         with started("worker", *at, *file, "--nthreads", "1"), Client(address) as client:
 
             def slowly(_work: Any, _number: int, _what: Any) -> None:
@@ -455,7 +459,7 @@ def test_a_conversion_whose_scheduler_dies_leaves_nothing(long_adk: Adk, tmp_pat
             assert list(out.iterdir()) == []
 
 
-def test_interrupt(client: Client, long_adk: Adk) -> None:
+def test_interrupt_stops_the_workers(client: Client, long_adk: Adk) -> None:
     """Ctrl-C ends the run, and the reading of the workers."""
 
     def hang(tasks: Any, stop: Any) -> None:
@@ -474,8 +478,8 @@ def test_interrupt(client: Client, long_adk: Adk) -> None:
 
 
 @pytest.mark.kills(2)
-def test_a_killed_worker_changes_nothing(client: Client, long_adk: Adk, kills: int) -> None:
-    """At random moments, of each run one; Dask starts it again, and it takes part again."""
+def test_killed_worker_changes_nothing(client: Client, long_adk: Adk, kills: int) -> None:
+    """One worker is killed per run, at a random moment; Dask restarts it for the next run."""
 
     def slowly(_work: Any, _stop: Any) -> None:
 
@@ -512,8 +516,8 @@ def test_a_killed_worker_changes_nothing(client: Client, long_adk: Adk, kills: i
         assert result.values.tobytes() == here.tobytes()
 
 
-def test_a_client_that_dies_leaves_nothing(client: Client, long_adk: Adk) -> None:
-    """Neither what workers were told nor what the scheduler wrote down."""
+def test_client_that_dies_leaves_nothing(client: Client, long_adk: Adk) -> None:
+    """The setup of the workers and the records of the scheduler are removed."""
     code = """
 import os, signal, sys
 import trajet as tj
@@ -533,8 +537,10 @@ tj.rmsd(atoms, pool=tj.DaskPool(client), progress=lambda *_: os.kill(os.getpid()
     until(lambda: not any(client.run(plugins).values()))
 
 
-def test_workers_that_come_late_or_never(long_adk: Adk, caplog: pytest.LogCaptureFixture) -> None:
-    """They are waited for, which is said."""
+def test_workers_that_come_late_or_never_are_waited_for(
+    long_adk: Adk, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A log message states for how long the run waits."""
     atoms = tj.open(long_adk.psf, long_adk.xtc).select("name CA")
     local = {"n_workers": 0, "threads_per_worker": 2, "dashboard_address": ":0"}
     with LocalCluster(**local) as few, Client(few) as client:
@@ -555,8 +561,8 @@ def test_workers_that_come_late_or_never(long_adk: Adk, caplog: pytest.LogCaptur
         tj.rmsd(atoms, pool=tj.DaskPool(client))
 
 
-def test_stragglers_are_heard_of_after_the_scheduler_was_started_again(long_adk: Adk) -> None:
-    """The client finds it by itself; the new scheduler does not know who listened to the old."""
+def test_stragglers_are_reported_after_a_restart_of_the_scheduler(long_adk: Adk) -> None:
+    """The client subscribes again, because the new scheduler does not know its subscribers."""
 
     def hang(_work: Any, stop: Any) -> None:
         end = time.monotonic() + 10

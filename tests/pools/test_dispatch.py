@@ -1,4 +1,4 @@
-"""The dispatch core, without processes or clocks: time is a number that the tests move on."""
+"""The dispatch core, without processes or clocks: the tests set the time."""
 
 import errno
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ TRANSIENT = OSError(errno.EIO, "the storage is not well")
 
 
 class Backend:
-    """Carries out instructions as an adapter does, and asserts what must hold of each."""
+    """Carries out instructions as an adapter does, and asserts the invariants of each."""
 
     def __init__(self, n_frames: Sequence[int], dispatch: Dispatch) -> None:
         self.n_frames, self.dispatch = n_frames, dispatch
@@ -69,7 +69,7 @@ class Backend:
                     self.given_up = copy
 
     def forget(self, copy: Copy) -> None:
-        """Remove a copy from wherever it is."""
+        """Remove a copy from all lists."""
         self.on.pop(copy, None)
         for place in (self.queued, self.computed):
             if copy in place:
@@ -148,7 +148,7 @@ class Dispatching(RuleBasedStateMachine):
     @precondition(lambda self: self.backend.computed)
     @rule(data=st.data(), seconds=st.floats(1e-3, 1.0))
     def deliver(self, data: st.DataObject, seconds: float) -> None:
-        """Bring a result; the same one a second time is not taken."""
+        """Deliver a result; a second delivery of it is ignored."""
         copy = self.one_of(data, self.backend.computed)
         self.backend.forget(copy)
         self.dispatch.gathered([copy], seconds)
@@ -161,7 +161,7 @@ class Dispatching(RuleBasedStateMachine):
     @precondition(lambda self: self.backend.on and self.backend.given_up is None)
     @rule(data=st.data(), transient=st.booleans())
     def fail(self, data: st.DataObject, transient: bool) -> None:
-        """Fail in a copy: again at most twice, and only where the storage may answer."""
+        """Fail in a copy: retried at most twice, and only if the storage may recover."""
         copy = self.one_of(data, list(self.backend.on))
         wanted = self.dispatch.is_open(copy)
         self.backend.forget(copy)
@@ -183,7 +183,7 @@ class Dispatching(RuleBasedStateMachine):
 
     @rule()
     def join(self) -> None:
-        """Let a worker come."""
+        """Add a worker."""
         self.workers[f"w{self.joined}"] = 1
         self.joined += 1
         self.backend.follow(self.dispatch.workers_changed(self.workers))
@@ -191,7 +191,7 @@ class Dispatching(RuleBasedStateMachine):
     @precondition(lambda self: self.workers)
     @rule(data=st.data())
     def die(self, data: st.DataObject) -> None:
-        """Kill a worker: its backend queues again what it did."""
+        """Kill a worker: its backend queues its copies again."""
         worker = data.draw(st.sampled_from(sorted(self.workers)))
         del self.workers[worker]
         for copy in [copy for copy, where in self.backend.on.items() if where == worker]:
@@ -204,7 +204,7 @@ class Dispatching(RuleBasedStateMachine):
 
     @invariant()
     def no_task_is_lost(self) -> None:
-        """Keep a copy that may yet answer for every task that is not done."""
+        """Assert that every open task has a copy that may still answer."""
         if not hasattr(self, "dispatch") or self.backend.given_up is not None:
             return
         waiting = set(range(len(self.backend.n_frames))) - set(self.backend.taken)
@@ -214,7 +214,7 @@ class Dispatching(RuleBasedStateMachine):
         assert self.dispatch.frames_done == done
 
     def teardown(self) -> None:
-        """Let all copies answer: every task is taken once, whatever has happened before."""
+        """Let all copies answer: every task is taken once, whatever happened before."""
         if not hasattr(self, "dispatch") or self.backend.given_up is not None:
             return
         while live := self.backend.live():
@@ -235,7 +235,7 @@ class ArrayCells:
         self.all, self.worker = all_cells, worker
 
     def add(self, cell: int, value: int) -> int:
-        """Add and return what was there."""
+        """Add and return the old value."""
         before = int(self.all[0][cell])
         self.all[0][cell] += value
         return before
@@ -248,15 +248,15 @@ class ArrayCells:
         return was_zero
 
     def read(self, cell: int, count: int) -> np.ndarray:
-        """Return some."""
+        """Return some cells."""
         return self.all[0][cell : cell + count].copy()
 
     def write(self, worker: int, cell: int, values: Sequence[int]) -> None:
-        """Replace some."""
+        """Replace some cells."""
         self.all[worker][cell : cell + len(values)] = values
 
     def own(self) -> np.ndarray:
-        """Return those of this worker."""
+        """Return the cells of this worker."""
         return self.all[self.worker]
 
 
@@ -285,7 +285,7 @@ class Pulling(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def take(self, data: st.DataObject) -> None:
-        """Have an idle worker take a task, or a straggler where there is none."""
+        """Have an idle worker take a task, or a straggler if none is left."""
         worker = data.draw(st.integers(0, len(self.tables) - 1))
         if worker in self.busy:
             return
@@ -304,7 +304,7 @@ class Pulling(RuleBasedStateMachine):
 
     @rule(data=st.data(), seconds=st.floats(0.0, 5.0))
     def finish(self, data: st.DataObject, seconds: float) -> None:
-        """Have a worker end its task; the first of two counts, and the other is cancelled."""
+        """Have a worker end its task; the first of two results counts and cancels the other."""
         if not self.busy:
             return
         worker = data.draw(st.sampled_from(sorted(self.busy)))
@@ -323,7 +323,7 @@ class Pulling(RuleBasedStateMachine):
 
     @invariant()
     def tasks_are_taken_once(self) -> None:
-        """No task is handed out or merged twice, and each is run again once at most."""
+        """Assert that no task is handed out or merged twice, and each is repeated at most once."""
         if not hasattr(self, "tables"):
             return
         for numbers in (self.handed_out, self.merged, self.again):
@@ -332,7 +332,7 @@ class Pulling(RuleBasedStateMachine):
         assert self.tables[-1].is_done == (len(self.merged) == len(self.n_frames))
 
     def teardown(self) -> None:
-        """Let every worker go on until nothing is left: all tasks are merged."""
+        """Let every worker continue until nothing is left: all tasks are merged."""
         if not hasattr(self, "tables"):
             return
         for worker, table in enumerate(self.tables):
@@ -343,7 +343,7 @@ class Pulling(RuleBasedStateMachine):
                 if (number := table.next()) is not None:
                     self.handed_out.append(number)
                     table.begin(number, self.now)
-        # Workers that were idle take what is left.
+        # Idle workers take the remaining tasks.
         for table in self.tables:
             while (number := table.next()) is not None:
                 table.begin(number, self.now)
@@ -360,7 +360,7 @@ TestPulling.settings = settings(max_examples=150, stateful_step_count=40, deadli
 
 
 def run_all(dispatch: Dispatch, n_tasks: int, slow: int | None) -> dict[int, float]:
-    """Run tasks of a second each, but one for a minute; return what is merged of each task."""
+    """Run tasks of a second each, but one for a minute; return the merged copies of each task."""
     copies = {submit.copy: (0.0, "w0") for submit in dispatch.start({"w0": 1, "w1": 1})}
     merged: dict[int, float] = {}
     for copy in copies:
@@ -392,15 +392,15 @@ def run_all(dispatch: Dispatch, n_tasks: int, slow: int | None) -> dict[int, flo
 @given(n_tasks=st.integers(4, 20), slow=st.none() | st.integers(0, 3))
 @settings(deadline=None, max_examples=30)
 def test_speculation_changes_no_result(n_tasks: int, slow: int | None) -> None:
-    """What is merged is the same with and without speculation, with and without a straggler."""
+    """Merged results are equal with and without speculation, with and without a straggler."""
     alone = run_all(Dispatch([1] * n_tasks), n_tasks, slow)
     twice = run_all(Dispatch([1] * n_tasks, rule=RULE), n_tasks, slow)
     assert alone == twice
 
 
 @pytest.mark.parametrize("n_tasks", [5, 9])
-def test_a_straggler_is_named(n_tasks: int) -> None:
-    """Its worker, what it does, the rules that it breaks, and who did its task instead."""
+def test_straggler_is_named(n_tasks: int) -> None:
+    """The report names its worker, stage and rules, and the worker that did its task."""
     dispatch = Dispatch([1] * n_tasks, rule=RULE)
     run_all(dispatch, n_tasks, slow=2)
     (late,) = dispatch.stragglers
@@ -410,8 +410,8 @@ def test_a_straggler_is_named(n_tasks: int) -> None:
     assert late.seconds < 10
 
 
-def test_a_worker_that_straggled_gets_no_copy() -> None:
-    """An idle worker that was slow once is not asked to be fast."""
+def test_worker_that_straggled_gets_no_copy() -> None:
+    """An idle worker that was slow once gets no copy of another straggler's task."""
     dispatch = Dispatch([1] * 8, rule=StragglerRule(min_done=1, grace=0.0))
     copies = [submit.copy for submit in dispatch.start({"w0": 1, "w1": 1, "w2": 1})]
     dispatch.started(copies[0], "w0", 0.0)
@@ -427,8 +427,8 @@ def test_a_worker_that_straggled_gets_no_copy() -> None:
     assert all(isinstance(s, Submit) and s.prefer == ("w2",) for s in later)
 
 
-def test_rows_that_do_not_come_are_computed_again() -> None:
-    """A copy whose rows are on their way too long is a straggler in gathering."""
+def test_rows_that_do_not_arrive_are_computed_again() -> None:
+    """A copy whose rows take too long to arrive is a straggler in gathering."""
     dispatch = Dispatch([1] * 5, rule=RULE)
     copies = [submit.copy for submit in dispatch.start({"w0": 1, "w1": 1})]
     for copy in copies[:4]:
@@ -444,13 +444,13 @@ def test_rows_that_do_not_come_are_computed_again() -> None:
     assert dispatch.tick(50.1) == []
     assert dispatch.tick(52.0) == [Submit(Copy(4, 1), None, ("w1",))]
     assert dispatch.stragglers[0].state == "gathering"
-    # The rows come after all: the copy is cancelled.
+    # The rows arrive after all: the copy is cancelled.
     assert dispatch.finished(copies[4], "w0", 1.0) == [Cancel((Copy(4, 1),)), Take(copies[4])]
     assert dispatch.is_done
 
 
-def test_the_result_of_a_cancelled_copy_is_not_taken() -> None:
-    """Not even while its task is open: the copy that was computed first counts."""
+def test_result_of_a_cancelled_copy_is_ignored() -> None:
+    """It is ignored even while its task is open: the copy that was computed first counts."""
     dispatch = Dispatch([1, 1], rule=StragglerRule(min_done=1, grace=0.0))
     first, second = (submit.copy for submit in dispatch.start({"w0": 1, "w1": 1}))
     dispatch.started(first, "w0", 0.0)
@@ -466,7 +466,7 @@ def test_the_result_of_a_cancelled_copy_is_not_taken() -> None:
 
 
 def test_retries_are_bounded() -> None:
-    """A storage that may answer is asked three times; other errors end the run at once."""
+    """Errors of the storage are retried up to three attempts; other errors end the run at once."""
     assert is_retried(TRANSIENT, 1)
     assert is_retried(TRANSIENT, MAX_ATTEMPTS - 1)
     assert not is_retried(TRANSIENT, MAX_ATTEMPTS)
@@ -474,15 +474,15 @@ def test_retries_are_bounded() -> None:
     assert not is_retried(ValueError("no"), 1)
 
 
-def test_a_retry_prefers_other_workers() -> None:
-    """Other workers than the one where the task failed."""
+def test_retry_prefers_other_workers() -> None:
+    """The worker on which the task failed is the last choice."""
     dispatch = Dispatch([1])
     (first,) = dispatch.start({"w0": 1, "w1": 1})
     dispatch.started(first.copy, "w0", 0.0)
     assert dispatch.failed(first.copy, TRANSIENT) == [Submit(Copy(0, 1), None, ("w1",))]
 
 
-def test_a_failure_ends_all_workers() -> None:
+def test_failure_ends_all_workers() -> None:
     """No task is begun after a worker has failed, and all that run are cancelled."""
     all_tables = tables(3, [1] * 9)
     running = [table.next() for table in all_tables]

@@ -1,4 +1,4 @@
-"""Ranks of MPI, started as users start them."""
+"""Ranks of MPI, started as users start them, give the results of one thread."""
 
 import json
 import os
@@ -21,12 +21,12 @@ from helpers.started_ranks import command
 from trajet.pools.timing import WORKER_STAGES
 
 RANKS = (1, 2, 5)
-# Seconds after which a run hangs: far more than any needs.
+# Timeout of a run, s: far more than any needs.
 HANGS = 120
 
 
 def run(ranks: int, *arguments: object, code: int = 0) -> subprocess.CompletedProcess[str]:
-    """Run Python on so many ranks, and want an exit code."""
+    """Run Python on so many ranks, and expect an exit code."""
     done = subprocess.run(
         command(ranks, *arguments), capture_output=True, text=True, timeout=HANGS, check=False
     )
@@ -34,10 +34,10 @@ def run(ranks: int, *arguments: object, code: int = 0) -> subprocess.CompletedPr
     return done
 
 
-def said(ranks: int, what: str, folder: Path) -> Any:
-    """Have ranks do something of `mpi_ranks`, and return what rank 0 says of it."""
+def ask_ranks(ranks: int, what: str, folder: Path) -> Any:
+    """Run a function of `mpi_ranks` on ranks, and return the answer of rank 0."""
     run(ranks, "-m", "helpers.mpi_ranks", what, folder)
-    return json.loads((folder / "said.json").read_text())
+    return json.loads((folder / "answer.json").read_text())
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def folder(long_adk: Adk, tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def truth(long_adk: Adk) -> dict[str, np.ndarray]:
-    """Return what one thread yields."""
+    """Return the results of one thread."""
     traj = tj.open(long_adk.psf, long_adk.xtc)
     one = tj.LocalPool(threads=1)
     return {name: compute(one) for name, compute in pool_laws.analyses(traj).items()}
@@ -67,15 +67,15 @@ def assert_same(there: np.ndarray, here: np.ndarray) -> None:
 
 
 def test_ranks_have_memory_of_their_own(tmp_path: Path) -> None:
-    """Which MPICH 4.0 does not give them, where its size is not a multiple of 16 bytes."""
-    assert said(3, "windows", tmp_path) == "nobody"
+    """MPICH 4.0 does not provide it if its size is not a multiple of 16 bytes."""
+    assert ask_ranks(3, "fill_windows", tmp_path) == "nobody"
 
 
 @pytest.mark.parametrize("ranks", RANKS)
 def test_bits_are_those_of_one_thread(
     ranks: int, folder: Path, truth: dict[str, np.ndarray]
 ) -> None:
-    """By every way of scheduling and gathering."""
+    """Every way of scheduling and gathering is used."""
     run(ranks, "-m", "helpers.mpi_ranks", "bits", folder)
     ways = sorted(path.stem for path in folder.glob("*.npz"))
     assert len(ways) == 5
@@ -86,10 +86,10 @@ def test_bits_are_those_of_one_thread(
                 assert_same(found[name], values)
 
 
-def test_static_data_goes_once(long_adk: Adk, folder: Path) -> None:
+def test_setup_is_sent_once(long_adk: Adk, folder: Path) -> None:
     """Ranks import no MDAnalysis, build no index, and open the files of their own frames."""
     paths = pool_laws.segments(long_adk.xtc, folder / "parts", 20)
-    found = said(4, "once", folder)
+    found = ask_ranks(4, "record_opens", folder)
     assert found["heavy"][1:] == [[], [], []]
     assert "MDAnalysis" in found["heavy"][0]
     report = found["report"]
@@ -99,7 +99,7 @@ def test_static_data_goes_once(long_adk: Adk, folder: Path) -> None:
     assert all(worker["opens"] <= 6 for worker in report["workers"])
     assert sum(worker["frames"] for worker in report["workers"]) == 980
     assert len(report["tasks"]) == 16
-    # Opening looks at head and tail. A task reads from each of its files.
+    # Opening reads head and tail. A task reads from each of its files.
     size = sum(path.stat().st_size for path in paths)
     opens = sum(worker["opens"] for worker in report["workers"])
     files = opens + len(report["tasks"])
@@ -110,9 +110,9 @@ def test_static_data_goes_once(long_adk: Adk, folder: Path) -> None:
     assert report["mpi"]["library"]
 
 
-def test_threads_small_tasks_and_files(folder: Path, long_adk: Adk) -> None:
-    """They change no bit, and the report accounts for all the time of each thread."""
-    reports = said(3, "ways", folder)
+def test_threads_small_tasks_and_files_change_no_bit(folder: Path, long_adk: Adk) -> None:
+    """The report accounts for all the time of each thread."""
+    reports = ask_ranks(3, "run_every_way", folder)
     traj = tj.open(long_adk.psf, long_adk.xtc)
     one, fours = tj.LocalPool(threads=1), np.arange(400).reshape(-1, 4)
     features = tj.dihedrals(traj, fours, features=True, pool=one).values
@@ -122,7 +122,7 @@ def test_threads_small_tasks_and_files(folder: Path, long_adk: Adk) -> None:
         for name in ("threads", "small tasks", "file"):
             assert_same(found[f"{name}, features"], features)
             assert_same(found[f"{name}, apply"], spread)
-    # The last that was computed.
+    # The last result that was computed.
     assert_same(np.load(folder / "rows.npy"), spread.reshape(980, 3))
     assert not list(folder.glob(".trajet-*"))
     assert reports["file"]["mpi"]["gathering"] == "file"
@@ -137,28 +137,28 @@ def test_threads_small_tasks_and_files(folder: Path, long_adk: Adk) -> None:
 
 def test_tasks_of_wide_rows_are_small(folder: Path) -> None:
     """A static rank has 150 frames to do, and 64 MiB are 139; leaves stay whole."""
-    found = said(2, "wide", folder)
+    found = ask_ranks(2, "compute_wide_rows", folder)
     assert all(sum(frames) == 300 for frames in found.values())
     assert max(found["static"]) < 150
     assert max(found["dynamic"]) < 139
 
 
 def test_errors_reach_every_rank(folder: Path) -> None:
-    """Those of rank 0 before the run, and of any rank in it; then all go on."""
-    found = said(3, "caught", folder)
-    assert found["said"][1:] == found["said"][:1] * 2
-    kinds = [kind for kind, _ in found["said"][0]]
+    """Errors of rank 0 before the run, and of any rank in it, are raised on all ranks."""
+    found = ask_ranks(3, "catch_errors", folder)
+    assert found["errors"][1:] == found["errors"][:1] * 2
+    kinds = [kind for kind, _ in found["errors"][0]]
     known = ["FileNotFoundError", "SelectionError", "FormatError", "ValueError", "OSError"]
     assert kinds == known
-    assert "the storage is gone" in found["said"][0][4][1]
+    assert "the storage is gone" in found["errors"][0][4][1]
     assert not list(folder.glob("*rows*"))
-    assert "frame 500 at byte" in found["said"][0][2][1]
+    assert "frame 500 at byte" in found["errors"][0][2][1]
     assert found["frames"] == 980
 
 
-def test_stragglers_and_passing_errors(folder: Path, long_adk: Adk) -> None:
-    """A task is tried again; one that hangs is done elsewhere, and counts once."""
-    reports = said(3, "stragglers", folder)
+def test_stragglers_and_transient_errors_change_no_bit(folder: Path, long_adk: Adk) -> None:
+    """A failed task is retried; one that hangs is done by another rank, and counts once."""
+    reports = ask_ranks(3, "stragglers", folder)
     traj = tj.open(long_adk.psf, long_adk.xtc)
     one = tj.rmsd(traj.select(range(0, 3000, 7)), pool=tj.LocalPool(threads=1)).values
     with np.load(folder / "stragglers.npz") as found:
@@ -177,25 +177,29 @@ def test_stragglers_and_passing_errors(folder: Path, long_adk: Adk) -> None:
 
 
 @pytest.mark.parametrize(
-    ("what", "words"), [("broken", "frame 500 at byte"), ("alone", "RuntimeError: of one's own")]
+    ("what", "words"),
+    [
+        ("read_corrupt_frame", "frame 500 at byte"),
+        ("fail_on_one_rank", "RuntimeError: of one's own"),
+    ],
 )
-def test_an_error_ends_all(what: str, words: str, folder: Path) -> None:
-    """With its words on standard error, once."""
+def test_uncaught_error_ends_all(what: str, words: str, folder: Path) -> None:
+    """Its message is on standard error once."""
     done = run(3, "-m", "helpers.mpi_ranks", what, folder, code=1)
     assert done.stderr.count(words) == 1
 
 
 @pytest.mark.kills(1)
-def test_a_killed_rank_ends_all(attempt: int, folder: Path) -> None:
-    """At any moment. No process is left, and no file in memory."""
-    processes = killed(folder, "killed", (1 + attempt) % 3)
+def test_killed_rank_ends_all(attempt: int, folder: Path) -> None:
+    """At any moment, no process is left, and no file in memory."""
+    processes = killed(folder, "run_until_killed", (1 + attempt) % 3)
     assert not list(Path("/dev/shm").glob(f"trajet-*-{processes[0]}-*"))
 
 
 def killed(
     folder: Path, what: str, victim: int | None, by: signal.Signals = signal.SIGKILL
 ) -> list[int]:
-    """Kill a rank, or all, of what goes on for ever, and see all end; return their numbers."""
+    """Kill one or all ranks of an endless run, see all end, and return their process numbers."""
     with subprocess.Popen(
         command(3, "-m", "helpers.mpi_ranks", what, folder),
         stdout=subprocess.DEVNULL,
@@ -228,7 +232,7 @@ def is_alive(process: int) -> bool:
 
 
 def wait_until(holds: Any) -> None:
-    """Wait until something holds."""
+    """Wait until a condition holds."""
     end = time.monotonic() + HANGS
     while not holds():
         assert time.monotonic() < end
@@ -236,12 +240,12 @@ def wait_until(holds: Any) -> None:
 
 
 @pytest.mark.parametrize("ranks", RANKS)
-def test_copies_are_those_of_one_process(ranks: int, folder: Path, long_adk: Adk) -> None:
-    """Byte for byte; ranks open the files of their own frames, and know no topology."""
+def test_copies_equal_those_of_one_process(ranks: int, folder: Path, long_adk: Adk) -> None:
+    """Bytes are equal; ranks open the files of their own frames, and read no topology."""
     paths = pool_laws.segments(long_adk.xtc, folder / "parts", 20)
     for where in ("converted", "converted here"):
         (folder / where).mkdir()
-    found = said(ranks, "copies", folder)
+    found = ask_ranks(ranks, "copies", folder)
     traj = tj.open(None, *paths)
     converted = pool_laws.conversions(traj, folder / "converted here")
     pool_laws.assert_same_conversions(folder / "converted", folder / "converted here")
@@ -258,14 +262,14 @@ def test_copies_are_those_of_one_process(ranks: int, folder: Path, long_adk: Adk
     assert found["heavy"] == [[]] * ranks
     assert found["seen"][-1] == [980, 980]
     assert not list(folder.glob("**/.trajet-*tmp*"))
-    # Every frame is read once, the first of each of 8 files twice; files are opened by who reads
-    # them, once.
+    # Every frame is read once, the first of each of 8 files twice; each rank opens the files that
+    # it reads, once.
     workers = [worker for report in found["reports"] for worker in report["workers"]]
     assert len({worker["process"] for worker in workers}) == ranks
     for rank in range(ranks):
         own = [worker for worker in workers if worker["rank"] == rank]
         n_frames, opens = (sum(worker[name] for worker in own) for name in ("frames", "opens"))
-        # Of 49 frames each, and those that the borders of its stretches go through.
+        # Files of 49 frames each, and those that the borders of its segments go through.
         did = [report["workers"][0]["rank"] == rank for report in found["reports"]]
         stretches = sum(here and not before for before, here in pairwise([False, *did]))
         assert opens <= n_frames / 49 + 2 * stretches
@@ -274,13 +278,13 @@ def test_copies_are_those_of_one_process(ranks: int, folder: Path, long_adk: Adk
     size = sum(path.stat().st_size for path in paths)
     assert frames == 980
     assert size <= n_bytes <= size + 2 * 4096 * opens + 8 * 2 * size / 980
-    # Of 28 stretches of one file each the first frame is looked at before two threads share it.
+    # Of 28 segments of one file each the first frame is read before two threads share it.
     assert requests <= size / 2**18 + 2 * opens + 3 * 28
 
 
 def test_segments_of_a_slow_rank_are_written_by_others(folder: Path, long_adk: Adk) -> None:
-    """It writes the one that it has; each of those that nobody has begun goes to who is free."""
-    by_rank = said(2, "copies_with_a_slow_rank", folder)
+    """The slow rank writes the one that it has begun; idle ranks write the others."""
+    by_rank = ask_ranks(2, "copies_with_a_slow_rank", folder)
     assert len(by_rank) == 8
     assert by_rank.count(1) == 1
     tj.split(tj.open(None, long_adk.xtc), folder / "here", segments=8)
@@ -288,26 +292,28 @@ def test_segments_of_a_slow_rank_are_written_by_others(folder: Path, long_adk: A
     assert ours == [path.read_bytes() for path in sorted((folder / "here").iterdir())]
 
 
-def test_a_copy_that_fails_leaves_nothing(folder: Path) -> None:
-    """All ranks meet the error, whichever rank has it, and go on."""
-    found = said(3, "copies_that_fail", folder)
-    assert found["said"][1:] == found["said"][:1] * 2
-    words = [": ".join(error) for error in found["said"][0]]
+def test_copy_that_fails_leaves_nothing(folder: Path) -> None:
+    """All ranks raise the error of any rank, and continue."""
+    found = ask_ranks(3, "copies_that_fail", folder)
+    assert found["errors"][1:] == found["errors"][:1] * 2
+    words = [": ".join(error) for error in found["errors"][0]]
     expected = (
         *["FormatError: .*frame 500 at byte"] * 4,
         "ValueError: .*leave threads out",
         "OutputError: somebody else",
     )
     assert len(words) == len(expected)
-    for said_words, pattern in zip(words, expected, strict=True):
-        assert re.match(pattern, said_words)
+    for message, pattern in zip(words, expected, strict=True):
+        assert re.match(pattern, message)
     assert found["left"] == []
     assert found["parts"] == 3
 
 
 @pytest.mark.kills(1)
-def test_a_rank_killed_in_a_copy(attempt: int, folder: Path, long_adk: Adk) -> None:
-    """At any moment what has a name is whole."""
+def test_rank_killed_in_a_copy_leaves_whole_files(
+    attempt: int, folder: Path, long_adk: Adk
+) -> None:
+    """At any moment, each file with a final name is complete."""
     killed(folder, "copies_killed", attempt % 3)
     traj = tj.open(None, long_adk.xtc)
     tj.split(traj, folder / "here", segments=5, format="trr")
@@ -324,8 +330,10 @@ def test_a_rank_killed_in_a_copy(attempt: int, folder: Path, long_adk: Adk) -> N
 
 
 @pytest.mark.kills(2)
-def test_ranks_interrupted_in_a_copy(attempt: int, folder: Path, long_adk: Adk) -> None:
-    """Where all of them or rank 0 meets Ctrl-C: nothing is left but what is whole."""
+def test_ranks_interrupted_in_a_copy_leave_whole_files(
+    attempt: int, folder: Path, long_adk: Adk
+) -> None:
+    """Ctrl-C reaches all ranks or rank 0."""
     out, traj = folder / "out", tj.open(None, long_adk.xtc)
     out.mkdir()
     killed(folder, "copies_interrupted", 0 if attempt % 2 else None, signal.SIGINT)
@@ -344,8 +352,8 @@ def test_ranks_interrupted_in_a_copy(attempt: int, folder: Path, long_adk: Adk) 
             assert path.read_bytes() == whole[path.name]
 
 
-def test_commands_that_copy(folder: Path, long_adk: Adk) -> None:
-    """Rank 0 says what was written, once."""
+def test_commands_that_copy_print_once(folder: Path, long_adk: Adk) -> None:
+    """Rank 0 prints the list of written files."""
     what = ["-m", "trajet", "split", long_adk.xtc, "--segments", 4]
     done = run(3, *what, "-o", folder / "there", "--pool", "mpi")
     assert done.stdout.count("980 frames in 4 files") == 1
@@ -356,8 +364,8 @@ def test_commands_that_copy(folder: Path, long_adk: Adk) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_command_line(folder: Path, long_adk: Adk) -> None:
-    """Rank 0 runs the command; one table, one file, the same bytes."""
+def test_command_line_on_ranks_equals_one_process(folder: Path, long_adk: Adk) -> None:
+    """Rank 0 runs the command; one table and one file have the same bytes."""
     what = ["-m", "trajet", "rmsd", long_adk.psf, long_adk.xtc, "--select", "name CA"]
     done = run(3, *what, "--pool", "mpi", "-o", folder / "mpi.csv")
     assert done.stdout.count("980 frames") == 1

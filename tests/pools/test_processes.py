@@ -1,4 +1,4 @@
-"""Pools of other processes of this machine."""
+"""Pools of other processes of this machine give the results of one thread."""
 
 import errno
 import os
@@ -23,12 +23,12 @@ from trajet.pools import shared
 def test_bits_are_those_of_one_thread(
     long_adk: Adk, workers: int, threads: int, task_frames: int | None
 ) -> None:
-    """Rows, moments, histograms and wide rows, of all frames and of some."""
+    """Rows, moments, histograms and wide rows are compared, of all frames and of some."""
     pool = tj.ProcessPool(workers=workers, threads=threads, task_frames=task_frames)
     pool_laws.assert_same_bits(pool, tj.open(long_adk.psf, long_adk.xtc))
 
 
-def test_workers_open_what_they_read_and_no_index(long_adk: Adk, tmp_path: Path) -> None:
+def test_workers_open_only_files_of_their_tasks(long_adk: Adk, tmp_path: Path) -> None:
     """Opens and requests are those of the tasks' own frames."""
     paths = pool_laws.segments(long_adk.xtc, tmp_path / "parts", 20)
     traj = tj.open(long_adk.psf, *paths)
@@ -36,7 +36,7 @@ def test_workers_open_what_they_read_and_no_index(long_adk: Adk, tmp_path: Path)
     report = result.report
     assert len(report["workers"]) <= 2
     assert {worker["process"] for worker in report["workers"]}.isdisjoint({os.getpid()})
-    # Each worker opens a file once at most, and looks at its head and tail then.
+    # Each worker opens a file at most once, and reads its head and tail then.
     assert all(worker["opens"] <= 20 for worker in report["workers"])
     assert report["opens"] <= 20 + 2 * 20
     size = sum(path.stat().st_size for path in paths)
@@ -44,8 +44,8 @@ def test_workers_open_what_they_read_and_no_index(long_adk: Adk, tmp_path: Path)
     assert report["requests"] <= most
 
 
-def test_an_error_of_a_worker_is_raised_here(long_adk: Adk, tmp_path: Path) -> None:
-    """With its class and words."""
+def test_error_of_a_worker_is_raised_in_the_caller(long_adk: Adk, tmp_path: Path) -> None:
+    """It has its class and message."""
     broken = tmp_path / "broken.xtc"
     data = bytearray(long_adk.xtc.read_bytes())
     traj = tj.open(None, long_adk.xtc)
@@ -57,8 +57,8 @@ def test_an_error_of_a_worker_is_raised_here(long_adk: Adk, tmp_path: Path) -> N
         tj.rmsd(traj.select("name CA"), pool=tj.ProcessPool(workers=2))
 
 
-def test_a_dead_process_ends_the_run(long_adk: Adk) -> None:
-    """Soon, with an error that says so."""
+def test_dead_process_ends_the_run(long_adk: Adk) -> None:
+    """The run ends soon, with an error that names the cause."""
     traj = tj.open(long_adk.psf, long_adk.xtc)
     atoms = traj.select("name CA")
     pool = tj.ProcessPool(workers=2, task_frames=1)
@@ -78,10 +78,10 @@ def test_a_dead_process_ends_the_run(long_adk: Adk) -> None:
     assert tj.rmsd(atoms, pool=pool).values.shape == (980,)
 
 
-def test_rows_go_to_the_disk_where_memory_is_full(
+def test_rows_go_to_the_disk_if_memory_is_full(
     adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And nothing is left in either place; where both are full, memory is short."""
+    """No file is left in either place; if both are full, it is a MemoryError."""
     reserved, full = shared._reserved, [Path("/dev/shm")]
 
     def reserved_unless_full(kept: ExitStack, place: Path, size: int) -> IO[bytes]:

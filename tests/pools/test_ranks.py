@@ -26,8 +26,8 @@ from trajet.h5md.library import parallel_h5py
 
 
 @given(st.integers(0, 300), st.integers(1, 9), st.integers(1, 20), st.integers(0, 100))
-def test_shares(n_frames: int, n_ranks: int, unit: int, more: int) -> None:
-    """Every frame once, in order; whole chunks; as many calls on every rank; even shares."""
+def test_shares_cover_all_frames_once(n_frames: int, n_ranks: int, unit: int, more: int) -> None:
+    """Shares are in order, of whole chunks, of equal size, with as many calls on every rank."""
     plan = h5md.shares(n_frames, n_ranks, unit=unit, call=unit + more)
     assert len(plan) == n_ranks
     assert list(chain(*chain(*plan))) == list(range(n_frames))
@@ -43,8 +43,8 @@ def test_shares(n_frames: int, n_ranks: int, unit: int, more: int) -> None:
 
 
 @given(st.sets(st.integers(0, 400), min_size=1), st.integers(0, 50))
-def test_atom_ranges(atoms: set[int], gap: int) -> None:
-    """All wanted atoms are read, no long gap between them is, and stretches ascend."""
+def test_atom_ranges_cover_selected_atoms(atoms: set[int], gap: int) -> None:
+    """All selected atoms are read, no long gap between them is, and ranges ascend."""
     wanted = np.array(sorted(atoms))
     spans = mpio.atom_ranges(wanted, gap)
     read = list(chain(*(range(*span) for span in spans)))
@@ -55,16 +55,16 @@ def test_atom_ranges(atoms: set[int], gap: int) -> None:
 
 
 @given(st.one_of(st.sets(st.integers(0, 99)), st.slices(99).map(lambda s: set(range(99)[s]))))
-def test_strides(rows: set[int]) -> None:
-    """The same rows, and one selection where their distances are equal."""
+def test_strides_select_the_same_rows(rows: set[int]) -> None:
+    """Rows at equal distances are one selection."""
     wanted = np.array(sorted(rows), np.int64)
     found = mpio.strides(wanted)
     assert list(chain(*(range(a, a + step * n, step) for a, step, n in found))) == sorted(rows)
     assert len(found) <= 1 or len(set(np.diff(wanted))) > 1
 
 
-def test_an_error_of_one_is_met_by_all() -> None:
-    """That of the lowest rank; nobody goes on."""
+def test_error_of_one_rank_is_raised_on_all() -> None:
+    """It is that of the lowest rank; no rank continues."""
     went_on = []
 
     def work(comm: ThreadRank) -> None:
@@ -79,8 +79,8 @@ def test_an_error_of_one_is_met_by_all() -> None:
     assert went_on == []
 
 
-def test_errors_that_cannot_be_sent() -> None:
-    """Their words arrive."""
+def test_errors_that_cannot_be_pickled_keep_their_message() -> None:
+    """The message is raised on all ranks."""
 
     class Local(Exception):
         pass
@@ -113,7 +113,7 @@ def sources(adk: Adk, tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("size", [1, 3, 7])
 def test_h5md_on_ranks_is_that_of_one_process(sources: Path, tmp_path: Path, size: int) -> None:
-    """Every value, attribute and chunk; some ranks have no frame."""
+    """Every value, attribute and chunk is equal; some ranks have no frame."""
     there, here = tmp_path / "there", tmp_path / "here"
     here.mkdir()
     there.mkdir()
@@ -125,7 +125,7 @@ def test_h5md_on_ranks_is_that_of_one_process(sources: Path, tmp_path: Path, siz
 
 
 def test_h5md_on_ranks_lists_frames_without_velocities(tmp_path: Path) -> None:
-    """One error on all ranks, which names the frames; an existing file stays."""
+    """All ranks raise one error, which names the frames; an existing file stays."""
     mixed, out = MADE["made_mixed.trr"](tmp_path / "mixed.trr"), tmp_path / "out.h5md"
     out.write_text("precious")
     lines = errors_on_ranks("velocities", mixed, out)
@@ -143,10 +143,10 @@ def test_h5md_on_ranks_lists_frames_without_velocities(tmp_path: Path) -> None:
         ("change", "StaleIndexError: .*source.xtc"),
     ],
 )
-def test_a_rank_that_cannot_write_h5md_ends_all(
+def test_rank_that_cannot_write_h5md_ends_all(
     adk: Adk, tmp_path: Path, how: str, words: str
 ) -> None:
-    """A full disk, an interrupt by the caller, a changed source: all raise it, nothing is left."""
+    """After a full disk, an interrupt or a changed source all raise it, and nothing is left."""
     source, out = tmp_path / "source.xtc", tmp_path / "out" / "out.h5md"
     source.write_bytes(adk.xtc.read_bytes())
     out.parent.mkdir()
@@ -165,8 +165,8 @@ def errors_on_ranks(how: str, source: Path, out: Path) -> list[str]:
     return lines
 
 
-def test_what_no_pool_writes(adk: Adk, tmp_path: Path) -> None:
-    """It is refused, with what to do instead."""
+def test_unsupported_outputs_of_pools_are_errors(adk: Adk, tmp_path: Path) -> None:
+    """The error explains the alternative."""
     traj, pool = tj.open(None, adk.xtc, sidecar=False), tj.LocalPool()
     for name in ("a.xtc", "a.h5md"):
         with pytest.raises(ValueError, match="give threads instead"):
@@ -176,8 +176,8 @@ def test_what_no_pool_writes(adk: Adk, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_h5py_without_mpi(adk: Adk, tmp_path: Path) -> None:
-    """What is missing is said, with what to do; on all ranks."""
+def test_h5py_without_mpi_is_an_error(adk: Adk, tmp_path: Path) -> None:
+    """The error on all ranks explains the remedy."""
     path = write_h5md(tmp_path / "made.h5md", np.zeros((2, 5, 3), np.float32))
     with pytest.raises(tj.MissingPackageError, match=r"without MPI.*HDF5_MPI=ON.*parallel-hdf5"):
         parallel_h5py(str(path))
@@ -186,8 +186,8 @@ def test_h5py_without_mpi(adk: Adk, tmp_path: Path) -> None:
         assert str(path) in str(error)
 
 
-def test_command_without_mpi4py(adk: Adk, tmp_path: Path) -> None:
-    """The command says what is missing."""
+def test_command_without_mpi4py_is_an_error(adk: Adk, tmp_path: Path) -> None:
+    """The command names the missing package."""
     code = "import sys; sys.modules['mpi4py'] = None; import trajet.cli; trajet.cli.main()"
     target = tmp_path / "out.h5md"
     command = [sys.executable, "-c", code, "convert", str(adk.xtc), str(target), "--pool", "mpi"]
@@ -197,8 +197,8 @@ def test_command_without_mpi4py(adk: Adk, tmp_path: Path) -> None:
     assert not target.exists()
 
 
-def test_chunks_of_old_libraries(tmp_path: Path) -> None:
-    """HDF5 1.10 does not list chunks: they are asked for one by one, to the first missing one."""
+def test_chunks_are_listed_with_old_libraries(tmp_path: Path) -> None:
+    """HDF5 1.10 cannot list chunks: they are requested one by one, to the first missing one."""
     positions = np.random.default_rng(3).normal(size=(11, 53, 3)).astype(np.float32)
     layout = {"chunks": (2, 20, 2), "compression": 1, "maxshape": (None, 53, 3)}
     path = write_h5md(tmp_path / "made.h5md", positions, layout=layout)
@@ -224,13 +224,15 @@ def test_chunks_of_old_libraries(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("options", [(), ("--compression", "2"), ("--select", "name CA")])
-def test_command_on_ranks(adk: Adk, tmp_path: Path, options: tuple[str, ...]) -> None:
-    """Every value, attribute and chunk is that of one process; one rank says so."""
+def test_command_on_ranks_writes_the_file_of_one_process(
+    adk: Adk, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    """Every value, attribute and chunk is equal; one rank prints the result."""
     assert_written_alike(adk, tmp_path, options)
 
 
-def test_one_line_says_what_is_wrong(adk: Adk, tmp_path: Path) -> None:
-    """Not as many as there are ranks; and the code is 1."""
+def test_error_is_one_line_on_all_ranks(adk: Adk, tmp_path: Path) -> None:
+    """There are not as many lines as ranks; and the code is 1."""
     out = tmp_path / "out.h5md"
     out.write_text("precious")
     for arguments, words in (

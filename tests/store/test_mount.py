@@ -1,4 +1,4 @@
-"""Mounted stores, read by programs that know nothing of us."""
+"""Mounted stores are read by programs that know nothing of trajet."""
 
 import errno
 import hashlib
@@ -24,7 +24,7 @@ from helpers.made_stores import TWO_TAGS, Solvated, make_store
 from helpers.mounted_stores import (
     PATIENCE,
     Mounted,
-    eventually,
+    becomes_true,
     is_mounted,
     mounted,
     needs_fuse,
@@ -48,7 +48,7 @@ def wet(tmp_path_factory: pytest.TempPathFactory) -> Solvated:
 
 @pytest.fixture(scope="module")
 def shown(wet: Solvated, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mounted]:
-    """Return it mounted."""
+    """Return the mounted store."""
     with mounted(wet.store.folder, tmp_path_factory.mktemp("shown")) as at:
         yield at
 
@@ -72,7 +72,7 @@ def frames_of_mdanalysis(path: Path, numbers: list[int]) -> Iterator[tuple[Any, 
 
 
 def frames_of_mdtraj(path: Path, numbers: list[int]) -> Iterator[tuple[Any, ...]]:
-    """Yield what mdtraj reads of some frames."""
+    """Yield the frames that mdtraj reads."""
     with READERS[path.suffix[1:]](str(path)) as file:
         for number in numbers:
             file.seek(number)
@@ -87,10 +87,8 @@ def assert_same(read: Iterator[tuple[Any, ...]], source: Iterator[tuple[Any, ...
             assert a is None or np.array_equal(a, b)
 
 
-def test_the_whole_is_the_source_and_the_tags_are_their_files(
-    wet: Solvated, shown: Mounted
-) -> None:
-    """GROMACS' file comes back byte for byte, of the right size before it is read."""
+def test_whole_is_the_source_and_tags_are_their_files(wet: Solvated, shown: Mounted) -> None:
+    """GROMACS' file is returned byte for byte, with its size known before it is read."""
     names = {"wet.xtc", "wet.dcd", "wet.gro"}
     for tag in ("protein", "ion", "water"):
         names |= {f"wet@{tag}.{ending}" for ending in ("xtc", "dcd", "gro", "ndx")}
@@ -113,8 +111,8 @@ def test_the_whole_is_the_source_and_the_tags_are_their_files(
     assert not (shown / "dry.xtc").exists()
 
 
-def test_decoded_views_are_what_readers_give(wet: Solvated, shown: Mounted) -> None:
-    """DCD files with the positions, cells and times of the source, to the last bit of positions."""
+def test_decoded_views_equal_the_source(wet: Solvated, shown: Mounted) -> None:
+    """DCD files have the cells and times of the source, and every bit of its positions."""
     source = tj.open(wet.gro, wet.xtc)
     for name, atoms in (("wet.dcd", "all"), ("wet@protein.dcd", "protein")):
         view = tj.open(None, shown / name).read()
@@ -124,8 +122,8 @@ def test_decoded_views_are_what_readers_give(wet: Solvated, shown: Mounted) -> N
         assert np.allclose(view.cells, truth.cells, rtol=1e-6)
 
 
-def test_a_view_that_would_lie_is_not_shown(own_wet: Solvated, tmp_path: Path) -> None:
-    """Times in unequal steps, which DCD has no place for, as where a simulation begins again."""
+def test_view_that_cannot_hold_the_frames_is_not_shown(own_wet: Solvated, tmp_path: Path) -> None:
+    """DCD has no place for unequal time steps, as after a simulation that was restarted."""
     own_wet.store.append("wet", tj.open(None, own_wet.xtc, own_wet.xtc, sidecar=False))
     with mounted(own_wet.store.folder, tmp_path / "shown") as shown:
         names = os.listdir(shown.folder)
@@ -137,8 +135,8 @@ def test_a_view_that_would_lie_is_not_shown(own_wet: Solvated, tmp_path: Path) -
         assert shown.end() == (0, "")
 
 
-def test_a_list_needs_the_manifests_alone(adk: Adk, tmp_path: Path) -> None:
-    """Whatever the number of frames: times stand in tables, which are not read for it."""
+def test_listing_reads_the_manifests_alone(adk: Adk, tmp_path: Path) -> None:
+    """Times are in tables, which a listing does not read, for any number of frames."""
     store, profile = tj.Store(tmp_path / "store", create=True), tmp_path / "profile.toml"
     profile.write_text(TWO_TAGS.replace(" or index 200:250", ""))
     chosen = tj.open(adk.psf, adk.xtc).select("index 0:119")
@@ -160,25 +158,25 @@ def test_a_list_needs_the_manifests_alone(adk: Adk, tmp_path: Path) -> None:
         views = {"one.dcd", "one@some.dcd", "one@others.dcd"}
         assert {name for name in listed if name.endswith(".dcd")} == views
         if known:
-            # And settings and questions of the kernel.
+            # Settings and requests of the kernel are read, too.
             assert read < sum(path.stat().st_size for path in manifests) + 2**14 < moments
         else:
             assert moments < read
-        # As manifests were before.
+        # As in manifests of earlier versions.
         for path in manifests:
-            told = json.loads(path.read_text())
-            told.pop("is_even", None)
-            path.write_text(json.dumps(told))
+            manifest = json.loads(path.read_text())
+            manifest.pop("is_even", None)
+            path.write_text(json.dumps(manifest))
 
 
-def test_what_is_read_is_written_down_when_it_is_closed(own_wet: Solvated, tmp_path: Path) -> None:
-    """With the tags, frames and bytes; what was only looked at, or read in vain, is no use."""
+def test_reads_are_logged_when_a_file_is_closed(own_wet: Solvated, tmp_path: Path) -> None:
+    """The entry has tags, frames and bytes; a failed read, or a look at metadata, is not logged."""
     sizes = {kept.tag.name: kept.size for kept in own_wet.store.show("wet").tags}
     record = own_wet.path / "uses.jsonl"
 
-    def told(count: int) -> dict[str, Any]:
-        # The kernel says later that a file was closed.
-        assert eventually(lambda: record.exists() and record.read_text().count("\n") >= count)
+    def nth_use(count: int) -> dict[str, Any]:
+        # The kernel reports later that a file was closed.
+        assert becomes_true(lambda: record.exists() and record.read_text().count("\n") >= count)
         use: dict[str, Any] = json.loads(record.read_text().splitlines()[count - 1])
         assert use.pop("at")[:2] == "20"
         return use
@@ -190,29 +188,27 @@ def test_what_is_read_is_written_down_when_it_is_closed(own_wet: Solvated, tmp_p
         (shown / "wet@protein.xtc").read_bytes()
         of_protein = {"protein": sizes["protein"]}
         once = {"what": "mount", "tags": ["protein"], "frames": 10, "bytes": of_protein}
-        assert told(1) == once
+        assert nth_use(1) == once
         (shown / "wet.xtc").read_bytes()
-        whole = told(2)
+        whole = nth_use(2)
         assert (whole["tags"], whole["frames"]) == (["protein", "ion", "water"], 10)
         for tag, size in sizes.items():
-            # And what opening a file costs.
+            # Opening a file costs some bytes, too.
             assert size <= whole["bytes"][tag] <= size + 40_000
         (shown / "wet@ion.dcd").read_bytes()
-        assert (told(3)["tags"], told(3)["frames"]) == (["ion"], 10)
+        assert (nth_use(3)["tags"], nth_use(3)["frames"]) == (["ion"], 10)
         with (shown / "wet@water.xtc").open("rb", buffering=0) as left_open:
             left_open.read(700_000)
             assert shown.end() == (0, "")
-            assert told(4)["tags"] == ["water"]
-            assert 4 <= told(4)["frames"] < 10
-    told_of = own_wet.store.stats("wet")
-    assert told_of.uses == 4
-    assert {tag.name: tag.uses for tag in told_of.tags} == {"protein": 2, "ion": 2, "water": 2}
+            assert nth_use(4)["tags"] == ["water"]
+            assert 4 <= nth_use(4)["frames"] < 10
+    stats = own_wet.store.stats("wet")
+    assert stats.uses == 4
+    assert {tag.name: tag.uses for tag in stats.tags} == {"protein": 2, "ion": 2, "water": 2}
 
 
-def test_a_record_that_cannot_be_written_is_no_error_of_reads(
-    own_wet: Solvated, tmp_path: Path
-) -> None:
-    """As where the store is on a disk for reading only."""
+def test_log_that_cannot_be_written_is_no_error_of_reads(own_wet: Solvated, tmp_path: Path) -> None:
+    """The store is on a read-only disk, for example."""
     (own_wet.path / "uses.jsonl").mkdir()
     with mounted(own_wet.store.folder, tmp_path / "shown") as shown:
         for _ in range(2):
@@ -220,8 +216,8 @@ def test_a_record_that_cannot_be_written_is_no_error_of_reads(
         assert shown.end() == (0, "")
 
 
-def test_the_store_is_named_by_an_option_too(wet: Solvated, tmp_path: Path) -> None:
-    """As for all other commands; both at once is one too many."""
+def test_store_may_be_an_option(wet: Solvated, tmp_path: Path) -> None:
+    """All other commands take the option, too; both forms at once are an error."""
     needs_fuse()
     folder = tmp_path / "shown"
     folder.mkdir()
@@ -229,7 +225,7 @@ def test_the_store_is_named_by_an_option_too(wet: Solvated, tmp_path: Path) -> N
     store = str(wet.store.folder)
     process = subprocess.Popen([*words, "--store", store, str(folder)], stdout=subprocess.PIPE)
     try:
-        assert eventually(lambda: is_mounted(folder))
+        assert becomes_true(lambda: is_mounted(folder))
         assert (folder / "wet.xtc").read_bytes() == wet.xtc.read_bytes()
     finally:
         process.send_signal(signal.SIGINT)
@@ -242,7 +238,7 @@ def test_the_store_is_named_by_an_option_too(wet: Solvated, tmp_path: Path) -> N
 
 
 def test_files_can_be_mapped_into_memory(wet: Solvated, shown: Mounted) -> None:
-    """As readers of NetCDF do."""
+    """Readers of NetCDF do this."""
     with (
         (shown / "wet.xtc").open("rb") as file,
         mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as mapped,
@@ -250,8 +246,8 @@ def test_files_can_be_mapped_into_memory(wet: Solvated, shown: Mounted) -> None:
         assert mapped[:] == wet.xtc.read_bytes()
 
 
-def test_others_read_the_source_forwards_and_at_random(wet: Solvated, shown: Mounted) -> None:
-    """MDAnalysis and mdtraj, every frame."""
+def test_other_programs_read_forwards_and_at_random(wet: Solvated, shown: Mounted) -> None:
+    """MDAnalysis and mdtraj read every frame."""
     numbers = list(range(10))
     anyhow = random.Random(7).choices(numbers, k=20)
     for order in (numbers, anyhow):
@@ -260,8 +256,8 @@ def test_others_read_the_source_forwards_and_at_random(wet: Solvated, shown: Mou
 
 
 @pytest.mark.parametrize("ending", sorted(READERS))
-def test_every_format_grown_by_a_segment(ending: str, tmp_path: Path) -> None:
-    """The whole and each tag are one file, however many there are of them."""
+def test_grown_data_sets_of_every_format_are_one_file(ending: str, tmp_path: Path) -> None:
+    """The whole and each tag are one file, however many segments they have."""
     source = tj.open(None, FORMATS["XTC"].files()["cobrotoxin.xtc"], sidecar=False)
     first, whole = tmp_path / f"first.{ending}", tmp_path / f"all.{ending}"
     tj.convert(source, first, frames=slice(0, 2), allow_loss=True)
@@ -297,7 +293,7 @@ def test_every_format_grown_by_a_segment(ending: str, tmp_path: Path) -> None:
 
 
 def _write_gro(path: Path, n_atoms: int) -> None:
-    """Write a topology in which atoms have nothing but numbers."""
+    """Write a topology whose atoms have only numbers."""
     atoms = [f"{1:5d}RES  {'A':>5}{k % 100000:5d}{0:8.3f}{0:8.3f}{0:8.3f}" for k in range(n_atoms)]
     path.write_text("\n".join(["made", str(n_atoms), *atoms, "   1.0   1.0   1.0", ""]))
 
@@ -313,7 +309,7 @@ print(digest_of_frames(Path(sys.argv[1]), int(sys.argv[2])))
 
 
 def digest_of_frames(path: Path, seed: int) -> str:
-    """Read all frames forwards, then some at random; return a digest of what was read."""
+    """Return a digest of all frames, read forwards and then at random."""
     numbers = [*range(10), *random.Random(seed).choices(range(10), k=20)]
     digest = hashlib.sha256()
     for frames in (frames_of_mdanalysis, frames_of_mdtraj):
@@ -323,8 +319,8 @@ def digest_of_frames(path: Path, seed: int) -> str:
     return digest.hexdigest()
 
 
-def test_eight_readers_at_once(wet: Solvated, tmp_path: Path) -> None:
-    """Processes of their own, which all want the same file from the beginning on."""
+def test_eight_readers_at_once_read_the_source(wet: Solvated, tmp_path: Path) -> None:
+    """They are processes that all start with the same file."""
     with mounted(wet.store.folder, tmp_path / "shown") as shown:
         words = [sys.executable, "-c", READ_AND_SAY, str(shown / "wet.xtc")]
         here = str(Path(__file__).parent)
@@ -332,8 +328,8 @@ def test_eight_readers_at_once(wet: Solvated, tmp_path: Path) -> None:
             subprocess.Popen([*words, str(seed), here], stdout=subprocess.PIPE, text=True)
             for seed in range(8)
         ]
-        said = [reader.communicate(timeout=4 * PATIENCE)[0].strip() for reader in readers]
-        assert said == [digest_of_frames(wet.xtc, seed) for seed in range(8)]
+        digests = [reader.communicate(timeout=4 * PATIENCE)[0].strip() for reader in readers]
+        assert digests == [digest_of_frames(wet.xtc, seed) for seed in range(8)]
         assert shown.end() == (0, "")
 
 
@@ -353,14 +349,14 @@ except OSError as error:
 
 @pytest.fixture(params=[signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def number(request: pytest.FixtureRequest) -> Iterator[int]:
-    """Return a signal that processes heed which are started now, also under nohup."""
+    """Return a signal that newly started processes handle, also under nohup."""
     before = signal.signal(request.param, signal.SIG_DFL)
     yield request.param
     signal.signal(request.param, before)
 
 
-def test_unmounting_while_readers_are_active(wet: Solvated, tmp_path: Path, number: int) -> None:
-    """It ends at once and cleanly; the readers get errors."""
+def test_unmounting_ends_active_readers(wet: Solvated, tmp_path: Path, number: int) -> None:
+    """The mount ends at once and cleanly; the readers get errors."""
     with mounted(wet.store.folder, tmp_path / "shown") as shown:
         names = ["wet.xtc", "wet.dcd", "wet@water.xtc", "wet@protein.dcd"]
         words = [[sys.executable, "-c", READ_FOR_EVER, str(shown / name)] for name in names]
@@ -371,18 +367,16 @@ def test_unmounting_while_readers_are_active(wet: Solvated, tmp_path: Path, numb
                 assert reader.stdout.readline() == "reading\n"
             assert shown.end(number) == (0, "")
             for reader in readers:
-                said, _ = reader.communicate(timeout=PATIENCE)
-                assert said.startswith("[Errno"), said
+                output, _ = reader.communicate(timeout=PATIENCE)
+                assert output.startswith("[Errno"), output
         finally:
             for reader in readers:
                 reader.kill()
         assert not any(shown.folder.iterdir())
 
 
-def test_what_is_open_is_served_after_unmounting_from_outside(
-    wet: Solvated, tmp_path: Path
-) -> None:
-    """`umount -l`, as users do where something is in use: the end comes with the last file."""
+def test_open_files_are_served_after_a_lazy_unmount(wet: Solvated, tmp_path: Path) -> None:
+    """After `umount -l`, the mount ends when the last file is closed."""
     with mounted(wet.store.folder, tmp_path / "shown") as shown:
         with (shown / "wet.xtc").open("rb") as file:
             begin = file.read(1000)
@@ -393,8 +387,8 @@ def test_what_is_open_is_served_after_unmounting_from_outside(
         assert shown.ended() == (0, "")
 
 
-def test_a_killed_mount_is_mounted_again(wet: Solvated, tmp_path: Path) -> None:
-    """Readers get errors, and the next mount clears what is left."""
+def test_killed_mount_is_mounted_again(wet: Solvated, tmp_path: Path) -> None:
+    """Readers get errors, and the next mount removes the stale one."""
     folder = tmp_path / "shown"
     with mounted(wet.store.folder, folder) as shown:
         file = (shown / "wet.xtc").open("rb", buffering=0)
@@ -409,7 +403,7 @@ def test_a_killed_mount_is_mounted_again(wet: Solvated, tmp_path: Path) -> None:
             folder.stat()
         words = start(wet.store.folder, folder)
         try:
-            assert eventually(lambda: is_alive(folder))
+            assert becomes_true(lambda: is_alive(folder))
             assert (folder / "wet.xtc").read_bytes() == wet.xtc.read_bytes()
         finally:
             words.send_signal(signal.SIGINT)
@@ -418,17 +412,15 @@ def test_a_killed_mount_is_mounted_again(wet: Solvated, tmp_path: Path) -> None:
 
 
 def is_alive(folder: Path) -> bool:
-    """Whether a folder can be looked into and has something."""
+    """Return whether a folder can be listed and is not empty."""
     try:
         return any(folder.iterdir())
     except OSError:
         return False
 
 
-def test_a_file_that_is_gone_is_an_error_of_reads_that_need_it(
-    own_wet: Solvated, tmp_path: Path
-) -> None:
-    """The other tags are read as before, sizes are known, and it comes back when the file does."""
+def test_missing_file_is_an_error_of_reads_that_need_it(own_wet: Solvated, tmp_path: Path) -> None:
+    """Other tags are read as before, sizes are known, and the file may come back."""
     (water,) = (own_wet.folder / "slow").glob("wet-*/water.xtc")
     (ion,) = (own_wet.folder / "slow").glob("wet-*/ion.xtc")
     with mounted(own_wet.store.folder, tmp_path / "shown") as shown:
@@ -443,17 +435,15 @@ def test_a_file_that_is_gone_is_an_error_of_reads_that_need_it(
         assert (shown / "wet@protein.xtc").read_bytes() == protein.read_bytes()
         water.with_suffix(".away").rename(water)
         assert (shown / "wet@water.xtc").read_bytes() == water.read_bytes()
-        code, said = shown.end()
+        code, stderr = shown.end()
     assert code == 0
-    assert f"trajet: wet@water.xtc: {water}: cannot open: No such file" in said
-    assert f"trajet: wet@ion.xtc: {ion}: has " in said
-    assert "trajet: wet.xtc: " in said
+    assert f"trajet: wet@water.xtc: {water}: cannot open: No such file" in stderr
+    assert f"trajet: wet@ion.xtc: {ion}: has " in stderr
+    assert "trajet: wet.xtc: " in stderr
 
 
-def test_a_changed_byte_is_an_error_of_reads_that_need_it(
-    own_wet: Solvated, tmp_path: Path
-) -> None:
-    """Of the whole, the tag and what is decoded; frames before it and other tags are read."""
+def test_changed_byte_is_an_error_of_reads_that_need_it(own_wet: Solvated, tmp_path: Path) -> None:
+    """These are the whole, the tag and decoded views; frames before it and other tags are read."""
     protein = next((own_wet.folder / "fast").glob("wet-*/protein.xtc"))
     begin = int(tj.open(None, protein).reader.offsets()[6])
     data = bytearray(protein.read_bytes())
@@ -469,10 +459,10 @@ def test_a_changed_byte_is_an_error_of_reads_that_need_it(
             assert file.read(before) == own_wet.xtc.read_bytes()[:before]
         water = next((own_wet.folder / "slow").glob("wet-*/water.xtc"))
         assert (shown / "wet@water.xtc").read_bytes() == water.read_bytes()
-        code, said = shown.end()
+        code, stderr = shown.end()
     assert code == 0
     lines = [
-        line for line in said.splitlines() if f"{protein}: frame 6 at byte {begin} is not" in line
+        line for line in stderr.splitlines() if f"{protein}: frame 6 at byte {begin} is not" in line
     ]
     assert {line.split(": ")[1] for line in lines} == {
         "wet.xtc",
@@ -483,8 +473,8 @@ def test_a_changed_byte_is_an_error_of_reads_that_need_it(
     assert all("trajet store verify wet --store" in line for line in lines)
 
 
-def test_the_folder_follows_the_store(own_wet: Solvated, tmp_path: Path) -> None:
-    """What comes and goes is seen; who has something open goes on with that."""
+def test_mount_follows_the_store(own_wet: Solvated, tmp_path: Path) -> None:
+    """Added and removed data sets appear and disappear; open files stay readable."""
     store = own_wet.store
     with mounted(store.folder, tmp_path / "shown") as shown:
         before = (shown / "wet.xtc").stat()
@@ -493,7 +483,7 @@ def test_the_folder_follows_the_store(own_wet: Solvated, tmp_path: Path) -> None
             (water,) = (own_wet.folder / "slow").glob("wet-*/water.xtc")
             bytes_of_water = water.read_bytes()
             store.move("wet", "water", "fast")
-            assert eventually(lambda: (shown / "wet.xtc").stat().st_ino != before.st_ino)
+            assert becomes_true(lambda: (shown / "wet.xtc").stat().st_ino != before.st_ino)
             assert begin + file.read() == own_wet.xtc.read_bytes()
             assert of_water + part.read() == bytes_of_water
         assert (shown / "wet.xtc").read_bytes() == own_wet.xtc.read_bytes()
@@ -501,10 +491,10 @@ def test_the_folder_follows_the_store(own_wet: Solvated, tmp_path: Path) -> None
         assert "more.sets@ion.dcd" in os.listdir(shown.folder)
         assert (shown / "more.sets.xtc").read_bytes() == own_wet.xtc.read_bytes()
         store.append("wet", tj.open(None, own_wet.xtc, own_wet.xtc, sidecar=False))
-        assert eventually(lambda: (shown / "wet.xtc").stat().st_size == 2 * before.st_size)
+        assert becomes_true(lambda: (shown / "wet.xtc").stat().st_size == 2 * before.st_size)
         assert (shown / "wet.xtc").read_bytes() == own_wet.xtc.read_bytes() * 2
         store.remove("wet")
-        assert eventually(lambda: not (shown / "wet.xtc").exists())
+        assert becomes_true(lambda: not (shown / "wet.xtc").exists())
         assert all(name.startswith("more.sets") for name in os.listdir(shown.folder))
         assert shown.end() == (0, "")
 
@@ -520,7 +510,7 @@ def _full(folder: Path, _: Path) -> AbstractContextManager[object]:
     return nullcontext()
 
 
-# What makes each folder, and what is said of it.
+# The function that makes each folder, and the error message.
 REFUSALS: dict[str, tuple[Callable[[Path, Path], AbstractContextManager[object]], str]] = {
     "missing": (lambda folder, store: nullcontext(), "there is no such folder to mount on"),
     "file": (_file, "is no folder"),
@@ -533,20 +523,20 @@ REFUSALS: dict[str, tuple[Callable[[Path, Path], AbstractContextManager[object]]
 
 
 @pytest.mark.parametrize("case", REFUSALS)
-def test_folders_that_cannot_be_mounted_on(case: str, wet: Solvated, tmp_path: Path) -> None:
-    """One line says what and what to do."""
+def test_unusable_mount_points_are_errors(case: str, wet: Solvated, tmp_path: Path) -> None:
+    """One line states the reason and the remedy."""
     begin, words = REFUSALS[case]
     folder = tmp_path / "shown"
     with begin(folder, wet.store.folder):
         process = start(wet.store.folder, folder)
-        _, said = process.communicate(timeout=PATIENCE)
+        _, stderr = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1
-    assert said.startswith(f"trajet: {folder}: ") and words in said
-    assert said.count("\n") == 1
+    assert stderr.startswith(f"trajet: {folder}: ") and words in stderr
+    assert stderr.count("\n") == 1
     assert not is_mounted(folder)
 
 
-def test_a_folder_in_the_store_and_no_store(wet: Solvated, tmp_path: Path) -> None:
+def test_folder_in_the_store_and_missing_store_are_errors(wet: Solvated, tmp_path: Path) -> None:
     """Neither is mounted."""
     inside = wet.store.folder / "shown"
     on_tier = wet.folder / "fast" / "shown"
@@ -558,15 +548,15 @@ def test_a_folder_in_the_store_and_no_store(wet: Solvated, tmp_path: Path) -> No
         (tmp_path, tmp_path, "is no store"),
     ):
         process = start(store, folder)
-        _, said = process.communicate(timeout=PATIENCE)
+        _, stderr = process.communicate(timeout=PATIENCE)
         assert process.returncode == 1
-        assert words in said
+        assert words in stderr
     inside.rmdir()
     on_tier.rmdir()
 
 
-def test_numbers_of_threads_change_nothing(wet: Solvated, tmp_path: Path) -> None:
-    """One that answers is enough."""
+def test_number_of_threads_changes_nothing(wet: Solvated, tmp_path: Path) -> None:
+    """A single thread that answers is enough."""
     script = (
         "import sys, trajet as tj\n"
         "ready = lambda: print('shows', flush=True)\n"

@@ -1,4 +1,4 @@
-"""Data sets of stores: what is read of them, by counts, and that it is the original."""
+"""Data sets of stores return the original, and counts show which files were read."""
 
 import json
 import os
@@ -29,7 +29,7 @@ def wet(tmp_path_factory: pytest.TempPathFactory) -> Solvated:
 
 @pytest.fixture(scope="module")
 def long_wet(tmp_path_factory: pytest.TempPathFactory) -> Solvated:
-    """Return one of 50 frames, beside which it is little what each process reads at opening."""
+    """Return a store of 50 frames, so large that opening it reads little in comparison."""
     return make_store(tmp_path_factory.mktemp("long"), times=5)
 
 
@@ -45,7 +45,7 @@ def sizes(wet: Solvated) -> dict[str, int]:
 
 
 def uses(wet: Solvated) -> list[dict[str, object]]:
-    """Return what was written down of uses."""
+    """Return the entries of the access log."""
     lines = (wet.path / "uses.jsonl").read_text().splitlines()
     return [json.loads(line) for line in lines]
 
@@ -58,10 +58,10 @@ POOLS: list[Callable[[], tj.Pool]] = [
 
 
 @pytest.mark.parametrize("pool", POOLS, ids=["one thread", "two threads", "processes"])
-def test_an_analysis_reads_the_tag_it_needs_alone(
+def test_analysis_reads_only_the_tag_that_it_needs(
     long_wet: Solvated, pool: Callable[[], tj.Pool]
 ) -> None:
-    """RMSD of C-alpha atoms: at most 1.1 times the protein's bytes, and none of another tag."""
+    """RMSD of C-alpha atoms reads at most 1.1 times the protein's bytes, and no other tag."""
     traj = tj.open(long_wet.path)
     result = tj.rmsd(traj.select(CALPHA), pool=pool())
     assert 0 < result.report["bytes_read"] <= 1.1 * sizes(long_wet)["protein"]
@@ -72,8 +72,8 @@ def test_an_analysis_reads_the_tag_it_needs_alone(
     assert plain.report["tiers"] == {}
 
 
-def test_no_file_of_another_tag_is_needed(own_wet: Solvated) -> None:
-    """Neither selecting nor analysing nor reading opens a file of a tag that holds none of it."""
+def test_files_of_unused_tags_are_not_needed(own_wet: Solvated) -> None:
+    """Selecting, analysing and reading open no file of a tag without selected atoms."""
     for kept in own_wet.store.show("wet").tags:
         if kept.tag.name != "protein":
             for path in kept.paths:
@@ -87,8 +87,8 @@ def test_no_file_of_another_tag_is_needed(own_wet: Solvated) -> None:
         traj.select("resname SOL").read(frames=[0])
 
 
-def test_the_whole_is_the_original(wet: Solvated, tmp_path: Path) -> None:
-    """Positions, cells, times and steps; as a file every byte."""
+def test_whole_data_set_is_the_original(wet: Solvated, tmp_path: Path) -> None:
+    """Positions, cells, times and steps are equal; a file has every byte."""
     ours, plain = tj.open(wet.path), tj.open(wet.gro, wet.xtc)
     assert repr(ours) == f"<Trajectory {wet.path}: 10 frames of 47681 atoms>"
     one, other = ours.read(), plain.read()
@@ -103,8 +103,10 @@ def test_the_whole_is_the_original(wet: Solvated, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("tags", [["protein"], ["water", "protein"], ["i"], ["ion", "w"]])
-def test_some_tags_in_their_original_order(wet: Solvated, tmp_path: Path, tags: list[str]) -> None:
-    """By names and short names; the same atoms as a selection of the original."""
+def test_some_tags_have_the_order_of_the_original(
+    wet: Solvated, tmp_path: Path, tags: list[str]
+) -> None:
+    """Tags have names and short names; their atoms equal a selection of the original."""
     text = {"protein": "protein", "p": "protein", "ion": "resname NA+", "i": "resname NA+"}
     wanted = " or ".join(text.get(tag, "resname SOL") for tag in tags)
     ours = tj.open(f"{wet.path}@{','.join(tags)}")
@@ -117,7 +119,7 @@ def test_some_tags_in_their_original_order(wet: Solvated, tmp_path: Path, tags: 
 
 
 def test_selections_are_those_of_the_original(wet: Solvated) -> None:
-    """Among the atoms of the tags; by index in the original, by place at frame 0."""
+    """Atoms of the tags are selected by their index in the original, or by distance at frame 0."""
     traj = wet.store.open("wet", tags=["ion", "water"])
     plain = tj.open(wet.gro, wet.xtc)
     for text in (
@@ -137,8 +139,8 @@ def test_selections_are_those_of_the_original(wet: Solvated) -> None:
     assert np.isnan(traj.universe.select_atoms("protein").positions).all()
 
 
-def test_atoms_have_the_numbers_of_the_original(wet: Solvated, tmp_path: Path) -> None:
-    """Whatever tags are open: where they are chosen, in results and in files."""
+def test_atoms_keep_the_numbers_of_the_original(wet: Solvated, tmp_path: Path) -> None:
+    """Selections, results and files use them, whatever tags are open."""
     ions = tj.open(f"{wet.path}@ion,water").select("resname NA+")
     plain = tj.open(wet.gro, wet.xtc).select("resname NA+")
     numbers = [47677, 47678, 47679, 47680]
@@ -155,7 +157,7 @@ def test_atoms_have_the_numbers_of_the_original(wet: Solvated, tmp_path: Path) -
     assert pairs.pair_names() == ["47680-3341", "47677-3341"]
     wanted = tj.distances(plain.trajectory.select([47680, 47677]), "index 3341")
     assert pairs.values.tobytes() == wanted.values.tobytes()
-    # Choosing by what a result, or MDAnalysis, says of atoms.
+    # Choosing by the numbers of a result, or of MDAnalysis.
     again = ions.trajectory.read(atoms=one.atoms)
     assert again.positions.tobytes() == plain.read().positions.tobytes()
     group = ions.trajectory.universe.select_atoms("resname NA+")
@@ -176,8 +178,8 @@ def _saved(result: tj.AtomValues, path: Path) -> Path:
     return path
 
 
-def test_references_and_angles_of_tags(own_wet: Solvated) -> None:
-    """Of a protein of which a tag has the end alone: what reaches out of the tag is left out."""
+def test_references_and_angles_of_tags_leave_out_other_tags(own_wet: Solvated) -> None:
+    """The tag holds the end of a protein: angles that extend beyond the tag are left out."""
     text = own_wet.profile.read_text()
     end = '[[tags]]\nname = "end"\nselect = "protein and resid 101:214"\ntier = "fast"\n'
     rest = text.replace('"protein"\ntier', '"protein and resid 1:100"\ntier')
@@ -189,8 +191,8 @@ def test_references_and_angles_of_tags(own_wet: Solvated) -> None:
     assert ours.columns == theirs.columns
     assert ours.atoms.tolist() == theirs.atoms.tolist()
     assert ours.values.tobytes() == theirs.values.tobytes()
-    # The first residue reaches out of the tag.
-    (remark,) = [said for said in ours.report["remarks"] if "left out" in said]
+    # The first residue extends beyond the tag.
+    (remark,) = [text for text in ours.report["remarks"] if "left out" in text]
     assert remark.endswith(": 1")
     fours = ours.atoms[[5, 0]]
     assert tj.dihedrals(traj, fours).values.tobytes() == ours.values[:, [5, 0]].tobytes()
@@ -212,8 +214,10 @@ def test_references_and_angles_of_tags(own_wet: Solvated) -> None:
     assert np.allclose(tj.rmsd(chosen, reference=beside).values, tj.rmsd(chosen).values, atol=1e-4)
 
 
-def test_what_there_is_not(wet: Solvated, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Data sets and tags that there are, are listed; what is in no store is no data set."""
+def test_missing_data_sets_and_tags_are_errors(
+    wet: Solvated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The error lists those that exist; a path outside of a store is no data set."""
     with pytest.raises(tj.StoreError, match="it has protein, ion, water"):
         tj.open(f"{wet.path}@protien")
     with pytest.raises(tj.StoreError, match="it has wet"):
@@ -237,7 +241,7 @@ def test_what_there_is_not(wet: Solvated, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_only_a_trajectory_can_be_added_to_a_store(wet: Solvated) -> None:
-    """With what was given, and what to give."""
+    """The error names the given object and the expected one."""
     universe = mda.Universe(wet.gro, wet.xtc)
     store = wet.store
     others = [
@@ -264,8 +268,8 @@ def test_only_a_trajectory_can_be_added_to_a_store(wet: Solvated) -> None:
     assert store.list() == ("wet",)
 
 
-def test_an_analysis_is_written_down(own_wet: Solvated) -> None:
-    """With frames, tags and bytes; what it read in preparation is none of its own."""
+def test_analysis_is_logged(own_wet: Solvated) -> None:
+    """The entry has frames, tags and bytes, without those that were read in preparation."""
     traj = tj.open(own_wet.path)
     result = tj.rmsd(traj.select(CALPHA), frames=slice(0, 6))
     (use,) = uses(own_wet)
@@ -279,8 +283,8 @@ def test_an_analysis_is_written_down(own_wet: Solvated) -> None:
     assert len(uses(own_wet)) == 2
 
 
-def test_bytes_of_tags_on_one_tier_are_told_apart(own_wet: Solvated) -> None:
-    """Ions are 4 atoms of 44,340 on theirs; each tag costs what its file has."""
+def test_bytes_of_tags_on_one_tier_are_counted_separately(own_wet: Solvated) -> None:
+    """Ions are 4 atoms of 44,340 on their tier; each tag costs the bytes of its file."""
     traj = tj.open(own_wet.path)
     chosen = traj.select("resname NA+")
     for _ in range(2):
@@ -293,7 +297,7 @@ def test_bytes_of_tags_on_one_tier_are_told_apart(own_wet: Solvated) -> None:
     assert uses(own_wet)[1]["bytes"] == by_tag
     two = tj.ProcessPool(workers=2)
     assert tj.rmsd(traj.select("resname SOL"), pool=two).report["tags"]["water"] > 0
-    # Blocks and reads as well; only tags that are open are told of.
+    # Blocks and reads as well; only open tags are listed.
     part = tj.open(f"{own_wet.path}@w,i")
     part.read(frames=[0])
     del part
@@ -302,8 +306,8 @@ def test_bytes_of_tags_on_one_tier_are_told_apart(own_wet: Solvated) -> None:
     assert 0 < read["bytes"]["ion"] < 10_000 < read["bytes"]["water"]
 
 
-def test_reads_of_a_trajectory_are_one_use(own_wet: Solvated) -> None:
-    """Written when it is let go; blocks too, as far as they went; copies are uses of their own."""
+def test_reads_of_a_trajectory_are_one_entry(own_wet: Solvated) -> None:
+    """It is written when the trajectory is released; copies have entries of their own."""
     traj = tj.open(own_wet.path)
     calpha = traj.select(CALPHA)
     for frame in range(5):
@@ -320,39 +324,39 @@ def test_reads_of_a_trajectory_are_one_use(own_wet: Solvated) -> None:
     assert (use["what"], use["tags"], use["frames"]) == ("convert", ["ion"], 10)
 
 
-def test_a_record_that_cannot_be_written_is_no_error(own_wet: Solvated) -> None:
-    """As of a store on a disk for reading only."""
+def test_log_that_cannot_be_written_is_no_error(own_wet: Solvated) -> None:
+    """The store is on a read-only disk, for example."""
     (own_wet.path / "uses.jsonl").mkdir()
     traj = tj.open(own_wet.path)
     assert tj.rmsd(traj.select(CALPHA)).values.shape == (10,)
     assert own_wet.store.stats("wet").uses == 0
 
 
-def test_statistics(own_wet: Solvated) -> None:
-    """What was used adds up, says when dividing has paid, and what to move."""
+def test_statistics_add_up(own_wet: Solvated) -> None:
+    """They state when dividing has paid off, and which tags to move."""
     store, entry = own_wet.store, own_wet.store.show("wet")
-    told = store.stats("wet")
-    assert (told.uses, told.saved, told.paid, told.uses_to_pay) == (0, 0, None, None)
-    assert told.cost == entry.source_size + entry.size
-    assert told.advice == ()
+    stats = store.stats("wet")
+    assert (stats.uses, stats.saved, stats.paid, stats.uses_to_pay) == (0, 0, None, None)
+    assert stats.cost == entry.source_size + entry.size
+    assert stats.advice == ()
     calpha = tj.open(own_wet.path).select(CALPHA)
     for _ in range(2):
         result = tj.rmsd(calpha)
-    told = store.stats("wet")
-    assert told.saved == 2 * (entry.source_size - result.report["bytes_read"])
-    assert told.read == 2 * result.report["bytes_read"]
-    assert told.uses_to_pay == 1
+    stats = store.stats("wet")
+    assert stats.saved == 2 * (entry.source_size - result.report["bytes_read"])
+    assert stats.read == 2 * result.report["bytes_read"]
+    assert stats.uses_to_pay == 1
     for _ in range(4):
         tj.rmsd(calpha)
     with (own_wet.path / "uses.jsonl").open("a") as record:
         record.write('half a li\n{"at": 3}\n')
-    told = store.stats("wet")
-    assert told.uses == 6
-    assert told.paid == uses_until(own_wet, 3)
-    by_name = {tag.name: tag for tag in told.tags}
+    stats = store.stats("wet")
+    assert stats.uses == 6
+    assert stats.paid == uses_until(own_wet, 3)
+    by_name = {tag.name: tag for tag in stats.tags}
     assert (by_name["protein"].uses, by_name["ion"].uses) == (6, 0)
     assert by_name["ion"].last is None
-    assert told.advice == ()
+    assert stats.advice == ()
     store.move("wet", "protein", "slow")
     store.move("wet", "ion", "fast")
     move, back = store.stats("wet").advice
@@ -361,13 +365,13 @@ def test_statistics(own_wet: Solvated) -> None:
 
 
 def uses_until(wet: Solvated, count: int) -> object:
-    """Return when the use of that number was."""
+    """Return the time of the entry of that number."""
     lines = (wet.path / "uses.jsonl").read_text().splitlines()
     return json.loads(lines[count - 1])["at"]
 
 
-def test_readers_go_on_while_a_tag_moves(own_wet: Solvated) -> None:
-    """Those that were opened before, and whoever has the old path."""
+def test_readers_continue_while_a_tag_moves(own_wet: Solvated) -> None:
+    """These are readers that were opened before, and users of the old path."""
     store = own_wet.store
     before = tj.open(own_wet.path)
     wanted = before.read(frames=[0]).positions.tobytes()
@@ -384,8 +388,8 @@ def test_readers_go_on_while_a_tag_moves(own_wet: Solvated) -> None:
     assert store.verify("wet") == ()
 
 
-def test_a_grown_trajectory_is_appended(own_wet: Solvated) -> None:
-    """Twice over; other files go on where it ends, and one that was written anew is refused."""
+def test_grown_trajectory_is_appended(own_wet: Solvated) -> None:
+    """It is appended twice; other files continue it, and a rewritten file is refused."""
     store, whole = own_wet.store, own_wet.xtc.read_bytes()
     assert store.append("wet", tj.open(None, own_wet.xtc)).n_frames == 0
     own_wet.xtc.write_bytes(whole * 2)
@@ -404,15 +408,15 @@ def test_a_grown_trajectory_is_appended(own_wet: Solvated) -> None:
     assert tj.open(own_wet.path).n_frames == 30
 
 
-def test_another_path_of_the_source_is_the_source(own_wet: Solvated) -> None:
-    """All of it would be there twice."""
+def test_another_path_of_the_source_adds_no_frames(own_wet: Solvated) -> None:
+    """All of its frames would be stored twice."""
     link = own_wet.folder / "link.xtc"
     link.symlink_to(own_wet.xtc)
     assert own_wet.store.append("wet", tj.open(None, link)).n_frames == 0
     assert tj.open(own_wet.path).n_frames == 10
 
 
-def test_a_store_is_where_it_was(
+def test_relative_path_of_a_store_outlives_a_change_of_folder(
     own_wet: Solvated, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A relative path is that of the folder in which it was named."""
@@ -424,7 +428,7 @@ def test_a_store_is_where_it_was(
 
 
 def test_few_files_of_many_stay_open(adk: Adk, tmp_path: Path) -> None:
-    """Of all tags together: a data set that grew often is read where 256 files may be open."""
+    """A data set that was appended to often is read with few open files over all tags."""
     parts = tj.split(tj.open(None, adk.xtc), tmp_path / "parts", segments=49)
     profile = tmp_path / "tags.toml"
     tags = [
@@ -444,8 +448,8 @@ def test_few_files_of_many_stay_open(adk: Adk, tmp_path: Path) -> None:
     assert len(os.listdir("/proc/self/fd")) - before < 200
 
 
-def test_names_of_files_that_are_no_text(adk: Adk, tmp_path: Path) -> None:
-    """They are read and reported; a store, which would have to keep them, refuses them."""
+def test_file_names_that_are_not_text_are_refused_by_stores(adk: Adk, tmp_path: Path) -> None:
+    """Such files are read and reported; a store would have to keep the name."""
     path = Path(shutil.copy(adk.xtc, tmp_path / os.fsdecode(b"adk-\xff.xtc")))
     traj = tj.open(adk.psf, path)
     page = tmp_path / "report.html"
@@ -459,15 +463,15 @@ def test_names_of_files_that_are_no_text(adk: Adk, tmp_path: Path) -> None:
         tj.Store(page)
 
 
-def test_a_file_beside_data_sets_is_a_file(own_wet: Solvated) -> None:
-    """Whatever the folder is."""
+def test_file_beside_data_sets_is_a_file(own_wet: Solvated) -> None:
+    """The folder does not matter."""
     beside = own_wet.path.with_name("plain.xtc")
     beside.write_bytes(own_wet.xtc.read_bytes())
     assert tj.open(own_wet.gro, beside).n_frames == 10
 
 
-def test_a_file_that_is_given_twice_counts_twice(wet: Solvated, tmp_path: Path) -> None:
-    """In what dividing read, and in what was saved."""
+def test_file_that_is_given_twice_counts_twice(wet: Solvated, tmp_path: Path) -> None:
+    """It counts in the bytes that dividing read, and in the bytes saved."""
     store = tj.Store(tmp_path / "store", create=True)
     store.add("twice", tj.open(wet.gro, wet.xtc, wet.xtc))
     entry = store.show("twice")
@@ -478,12 +482,12 @@ def test_a_file_that_is_given_twice_counts_twice(wet: Solvated, tmp_path: Path) 
     assert store.append("twice", tj.open(None, wet.xtc, wet.xtc)).n_frames == 0
 
 
-def test_a_tier_that_is_not_known(own_wet: Solvated) -> None:
-    """As of a settings file from somewhere else: it is named, by whatever one asks."""
+def test_unknown_tier_is_an_error(own_wet: Solvated) -> None:
+    """Every request names it; the settings file may come from another store."""
     path = own_wet.path.parent / "store.json"
-    told = json.loads(path.read_text())
-    del told["tiers"]["slow"]
-    path.write_text(json.dumps(told))
+    settings = json.loads(path.read_text())
+    del settings["tiers"]["slow"]
+    path.write_text(json.dumps(settings))
     store = own_wet.store
     asked: tuple[Callable[[], object], ...] = (
         lambda: store.show("wet"),
@@ -496,8 +500,8 @@ def test_a_tier_that_is_not_known(own_wet: Solvated) -> None:
             ask()
 
 
-def test_what_was_opened_and_is_gone(own_wet: Solvated) -> None:
-    """Tags are opened when they are first touched: who comes too late is told why."""
+def test_missing_files_of_open_tags_are_explained(own_wet: Solvated) -> None:
+    """Tags are opened on first use: a reader that comes too late gets the reason."""
     store = own_wet.store
     before = store.open("wet")
     store.retag("wet", own_wet.profile)
@@ -515,8 +519,8 @@ def test_what_was_opened_and_is_gone(own_wet: Solvated) -> None:
             ask()
 
 
-def test_a_tier_that_is_not_mounted(own_wet: Solvated) -> None:
-    """Nothing is written below its mount point, and who reads is told."""
+def test_unmounted_tier_is_an_error(own_wet: Solvated) -> None:
+    """No file is written below its mount point, and the error asks whether it is mounted."""
     slow, away = own_wet.folder / "slow", own_wet.folder / "away"
     traj = tj.open(own_wet.path)
     slow.rename(away)
@@ -531,8 +535,8 @@ def test_a_tier_that_is_not_mounted(own_wet: Solvated) -> None:
     assert list(slow.iterdir()) == []
 
 
-def test_tagged_anew(own_wet: Solvated) -> None:
-    """In one step, from what the store holds; a coarser precision is only for those who ask."""
+def test_data_set_is_retagged(own_wet: Solvated) -> None:
+    """It takes one step, from the store's own files; a coarser precision must be requested."""
     store, wanted = own_wet.store, tj.open(own_wet.gro, own_wet.xtc).read()
     text = own_wet.profile.read_text()
     halves = text.replace('"resname NA+"', '"resid 1:500 and not protein"')
@@ -554,7 +558,7 @@ def test_tagged_anew(own_wet: Solvated) -> None:
 
 
 def test_structures_lie_beside_the_tags(wet: Solvated) -> None:
-    """The atoms with their names at frame 0, and their numbers in the original, from 1."""
+    """They have the atoms with names at frame 0, and their numbers in the original, from 1."""
     (kept,) = [kept for kept in wet.store.show("wet").tags if kept.tag.name == "ion"]
     path = kept.paths[0]
     beside = tj.open(path.with_suffix(".gro"), path)
@@ -566,8 +570,8 @@ def test_structures_lie_beside_the_tags(wet: Solvated) -> None:
     assert first.tobytes() == tj.open(f"{wet.path}@ion").read(frames=[0]).positions.tobytes()
 
 
-def test_links(own_wet: Solvated) -> None:
-    """A link a file, numbered where there are several; those to files that are gone go."""
+def test_links_follow_the_files(own_wet: Solvated) -> None:
+    """Each file has a link, numbered if there are several; links to removed files are removed."""
     folder = own_wet.folder / "links"
     made = own_wet.store.link(folder)
     tags = ("protein", "ion", "water")
@@ -595,7 +599,7 @@ def test_links(own_wet: Solvated) -> None:
 
 
 def test_links_follow_a_tag_to_another_format(own_wet: Solvated) -> None:
-    """The link to its files of before is gone with them."""
+    """The link to its former files is removed."""
     store, folder = own_wet.store, own_wet.folder / "links"
     store.link(folder)
     profile = own_wet.profile.with_name("dcd.toml")
@@ -610,7 +614,7 @@ def test_links_follow_a_tag_to_another_format(own_wet: Solvated) -> None:
 def test_links_of_a_damaged_data_set_stay(
     own_wet: Solvated, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """As they are; those of the others are made."""
+    """They are unchanged; those of the other data sets are made."""
     store, folder = own_wet.store, own_wet.folder / "links"
     for name in ("dry", "also"):
         store.add(name, tj.open(own_wet.gro, own_wet.xtc), profile=own_wet.profile)
@@ -620,12 +624,12 @@ def test_links_of_a_damaged_data_set_stay(
     after = store.link(folder)
     assert {path.name.partition("@")[0].partition(".")[0] for path in after} == {"wet"}
     assert set(folder.iterdir()) == {path for path in before if not path.name.startswith("also")}
-    (said,) = caplog.messages
-    assert str(store.folder / "dry" / "manifest.json") in said
+    (message,) = caplog.messages
+    assert str(store.folder / "dry" / "manifest.json") in message
 
 
-def test_links_to_a_tier_that_is_not_mounted_stay(own_wet: Solvated) -> None:
-    """Of data sets that can be read and of others; those of data sets and tags that are gone go."""
+def test_links_to_an_unmounted_tier_stay(own_wet: Solvated) -> None:
+    """Damaged data sets keep theirs; links of removed data sets and tags are removed."""
     store, folder = own_wet.store, own_wet.folder / "links"
     for name in ("dry", "also"):
         store.add(name, tj.open(own_wet.gro, own_wet.xtc), profile=own_wet.profile)
@@ -649,7 +653,7 @@ def test_links_to_a_tier_that_is_not_mounted_stay(own_wet: Solvated) -> None:
 
 
 @pytest.mark.parametrize("name", ["wet@ion.xtc", "wet.i.tjt"])
-def test_a_link_replaces_nothing_else(own_wet: Solvated, name: str) -> None:
+def test_link_replaces_no_other_file(own_wet: Solvated, name: str) -> None:
     """A file of that name stays."""
     folder = own_wet.folder / "links"
     folder.mkdir()
@@ -659,8 +663,8 @@ def test_a_link_replaces_nothing_else(own_wet: Solvated, name: str) -> None:
     assert [path.name for path in folder.iterdir()] == [name]
 
 
-def test_removed(own_wet: Solvated) -> None:
-    """With all files; what was divided stays."""
+def test_removed_data_set_leaves_no_files(own_wet: Solvated) -> None:
+    """The original file stays."""
     calpha = tj.open(own_wet.path).select(CALPHA)
     tj.rmsd(calpha)
     before = own_wet.xtc.read_bytes()
@@ -675,8 +679,8 @@ def test_removed(own_wet: Solvated) -> None:
     assert own_wet.store.stats("wet").uses == 0
 
 
-def test_a_changed_byte_is_found(own_wet: Solvated) -> None:
-    """In any file; where it is, is said."""
+def test_changed_byte_is_found(own_wet: Solvated) -> None:
+    """It may be in any file, and its position is named."""
     (kept,) = [kept for kept in own_wet.store.show("wet").tags if kept.tag.name == "protein"]
     data = bytearray(kept.paths[0].read_bytes())
     data[len(data) // 2] ^= 16
@@ -686,7 +690,7 @@ def test_a_changed_byte_is_found(own_wet: Solvated) -> None:
     assert "frame 5" in problem or "frame 4" in problem
 
 
-def test_damage_is_not_divided_anew(own_wet: Solvated) -> None:
+def test_damage_is_not_retagged(own_wet: Solvated) -> None:
     """It would get checksums that fit it."""
     store, path = own_wet.store, own_wet.store.show("wet").tags[0].paths[0]
     data = bytearray(path.read_bytes())
@@ -722,8 +726,8 @@ print(bytes_read() - before, sum(file["size"] for file in segment["files"]))
 """
 
 
-def test_what_is_divided_anew_is_read_once(wet: Solvated, tmp_path: Path) -> None:
-    """Also for its checksums: by what the system says that a process has read."""
+def test_retagging_reads_the_data_once(wet: Solvated, tmp_path: Path) -> None:
+    """Checksums need no second reading, as the system's count of read bytes shows."""
     xtc = tmp_path / "long.xtc"
     xtc.write_bytes(wet.xtc.read_bytes() * 6)
     words = [sys.executable, "-c", ANEW, tmp_path / "store", xtc]
@@ -732,8 +736,8 @@ def test_what_is_divided_anew_is_read_once(wet: Solvated, tmp_path: Path) -> Non
     assert held <= read < 1.1 * held
 
 
-def test_a_failed_add_leaves_no_tier(wet: Solvated, tmp_path: Path) -> None:
-    """Neither a tier nor a limit of a profile by which nothing was divided."""
+def test_failed_add_leaves_no_tier(wet: Solvated, tmp_path: Path) -> None:
+    """Neither a tier nor a limit of its profile is kept."""
     store = tj.Store(tmp_path / "store", create=True)
     tag = '[[tags]]\nname = "all"\nshort = "a"\nselect = "all"\ntier = "only"\n'
     for folder, limit in (("one", "1 kB"), ("other", "1 GB")):
@@ -751,7 +755,7 @@ def test_a_failed_add_leaves_no_tier(wet: Solvated, tmp_path: Path) -> None:
 def test_full_temporary_folder_is_named(
     wet: Solvated, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What has no room there ends cleanly, and says which folder it is about."""
+    """A full temporary folder ends the command cleanly, and the error names the folder."""
     temporary, store = tmp_path / "temporary", tj.Store(tmp_path / "store", create=True)
     temporary.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))

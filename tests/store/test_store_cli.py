@@ -1,4 +1,4 @@
-"""`trajet store …`: what it prints and writes, how it says no, and a watched folder."""
+"""`trajet store …` prints, writes and refuses as documented, and watches a folder."""
 
 import os
 import re
@@ -39,15 +39,15 @@ def wet(tmp_path: Path) -> Solvated:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_help(command: str) -> None:
-    """Each shows an example that can be copied, and the group lists it."""
+def test_help_shows_an_example(command: str) -> None:
+    """Every command shows an example that can be copied, and the group lists it."""
     text = "\n".join(succeed("store", command, "--help"))
     assert re.search(rf"^\s*trajet store {command}\b", text, re.MULTILINE)
     assert re.search(rf"^  {command}\s", "\n".join(succeed("store", "--help")), re.MULTILINE)
 
 
-def test_from_adding_to_removing(sources: Solvated) -> None:
-    """Every command on one data set."""
+def test_commands_from_adding_to_removing(sources: Solvated) -> None:
+    """Every command is run on one data set."""
     at = ("--store", sources.folder / "store")
     given = ("--topology", sources.gro, "--profile", sources.profile)
     lines = succeed("store", "add", "wet", *at, *given, "--trajectory", sources.xtc)
@@ -87,8 +87,8 @@ def test_from_adding_to_removing(sources: Solvated) -> None:
     assert whole.read_bytes() == sources.xtc.read_bytes()
 
 
-def test_quiet(sources: Solvated) -> None:
-    """Nothing is printed."""
+def test_quiet_prints_nothing(sources: Solvated) -> None:
+    """The commands have no output."""
     at = ("--store", sources.folder / "store", "--quiet")
     given = ("--topology", sources.gro, "--trajectory", sources.xtc)
     assert succeed("store", "add", "wet", *at, *given) == []
@@ -98,16 +98,18 @@ def test_quiet(sources: Solvated) -> None:
     assert succeed("store", "remove", "wet", *at, "--yes") == []
 
 
-def test_profile(tmp_path: Path) -> None:
-    """What is printed is a profile."""
+def test_printed_profile_is_a_profile(tmp_path: Path) -> None:
+    """It can be used unedited."""
     path = tmp_path / "my.toml"
     path.write_text("\n".join(succeed("store", "profile")) + "\n")
     assert path.read_text() == default_text()
     assert len(tj.store.Profile.load(path).tags) == 7
 
 
-def test_analyses_of_a_data_set(wet: Solvated, tmp_path: Path) -> None:
-    """`trajet rmsd STORE/NAME`, `info` and `convert`, as those of the trajectory."""
+def test_analyses_of_a_data_set_equal_those_of_the_trajectory(
+    wet: Solvated, tmp_path: Path
+) -> None:
+    """`trajet rmsd STORE/NAME`, `info` and `convert` are compared."""
     select = ("--select", "name CA")
     succeed("rmsd", wet.path, *select, "-o", tmp_path / "ours.npz", "--quiet")
     succeed("rmsd", wet.gro, wet.xtc, *select, "-o", tmp_path / "plain.npz", "--quiet")
@@ -124,8 +126,8 @@ def test_analyses_of_a_data_set(wet: Solvated, tmp_path: Path) -> None:
     succeed("split", "--segments", 2, wet.xtc, "-o", tmp_path / "parts")
 
 
-def test_what_is_refused(wet: Solvated) -> None:
-    """One line and 1, or the usage and 2."""
+def test_invalid_requests_are_errors(wet: Solvated) -> None:
+    """The output is one line and status 1, or the usage and status 2."""
     at = ("--store", wet.folder / "store")
     given = ("--topology", wet.gro, "--trajectory", wet.xtc)
     assert "is no store" in fail("store", "list", "--store", wet.folder)
@@ -146,7 +148,7 @@ def test_what_is_refused(wet: Solvated) -> None:
 
 @pytest.fixture
 def adk_store(adk: Adk, tmp_path: Path) -> Path:
-    """Return a data set of ADK with two tags; the store lies beside its original, run.xtc."""
+    """Return a data set of ADK with two tags; the store is beside its original, run.xtc."""
     shutil.copy(adk.xtc, tmp_path / "run.xtc")
     store = tj.Store(tmp_path / "md", create=True)
     (tmp_path / "two.toml").write_text(TWO_TAGS)
@@ -155,17 +157,17 @@ def adk_store(adk: Adk, tmp_path: Path) -> Path:
 
 
 def parsed(*arguments: object) -> None:
-    """Run a command in this process, where its own errors are seen."""
+    """Run a command in this process, so that exceptions are visible."""
     commands.main([*map(str, arguments)], "trajet", standalone_mode=False)
 
 
-def test_store_slash_name_is_taken_wherever_store_and_name_are(
+def test_path_of_a_data_set_equals_store_and_name(
     adk: Adk,
     adk_store: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The two forms print the same; a store alone stands for all of its data sets."""
+    """The two forms print the same; a store alone means all of its data sets."""
     store = adk_store.parent
     original, at = store.parent / "run.xtc", ("--store", store)
 
@@ -190,8 +192,8 @@ def test_store_slash_name_is_taken_wherever_store_and_name_are(
     assert printed("show", "./run/")[1] == "frames     98"
 
 
-def test_tags_of_a_path_are_those_of_the_option(adk_store: Path) -> None:
-    """`get` and `move` take STORE/NAME@TAG; other commands refuse tags, and do nothing."""
+def test_tags_of_a_path_equal_the_option(adk_store: Path) -> None:
+    """`get` and `move` take STORE/NAME@TAG; other commands refuse tags, and change nothing."""
     folder, at = adk_store.parents[1], ("--store", adk_store.parent)
     parsed("store", "get", f"{adk_store}@others,s", "-o", folder / "both.xtc")
     assert (folder / "both.xtc").read_bytes() == (folder / "run.xtc").read_bytes()
@@ -212,8 +214,8 @@ def test_tags_of_a_path_are_those_of_the_option(adk_store: Path) -> None:
     assert tj.Store(adk_store.parent).list() == ("run",)
 
 
-def test_a_data_set_needs_one_store(adk_store: Path) -> None:
-    """None and two are refused before anything is looked for."""
+def test_data_set_needs_one_store(adk_store: Path) -> None:
+    """None and two are refused before any file is opened."""
     with pytest.raises(click.UsageError, match="in which store"):
         parsed("store", "show", "run")
     with pytest.raises(click.UsageError, match="not both"):
@@ -224,15 +226,15 @@ def test_a_data_set_needs_one_store(adk_store: Path) -> None:
         parsed("store", "show", adk_store.parents[1] / "none" / "run")
 
 
-def test_remove_without_a_terminal_wants_yes(adk_store: Path) -> None:
-    """Exit code 2 without; it says what would go, and whether the original is where it was."""
+def test_remove_without_a_terminal_requires_yes(adk_store: Path) -> None:
+    """The exit code is 2; the message lists the files and the state of the original."""
     original = adk_store.parents[1] / "run.xtc"
-    said = misuse("store", "remove", adk_store)
-    assert "run: 98 frames of 3341 atoms" in said
-    assert re.search(r"tag others: 3190 atoms, \S+ \wiB, 1 file on slow", said)
-    assert re.search(rf"original {re.escape(str(original))} \(.*\): unchanged", said)
-    assert "only copy" not in said
-    assert "--yes" in said
+    message = misuse("store", "remove", adk_store)
+    assert "run: 98 frames of 3341 atoms" in message
+    assert re.search(r"tag others: 3190 atoms, \S+ \wiB, 1 file on slow", message)
+    assert re.search(rf"original {re.escape(str(original))} \(.*\): unchanged", message)
+    assert "only copy" not in message
+    assert "--yes" in message
     assert tj.open(adk_store).n_frames == 98
     lines = succeed("store", "remove", adk_store, "--yes")
     assert lines[0].startswith("run: 98 frames")
@@ -241,8 +243,8 @@ def test_remove_without_a_terminal_wants_yes(adk_store: Path) -> None:
     assert original.is_file()
 
 
-def test_remove_says_what_became_of_the_original(adk_store: Path) -> None:
-    """Of another size, of other bytes, not there, not to be read: each is told from the others."""
+def test_remove_states_the_condition_of_the_original(adk_store: Path) -> None:
+    """It may have another size, other bytes, be missing or unreadable: each has its own message."""
     original = adk_store.parents[1] / "run.xtc"
     whole = original.read_bytes()
     store = tj.Store(adk_store.parent)
@@ -253,9 +255,9 @@ def test_remove_says_what_became_of_the_original(adk_store: Path) -> None:
     assert [each.state for each in store.originals("run")] == ["changed"]
     original.unlink()
     assert [each.state for each in store.originals("run")] == ["missing"]
-    said = misuse("store", "remove", adk_store)
-    assert ": missing\n" in said
-    assert "may be the only copy of these frames" in said
+    message = misuse("store", "remove", adk_store)
+    assert ": missing\n" in message
+    assert "may be the only copy of these frames" in message
     original.symlink_to(original)
     (state,) = (each.state for each in store.originals("run"))
     assert state.startswith("unreadable: ")
@@ -263,7 +265,7 @@ def test_remove_says_what_became_of_the_original(adk_store: Path) -> None:
 
 @pytest.mark.parametrize(("answer", "code"), [("n", 1), ("", 1), ("y", 0)])
 def test_remove_asks_on_a_terminal(adk_store: Path, answer: str, code: int) -> None:
-    """Only yes removes."""
+    """Only yes removes the data set."""
     ours, theirs = os.openpty()
     os.write(ours, f"{answer}\n".encode())
     done = subprocess.run(
@@ -285,7 +287,7 @@ def test_remove_asks_on_a_terminal(adk_store: Path, answer: str, code: int) -> N
 
 
 def test_damage_is_an_exit_code(wet: Solvated) -> None:
-    """What `verify` finds is on standard error, a line each."""
+    """`verify` prints one line per damage on standard error."""
     path = wet.store.show("wet").tags[1].paths[0]
     data = bytearray(path.read_bytes())
     data[100] ^= 1
@@ -293,30 +295,30 @@ def test_damage_is_an_exit_code(wet: Solvated) -> None:
     assert str(path) in fail("store", "verify", "--store", wet.folder / "store")
 
 
-def test_a_manifest_of_a_newer_schema(wet: Solvated) -> None:
-    """Nothing is guessed."""
+def test_manifest_of_a_newer_schema_is_an_error(wet: Solvated) -> None:
+    """Its content is not guessed."""
     path = wet.path / "manifest.json"
     path.write_text(path.read_text().replace('"schema":1', '"schema":2'))
     assert "use a newer trajet" in fail("store", "show", "wet", "--store", wet.folder / "store")
 
 
-def test_a_damaged_data_set_hides_no_other(wet: Solvated) -> None:
-    """What can be said of the others is said; what is wrong, and what to do, is said too."""
+def test_damaged_data_set_hides_no_other(wet: Solvated) -> None:
+    """The other data sets are listed; the error names the damage and the remedy."""
     store = wet.folder / "store"
     wet.store.add("dry", tj.open(wet.gro, wet.xtc), profile=wet.profile)
     (store / "dry" / "manifest.json").write_text("{")
     for command in (["list"], ["stats"], ["link", wet.folder / "links"]):
         done = run("store", *command, "--store", store)
         assert done.returncode == 1
-        # Of links the whole path is printed, in which the folder's name stands too.
+        # Of links the whole path is printed, which contains the folder's name, too.
         assert any(Path(line).name.startswith("wet") for line in done.stdout.splitlines()), command
-        (said,) = done.stderr.splitlines()
-        assert str(store / "dry" / "manifest.json") in said
-        assert "bring it back from a copy, or remove" in said
+        (message,) = done.stderr.splitlines()
+        assert str(store / "dry" / "manifest.json") in message
+        assert "bring it back from a copy, or remove" in message
 
 
-def test_a_store_that_was_moved(wet: Solvated) -> None:
-    """With tiers in it: who reads is told, nothing is changed, and `repair` finds them."""
+def test_moved_store_is_repaired(wet: Solvated) -> None:
+    """It moves with its tiers: reading changes nothing and names the remedy, `repair`."""
     made, new = wet.folder / "made", wet.folder / "new"
     given = ("--topology", wet.gro, "--trajectory", wet.xtc)
     succeed("store", "add", "wet", "--store", made, *given)
@@ -340,15 +342,15 @@ def test_a_store_that_was_moved(wet: Solvated) -> None:
 
 
 def arrivals(sources: Solvated) -> Path:
-    """Make a folder with the topology of all that will come."""
+    """Make a folder with the topology of all trajectories that will arrive."""
     folder = sources.folder / "in"
     folder.mkdir()
     shutil.copy(sources.gro, folder / "system.gro")
     return folder
 
 
-def test_watched_once(sources: Solvated) -> None:
-    """What has settled is divided and what grew is appended; the rest is left alone."""
+def test_watch_once_adds_and_appends(sources: Solvated) -> None:
+    """Settled files are divided and grown files are appended; other files are ignored."""
     folder, store = arrivals(sources), sources.folder / "taken"
     shutil.copy(sources.xtc, folder / "one.xtc")
     shutil.copy(sources.xtc, folder / ".two.xtc.part")
@@ -370,17 +372,17 @@ def test_watched_once(sources: Solvated) -> None:
 
 
 class Clock:
-    """Seconds that pass when they are told to."""
+    """A clock that advances only when it is set."""
 
     now = 0.0
 
     def __call__(self) -> float:
-        """Tell the time."""
+        """Return the time."""
         return self.now
 
 
-def test_what_still_grows_is_left_alone(sources: Solvated) -> None:
-    """Until it has not changed for as long as was asked for."""
+def test_growing_file_is_ignored(sources: Solvated) -> None:
+    """It is added when it has not changed for the settling time."""
     folder, clock = arrivals(sources), Clock()
     watch = Watch(tj.Store(sources.folder / "store", create=True), folder, 60, clock=clock)
     data = sources.xtc.read_bytes()
@@ -395,8 +397,8 @@ def test_what_still_grows_is_left_alone(sources: Solvated) -> None:
     assert list(watch.look()) == []
 
 
-def test_failures_are_said_once(sources: Solvated) -> None:
-    """And tried again when trajectory or topology are others; the others are added meanwhile."""
+def test_failures_are_reported_once(sources: Solvated) -> None:
+    """A file is retried when trajectory or topology change; the others are added meanwhile."""
     folder, clock = arrivals(sources), Clock()
     watch = Watch(tj.Store(sources.folder / "store", create=True), folder, 0, clock=clock)
     data = sources.xtc.read_bytes()
@@ -425,10 +427,8 @@ def test_failures_are_said_once(sources: Solvated) -> None:
 
 
 @pytest.mark.parametrize("settled", ["system.xtc", "system.dcd"])
-def test_whole_frames_of_a_cut_file_are_taken_in_where_that_is_asked_for(
-    sources: Solvated, settled: str
-) -> None:
-    """Once; those that come later are appended, up to all of them."""
+def test_watch_adds_whole_frames_of_a_cut_file_on_request(sources: Solvated, settled: str) -> None:
+    """They are added once; later frames are appended, up to the last one."""
     folder, source = arrivals(sources), sources.folder / settled
     tj.convert(tj.open(None, sources.xtc), source)
     data, path = source.read_bytes(), folder / settled
@@ -440,7 +440,7 @@ def test_whole_frames_of_a_cut_file_are_taken_in_where_that_is_asked_for(
     first = int(line.split()[1])
     assert 3 <= first <= 6
     assert succeed(*asked) == []
-    # A part of a frame more is nothing yet, and is not asked about again and again.
+    # Part of a further frame is not added, and not reported again and again.
     path.write_bytes(data[: len(data) // 2 + 104])
     watch = Watch(tj.Store(sources.folder / "store"), folder, 0, allow_truncated_tail=True)
     opened = []
@@ -455,8 +455,8 @@ def test_whole_frames_of_a_cut_file_are_taken_in_where_that_is_asked_for(
     assert ours.tobytes() == tj.open(None, source).read().positions.tobytes()
 
 
-def test_a_damaged_data_set_is_said_once_and_the_others_are_taken_in(sources: Solvated) -> None:
-    """Its own files wait until it is whole again."""
+def test_damaged_data_set_is_reported_once_and_the_others_are_added(sources: Solvated) -> None:
+    """Its own files are added when it is repaired."""
     folder, store = arrivals(sources), sources.folder / "store"
     data, more = sources.xtc.read_bytes(), tj.open(None, sources.xtc)
     for name in ("grown", "damaged"):
@@ -472,12 +472,12 @@ def test_a_damaged_data_set_is_said_once_and_the_others_are_taken_in(sources: So
     for name in ("grown", "second"):
         with (folder / f"{name}.xtc").open("ab") as grown:
             grown.write(data)
-    said, arrival = watch.look()
-    assert (said.path, said.name) == (manifest.parent, "damaged")
-    assert "is not what a store writes" in str(said.error)
+    damage, arrival = watch.look()
+    assert (damage.path, damage.name) == (manifest.parent, "damaged")
+    assert "is not what a store writes" in str(damage.error)
     assert (arrival.name, arrival.frames) == ("grown", 10)
     assert list(watch.look()) == []
-    # Who has never read the manifest takes in nothing new: it may be of that data set.
+    # A watch that has never read the manifest adds nothing new: it may belong to that data set.
     done = run("store", "watch", folder, "--store", store, "--once", "--settle", 0)
     assert done.returncode == 1
     assert str(manifest) in done.stderr
@@ -489,8 +489,8 @@ def test_a_damaged_data_set_is_said_once_and_the_others_are_taken_in(sources: So
     assert [arrival.name for arrival in watch.look()] == ["damaged"]
 
 
-def test_a_folder_that_goes_and_comes(sources: Solvated) -> None:
-    """As one on a network does: said once, and the watch goes on."""
+def test_folder_that_disappears_is_reported_once(sources: Solvated) -> None:
+    """Folders on a network do so: the watch continues."""
     folder = arrivals(sources)
     watch = Watch(tj.Store(sources.folder / "store", create=True), folder, 0)
     away = folder.rename(sources.folder / "away")
@@ -503,8 +503,8 @@ def test_a_folder_that_goes_and_comes(sources: Solvated) -> None:
     assert (arrival.name, arrival.frames) == ("run", 10)
 
 
-def test_interrupted_watch(sources: Solvated) -> None:
-    """Ctrl-C ends it with 130; what was added by then is whole."""
+def test_interrupted_watch_exits_with_130(sources: Solvated) -> None:
+    """Data sets that were added before Ctrl-C are complete."""
     folder, store = arrivals(sources), sources.folder / "taken"
     shutil.copy(sources.xtc, folder / "one.xtc")
     command = ("store", "watch", folder, "--store", store, "--settle", 0, "--interval", 0.05)
@@ -521,9 +521,9 @@ def test_interrupted_watch(sources: Solvated) -> None:
     assert "two.xtc" in watching.stdout.readline()
     time.sleep(0.2)
     watching.send_signal(signal.SIGINT)
-    _, said = watching.communicate(timeout=60)
+    _, stderr = watching.communicate(timeout=60)
     assert watching.returncode == 130
-    assert said.strip() == "trajet: interrupted"
+    assert stderr.strip() == "trajet: interrupted"
     assert tj.Store(store).list() == ("one", "two")
     assert run("store", "verify", "--store", store).returncode == 0
 
@@ -545,12 +545,12 @@ def test_watch_ignores_named_pipes(sources: Solvated) -> None:
 
 @pytest.mark.parametrize("ending", [b".xtc", b".gro"])
 def test_watch_names_files_whose_names_are_not_text(sources: Solvated, ending: bytes) -> None:
-    """Such a trajectory, or topology, is an error that says so; it is printed escaped."""
+    """Such a trajectory, or topology, is an error; its name is printed escaped."""
     folder = arrivals(sources)
     (folder / "run.xtc").write_bytes(sources.xtc.read_bytes())
     odd = os.fsencode(folder) + b"/caf\xe9" + ending
     os.rename(folder / ("run.xtc" if ending == b".xtc" else "system.gro"), odd)
     store = sources.folder / "store"
-    said = fail("store", "watch", folder, "--store", store, "--once", "--settle", 0)
-    assert "caf\\udce9" in said
-    assert "the file name is not UTF-8: rename the file" in said
+    message = fail("store", "watch", folder, "--store", store, "--once", "--settle", 0)
+    assert "caf\\udce9" in message
+    assert "the file name is not UTF-8: rename the file" in message

@@ -1,4 +1,4 @@
-"""No number comes of a file of a tag that was changed from outside."""
+"""No number is computed from a file of a tag that was changed from outside."""
 
 import subprocess
 import sys
@@ -27,7 +27,7 @@ class Case:
 
     @property
     def path(self) -> Path:
-        """What stands for the data set."""
+        """Return the path of the data set."""
         return self.store.folder / "set"
 
     def flip(self, at: int) -> None:
@@ -37,7 +37,7 @@ class Case:
         self.file.write_bytes(data)
 
     def offset(self, frame: int) -> int:
-        """Return where a frame of the file begins."""
+        """Return the offset of a frame of the file."""
         return int(tj.open(None, self.file).reader.offsets()[frame])
 
 
@@ -54,7 +54,7 @@ def make(adk: Adk, folder: Path, ending: str) -> Case:
 
 @pytest.fixture(params=ENDINGS)
 def case(adk: Adk, tmp_path: Path, request: pytest.FixtureRequest) -> Case:
-    """Return one of each format."""
+    """Return one case of each format."""
     return make(adk, tmp_path, request.param)
 
 
@@ -64,7 +64,7 @@ def read_all(case: Case) -> object:
 
 
 def read_one_atom(case: Case) -> object:
-    """Read a little of each frame."""
+    """Read a few atoms of each frame."""
     return tj.open(case.path).read(atoms=[3])
 
 
@@ -78,7 +78,7 @@ def read_raw(case: Case) -> object:
 
 
 def analyse(pool: Callable[[], tj.Pool]) -> Callable[[Case], object]:
-    """Return what analyses the tag in a pool."""
+    """Return a function that analyses the tag in a pool."""
 
     def run(case: Case) -> object:
         return tj.rmsd(tj.open(case.path).select("index 0:99"), pool=pool())
@@ -97,8 +97,8 @@ READS: dict[str, Callable[[Case], object]] = {
 
 @pytest.mark.parametrize("way", READS)
 @pytest.mark.parametrize("place", ["begin", "middle", "end"])
-def test_a_changed_frame_is_an_error(case: Case, place: str, way: str) -> None:
-    """It names file, frame and byte, and what to do; the other tag is read as before."""
+def test_changed_frame_is_an_error(case: Case, place: str, way: str) -> None:
+    """It names file, frame and byte, and the remedy; the other tag is read as before."""
     frame = {"begin": 0, "middle": 5, "end": N_FRAMES - 1}[place]
     begin, size = case.offset(frame), case.file.stat().st_size
     end = size if frame == N_FRAMES - 1 else case.offset(frame + 1)
@@ -117,8 +117,8 @@ def test_a_changed_frame_is_an_error(case: Case, place: str, way: str) -> None:
 
 @pytest.mark.parametrize("case", ["dcd", "nc"], indirect=True)
 @pytest.mark.parametrize("at", [13, 60, -1])
-def test_a_changed_head_is_an_error(case: Case, at: int) -> None:
-    """Wherever the byte is in what stands before the first frame."""
+def test_changed_head_is_an_error(case: Case, at: int) -> None:
+    """The byte may be anywhere before the first frame."""
     case.flip(at if at >= 0 else case.offset(0) - 1)
     with pytest.raises(tj.StoreError, match="this file of some was changed from outside"):
         read_one_atom(case)
@@ -126,7 +126,7 @@ def test_a_changed_head_is_an_error(case: Case, at: int) -> None:
 
 @pytest.mark.parametrize("change", ["cut", "grown", "replaced"])
 def test_another_file_is_an_error(case: Case, change: str) -> None:
-    """Also one that is sound in itself."""
+    """It is an error even if the file is valid by itself."""
     data = case.file.read_bytes()
     match change:
         case "cut":
@@ -146,8 +146,8 @@ def test_another_file_is_an_error(case: Case, change: str) -> None:
         assert f"has {size} bytes, and was written with {len(data)}" in str(caught.value)
 
 
-def test_the_command_says_it_in_one_line(case: Case) -> None:
-    """And ends with exit code 1, without a result."""
+def test_command_reports_damage_in_one_line(case: Case) -> None:
+    """Its exit code is 1, and it has no result."""
     case.flip(case.offset(7) + 40)
     out = case.store.folder.parent / "out.npz"
     words = [sys.executable, "-m", "trajet", "rmsd", case.path, "--select", "index 0:99"]

@@ -1,4 +1,4 @@
-"""Divided and put together again: every value of the original, whatever the division."""
+"""Divided and joined again, a trajectory has every value of the original, for any division."""
 
 import json
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from MDAnalysisTests import datafiles
 from trajet import _trajet, h5md
-from trajet.conversion.files import How
+from trajet.conversion.files import OutputOptions
 
 FILES = {
     name: path
@@ -22,7 +22,7 @@ FILES = {
     for name, path in format.files().items()
     if name != "empty.dcd"
 }
-# Of published files what H5MD has no place for.
+# Values of published files that H5MD has no place for.
 NOT_BACK = "H5MD cannot hold positions of (XTC|TRR|NCDF) so that they come back"
 LOSES = {
     # Nine atoms or fewer: floats in nm.
@@ -48,12 +48,12 @@ def ranges(atoms: np.ndarray) -> list[list[int]]:
 
 
 def made(folder: Path) -> _trajet.Store:
-    """Return a store, which is made where there is none."""
+    """Return a store, which is made if it is missing."""
     return _trajet.Store(folder, create=True, hdf5=h5md.write_described)
 
 
 def spec(folder: Path, tag_of: np.ndarray, formats: Sequence[str] = ("exact",)) -> str:
-    """Return a profile: the atoms `k` of each tag are where `tag_of` is `k`; formats by turns."""
+    """Return a profile: the atoms `k` of each tag have `tag_of` equal to `k`; formats alternate."""
     tiers = {name: {"folder": str(folder / name), "limit": None} for name in ("fast", "slow")}
     tags = [
         {"name": f"tag{k}", "short": f"t{k}", "select": "", "tier": ("fast", "slow")[k % 2]}
@@ -77,20 +77,20 @@ def division(n_atoms: int, n_tags: int, seed: int) -> np.ndarray:
 
 
 def copied(reader: _trajet.Reader, path: Path) -> bytes:
-    """Return a copy in the same format, which keeps all that a frame says."""
+    """Return a copy in the same format, which keeps all values of a frame."""
     part = (path, (0, 1, reader.n_frames))
-    _trajet.convert(reader, [part], None, How(), force=True, threads=2, progress=None)
+    _trajet.convert(reader, [part], None, OutputOptions(), force=True, threads=2, progress=None)
     return path.read_bytes()
 
 
 def vectors(reader: _trajet.Reader, kind: str, frames: np.ndarray) -> dict[str, np.ndarray] | None:
-    """Return what is read of some frames; None where there are no such vectors."""
+    """Return the values read of some frames, or None if there are no such vectors."""
     out = np.empty((len(frames), reader.n_atoms, 3), np.float32)
     try:
-        said = reader.read(frames, None, out, kind)
+        metadata = reader.read(frames, None, out, kind)
     except _trajet.FormatError:
         return None
-    return {"vectors": out} | {key: said[key] for key in ("times", "steps", "cells")}
+    return {"vectors": out} | {key: metadata[key] for key in ("times", "steps", "cells")}
 
 
 def assert_same(
@@ -117,8 +117,8 @@ def assert_same(
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_every_published_file(name: str, tmp_path: Path) -> None:
-    """All that is read, and every byte that is written of it."""
+def test_published_files_are_restored(name: str, tmp_path: Path) -> None:
+    """All values that are read, and every byte that is written of them, are equal."""
     source, store = opened(FILES[name]), made(tmp_path / "store")
     tag_of = division(source.n_atoms, 3, seed=source.n_atoms)
     given = [[] for _ in np.unique(tag_of)]
@@ -137,8 +137,10 @@ def test_every_published_file(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("formats", [("h5md",), ("exact", "h5md")], ids=["all", "some"])
-def test_every_published_file_as_h5md(name: str, formats: tuple[str, ...], tmp_path: Path) -> None:
-    """The same of tags in H5MD, where it loses nothing; where it would, nothing is added."""
+def test_published_files_are_restored_from_h5md(
+    name: str, formats: tuple[str, ...], tmp_path: Path
+) -> None:
+    """A file that H5MD cannot hold without loss is not added."""
     source, store = opened(FILES[name]), made(tmp_path / "store")
     tag_of = division(source.n_atoms, 3, seed=source.n_atoms)
     given, asked = [[] for _ in np.unique(tag_of)], spec(tmp_path, tag_of, formats)
@@ -152,7 +154,7 @@ def test_every_published_file_as_h5md(name: str, formats: tuple[str, ...], tmp_p
     store.add("one", source, asked, FILES[name], given, threads=2)
     assert store.verify("one", threads=2) == []
     union = store.reader("one", request_size=1 << 18)
-    # Of TRR without velocities they are not a number, of H5MD an error.
+    # Velocities that TRR lacks are NaN, those that H5MD lacks an error.
     assert_same(union, source, tmp_path, FILES[name].suffix, ["positions"])
 
 
@@ -166,7 +168,7 @@ def test_every_published_file_as_h5md(name: str, formats: tuple[str, ...], tmp_p
     again=st.integers(0, 2**32),
     turns=st.lists(st.sampled_from(["exact", "h5md"]), min_size=2, max_size=3),
 )
-def test_any_division(
+def test_any_division_is_restored(
     tmp_path_factory: pytest.TempPathFactory,
     name: str,
     n_tags: int,
@@ -174,7 +176,7 @@ def test_any_division(
     again: int,
     turns: list[str],
 ) -> None:
-    """And one that is made of another."""
+    """A division of a division is restored, too."""
     folder, path = tmp_path_factory.mktemp("any"), Path(getattr(datafiles, name))
     source, store = opened(path), made(folder / "store")
     formats = ["exact"] if path.name in LOSES else turns

@@ -1,4 +1,4 @@
-"""H5MD divided: the numbers of every tag stand in its file as they do in the original."""
+"""H5MD is divided exactly: every tag's file has the numbers of the original."""
 
 import json
 import resource
@@ -23,7 +23,7 @@ from helpers.made_hdf5 import (
     write_values,
     write_with_mdanalysis,
 )
-from helpers.mounted_stores import eventually, mounted
+from helpers.mounted_stores import becomes_true, mounted
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from MDAnalysis.coordinates.H5MD import H5MDReader
@@ -43,7 +43,7 @@ def opened(*paths: Path, **options: Any) -> _trajet.Reader:
 
 
 def random_file(path: Path, seed: int) -> Path:
-    """Write a file of H5MD as any program might."""
+    """Write a random valid H5MD file."""
     draw = np.random.default_rng(seed)
 
     def numbers(*shape: int) -> np.ndarray:
@@ -92,7 +92,7 @@ def random_file(path: Path, seed: int) -> Path:
 
 
 def numbers_of(path: Path, atoms: np.ndarray | slice = slice(None)) -> dict[str, Any]:
-    """Return every number that a file has of its frames, by h5py alone, in its own units."""
+    """Return every number of a file's frames, by h5py alone, in the units of the file."""
     with h5py.File(path) as file:
         (group,) = (group for group in file["particles"].values() if len(group) > 1)
         first = next(name for name in ELEMENTS.values() if name in group)
@@ -137,7 +137,7 @@ def listed(dataset: h5py.Dataset, n: int) -> np.ndarray:
 
 
 def assert_same_read(one: _trajet.Reader, other: _trajet.Reader) -> None:
-    """Compare all that readers give."""
+    """Compare all values of two readers."""
     assert (one.n_frames, one.n_atoms, one.format) == (other.n_frames, other.n_atoms, other.format)
     assert one.times().tobytes() == other.times().tobytes()
     assert one.steps().tobytes() == other.steps().tobytes()
@@ -153,16 +153,16 @@ def assert_same_read(one: _trajet.Reader, other: _trajet.Reader) -> None:
 
 def files_of(store: _trajet.Store, name: str) -> list[tuple[np.ndarray, list[Path]]]:
     """Return atoms and files of each tag."""
-    said = json.loads(store.manifest(name))
-    atoms = [np.concatenate([np.arange(*run) for run in tag["atoms"]]) for tag in said["tags"]]
+    manifest = json.loads(store.manifest(name))
+    atoms = [np.concatenate([np.arange(*run) for run in tag["atoms"]]) for tag in manifest["tags"]]
     return [
         (here, store.paths(name, tag["name"]))
-        for here, tag in zip(atoms, said["tags"], strict=True)
+        for here, tag in zip(atoms, manifest["tags"], strict=True)
     ]
 
 
 def check_whole(folder: Path, store: _trajet.Store, name: str, source: Path) -> None:
-    """All tags are the original, each tag is its part, read and as files."""
+    """Assert that all tags are the original, and each tag is its part, read and as files."""
     assert store.verify(name, threads=2) == []
     assert_same_read(store.reader(name, request_size=1 << 18), opened(source))
     expected = numbers_of(source)
@@ -177,10 +177,10 @@ def check_whole(folder: Path, store: _trajet.Store, name: str, source: Path) -> 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[*HealthCheck])
 @given(seed=st.integers(0, 10**9), n_tags=st.integers(1, 4))
-def test_any_file_comes_back(
+def test_any_file_is_restored(
     tmp_path_factory: pytest.TempPathFactory, seed: int, n_tags: int
 ) -> None:
-    """Number by number, in its own precision and units."""
+    """Every number has its own precision and units."""
     folder = tmp_path_factory.mktemp("any")
     source, store = random_file(folder / "any.h5md", seed), made(folder / "store")
     tag_of = division(N_ATOMS, n_tags, seed)
@@ -216,12 +216,12 @@ def topology(folder: Path) -> Path:
 
 @pytest.fixture
 def mda_file(tmp_path: Path) -> Path:
-    """Return what MDAnalysis writes, with all vectors."""
+    """Return a file by MDAnalysis, with all vectors."""
     return write_with_mdanalysis(tmp_path / "mda.h5md")
 
 
-def test_what_mdanalysis_writes(mda_file: Path, tmp_path: Path) -> None:
-    """MDAnalysis reads tags and the whole as it does the original."""
+def test_files_of_mdanalysis_are_restored(mda_file: Path, tmp_path: Path) -> None:
+    """MDAnalysis reads tags and the whole like the original."""
     top, store = topology(tmp_path), tj.Store(tmp_path / "store", create=True)
     done = store.add("one", tj.open(top, mda_file), profile=profile(tmp_path))
     assert done.n_frames == N_FRAMES
@@ -236,8 +236,8 @@ def test_what_mdanalysis_writes(mda_file: Path, tmp_path: Path) -> None:
             assert np.array_equal(ts.dimensions, truth.cells[k].astype("f4"))
 
 
-def test_what_gromacs_writes(tmp_path: Path) -> None:
-    """No unit of time, velocities at steps of their own, and numbers of atoms."""
+def test_files_of_gromacs_are_restored(tmp_path: Path) -> None:
+    """They have no unit of time, velocities at steps of their own, and numbers of atoms."""
     draw = np.random.default_rng(1)
     source = write_as_gromacs(tmp_path / "gmx.h5md", draw.random((N_FRAMES, N_ATOMS, 3), "f4"))
     store = tj.Store(tmp_path / "store", create=True)
@@ -247,13 +247,13 @@ def test_what_gromacs_writes(tmp_path: Path) -> None:
     check_whole(tmp_path, store._native, "one", source)
 
 
-def test_grown_moved_and_tagged_anew(mda_file: Path, tmp_path: Path) -> None:
-    """Whatever is done, the original stays the original."""
+def test_changed_data_set_keeps_the_original(mda_file: Path, tmp_path: Path) -> None:
+    """It is appended to, moved and retagged."""
     top, store = topology(tmp_path), tj.Store(tmp_path / "store", create=True)
     whole = mda_file.read_bytes()
 
     def cut(n: int) -> None:
-        """Have the file only some of its frames."""
+        """Keep only some frames of the file."""
         mda_file.write_bytes(whole)
         with h5py.File(mda_file, "a") as file:
             group = file["particles/trajectory"]
@@ -300,8 +300,8 @@ def test_grown_moved_and_tagged_anew(mda_file: Path, tmp_path: Path) -> None:
     assert store.list() == ()
 
 
-def test_several_files(mda_file: Path, tmp_path: Path) -> None:
-    """Are one trajectory, unless their numbers are stored in several ways."""
+def test_several_files_are_one_trajectory(mda_file: Path, tmp_path: Path) -> None:
+    """Files whose numbers have different units are refused."""
     top, store = topology(tmp_path), tj.Store(tmp_path / "store", create=True)
     more = shutil.copy(mda_file, tmp_path / "more.h5md")
     store.add("one", tj.open(top, mda_file, more), profile=profile(tmp_path))
@@ -309,14 +309,14 @@ def test_several_files(mda_file: Path, tmp_path: Path) -> None:
     assert store.verify() == ()
     with h5py.File(more, "a") as file:
         file["particles/trajectory/force/value"].attrs["unit"] = "kcal mol-1 nm-1"
-    # Nothing was read for it, not even what is before.
+    # Nothing was read for it, not even the frames before.
     with pytest.raises(tj.StoreError, match=r"more.h5md: has forces in another .* than .*mda.h5md"):
         store.add("two", tj.open(top, mda_file, more), profile=profile(tmp_path))
     assert store.list() == ("one",)
 
 
-def test_other_formats(mda_file: Path, tmp_path: Path) -> None:
-    """Positions alone go to DCD; XTC and what lacks forces want `lossy`."""
+def test_other_formats_need_permission_to_lose(mda_file: Path, tmp_path: Path) -> None:
+    """DCD takes positions alone; XTC, and formats without forces, need `lossy`."""
     top, store = topology(tmp_path), tj.Store(tmp_path / "store", create=True)
     for form, words in (
         ("dcd", "DCD cannot hold velocities, forces: choose format"),
@@ -336,7 +336,7 @@ def test_other_formats(mda_file: Path, tmp_path: Path) -> None:
     assert ours.positions[:, exact].tobytes() == truth.positions[:, exact].tobytes()
     np.testing.assert_allclose(ours.positions, truth.positions, atol=0.00501)
     assert ours.cells.tobytes() == truth.cells.tobytes()
-    # What is not there any more is not made up: positions in Å, as `convert` writes them.
+    # Lost numbers are not made up: positions in Å, as `convert` writes them.
     left = {"velocities": False, "forces": False}
     tj.convert(store.open("one"), tmp_path / "whole.h5md", frames=slice(0, 3), **left)
     whole = tj.open(None, tmp_path / "whole.h5md").read().positions
@@ -349,8 +349,8 @@ def test_other_formats(mda_file: Path, tmp_path: Path) -> None:
     assert numbers_of(tmp_path / "again.h5md") == numbers_of(plain)
 
 
-def test_mounted(mda_file: Path, tmp_path: Path) -> None:
-    """Tags are their files; the whole is decoded; uses are written down."""
+def test_mounted_tags_are_their_files(mda_file: Path, tmp_path: Path) -> None:
+    """The whole is decoded, and reads are logged."""
     top, store = topology(tmp_path), tj.Store(tmp_path / "store", create=True)
     store.add("one", tj.open(top, mda_file), profile=profile(tmp_path))
     truth = tj.open(None, mda_file).read().positions
@@ -358,8 +358,8 @@ def test_mounted(mda_file: Path, tmp_path: Path) -> None:
         names = {path.name for path in shown.folder.iterdir()}
         assert {f"one@{tag}.h5md" for tag in TAGS} | {"one.dcd", "one.gro"} <= names
         assert "one.h5md" not in names
-        said = (shown / "one.README").read_text()
-        assert f"trajet store get one --store {store.folder} -o one.h5md" in said
+        readme = (shown / "one.README").read_text()
+        assert f"trajet store get one --store {store.folder} -o one.h5md" in readme
         (back,) = [kept.paths[0] for kept in store.show("one").tags if kept.tag.name == "back"]
         assert (shown / "one@back.h5md").read_bytes() == back.read_bytes()
         with H5MDReader(str(shown / "one@back.h5md")) as reader:
@@ -368,11 +368,13 @@ def test_mounted(mda_file: Path, tmp_path: Path) -> None:
             view = tj.open(None, shown / name, sidecar=False).read()
             assert np.array_equal(view.positions, truth[:, atoms]), name
         assert shown.end()[0] == 0
-    assert eventually(lambda: {use.name: use.uses for use in store.stats("one").tags}["back"] >= 1)
+    assert becomes_true(
+        lambda: {use.name: use.uses for use in store.stats("one").tags}["back"] >= 1
+    )
 
 
-def test_command_line(mda_file: Path, tmp_path: Path) -> None:
-    """Add, get, watch, and RMSD of a tag, whose bytes are its alone."""
+def test_commands_take_h5md(mda_file: Path, tmp_path: Path) -> None:
+    """Add, get and watch are run, and RMSD of a tag, which reads that tag alone."""
 
     def run(*words: Any) -> str:
         done = subprocess.run(
@@ -385,10 +387,10 @@ def test_command_line(mda_file: Path, tmp_path: Path) -> None:
         return done.stdout + done.stderr
 
     top, store = topology(tmp_path), tmp_path / "store"
-    told = ("--store", store, "--quiet")
+    options = ("--store", store, "--quiet")
     add = ("store", "add", "one", "--topology", top, "--trajectory", mda_file)
-    run(*add, "--profile", profile(tmp_path), *told)
-    run("store", "get", "one", "-o", tmp_path / "whole.h5md", *told)
+    run(*add, "--profile", profile(tmp_path), *options)
+    run("store", "get", "one", "-o", tmp_path / "whole.h5md", *options)
     assert numbers_of(tmp_path / "whole.h5md") == numbers_of(mda_file)
     result = tj.rmsd(tj.open(store / "one").select("index 10:19"))
     assert result.report["tiers"]["fast"] == 0
@@ -397,8 +399,10 @@ def test_command_line(mda_file: Path, tmp_path: Path) -> None:
     assert tj.Store(store).show("one").format == "H5MD"
 
 
-def test_refusals(mda_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without h5py, before any work; what a writer gets wrong; mdtraj's layout."""
+def test_invalid_requests_are_errors(
+    mda_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """These are a missing h5py, errors of a writer, and mdtraj's layout."""
     top, store = topology(tmp_path), tj.Store(tmp_path / "store", create=True)
     traj = tj.open(top, mda_file)
 
@@ -420,7 +424,7 @@ def test_refusals(mda_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize("exact", [False, True])
 def test_h5md_tag_without_room_ends_cleanly(tmp_path: Path, exact: bool) -> None:
-    """A write that fails names the tag's file and the reason; the store is as before."""
+    """A write that fails names the tag's file and the reason; the store is unchanged."""
     positions = np.random.default_rng(1).random((1000, N_ATOMS, 3), "f4")
     source = write_h5md(tmp_path / "run.h5md", positions)
     if not exact:

@@ -1,4 +1,4 @@
-"""Tags that are kept as H5MD: the original all the same, read without HDF5's library."""
+"""Tags that are kept as H5MD restore the original, and are read without HDF5's library."""
 
 import json
 import os
@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers.made_stores import Solvated, make_sources, make_store
-from helpers.mounted_stores import eventually, mounted
+from helpers.mounted_stores import becomes_true, mounted
 from MDAnalysis.coordinates.H5MD import H5MDReader
 from MDAnalysis.lib.formats.libmdaxdr import XTCFile
 from MDAnalysisTests import datafiles
@@ -41,14 +41,14 @@ def file_of(wet: Solvated, tag: str) -> Path:
     return kept.paths[0]
 
 
-def said(wet: Solvated) -> dict[str, Any]:
+def read_manifest(wet: Solvated) -> dict[str, Any]:
     """Return the manifest."""
-    told: dict[str, Any] = json.loads((wet.path / "manifest.json").read_text())
-    return told
+    manifest: dict[str, Any] = json.loads((wet.path / "manifest.json").read_text())
+    return manifest
 
 
 def test_all_tags_are_the_original(wet: Solvated, tmp_path: Path) -> None:
-    """Every number that is read, and every byte as a file."""
+    """All values that are read, and every byte of a file, are equal."""
     ours, plain = tj.open(wet.path), tj.open(wet.gro, wet.xtc)
     one, other = ours.read(), plain.read()
     for name in ("positions", "times", "steps", "cells", "frames"):
@@ -62,8 +62,8 @@ def test_all_tags_are_the_original(wet: Solvated, tmp_path: Path) -> None:
             assert getattr(one, name).tobytes() == getattr(other, name).tobytes(), (tags, name)
 
 
-def test_its_files_are_those_of_others(wet: Solvated) -> None:
-    """MDAnalysis reads the protein's; it is what `convert` writes, in Å and ps."""
+def test_files_of_tags_are_usual_h5md(wet: Solvated) -> None:
+    """MDAnalysis reads the protein's file; it is that of `convert`, in Å and ps."""
     path, truth = file_of(wet, "protein"), tj.open(wet.gro, wet.xtc).select("protein").read()
     assert path.name == "protein.h5md"
     assert sorted(other.name for other in path.parent.iterdir()) == [
@@ -79,8 +79,8 @@ def test_its_files_are_those_of_others(wet: Solvated) -> None:
             assert np.allclose(ts.dimensions, cell, rtol=1e-6)
 
 
-def test_bytes_of_the_needed_chunks_alone(wet: Solvated) -> None:
-    """Of a frame its chunk, which is compared with its checksum, and of no other tag anything."""
+def test_only_needed_chunks_are_read(wet: Solvated) -> None:
+    """Each frame reads its chunk, which is compared with its checksum, and no other tag."""
     traj = tj.open(wet.path)
     result = tj.rmsd(traj.select(CALPHA), reference=tj.open(wet.gro, wet.xtc).select(CALPHA))
     assert result.report["tiers"] == {"fast": result.report["bytes_read"], "slow": 0}
@@ -90,10 +90,10 @@ def test_bytes_of_the_needed_chunks_alone(wet: Solvated) -> None:
 
     def read(number: int, atoms: np.ndarray) -> tuple[bytes, int]:
         out = np.empty((1, len(atoms), 3), np.float32)
-        told = reader.read(np.array([number]), atoms, out, "positions")
-        return out.tobytes(), told["counts"]["bytes_read"]
+        outcome = reader.read(np.array([number]), atoms, out, "positions")
+        return out.tobytes(), outcome["counts"]["bytes_read"]
 
-    # Who reads first opens the file; its head is compared with what it was each time.
+    # The first read opens the file; its head is compared with the kept one each time.
     read(0, np.array([0]))
     assert frame <= read(7, np.array([0, 3]))[1] <= frame + 3 * 4096
     positions, bytes_read = read(7, np.arange(3341))
@@ -120,7 +120,7 @@ except tj.MissingPackageError as error:
 
 
 def test_reading_needs_no_h5py(own_wet: Solvated) -> None:
-    """Nor checking nor moving; writing says what to install, before it begins."""
+    """Checking and moving need none either; writing names the missing package before it begins."""
     more = own_wet.folder / "more.xtc"
     shutil.copy(own_wet.xtc, more)
     words = [sys.executable, "-c", WITHOUT, own_wet.path, own_wet.store.folder, more]
@@ -138,10 +138,10 @@ def test_reading_needs_no_h5py(own_wet: Solvated) -> None:
     assert own_wet.store.verify() == ()
 
 
-def test_grown_moved_and_tagged_anew(own_wet: Solvated) -> None:
-    """To H5MD and from it: whatever is done, the original stays the original."""
+def test_changed_data_set_keeps_the_original(own_wet: Solvated) -> None:
+    """It is converted to H5MD and back, appended to and moved."""
     store, whole = own_wet.store, own_wet.xtc.read_bytes()
-    # Steps must not go back from one file's end to its own beginning.
+    # Steps must not go back from the end of a file to its own beginning.
     more = own_wet.folder / "more.xtc"
     more.write_bytes(whole)
     assert store.append("wet", tj.open(None, more)).n_frames == 10
@@ -155,7 +155,7 @@ def test_grown_moved_and_tagged_anew(own_wet: Solvated) -> None:
         store.get("wet", own_wet.folder / "whole.xtc", force=True)
         assert (own_wet.folder / "whole.xtc").read_bytes() == 2 * whole
         files = {path.name for path in own_wet.path.iterdir() if "chunks" in path.name}
-        kept = [file for segment in said(own_wet)["segments"] for file in segment["files"]]
+        kept = [file for segment in read_manifest(own_wet)["segments"] for file in segment["files"]]
         assert files == {file["chunks"]["file"] for file in kept if "chunks" in file}
 
     check()
@@ -175,15 +175,15 @@ def test_grown_moved_and_tagged_anew(own_wet: Solvated) -> None:
     check()
     assert not [path for path in own_wet.folder.rglob("*.h5md") if not path.is_symlink()]
     own_wet.profile.write_text(exact.replace('"rest"', '"rest"\nformat = "h5md"'))
-    before = said(own_wet)
+    before = read_manifest(own_wet)
     with pytest.raises(tj.StoreError, match='tag "water": the steps of the frames go back'):
         store.retag("wet", own_wet.profile)
-    assert said(own_wet) == before
+    assert read_manifest(own_wet) == before
     check()
 
 
-def test_to_hdf5_and_back(own_wet: Solvated) -> None:
-    """In one step each."""
+def test_tags_are_converted_to_hdf5_and_back(own_wet: Solvated) -> None:
+    """Each conversion is one step."""
     store, text = own_wet.store, own_wet.profile.read_text()
     for changed in (
         text.replace('"h5md"', '"exact"'),
@@ -201,8 +201,8 @@ def test_to_hdf5_and_back(own_wet: Solvated) -> None:
     assert not own_wet.path.exists()
 
 
-def test_mounted(own_wet: Solvated, tmp_path: Path) -> None:
-    """The whole is GROMACS' file, a tag is its file, and one for each time that it grew."""
+def test_mounted_whole_and_tags_are_their_files(own_wet: Solvated, tmp_path: Path) -> None:
+    """The whole is GROMACS' file, a tag is its file, with one file per segment."""
     store, whole = own_wet.store, own_wet.xtc.read_bytes()
     more = own_wet.folder / "more.xtc"
     more.write_bytes(whole)
@@ -216,32 +216,32 @@ def test_mounted(own_wet: Solvated, tmp_path: Path) -> None:
         view = tj.open(None, shown / "wet@protein.dcd", sidecar=False).read()
         assert np.array_equal(view.positions, truth)
         store.append("wet", tj.open(None, more))
-        assert eventually((shown / "wet@protein-001.h5md").exists)
+        assert becomes_true((shown / "wet@protein-001.h5md").exists)
         names = {path.name for path in shown.folder.iterdir() if path.suffix == ".h5md"}
         assert names == {f"wet@{tag}-00{k}.h5md" for tag in TWO for k in (0, 1)}
-        assert eventually(lambda: (shown / "wet.xtc").stat().st_size == 2 * len(whole))
+        assert becomes_true(lambda: (shown / "wet.xtc").stat().st_size == 2 * len(whole))
         assert (shown / "wet.xtc").read_bytes() == 2 * whole
-        for k, kept in enumerate(said(own_wet)["segments"]):
+        for k, kept in enumerate(read_manifest(own_wet)["segments"]):
             (file,) = [file for file in kept["files"] if "protein" in file["path"]]
             stored = (own_wet.folder / "fast" / file["path"]).read_bytes()
             assert (shown / f"wet@protein-00{k}.h5md").read_bytes() == stored
         assert shown.end()[0] == 0
 
 
-@pytest.mark.parametrize("where", ["chunk", "tables", "told"])
-def test_a_changed_byte_is_found(own_wet: Solvated, where: str) -> None:
-    """In frames, and in what stands around them; nothing is divided or moved from there."""
+@pytest.mark.parametrize("where", ["chunk", "tables", "layout"])
+def test_changed_byte_is_found(own_wet: Solvated, where: str) -> None:
+    """It is in frames or beside them; the data set can be neither divided nor moved."""
     path = file_of(own_wet, "protein")
     with h5py.File(path) as file:
         value = file["particles/trajectory/position/value"]
         frames, chunk = value.chunks[0], value.id.get_chunk_info(3)
-    at = {"chunk": chunk.byte_offset + 17, "tables": 60, "told": 40}[where]
+    at = {"chunk": chunk.byte_offset + 17, "tables": 60, "layout": 40}[where]
     expected = {
         "chunk": f"frame {3 * frames} (bytes {chunk.byte_offset} to",
         "tables": "its tables (bytes 0 to",
-        "told": "is not what the store wrote",
+        "layout": "is not what the store wrote",
     }[where]
-    if where == "told":
+    if where == "layout":
         (path,) = own_wet.path.glob("chunks-protein-*")
     data = bytearray(path.read_bytes())
     data[at] ^= 4
@@ -255,16 +255,16 @@ def test_a_changed_byte_is_found(own_wet: Solvated, where: str) -> None:
         for look in (protein.read, lambda: tj.rmsd(protein)):
             with pytest.raises(tj.StoreError, match=r"protein\.h5md.* is not what was written"):
                 look()
-    before = said(own_wet)
+    before = read_manifest(own_wet)
     with pytest.raises(tj.StoreError):
         own_wet.store.move("wet", "protein", "slow")
     with pytest.raises(tj.StoreError, match=r"(is|are) not what|nothing was divided"):
         own_wet.store.retag("wet", own_wet.profile)
-    assert said(own_wet) == before
+    assert read_manifest(own_wet) == before
 
 
-def test_a_byte_that_is_changed_anywhere_is_found_at_reading(own_wet: Solvated) -> None:
-    """In vectors, and in what others read: times, steps, boxes, and the tables that lead there."""
+def test_changed_byte_anywhere_is_found_by_reading(own_wet: Solvated) -> None:
+    """It is in vectors, times, steps, boxes, or the tables that lead there."""
     path = file_of(own_wet, "protein")
     with h5py.File(path) as file:
         group = file["particles/trajectory"]
@@ -292,7 +292,7 @@ def test_a_byte_that_is_changed_anywhere_is_found_at_reading(own_wet: Solvated) 
             read()
         os.pwrite(file, was, at)
     assert np.array_equal(read(), truth)
-    # By workers too, each of which compares a part of it.
+    # Workers find it, too; each of them compares a part of the file.
     was = os.pread(file, 1, places[0])
     os.pwrite(file, bytes([was[0] ^ 0x20]), places[0])
     with pytest.raises(tj.StoreError, match="of its tables, are not what was written"):
@@ -300,8 +300,8 @@ def test_a_byte_that_is_changed_anywhere_is_found_at_reading(own_wet: Solvated) 
     os.close(file)
 
 
-def test_workers_are_told_little(tmp_path: Path) -> None:
-    """Of tags that they read alone; times and boxes with the frames of a task."""
+def test_worker_spec_is_small(tmp_path: Path) -> None:
+    """It has the tags that are read; times and boxes are sent with the frames of a task."""
     n_frames, n_atoms = 3000, 12
     topology, xtc = tmp_path / "few.gro", tmp_path / "few.xtc"
     lines = [f"    1ALA     CA{k + 1:5d}   0.000   0.000   0.000" for k in range(n_atoms)]
@@ -324,13 +324,13 @@ def test_workers_are_told_little(tmp_path: Path) -> None:
     store = tj.Store(tmp_path / "store", create=True)
     store.add("few", plain, profile=profile)
     reader = store.open("few").reader
-    # Paths, places of chunks and their checksums; 49 bytes a frame and tag were boxes.
-    told = [len(reader.outline(atoms)) for atoms in (None, np.arange(10), np.array([11]))]
-    assert max(told) < n_frames
-    assert told[1] < told[0]
-    assert told[2] < told[0]
+    # Paths, positions of chunks and their checksums; 49 bytes per frame and tag would be boxes.
+    sizes = [len(reader.outline(atoms)) for atoms in (None, np.arange(10), np.array([11]))]
+    assert max(sizes) < n_frames
+    assert sizes[1] < sizes[0]
+    assert sizes[2] < sizes[0]
     frames = [len(reader.slice((first, 1, 100))) for first in (0, n_frames - 100)]
-    # Where it stands, time, step, box, and two checksums.
+    # Position, time, step, box, and two checksums.
     assert max(frames) < 100 * (5 + 8 + 3 + 48 + 20)
     selection = store.open("few").select("index 3:11")
     pool = tj.ProcessPool(workers=2)
@@ -345,8 +345,8 @@ def _cell_and_first(positions: np.ndarray, cell: np.ndarray) -> np.ndarray:
     return np.concatenate((cell, positions[0], positions[-1]))
 
 
-def test_a_cut_file_is_an_error(own_wet: Solvated) -> None:
-    """Which says which."""
+def test_cut_file_is_an_error(own_wet: Solvated) -> None:
+    """The error names the file."""
     path = file_of(own_wet, "protein")
     data = path.read_bytes()
     path.write_bytes(data[:-1000])
@@ -358,7 +358,7 @@ def test_a_cut_file_is_an_error(own_wet: Solvated) -> None:
 
 
 def nothing_is_left(wet: Solvated) -> bool:
-    """Whether a failed addition has left nothing."""
+    """Return whether a failed addition has left nothing."""
     tiers = [wet.folder / tier for tier in ("fast", "slow")]
     files = [path for tier in tiers if tier.exists() for path in tier.iterdir()]
     pending = [*(wet.folder / "store/.pending").iterdir()]
@@ -380,8 +380,8 @@ def added(wet: Solvated, writer: Any) -> dict[str, Any]:
     return done
 
 
-def test_what_a_writer_gets_wrong_is_found(tmp_path: Path) -> None:
-    """Before it counts: a number, a time, a frame too few; what it raises is raised."""
+def test_errors_of_a_writer_are_found(tmp_path: Path) -> None:
+    """A wrong number or time, or a missing frame, is found before it counts."""
     wet = make_sources(tmp_path)
 
     def changing(name: str, at: tuple[int, ...], by: float) -> Any:
@@ -400,8 +400,8 @@ def test_what_a_writer_gets_wrong_is_found(tmp_path: Path) -> None:
         return h5md.describe(path)
 
     def short(reader: Any, path: Path, **asked: Any) -> dict[str, Any]:
-        told = h5md.write_described(reader, path, **asked)
-        return {**told, **{key: told[key][:-1] for key in ("times", "steps", "boxes")}}
+        outcome = h5md.write_described(reader, path, **asked)
+        return {**outcome, **{key: outcome[key][:-1] for key in ("times", "steps", "boxes")}}
 
     def full(reader: Any, path: Path, **asked: Any) -> dict[str, Any]:
         raise tj.OutputError(f"{path}: no space left")
@@ -422,8 +422,8 @@ def test_what_a_writer_gets_wrong_is_found(tmp_path: Path) -> None:
     assert _trajet.Store(wet.folder / "store").verify("wet", threads=2) == []
 
 
-def test_progress_goes_once_from_none_to_all(tmp_path: Path) -> None:
-    """Over dividing and writing: never back, and of as many frames as there are."""
+def test_progress_ascends_from_none_to_all(tmp_path: Path) -> None:
+    """It spans dividing and writing, and the total is the number of frames."""
     wet = make_sources(tmp_path)
     wet.profile.write_text(wet.profile.read_text().replace('"rest"', '"rest"\nformat = "h5md"'))
     seen: list[tuple[int, int]] = []
@@ -432,7 +432,7 @@ def test_progress_goes_once_from_none_to_all(tmp_path: Path) -> None:
         "wet",
         tj.open(wet.gro, wet.xtc),
         profile=wet.profile,
-        progress=lambda *told: seen.append(told),
+        progress=lambda *counts: seen.append(counts),
     )
     assert {total for _, total in seen} == {10}
     counts = [done for done, _ in seen]
@@ -440,8 +440,8 @@ def test_progress_goes_once_from_none_to_all(tmp_path: Path) -> None:
     assert counts[-1] == 10
 
 
-def test_it_is_interrupted_while_it_writes(tmp_path: Path) -> None:
-    """By what progress raises, as Ctrl-C does; then nothing is left."""
+def test_interrupt_while_writing_leaves_nothing(tmp_path: Path) -> None:
+    """The progress function raises an error, as Ctrl-C does."""
     wet = make_sources(tmp_path)
 
     def interrupted(reader: Any, path: Path, **asked: Any) -> dict[str, Any]:
@@ -455,8 +455,8 @@ def test_it_is_interrupted_while_it_writes(tmp_path: Path) -> None:
     assert nothing_is_left(wet)
 
 
-def test_what_it_cannot_hold_goes_only_where_that_is_said(tmp_path: Path) -> None:
-    """TRR's nm, which Å in single precision do not give back, and its velocities."""
+def test_lossy_h5md_requires_opt_in(tmp_path: Path) -> None:
+    """TRR has nm, which Å in single precision do not restore, and velocities."""
     folder = tmp_path
     profile = folder / "p.toml"
     lines = (
@@ -478,8 +478,8 @@ def test_what_it_cannot_hold_goes_only_where_that_is_said(tmp_path: Path) -> Non
         assert getattr(ours, name).tobytes() == getattr(truth, name).tobytes(), name
 
 
-def test_a_limit_ends_the_writing(tmp_path: Path) -> None:
-    """Not only when all was written; the original as it was divided first does not count."""
+def test_limit_ends_the_writing(tmp_path: Path) -> None:
+    """It does so before all is written; the original that is divided first does not count."""
     wet = make_sources(tmp_path)
     text = wet.profile.read_text().replace(
         'name = "protein"\n', 'name = "protein"\nformat = "h5md"\n'
@@ -502,15 +502,15 @@ def test_a_limit_ends_the_writing(tmp_path: Path) -> None:
     assert store.verify() == ()
 
 
-def test_a_changed_byte_is_not_divided_anew(own_wet: Solvated) -> None:
-    """Whether it is of a chunk or of the tables."""
+def test_changed_byte_is_not_retagged(own_wet: Solvated) -> None:
+    """It is in a chunk or in the tables."""
     path, store = file_of(own_wet, "protein"), own_wet.store
-    sound, before = path.read_bytes(), said(own_wet)
+    sound, before = path.read_bytes(), read_manifest(own_wet)
     for at in [*range(0, len(sound), len(sound) // 9), len(sound) - 1, 600]:
         path.write_bytes(sound[:at] + bytes([sound[at] ^ 4]) + sound[at + 1 :])
         with pytest.raises(tj.TrajetError):
             store.retag("wet", own_wet.profile)
-        assert said(own_wet) == before
+        assert read_manifest(own_wet) == before
     path.write_bytes(sound)
     store.retag("wet", own_wet.profile)
     assert store.verify() == ()

@@ -1,4 +1,4 @@
-"""Changes of a store are killed or get errors: the store is the old one or the new one."""
+"""After a kill or an error during a change, the store is the old one or the new one."""
 
 import errno
 import hashlib
@@ -15,56 +15,56 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers import killed_store
-from helpers.cut_short import Ended, cutting
+from helpers.cut_short import Outcome, cutting
 from helpers.golden_files import Adk
 from trajet import _trajet
 
 
 def positions(reader: _trajet.Reader) -> bytes:
-    """Return the digest of all positions and of when they were."""
+    """Return the digest of all positions, times, steps and cells."""
     digest = hashlib.sha256()
     out = np.empty((70, reader.n_atoms, 3), np.float32)
     for begin in range(0, reader.n_frames, len(out)):
         n = min(len(out), reader.n_frames - begin)
-        said = reader.read((begin, 1, n), None, out[:n], "positions", threads=2)
+        metadata = reader.read((begin, 1, n), None, out[:n], "positions", threads=2)
         digest.update(out[:n])
-        digest.update(np.array([said["times"], said["steps"]]))
-        digest.update(said["cells"])
+        digest.update(np.array([metadata["times"], metadata["steps"]]))
+        digest.update(metadata["cells"])
     return digest.digest()
 
 
-def looks(folder: Path) -> dict[str, object]:
-    """Return what a store holds, without where; all of it is sound."""
+def store_contents(folder: Path) -> dict[str, object]:
+    """Return the content of a store, without its paths, after verifying it."""
     store = _trajet.Store(folder)
     found: dict[str, object] = {}
     for name in store.names():
         assert store.verify(name, threads=2) == []
-        said = json.loads(store.manifest(name))
-        tags = [(tag["name"], tag["tier"]) for tag in said["tags"]]
-        segments = [segment["n_frames"] for segment in said["segments"]]
+        manifest = json.loads(store.manifest(name))
+        tags = [(tag["name"], tag["tier"]) for tag in manifest["tags"]]
+        segments = [segment["n_frames"] for segment in manifest["segments"]]
         reader = store.reader(name, request_size=1 << 18)
         found[name] = (tags, segments, positions(reader))
     return found
 
 
 def files(folder: Path) -> set[str]:
-    """Return the names of all files, without those of operations."""
+    """Return the names of all files, except for those of operations."""
     found = (path.relative_to(folder) for path in folder.rglob("*") if not path.is_dir())
     return {str(path) for path in found if path.parts[0] != "lock"}
 
 
-def named(folder: Path) -> set[str]:
+def expected_files(folder: Path) -> set[str]:
     """Return the files that a store should have."""
     store, expected = _trajet.Store(folder), {"store.json"}
     for name, tier in json.loads(store.tiers()).items():
         expected.add(f"{name}/.trajet-tier-{tier['mark']}")
     for name in store.names():
-        said = json.loads(store.manifest(name))
-        expected |= {f"{name}/manifest.json", f"{name}/{said['topology']['file']}"}
-        for segment in said["segments"]:
+        manifest = json.loads(store.manifest(name))
+        expected |= {f"{name}/manifest.json", f"{name}/{manifest['topology']['file']}"}
+        for segment in manifest["segments"]:
             expected |= {f"{name}/{segment[kind]['file']}" for kind in ("frames", "heads")}
-        left = [left["file"] for left in said["left"]]
-        for file in [file for segment in said["segments"] for file in segment["files"]] + left:
+        left = [left["file"] for left in manifest["left"]]
+        for file in [file for segment in manifest["segments"] for file in segment["files"]] + left:
             path = Path(file["tier"]) / file["path"]
             beside = [path.with_name(kept["file"]) for kept in file["beside"]]
             expected |= {str(path) for path in (path, *beside)}
@@ -74,13 +74,13 @@ def named(folder: Path) -> set[str]:
 
 
 def is_index(name: str) -> bool:
-    """Tell whether readers have left this."""
+    """Return whether a file is an index of a reader."""
     return name.endswith(".trajet-index")
 
 
 @pytest.fixture(scope="module")
 def ascending(long_adk: Adk, tmp_path_factory: pytest.TempPathFactory) -> Adk:
-    """`long_adk` with steps that do not go back, as H5MD wants them."""
+    """Return `long_adk` with steps that do not go back, as H5MD requires."""
     data = bytearray(long_adk.xtc.read_bytes())
     for step, offset in enumerate(killed_store.opened(long_adk.xtc).offsets().tolist()):
         # Behind the magic number and that of atoms.
@@ -92,7 +92,7 @@ def ascending(long_adk: Adk, tmp_path_factory: pytest.TempPathFactory) -> Adk:
 
 @pytest.fixture(scope="module")
 def in_hdf5(ascending: Adk, tmp_path_factory: pytest.TempPathFactory) -> Adk:
-    """`ascending` in H5MD."""
+    """Return `ascending` in H5MD."""
     path = tmp_path_factory.mktemp("in_hdf5") / "long.h5md"
     tj.convert(tj.open(None, ascending.xtc), path)
     return Adk(ascending.psf, path)
@@ -101,10 +101,10 @@ def in_hdf5(ascending: Adk, tmp_path_factory: pytest.TempPathFactory) -> Adk:
 @pytest.mark.kills(4)
 @pytest.mark.parametrize("source", ["ascending", "in_hdf5"])
 @pytest.mark.parametrize("doing", ["add", "append", "move", "retag", "remove"])
-def test_a_killed_change_leaves_the_old_or_the_new(
+def test_killed_change_leaves_the_old_or_the_new_store(
     adk: Adk, request: pytest.FixtureRequest, tmp_path: Path, doing: str, source: str, kills: int
 ) -> None:
-    """At random moments of its work: the store is sound, and its source as it was."""
+    """At random moments of its work, the store is valid, and its source unchanged."""
     system = request.getfixturevalue(source)
     psf, trajectory = system.psf, system.xtc
     server = multiprocessing.get_context("forkserver")
@@ -112,7 +112,7 @@ def test_a_killed_change_leaves_the_old_or_the_new(
     sources = (psf, trajectory)
     before = trajectory.read_bytes()
     old = tmp_path / "old"
-    # There is always another data set, which nothing touches.
+    # Another data set is always present, which no change concerns.
     killed_store.change(old, "add", "other", adk.psf, adk.xtc)
     if doing != "add":
         killed_store.change(old, "add", "one", *sources)
@@ -120,21 +120,21 @@ def test_a_killed_change_leaves_the_old_or_the_new(
         more = shutil.copy(trajectory, tmp_path / f"more{trajectory.suffix}")
         sources = (psf, Path(more))
     new, folder = tmp_path / "new", tmp_path / "store"
-    states = [looks(fresh(old, new))]
+    states = [store_contents(copy_store(old, new))]
     killed_store.change(new, doing, "one", *sources)
-    states.append(looks(new))
+    states.append(store_contents(new))
     assert states[0] != states[1]
-    lasts = whole(server, fresh(old, folder), doing, sources)
+    lasts = duration_of(server, copy_store(old, folder), doing, sources)
     draw, inside, seen = random.Random(doing), 0, []
-    # Some come too late.
+    # Some kills come too late.
     while inside < kills and len(seen) < 10 * kills:
         process = server.Process(
-            target=killed_store.change, args=(fresh(old, folder), doing, "one", *sources)
+            target=killed_store.change, args=(copy_store(old, folder), doing, "one", *sources)
         )
         process.start()
         while process.is_alive() and not list(folder.glob(".pending/*")):
             time.sleep(0.0002)
-        # Also a little later than it should take.
+        # Some are a little later than the change should take.
         time.sleep(draw.uniform(0, 1.1) * lasts)
         process.kill()
         process.join()
@@ -143,28 +143,28 @@ def test_a_killed_change_leaves_the_old_or_the_new(
         if not caught:
             # The machine is faster now than it was.
             lasts *= 0.8
-        found = looks(folder)
+        found = store_contents(folder)
         assert found in states
         seen.append(states.index(found))
-        said = _trajet.Store(folder).repair()
-        assert len(said) <= 1
-        assert looks(folder) == found
-        assert {name for name in files(folder) if not is_index(name)} == named(folder)
+        repaired = _trajet.Store(folder).repair()
+        assert len(repaired) <= 1
+        assert store_contents(folder) == found
+        assert {name for name in files(folder) if not is_index(name)} == expected_files(folder)
         if len(seen) % 5 == 1:
-            # What was cut short can be done now.
+            # The interrupted change can be repeated.
             if found == states[0]:
                 killed_store.change(folder, doing, "one", *sources)
-            assert looks(folder) == states[1]
+            assert store_contents(folder) == states[1]
     assert inside == kills, seen
     assert trajectory.read_bytes() == before
 
 
 @pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.long)])
 @pytest.mark.parametrize("doing", ["add", "append", "move", "retag", "remove"])
-def test_a_kill_before_a_file_operation_leaves_the_old_store_or_the_new(
+def test_kill_before_a_file_operation_leaves_the_old_or_the_new_store(
     adk: Adk, tmp_path: Path, doing: str, step: int
 ) -> None:
-    """Before every third file operation from a random one on; `make test-long` has every one."""
+    """Every third file operation from a random one on is tested; `make test-long` has every one."""
     xtc, more, old = tmp_path / "few.xtc", tmp_path / "more.xtc", tmp_path / "old"
     for path in (xtc, more):
         tj.convert(tj.open(None, adk.xtc), path, frames=slice(3))
@@ -176,22 +176,24 @@ def test_a_kill_before_a_file_operation_leaves_the_old_store_or_the_new(
     if doing != "add":
         killed_store.change(old, "add", "one", adk.psf, xtc)
     states = []
-    for state in (fresh(old, folder), new):
+    for state in (copy_store(old, folder), new):
         if state == new:
-            killed_store.change(fresh(old, new), doing, "one", *sources)
+            killed_store.change(copy_store(old, new), doing, "one", *sources)
         store = _trajet.Store(state, create=True)
-        states.append((looks(state), sorted(json.loads(store.tiers()))))
+        states.append((store_contents(state), sorted(json.loads(store.tiers()))))
     with cutting(tmp_path) as process:
         n = first = random.randint(1, step)
         print(f"first {first}")
-        while process.cut(n, fresh(old, folder), doing, "one", *sources):
+        while process.cut(n, copy_store(old, folder), doing, "one", *sources):
             store = _trajet.Store(folder, create=True)
-            found = looks(folder)
+            found = store_contents(folder)
             store.repair()
             assert store.repair() == []
-            assert (looks(folder), sorted(json.loads(store.tiers()))) in states, n
-            assert looks(folder) == found
-            assert {name for name in files(folder) if not is_index(name)} == named(folder), n
+            assert (store_contents(folder), sorted(json.loads(store.tiers()))) in states, n
+            assert store_contents(folder) == found
+            assert {name for name in files(folder) if not is_index(name)} == expected_files(
+                folder
+            ), n
             empty = {
                 path.name
                 for path in folder.rglob("*")
@@ -206,17 +208,17 @@ CHANGES = ["add", "append", "move", "retag", "remove", "repair", "verify", "get"
 
 
 @pytest.mark.parametrize("doing", CHANGES)
-def test_a_file_error_leaves_the_old_store_or_the_new(adk: Adk, tmp_path: Path, doing: str) -> None:
-    """At some file operations; `make test-long` has all of them."""
+def test_file_error_leaves_the_old_or_the_new_store(adk: Adk, tmp_path: Path, doing: str) -> None:
+    """Some file operations are tested; `make test-long` has all of them."""
     inject(adk, tmp_path, doing, errno.EIO, lasts=False, step=47)
     inject(adk, tmp_path, doing, errno.ENOSPC, lasts=True, step=29)
 
 
 @pytest.mark.parametrize("lasts", [False, True])
-def test_a_journal_that_cannot_be_written_is_an_error_and_frees_the_lock(
+def test_unwritable_journal_is_an_error_and_frees_the_lock(
     adk: Adk, tmp_path: Path, lasts: bool
 ) -> None:
-    """At every operation on its files, the first entry too, of which nothing was written yet."""
+    """Every operation on its files is tested, also the first entry, before anything is written."""
     inject(adk, tmp_path, "move", errno.ENOSPC, lasts=lasts, step=1, below=".pending")
 
 
@@ -227,10 +229,10 @@ def test_a_journal_that_cannot_be_written_is_an_error_and_frees_the_lock(
     [(errno.EIO, False), (errno.ESTALE, False), (errno.ENOSPC, True), (errno.EROFS, True)],
     ids=["EIO", "ESTALE", "ENOSPC-from-there-on", "EROFS-from-there-on"],
 )
-def test_any_file_error_leaves_the_old_store_or_the_new(
+def test_any_file_error_leaves_the_old_or_the_new_store(
     adk: Adk, tmp_path: Path, doing: str, number: int, lasts: bool
 ) -> None:
-    """At every file operation of every operation on a store.
+    """Every file operation of every operation on a store is tested.
 
     Full and read-only disks fail writing alone, of which three of them do little or nothing.
     """
@@ -240,10 +242,10 @@ def test_any_file_error_leaves_the_old_store_or_the_new(
 
 @pytest.mark.parametrize("step", [9, pytest.param(1, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", ["out.xtc", "out.trr", "out.dcd", "out.nc", "out.csv", "out.npz"])
-def test_a_file_error_leaves_the_old_output_or_the_new(
+def test_file_error_leaves_the_old_or_the_new_output(
     adk: Adk, tmp_path: Path, name: str, step: int
 ) -> None:
-    """Copies and saved results are whole, and nothing is left beside them."""
+    """Copies and saved results are complete, and nothing is left beside them."""
     few, folder, new = tmp_path / "few.xtc", tmp_path / "out", tmp_path / "new"
     tj.convert(tj.open(None, adk.xtc), few, frames=slice(3))
     doing, sources = ("convert" if name[4:] in tj_formats() else "save"), (adk.psf, few)
@@ -260,12 +262,12 @@ def test_a_file_error_leaves_the_old_output_or_the_new(
                 ended = process.fail(n, folder, number, lasts, doing, name, *sources)
                 whole = (folder / name).read_bytes()
                 if whole[:2] == b"PK" == expected[:2]:
-                    # Zip files know the time at which they were made.
+                    # Zip files contain the time at which they were made.
                     whole = expected
-                assert whole == (b"old" if ended is Ended.FAILED else expected), (n, ended)
+                assert whole == (b"old" if ended is Outcome.FAILED else expected), (n, ended)
                 left = [path.name for path in folder.iterdir() if path.name != name]
                 assert left == [] or not lasts, (n, left)
-                if ended is Ended.UNTOUCHED:
+                if ended is Outcome.UNTOUCHED:
                     break
                 n += step
             assert n > 3
@@ -286,7 +288,7 @@ def inject(
     step: int,
     below: str = "",
 ) -> int:
-    """Do something again and again while another file operation fails; return how often."""
+    """Repeat an operation while another file operation fails; return how often."""
     xtc, more, old = tmp_path / "few.xtc", tmp_path / "more.xtc", tmp_path / "old"
     for path in (xtc, more):
         tj.convert(tj.open(None, adk.xtc), path, frames=slice(3), force=True)
@@ -301,37 +303,37 @@ def inject(
     if doing == "repair":
         leave_behind(old)
     states = []
-    for state in (fresh(old, folder), new):
+    for state in (copy_store(old, folder), new):
         if state == new:
-            killed_store.change(fresh(old, new), doing, "one", *sources)
-        states.append(looks(state) if (state / "store.json").exists() else {})
+            killed_store.change(copy_store(old, new), doing, "one", *sources)
+        states.append(store_contents(state) if (state / "store.json").exists() else {})
     with cutting(tmp_path) as process:
         n = 1
         while True:
             given = (number, lasts, doing, "one", *sources)
-            ended = process.fail(n, fresh(old, folder), *given, below=below)
-            if ended is Ended.UNTOUCHED:
+            ended = process.fail(n, copy_store(old, folder), *given, below=below)
+            if ended is Outcome.UNTOUCHED:
                 return n
             store = _trajet.Store(folder, create=True)
-            # An operation that fails has changed nothing.
-            assert looks(folder) == states[ended is Ended.DONE], (n, ended)
+            # A failed operation has changed nothing.
+            assert store_contents(folder) == states[ended is Outcome.DONE], (n, ended)
             # Nothing can be removed from a read-only file system; `repair` does it later.
             assert store.repair() == [] or (lasts and number == errno.EROFS), n
             assert store.repair() == [], n
             left = {name for name in files(folder) if not is_index(name)}
-            # Readers remove what could not become an index as soon as they can.
+            # Readers remove an incomplete index as soon as they can.
             left = {name for name in left if ".trajet-index." not in name}
             left.discard("one/uses.jsonl")
-            # Links to what was moved are there where they could be made.
-            missing = named(folder) - left
-            assert left <= named(folder), n
+            # Links to moved files exist if they could be made.
+            missing = expected_files(folder) - left
+            assert left <= expected_files(folder), n
             assert not missing or doing == "move", n
             assert all(path.startswith("slow/") for path in missing), n
             n += step
 
 
 def leave_behind(folder: Path) -> None:
-    """Leave what a process leaves that was killed in front of the end of `add`."""
+    """Leave the files of a process that was killed just before the end of `add`."""
     (made := folder / "fast" / "one-012345678901").mkdir()
     (made / "front.xtc").write_bytes(b"cut short")
     lines: list[dict[str, object]] = [
@@ -343,7 +345,7 @@ def leave_behind(folder: Path) -> None:
     entry.write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
-def fresh(old: Path, folder: Path) -> Path:
+def copy_store(old: Path, folder: Path) -> Path:
     """Return a copy of a store: its tiers are in its own folder."""
     shutil.rmtree(folder, ignore_errors=True)
     if not old.exists():
@@ -354,8 +356,8 @@ def fresh(old: Path, folder: Path) -> Path:
     return folder
 
 
-def whole(server: object, folder: Path, doing: str, sources: tuple[Path, Path]) -> float:
-    """Return how long a change takes that nothing cuts short, from when it is written down."""
+def duration_of(server: object, folder: Path, doing: str, sources: tuple[Path, Path]) -> float:
+    """Return the duration of an uninterrupted change, from its entry in the journal."""
     process = server.Process(target=killed_store.change, args=(folder, doing, "one", *sources))
     process.start()
     while not list(folder.glob(".pending/*")):

@@ -1,4 +1,4 @@
-"""What a lossy tag has let go of: the whole does without it, the other tags keep what they have."""
+"""A lossy tag may omit values: the whole omits them too, and the other tags keep them."""
 
 import json
 from pathlib import Path
@@ -11,13 +11,13 @@ from helpers.made_files import write_trr, write_with_mdanalysis
 from helpers.mounted_stores import mounted
 
 N_ATOMS = 30
-# Velocities and forces now and then, as GROMACS writes them; TRR says in each frame what it holds.
+# Velocities and forces in some frames, as GROMACS writes them; TRR lists the parts of each frame.
 SOME = ["bxuf", "bx", "bxu", "bx", "bxf", "bxuf"]
 FIELDS = ("velocities", "forces")
 
 
 def profile(folder: Path, *tags: str) -> Path:
-    """Write a profile of tags: `name, selection, and what else is said of it`."""
+    """Write a profile of tags: `name, selection, and further entries`."""
     lines = ['[tiers]\nhere = "here"']
     for tag in tags:
         name, select, *rest = tag.split(";")
@@ -28,7 +28,7 @@ def profile(folder: Path, *tags: str) -> Path:
 
 
 def lossy(form: str) -> tuple[str, ...]:
-    """Return two exact tags, and one that may lose something."""
+    """Return two exact tags, and one that may lose values."""
     rest = f'water;rest;format = "{form}";lossy = true'
     return ("front;index 0:9", "few;index 13:16", rest)
 
@@ -54,14 +54,14 @@ def sourced(folder: Path, ending: str, held: list[str] = SOME) -> tj.Trajectory:
 
 
 def added(folder: Path, form: str, ending: str = ".trr", held: list[str] = SOME) -> tj.Store:
-    """Return a store that has it as `run`, one tag in a format with loss."""
+    """Return a store with it as `run`, one tag in a lossy format."""
     store = tj.Store(folder / "store", create=True)
     store.add("run", sourced(folder, ending, held), profile=profile(folder, *lossy(form)))
     return store
 
 
 def vectors(path: Path | str, kind: str, atoms: np.ndarray | None = None) -> np.ndarray | None:
-    """Return velocities or forces of all frames; None where no frame has them."""
+    """Return velocities or forces of all frames, or None if no frame has them."""
     try:
         is_file = bool(Path(path).suffix)
         traj = tj.open(None, path, sidecar=False) if is_file else tj.open(path)
@@ -74,14 +74,14 @@ def vectors(path: Path | str, kind: str, atoms: np.ndarray | None = None) -> np.
 
 
 def same(one: np.ndarray | None, other: np.ndarray | None) -> bool:
-    """Whether both are the same in every bit; what is not a number is."""
+    """Return whether both are equal in every bit; NaN equals NaN."""
     return one is not None and other is not None and np.array_equal(one, other, equal_nan=True)
 
 
 @pytest.mark.parametrize("form", ["xtc", "dcd", "ncdf", "h5md"])
 @pytest.mark.parametrize("ending", [".trr", ".nc", ".h5md"])
-def test_the_whole_has_what_all_tags_have(form: str, ending: str, tmp_path: Path) -> None:
-    """In every format; what is left out is said, with the tags that have let it go."""
+def test_whole_has_the_fields_that_all_tags_have(form: str, ending: str, tmp_path: Path) -> None:
+    """A remark names omitted fields and the tags that omit them."""
     held = ["bxuf"] * 4 if form == "ncdf" or ending != ".trr" else SOME
     store, source = added(tmp_path, form, ending, held), tmp_path / f"run{ending}"
     wanted = tj.open(None, source).read()
@@ -89,11 +89,11 @@ def test_the_whole_has_what_all_tags_have(form: str, ending: str, tmp_path: Path
     assert store.show("run").tags[2].lost == (() if keeps else FIELDS)
     for to in (".trr", ".nc", ".h5md"):
         if to != ".trr" and len(set(held)) > 1 and keeps:
-            # Frames differ in what they hold, which these formats do not take.
+            # Frames differ in their parts, which these formats do not take.
             continue
         done = store.get("run", tmp_path / f"whole{to}", allow_loss=True)
-        said = [remark for remark in done.remarks if remark.endswith("let go of: water")]
-        assert len(said) == (0 if keeps else 2), done.remarks
+        remarks = [remark for remark in done.remarks if remark.endswith("let go of: water")]
+        assert len(remarks) == (0 if keeps else 2), done.remarks
         got = tj.open(None, done.path).read()
         assert np.abs(got.positions - wanted.positions).max() <= 0.0051
         # TRR has nm in single precision.
@@ -116,14 +116,16 @@ def test_the_whole_has_what_all_tags_have(form: str, ending: str, tmp_path: Path
 
 @pytest.mark.parametrize("form", ["xtc", "dcd"])
 @pytest.mark.parametrize("before", [False, True], ids=["now", "a store of before"])
-def test_who_asks_for_it_is_told(form: str, before: bool, tmp_path: Path) -> None:
-    """By the name of the tag; others' atoms have all that they had, in every bit."""
+def test_omitted_fields_are_errors_that_name_the_tag(
+    form: str, before: bool, tmp_path: Path
+) -> None:
+    """Atoms of other tags have every bit of their values."""
     store = added(tmp_path, form)
     if before:
         manifest = tmp_path / "store" / "run" / "manifest.json"
-        told = json.loads(manifest.read_text())
-        del told["lost"]
-        manifest.write_text(json.dumps(told))
+        content = json.loads(manifest.read_text())
+        del content["lost"]
+        manifest.write_text(json.dumps(content))
     path, source = tmp_path / "store" / "run", tmp_path / "run.trr"
     for kind in FIELDS:
         for atoms in (None, WATER[:1], np.r_[0:30:7]):
@@ -145,8 +147,8 @@ def test_who_asks_for_it_is_told(form: str, before: bool, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("ending", [".trr", ".nc", ".h5md"])
 @pytest.mark.parametrize("form", ["xtc", "h5md"])
-def test_tagged_anew_nothing_is_lost_that_a_tag_has(ending: str, form: str, tmp_path: Path) -> None:
-    """In whatever tags its atoms come; frames that are added later are as the others."""
+def test_new_tags_keep_every_value_of_the_old(ending: str, form: str, tmp_path: Path) -> None:
+    """Atoms may be in any tags; frames that are appended later are like the others."""
     held = SOME if ending == ".trr" else ["bxuf"] * 6
     store, source = added(tmp_path, form, ending, held), tmp_path / f"run{ending}"
     path = tmp_path / "store" / "run"
@@ -166,7 +168,7 @@ def test_tagged_anew_nothing_is_lost_that_a_tag_has(ending: str, form: str, tmp_
         assert same(vectors(path, kind, FRONT), there[:, FRONT])
         assert (vectors(path, kind) is None) != keeps
     assert [kept.lost for kept in store.show("run").tags] == [(), *[() if keeps else FIELDS] * 2]
-    # Once more, to other tags, and after frames were added.
+    # Once more, to other tags, and after frames were appended.
     more = sourced(tmp_path, ending, [*held, *held[:2]])
     assert store.append("run", more).n_frames == 2
     store.retag("run", profile(tmp_path, "a;index 0:5", "b;index 6:9 13:16", "c;rest"))
@@ -184,8 +186,8 @@ def test_tagged_anew_nothing_is_lost_that_a_tag_has(ending: str, form: str, tmp_
 
 
 @pytest.mark.parametrize("ending", [".trr", ".nc", ".h5md"])
-def test_tagged_anew_no_tag_loses_what_some_of_its_atoms_have(ending: str, tmp_path: Path) -> None:
-    """That is refused, and the data set is as it was; unless it is asked for."""
+def test_new_tags_must_not_lose_values_of_some_atoms(ending: str, tmp_path: Path) -> None:
+    """It is refused and the data set is unchanged, unless loss is requested."""
     held = SOME if ending == ".trr" else ["bxuf"] * 6
     store, path = added(tmp_path, "xtc", ending, held), tmp_path / "store" / "run"
     before = (path / "manifest.json").read_bytes()
@@ -209,8 +211,8 @@ def test_tagged_anew_no_tag_loses_what_some_of_its_atoms_have(ending: str, tmp_p
     assert store.verify() == ()
 
 
-def test_frames_that_a_tag_would_lose_are_not_added(tmp_path: Path) -> None:
-    """NetCDF says once what all frames hold: the first of the new ones has no velocities."""
+def test_frames_with_values_that_a_tag_would_lose_are_not_appended(tmp_path: Path) -> None:
+    """NetCDF fixes the parts of all frames: the first of the new ones has no velocities."""
     store = added(tmp_path, "ncdf", held=["bxuf"] * 3)
     more = sourced(tmp_path, ".trr", ["bxuf"] * 3 + ["bx", "bxuf"])
     with pytest.raises(tj.StoreError, match="has the velocities of all frames so far"):
@@ -218,17 +220,17 @@ def test_frames_that_a_tag_would_lose_are_not_added(tmp_path: Path) -> None:
     assert store.show("run").n_frames == 3
 
 
-def test_a_mounted_whole_is_what_is_got(tmp_path: Path) -> None:
-    """Its size is known before; a text beside it says what it is without."""
+def test_mounted_whole_equals_the_export(tmp_path: Path) -> None:
+    """Its size is known beforehand; a text file beside it lists omitted fields."""
     store = added(tmp_path, "xtc")
     store.get("run", tmp_path / "whole.trr")
     with mounted(store.folder, tmp_path / "shown") as shown:
         whole = (tmp_path / "whole.trr").read_bytes()
         assert (shown / "run.trr").stat().st_size == len(whole)
         assert (shown / "run.trr").read_bytes() == whole
-        said = (shown / "run.README").read_text().splitlines()
-        assert len(said) == 2
-        assert "without velocities, which lossy tags have let go of: water" in said[0]
+        readme = (shown / "run.README").read_text().splitlines()
+        assert len(readme) == 2
+        assert "without velocities, which lossy tags have let go of: water" in readme[0]
         few = tj.open(None, shown / "run@few.trr", sidecar=False).read(forces=True)
         there = vectors(tmp_path / "run.trr", "forces")
         assert there is not None
@@ -238,8 +240,8 @@ def test_a_mounted_whole_is_what_is_got(tmp_path: Path) -> None:
         assert shown.end()[0] == 0
 
 
-def test_a_format_that_would_leave_out_what_comes_late(tmp_path: Path) -> None:
-    """Frames of NCDF have what the first one has: `retag` is refused, `add` says what is lost."""
+def test_format_that_would_omit_later_fields_is_refused_by_retag(tmp_path: Path) -> None:
+    """All frames of NCDF have the parts of the first one: `add` has a remark on the loss."""
     held = ["bx", "bxuf", "bxuf"]
     store, source = tj.Store(tmp_path / "store", create=True), sourced(tmp_path, ".trr", held)
     water = "water;rest"
@@ -252,7 +254,7 @@ def test_a_format_that_would_leave_out_what_comes_late(tmp_path: Path) -> None:
     for kind, vectors_before in zip(FIELDS, before, strict=True):
         assert same(vectors(tmp_path / "store" / "run", kind), vectors_before)
     done = store.add("other", source, profile=late)
-    (said,) = [remark for remark in done.remarks if remark.startswith("water: left out")]
+    (remark,) = [remark for remark in done.remarks if remark.startswith("water: left out")]
     for kind in FIELDS:
         words = f"{kind}, where its first frame has none (in 2 of 3 frames, first in frame 1)"
-        assert words in said
+        assert words in remark

@@ -1,4 +1,4 @@
-"""Profiles: what they may say, what is refused and how, and that nothing is written before."""
+"""Profiles are checked before anything is written, and errors name the entry."""
 
 import tomllib
 from collections import Counter
@@ -31,8 +31,8 @@ def wet(tmp_path_factory: pytest.TempPathFactory) -> Solvated:
     return make_sources(tmp_path_factory.mktemp("profiles"))
 
 
-def test_the_form_of_the_issue(tmp_path: Path) -> None:
-    """Folders are relative to the file, limits in any unit; what is not said has its default."""
+def test_profile_is_parsed(tmp_path: Path) -> None:
+    """Folders are relative to the file, limits have any unit, and missing entries have defaults."""
     path = tmp_path / "p.toml"
     path.write_text(
         '[tiers]\nfast = "../nvme"\nslow = {folder = "/archive/md", limit = "1.5 TB"}\n'
@@ -85,8 +85,8 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("words", "text"), REFUSED.items(), ids=list(REFUSED))
-def test_what_cannot_be(tmp_path: Path, words: str, text: str) -> None:
-    """One line that says where and what; never a traceback of the parser."""
+def test_invalid_profiles_are_errors(tmp_path: Path, words: str, text: str) -> None:
+    """The error is one line with the entry and the reason, never a traceback of the parser."""
     path = tmp_path / "p.toml"
     path.write_text(text)
     with pytest.raises(tj.StoreError) as error:
@@ -108,8 +108,10 @@ UNFIT = {
 
 
 @pytest.mark.parametrize(("words", "text"), UNFIT.items(), ids=list(UNFIT))
-def test_what_does_not_fit_the_system(wet: Solvated, tmp_path: Path, words: str, text: str) -> None:
-    """Before anything is written: not even the store is there."""
+def test_profile_that_does_not_fit_the_system_is_an_error(
+    wet: Solvated, tmp_path: Path, words: str, text: str
+) -> None:
+    """It is found before anything is written: not even the store is made."""
     path, folder = tmp_path / "p.toml", tmp_path / "store"
     path.write_text(text)
     store = tj.Store(folder, create=True)
@@ -120,8 +122,8 @@ def test_what_does_not_fit_the_system(wet: Solvated, tmp_path: Path, words: str,
     assert [each.name for each in tmp_path.iterdir()] == ["p.toml"]
 
 
-def test_a_tier_that_is_not_there(wet: Solvated, tmp_path: Path) -> None:
-    """Of a file system that is not mounted: no folder is made in its place."""
+def test_unmounted_tier_is_an_error(wet: Solvated, tmp_path: Path) -> None:
+    """No folder is made in the place of a file system that is not mounted."""
     path = tmp_path / "p.toml"
     path.write_text(PROFILE.replace('slow = "slow"', 'slow = "mnt/archive/md"'))
     store = tj.Store(tmp_path / "store", create=True)
@@ -131,8 +133,8 @@ def test_a_tier_that_is_not_there(wet: Solvated, tmp_path: Path) -> None:
     assert not (tmp_path / "mnt").exists()
 
 
-def test_a_tier_that_is_full(wet: Solvated, tmp_path: Path) -> None:
-    """Nothing is added, and nothing is left of what was begun."""
+def test_full_tier_is_an_error(wet: Solvated, tmp_path: Path) -> None:
+    """The data set is not added, and no file of it is left."""
     path = tmp_path / "p.toml"
     path.write_text(PROFILE.replace('slow = "slow"', 'slow = {folder = "slow", limit = "1 MB"}'))
     store, before = tj.Store(tmp_path / "store", create=True), wet.xtc.read_bytes()
@@ -144,8 +146,8 @@ def test_a_tier_that_is_full(wet: Solvated, tmp_path: Path) -> None:
     assert wet.xtc.read_bytes() == before
 
 
-def test_selections_by_place(wet: Solvated) -> None:
-    """Are made at frame 0, as everywhere, not at the places of the topology."""
+def test_geometric_selections_use_frame_0(wet: Solvated) -> None:
+    """They do not use the positions of the topology."""
     text = ONE + tag("near", "same residue as (not protein and around 4 protein)") + REST
     profile = Profile.parse(text, "p.toml", Path("/"))
     traj = tj.open(wet.gro, wet.xtc)
@@ -155,11 +157,11 @@ def test_selections_by_place(wet: Solvated) -> None:
     assert np.array_equal(near.atoms, same.indices)
 
 
-def test_the_default_names_no_residue_twice() -> None:
-    """Nor one that MDAnalysis takes for protein or nucleic acid: its tags never overlap."""
+def test_default_names_no_residue_twice() -> None:
+    """Its tags do not overlap with residues that MDAnalysis takes for protein or nucleic acid."""
     names: Counter[str] = Counter()
-    for told in tomllib.loads(default_text())["tags"]:
-        first, *words = told["select"].split()
+    for entry in tomllib.loads(default_text())["tags"]:
+        first, *words = entry["select"].split()
         if first == "resname":
             names.update(words)
     assert len(names) > 200
@@ -177,8 +179,8 @@ SYSTEMS = {
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
-def test_the_default_knows(name: str, tmp_path: Path) -> None:
-    """What there is in systems of several force fields; tags without atoms are left out."""
+def test_default_knows_common_residues(name: str, tmp_path: Path) -> None:
+    """It has those of several force fields; tags without atoms are left out."""
     path = getattr(datafiles, name)
     universe = mda.Universe(path)
     n_atoms = len(universe.atoms)
@@ -190,8 +192,8 @@ def test_the_default_knows(name: str, tmp_path: Path) -> None:
     assert {part.tag.name: len(part.atoms) for part in parts} == SYSTEMS[name]
 
 
-def test_the_default_in_a_store_with_other_tiers(adk: Adk, tmp_path: Path) -> None:
-    """It does not make tiers beside those that somebody has chosen; it takes those it knows."""
+def test_default_uses_the_tiers_of_the_store(adk: Adk, tmp_path: Path) -> None:
+    """It uses the known tiers and makes none beside those that a user has chosen."""
     path, store = tmp_path / "p.toml", tj.Store(tmp_path / "store", create=True)
     path.write_text(ONE.replace('fast = "f"', 'hot = "f"').replace('"fast"', '"hot"'))
     traj = tj.open(adk.psf, adk.xtc)
@@ -230,8 +232,8 @@ def test_the_printed_profile_works_unedited_on_protein_and_water(
         store.retag("wet", path)
 
 
-def test_a_trajectory_without_names(adk: Adk, tmp_path: Path) -> None:
-    """Tags need a topology; a data set is divided anew with retag."""
+def test_trajectory_without_names_needs_a_topology(adk: Adk, tmp_path: Path) -> None:
+    """Tags need a topology; a data set is divided again by retag, not by add."""
     store = tj.Store(tmp_path / "store", create=True)
     with pytest.raises(tj.StoreError, match="opened without a topology"):
         store.add("one", tj.open(None, adk.xtc))

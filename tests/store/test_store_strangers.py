@@ -1,4 +1,4 @@
-"""Stores and profiles of strangers: what Python reads and prints of them."""
+"""Stores and profiles of strangers are read and printed safely."""
 
 import json
 import os
@@ -27,18 +27,16 @@ def store(adk: Adk, tmp_path: Path) -> tj.Store:
 
 
 @pytest.mark.parametrize("key", ["segments", "source"])
-def test_a_manifest_without_frames_or_source_is_an_error(
-    adk: Adk, store: tj.Store, key: str
-) -> None:
-    """Not an IndexError."""
+def test_manifest_without_frames_or_source_is_an_error(adk: Adk, store: tj.Store, key: str) -> None:
+    """It is a StoreError, not an IndexError."""
     path = store.folder / "adk" / "manifest.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {key: []}))
     with pytest.raises(StoreError, match=r"manifest\.json: it has no frames, or no source"):
         store.append("adk", tj.open(None, adk.xtc))
 
 
-def test_a_topology_that_is_a_named_pipe_or_a_link_is_an_error(store: tj.Store) -> None:
-    """A pipe would be waited for."""
+def test_topology_that_is_a_named_pipe_or_a_link_is_an_error(store: tj.Store) -> None:
+    """Opening a pipe would block."""
     (topology,) = (store.folder / "adk").glob("topology-*")
     kept = topology.rename(topology.with_name("kept"))
     os.mkfifo(topology)
@@ -50,16 +48,16 @@ def test_a_topology_that_is_a_named_pipe_or_a_link_is_an_error(store: tj.Store) 
         _ = store.open("adk").topology
 
 
-def test_a_deeply_nested_profile_is_an_error(tmp_path: Path) -> None:
-    """Not a RecursionError."""
+def test_deeply_nested_profile_is_an_error(tmp_path: Path) -> None:
+    """It is not a RecursionError."""
     path = tmp_path / "deep.toml"
     path.write_text("tiers = " + "[" * 100_000)
     with pytest.raises(StoreError, match=r"deep\.toml: not a profile: .* nested too deeply"):
         Profile.load(path)
 
 
-def test_a_name_has_at_most_100_characters(tmp_path: Path) -> None:
-    """In profiles as in manifests."""
+def test_name_has_at_most_100_characters(tmp_path: Path) -> None:
+    """Profiles and manifests have the same limit."""
     text = TWO_TAGS.replace('"some"', f'"{"x" * 101}"')
     with pytest.raises(StoreError, match="at most 100"):
         Profile.parse(text, "profile", tmp_path)
@@ -76,7 +74,7 @@ def test_escape_sequences_are_printed_escaped() -> None:
 
 
 def test_atoms_of_tags_are_those_of_the_manifest(store: tj.Store) -> None:
-    """Their tags and their numbers in the original."""
+    """Tags have their atoms with the numbers in the original."""
     manifest = json.loads(store._native.manifest("adk"))
     n_atoms = manifest["n_atoms"]
     some = np.r_[0:100, 200:251]
@@ -96,16 +94,16 @@ def test_atoms_of_tags_are_those_of_the_manifest(store: tj.Store) -> None:
     "line",
     ["[" * 100_000, "{}", "[]", "null", '{"at":1,"what":[],"tags":7,"frames":{},"bytes":1}', "\0"],
 )
-def test_a_damaged_line_of_the_access_log_is_left_out(tmp_path: Path, line: str) -> None:
-    """The others count."""
+def test_damaged_line_of_the_access_log_is_ignored(tmp_path: Path, line: str) -> None:
+    """The other lines count."""
     good = '{"at":"x","what":"read","tags":["a"],"frames":1,"bytes":{"a":2}}'
     path = tmp_path / "uses.jsonl"
     path.write_text(f"{line}\n{good}\n")
     assert [use.bytes for use in recorded(path)] == [{"a": 2}]
 
 
-def test_an_access_log_that_is_no_regular_file_is_empty(tmp_path: Path) -> None:
-    """A named pipe would be waited for."""
+def test_access_log_that_is_no_regular_file_is_empty(tmp_path: Path) -> None:
+    """Opening a named pipe would block."""
     os.mkfifo(tmp_path / "uses.jsonl")
     assert list(recorded(tmp_path / "uses.jsonl")) == []
 
@@ -114,8 +112,8 @@ def test_an_access_log_that_is_no_regular_file_is_empty(tmp_path: Path) -> None:
     ("name", "value"),
     [("workers", 7), ("tasks", [1]), ("stages", []), ("threads", "x"), ("stages", {"t_read": ""})],
 )
-def test_a_mistyped_report_is_an_error(adk: Adk, tmp_path: Path, name: str, value: object) -> None:
-    """Not a TypeError."""
+def test_mistyped_report_is_an_error(adk: Adk, tmp_path: Path, name: str, value: object) -> None:
+    """It is not a TypeError."""
     path = tmp_path / "report.json"
     report = tj.rmsf(tj.open(adk.psf, adk.xtc).select(range(3)), frames=slice(2)).report
     path.write_text(json.dumps(dict(report) | {name: value}))

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn signs_and_lines() {
+    fn signs_follow_iupac_and_lines_give_nan() {
         let positions = [
             1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 1.0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0,
             2.0,

@@ -56,7 +56,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn vectors_diagonalise(m in any::<[[i8; 4]; 4]>()) {
+        fn eigenvectors_diagonalise_the_matrix(m in any::<[[i8; 4]; 4]>()) {
             let a: [[f64; 4]; 4] = std::array::from_fn(|i| {
                 std::array::from_fn(|j| f64::from(m[i.min(j)][i.max(j)]))
             });

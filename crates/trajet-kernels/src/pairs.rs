@@ -497,7 +497,7 @@ mod tests {
     }
 
     #[test]
-    fn thin_cells_are_seen_through_many_shifts() {
+    fn thin_cells_are_searched_through_many_shifts() {
         // A sheet and a needle, both thinner than the range.
         for lengths in [[4.0, 5.0, 300.0], [4.0, 200.0, 300.0]] {
             let [x, y, z] = lengths;

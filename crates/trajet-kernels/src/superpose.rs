@@ -410,7 +410,7 @@ mod tests {
         }
 
         #[test]
-        fn a_turned_copy_has_none((a, _, w) in structure(1..40), angle in -4.0..4.0f64, shift in -900f32..900.0) {
+        fn a_turned_copy_has_zero_rmsd((a, _, w) in structure(1..40), angle in -4.0..4.0f64, shift in -900f32..900.0) {
             let b = turned(&a, angle, shift);
             // The rounding of the rotated copy to f32.
             let rounding = f64::from(f32::EPSILON) * 1000.0;
@@ -448,7 +448,7 @@ mod tests {
         }
 
         #[test]
-        fn without_rotation_is_the_plain_sum((a, b, w) in structure(1..30)) {
+        fn rmsd_without_rotation_is_the_plain_sum((a, b, w) in structure(1..30)) {
             let target = reference_of(&b, Some(&w));
             let plain = reference::rmsd_plain(&a, &b, Some(&w), false);
             prop_assert!((target.rmsd_unrotated(&coordinates(&a), false).0 - plain).abs() < 1e-10);

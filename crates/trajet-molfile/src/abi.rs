@@ -291,7 +291,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_stays_here() {
+    fn a_panic_does_not_reach_the_host() {
         assert_eq!(guarded(ERROR, || panic!("on purpose")), ERROR);
         assert_eq!(guarded(ERROR, || Err(Error::Panicked)), ERROR);
         assert_eq!(guarded(ERROR, || Ok(SUCCESS)), SUCCESS);
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_takes_nothing_gets_an_error() {
+    fn a_host_that_refuses_plugins_gets_an_error() {
         unsafe extern "C" fn refuse(count: *mut c_void, _: *mut Plugin) -> c_int {
             // SAFETY: the pointer to `count` below.
             unsafe { *count.cast::<usize>() += 1 };

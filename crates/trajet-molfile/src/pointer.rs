@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_of_a_store() {
+    fn a_pointer_may_name_a_tag_of_a_store() {
         let tag = Target::Tag { dataset: "/store/bar".into(), tag: "protein".into() };
         for end in ["\n", "\r\n"] {
             let text = ["trajet-pointer 1", "dataset /store/bar", "tag protein"].join(end);
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn files_in_their_order_from_the_folder_of_the_pointer() {
+    fn a_pointer_lists_files_of_its_folder_in_order() {
         let files = parsed("trajet-pointer 1\nfile a b.xtc\nfile /c.trr\n");
         assert_eq!(files, Ok(Target::Files(vec!["/here/a b.xtc".into(), "/c.trr".into()])));
     }
@@ -212,7 +212,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_panics(
+        fn no_pointer_text_panics(
             rest in prop::collection::vec(any::<u8>(), 0..200),
             keyed in "((dataset|tag|file)? ?[a-z/]*\n?)*",
         ) {

@@ -148,7 +148,7 @@ int main(int argc, char **argv) {
         gone_by += plugin->read_next_timestep(handle, asked, NULL) == MOLFILE_SUCCESS;
       memset(&about, 0, sizeof about);
       if (plugin->read_timestep_metadata(handle, &about))
-        fail(UNUSABLE, "nothing is said of the frames");
+        fail(UNUSABLE, "no metadata of the frames");
       if (read == 0) {
         put(out, &n_atoms, sizeof n_atoms, 1);
         put(out, &about.has_velocities, sizeof about.has_velocities, 1);

@@ -11,7 +11,7 @@ use trajet_io::{
     Snapshot, Wanted, Workspace, WriteOptions, chain, encoder, publish,
 };
 use trajet_store::manifest::Tag;
-use trajet_store::{Given, Spec, Store, Tier};
+use trajet_store::{AddedFiles, Spec, Store, Tier};
 
 /// Interface versions of VMD 1.9.4, 1.9.3 and older.
 const VERSIONS: [u32; 3] = [18, 17, 16];
@@ -62,14 +62,14 @@ fn host(version: u32) -> &'static Path {
 }
 
 /// Outcome of a host's run.
-struct Done {
+struct HostRun {
     status: i32,
     stdout: String,
     stderr: String,
     read: PathBuf,
 }
 
-fn run(version: u32, kind: &str, file: &Path, options: &[&str]) -> Done {
+fn run(version: u32, kind: &str, file: &Path, options: &[&str]) -> HostRun {
     let read = file.with_extension(format!("{version}.{}.read", options.join(".")));
     // From an earlier run.
     let _ = std::fs::remove_file(&read);
@@ -82,18 +82,18 @@ fn run(version: u32, kind: &str, file: &Path, options: &[&str]) -> Done {
     let Output { status, stdout, stderr } = command.output().expect("a host");
     let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
     let (stdout, stderr) = (text(stdout), text(stderr));
-    Done { status: status.code().expect("no signal"), stdout, stderr, read }
+    HostRun { status: status.code().expect("no signal"), stdout, stderr, read }
 }
 
 /// Runs a host that must read every frame and print nothing. Returns the bytes that it read.
 fn succeed(version: u32, kind: &str, file: &Path, options: &[&str]) -> Vec<u8> {
     let done = run(version, kind, file, options);
-    assert_eq!((done.status, &*complaints(&done.stderr)), (0, ""), "{}", file.display());
+    assert_eq!((done.status, &*messages_in(&done.stderr)), (0, ""), "{}", file.display());
     std::fs::read(done.read).expect("what was read")
 }
 
-/// Returns the plug-in's own lines; a program that watches the host prints some, too.
-fn complaints(stderr: &str) -> String {
+/// Returns the lines of the plug-in, without those of a program that runs the host.
+fn messages_in(stderr: &str) -> String {
     let own = |line: &&str| line.starts_with("trajet: ") || line.starts_with("host: ");
     stderr.lines().filter(own).collect::<Vec<_>>().join("\n")
 }
@@ -101,7 +101,7 @@ fn complaints(stderr: &str) -> String {
 /// Runs a host that must refuse the file with one message, which is returned.
 fn refused(kind: &str, file: &Path) -> String {
     let done = run(18, kind, file, &[]);
-    let message = complaints(&done.stderr);
+    let message = messages_in(&done.stderr);
     assert_eq!(
         (done.status, message.lines().count()),
         (REFUSED, 1),
@@ -246,7 +246,7 @@ fn frames_without_positions_are_nan_and_reported_once() {
     frames.iter_mut().skip(1).step_by(2).for_each(|frame| frame.positions = None);
     write(&path, Format::Trr, &frames);
     let done = run(18, "trajet", &path, &[]);
-    let message = complaints(&done.stderr);
+    let message = messages_in(&done.stderr);
     assert_eq!((done.status, message.lines().count()), (0, 1), "{message}");
     assert!(message.contains("frame 1 and perhaps others hold no positions"), "{message}");
     let read = std::fs::read(done.read).expect("what was read");
@@ -294,7 +294,7 @@ fn a_pointer_names_files() {
     let done = run(18, "tjt", &pointer, &[]);
     let read = std::fs::read(done.read).expect("what was read");
     assert!(read == expected(&[&made[0].0, trr], false, 1));
-    let message = complaints(&done.stderr);
+    let message = messages_in(&done.stderr);
     assert!(
         done.status == 0 && message.contains("times overlap or step back at 1 of 1"),
         "{message}"
@@ -338,7 +338,7 @@ fn stored(folder: &Path, trajectory: &Path) -> PathBuf {
     let spec = Spec { tiers: [("fast".into(), tier)].into(), tags };
     let topology = folder.join("bar.pdb");
     std::fs::write(&topology, "END\n").expect("room");
-    let given = Given { topology: &topology, structures: &[Vec::new(), Vec::new()] };
+    let given = AddedFiles { topology: &topology, structures: &[Vec::new(), Vec::new()] };
     store.add("bar", &opened(&[trajectory]), &spec, &given, 1, &mut Quiet).expect("a data set");
     folder.join("store/bar")
 }
@@ -402,7 +402,7 @@ fn a_changed_byte_of_a_tag_ends_the_animation_with_a_message() {
         bytes[end - 9] ^= 2;
         std::fs::write(&file, bytes).expect("room");
         let done = run(18, "tjt", &pointer, &[]);
-        let message = complaints(&done.stderr);
+        let message = messages_in(&done.stderr);
         assert_eq!(done.status, SHORT, "{message}");
         assert!(message.contains(&format!("frame {bad} at byte")), "{message}");
         assert!(message.contains("trajet store verify bar --store"), "{message}");
@@ -476,7 +476,7 @@ fn a_damaged_frame_ends_the_animation_with_a_message() {
     let bad = FRAMES - 3;
     let begin = format!("damage={}", reader.index().offset(bad as u64));
     let done = run(18, "trajet", &path, &[&begin, "after=0"]);
-    let message = complaints(&done.stderr);
+    let message = messages_in(&done.stderr);
     let [first, again] = message.lines().collect::<Vec<_>>()[..] else { panic!("{message}") };
     assert_eq!(done.status, SHORT);
     assert!(first.contains(&format!("frame {bad} at byte")), "{message}");
@@ -492,7 +492,7 @@ fn a_wrong_number_of_atoms_is_an_error() {
     write(&path, Format::Dcd, &snapshots(true, false));
     for atoms in ["0", "300", "302"] {
         let done = run(18, "trajet", &path, &[&format!("atoms={atoms}")]);
-        let message = complaints(&done.stderr);
+        let message = messages_in(&done.stderr);
         assert_eq!(done.status, SHORT);
         assert!(
             message.contains(&format!("301 atoms, but the host asks for {atoms}")),

@@ -16,7 +16,7 @@ use crate::reader::Reader;
 use crate::report::{PyLoss, of_loss, report_dict};
 
 /// Size in bytes, remarks, losses and report of an output.
-type Done<'py> = (u64, Vec<String>, Vec<PyLoss>, Bound<'py, PyDict>);
+type OutputSummary<'py> = (u64, Vec<String>, Vec<PyLoss>, Bound<'py, PyDict>);
 
 /// Options for writing; see `How` of `trajet.conversion`.
 #[derive(FromPyObject)]
@@ -68,7 +68,7 @@ pub(crate) fn convert<'py>(
     threads: usize,
     progress: Option<Py<PyAny>>,
     within: Option<Within<'py>>,
-) -> PyResult<Vec<Done<'py>>> {
+) -> PyResult<Vec<OutputSummary<'py>>> {
     let selected = atoms(atoms_wanted, reader.inner.n_atoms()).map_err(|e| from_io(py, &e))?;
     let options = how.options();
     let parts: Vec<_> =

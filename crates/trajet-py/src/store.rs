@@ -15,7 +15,7 @@ use trajet_io::source::Source;
 use trajet_io::{Meter, OpenOptions};
 use trajet_store::hdf5::{Job, Writer};
 use trajet_store::mount::Mount;
-use trajet_store::{Access, Done, Error, Given, Spec, Store};
+use trajet_store::{Access, AddedFiles, Error, PartitionOutcome, Spec, Store};
 
 use crate::control::FromPython;
 use crate::error::{from_io, from_os, from_run, raised};
@@ -165,7 +165,7 @@ impl PyStore {
     ) -> PyResult<Bound<'py, PyDict>> {
         let spec = spec(py, spec_json)?;
         let rest = rest.unwrap_or_default();
-        let given = Given { topology: &topology, structures: &structures };
+        let given = AddedFiles { topology: &topology, structures: &structures };
         let done = self.work(py, progress, |store, control| {
             let store = store.clone().with_rest(rest);
             store.add(name, &reader.inner, &spec, &given, threads, control)
@@ -341,7 +341,7 @@ fn forward_messages(py: Python<'_>, mount: &Mount, say: &Py<PyAny>) -> PyResult<
 }
 
 /// Converts the outcome of partitioning to a report with "n_frames" and "remarks".
-fn done_dict(py: Python<'_>, done: Done) -> PyResult<Bound<'_, PyDict>> {
+fn done_dict(py: Python<'_>, done: PartitionOutcome) -> PyResult<Bound<'_, PyDict>> {
     let dict = report_dict(py, &done.report)?;
     dict.set_item("n_frames", done.n_frames)?;
     dict.set_item("remarks", done.remarks)?;

@@ -19,9 +19,9 @@ use crate::tag_format::{Kind, kind_of};
 use crate::transaction::Transaction;
 use crate::{Error, Store, atomic_files};
 
-/// Files that the user gives in addition to the trajectory. All are copied.
+/// Files of the user that are added together with the trajectory. All are copied.
 #[derive(Clone, Debug)]
-pub struct Given<'a> {
+pub struct AddedFiles<'a> {
     /// The topology of the original.
     pub topology: &'a Path,
     /// For each tag the files to be stored beside it: its structure, its atom numbers.
@@ -30,7 +30,7 @@ pub struct Given<'a> {
 
 /// Outcome of partitioning.
 #[derive(Debug)]
-pub struct Done {
+pub struct PartitionOutcome {
     /// Number of frames written.
     pub n_frames: u64,
     /// Remarks for the user on what tags omit.
@@ -145,10 +145,10 @@ pub(crate) fn divide(
     chain: &Chain,
     (skip, tags, lost): (u64, &[Tag], OmittedFields),
     format: Format,
-    given: &Given<'_>,
+    given: &AddedFiles<'_>,
     threads: usize,
     control: &mut dyn Control,
-) -> Result<(Segment, Done, OmittedFields), Error> {
+) -> Result<(Segment, PartitionOutcome, OmittedFields), Error> {
     check_estimate(store, chain, (skip, tags), format, given)?;
     let folders = folders(transaction, tags)?;
     let outputs: Vec<TagOutput<'_>> = tags
@@ -244,7 +244,7 @@ pub(crate) fn divide(
         }
     }
     let n_frames = times.len() as u64;
-    let done = Done { n_frames, remarks, report: divided.report };
+    let done = PartitionOutcome { n_frames, remarks, report: divided.report };
     Ok((Segment { n_frames, frames, heads: kept_heads, sources, files }, done, now))
 }
 
@@ -269,7 +269,7 @@ fn check_estimate(
     chain: &Chain,
     (skip, tags): (u64, &[Tag]),
     format: Format,
-    given: &Given<'_>,
+    given: &AddedFiles<'_>,
 ) -> Result<(), Error> {
     let per_atom = chain.size() as f64 / chain.n_frames() as f64 / chain.n_atoms() as f64;
     let n_frames = (chain.n_frames() as u64 - skip) as f64;

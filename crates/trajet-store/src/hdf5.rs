@@ -27,7 +27,7 @@ use crate::manifest::{self, Kept, Tag};
 use crate::transaction::Transaction;
 use crate::{Error, Store, atomic_files};
 
-mod own;
+mod native_units;
 pub(crate) mod tables;
 pub(crate) mod writer;
 

@@ -14,7 +14,7 @@ use trajet_io::{Chain, Extra, Field, Format, Meter, OpenOptions, dcd, remarks};
 use crate::append_check::{check_not_added, sizes_of};
 use crate::catalog::check_text;
 use crate::control::WithoutProgress;
-use crate::divide::{Done, Given, divide};
+use crate::divide::{AddedFiles, PartitionOutcome, divide};
 use crate::file_check::CheckScope;
 use crate::location::Location;
 use crate::manifest::{self, Kept, Manifest, SCHEMA, Segment, Tag, Tier};
@@ -51,10 +51,10 @@ impl Store {
         name: &str,
         chain: &Chain,
         spec: &Spec,
-        given: &Given<'_>,
+        given: &AddedFiles<'_>,
         threads: usize,
         control: &mut dyn Control,
-    ) -> Result<Done, Error> {
+    ) -> Result<PartitionOutcome, Error> {
         let begin = Instant::now();
         let format = common_format(chain)?;
         check_same_types(chain)?;
@@ -105,7 +105,7 @@ impl Store {
         skip: u64,
         threads: usize,
         control: &mut dyn Control,
-    ) -> Result<Done, Error> {
+    ) -> Result<PartitionOutcome, Error> {
         let begin = Instant::now();
         let was = self.manifest(name)?;
         let format = common_format(chain)?;
@@ -125,13 +125,17 @@ impl Store {
         }
         self.check_continues(&was, chain, skip, threads, control)?;
         if chain.n_frames() as u64 == skip {
-            return Ok(Done { n_frames: 0, remarks: Vec::new(), report: RunReport::default() });
+            return Ok(PartitionOutcome {
+                n_frames: 0,
+                remarks: Vec::new(),
+                report: RunReport::default(),
+            });
         }
         let mut further = sources(chain)?;
         let mut transaction = self.begin("append", name)?;
         let stamps = stamps(chain);
         let given =
-            Given { topology: Path::new(""), structures: &vec![Vec::new(); was.tags.len()] };
+            AddedFiles { topology: Path::new(""), structures: &vec![Vec::new(); was.tags.len()] };
         let before = self.omitted_fields(&was)?;
         let work = (skip, &was.tags[..], before.clone());
         let (segment, mut done, lost) =
@@ -176,7 +180,7 @@ impl Store {
         structures: &[Vec<PathBuf>],
         threads: usize,
         control: &mut dyn Control,
-    ) -> Result<Done, Error> {
+    ) -> Result<PartitionOutcome, Error> {
         let dataset = self.dataset(name)?;
         let done = self.divide_anew(&dataset, spec, structures, threads, control);
         done.map_err(|error| self.or_concurrent_change(&dataset.manifest, error))
@@ -189,13 +193,13 @@ impl Store {
         structures: &[Vec<PathBuf>],
         threads: usize,
         control: &mut dyn Control,
-    ) -> Result<Done, Error> {
+    ) -> Result<PartitionOutcome, Error> {
         let begin = Instant::now();
         let was = &dataset.manifest;
         let name = &was.name[..];
         let chain = dataset.filled(&OpenOptions::default())?;
         let format = format_named(&was.format)?;
-        let given = Given { topology: Path::new(""), structures };
+        let given = AddedFiles { topology: Path::new(""), structures };
         check_spec(spec, &chain, &given)?;
         let before = inherited(&spec.tags, was, &self.omitted_fields(was)?)?;
         // New checksums would legitimise damaged bytes. Frames are verified when they are read.
@@ -331,7 +335,7 @@ fn check_same_types(chain: &Chain) -> Result<(), Error> {
 }
 
 /// Checks that a spec fits a trajectory.
-fn check_spec(spec: &Spec, chain: &Chain, given: &Given<'_>) -> Result<(), Error> {
+fn check_spec(spec: &Spec, chain: &Chain, given: &AddedFiles<'_>) -> Result<(), Error> {
     let refused = |words: String| Err(Error::Refused(words));
     for (k, tag) in spec.tags.iter().enumerate() {
         if !manifest::is_name(&tag.name) || !manifest::is_name(&tag.short) {

@@ -31,7 +31,7 @@ pub mod virtual_file;
 
 pub use access_log::Access;
 pub use catalog::Store;
-pub use divide::{Done, Given};
+pub use divide::{AddedFiles, PartitionOutcome};
 pub use error::Error;
 pub use ingest::{ENCODER, Spec};
 pub use limits::Filled;

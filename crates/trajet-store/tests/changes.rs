@@ -14,7 +14,7 @@ use trajet_engine::Control;
 use trajet_io::{
     Atoms, Chain, Format, Input, OpenOptions, Plan, Scratch, Snapshot, Workspace, WriteOptions,
 };
-use trajet_store::{Error, Given, Manifest, Spec, Store, Tier};
+use trajet_store::{AddedFiles, Error, Manifest, Spec, Store, Tier};
 
 const ATOMS: usize = 30;
 
@@ -84,7 +84,7 @@ impl Case {
     ) -> Result<(), Error> {
         let spec = self.spec(short);
         let topology = self.path("top.pdb.gz");
-        let given = Given { topology: &topology, structures: &[vec![], vec![]] };
+        let given = AddedFiles { topology: &topology, structures: &[vec![], vec![]] };
         self.store.add(name, &self.open(source), &spec, &given, 1, control).map(drop)
     }
 
@@ -108,7 +108,7 @@ impl Case {
     fn add_beside(&self, name: &str, structures: &[Vec<PathBuf>; 2]) -> Result<(), Error> {
         let spec = self.spec(["p", "w"]);
         let topology = self.path("top.pdb.gz");
-        let given = Given { topology: &topology, structures };
+        let given = AddedFiles { topology: &topology, structures };
         self.store.add(name, &self.open("a.xtc"), &spec, &given, 1, &mut quiet()).map(drop)
     }
 
@@ -128,7 +128,7 @@ impl Case {
     }
 
     /// Returns the other entries in a tier's folder.
-    fn on(&self, tier: &str) -> Vec<String> {
+    fn entries_on(&self, tier: &str) -> Vec<String> {
         let names = fs::read_dir(self.path(tier)).unwrap().map(|entry| entry.unwrap().file_name());
         let names = names.map(|name| name.into_string().unwrap());
         names.filter(|name| !name.starts_with(".trajet-tier-")).collect()
@@ -169,7 +169,7 @@ impl Case {
     }
 
     /// Creates the remains of a killed process: a journal with these lines.
-    fn leave(&self, doing: &str, lines: &str) {
+    fn write_journal(&self, doing: &str, lines: &str) {
         let first = format!(r#"{{"Doing":{{"doing":"{doing}","name":"one"}}}}"#);
         fs::write(self.path("store/.pending/left.json"), format!("{first}\n{lines}")).unwrap();
     }
@@ -371,7 +371,8 @@ fn a_changed_source_of_lossy_tags_is_refused() {
             assert_eq!(case.store.verify("two", 1, &mut quiet()).unwrap(), [""; 0]);
         };
         write_of(&path, 9, plain);
-        let given = Given { topology: &case.path("top.pdb.gz"), structures: &[vec![], vec![]] };
+        let given =
+            AddedFiles { topology: &case.path("top.pdb.gz"), structures: &[vec![], vec![]] };
         let first = if was_exact { &exact } else { &lossy };
         case.store.add("two", &case.open(&name), first, &given, 1, &mut quiet()).unwrap();
         if was_exact {
@@ -405,7 +406,7 @@ fn damaged_data_are_not_repartitioned() {
         case.store.remove("one").unwrap();
         write(&case.path(&name), 9);
         let topology = case.path("top.pdb.gz");
-        let given = Given { topology: &topology, structures: &[vec![beside], vec![]] };
+        let given = AddedFiles { topology: &topology, structures: &[vec![beside], vec![]] };
         let (spec, chain) = (case.spec(["p", "w"]), case.open(&name));
         case.store.add("one", &chain, &spec, &given, 1, &mut quiet()).unwrap();
         let retag = || case.store.retag("one", &spec, &[vec![], vec![]], 1, &mut quiet());
@@ -458,7 +459,7 @@ fn a_running_operation_keeps_its_folder_while_others_end() {
     let case = Case::new();
     case.store.remove("one").unwrap();
     let mut control = OnPoll(|| {
-        case.leave("add", "");
+        case.write_journal("add", "");
         case.store.repair().unwrap();
     });
     case.add_while("a.xtc", "one", ["p", "w"], &mut control).unwrap();
@@ -477,7 +478,7 @@ fn repair_completes_an_interrupted_move() {
     assert_eq!(index(&old), index(&new));
     fs::remove_file(&old).unwrap();
     fs::write(&old, &before).unwrap();
-    case.leave("move", "");
+    case.write_journal("move", "");
     case.store.repair().unwrap();
     assert!(old.is_symlink());
     assert_eq!(fs::read(&old).unwrap(), before);
@@ -486,7 +487,7 @@ fn repair_completes_an_interrupted_move() {
     assert_eq!(case.problems(), [""; 0]);
     case.store.remove("one").unwrap();
     for tier in ["fast", "slow"] {
-        assert_eq!(case.on(tier), [""; 0], "{tier}");
+        assert_eq!(case.entries_on(tier), [""; 0], "{tier}");
     }
 }
 
@@ -497,7 +498,7 @@ fn files_on_a_missing_tier_are_removed_later() {
     fs::rename(case.path("slow"), case.path("away")).unwrap();
     assert!(words(case.store.remove("one")).contains("is it mounted?"));
     let lines = format!("{{\"Made\":{:?}}}\n", file.parent().unwrap());
-    case.leave("add", &lines);
+    case.write_journal("add", &lines);
     assert!(words(case.store.repair()).contains("is it mounted?"));
     fs::rename(case.path("away"), case.path("slow")).unwrap();
     fs::create_dir(file.parent().unwrap()).unwrap();
@@ -506,7 +507,7 @@ fn files_on_a_missing_tier_are_removed_later() {
     assert!(!file.exists());
     assert_eq!(case.problems(), [""; 0]);
     case.store.remove("one").unwrap();
-    assert_eq!(case.on("slow"), [""; 0]);
+    assert_eq!(case.entries_on("slow"), [""; 0]);
 }
 
 /// Nothing is written below an unused mount point, and its emptiness is not taken for an empty tier.
@@ -674,7 +675,7 @@ fn limits_are_never_exceeded() {
     limit(2 * one + long / 3);
     let mut seen = 0;
     let grown = |tier: &str| -> u64 {
-        let folders = case.on(tier).into_iter().filter(|name| name.starts_with("three"));
+        let folders = case.entries_on(tier).into_iter().filter(|name| name.starts_with("three"));
         let files = folders.flat_map(|name| fs::read_dir(case.path(tier).join(name)).unwrap());
         files.map(|file| file.unwrap().metadata().unwrap().len()).sum()
     };
@@ -736,7 +737,7 @@ fn limits_after(limits: [u64; 2], fails: bool) -> (Option<u64>, Option<Option<u6
         spec.tiers.extend([("fast".to_owned(), tier), ("new".to_owned(), new)]);
         spec.tags[1].tier = "new".to_owned();
         let topology = case.path("top.pdb.gz");
-        let given = Given { topology: &topology, structures: &[vec![], vec![]] };
+        let given = AddedFiles { topology: &topology, structures: &[vec![], vec![]] };
         case.store.add(name, &case.open("a.xtc"), &spec, &given, 1, control).map(drop)
     };
     let (first_works, first_at_work) = mpsc::channel();
@@ -850,7 +851,7 @@ fn a_journal_changes_nothing_outside_of_the_store() {
     symlink(case.path("home"), case.path("fast/one-linked")).unwrap();
     fs::create_dir(case.path("fast/.trajet-tier-x")).unwrap();
     for line in lines {
-        case.leave("add", &line);
+        case.write_journal("add", &line);
         case.assert_harmless(&line, |store| {
             let _ = store.repair();
             // Another operation, whose tiers the journals may need.

@@ -61,7 +61,7 @@ def word_of(report: Entries, word: str) -> str:
     return _WORDS.get(word, word)
 
 
-def crew(report: Entries) -> str:
+def workers_text(report: Entries) -> str:
     """Return number and kind of the workers: "4 threads", "2 ranks"."""
     processes = n_processes(report)
     if processes == 1:
@@ -180,7 +180,9 @@ def _waiting(report: Entries, _: Bound) -> Remedy:
     most = max((1 + task["task"] for task in report["tasks"]), default=0)
     if 0 < most < len(report["workers"]):
         tasks = "1 task" if most == 1 else f"{most} tasks"
-        return Remedy(f"Take fewer {who}, or smaller tasks: there were {tasks} for {crew(report)}.")
+        return Remedy(
+            f"Take fewer {who}, or smaller tasks: there were {tasks} for {workers_text(report)}."
+        )
     return Remedy(
         f"Take fewer {who}, or smaller tasks (task_frames): they waited most of the time."
     )

@@ -16,7 +16,7 @@ from trajet.advise.entries import (
     worth_naming,
 )
 from trajet.advise.preparation import is_most_before_run, words_before_run
-from trajet.advise.remedies import crew, place_of, remedy, word_of
+from trajet.advise.remedies import place_of, remedy, word_of, workers_text
 from trajet.advise.words import in_percent, in_seconds, in_two_digits
 
 # A stage that takes at least this part of the workers' time bounds the run.
@@ -111,7 +111,7 @@ def _of_stage(report: Entries, bounded: Bound) -> str:
         if bounded.shares[words[0]] >= _BOUNDS
         else "took more of this run than any other stage"
     )
-    whose = "time" if len(report["workers"]) == 1 else f"time of its {crew(report)}"
+    whose = "time" if len(report["workers"]) == 1 else f"time of its {workers_text(report)}"
     then = f" ({', '.join(parts)})" if parts else ""
     what = word_of(report, words[0]).capitalize()
     return f"{what} {verb}: {in_percent(bounded.shares[words[0]])} of the {whose}{then}."
@@ -169,7 +169,7 @@ def _of_ratio(report: Entries, bounded: Bound) -> list[str]:
     elif serial is not None and sample is not None:
         lines = [
             f"R_comp/IO is {_to_input(serial, sample)}, of {sample['frames']} frames that one"
-            f" thread read alone before the run; over {crew(report)} of the run that is"
+            f" thread read alone before the run; over {workers_text(report)} of the run that is"
             f" {in_two_digits(own)}."
         ]
     else:
@@ -181,7 +181,7 @@ def _of_ratio(report: Entries, bounded: Bound) -> list[str]:
         if sample is not None:
             why = f"and {sample['frames']} frames that one thread read alone took no time to get"
         lines = [
-            f"Computing to input is {_to_input(own, stages)}, summed over {crew(report)};"
+            f"Computing to input is {_to_input(own, stages)}, summed over {workers_text(report)};"
             f" R_comp/IO of the paper is that of a serial run, {why}."
         ]
     stage = bounded.what

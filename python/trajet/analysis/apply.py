@@ -14,7 +14,7 @@ from trajet._trajet import MissingPackageError
 from trajet.analysis.pbc_checks import find_broken_molecules
 from trajet.analysis.reference import Coordinates
 from trajet.analysis.runner import main_selection, run, selecting
-from trajet.pools.pool import Plan, Pool, Progress
+from trajet.pools.pool import AnalysisSpec, Pool, Progress
 from trajet.pools.rank_placeholder import root_only
 from trajet.result import Applied
 from trajet.trajectory import FrameChoice, Selection
@@ -109,7 +109,7 @@ def apply(
     shape: tuple[int, ...] = ()
     remarks: list[str] = []
 
-    def plan(chosen: NDArray[np.int64]) -> Plan:
+    def plan(chosen: NDArray[np.int64]) -> AnalysisSpec:
         nonlocal shape
         if not len(chosen):
             raise ValueError(
@@ -134,7 +134,7 @@ def apply(
                     " first axis must be the frames"
                 )
             shape = shape[1:]
-        return Plan.of(
+        return AnalysisSpec.of(
             "apply",
             atoms=main.places,
             function=_PicklableFunction(function, lock),

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from trajet import mdanalysis
 from trajet._trajet import SelectionError
 from trajet.analysis.runner import main_selection, run, selecting
-from trajet.pools.pool import Plan, Pool, Progress
+from trajet.pools.pool import AnalysisSpec, Pool, Progress
 from trajet.pools.rank_placeholder import root_only
 from trajet.result import Dihedrals
 from trajet.startup import Stopwatch
@@ -107,7 +107,7 @@ def dihedrals(
         frames,
         pool,
         progress,
-        lambda _: Plan.of("dihedrals", quadruples=places, features=features, periodic=pbc),
+        lambda _: AnalysisSpec.of("dihedrals", quadruples=places, features=features, periodic=pbc),
         t_select=selecting(main) + watch.seconds(),
         sample=sample,
     )

@@ -12,7 +12,7 @@ from trajet.analysis.reference import (
     reference_positions,
 )
 from trajet.analysis.runner import describe, further_selection, main_selection, run, selecting
-from trajet.pools.pool import Plan, Pool, Progress
+from trajet.pools.pool import AnalysisSpec, Pool, Progress
 from trajet.pools.rank_placeholder import root_only
 from trajet.result import Distances
 from trajet.trajectory import FrameChoice, Selection
@@ -100,14 +100,14 @@ def distances(
     other = None if b is None else further_selection(b, main.trajectory)
     remarks: list[str] = []
 
-    def plan(_: NDArray[np.int64]) -> Plan:
+    def plan(_: NDArray[np.int64]) -> AnalysisSpec:
         partner: object = "themselves"
         if other is not None:
             partner = {"atoms": other.places}
         elif reference is not None:
             target = reference_positions(reference, main, [], remarks)[0]
             partner = {"positions": target.positions}
-        return Plan.of("distances", atoms=main.places, partner=partner, periodic=pbc)
+        return AnalysisSpec.of("distances", atoms=main.places, partner=partner, periodic=pbc)
 
     outcome = run(
         main.trajectory,

@@ -9,7 +9,7 @@ from trajet.analysis.command import Choice, Command
 from trajet.analysis.pbc_checks import find_broken_molecules_at
 from trajet.analysis.reference import Weights, weights_of
 from trajet.analysis.runner import describe, main_selection, run, selecting
-from trajet.pools.pool import Plan, Pool, Progress
+from trajet.pools.pool import AnalysisSpec, Pool, Progress
 from trajet.pools.rank_placeholder import root_only
 from trajet.result import Series
 from trajet.trajectory import FrameChoice, Selection
@@ -79,8 +79,10 @@ def gyration(
     main = main_selection(selection)
     remarks: list[str] = []
 
-    def plan(_: NDArray[np.int64]) -> Plan:
-        return Plan.of("gyration", atoms=main.places, weights=weights_of(weights, main, remarks))
+    def plan(_: NDArray[np.int64]) -> AnalysisSpec:
+        return AnalysisSpec.of(
+            "gyration", atoms=main.places, weights=weights_of(weights, main, remarks)
+        )
 
     outcome = run(
         main.trajectory, frames, pool, progress, plan, t_select=selecting(main), sample=sample

@@ -10,7 +10,7 @@ from trajet import mdanalysis
 from trajet._trajet import SelectionError, TrajetError
 from trajet.analysis.pbc_checks import shortest_vector
 from trajet.analysis.runner import further_selection, main_selection, run, selecting
-from trajet.pools.pool import Plan, Pool, Progress
+from trajet.pools.pool import AnalysisSpec, Pool, Progress
 from trajet.pools.rank_placeholder import root_only
 from trajet.result import RadialDistribution
 from trajet.trajectory import FrameChoice, Selection
@@ -106,7 +106,7 @@ def rdf(
                 f"exclusion_block {exclusion_block} does not divide selections of {n_a} and {n_b}"
                 " atoms into equally many blocks"
             )
-    plan = Plan.of(
+    plan = AnalysisSpec.of(
         "rdf",
         atoms=main.places,
         others=None if other is None else other.places,

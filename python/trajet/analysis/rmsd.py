@@ -17,7 +17,7 @@ from trajet.analysis.reference import (
     reference_positions,
 )
 from trajet.analysis.runner import describe, further_selection, main_selection, run, selecting
-from trajet.pools.pool import Plan, Pool, Progress
+from trajet.pools.pool import AnalysisSpec, Pool, Progress
 from trajet.pools.rank_placeholder import root_only
 from trajet.result import Series
 from trajet.trajectory import FrameChoice, Selection
@@ -121,12 +121,12 @@ def rmsd(
     remarks: list[str] = []
     torn: list[str] = []
 
-    def plan(chosen: NDArray[np.int64]) -> Plan:
+    def plan(chosen: NDArray[np.int64]) -> AnalysisSpec:
         here = first_of(chosen) if average else reference
         targets = reference_positions(here, main, others, remarks)
         for item, target in zip(items, targets, strict=True):
             torn.extend(find_broken_molecules(item, target))
-        return Plan.of(
+        return AnalysisSpec.of(
             "rmsd",
             main=group_of(main, targets[0], weights, remarks),
             groups=[

@@ -17,7 +17,7 @@ from trajet.analysis.reference import (
     reference_positions,
 )
 from trajet.analysis.runner import describe, further_selection, main_selection, run, selecting
-from trajet.pools.pool import Plan, Pool, Progress
+from trajet.pools.pool import AnalysisSpec, Pool, Progress
 from trajet.pools.rank_placeholder import root_only
 from trajet.result import AtomValues
 from trajet.trajectory import FrameChoice, Selection
@@ -102,7 +102,7 @@ def rmsf(
     onto = None if align is None else further_selection(align, main.trajectory)
     remarks: list[str] = []
 
-    def plan(chosen: NDArray[np.int64]) -> Plan:
+    def plan(chosen: NDArray[np.int64]) -> AnalysisSpec:
         group = None
         if onto is not None:
             here = first_of(chosen) if average else reference
@@ -111,7 +111,7 @@ def rmsf(
             group = group_of(onto, target, weights, remarks)
         # Molecules are often whole in the first frame and broken in the last.
         remarks.extend(find_broken_molecules_at(main, [*chosen[:1], *chosen[1:][-1:]]))
-        return Plan.of("moments", atoms=main.places, align=group, average=average)
+        return AnalysisSpec.of("moments", atoms=main.places, align=group, average=average)
 
     outcome = run(
         main.trajectory, frames, pool, progress, plan, t_select=selecting(main, onto), sample=sample

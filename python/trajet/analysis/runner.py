@@ -16,7 +16,7 @@ from trajet._trajet import SelectionError
 from trajet.advise.entries import Assembled, InputEntry, Parameters, RunReport
 from trajet.analysis.sample import serial_sample
 from trajet.pools.local import LocalPool
-from trajet.pools.pool import Plan, Pool, Progress, n_frames_of
+from trajet.pools.pool import AnalysisSpec, Pool, Progress, n_frames_of
 from trajet.result import Report, make_report
 from trajet.trajectory import (
     FrameChoice,
@@ -84,8 +84,8 @@ def further_selection(thing: "str | Selection | AtomGroup", trajectory: Trajecto
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What a run yields.
+class AnalysisOutcome:
+    """Rows, state and report of a run.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ class Outcome:
     frames, times
         `(n_frames,)`, frame numbers and ps.
     run
-        What the engine reports.
+        Report of the engine.
     atoms
         The atoms that were read.
     t_select
@@ -146,11 +146,11 @@ def run(
     frames: FrameChoice,
     pool: Pool | None,
     progress: Progress | None,
-    make_plan: Callable[[NDArray[np.int64]], Plan],
+    make_plan: Callable[[NDArray[np.int64]], AnalysisSpec],
     *,
     t_select: float,
     sample: bool = False,
-) -> Outcome:
+) -> AnalysisOutcome:
     """Run the plan that `make_plan` makes for the numbers of the chosen frames.
 
     `t_select` is the time that choosing the atoms took, for the report: see `selecting`. With
@@ -167,7 +167,7 @@ def run(
             f" {pool!r}"
         )
 
-    def attempt() -> tuple[Plan, NDArray[np.float64], NDArray[np.float64], RunReport]:
+    def attempt() -> tuple[AnalysisSpec, NDArray[np.float64], NDArray[np.float64], RunReport]:
         plan = make_plan(chosen)
         if (approve := _approve_rows.get()) is not None:
             n_frames = n_frames_of(numbers)
@@ -190,7 +190,7 @@ def run(
     # Frames that were read have been compared with the index.
     times, atoms = trajectory.reader.times()[chosen], plan.atoms()
     report["t_total"] = time.perf_counter() - begin
-    return Outcome(trajectory, rows, state, chosen, times, report, atoms, t_select)
+    return AnalysisOutcome(trajectory, rows, state, chosen, times, report, atoms, t_select)
 
 
 def selecting(*selections: Selection | None) -> float:

@@ -15,7 +15,7 @@ import time
 from trajet._trajet import Reader
 from trajet.advise.entries import Assembled, SampleEntry
 from trajet.pools.local import LocalPool
-from trajet.pools.pool import Frames, Plan, n_frames_of
+from trajet.pools.pool import AnalysisSpec, Frames, n_frames_of
 
 # Share of the run's time (if its threads are always busy), and seconds that are timed, at most.
 _SHARE = 0.01
@@ -30,7 +30,9 @@ _MOST_ROWS = 2**23
 _SUMS = ("t_read", "t_decode", "t_comp", "opens", "requests", "bytes_read")
 
 
-def serial_sample(reader: Reader, plan: Plan, frames: Frames, threads: int) -> SampleEntry | None:
+def serial_sample(
+    reader: Reader, plan: AnalysisSpec, frames: Frames, threads: int
+) -> SampleEntry | None:
     """Return the sample of a run on `threads` threads, as reports show it, or None.
 
     There is none where the run itself is serial, where it is so short that a hundredth of it is a
@@ -68,7 +70,7 @@ def serial_sample(reader: Reader, plan: Plan, frames: Frames, threads: int) -> S
     }
 
 
-def _alone(reader: Reader, plan: Plan, frames: Frames) -> Assembled:
+def _alone(reader: Reader, plan: AnalysisSpec, frames: Frames) -> Assembled:
     """Run all passes on one thread of this process; return seconds by stage and counts."""
     begin = time.perf_counter()
     _, _, run = LocalPool(threads=1).run(reader, plan, frames)

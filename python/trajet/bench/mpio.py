@@ -28,7 +28,7 @@ from trajet.pools.mpi import MpiPool
 from trajet.pools.mpi.communicator import Communicator
 from trajet.pools.mpi.pool import RowStorage
 from trajet.pools.mpi.row_transport import make_transport
-from trajet.pools.pool import Frames, Plan, Progress
+from trajet.pools.pool import AnalysisSpec, Frames, Progress
 from trajet.pools.shared import in_memory, path_of
 from trajet.pools.tasks import Task, TaskOutcome
 from trajet.pools.timing import WORKER_STAGES, RunTiming
@@ -61,7 +61,7 @@ class MpioPool(MpiPool):
     def run(
         self,
         reader: _trajet.Reader,
-        plan: Plan,
+        plan: AnalysisSpec,
         frames: Frames,
         *,
         progress: Progress | None = None,
@@ -131,7 +131,7 @@ class _Job:
     """
 
     path: Path
-    plan: Plan
+    plan: AnalysisSpec
     numbers: NDArray[np.int64]
     collective: bool
     width: int
@@ -217,10 +217,10 @@ class _Job:
 class _Memory:
     """A DCD file in memory, from which the engine reads positions."""
 
-    def __init__(self, file: IO[bytes], plan: Plan, n_frames: int) -> None:
+    def __init__(self, file: IO[bytes], plan: AnalysisSpec, n_frames: int) -> None:
         self.atoms = plan.atoms()
         arguments = {name: _among(value, self.atoms) for name, value in plan.arguments.items()}
-        self._plan = Plan(plan.analysis, arguments)
+        self._plan = AnalysisSpec(plan.analysis, arguments)
         self._axes, self._cells = dcd.create(file, n_frames, len(self.atoms))
         self._reader = trajectory.open(None, path_of(file), sidecar=False).reader
 

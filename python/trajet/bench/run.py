@@ -41,7 +41,7 @@ Computed: TypeAlias = Series | Dihedrals | Applied
 
 
 @dataclass(frozen=True)
-class Job:
+class SetupRun:
     """A setup with its files, for the process that measures it.
 
     Attributes
@@ -65,13 +65,13 @@ class Job:
         return json.dumps(asdict(self))
 
     @classmethod
-    def from_json(cls, text: str) -> "Job":
+    def from_json(cls, text: str) -> "SetupRun":
         """Return the job of a JSON text."""
         entries = json.loads(text)
         return cls(**{**entries, "setup": Setup(**entries["setup"])})
 
 
-def measured(job: Job, mpiexec: str | None) -> list[Row]:
+def measured(job: SetupRun, mpiexec: str | None) -> list[Row]:
     """Measure a setup in a process of its own, and return a row per repeat.
 
     Raises
@@ -114,7 +114,7 @@ def _mpiexec(given: str | None, ranks: int) -> list[str]:
     return [*start, "-n", str(ranks)]
 
 
-def rows_of(job: Job) -> list[Row]:
+def rows_of(job: SetupRun) -> list[Row]:
     """Measure a setup in this process; MPI ranks other than 0 return nothing."""
     with _pool(job.setup) as pool:
         if isinstance(pool, MpiPool) and pool.serve():
@@ -154,24 +154,24 @@ def _pool(setup: Setup) -> Iterator[Pool]:
             yield MpiPool(threads=setup.threads, gathering=way, task_frames=task_frames)
 
 
-def _rmsd(job: Job, opened: Trajectory, pool: Pool) -> Computed:
+def _rmsd(job: SetupRun, opened: Trajectory, pool: Pool) -> Computed:
     """Compute RMSDs: a load of 100 is the RMSD of the selection and of 99 equal groups."""
     atoms, frames = opened.select(job.atoms), slice(0, job.setup.frames)
     groups = [atoms] * (job.setup.load - 1)
     return rmsd(atoms, groups=groups, frames=frames, pool=pool)
 
 
-def _dihedrals(job: Job, opened: Trajectory, pool: Pool) -> Computed:
+def _dihedrals(job: SetupRun, opened: Trajectory, pool: Pool) -> Computed:
     frames = slice(0, job.setup.frames)
     return dihedrals(opened, job.atoms, features=True, frames=frames, pool=pool)
 
 
-def _empty(job: Job, opened: Trajectory, pool: Pool) -> Computed:
+def _empty(job: SetupRun, opened: Trajectory, pool: Pool) -> Computed:
     everything, frames = opened.select(range(opened.n_atoms)), empty.frames_of(job.setup.frames)
     return apply(empty.nothing, everything, frames=frames, pool=pool)
 
 
-_TASKS: dict[str, Callable[[Job, Trajectory, Pool], Computed]] = {
+_TASKS: dict[str, Callable[[SetupRun, Trajectory, Pool], Computed]] = {
     "rmsd": _rmsd,
     "dihedrals": _dihedrals,
     EMPTY: _empty,
@@ -216,7 +216,7 @@ def _rates(ends: Sequence[float]) -> list[tuple[float, float]]:
 
 
 def _respond(job: str) -> list[Row] | None:
-    return rows_of(Job.from_json(job)) or None
+    return rows_of(SetupRun.from_json(job)) or None
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from pathlib import Path
 from trajet import conversion, trajectory
 from trajet.bench import store_system
 from trajet.bench.child_process import Row
-from trajet.bench.store_cases import Case, Job, cases
+from trajet.bench.store_cases import Case, CaseRun, cases
 from trajet.bench.store_files import Stored, stored
 from trajet.bench.store_memory_limit import frames_reached
 from trajet.bench.store_run import measured
@@ -63,7 +63,7 @@ class Bench:
     def _repeats(
         self, case: Case, made: Stored, topology: Path, plain: Path, place: Path
     ) -> list[Row]:
-        job = Job(
+        job = CaseRun(
             case=case,
             topology=str(topology),
             source=str(made.source),
@@ -87,7 +87,7 @@ class Bench:
             rows = [{**row, "frames_reached": reached} for row in rows]
         return rows
 
-    def _limited(self, job: Job, frames: int, place: Path) -> Job:
+    def _limited(self, job: CaseRun, frames: int, place: Path) -> CaseRun:
         """Return the job for a number of frames, with the limit."""
         job = replace(job, frames=frames, drawn=0, files=(), cold=False, limit=self.limit)
         if job.case.tool != "mdtraj":

@@ -55,7 +55,7 @@ def cases(storages: Sequence[str], tools: Sequence[str]) -> Iterator[Case]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Job:
+class CaseRun:
     """A case with its files, for the process that measures it.
 
     Attributes
@@ -93,7 +93,7 @@ class Job:
         return json.dumps(asdict(self))
 
     @classmethod
-    def from_json(cls, text: str) -> "Job":
+    def from_json(cls, text: str) -> "CaseRun":
         """Return the job of a JSON text."""
         entries = json.loads(text)
         return cls(**{**entries, "case": Case(**entries["case"])})

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import trajectory
-from trajet.bench.store_cases import ALL, PROTEIN, STORE, Case, Job
+from trajet.bench.store_cases import ALL, PROTEIN, STORE, Case, CaseRun
 from trajet.store import Store
 
 # The data set's name in a store.
@@ -52,7 +52,7 @@ def missing(tool: str) -> bool:
     return importlib.util.find_spec(tool) is None
 
 
-def prepare(case: Case) -> Callable[[Job], LoadedFrames]:
+def prepare(case: Case) -> Callable[[CaseRun], LoadedFrames]:
     """Import the modules of a case, which is not measured, and return its loader."""
     # The protein of a store is a tag, which needs no selection.
     if case.storage not in STORE or case.atoms == ALL:
@@ -62,25 +62,25 @@ def prepare(case: Case) -> Callable[[Job], LoadedFrames]:
     return _LOADERS[case.tool, case.atoms]
 
 
-def _trajet_protein(job: Job) -> LoadedFrames:
+def _trajet_protein(job: CaseRun) -> LoadedFrames:
     opened = trajectory.open(job.topology, job.source)
     return LoadedFrames(opened.select(PROTEIN).read(slice(0, job.frames)).positions, None)
 
 
-def _trajet_all(job: Job) -> LoadedFrames:
+def _trajet_all(job: CaseRun) -> LoadedFrames:
     opened = trajectory.open(job.topology, job.source)
     protein = opened.select(PROTEIN).indices
     return LoadedFrames(opened.read(slice(0, job.frames)).positions, protein)
 
 
-def _store(job: Job) -> LoadedFrames:
+def _store(job: CaseRun) -> LoadedFrames:
     tags = None if job.case.atoms == ALL else [PROTEIN]
     opened = Store(job.source).open(NAME, tags=tags)
     protein = None if tags else opened.select(PROTEIN).indices
     return LoadedFrames(opened.read(slice(0, job.frames)).positions, protein)
 
 
-def _mdanalysis_protein(job: Job) -> LoadedFrames:
+def _mdanalysis_protein(job: CaseRun) -> LoadedFrames:
     import MDAnalysis
 
     universe = MDAnalysis.Universe(job.topology, job.source)
@@ -89,7 +89,7 @@ def _mdanalysis_protein(job: Job) -> LoadedFrames:
     return LoadedFrames(positions, None, kept=universe)
 
 
-def _mdanalysis_all(job: Job) -> LoadedFrames:
+def _mdanalysis_all(job: CaseRun) -> LoadedFrames:
     import MDAnalysis
 
     universe = MDAnalysis.Universe(job.topology, job.source)
@@ -100,7 +100,7 @@ def _mdanalysis_all(job: Job) -> LoadedFrames:
     return LoadedFrames(universe.trajectory.get_array(), protein.indices, kept=(universe, reader))
 
 
-def _mdtraj_protein(job: Job) -> LoadedFrames:
+def _mdtraj_protein(job: CaseRun) -> LoadedFrames:
     import mdtraj
 
     topology = mdtraj.load_topology(job.topology)
@@ -108,7 +108,7 @@ def _mdtraj_protein(job: Job) -> LoadedFrames:
     return LoadedFrames(loaded.xyz, None, scale=_AA_PER_NM, kept=loaded)
 
 
-def _mdtraj_all(job: Job) -> LoadedFrames:
+def _mdtraj_all(job: CaseRun) -> LoadedFrames:
     import mdtraj
 
     topology = mdtraj.load_topology(job.topology)
@@ -116,7 +116,7 @@ def _mdtraj_all(job: Job) -> LoadedFrames:
     return LoadedFrames(loaded.xyz, topology.select(PROTEIN), scale=_AA_PER_NM, kept=loaded)
 
 
-_LOADERS: dict[tuple[str, str], Callable[[Job], LoadedFrames]] = {
+_LOADERS: dict[tuple[str, str], Callable[[CaseRun], LoadedFrames]] = {
     ("trajet", PROTEIN): _trajet_protein,
     ("trajet", ALL): _trajet_all,
     ("MDAnalysis", PROTEIN): _mdanalysis_protein,

@@ -8,14 +8,14 @@ from collections.abc import Callable
 
 from trajet._trajet import WorkerError
 from trajet.bench.child_process import Row
-from trajet.bench.store_cases import Job
+from trajet.bench.store_cases import CaseRun
 from trajet.bench.store_run import measured
 
 # Relative precision of the number of frames.
 _CLOSE = 0.03
 
 
-def frames_reached(job_of: Callable[[int], Job], row: Row, limit: int) -> int:
+def frames_reached(job_of: Callable[[int], CaseRun], row: Row, limit: int) -> int:
     """Return the largest number of frames that a case can load, at most those of the trajectory.
 
     Parameters
@@ -53,7 +53,7 @@ def most(within: Callable[[int], bool], top: int, guess: int) -> int:
     return low
 
 
-def fits(job: Job) -> bool:
+def fits(job: CaseRun) -> bool:
     """Return whether a job with a limit succeeds."""
     try:
         measured(job)

@@ -26,7 +26,7 @@ from trajet import plots
 from trajet.bench import child_process, store_loaders
 from trajet.bench.child_process import Row
 from trajet.bench.files import drop
-from trajet.bench.store_cases import Job
+from trajet.bench.store_cases import CaseRun
 
 # Column with numbers that depend on the positions.
 CHECK = "check"
@@ -35,7 +35,7 @@ _REQUEST = 2**20
 _POWERCAP = Path("/sys/class/powercap")
 
 
-def measured(job: Job) -> Row:
+def measured(job: CaseRun) -> Row:
     """Measure a case in a process of its own.
 
     Raises
@@ -47,7 +47,7 @@ def measured(job: Job) -> Row:
     return row
 
 
-def row_of(job: Job) -> Row:
+def row_of(job: CaseRun) -> Row:
     """Measure a case in this process."""
     load = store_loaders.prepare(job.case)
     files = [Path(name) for name in job.files]
@@ -73,7 +73,7 @@ def row_of(job: Job) -> Row:
 
 
 @contextmanager
-def _limited(job: Job) -> Iterator[None]:
+def _limited(job: CaseRun) -> Iterator[None]:
     """Limit the memory of this process; kill it if it hangs for lack of memory."""
     if job.limit is None:
         yield
@@ -190,7 +190,7 @@ def _retrieval(files: Sequence[Path], *, cold: bool) -> float:
 
 
 def _respond(job: str) -> Row:
-    return row_of(Job.from_json(job))
+    return row_of(CaseRun.from_json(job))
 
 
 if __name__ == "__main__":

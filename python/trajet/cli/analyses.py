@@ -11,7 +11,7 @@ import numpy as np
 import trajet
 from trajet import advise
 from trajet.analysis.command import Choice, Command
-from trajet.cli.options import Job, analysis
+from trajet.cli.options import AnalysisOptions, analysis
 from trajet.cli.pools import Decorated
 from trajet.cli.tables import lines_of
 from trajet.result import Dihedrals, Distances, Report, Series, entries_of
@@ -81,7 +81,7 @@ def _reference(text: str, *words: str) -> int | str:
     check=_check_rmsd,
 )
 def rmsd(
-    job: Job,
+    job: AnalysisOptions,
     *,
     select: str,
     reference: str,
@@ -155,7 +155,12 @@ def _check_rmsf(
     check=_check_rmsf,
 )
 def rmsf(
-    job: Job, *, select: str, align: str | None, reference: str | None, weights: str | None
+    job: AnalysisOptions,
+    *,
+    select: str,
+    align: str | None,
+    reference: str | None,
+    weights: str | None,
 ) -> None:
     """RMSF of each atom about its mean position.
 
@@ -228,7 +233,12 @@ def _check_dihedrals(*, select: str | None, atoms: list[list[int]] | None, **_: 
     check=_check_dihedrals,
 )
 def dihedrals(
-    job: Job, *, select: str | None, atoms: list[list[int]] | None, features: bool, no_pbc: bool
+    job: AnalysisOptions,
+    *,
+    select: str | None,
+    atoms: list[list[int]] | None,
+    features: bool,
+    no_pbc: bool,
 ) -> None:
     """Dihedral angles against time: φ and ψ, or of any four atoms.
 
@@ -270,7 +280,7 @@ def dihedrals(
     check=lambda *, to, reference, **_: _one_of_two(to, reference),
 )
 def distances(
-    job: Job, *, select: str, to: str | None, reference: str | None, no_pbc: bool
+    job: AnalysisOptions, *, select: str, to: str | None, reference: str | None, no_pbc: bool
 ) -> None:
     """Distances of all pairs of atoms against time.
 
@@ -330,7 +340,7 @@ def _check_rdf(*, value_range: tuple[float, float], **_: object) -> None:
     check=_check_rdf,
 )
 def rdf(
-    job: Job,
+    job: AnalysisOptions,
     *,
     select: str,
     to: str | None,
@@ -383,7 +393,7 @@ def declared(name: str) -> click.Command:
     """Return the command that the module of an analysis declares as `COMMAND`."""
     command: Command = importlib.import_module(f"trajet.analysis.{name}").COMMAND
 
-    def function(job: Job, *, select: str, **words: str) -> None:
+    def function(job: AnalysisOptions, *, select: str, **words: str) -> None:
         values = {option.parameter: option.values[words[option.parameter]] for option in options}
         selection = job.select(select)
         with job.progress(command.name) as show:

@@ -14,7 +14,7 @@ from trajet._trajet import available_threads
 from trajet.bench import empty, setups, table
 from trajet.bench.child_process import Row
 from trajet.bench.files import Files
-from trajet.bench.run import Job, check_same, measured
+from trajet.bench.run import SetupRun, check_same, measured
 from trajet.bench.setups import EMPTY, MEMORY, MPIO, Axes, Setup
 from trajet.cli.options import amount
 from trajet.cli.pools import Decorated
@@ -286,7 +286,7 @@ def scheduler(
       trajet bench scheduler -o scheduler
       trajet bench scheduler --tasks 10000 --pools dask,mpi --workers 16 --repeats 3 -o scheduler
     """
-    crews = {(1, workers), (workers, 1)}
+    sizes = {(1, workers), (workers, 1)}
     chosen = [
         Setup(
             task=EMPTY,
@@ -294,14 +294,14 @@ def scheduler(
             access="shared",
             gathering="shared" if pool == "mpi" else "",
             pool=pool,
-            workers=crew,
+            workers=size,
             threads=threads,
             frames=tasks,
         )
         for pool in pools
-        for crew, threads in sorted(crews)
-        # Threads are all that it has.
-        if pool != "local" or crew == 1
+        for size, threads in sorted(sizes)
+        # A local pool has threads only.
+        if pool != "local" or size == 1
     ]
     folder.mkdir(parents=True, exist_ok=True)
     with folder_in(folder) as place:
@@ -309,15 +309,15 @@ def scheduler(
         empty.write(file)
         rows = []
         for setup in chosen:
-            rows += _run(Job(setup, [str(file)], [], repeats), mpiexec)
+            rows += _run(SetupRun(setup, [str(file)], [], repeats), mpiexec)
     save(folder / "runs.csv", table.long(rows))
     names = ("pool", "workers", "threads", "repeat", "time", "tasks_per_second")
     lines = [[*(row[name] for name in names[:4]), *point] for row in rows for point in row["rates"]]
     save(folder / "rates.csv", table.as_csv([names, *lines]))
     curves: dict[str, dict[str, list[NDArray[np.float64]]]] = {}
     for row in rows:
-        crew = f"{row['workers']} × {_threads(row['threads'])}"
-        curves.setdefault(row["pool"], {}).setdefault(crew, []).append(np.array(row["rates"]))
+        label = f"{row['workers']} × {_threads(row['threads'])}"
+        curves.setdefault(row["pool"], {}).setdefault(label, []).append(np.array(row["rates"]))
     title = f"{tasks:,} empty tasks: mean of {repeats}, one standard deviation on both sides"
     save_figure(folder / "throughput.png", plots.throughput(curves, title=title))
 
@@ -331,24 +331,24 @@ def _measure(
     rows: list[Row] = []
     for setup in chosen:
         files = [str(path) for path in made.of(setup)]
-        rows += _run(Job(setup, files, made.atoms_of(setup).tolist(), repeats), mpiexec)
+        rows += _run(SetupRun(setup, files, made.atoms_of(setup).tolist(), repeats), mpiexec)
         check_same(rows)
     return rows
 
 
-def _run(job: Job, mpiexec: str | None) -> list[Row]:
-    """Measure a setup and say what came of it."""
+def _run(job: SetupRun, mpiexec: str | None) -> list[Row]:
+    """Measure a setup and print the mean time."""
     rows = measured(job, mpiexec)
     total = table.Figure.of([row["t_total"] for row in rows])
     s = job.setup
-    crew = f"{s.workers} x {s.threads}"
+    workers = f"{s.workers} x {s.threads}"
     words = (
         table.task_of(rows[0]),
         s.format,
         s.access,
         s.pool,
         s.gathering,
-        crew,
+        workers,
         s.scaling,
         s.cache,
     )

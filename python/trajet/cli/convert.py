@@ -96,7 +96,7 @@ def convert(
         raise click.UsageError(
             f"{target}: the file to write comes last and ends in {', '.join(SUFFIXES)}"
         )
-    where = pools.made(pool, pools.Crew(workers, threads, scheduler))
+    where = pools.made(pool, pools.PoolOptions(workers, threads, scheduler))
     opened = options.open_files(
         topology,
         in_order(sources),
@@ -207,7 +207,7 @@ def split(
     """
     if (segments is None) == (frames_per_segment is None):
         raise click.UsageError("choose --segments or --frames-per-segment")
-    where = pools.made(pool, pools.Crew(workers, threads, scheduler))
+    where = pools.made(pool, pools.PoolOptions(workers, threads, scheduler))
     opened = options.open_files(
         None,
         in_order(files),

@@ -266,7 +266,7 @@ def amount(
 
 
 @dataclass(frozen=True)
-class Job:
+class AnalysisOptions:
     """Values of the options that all analyses share.
 
     Attributes
@@ -404,7 +404,7 @@ def analysis(
     *own: Callable[[Callable[..., None]], object],
     check: Callable[..., None] | None = None,
 ) -> Callable[[Callable[..., None]], click.Command]:
-    """Return a decorator that makes a command of a function of a `Job` and its `own` options.
+    """Return a decorator that makes a command of a function of `AnalysisOptions` and `own` options.
 
     `check` is called with the values of the own options before any file is opened, and raises
     `UsageError` if they contradict each other.
@@ -454,7 +454,7 @@ def analysis(
                     f"give a trajectory after the topology {topology}, or only a data set of a"
                     " store: STORE/NAME"
                 )
-            where = pools.made(pool, pools.Crew(workers, threads, scheduler, rows_in))
+            where = pools.made(pool, pools.PoolOptions(workers, threads, scheduler, rows_in))
             opened = open_files(
                 topology,
                 trajectories,
@@ -472,7 +472,7 @@ def analysis(
             chosen = choose_frames(opened, start, stop, step, begin, end)
             read_topology(opened, quiet=quiet)
             with where as at:
-                job = Job(
+                job = AnalysisOptions(
                     trajectory=opened,
                     frames=chosen,
                     pool=at,

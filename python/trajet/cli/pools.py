@@ -15,7 +15,7 @@ from trajet.pools.pool import Pool
 
 
 @dataclass(frozen=True)
-class Crew:
+class PoolOptions:
     """Options of a pool.
 
     Attributes
@@ -37,29 +37,29 @@ class Crew:
 
 
 @contextmanager
-def _local(crew: Crew) -> Iterator[Pool]:
-    yield trajet.LocalPool(threads=crew.threads)
+def _local(options: PoolOptions) -> Iterator[Pool]:
+    yield trajet.LocalPool(threads=options.threads)
 
 
 @contextmanager
-def _processes(crew: Crew) -> Iterator[Pool]:
-    yield trajet.ProcessPool(workers=crew.workers, threads=crew.threads or 1)
+def _processes(options: PoolOptions) -> Iterator[Pool]:
+    yield trajet.ProcessPool(workers=options.workers, threads=options.threads or 1)
 
 
 @contextmanager
-def _dask(crew: Crew) -> Iterator[Pool]:
+def _dask(options: PoolOptions) -> Iterator[Pool]:
     from trajet.pools.dask import DaskPool, dask_client
 
-    with dask_client(crew.scheduler, crew.workers) as client:
-        yield DaskPool(client, threads=crew.threads or 1, rows_in=crew.rows_in)
+    with dask_client(options.scheduler, options.workers) as client:
+        yield DaskPool(client, threads=options.threads or 1, rows_in=options.rows_in)
 
 
 @contextmanager
-def _mpi(crew: Crew) -> Iterator[Pool]:
-    yield trajet.MpiPool(threads=crew.threads or 1, rows_in=crew.rows_in)
+def _mpi(options: PoolOptions) -> Iterator[Pool]:
+    yield trajet.MpiPool(threads=options.threads or 1, rows_in=options.rows_in)
 
 
-_POOLS: dict[str, Callable[[Crew], AbstractContextManager[Pool]]] = {
+_POOLS: dict[str, Callable[[PoolOptions], AbstractContextManager[Pool]]] = {
     "local": _local,
     "processes": _processes,
     "dask": _dask,
@@ -155,7 +155,7 @@ def choice(*names: str) -> Callable[[Decorated], Decorated]:
     return add
 
 
-def made(name: str, crew: Crew) -> AbstractContextManager[Pool]:
+def made(name: str, options: PoolOptions) -> AbstractContextManager[Pool]:
     """Return a context manager for the chosen pool.
 
     Raises
@@ -163,11 +163,11 @@ def made(name: str, crew: Crew) -> AbstractContextManager[Pool]:
     UsageError
         If the options do not apply to the pool.
     """
-    if crew.scheduler is not None and name != "dask":
+    if options.scheduler is not None and name != "dask":
         raise click.UsageError("--scheduler needs --pool dask")
-    if crew.rows_in is not None and name not in ("dask", "mpi"):
+    if options.rows_in is not None and name not in ("dask", "mpi"):
         raise click.UsageError("--rows-in needs --pool dask or --pool mpi")
-    if crew.workers is not None:
+    if options.workers is not None:
         if name == "local":
             raise click.UsageError(
                 "--workers needs --pool processes or --pool dask; use --threads with --pool local"
@@ -176,7 +176,7 @@ def made(name: str, crew: Crew) -> AbstractContextManager[Pool]:
             raise click.UsageError(
                 "with --pool mpi, the number of ranks is set by mpiexec -n: leave --workers out"
             )
-        if crew.scheduler is not None:
+        if options.scheduler is not None:
             raise click.UsageError("the scheduler has its own workers: leave --workers out")
     shared.remove_leftovers()
-    return _POOLS[name](crew)
+    return _POOLS[name](options)

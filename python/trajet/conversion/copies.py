@@ -20,8 +20,8 @@ from trajet.conversion.files import (
     HDF5,
     CopyJob,
     CopySpec,
-    How,
-    Outcome,
+    OutputOptions,
+    WriteOutcome,
     for_workers,
     hdf5_content,
     write_files,
@@ -172,7 +172,7 @@ def convert(
     selection = main_selection(source)
     trajectory = selection.trajectory
     kept = _doubts(trajectory, path.suffix)
-    how = How(precision, double, velocities, forces, compression, allow_loss, kept)
+    how = OutputOptions(precision, double, velocities, forces, compression, allow_loss, kept)
     asked = _Asked(how, force, threads, progress, pool)
     _check_pool(pool)
     asked.check(trajectory, [path])
@@ -204,7 +204,7 @@ def convert(
 class _Asked:
     """Options of outputs besides frames and atoms; see `convert`."""
 
-    how: How
+    how: OutputOptions
     force: bool
     threads: int | None
     progress: Progress | None
@@ -255,7 +255,7 @@ class _Copies:
         """Path and frame numbers of each output."""
         return [(path, frame_numbers(frames)) for path, frames in self.parts]
 
-    def write(self) -> list[Outcome]:
+    def write(self) -> list[WriteOutcome]:
         """Write the outputs in this process."""
         asked = self.asked
         if self.content is not None:
@@ -267,7 +267,8 @@ class _Copies:
                 progress=asked.progress,
             )
             return [
-                Outcome(self.content.remarks, None, path.stat().st_size) for path, _ in self.parts
+                WriteOutcome(self.content.remarks, None, path.stat().st_size)
+                for path, _ in self.parts
             ]
         return write_files(
             self.trajectory.reader,
@@ -279,7 +280,7 @@ class _Copies:
             progress=asked.progress,
         )
 
-    def write_pieces(self) -> list[Outcome]:
+    def write_pieces(self) -> list[WriteOutcome]:
         """Write one file in pieces with the workers of a pool."""
         asked = self.asked
         assert isinstance(asked.pool, JobPool)
@@ -297,7 +298,7 @@ class _Copies:
         )
         return [done]
 
-    def write_with_pool(self) -> list[Outcome]:
+    def write_with_pool(self) -> list[WriteOutcome]:
         """Write whole files with the workers of a pool; rename all of them at the end."""
         pool, content, asked = self.asked.pool, self.content, self.asked
         assert isinstance(pool, JobPool)
@@ -334,9 +335,9 @@ def _doubts(trajectory: Trajectory, suffix: str) -> tuple[str, ...]:
     return tuple(trajectory.reader.doubts(formats[0])) if formats else ()
 
 
-def _outcome(kind: str, number: int, done: JobResult) -> Outcome:
+def _outcome(kind: str, number: int, done: JobResult) -> WriteOutcome:
     """Return the outcome of an output that a worker of a pool wrote."""
-    outcome: Outcome = done.result
+    outcome: WriteOutcome = done.result
     if (run := outcome.run) is not None:
         entries: Assembled = run
         for name in ("workers", "tasks"):
@@ -354,7 +355,7 @@ def _copy(
     selection: Selection,
     parts: list[tuple[Path, Frames]],
     asked: _Asked,
-    write: Callable[[_Copies], list[Outcome]],
+    write: Callable[[_Copies], list[WriteOutcome]],
 ) -> list[Conversion]:
     """Write atoms of a trajectory to checked outputs, all or none."""
     trajectory = selection.trajectory
@@ -480,7 +481,7 @@ def _content_left_out(trajectory: Trajectory, path: Path) -> list[str]:
     return [f"left out, as {what} has no place for it: {', '.join(names)}"] if names else []
 
 
-def _is_exact(trajectory: Trajectory, how: How) -> bool:
+def _is_exact(trajectory: Trajectory, how: OutputOptions) -> bool:
     """Return whether a copy of a data set loses nothing: no tag is lossy, no field left out."""
     assert trajectory.dataset is not None
     tags = trajectory.dataset.manifest["tags"]
@@ -503,7 +504,7 @@ def _frames_left_out(
     path: Path,
     numbers: NDArray[np.int64],
     places: NDArray[np.int64] | None,
-    how: How,
+    how: OutputOptions,
 ) -> list[str]:
     """Return remarks on fields of frames that H5MD cannot hold.
 
@@ -529,7 +530,10 @@ def _frames_left_out(
 
 
 def _content(
-    trajectory: Trajectory, every: NDArray[np.int64], places: NDArray[np.int64] | None, how: How
+    trajectory: Trajectory,
+    every: NDArray[np.int64],
+    places: NDArray[np.int64] | None,
+    how: OutputOptions,
 ) -> h5md.Content:
     """Return the content of H5MD outputs of frames."""
     gone = {what for what, _ in trajectory.reader.lost(places)}
@@ -652,7 +656,7 @@ def split(
     paths = [folder / f"{stem}-{k:0{digits}d}{suffix}" for k in range(len(borders) - 1)]
     _check_pool(pool)
     kept = _doubts(trajectory, suffix)
-    how = How(compression=compression, allow_loss=allow_loss, remarks=kept)
+    how = OutputOptions(compression=compression, allow_loss=allow_loss, remarks=kept)
     asked = _Asked(how, force, threads, progress, pool)
     frames = [(begin, 1, end - begin) for begin, end in pairwise(borders)]
     with _folder(folder):

@@ -18,7 +18,7 @@ from trajet.trajectory import frame_numbers
 HDF5 = (".h5md", ".h5")
 
 
-class Outcome(NamedTuple):
+class WriteOutcome(NamedTuple):
     """Outcome of writing a file: remarks, report of the engine, size, and lost fields.
 
     The report is None for H5MD. The remarks include those on lost fields. Losses of pieces are
@@ -32,7 +32,7 @@ class Outcome(NamedTuple):
 
 
 @dataclass(frozen=True)
-class How:
+class OutputOptions:
     """Options of outputs; see `convert`. Can be pickled."""
 
     precision: float | None = None
@@ -83,13 +83,13 @@ def write_files(
     reader: _trajet.Reader,
     parts: list[tuple[Path, Frames]],
     indices: NDArray[np.int64] | None,
-    how: How,
+    how: OutputOptions,
     *,
     force: bool,
     threads: int,
     progress: Progress | None,
     within: PieceOfOutput | None = None,
-) -> list[Outcome]:
+) -> list[WriteOutcome]:
     """Write files of any format but H5MD, or the piece `within` of one file."""
     copied = _trajet.convert(
         reader,
@@ -101,11 +101,11 @@ def write_files(
         progress=progress,
         within=within,
     )
-    return [Outcome(remarks, run, n_bytes, losses) for n_bytes, remarks, losses, run in copied]
+    return [WriteOutcome(remarks, run, n_bytes, losses) for n_bytes, remarks, losses, run in copied]
 
 
 def hdf5_content(
-    reader: _trajet.Reader, indices: NDArray[np.int64] | None, how: How
+    reader: _trajet.Reader, indices: NDArray[np.int64] | None, how: OutputOptions
 ) -> h5md.Content:
     """Return the content of H5MD files, given options that say which vectors to write."""
     if how.rest is not None:
@@ -132,7 +132,7 @@ def hdf5_content(
     )
 
 
-def for_workers(how: How, content: h5md.Content) -> How:
+def for_workers(how: OutputOptions, content: h5md.Content) -> OutputOptions:
     """Return the options by which workers write the content of H5MD files."""
     how = replace(how, velocities=content.velocities, forces=content.forces)
     if isinstance(content, h5md.NativeContent):
@@ -172,7 +172,7 @@ class CopySpec:
 
     outline: bytes
     places: NDArray[np.int64] | None
-    how: How
+    how: OutputOptions
     whole: WholeOutput | None = None
 
     def begin(self) -> "Copier":
@@ -187,7 +187,7 @@ class Copier:
         self._spec = spec
         self._trajectory = _trajet.WorkerTrajectory(spec.outline)
 
-    def do(self, job: CopyJob, threads: int, show: ShowFrames) -> Outcome:
+    def do(self, job: CopyJob, threads: int, show: ShowFrames) -> WriteOutcome:
         """Write a file; `show` is called with the number of frames done."""
         reader, opening = self._trajectory.reader(job.slice)
         try:
@@ -203,7 +203,7 @@ class Copier:
 
     def _write(
         self, reader: _trajet.Reader, job: CopyJob, threads: int, show: ShowFrames
-    ) -> Outcome:
+    ) -> WriteOutcome:
         places, how, whole = self._spec.places, self._spec.how, self._spec.whole
         if job.own.suffix.lower() not in HDF5:
             (outcome,) = write_files(
@@ -227,4 +227,4 @@ class Copier:
             show(done)
 
         h5md.write_checked(job.own, frame_numbers(job.frames), content, threads, add)
-        return Outcome(content.remarks, None, job.own.stat().st_size)
+        return WriteOutcome(content.remarks, None, job.own.stat().st_size)

@@ -13,9 +13,9 @@ from trajet.advise.entries import Assembled
 from trajet.conversion.files import (
     CopyJob,
     CopySpec,
-    How,
-    Outcome,
+    OutputOptions,
     WholeOutput,
+    WriteOutcome,
     for_workers,
 )
 from trajet.pools.jobs import Job, JobPool, JobResult
@@ -40,7 +40,7 @@ def write_pieces(
     *,
     force: bool,
     progress: Progress | None,
-) -> Outcome:
+) -> WriteOutcome:
     """Write an output in pieces with the workers of a pool, and join the pieces.
 
     The output is the same as from one process: byte for byte, H5MD value for value. For H5MD, all
@@ -124,10 +124,10 @@ def write_pieces(
     if content is None:
         _record(timing, answers, borders)
         run = timing.report(pool=pool.kind, t_joining=joined)
-    return Outcome(remarks, run, path.stat().st_size)
+    return WriteOutcome(remarks, run, path.stat().st_size)
 
 
-def _for_hdf5(how: How, content: h5md.Content, chunk: tuple[int, int]) -> How:
+def _for_hdf5(how: OutputOptions, content: h5md.Content, chunk: tuple[int, int]) -> OutputOptions:
     """Return the options by which workers write pieces of H5MD."""
     return replace(for_workers(how, content), chunk=chunk, complete=True)
 

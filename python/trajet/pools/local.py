@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from trajet import _trajet
 from trajet._trajet import Reader
 from trajet.advise.entries import RunReport
-from trajet.pools.pool import Frames, Plan, Progress, check_counts
+from trajet.pools.pool import AnalysisSpec, Frames, Progress, check_counts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +44,7 @@ class LocalPool:
     def run(
         self,
         reader: Reader,
-        plan: Plan,
+        plan: AnalysisSpec,
         frames: Frames,
         *,
         progress: Progress | None = None,

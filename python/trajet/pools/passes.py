@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from trajet import _trajet, output
 from trajet._trajet import OutputError, Reader
-from trajet.pools.pool import Frames, Plan, n_frames_of
+from trajet.pools.pool import AnalysisSpec, Frames, n_frames_of
 from trajet.pools.tasks import Task, WorkerSpec
 from trajet.pools.timing import RunTiming
 
@@ -158,7 +158,7 @@ def row_writer(rows: NDArray[np.float64]) -> Iterator[Callable[[int, NDArray[np.
 
 def passes(
     reader: Reader,
-    plan: Plan,
+    plan: AnalysisSpec,
     frames: Frames,
     timing: RunTiming,
     *,

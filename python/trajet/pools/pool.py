@@ -18,7 +18,7 @@ Progress: TypeAlias = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class Plan:
+class AnalysisSpec:
     """Picklable plan of an analysis, without the trajectory and its frames.
 
     Attributes
@@ -33,7 +33,7 @@ class Plan:
     arguments: dict[str, object]
 
     @classmethod
-    def of(cls, analysis: str, **arguments: object) -> "Plan":
+    def of(cls, analysis: str, **arguments: object) -> "AnalysisSpec":
         """Return the plan of an analysis of the native module with these parameters.
 
         They have the names and types of the fields of its `Request` in `crates/trajet-engine`.
@@ -76,7 +76,7 @@ class Pool(Protocol):
     def run(
         self,
         reader: Reader,
-        plan: Plan,
+        plan: AnalysisSpec,
         frames: Frames,
         *,
         progress: Progress | None = None,

@@ -15,7 +15,7 @@ from trajet._trajet import MissingPackageError, Reader, WorkerError
 from trajet.advise.entries import RunReport
 from trajet.pools.dispatch import Copy, Dispatch, GiveUp, Submit, Take
 from trajet.pools.passes import PassRun, passes, tasks_of
-from trajet.pools.pool import Frames, Plan, Progress, check_counts, n_frames_of
+from trajet.pools.pool import AnalysisSpec, Frames, Progress, check_counts, n_frames_of
 from trajet.pools.shared import folder_in, in_memory, shared_rows
 from trajet.pools.tasks import Task, TaskOutcome, Worker, WorkerSpec
 from trajet.pools.timing import RunTiming
@@ -69,7 +69,7 @@ class ProcessPool:
     def run(
         self,
         reader: Reader,
-        plan: Plan,
+        plan: AnalysisSpec,
         frames: Frames,
         *,
         progress: Progress | None = None,

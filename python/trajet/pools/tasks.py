@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from trajet import _trajet
 from trajet.advise.entries import TaskReport
-from trajet.pools.pool import Plan
+from trajet.pools.pool import AnalysisSpec
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class WorkerSpec:
     """
 
     outline: bytes
-    plan: Plan
+    plan: AnalysisSpec
     n_frames: int
     states: tuple[NDArray[np.float64], ...]
     threads: int

@@ -67,7 +67,7 @@ fn written(path: &Path, first: i64, n_frames: i64) -> PathBuf {
     path.to_owned()
 }
 
-fn given(chain: &Arc<Chain>, sizes: Option<Vec<u64>>) -> FrameSource {
+fn frame_source(chain: &Arc<Chain>, sizes: Option<Vec<u64>>) -> FrameSource {
     let (times, steps) = (chain.times().into_owned(), chain.steps().into_owned());
     let chain = Arc::clone(chain);
     let open = Box::new(move || Ok(Arc::clone(&chain)));
@@ -109,13 +109,17 @@ impl Case {
     }
 
     fn virtual_file(&self, kept: &Arc<GroupCache>) -> VirtualFile {
-        self.faced(Some(self.sizes.clone()), kept).unwrap()
+        self.try_virtual_file(Some(self.sizes.clone()), kept).unwrap()
     }
 
-    fn faced(&self, sizes: Option<Vec<u64>>, kept: &Arc<GroupCache>) -> Result<VirtualFile, Error> {
+    fn try_virtual_file(
+        &self,
+        sizes: Option<Vec<u64>>,
+        kept: &Arc<GroupCache>,
+    ) -> Result<VirtualFile, Error> {
         let form = Form::Stored(self.options.clone());
         VirtualFile::new(
-            given(&self.chain, sizes),
+            frame_source(&self.chain, sizes),
             self.format,
             form,
             Path::new("virtual_file"),
@@ -217,7 +221,7 @@ fn a_frame_of_another_size_is_an_error() {
     );
     case.sizes[30] = u64::MAX;
     for sizes in [None, Some(case.sizes.clone()), Some(case.sizes[..20].to_vec())] {
-        let refused = case.faced(sizes.clone(), &Arc::default());
+        let refused = case.try_virtual_file(sizes.clone(), &Arc::default());
         assert!(matches!(refused, Err(Error::Damaged { .. })), "{sizes:?}");
     }
 }
@@ -233,7 +237,7 @@ fn decoded_frames_equal_a_copy_and_sizes_need_no_file() {
         let form = || Form::Decoded(cell, chain.n_atoms());
         let kept = Arc::default();
         let virtual_file = VirtualFile::new(
-            given(&chain, None),
+            frame_source(&chain, None),
             Format::Dcd,
             form(),
             Path::new("virtual_file"),
@@ -242,7 +246,7 @@ fn decoded_frames_equal_a_copy_and_sizes_need_no_file() {
         let virtual_file = virtual_file.unwrap();
         case.check(&virtual_file, 0, case.bytes.len() + 1);
         let gone = Box::new(|| Err(Error::Refused("gone".to_owned())));
-        let given = FrameSource { open: gone, ..given(&chain, None) };
+        let given = FrameSource { open: gone, ..frame_source(&chain, None) };
         let virtual_file =
             VirtualFile::new(given, Format::Dcd, form(), Path::new("virtual_file"), &kept).unwrap();
         assert_eq!(virtual_file.size(), case.bytes.len() as u64);
@@ -251,7 +255,7 @@ fn decoded_frames_equal_a_copy_and_sizes_need_no_file() {
     }
     let chain = opened(&[written(&folder.path().join("b.xtc"), 0, 30)]);
     assert!(trajet_io::dcd::holds_times(&chain.times(), &chain.steps()));
-    let mut given = given(&chain, None);
+    let mut given = frame_source(&chain, None);
     let mut times = given.moments.times.clone();
     times[29] += 5.0;
     assert!(!trajet_io::dcd::holds_times(&times, &chain.steps()));

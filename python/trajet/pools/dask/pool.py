@@ -15,7 +15,7 @@ from trajet.advise.entries import RepeatedEntry, RunReport, TransitionEntry
 from trajet.pools.dask.cluster import distributed
 from trajet.pools.jobs import Job, JobResult, JobSpec
 from trajet.pools.passes import MakeRows, blocks_of, most_frames, passes, rows_in_file, tasks_of
-from trajet.pools.pool import Frames, Plan, Progress, check_counts, n_frames_of
+from trajet.pools.pool import AnalysisSpec, Frames, Progress, check_counts, n_frames_of
 from trajet.pools.tasks import Task
 from trajet.pools.timing import RunTiming
 
@@ -112,7 +112,7 @@ class DaskPool:
     def run(
         self,
         reader: Reader,
-        plan: Plan,
+        plan: AnalysisSpec,
         frames: Frames,
         *,
         progress: Progress | None = None,
@@ -125,7 +125,7 @@ class DaskPool:
     def _run(
         self,
         reader: Reader,
-        plan: Plan,
+        plan: AnalysisSpec,
         frames: Frames,
         make_rows: MakeRows,
         progress: Progress | None,

@@ -27,7 +27,7 @@ from trajet.pools.mpi.communicator import (
 from trajet.pools.mpi.jobs import FollowerJobs, JobsSpec, run_jobs
 from trajet.pools.mpi.rank_worker import PassSpec, RankRecord, RankWorker, RootPass
 from trajet.pools.passes import most_frames, passes, rows_in_file, tasks_of
-from trajet.pools.pool import Frames, Plan, Progress, check_counts, n_frames_of
+from trajet.pools.pool import AnalysisSpec, Frames, Progress, check_counts, n_frames_of
 from trajet.pools.rank_placeholder import RankPlaceholder
 from trajet.pools.shared import shared_rows
 from trajet.pools.tasks import Task, Worker
@@ -204,7 +204,7 @@ class MpiPool:
     def run(
         self,
         reader: Reader,
-        plan: Plan,
+        plan: AnalysisSpec,
         frames: Frames,
         *,
         progress: Progress | None = None,
@@ -251,7 +251,7 @@ class MpiPool:
         return lead(self._ranks)
 
     def _run(
-        self, reader: Reader, plan: Plan, frames: Frames, progress: Progress | None
+        self, reader: Reader, plan: AnalysisSpec, frames: Frames, progress: Progress | None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], RunReport]:
         ranks, timing, n_frames = self._ranks, RunTiming(), n_frames_of(frames)
 

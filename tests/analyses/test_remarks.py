@@ -58,7 +58,7 @@ def run_of(path: Path, times: list[float], n_atoms: int = N_ATOMS) -> Path:
 
 @pytest.fixture
 def overlapping(tmp_path: Path) -> tj.Trajectory:
-    """Two files of which the second repeats the last frame of the first; the steps go on."""
+    """Return two files: the second repeats the last frame of the first, and the steps continue."""
     first = run_of(tmp_path / "first.trr", [0.0, 1.0, 2.0])
     second = tmp_path / "second.trr"
     box = np.diag([4.0, 5.0, 6.0])
@@ -94,13 +94,13 @@ def test_copies_keep_remarks_and_copies_of_copies_keep_each_once(
     assert remark in done.remarks
     expected = [OF_SOURCE + remark]
     if ending == ".dcd":
-        (lost,) = (said for said in done.remarks if said.startswith("lost, as DCD holds"))
+        (lost,) = (remark for remark in done.remarks if remark.startswith("lost, as DCD holds"))
         expected.append(OF_SOURCE + lost)
     copy = tj.open(None, done.path)
     assert list(copy.remarks) == expected
     report = tj.distances(copy.select([0, 1]), copy.select([2, 3])).report
     assert report["remarks"] == expected
-    # Only DCD has made the steps of time equal, as DCD must have them.
+    # DCD alone has made the time steps equal, as its header requires.
     others = COPIES if ending == ".dcd" else COPIES[1:]
     for number, further in enumerate((ending, *others)):
         done = tj.convert(copy, tmp_path / f"again-{number}{further}")
@@ -110,10 +110,10 @@ def test_copies_keep_remarks_and_copies_of_copies_keep_each_once(
 
 
 @pytest.mark.parametrize("ending", [".xtc", ".trr"])
-def test_conversion_says_that_a_format_has_no_room_for_remarks(
+def test_conversion_states_that_a_format_keeps_no_remarks(
     tmp_path: Path, overlapping: tj.Trajectory, ending: str
 ) -> None:
-    """XTC and TRR keep none: the conversion is the only one to say so."""
+    """XTC and TRR keep none, so that only the conversion states them."""
     done = tj.convert(overlapping, tmp_path / f"copy{ending}")
     no_room = (
         f"{ending[1:].upper()} cannot store remarks: readers of the copy will not see those on its"
@@ -130,7 +130,7 @@ def test_conversion_says_that_a_format_has_no_room_for_remarks(
 def test_each_part_of_a_split_keeps_the_remarks(
     tmp_path: Path, overlapping: tj.Trajectory, ending: str
 ) -> None:
-    """Also where each of several files is only a part."""
+    """Each of several files may be only a part."""
     parts = tj.split(overlapping, tmp_path / "parts", segments=2, format=ending[1:])
     for part in parts:
         (remark,) = tj.open(None, part.path).remarks
@@ -138,10 +138,8 @@ def test_each_part_of_a_split_keeps_the_remarks(
 
 
 @pytest.mark.parametrize("ending", [".dcd", ".nc"])
-def test_invented_times_and_the_order_of_atoms_are_remarked_of_copies(
-    tmp_path: Path, ending: str
-) -> None:
-    """An H5MD file without times, whose atoms are not in the order of their numbers."""
+def test_invented_times_and_atom_order_are_remarks_of_copies(tmp_path: Path, ending: str) -> None:
+    """The source is an H5MD file without times, with atoms not in the order of their numbers."""
     path = write_h5md(tmp_path / "run.h5md", POSITIONS, time=False)
     with h5py.File(path, "a") as file:
         file["particles/trajectory/id"] = np.arange(POSITIONS.shape[1])[::-1]
@@ -152,8 +150,8 @@ def test_invented_times_and_the_order_of_atoms_are_remarked_of_copies(
     assert copy.remarks == tuple(OF_SOURCE + remark for remark in source.remarks)
 
 
-def test_coarse_xtc_is_remarked_of_the_file_and_of_its_copies(tmp_path: Path) -> None:
-    """Steps of 1 Å are a remark of whoever reads them; GROMACS' own steps are none."""
+def test_coarse_xtc_is_a_remark_of_the_file_and_of_its_copies(tmp_path: Path) -> None:
+    """Steps of 1 Å are remarked on when the file is read; GROMACS' own steps are not."""
     source = tj.open(None, run_of(tmp_path / "run.trr", [0.0, 1.0]))
     done = tj.convert(source, tmp_path / "coarse.xtc", precision=10)
     assert done.remarks == (ROUNDED,)
@@ -166,14 +164,14 @@ def test_coarse_xtc_is_remarked_of_the_file_and_of_its_copies(tmp_path: Path) ->
         assert copy.remarks == (OF_SOURCE + ROUNDED,)
     # The copy in XTC shows it by itself.
     assert tj.convert(coarse, tmp_path / "again.xtc").remarks == (ROUNDED,)
-    # Few atoms are not packed, and not rounded.
+    # Few atoms are neither compressed nor rounded.
     few = tj.convert(source.select(range(9)), tmp_path / "few.xtc", precision=10)
     assert few.remarks == ()
     assert tj.open(None, few.path).remarks == ()
 
 
-def test_times_that_dcd_cannot_hold_are_remarked_of_the_copy(tmp_path: Path) -> None:
-    """The copy has equal steps, which its source had not."""
+def test_times_that_dcd_cannot_hold_are_a_remark_of_the_copy(tmp_path: Path) -> None:
+    """The copy has equal time steps, unlike its source."""
     source = tj.open(None, run_of(tmp_path / "run.trr", [0.0, 1.0, 5.0]))
     done = tj.convert(source, tmp_path / "copy.dcd", allow_loss=True)
     (remark,) = tj.open(None, done.path).remarks
@@ -182,8 +180,8 @@ def test_times_that_dcd_cannot_hold_are_remarked_of_the_copy(tmp_path: Path) -> 
     )
 
 
-def test_copies_without_doubts_have_nothing_more_than_before(tmp_path: Path) -> None:
-    """One title in DCD, and no further attribute in NetCDF and H5MD."""
+def test_copies_without_remarks_have_no_further_entries(tmp_path: Path) -> None:
+    """They have one title in DCD, and no further attribute in NetCDF and H5MD."""
     source = tj.open(None, run_of(tmp_path / "run.trr", [0.0, 1.0]))
     dcd, nc, h5md = (tmp_path / f"copy{ending}" for ending in COPIES)
     for path in (dcd, nc, h5md):
@@ -202,8 +200,8 @@ def test_copies_without_doubts_have_nothing_more_than_before(tmp_path: Path) -> 
         assert list(file.attrs) == []
 
 
-def test_continuous_chain_that_drops_nothing_leaves_no_doubt(tmp_path: Path) -> None:
-    """It says that nothing was dropped; a copy has nothing to keep of that."""
+def test_continuous_chain_that_drops_nothing_leaves_no_remark(tmp_path: Path) -> None:
+    """The chain states that it dropped nothing; a copy keeps no remark on that."""
     first = run_of(tmp_path / "first.trr", [0.0, 1.0])
     second = run_of(tmp_path / "second.trr", [2.0, 3.0])
     chain = tj.open(None, first, second, continuous=True)
@@ -212,10 +210,10 @@ def test_continuous_chain_that_drops_nothing_leaves_no_doubt(tmp_path: Path) -> 
     assert copy.remarks == ()
 
 
-def test_remarks_of_strangers_are_few_short_lines_without_control_characters(
+def test_remarks_of_untrusted_files_are_few_short_lines_without_control_characters(
     tmp_path: Path,
 ) -> None:
-    """Whatever a file says: nothing that steers a terminal, and not more than can be read."""
+    """No text of a file can control a terminal, or be too long to be read."""
     dcd = write_dcd(tmp_path / "made.dcd", random_vectors(2, N_ATOMS))
     head = dcd.read_bytes()
     titles = [b"trajet remark: \x1b[2J\x07gone", *[b"trajet remark: %d" % k for k in range(500)]]
@@ -240,7 +238,7 @@ def test_remarks_of_strangers_are_few_short_lines_without_control_characters(
 def test_data_set_keeps_remarks_and_every_report_repeats_them(
     tmp_path: Path, overlapping: tj.Trajectory, gro: Path
 ) -> None:
-    """The manifest has them; analyses, `get` and a division anew say them again, once each."""
+    """The manifest has them; analyses, `get` and a new division repeat them, once each."""
     (remark,) = overlapping.remarks
     profile = tmp_path / "profile.toml"
     profile.write_text(PROFILE)
@@ -265,12 +263,12 @@ def test_data_set_keeps_remarks_and_every_report_repeats_them(
 
     late = run_of(tmp_path / "late.trr", [1.0, 9.0])
     appended = store.append("run", tj.open(None, late))
-    said, overlap = appended.remarks
-    assert said == of_tag
+    remark, overlap = appended.remarks
+    assert remark == of_tag
     assert overlap == 'the new frames begin at 1 ps, and "run" went on to 3 ps'
     assert store.open("run").remarks == (of_tag, of_run, OF_SOURCE + overlap)
 
-    # Divided anew without a precision, what was rounded stays so; and again says nothing twice.
+    # Retagged without a precision, rounded values stay rounded; no remark appears twice.
     for _ in range(2):
         exact = PROFILE.replace('format = "xtc"\nlossy = true\nprecision = 10\n', "")
         profile.write_text(exact)
@@ -283,7 +281,7 @@ def test_data_set_keeps_remarks_and_every_report_repeats_them(
 
 
 def test_commands_print_each_remark_once(tmp_path: Path, overlapping: tj.Trajectory) -> None:
-    """`convert` says what the conversion says, and nothing twice."""
+    """`convert` prints the remarks of the conversion, and none twice."""
     copy = tmp_path / "copy.nc"
     lines = succeed("convert", *overlapping.paths, copy)
     notes = [line.removeprefix("note: ") for line in lines if line.startswith("note: ")]

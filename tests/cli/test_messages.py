@@ -1,4 +1,4 @@
-"""What the command line says to somebody who does not know it yet: where, what, and what to do."""
+"""Messages of the command line tell a new user where an error is and how to correct it."""
 
 import contextlib
 import os
@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import trajet as tj
-from helpers.commands import fail, run, said_beside_dask, succeed
+from helpers.commands import fail, lines_without_dask_warnings, run, succeed
 from helpers.golden_files import DATA, Adk
 from helpers.made_hdf5 import write_h5md
 from helpers.started_ranks import run_on_ranks
@@ -28,12 +28,12 @@ from trajet.pools.dask import dask_client
         ("(resid 1:29", "Expected: ')'"),
     ],
 )
-def test_selections_that_are_none(adk: Adk, text: str, why: str) -> None:
-    """The library's words, and what a selection looks like."""
-    said = fail("rmsd", adk.psf, adk.xtc, "--select", text)
-    assert said.startswith(f"trajet: selection {text!r}: ")
-    assert why in said
-    assert said.endswith("written in MDAnalysis' language, such as 'name CA and resid 1:29'")
+def test_invalid_selections_are_explained(adk: Adk, text: str, why: str) -> None:
+    """The message has the library's reason and an example of a selection."""
+    message = fail("rmsd", adk.psf, adk.xtc, "--select", text)
+    assert message.startswith(f"trajet: selection {text!r}: ")
+    assert why in message
+    assert message.endswith("written in MDAnalysis' language, such as 'name CA and resid 1:29'")
 
 
 @pytest.mark.parametrize(
@@ -44,24 +44,24 @@ def test_selections_that_are_none(adk: Adk, text: str, why: str) -> None:
         (("--begin", 1.25, "--end", 1.5), "from 1.25 ps to 1.5 ps"),
     ],
 )
-def test_times_without_a_frame(adk: Adk, times: tuple[object, ...], where: str) -> None:
-    """Only what was asked for is named."""
-    said = fail("rmsd", adk.psf, adk.xtc, "--select", "name CA", *times)
-    assert f"no frame lies {where}: times go from 0.99" in said
+def test_times_without_a_frame_are_errors(adk: Adk, times: tuple[object, ...], where: str) -> None:
+    """Only the given bounds are named."""
+    message = fail("rmsd", adk.psf, adk.xtc, "--select", "name CA", *times)
+    assert f"no frame lies {where}: times go from 0.99" in message
 
 
-def test_references_that_are_none(adk: Adk) -> None:
-    """A word is taken for a file, where it is none of those that are known."""
+def test_invalid_references_are_errors(adk: Adk) -> None:
+    """A word that is none of the known ones is taken for a file name."""
     for command, word in (("rmsd", ", nor average"), ("rmsf", ", nor average"), ("distances", "")):
         align = ("--align", "name CA") if command == "rmsf" else ()
-        said = fail(
+        message = fail(
             *(command, adk.psf, adk.xtc, "--select", "name CA", *align, "--reference", "avreage")
         )
-        assert said == f"trajet: avreage: not a frame number{word}, and there is no such file"
+        assert message == f"trajet: avreage: not a frame number{word}, and there is no such file"
 
 
-def test_unfinished_frames_are_named(own_adk: Adk) -> None:
-    """Whoever lets a file end inside a frame is told how much of it was left out."""
+def test_unfinished_frames_are_reported(own_adk: Adk) -> None:
+    """With --allow-truncated-tail, the command prints how much was left out."""
     own_adk.xtc.write_bytes(own_adk.xtc.read_bytes()[:-500])
     lines = succeed(
         *("rmsd", own_adk.psf, own_adk.xtc, "--select", "name CA", "--allow-truncated-tail")
@@ -71,14 +71,14 @@ def test_unfinished_frames_are_named(own_adk: Adk) -> None:
     assert re.fullmatch(r"note: \d+ bytes of an unfinished frame at the end are left out", left[0])
 
 
-def test_times_that_do_not_go_on() -> None:
-    """Is said where one looks for the time step; plots and tables would show it too late."""
+def test_times_that_do_not_ascend_are_reported_by_info() -> None:
+    """`info` reports this beside the time step; plots and tables would show it too late."""
     lines = succeed("info", DATA / "Amber" / "bala.ncdf")
     assert "time step     none: all frames have the same time" in lines
 
 
-def test_index_of_a_data_set(own_adk: Adk, tmp_path: Path) -> None:
-    """There is nothing to build, and the other files are looked at."""
+def test_index_skips_data_sets(own_adk: Adk, tmp_path: Path) -> None:
+    """A data set has no index to build, and the other files are indexed."""
     store = tmp_path / "md"
     tj.Store(store, create=True).add("adk", tj.open(own_adk.psf, own_adk.xtc))
     first, second = succeed("index", store / "adk", own_adk.xtc)
@@ -86,8 +86,8 @@ def test_index_of_a_data_set(own_adk: Adk, tmp_path: Path) -> None:
     assert second.startswith(f"{own_adk.xtc}: 98 frames, ")
 
 
-def test_output_that_is_full_or_closed(adk: Adk) -> None:
-    """The output is named, not one of the files; where there is none, nothing is printed."""
+def test_full_or_closed_output_is_an_error(adk: Adk) -> None:
+    """The error names the output, not one of the files."""
     with open("/dev/full", "w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "trajet", "info", adk.xtc, adk.xtc],
@@ -112,8 +112,8 @@ def test_output_that_is_full_or_closed(adk: Adk) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_units_and_groups_of_hdf5_files_in_copies(tmp_path: Path) -> None:
-    """What `info` asks for goes with every command that reads: `convert` and `split` too."""
+def test_units_and_groups_of_hdf5_files_are_options_of_copies(tmp_path: Path) -> None:
+    """Options that `info` asks for are options of every command that reads, such as `split`."""
     path, units = tmp_path / "run.h5md", ("--unit", "position=nm", "--unit", "time=ps")
     positions = np.linspace(0, 5, 90, dtype=np.float32).reshape(5, 6, 3)
     write_h5md(path, positions, unit=None, time_unit=None)
@@ -128,8 +128,8 @@ def test_units_and_groups_of_hdf5_files_in_copies(tmp_path: Path) -> None:
     assert succeed("info", path, "--particles", "trajectory", *units)
 
 
-def test_mpiexec_without_the_pool_of_ranks_and_the_other_way_round(adk: Adk) -> None:
-    """Ranks that all do the whole work are told once how to share it; so is a rank alone."""
+def test_mismatch_of_mpiexec_and_pool_is_reported(adk: Adk) -> None:
+    """Ranks that all do the whole work are reported once, and so is a single rank."""
     arguments = ("-m", "trajet", "rmsd", adk.psf, adk.xtc, "--select", "name CA", "-q")
     done = run_on_ranks(2, *arguments)
     assert done.stderr.count("note: mpiexec has started this 2 times") == 1
@@ -140,24 +140,24 @@ def test_mpiexec_without_the_pool_of_ranks_and_the_other_way_round(adk: Adk) -> 
     assert alone.stderr.startswith("note: --pool mpi with one rank: start several with mpiexec")
 
 
-def test_workers_of_dask_that_are_started_here(adk: Adk) -> None:
-    """A port that is taken is no matter, and Ctrl-C is for the program, which ends them."""
+def test_dask_workers_started_by_a_command(adk: Adk) -> None:
+    """A port in use is no error, and Ctrl-C goes to the program, which ends the workers."""
     with socket.socket() as taken:
         with contextlib.suppress(OSError):
-            # Whoever has it already does as well.
+            # Another process that has the port already serves as well.
             taken.bind(("", 8787))
             taken.listen()
         arguments = ("rmsd", adk.psf, adk.xtc, "--select", "name CA", "--pool", "dask")
         done = run(*arguments, "--workers", 2)
-        assert (done.returncode, said_beside_dask(done.stderr)) == (0, [])
+        assert (done.returncode, lines_without_dask_warnings(done.stderr)) == (0, [])
     with dask_client(workers=2) as client:
         asked = client.run(lambda: signal.getsignal(signal.SIGINT) is signal.SIG_IGN)
     assert list(asked.values()) == [True, True]
 
 
 @pytest.mark.parametrize("group", [(), ("store",), ("bench",)])
-def test_what_commands_are_for_is_not_cut(group: tuple[str, ...]) -> None:
-    """A list of commands shows the first sentence of each, where 80 columns hold it."""
+def test_summaries_of_commands_fit_into_80_columns(group: tuple[str, ...]) -> None:
+    """A list of commands shows the whole first sentence of each."""
     done = subprocess.run(
         [sys.executable, "-m", "trajet", *group, "--help"],
         capture_output=True,
@@ -172,7 +172,7 @@ def test_what_commands_are_for_is_not_cut(group: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("make", "expected"),
     [
         (tj.rmsd, "<Series: RMSD of 98 frames, values (98,) Å>"),
         (tj.rmsf, "<AtomValues: RMSF of 'name CA', values (214,) Å>"),
@@ -191,15 +191,15 @@ def test_what_commands_are_for_is_not_cut(group: tuple[str, ...]) -> None:
         ),
     ],
 )
-def test_results_say_what_they_are_in_a_line(
-    adk: Adk, make: Callable[[tj.Selection], object], said: str
+def test_results_have_a_repr_of_one_line(
+    adk: Adk, make: Callable[[tj.Selection], object], expected: str
 ) -> None:
-    """A notebook shows them so, and not pages of numbers."""
-    assert repr(make(tj.open(adk.psf, adk.xtc).select("name CA"))) == said
+    """A notebook shows this line, and not pages of numbers."""
+    assert repr(make(tj.open(adk.psf, adk.xtc).select("name CA"))) == expected
 
 
-def test_pools_that_are_none(adk: Adk) -> None:
-    """A name or an address is easily taken for a pool, or for a client."""
+def test_invalid_pools_are_errors(adk: Adk) -> None:
+    """A name or an address is easily mistaken for a pool or a client."""
     calpha = tj.open(adk.psf, adk.xtc).select("name CA")
     with pytest.raises(TypeError, match=r"a pool is one of LocalPool\(\), .*, not 'dask'"):
         tj.rmsd(calpha, pool="dask")  # type: ignore[arg-type]
@@ -208,7 +208,7 @@ def test_pools_that_are_none(adk: Adk) -> None:
     assert repr(tj.rmsd(calpha, frames=[0])) == "<Series: RMSD of 1 frame, values (1,) Å>"
 
 
-def test_trajectories_in_a_list(adk: Adk) -> None:
-    """As other packages take them."""
+def test_list_of_trajectories_is_an_error(adk: Adk) -> None:
+    """Other packages take a list; the error shows how to pass several files."""
     with pytest.raises(TypeError, match=r"must be a path, not \[.*open\(topology, \*files\)"):
         tj.open(adk.psf, [adk.xtc])  # type: ignore[arg-type]
