@@ -1,7 +1,11 @@
 //! The interface of analyses: per-frame rows, a mergeable state, or both, and possibly a further pass.
 
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
-use trajet_io::{Atoms, Block};
+use trajet_io::{Atoms, Block, memory};
 use trajet_kernels::cell::Cell;
 
 use crate::error::{FrameError, InvalidArgument};
@@ -57,13 +61,55 @@ pub(crate) fn check_weights(
     Ok(())
 }
 
+/// A list that is deserialised into memory of its size. A `Vec` grows from 1 MiB on, which takes several times as long
+/// for large systems.
+struct List<T>(Vec<T>);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_seq(ListVisitor(PhantomData))
+    }
+}
+
+struct ListVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for ListVisitor<T> {
+    type Value = List<T>;
+
+    fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<List<T>, A::Error> {
+        let mut list = Vec::new();
+        memory::reserve(&mut list, from.size_hint().unwrap_or(0), "the atoms of an analysis")
+            .map_err(|refused| A::Error::custom(trajet_io::Error::from(refused)))?;
+        while let Some(element) = from.next_element()? {
+            list.push(element);
+        }
+        Ok(List(list))
+    }
+}
+
+/// Deserialises one number, or several, for each atom.
+pub(crate) fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    from: D,
+) -> Result<Vec<T>, D::Error> {
+    Ok(List::deserialize(from)?.0)
+}
+
+/// Deserialises a list that may be left out.
+pub(crate) fn optional_list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    from: D,
+) -> Result<Option<Vec<T>>, D::Error> {
+    Ok(Option::<List<T>>::deserialize(from)?.map(|List(list)| list))
+}
+
 /// Deserialises positions, an array of shape `[n, 3]`.
-pub(crate) fn flattened<'de, D, T>(from: D) -> Result<Vec<T>, D::Error>
-where
-    D: Deserializer<'de>,
-    T: Deserialize<'de>,
-{
-    Ok(Vec::<[T; 3]>::deserialize(from)?.into_flattened())
+pub(crate) fn flattened<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    from: D,
+) -> Result<Vec<T>, D::Error> {
+    Ok(List::<[T; 3]>::deserialize(from)?.0.into_flattened())
 }
 
 /// Returns the unit cell of the `i`-th frame of a block; `None` if it has none.
@@ -110,7 +156,7 @@ pub trait Analysis: Send + Sync {
     /// # Errors
     /// [`trajet_io::Error::Memory`] if the system refuses the memory.
     fn empty(&self) -> Result<State, trajet_io::Error> {
-        Ok(trajet_io::memory::filled(self.state_len(), 0.0, "the state of an analysis")?)
+        Ok(memory::filled(self.state_len(), 0.0, "the state of an analysis")?)
     }
 
     /// Writes the block's rows (`[n_frames, row_width]`) and accumulates its frames into `state`.

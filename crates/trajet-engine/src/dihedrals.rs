@@ -5,7 +5,7 @@ use trajet_io::{Atoms, Block, Error};
 use trajet_kernels::dihedral;
 use trajet_simd::InstructionSet;
 
-use crate::analysis::{Analysis, Pass, State, cell_of};
+use crate::analysis::{Analysis, Pass, State, cell_of, list};
 use crate::atom_map::merge_atom_lists;
 use crate::error::{FrameError, InvalidArgument};
 
@@ -14,6 +14,7 @@ use crate::error::{FrameError, InvalidArgument};
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// Atoms of each dihedral, by index in the trajectory.
+    #[serde(deserialize_with = "list")]
     pub quadruples: Vec<[i64; 4]>,
     /// Whether rows hold cosine and sine of each angle instead of the angle in degrees.
     pub features: bool,

@@ -5,7 +5,7 @@ use trajet_io::{Atoms, Block, Error};
 use trajet_kernels::distance::{Points, between, within};
 use trajet_simd::InstructionSet;
 
-use crate::analysis::{Analysis, Pass, State, cell_of, flattened};
+use crate::analysis::{Analysis, Pass, State, cell_of, flattened, list};
 use crate::atom_map::{AtomMap, merge_atom_lists};
 use crate::error::FrameError;
 
@@ -16,7 +16,7 @@ pub enum Partner {
     /// Atoms of the same selection, each pair once.
     Themselves,
     /// Atoms by index in the trajectory.
-    Atoms(Vec<i64>),
+    Atoms(#[serde(deserialize_with = "list")] Vec<i64>),
     /// Fixed positions (`[n, 3]`, Å).
     Positions(#[serde(deserialize_with = "flattened")] Vec<f32>),
 }
@@ -26,6 +26,7 @@ pub enum Partner {
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// Atoms by index in the trajectory.
+    #[serde(deserialize_with = "list")]
     pub atoms: Vec<i64>,
     /// What they are paired with.
     pub partner: Partner,

@@ -5,7 +5,7 @@ use trajet_io::{Atoms, Block, Error};
 use trajet_kernels::gyration::radius;
 use trajet_simd::InstructionSet;
 
-use crate::analysis::{Analysis, Pass, State, check_weights};
+use crate::analysis::{Analysis, Pass, State, check_weights, list, optional_list};
 use crate::error::{FrameError, InvalidArgument};
 
 /// Parameters of the analysis.
@@ -13,8 +13,10 @@ use crate::error::{FrameError, InvalidArgument};
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// Atoms by index in the trajectory, in any order.
+    #[serde(deserialize_with = "list")]
     pub atoms: Vec<i64>,
     /// One weight per atom; `None` for equal weights.
+    #[serde(deserialize_with = "optional_list")]
     pub weights: Option<Vec<f64>>,
 }
 

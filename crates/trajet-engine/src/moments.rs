@@ -6,7 +6,7 @@ use trajet_kernels::moments;
 use trajet_kernels::superpose::Reference;
 use trajet_simd::InstructionSet;
 
-use crate::analysis::{Analysis, Pass, State, check_finite};
+use crate::analysis::{Analysis, Pass, State, check_finite, list};
 use crate::atom_map::{AtomMap, merge_atom_lists};
 use crate::average::Average;
 use crate::error::{FrameError, InvalidArgument};
@@ -18,6 +18,7 @@ use crate::transform::{Superpose, Transform};
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// The atoms whose fluctuations are computed, by index in the trajectory.
+    #[serde(deserialize_with = "list")]
     pub atoms: Vec<i64>,
     /// Atoms and reference for the superposition of each frame; `None` to use positions as they are.
     pub align: Option<Group>,

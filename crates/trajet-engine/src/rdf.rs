@@ -8,7 +8,7 @@ use trajet_io::{Atoms, Block, Error};
 pub use trajet_kernels::pairs::Bins;
 use trajet_kernels::pairs::{Groups, Misplaced, PairCounter, block_labels};
 
-use crate::analysis::{Analysis, Pass, State, cell_of};
+use crate::analysis::{Analysis, Pass, State, cell_of, list, optional_list};
 use crate::atom_map::{AtomMap, merge_atom_lists};
 use crate::error::{FrameError, InvalidArgument};
 
@@ -17,8 +17,10 @@ use crate::error::{FrameError, InvalidArgument};
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// Atoms by index in the trajectory.
+    #[serde(deserialize_with = "list")]
     pub atoms: Vec<i64>,
     /// The second atom of each pair; `None` for the same list.
+    #[serde(deserialize_with = "optional_list")]
     pub others: Option<Vec<i64>>,
     /// Bins of distances.
     #[serde(deserialize_with = "bins")]

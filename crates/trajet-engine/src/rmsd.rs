@@ -6,7 +6,7 @@ use serde::Deserialize;
 use trajet_io::{Atoms, Block, Error};
 use trajet_kernels::superpose::{Coordinates, Reference};
 
-use crate::analysis::{Analysis, Pass, State, check_weights, flattened};
+use crate::analysis::{Analysis, Pass, State, check_weights, flattened, list, optional_list};
 use crate::atom_map::{AtomMap, merge_atom_lists};
 use crate::average::Average;
 use crate::error::{FrameError, InvalidArgument};
@@ -28,11 +28,13 @@ pub enum Fit {
 #[serde(deny_unknown_fields)]
 pub struct Group {
     /// Atoms by index in the trajectory, in any order.
+    #[serde(deserialize_with = "list")]
     pub atoms: Vec<i64>,
     /// Their reference positions: `[n_atoms, 3]`, Å.
     #[serde(deserialize_with = "flattened")]
     pub reference: Vec<f64>,
     /// One weight per atom; `None` for equal weights.
+    #[serde(deserialize_with = "optional_list")]
     pub weights: Option<Vec<f64>>,
 }
 

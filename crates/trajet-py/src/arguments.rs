@@ -3,7 +3,7 @@
 
 use std::fmt::Display;
 
-use numpy::ndarray::ArrayView2;
+use numpy::ndarray::{ArrayView1, ArrayView2};
 use numpy::{Element, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -15,6 +15,9 @@ use trajet_io::memory;
 
 use crate::error::from_io;
 
+/// What memory is asked for, in messages.
+pub(crate) const WHAT: &str = "the atoms of an analysis";
+
 /// Returns the value that is deserialised from the variant `name` of an enum with the contents `arguments`.
 ///
 /// # Errors
@@ -25,12 +28,18 @@ pub(crate) fn from_arguments<T: for<'de> Deserialize<'de>>(
 ) -> PyResult<T> {
     let entry = std::iter::once((name, Value(arguments.clone())));
     let variant = MapAccessDeserializer::new(MapDeserializer::new(entry));
-    T::deserialize(variant).map_err(|Fault(error)| error)
+    T::deserialize(variant).map_err(|Fault(error)| *error)
 }
 
-/// A Python exception, as an error of serde.
+/// A Python exception, as an error of serde. It is boxed, as a result is made for every number of an array.
 #[derive(Debug)]
-struct Fault(PyErr);
+struct Fault(Box<PyErr>);
+
+impl From<PyErr> for Fault {
+    fn from(error: PyErr) -> Self {
+        Fault(Box::new(error))
+    }
+}
 
 impl Display for Fault {
     fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -42,7 +51,7 @@ impl std::error::Error for Fault {}
 
 impl de::Error for Fault {
     fn custom<T: Display>(message: T) -> Self {
-        Fault(PyValueError::new_err(message.to_string()))
+        PyValueError::new_err(message.to_string()).into()
     }
 }
 
@@ -64,13 +73,13 @@ impl<'de> Deserializer<'de> for Value<'_> {
         let Value(value) = &self;
         // A bool is an int of Python, too.
         if value.is_instance_of::<PyBool>() {
-            visitor.visit_bool(value.extract().map_err(Fault)?)
+            visitor.visit_bool(value.extract()?)
         } else if value.is_instance_of::<PyInt>() {
-            visitor.visit_i64(value.extract().map_err(Fault)?)
+            visitor.visit_i64(value.extract()?)
         } else if value.is_instance_of::<PyFloat>() {
-            visitor.visit_f64(value.extract().map_err(Fault)?)
+            visitor.visit_f64(value.extract()?)
         } else if value.is_instance_of::<PyString>() {
-            visitor.visit_string(value.extract().map_err(Fault)?)
+            visitor.visit_string(value.extract()?)
         } else if let Ok(dict) = value.cast::<PyDict>() {
             visitor.visit_map(MapDeserializer::new(entries(dict)?.into_iter()))
         } else if let Ok(list) = value.cast::<PyList>() {
@@ -99,7 +108,7 @@ impl<'de> Deserializer<'de> for Value<'_> {
                 MapAccessDeserializer::new(map).deserialize_enum(name, variants, visitor)
             }
             Err(_) => {
-                let unit: String = self.0.extract().map_err(Fault)?;
+                let unit: String = self.0.extract()?;
                 unit.into_deserializer().deserialize_enum(name, variants, visitor)
             }
         }
@@ -113,34 +122,36 @@ impl<'de> Deserializer<'de> for Value<'_> {
 
 /// Returns the entries of a dict whose keys are text.
 fn entries<'py>(dict: &Bound<'py, PyDict>) -> Result<Vec<(String, Value<'py>)>, Fault> {
-    dict.iter().map(|(key, value)| Ok((key.extract().map_err(Fault)?, Value(value)))).collect()
+    dict.iter().map(|(key, value)| Ok((key.extract()?, Value(value)))).collect()
 }
 
 /// Deserialises an array: a sequence of numbers, or of rows of numbers.
 fn array<'de, V: Visitor<'de>>(value: &Bound<'_, PyAny>, visitor: V) -> Result<V::Value, Fault> {
     let py = value.py();
     if let Ok(list) = value.extract::<PyReadonlyArray1<'_, i64>>() {
-        numbers(py, list.as_array().iter().copied(), visitor)
+        numbers(py, list.as_array(), visitor)
     } else if let Ok(list) = value.extract::<PyReadonlyArray1<'_, f64>>() {
-        numbers(py, list.as_array().iter().copied(), visitor)
+        numbers(py, list.as_array(), visitor)
     } else if let Ok(table) = value.extract::<PyReadonlyArray2<'_, i64>>() {
         rows(py, table.as_array(), visitor)
     } else if let Ok(table) = value.extract::<PyReadonlyArray2<'_, f32>>() {
         rows(py, table.as_array(), visitor)
     } else {
         let message = format!("a plan takes no {}: {value}", value.get_type());
-        Err(Fault(PyTypeError::new_err(message)))
+        Err(PyTypeError::new_err(message).into())
     }
 }
 
 /// Deserialises numbers, unless there is not enough memory for a vector of them.
-fn numbers<'de, V: Visitor<'de>, T: IntoDeserializer<'de, Fault>>(
+fn numbers<'de, V: Visitor<'de>, T: IntoDeserializer<'de, Fault> + Element + Copy>(
     py: Python<'_>,
-    numbers: impl ExactSizeIterator<Item = T>,
+    list: ArrayView1<'_, T>,
     visitor: V,
 ) -> Result<V::Value, Fault> {
-    ask::<T>(py, numbers.len())?;
-    SeqDeserializer::new(numbers).deserialize_any(visitor)
+    ask(py, list.len())?;
+    // Borrows what is contiguous already, as below.
+    let list = list.as_standard_layout();
+    Row(list.as_slice().expect("in standard layout")).into_deserializer().deserialize_any(visitor)
 }
 
 /// Deserialises the rows of a table, unless there is not enough memory for a vector of them.
@@ -149,25 +160,42 @@ fn rows<'de, V: Visitor<'de>, T: IntoDeserializer<'de, Fault> + Element + Copy>(
     table: ArrayView2<'_, T>,
     visitor: V,
 ) -> Result<V::Value, Fault> {
-    ask::<T>(py, table.len())?;
-    let rows = table.rows().into_iter().map(|row| Row(row.to_vec()));
+    ask(py, table.len())?;
+    let table = table.as_standard_layout();
+    let numbers = table.as_slice().expect("in standard layout");
+    let rows = numbers.chunks(table.ncols().max(1)).map(Row);
     SeqDeserializer::new(rows).deserialize_any(visitor)
 }
 
-/// Checks that there is memory for `n` numbers: the vector while it grows, and (an estimate) copies of it, maps of atoms
-/// to columns and references stored by axis in the plan of the analysis.
-fn ask<T>(py: Python<'_>, n: usize) -> Result<(), Fault> {
-    memory::ask((10 * size_of::<T>()).saturating_mul(n), "the atoms of an analysis")
-        .map_err(|refused| Fault(from_io(py, &refused.into())))
+/// Checks that there is memory for `n` numbers, of which lists of the engine take up to 8 bytes each.
+fn ask(py: Python<'_>, n: usize) -> Result<(), Fault> {
+    memory::ask(n.saturating_mul(8), WHAT).map_err(|refused| from_io(py, &refused.into()).into())
 }
 
-/// A row of a table.
-struct Row<T>(Vec<T>);
+/// Returns the bytes of all arrays in a dict, list or tuple, and in those that it contains.
+///
+/// # Errors
+/// Those of Python's attributes, which arrays do not raise.
+pub(crate) fn array_bytes(arguments: &Bound<'_, PyAny>) -> PyResult<usize> {
+    if let Ok(dict) = arguments.cast::<PyDict>() {
+        return dict.iter().map(|(_, value)| array_bytes(&value)).sum();
+    }
+    if arguments.is_instance_of::<PyList>() || arguments.is_instance_of::<PyTuple>() {
+        return arguments.try_iter()?.map(|value| array_bytes(&value?)).sum();
+    }
+    arguments.getattr_opt("nbytes")?.map_or(Ok(0), |bytes| bytes.extract())
+}
 
-impl<'de, T: IntoDeserializer<'de, Fault>> IntoDeserializer<'de, Fault> for Row<T> {
-    type Deserializer = SeqDeserializer<std::vec::IntoIter<T>, Fault>;
+/// Consecutive numbers: a list, or a row of a table.
+struct Row<'a, T>(&'a [T]);
+
+impl<'a, 'de, T> IntoDeserializer<'de, Fault> for Row<'a, T>
+where
+    T: IntoDeserializer<'de, Fault> + Copy,
+{
+    type Deserializer = SeqDeserializer<std::iter::Copied<std::slice::Iter<'a, T>>, Fault>;
 
     fn into_deserializer(self) -> Self::Deserializer {
-        SeqDeserializer::new(self.0.into_iter())
+        SeqDeserializer::new(self.0.iter().copied())
     }
 }

@@ -3,14 +3,18 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use trajet_engine::{AnalysisSpec, Pass};
-use trajet_io::Error;
+use trajet_io::{Error, memory};
 
 use crate::apply::{Apply, Arguments, Raised};
-use crate::arguments::from_arguments;
+use crate::arguments::{WHAT, array_bytes, from_arguments};
 
 /// A plan of an analysis, independent of the trajectory and the frames. See `_trajet.pyi`.
 #[pyclass(frozen, module = "trajet._trajet")]
-pub(crate) struct Plan(Spec);
+pub(crate) struct Plan {
+    spec: Spec,
+    /// Bytes of its arrays. The memory of a Python function is unknown.
+    bytes: usize,
+}
 
 enum Spec {
     Native(AnalysisSpec),
@@ -23,17 +27,21 @@ impl Plan {
     #[new]
     fn new(analysis: &str, arguments: &Bound<'_, PyAny>) -> PyResult<Self> {
         if analysis == "apply" {
-            return Ok(Plan(Spec::Apply(arguments.extract::<Arguments<'_>>()?.into())));
+            let apply = arguments.extract::<Arguments<'_>>()?.into();
+            return Ok(Plan { spec: Spec::Apply(apply), bytes: 0 });
         }
         let spec: AnalysisSpec = from_arguments(analysis, arguments)?;
         spec.check().map_err(|error| PyValueError::new_err(error.to_string()))?;
-        Ok(Plan(Spec::Native(spec)))
+        Ok(Plan { spec: Spec::Native(spec), bytes: array_bytes(arguments)? })
     }
 }
 
 impl Plan {
     pub(crate) fn first_pass(&self, n_atoms: usize) -> Result<Pass, Error> {
-        match &self.0 {
+        // Estimate for copies of the parameters in double precision, maps of atoms to columns, and references stored by
+        // axis.
+        memory::ask(self.bytes.saturating_mul(12), WHAT)?;
+        match &self.spec {
             Spec::Native(spec) => spec.clone().plan(n_atoms),
             Spec::Apply(apply) => apply.first_pass(n_atoms),
         }
@@ -41,7 +49,7 @@ impl Plan {
 
     /// Returns the exception slot of the plan's Python functions.
     pub(crate) fn raised(&self) -> Raised {
-        match &self.0 {
+        match &self.spec {
             Spec::Native(_) => Raised::default(),
             Spec::Apply(apply) => apply.raised().clone(),
         }
