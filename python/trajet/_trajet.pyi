@@ -251,7 +251,7 @@ class Parts:
     def counts(self) -> Counts: ...
 
 class Plan:
-    """Parameters of an analysis; see `trajet.pools.pool.Plan`."""
+    """Parameters of an analysis; see `trajet.pools.pool.AnalysisSpec`."""
 
     def __init__(self, analysis: str, arguments: dict[str, object]) -> None: ...
 
