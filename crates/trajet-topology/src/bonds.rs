@@ -1,7 +1,9 @@
 //! Bonds between atoms.
 
+use serde::{Deserialize, Serialize};
+
 /// The bonds of a topology: pairs of atoms, each once, with the smaller index first, sorted.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bonds {
     pairs: Vec<[u32; 2]>,
 }
@@ -13,7 +15,10 @@ impl Bonds {
             pair.sort_unstable();
         }
         pairs.retain(|[a, b]| a != b);
-        pairs.sort_unstable();
+        // Most files list them in order.
+        if !pairs.is_sorted() {
+            pairs.sort_unstable();
+        }
         pairs.dedup();
         Bonds { pairs }
     }
@@ -21,5 +26,14 @@ impl Bonds {
     /// Returns the pairs of atoms, sorted.
     pub fn pairs(&self) -> &[[u32; 2]] {
         &self.pairs
+    }
+    /// Returns the number of bonds.
+    pub fn len(&self) -> usize {
+        self.pairs.len()
+    }
+
+    /// Returns whether there are no bonds.
+    pub fn is_empty(&self) -> bool {
+        self.pairs.is_empty()
     }
 }

@@ -1,7 +1,7 @@
 //! Errors of topology files and selections.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A place in a text file, counted from 1; 0 where the line as a whole is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +24,7 @@ impl fmt::Display for Location {
 
 /// Why a topology file cannot be read or a selection cannot be evaluated.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// The operating system reported an error.
     #[error("{}: {error}", path.display())]
@@ -61,4 +62,94 @@ pub enum Error {
         /// The version or kind, and what to do.
         reason: String,
     },
+    /// The path is a folder, a pipe or a device.
+    #[error("{}: {}", path.display(), if *folder { "is a folder" } else { "not a regular file" })]
+    NotAFile {
+        /// The path.
+        path: PathBuf,
+        /// Whether it is a folder.
+        folder: bool,
+    },
+    /// The system refused to give memory.
+    #[error("{}: not enough memory for {needed} bytes of {what}", path.display())]
+    Memory {
+        /// The file.
+        path: PathBuf,
+        /// The number of bytes.
+        needed: u64,
+        /// The purpose.
+        what: &'static str,
+    },
+}
+
+/// The reason why bytes cannot be parsed. Parsers do not know the path; [`Fault::in_file`] adds it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Fault {
+    /// A text is malformed.
+    Malformed(Location, String),
+    /// Binary data is malformed at this byte.
+    MalformedBinary(u64, String),
+    /// The version or kind is not read.
+    Unsupported(String),
+    /// The system refused to give so many bytes for this purpose.
+    Memory(u64, &'static str),
+}
+
+impl Fault {
+    /// Returns the fault of a line and column, both counted from 1; column 0 stands for the whole line.
+    pub fn at(line: u64, column: u64, reason: impl Into<String>) -> Self {
+        Fault::Malformed(Location { line, column }, reason.into())
+    }
+
+    /// Returns the error that names the file as well.
+    pub fn in_file(self, path: &Path) -> Error {
+        let path = path.to_owned();
+        match self {
+            Fault::Malformed(location, reason) => Error::Malformed { path, location, reason },
+            Fault::MalformedBinary(byte, reason) => Error::MalformedBinary { path, byte, reason },
+            Fault::Unsupported(reason) => Error::Unsupported { path, reason },
+            Fault::Memory(needed, what) => Error::Memory { path, needed, what },
+        }
+    }
+}
+
+/// Reserves capacity for `more` further elements.
+///
+/// # Errors
+/// [`Fault::Memory`]; the process does not end.
+pub(crate) fn reserve<T>(
+    vector: &mut Vec<T>,
+    more: usize,
+    what: &'static str,
+) -> Result<(), Fault> {
+    vector.try_reserve(more).map_err(|_| {
+        let elements = vector.len().saturating_add(more) as u64;
+        Fault::Memory(elements.saturating_mul(size_of::<T>() as u64), what)
+    })
+}
+
+/// Appends the last `n` elements again, so many times.
+///
+/// # Errors
+/// [`Fault::Memory`].
+///
+/// # Panics
+/// If there are fewer than `n` elements.
+pub(crate) fn repeat_tail<T: Copy>(
+    vector: &mut Vec<T>,
+    n: usize,
+    times: usize,
+    what: &'static str,
+) -> Result<(), Fault> {
+    let mut left = n.saturating_mul(times);
+    reserve(vector, left, what)?;
+    let start = vector.len() - n;
+    // Twice as many elements each time: few copies, however short the tail is.
+    while left > 0 {
+        let some = left.min(vector.len() - start);
+        vector.extend_from_within(start..start + some);
+        left -= some;
+    }
+    Ok(())
 }

@@ -4,11 +4,30 @@
 //! ([`Column`]), so that a selection by name compares each distinct name once.
 
 mod bonds;
+mod cell;
+pub mod cell_list;
 mod column;
+pub mod elements;
 mod error;
+mod formats;
+mod gro;
+mod grouping;
+mod guess;
+mod mmcif;
+mod pdb;
+mod prmtop;
+mod psf;
+pub mod select;
+mod subset;
+mod text;
 mod topology;
+mod tpr;
+mod write;
 
 pub use bonds::Bonds;
 pub use column::{Column, ColumnBuilder};
-pub use error::{Error, Location};
-pub use topology::{Atoms, Guessed, Molecules, Residues, Segments, Topology};
+pub use error::{Error, Fault, Location};
+pub use formats::{Content, FORMATS, FormatInfo, open, recognise};
+pub use guess::NotGuessed;
+pub use topology::{Atoms, Guessed, Molecules, Residues, Segments, Structure, Topology};
+pub use write::{NotWritten, write};

@@ -1,10 +1,38 @@
 //! Atoms, residues and segments.
 
+use serde::{Deserialize, Serialize};
+use trajet_kernels::cell::Cell;
+
 use crate::{Bonds, Column};
+
+/// The content of a structure file: a topology, and the positions and the unit cell of its first frame.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Structure {
+    /// The topology.
+    pub topology: Topology,
+    /// The positions in Å, one row for each atom; `None` if the file has none or they were not asked for.
+    pub positions: Option<Vec<[f32; 3]>>,
+    /// The unit cell: lengths in Å and angles in degrees; `None` if the file has none.
+    pub cell: Option<[f64; 6]>,
+    /// The vectors of the unit cell in Å, as rows, if the file states vectors.
+    pub cell_vectors: Option<[[f64; 3]; 3]>,
+}
+
+impl Structure {
+    /// Returns the unit cell for distances under periodic boundary conditions; `None` if there is none or if its
+    /// vectors span no volume.
+    pub fn periodic_cell(&self) -> Option<Cell> {
+        match (self.cell_vectors, self.cell) {
+            (Some(vectors), _) => Cell::of_vectors(vectors),
+            (None, Some(cell)) => Cell::new(cell),
+            (None, None) => None,
+        }
+    }
+}
 
 /// The atoms of a system and how they are grouped. Every atom belongs to one residue, every residue to one segment.
 /// `None` in place of a column means that the file does not have it.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Topology {
     /// The columns of the atoms.
     pub atoms: Atoms,
@@ -16,6 +44,10 @@ pub struct Topology {
     pub molecules: Option<Molecules>,
     /// The bonds, if the file lists them.
     pub bonds: Option<Bonds>,
+    /// Pairs of atoms that belong to one molecule and are not in `bonds`, if the file lists them: virtual sites and the
+    /// atoms that construct them, shells of polarizable atoms and what they belong to (TPR), covalent links between
+    /// residues (mmCIF, which does not list the bonds within them).
+    pub connections: Option<Bonds>,
     /// The columns that were guessed instead of read.
     pub guessed: Guessed,
     /// Remarks for the user, for example on repeated serial numbers.
@@ -23,7 +55,7 @@ pub struct Topology {
 }
 
 /// The columns of the atoms; all have one row for each atom.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Atoms {
     /// Names, for example `CA`.
     pub names: Column,
@@ -56,12 +88,16 @@ pub struct Atoms {
 }
 
 /// The columns of the residues; all have one row for each residue.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Residues {
     /// Names, for example `ALA`.
     pub names: Column,
-    /// Numbers as the file states them.
+    /// Numbers as the file states them, or counted from 1 if `file_numbers` has those.
     pub numbers: Vec<i64>,
+    /// Numbers as the file states them, if they are numbered per molecule, as in TPR files.
+    pub file_numbers: Option<Vec<i64>>,
+    /// Insertion codes that belong to `file_numbers`; empty where there are none.
+    pub file_insertion_codes: Option<Column>,
     /// Insertion codes; empty where there are none.
     pub insertion_codes: Option<Column>,
     /// Index of the segment of each residue.
@@ -69,14 +105,14 @@ pub struct Residues {
 }
 
 /// The columns of the segments.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Segments {
     /// Identifiers, for example `4AKE`; `SYSTEM` if the file names none.
     pub ids: Column,
 }
 
 /// The molecules of a topology; one row for each atom.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Molecules {
     /// The molecule of each atom, counted from 0.
     pub numbers: Vec<u32>,
@@ -85,8 +121,10 @@ pub struct Molecules {
 }
 
 /// Which columns were guessed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Guessed {
+    /// Types, from names.
+    pub types: bool,
     /// Elements, from names or types.
     pub elements: bool,
     /// Masses, from elements.
@@ -112,4 +150,30 @@ impl Topology {
     pub fn n_segments(&self) -> usize {
         self.segments.ids.len()
     }
+
+    /// Returns, for each atom, the first atom of the set of bonded atoms that it belongs to; `None` if the topology lists
+    /// no bonds.
+    pub fn fragments(&self) -> Option<Vec<u32>> {
+        let bonds = self.bonds.as_ref()?;
+        // Trees of atoms, in which each atom points towards the root of its fragment.
+        let mut parents: Vec<u32> = (0..self.n_atoms() as u32).collect();
+        for &[a, b] in bonds.pairs() {
+            let (a, b) = (root(&mut parents, a), root(&mut parents, b));
+            parents[a.max(b) as usize] = a.min(b);
+        }
+        for atom in 0..self.n_atoms() as u32 {
+            parents[atom as usize] = root(&mut parents, atom);
+        }
+        Some(parents)
+    }
+}
+
+/// Returns the root of an atom's tree, and shortens the way to it.
+fn root(parents: &mut [u32], mut atom: u32) -> u32 {
+    while parents[atom as usize] != atom {
+        let grandparent = parents[parents[atom as usize] as usize];
+        parents[atom as usize] = grandparent;
+        atom = grandparent;
+    }
+    atom
 }

@@ -1,0 +1,191 @@
+//! The table of topology formats, and the opening of files by it.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use crate::error::reserve;
+use crate::{Error, Fault, Structure, gro, mmcif, pdb, prmtop, psf, tpr};
+
+/// A part of a topology that a format can hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// Positions of the atoms.
+    Positions,
+    /// A unit cell.
+    Cell,
+    /// Bonds.
+    Bonds,
+    /// Chemical elements.
+    Elements,
+    /// Masses.
+    Masses,
+    /// Partial charges.
+    Charges,
+    /// Types of the force field.
+    Types,
+    /// Chain identifiers.
+    Chains,
+    /// Names of segments.
+    Segments,
+    /// Which atoms form a molecule.
+    Molecules,
+}
+
+/// A row of [`FORMATS`].
+#[derive(Clone, Copy, Debug)]
+pub struct FormatInfo {
+    /// The name in messages.
+    pub name: &'static str,
+    /// Suffixes of file names, without the dot and in lower case; the first is the usual one.
+    pub suffixes: &'static [&'static str],
+    /// The parts that a file can hold beside names and numbers of atoms and residues.
+    pub holds: &'static [Content],
+    /// Whether first bytes are those of the format.
+    recognise: fn(&[u8]) -> bool,
+    /// Parses a whole file; the flag asks for positions.
+    parse: fn(&[u8], bool) -> Result<Structure, Fault>,
+}
+
+impl FormatInfo {
+    /// Parses the content of a file. Positions are returned only if asked for.
+    ///
+    /// # Errors
+    /// [`Fault`], with the place in the file.
+    pub fn parse(&self, bytes: &[u8], with_positions: bool) -> Result<Structure, Fault> {
+        if u32::try_from(bytes.len() / 8).is_err() {
+            let reason = "the file is larger than 32 GiB; topologies of this size are not read";
+            return Err(Fault::Unsupported(reason.into()));
+        }
+        (self.parse)(bytes, with_positions)
+    }
+}
+
+/// All topology formats that are read. First bytes are compared in this order.
+pub const FORMATS: [FormatInfo; 6] = [
+    FormatInfo {
+        name: "PSF",
+        suffixes: &["psf"],
+        holds: &[
+            Content::Bonds,
+            Content::Masses,
+            Content::Charges,
+            Content::Types,
+            Content::Segments,
+        ],
+        recognise: psf::recognise,
+        parse: psf::read,
+    },
+    FormatInfo {
+        name: "PRMTOP",
+        suffixes: &["prmtop", "parm7", "top"],
+        holds: &[
+            Content::Bonds,
+            Content::Elements,
+            Content::Masses,
+            Content::Charges,
+            Content::Types,
+            Content::Chains,
+        ],
+        recognise: prmtop::recognise,
+        parse: prmtop::read,
+    },
+    FormatInfo {
+        name: "PDB",
+        suffixes: &["pdb", "ent"],
+        holds: &[
+            Content::Positions,
+            Content::Cell,
+            Content::Bonds,
+            Content::Elements,
+            Content::Chains,
+            Content::Segments,
+        ],
+        recognise: pdb::recognise,
+        parse: pdb::read,
+    },
+    FormatInfo {
+        name: "GRO",
+        suffixes: &["gro"],
+        holds: &[Content::Positions, Content::Cell],
+        recognise: gro::recognise,
+        parse: gro::read,
+    },
+    FormatInfo {
+        name: "TPR",
+        suffixes: &["tpr"],
+        holds: &[
+            Content::Positions,
+            Content::Cell,
+            Content::Bonds,
+            Content::Elements,
+            Content::Masses,
+            Content::Charges,
+            Content::Types,
+            Content::Chains,
+            Content::Segments,
+            Content::Molecules,
+        ],
+        recognise: tpr::recognise,
+        parse: tpr::read,
+    },
+    FormatInfo {
+        name: "mmCIF",
+        suffixes: &["cif", "mmcif"],
+        holds: &[Content::Positions, Content::Cell, Content::Elements, Content::Chains],
+        recognise: mmcif::recognise,
+        parse: mmcif::read,
+    },
+];
+
+/// Returns the format of a file by its suffix and first bytes; `None` if it is unknown.
+pub fn recognise(path: &Path, start: &[u8]) -> Option<&'static FormatInfo> {
+    let suffix = path.extension().and_then(|suffix| suffix.to_str()).map(str::to_ascii_lowercase);
+    let of_suffix = FORMATS
+        .iter()
+        .find(|format| suffix.as_deref().is_some_and(|suffix| format.suffixes.contains(&suffix)));
+    let of_bytes = FORMATS.iter().find(|format| (format.recognise)(start));
+    match of_suffix {
+        // Topologies of GROMACS have this suffix as well; they begin otherwise.
+        Some(_) if suffix.as_deref() == Some("top") => of_bytes,
+        Some(format) => Some(format),
+        None => of_bytes,
+    }
+}
+
+/// Reads a topology, and positions and unit cell of the first frame if the file has them. Positions are parsed only if
+/// asked for. The file is recognised by its suffix, or by its first bytes.
+///
+/// # Errors
+/// [`Error`]: the file cannot be read, is of an unknown format, or is malformed, with line and column.
+pub fn open(path: &Path, with_positions: bool) -> Result<Structure, Error> {
+    let bytes = read_file(path)?;
+    let unsupported = |reason: String| Error::Unsupported { path: path.to_owned(), reason };
+    for (magic, program) in [(&b"\x1f\x8b"[..], "gunzip"), (b"BZh", "bunzip2")] {
+        if bytes.starts_with(magic) {
+            return Err(unsupported(format!("the file is compressed; run {program} on it first")));
+        }
+    }
+    let format = recognise(path, &bytes).ok_or_else(|| {
+        let names = FORMATS.map(|format| format.name).join(", ");
+        unsupported(format!("unrecognised topology format; {names} are read"))
+    })?;
+    format.parse(&bytes, with_positions).map_err(|fault| fault.in_file(path))
+}
+
+/// Returns the bytes of a regular file.
+fn read_file(path: &Path) -> Result<Vec<u8>, Error> {
+    let io = |error| Error::Io { path: path.to_owned(), error };
+    // Opening a pipe would wait for its writer.
+    let metadata = std::fs::metadata(path).map_err(io)?;
+    if !metadata.is_file() {
+        return Err(Error::NotAFile { path: path.to_owned(), folder: metadata.is_dir() });
+    }
+    let file = File::open(path).map_err(io)?;
+    let size = file.metadata().map_err(io)?.len();
+    let mut bytes = Vec::new();
+    let room = usize::try_from(size).unwrap_or(usize::MAX);
+    reserve(&mut bytes, room, "the file").map_err(|fault| fault.in_file(path))?;
+    file.take(size).read_to_end(&mut bytes).map_err(io)?;
+    Ok(bytes)
+}

@@ -1,0 +1,462 @@
+//! Columns that a file lacks, guessed when they are asked for, and recorded as guessed.
+//!
+//! Source: the rules are those that MDAnalysis documents (`MDAnalysis.guesser.default_guesser`), so that masses and
+//! bonds equal those of its users. Departures:
+//!
+//! 1. A residue of one atom whose names agree and are the symbol of an element is an ion of it: atom `CA` of residue
+//!    `CA` is calcium, not carbon.
+//! 2. A type that is no element gives no element instead of its first letter.
+//! 3. Radii of arsenic, rubidium and mercury are known, and those of transition metals.
+//! 4. Elements, masses and bonds of coarse-grained models are not guessed: bead `W` is not tungsten.
+
+use trajet_kernels::cell::Cell;
+
+use crate::cell_list::CellList;
+use crate::error::reserve;
+use crate::{Bonds, Column, ColumnBuilder, Fault, Topology, elements};
+
+/// Atoms are bonded if they are closer than this times the sum of their radii.
+const FUDGE_FACTOR: f64 = 0.55;
+/// Atoms that are closer (Å) are alternate locations of one.
+const SHORTEST_BOND: f64 = 0.1;
+/// More neighbours than any molecule has: the positions are not those of atoms.
+const MOST_NEIGHBOURS: usize = 100;
+
+/// Names that stand for an element although its symbol is another, or two letters that would else be read as one.
+const NAMES: [(&str, &str); 36] = [
+    ("AC", "C"),
+    ("BC", "C"),
+    ("BR", "BR"),
+    ("C0", "CA"),
+    ("CA2+", "CA"),
+    ("CAL", "CA"),
+    ("CES", "CS"),
+    ("CL", "CL"),
+    ("CL-", "CL"),
+    ("CLA", "CL"),
+    ("CLAL", "CL"),
+    ("CS", "CS"),
+    ("CS+", "CS"),
+    ("CU", "CU"),
+    ("FE", "FE"),
+    ("FE2", "FE"),
+    ("IOD", "I"),
+    ("K", "K"),
+    ("K+", "K"),
+    ("LI", "LI"),
+    ("LI+", "LI"),
+    ("LIT", "LI"),
+    ("MG", "MG"),
+    ("MG2+", "MG"),
+    ("MW", "DUMMY"),
+    ("NA", "NA"),
+    ("NA+", "NA"),
+    ("POT", "K"),
+    ("QC", "CE"),
+    ("QK", "K"),
+    ("QL", "LI"),
+    ("QN", "NA"),
+    ("QR", "RB"),
+    ("RB", "RB"),
+    ("SOD", "NA"),
+    ("ZN", "ZN"),
+];
+
+/// Symbols that are looked for within longer names.
+const WITHIN_NAMES: [&str; 16] =
+    ["H", "LI", "BE", "B", "C", "N", "O", "F", "NA", "MG", "AL", "P", "SI", "S", "CL", "K"];
+
+/// Beads of Martini models that occur in no model of atoms: residue, or any, and name.
+const BEADS: [(Option<&str>, &str); 6] = [
+    (None, "BB"),
+    (None, "NC3"),
+    (None, "GL1"),
+    (None, "PO4"),
+    (Some("W"), "W"),
+    (Some("WF"), "WF"),
+];
+
+/// Why a column cannot be guessed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NotGuessed {
+    /// The names are those of a coarse-grained model.
+    #[error(
+        "{column} are not guessed: bead {bead} is of a coarse-grained model; use a topology that states them"
+    )]
+    CoarseGrained {
+        /// The column.
+        column: &'static str,
+        /// The name of a bead.
+        bead: String,
+    },
+    /// The radius of an atom is unknown.
+    #[error("bonds are not guessed: no radius is known for atom {atom} ({name})")]
+    NoRadius {
+        /// The index of the atom.
+        atom: usize,
+        /// Its name.
+        name: String,
+    },
+    /// Many atoms are at one place.
+    #[error("bonds are not guessed: more than {MOST_NEIGHBOURS} atoms are near atom {atom}")]
+    Crowded {
+        /// The index of the atom.
+        atom: usize,
+    },
+    /// The number of positions is not that of the atoms.
+    #[error("bonds are not guessed: {positions} positions for {atoms} atoms")]
+    WrongPositions {
+        /// The number of positions.
+        positions: usize,
+        /// The number of atoms.
+        atoms: usize,
+    },
+    /// The system refused to give memory.
+    #[error("not enough memory for {needed} bytes of {what}")]
+    Memory {
+        /// The number of bytes.
+        needed: u64,
+        /// The purpose.
+        what: &'static str,
+    },
+}
+
+impl From<Fault> for NotGuessed {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Memory(needed, what) => NotGuessed::Memory { needed, what },
+            // Nothing is parsed here.
+            _ => NotGuessed::Memory { needed: 0, what: "a search" },
+        }
+    }
+}
+
+/// Returns the type of an atom by its name: the symbol of an element in capitals, or else the first character.
+pub(crate) fn type_of_name(name: &str) -> String {
+    let listed =
+        |text: &str| NAMES.iter().find(|(known, _)| *known == text).map(|(_, symbol)| *symbol);
+    let name = name.to_uppercase();
+    if let Some(symbol) = listed(&name) {
+        return symbol.to_owned();
+    }
+    let without_signs: String = name.chars().filter(|c| !matches!(c, '*' | '+' | '-')).collect();
+    let is_number = !without_signs.is_empty() && without_signs.bytes().all(|b| b.is_ascii_digit());
+    if is_number {
+        return without_signs;
+    }
+    let stripped: Vec<char> = without_signs.chars().filter(|c| !c.is_ascii_digit()).collect();
+    let text = |part: &[char]| part.iter().collect::<String>();
+    if let Some(symbol) = listed(&text(&stripped)) {
+        return symbol.to_owned();
+    }
+    let within = |part: &[char]| Some(text(part)).filter(|text| WITHIN_NAMES.contains(&&**text));
+    // Without the last character, or else without the first, and again without the last.
+    let mut part = &stripped[..];
+    let mut found = within(part);
+    while found.is_none() && part.len() > 1 {
+        let shorter = &part[..part.len() - 1];
+        found = within(shorter).or_else(|| within(&part[1..]));
+        part = shorter;
+    }
+    found.unwrap_or_else(|| text(&stripped[..stripped.len().min(1)]))
+}
+
+impl Topology {
+    /// Guesses types from names, if the file has none.
+    pub fn guess_types(&mut self) {
+        if self.atoms.types.is_none() {
+            self.atoms.types = Some(self.atoms.names.map(type_of_name));
+            self.guessed.types = true;
+        }
+    }
+
+    /// Guesses elements from names, if the file has none. They are empty where a name is that of no element.
+    ///
+    /// # Errors
+    /// [`NotGuessed::CoarseGrained`].
+    pub fn guess_elements(&mut self) -> Result<(), NotGuessed> {
+        if self.atoms.elements.is_none() {
+            self.atoms.elements = Some(self.elements_of_names("elements")?);
+            self.guessed.elements = true;
+        }
+        Ok(())
+    }
+
+    /// Guesses masses (u) from elements, or from names for atoms without, if the file has none. They are 0 where the
+    /// element is unknown, with a remark.
+    ///
+    /// # Errors
+    /// [`NotGuessed::CoarseGrained`].
+    pub fn guess_masses(&mut self) -> Result<(), NotGuessed> {
+        if self.atoms.masses.is_some() {
+            return Ok(());
+        }
+        let elements = self.known_elements("masses")?;
+        let masses: Vec<Option<f64>> =
+            elements.values().iter().map(|symbol| elements::mass(symbol)).collect();
+        let mut unknown = ColumnBuilder::default();
+        let mut column = Vec::new();
+        reserve(&mut column, elements.len(), "masses")?;
+        for (atom, &code) in elements.codes().iter().enumerate() {
+            let mass = masses[code as usize];
+            // Sites without mass are no defect of the file.
+            if mass.is_none() && type_of_name(self.atoms.names.get(atom)) != "DUMMY" {
+                unknown.push(self.atoms.names.get(atom));
+            }
+            column.push(mass.unwrap_or(0.0));
+        }
+        let unknown = unknown.finish();
+        if !unknown.is_empty() {
+            let names: Vec<&str> = unknown.values().iter().take(10).map(|name| &**name).collect();
+            let (n, names) = (unknown.len(), names.join(", "));
+            self.remarks.push(format!("the mass of {n} atoms is unknown, 0 is used: {names}"));
+        }
+        self.atoms.masses = Some(column);
+        self.guessed.masses = true;
+        Ok(())
+    }
+
+    /// Guesses van der Waals radii (Å) from elements, or from names for atoms without, if the file has none. They are
+    /// NaN where none is known.
+    ///
+    /// # Errors
+    /// [`NotGuessed::CoarseGrained`].
+    pub fn guess_radii(&mut self) -> Result<(), NotGuessed> {
+        if self.atoms.radii.is_none() {
+            self.atoms.radii = Some(self.radii_of_elements()?);
+            self.guessed.radii = true;
+        }
+        Ok(())
+    }
+
+    /// Guesses bonds from distances, if the file has none: two atoms are bonded if they are closer than 0.55 times the
+    /// sum of their van der Waals radii, and farther than 0.1 Å. The `positions` are in Å; `cell` is `None` without
+    /// periodic boundaries.
+    ///
+    /// # Errors
+    /// [`NotGuessed`].
+    pub fn guess_bonds(
+        &mut self,
+        positions: &[[f32; 3]],
+        cell: Option<&Cell>,
+    ) -> Result<(), NotGuessed> {
+        if self.bonds.is_some() {
+            return Ok(());
+        }
+        let atoms = self.n_atoms();
+        if positions.len() != atoms {
+            return Err(NotGuessed::WrongPositions { positions: positions.len(), atoms });
+        }
+        let radii = self.radii_of_elements()?;
+        if let Some(atom) = radii.iter().position(|radius| radius.is_nan()) {
+            let name = self.atoms.names.get(atom).to_owned();
+            return Err(NotGuessed::NoRadius { atom, name });
+        }
+        let longest = 2.0 * FUDGE_FACTOR * radii.iter().fold(0.0, |a: f64, &b| a.max(b));
+        let list = CellList::new(positions, 0..atoms as u32, cell, longest)?;
+        let (mut bonds, mut partners) = (Vec::new(), Vec::new());
+        for atom in 0..atoms {
+            let mut n_near = 0;
+            partners.clear();
+            list.visit(positions[atom], |other, square| {
+                n_near += 1;
+                let distance = square.sqrt();
+                let most = FUDGE_FACTOR * (radii[atom] + radii[other as usize]);
+                if other as usize > atom && distance > SHORTEST_BOND && distance < most {
+                    partners.push(other);
+                }
+                n_near <= MOST_NEIGHBOURS
+            });
+            if n_near > MOST_NEIGHBOURS {
+                return Err(NotGuessed::Crowded { atom });
+            }
+            reserve(&mut bonds, partners.len(), "bonds")?;
+            bonds.extend(partners.iter().map(|&other| [atom as u32, other]));
+        }
+        self.bonds = Some(Bonds::new(bonds));
+        self.guessed.bonds = true;
+        Ok(())
+    }
+
+    /// Returns the radius of each atom, NaN where none is known; 0 for sites without mass.
+    fn radii_of_elements(&self) -> Result<Vec<f64>, NotGuessed> {
+        if let Some(radii) = &self.atoms.radii {
+            return Ok(radii.clone());
+        }
+        let elements = self.known_elements("radii")?;
+        let by_code: Vec<f64> = elements
+            .values()
+            .iter()
+            .map(|symbol| elements::radius(symbol).unwrap_or(f64::NAN))
+            .collect();
+        let mut radii = Vec::new();
+        reserve(&mut radii, elements.len(), "radii")?;
+        radii.extend(elements.codes().iter().map(|&code| by_code[code as usize]));
+        for (atom, radius) in radii.iter_mut().enumerate().filter(|(_, radius)| radius.is_nan()) {
+            if type_of_name(self.atoms.names.get(atom)) == "DUMMY" {
+                *radius = 0.0;
+            }
+        }
+        Ok(radii)
+    }
+
+    /// Returns the elements of the file, and guessed ones for atoms without.
+    fn known_elements(&self, column: &'static str) -> Result<Column, NotGuessed> {
+        let Some(read) = &self.atoms.elements else { return self.elements_of_names(column) };
+        if read.values().iter().all(|symbol| !symbol.is_empty()) {
+            return Ok(read.clone());
+        }
+        let guessed = self.elements_of_names(column)?;
+        Ok(read
+            .iter()
+            .zip(guessed.iter())
+            .map(|(read, guessed)| if read.is_empty() { guessed } else { read })
+            .collect())
+    }
+
+    /// Returns elements guessed from names; empty where a name is that of no element.
+    fn elements_of_names(&self, column: &'static str) -> Result<Column, NotGuessed> {
+        if let Some(bead) = self.bead_of_coarse_grained_model() {
+            return Err(NotGuessed::CoarseGrained { column, bead });
+        }
+        let symbol = |name: &str| elements::symbol(&type_of_name(name)).unwrap_or_default();
+        let of_names = self.atoms.names.map(|name| symbol(name).to_owned());
+        let Some(ions) = self.ions() else { return Ok(of_names) };
+        let mut column = ColumnBuilder::with_rows(of_names.len())?;
+        let mut ions = ions.into_iter().peekable();
+        for (atom, symbol) in of_names.iter().enumerate() {
+            match ions.next_if(|(ion, _)| *ion == atom) {
+                Some((_, symbol)) => column.push(symbol),
+                None => column.push(symbol),
+            }
+        }
+        Ok(column.finish())
+    }
+
+    /// Returns the atoms that are residues of their own and named as these are by the symbol of an element, with the
+    /// symbol; `None` if no name of a residue is such a symbol.
+    fn ions(&self) -> Option<Vec<(usize, &'static str)>> {
+        let symbol_of = |name: &str| {
+            let letters = name.trim_end_matches(|c: char| c.is_ascii_digit() || "+-".contains(c));
+            elements::symbol(letters).filter(|symbol| symbol.len() == 2)
+        };
+        let names = &self.residues.names;
+        let symbols: Vec<_> = names.values().iter().map(|name| symbol_of(name)).collect();
+        if symbols.iter().all(Option::is_none) {
+            return None;
+        }
+        let residues = &self.atoms.residues;
+        let mut ions = Vec::new();
+        for (atom, &residue) in residues.iter().enumerate() {
+            let other =
+                |place: Option<usize>| place.and_then(|i| residues.get(i)) == Some(&residue);
+            let Some(symbol) = symbols[names.codes()[residue as usize] as usize] else { continue };
+            let is_alone = !other(atom.checked_sub(1)) && !other(Some(atom + 1));
+            if is_alone && symbol_of(self.atoms.names.get(atom)) == Some(symbol) {
+                ions.push((atom, symbol));
+            }
+        }
+        Some(ions)
+    }
+
+    /// Returns the name of a bead if names are those of a coarse-grained model.
+    fn bead_of_coarse_grained_model(&self) -> Option<String> {
+        let (names, residues) = (&self.atoms.names, &self.residues.names);
+        let has =
+            |column: &Column, name: &str| column.values().iter().any(|value| **value == *name);
+        let is_bead = |(residue, name): &&(Option<&str>, &str)| {
+            has(names, name) && residue.is_none_or(|residue| has(residues, residue))
+        };
+        BEADS.iter().find(is_bead).map(|(_, name)| (*name).to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::FORMATS;
+
+    fn topology(gro: &str) -> crate::Structure {
+        FORMATS[3].parse(gro.as_bytes(), true).unwrap()
+    }
+
+    #[test]
+    fn types_follow_from_names() {
+        for (name, expected) in [
+            ("CA", "C"),
+            ("1HB2", "H"),
+            ("HA'", "H"),
+            ("SOD", "NA"),
+            ("CL-", "CL"),
+            ("XCLX", "CL"),
+            ("ROH", "O"),
+            ("FEX", "F"),
+            ("FE2", "FE"),
+            ("QQQ", "Q"),
+            ("MW1", "DUMMY"),
+            ("12", "12"),
+            ("+", ""),
+            ("", ""),
+        ] {
+            assert_eq!(type_of_name(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_lone_atom_named_as_its_residue_is_an_ion() {
+        let mut topology = topology(
+            "t\n3\n    1ALA     CA    1   0.000   0.000   0.000\n    2CA      CA    2   1.000   0.000   0.000\n    3CD      CD    3   2.000   0.000   0.000\n 3 3 3\n",
+        )
+        .topology;
+        topology.guess_masses().unwrap();
+        assert_eq!(topology.atoms.masses, Some(vec![12.011, 40.08, 112.411]));
+        assert!(topology.guessed.masses && !topology.guessed.elements);
+        topology.guess_elements().unwrap();
+        let elements = topology.atoms.elements.unwrap();
+        assert_eq!(elements.iter().collect::<Vec<_>>(), ["C", "Ca", "Cd"]);
+    }
+
+    #[test]
+    fn bonds_cross_the_periodic_boundary() {
+        let mut structure = topology(
+            "t\n3\n    1SOL     OW    1   0.000   0.000   0.000\n    1SOL    HW1    2   2.904   0.000   0.000\n    1SOL    HW2    3   0.000   0.096   0.000\n 3 3 3\n",
+        );
+        let positions = structure.positions.clone().unwrap();
+        let cell = structure.periodic_cell();
+        structure.topology.guess_bonds(&positions, cell.as_ref()).unwrap();
+        assert_eq!(structure.topology.bonds.as_ref().unwrap().pairs(), [[0, 1], [0, 2]]);
+        structure.topology.bonds = None;
+        structure.topology.guess_bonds(&positions, None).unwrap();
+        assert_eq!(structure.topology.bonds.unwrap().pairs(), [[0, 2]]);
+        assert!(structure.topology.guessed.bonds);
+    }
+
+    #[test]
+    fn coarse_grained_beads_are_not_elements() {
+        let mut structure = topology(
+            "t\n2\n    1W        W    1   0.000   0.000   0.000\n    2W        W    2   0.470   0.000   0.000\n 3 3 3\n",
+        );
+        let positions = structure.positions.take().unwrap();
+        let topology = &mut structure.topology;
+        assert!(matches!(topology.guess_masses(), Err(NotGuessed::CoarseGrained { .. })));
+        assert!(matches!(topology.guess_elements(), Err(NotGuessed::CoarseGrained { .. })));
+        assert!(matches!(
+            topology.guess_bonds(&positions, None),
+            Err(NotGuessed::CoarseGrained { .. })
+        ));
+        assert_eq!(topology.guessed, crate::Guessed::default());
+    }
+
+    #[test]
+    fn atoms_at_one_place_have_no_bonds() {
+        let mut text = String::from("t\n200\n");
+        for _ in 0..200 {
+            text += "    1SOL     OW    1   0.000   0.000   0.000\n";
+        }
+        let mut structure = topology(&(text + " 3 3 3\n"));
+        let positions = structure.positions.take().unwrap();
+        let guessed = structure.topology.guess_bonds(&positions, None);
+        assert_eq!(guessed, Err(NotGuessed::Crowded { atom: 0 }));
+    }
+}

@@ -1,0 +1,264 @@
+//! Structures in PDBx/mmCIF (Westbrook et al., J. Mol. Biol. 434, 167599 (2022), doi:10.1016/j.jmb.2022.167599).
+//!
+//! Conventions, which are those of MDAnalysis 2.11 and gemmi where these read the same:
+//!
+//! 1. The first block with a table `_atom_site` is read, and of it the first model.
+//! 2. Names and numbers are the author's, as in PDB files; where they are missing, those of the archive (`label_…`).
+//! 3. A residue ends where its number, insertion code, name or chain changes; a segment where the chain changes.
+//! 4. Types are the symbols of `type_symbol`, `X` if it has no value. Elements are empty where that is no element.
+//! 5. Without a value, an occupancy is 1, a temperature factor 20 Å², a formal charge 0.
+//! 6. A unit cell of 1 Å × 1 Å × 1 Å means that there is none.
+//! 7. Covalent bonds and disulfides of `_struct_conn` are in `Topology::connections`; bonds within residues are not in
+//!    the file. Links to other asymmetric units are left out, with a remark.
+
+use crate::{Bonds, Fault, Structure};
+
+mod atoms;
+mod fields;
+mod links;
+#[cfg(test)]
+mod tests;
+mod tokens;
+
+use atoms::Atoms;
+use fields::{Fields, number};
+use links::Links;
+use tokens::{Token, Tokens, Value};
+
+/// The tables that are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Category {
+    Atoms,
+    Links,
+    Cell,
+}
+
+const CATEGORIES: [(Category, &str); 3] = [
+    (Category::Atoms, "_atom_site."),
+    (Category::Links, "_struct_conn."),
+    (Category::Cell, "_cell."),
+];
+/// The items of `_cell`.
+const CELL: [&str; 6] =
+    ["length_a", "length_b", "length_c", "angle_alpha", "angle_beta", "angle_gamma"];
+/// The cell that stands for none.
+const NO_CELL: [f64; 6] = [1.0, 1.0, 1.0, 90.0, 90.0, 90.0];
+
+/// Returns whether a file begins as CIF files do: with a block, after comments.
+pub(crate) fn recognise(start: &[u8]) -> bool {
+    matches!(Tokens::new(start).next(), Ok(Some(Token::Block)))
+}
+
+/// Parses an mmCIF file.
+///
+/// # Errors
+/// [`Fault::Malformed`] with the line if the syntax is violated, a column is missing or a number is none;
+/// [`Fault::Unsupported`] if there is no table of atoms; [`Fault::Memory`].
+pub(crate) fn read(bytes: &[u8], with_positions: bool) -> Result<Structure, Fault> {
+    let mut tokens = Tokens::new(bytes);
+    let mut block = Block::new(with_positions);
+    let mut is_inside = false;
+    while let Some(token) = tokens.next()? {
+        match token {
+            Token::Block if block.has_atoms() => break,
+            Token::Block => {
+                block = Block::new(with_positions);
+                is_inside = true;
+            }
+            _ if !is_inside => {
+                return Err(Fault::Unsupported("not mmCIF, which begins with data_".to_owned()));
+            }
+            Token::Frame => {}
+            Token::Loop => block.read_loop(&mut tokens)?,
+            Token::Tag(tag) => block.read_pair(&mut tokens, tag)?,
+            Token::Value(_) => return Err(tokens.fault("a value where a tag was expected")),
+        }
+    }
+    block.finish()
+}
+
+/// What is used of a block.
+#[derive(Debug)]
+struct Block<'a> {
+    with_positions: bool,
+    atoms: Option<Box<Atoms<'a>>>,
+    links: Option<Box<Links<'a>>>,
+    cell: Option<[f64; 6]>,
+    pairs: [Pairs<'a>; CATEGORIES.len()],
+}
+
+/// A table of one row may be written as pairs of tag and value.
+#[derive(Debug, Default)]
+struct Pairs<'a> {
+    tags: Vec<&'a [u8]>,
+    values: Vec<Value<'a>>,
+    /// The line of the last.
+    line: u64,
+}
+
+impl<'a> Block<'a> {
+    fn new(with_positions: bool) -> Self {
+        let pairs = Default::default();
+        Block { with_positions, atoms: None, links: None, cell: None, pairs }
+    }
+
+    fn has_atoms(&self) -> bool {
+        self.atoms.is_some() || !self.pairs[Category::Atoms as usize].tags.is_empty()
+    }
+
+    /// Reads a table.
+    fn read_loop(&mut self, tokens: &mut Tokens<'a>) -> Result<(), Fault> {
+        let line = tokens.line();
+        let mut tags = Vec::new();
+        while let Some(Token::Tag(tag)) = tokens.peek()? {
+            tokens.next()?;
+            tags.push(tag);
+        }
+        let Some(category) = tags.first().map(|tag| category_of(tag)) else {
+            return Err(Fault::at(line, 0, "a table without columns"));
+        };
+        let mut table = self.begin(category, &tags).map_err(|reason| Fault::at(line, 0, reason))?;
+        let mut values = vec![Value::default(); tags.len()];
+        while let Some(line) = next_row(tokens, &mut values)? {
+            self.add(&mut table, &values).map_err(|reason| Fault::at(line, 0, reason))?;
+        }
+        self.end(table).map_err(|reason| Fault::at(line, 0, reason))
+    }
+
+    /// Reads the value of a tag.
+    fn read_pair(&mut self, tokens: &mut Tokens<'a>, tag: &'a [u8]) -> Result<(), Fault> {
+        let Some(Token::Value(value)) = tokens.next()? else {
+            return Err(tokens.fault(format!("no value of {}", String::from_utf8_lossy(tag))));
+        };
+        if let Some(category) = category_of(tag) {
+            let pairs = &mut self.pairs[category as usize];
+            pairs.tags.push(tag);
+            pairs.values.push(value);
+            pairs.line = tokens.line();
+        }
+        Ok(())
+    }
+
+    fn begin(&self, category: Option<Category>, tags: &[&'a [u8]]) -> Result<Rows<'a>, String> {
+        Ok(match category {
+            Some(Category::Atoms) => Rows::Atoms(Box::new(Atoms::new(tags, self.with_positions)?)),
+            Some(Category::Links) => Rows::Links(Box::new(Links::new(tags)?)),
+            Some(Category::Cell) => Rows::Cell(Fields::new("_cell.", &CELL, tags)?),
+            None => Rows::Unused,
+        })
+    }
+
+    fn add(&mut self, rows: &mut Rows<'a>, values: &[Value<'a>]) -> Result<(), String> {
+        match rows {
+            Rows::Atoms(atoms) => atoms.add(values),
+            Rows::Links(links) => links.add(values),
+            Rows::Cell(fields) => {
+                self.cell = read_cell(fields, values)?;
+                Ok(())
+            }
+            Rows::Unused => Ok(()),
+        }
+    }
+
+    fn end(&mut self, rows: Rows<'a>) -> Result<(), String> {
+        let twice = match rows {
+            Rows::Atoms(atoms) => self.atoms.replace(atoms).is_some(),
+            Rows::Links(links) => self.links.replace(links).is_some(),
+            Rows::Cell(_) | Rows::Unused => false,
+        };
+        match twice {
+            true => Err("a second table of this name".to_owned()),
+            false => Ok(()),
+        }
+    }
+
+    fn finish(mut self) -> Result<Structure, Fault> {
+        for (category, _) in CATEGORIES {
+            let Pairs { tags, values, line } = std::mem::take(&mut self.pairs[category as usize]);
+            if !tags.is_empty() {
+                self.add_pairs(category, &tags, &values)
+                    .map_err(|reason| Fault::at(line, 0, reason))?;
+            }
+        }
+        let Some(atoms) = self.atoms else {
+            return Err(Fault::Unsupported(
+                "a CIF file without a table _atom_site of mmCIF".to_owned(),
+            ));
+        };
+        let (pairs, missing) = self.links.map(|links| links.find(&atoms)).unwrap_or_default();
+        let mut structure = Structure { cell: self.cell, ..atoms.finish()? };
+        let topology = &mut structure.topology;
+        if !pairs.is_empty() {
+            topology.connections = Some(Bonds::new(pairs));
+        }
+        if missing > 0 {
+            topology.remarks.push(format!(
+                "{missing} covalent links are left out: they refer to images or to atoms that the file does not have"
+            ));
+        }
+        Ok(structure)
+    }
+
+    fn add_pairs(
+        &mut self,
+        category: Category,
+        tags: &[&'a [u8]],
+        values: &[Value<'a>],
+    ) -> Result<(), String> {
+        let mut rows = self.begin(Some(category), tags)?;
+        self.add(&mut rows, values)?;
+        self.end(rows)
+    }
+}
+
+/// The table that is being read.
+#[derive(Debug)]
+enum Rows<'a> {
+    Atoms(Box<Atoms<'a>>),
+    Links(Box<Links<'a>>),
+    Cell(Fields<{ CELL.len() }>),
+    Unused,
+}
+
+fn category_of(tag: &[u8]) -> Option<Category> {
+    let is_of = |name: &str| {
+        tag.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name.as_bytes()))
+    };
+    CATEGORIES.iter().find(|(_, name)| is_of(name)).map(|&(category, _)| category)
+}
+
+/// Reads as many values as a table has columns and returns the line of the first; `None` if the table ends.
+fn next_row<'a>(tokens: &mut Tokens<'a>, values: &mut [Value<'a>]) -> Result<Option<u64>, Fault> {
+    let mut line = 0;
+    let n = values.len();
+    for (i, value) in values.iter_mut().enumerate() {
+        match tokens.peek()? {
+            Some(Token::Value(next)) => *value = next,
+            _ if i == 0 => return Ok(None),
+            _ => {
+                let reason = format!("a table ends after {i} of the {n} values of a row");
+                return Err(Fault::at(line, 0, reason));
+            }
+        }
+        if i == 0 {
+            line = tokens.line();
+        }
+        tokens.next()?;
+    }
+    Ok(Some(line))
+}
+
+/// Returns the unit cell in a row; `None` if a value is missing or it stands for no cell.
+fn read_cell(
+    fields: &Fields<{ CELL.len() }>,
+    values: &[Value<'_>],
+) -> Result<Option<[f64; 6]>, String> {
+    let mut cell = [0.0; CELL.len()];
+    for (i, name) in CELL.into_iter().enumerate() {
+        match fields.get(values, i) {
+            Some(value) => cell[i] = number(value, name)?,
+            None => return Ok(None),
+        }
+    }
+    Ok((cell != NO_CELL).then_some(cell))
+}

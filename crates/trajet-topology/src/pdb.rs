@@ -1,0 +1,638 @@
+//! PDB files.
+//!
+//! Format: wwPDB file format 3.30, with what programs for simulations add to it. Columns are fixed; a line may end
+//! early. The first model gives atoms and positions.
+//!
+//! 1. Residue names have four columns (18 to 21), segments stand in columns 73 to 76. Segments are named by these, or,
+//!    if all of them are empty, by the chain identifiers.
+//! 2. Serial numbers may begin in column 5 (beyond 99,999) and may be hybrid-36 numbers (R. W. Grosse-Kunstleve,
+//!    Computational Crystallography Newsletter 2007, cci.lbl.gov/hybrid_36), as may residue numbers. Atoms without a
+//!    readable serial number are numbered from 100,000 on; bonds are then not read.
+//! 3. Residue numbers that fall by more than 5,000 within a chain are continued above 9,999. A digit in the column of
+//!    the insertion code, behind four other digits, is a fifth digit.
+//! 4. Bonds of CONECT records to serial numbers that no atom has, such as those of TER records, are left out with a
+//!    remark. If a serial number that CONECT names is repeated, or a record is malformed, there are no bonds, with a
+//!    remark.
+//! 5. Occupancies and temperature factors that are missing are 0 and 1. Cells of 1 x 1 x 1 Å and of zeros stand for
+//!    none.
+
+use std::ops::Range;
+
+use crate::error::reserve;
+use crate::grouping::{AtomColumns, group};
+use crate::text::{Lines, columns, decimal, integer, quoted};
+use crate::{Atoms, Bonds, Column, ColumnBuilder, Fault, Structure, Topology, elements};
+
+const SERIAL: Range<usize> = 6..11;
+const NAME: Range<usize> = 12..16;
+const ALT_LOC: Range<usize> = 16..17;
+const RESIDUE_NAME: Range<usize> = 17..21;
+const CHAIN: Range<usize> = 21..22;
+const RESIDUE_NUMBER: Range<usize> = 22..26;
+const INSERTION_CODE: Range<usize> = 26..27;
+const COORDINATES: [Range<usize>; 3] = [30..38, 38..46, 46..54];
+const OCCUPANCY: Range<usize> = 54..60;
+const B_FACTOR: Range<usize> = 60..66;
+const SEGMENT: Range<usize> = 72..76;
+const ELEMENT: Range<usize> = 76..78;
+const CHARGE: Range<usize> = 78..80;
+const CELL: [Range<usize>; 6] = [6..15, 15..24, 24..33, 33..40, 40..47, 47..54];
+
+/// The first number that is given to atoms without a readable serial number.
+const FIRST_GIVEN_SERIAL: i64 = 100_000;
+/// Residue numbers are given modulo this.
+const MODULUS: i64 = 10_000;
+/// A residue number that is smaller than the last by more than this has been wrapped.
+const LEAST_FALL: i64 = MODULUS / 2;
+/// An estimate of the bytes of an atom, for the first allocation.
+const USUAL_LINE: usize = 81;
+
+/// Parses the first model, and all CONECT records.
+///
+/// # Errors
+/// [`Fault`], with line and column.
+pub(crate) fn read(text: &[u8], with_positions: bool) -> Result<Structure, Fault> {
+    let mut rows = Rows::new(text.len() / USUAL_LINE, with_positions)?;
+    let mut connections = Connections::default();
+    // Some programs write CRYST1 behind the model.
+    let mut cell = None;
+    let mut in_first = true;
+    let mut lines = Lines::new(text);
+    while let Some(line) = lines.next() {
+        match line {
+            [b'A', b'T', b'O', b'M', ..] | [b'H', b'E', b'T', b'A', b'T', b'M', ..] if in_first => {
+                rows.add(line, &lines)?;
+            }
+            [b'C', b'R', b'Y', b'S', b'T', b'1', ..] if in_first || cell.is_none() => {
+                cell = Some(read_cell(line, &lines)?);
+            }
+            [b'E', b'N', b'D', ..] => in_first &= rows.numbers.is_empty(),
+            [b'M', b'O', b'D', b'E', b'L', ..] => in_first &= rows.numbers.is_empty(),
+            [b'C', b'O', b'N', b'E', b'C', b'T', ..] => connections.add(line, &lines)?,
+            _ => {}
+        }
+    }
+    if rows.numbers.is_empty() {
+        return Err(Fault::at(lines.number(), 0, "the file has no ATOM or HETATM record"));
+    }
+    let mut structure = rows.finish(connections)?;
+    structure.cell = cell.flatten();
+    Ok(structure)
+}
+
+/// Whether a text begins with a record of a PDB file.
+pub(crate) fn recognise(text: &[u8]) -> bool {
+    const RECORDS: [&[u8]; 12] = [
+        b"HEADER", b"OBSLTE", b"TITLE ", b"CAVEAT", b"COMPND", b"REMARK", b"CRYST1", b"MODEL ",
+        b"ATOM  ", b"HETATM", b"EXPDTA", b"AUTHOR",
+    ];
+    Lines::new(text).find(|line| !line.trim_ascii().is_empty()).is_some_and(|line| {
+        RECORDS.iter().any(|record| line.starts_with(record) || line == record.trim_ascii_end())
+    })
+}
+
+/// The columns that are being read.
+struct Rows<'a> {
+    /// The record of the atom before.
+    previous: &'a [u8],
+    /// The number of atoms for which there is memory.
+    room: usize,
+    record_types: ColumnBuilder,
+    serials: Vec<i64>,
+    names: ColumnBuilder,
+    alt_locs: ColumnBuilder,
+    residue_names: ColumnBuilder,
+    chains: ColumnBuilder,
+    numbers: Vec<i64>,
+    insertion_codes: ColumnBuilder,
+    positions: Option<Vec<[f32; 3]>>,
+    occupancies: Vec<f64>,
+    b_factors: Vec<f64>,
+    segments: ColumnBuilder,
+    elements: ColumnBuilder,
+    charges: ColumnBuilder,
+    n_given_serials: i64,
+    notes: Notes,
+}
+
+/// The lines on which something was first doubtful.
+#[derive(Default)]
+struct Notes {
+    serial: Option<u64>,
+    residue_number: Option<u64>,
+    occupancy: Option<u64>,
+    b_factor: Option<u64>,
+}
+
+impl<'a> Rows<'a> {
+    fn new(n: usize, with_positions: bool) -> Result<Self, Fault> {
+        let column = || ColumnBuilder::with_rows(n);
+        let mut positions = with_positions.then(Vec::new);
+        if let Some(positions) = &mut positions {
+            reserve(positions, n, "positions")?;
+        }
+        Ok(Rows {
+            previous: &[],
+            room: n,
+            record_types: column()?,
+            serials: numbers(n)?,
+            names: column()?,
+            alt_locs: column()?,
+            residue_names: column()?,
+            chains: column()?,
+            numbers: numbers(n)?,
+            insertion_codes: column()?,
+            positions,
+            occupancies: numbers(n)?,
+            b_factors: numbers(n)?,
+            segments: column()?,
+            elements: column()?,
+            charges: column()?,
+            n_given_serials: 0,
+            notes: Notes::default(),
+        })
+    }
+
+    fn add(&mut self, line: &'a [u8], lines: &Lines<'_>) -> Result<(), Fault> {
+        let text = |builder: &mut ColumnBuilder, range: Range<usize>| {
+            let start = range.start;
+            let pushed = builder.push_field(columns(line, range));
+            pushed.map_err(|reason| lines.fault(start + 1, reason))
+        };
+        // A serial number of too many digits displaces all columns behind it.
+        let is_shifted = line.len() > 11 && line[10..12].iter().all(u8::is_ascii_digit);
+        if line.len() < RESIDUE_NUMBER.end || is_shifted {
+            let reason = match is_shifted {
+                true => "expected a blank; the serial number is too long for its columns",
+                false => "the record ends before its residue number",
+            };
+            return Err(lines.fault(if is_shifted { 12 } else { line.len() + 1 }, reason));
+        }
+        self.make_room()?;
+        let atom = line[0] == b'A';
+        self.record_types.push(if atom { "ATOM" } else { "HETATM" });
+        self.add_serial(columns(line, if atom { 4..SERIAL.end } else { SERIAL }), lines);
+        text(&mut self.names, NAME)?;
+        text(&mut self.alt_locs, ALT_LOC)?;
+        text(&mut self.elements, ELEMENT)?;
+        // Most atoms are of the same residue as the one before.
+        let previous = std::mem::replace(&mut self.previous, line);
+        let same_segment = is_same::<4>(line, previous, SEGMENT.start);
+        if same_segment {
+            self.segments.repeat();
+        } else {
+            text(&mut self.segments, SEGMENT)?;
+        }
+        if is_same::<2>(line, previous, CHARGE.start) {
+            self.charges.repeat();
+        } else {
+            text(&mut self.charges, CHARGE)?;
+        }
+        if same_segment && is_same::<10>(line, previous, RESIDUE_NAME.start) {
+            self.residue_names.repeat();
+            self.chains.repeat();
+            self.insertion_codes.repeat();
+            self.numbers.extend(self.numbers.last().copied());
+        } else {
+            text(&mut self.residue_names, RESIDUE_NAME)?;
+            text(&mut self.chains, CHAIN)?;
+            self.add_number(line, lines)?;
+        }
+        self.add_position(line, lines)?;
+        let (occupancy, b_factor) = (columns(line, OCCUPANCY), columns(line, B_FACTOR));
+        self.occupancies.push(number_or(occupancy, 0.0, &mut self.notes.occupancy, lines));
+        self.b_factors.push(number_or(b_factor, 1.0, &mut self.notes.b_factor, lines));
+        Ok(())
+    }
+
+    /// Reserves memory for a further atom.
+    #[inline]
+    fn make_room(&mut self) -> Result<(), Fault> {
+        if self.numbers.len() < self.room {
+            return Ok(());
+        }
+        let more = self.room.max(16);
+        for column in [
+            &mut self.record_types,
+            &mut self.names,
+            &mut self.alt_locs,
+            &mut self.residue_names,
+            &mut self.chains,
+            &mut self.insertion_codes,
+            &mut self.segments,
+            &mut self.elements,
+            &mut self.charges,
+        ] {
+            column.reserve(more)?;
+        }
+        for numbers in [&mut self.serials, &mut self.numbers] {
+            reserve(numbers, more, "atoms")?;
+        }
+        for numbers in [&mut self.occupancies, &mut self.b_factors] {
+            reserve(numbers, more, "atoms")?;
+        }
+        if let Some(positions) = &mut self.positions {
+            reserve(positions, more, "positions")?;
+        }
+        self.room += more;
+        Ok(())
+    }
+
+    fn add_serial(&mut self, field: &[u8], lines: &Lines<'_>) {
+        let serial = integer(field).or_else(|| hybrid_36(field.trim_ascii(), 5));
+        let given = FIRST_GIVEN_SERIAL + self.n_given_serials;
+        if serial.is_none() {
+            self.notes.serial.get_or_insert(lines.number());
+            self.n_given_serials += 1;
+        }
+        self.serials.push(serial.unwrap_or(given));
+    }
+
+    /// Adds number and insertion code of the residue.
+    fn add_number(&mut self, line: &[u8], lines: &Lines<'_>) -> Result<(), Fault> {
+        let field = columns(line, RESIDUE_NUMBER);
+        let code = columns(line, INSERTION_CODE);
+        let fail = |column: usize, found: &[u8]| {
+            let reason = format!("expected a residue number, found {}", quoted(found));
+            lines.fault(column + 1, reason)
+        };
+        let has_fifth_digit =
+            code.iter().any(u8::is_ascii_digit) && field.iter().all(u8::is_ascii_digit);
+        let number = if has_fifth_digit {
+            let field = columns(line, RESIDUE_NUMBER.start..INSERTION_CODE.end);
+            integer(field).ok_or_else(|| fail(RESIDUE_NUMBER.start, field))?
+        } else if let Some(number) = integer(field) {
+            self.continued(number)
+        } else if field.trim_ascii().is_empty() {
+            self.notes.residue_number.get_or_insert(lines.number());
+            1
+        } else {
+            let number = hybrid_36(field, 4);
+            number.ok_or_else(|| fail(RESIDUE_NUMBER.start, field))?
+        };
+        self.numbers.push(number);
+        let code = if has_fifth_digit { &[] } else { code };
+        let pushed = self.insertion_codes.push_field(code);
+        pushed.map_err(|reason| lines.fault(INSERTION_CODE.start + 1, reason))
+    }
+
+    /// Returns a residue number, beyond 9,999 if it was wrapped there. Must be called after chain and segment of the
+    /// atom are known.
+    fn continued(&self, number: i64) -> i64 {
+        let Some(&last) = self.numbers.last() else { return number };
+        if last - number <= LEAST_FALL {
+            return number;
+        }
+        let same = |builder: &ColumnBuilder| {
+            let codes = builder.codes();
+            codes[codes.len() - 1] == codes[codes.len() - 2]
+        };
+        match same(&self.chains) && same(&self.segments) {
+            true => number + (last - number - LEAST_FALL + MODULUS - 1) / MODULUS * MODULUS,
+            false => number,
+        }
+    }
+
+    fn add_position(&mut self, line: &[u8], lines: &Lines<'_>) -> Result<(), Fault> {
+        let Some(positions) = &mut self.positions else { return Ok(()) };
+        let mut position = [0.0; 3];
+        for (x, range) in position.iter_mut().zip(COORDINATES) {
+            let field = columns(line, range.clone());
+            let number = decimal(field).filter(|number| (*number as f32).is_finite());
+            *x = number.ok_or_else(|| {
+                let reason = format!("expected a coordinate, found {}", quoted(field));
+                lines.fault(range.start + 1, reason)
+            })? as f32;
+        }
+        positions.push(position);
+        Ok(())
+    }
+
+    fn finish(self, connections: Connections) -> Result<Structure, Fault> {
+        let mut remarks = self.notes.remarks();
+        let bonds = match self.notes.serial {
+            None => connections.bonds(&self.serials, &mut remarks)?,
+            Some(_) if connections.pairs.is_empty() => None,
+            Some(_) => {
+                remarks.push("CONECT records are not read, as serial numbers are missing".into());
+                None
+            }
+        };
+        let (residue_names, chains) = (self.residue_names.finish(), self.chains.finish());
+        let (segments, insertion_codes) = (self.segments.finish(), self.insertion_codes.finish());
+        let named = |column: &Column| column.values().iter().any(|value| !value.is_empty());
+        let (residue_of_atom, residues, segments) = group(&AtomColumns {
+            numbers: &self.numbers,
+            names: &residue_names,
+            insertion_codes: Some(&insertion_codes),
+            segments: [&segments, &chains].into_iter().find(|column| named(column)),
+        })?;
+        let types = Some(self.elements.finish()).filter(named);
+        let formal_charges = formal_charges(&self.charges.finish(), &mut remarks)?;
+        let atoms = Atoms {
+            names: self.names.finish(),
+            elements: types.as_ref().map(|types| read_elements(types, &mut remarks)),
+            types,
+            alt_locs: Some(self.alt_locs.finish()),
+            record_types: Some(self.record_types.finish()),
+            chains: Some(chains),
+            serials: Some(self.serials),
+            formal_charges,
+            occupancies: Some(self.occupancies),
+            b_factors: Some(self.b_factors),
+            residues: residue_of_atom,
+            ..Atoms::default()
+        };
+        let topology =
+            Topology { atoms, residues, segments, bonds, remarks, ..Topology::default() };
+        Ok(Structure { topology, positions: self.positions, ..Structure::default() })
+    }
+}
+
+impl Notes {
+    fn remarks(&self) -> Vec<String> {
+        [
+            (self.serial, "the serial number is no number; such atoms are numbered from 100000 on"),
+            (self.residue_number, "the residue number is missing; such residues get the number 1"),
+            (self.occupancy, "the occupancy is no number; 0 is used"),
+            (self.b_factor, "the temperature factor is no number; 1 is used"),
+        ]
+        .into_iter()
+        .filter_map(|(line, text)| Some(format!("line {}: {text}", line?)))
+        .collect()
+    }
+}
+
+/// Returns whether two records have the same `N` bytes from a column on, and all of them.
+#[inline]
+fn is_same<const N: usize>(line: &[u8], other: &[u8], start: usize) -> bool {
+    let bytes = |line: &[u8]| line.get(start..).and_then(|rest| rest.first_chunk::<N>().copied());
+    bytes(line).is_some_and(|bytes_of_line| bytes(other) == Some(bytes_of_line))
+}
+
+/// Returns an empty vector with room for `n` numbers.
+fn numbers<T>(n: usize) -> Result<Vec<T>, Fault> {
+    let mut numbers = Vec::new();
+    reserve(&mut numbers, n, "atoms")?;
+    Ok(numbers)
+}
+
+/// Returns a number, or the default if the field is blank or no number; in the latter case the line is noted.
+fn number_or(field: &[u8], default: f64, note: &mut Option<u64>, lines: &Lines<'_>) -> f64 {
+    decimal(field).unwrap_or_else(|| {
+        if !field.trim_ascii().is_empty() {
+            note.get_or_insert(lines.number());
+        }
+        default
+    })
+}
+
+/// Returns the value of a hybrid-36 number of a field of `width` columns that begins with a letter.
+fn hybrid_36(field: &[u8], width: u32) -> Option<i64> {
+    let first = *field.first()?;
+    if field.len() != width as usize || !first.is_ascii_alphabetic() {
+        return None;
+    }
+    let upper = first.is_ascii_uppercase();
+    let mut number = 0;
+    for &byte in field {
+        let is_digit = byte.is_ascii_digit()
+            || byte.is_ascii_alphabetic() && byte.is_ascii_uppercase() == upper;
+        let digit = (byte as char).to_digit(36).filter(|_| is_digit)?;
+        number = 36 * number + i64::from(digit);
+    }
+    let start = if upper { -10 } else { 16 };
+    Some(number + start * 36_i64.pow(width - 1) + 10_i64.pow(width))
+}
+
+/// Returns lengths and angles of a CRYST1 record; `None` if they stand for no cell.
+fn read_cell(line: &[u8], lines: &Lines<'_>) -> Result<Option<[f64; 6]>, Fault> {
+    let mut cell = [0.0; 6];
+    for (value, range) in cell.iter_mut().zip(CELL) {
+        let field = columns(line, range.clone());
+        *value = decimal(field).ok_or_else(|| {
+            let reason = format!("expected a number of the unit cell, found {}", quoted(field));
+            lines.fault(range.start + 1, reason)
+        })?;
+    }
+    let [a, b, c, ..] = cell;
+    Ok(Some(cell).filter(|_| [a, b, c] != [0.0; 3] && [a, b, c] != [1.0; 3]))
+}
+
+/// Returns the symbols of known elements; unknown ones are empty, with a remark.
+fn read_elements(types: &Column, remarks: &mut Vec<String>) -> Column {
+    let unknown: Vec<&str> = types
+        .values()
+        .iter()
+        .map(|text| &**text)
+        .filter(|text| elements::symbol(text).is_none() && !text.is_empty())
+        .collect();
+    if types.values().iter().any(|text| text.is_empty()) {
+        remarks.push("some atoms have no element".into());
+    }
+    if !unknown.is_empty() {
+        let texts = unknown.join(", ");
+        remarks.push(format!("unknown elements, which are read as none: {texts}"));
+    }
+    types.map(|text| elements::symbol(text).unwrap_or_default().to_owned())
+}
+
+/// Returns the formal charges (`2+`, `1-`, `0`); `None` if there are none or if one has another form.
+fn formal_charges(texts: &Column, remarks: &mut Vec<String>) -> Result<Option<Vec<i32>>, Fault> {
+    let value = |text: &str| match text.as_bytes() {
+        [] | [b'0'] => Some(0),
+        &[digit @ b'0'..=b'9', sign @ (b'+' | b'-')] => {
+            Some(i32::from(digit - b'0') * if sign == b'+' { 1 } else { -1 })
+        }
+        _ => None,
+    };
+    if texts.values().iter().all(|text| text.is_empty()) {
+        return Ok(None);
+    }
+    if let Some(text) = texts.values().iter().find(|text| value(text).is_none()) {
+        remarks.push(format!("formal charges are not read: {text:?} is none"));
+        return Ok(None);
+    }
+    let by_code: Vec<i32> = texts.values().iter().filter_map(|text| value(text)).collect();
+    let mut charges = numbers(texts.len())?;
+    charges.extend(texts.codes().iter().map(|&code| by_code[code as usize]));
+    Ok(Some(charges))
+}
+
+/// The bonds of CONECT records, as serial numbers.
+#[derive(Default)]
+struct Connections {
+    pairs: Vec<[i64; 2]>,
+    malformed: Option<u64>,
+}
+
+impl Connections {
+    fn add(&mut self, line: &[u8], lines: &Lines<'_>) -> Result<(), Fault> {
+        let fields = line[SERIAL.start..].trim_ascii_end();
+        // Beyond four partners stand hydrogen bonds of old versions of the format.
+        let fields = &fields[..fields.len().min(25)];
+        let mut serials = fields.chunks(5).map(|field| {
+            integer(field).or_else(|| hybrid_36(field, 5)).filter(|_| field.len() == 5)
+        });
+        let Some(first) = serials.next() else { return Ok(()) };
+        for partner in serials {
+            let (Some(first), Some(partner)) = (first, partner) else {
+                self.malformed.get_or_insert(lines.number());
+                return Ok(());
+            };
+            reserve(&mut self.pairs, 1, "bonds")?;
+            self.pairs.push([first, partner]);
+        }
+        Ok(())
+    }
+
+    /// Returns the bonds between atoms with these serial numbers; `None` if there are none.
+    fn bonds(self, serials: &[i64], remarks: &mut Vec<String>) -> Result<Option<Bonds>, Fault> {
+        if let Some(line) = self.malformed {
+            let text = "the CONECT record is malformed; no bonds are read";
+            remarks.push(format!("line {line}: {text}"));
+            return Ok(None);
+        }
+        if self.pairs.is_empty() {
+            return Ok(None);
+        }
+        let index = SerialIndex::new(serials)?;
+        let mut bonds = numbers(self.pairs.len())?;
+        let mut unknown = None;
+        for pair in self.pairs {
+            match pair.map(|serial| index.find(serial)) {
+                [Found::One(a), Found::One(b)] => bonds.push([a, b]),
+                [a, b] => {
+                    for (found, serial) in [a, b].into_iter().zip(pair) {
+                        match found {
+                            Found::Several => {
+                                remarks.push(format!(
+                                    "no bonds are read: CONECT names atom {serial}, which several \
+                                     atoms are"
+                                ));
+                                return Ok(None);
+                            }
+                            Found::None => unknown = unknown.or(Some(serial)),
+                            Found::One(_) => {}
+                        }
+                    }
+                }
+            }
+        }
+        if let Some(serial) = unknown {
+            let text = format!("bonds of CONECT records to no atom, as {serial}, are left out");
+            remarks.push(text);
+        }
+        Ok(Some(Bonds::new(bonds)))
+    }
+}
+
+/// How many atoms have a serial number.
+enum Found {
+    None,
+    One(u32),
+    Several,
+}
+
+/// Atoms in the order of their serial numbers.
+struct SerialIndex {
+    sorted: Vec<(i64, u32)>,
+}
+
+impl SerialIndex {
+    fn new(serials: &[i64]) -> Result<Self, Fault> {
+        let mut sorted = numbers(serials.len())?;
+        sorted.extend(serials.iter().zip(0..).map(|(&serial, atom)| (serial, atom)));
+        sorted.sort_unstable();
+        Ok(SerialIndex { sorted })
+    }
+
+    fn find(&self, serial: i64) -> Found {
+        let at = self.sorted.partition_point(|&(other, _)| other < serial);
+        let mut found = self.sorted[at..].iter().take_while(|&&(other, _)| other == serial);
+        match (found.next(), found.next()) {
+            (None, _) => Found::None,
+            (Some(&(_, atom)), None) => Found::One(atom),
+            _ => Found::Several,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns records of atoms with these serial numbers, chains and residue numbers, four columns each.
+    fn records(atoms: &[(&str, char, &str)]) -> String {
+        let line = |(serial, chain, number): &(&str, char, &str)| {
+            format!(
+                "ATOM  {serial:>5}  CA  ALA {chain}{number:<5}      1.000   2.000   3.000  1.00  0.00\n"
+            )
+        };
+        atoms.iter().map(line).collect()
+    }
+
+    fn parse(text: &str) -> Topology {
+        read(text.as_bytes(), true).unwrap().topology
+    }
+
+    #[test]
+    fn residue_numbers_go_on_after_9999_within_a_chain() {
+        let topology = parse(&records(&[
+            ("1", 'A', "9999"),
+            ("2", 'A', "   0"),
+            ("3", 'A', "   1"),
+            ("4", 'B', "   1"),
+        ]));
+        assert_eq!(topology.residues.numbers, [9999, 10_000, 10_001, 1]);
+        let topology =
+            parse(&records(&[("1", 'A', "5001"), ("2", 'A', "   1"), ("3", 'A', "9999")]));
+        assert_eq!(topology.residues.numbers, [5001, 1, 9999]);
+    }
+
+    #[test]
+    fn numbers_may_be_hybrid_36() {
+        let text =
+            records(&[("99999", 'A', "9999"), ("A0000", 'A', "A000"), ("A0001", 'A', "A001B")]);
+        let topology = parse(&(text + "CONECT99999A0000\nCONECTA0001A0000\n"));
+        assert_eq!(topology.residues.numbers, [9999, 10_000, 10_001]);
+        assert_eq!(topology.atoms.serials, Some(vec![99_999, 100_000, 100_001]));
+        assert_eq!(topology.bonds.unwrap().pairs(), [[0, 1], [1, 2]]);
+        let codes = topology.residues.insertion_codes.unwrap();
+        assert_eq!(codes.iter().collect::<Vec<_>>(), ["", "", "B"]);
+    }
+
+    #[test]
+    fn serial_numbers_that_are_not_unique_or_readable_give_no_bonds() {
+        let conect = "CONECT    1    2\n";
+        for (serials, remark) in
+            [(["1", "2", "2"], "several atoms"), (["1", "2", "*****"], "missing")]
+        {
+            let atoms = serials.map(|serial| (serial, 'A', "   1"));
+            let topology = parse(&(records(&atoms) + conect));
+            assert_eq!(topology.bonds, None);
+            assert!(
+                topology.remarks.iter().any(|text| text.contains(remark)),
+                "{:?}",
+                topology.remarks
+            );
+        }
+        // A repeated number that no record names does no harm.
+        let text = records(&[("1", 'A', "1"), ("2", 'A', "1"), ("3", 'A', "1"), ("3", 'A', "1")]);
+        assert_eq!(parse(&(text + conect)).bonds.unwrap().pairs(), [[0, 1]]);
+    }
+
+    #[test]
+    fn serial_numbers_may_begin_in_column_five() {
+        let record = "ATOM 123456  CA  ALA A   1       1.000   2.000   3.000  1.00  0.00\n";
+        assert_eq!(
+            parse(&record.replace("ATOM 123456", "ATOM 12345 ")).atoms.serials,
+            Some(vec![12_345])
+        );
+        let error = read(record.replace(" 123456 ", " 1234567").as_bytes(), true);
+        assert!(
+            matches!(error, Err(Fault::Malformed(location, _)) if location.column == 12),
+            "{error:?}"
+        );
+    }
+}

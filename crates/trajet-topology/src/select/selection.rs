@@ -1,0 +1,198 @@
+//! A parsed selection, and its evaluation.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::error::{ParseError, SelectError};
+use super::expression::Expression;
+use super::input::{Coordinates, Groups, Needs};
+use super::mask::Mask;
+use super::moving::{self, Reduced};
+use super::parser;
+use crate::Topology;
+
+/// A parsed selection.
+///
+/// It is serialised as its text and groups, and parsed again where it arrives.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Serialized", into = "Serialized")]
+pub struct Selection {
+    text: String,
+    groups: Groups,
+    expression: Expression,
+    needs: Needs,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Serialized {
+    text: String,
+    groups: Groups,
+}
+
+impl From<Selection> for Serialized {
+    fn from(Selection { text, groups, .. }: Selection) -> Self {
+        Serialized { text, groups }
+    }
+}
+
+impl TryFrom<Serialized> for Selection {
+    type Error = ParseError;
+
+    fn try_from(Serialized { text, groups }: Serialized) -> Result<Self, ParseError> {
+        Ok(Selection::parse(&text)?.with_groups(groups))
+    }
+}
+
+impl FromStr for Selection {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        Selection::parse(text)
+    }
+}
+
+impl fmt::Display for Selection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl Selection {
+    /// Parses a selection.
+    ///
+    /// # Errors
+    /// [`ParseError`], which points at the word that is wrong.
+    pub fn parse(text: &str) -> Result<Self, ParseError> {
+        let (expression, needs) = parser::parse(text)?;
+        Ok(Selection { text: text.to_owned(), groups: Groups::new(), expression, needs })
+    }
+
+    /// Returns the selection with atoms for the names that `group` refers to.
+    #[must_use]
+    pub fn with_groups(mut self, groups: Groups) -> Self {
+        self.groups = groups;
+        self
+    }
+
+    /// Returns the text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns what the selection needs of a topology.
+    pub fn needs(&self) -> Needs {
+        self.needs
+    }
+
+    /// Returns whether the selection may differ from frame to frame.
+    pub fn needs_positions(&self) -> bool {
+        self.needs.positions
+    }
+
+    /// Returns the indices of the selected atoms in ascending order.
+    ///
+    /// # Errors
+    /// [`SelectError`] if the topology or the positions lack something.
+    ///
+    /// # Panics
+    /// If columns of the topology have different lengths, or residues or segments that atoms refer to do not exist.
+    pub fn evaluate(
+        &self,
+        topology: &Topology,
+        coordinates: Option<&Coordinates<'_>>,
+    ) -> Result<Vec<u32>, SelectError> {
+        self.prepare(topology)?.evaluate(topology, coordinates)
+    }
+
+    /// Returns atoms among which all are whose positions have to be known, in ascending order.
+    ///
+    /// # Errors
+    /// As [`Selection::evaluate`].
+    ///
+    /// # Panics
+    /// As [`Selection::evaluate`].
+    pub fn atoms_needed(&self, topology: &Topology) -> Result<Vec<u32>, SelectError> {
+        Ok(self.prepare(topology)?.atoms_needed())
+    }
+
+    /// Evaluates what depends on the topology alone, for the evaluation of many frames.
+    ///
+    /// # Errors
+    /// As [`Selection::evaluate`].
+    ///
+    /// # Panics
+    /// As [`Selection::evaluate`].
+    pub fn prepare(&self, topology: &Topology) -> Result<PreparedSelection, SelectError> {
+        let among = Mask::all(topology.n_atoms());
+        let reduced = moving::reduce(&self.expression, topology, &self.groups, None)?;
+        Ok(PreparedSelection { reduced, among })
+    }
+
+    /// Evaluates what depends on the topology alone, to select among some of the atoms. Every part of the selection
+    /// sees only these atoms: `byres name CA` gives no residue whose CA is not among them, and none of its other atoms.
+    /// Indices stay those of the topology.
+    ///
+    /// # Errors
+    /// As [`Selection::evaluate`].
+    ///
+    /// # Panics
+    /// As [`Selection::evaluate`], and if an index is not below the number of atoms.
+    pub fn prepare_among(
+        &self,
+        topology: &Topology,
+        among: &[u32],
+    ) -> Result<PreparedSelection, SelectError> {
+        let mut atoms = Mask::none(topology.n_atoms());
+        for &atom in among {
+            assert!((atom as usize) < topology.n_atoms(), "no atom has the index {atom}");
+            atoms.insert(atom);
+        }
+        let reduced = moving::reduce(&self.expression, topology, &self.groups, Some(&atoms))?;
+        Ok(PreparedSelection { reduced, among: atoms })
+    }
+}
+
+/// A selection of the atoms of one topology, to be evaluated for many frames.
+#[derive(Clone, Debug)]
+pub struct PreparedSelection {
+    reduced: Reduced,
+    /// The atoms to select among.
+    among: Mask,
+}
+
+impl PreparedSelection {
+    /// Returns the indices of the atoms that are selected in a frame, in ascending order.
+    ///
+    /// # Errors
+    /// [`SelectError`] if the positions are missing or the topology is another one.
+    ///
+    /// # Panics
+    /// As [`Selection::evaluate`].
+    pub fn evaluate(
+        &self,
+        topology: &Topology,
+        coordinates: Option<&Coordinates<'_>>,
+    ) -> Result<Vec<u32>, SelectError> {
+        if topology.n_atoms() != self.among.n_atoms() {
+            let (expected, found) = (self.among.n_atoms(), topology.n_atoms());
+            return Err(SelectError::OtherTopology { expected, found });
+        }
+        if let Reduced::Fixed(mask) = &self.reduced {
+            return Ok(mask.to_indices());
+        }
+        let coordinates = coordinates.ok_or(SelectError::NoPositions)?;
+        if coordinates.positions.len() != self.among.n_atoms() {
+            let (expected, found) = (self.among.n_atoms(), coordinates.positions.len());
+            return Err(SelectError::WrongPositions { expected, found });
+        }
+        Ok(self.reduced.evaluate(topology, coordinates, &self.among)?.to_indices())
+    }
+
+    /// Returns atoms among which all are whose positions have to be known, in ascending order.
+    pub fn atoms_needed(&self) -> Vec<u32> {
+        let needed: Mask = self.reduced.atoms_needed(&self.among);
+        needed.to_indices()
+    }
+}

@@ -1,0 +1,208 @@
+//! From molecule types and blocks to atoms: the rows of one molecule are repeated by copies of memory.
+
+use super::molecules::{Block, MoleculeType, System};
+use crate::elements::symbol_of_number;
+use crate::error::{repeat_tail, reserve};
+use crate::{Atoms, Bonds, Column, ColumnBuilder, Fault, Molecules, Residues, Segments, Topology};
+
+/// Columns under construction.
+#[derive(Debug)]
+struct Rows {
+    names: ColumnBuilder,
+    types: ColumnBuilder,
+    elements: ColumnBuilder,
+    chains: ColumnBuilder,
+    masses: Vec<f64>,
+    charges: Vec<f64>,
+    residues: Vec<u32>,
+    molecules: Vec<u32>,
+    molecule_types: ColumnBuilder,
+    residue_names: ColumnBuilder,
+    file_numbers: Vec<i64>,
+    file_insertion_codes: ColumnBuilder,
+    residue_segments: Vec<u32>,
+    segments: ColumnBuilder,
+    bonds: Vec<[u32; 2]>,
+    connections: Vec<[u32; 2]>,
+    n_molecules: u32,
+    /// The first molecule of several residues whose numbers in the file are others: its type, our number, the file's.
+    numbered_otherwise: Option<(String, i64, i64)>,
+}
+
+/// Pairs of atoms per byte of the file. Molecules of one kind are stored once: a few thousand atoms, each bonded to all
+/// others, in a few thousand molecules would fill the memory of any machine.
+const MOST_PAIRS_PER_BYTE: usize = 8;
+
+/// Returns the topology of all molecules of a file of so many bytes.
+pub(super) fn topology(system: &System<'_>, n_bytes: usize) -> Result<Topology, Fault> {
+    let n_atoms = system.n_atoms();
+    let pairs_of = |block: &Block| {
+        let kind = &system.types[block.molecule_type];
+        (kind.bonds.len() + kind.connections.len()).saturating_mul(block.n_molecules)
+    };
+    let n_pairs = system.blocks.iter().map(pairs_of).fold(0, usize::saturating_add);
+    if n_pairs > n_bytes.saturating_mul(MOST_PAIRS_PER_BYTE) {
+        let reason = format!("{n_pairs} bonds among {n_atoms} atoms in a file of {n_bytes} bytes");
+        return Err(Fault::MalformedBinary(0, reason));
+    }
+    let mut rows = Rows::with_atoms(n_atoms)?;
+    for (i, block) in system.blocks.iter().enumerate() {
+        if block.n_molecules > 0 {
+            rows.add(i, block, &system.types[block.molecule_type])?;
+        }
+    }
+    let mut serials = Vec::new();
+    reserve(&mut serials, n_atoms, "serial numbers")?;
+    serials.extend(0..n_atoms as i64);
+    rows.finish(serials, system.n_intermolecular)
+}
+
+impl Rows {
+    fn with_atoms(n: usize) -> Result<Rows, Fault> {
+        let column = || ColumnBuilder::with_rows(n);
+        let mut rows = Rows {
+            names: column()?,
+            types: column()?,
+            elements: column()?,
+            chains: column()?,
+            masses: vec![],
+            charges: vec![],
+            residues: vec![],
+            molecules: vec![],
+            molecule_types: column()?,
+            residue_names: ColumnBuilder::default(),
+            file_numbers: vec![],
+            file_insertion_codes: ColumnBuilder::default(),
+            residue_segments: vec![],
+            segments: ColumnBuilder::default(),
+            bonds: vec![],
+            connections: vec![],
+            n_molecules: 0,
+            numbered_otherwise: None,
+        };
+        reserve(&mut rows.masses, n, "masses")?;
+        reserve(&mut rows.charges, n, "charges")?;
+        reserve(&mut rows.residues, n, "residues")?;
+        reserve(&mut rows.molecules, n, "molecules")?;
+        Ok(rows)
+    }
+
+    /// Adds the molecules of a block, at least one.
+    fn add(&mut self, i: usize, block: &Block, kind: &MoleculeType<'_>) -> Result<(), Fault> {
+        let (n, n_residues) = (kind.atoms.len(), kind.residues.len());
+        let (first_atom, first_residue) = (self.residues.len(), self.file_numbers.len());
+        self.add_once(i, kind)?;
+
+        let further = block.n_molecules - 1;
+        self.names.repeat_rows(n, further)?;
+        self.types.repeat_rows(n, further)?;
+        self.elements.repeat_rows(n, further)?;
+        self.chains.repeat_rows(n, further)?;
+        self.molecule_types.repeat_rows(n, further)?;
+        repeat_tail(&mut self.masses, n, further, "masses")?;
+        repeat_tail(&mut self.charges, n, further, "charges")?;
+        self.residue_names.repeat_rows(n_residues, further)?;
+        self.file_insertion_codes.repeat_rows(n_residues, further)?;
+        repeat_tail(&mut self.file_numbers, n_residues, further, "residues")?;
+        repeat_tail(&mut self.residue_segments, n_residues, further, "residues")?;
+
+        // Atoms are fewer than 2^31, and molecules and residues with atoms are no more than atoms.
+        reserve(&mut self.bonds, kind.bonds.len().saturating_mul(block.n_molecules), "bonds")?;
+        let n_connections = kind.connections.len().saturating_mul(block.n_molecules);
+        reserve(&mut self.connections, n_connections, "bonds")?;
+        for molecule in 0..block.n_molecules {
+            let atom = (first_atom + molecule * n) as u32;
+            let residue = (first_residue + molecule * n_residues) as u32;
+            self.residues.extend(kind.atoms.iter().map(|atom| residue + atom.residue));
+            self.molecules.extend(std::iter::repeat_n(self.n_molecules, n));
+            self.n_molecules += 1;
+            self.bonds.extend(kind.bonds.pairs().iter().map(|pair| pair.map(|index| atom + index)));
+            let connections = kind.connections.pairs().iter();
+            self.connections.extend(connections.map(|pair| pair.map(|index| atom + index)));
+        }
+        Ok(())
+    }
+
+    /// Adds the columns of one molecule that are the same in all molecules of its block.
+    fn add_once(&mut self, i: usize, kind: &MoleculeType<'_>) -> Result<(), Fault> {
+        self.segments.push(&format!("seg_{i}_{}", kind.name));
+        let segment = self.segments.len() as u32 - 1;
+        let chain = kind.name.strip_prefix("Protein_chain_").unwrap_or(kind.name);
+        for atom in &kind.atoms {
+            self.names.push(atom.name);
+            self.types.push(atom.atom_type);
+            let element = symbol_of_number(i64::from(atom.atomic_number));
+            self.elements.push(element.unwrap_or(""));
+            self.chains.push(chain);
+            self.molecule_types.push(kind.name);
+        }
+        self.masses.extend(kind.atoms.iter().map(|atom| atom.mass));
+        self.charges.extend(kind.atoms.iter().map(|atom| atom.charge));
+        for residue in &kind.residues {
+            self.residue_names.push(residue.name);
+            let code = residue.insertion_code;
+            let mut buffer = [0; 4];
+            self.file_insertion_codes.push(match code == ' ' || code == '\0' {
+                true => "",
+                false => code.encode_utf8(&mut buffer),
+            });
+            let number = i64::from(residue.number);
+            let count = self.file_numbers.len() as i64 + 1;
+            if number != count && kind.residues.len() > 1 && self.numbered_otherwise.is_none() {
+                self.numbered_otherwise = Some((kind.name.to_owned(), count, number));
+            }
+            self.file_numbers.push(number);
+            self.residue_segments.push(segment);
+        }
+        Ok(())
+    }
+
+    fn finish(self, serials: Vec<i64>, n_intermolecular: usize) -> Result<Topology, Fault> {
+        let mut numbers = Vec::new();
+        reserve(&mut numbers, self.file_numbers.len(), "residues")?;
+        numbers.extend(1..=self.file_numbers.len() as i64);
+        let is_empty = |column: &Column| column.values().iter().all(|value| value.is_empty());
+        let elements = Some(self.elements.finish()).filter(|column| !is_empty(column));
+        let codes = Some(self.file_insertion_codes.finish()).filter(|column| !is_empty(column));
+        let mut remarks = Vec::new();
+        if let Some((molecule, residue, number)) = self.numbered_otherwise {
+            remarks.push(format!(
+                "residues are counted from 1 through the system: residue {residue} is number {number} of {molecule} in \
+                 the file"
+            ));
+        }
+        if n_intermolecular > 0 {
+            remarks.push("interactions between molecules are not counted as bonds".to_owned());
+        }
+        Ok(Topology {
+            atoms: Atoms {
+                names: self.names.finish(),
+                types: Some(self.types.finish()),
+                elements,
+                chains: Some(self.chains.finish()),
+                serials: Some(serials),
+                masses: Some(self.masses),
+                charges: Some(self.charges),
+                residues: self.residues,
+                ..Atoms::default()
+            },
+            residues: Residues {
+                names: self.residue_names.finish(),
+                numbers,
+                segments: self.residue_segments,
+                file_numbers: Some(self.file_numbers),
+                file_insertion_codes: codes,
+                ..Residues::default()
+            },
+            segments: Segments { ids: self.segments.finish() },
+            molecules: Some(Molecules {
+                numbers: self.molecules,
+                types: self.molecule_types.finish(),
+            }),
+            bonds: Some(Bonds::new(self.bonds)),
+            connections: Some(Bonds::new(self.connections)),
+            remarks,
+            ..Topology::default()
+        })
+    }
+}
