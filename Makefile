@@ -57,7 +57,8 @@ rust-tests: tools
 # corpus. FUZZ_SECONDS=600 is a long run, FUZZ_TARGETS=xtc a part. The property tests of the parsers are part of
 # rust-tests.
 FUZZ_SECONDS ?= 3
-FUZZ_TARGETS ?= xtc trr dcd ncdf h5md sidecar heads chunks frames manifest settings journal uses profile
+FUZZ_TARGETS ?= xtc trr dcd ncdf h5md sidecar heads chunks frames manifest settings journal uses profile \
+	topology_gro topology_pdb topology_psf topology_prmtop topology_tpr topology_mmcif selection
 fuzz: tools fuzz-tools
 	$(FUZZ_CARGO) build $(FUZZ_PACKAGE)
 	@mkdir -p fuzz/artifacts; $(FUZZ_CARGO) run $(FUZZ_PACKAGE) --bin seed -- fuzz/found/seeds
@@ -114,7 +115,7 @@ python-tests: .venv/.made-built .venv/.made-test-tools
 # fuzzing for each target, wide matrices of the benches, and published files: TRAJET_CHEMFILES_DATA and
 # TRAJET_GROMACS_SOURCE name their folders.
 test-long: .venv/.made-built .venv/.made-test-tools
-	PROPTEST_CASES=100000 cargo test --locked -p trajet-io --lib
+	PROPTEST_CASES=100000 cargo test --locked -p trajet-formats -p trajet-files --lib
 	$(MAKE) --jobs=2 fuzz FUZZ_SECONDS=600 FUZZ_LEVEL=3
 	$(BIN)/python -m pytest tests/external/with_published_files.py
 	$(PYTEST) -k "kill or killed or kills" --kills 25

@@ -33,8 +33,8 @@ HERE = Path(__file__).resolve().parent
 VARIABLE = "TRAJET_INSTRUCTION_SET"
 # Bytes of a request, as trajet makes them on local disks.
 REQUEST = 256 << 10
-# Offset in a page of memory to which a page of the file is copied, as in `Window` of trajet-io: a
-# little behind its own offset, where NumPy's large arrays begin, reading takes twice as long.
+# Offset in a page of memory to which a page of the file is copied, as in `Window` of trajet-files:
+# a little behind its own offset, where NumPy's large arrays begin, reading takes twice as long.
 MEMORY_PAGE, APART = 4096, 2064
 # The cases whose files are read; all of them have C-alpha atoms.
 ROWS = ("trr-all", "dcd-all", "ncdf-all", "adk-all", "solvated-all")

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use libfuzzer_sys::Corpus;
-use trajet_io::{Described, Format, OpenOptions};
+use trajet_files::{Described, OpenOptions};
+use trajet_formats::Format;
 
 use crate::disk::OnDisk;
 use crate::laws::Case;

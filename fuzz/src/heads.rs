@@ -1,8 +1,7 @@
 //! A file of per-frame data other than atoms (heads) as input.
 
-use trajet_io::Raw;
-use trajet_io::divided::FrameMetadata;
-use trajet_io::xxh3_64;
+use trajet_files::divided::FrameMetadata;
+use trajet_formats::{Raw, xxh3_64};
 
 use crate::disk::OnDisk;
 use crate::memory::{Budget, EACH, FIXED};

@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use trajet_io::worker::WorkerTrajectory;
-use trajet_io::{
-    Atoms, Chain, Described, Error, Fault, Field, Format, Frames, Meter, OpenOptions, ParallelFor,
-    Raw, Reader, Scratch, Serial,
+use trajet_files::worker::WorkerTrajectory;
+use trajet_files::{
+    Chain, Described, Error, Frames, Meter, OpenOptions, ParallelFor, Reader, Scratch, Serial,
 };
+use trajet_formats::{Atoms, Fault, Field, Format, Raw};
 use trajet_simd::InstructionSet;
 
 use crate::case::without_sidecar;
@@ -89,7 +89,7 @@ impl Case<'_> {
         let searched = if pieces > 1 { SEARCHED } else { 0 };
         Budget::of(self.most + searched).limited(|| {
             let opened =
-                trajet_io::open_with(self.path, options, &[&self.described], &Pieces(pieces));
+                trajet_files::open_with(self.path, options, &[&self.described], &Pieces(pieces));
             match &opened {
                 Ok(reader) => assert!(reader.remarks().iter().all(|remark| !remark.contains('\n'))),
                 Err(error) => {
@@ -253,7 +253,7 @@ impl Case<'_> {
         let written = written::write(reader, whole.len(), format, self.turn.is_multiple_of(2));
         let Some(Written { bytes, exact, own }) = written else { return };
         let file = OnDisk::new(&bytes);
-        let again = match trajet_io::open(file.path(), &without_sidecar(), &Serial) {
+        let again = match trajet_files::open(file.path(), &without_sidecar(), &Serial) {
             Ok(again) => again,
             // All atoms at the origin at time 0: such a record looks as if it had never been written.
             Err(Error::Corrupt { offset, .. })

@@ -2,8 +2,8 @@
 //!
 //! A target writes its input to a file, opens it in several ways, and reads everything that can be read. No input may
 //! panic, take more memory than its size allows, or last ten seconds, and results must not depend on the way of
-//! reading: see [`trajectory`], [`h5md`], [`sidecar`], [`heads`], [`kept()`] and [`record()`]. CONTRIBUTING.md
-//! describes how to run them.
+//! reading: see [`trajectory`], [`h5md`], [`sidecar`], [`heads`], [`kept()`], [`record()`], [`structure()`],
+//! [`topology()`] and [`selection()`]. CONTRIBUTING.md describes how to run them.
 
 mod case;
 mod disk;
@@ -13,15 +13,21 @@ mod memory;
 mod reading;
 mod records;
 pub mod seeds;
+mod selection;
 mod sidecar;
 mod store;
 mod stored;
+mod structure;
 mod tables;
+mod topology;
 mod written;
 
 pub use case::{h5md, trajectory};
 pub use heads::heads;
 pub use records::{Record, record};
+pub use selection::selection;
 pub use sidecar::sidecar;
 pub use store::{Kept, kept};
-pub use trajet_io::Format;
+pub use structure::structure;
+pub use topology::topology;
+pub use trajet_formats::Format;

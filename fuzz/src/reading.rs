@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use trajet_io::{Atoms, Error, Field, FrameMeta, Frames, Reader, Scratch, Wanted};
+use trajet_files::{Error, Frames, Reader, Scratch, Wanted};
+use trajet_formats::{Atoms, Field, FrameMeta};
 use trajet_simd::InstructionSet;
 
 use crate::memory::Budget;

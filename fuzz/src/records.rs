@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use trajet_io::{OpenOptions, Serial, chain};
+use trajet_files::{OpenOptions, Serial, chain};
 use trajet_store::{Access, AddedFiles, Error, Spec, Store};
 
 use crate::disk::OnDisk;

@@ -6,6 +6,10 @@ mod heads;
 mod kept;
 mod ncdf;
 mod store;
+mod topology;
+// The writer that the tests of the parser use.
+#[path = "../../crates/trajet-topology/src/tpr/tests/made.rs"]
+mod tpr;
 mod trr;
 mod xtc;
 
@@ -47,10 +51,22 @@ pub fn all() -> Vec<(&'static str, Vec<Vec<u8>>)> {
         ("chunks", with_cut(store::kept(Kept::Chunks))),
         ("frames", with_cut(store::kept(Kept::Frames))),
         ("manifest", seeds_of(Record::Manifest)),
+        ("selection", crate::selection::seeds()),
         ("settings", seeds_of(Record::Settings)),
         ("journal", seeds_of(Record::Journal)),
         ("uses", seeds_of(Record::Uses)),
         ("profile", seeds_of(Record::Profile)),
+        ("topology_tpr", with_cut(tpr_files())),
+        (
+            "topology_mmcif",
+            with_cut(vec![
+                include_bytes!("../../crates/trajet-topology/src/mmcif/tests/small.cif").to_vec(),
+            ]),
+        ),
+        ("topology_gro", with_cut(topology::gro())),
+        ("topology_pdb", with_cut(topology::pdb())),
+        ("topology_psf", with_cut(topology::psf())),
+        ("topology_prmtop", with_cut(topology::prmtop())),
     ]
 }
 
@@ -58,6 +74,12 @@ pub fn all() -> Vec<(&'static str, Vec<Vec<u8>>)> {
 /// trusted.
 pub fn indexed() -> [Vec<u8>; 3] {
     [xtc::many_frames(), trr::many_frames(), ncdf::many_frames()]
+}
+
+/// Returns a TPR file of each version that changed the layout.
+fn tpr_files() -> Vec<Vec<u8>> {
+    let versions = [103, 113, 116, 117, 119, 120, 121, 127, 128, 134, 137, 139];
+    versions.into_iter().map(|version| tpr::file(version, version % 3 == 0, 2)).collect()
 }
 
 /// Returns the files, and each with its end cut off.

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use trajet_io::xxh3_64;
-use trajet_io::{Described, Error, OpenOptions};
+use trajet_files::{Described, Error, OpenOptions};
+use trajet_formats::xxh3_64;
 
 use crate::case::without_sidecar;
 use crate::disk::OnDisk;

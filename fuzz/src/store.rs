@@ -5,11 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
 use trajet_engine::Control;
-use trajet_io::h5md::{Boxes, Chunk, Description, Filters, Form, Layout, Series, Storage};
-use trajet_io::{
-    Atoms, Chain, FrameMeta, Frames, OpenOptions, Scratch, Serial, Wanted, chain,
-    vectors_from_cell, xxh3_64,
-};
+use trajet_files::{Chain, Frames, OpenOptions, Scratch, Serial, Wanted, chain};
+use trajet_formats::h5md::{Boxes, Chunk, Description, Filters, Form, Layout, Series, Storage};
+use trajet_formats::{Atoms, FrameMeta, vectors_from_cell, xxh3_64};
 use trajet_store::hdf5::{Job, Writer};
 use trajet_store::{AddedFiles, Spec, Store};
 
@@ -157,7 +155,7 @@ fn digest(bytes: &[u8]) -> String {
     name
 }
 
-fn positions(chain: &Chain, frame: u64) -> Result<Vec<f32>, trajet_io::Error> {
+fn positions(chain: &Chain, frame: u64) -> Result<Vec<f32>, trajet_files::Error> {
     let (frames, atoms) = (Frames::Listed([frame].into()), Atoms::all(chain.n_atoms()));
     let mut out = vec![0.0; 3 * chain.n_atoms()];
     let (mut scratch, mut meta) = (Scratch::default(), FrameMeta::default());

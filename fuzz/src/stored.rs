@@ -1,9 +1,9 @@
 //! Conversion of raw frames to the units of the reader: a naive version of the decoders.
 
-use trajet_io::ncdf::{Scale, Stored, Values};
-use trajet_io::trr::Reals;
-use trajet_io::xtc::Positions;
-use trajet_io::{Field, Raw, h5md};
+use trajet_formats::ncdf::{Scale, Stored, Values};
+use trajet_formats::trr::Reals;
+use trajet_formats::xtc::Positions;
+use trajet_formats::{Field, Raw, h5md};
 
 use crate::reading::bits;
 

@@ -3,10 +3,10 @@
 //! Numbers are one byte each, except that 252 precedes a number of two bytes, 253 one of eight, little endian, and 254
 //! is the largest number. Past the end of the input all bytes are zero.
 
-use trajet_io::h5md::{
+use trajet_formats::h5md::{
     Boxes, Chunk, Description, Digests, Filters, Form, Layout, Series, Storage, Stretch,
 };
-use trajet_io::xxh3_64;
+use trajet_formats::xxh3_64;
 
 /// The first bytes of an HDF5 file.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89HDF\r\n\x1a\n";

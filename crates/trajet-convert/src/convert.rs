@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use trajet_engine::Control;
 use trajet_engine::{RunError, TaskError};
-use trajet_io::{Chain, publish};
+use trajet_files::{Chain, publish};
 
 use crate::multi_output;
 use crate::request::{Converted, Divided, Job, OutputPiece, Partition, Request, Target};
@@ -82,7 +82,7 @@ fn write(
 }
 
 /// Partitions frames by atoms: each frame is read and decoded once, and written to every target. Targets that allow no
-/// loss hold exactly the data from which [`trajet_io::Raw::join`] restores the frame.
+/// loss hold exactly the data from which [`trajet_formats::Raw::join`] restores the frame.
 ///
 /// # Errors
 /// [`RunError::Tasks`] with the first frames that failed, or [`RunError::Interrupted`]. Nothing is left of the outputs

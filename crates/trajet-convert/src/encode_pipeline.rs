@@ -11,10 +11,8 @@ use std::time::Instant;
 use trajet_engine::report::{RunReport, WorkerReport};
 use trajet_engine::run::{POLL_INTERVAL, Threads, lock};
 use trajet_engine::{TaskError, TaskFault};
-use trajet_io::{
-    Atoms, Chain, Error, Input, Meter, Output, ParallelFor, Patch, Raw, Scratch, Workspace,
-    WriteOptions, xxh3_64,
-};
+use trajet_files::{Chain, Error, Meter, Output, ParallelFor, Scratch};
+use trajet_formats::{Atoms, Input, Patch, Raw, Workspace, WriteOptions, xxh3_64};
 
 use crate::parts::{First, Measure, Part};
 use crate::request::{Divided, FrameRow, FrameRows, Job, OutputPiece, times_and_steps};

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use trajet_engine::Control;
 use trajet_engine::run::{MOST_THREADS, each, lock};
 use trajet_engine::{RunError, TaskError, TaskFault};
-use trajet_io::{Chain, Error};
+use trajet_files::{Chain, Error};
 
 use crate::encode_pipeline::{Shared, copy};
 use crate::request::{Divided, Job};

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use trajet_engine::Control;
 use trajet_engine::{RunError, TaskError};
-use trajet_io::{Chain, Error, Losses, Output, Scratch, publish};
+use trajet_files::{Chain, Error, Output, Scratch, publish};
+use trajet_formats::Losses;
 
 use crate::parts::{First, Part};
 use crate::request::{Request, Target, times_and_steps};

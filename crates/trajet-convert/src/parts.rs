@@ -5,10 +5,11 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use trajet_io::xtc::{PLAIN_ATOMS, Positions};
-use trajet_io::{
-    Encoder, Error, Extra, Field, Format, Input, LET_GO, Plan, Raw, Workspace, WriteOptions, dcd,
-    encoder,
+use trajet_files::Error;
+use trajet_formats::xtc::{PLAIN_ATOMS, Positions};
+use trajet_formats::{
+    CannotHold, Encoder, Extra, Field, Format, Input, LET_GO, Plan, Raw, Workspace, WriteOptions,
+    dcd, encoder,
 };
 
 use crate::request::Target;
@@ -25,10 +26,10 @@ pub(crate) struct First<'a> {
 }
 
 impl<'a> First<'a> {
-    fn plan(&self, raw: &'a Raw, path: &'a Path, options: &'a WriteOptions) -> Plan<'a> {
+    fn plan(&self, raw: &'a Raw, options: &'a WriteOptions) -> Plan<'a> {
         let &First { times, steps, .. } = self;
         let first = Input::Raw { raw, time: times[0], step: steps[0] };
-        Plan { path, first, times, steps, options }
+        Plan { first, times, steps, options }
     }
 }
 
@@ -61,8 +62,8 @@ impl<'a> Part<'a> {
         if divides && frame.format() != target.format && !frame.further_names().is_empty() {
             frame.to_mut().forget_further();
         }
-        let encoder = encoder(target.format, &first.plan(&frame, target.path, target.options));
-        let encoder = encoder.map_err(|error| remedied(divides, error))?;
+        let encoder = encoder(target.format, &first.plan(&frame, target.options));
+        let encoder = encoder.map_err(|error| remedied(divides, target.path, error))?;
         let first = frame.head();
         Ok(Part { target, encoder, list, divides, first, remark })
     }
@@ -93,7 +94,7 @@ impl<'a> Part<'a> {
         out: &mut Vec<u8>,
     ) -> Result<(), Error> {
         let encoded = self.encoder.encode(k as u64, input, workspace, out);
-        encoded.map_err(|error| remedied(self.divides, error))
+        encoded.map_err(|error| remedied(self.divides, self.target.path, error))
     }
 
     /// Returns the atoms as ranges, out of `n_atoms`.
@@ -119,15 +120,12 @@ fn take<'r>(raw: &'r Raw, list: Option<&[usize]>, without: &[Extra]) -> Cow<'r, 
     }
 }
 
-/// Replaces the advice of an error by that for partitions.
-fn remedied(divides: bool, mut error: Error) -> Error {
-    if let Error::CannotHold { remedy, .. } = &mut error
-        && divides
-        && *remedy == LET_GO
-    {
-        *remedy = EXACT;
+/// Returns the error of an output; for partitions, its advice is replaced by that for them.
+fn remedied(divides: bool, path: &Path, mut error: CannotHold) -> Error {
+    if divides && error.remedy == LET_GO {
+        error.remedy = EXACT;
     }
-    error
+    Error::of_output(path, error)
 }
 
 /// Checks that the parts of each frame restore it, and measures the encoded size of the whole. For partitions only.
@@ -157,10 +155,12 @@ impl<'a> Measure<'a> {
         };
         let lost: Vec<Extra> = Extra::ALL.into_iter().filter(is_lost).collect();
         let whole = take(first.raw, None, &lost);
-        let plan = first.plan(&whole, path, &options);
-        let encoder = encoder(format, &plan)?;
+        let plan = first.plan(&whole, &options);
+        let failed = |error| Error::of_output(path, error);
+        let encoder = encoder(format, &plan).map_err(failed)?;
         let mut frame = Vec::new();
-        encoder.encode(0, plan.first, &mut Workspace::default(), &mut frame)?;
+        let encoded = encoder.encode(0, plan.first, &mut Workspace::default(), &mut frame);
+        encoded.map_err(failed)?;
         let equal = matches!(format, Format::Dcd | Format::Ncdf);
         let n_atoms = first.raw.n_atoms();
         // Only the size of XTC frames depends on the values.
@@ -253,7 +253,8 @@ impl<'a> Measure<'a> {
             return Ok(size);
         }
         memory.clear();
-        self.encoder.encode(k as u64, input, workspace, memory)?;
+        let encoded = self.encoder.encode(k as u64, input, workspace, memory);
+        encoded.map_err(|error| Error::of_output(self.path, error))?;
         Ok(memory.len() as u64)
     }
 }

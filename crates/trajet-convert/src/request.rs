@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use trajet_engine::report::RunReport;
-use trajet_io::divided::FrameMetadata;
-use trajet_io::{Atoms, Chain, Extra, Format, Frames, Losses, Raw, Whole, WriteOptions};
+use trajet_files::divided::FrameMetadata;
+use trajet_files::{Chain, Frames, Whole};
+use trajet_formats::{Atoms, Extra, Format, Losses, Raw, WriteOptions};
 
 /// Frames to copy, and the output.
 #[derive(Clone, Copy, Debug)]

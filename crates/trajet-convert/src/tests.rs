@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use trajet_engine::{Control, RunError, TaskFault, open};
-use trajet_io::{
-    Atoms, Chain, Error, Field, Format, Frames, OpenOptions, Raw, Scratch, WriteOptions,
-};
+use trajet_files::{Chain, Error, Frames, OpenOptions, Scratch};
+use trajet_formats::{Atoms, Field, Format, Raw, WriteOptions};
 
 use crate::encode_pipeline::TASK_FRAMES;
 use crate::*;
@@ -206,7 +205,7 @@ fn frames_of_a_task_are_read_in_few_requests() {
     let request = request(&frames, &atoms, &path, Format::Dcd, &options);
     let done = convert(&chain, &request, 3, &mut Quiet::default()).unwrap();
     let size = std::fs::metadata(&made.path).unwrap().len();
-    let sum = |count: fn(&trajet_io::Meter) -> u64| -> u64 {
+    let sum = |count: fn(&trajet_files::Meter) -> u64| -> u64 {
         done.report.workers.iter().map(|worker| count(&worker.meter)).sum()
     };
     let n_tasks = 700u64.div_ceil(TASK_FRAMES as u64);

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
-use trajet_io::{Atoms, Block, memory};
+use trajet_formats::{Atoms, Block, memory};
 use trajet_kernels::cell::Cell;
 
 use crate::error::{FrameError, InvalidArgument};
@@ -83,7 +83,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for ListVisitor<T> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<List<T>, A::Error> {
         let mut list = Vec::new();
         memory::reserve(&mut list, from.size_hint().unwrap_or(0), "the atoms of an analysis")
-            .map_err(|refused| A::Error::custom(trajet_io::Error::from(refused)))?;
+            .map_err(|refused| A::Error::custom(trajet_files::Error::from(refused)))?;
         while let Some(element) = from.next_element()? {
             list.push(element);
         }
@@ -154,8 +154,8 @@ pub trait Analysis: Send + Sync {
     /// Returns the state of no frames: zeros.
     ///
     /// # Errors
-    /// [`trajet_io::Error::Memory`] if the system refuses the memory.
-    fn empty(&self) -> Result<State, trajet_io::Error> {
+    /// [`trajet_files::Error::Memory`] if the system refuses the memory.
+    fn empty(&self) -> Result<State, trajet_files::Error> {
         Ok(memory::filled(self.state_len(), 0.0, "the state of an analysis")?)
     }
 

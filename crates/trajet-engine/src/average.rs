@@ -1,6 +1,6 @@
 //! The average structure.
 
-use trajet_io::Block;
+use trajet_formats::Block;
 use trajet_kernels::superpose::{Coordinates, Reference};
 
 use crate::analysis::{Analysis, State, check_finite};

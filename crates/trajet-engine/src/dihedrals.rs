@@ -1,7 +1,8 @@
 //! Dihedral angles of quadruples of atoms, or their cosines and sines.
 
 use serde::Deserialize;
-use trajet_io::{Atoms, Block, Error};
+use trajet_files::Error;
+use trajet_formats::{Atoms, Block};
 use trajet_kernels::dihedral;
 use trajet_simd::InstructionSet;
 

@@ -1,7 +1,8 @@
 //! Distances of all pairs between two selections, within one, or between one and reference positions.
 
 use serde::Deserialize;
-use trajet_io::{Atoms, Block, Error};
+use trajet_files::Error;
+use trajet_formats::{Atoms, Block};
 use trajet_kernels::distance::{Points, between, within};
 use trajet_simd::InstructionSet;
 

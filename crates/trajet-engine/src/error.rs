@@ -24,12 +24,12 @@ pub struct FrameError {
 pub enum TaskFault {
     /// Reading or decoding failed.
     #[error(transparent)]
-    Input(#[from] trajet_io::Error),
+    Input(#[from] trajet_files::Error),
     /// The analysis cannot take a frame.
     #[error(
         "{}: frame {frame}: {why}{}",
         path.display(),
-        chained.map_or_else(String::new, |chained| trajet_io::of_chain(*frame, chained))
+        chained.map_or_else(String::new, |chained| trajet_files::of_chain(*frame, chained))
     )]
     Refused {
         /// The file.

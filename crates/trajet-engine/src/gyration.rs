@@ -1,7 +1,8 @@
 //! Radius of gyration of a selection.
 
 use serde::Deserialize;
-use trajet_io::{Atoms, Block, Error};
+use trajet_files::Error;
+use trajet_formats::{Atoms, Block};
 use trajet_kernels::gyration::radius;
 use trajet_simd::InstructionSet;
 

@@ -67,11 +67,11 @@ impl AnalysisSpec {
     /// Returns the first pass of the analysis on a trajectory of `n_atoms` atoms.
     ///
     /// # Errors
-    /// [`trajet_io::Error::AtomOutOfRange`].
+    /// [`trajet_files::Error::AtomOutOfRange`].
     ///
     /// # Panics
     /// If [`AnalysisSpec::check`] finds a fault.
-    pub fn plan(self, n_atoms: usize) -> Result<Pass, trajet_io::Error> {
+    pub fn plan(self, n_atoms: usize) -> Result<Pass, trajet_files::Error> {
         match self {
             AnalysisSpec::Rmsd(request) => rmsd::plan(request, n_atoms),
             AnalysisSpec::Moments(request) => moments::plan(request, n_atoms),

@@ -1,7 +1,8 @@
 //! Mean positions and their fluctuations, from which RMSF is computed.
 
 use serde::Deserialize;
-use trajet_io::{Atoms, Block, Error};
+use trajet_files::Error;
+use trajet_formats::{Atoms, Block};
 use trajet_kernels::moments;
 use trajet_kernels::superpose::Reference;
 use trajet_simd::InstructionSet;

@@ -4,7 +4,8 @@ use std::sync::Mutex;
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
-use trajet_io::{Atoms, Block, Error};
+use trajet_files::Error;
+use trajet_formats::{Atoms, Block};
 pub use trajet_kernels::pairs::Bins;
 use trajet_kernels::pairs::{Groups, Misplaced, PairCounter, block_labels};
 

@@ -1,6 +1,6 @@
 //! Time accounting. The public names of the stages are defined here only.
 
-use trajet_io::Meter;
+use trajet_files::Meter;
 
 /// Seconds by stage. The names are the same in reports, tables and documentation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

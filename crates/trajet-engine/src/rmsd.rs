@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
-use trajet_io::{Atoms, Block, Error};
+use trajet_files::Error;
+use trajet_formats::{Atoms, Block};
 use trajet_kernels::superpose::{Coordinates, Reference};
 
 use crate::analysis::{Analysis, Pass, State, check_weights, flattened, list, optional_list};

@@ -11,7 +11,8 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::Instant;
 
-use trajet_io::{Block, Chain, Frames, Meter, Scratch, Wanted};
+use trajet_files::{Chain, Frames, Meter, Scratch, Wanted};
+use trajet_formats::Block;
 
 use crate::analysis::{Output, Pass, State};
 use crate::error::{FrameError, RunError, TaskError, TaskFault};
@@ -281,7 +282,7 @@ fn run_pass(
     let Collected { states, tasks, mut errors } =
         shared.collected.into_inner().unwrap_or_else(PoisonError::into_inner);
     report.tasks.extend(tasks);
-    errors.retain(|e| !matches!(e.fault, TaskFault::Input(trajet_io::Error::Interrupted)));
+    errors.retain(|e| !matches!(e.fault, TaskFault::Input(trajet_files::Error::Interrupted)));
     if interrupted {
         return Err(RunError::Interrupted);
     }
@@ -307,10 +308,12 @@ fn ask_for_memory(pass: &Pass, leaves: &Leaves, threads: usize) -> Result<(), Ru
     // Once: an average structure as the reference of the next pass, along axes and weighted.
     let once = frame.saturating_mul(if pass.then.is_some() { 16 } else { 0 });
     let bytes = of_thread.saturating_mul(threads).saturating_add(once);
-    trajet_io::memory::ask(bytes, "the numbers that an analysis computes with").map_err(|refused| {
-        let fault = trajet_io::Error::from(refused).into();
-        RunError::Tasks(vec![TaskError::of_run(0, fault)])
-    })
+    trajet_formats::memory::ask(bytes, "the numbers that an analysis computes with").map_err(
+        |refused| {
+            let fault = trajet_files::Error::from(refused).into();
+            RunError::Tasks(vec![TaskError::of_run(0, fault)])
+        },
+    )
 }
 
 /// Allocates the rows of a run.
@@ -320,7 +323,7 @@ fn ask_for_memory(pass: &Pass, leaves: &Leaves, threads: usize) -> Result<(), Ru
 fn row_memory(n_frames: usize, width: usize) -> Result<Vec<f64>, RunError> {
     // Checked first, as a failed allocation would end the process. Zeroed pages cost nothing until they are used.
     let bytes = n_frames.saturating_mul(width).saturating_mul(size_of::<f64>());
-    if trajet_io::memory::ask(bytes, "the numbers of all frames").is_err() {
+    if trajet_formats::memory::ask(bytes, "the numbers of all frames").is_err() {
         let needed = (n_frames as u64).saturating_mul(width as u64).div_ceil(1 << 27);
         let fault = TaskFault::Memory { needed, what: "the numbers of all frames" };
         return Err(RunError::Tasks(vec![TaskError::of_run(n_frames, fault)]));
@@ -419,7 +422,7 @@ impl Shared<'_> {
         for leaf in leaves {
             let all = all_leaves.frames(leaf);
             let here = all.start - task_frames.start..all.end - task_frames.start;
-            block.reset(here.len(), atoms.len())?;
+            block.reset(here.len(), atoms.len()).map_err(trajet_files::Error::from)?;
             let Block { positions, meta, .. } = &mut *block;
             let request = Wanted::positions(&frames, atoms);
             let before = scratch.meter.clone();

@@ -1,6 +1,6 @@
 //! Transforms of coordinates between decoding and analysis.
 
-use trajet_io::Block;
+use trajet_formats::Block;
 use trajet_kernels::superpose::{Coordinates, Reference};
 
 use crate::atom_map::AtomMap;

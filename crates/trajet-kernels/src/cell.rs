@@ -117,6 +117,9 @@ impl Cell {
         let whole = coordinates.map(f64::round_ties_even);
         let near = minus(difference, combine(&self.reduced.vectors, whole));
         let mut best = (dot(near, near), near);
+        if self.is_surely_shortest(best.0) {
+            return near;
+        }
         for &image in &self.images {
             let other = minus(near, image);
             let square = dot(other, other);
@@ -166,7 +169,7 @@ impl Cell {
     }
 
     /// Returns short vectors of the same lattice, the shortest first.
-    pub(crate) fn reduced(&self) -> &[Vector; 3] {
+    pub fn reduced(&self) -> &[Vector; 3] {
         &self.reduced.vectors
     }
 }

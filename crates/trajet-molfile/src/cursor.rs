@@ -3,7 +3,8 @@
 use std::io::Write;
 use std::path::Path;
 
-use trajet_io::{Atoms, Chain, Field, FrameInfo, FrameMeta, Frames, Reader, Scratch, Wanted};
+use trajet_files::{Chain, Frames, Reader, Scratch, Wanted};
+use trajet_formats::{Atoms, Field, FrameInfo, FrameMeta};
 use trajet_simd::InstructionSet;
 
 use crate::error::Error;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     #[error(transparent)]
-    Trajectory(#[from] trajet_io::Error),
+    Trajectory(#[from] trajet_files::Error),
     #[error(transparent)]
     Store(#[from] trajet_store::Error),
     #[error("{}: the pointer file cannot be read: {source}", path.display())]

@@ -6,9 +6,9 @@ use std::process::{Command, Output};
 use std::sync::OnceLock;
 
 use trajet_engine::run::Control;
-use trajet_io::{
-    Atoms, Chain, Field, Format, FrameMeta, Frames, Input, OpenOptions, Plan, Scratch, Serial,
-    Snapshot, Wanted, Workspace, WriteOptions, chain, encoder, publish,
+use trajet_files::{Chain, Frames, OpenOptions, Scratch, Serial, Wanted, chain, publish};
+use trajet_formats::{
+    Atoms, Field, Format, FrameMeta, Input, Plan, Snapshot, Workspace, WriteOptions, encoder,
 };
 use trajet_store::manifest::Tag;
 use trajet_store::{AddedFiles, Spec, Store, Tier};
@@ -143,9 +143,9 @@ fn write(path: &Path, format: Format, frames: &[Snapshot]) {
     let steps = vec![0; frames.len()];
     let options = WriteOptions { allow_loss: true, ..WriteOptions::default() };
     let first = Input::Snapshot(&frames[0]);
-    let plan = Plan { path, first, times: &times, steps: &steps, options: &options };
+    let plan = Plan { first, times: &times, steps: &steps, options: &options };
     let encoder = encoder(format, &plan).expect("an encoder");
-    let mut output = trajet_io::Output::begin(path, true).expect("an output");
+    let mut output = trajet_files::Output::begin(path, true).expect("an output");
     let (mut workspace, mut bytes) = (Workspace::default(), encoder.head());
     for (number, frame) in (0..).zip(frames) {
         let frame = Input::Snapshot(frame);
@@ -472,7 +472,7 @@ fn a_damaged_frame_ends_the_animation_with_a_message() {
     write(&path, Format::Xtc, &snapshots(true, false));
     let whole = expected(&[&path], false, 1);
     let options = OpenOptions { sidecar: false, ..OpenOptions::default() };
-    let reader = trajet_io::open(&path, &options, &Serial).expect("a trajectory");
+    let reader = trajet_files::open(&path, &options, &Serial).expect("a trajectory");
     let bad = FRAMES - 3;
     let begin = format!("damage={}", reader.index().offset(bad as u64));
     let done = run(18, "trajet", &path, &[&begin, "after=0"]);

@@ -2,13 +2,15 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use trajet_engine::{Analysis, FrameError, Pass, State};
+use trajet_files::Error;
+use trajet_formats::{Atoms, Block};
+
 use crate::arrays::array;
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use trajet_engine::{Analysis, FrameError, Pass, State};
-use trajet_io::{Atoms, Block, Error};
 
 /// Parameters of the analysis.
 pub(crate) struct Apply {

@@ -11,7 +11,7 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use serde::de::value::{MapAccessDeserializer, MapDeserializer, SeqDeserializer};
 use serde::de::{self, Deserialize, Deserializer, IntoDeserializer, Visitor};
 use serde::forward_to_deserialize_any;
-use trajet_io::memory;
+use trajet_formats::memory;
 
 use crate::error::from_io;
 

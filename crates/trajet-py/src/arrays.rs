@@ -1,8 +1,9 @@
 //! Conversion between NumPy arrays or Python numbers and Rust values.
 
-use numpy::{Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
+use numpy::{Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
-use trajet_io::{Atoms, Error, Frames, memory};
+use trajet_files::{Error, Frames};
+use trajet_formats::{Atoms, memory};
 
 use crate::error::from_io;
 
@@ -35,8 +36,8 @@ pub(crate) fn atoms(
     match list {
         None => Ok(Atoms::all(n_atoms)),
         Some(list) => match list.as_slice() {
-            Ok(list) => Atoms::listed(list, n_atoms),
-            Err(_) => Atoms::listed(&list.as_array().to_vec(), n_atoms),
+            Ok(list) => Ok(Atoms::listed(list, n_atoms)?),
+            Err(_) => Ok(Atoms::listed(&list.as_array().to_vec(), n_atoms)?),
         },
     }
 }
@@ -75,4 +76,10 @@ pub(crate) fn boxes<'py>(
     room.map_err(|refused| from_io(py, &refused.into()))?;
     rows.extend(vectors.iter().flat_map(|v| v.unwrap_or([f64::NAN; 9])));
     PyArray1::from_vec(py, rows).reshape([vectors.len(), 9]).map(Some)
+}
+
+/// Returns box vectors from an array `(3, 3)`; `None` for another shape.
+pub(crate) fn box_vectors(vectors: &PyReadonlyArray2<'_, f64>) -> Option<[[f64; 3]; 3]> {
+    let rows = vectors.as_array();
+    (rows.dim() == (3, 3)).then(|| [0, 1, 2].map(|row| [0, 1, 2].map(|axis| rows[[row, axis]])))
 }

@@ -7,7 +7,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use trajet_convert::{OutputPiece, Request, convert_piece, join};
-use trajet_io::{Format, Loss, Losses, WriteOptions};
+use trajet_formats::{Format, Loss, Losses, WriteOptions};
 
 use crate::arrays::{PyFrames, atoms};
 use crate::control::FromPython;

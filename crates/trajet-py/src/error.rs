@@ -9,7 +9,7 @@ use pyo3::exceptions::{
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use trajet_engine::{RunError, TaskError, TaskFault};
-use trajet_io::Error;
+use trajet_files::Error;
 
 /// Python module that defines the exceptions with two base classes.
 const MODULE: &std::ffi::CStr = c"

@@ -6,12 +6,13 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use trajet_engine::run::Threads;
-use trajet_io::h5md::{
+use trajet_files::h5md::pack;
+use trajet_formats::h5md::{
     Boxes, Chunk, Description, Filters, Form, Layout, Manner, NO_ROW, OwnTables, Packing, Series,
-    Storage, pack,
+    Storage,
 };
-use trajet_io::remarks::of_text;
-use trajet_io::{cell_from_vectors, turned_vectors};
+use trajet_formats::remarks::of_text;
+use trajet_formats::{cell_from_vectors, turned_vectors};
 
 use crate::arrays::{boxes, cells};
 
@@ -188,7 +189,7 @@ pub(crate) fn pack_chunks<'py>(
     let packing = Packing { frames, atoms, level };
     let vectors = numbers.as_chunks::<3>().0;
     let packed = py.detach(|| pack(vectors, n_atoms, packing, &Threads(threads)));
-    let chunk = |chunk: trajet_io::h5md::Packed| {
+    let chunk = |chunk: trajet_formats::h5md::Packed| {
         (chunk.frame, chunk.atom, chunk.skipped, PyBytes::new(py, &chunk.bytes))
     };
     Ok(packed.into_iter().map(chunk).collect())

@@ -6,6 +6,7 @@ mod arrays;
 mod control;
 mod convert;
 mod error;
+mod geometry;
 mod h5md;
 mod leftovers;
 mod parts;
@@ -13,14 +14,16 @@ mod plan;
 mod reader;
 mod report;
 mod run;
+mod selection;
 mod serialize;
 mod store;
 mod stored;
+mod topology;
 
 use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use trajet_io::FORMATS;
+use trajet_formats::FORMATS;
 use trajet_simd::InstructionSet;
 
 /// Native part of trajet.
@@ -32,7 +35,7 @@ fn _trajet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("INSTRUCTION_SET", InstructionSet::chosen().name())?;
     let sets: Vec<_> = InstructionSet::available().iter().map(|set| set.name()).collect();
     module.add("INSTRUCTION_SETS", sets)?;
-    module.add("REMARKS_ATTRIBUTE", trajet_io::remarks::ATTRIBUTE)?;
+    module.add("REMARKS_ATTRIBUTE", trajet_formats::remarks::ATTRIBUTE)?;
     let formats = PyDict::new(module.py());
     for info in FORMATS {
         let suffixes = info.suffixes.iter().map(|suffix| format!(".{suffix}"));
@@ -48,12 +51,19 @@ fn _trajet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<parts::PyWorkerTrajectory>()?;
     module.add_class::<parts::PyStates>()?;
     module.add_class::<parts::Stop>()?;
+    module.add_class::<topology::Topology>()?;
+    module.add_class::<topology::StructureFile>()?;
+    module.add_function(wrap_pyfunction!(topology::read_structure, module)?)?;
+    module.add_function(wrap_pyfunction!(topology::structure_text, module)?)?;
+    module.add_class::<selection::SelectionText>()?;
+    module.add_function(wrap_pyfunction!(selection::select_atoms, module)?)?;
     module.add_function(wrap_pyfunction!(parts::task, module)?)?;
     module.add_function(wrap_pyfunction!(convert::convert, module)?)?;
     module.add_function(wrap_pyfunction!(convert::join_pieces, module)?)?;
     module.add_function(wrap_pyfunction!(leftovers::process_mark, module)?)?;
     module.add_function(wrap_pyfunction!(leftovers::temporary_name, module)?)?;
     module.add_function(wrap_pyfunction!(leftovers::remove_leftovers, module)?)?;
+    module.add_function(wrap_pyfunction!(geometry::pair_distances, module)?)?;
     module.add_function(wrap_pyfunction!(run::run, module)?)?;
     module.add_function(wrap_pyfunction!(h5md::pack_chunks, module)?)?;
     module.add_function(wrap_pyfunction!(h5md::cells_of_vectors, module)?)?;

@@ -13,9 +13,9 @@ use trajet_engine::plan::{Leaves, tasks};
 use trajet_engine::report::{RunReport, Stages};
 use trajet_engine::tree::{Merger, Node};
 use trajet_engine::{Budget, Part, RunError, RunHandle, State, Subtrees, run_part};
-use trajet_io::divided::WORKER_OPENER;
-use trajet_io::worker::{Slice, WorkerTrajectory};
-use trajet_io::{Frames, Meter};
+use trajet_files::divided::WORKER_OPENER;
+use trajet_files::worker::{Slice, WorkerTrajectory};
+use trajet_files::{Frames, Meter};
 
 use crate::apply::Raised;
 use crate::arrays::PyFrames;
@@ -242,7 +242,7 @@ struct Rows<'a> {
 
 /// Cause of a failed task.
 enum Fault {
-    Input(trajet_io::Error),
+    Input(trajet_files::Error),
     Run(RunError),
     Asked(PyErr),
 }

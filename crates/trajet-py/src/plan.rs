@@ -3,7 +3,8 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use trajet_engine::{AnalysisSpec, Pass};
-use trajet_io::{Error, memory};
+use trajet_files::Error;
+use trajet_formats::memory;
 
 use crate::apply::{Apply, Arguments, Raised};
 use crate::arguments::{WHAT, array_bytes, from_arguments};

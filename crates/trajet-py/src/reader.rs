@@ -11,11 +11,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use trajet_engine::run::{Threads, lock};
-use trajet_io::dcd::CellForm;
-use trajet_io::{
-    Atoms, Chain, Described, Field, Format, FrameMeta, Frames, Losses, Meter, OpenOptions,
-    ParallelFor, Scratch, Wanted,
-};
+use trajet_files::{Chain, Described, Frames, Meter, OpenOptions, ParallelFor, Scratch, Wanted};
+use trajet_formats::dcd::CellForm;
+use trajet_formats::{Atoms, Field, Format, FrameMeta, Losses};
 
 use crate::arrays::{PyFrames, array, atoms, boxes, cells};
 use crate::control::FromPython;
@@ -33,7 +31,7 @@ const FRAMES_BETWEEN_SIGNALS: usize = 20_000;
 /// Returns a time as messages show it.
 #[pyfunction]
 pub(crate) fn time_text(time: f64) -> String {
-    trajet_io::time::text(time)
+    trajet_formats::time::text(time)
 }
 
 /// An open trajectory. See `_trajet.pyi`.
@@ -281,7 +279,7 @@ impl Reader {
         let atoms = self.atoms(py, atoms_wanted)?;
         let request = Wanted { frames: &frames, atoms: &atoms, field };
         let threads = threads.min(frames.len()).max(1);
-        let is_single = |segment: &trajet_io::chain::Segment| {
+        let is_single = |segment: &trajet_files::chain::Segment| {
             let typed = segment.reader.as_stored_types();
             typed.and_then(|typed| typed.stored_as(field)).is_some_and(|stored| !stored.double)
         };
@@ -474,7 +472,7 @@ impl Reader {
         scratches: &mut [Scratch],
         out: &mut [f32],
         meta: &mut FrameMeta,
-    ) -> Result<(), trajet_io::Error> {
+    ) -> Result<(), trajet_files::Error> {
         if let [scratch] = scratches {
             return self.inner.read_into(request, positions, scratch, out, meta);
         }

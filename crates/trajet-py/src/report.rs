@@ -3,7 +3,8 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use trajet_engine::report::{RunReport, Stages};
-use trajet_io::{Loss, Meter};
+use trajet_files::Meter;
+use trajet_formats::Loss;
 
 /// Kind of a loss, detail common to its frames, number of frames, and the first frame.
 pub(crate) type PyLoss = (String, Option<String>, u64, u64);

@@ -4,7 +4,7 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use trajet_engine::Budget;
-use trajet_io::Error;
+use trajet_files::Error;
 
 use crate::arrays::PyFrames;
 use crate::control::FromPython;

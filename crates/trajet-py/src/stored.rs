@@ -1,14 +1,15 @@
 //! Frames of H5MD as stored in their file, for writing H5MD.
 
+use trajet_files::{Chain, Frames, Scratch};
+use trajet_formats::h5md::{self, OwnFrame};
+use trajet_formats::ncdf::Values;
+use trajet_formats::{Atoms, Field, Raw, memory};
+
 use crate::arrays::array;
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use trajet_io::h5md::{self, OwnFrame};
-use trajet_io::memory;
-use trajet_io::ncdf::Values;
-use trajet_io::{Atoms, Chain, Field, Frames, Raw, Scratch};
 
 /// Vectors of one field.
 #[derive(Default)]
@@ -41,7 +42,7 @@ impl Stored {
         atoms: &Atoms,
         tables: bool,
         scratch: &mut Scratch,
-    ) -> Result<Option<Stored>, trajet_io::Error> {
+    ) -> Result<Option<Stored>, trajet_files::Error> {
         let mut stored = Stored { n_atoms: atoms.len(), ..Stored::default() };
         let mut are_own = true;
         chain.read_raws(frames, atoms, scratch, |_, raw| {

@@ -7,10 +7,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use trajet_engine::{Control, run};
-use trajet_io::divided::FrameMetadata;
-use trajet_io::index::Stamp;
-use trajet_io::time::text;
-use trajet_io::{Atoms, Chain, Meter, OpenOptions, Scratch, xxh3_64};
+use trajet_files::divided::FrameMetadata;
+use trajet_files::index::Stamp;
+use trajet_files::{Chain, Meter, OpenOptions, Scratch};
+use trajet_formats::time::text;
+use trajet_formats::{Atoms, xxh3_64};
 
 use crate::control::WithoutProgress;
 use crate::manifest::{self, Manifest};
@@ -151,7 +152,7 @@ impl Store {
         let names: Vec<String> = exact.iter().map(|&tag| was.tags[tag].name.clone()).collect();
         let dataset = Dataset { store: self.clone(), manifest: was.clone() };
         let list: Vec<i64> = dataset.atoms(&exact).into_iter().map(i64::from).collect();
-        let atoms = Atoms::listed(&list, was.n_atoms)?;
+        let atoms = Atoms::listed(&list, was.n_atoms).map_err(trajet_files::Error::from)?;
         let kept = dataset.chain(Some(&names), &OpenOptions::default())?;
         let same = |frame: u64, [then, now]: &mut [Scratch; 2]| {
             Ok(kept.read_raw(frame, then)?.is_kept_of(chain.read_raw_of(frame, &atoms, now)?))
@@ -232,7 +233,7 @@ fn drawn(n: u64, count: u64, seed: u64) -> Vec<u64> {
 }
 
 /// Returns whether a frame is unchanged.
-type Same<'a> = dyn Fn(u64, &mut [Scratch; 2]) -> Result<bool, trajet_io::Error> + Sync + 'a;
+type Same<'a> = dyn Fn(u64, &mut [Scratch; 2]) -> Result<bool, trajet_files::Error> + Sync + 'a;
 
 /// Returns the first of these frames that differs, if one was found.
 fn differing(

@@ -9,8 +9,8 @@ use std::path::Path;
 
 use nix::fcntl::OFlag;
 use nix::libc;
-use trajet_io::PIECE;
-use trajet_io::digest::{Xxh3, xxh3_64};
+use trajet_files::PIECE;
+use trajet_formats::digest::{Xxh3, xxh3_64};
 
 use crate::Error;
 use crate::manifest::Kept;

@@ -7,7 +7,8 @@ use std::slice::from_ref;
 
 use trajet_convert::{FrameRows, Partition, Target};
 use trajet_engine::{Control, report::RunReport};
-use trajet_io::{Atoms, Chain, Extra, Format, Frames, OpenOptions, WriteOptions, publish};
+use trajet_files::{Chain, Frames, OpenOptions, publish};
+use trajet_formats::{Atoms, Extra, Format, WriteOptions};
 
 use crate::control::{Staged, WithoutProgress};
 use crate::hdf5::{Hdf5Job, STAGES, Stage};
@@ -289,5 +290,5 @@ fn check_estimate(
 /// Returns the atoms of ranges as a selection.
 pub(crate) fn atoms(ranges: &[Range<u32>], n_atoms: usize) -> Result<Atoms, Error> {
     let list: Vec<i64> = ranges.iter().cloned().flatten().map(i64::from).collect();
-    Ok(Atoms::listed(&list, n_atoms)?)
+    Ok(Atoms::listed(&list, n_atoms).map_err(trajet_files::Error::from)?)
 }

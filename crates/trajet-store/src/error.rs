@@ -21,7 +21,7 @@ pub enum Error {
     },
     /// A trajectory could not be read.
     #[error(transparent)]
-    Input(#[from] trajet_io::Error),
+    Input(#[from] trajet_files::Error),
     /// Reading, encoding or writing frames failed.
     #[error("{0}")]
     Run(RunError),

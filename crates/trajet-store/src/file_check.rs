@@ -5,7 +5,7 @@ use std::io::{BufReader, ErrorKind, Read};
 use std::ops::Range;
 use std::path::Path;
 
-use trajet_io::xxh3_64;
+use trajet_formats::xxh3_64;
 
 use crate::hdf5::tables::Piece;
 use crate::table::Column;

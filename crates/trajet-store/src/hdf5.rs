@@ -12,11 +12,13 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use trajet_engine::{Control, run};
-use trajet_io::divided::{Division, Divisions, FrameMetadata, Part};
-use trajet_io::h5md::{Boxes, Description, NO_ROW, Series, Storage};
-use trajet_io::{
-    Atoms, Chain, Described, Extra, Field, Format, FrameIndex, FrameMeta, Frames, GivenBox,
-    OpenOptions, Scratch, Serial, Wanted, chain, vectors_from_cell, xxh3_64,
+use trajet_files::divided::{Division, Divisions, FrameMetadata, Part};
+use trajet_files::{
+    Chain, Described, FrameIndex, Frames, OpenOptions, Scratch, Serial, Wanted, chain,
+};
+use trajet_formats::h5md::{Boxes, Description, NO_ROW, Series, Storage};
+use trajet_formats::{
+    Atoms, Extra, Field, Format, FrameMeta, GivenBox, vectors_from_cell, xxh3_64,
 };
 
 use crate::control::Staged;
@@ -376,7 +378,7 @@ fn chunks_of(series: &Series, n_atoms: u64) -> Result<Vec<(u64, u64, Range<u64>)
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use trajet_io::h5md::{Chunk, Filters, Form};
+    use trajet_formats::h5md::{Chunk, Filters, Form};
 
     use super::*;
 

@@ -7,9 +7,10 @@ use std::time::Instant;
 
 use serde::Deserialize;
 use trajet_engine::{Control, report::RunReport};
-use trajet_io::index::Stamp;
-use trajet_io::source::Source;
-use trajet_io::{Chain, Extra, Field, Format, Meter, OpenOptions, dcd, remarks};
+use trajet_files::index::Stamp;
+use trajet_files::source::Source;
+use trajet_files::{Chain, Meter, OpenOptions};
+use trajet_formats::{Extra, Field, Format, dcd, remarks};
 
 use crate::append_check::{check_not_added, sizes_of};
 use crate::catalog::check_text;
@@ -314,13 +315,13 @@ fn common_format(chain: &Chain) -> Result<Format, Error> {
 /// hold it unchanged.
 fn check_same_types(chain: &Chain) -> Result<(), Error> {
     for field in Field::ALL {
-        let of = |segment: &trajet_io::chain::Segment| {
+        let of = |segment: &trajet_files::chain::Segment| {
             segment.reader.as_stored_types()?.stored_as(field)
         };
         let mut known = chain.segments().iter().filter_map(|segment| Some((segment, of(segment)?)));
         let Some((first, how)) = known.next() else { continue };
         if let Some((other, _)) = known.find(|(_, other)| *other != how) {
-            let path = |segment: &trajet_io::chain::Segment| {
+            let path = |segment: &trajet_files::chain::Segment| {
                 segment.reader.source().path().display().to_string()
             };
             return Err(Error::Refused(format!(
@@ -375,7 +376,7 @@ fn by_name(tags: &[Tag], lost: OmittedFields) -> Option<BTreeMap<String, Vec<Ext
 
 /// Returns the path and stamp of each file of a chain as it was opened.
 fn stamps(chain: &Chain) -> Vec<(PathBuf, Stamp)> {
-    let of = |segment: &trajet_io::chain::Segment| {
+    let of = |segment: &trajet_files::chain::Segment| {
         (segment.reader.source().path().to_owned(), *segment.reader.stamp())
     };
     chain.segments().iter().map(of).collect()
@@ -406,7 +407,7 @@ fn check_unchanged(stamps: &[(PathBuf, Stamp)], format: Format) -> Result<(), Er
 fn sources(chain: &Chain) -> Result<Vec<manifest::Source>, Error> {
     let format = chain.segments().first().map(|first| first.reader.format());
     let (mut end, made_again) = (0, chain.remarks_made_again(format));
-    let of = |segment: &trajet_io::chain::Segment| {
+    let of = |segment: &trajet_files::chain::Segment| {
         let reader = &segment.reader;
         let path = reader.source().path();
         let path = std::path::absolute(path).map_err(Error::io(path, "find"))?;

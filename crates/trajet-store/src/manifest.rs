@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use trajet_io::{Extra, xtc};
+use trajet_formats::{Extra, xtc};
 
 /// Version of the manifest schema that is written, and the latest that can be read.
 pub const SCHEMA: u32 = 1;
@@ -79,7 +79,7 @@ pub struct Manifest {
     /// Links at the former paths of moved files.
     #[serde(default)]
     pub left: Vec<Left>,
-    /// Remarks on the frames and their source that every later report repeats ([`trajet_io::remarks`]).
+    /// Remarks on the frames and their source that every later report repeats ([`trajet_formats::remarks`]).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
     /// Whether frames follow one another in equal steps of time, as DCD requires; `None` in stores of earlier versions.

@@ -20,9 +20,10 @@ use fuser::{
     ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyOpen, Request, Session,
 };
 
+use trajet_engine::run::lock;
+
 use crate::{Error, Store};
 use listing::Listing;
-use trajet_engine::run::lock;
 use tree::{Entries, File, OpenFile, ROOT, Tree};
 
 mod listing;

@@ -1,7 +1,7 @@
 //! Fields that lossy tags do not hold (velocities, forces, …). Whole frames omit them, and reading them is an error.
 
-use trajet_io::divided::FrameMetadata;
-use trajet_io::{Extra, Format, Raw};
+use trajet_files::divided::FrameMetadata;
+use trajet_formats::{Extra, Format, Raw};
 
 use crate::manifest::{Manifest, Tag};
 use crate::tag_format::{Kind, format_named, kind_of};

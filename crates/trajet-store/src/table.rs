@@ -8,12 +8,12 @@
 use std::io::Read;
 use std::path::Path;
 
-use trajet_io::xxh3_64;
+use trajet_formats::xxh3_64;
 
 use crate::atomic_files;
 use crate::manifest::are_sizes;
 
-/// Version of [`trajet_io::Raw::digest`]. Digests of different versions cannot be compared.
+/// Version of [`trajet_formats::Raw::digest`]. Digests of different versions cannot be compared.
 const DIGESTS: u64 = 1;
 const MAGIC: &[u8; 8] = b"trajetfr";
 const VERSION: u64 = 1;

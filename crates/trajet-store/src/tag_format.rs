@@ -1,6 +1,6 @@
 //! File formats of tags.
 
-use trajet_io::Format;
+use trajet_formats::Format;
 
 use crate::Error;
 use crate::manifest::Tag;

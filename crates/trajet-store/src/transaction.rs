@@ -11,7 +11,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use trajet_io::leftovers::remove_leftovers;
+use trajet_files::leftovers::remove_leftovers;
 
 use crate::access_log::LOG;
 use crate::atomic_files::random_id;

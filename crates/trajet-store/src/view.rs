@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use std::slice::from_ref;
 use std::sync::Arc;
 
-use trajet_io::divided::{Division, Divisions, FrameMetadata, Part};
-use trajet_io::h5md::Description;
-use trajet_io::remarks::{kept, rounded};
-use trajet_io::source::Written;
-use trajet_io::{Chain, FrameIndex, GivenBox, OpenOptions, Serial, chain};
+use trajet_files::divided::{Division, Divisions, FrameMetadata, Part};
+use trajet_files::source::Written;
+use trajet_files::{Chain, FrameIndex, OpenOptions, Serial, chain};
+use trajet_formats::GivenBox;
+use trajet_formats::h5md::Description;
+use trajet_formats::remarks::{kept, rounded};
 
 use crate::catalog::MANIFEST;
 use crate::manifest::{Manifest, Segment, Tag};

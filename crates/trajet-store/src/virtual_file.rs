@@ -19,9 +19,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use trajet_engine::run::lock;
-use trajet_io::{
-    Atoms, Chain, Encoder, Format, Frames, Input, Meter, Plan, Scratch, Snapshot, Workspace,
-    WriteOptions, encoder, xxh3_64,
+use trajet_files::{Chain, Frames, Meter, Scratch};
+use trajet_formats::{
+    Atoms, CannotHold, Encoder, Format, Input, Plan, Snapshot, Workspace, WriteOptions, encoder,
+    xxh3_64,
 };
 
 use crate::file_check::{ExpectedPieces, PieceContent};
@@ -180,7 +181,8 @@ impl VirtualFile {
                         Input::Snapshot(&snapshot)
                     }
                 };
-                encoder.encode(frame as u64, input, workspace, &mut bytes)?;
+                let encoded = encoder.encode(frame as u64, input, workspace, &mut bytes);
+                encoded.map_err(|error| trajet_files::Error::of_output(&self.name, error))?;
                 let found = (bytes.len() - before) as u64;
                 let expected = self.extents.begins[frame + 1] - self.extents.begins[frame];
                 odd = (found != expected).then_some((frame, found, expected));
@@ -230,10 +232,10 @@ impl VirtualFile {
         let (time, step) = self.moment(0);
         let begin = |first: Input<'_>, options: &WriteOptions, workspace: &mut Workspace| {
             let options = &WriteOptions { remarks: self.given.remarks.clone(), ..options.clone() };
-            let new =
-                encoder(self.format, &Plan { path: &self.name, first, times, steps, options })?;
+            let plan = Plan { first, times, steps, options };
+            let new = encoder(self.format, &plan).map_err(|error| self.failed(error))?;
             let mut bytes = Vec::new();
-            new.encode(0, first, workspace, &mut bytes)?;
+            new.encode(0, first, workspace, &mut bytes).map_err(|error| self.failed(error))?;
             Ok((new, bytes.len() as u64))
         };
         let (new, size) = match &self.form {
@@ -255,6 +257,11 @@ impl VirtualFile {
         };
         *made = Some(Arc::clone(&new));
         Ok((new, size))
+    }
+
+    /// Returns the error for a frame that the format cannot hold.
+    fn failed(&self, error: CannotHold) -> trajet_files::Error {
+        trajet_files::Error::of_output(&self.name, error)
     }
 
     fn damaged(&self, what: String) -> Error {
@@ -611,8 +618,8 @@ impl GroupCache {
     fn with_workbench<T>(
         &self,
         meter: &mut Meter,
-        work: impl FnOnce(&mut Scratch, &mut Workspace) -> Result<T, trajet_io::Error>,
-    ) -> Result<T, trajet_io::Error> {
+        work: impl FnOnce(&mut Scratch, &mut Workspace) -> Result<T, trajet_files::Error>,
+    ) -> Result<T, trajet_files::Error> {
         let (mut scratch, mut workspace) = lock(&self.spare).pop().unwrap_or_default();
         let done = work(&mut scratch, &mut workspace);
         meter.add(&scratch.meter);

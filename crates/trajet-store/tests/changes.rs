@@ -11,9 +11,8 @@ use std::sync::mpsc;
 use std::thread;
 
 use trajet_engine::Control;
-use trajet_io::{
-    Atoms, Chain, Format, Input, OpenOptions, Plan, Scratch, Snapshot, Workspace, WriteOptions,
-};
+use trajet_files::{Chain, OpenOptions, Scratch};
+use trajet_formats::{Atoms, Format, Input, Plan, Snapshot, Workspace, WriteOptions};
 use trajet_store::{AddedFiles, Error, Manifest, Spec, Store, Tier};
 
 const ATOMS: usize = 30;
@@ -199,8 +198,8 @@ fn write_of(path: &Path, n_frames: i64, z: impl Fn(i64, usize) -> f32) {
     let steps: Vec<i64> = frames.iter().map(|frame| frame.step).collect();
     let options = WriteOptions::default();
     let first = Input::Snapshot(&frames[0]);
-    let plan = Plan { path, first, times: &times, steps: &steps, options: &options };
-    let encoder = trajet_io::encoder(Format::of(path).unwrap(), &plan).unwrap();
+    let plan = Plan { first, times: &times, steps: &steps, options: &options };
+    let encoder = trajet_formats::encoder(Format::of(path).unwrap(), &plan).unwrap();
     let mut bytes = encoder.head();
     for (k, frame) in frames.iter().enumerate() {
         let workspace = &mut Workspace::default();

@@ -1,7 +1,8 @@
 //! Encoded descriptions of HDF5 files, and the files.
 
-use trajet_io::Serial;
-use trajet_io::h5md::{Packed, Packing, pack};
+use trajet_files::Serial;
+use trajet_files::h5md::pack;
+use trajet_formats::h5md::{Packed, Packing};
 
 use super::Drawn;
 use crate::tables::{MAGIC, number};

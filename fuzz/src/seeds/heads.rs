@@ -1,7 +1,7 @@
 //! Per-frame data other than atoms, from the other seeds.
 
-use trajet_io::divided::FrameMetadata;
-use trajet_io::{Scratch, Serial};
+use trajet_files::divided::FrameMetadata;
+use trajet_files::{Scratch, Serial};
 
 use crate::case::without_sidecar;
 use crate::disk::OnDisk;
@@ -13,7 +13,7 @@ pub(super) fn files() -> Vec<Vec<u8>> {
     let (mut all, mut files) = (FrameMetadata::default(), Vec::new());
     for source in sources.iter().flatten() {
         let file = OnDisk::new(source);
-        let Ok(reader) = trajet_io::open(file.path(), &without_sidecar(), &Serial) else {
+        let Ok(reader) = trajet_files::open(file.path(), &without_sidecar(), &Serial) else {
             continue;
         };
         let (mut heads, mut scratch) = (FrameMetadata::default(), Scratch::default());

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use trajet_io::{OpenOptions, Serial};
+use trajet_files::{OpenOptions, Serial};
 
 use crate::disk::OnDisk;
 use crate::sidecar::beside;
@@ -69,6 +69,6 @@ fn only(index: &[u8], frames: Range<usize>) -> Vec<u8> {
 fn index_of(bytes: &[u8]) -> Option<Vec<u8>> {
     let file = OnDisk::new(bytes);
     let options = OpenOptions { allow_truncated_tail: true, ..OpenOptions::default() };
-    trajet_io::open(file.path(), &options, &Serial).ok()?;
+    trajet_files::open(file.path(), &options, &Serial).ok()?;
     std::fs::read(beside(file.path())).ok()
 }

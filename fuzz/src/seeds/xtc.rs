@@ -1,6 +1,6 @@
 //! GROMACS' compressed format, group by group.
 
-#[path = "../../../crates/trajet-io/src/xtc/tests/bits.rs"]
+#[path = "../../../crates/trajet-files/src/xtc/tests/bits.rs"]
 mod bits;
 
 use super::Drawn;

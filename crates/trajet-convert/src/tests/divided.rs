@@ -1,10 +1,11 @@
 //! Laws of partitioning: each part equals a copy of its atoms, all parts together restore the source, and one pass
 //! makes them.
 
-use trajet_io::ncdf::{self, Stored, Values};
-use trajet_io::trr::{self, Reals};
-use trajet_io::xtc::{self, Positions};
-use trajet_io::{Input, Plan, Workspace, dcd, encoder, publish, xxh3_64};
+use trajet_files::publish;
+use trajet_formats::ncdf::{self, Stored, Values};
+use trajet_formats::trr::{self, Reals};
+use trajet_formats::xtc::{self, Positions};
+use trajet_formats::{Input, Plan, Workspace, dcd, encoder, xxh3_64};
 
 use super::*;
 
@@ -80,8 +81,7 @@ fn source(format: Format, frames: &[Raw]) -> (tempfile::TempDir, PathBuf) {
     let steps: Vec<i64> = (0..frames.len()).map(|k| k as i64 * 5).collect();
     let input = |k: usize| Input::Raw { raw: &frames[k], time: times[k], step: steps[k] };
     let options = WriteOptions::default();
-    let plan =
-        Plan { path: &path, first: input(0), times: &times, steps: &steps, options: &options };
+    let plan = Plan { first: input(0), times: &times, steps: &steps, options: &options };
     let encoder = encoder(format, &plan).unwrap();
     let mut bytes = encoder.head();
     for k in 0..frames.len() {

@@ -1,7 +1,7 @@
 //! Law of output pieces: joined, they equal the output that is written at once.
 
 use proptest::prelude::*;
-use trajet_io::Losses;
+use trajet_formats::Losses;
 
 use super::*;
 use crate::request::times_and_steps;

@@ -3,10 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use trajet_files::{OpenOptions, Opener, divided};
+use trajet_formats::Atoms;
+
 use super::*;
 use crate::analysis::Analysis;
 use crate::rmsd::{Fit, Group, Request, plan};
-use trajet_io::{Atoms, OpenOptions, Opener, divided};
 
 const ATOMS: usize = 7;
 
@@ -276,7 +278,7 @@ fn divided(made: &Made) -> divided::Division {
     let (whole, all) = (opened(made), Frames::all(2000));
     let path = |name: &str| made.folder.path().join(name);
     let mut heads = divided::FrameMetadata::default();
-    let push = |_, raw: &trajet_io::Raw| {
+    let push = |_, raw: &trajet_formats::Raw| {
         heads.push(raw);
         Ok(())
     };
@@ -363,7 +365,7 @@ fn every_failing_task_is_named() {
     assert_eq!((errors[0].task, errors[0].first, errors[0].frames), (1, 256, 256));
     assert!(matches!(
         errors[0].fault,
-        TaskFault::Input(trajet_io::Error::Stale { frame: 300, .. })
+        TaskFault::Input(trajet_files::Error::Stale { frame: 300, .. })
     ));
     drop(made.folder);
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use trajet_io::{Chain, OpenOptions, Opener, ParallelFor, Serial, Watch};
+use trajet_files::{Chain, OpenOptions, Opener, ParallelFor, Serial, Watch};
 
 use crate::error::{RunError, TaskError, TaskFault};
 
@@ -59,13 +59,13 @@ impl ParallelFor for Threads {
 /// index covers) and polls for cancellation.
 ///
 /// # Errors
-/// As [`trajet_io::chain::open`]; [`trajet_io::Error::Interrupted`] if `control` cancelled it.
+/// As [`trajet_files::chain::open`]; [`trajet_files::Error::Interrupted`] if `control` cancelled it.
 pub fn open(
     paths: &[PathBuf],
     options: &OpenOptions,
     threads: usize,
     control: &mut dyn Control,
-) -> Result<Chain, trajet_io::Error> {
+) -> Result<Chain, trajet_files::Error> {
     open_with(paths, options, &[], threads, control)
 }
 
@@ -79,11 +79,12 @@ pub fn open_with(
     openers: &[&dyn Opener],
     threads: usize,
     control: &mut dyn Control,
-) -> Result<Chain, trajet_io::Error> {
+) -> Result<Chain, trajet_files::Error> {
     let size = |path| std::fs::metadata(path).map_or(0, |m| m.len() as usize);
     let size = paths.iter().map(size).sum();
-    let open =
-        |threads: &dyn ParallelFor| trajet_io::chain::open_with(paths, options, openers, threads);
+    let open = |threads: &dyn ParallelFor| {
+        trajet_files::chain::open_with(paths, options, openers, threads)
+    };
     with_progress(&options.watch, size, threads, control, &open)
 }
 
@@ -91,12 +92,12 @@ pub fn open_with(
 /// thread polls for cancellation.
 ///
 /// # Errors
-/// As [`Chain::check_times`]; [`trajet_io::Error::Interrupted`] if `control` cancelled it.
+/// As [`Chain::check_times`]; [`trajet_files::Error::Interrupted`] if `control` cancelled it.
 pub fn check_times(
     chain: &Chain,
     threads: usize,
     control: &mut dyn Control,
-) -> Result<(), trajet_io::Error> {
+) -> Result<(), trajet_files::Error> {
     let progress = Arc::new(Watch::default());
     let check = |threads: &dyn ParallelFor| chain.check_times(threads, &progress);
     with_progress(&progress, chain.size() as usize, threads, control, &check)

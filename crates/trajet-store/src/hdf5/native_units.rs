@@ -5,8 +5,9 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use trajet_io::h5md::{Description, Rows};
-use trajet_io::{Error as InputError, GivenBox, Raw, Scratch, turned_vectors};
+use trajet_files::{Error as InputError, Scratch};
+use trajet_formats::h5md::{Description, Rows};
+use trajet_formats::{GivenBox, Raw, turned_vectors};
 
 use super::{Hdf5Job, Pair};
 use crate::Error;
@@ -41,7 +42,7 @@ impl Pair<'_> {
         let [ours, theirs] = &mut [scratch(), scratch()];
         let mut boxes = Vec::with_capacity(some.len());
         for frame in some {
-            let read = |chain: &trajet_io::Chain, scratch: &mut Scratch| {
+            let read = |chain: &trajet_files::Chain, scratch: &mut Scratch| {
                 Ok::<_, InputError>(unpacked(chain.read_raw(frame as u64, scratch)?))
             };
             let was = read(&self.from, ours)?;

@@ -6,8 +6,8 @@
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
-use trajet_io::GivenBox;
-use trajet_io::h5md::{Boxes, Description, Digests, Stretch};
+use trajet_formats::GivenBox;
+use trajet_formats::h5md::{Boxes, Description, Digests, Stretch};
 
 use crate::manifest::are_sizes;
 

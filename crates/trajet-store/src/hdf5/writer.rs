@@ -3,8 +3,8 @@
 use std::fmt::Debug;
 use std::path::Path;
 
-use trajet_io::h5md::Description;
-use trajet_io::{Chain, OpenOptions};
+use trajet_files::{Chain, OpenOptions};
+use trajet_formats::h5md::Description;
 
 use crate::limits::Filled;
 

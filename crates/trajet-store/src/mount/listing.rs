@@ -7,9 +7,11 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, Weak};
 
-use trajet_io::divided::FrameMetadata;
-use trajet_io::source::Handles;
-use trajet_io::{Chain, Extra, Format, Meter, OpenOptions, WriteOptions, chain, dcd};
+use trajet_engine::run::lock;
+use trajet_files::divided::FrameMetadata;
+use trajet_files::source::Handles;
+use trajet_files::{Chain, Meter, OpenOptions, chain};
+use trajet_formats::{Extra, Format, WriteOptions, dcd};
 
 use super::tree::{Contents, Make, Node, OnClose, Shared, State};
 use crate::catalog::MANIFEST;
@@ -18,7 +20,6 @@ use crate::table::Table;
 use crate::tag_format::{Kind, format_named, kind_of};
 use crate::virtual_file::{Form, FrameSource, GroupCache, Moments, VerifiedFile, VirtualFile};
 use crate::{Access, Dataset, Error, Store};
-use trajet_engine::run::lock;
 
 /// A mounted store.
 pub(super) struct Listing {

@@ -10,11 +10,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::SystemTime;
 
-use trajet_io::Meter;
+use trajet_engine::run::lock;
+use trajet_files::Meter;
 
 use crate::Error;
 use crate::virtual_file::{Concatenated, VerifiedFile, VirtualFile, copy};
-use trajet_engine::run::lock;
 
 /// Files that stay cached after they were closed.
 const MOST_RECENT: usize = 16;

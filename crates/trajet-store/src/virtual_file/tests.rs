@@ -8,7 +8,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use trajet_convert::Request;
 use trajet_engine::Control;
-use trajet_io::OpenOptions;
+use trajet_files::OpenOptions;
 
 use super::*;
 use crate::table::Column;
@@ -56,7 +56,7 @@ fn written(path: &Path, first: i64, n_frames: i64) -> PathBuf {
     let steps: Vec<i64> = frames.iter().map(|frame| frame.step).collect();
     let options = WriteOptions::default();
     let first = Input::Snapshot(&frames[0]);
-    let plan = Plan { path, first, times: &times, steps: &steps, options: &options };
+    let plan = Plan { first, times: &times, steps: &steps, options: &options };
     let encoder = encoder(format, &plan).unwrap();
     let mut bytes = encoder.head();
     for (number, frame) in frames.iter().enumerate() {
@@ -254,11 +254,11 @@ fn decoded_frames_equal_a_copy_and_sizes_need_no_file() {
         assert!(matches!(read, Err(Error::Refused(_))));
     }
     let chain = opened(&[written(&folder.path().join("b.xtc"), 0, 30)]);
-    assert!(trajet_io::dcd::holds_times(&chain.times(), &chain.steps()));
+    assert!(trajet_formats::dcd::holds_times(&chain.times(), &chain.steps()));
     let mut given = frame_source(&chain, None);
     let mut times = given.moments.times.clone();
     times[29] += 5.0;
-    assert!(!trajet_io::dcd::holds_times(&times, &chain.steps()));
+    assert!(!trajet_formats::dcd::holds_times(&times, &chain.steps()));
     given.moments = Arc::new(Moments { times, steps: given.moments.steps.clone() });
     let form = Form::Decoded([f64::NAN; 6], 100);
     let refused =

@@ -1,0 +1,709 @@
+//! Several files read as one trajectory. Frames are numbered consecutively; times and steps are those of the files.
+//!
+//! Reading a chain gives the same results as reading one file with the same frames. A single file is a chain,
+//! too. Frames that a later file repeats are kept unless the chain is continuous. In a continuous chain, files are
+//! sorted by their first times, and from the first time of a later file on, only the frames of the later file are
+//! kept, as by gmx trjcat and by MDAnalysis' ChainReader (differences: several formats, gaps and single frames are
+//! accepted, and times are compared with the resolution of single precision).
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use trajet_formats::remarks::kept;
+use trajet_formats::{Atoms, Extra, Format, FrameMeta, Losses, Lost, Raw};
+
+use crate::opener::{Opened, Opener};
+use crate::reader::{Reader, Wanted};
+use crate::source::Handles;
+use crate::{
+    Error, FrameIndex, Frames, IndexState, OpenOptions, Opening, ParallelFor, Scratch, Watch,
+};
+use overlap::{dropped_remarks, in_order_of_times, n_kept, overlap_remark, without_repeats};
+
+mod overlap;
+
+/// Largest number of files of a chain that are open at the same time, beside those that are being read.
+pub const MOST_OPEN: usize = 64;
+/// Number of requested frames of a list, after those being read, that a file's reader gets to read ahead.
+const AHEAD: usize = 1024;
+
+/// A trajectory of one or several files.
+pub struct Chain {
+    segments: Vec<Segment>,
+    pub(crate) runs: Vec<Run>,
+    n_frames: u64,
+    remarks: Vec<String>,
+    /// Whether the chain has one file, whose frames are those of the chain.
+    alone: bool,
+    /// Whether frames that a later file repeats are dropped.
+    continuous: bool,
+}
+
+/// A file of a chain.
+pub struct Segment {
+    /// The reader of the file.
+    pub reader: Arc<dyn Reader>,
+    /// Number of its frames that the chain drops, because a later file repeats them.
+    pub dropped: usize,
+    /// Whether a loaded index was compared with the headers of all frames ([`Chain::check_times`]).
+    checked: AtomicBool,
+}
+
+impl Segment {
+    pub(crate) fn new(reader: Arc<dyn Reader>, dropped: usize) -> Self {
+        Segment { reader, dropped, checked: AtomicBool::new(false) }
+    }
+}
+
+/// Returns the remark on an incomplete frame at the end of a file, if there is one.
+fn cut(reader: &Arc<dyn Reader>) -> Option<String> {
+    let n = reader.truncated_tail();
+    (n > 0).then(|| format!("{n} bytes of an unfinished frame at the end are left out"))
+}
+
+/// Consecutive frames of a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Run {
+    /// The numbers of the frames in the chain.
+    pub(crate) frames: Range<u64>,
+    /// The number of their file.
+    pub(crate) segment: usize,
+    /// The number of the first frame in the file.
+    pub(crate) first: u64,
+}
+
+/// The position of a frame in the files of a chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The number of the file.
+    pub segment: usize,
+    /// The frame's number in the file.
+    pub frame: u64,
+}
+
+/// Opens files as one trajectory, in parallel, with more threads for larger files.
+///
+/// # Errors
+/// As [`crate::open`], for the first file in order that fails; [`Error::ChainAtoms`].
+///
+/// # Panics
+/// If there is no path.
+pub fn open(
+    paths: &[PathBuf],
+    options: &OpenOptions,
+    threads: &dyn ParallelFor,
+) -> Result<Chain, Error> {
+    open_with(paths, options, &[], threads)
+}
+
+/// Opens files as one trajectory, each with the first of `openers` that recognises it, or else as [`open`] does.
+///
+/// # Errors
+/// As [`open`], and those of the openers.
+///
+/// # Panics
+/// If there is no path.
+pub fn open_with(
+    paths: &[PathBuf],
+    options: &OpenOptions,
+    openers: &[&dyn Opener],
+    threads: &dyn ParallelFor,
+) -> Result<Chain, Error> {
+    if let [path] = paths {
+        return Ok(Chain::from(crate::open_with(path, options, openers, threads)?));
+    }
+    let handles = options.handles.clone().unwrap_or_else(|| Arc::new(Handles::new(MOST_OPEN)));
+    // Frames are dropped by their times, which must be those in the files, not in an outdated index.
+    let rebuild_index = options.rebuild_index || options.continuous;
+    let options = OpenOptions { handles: Some(handles), rebuild_index, ..options.clone() };
+    let sizes: Vec<u64> =
+        paths.iter().map(|path| std::fs::metadata(path).map_or(0, |m| m.len())).collect();
+    let all = sizes.iter().sum::<u64>().max(1);
+    let opened: Vec<Mutex<Option<Opened>>> = paths.iter().map(|_| Mutex::default()).collect();
+    // Files after one that failed are skipped, files before it are still opened, so that the error is the same for
+    // any number of threads.
+    let bad = AtomicUsize::new(usize::MAX);
+    threads.each(paths.len(), &|k| {
+        if k > bad.load(Ordering::Relaxed) || options.watch.stop.load(Ordering::Relaxed) {
+            return;
+        }
+        let share = threads.width() as f64 * (sizes[k] as f64 / all as f64);
+        let share = Share { threads, width: (share.ceil() as usize).max(1) };
+        let reader = crate::open_with(&paths[k], &options, openers, &share);
+        if reader.is_err() {
+            bad.fetch_min(k, Ordering::Relaxed);
+        }
+        *opened[k].lock().unwrap_or_else(PoisonError::into_inner) = Some(reader);
+    });
+    let mut readers = Vec::with_capacity(paths.len());
+    for one in opened {
+        let one = one.into_inner().unwrap_or_else(PoisonError::into_inner);
+        readers.push(one.unwrap_or(Err(Error::Interrupted))?);
+    }
+    Chain::join(readers, options.continuous)
+}
+
+/// A share of the threads.
+struct Share<'a> {
+    threads: &'a dyn ParallelFor,
+    width: usize,
+}
+
+impl ParallelFor for Share<'_> {
+    fn width(&self) -> usize {
+        self.width
+    }
+    fn each(&self, n: usize, work: &(dyn Fn(usize) + Sync)) {
+        self.threads.each(n, work);
+    }
+}
+
+impl From<Arc<dyn Reader>> for Chain {
+    /// Returns the chain of one file.
+    fn from(reader: Arc<dyn Reader>) -> Self {
+        let n_frames = reader.index().n_frames() as u64;
+        let runs = vec![Run { frames: 0..n_frames, segment: 0, first: 0 }];
+        let segments = vec![Segment::new(reader, 0)];
+        Chain { segments, runs, n_frames, remarks: Vec::new(), alone: true, continuous: false }
+    }
+}
+
+impl Chain {
+    /// Returns a chain of which only some files may be present; `alone`: whether the complete chain has one file.
+    pub(crate) fn of_runs(
+        segments: Vec<Segment>,
+        runs: Vec<Run>,
+        n_frames: u64,
+        alone: bool,
+    ) -> Chain {
+        Chain { segments, runs, n_frames, remarks: Vec::new(), alone, continuous: false }
+    }
+
+    /// Joins open files to one trajectory.
+    ///
+    /// # Errors
+    /// [`Error::ChainAtoms`].
+    ///
+    /// # Panics
+    /// If there are no files.
+    pub fn join(mut readers: Vec<Arc<dyn Reader>>, continuous: bool) -> Result<Chain, Error> {
+        let first = &readers[0];
+        let expected = first.index().n_atoms();
+        for reader in &readers[1..] {
+            let found = reader.index().n_atoms();
+            if found != expected {
+                let (path, first) = (reader.source().path(), first.source().path());
+                let (path, first) = (path.to_owned(), first.to_owned());
+                return Err(Error::ChainAtoms { path, found, first, expected });
+            }
+        }
+        let mut remarks = Vec::new();
+        let all = |reader: &Arc<dyn Reader>| 0..reader.index().n_frames();
+        let mut kept: Vec<Vec<Range<usize>>> =
+            readers.iter().map(|reader| std::iter::once(all(reader)).collect()).collect();
+        if continuous {
+            remarks.extend(in_order_of_times(&mut readers));
+            kept = without_repeats(&readers);
+            remarks.extend(dropped_remarks(&readers, &kept));
+        } else {
+            remarks.extend(overlap_remark(&readers));
+        }
+        let (mut segments, mut runs, mut n_frames) = (Vec::new(), Vec::new(), 0);
+        for (segment, (reader, kept)) in readers.into_iter().zip(kept).enumerate() {
+            let dropped = reader.index().n_frames() - n_kept(&kept);
+            for run in kept {
+                let frames = n_frames..n_frames + run.len() as u64;
+                n_frames = frames.end;
+                runs.push(Run { frames, segment, first: run.start as u64 });
+            }
+            segments.push(Segment::new(reader, dropped));
+        }
+        let alone = segments.len() == 1;
+        Ok(Chain { segments, runs, n_frames, remarks, alone, continuous })
+    }
+
+    /// Returns whether the chain has one file, whose frames are those of the chain.
+    pub fn is_alone(&self) -> bool {
+        self.alone
+    }
+
+    /// Returns the files, in the order of their frames.
+    pub fn segments(&self) -> &[Segment] {
+        &self.segments
+    }
+
+    /// Returns the path of the first file.
+    pub fn path(&self) -> &Path {
+        self.segments[0].reader.source().path()
+    }
+
+    /// Returns the format, or those of the files, separated by commas.
+    pub fn format(&self) -> String {
+        let mut names: Vec<&str> = Vec::new();
+        for segment in &self.segments {
+            let name = segment.reader.format();
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names.join(", ")
+    }
+
+    /// Returns the number of atoms in each frame.
+    pub fn n_atoms(&self) -> usize {
+        self.segments[0].reader.index().n_atoms()
+    }
+
+    /// Returns the number of frames, without dropped ones.
+    pub fn n_frames(&self) -> usize {
+        self.n_frames as usize
+    }
+
+    /// Returns the time of each frame, ps.
+    pub fn times(&self) -> Cow<'_, [f64]> {
+        self.gather(FrameIndex::times)
+    }
+
+    /// Returns the integration step of each frame.
+    pub fn steps(&self) -> Cow<'_, [i64]> {
+        self.gather(FrameIndex::steps)
+    }
+
+    /// Returns the time (ps) and the integration step of a frame.
+    ///
+    /// # Panics
+    /// If there is no such frame.
+    pub fn when(&self, frame: u64) -> (f64, i64) {
+        let Place { segment, frame: within } = self.place(frame);
+        self.segments[segment].reader.index().when(within)
+    }
+
+    /// Returns the byte at which each frame begins in its file.
+    pub fn offsets(&self) -> Cow<'_, [u64]> {
+        self.gather(FrameIndex::offsets)
+    }
+
+    fn gather<T: Clone>(&self, of: impl Fn(&FrameIndex) -> &[T]) -> Cow<'_, [T]> {
+        if let [only] = &self.segments[..] {
+            return Cow::Borrowed(of(only.reader.index()));
+        }
+        let mut all = Vec::with_capacity(self.n_frames());
+        for run in &self.runs {
+            let first = run.first as usize;
+            let len = (run.frames.end - run.frames.start) as usize;
+            let index = self.segments[run.segment].reader.index();
+            all.extend_from_slice(&of(index)[first..first + len]);
+        }
+        Cow::Owned(all)
+    }
+
+    /// Returns the size of all files in bytes.
+    pub fn size(&self) -> u64 {
+        self.segments.iter().map(|segment| segment.reader.size()).sum()
+    }
+
+    /// Returns the number of bytes of incomplete frames at the ends of files, which are ignored
+    /// ([`OpenOptions::allow_truncated_tail`]).
+    pub fn truncated_tail(&self) -> u64 {
+        self.segments.iter().map(|segment| segment.reader.truncated_tail()).sum()
+    }
+
+    /// Returns the cost of opening all files; the sidecar is that of the first one.
+    pub fn opening(&self) -> Opening {
+        let mut all = self.segments[0].reader.opening().clone();
+        for segment in &self.segments[1..] {
+            let one = segment.reader.opening();
+            all.state = all.state.max(one.state);
+            all.meter.add(&one.meter);
+            all.open_ns += one.open_ns;
+            all.index_ns += one.index_ns;
+        }
+        all
+    }
+
+    /// Returns remarks on the order and overlap of the files.
+    pub fn chain_remarks(&self) -> &[String] {
+        &self.remarks
+    }
+
+    /// Returns the fields that parts with some of these atoms omit, with the names of the parts; empty if no file is
+    /// divided.
+    pub fn lost(&self, atoms: &Atoms) -> Vec<(Extra, String)> {
+        let omitting = self.segments.iter().filter_map(|s| s.reader.as_omitted_fields());
+        omitting.flat_map(|reader| reader.lost(atoms)).collect()
+    }
+
+    /// Returns remarks for the user: on the chain, then on each file.
+    pub fn remarks(&self) -> Vec<String> {
+        let mut remarks = self.remarks.clone();
+        for segment in &self.segments {
+            let reader = &segment.reader;
+            if self.segments.len() == 1 {
+                remarks.extend(reader.all_remarks());
+                continue;
+            }
+            let path = reader.source().path().display();
+            remarks.extend(cut(reader).map(|remark| format!("{path}: {remark}")));
+            remarks.extend(reader.all_remarks().iter().map(|remark| format!("{path}: {remark}")));
+        }
+        remarks
+    }
+
+    /// Returns the remarks that a copy of the frames stores, each once ([`trajet_formats::remarks`]): the remarks on the
+    /// chain and its files, and those on their sources that the files store. Remarks that a reader of a copy in the
+    /// format `copied_to` produces itself are omitted.
+    pub fn doubts(&self, copied_to: Option<&str>) -> Vec<String> {
+        // The remark of a continuous chain that drops no frame is not a doubt.
+        let smooth = self.continuous && self.segments.iter().all(|segment| segment.dropped == 0);
+        let mut remarks = if smooth { Vec::new() } else { self.remarks.clone() };
+        let made_again = self.remarks_made_again(copied_to);
+        for segment in &self.segments {
+            let reader = &segment.reader;
+            let own = reader.remarks().into_iter().filter(|remark| !made_again.contains(remark));
+            let own = cut(reader).into_iter().chain(own);
+            if self.segments.len() == 1 {
+                remarks.extend(own);
+            } else {
+                let path = reader.source().path().display();
+                remarks.extend(own.map(|remark| format!("{path}: {remark}")));
+            }
+            remarks.extend_from_slice(reader.noted());
+        }
+        kept(remarks)
+    }
+
+    /// Returns the remarks on files that a reader of a copy in the format `copied_to` produces itself: a copy has the
+    /// properties of the first file.
+    pub fn remarks_made_again(&self, copied_to: Option<&str>) -> Vec<String> {
+        let Some(first) = self.segments.first() else { return Vec::new() };
+        let lasting = first.reader.lasting_remarks(copied_to);
+        let all = first.reader.remarks().into_iter();
+        all.filter(|remark| !lasting.contains(remark)).collect()
+    }
+
+    /// Compares the times and offsets of all frames in a loaded index with the headers of the frames, once. An
+    /// index that was built or computed at opening needs no comparison.
+    ///
+    /// # Errors
+    /// [`Error::Stale`] if a frame differs; as [`crate::open`] if the frames cannot be found.
+    pub fn check_times(&self, threads: &dyn ParallelFor, watch: &Arc<Watch>) -> Result<(), Error> {
+        for segment in &self.segments {
+            let reader = &segment.reader;
+            let kept = matches!(reader.opening().state, IndexState::Loaded | IndexState::Extended);
+            if !kept || segment.checked.load(Ordering::Relaxed) {
+                continue;
+            }
+            if let Some(indexing) = reader.as_reindex() {
+                let found = indexing.indexed_again(threads, watch)?;
+                reader.index().same_as(&found, reader.source().path())?;
+            }
+            segment.checked.store(true, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Returns the file of a frame and its number there.
+    ///
+    /// # Panics
+    /// If there is no such frame.
+    pub fn place(&self, frame: u64) -> Place {
+        let run = self.run_of(frame);
+        Place { segment: run.segment, frame: run.within(frame) }
+    }
+
+    /// Returns the path of the file that holds a frame.
+    ///
+    /// # Panics
+    /// If there is no such frame.
+    pub fn path_of(&self, frame: u64) -> &Path {
+        self.segments[self.place(frame).segment].reader.source().path()
+    }
+
+    fn run_of(&self, frame: u64) -> &Run {
+        &self.runs[self.runs.partition_point(|run| run.frames.end <= frame)]
+    }
+
+    /// Checks that every requested frame exists.
+    ///
+    /// # Errors
+    /// [`Error::FrameOutOfRange`] with the largest requested frame.
+    pub fn check(&self, frames: &Frames) -> Result<(), Error> {
+        match frames.largest() {
+            Some(frame) if frame >= self.n_frames => Err(Error::FrameOutOfRange {
+                path: self.path().to_owned(),
+                frame: frame as i64,
+                n_frames: self.n_frames,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Reads frames as `dyn Reader::read_into` does.
+    ///
+    /// # Errors
+    /// As `dyn Reader::read_into`, wrapped in [`Error::InChain`] if there are several files.
+    ///
+    /// # Panics
+    /// As `dyn Reader::read_into`.
+    pub fn read_into(
+        &self,
+        request: &Wanted<'_>,
+        positions: Range<usize>,
+        scratch: &mut Scratch,
+        out: &mut [f32],
+        meta: &mut FrameMeta,
+    ) -> Result<(), Error> {
+        if self.alone {
+            return self.segments[0].reader.read_into(request, positions, scratch, out, meta);
+        }
+        let Wanted { frames, atoms, field } = *request;
+        let frame_len = atoms.len() * 3;
+        assert_eq!(out.len(), positions.len() * frame_len, "size of the output");
+        self.check(frames)?;
+        let mut rest = out;
+        let mut at = positions.start;
+        while at < positions.end {
+            let run = self.run_of(frames.get(at));
+            let within = run.frames_within(frames, at, positions.end);
+            let here = at..positions.end.min(at + within.len());
+            let (out, others) = rest.split_at_mut(here.len() * frame_len);
+            let before = meta.frames.len();
+            let request = Wanted { frames: &within, atoms, field };
+            let reader = &self.segments[run.segment].reader;
+            let read = reader.read_into(&request, 0..here.len(), scratch, out, meta);
+            for (number, position) in meta.frames[before..].iter_mut().zip(here.clone()) {
+                *number = frames.get(position);
+            }
+            if let Err(error) = read {
+                let failed = here.start + (meta.frames.len() - before);
+                return Err(self.in_chain(error, frames.get(failed.min(here.end - 1))));
+            }
+            rest = others;
+            at = here.end;
+        }
+        Ok(())
+    }
+
+    /// Returns the names of a frame's format-specific data beside these atoms.
+    ///
+    /// # Errors
+    /// As [`Chain::read_into`].
+    pub(crate) fn left_out_of(
+        &self,
+        frame: u64,
+        atoms: &Atoms,
+        scratch: &mut Scratch,
+    ) -> Result<Vec<String>, Error> {
+        let Place { segment, frame: within } = self.place(frame);
+        let Some(reader) = self.segments[segment].reader.as_format_data() else {
+            return Ok(Vec::new());
+        };
+        let left = reader.left_out(within, atoms, scratch);
+        left.map_err(|error| self.in_chain(error, frame))
+    }
+
+    /// Counts the format-specific data that frames hold beside these atoms. In the result, frames are numbered by
+    /// their positions in `frames`, from `begin` on.
+    ///
+    /// # Errors
+    /// As [`Chain::read_into`].
+    pub fn left_out(
+        &self,
+        frames: &Frames,
+        begin: usize,
+        atoms: &Atoms,
+        scratch: &mut Scratch,
+    ) -> Result<Losses, Error> {
+        self.check(frames)?;
+        let mut losses = Losses::default();
+        for at in 0..frames.len() {
+            scratch.check_stop()?;
+            let left = self.left_out_of(frames.get(at), atoms, scratch)?;
+            let left: Vec<Lost> = left.into_iter().map(Lost::from).collect();
+            losses.add((begin + at) as u64, &left);
+        }
+        Ok(losses)
+    }
+
+    /// Reads one frame as its format stores it.
+    ///
+    /// # Errors
+    /// As [`Chain::read_into`].
+    pub fn read_raw(&self, frame: u64, scratch: &mut Scratch) -> Result<Raw, Error> {
+        self.read_raw_of(frame, &Atoms::all(self.n_atoms()), scratch)
+    }
+
+    /// Returns the box vectors (Å, row by row) of a frame, if they are in memory once its file is open.
+    pub fn known_box(&self, frame: u64) -> Option<[f64; 9]> {
+        let Place { segment, frame: within } = self.place(frame);
+        self.segments[segment].reader.as_known_cells()?.known_box(within)
+    }
+
+    /// Appends the bytes of consecutive frames to `out`, unchanged. Returns false, and appends nothing, if they lie
+    /// in several files or in another format, or are not self-contained.
+    ///
+    /// # Errors
+    /// As [`Chain::read_into`].
+    ///
+    /// # Panics
+    /// If `frames` is empty or out of range.
+    pub fn copy_frames(
+        &self,
+        frames: Range<u64>,
+        format: Format,
+        scratch: &mut Scratch,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, Error> {
+        let run = self.run_of(frames.start);
+        let reader = &self.segments[run.segment].reader;
+        if frames.end > run.frames.end || reader.format() != format.name() {
+            return Ok(false);
+        }
+        let within = run.within(frames.start)..run.within(frames.end - 1) + 1;
+        let Some(copying) = reader.as_copy_frames() else { return Ok(false) };
+        let copied = copying.copy_frames(within, scratch, out);
+        copied.map_err(|error| self.in_chain(error, frames.start))?;
+        Ok(true)
+    }
+
+    /// Reads some atoms of one frame as its format stores them.
+    ///
+    /// # Errors
+    /// As [`Chain::read_into`].
+    pub fn read_raw_of(
+        &self,
+        frame: u64,
+        atoms: &Atoms,
+        scratch: &mut Scratch,
+    ) -> Result<Raw, Error> {
+        self.check(&Frames::Strided { first: frame, step: 1, count: 1 })?;
+        let Place { segment, frame: within } = self.place(frame);
+        let read = self.segments[segment].reader.read_raw_of(within, atoms, scratch);
+        read.map_err(|error| self.in_chain(error, frame))
+    }
+
+    /// Reads some atoms of the frame at position `at` as its format stores them. All `frames` must exist; those
+    /// that follow are used to read ahead.
+    ///
+    /// # Errors
+    /// As [`Chain::read_into`].
+    pub(crate) fn raw(
+        &self,
+        frames: &Frames,
+        at: usize,
+        atoms: &Atoms,
+        scratch: &mut Scratch,
+    ) -> Result<Raw, Error> {
+        if self.alone {
+            return self.segments[0].reader.raw(frames, at, atoms, scratch);
+        }
+        let run = self.run_of(frames.get(at));
+        let within = run.frames_within(frames, at, at + 1);
+        let read = self.segments[run.segment].reader.raw(&within, 0, atoms, scratch);
+        read.map_err(|error| self.in_chain(error, frames.get(at)))
+    }
+
+    /// Reads some atoms of frames as their format stores them, and calls `take` with the position and the data of
+    /// each.
+    ///
+    /// # Errors
+    /// As [`Chain::read_into`], and those of `take`.
+    pub fn read_raws(
+        &self,
+        frames: &Frames,
+        atoms: &Atoms,
+        scratch: &mut Scratch,
+        mut take: impl FnMut(usize, &Raw) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.check(frames)?;
+        let mut at = 0;
+        while at < frames.len() {
+            let run = self.run_of(frames.get(at));
+            let within = run.frames_within(frames, at, frames.len());
+            let reader = &self.segments[run.segment].reader;
+            for k in 0..within.len() {
+                scratch.check_stop()?;
+                let raw = reader.raw(&within, k, atoms, scratch);
+                let raw = raw.map_err(|error| self.in_chain(error, frames.get(at + k)))?;
+                take(at + k, &raw)?;
+            }
+            at += within.len();
+        }
+        Ok(())
+    }
+
+    /// Adds the frame's number in the chain to the error of a file, if there are several files.
+    fn in_chain(&self, error: Error, chained: u64) -> Error {
+        if self.alone || matches!(error, Error::Interrupted) {
+            return error;
+        }
+        Error::InChain { error: Box::new(error), frame: self.place(chained).frame, chained }
+    }
+}
+
+impl Run {
+    /// Returns the number in its file of a frame of the chain.
+    fn within(&self, frame: u64) -> u64 {
+        frame - self.frames.start + self.first
+    }
+
+    /// Returns the requested frames from position `at` on, as far as they lie in this run, by their numbers in the
+    /// file. Of a list, at most [`AHEAD`] frames after position `end` are included, for reading ahead.
+    fn frames_within(&self, frames: &Frames, at: usize, end: usize) -> Frames {
+        match frames {
+            Frames::Strided { step, count, .. } => {
+                let frame = frames.get(at);
+                let room = match *step {
+                    0 => u64::MAX,
+                    up @ 1.. => (self.frames.end - 1 - frame) / up.unsigned_abs() + 1,
+                    down => (frame - self.frames.start) / down.unsigned_abs() + 1,
+                };
+                let count = room.min((count - at) as u64) as usize;
+                Frames::Strided { first: self.within(frame), step: *step, count }
+            }
+            Frames::Listed(list) => {
+                let here = |&&frame: &&u64| self.frames.contains(&frame);
+                let needed = list[at..end].iter().take_while(here).count();
+                let mut len = needed;
+                if at + needed == end {
+                    // Readers do not read ahead past a step back.
+                    let ahead = list[end - 1..].windows(2).take_while(|pair| pair[0] < pair[1]);
+                    let ahead = ahead.map(|pair| &pair[1]).take_while(here);
+                    len += ahead.take(AHEAD).count();
+                }
+                list[at..at + len]
+                    .iter()
+                    .map(|&frame| self.within(frame))
+                    .collect::<Vec<_>>()
+                    .into()
+            }
+        }
+    }
+}
+
+impl IndexState {
+    /// Returns the state that took more work.
+    fn max(self, other: IndexState) -> IndexState {
+        let work = |state| match state {
+            IndexState::Computed => 0,
+            IndexState::Loaded => 1,
+            IndexState::Extended => 2,
+            IndexState::Built => 3,
+        };
+        if work(self) >= work(other) { self } else { other }
+    }
+}
+
+impl std::fmt::Debug for Chain {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let paths = self.segments.iter().map(|segment| segment.reader.source().path());
+        f.debug_list().entries(paths).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests;

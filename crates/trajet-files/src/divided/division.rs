@@ -1,0 +1,77 @@
+//! The division of a trajectory into parts.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use trajet_formats::h5md::Description;
+use trajet_formats::{Atoms, Extra};
+
+use crate::FrameIndex;
+use crate::source::Written;
+
+/// Divided trajectories, by the paths of the files that represent them.
+pub type Divisions = HashMap<PathBuf, Division>;
+
+/// The division of a trajectory: the files and atoms of its parts, and their metadata.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Division {
+    /// Number of atoms in the whole trajectory.
+    pub n_atoms: usize,
+    /// Name of the format of the whole trajectory.
+    pub format: String,
+    /// Index of the whole trajectory: the extents that frames have in its format, the digests of each frame's bytes
+    /// in every part ([`FrameIndex::push_divided`]), and boxes, if parts omit them or may hold different ones
+    /// ([`FrameIndex::set_boxes`]).
+    pub index: Arc<FrameIndex>,
+    /// Paths of the frame metadata, one per segment ([`crate::divided::FrameMetadata`]). If there is one part and no
+    /// such file, a raw frame is that of the part.
+    pub heads: Vec<PathBuf>,
+    /// The parts. Each atom is in exactly one of them.
+    pub parts: Vec<Part>,
+    /// Whether fields that some parts omit are filled with NaN in whole frames, as repartitioning needs. Otherwise
+    /// whole frames do not have these fields.
+    pub filled: bool,
+    /// Advice for messages about a file of a part that another program has changed.
+    pub remedy: String,
+    /// Remarks that are stored with the division ([`trajet_formats::remarks`]).
+    pub noted: Vec<String>,
+    /// Remarks on the files that were divided, which a reader of a whole copy produces itself.
+    pub on_files: Vec<String>,
+}
+
+/// A part of a divided trajectory: the files that hold some of its atoms.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Part {
+    /// Name of the part, for messages.
+    pub name: String,
+    /// Number of its storage tier, below [`crate::MOST_TIERS`].
+    pub tier: u8,
+    /// Files of the part, one per segment.
+    pub paths: Vec<PathBuf>,
+    /// The recorded identities of these files; empty if they are not known.
+    pub written: Vec<Written>,
+    /// The layouts of these files if they are HDF5 files, else empty.
+    pub described: Vec<Arc<Description>>,
+    /// Atoms of the part, by their numbers in the whole trajectory, ascending.
+    pub atoms: Vec<Range<u32>>,
+    /// Fields of the whole trajectory that the part omits.
+    pub lost: Vec<Extra>,
+    /// A file that marks its tier: if it is missing, the tier is not mounted.
+    pub mark: Option<PathBuf>,
+    /// Precision of its positions in steps per nm, if they were rounded.
+    pub precision: Option<f32>,
+}
+
+impl Part {
+    /// Returns whether reading these atoms may open the part; always true for an empty selection.
+    pub(super) fn holds_any_of(&self, atoms: &Atoms) -> bool {
+        let Some(list) = atoms.sorted().filter(|list| !list.is_empty()) else { return true };
+        self.atoms.iter().any(|range| {
+            let next = list.partition_point(|&atom| atom < range.start);
+            list.get(next).is_some_and(|&atom| atom < range.end)
+        })
+    }
+}

@@ -1,0 +1,231 @@
+//! A file of frame metadata: the data of frames beside their atoms, from which frames are restored exactly.
+//!
+//! Layout, little endian: magic (8 bytes), version (u32), number of frames (u64), the end of each frame's bytes
+//! (u64 each, relative to the first frame), the bytes of all frames (`postcard` of [`Raw::head`]; for DCD followed
+//! by the version of the file as i32, which older files lack), and the XXH3 digest of all preceding bytes.
+//! Version 2 also stores the layouts of NetCDF files, which many frames share. The number of layouts (u64) follows
+//! the number of frames, the ends of the layouts follow those of the frames, and the layouts (`postcard`) follow
+//! all frames. The head of a frame that has a layout is followed by the layout's number and the frame's further
+//! values (`postcard`).
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use trajet_formats::ncdf::{Further, Layout};
+use trajet_formats::{GivenBox, Raw, xxh3_64};
+
+use crate::index::FrameBoxes;
+use crate::source::Source;
+use crate::{Error, Meter};
+
+const MAGIC: &[u8; 8] = b"trajethd";
+/// The versions without and with layouts.
+const VERSIONS: [u32; 2] = [1, 2];
+/// Bytes before the number of layouts (version 2) or the ends (version 1).
+const HEADER_BYTES: usize = 20;
+/// Size of a read request in bytes.
+const REQUEST: usize = 1 << 20;
+
+/// Per-frame data beside the atoms, kept for exact restoration, in the order of frames.
+#[derive(Clone, Debug, Default)]
+pub struct FrameMetadata {
+    /// The path from which it was read; empty if it was made in memory.
+    path: PathBuf,
+    ends: Vec<u64>,
+    bytes: Vec<u8>,
+    layouts: Vec<Arc<Layout>>,
+}
+
+impl FrameMetadata {
+    /// Appends the metadata of the next frame.
+    ///
+    /// # Panics
+    /// Never: the frame is serialized to memory.
+    pub fn push(&mut self, frame: &Raw) {
+        let head = frame.head();
+        self.bytes.extend(postcard::to_stdvec(&head).expect("memory takes it"));
+        if let Some(Further { layout, values }) = head.further() {
+            let further = (self.number_of(layout), values);
+            self.bytes.extend(postcard::to_stdvec(&further).expect("memory takes it"));
+        }
+        if let Raw::Dcd(frame) = frame
+            && frame.version != 0
+        {
+            self.bytes.extend(frame.version.to_le_bytes());
+        }
+        self.ends.push(self.bytes.len() as u64);
+    }
+
+    /// Returns the number of a layout, which is stored once for all frames that have it.
+    fn number_of(&mut self, layout: &Arc<Layout>) -> usize {
+        // It is usually the layout of the frame before.
+        self.layouts.iter().rposition(|known| known == layout).unwrap_or_else(|| {
+            self.layouts.push(Arc::clone(layout));
+            self.layouts.len() - 1
+        })
+    }
+
+    /// Returns the number of frames.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Returns whether there are no frames.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Returns the metadata of frame `k`, as a frame without atoms.
+    ///
+    /// # Errors
+    /// [`Error::Division`].
+    pub fn get(&self, k: usize) -> Result<Raw, Error> {
+        let Some(&end) = self.ends.get(k) else {
+            let n = self.len();
+            return Err(self.fault(format!("it holds the heads of {n} frames, not of frame {k}")));
+        };
+        let begin = if k == 0 { 0 } else { self.ends[k - 1] };
+        let bytes = &self.bytes[begin as usize..end as usize];
+        let head = postcard::take_from_bytes::<Raw>(bytes).ok();
+        let head = head.and_then(|(head, rest)| self.with_rest(head, rest));
+        let head = head.filter(|head| head.n_atoms() == 0 && head.is_sound());
+        head.ok_or_else(|| self.fault(format!("the head of its frame {k} is none")))
+    }
+
+    /// Adds to a head the data that follows it; returns `None` if that does not fit its format.
+    fn with_rest(&self, mut head: Raw, rest: &[u8]) -> Option<Raw> {
+        if rest.is_empty() {
+            return Some(head);
+        }
+        if let Raw::Dcd(frame) = &mut head {
+            frame.version = i32::from_le_bytes(rest.try_into().ok()?);
+            return Some(head);
+        }
+        let (number, values) = postcard::from_bytes::<(usize, Vec<u8>)>(rest).ok()?;
+        let further = Further { layout: Arc::clone(self.layouts.get(number)?), values };
+        let Raw::Ncdf(frame) = &mut head else { return None };
+        frame.further = Some(further).filter(|further| further.is_complete(0));
+        frame.further.is_some().then_some(head)
+    }
+
+    /// Returns the bytes of the file.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes =
+            Vec::with_capacity(HEADER_BYTES + 8 * self.ends.len() + self.bytes.len() + 8);
+        bytes.extend(MAGIC);
+        bytes.extend(VERSIONS[usize::from(!self.layouts.is_empty())].to_le_bytes());
+        bytes.extend((self.ends.len() as u64).to_le_bytes());
+        let (mut layouts, mut layout_ends) = (Vec::new(), Vec::new());
+        for layout in &self.layouts {
+            layouts = postcard::to_extend(&**layout, layouts).expect("memory takes it");
+            layout_ends.push(layouts.len() as u64);
+        }
+        if !layouts.is_empty() {
+            bytes.extend((layout_ends.len() as u64).to_le_bytes());
+        }
+        bytes.extend(self.ends.iter().chain(&layout_ends).flat_map(|end| end.to_le_bytes()));
+        bytes.extend(&self.bytes);
+        bytes.extend(layouts);
+        bytes.extend(xxh3_64(&bytes).to_le_bytes());
+        bytes
+    }
+
+    /// Reads a file of frame metadata.
+    ///
+    /// # Errors
+    /// [`Error::Division`] if it is not what was written; [`Error::Io`], [`Error::NotAFile`],
+    /// [`Error::Empty`].
+    pub fn load(path: &Path) -> Result<FrameMetadata, Error> {
+        FrameMetadata::load_counted(path, &mut Meter::default())
+    }
+
+    /// Reads a file of frame metadata and counts the reads in `meter`.
+    pub(super) fn load_counted(path: &Path, meter: &mut Meter) -> Result<FrameMetadata, Error> {
+        let source = Source::open(path, meter)?;
+        let fault = |what: String| Error::Division { path: path.to_owned(), what };
+        let mut bytes = Vec::new();
+        // A file that does not fit in memory must be an error, not an abort.
+        let room = usize::try_from(source.size()).unwrap_or(usize::MAX);
+        bytes.try_reserve_exact(room).map_err(|_| fault("it does not fit in memory".to_owned()))?;
+        bytes.resize(room, 0);
+        let mut at = 0;
+        for piece in bytes.chunks_mut(REQUEST) {
+            source.read_at(at, piece, meter)?;
+            at += piece.len() as u64;
+        }
+        let metadata = parse(&bytes).map_err(fault)?;
+        Ok(FrameMetadata { path: path.to_owned(), ..metadata })
+    }
+
+    fn fault(&self, what: String) -> Error {
+        Error::Division { path: self.path.clone(), what }
+    }
+}
+
+impl FrameBoxes for FrameMetadata {
+    fn n_frames(&self) -> usize {
+        self.len()
+    }
+
+    fn given_box(&self, k: usize) -> Result<GivenBox, Error> {
+        Ok(self.get(k)?.given_box())
+    }
+}
+
+impl PartialEq for FrameMetadata {
+    /// Compares the content, not the path.
+    fn eq(&self, other: &FrameMetadata) -> bool {
+        self.ends == other.ends && self.bytes == other.bytes && self.layouts == other.layouts
+    }
+}
+
+/// Parses the bytes of a file; the error is a message.
+fn parse(bytes: &[u8]) -> Result<FrameMetadata, String> {
+    let word = |at: usize| {
+        let word = bytes.get(at..at.checked_add(8)?)?;
+        Some(u64::from_le_bytes(word.try_into().expect("eight bytes")))
+    };
+    if !bytes.starts_with(MAGIC) {
+        return Err("it is no file of frames' heads".to_owned());
+    }
+    let body = bytes.len().checked_sub(8).filter(|&n| n >= HEADER_BYTES);
+    let body = body.ok_or("it is cut short")?;
+    if word(body) != Some(xxh3_64(&bytes[..body])) {
+        return Err("its bytes are not those that were written".to_owned());
+    }
+    let version = VERSIONS.into_iter().find(|version| bytes[8..12] == version.to_le_bytes());
+    let version = version.ok_or("it is of another version")?;
+    let unsound = || "its frames' ends are not in order".to_owned();
+    let number = |at: usize| word(at).and_then(|n| usize::try_from(n).ok());
+    let n = number(12).ok_or_else(unsound)?;
+    let (n_layouts, rest) = match version {
+        1 => (0, &bytes[HEADER_BYTES..body]),
+        _ => {
+            let rest = bytes[..body].get(HEADER_BYTES + 8..).ok_or_else(unsound)?;
+            (number(HEADER_BYTES).ok_or_else(unsound)?, rest)
+        }
+    };
+    let (ends, rest) = split_ends(rest, n).ok_or_else(unsound)?;
+    let (layout_ends, rest) = split_ends(rest, n_layouts).ok_or_else(unsound)?;
+    let last = |ends: &[u64]| ends.last().map_or(Some(0), |&end| usize::try_from(end).ok());
+    let heads = last(&ends).and_then(|end| rest.split_at_checked(end));
+    let (heads, layouts) = heads.ok_or_else(unsound)?;
+    if !ends.is_sorted() || !layout_ends.is_sorted() || last(&layout_ends) != Some(layouts.len()) {
+        return Err(unsound());
+    }
+    let begins = std::iter::once(&0).chain(&layout_ends);
+    let layout = |(&begin, &end): (&u64, &u64)| {
+        let layout = postcard::from_bytes::<Layout>(&layouts[begin as usize..end as usize]).ok();
+        layout.filter(|layout| layout.is_sound(0)).map(Arc::new)
+    };
+    let layouts = begins.zip(&layout_ends).map(layout).collect::<Option<_>>();
+    let layouts = layouts.ok_or("a layout of its files is none")?;
+    Ok(FrameMetadata { path: PathBuf::new(), ends, bytes: heads.to_vec(), layouts })
+}
+
+/// Splits `n` ends from the front of `bytes`; returns them and the rest.
+fn split_ends(bytes: &[u8], n: usize) -> Option<(Vec<u64>, &[u8])> {
+    let (ends, rest) = n.checked_mul(8).and_then(|n| bytes.split_at_checked(n))?;
+    let ends = ends.as_chunks::<8>().0.iter().map(|end| u64::from_le_bytes(*end));
+    Some((ends.collect(), rest))
+}

@@ -1,0 +1,116 @@
+//! Compact storage for the boxes of frames: few boxes are rotated, and many trajectories have a constant box.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use trajet_formats::GivenBox;
+
+/// A column of boxes, one per row. A constant box is stored once.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct BoxColumn {
+    cells: Vec<[f64; 6]>,
+    /// Vectors of rotated boxes with their rows, which ascend.
+    turned: Vec<(usize, [f64; 9])>,
+}
+
+impl BoxColumn {
+    pub(super) fn new(boxes: impl IntoIterator<Item = GivenBox>) -> Self {
+        let mut column = BoxColumn::default();
+        for (cell, turned) in boxes {
+            column.turned.extend(turned.map(|vectors| (column.cells.len(), vectors)));
+            column.cells.push(cell);
+        }
+        if column.is_same() {
+            column.cells.truncate(1);
+            column.turned.truncate(1);
+        }
+        column.cells.shrink_to_fit();
+        column.turned.shrink_to_fit();
+        column
+    }
+
+    /// Returns whether all boxes are bitwise equal.
+    fn is_same(&self) -> bool {
+        let alike = |one: &[f64], other: &[f64]| {
+            one.iter().zip(other).all(|(x, y)| x.to_bits() == y.to_bits())
+        };
+        [0, self.cells.len()].contains(&self.turned.len())
+            && self.cells.windows(2).all(|pair| alike(&pair[0], &pair[1]))
+            && self.turned.windows(2).all(|pair| alike(&pair[0].1, &pair[1].1))
+    }
+
+    /// Returns the box at a row, or the constant box; `None` if there is none.
+    pub(super) fn get(&self, row: usize) -> Option<GivenBox> {
+        let row = if self.cells.len() == 1 { 0 } else { row };
+        let cell = *self.cells.get(row)?;
+        let turned = self.turned.binary_search_by_key(&row, |&(at, _)| at);
+        Some((cell, turned.ok().map(|k| self.turned[k].1)))
+    }
+
+    /// Returns whether there is a box for each of `n_frames` frames.
+    pub(super) fn covers(&self, n_frames: usize) -> bool {
+        self.cells.len() == 1 || !self.cells.is_empty() && self.cells.len() == n_frames
+    }
+
+    /// Appends a range of rows of another column, and a filler row after them.
+    pub(super) fn append(&mut self, whole: &BoxColumn, rows: Range<usize>) {
+        if whole.cells.len() <= 1 {
+            self.clone_from(whole);
+            return;
+        }
+        let first = self.cells.len();
+        self.cells.extend_from_slice(&whole.cells[rows.clone()]);
+        let begin = whole.turned.partition_point(|&(at, _)| at < rows.start);
+        let turned = whole.turned[begin..].iter().take_while(|&&(at, _)| at < rows.end);
+        self.turned.extend(turned.map(|&(at, vectors)| (first + at - rows.start, vectors)));
+        self.cells.push([f64::NAN; 6]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn given(k: u8) -> GivenBox {
+        let turned = k.is_multiple_of(3).then(|| [f64::from(k); 9]);
+        ([f64::from(k), 2.0, 3.0, 90.0, 80.0, 70.0], turned)
+    }
+
+    #[test]
+    fn boxes_come_back_by_row_and_from_appended_ranges() {
+        let column = BoxColumn::new((0..20).map(given));
+        assert!(column.covers(20) && !column.covers(19) && column.turned.len() == 7);
+        assert!((0..20).all(|k| column.get(usize::from(k)) == Some(given(k))));
+        assert_eq!(column.get(20), None);
+        let mut part = BoxColumn::default();
+        for rows in [2..3, 5..9, 18..20] {
+            part.append(&column, rows);
+        }
+        let rows = [(0, 2), (2, 5), (3, 6), (4, 7), (5, 8), (7, 18), (8, 19)];
+        assert!(rows.iter().all(|&(at, k)| part.get(at) == Some(given(k))));
+        assert!(part.covers(10));
+        let mut one = BoxColumn::default();
+        one.append(&column, 6..7);
+        assert!(one.get(0) == Some(given(6)) && one.covers(2));
+    }
+
+    #[test]
+    fn a_constant_box_is_stored_once() {
+        for k in [3, 4] {
+            let column = BoxColumn::new((0..1000).map(|_| given(k)));
+            assert_eq!((column.cells.len(), column.get(999)), (1, Some(given(k))));
+            let mut part = BoxColumn::default();
+            part.append(&column, 3..5);
+            part.append(&column, 8..9);
+            assert_eq!((&part, column.covers(77)), (&column, true));
+        }
+        // Boxes that differ only in their vectors, or in one bit, are not constant.
+        let (cell, turned) = given(3);
+        assert_eq!(BoxColumn::new([(cell, turned), (cell, None)]).cells.len(), 2);
+        let zeros = [0.0, -0.0].map(|x| ([x; 6], None));
+        assert_eq!(BoxColumn::new(zeros).cells.len(), 2);
+        let none = BoxColumn::new([]);
+        assert!(none.get(0).is_none() && !none.covers(1) && !none.covers(0));
+    }
+}

@@ -1,0 +1,49 @@
+//! Trajectory files: counted reads, indexes, readers of all formats, several files as one trajectory, outputs. This
+//! crate contains no analysis and starts no thread.
+//!
+//! Every byte of a trajectory is read through [`source::Source`] and counted in a [`Meter`]. A [`Reader`] returns frames
+//! of one file, a [`Chain`] those of several. An [`Output`] writes the bytes of an encoder to a file.
+
+pub mod chain;
+pub mod dcd;
+mod described;
+pub mod divided;
+mod error;
+mod frames;
+pub mod h5md;
+pub mod index;
+pub mod indexed;
+pub mod leftovers;
+mod meter;
+pub mod ncdf;
+mod open;
+mod opener;
+mod opening;
+mod options;
+mod output;
+mod parallel;
+pub mod reader;
+mod scratch;
+pub mod sidecar;
+pub mod source;
+mod stamp;
+pub mod trr;
+mod walk;
+pub mod worker;
+pub mod xtc;
+
+pub use chain::Chain;
+pub use described::Described;
+pub use error::{Error, of_chain};
+pub use frames::{FrameList, Frames};
+pub use index::{FrameIndex, IndexState};
+pub use meter::{MOST_TIERS, Meter};
+pub use open::{open, open_with};
+pub use opener::{Opened, Opener, WorkerOpener};
+pub use opening::Opening;
+pub use options::{DEFAULT_REQUEST_SIZE, OpenOptions, Watch};
+pub use output::{Output, PIECE, Whole, publish};
+pub use parallel::{ParallelFor, Serial};
+pub use reader::{Reader, Wanted};
+pub use scratch::Scratch;
+pub use stamp::Stamp;

@@ -1,0 +1,120 @@
+//! Chooses the reader of a file by its first bytes. The only module that knows the readers of all formats.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use trajet_formats::Format;
+
+use crate::opener::{self, KnownFile, Opener};
+use crate::reader::Reader;
+use crate::{Error, OpenOptions, Opening, ParallelFor, Serial, dcd, h5md, ncdf, trr, xtc};
+
+/// Opens a trajectory of any supported format, which its first bytes identify.
+///
+/// # Errors
+/// [`Error::Io`], [`Error::NotAFile`], [`Error::Empty`], [`Error::UnknownFormat`], and the errors of
+/// indexing the file: [`Error::Truncated`], [`Error::Corrupt`], [`Error::AtomCount`],
+/// [`Error::Unsupported`].
+pub fn open(
+    path: &Path,
+    options: &OpenOptions,
+    threads: &dyn ParallelFor,
+) -> Result<Arc<dyn Reader>, Error> {
+    open_with(path, options, &[], threads)
+}
+
+/// Opens a trajectory with the first of `openers` that recognises it, or else as [`open`] does.
+///
+/// # Errors
+/// As [`open`], and those of the openers.
+pub fn open_with(
+    path: &Path,
+    options: &OpenOptions,
+    openers: &[&dyn Opener],
+    threads: &dyn ParallelFor,
+) -> Result<Arc<dyn Reader>, Error> {
+    if let Some(opened) = openers.iter().find_map(|opener| opener.open(path, options)) {
+        return opened;
+    }
+    let begin = Instant::now();
+    let (source, mut opening) = opener::begin(path, options)?;
+    opener::read_first(&source, &mut opening)?;
+    let first = opening.first[..opening.first.len().min(16)].to_vec();
+    let first = &first[..];
+    opening.open_ns = begin.elapsed().as_nanos() as u64;
+    Ok(match Format::of_first_bytes(first) {
+        Some(Format::Xtc) => Arc::new(xtc::Reader::open(source, options, threads, opening)?),
+        Some(Format::Trr) => Arc::new(trr::Reader::open(source, options, threads, opening)?),
+        Some(Format::Dcd) => Arc::new(dcd::Reader::open(source, options, opening)?),
+        Some(Format::Ncdf) => Arc::new(ncdf::Reader::open(source, options, threads, opening)?),
+        // HDF5 files are opened by `Described`.
+        Some(Format::H5md) | None => {
+            let looks_like = describe(first);
+            return Err(Error::UnknownFormat { path: path.to_owned(), looks_like });
+        }
+    })
+}
+
+/// Opens a file that another process has opened and described, by the name of its format.
+///
+/// # Errors
+/// As [`open`]; [`Error::Changed`].
+pub(crate) fn open_known(
+    format: &str,
+    mut file: KnownFile<'_>,
+    options: &OpenOptions,
+) -> Result<Arc<dyn Reader>, Error> {
+    let path = file.source.path().to_owned();
+    let unknown = || {
+        let looks_like = format!("it was opened as {format} elsewhere");
+        Error::UnknownFormat { path, looks_like }
+    };
+    let opening = Opening::default();
+    Ok(match (format, file.index.take()) {
+        ("DCD", None) => {
+            let dcd_cell = Some(postcard::from_bytes(file.data).map_err(|_| unknown())?);
+            let options = OpenOptions { dcd_cell, ..options.clone() };
+            Arc::new(dcd::Reader::open(file.source, &options, opening)?)
+        }
+        ("NCDF", None) => Arc::new(ncdf::Reader::open(file.source, options, &Serial, opening)?),
+        ("H5MD" | "MDTRAJ", None) => {
+            let description = Arc::new(postcard::from_bytes(file.data).map_err(|_| unknown())?);
+            Arc::new(h5md::Reader::open(file.source, &description, options, opening)?)
+        }
+        ("XTC", Some(index)) => Arc::new(xtc::Reader::known(file.indexed(index, options))),
+        ("TRR", Some(index)) => Arc::new(trr::Reader::known(file.indexed(index, options))),
+        ("NCDF", Some(index)) => Arc::new(ncdf::Reader::known(file.indexed(index, options))?),
+        _ => return Err(unknown()),
+    })
+}
+
+/// Returns a guess, from its first bytes, of what an unrecognised file is.
+fn describe(first: &[u8]) -> String {
+    let known: [(&[u8], usize, &str); 5] = [
+        (
+            b"CDF\x05",
+            0,
+            "it is a NetCDF file with 64-bit data, CDF-5: convert it with nccopy -k nc6",
+        ),
+        (b"CDF", 0, "it begins like a NetCDF file of a version that is not known"),
+        (
+            b"\x89HDF",
+            0,
+            "it is an HDF5 file: open it from Python, with trajet.open; NetCDF-4, \
+             which is HDF5, is converted with nccopy -k nc6 or cpptraj",
+        ),
+        (b"\x1f\x8b", 0, "it is compressed with gzip: unpack it first"),
+        (b"BZh", 0, "it is compressed with bzip2: unpack it first"),
+    ];
+    for (bytes, at, what) in known {
+        if first.get(at..at + bytes.len()) == Some(bytes) {
+            return what.to_owned();
+        }
+    }
+    if first.iter().all(|b| b.is_ascii_graphic() || b.is_ascii_whitespace()) {
+        return format!("it is a text file that begins with {:?}", String::from_utf8_lossy(first));
+    }
+    let hex: Vec<String> = first.iter().take(8).map(|b| format!("{b:02x}")).collect();
+    format!("it begins with the bytes {}", hex.join(" "))
+}

@@ -1,0 +1,71 @@
+//! Options for opening trajectories.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
+use trajet_formats::dcd::CellForm;
+
+use crate::source::{Handles, Written};
+
+/// Default size of a read request, in bytes. On local disks, larger requests fall out of the processor's
+/// cache before they are decoded; on parallel file systems, several MiB are better.
+pub const DEFAULT_REQUEST_SIZE: usize = 256 * 1024;
+
+/// Smallest piece of a file, in bytes, that is given to a thread of its own. Small for fuzz targets, whose files
+/// are short.
+pub(crate) const LEAST_PIECE: u64 = if cfg!(fuzzing) { 64 } else { 16 << 20 };
+
+/// Options for opening a trajectory.
+#[derive(Clone, Debug)]
+pub struct OpenOptions {
+    /// Whether to read the whole frames of a file that ends inside a frame, instead of refusing it.
+    pub allow_truncated_tail: bool,
+    /// Size of a read request, in bytes.
+    pub request_size: usize,
+    /// Whether to load the index from a sidecar and to save it in one.
+    pub sidecar: bool,
+    /// Whether to build the index even if a matching sidecar exists.
+    pub rebuild_index: bool,
+    /// The folder for sidecars of trajectories whose own folder cannot be written.
+    pub cache: Option<PathBuf>,
+    /// Whether to drop frames that a later file of the chain repeats. Repeats are found by their times, so the
+    /// indexes of several files are rebuilt from their headers.
+    pub continuous: bool,
+    /// The pool of open files to use. If `None`, a single file stays open as long as its reader lives, and
+    /// the files of a chain share a new pool.
+    pub handles: Option<Arc<Handles>>,
+    /// The recorded size and head digest of files, by path; a file that differs is an error.
+    pub written: Arc<HashMap<PathBuf, Written>>,
+    /// The form of the unit cells of DCD files; if `None`, it is detected from each file.
+    pub dcd_cell: Option<CellForm>,
+    /// Progress and cancellation of index building, shared with the caller.
+    pub watch: Arc<Watch>,
+}
+
+/// Progress and cancellation of index building.
+#[derive(Debug, Default)]
+pub struct Watch {
+    /// Cancels the build with [`crate::Error::Interrupted`] when set; checked once per frame.
+    pub stop: Arc<AtomicBool>,
+    /// Bytes of the trajectory that are indexed so far.
+    pub bytes: AtomicU64,
+}
+
+impl Default for OpenOptions {
+    fn default() -> Self {
+        OpenOptions {
+            allow_truncated_tail: false,
+            request_size: DEFAULT_REQUEST_SIZE,
+            sidecar: true,
+            rebuild_index: false,
+            cache: None,
+            continuous: false,
+            handles: None,
+            written: Arc::default(),
+            dcd_cell: None,
+            watch: Arc::default(),
+        }
+    }
+}

@@ -1,0 +1,324 @@
+//! The sidecar file, which stores the index of a trajectory.
+//!
+//! A sidecar is stored beside its trajectory as `.NAME.trajet-index`, or, if that folder cannot be written,
+//! in the user's cache folder. If that fails too, the index is in memory only. It is stamped with the size of
+//! the trajectory and digests of its head and tail, since modification times may differ between nodes. It is
+//! written to a temporary file and renamed, so that any number of processes may write it without a lock: readers
+//! see a whole index, and the last one written stays.
+//!
+//! Stamps and digests detect accidents, not forgeries: a sidecar is used only if it is a regular file that belongs
+//! to this user, to root or to the owner of the trajectory (`sidecar/place`). Others are neither read nor replaced.
+//!
+//! Sidecar layout, little endian: magic (8 bytes), format (4), version (u32); number of atoms, size of the
+//! trajectory, end of the last whole frame, digest of the head, digest of the tail, number of frames (u64 each);
+//! offsets (u64), times (f64) and steps (i64) of all frames; the XXH3 digest of all preceding bytes.
+
+use std::collections::hash_map::RandomState;
+use std::fs;
+use std::hash::{BuildHasher, Hasher};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use trajet_formats::xxh3_64;
+
+use crate::options::OpenOptions;
+use crate::source::Source;
+use crate::{Error, FrameIndex, IndexState, Meter, Stamp};
+
+mod place;
+
+const MAGIC: &[u8; 8] = b"trajetix";
+const VERSION: u32 = 1;
+const HEADER_BYTES: usize = 64;
+const FRAME_BYTES: usize = 24;
+
+/// An index, its origin, and the sidecar that stores it.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) index: Arc<FrameIndex>,
+    pub(crate) stamp: Stamp,
+    pub(crate) state: IndexState,
+    pub(crate) sidecar: Option<PathBuf>,
+    /// A remark on an existing sidecar that was ignored.
+    pub(crate) remark: Option<String>,
+}
+
+impl Found {
+    /// Returns an index that is not stored in a sidecar, because making it needs no pass over the file.
+    pub(crate) fn without_sidecar(index: Arc<FrameIndex>, stamp: Stamp, state: IndexState) -> Self {
+        Found { index, stamp, state, sidecar: None, remark: None }
+    }
+}
+
+/// Builds and checks the frame index of a format.
+pub(crate) trait Finder {
+    /// Identifies the format in sidecars.
+    const FORMAT: [u8; 4];
+    /// Size in bytes of the shortest frame that the format allows.
+    const SHORTEST_FRAME: u64;
+
+    /// Returns whether a loaded index may belong to this file, after checking a few frames.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    fn agrees(&self, index: &FrameIndex, meter: &mut Meter) -> Result<bool, Error>;
+
+    /// Restores `bytes`, which begin at byte `at` of the file, to their values when the file had only the frames
+    /// of `index`: for formats whose header counts the frames.
+    fn rewind(&self, _index: &FrameIndex, _at: u64, _bytes: &mut [u8]) {}
+
+    /// Builds the index, or extends `base` if the file has only grown since.
+    ///
+    /// # Errors
+    /// The errors of a file that violates the format.
+    fn build(&self, base: Option<FrameIndex>, meter: &mut Meter) -> Result<FrameIndex, Error>;
+}
+
+/// Loads, extends or builds the index of an open file, and stores a new one in a sidecar.
+///
+/// # Errors
+/// As [`Finder::build`].
+pub(crate) fn find<F: Finder>(
+    finder: &F,
+    source: &Source,
+    options: &OpenOptions,
+    meter: &mut Meter,
+) -> Result<Found, Error> {
+    let stamp = Stamp::of(source, source.size(), meter)?;
+    let places = Sidecar::of(source.path(), source.owner(), F::FORMAT, options.cache.as_deref());
+    let loaded = match options.sidecar {
+        true => places.load(most_sidecar_bytes(source.size(), F::SHORTEST_FRAME)),
+        false => Vec::new(),
+    };
+    if options.rebuild_index {
+        let index = finder.build(None, meter)?;
+        // An identical sidecar need not be written again.
+        let sidecar = match loaded.first() {
+            Some((path, kept, old)) if *kept == stamp && *old == index => Some(path.clone()),
+            _ if options.sidecar => places.save(&stamp, &index),
+            _ => None,
+        };
+        let state = IndexState::Built;
+        return Ok(Found { index: index.into(), stamp, state, sidecar, remark: None });
+    }
+    let mut base = None;
+    for (path, kept, index) in loaded {
+        if kept == stamp && finder.agrees(&index, meter)? {
+            let state = IndexState::Loaded;
+            let sidecar = Some(path);
+            return Ok(Found { index: index.into(), stamp, state, sidecar, remark: None });
+        }
+        let rewind = |at, bytes: &mut [u8]| finder.rewind(&index, at, bytes);
+        let grew = kept.size < stamp.size;
+        if grew
+            && Stamp::with(source, kept.size, rewind, meter)? == kept
+            && finder.agrees(&index, meter)?
+        {
+            base = Some(index);
+            break;
+        }
+    }
+    let state = if base.is_some() { IndexState::Extended } else { IndexState::Built };
+    let index = finder.build(base, meter)?;
+    let (mut sidecar, mut remark) = (None, None);
+    if options.sidecar {
+        remark = places.remark();
+        sidecar = places.save(&stamp, &index);
+    }
+    Ok(Found { index: index.into(), stamp, state, sidecar, remark })
+}
+
+/// Returns the largest size of the sidecar of a file of `size` bytes whose frames have at least `shortest` bytes.
+fn most_sidecar_bytes(size: u64, shortest: u64) -> u64 {
+    (size / shortest) * FRAME_BYTES as u64 + HEADER_BYTES as u64 + 8
+}
+
+/// The possible paths of a trajectory's sidecar, best first.
+#[derive(Clone, Debug)]
+pub struct Sidecar {
+    candidates: Vec<PathBuf>,
+    /// User id of the trajectory's owner.
+    owner: Option<u32>,
+    format: [u8; 4],
+}
+
+impl Sidecar {
+    /// Returns the possible paths of the sidecar of `trajectory`, which belongs to the user `owner`: beside it, then
+    /// in `cache`.
+    pub fn of(
+        trajectory: &Path,
+        owner: Option<u32>,
+        format: [u8; 4],
+        cache: Option<&Path>,
+    ) -> Self {
+        let absolute = fs::canonicalize(trajectory).unwrap_or_else(|_| trajectory.to_owned());
+        let name = absolute.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let mut candidates = vec![absolute.with_file_name(format!(".{name}.trajet-index"))];
+        if let Some(cache) = cache {
+            // The digest distinguishes files of one name in different folders.
+            let digest = xxh3_64(absolute.as_os_str().as_encoded_bytes());
+            candidates.push(cache.join("index").join(format!("{digest:016x}-{name}.trajet-index")));
+        }
+        Sidecar { candidates, owner, format }
+    }
+
+    /// Reads the valid sidecars of this format, with their stamps. A file is ignored if it is not trusted (module
+    /// `place`), or longer than `most` bytes.
+    pub fn load(&self, most: u64) -> Vec<(PathBuf, Stamp, FrameIndex)> {
+        let read = |path: &PathBuf| {
+            let file = place::open(path, self.owner).ok()??;
+            let len = file.metadata().ok()?.len();
+            if len > most {
+                return None;
+            }
+            // Reading one byte more detects a file that grew meanwhile.
+            let mut bytes = Vec::with_capacity(len as usize + 1);
+            file.take(len + 1).read_to_end(&mut bytes).ok()?;
+            let (stamp, index) = decode(&bytes, self.format)?;
+            Some((path.clone(), stamp, index))
+        };
+        self.candidates.iter().filter_map(read).collect()
+    }
+
+    /// Writes the index to the first possible path and returns that; `None` if there is none. Files that are not
+    /// trusted are never replaced: two users of one folder would replace each other's sidecars for ever.
+    pub fn save(&self, stamp: &Stamp, index: &FrameIndex) -> Option<PathBuf> {
+        let bytes = encode(stamp, index, self.format);
+        let write = |(k, path): (usize, &PathBuf)| {
+            place::open(path, self.owner).ok()?;
+            if k > 0 {
+                fs::create_dir_all(path.parent()?).ok()?;
+            }
+            write_beside_and_rename(path, &bytes).ok()?;
+            Some(path.clone())
+        };
+        self.candidates.iter().enumerate().find_map(write)
+    }
+
+    /// Returns a remark on the first existing sidecar that is not trusted.
+    fn remark(&self) -> Option<String> {
+        self.candidates.iter().find_map(|path| {
+            let why = place::open(path, self.owner).err()?;
+            Some(format!(
+                "the kept index {} is ignored, because {why}; frames were found from their own headers",
+                path.display()
+            ))
+        })
+    }
+}
+
+/// Writes a file atomically: readers see the old file or the new one. A failed attempt leaves no file behind.
+fn write_beside_and_rename(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    // Hash maps are seeded with random numbers: nobody can predict the name and create the file first.
+    let random = RandomState::new().build_hasher().finish();
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{}-{random:016x}.tmp", std::process::id()));
+    let temporary = PathBuf::from(name);
+    let written = fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(&temporary)
+        .and_then(|mut file| file.write_all(bytes).and_then(|()| fs::rename(&temporary, path)));
+    if written.is_err() {
+        // If the file cannot be removed either, it stays.
+        let _ = fs::remove_file(&temporary);
+    }
+    written
+}
+
+fn encode(stamp: &Stamp, index: &FrameIndex, format: [u8; 4]) -> Vec<u8> {
+    let n = index.n_frames();
+    let mut bytes = Vec::with_capacity(HEADER_BYTES + n * FRAME_BYTES + 8);
+    bytes.extend_from_slice(MAGIC);
+    bytes.extend_from_slice(&format);
+    bytes.extend_from_slice(&VERSION.to_le_bytes());
+    let header =
+        [index.n_atoms() as u64, stamp.size, index.end(), stamp.head, stamp.tail, n as u64];
+    bytes.extend(header.iter().flat_map(|v| v.to_le_bytes()));
+    bytes.extend(index.offsets().iter().flat_map(|v| v.to_le_bytes()));
+    bytes.extend(index.times().iter().flat_map(|v| v.to_le_bytes()));
+    bytes.extend(index.steps().iter().flat_map(|v| v.to_le_bytes()));
+    bytes.extend_from_slice(&xxh3_64(&bytes).to_le_bytes());
+    bytes
+}
+
+/// Decodes a sidecar; returns `None` if it is invalid. An unreadable sidecar is rebuilt, never reported as an error.
+fn decode(bytes: &[u8], format: [u8; 4]) -> Option<(Stamp, FrameIndex)> {
+    let word = |at: usize| Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
+    let body = bytes.len().checked_sub(8).filter(|&n| n >= HEADER_BYTES)?;
+    let fits = bytes.starts_with(MAGIC)
+        && bytes[8..12] == format
+        && bytes[12..16] == VERSION.to_le_bytes()
+        && word(body)? == xxh3_64(&bytes[..body]);
+    let n = usize::try_from(word(56)?).ok()?;
+    if !fits || Some(body - HEADER_BYTES) != n.checked_mul(FRAME_BYTES) {
+        return None;
+    }
+    let words = |from: usize| {
+        bytes[from..from + 8 * n].as_chunks::<8>().0.iter().map(|w| u64::from_le_bytes(*w))
+    };
+    let at = |k: usize| HEADER_BYTES + 8 * n * k;
+    let index = FrameIndex::from_columns(
+        usize::try_from(word(16)?).ok()?,
+        (words(at(0)).collect(), word(32)?),
+        words(at(1)).map(f64::from_bits).collect(),
+        words(at(2)).map(|w| w as i64).collect(),
+    );
+    let stamp = Stamp { size: word(24)?, head: word(40)?, tail: word(48)? };
+    let end = index.end();
+    let ends = index.offsets().iter().skip(1).chain(std::iter::once(&end));
+    let ascending = index.offsets().iter().zip(ends).all(|(begin, end)| begin < end);
+    (ascending && n > 0 && end <= stamp.size).then_some((stamp, index))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn three_frames() -> (Stamp, FrameIndex) {
+        let mut index = FrameIndex::new(7);
+        for k in 0..3 {
+            index.push(100 * k, 100 * (k + 1), k as f64 * 0.5, 10 * k as i64);
+        }
+        (Stamp { size: 301, head: 1, tail: 2 }, index)
+    }
+
+    #[test]
+    fn an_index_survives_a_round_trip() {
+        let (stamp, index) = three_frames();
+        let bytes = encode(&stamp, &index, *b"XTC ");
+        assert_eq!(decode(&bytes, *b"XTC "), Some((stamp, index)));
+        assert_eq!(decode(&bytes, *b"TRR "), None);
+    }
+
+    #[test]
+    fn a_sidecar_with_a_changed_or_missing_byte_is_invalid() {
+        let (stamp, index) = three_frames();
+        let bytes = encode(&stamp, &index, *b"XTC ");
+        for n in 0..bytes.len() {
+            assert_eq!(decode(&bytes[..n], *b"XTC "), None);
+            let mut changed = bytes.clone();
+            changed[n] ^= 0x10;
+            assert_eq!(decode(&changed, *b"XTC "), None, "byte {n}");
+        }
+    }
+
+    #[test]
+    fn an_unwritable_folder_falls_back_to_the_cache() {
+        let folder = tempfile::tempdir().unwrap();
+        let trajectory = folder.path().join("a.xtc");
+        fs::write(&trajectory, b"x").unwrap();
+        // A folder at the sidecar's path makes the rename fail for every user, root included.
+        fs::create_dir(folder.path().join(".a.xtc.trajet-index")).unwrap();
+        let cache = folder.path().join("cache");
+        let (stamp, index) = three_frames();
+        let sidecar = Sidecar::of(&trajectory, None, *b"XTC ", Some(&cache));
+        let path = sidecar.save(&stamp, &index).unwrap();
+        assert!(path.starts_with(&cache));
+        assert_eq!(sidecar.load(10), []);
+        assert_eq!(sidecar.load(1000), [(path, stamp, index.clone())]);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3, "no temporary file is left");
+        assert_eq!(Sidecar::of(&trajectory, None, *b"XTC ", None).save(&stamp, &index), None);
+    }
+}

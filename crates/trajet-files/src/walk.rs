@@ -1,0 +1,304 @@
+//! Finds the frames of a file that has no table of them, by walking from header to header.
+//!
+//! The pieces of a large file are walked in parallel. Only the walk from byte 0 is known to begin at a frame;
+//! the others begin at the first place that looks like one, and their frames are used only if the previous
+//! walk arrives at one of them. The result is thus the same for any number of pieces.
+
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use trajet_formats::codec::{Headed, Mark, NoHead};
+
+use crate::indexed::Indexed;
+use crate::options::LEAST_PIECE;
+use crate::sidecar::{Finder, Found, find};
+use crate::source::{Source, Window};
+use crate::{Error, FrameIndex, IndexState, Meter, OpenOptions, ParallelFor, Watch};
+
+/// Number of intervals between the frames of a loaded index whose headers are compared with the file before the
+/// index is used.
+const SAMPLES: usize = 8;
+
+/// Returns the index of an open file, from its sidecar or by walking the frames. The file must end with a
+/// whole frame unless the options allow a truncated tail.
+///
+/// # Errors
+/// [`Error::Corrupt`], [`Error::AtomCount`], [`Error::Truncated`], [`Error::Io`],
+/// [`Error::Interrupted`].
+pub(crate) fn frames_of<H: Headed>(
+    source: &Source,
+    options: &OpenOptions,
+    threads: &dyn ParallelFor,
+    meter: &mut Meter,
+) -> Result<Found, Error> {
+    let walk = Walk::<H> { source, options, threads, format: PhantomData };
+    let mut found = find(&walk, source, options, meter)?;
+    // A valid sidecar lists all frames of the file: rebuild it if another whole frame follows.
+    if found.state == IndexState::Loaded && !walk.ends_in_cut(&found.index, meter) {
+        let anew = OpenOptions { rebuild_index: true, ..options.clone() };
+        found = find(&walk, source, &anew, meter)?;
+    }
+    if source.size() > found.index.end() && !options.allow_truncated_tail {
+        return Err(walk.cut(&found.index, meter)?);
+    }
+    Ok(found)
+}
+
+/// Rebuilds the index of an open file from all frame headers, without a sidecar. An incomplete last frame is
+/// omitted.
+///
+/// # Errors
+/// As [`frames_of`].
+pub(crate) fn indexed_again<H: Headed>(
+    file: &Indexed,
+    threads: &dyn ParallelFor,
+    watch: &Arc<Watch>,
+) -> Result<FrameIndex, Error> {
+    let (request_size, watch) = (file.request_size, Arc::clone(watch));
+    let options = &OpenOptions { request_size, watch, ..OpenOptions::default() };
+    let walk = Walk::<H> { source: &file.source, options, threads, format: PhantomData };
+    walk.build(None, &mut Meter::default())
+}
+
+/// A walk over the frames of one file.
+struct Walk<'a, H> {
+    source: &'a Source,
+    options: &'a OpenOptions,
+    threads: &'a dyn ParallelFor,
+    format: PhantomData<H>,
+}
+
+/// Result of looking for a frame at a byte of the file.
+enum Next {
+    Frame(Mark),
+    /// The file ends before the frame does.
+    Cut {
+        needed: u64,
+    },
+}
+
+impl<H: Headed> Finder for Walk<'_, H> {
+    const FORMAT: [u8; 4] = H::FORMAT;
+    const SHORTEST_FRAME: u64 = H::SHORTEST_FRAME;
+
+    fn agrees(&self, index: &FrameIndex, meter: &mut Meter) -> Result<bool, Error> {
+        if index.offset(0) != 0 {
+            return Ok(false);
+        }
+        let mut window = Window::default();
+        let last = index.n_frames() - 1;
+        for k in 0..=SAMPLES.min(last) {
+            let frame = (last * k / SAMPLES.min(last).max(1)) as u64;
+            let offset = index.offset(frame);
+            let at_hand = H::HEAD_BYTES.min((self.source.size() - offset) as usize);
+            let bytes = window.bytes(self.source, offset, at_hand, 0, 1, meter)?;
+            if !H::mark(&bytes[..at_hand]).is_ok_and(|mark| index.knows(frame, &mark)) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn build(&self, base: Option<FrameIndex>, meter: &mut Meter) -> Result<FrameIndex, Error> {
+        let size = self.source.size();
+        let mut index = match base {
+            Some(base) => base,
+            None => FrameIndex::new(self.first_atoms(meter)?),
+        };
+        let begin = index.end();
+        let pieces = self.threads.width().min(((size - begin) / LEAST_PIECE) as usize).max(1);
+        let border = |k: usize| {
+            if k == pieces {
+                size
+            } else {
+                begin + (size - begin) / pieces as u64 * k as u64 / 4 * 4
+            }
+        };
+        let walked: Vec<Mutex<(FrameIndex, Meter)>> = (0..pieces)
+            .map(|_| Mutex::new((FrameIndex::new(index.n_atoms()), Meter::default())))
+            .collect();
+        if pieces > 1 {
+            // If the walk over the first piece fails, the others cannot be joined to it.
+            let first_failed = AtomicBool::new(false);
+            self.threads.each(pieces, &|k| {
+                let mut piece = walked[k].lock().expect("no other thread holds this piece");
+                let (found, meter) = &mut *piece;
+                let from = if k == 0 {
+                    Some(begin)
+                } else {
+                    let stop = &self.options.watch.stop;
+                    let give_up =
+                        || first_failed.load(Ordering::Relaxed) || stop.load(Ordering::Relaxed);
+                    self.look_for_frame(found.n_atoms(), border(k)..border(k + 1), &give_up, meter)
+                };
+                if let Some(from) = from {
+                    // Errors are ignored here: if the walk over the true frames gets here, it meets
+                    // and reports them again.
+                    let walked = self.walk(found, from, border(k + 1), meter);
+                    if k == 0 && !matches!(walked, Ok(true)) {
+                        first_failed.store(true, Ordering::Relaxed);
+                    }
+                }
+            });
+        }
+        'pieces: for piece in walked {
+            let (found, counted) = piece.into_inner().expect("a panic would have ended the build");
+            meter.add(&counted);
+            // Walk on until a frame of this piece is met, then append the piece's frames.
+            while index.end() < found.end() {
+                match found.offsets().binary_search(&index.end()) {
+                    Ok(k) => {
+                        index.reserve(found.n_frames() - k)?;
+                        index.append(&found, k);
+                    }
+                    Err(_) => {
+                        let from = index.end();
+                        if !self.walk(&mut index, from, from + 1, meter)? {
+                            break 'pieces;
+                        }
+                    }
+                }
+            }
+        }
+        let from = index.end();
+        self.walk(&mut index, from, size, meter)?;
+        if index.n_frames() == 0 {
+            return Err(self.cut(&index, meter)?);
+        }
+        Ok(index)
+    }
+}
+
+impl<H: Headed> Walk<'_, H> {
+    /// Whether the file ends, or ends within a frame, after the frames of `index`.
+    fn ends_in_cut(&self, index: &FrameIndex, meter: &mut Meter) -> bool {
+        let (frame, offset) = (index.n_frames() as u64, index.end());
+        offset == self.source.size()
+            || matches!(
+                self.next(&mut Window::default(), offset, frame, index.n_atoms(), 1, meter),
+                Ok(Next::Cut { .. })
+            )
+    }
+
+    /// Returns the error for a file whose last frame is incomplete; [`Error::Stale`] if a whole frame follows.
+    fn cut(&self, index: &FrameIndex, meter: &mut Meter) -> Result<Error, Error> {
+        let (frame, offset) = (index.n_frames() as u64, index.end());
+        Ok(match self.next(&mut Window::default(), offset, frame, index.n_atoms(), 1, meter)? {
+            Next::Frame(_) => Error::Stale { path: self.source.path().to_owned(), frame, offset },
+            Next::Cut { needed } => self.truncated(frame, offset, needed),
+        })
+    }
+
+    fn truncated(&self, frame: u64, offset: u64, needed: u64) -> Error {
+        let path = self.source.path().to_owned();
+        Error::Truncated { path, frame, offset, needed, left: self.source.size() - offset }
+    }
+
+    /// Parses the header of the frame that should begin at `offset`.
+    fn next(
+        &self,
+        window: &mut Window,
+        offset: u64,
+        frame: u64,
+        n_atoms: usize,
+        request_size: usize,
+        meter: &mut Meter,
+    ) -> Result<Next, Error> {
+        let left = self.source.size() - offset;
+        let at_hand = left.min(H::HEAD_BYTES as u64) as usize;
+        let end = self.source.size();
+        let bytes = window.bytes(self.source, offset, at_hand, end, request_size, meter)?;
+        let path = || self.source.path().to_owned();
+        match H::mark(&bytes[..at_hand]) {
+            Ok(mark) if mark.n_atoms != n_atoms => Err(Error::AtomCount {
+                path: path(),
+                frame,
+                offset,
+                expected: n_atoms,
+                found: mark.n_atoms,
+            }),
+            Ok(mark) if mark.len > left => Ok(Next::Cut { needed: mark.len }),
+            Ok(mark) => Ok(Next::Frame(mark)),
+            Err(NoHead::Short(needed)) => Ok(Next::Cut { needed: needed as u64 }),
+            Err(NoHead::Fault(fault)) => Err(Error::Corrupt { path: path(), frame, offset, fault }),
+        }
+    }
+
+    /// Adds frames to `index` until one begins at or past `stop`. Returns false if the file ends within a
+    /// frame.
+    fn walk(
+        &self,
+        index: &mut FrameIndex,
+        begin: u64,
+        stop: u64,
+        meter: &mut Meter,
+    ) -> Result<bool, Error> {
+        let watch = &self.options.watch;
+        let mut window = Window::default();
+        let mut offset = begin;
+        let mut step_size = 1;
+        while offset < stop {
+            if watch.stop.load(Ordering::Relaxed) {
+                return Err(Error::Interrupted);
+            }
+            let frame = index.n_frames() as u64;
+            match self.next(&mut window, offset, frame, index.n_atoms(), step_size, meter)? {
+                Next::Cut { .. } => return Ok(false),
+                Next::Frame(Mark { len, time, step, .. }) => {
+                    let end = offset + len;
+                    index.reserve(1)?;
+                    index.push(offset, end, time, step);
+                    offset = end;
+                    watch.bytes.fetch_add(len, Ordering::Relaxed);
+                    // Short frames are read in large requests: one request per header would cost more.
+                    let request = self.options.request_size;
+                    step_size = if len * 16 <= request as u64 { request } else { 1 };
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// Returns the number of atoms of the first frame.
+    fn first_atoms(&self, meter: &mut Meter) -> Result<usize, Error> {
+        let n = self.source.size().min(H::HEAD_BYTES as u64) as usize;
+        let mut bytes = vec![0; n];
+        self.source.read_at(0, &mut bytes, meter)?;
+        match H::mark(&bytes) {
+            Ok(mark) => Ok(mark.n_atoms),
+            Err(NoHead::Short(needed)) => Err(self.truncated(0, 0, needed as u64)),
+            Err(NoHead::Fault(fault)) => {
+                let path = self.source.path().to_owned();
+                Err(Error::Corrupt { path, frame: 0, offset: 0, fault })
+            }
+        }
+    }
+
+    /// Returns the first byte in a range at which a frame of `n_atoms` atoms seems to begin.
+    fn look_for_frame(
+        &self,
+        n_atoms: usize,
+        Range { start: from, end: to }: Range<u64>,
+        give_up: &dyn Fn() -> bool,
+        meter: &mut Meter,
+    ) -> Option<u64> {
+        const PIECE: usize = 1 << 18;
+        let mut bytes = vec![0; PIECE];
+        let mut at = from;
+        while at < to && self.source.size() - at >= H::HEAD_BYTES as u64 && !give_up() {
+            let n = PIECE.min((self.source.size() - at) as usize);
+            self.source.read_at(at, &mut bytes[..n], meter).ok()?;
+            for place in (0..=n - H::HEAD_BYTES).step_by(4) {
+                if H::may_begin(&bytes, place)
+                    && H::mark(&bytes[place..n]).is_ok_and(|mark| mark.n_atoms == n_atoms)
+                {
+                    return Some(at + place as u64);
+                }
+            }
+            at += ((n - H::HEAD_BYTES) / 4 * 4 + 4) as u64;
+        }
+        None
+    }
+}

@@ -1,0 +1,197 @@
+//! Trajectories in worker processes: the spec from which they are opened, and the index of the frames of a task.
+//!
+//! Workers do not build or load indexes: for formats that need one, they get the index of the frames to read. A
+//! file is opened when it is first read, and must not have changed.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::thread::ThreadId;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use trajet_formats::Atoms;
+
+use crate::chain::{Chain, MOST_OPEN, Run, Segment};
+use crate::open::open_known;
+use crate::opener::{KnownFile, WorkerOpener};
+use crate::reader::{Reader, WorkerFile};
+use crate::source::{Handles, Source, absolute};
+use crate::{Error, FrameIndex, Frames, IndexState, Meter, OpenOptions, Stamp};
+
+/// The data from which worker processes open a chain, without the index of its frames.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct WorkerSpec {
+    files: Vec<FileSpec>,
+    runs: Vec<Run>,
+    n_frames: u64,
+    n_atoms: usize,
+    request_size: usize,
+    allow_truncated_tail: bool,
+}
+
+/// The data from which worker processes open a file.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct FileSpec {
+    /// The path as the user gave it.
+    path: PathBuf,
+    /// The absolute path, which is valid in all processes.
+    absolute: PathBuf,
+    stamp: Stamp,
+    file: WorkerFile,
+}
+
+/// The files that hold some frames, by number, and the index of these frames if the format needs one.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Slice(Vec<(usize, Option<FrameIndex>)>);
+
+impl Chain {
+    /// Returns the spec from which worker processes open the chain, to read only these atoms; `options` are those
+    /// with which the chain was opened.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the working folder was removed.
+    pub fn outline(&self, options: &OpenOptions, atoms: &Atoms) -> Result<WorkerSpec, Error> {
+        let spec = |segment: &Segment| {
+            let reader = &segment.reader;
+            let path = reader.source().path().to_owned();
+            Ok(FileSpec {
+                absolute: absolute(&path)?,
+                stamp: *reader.stamp(),
+                file: reader.for_worker(atoms)?,
+                path,
+            })
+        };
+        Ok(WorkerSpec {
+            files: self.segments().iter().map(spec).collect::<Result<_, Error>>()?,
+            runs: self.runs.clone(),
+            n_frames: self.n_frames() as u64,
+            n_atoms: self.n_atoms(),
+            request_size: options.request_size,
+            allow_truncated_tail: options.allow_truncated_tail,
+        })
+    }
+
+    /// Returns the files and index that a worker process needs to read `frames`.
+    ///
+    /// # Panics
+    /// If there is no such frame.
+    pub fn slice(&self, frames: &Frames) -> Slice {
+        let mut by_file: Vec<Vec<u64>> = vec![Vec::new(); self.segments().len()];
+        for k in 0..frames.len() {
+            let place = self.place(frames.get(k));
+            by_file[place.segment].push(place.frame);
+        }
+        let touched = by_file.into_iter().enumerate().filter(|(_, frames)| !frames.is_empty());
+        let of_file = |(segment, frames): (usize, Vec<u64>)| {
+            let reader = &self.segments()[segment].reader;
+            let computed = reader.opening().state == IndexState::Computed;
+            (segment, (!computed).then(|| reader.index().part(frames)))
+        };
+        Slice(touched.map(of_file).collect())
+    }
+}
+
+impl WorkerSpec {
+    /// Returns the number of atoms in each frame.
+    pub fn n_atoms(&self) -> usize {
+        self.n_atoms
+    }
+
+    /// Returns the number of frames in the chain.
+    pub fn n_frames(&self) -> usize {
+        self.n_frames as usize
+    }
+}
+
+/// A chain that was opened in another process, in a worker process.
+pub struct WorkerTrajectory {
+    runs: Vec<Run>,
+    n_frames: u64,
+    n_atoms: usize,
+    options: OpenOptions,
+    /// Openers beside those of the formats.
+    openers: &'static [WorkerOpener],
+    handles: Arc<Handles>,
+    files: Mutex<Vec<FileState>>,
+}
+
+/// A file of a worker, which is opened when it is first read.
+enum FileState {
+    Closed(FileSpec),
+    Open(Arc<dyn Reader>),
+}
+
+impl WorkerTrajectory {
+    /// Returns the trajectory without opening a file. `openers` open files that are not opened by the reader of a
+    /// format.
+    pub fn new(spec: WorkerSpec, openers: &'static [WorkerOpener]) -> Self {
+        let WorkerSpec { files, runs, n_frames, n_atoms, request_size, allow_truncated_tail } =
+            spec;
+        let handles = Arc::new(Handles::new(MOST_OPEN));
+        let options = OpenOptions {
+            allow_truncated_tail,
+            request_size,
+            sidecar: false,
+            handles: Some(Arc::clone(&handles)),
+            ..OpenOptions::default()
+        };
+        let files = Mutex::new(files.into_iter().map(FileState::Closed).collect());
+        WorkerTrajectory { runs, n_frames, n_atoms, options, openers, handles, files }
+    }
+
+    /// Returns the number of atoms in each frame.
+    pub fn n_atoms(&self) -> usize {
+        self.n_atoms
+    }
+
+    /// Returns for how long one of these `threads` has been opening a file: the longest time, or zero.
+    pub fn opening(&self, threads: &[ThreadId]) -> Duration {
+        self.handles.opening(threads)
+    }
+
+    /// Returns the chain, of which only the frames of `slice` can be read. The cost of opening its files is added
+    /// to `meter`.
+    ///
+    /// # Errors
+    /// The errors of files that have changed since.
+    pub fn chain(&self, slice: Slice, meter: &mut Meter) -> Result<Chain, Error> {
+        let mut files = meter.lock(&self.files);
+        let mut segments = Vec::with_capacity(slice.0.len());
+        let mut numbers = HashMap::new();
+        for (number, index) in slice.0 {
+            let Some(file) = files.get_mut(number) else { continue };
+            numbers.insert(number, segments.len());
+            let reader = match (&*file, index) {
+                (FileState::Open(reader), None) => Arc::clone(reader),
+                (FileState::Open(reader), Some(index)) => match reader.as_partial_index() {
+                    Some(partial) => partial.with_index(index),
+                    None => Arc::clone(reader),
+                },
+                (FileState::Closed(spec), index) => {
+                    let reader = self.open(spec, index)?;
+                    meter.add(&reader.opening().meter);
+                    *file = FileState::Open(Arc::clone(&reader));
+                    reader
+                }
+            };
+            segments.push(Segment::new(reader, 0));
+        }
+        let renumbered =
+            |run: &Run| numbers.get(&run.segment).map(|&segment| Run { segment, ..run.clone() });
+        let runs = self.runs.iter().filter_map(renumbered).collect();
+        let alone = files.len() == 1;
+        Ok(Chain::of_runs(segments, runs, self.n_frames, alone))
+    }
+
+    /// Returns the reader of a file. If it gets an index, it opens the file when it first reads a frame.
+    fn open(&self, spec: &FileSpec, index: Option<FrameIndex>) -> Result<Arc<dyn Reader>, Error> {
+        let FileSpec { path, absolute, stamp, file } = spec;
+        let source = Source::known(path.clone(), absolute.clone(), *stamp, &self.handles);
+        let known = KnownFile { source, stamp: *stamp, index, data: &file.data };
+        match self.openers.iter().find(|opener| opener.name == file.opener) {
+            Some(opener) => (opener.open)(known, &self.options),
+            None => open_known(&file.opener, known, &self.options),
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! Reads XTC files.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Instant;
+
+use trajet_formats::codec::Mark;
+use trajet_formats::remarks::rounded;
+use trajet_formats::xtc::decode::{self, Decoded, Memory, Used};
+use trajet_formats::xtc::head::{self, ANGSTROM_PER_NM, Head, Xtc};
+use trajet_formats::xtc::{Frame, Positions};
+use trajet_formats::{
+    Atoms, Fault, Field, Format, FrameInfo, Raw, cell_from_vectors, memory, turned_vectors,
+};
+
+use crate::indexed::Indexed;
+use crate::reader::{self, Wanted};
+use crate::source::Source;
+use crate::{Error, FrameIndex, Frames, OpenOptions, Opening, ParallelFor, Scratch, Watch, walk};
+
+/// An open XTC trajectory.
+#[derive(Debug)]
+pub struct Reader {
+    file: Indexed,
+    /// Precision (steps per nm) of the first frame, if known and if its positions are compressed.
+    precision: Option<f32>,
+}
+
+impl Reader {
+    /// Opens a file and indexes its frames, from the sidecar if that is valid.
+    ///
+    /// # Errors
+    /// [`Error::Truncated`], [`Error::Corrupt`], [`Error::AtomCount`], [`Error::Io`].
+    pub fn open(
+        source: Source,
+        options: &OpenOptions,
+        threads: &dyn ParallelFor,
+        mut opening: Opening,
+    ) -> Result<Reader, Error> {
+        let begin = Instant::now();
+        let found = walk::frames_of::<Xtc>(&source, options, threads, &mut opening.meter)?;
+        let precision = head::precision(&opening.first);
+        Ok(Reader { file: Indexed::new(source, found, options, opening, begin)?, precision })
+    }
+
+    /// Creates the reader of a file that is indexed already.
+    pub(crate) fn known(file: Indexed) -> Reader {
+        Reader { file, precision: None }
+    }
+
+    /// Reads the bytes of one frame and passes them to `decode`. Reads only the front of the frame if the last
+    /// frame needed no more and the rest is large enough to skip; if `decode` needs more, reads the frame
+    /// whole and calls `decode` again.
+    fn with_frame<T>(
+        &self,
+        frames: &Frames,
+        at: usize,
+        scratch: &mut Scratch,
+        mut decode: impl FnMut(&Head, &[u8], usize, &mut Memory) -> Result<(Decoded, T), Fault>,
+    ) -> Result<(Head, T), Error> {
+        let file = &self.file;
+        let frame = frames.get(at);
+        let (offset, len) = file.place(frame);
+        let mut state: Box<WorkerState> = scratch.take_own();
+        // Margin for frames that need a little more than the last one.
+        let front = state.enough + state.enough / 16 + 256;
+        let spares = len > front && len - front > file.request_size / 4;
+        let Scratch { window, meter, expected, .. } = &mut *scratch;
+        let mut at_hand = if spares && expected.is_none() { front } else { len };
+        let (head, value) = loop {
+            let until = if at_hand < len || window.holds(&file.source, offset, len) {
+                offset + at_hand as u64
+            } else {
+                file.wanted_until(frames, at)
+            };
+            let request = file.request_size;
+            let bytes = window.bytes(&file.source, offset, at_hand, until, request, meter)?;
+            file.compare(frame, &bytes[..at_hand], *expected, meter)?;
+            let begin = Instant::now();
+            let head = Head::parse(&bytes[..at_hand]).ok();
+            file.check(frame, head.as_ref().map(Head::mark).as_ref())?;
+            let head = head.expect("checked just now");
+            let corrupt = |fault| file.corrupt(frame, fault);
+            let (decoded, value) =
+                decode(&head, bytes, at_hand, &mut state.memory).map_err(corrupt)?;
+            meter.decode_ns += begin.elapsed().as_nanos() as u64;
+            match decoded {
+                Decoded::Done(Used { bytes, atoms }) => {
+                    meter.frames += 1;
+                    meter.bytes_used += bytes;
+                    meter.atoms_decoded += atoms;
+                    state.enough = bytes as usize;
+                    break (head, value);
+                }
+                Decoded::Short { .. } if at_hand < len => at_hand = len,
+                Decoded::Short { atom } => return Err(corrupt(Fault::Exhausted { atom })),
+            }
+        };
+        scratch.keep_own(state);
+        Ok((head, value))
+    }
+}
+
+/// Buffers and estimates that a worker keeps between frames.
+#[derive(Debug, Default)]
+struct WorkerState {
+    memory: Memory,
+    /// Bytes that decoding the last frame needed.
+    enough: usize,
+}
+
+impl reader::Reader for Reader {
+    fn format(&self) -> &'static str {
+        Format::Xtc.name()
+    }
+
+    fn file(&self) -> &Indexed {
+        &self.file
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        self.precision.and_then(rounded).into_iter().collect()
+    }
+
+    fn read_frame(
+        &self,
+        &Wanted { frames, atoms, field }: &Wanted<'_>,
+        at: usize,
+        scratch: &mut Scratch,
+        out: &mut [f32],
+    ) -> Result<FrameInfo, Error> {
+        if field != Field::Positions {
+            return Err(self.file.no_field(self.format(), field));
+        }
+        let set = scratch.set;
+        let (head, ()) = self.with_frame(frames, at, scratch, |head, bytes, at_hand, memory| {
+            decode::angstroms(set, head, bytes, at_hand, atoms, memory, out).map(|done| (done, ()))
+        })?;
+        let Mark { time, step, .. } = head.mark();
+        let (vectors, scale) = (head.vectors.map(f64::from), f64::from(ANGSTROM_PER_NM));
+        let cell = cell_from_vectors(&vectors, scale);
+        Ok(FrameInfo { time, step, cell, turned: turned_vectors(&vectors, scale) })
+    }
+
+    fn whole_raw(&self, frames: &Frames, at: usize, scratch: &mut Scratch) -> Result<Raw, Error> {
+        self.raw(frames, at, &Atoms::all(self.file.index.n_atoms()), scratch)
+    }
+
+    fn raw(
+        &self,
+        frames: &Frames,
+        at: usize,
+        atoms: &Atoms,
+        scratch: &mut Scratch,
+    ) -> Result<Raw, Error> {
+        let set = scratch.set;
+        let (head, positions) =
+            self.with_frame(frames, at, scratch, |head, bytes, at_hand, memory| {
+                let Some(packed) = &head.packed else {
+                    let n = atoms.n_sorted();
+                    let mut floats = memory::filled(n, [0.0; 3], "the atoms of a frame")?;
+                    let decoded = decode::plain(head, bytes, at_hand, atoms, &mut floats, |nm| nm);
+                    return Ok((decoded, Positions::Floats(floats)));
+                };
+                let mut triples = Vec::new();
+                let out = &mut triples;
+                let decoded =
+                    decode::integers(set, head, packed, bytes, at_hand, atoms, memory, out)?;
+                Ok((decoded, Positions::Integers { precision: packed.precision, triples }))
+            })?;
+        let Head { magic, step, time, vectors, .. } = head;
+        let raw = Frame { magic, step, time, vectors, positions };
+        self.file.check_cell(frames.get(at), &raw.cell())?;
+        let order = |order: &[u32]| order.iter().map(|&place| place as usize).collect::<Vec<_>>();
+        Ok(Raw::Xtc(atoms.order().map(|o| raw.take(&order(o))).unwrap_or(raw)))
+    }
+
+    fn as_reindex(&self) -> Option<&dyn reader::Reindex> {
+        Some(self)
+    }
+
+    fn as_partial_index(&self) -> Option<&dyn reader::PartialIndex> {
+        Some(self)
+    }
+
+    fn as_copy_frames(&self) -> Option<&dyn reader::CopyFrames> {
+        Some(self)
+    }
+}
+
+impl reader::Reindex for Reader {
+    fn indexed_again(
+        &self,
+        threads: &dyn ParallelFor,
+        watch: &Arc<Watch>,
+    ) -> Result<FrameIndex, Error> {
+        walk::indexed_again::<Xtc>(&self.file, threads, watch)
+    }
+}
+
+impl reader::PartialIndex for Reader {
+    fn with_index(&self, index: FrameIndex) -> Arc<dyn reader::Reader> {
+        let (file, precision) = (self.file.with_index(index), self.precision);
+        Arc::new(Reader { file, precision })
+    }
+}
+
+impl reader::CopyFrames for Reader {
+    fn copy_frames(
+        &self,
+        frames: Range<u64>,
+        scratch: &mut Scratch,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        let look = |bytes: &[u8]| {
+            let head = Head::parse(bytes).ok()?;
+            Some((head.mark(), cell_from_vectors(&head.vectors.map(f64::from), 1.0)))
+        };
+        self.file.copy(frames, &mut scratch.meter, out, look)
+    }
+}
+
+#[cfg(test)]
+mod tests;

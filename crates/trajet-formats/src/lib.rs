@@ -1,0 +1,47 @@
+//! Trajectory formats: bytes to frames and back. This crate knows no files and starts no thread.
+//!
+//! Decoders return coordinates as `f32` Å ([`Block`]) or exactly as the format stores them ([`Raw`]). An [`Encoder`]
+//! turns frames into bytes. [`FORMATS`] is the only list of formats. Errors ([`Fault`], [`HeaderFault`],
+//! [`CannotHold`], [`AtomsError`]) name no file: the code that reads or writes the file adds its path.
+
+mod atoms;
+mod block;
+mod cell;
+pub mod codec;
+pub mod dcd;
+pub mod digest;
+mod encoders;
+mod error;
+mod frame;
+pub mod h5md;
+mod losses;
+pub mod memory;
+pub mod ncdf;
+mod plan;
+mod raw;
+pub mod remarks;
+mod snapshot;
+mod table;
+pub mod time;
+pub mod trr;
+mod values;
+mod write_checks;
+pub mod writer;
+mod xdr;
+pub mod xtc;
+
+pub use atoms::Atoms;
+pub use block::{Block, FrameMeta};
+pub use cell::{GivenBox, cell_from_vectors, turned_vectors, vectors_from_cell};
+pub use digest::xxh3_64;
+pub use encoders::encoder;
+pub use error::{AtomsError, CannotHold, Fault, HeaderFault};
+pub use frame::{Extra, Field, FrameInfo};
+pub use losses::{Loss, Losses, Lost};
+pub use plan::{Input, Plan, WriteOptions};
+pub use raw::Raw;
+pub use snapshot::Snapshot;
+pub use table::{FORMATS, Format, FormatInfo};
+pub use values::Values;
+pub use write_checks::{LET_GO, WriteChecks};
+pub use writer::{Encoder, Patch, Workspace};

@@ -1,0 +1,161 @@
+//! Counts the losses of a copy: data of frames that the output format cannot hold.
+
+use std::borrow::Cow;
+
+use crate::Format;
+
+/// One loss of one frame.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lost {
+    /// The kind, under which losses of several frames are counted.
+    kind: Cow<'static, str>,
+    /// The message for this frame, with its values.
+    pub what: Cow<'static, str>,
+}
+
+impl Lost {
+    /// Creates a loss whose message differs from frame to frame.
+    pub fn of(kind: &'static str, what: String) -> Lost {
+        Lost { kind: kind.into(), what: what.into() }
+    }
+}
+
+impl From<&'static str> for Lost {
+    fn from(what: &'static str) -> Lost {
+        Lost { kind: what.into(), what: what.into() }
+    }
+}
+
+/// The kind is the text before " = ": "λ" for "λ = 0.5".
+impl From<String> for Lost {
+    fn from(what: String) -> Lost {
+        let kind = what.split(" = ").next().unwrap_or(&what).to_owned();
+        Lost { kind: kind.into(), what: what.into() }
+    }
+}
+
+/// The losses of one kind in the frames of an output.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loss {
+    /// The kind, such as "velocities".
+    pub kind: String,
+    /// The message that all these frames share, such as "λ = 0.5"; `None` if the frames differ.
+    pub what: Option<String>,
+    /// The number of frames.
+    pub frames: u64,
+    /// The first of these frames, by its number in the output.
+    pub first: u64,
+}
+
+/// The losses of a copy. Merging the losses of different frames gives the same result in any order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Losses(Vec<Loss>);
+
+impl Losses {
+    /// Creates the losses of a copy from a list, for instance one received from another process.
+    pub fn new(losses: Vec<Loss>) -> Losses {
+        let mut all = Losses::default();
+        losses.into_iter().for_each(|loss| all.count(loss));
+        all
+    }
+
+    /// Returns the losses, sorted by kind.
+    pub fn list(&self) -> &[Loss] {
+        &self.0
+    }
+
+    /// Counts the losses of one frame.
+    pub fn add(&mut self, frame: u64, lost: &[Lost]) {
+        for Lost { kind, what } in lost {
+            match self.place(kind) {
+                Ok(k) => {
+                    let known = &mut self.0[k];
+                    known.what.take_if(|known| *known != **what);
+                    known.frames += 1;
+                    known.first = known.first.min(frame);
+                }
+                Err(k) => {
+                    let (kind, what) = (kind.to_string(), Some(what.to_string()));
+                    self.0.insert(k, Loss { kind, what, frames: 1, first: frame });
+                }
+            }
+        }
+    }
+
+    /// Adds the losses of other frames.
+    pub fn merge(&mut self, other: &Losses) {
+        other.0.iter().for_each(|loss| self.count(loss.clone()));
+    }
+
+    fn count(&mut self, loss: Loss) {
+        match self.place(&loss.kind) {
+            Ok(k) => {
+                let known = &mut self.0[k];
+                known.what.take_if(|known| Some(&*known) != loss.what.as_ref());
+                known.frames += loss.frames;
+                known.first = known.first.min(loss.first);
+            }
+            Err(k) => self.0.insert(k, loss),
+        }
+    }
+
+    fn place(&self, kind: &str) -> Result<usize, usize> {
+        self.0.binary_search_by(|known| known.kind[..].cmp(kind))
+    }
+
+    /// Returns the remark on a copy of `n_frames` frames; `None` if nothing was lost.
+    pub fn remark(&self, format: Format, n_frames: u64) -> Option<String> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let words = |loss: &Loss| {
+            let Loss { kind, what, frames, first } = loss;
+            let what = what.as_ref().unwrap_or(kind);
+            match *frames == n_frames {
+                true => what.clone(),
+                false => {
+                    format!("{what} (in {frames} of {n_frames} frames, first in frame {first})")
+                }
+            }
+        };
+        let words: Vec<String> = self.0.iter().map(words).collect();
+        Some(format!("left out, as {} cannot hold it: {}", format.name(), words.join(", ")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counts frames of which all but frame 0 lose velocities, and every third λ and the virial.
+    fn of(frames: impl Iterator<Item = u64>) -> Losses {
+        let mut losses = Losses::default();
+        for frame in frames.filter(|&frame| frame > 0) {
+            losses.add(frame, &["velocities".into()]);
+            if frame.is_multiple_of(3) {
+                losses.add(frame, &[format!("λ = {frame}").into(), "the virial".into()]);
+            }
+        }
+        losses
+    }
+
+    #[test]
+    fn losses_merge_to_the_same_result_in_any_order() {
+        let all = of(0..20);
+        for border in 0..=20 {
+            let mut merged = of(border..20);
+            merged.merge(&of(0..border));
+            assert_eq!(merged, all);
+            assert_eq!(Losses::new(merged.list().to_vec()), all);
+        }
+        let some = "(in 6 of 20 frames, first in frame 3)";
+        let expected = format!(
+            "left out, as XTC cannot hold it: the virial {some}, velocities (in 19 of 20 frames, \
+             first in frame 1), λ {some}"
+        );
+        assert_eq!(all.remark(Format::Xtc, 20), Some(expected));
+        let one = of(3..4).remark(Format::Ncdf, 1).unwrap();
+        assert_eq!(one, "left out, as NCDF cannot hold it: the virial, velocities, λ = 3");
+        assert_eq!(Losses::default().remark(Format::Xtc, 20), None);
+    }
+}

@@ -1,0 +1,24 @@
+//! NCDF, the NetCDF trajectory format of Amber.
+//!
+//! Source: "NetCDF Classic Format Specification" (Unidata) for the bytes and "AMBER NetCDF
+//! Trajectory/Restart Convention", version 1.0, revision C (J. Mongan, D. R. Roe) for their meaning.
+//! All variables that grow by frames are interleaved in records of one size, so that the offset of a frame is
+//! computed. Only its time must be read from the frame, which is why there is an index. Numbers are equal to
+//! those of MDAnalysis: a scale factor of double precision is applied in double precision. Departures:
+//! files with 32-bit offsets are read too, and missing units are those of the convention, with a remark.
+
+pub mod classic;
+pub mod decode;
+pub(crate) mod frame;
+pub mod head;
+pub(crate) mod layout;
+pub(crate) mod units;
+pub(crate) mod values;
+mod writer;
+
+pub use crate::values::Values;
+pub use frame::Frame;
+pub use layout::{Further, Layout, Located};
+pub use units::KJ_PER_KCAL;
+pub use values::{Scale, Stored};
+pub use writer::Encoder;

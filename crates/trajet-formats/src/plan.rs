@@ -1,0 +1,136 @@
+//! The frames and options of an output.
+
+use crate::{Field, Raw, Snapshot};
+
+/// Options for writing a trajectory.
+#[derive(Clone, Debug)]
+pub struct WriteOptions {
+    /// XTC only: precision in steps per nm. If `None`, the precision of the source, or 1000 if it has none.
+    pub precision: Option<f32>,
+    /// TRR only: whether to write double precision. If `None`, as in the source.
+    pub double: Option<bool>,
+    /// Whether to write the velocities that the source has.
+    pub velocities: bool,
+    /// Whether to write the forces that the source has.
+    pub forces: bool,
+    /// Whether to omit data that the format cannot hold, instead of refusing to write.
+    pub allow_loss: bool,
+    /// Remarks on the source, which the output stores if its format has room for them ([`crate::remarks`]).
+    pub remarks: Vec<String>,
+}
+
+impl Default for WriteOptions {
+    fn default() -> Self {
+        WriteOptions {
+            precision: None,
+            double: None,
+            velocities: true,
+            forces: true,
+            allow_loss: false,
+            remarks: Vec::new(),
+        }
+    }
+}
+
+/// A frame to write. A raw frame of the output's own format is copied bit for bit.
+#[derive(Clone, Copy, Debug)]
+pub enum Input<'a> {
+    /// A frame as its file stores it, with the time and step of the index: not every format stores these
+    /// in the frame.
+    Raw {
+        /// The frame.
+        raw: &'a Raw,
+        /// Time, ps.
+        time: f64,
+        /// Integration step.
+        step: i64,
+    },
+    /// A frame in Å and ps, for example after a transformation.
+    Snapshot(&'a Snapshot),
+}
+
+impl<'a> Input<'a> {
+    /// Returns whether the frame has this field.
+    pub fn holds(&self, field: Field) -> bool {
+        match self {
+            Input::Raw { raw, .. } => raw.holds(field),
+            Input::Snapshot(snapshot) => snapshot.field(field).is_some(),
+        }
+    }
+
+    /// Returns the vectors of a field in the units of [`Field`]; `memory` holds them if they must be computed.
+    pub(crate) fn vectors<'m>(
+        &self,
+        field: Field,
+        memory: &'m mut Vec<[f32; 3]>,
+    ) -> Option<&'m [[f32; 3]]>
+    where
+        'a: 'm,
+    {
+        match *self {
+            Input::Raw { raw, .. } => raw.vectors_into(field, memory).then_some(&memory[..]),
+            Input::Snapshot(snapshot) => snapshot.field(field),
+        }
+    }
+
+    pub(crate) fn cell(&self) -> [f64; 6] {
+        match self {
+            Input::Raw { raw, .. } => raw.cell(),
+            Input::Snapshot(snapshot) => snapshot.cell,
+        }
+    }
+
+    pub(crate) fn box_vectors(&self) -> Option<[f64; 9]> {
+        match self {
+            Input::Raw { raw, .. } => raw.box_vectors(),
+            Input::Snapshot(snapshot) => snapshot.vectors,
+        }
+    }
+
+    /// Returns whether all fields have as many atoms as the frame declares.
+    pub(crate) fn is_sound(&self) -> bool {
+        match self {
+            Input::Raw { raw, .. } => raw.is_sound(),
+            Input::Snapshot(snapshot) => {
+                let sound = |vectors: &[[f32; 3]]| vectors.len() == snapshot.n_atoms;
+                Field::ALL.into_iter().filter_map(|field| snapshot.field(field)).all(sound)
+            }
+        }
+    }
+
+    /// Returns the number of atoms in the frame.
+    pub fn n_atoms(&self) -> usize {
+        match self {
+            Input::Raw { raw, .. } => raw.n_atoms(),
+            Input::Snapshot(snapshot) => snapshot.n_atoms,
+        }
+    }
+
+    pub(crate) fn time(&self) -> f64 {
+        match self {
+            Input::Raw { time, .. } => *time,
+            Input::Snapshot(snapshot) => snapshot.time,
+        }
+    }
+
+    pub(crate) fn step(&self) -> i64 {
+        match self {
+            Input::Raw { step, .. } => *step,
+            Input::Snapshot(snapshot) => snapshot.step,
+        }
+    }
+}
+
+/// The properties of an output that must be known before its first frame is encoded.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan<'a> {
+    /// The first frame. All others must have as many atoms; if the format declares the fields of all frames
+    /// once, they must have the same fields.
+    pub first: Input<'a>,
+    /// Times of all frames, ps.
+    pub times: &'a [f64],
+    /// Integration steps of all frames.
+    pub steps: &'a [i64],
+    /// Options for writing.
+    pub options: &'a WriteOptions,
+}

@@ -1,0 +1,302 @@
+//! Checks that an output format can hold each frame, and counts losses if loss is allowed.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::cell::vectors_from_cell;
+use crate::losses::{Losses, Lost};
+use crate::{CannotHold, Field, Format, Input, Plan, Raw, WriteOptions};
+
+/// Remedy shown for a loss that the user can allow.
+pub const LET_GO: &str =
+    "choose a format that can, or let it go with --allow-loss (allow_loss=True)";
+
+const TURNED: &str = "a box that is turned: its first vector is not along x, or its second not in the plane \
+                      of x and y";
+
+/// Loss of a cell in an output whose first frame has none, so that no frame can have one.
+pub(crate) const LATE_CELL: &str = "a cell, where its first frame has none";
+
+/// Whether this frame or a later one of its source may have a cell, for output formats that decide this once
+/// for all frames. DCD and NCDF sources decide it once as well; in other formats, each frame may or may not
+/// have a cell.
+pub(crate) fn may_have_cells(first: &Input<'_>) -> bool {
+    match first {
+        Input::Raw { raw: Raw::Dcd(frame), .. } => frame.cell.is_some(),
+        Input::Raw { raw: Raw::Ncdf(frame), .. } => frame.cell.is_some(),
+        Input::Raw { .. } | Input::Snapshot(_) => true,
+    }
+}
+
+/// Checks that apply to outputs of all formats.
+#[derive(Debug)]
+pub struct WriteChecks {
+    pub(crate) format: Format,
+    pub(crate) n_atoms: usize,
+    pub(crate) options: WriteOptions,
+    /// Remarks that are known before the first frame is encoded.
+    pub(crate) remarks: Vec<String>,
+    /// Number of frames of the output.
+    n_frames: u64,
+    /// Losses of the frames encoded so far.
+    losses: Mutex<Losses>,
+    /// Remarks stored in the output if its format can hold text: those of the source, and doubts about the copy.
+    pub(crate) kept: Vec<String>,
+    /// Vectors that every frame must have; `None` if frames of the format may differ in this.
+    needed: Option<Vec<Field>>,
+}
+
+impl WriteChecks {
+    /// Creates the checks for a plan. `needed` lists the vectors that every frame must have, and the only ones
+    /// that are written; with `None`, frames may hold different vectors.
+    ///
+    /// # Errors
+    /// [`CannotHold`] if the plan has options that the format lacks, or if the format cannot hold its
+    /// atoms.
+    pub(crate) fn new(
+        format: Format,
+        plan: &Plan<'_>,
+        needed: Option<&[Field]>,
+    ) -> Result<WriteChecks, CannotHold> {
+        let mut checks = WriteChecks {
+            format,
+            n_atoms: plan.first.n_atoms(),
+            options: plan.options.clone(),
+            remarks: Vec::new(),
+            n_frames: plan.times.len() as u64,
+            losses: Mutex::default(),
+            kept: plan.options.remarks.clone(),
+            needed: needed.map(<[Field]>::to_vec),
+        };
+        let refused = |what: &str, remedy| Err(checks.cannot_hold(0, what.to_owned(), remedy));
+        match checks.options.precision {
+            Some(_) if format != Format::Xtc => {
+                return refused("a precision", "leave it out: only XTC has one");
+            }
+            Some(precision) if !(precision > 0.0 && precision.is_finite()) => {
+                return refused(
+                    &format!("a precision of {precision}"),
+                    "it must be a positive number",
+                );
+            }
+            _ => {}
+        }
+        if checks.options.double.is_some() && format != Format::Trr {
+            let remedy = "leave the choice out: only TRR has one";
+            return refused("the precision that is asked for", remedy);
+        }
+        if checks.n_atoms == 0 {
+            return refused("frames without atoms", "choose at least one atom");
+        }
+        if i32::try_from(checks.n_atoms).is_err() {
+            return refused("so many atoms", "choose fewer atoms");
+        }
+        let own = matches!(plan.first, Input::Raw { raw, .. } if raw.format() == format);
+        let is_turned = plan.first.box_vectors().is_some_and(|vectors| is_turned(&vectors))
+            && vectors_from_cell(&plan.first.cell()).is_some();
+        if checks.options.allow_loss
+            && matches!(format, Format::Dcd | Format::Ncdf)
+            && !own
+            && is_turned
+        {
+            // Stored in the output, because its cells do not match its positions.
+            checks.kept.push(format!("left out, as {} cannot hold it: {TURNED}", format.name()));
+        }
+        checks.remarks.extend(not_kept(format, &plan.first));
+        Ok(checks)
+    }
+
+    /// Returns the losses of all frames encoded so far.
+    pub(crate) fn losses(&self) -> Losses {
+        self.tally().clone()
+    }
+
+    /// Returns the remark on the losses of all frames encoded so far; `None` without losses.
+    pub(crate) fn loss_remark(&self) -> Option<String> {
+        self.tally().remark(self.format, self.n_frames)
+    }
+
+    /// Resets the losses.
+    pub(crate) fn forget_losses(&self) {
+        *self.tally() = Losses::default();
+    }
+
+    /// Adds the losses of frames that another encoder of this output encoded.
+    pub(crate) fn add_losses(&self, losses: &Losses) {
+        self.tally().merge(losses);
+    }
+
+    fn tally(&self) -> MutexGuard<'_, Losses> {
+        self.losses.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a remark both for the user and for the output's own remarks.
+    pub(crate) fn doubt(&mut self, remark: String) {
+        self.kept.push(remark.clone());
+        self.remarks.push(remark);
+    }
+
+    /// Adds a remark that the format cannot store remarks, unless the only one to be stored is `found`, which
+    /// readers of the output derive themselves.
+    pub(crate) fn no_room(&mut self, found: Option<&str>) {
+        if self.kept.iter().any(|remark| Some(&remark[..]) != found) {
+            self.remarks.push(format!(
+                "{} cannot store remarks: readers of the copy will not see those on its source",
+                self.format.name()
+            ));
+        }
+    }
+
+    /// Returns the error for data that the format cannot hold.
+    pub(crate) fn cannot_hold(&self, frame: u64, what: String, remedy: &'static str) -> CannotHold {
+        CannotHold { frame, format: self.format.name(), what, remedy }
+    }
+
+    /// Counts the losses of a frame.
+    ///
+    /// # Errors
+    /// [`CannotHold`] if there are losses and loss is not allowed.
+    pub(crate) fn lose(&self, frame: u64, lost: &[Lost]) -> Result<(), CannotHold> {
+        if lost.is_empty() {
+            return Ok(());
+        }
+        if self.options.allow_loss {
+            self.tally().add(frame, lost);
+            return Ok(());
+        }
+        let words: Vec<&str> = lost.iter().map(|lost| &lost.what[..]).collect();
+        Err(self.cannot_hold(frame, words.join(", "), LET_GO))
+    }
+
+    /// Checks that loss is allowed, without counting one: a remark names it already.
+    ///
+    /// # Errors
+    /// [`CannotHold`] if loss is not allowed.
+    pub(crate) fn may_lose(&self, frame: u64, what: &str) -> Result<(), CannotHold> {
+        match self.options.allow_loss {
+            true => Ok(()),
+            false => Err(self.cannot_hold(frame, what.to_owned(), LET_GO)),
+        }
+    }
+
+    /// Whether vectors of `field` are written for frames that have them.
+    pub(crate) fn writes(&self, field: Field) -> bool {
+        match field {
+            Field::Positions => true,
+            Field::Velocities => self.options.velocities,
+            Field::Forces => self.options.forces,
+        }
+    }
+
+    /// Returns the data of a frame that would be lost although the options do not exclude it.
+    fn lost(&self, frame: &Input<'_>) -> Vec<Lost> {
+        let own = matches!(frame, Input::Raw { raw, .. } if raw.format() == self.format);
+        let mut lost = Vec::new();
+        if let Some(needed) = &self.needed {
+            let others = Field::ALL.into_iter().filter(|field| !needed.contains(field));
+            lost.extend(others.filter(|&field| self.writes(field) && frame.holds(field)).map(
+                |field| match self.format {
+                    Format::Ncdf => {
+                        format!("{}, where its first frame has none", field.name()).into()
+                    }
+                    _ => field.name().into(),
+                },
+            ));
+        }
+        if let Input::Raw { raw, .. } = frame
+            && !own
+        {
+            lost.extend(raw.left_out().into_iter().map(Lost::from));
+        }
+        lost
+    }
+
+    /// Checks that a frame has the atoms and vectors that the output requires, and counts its losses.
+    ///
+    /// # Errors
+    /// [`CannotHold`].
+    pub(crate) fn check(&self, number: u64, frame: &Input<'_>) -> Result<(), CannotHold> {
+        let (found, expected) = (frame.n_atoms(), self.n_atoms);
+        if found != expected {
+            let what = format!("{found} atoms, where its first frame has {expected}");
+            let remedy = "write frames of different systems to files of their own";
+            return Err(self.cannot_hold(number, what, remedy));
+        }
+        if !frame.is_sound() {
+            let what = format!("a frame whose parts are not all of {found} atoms");
+            return Err(self.cannot_hold(number, what, "repair the frame first"));
+        }
+        let lacks = |field: &&Field| !frame.holds(**field);
+        if let Some(field) = self.needed.iter().flatten().find(lacks) {
+            let what = format!("a frame without {}", field.name());
+            let remedy = match field {
+                Field::Positions => "leave such frames out, or write TRR",
+                _ => "leave such frames out, leave these vectors out of all, or write TRR",
+            };
+            return Err(self.cannot_hold(number, what, remedy));
+        }
+        self.lose(number, &self.lost(frame))
+    }
+
+    /// Returns the step as a 32-bit integer, clamped if loss is allowed.
+    pub(crate) fn step(&self, number: u64, frame: &Input<'_>) -> Result<i32, CannotHold> {
+        let step = frame.step();
+        i32::try_from(step).or_else(|_| {
+            self.lose(number, &[Lost::of("steps of more than 32 bits", format!("step {step}"))])?;
+            Ok(if step < 0 { i32::MIN } else { i32::MAX })
+        })
+    }
+
+    /// Returns box vectors row by row, nm: those of the source, else those of its cell, else zeros.
+    pub(crate) fn box_vectors(
+        &self,
+        number: u64,
+        frame: &Input<'_>,
+    ) -> Result<[f64; 9], CannotHold> {
+        if let Some(vectors) = frame.box_vectors() {
+            return Ok(vectors);
+        }
+        let cell = frame.cell();
+        if cell.iter().any(|v| v.is_nan()) {
+            return Ok([0.0; 9]);
+        }
+        match vectors_from_cell(&cell) {
+            Some(vectors) => Ok(vectors.map(|x| x / 10.0)),
+            None => {
+                let what = format!("the impossible cell {cell:?}");
+                self.lose(number, &[Lost::of("impossible cells", what)])?;
+                Ok([0.0; 9])
+            }
+        }
+    }
+
+    /// Returns lengths and angles of the cell, NaN without one, for a format without box vectors. If the box is
+    /// turned, its direction is a loss: cells and positions of the output then give wrong periodic images.
+    pub(crate) fn cell(&self, number: u64, frame: &Input<'_>) -> Result<[f64; 6], CannotHold> {
+        let cell = frame.cell();
+        let Some(v) = frame.box_vectors() else { return Ok(cell) };
+        if vectors_from_cell(&cell).is_none() {
+            if v.iter().any(|&x| x != 0.0) {
+                let what = format!("a box of no volume, {v:?} nm");
+                self.lose(number, &[Lost::of("a box of no volume", what)])?;
+            }
+        } else if is_turned(&v) {
+            self.lose(number, &[TURNED.into()])?;
+        }
+        Ok(cell)
+    }
+}
+
+/// Returns the remark on variables and attributes of a NetCDF source that Amber's convention does not name and
+/// that other formats cannot hold.
+fn not_kept(format: Format, first: &Input<'_>) -> Option<String> {
+    let Input::Raw { raw, .. } = first else { return None };
+    let names = if raw.format() == format { Vec::new() } else { raw.further_names() };
+    let (format, names) = (format.name(), Some(names).filter(|names| !names.is_empty())?);
+    Some(format!("left out, as {format} cannot hold it: {}", names.join("; ")))
+}
+
+/// Whether the first box vector does not lie along x, or the second not in the xy plane, or a diagonal element
+/// is not positive.
+fn is_turned(v: &[f64; 9]) -> bool {
+    [v[1], v[2], v[5]] != [0.0; 3] || [v[0], v[4], v[8]].iter().any(|&x| x <= 0.0)
+}

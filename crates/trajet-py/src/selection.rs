@@ -1,0 +1,167 @@
+//! Selections of atoms by text.
+
+use std::collections::BTreeMap;
+
+use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use pyo3::exceptions::{PyMemoryError, PyValueError};
+use pyo3::prelude::*;
+use trajet_kernels::cell::Cell;
+use trajet_topology::select::{Coordinates, Groups, SelectError, Selection};
+
+use crate::arrays;
+use crate::error::raised;
+use crate::topology::Topology;
+
+/// A parsed selection, in the language of MDAnalysis.
+#[pyclass(frozen, module = "trajet._trajet", name = "SelectionText")]
+pub(crate) struct SelectionText {
+    selection: Selection,
+    groups: BTreeMap<String, Vec<u32>>,
+}
+
+#[pymethods]
+impl SelectionText {
+    /// Parses a selection. `groups` has indices of atoms by the name that `group` refers to.
+    ///
+    /// Raises SelectionError, which points at the word that is wrong.
+    #[new]
+    #[pyo3(signature = (text, groups = None))]
+    fn new(
+        py: Python<'_>,
+        text: &str,
+        groups: Option<BTreeMap<String, PyReadonlyArray1<'_, i64>>>,
+    ) -> PyResult<Self> {
+        let parsed = py.detach(|| Selection::parse(text));
+        let selection = parsed.map_err(|error| raised(py, "SelectionError", error.to_string()))?;
+        let mut checked = Groups::new();
+        for (name, atoms) in groups.into_iter().flatten() {
+            let atoms = atoms.as_array();
+            let indices = atoms.iter().map(|&atom| u32::try_from(atom));
+            let Ok(indices) = indices.collect::<Result<Vec<u32>, _>>() else {
+                let message = format!("group `{name}` has an index that is no atom");
+                return Err(raised(py, "SelectionError", message));
+            };
+            checked.insert(name, indices);
+        }
+        Ok(SelectionText { selection: selection.with_groups(checked.clone()), groups: checked })
+    }
+
+    fn __getnewargs__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> (&str, BTreeMap<&str, Bound<'py, PyArray1<i64>>>) {
+        let array =
+            |atoms: &[u32]| PyArray1::from_iter(py, atoms.iter().map(|&atom| i64::from(atom)));
+        let groups = self.groups.iter().map(|(name, atoms)| (&**name, array(atoms)));
+        (self.selection.text(), groups.collect())
+    }
+
+    fn __str__(&self) -> &str {
+        self.selection.text()
+    }
+
+    /// Names of what the selection needs of a topology or a frame, if not every topology has it: "positions",
+    /// "elements", "masses", "radii", "bonds".
+    #[getter]
+    fn needs(&self) -> Vec<&'static str> {
+        let needs = self.selection.needs();
+        let all = [
+            (needs.positions, "positions"),
+            (needs.elements, "elements"),
+            (needs.masses, "masses"),
+            (needs.radii, "radii"),
+            (needs.bonds, "bonds"),
+        ];
+        all.into_iter().filter_map(|(is_needed, name)| is_needed.then_some(name)).collect()
+    }
+
+    /// Returns the indices of the selected atoms in ascending order. `positions` has shape (n_atoms, 3), in Å; `r#box`
+    /// the box vectors as rows, in Å, or None without periodic boundaries. `among` has the indices of the atoms to select
+    /// among, which are all that any part of the selection sees; None for all.
+    ///
+    /// Raises SelectionError if the topology or the positions lack something.
+    #[pyo3(signature = (topology, positions = None, r#box = None, among = None))]
+    fn select<'py>(
+        &self,
+        py: Python<'py>,
+        topology: &Topology,
+        positions: Option<PyReadonlyArray2<'py, f32>>,
+        r#box: Option<[[f64; 3]; 3]>,
+        among: Option<PyReadonlyArray1<'py, i64>>,
+    ) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let coordinates = positions.as_ref().map(rows).transpose()?;
+        let cell = match r#box.map(Cell::of_vectors) {
+            Some(None) => {
+                return Err(raised(py, "SelectionError", "the box vectors span no volume".into()));
+            }
+            cell => cell.flatten(),
+        };
+        let coordinates =
+            coordinates.map(|positions| Coordinates { positions, cell: cell.as_ref() });
+        let n_atoms = topology.native.n_atoms();
+        let checked = |&atom: &i64| u32::try_from(atom).ok().filter(|&k| (k as usize) < n_atoms);
+        let among = among.map(|atoms| atoms.as_array().iter().map(checked).collect());
+        let among: Option<Vec<u32>> = match among {
+            Some(None) => return Err(PyValueError::new_err("among has an index that is no atom")),
+            among => among.flatten(),
+        };
+        let selected = py.detach(|| {
+            let prepared = match &among {
+                None => self.selection.prepare(&topology.native),
+                Some(among) => self.selection.prepare_among(&topology.native, among),
+            };
+            prepared?.evaluate(&topology.native, coordinates.as_ref())
+        });
+        indices(py, selected)
+    }
+
+    /// Returns the indices of atoms among which all are whose positions have to be known, in ascending order.
+    ///
+    /// Raises SelectionError if the topology lacks something.
+    fn atoms_needed<'py>(
+        &self,
+        py: Python<'py>,
+        topology: &Topology,
+    ) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        indices(py, py.detach(|| self.selection.atoms_needed(&topology.native)))
+    }
+}
+
+/// Parses a selection and returns the indices of the selected atoms in ascending order; see `SelectionText`.
+///
+/// Raises SelectionError.
+#[pyfunction]
+#[pyo3(signature = (topology, text, positions = None, r#box = None, groups = None))]
+pub(crate) fn select_atoms<'py>(
+    py: Python<'py>,
+    topology: &Topology,
+    text: &str,
+    positions: Option<PyReadonlyArray2<'py, f32>>,
+    r#box: Option<[[f64; 3]; 3]>,
+    groups: Option<BTreeMap<String, PyReadonlyArray1<'py, i64>>>,
+) -> PyResult<Bound<'py, PyArray1<i64>>> {
+    SelectionText::new(py, text, groups)?.select(py, topology, positions, r#box, None)
+}
+
+/// Returns positions as rows.
+fn rows<'a>(positions: &'a PyReadonlyArray2<'_, f32>) -> PyResult<&'a [[f32; 3]]> {
+    let is_rows = positions.shape()[1] == 3;
+    match positions.as_slice() {
+        Ok(numbers) if is_rows => Ok(numbers.as_chunks().0),
+        _ => Err(PyValueError::new_err("positions must be an array (n_atoms, 3) in C order")),
+    }
+}
+
+fn indices(
+    py: Python<'_>,
+    selected: Result<Vec<u32>, SelectError>,
+) -> PyResult<Bound<'_, PyArray1<i64>>> {
+    match selected {
+        Ok(atoms) => {
+            let numbers: Vec<i64> = atoms.into_iter().map(i64::from).collect();
+            arrays::array(py, &numbers)
+        }
+        Err(error @ SelectError::Memory { .. }) => Err(PyMemoryError::new_err(error.to_string())),
+        Err(error) => Err(raised(py, "SelectionError", error.to_string())),
+    }
+}

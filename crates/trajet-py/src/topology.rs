@@ -1,0 +1,490 @@
+//! Topologies: columns of atoms and residues, and selections among them.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
+use pyo3::exceptions::{
+    PyIndexError, PyIsADirectoryError, PyKeyError, PyMemoryError, PyOSError, PyValueError,
+};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use trajet_formats::cell_from_vectors;
+use trajet_kernels::cell::Cell;
+use trajet_topology::{
+    Atoms, Bonds, Column, Error, Guessed, Molecules, NotGuessed, NotWritten, Residues, Segments,
+    Structure, Topology as Native,
+};
+
+use crate::arrays::array;
+use crate::error::{from_os, raised};
+
+/// The atoms of a system. Columns have the names that MDAnalysis gives them.
+#[pyclass(frozen, module = "trajet._trajet", name = "Topology")]
+pub(crate) struct Topology {
+    pub(crate) native: Arc<Native>,
+}
+
+impl Topology {
+    pub(crate) fn new(native: Native) -> Self {
+        Topology { native: Arc::new(native) }
+    }
+}
+
+/// A column: texts by code, whole numbers, or numbers.
+enum Values<'a> {
+    Text(&'a Column),
+    Whole(Vec<i64>),
+    Numbers(&'a [f64]),
+}
+
+impl<'a> Values<'a> {
+    /// Returns a text column, unless it has no rows.
+    fn text(column: &'a Column) -> Option<Self> {
+        (!column.is_empty()).then_some(Values::Text(column))
+    }
+
+    fn to_python(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        Ok(match self {
+            Values::Text(column) => {
+                let codes = PyArray1::from_slice(py, column.codes());
+                let values: Vec<&str> = column.values().iter().map(|text| &**text).collect();
+                (codes, values).into_pyobject(py)?.into_any().unbind()
+            }
+            Values::Whole(numbers) => PyArray1::from_slice(py, numbers).into_any().unbind(),
+            Values::Numbers(numbers) => PyArray1::from_slice(py, numbers).into_any().unbind(),
+        })
+    }
+
+    fn value(&self, py: Python<'_>, row: usize) -> PyResult<Py<PyAny>> {
+        Ok(match self {
+            Values::Text(column) => column.get(row).into_pyobject(py)?.into_any().unbind(),
+            Values::Whole(numbers) => numbers[row].into_pyobject(py)?.into_any().unbind(),
+            Values::Numbers(numbers) => numbers[row].into_pyobject(py)?.into_any().unbind(),
+        })
+    }
+}
+
+/// Returns a column of the atoms that is no column of their residues.
+fn atom_column<'a>(topology: &'a Native, name: &str) -> Option<Values<'a>> {
+    let atoms = &topology.atoms;
+    let text = |column: &'a Option<Column>| column.as_ref().and_then(Values::text);
+    let numbers = |column: &'a Option<Vec<f64>>| column.as_deref().map(Values::Numbers);
+    match name {
+        "names" => Values::text(&atoms.names),
+        "types" => text(&atoms.types),
+        "elements" => text(&atoms.elements),
+        "altLocs" => text(&atoms.alt_locs),
+        "record_types" => text(&atoms.record_types),
+        "chainIDs" => text(&atoms.chains),
+        "ids" => atoms.serials.clone().map(Values::Whole),
+        "masses" => numbers(&atoms.masses),
+        "charges" => numbers(&atoms.charges),
+        "formalcharges" => {
+            let charges = atoms.formal_charges.as_ref()?;
+            Some(Values::Whole(charges.iter().map(|&charge| charge.into()).collect()))
+        }
+        "occupancies" => numbers(&atoms.occupancies),
+        "tempfactors" => numbers(&atoms.b_factors),
+        "radii" => numbers(&atoms.radii),
+        "resindices" => Some(whole(&atoms.residues)),
+        "molnums" => topology.molecules.as_ref().map(|molecules| whole(&molecules.numbers)),
+        "moltypes" => topology.molecules.as_ref().and_then(|m| Values::text(&m.types)),
+        _ => None,
+    }
+}
+
+/// Returns a column of the residues that is no column of their segments.
+fn residue_column<'a>(topology: &'a Native, name: &str) -> Option<Values<'a>> {
+    let residues = &topology.residues;
+    match name {
+        "resnames" => Values::text(&residues.names),
+        "resids" => Some(Values::Whole(residues.numbers.clone())),
+        "icodes" => residues.insertion_codes.as_ref().and_then(Values::text),
+        "segindices" => Some(whole(&residues.segments)),
+        "file_resids" => residues.file_numbers.clone().map(Values::Whole),
+        "file_icodes" => residues.file_insertion_codes.as_ref().and_then(Values::text),
+        _ => None,
+    }
+}
+
+fn whole<'a>(indices: &[u32]) -> Values<'a> {
+    Values::Whole(indices.iter().map(|&index| index.into()).collect())
+}
+
+/// The names of columns of the atoms, of the residues and of the segments.
+const OF_ATOMS: [&str; 16] = [
+    "names",
+    "types",
+    "elements",
+    "altLocs",
+    "record_types",
+    "chainIDs",
+    "ids",
+    "masses",
+    "charges",
+    "formalcharges",
+    "occupancies",
+    "tempfactors",
+    "radii",
+    "resindices",
+    "molnums",
+    "moltypes",
+];
+const OF_RESIDUES: [&str; 6] =
+    ["resnames", "resids", "icodes", "segindices", "file_resids", "file_icodes"];
+const OF_SEGMENTS: [&str; 1] = ["segids"];
+
+#[pymethods]
+impl Topology {
+    /// Makes a topology of columns: arrays of int64 or float64, or lists of str. "resindices" has one element for
+    /// each atom, "segindices" one for each residue. `guessed` names the columns that were guessed.
+    ///
+    /// Raises ValueError if columns have the wrong lengths or indices are out of range.
+    #[staticmethod]
+    #[pyo3(signature = (columns, bonds, guessed))]
+    fn from_columns(
+        columns: &Bound<'_, PyDict>,
+        bonds: Option<PyReadonlyArray2<'_, i64>>,
+        guessed: Vec<String>,
+    ) -> PyResult<Self> {
+        let residues_of_atoms = required::<i64>(columns, "resindices")?;
+        let segments_of_residues = required::<i64>(columns, "segindices")?;
+        let segids = required::<String>(columns, "segids")?;
+        let (n_atoms, n_residues) = (residues_of_atoms.len(), segments_of_residues.len());
+        let text = |name, n| -> PyResult<Option<Column>> {
+            let texts = optional::<String>(columns, name, n)?;
+            Ok(texts.map(|texts| texts.iter().map(String::as_str).collect()))
+        };
+        let numbers = |name| optional::<f64>(columns, name, n_atoms);
+        let formal_charges = optional::<i64>(columns, "formalcharges", n_atoms)?;
+        let molnums = optional::<i64>(columns, "molnums", n_atoms)?;
+        let molecules = match (molnums, text("moltypes", n_atoms)?) {
+            (Some(numbers), Some(types)) => {
+                Some(Molecules { numbers: indices(&numbers, n_atoms, "molnums")?, types })
+            }
+            _ => None,
+        };
+        let bonds = match bonds {
+            None => None,
+            Some(bonds) => {
+                let flat: Vec<i64> = bonds.as_array().iter().copied().collect();
+                let flat = indices(&flat, n_atoms, "bonds")?;
+                Some(Bonds::new(flat.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect()))
+            }
+        };
+        let is_guessed = |name: &str| guessed.iter().any(|one| one == name);
+        Ok(Topology::new(Native {
+            atoms: Atoms {
+                names: text("names", n_atoms)?.unwrap_or_default(),
+                types: text("types", n_atoms)?,
+                elements: text("elements", n_atoms)?,
+                alt_locs: text("altLocs", n_atoms)?,
+                record_types: text("record_types", n_atoms)?,
+                chains: text("chainIDs", n_atoms)?,
+                serials: optional(columns, "ids", n_atoms)?,
+                masses: numbers("masses")?,
+                charges: numbers("charges")?,
+                formal_charges: formal_charges
+                    .map(|charges| charges.into_iter().map(|charge| charge as i32).collect()),
+                occupancies: numbers("occupancies")?,
+                b_factors: numbers("tempfactors")?,
+                radii: numbers("radii")?,
+                residues: indices(&residues_of_atoms, n_residues, "resindices")?,
+            },
+            residues: Residues {
+                names: text("resnames", n_residues)?.unwrap_or_default(),
+                numbers: optional(columns, "resids", n_residues)?
+                    .unwrap_or_else(|| vec![1; n_residues]),
+                insertion_codes: text("icodes", n_residues)?,
+                segments: indices(&segments_of_residues, segids.len(), "segindices")?,
+                ..Residues::default()
+            },
+            segments: Segments { ids: segids.iter().map(String::as_str).collect() },
+            molecules,
+            bonds,
+            connections: None,
+            guessed: Guessed {
+                types: is_guessed("types"),
+                elements: is_guessed("elements"),
+                masses: is_guessed("masses"),
+                radii: is_guessed("radii"),
+                bonds: is_guessed("bonds"),
+            },
+            remarks: Vec::new(),
+        }))
+    }
+
+    #[getter]
+    fn n_atoms(&self) -> usize {
+        self.native.n_atoms()
+    }
+
+    #[getter]
+    fn n_residues(&self) -> usize {
+        self.native.n_residues()
+    }
+
+    #[getter]
+    fn n_segments(&self) -> usize {
+        self.native.n_segments()
+    }
+
+    /// Returns a column: an array of numbers, or for text an array of codes and the text of each code; None if the
+    /// topology lacks it. Columns have one element for each atom, residue or segment, after their names.
+    ///
+    /// Raises KeyError if there is no column with this name.
+    fn column(&self, py: Python<'_>, name: &str) -> PyResult<Option<Py<PyAny>>> {
+        let found = if OF_ATOMS.contains(&name) {
+            atom_column(&self.native, name)
+        } else if OF_RESIDUES.contains(&name) {
+            residue_column(&self.native, name)
+        } else if OF_SEGMENTS.contains(&name) {
+            Values::text(&self.native.segments.ids)
+        } else {
+            return Err(PyKeyError::new_err(name.to_owned()));
+        };
+        found.map(|values| values.to_python(py)).transpose()
+    }
+
+    /// Returns the element of one row of a column; None if the topology lacks the column.
+    ///
+    /// Raises IndexError if there is no such row.
+    fn value(&self, py: Python<'_>, name: &str, row: usize) -> PyResult<Option<Py<PyAny>>> {
+        let (found, n) = if OF_ATOMS.contains(&name) {
+            (atom_column(&self.native, name), self.native.n_atoms())
+        } else {
+            (residue_column(&self.native, name), self.native.n_residues())
+        };
+        if row >= n {
+            return Err(PyIndexError::new_err(row));
+        }
+        found.map(|values| values.value(py, row)).transpose()
+    }
+
+    /// Bonds, an array `(n_bonds, 2)` of int64; None if the topology lists none.
+    #[getter]
+    fn bonds<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray2<i64>>>> {
+        pairs(py, self.native.bonds.as_ref())
+    }
+
+    /// Pairs of atoms of one molecule that are not in `bonds`, such as virtual sites and the atoms that construct them,
+    /// an array `(n, 2)` of int64; None if the topology lists none.
+    #[getter]
+    fn connections<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray2<i64>>>> {
+        pairs(py, self.native.connections.as_ref())
+    }
+
+    /// Names of the columns that were guessed: "types", "elements", "masses", "radii", "bonds".
+    #[getter]
+    fn guessed(&self) -> Vec<&'static str> {
+        let Guessed { types, elements, masses, radii, bonds } = self.native.guessed;
+        let all = [
+            (types, "types"),
+            (elements, "elements"),
+            (masses, "masses"),
+            (radii, "radii"),
+            (bonds, "bonds"),
+        ];
+        all.into_iter().filter_map(|(is_guessed, name)| is_guessed.then_some(name)).collect()
+    }
+
+    /// Returns the number of the set of bonded atoms that each atom belongs to, an array of int64; None if the topology
+    /// lists no bonds.
+    fn fragments<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray1<i64>>>> {
+        let Some(fragments) = py.detach(|| self.native.fragments()) else { return Ok(None) };
+        let numbers: Vec<i64> = fragments.into_iter().map(i64::from).collect();
+        Ok(Some(PyArray1::from_vec(py, numbers)))
+    }
+
+    /// Remarks of the reader.
+    #[getter]
+    fn remarks(&self) -> Vec<String> {
+        self.native.remarks.clone()
+    }
+}
+
+/// Returns pairs of atoms as an array.
+fn pairs<'py>(
+    py: Python<'py>,
+    bonds: Option<&Bonds>,
+) -> PyResult<Option<Bound<'py, PyArray2<i64>>>> {
+    let Some(bonds) = bonds else { return Ok(None) };
+    let flat: Vec<i64> = bonds.pairs().iter().flatten().map(|&atom| atom.into()).collect();
+    array(py, &flat)?.reshape([bonds.len(), 2]).map(Some)
+}
+
+/// The content of a topology or structure file.
+#[pyclass(module = "trajet._trajet", name = "StructureFile")]
+pub(crate) struct StructureFile {
+    topology: Arc<Native>,
+    positions: Option<Vec<[f32; 3]>>,
+    cell: Option<[f64; 6]>,
+    vectors: Option<[[f64; 3]; 3]>,
+}
+
+#[pymethods]
+impl StructureFile {
+    /// The topology.
+    #[getter]
+    fn topology(&self) -> Topology {
+        Topology { native: Arc::clone(&self.topology) }
+    }
+
+    /// Positions of the first frame in Å, `(n_atoms, 3)`; None if there are none or they were not read.
+    #[getter]
+    fn positions<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray2<f32>>>> {
+        let Some(positions) = &self.positions else { return Ok(None) };
+        array(py, positions.as_flattened())?.reshape([positions.len(), 3]).map(Some)
+    }
+
+    /// Lengths (Å) and angles (degrees) of the unit cell, `(6,)`; None if there is none.
+    #[getter]
+    fn cell<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
+        self.cell.map(|cell| array(py, &cell)).transpose()
+    }
+
+    /// Vectors of the unit cell in Å, `(3, 3)`, as rows; None if the file states none.
+    #[getter]
+    fn vectors<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
+        let Some(vectors) = &self.vectors else { return Ok(None) };
+        array(py, vectors.as_flattened())?.reshape([3, 3]).map(Some)
+    }
+
+    /// Guesses a column that the file lacks: "types", "elements", "masses", "radii" or "bonds".
+    ///
+    /// Raises SelectionError if it cannot be guessed, as for coarse-grained beads.
+    fn guess(&mut self, py: Python<'_>, column: &str) -> PyResult<()> {
+        let topology = Arc::make_mut(&mut self.topology);
+        let guessed = match column {
+            "types" => {
+                topology.guess_types();
+                Ok(())
+            }
+            "elements" => topology.guess_elements(),
+            "masses" => topology.guess_masses(),
+            "radii" => topology.guess_radii(),
+            "bonds" => py.detach(|| {
+                let cell = match (self.vectors, self.cell) {
+                    (Some(vectors), _) => Cell::of_vectors(vectors),
+                    (None, cell) => cell.and_then(Cell::new),
+                };
+                topology.guess_bonds(self.positions.as_deref().unwrap_or_default(), cell.as_ref())
+            }),
+            other => return Err(PyKeyError::new_err(format!("no column {other:?} is guessed"))),
+        };
+        guessed.map_err(|error| match error {
+            NotGuessed::Memory { .. } => PyMemoryError::new_err(error.to_string()),
+            _ => raised(py, "SelectionError", error.to_string()),
+        })
+    }
+}
+
+/// What a file holds, or why it is not read here.
+#[derive(IntoPyObject)]
+pub(crate) enum Found {
+    File(StructureFile),
+    Unsupported(String),
+}
+
+/// Reads a topology or structure file; positions only if asked for. Returns the reason as text if the format, or this
+/// version of it, is not read here.
+///
+/// Raises FormatError, which names line and column or byte, or OSError.
+#[pyfunction]
+#[pyo3(signature = (path, *, positions = true))]
+pub(crate) fn read_structure(py: Python<'_>, path: PathBuf, positions: bool) -> PyResult<Found> {
+    match py.detach(|| trajet_topology::open(&path, positions)) {
+        Ok(structure) => Ok(Found::File(StructureFile {
+            topology: Arc::new(structure.topology),
+            positions: structure.positions,
+            cell: structure.cell,
+            vectors: structure.cell_vectors,
+        })),
+        Err(Error::Unsupported { reason, .. }) => Ok(Found::Unsupported(reason)),
+        Err(error) => Err(from_topology(py, &error)),
+    }
+}
+
+/// Returns the text of a file in the format "GRO", "PDB" or "PSF" of some atoms, whose indices rise, with their positions
+/// `(n, 3)` and box vectors `(3, 3)` in Å.
+///
+/// Raises OutputError if the format cannot hold them, ValueError if the indices do not rise.
+#[pyfunction]
+#[pyo3(signature = (topology, atoms, positions, vectors, format))]
+pub(crate) fn structure_text(
+    py: Python<'_>,
+    topology: &Topology,
+    atoms: Vec<u32>,
+    positions: PyReadonlyArray2<'_, f32>,
+    vectors: Option<[[f64; 3]; 3]>,
+    format: &str,
+) -> PyResult<String> {
+    let rows: Vec<[f32; 3]> =
+        positions.as_array().rows().into_iter().map(|row| [row[0], row[1], row[2]]).collect();
+    if rows.len() != atoms.len() {
+        return Err(PyValueError::new_err("as many positions as atoms are needed"));
+    }
+    let text = py.detach(|| {
+        let topology = topology.native.subset(&atoms)?;
+        let cell = vectors.map(|rows| {
+            cell_from_vectors(rows.as_flattened().try_into().expect("nine numbers"), 1.0)
+        });
+        let structure = Structure { topology, positions: Some(rows), cell, cell_vectors: vectors };
+        Some(trajet_topology::write(&structure, format))
+    });
+    let Some(text) = text else {
+        return Err(PyValueError::new_err("the indices must rise and be those of atoms"));
+    };
+    text.map_err(|error| match error {
+        NotWritten::Memory { .. } => PyMemoryError::new_err(error.to_string()),
+        _ => raised(py, "OutputError", error.to_string()),
+    })
+}
+
+/// Returns the exception for an error of a topology file.
+fn from_topology(py: Python<'_>, error: &Error) -> PyErr {
+    let message = error.to_string();
+    match error {
+        Error::Io { error, .. } => from_os(error, message),
+        Error::NotAFile { folder: true, .. } => PyIsADirectoryError::new_err(message),
+        Error::NotAFile { .. } => PyOSError::new_err(message),
+        Error::Memory { .. } => PyMemoryError::new_err(message),
+        _ => raised(py, "FormatError", message),
+    }
+}
+
+/// Returns a column that must be there.
+fn required<'py, T>(columns: &Bound<'py, PyDict>, name: &str) -> PyResult<Vec<T>>
+where
+    Vec<T>: for<'a> FromPyObject<'a, 'py, Error = PyErr>,
+{
+    match columns.get_item(name)? {
+        Some(values) => values.extract(),
+        None => Err(PyValueError::new_err(format!("the column {name} is missing"))),
+    }
+}
+
+/// Returns a column of `n` rows, if it is there.
+fn optional<'py, T>(columns: &Bound<'py, PyDict>, name: &str, n: usize) -> PyResult<Option<Vec<T>>>
+where
+    Vec<T>: for<'a> FromPyObject<'a, 'py, Error = PyErr>,
+{
+    let Some(values) = columns.get_item(name)? else { return Ok(None) };
+    let values: Vec<T> = values.extract()?;
+    if values.len() != n {
+        let found = values.len();
+        return Err(PyValueError::new_err(format!("{name} has {found} elements instead of {n}")));
+    }
+    Ok(Some(values))
+}
+
+/// Checks that indices are below `n`.
+fn indices(numbers: &[i64], n: usize, name: &str) -> PyResult<Vec<u32>> {
+    let checked = numbers.iter().map(|&number| {
+        u32::try_from(number).ok().filter(|&index| (index as usize) < n).ok_or_else(|| {
+            PyValueError::new_err(format!("{name} has {number}, which is not below {n}"))
+        })
+    });
+    checked.collect()
+}
