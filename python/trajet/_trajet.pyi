@@ -1,6 +1,6 @@
 """Types of the native module."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TypeAlias, TypedDict
@@ -162,6 +162,83 @@ class TrajectoryLayout(TypedDict):
 # The same, and the seconds that it took to read the tables.
 class FileLayout(TrajectoryLayout):
     seconds: float
+
+class Topology:
+    """The atoms of a system. Columns have the names that MDAnalysis gives them."""
+
+    @staticmethod
+    def from_columns(
+        columns: Mapping[str, object], bonds: NDArray[np.int64] | None, guessed: Sequence[str]
+    ) -> Topology: ...
+    @property
+    def n_atoms(self) -> int: ...
+    @property
+    def n_residues(self) -> int: ...
+    @property
+    def n_segments(self) -> int: ...
+    def column(
+        self, name: str
+    ) -> NDArray[np.int64] | NDArray[np.float64] | tuple[NDArray[np.uint32], list[str]] | None: ...
+    def value(self, name: str, row: int) -> str | int | float | None: ...
+    @property
+    def bonds(self) -> NDArray[np.int64] | None: ...
+    @property
+    def connections(self) -> NDArray[np.int64] | None: ...
+    @property
+    def guessed(self) -> list[str]: ...
+    @property
+    def remarks(self) -> list[str]: ...
+    def fragments(self) -> NDArray[np.int64] | None: ...
+
+class SelectionText:
+    """A parsed selection, in the language of MDAnalysis."""
+
+    def __init__(
+        self, text: str, groups: Mapping[str, NDArray[np.int64]] | None = None
+    ) -> None: ...
+    @property
+    def needs(self) -> list[str]: ...
+    def select(
+        self,
+        topology: Topology,
+        positions: NDArray[np.float32] | None = None,
+        box: Sequence[Sequence[float]] | NDArray[np.float64] | None = None,
+        among: NDArray[np.int64] | None = None,
+    ) -> NDArray[np.int64]: ...
+    def atoms_needed(self, topology: Topology) -> NDArray[np.int64]: ...
+
+def select_atoms(
+    topology: Topology,
+    text: str,
+    positions: NDArray[np.float32] | None = None,
+    box: Sequence[Sequence[float]] | NDArray[np.float64] | None = None,
+    groups: Mapping[str, NDArray[np.int64]] | None = None,
+) -> NDArray[np.int64]: ...
+
+class StructureFile:
+    """The content of a topology or structure file."""
+
+    @property
+    def topology(self) -> Topology: ...
+    @property
+    def positions(self) -> NDArray[np.float32] | None: ...
+    @property
+    def cell(self) -> NDArray[np.float64] | None: ...
+    @property
+    def vectors(self) -> NDArray[np.float64] | None: ...
+    def guess(self, column: str) -> None: ...
+
+def read_structure(path: str | PathLike[str], *, positions: bool = True) -> StructureFile | str: ...
+def structure_text(
+    topology: Topology,
+    atoms: Sequence[int],
+    positions: NDArray[np.float32],
+    vectors: list[list[float]] | None,
+    format: str,
+) -> str: ...
+def pair_distances(
+    one: NDArray[np.float32], other: NDArray[np.float32], vectors: NDArray[np.float64] | None
+) -> NDArray[np.float64]: ...
 
 class Reader:
     def __init__(

@@ -229,9 +229,9 @@ def test_residues_with_alternate_locations_are_left_out_by_name(
         assert chosen.report["remarks"] == []
         assert len(chosen.columns) == 2 * 11
         there = chosen.atoms[chosen.columns.index("phi VAL45")]
-        assert traj.named[there[1:]].altLocs.tolist() == [kept] * 3
+        assert traj.topology.column("altLocs")[there[1:]].tolist() == [kept] * 3
         # C of 44 alone has no other location.
-        assert traj.named[there].names.tolist() == ["C", "N", "CA", "C"]
+        assert traj.topology.column("names")[there].tolist() == ["C", "N", "CA", "C"]
 
 
 def test_alternate_locations_of_published_files_are_counted(tmp_path: Path) -> None:

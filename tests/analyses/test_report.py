@@ -16,9 +16,10 @@ import trajet as tj
 from helpers import made_reports
 from helpers.golden_files import Adk, Golden
 from trajet import _trajet, startup
-from trajet import mdanalysis as mda
 from trajet.analysis import sample
 from trajet.pools import tasks, timing
+from trajet.topology import Topology
+from trajet.trajectory import trajectory as opened_module
 
 NAMES = {
     "stages",
@@ -202,8 +203,9 @@ class Clock:
 def test_each_second_before_the_run_is_counted_once(
     adk: Adk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A selection that first imports MDAnalysis and reads the topology counts each by itself."""
-    clock, imports, load, select = Clock(), startup.import_seconds(), mda.load, mda.select
+    """Imports, the reading of the topology and the selection are each counted on their own."""
+    clock, imports = Clock(), startup.import_seconds()
+    load, select = opened_module.load_structure, Topology.select
     traj = tj.open(adk.psf, adk.xtc)
     opened = traj.t_topology
 
@@ -219,8 +221,8 @@ def test_each_second_before_the_run_is_counted_once(
         return select(*given, **how)
 
     monkeypatch.setattr(startup, "time", clock)
-    monkeypatch.setattr(mda, "load", slow_load)
-    monkeypatch.setattr(mda, "select", slow_select)
+    monkeypatch.setattr(opened_module, "load_structure", slow_load)
+    monkeypatch.setattr(Topology, "select", slow_select)
     atoms = traj.select("name CA")
     assert startup.import_seconds() == imports + 3
     assert traj.t_topology == opened + 25

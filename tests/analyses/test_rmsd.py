@@ -890,7 +890,7 @@ def test_rmsd_to_the_average_equals_the_float64_twin(adk: Adk, weights: str | No
     frames = slice(None, None, 5)
     result = tj.rmsd(atoms, groups=[group], reference="average", weights=weights, frames=frames)
     every = traj.read(frames=frames).positions.astype(np.float64)
-    masses = None if weights is None else atoms.named.masses
+    masses = None if weights is None else atoms.topology_atoms.column("masses")
     main = every[:, atoms.indices]
     fits = [kabsch.fit(x, main[0], masses) for x in main]
     moved = [

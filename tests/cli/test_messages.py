@@ -23,13 +23,13 @@ from trajet.pools.dask import dask_client
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("nam CA", "Unknown selection token: 'nam'"),
-        ("resid 1:29 adn name CA", "Failed to parse value: adn"),
-        ("(resid 1:29", "Expected: ')'"),
+        ("nam CA", "unknown keyword; did you mean `name`? at `nam`"),
+        ("resid 1:29 adn name CA", "or a range such as `1:5` at `adn`"),
+        ("(resid 1:29", "expected `and`, `or` or `)` at the end"),
     ],
 )
 def test_invalid_selections_are_explained(adk: Adk, text: str, why: str) -> None:
-    """The message has the library's reason and an example of a selection."""
+    """The message names the word, what was expected, and an example of a selection."""
     message = fail("rmsd", adk.psf, adk.xtc, "--select", text)
     assert message.startswith(f"trajet: selection {text!r}: ")
     assert why in message

@@ -1,13 +1,16 @@
-"""GROMACS reads our files: `make test-gromacs`, if `gmx` is installed.
+"""GROMACS reads our files, and we read its TPR files: `make test-gromacs`, if `gmx` is installed.
 
 pytest does not collect this file by itself: the gate needs no GROMACS.
 """
 
 import re
 import shutil
+import struct
 import subprocess
+from dataclasses import dataclass, field
 from pathlib import Path
 
+import MDAnalysisTests
 import numpy as np
 import pytest
 import trajet as tj
@@ -15,6 +18,7 @@ from helpers.golden_files import FORMATS
 from helpers.made_stores import make_store
 from helpers.mounted_stores import mounted
 from helpers.round_trips import SOURCES, assert_near, source_of
+from helpers.structure_files import StructureFile
 
 # GROMACS prints six digits, nm.
 PRINTED = 5.1e-6
@@ -118,3 +122,121 @@ def test_gromacs_reads_a_mounted_store(tmp_path: Path) -> None:
         assert output.strip() == "Both files read correctly"
         assert counted(shown / "wet.xtc") == counted(wet.xtc)
         assert shown.end() == (0, "")
+
+
+# TPR files that a GROMACS of 2022 reads.
+TPR_VERSIONS = range(103, 128)
+BONDS = {
+    "BONDS", "G96BONDS", "MORSE", "CUBICBONDS", "CONNBONDS", "HARMONIC", "FENEBONDS", "TABBONDS",
+    "TABBONDSNC", "RESTRAINTPOT", "CONSTR", "CONSTRNC",
+}  # fmt: skip
+SHELLS = {"POLARIZATION", "ANHARM_POL", "WATERPOL"}
+
+
+@dataclass
+class Molecule:
+    """A molecule type, as `gmx dump` prints it."""
+
+    masses: list[float] = field(default_factory=list)
+    charges: list[float] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    types: list[str] = field(default_factory=list)
+    residues: list[int] = field(default_factory=list)
+    residue_names: list[str] = field(default_factory=list)
+    residue_numbers: list[int] = field(default_factory=list)
+    bonds: set[tuple[int, int]] = field(default_factory=set)
+    connections: set[tuple[int, int]] = field(default_factory=set)
+
+    def add(self, function: str, atoms: list[int]) -> None:
+        """Add an interaction."""
+        first, *others = atoms
+        pairs = {(min(first, other), max(first, other)) for other in others}
+        if function in BONDS or function == "SETTLE":
+            self.bonds |= pairs
+        elif function in SHELLS or function.startswith("VSITE"):
+            self.connections |= pairs
+
+
+def dumped_molecules(path: Path) -> list[Molecule]:
+    """Return the type of each molecule of a TPR file, in their order."""
+    blocks: list[tuple[int, int]] = []
+    kinds: list[Molecule] = []
+    unused = False
+    for line in gmx("dump", "-s", path)[0].splitlines():
+        if found := re.match(r" +moltype += (\d+) ", line):
+            kind = int(found[1])
+        elif found := re.match(r" +#molecules += (\d+)", line):
+            blocks.append((kind, int(found[1])))
+        elif re.match(r"   moltype \(\d+\):", line):
+            kinds.append(Molecule())
+        elif found := re.match(r" +atom\[.*m= *(\S+), q= *(\S+), mB.*resind= *(\d+)", line):
+            kinds[-1].masses.append(float(found[1]))
+            kinds[-1].charges.append(float(found[2]))
+            kinds[-1].residues.append(int(found[3]))
+        elif found := re.match(r' +atom\[\d+\]=\{name="(.*)"\}', line):
+            kinds[-1].names.append(found[1])
+        elif found := re.match(r' +type\[\d+\]=\{name="(.*)",nameB', line):
+            kinds[-1].types.append(found[1])
+        elif found := re.match(r' +residue\[\d+\]=\{name="(.*)", nr=(-?\d+)', line):
+            kinds[-1].residue_names.append(found[1])
+            kinds[-1].residue_numbers.append(int(found[2]))
+        elif re.match(r"      \w.*:$", line):
+            # Interactions of implicit solvent are printed with wrong atoms.
+            unused = "unused" in line
+        elif not unused and (found := re.match(r" +\d+ type=-?\d+ \((\w+)\)((?: +\d+)+)", line)):
+            kinds[-1].add(found[1], [int(atom) for atom in found[2].split()])
+    return [kinds[kind] for kind, n in blocks for _ in range(n)]
+
+
+def tpr_files() -> list[Path]:
+    """Return the TPR files of MDAnalysis' tests that this GROMACS reads."""
+    data = Path(MDAnalysisTests.__file__).parent / "data"
+    files = sorted(path for path in data.rglob("*.tpr") if "-beta2" not in path.name)
+    return [path for path in files if tpr_version(path) in TPR_VERSIONS]
+
+
+def tpr_version(path: Path) -> int:
+    """Return the version of a TPR file."""
+    start = path.read_bytes()[:200]
+    (n_text,) = struct.unpack_from(">i", start, 4)
+    version: int = struct.unpack_from(">i", start, 8 + -(-n_text // 4) * 4 + 4)[0]
+    return version
+
+
+@pytest.mark.parametrize("path", tpr_files(), ids=lambda path: path.name)
+def test_topologies_are_those_that_gromacs_reads(path: Path) -> None:
+    """Atoms, residues, bonds and connections equal what `gmx dump` prints."""
+    topology = StructureFile.open(path)
+    molecules = dumped_molecules(path)
+    sizes = [len(molecule.names) for molecule in molecules]
+    starts = np.cumsum([0, *sizes[:-1]])
+    residue_starts = np.cumsum([0, *(len(molecule.residue_names) for molecule in molecules[:-1])])
+
+    def all_of(name: str) -> list[object]:
+        return [value for molecule in molecules for value in getattr(molecule, name)]
+
+    def all_pairs(name: str) -> list[list[int]]:
+        pairs = zip(starts, (getattr(molecule, name) for molecule in molecules), strict=True)
+        return sorted(
+            [int(start) + a, int(start) + b] for start, of_one in pairs for a, b in of_one
+        )
+
+    for ours, theirs in {
+        "names": "names",
+        "types": "types",
+        "residue_names": "residue_names",
+        "file_residue_numbers": "residue_numbers",
+    }.items():
+        column = topology.column(ours)
+        assert column is not None
+        assert column.tolist() == all_of(theirs), ours
+    for name in ("masses", "charges"):
+        assert_printed(np.array(all_of(name)), topology.column(name))
+    residues = np.array(all_of("residues")) + np.repeat(residue_starts, sizes)
+    assert np.array_equal(topology.column("residues"), residues)
+    numbers = np.repeat(np.arange(len(molecules)), sizes)
+    assert np.array_equal(topology.column("molecules"), numbers)
+    assert topology.bonds is not None
+    assert topology.connections is not None
+    assert topology.bonds.tolist() == all_pairs("bonds")
+    assert topology.connections.tolist() == all_pairs("connections")

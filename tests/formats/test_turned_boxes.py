@@ -1,5 +1,6 @@
 """Selections by distance and structures use turned boxes as distances do."""
 
+import itertools
 from pathlib import Path
 
 import MDAnalysis as mda
@@ -101,18 +102,25 @@ def test_selections_of_an_atomgroup_use_our_box() -> None:
 
 
 def test_axes_are_those_of_the_file(tmp_path: Path) -> None:
-    """`prop` uses positions as they are; words that need axes and images are refused."""
+    """`prop` and cylinders use the axes of the file, and nearest images are those of its box."""
     traj = made(tmp_path, SYMMETRIC)
+    positions = traj.read([0]).positions[0].astype(np.float64)
     z = traj.read([0]).positions[0, :, 2]
     assert np.array_equal(traj.select("prop z > 5").indices, np.flatnonzero(z > 5))
-    for text in (
-        "point 1 2 3 8",
-        "cyzone 8 5 -5 index 3",
-        "cylayer 2 8 5 -5 index 3",
-        "prop z > 5 and around 8 index 3",
-    ):
-        with pytest.raises(tj.SelectionError, match="turned"):
-            traj.select(text)
+    steps = np.array(list(itertools.product(range(-4, 5), repeat=3)))
+    moved = positions[:, np.newaxis] + steps @ np.array(SYMMETRIC)
+    point = np.linalg.norm(moved - [1, 2, 3], axis=2).min(axis=1)
+    assert np.array_equal(traj.select("point 1 2 3 8").indices, np.flatnonzero(point < 8))
+    from_centre = moved - positions[3]
+    across, along = np.linalg.norm(from_centre[..., :2], axis=2), from_centre[..., 2]
+    inside = (along < 5) & (along > -5) & (across < 8)
+    found = traj.select("cyzone 8 5 -5 index 3").indices
+    assert np.array_equal(found, np.flatnonzero(inside.any(axis=1)))
+    found = traj.select("cylayer 2 8 5 -5 index 3").indices
+    assert np.array_equal(found, np.flatnonzero((inside & (across > 2)).any(axis=1)))
+    near_3 = set(traj.select("around 8 index 3").indices.tolist())
+    found = traj.select("prop z > 5 and around 8 index 3").indices
+    assert set(found.tolist()) == near_3 & set(np.flatnonzero(z > 5).tolist())
 
 
 def test_structures_have_no_box_of_another_orientation(tmp_path: Path) -> None:

@@ -90,8 +90,7 @@ def test_setup_is_sent_once(long_adk: Adk, folder: Path) -> None:
     """Ranks import no MDAnalysis, build no index, and open the files of their own frames."""
     paths = pool_laws.segments(long_adk.xtc, folder / "parts", 20)
     found = ask_ranks(4, "record_opens", folder)
-    assert found["heavy"][1:] == [[], [], []]
-    assert "MDAnalysis" in found["heavy"][0]
+    assert found["heavy"] == [[], [], [], []]
     report = found["report"]
     assert [worker["rank"] for worker in report["workers"]] == [0, 1, 2, 3]
     assert len({worker["process"] for worker in report["workers"]}) == 4

@@ -9,11 +9,11 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trajet import mdanalysis
 from trajet._trajet import MissingPackageError
 from trajet.analysis.pbc_checks import find_broken_molecules
 from trajet.analysis.reference import Coordinates
 from trajet.analysis.runner import main_selection, run, selecting
+from trajet.box import Box
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
 from trajet.pools.rank_placeholder import root_only
 from trajet.result import Applied
@@ -118,7 +118,7 @@ def apply(
         first = main.look(int(chosen[0]))
         positions, box = first.positions, first.cells
         if not cells:
-            here = Coordinates(positions[0], mdanalysis.Box.of(first), f"frame {chosen[0]}")
+            here = Coordinates(positions[0], Box.of(first), f"frame {chosen[0]}")
             remarks.extend(find_broken_molecules(main, here))
         if by == "frame":
             positions, box = positions[0], box[0]

@@ -7,16 +7,11 @@ names give a remark. Residue numbers may be shifted by a constant; if the shift 
 chain, a remark says so.
 """
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import mdanalysis
 from trajet._trajet import SelectionError
-
-if TYPE_CHECKING:
-    from trajet.mdanalysis import AtomGroup
+from trajet.topology import Atoms
 
 # Largest difference of the masses of a pair, u; the default of MDAnalysis' RMSD.
 MASS_TOLERANCE = 0.1
@@ -42,7 +37,7 @@ _FEW = 0.1
 _ANY = "*"
 
 
-def _check_same_kind(mobile: "AtomGroup", reference: "AtomGroup", what: str) -> None:
+def _check_same_kind(mobile: Atoms, reference: Atoms, what: str) -> None:
     """Raise an error if two groups differ in size or in the masses of their atoms.
 
     Raises
@@ -55,23 +50,23 @@ def _check_same_kind(mobile: "AtomGroup", reference: "AtomGroup", what: str) -> 
             f"{what}: {len(mobile)} atoms in the trajectory, {len(reference)} in the reference:"
             " choose a selection that names the same atoms in both"
         )
-    if not (hasattr(mobile, "masses") and hasattr(reference, "masses")):
+    ours, theirs = mobile.column("masses"), reference.column("masses")
+    if ours is None or theirs is None:
         return
     # Negated, so that unknown masses (NaN) differ.
-    apart = np.flatnonzero(~(np.abs(mobile.masses - reference.masses) <= MASS_TOLERANCE))
+    apart = np.flatnonzero(~(np.abs(ours - theirs) <= MASS_TOLERANCE))
     if apart.size:
         k = int(apart[0])
-        names = [f"{getattr(g[k], 'name', '?')} of {g[k].mass:.3f} u" for g in (mobile, reference)]
+        both = ((mobile, ours), (reference, theirs))
+        names = [f"{group.name_of(k)} of {masses[k]:.3f} u" for group, masses in both]
         raise SelectionError(
             f"{what}: {apart.size} atoms differ in mass by more than {MASS_TOLERANCE} u, the first"
-            f" pair is atom {mobile[k].index} ({names[0]}) and atom {reference[k].index} of the"
+            f" pair is atom {mobile.indices[k]} ({names[0]}) and atom {reference.indices[k]} of the"
             f" reference ({names[1]}): choose a selection that names the same atoms in both"
         )
 
 
-def check_pairs(
-    mobile: "AtomGroup", reference: "AtomGroup", what: str, *, given: bool
-) -> list[str]:
+def check_pairs(mobile: Atoms, reference: Atoms, what: str, *, given: bool) -> list[str]:
     """Raise an error if two groups cannot be compared atom by atom; return doubts as remarks.
 
     If the order of the atoms was not `given` by the caller but is that of two files, it must be the
@@ -93,7 +88,7 @@ def check_pairs(
     return [f"{what}: {doubt}: atoms are compared in their order" for doubt in doubts if doubt]
 
 
-def _disorder(mobile: "AtomGroup", reference: "AtomGroup") -> str | None:
+def _disorder(mobile: Atoms, reference: Atoms) -> str | None:
     """Return a text that shows that the reference has the atoms in another order, or None."""
     for attribute in ("names", "resnames", "resids", "segids"):
         if (both := _values(mobile, reference, attribute)) is None:
@@ -105,13 +100,13 @@ def _disorder(mobile: "AtomGroup", reference: "AtomGroup") -> str | None:
         if apart.any() and not np.array_equal(np.sort(ours), np.sort(theirs)):
             if attribute != "names":
                 continue
-            apart = _exchanged(ours, theirs, mobile.resindices)
+            apart = _exchanged(ours, theirs, mobile.residues)
         # Mutants have residues of other names.
         if attribute == "resnames" and apart.mean() < _FEW and _same_numbers(mobile, reference):
             continue
         if apart.any():
             k = int(apart.argmax())
-            words = [mdanalysis.describe_atom(group[k]) for group in (mobile, reference)]
+            words = [group.describe(k) for group in (mobile, reference)]
             if attribute == "segids":
                 words = [f"{word} of {both[i][k]}" for i, word in enumerate(words)]
             return (
@@ -121,13 +116,13 @@ def _disorder(mobile: "AtomGroup", reference: "AtomGroup") -> str | None:
     return None
 
 
-def _same_numbers(mobile: "AtomGroup", reference: "AtomGroup") -> bool:
+def _same_numbers(mobile: Atoms, reference: Atoms) -> bool:
     """Return whether the residues of all pairs have the same number."""
     both = _values(mobile, reference, "resids")
     return both is not None and np.array_equal(*both)
 
 
-def _other_names(mobile: "AtomGroup", reference: "AtomGroup") -> str | None:
+def _other_names(mobile: Atoms, reference: Atoms) -> str | None:
     """Return a text on atoms whose names or residue names differ, or None."""
     apart = np.zeros(len(mobile), np.bool_)
     for attribute in ("names", "resnames"):
@@ -138,14 +133,14 @@ def _other_names(mobile: "AtomGroup", reference: "AtomGroup") -> str | None:
     if not apart.any():
         return None
     k = int(apart.argmax())
-    words = [mdanalysis.describe_atom(group[k]) for group in (mobile, reference)]
+    words = [group.describe(k) for group in (mobile, reference)]
     return (
         f"{apart.sum()} of {len(apart)} atoms have other names, the first pair is {words[0]}"
         f" and {words[1]} of the reference"
     )
 
 
-def _shifts(mobile: "AtomGroup", reference: "AtomGroup") -> str | None:
+def _shifts(mobile: Atoms, reference: Atoms) -> str | None:
     """Return a text on the first change of the shift between residue numbers within a chain.
 
     None if the shift is constant in each chain. A chain ends where the segment changes, or where
@@ -158,13 +153,12 @@ def _shifts(mobile: "AtomGroup", reference: "AtomGroup") -> str | None:
     for numbers in both:
         changes &= np.diff(numbers) >= 0
     for group in (mobile, reference):
-        if hasattr(group, "segids"):
-            segments = np.asarray(group.segids).astype(str)
+        if (segments := group.column("segids")) is not None:
             changes &= segments[1:] == segments[:-1]
     if not changes.any():
         return None
     k = int(changes.argmax()) + 1
-    words = [mdanalysis.describe_atom(group[k]) for group in (mobile, reference)]
+    words = [group.describe(k) for group in (mobile, reference)]
     return (
         f"the residue numbers of the reference differ by {shifts[k - 1]} and, from {words[0]} and"
         f" {words[1]} of the reference on, by {shifts[k]} within a chain: a residue may be missing"
@@ -173,17 +167,15 @@ def _shifts(mobile: "AtomGroup", reference: "AtomGroup") -> str | None:
 
 
 def _values(
-    mobile: "AtomGroup", reference: "AtomGroup", attribute: str
+    mobile: Atoms, reference: Atoms, attribute: str
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """Return an attribute of the atoms of both groups; None if one of them lacks it."""
-    if not (hasattr(mobile, attribute) and hasattr(reference, attribute)):
+    ours, theirs = (group.column(attribute) for group in (mobile, reference))
+    if ours is None or theirs is None:
         return None
-    ours, theirs = (np.asarray(getattr(group, attribute)) for group in (mobile, reference))
-    if attribute == "resids":
-        return ours, theirs
     if attribute == "resnames":
         return _usual(ours), _usual(theirs)
-    return ours.astype(str), theirs.astype(str)
+    return ours, theirs
 
 
 def _usual(names: np.ndarray) -> NDArray[np.str_]:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import mdanalysis
 from trajet._trajet import SelectionError
+from trajet.analysis.backbone import backbone_dihedrals
 from trajet.analysis.runner import main_selection, run, selecting
+from trajet.box import Box
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
 from trajet.pools.rank_placeholder import root_only
 from trajet.result import Dihedrals
@@ -157,7 +158,7 @@ def _backbone(
         If no residue is left.
     """
     trajectory = main.trajectory
-    names, fours = mdanalysis.backbone_dihedrals(main.named, main.label, remarks)
+    names, fours = backbone_dihedrals(main.topology_atoms, main.label, remarks)
     places, there = trajectory.places_of(fours)
     # A residue needs all eight atoms of φ and ψ.
     kept: NDArray[np.bool_] = np.asarray(there.reshape(-1, 8).all(axis=1))
@@ -203,7 +204,7 @@ def _bonded(trajectory: Trajectory, places: NDArray[np.int64]) -> NDArray[np.boo
     first = trajectory.read_places([0], wanted, None, counted=False)
     one, other = np.moveaxis(first.positions[0][where.reshape(ends.shape)], 1, 0)
     # Lengths are NaN in a frame without positions, and then no residue is bonded.
-    near = mdanalysis.lengths(one, other, mdanalysis.Box.of(first)) <= _PEPTIDE_BOND
+    near = Box.of(first).distances(one, other) <= _PEPTIDE_BOND
     return np.asarray(near.reshape(2, -1).all(axis=0))
 
 

@@ -8,19 +8,15 @@ broken only between other atoms is not found.
 import contextlib
 from collections.abc import Iterable
 from itertools import permutations, product
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import mdanalysis
 from trajet._trajet import TrajetError
 from trajet.analysis.reference import Coordinates
-from trajet.h5md.writing import box_vectors
+from trajet.box import Box, box_vectors
+from trajet.topology import Atoms
 from trajet.trajectory import Selection
-
-if TYPE_CHECKING:
-    from trajet.mdanalysis import AtomGroup
 
 # Largest distance of neighbours along a backbone, Å (CA: 3.8 Å, Martini's beads: 3.5 Å).
 _BACKBONE = {"CA": 5.0, "BB": 5.0}
@@ -36,7 +32,7 @@ def find_broken_molecules(selection: Selection, coordinates: Coordinates) -> lis
     # `half` is NaN without a cell. In a small cell, images are as close as neighbours.
     if not half > max(_BONDED, *_BACKBONE.values()):
         return []
-    atoms = selection.named
+    atoms = selection.topology_atoms
     pairs, limits = _neighbours(atoms)
     written = np.linalg.norm(np.diff(coordinates.positions[pairs], axis=1)[:, 0], axis=1)
     far = written > half
@@ -44,12 +40,12 @@ def find_broken_molecules(selection: Selection, coordinates: Coordinates) -> lis
         return []
     pairs, limits, written = pairs[far], limits[far], written[far]
     one, other = np.moveaxis(coordinates.positions[pairs], 1, 0)
-    images = mdanalysis.lengths(one, other, coordinates.box)
+    images = coordinates.box.distances(one, other)
     torn = np.flatnonzero(images <= limits)
     if not torn.size:
         return []
     k = int(torn[0])
-    words = " and ".join(mdanalysis.describe_atom(atoms[int(i)]) for i in pairs[k])
+    words = " and ".join(atoms.describe(int(i)) for i in pairs[k])
     return [
         f"selection {selection.label!r}, {coordinates.where}: molecules are broken over the box,"
         f" and positions are taken as they are written: {torn.size} pairs of neighbours lie on"
@@ -64,14 +60,12 @@ def find_broken_molecules_at(selection: Selection, frames: Iterable[int]) -> lis
 
     Frames that cannot be read are skipped: the analysis raises their errors.
     """
-    if not selection.trajectory.has_topology or not len(_neighbours(selection.named)[0]):
+    if not selection.trajectory.has_topology or not len(_neighbours(selection.topology_atoms)[0]):
         return []
     for frame in frames:
         with contextlib.suppress(TrajetError, OSError):
             block = selection.look(int(frame))
-            coordinates = Coordinates(
-                block.positions[0], mdanalysis.Box.of(block), f"frame {frame}"
-            )
+            coordinates = Coordinates(block.positions[0], Box.of(block), f"frame {frame}")
             if remarks := find_broken_molecules(selection, coordinates):
                 return remarks
     return []
@@ -105,7 +99,7 @@ def shortest_vector(cell: NDArray[np.float64]) -> float:
     return float(np.linalg.norm(sums, axis=1).min())
 
 
-def _neighbours(atoms: "AtomGroup") -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _neighbours(atoms: Atoms) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return pairs of neighbouring atoms and the largest distance of each pair.
 
     Returns
@@ -115,11 +109,11 @@ def _neighbours(atoms: "AtomGroup") -> tuple[NDArray[np.int64], NDArray[np.float
     limits
         `(n,)`, float64, Å.
     """
-    residues = atoms.resindices
+    residues, names = atoms.residues, atoms.column("names")
     within = np.flatnonzero(residues[1:] == residues[:-1])
     pairs, limits = [np.stack([within, within + 1], axis=1)], [np.full(len(within), _BONDED)]
     for name, limit in _BACKBONE.items():
-        there = np.flatnonzero(getattr(atoms, "names", np.empty(len(atoms), str)) == name)
+        there = np.flatnonzero(np.zeros(0) if names is None else names == name)
         along = np.stack([there[:-1], there[1:]], axis=1)
         along = along[np.diff(residues[along], axis=1)[:, 0] == 1]
         pairs.append(along)

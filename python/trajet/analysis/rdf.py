@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import mdanalysis
 from trajet._trajet import SelectionError, TrajetError
 from trajet.analysis.pbc_checks import shortest_vector
 from trajet.analysis.runner import further_selection, main_selection, run, selecting
@@ -158,7 +157,7 @@ def _across(first: Selection, second: Selection, sizes: tuple[int, int]) -> list
     if not first.trajectory.has_topology:
         return []
     residues = [
-        selection.named.resindices.reshape(-1, size)
+        selection.topology_atoms.residues.reshape(-1, size)
         for selection, size in zip((first, second), sizes, strict=True)
     ]
     single = [bool((of == of[:, :1]).all()) for of in residues]
@@ -173,7 +172,7 @@ def _across(first: Selection, second: Selection, sizes: tuple[int, int]) -> list
         return []
     k = int(wrong.argmax())
     words = [
-        mdanalysis.describe_atom(selection.named[k * size])
+        selection.topology_atoms.describe(k * size)
         for selection, size in zip((first, second), sizes, strict=True)
     ]
     return [

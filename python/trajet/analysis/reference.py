@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import mdanalysis
+from trajet import mdanalysis, topology
 from trajet._trajet import AnalysisError, SelectionError
 from trajet.advise.entries import InputEntry
 from trajet.analysis.atom_matching import check_pairs
+from trajet.box import Box
+from trajet.topology import Atoms, Structure
 from trajet.trajectory import Selection, describe_file
 
 if TYPE_CHECKING:
-    from trajet.mdanalysis import AtomGroup, Universe
+    from trajet.mdanalysis import AtomGroup
 
 # Reference of the average structure: frames are superposed on the first one, then averaged.
 AVERAGE = "average"
@@ -50,8 +52,8 @@ def weights_of(
     if isinstance(weights, str):
         if weights != "mass":
             raise ValueError(f"weights must be None, 'mass' or numbers, not {weights!r}")
-        where = selection.trajectory.topology or "the Universe"
-        return mdanalysis.masses(selection.named, str(where), remarks)
+        atoms = selection.topology_atoms
+        return topology.masses(atoms, str(atoms.topology), remarks)
     numbers = np.ascontiguousarray(weights, dtype=np.float64)
     if numbers.shape != (selection.n_atoms,):
         raise ValueError(f"{numbers.shape} weights do not fit {selection.n_atoms} atoms")
@@ -73,7 +75,7 @@ class Coordinates:
     """
 
     positions: NDArray[np.float32]
-    box: mdanalysis.Box
+    box: Box
     where: str
 
 
@@ -99,7 +101,7 @@ def reference_positions(
     if isinstance(reference, (int, np.integer)) and not isinstance(reference, bool):
         return [_one_frame(item, int(reference)) for item in selections]
     if isinstance(reference, (str, os.PathLike)):
-        structure = _Structure(mdanalysis.load(Path(reference)), str(reference), remarks)
+        structure = _Structure(topology.load(Path(reference)), str(reference), remarks)
         return [structure.coordinates(item) for item in selections]
     if isinstance(reference, Selection):
         others = [reference]
@@ -108,7 +110,7 @@ def reference_positions(
                 raise SelectionError("groups by index have no counterpart in another selection")
             if (
                 item.trajectory.n_named != reference.trajectory.n_named
-                and mdanalysis.looks_at_numbers(item.text)
+                and topology.depends_on_order(item.text)
             ):
                 raise SelectionError(
                     f"group {item.text!r}: {reference.trajectory.label} numbers atoms differently:"
@@ -120,8 +122,10 @@ def reference_positions(
         return [_one_frame(other, 0, f" of reference {other.label!r}") for other in others]
     if mdanalysis.is_atomgroup(reference):
         atoms: AtomGroup = reference
-        structure = _Structure(atoms.universe, "the reference's Universe", remarks)
-        first = structure.coordinates_of(main, atoms, given=True)
+        found = topology.of_universe(atoms.universe)
+        structure = _Structure(found, "the reference's Universe", remarks)
+        indices = np.asarray(atoms.indices, np.int64)
+        first = structure.coordinates_of(main, indices, given=True)
         return [first, *(structure.coordinates(item) for item in groups)]
     array = np.ascontiguousarray(reference, dtype=np.float32)
     if groups:
@@ -136,51 +140,54 @@ def reference_positions(
         )
     if not np.isfinite(array).all():
         raise ValueError("reference positions must be finite numbers")
-    return [Coordinates(array, mdanalysis.Box(), "the reference")]
+    return [Coordinates(array, Box(), "the reference")]
 
 
 @dataclass(frozen=True)
 class _Structure:
     """A reference structure in which selections are evaluated."""
 
-    universe: "Universe"
+    structure: Structure
     name: str
     remarks: list[str]
 
     def coordinates(self, selection: Selection) -> Coordinates:
         """Return the positions of the atoms of a selection in this structure."""
-        n, trajectory = len(self.universe.atoms), selection.trajectory
+        n, trajectory = self.structure.topology.n_atoms, selection.trajectory
         if n == trajectory.n_atoms != trajectory.n_named:
             # The structure holds the same tags of a data set, and numbers its own atoms.
-            atoms = self.universe.atoms[selection.places]
+            atoms = selection.places
         elif selection.text is not None:
-            atoms = mdanalysis.select(self.universe.atoms, selection.text, self.name)
+            atoms = self.structure.select(selection.text, self.name)
         elif n == trajectory.n_named:
-            atoms = self.universe.atoms[selection.indices]
+            atoms = selection.indices
         else:
             raise SelectionError(
-                f"{self.name} has {len(self.universe.atoms)} atoms, the trajectory"
+                f"{self.name} has {n} atoms, the trajectory"
                 f" {selection.trajectory.n_atoms}: atoms chosen by index cannot be found in it;"
                 " use a selection string"
             )
         return self.coordinates_of(selection, atoms, given=False)
 
     def coordinates_of(
-        self, selection: Selection, atoms: "AtomGroup", *, given: bool
+        self, selection: Selection, indices: NDArray[np.int64], *, given: bool
     ) -> Coordinates:
-        """Return the positions of `atoms`, which must match the selection one by one.
+        """Return the positions of the atoms of the structure that match the selection one by one.
 
         Doubts whether they are the same atoms are appended to the remarks.
         """
         what = f"selection {selection.label!r} and reference {self.name}"
         if selection.trajectory.has_topology:
-            self.remarks.extend(check_pairs(selection.named, atoms, what, given=given))
-        elif len(atoms) != selection.n_atoms:
-            raise SelectionError(f"{what}: {selection.n_atoms} and {len(atoms)} atoms")
-        found = mdanalysis.positions(atoms, self.name)
-        return Coordinates(
-            found, mdanalysis.Box(mdanalysis.cell(self.universe)), f"reference {self.name}"
-        )
+            atoms = Atoms(self.structure.topology, indices)
+            self.remarks.extend(check_pairs(selection.topology_atoms, atoms, what, given=given))
+        elif len(indices) != selection.n_atoms:
+            raise SelectionError(f"{what}: {selection.n_atoms} and {len(indices)} atoms")
+        if self.structure.positions is None:
+            raise SelectionError(
+                f"{self.name} has no coordinates: give a structure that has (PDB, GRO, …)"
+            )
+        found = self.structure.positions[indices]
+        return Coordinates(found, self.structure.box, f"reference {self.name}")
 
 
 def _one_frame(selection: Selection, frame: int, of: str = "") -> Coordinates:
@@ -191,7 +198,7 @@ def _one_frame(selection: Selection, frame: int, of: str = "") -> Coordinates:
             f"{selection.trajectory.path}: frame {block.frames[0]}: a selected atom has no position"
             " (NaN): choose another frame as reference"
         )
-    return Coordinates(positions, mdanalysis.Box.of(block), f"frame {block.frames[0]}{of}")
+    return Coordinates(positions, Box.of(block), f"frame {block.frames[0]}{of}")
 
 
 def _check_same_atoms(mobile: Selection, reference: Selection, remarks: list[str]) -> None:
@@ -199,7 +206,9 @@ def _check_same_atoms(mobile: Selection, reference: Selection, remarks: list[str
     what = f"selection {mobile.label!r} and reference {reference.label!r}"
     if mobile.trajectory.has_topology and reference.trajectory.has_topology:
         given = mobile.text is None or reference.text is None
-        remarks.extend(check_pairs(mobile.named, reference.named, what, given=given))
+        remarks.extend(
+            check_pairs(mobile.topology_atoms, reference.topology_atoms, what, given=given)
+        )
     elif mobile.n_atoms != reference.n_atoms:
         raise SelectionError(f"{what}: {mobile.n_atoms} and {reference.n_atoms} atoms")
 

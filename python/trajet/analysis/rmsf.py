@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import mdanalysis
 from trajet.analysis.pbc_checks import find_broken_molecules, find_broken_molecules_at
 from trajet.analysis.reference import (
     Reference,
@@ -131,7 +130,7 @@ def rmsf(
     return AtomValues(
         values=np.sqrt((squares[:, 0] + squares[:, 1] + squares[:, 2]) / count),
         atoms=main.indices,
-        residues=mdanalysis.residue_numbers(main.named) if main.trajectory.has_topology else None,
+        residues=main.topology_atoms.column("resids") if main.trajectory.has_topology else None,
         units="Å",
         label=main.label,
         name="RMSF",

@@ -62,9 +62,9 @@ def main_selection(thing: "Selection | AtomGroup") -> Selection:
             "the first argument must be a selection (trajectory.select(...)) or an MDAnalysis"
             f" AtomGroup, not {type(thing).__name__}"
         )
-    if thing.trajectory.topology is not None:
+    if thing.trajectory.has_topology:
         # Also where nothing is selected by name: the topology must be this trajectory's.
-        _ = thing.trajectory.named
+        _ = thing.trajectory.topology
     return thing
 
 

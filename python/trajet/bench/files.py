@@ -11,7 +11,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import conversion, mdanalysis, trajectory
+from trajet import conversion, trajectory
+from trajet.analysis.backbone import backbone_dihedrals
 from trajet.bench.setups import MEMORY, Setup
 from trajet.pools.shared import folder_in, in_memory
 
@@ -59,8 +60,8 @@ class Files:
         if setup.access == MEMORY:
             return np.arange(len(self._chosen))
         if setup.task == "dihedrals":
-            _, fours = mdanalysis.backbone_dihedrals(
-                self._opened.select("protein").named, "protein", []
+            _, fours = backbone_dihedrals(
+                self._opened.select("protein").topology_atoms, "protein", []
             )
             return fours
         return self._chosen

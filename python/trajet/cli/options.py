@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import trajet
-from trajet import advise, mdanalysis, output
+from trajet import advise, output
 from trajet._trajet import time_text
 from trajet.analysis.runner import rows_approved_by
 from trajet.cli import pools
@@ -172,12 +172,10 @@ def open_files(
 
 def read_topology(opened: Trajectory, *, quiet: bool = False) -> None:
     """Read the topology, if there is one; a terminal shows a line meanwhile."""
-    if opened.topology is None:
+    if opened.topology_path is None:
         return
-    with waiting("importing MDAnalysis", quiet=quiet):
-        mdanalysis.import_package()
-    with waiting(f"reading {opened.topology}", quiet=quiet):
-        _ = opened.named
+    with waiting(f"reading {opened.topology_path}", quiet=quiet):
+        _ = opened.topology
 
 
 def select(opened: Trajectory, selection: str, *, quiet: bool = False) -> Selection:

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import _trajet, h5md, mdanalysis, output
+from trajet import _trajet, h5md, output
 from trajet._trajet import FORMATS, OutputError
 from trajet.advise.entries import Assembled, Parameters, RetriedEntry, WorkerEntry
 from trajet.analysis.runner import main_selection
+from trajet.box import Box
 from trajet.conversion.files import (
     HDF5,
     CopyJob,
@@ -31,6 +32,7 @@ from trajet.pools.jobs import Job, JobPool, JobResult
 from trajet.pools.pool import Frames, Pool, Progress, n_frames_of
 from trajet.pools.rank_placeholder import root_only
 from trajet.result import Report, make_report
+from trajet.topology import check_writable, write_structure
 from trajet.trajectory import (
     Block,
     FrameChoice,
@@ -182,7 +184,7 @@ def convert(
     first: Block | None = None
     if topology is not None and len(chosen := frame_numbers(numbers)):
         first = selection.look(int(chosen[0]))
-        if mdanalysis.Box.of(first).is_turned and not allow_loss:
+        if Box.of(first).is_turned and not allow_loss:
             raise OutputError(
                 f"{topology}: frame {chosen[0]}: a structure cannot hold {_TURNED}; without it,"
                 " nearest images of its atoms would be wrong: leave topology out (--topology-out),"
@@ -191,9 +193,11 @@ def convert(
     write = _Copies.write if pool is None else _Copies.write_pieces
     (done,) = _copy(selection, [(path, numbers)], asked, write)
     if topology is not None and first is not None:
-        box = mdanalysis.Box.of(first)
+        box = Box.of(first)
         with output.beside(Path(topology)) as own:
-            mdanalysis.write_structure(own, selection.named, first.positions[0], box)
+            write_structure(
+                own, selection.topology_atoms, first.positions[0], box, lambda: trajectory.universe
+            )
         if box.is_turned:
             left = f"{topology}: left out, as a structure cannot hold it: {_TURNED}"
             done = replace(done, remarks=(*done.remarks, left))
@@ -549,11 +553,11 @@ def _content(
 
 def _check_topology(path: Path, selection: Selection, *, force: bool) -> None:
     """Raise an error if a structure cannot be written, before any work."""
-    _ = selection.named
+    _ = selection.trajectory.topology
     output.check(path, (path.suffix.lower(),))
     if not force:
         output.check_new(path)
-    mdanalysis.check_structure(path)
+    check_writable(path)
 
 
 def _holds(trajectory: Trajectory, frames: NDArray[np.int64], kind: str) -> bool:

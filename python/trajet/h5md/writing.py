@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from trajet import _trajet, output
 from trajet._trajet import REMARKS_ATTRIBUTE, FormatError, OutputError, TrajetError
+from trajet.box import box_vectors
 from trajet.h5md.direct_chunks import DirectChunkWriter, can_list_chunks, early_allocation
 from trajet.h5md.library import h5py
 from trajet.h5md.threads import Show, map_ordered, prefetch, run_parallel
@@ -657,29 +658,3 @@ def write_box(group: "Group", vectors: NDArray[np.float64]) -> None:
     edges = box.create_group("edges")
     edges.create_dataset("value", data=vectors).attrs["unit"] = "Angstrom"
     share_rows(edges, group["position"])
-
-
-def box_vectors(
-    cells: NDArray[np.float64], stored: NDArray[np.float64] | None
-) -> NDArray[np.float64]:
-    """Return box vectors, `(n, 3, 3)`, Å: the first along x, the second in the x-y plane.
-
-    Vectors in `stored`, `(n, 9)`, replace them where they are not NaN.
-    """
-    a, b, c, *angles = cells.T
-    # Exact for right angles.
-    cos = [np.where(angle == 90, 0.0, np.cos(np.radians(angle))) for angle in angles]
-    sin_gamma = np.sqrt(1 - cos[2] ** 2)
-    vectors = np.zeros((len(cells), 3, 3))
-    vectors[:, 0, 0] = a
-    vectors[:, 1, 0] = b * cos[2]
-    vectors[:, 1, 1] = b * sin_gamma
-    vectors[:, 2, 0] = c * cos[1]
-    vectors[:, 2, 1] = c * (cos[0] - cos[1] * cos[2]) / sin_gamma
-    height = c**2 - vectors[:, 2, 0] ** 2 - vectors[:, 2, 1] ** 2
-    vectors[:, 2, 2] = np.sqrt(np.maximum(height, 0))
-    vectors[np.isnan(cells).any(axis=1)] = np.nan
-    if stored is not None:
-        there = ~np.isnan(stored[:, 0])
-        vectors[there] = stored[there].reshape(-1, 3, 3)
-    return vectors

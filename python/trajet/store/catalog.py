@@ -13,6 +13,7 @@ import numpy as np
 
 from trajet import _trajet, h5md, mdanalysis, output
 from trajet._trajet import OutputError, StoreError
+from trajet.box import Box
 from trajet.conversion import Conversion, convert
 from trajet.dataset import ACCESS_LOG, SETTINGS, DatasetPath
 from trajet.pools.pool import Progress
@@ -22,6 +23,7 @@ from trajet.store.access_log import Statistics
 from trajet.store.entry import Divided, Entry, Original, entry_of, originals_of
 from trajet.store.profile import EXACT, HDF5, Profile, Tag, Tier
 from trajet.store.tag_atoms import TagAtoms, assign_atoms, omitted_tags
+from trajet.topology import write_structure
 from trajet.trajectory import DEFAULT_REQUEST_SIZE, FrameChoice, Selection, Trajectory
 
 # Numbers on a line of GROMACS' index files.
@@ -145,7 +147,7 @@ class Store:
         Divided(n_frames=98, remarks=())
         """
         _check_is_trajectory(trajectory)
-        if trajectory.topology is None:
+        if trajectory.topology_path is None:
             raise StoreError(
                 f"{trajectory.label}: was opened without a topology, which tags need: give one to"
                 " open()"
@@ -165,7 +167,7 @@ class Store:
                 name,
                 trajectory.reader,
                 _spec(chosen, parts),
-                trajectory.topology.absolute(),
+                trajectory.topology_path.absolute(),
                 structures,
                 threads=threads or _trajet.available_threads(),
                 progress=progress,
@@ -617,7 +619,7 @@ def _structures(parts: Sequence[TagAtoms], trajectory: Trajectory) -> Iterator[l
     Structures have no box if the box of frame 0 is rotated: GRO cannot hold it.
     """
     first = trajectory.read_places([0], None, None, counted=False)
-    positions, box = first.positions[0], mdanalysis.Box.of(first)
+    positions, box = first.positions[0], Box.of(first)
     with folder_in(None) as folder:
         made = []
         with _room_in(folder):
@@ -627,8 +629,9 @@ def _structures(parts: Sequence[TagAtoms], trajectory: Trajectory) -> Iterator[l
                 # TRR frames may lack positions (NaN), and GRO cannot hold large ones.
                 if (np.abs(positions[part.atoms]) < _GRO_LIMIT).all():
                     paths.append(folder / f"{part.tag.name}.gro")
-                    atoms = trajectory.named[part.atoms]
-                    mdanalysis.write_structure(paths[1], atoms, positions[part.atoms], box)
+                    atoms = trajectory.topology_atoms[part.atoms]
+                    here = positions[part.atoms]
+                    write_structure(paths[1], atoms, here, box, lambda: trajectory.universe)
                 made.append(paths)
         yield made
 

@@ -7,7 +7,6 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import mdanalysis
 from trajet._trajet import SelectionError, StoreError
 from trajet.store.profile import REST, Profile, Tag
 from trajet.trajectory import Trajectory
@@ -73,8 +72,8 @@ def assign_atoms(profile: Profile, trajectory: Trajectory) -> list[TagAtoms]:
     if empty:
         what = "the other tags have all atoms" if empty[0].select == REST else "it selects none"
         raise StoreError(
-            f"{profile.where}: tag {empty[0].name!r}: {what} of {trajectory.topology}: leave it"
-            f" out, write optional = true, or change select = {empty[0].select!r}"
+            f"{profile.where}: tag {empty[0].name!r}: {what} of {trajectory.topology_path}:"
+            f" leave it out, write optional = true, or change select = {empty[0].select!r}"
         )
     return [part for part in parts if len(part.atoms)]
 
@@ -92,7 +91,7 @@ def omitted_tags(profile: Profile, parts: Sequence[TagAtoms], trajectory: Trajec
     if not names or profile.built_in:
         return []
     return [
-        f"{profile.where}: no atom of {trajectory.topology} is in the optional"
+        f"{profile.where}: no atom of {trajectory.topology_path} is in the optional"
         f" tag{'s' if len(names) > 1 else ''} {', '.join(names)}: left out"
     ]
 
@@ -100,14 +99,14 @@ def omitted_tags(profile: Profile, parts: Sequence[TagAtoms], trajectory: Trajec
 def _chosen(tag: Tag, profile: Profile, trajectory: Trajectory) -> NDArray[np.int64]:
     """Return the atoms that a tag selects, possibly none."""
     try:
-        atoms = trajectory.select_named(tag.select, str(trajectory.topology), empty=True)
+        where = str(trajectory.topology_path)
+        return trajectory.select_indices(tag.select, where, empty=True)
     except SelectionError as error:
         raise SelectionError(f"{profile.where}: tag {tag.name!r}: {error}") from error
-    return np.asarray(atoms.indices, dtype=np.int64)
 
 
 def _listed(atoms: Sequence[int] | NDArray[np.int64], trajectory: Trajectory) -> str:
     """Return a text that names the first of some atoms."""
-    named = trajectory.named
-    words = [mdanalysis.describe_atom(named[int(atom)]) for atom in atoms[:_NAMED]]
+    named = trajectory.topology_atoms
+    words = [named.describe(int(atom)) for atom in atoms[:_NAMED]]
     return ", ".join(words) + (", …" if len(atoms) > _NAMED else "")

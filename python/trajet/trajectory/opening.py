@@ -9,6 +9,7 @@ import numpy as np
 
 from trajet import _trajet, h5md, mdanalysis
 from trajet._trajet import Reader, SelectionError
+from trajet.box import Box
 from trajet.dataset import find_dataset
 from trajet.pools.pool import Pool
 from trajet.pools.rank_placeholder import root_only
@@ -41,11 +42,11 @@ def open(
     Parameters
     ----------
     topology
-        A file that MDAnalysis reads (PSF, PDB, GRO, TPR, PRMTOP, …), or None to read coordinates
-        only. It is read when atoms are first selected. Without trajectories: a data set of a store,
-        "STORE/name", or some of its tags, "STORE/name@protein,lipid". With tags, the trajectory has
-        only the atoms of these tags, in their original order; atom indices stay those of the
-        original.
+        A PSF, PDB, GRO, TPR, PRMTOP or mmCIF file, or another that MDAnalysis reads; None to read
+        coordinates only. It is read when atoms are first selected. Without trajectories: a data set
+        of a store, "STORE/name", or some of its tags, "STORE/name@protein,lipid". With tags, the
+        trajectory has only the atoms of these tags, in their original order; atom indices stay
+        those of the original.
     *trajectories
         One XTC, TRR, DCD, Amber NetCDF, H5MD or mdtraj HDF5 file, or several files of the same
         atoms, in any of these formats. Several files are read as one trajectory: frames are
@@ -212,5 +213,5 @@ def from_atomgroup(atoms: "AtomGroup") -> Selection:
             " loaded?)"
         )
     # Further groups are selected in the Universe of this group.
-    opened.adopt(group.universe, mdanalysis.Box.of(now))
+    opened.adopt(group.universe, Box.of(now))
     return Selection(opened, group.indices, None, watch.seconds() - opened.t_topology)

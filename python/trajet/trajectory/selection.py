@@ -1,11 +1,13 @@
 """`Selection`: some atoms of a trajectory."""
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet._trajet import SelectionError
+from trajet.topology import Atoms
 from trajet.trajectory.block import Block
 from trajet.trajectory.choice import FrameChoice
 
@@ -65,13 +67,107 @@ class Selection:
     @property
     def atoms(self) -> "AtomGroup":
         """The atoms as an MDAnalysis AtomGroup, at the positions of frame 0."""
-        _ = self.trajectory.universe
-        return self.named
+        return self.trajectory.universe.atoms[self.indices]
 
     @property
-    def named(self) -> "AtomGroup":
-        """The atoms as an MDAnalysis AtomGroup, whose positions may not be loaded yet."""
-        return self.trajectory.named[self.places]
+    def topology_atoms(self) -> Atoms:
+        """The atoms with their columns in the topology."""
+        return Atoms(self.trajectory.topology, self.indices)
+
+    def __and__(self, other: "Selection") -> "Selection":
+        """Return the atoms that are in both selections, in ascending order."""
+        return self._combined(other, np.intersect1d, "({}) and ({})")
+
+    def __or__(self, other: "Selection") -> "Selection":
+        """Return the atoms that are in one of the selections, in ascending order."""
+        return self._combined(other, np.union1d, "({}) or ({})")
+
+    def __invert__(self) -> "Selection":
+        """Return the atoms of the trajectory that are not in the selection."""
+        others = np.ones(self.trajectory.n_atoms, np.bool_)
+        others[self.places] = False
+        text = None if self.text is None else f"not ({self.text})"
+        return self._made(np.flatnonzero(others), text)
+
+    def by_residue(self) -> "Selection":
+        """Return all atoms of the residues that have an atom in the selection.
+
+        Examples
+        --------
+        >>> traj.select("name CA").by_residue().n_atoms
+        3341
+        """
+        residues = self.trajectory.topology_atoms.residues
+        chosen = np.flatnonzero(np.isin(residues, residues[self.places]))
+        return self._made(chosen, None if self.text is None else f"byres ({self.text})")
+
+    def split(self, by: Literal["residue", "molecule", "chain"]) -> list["Selection"]:
+        """Return the selected atoms of each residue, molecule or chain, by their first atoms.
+
+        Molecules are those that the topology lists (TPR), or else sets of bonded atoms. Chains have
+        the same chain identifier, or the same segment in topologies without chain identifiers.
+
+        Raises
+        ------
+        SelectionError
+            If the topology has neither molecules nor bonds.
+
+        Examples
+        --------
+        >>> len(traj.select("name CA").split("residue"))
+        214
+        """
+        groups = self._groups(by)[self.places]
+        _, first, which = np.unique(groups, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        return [self._made(self.places[which == kind], None) for kind in order.tolist()]
+
+    def _groups(self, by: Literal["residue", "molecule", "chain"]) -> NDArray[np.int64]:
+        """Return the number of the residue, molecule or chain of each atom of a frame."""
+        atoms = self.trajectory.topology_atoms
+        if by == "residue":
+            return atoms.residues
+        if by == "molecule":
+            return self.trajectory.topology.molecules[atoms.indices]
+        if by != "chain":
+            raise ValueError(f"split by 'residue', 'molecule' or 'chain', not {by!r}")
+        chains = atoms.column("chainIDs")
+        if chains is None or (chains == "").all():
+            chains = atoms.column("segids")
+        assert chains is not None
+        _, which = np.unique(chains, return_inverse=True)
+        return which.astype(np.int64)
+
+    def _combined(
+        self,
+        other: "Selection",
+        combine: Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.int64]],
+        text: str,
+    ) -> "Selection":
+        """Return a combination of two selections of one trajectory."""
+        if not isinstance(other, Selection):
+            return NotImplemented
+        if other.trajectory is not self.trajectory:
+            raise SelectionError(f"{other!r} is of another trajectory")
+        both = self.text is not None and other.text is not None
+        return self._made(
+            combine(self.places, other.places), text.format(self.text, other.text) if both else None
+        )
+
+    def _made(self, places: NDArray[np.int64], text: str | None) -> "Selection":
+        """Return a selection made from this one.
+
+        Raises
+        ------
+        SelectionError
+            If it has no atom.
+        """
+        if not len(places):
+            raise SelectionError(
+                f"{'the combination' if text is None else repr(text)} selects none of the"
+                f" {self.trajectory.n_atoms} atoms of {self.trajectory.label}"
+            )
+        return Selection(self.trajectory, places, text)
 
     def read(
         self,

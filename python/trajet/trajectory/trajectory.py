@@ -14,9 +14,12 @@ from numpy.typing import NDArray
 from trajet import _trajet, mdanalysis
 from trajet._trajet import FormatError, Reader, SelectionError, StaleIndexError, StoreError
 from trajet.advise.entries import Assembled, InputEntry, WorkerEntry
+from trajet.box import Box
 from trajet.dataset import AccessLog, Dataset, DatasetPath
 from trajet.pools.pool import n_frames_of
 from trajet.startup import Stopwatch, import_seconds
+from trajet.topology import Atoms, Topology, needs_positions, of_universe
+from trajet.topology import load as load_structure
 from trajet.trajectory.block import Block
 from trajet.trajectory.choice import (
     AtomChoice,
@@ -28,7 +31,7 @@ from trajet.trajectory.choice import (
 from trajet.trajectory.selection import Selection
 
 if TYPE_CHECKING:
-    from trajet.mdanalysis import AtomGroup, Universe
+    from trajet.mdanalysis import Universe
 
 DEFAULT_REQUEST_SIZE = 256 * 1024
 
@@ -51,7 +54,7 @@ class Trajectory:
     ----------
     paths
         The files, in the order of their frames.
-    topology
+    topology_path
         Path of the topology, or None.
     dataset
         The opened data set of a store, or None for files.
@@ -69,7 +72,7 @@ class Trajectory:
         particles: str | None = None,
     ) -> None:
         self.paths: tuple[Path, ...] = tuple(segment["path"] for segment in reader.segments())
-        self.topology = topology
+        self.topology_path = topology
         self.dataset = dataset
         self.t_topology = t_open
         # Name of the particles group that is read from H5MD files; None for the only one.
@@ -77,10 +80,10 @@ class Trajectory:
         # The topology is read later, perhaps after a change of the working directory.
         self._topology_at = None if topology is None else topology.absolute()
         self._reader = reader
+        self._topology: Topology | None = None
         self._universe: Universe | None = None
-        # Whether the Universe has the positions of frame 0, and the box of that frame.
-        self._placed = False
-        self._box = mdanalysis.Box()
+        # Positions and box of frame 0, once a selection needed them.
+        self._first: tuple[NDArray[np.float32], Box] | None = None
         self._access_log: AccessLog | None = None
         if dataset is not None:
             self._access_log = AccessLog(dataset)
@@ -191,6 +194,67 @@ class Trajectory:
         return path
 
     @property
+    def topology(self) -> Topology:
+        """The topology: names, residues, masses and bonds of the atoms.
+
+        For some tags of a data set it has all atoms of the original.
+
+        Raises
+        ------
+        SelectionError
+            If there is no topology, or its number of atoms is not the trajectory's.
+        StoreError
+            If the data set was removed since it was opened.
+        FormatError
+            If it cannot be read.
+        MissingPackageError
+            If only MDAnalysis reads its format, and MDAnalysis is not installed.
+        """
+        if self._topology is None:
+            path = self._checked_topology_path()
+            watch = Stopwatch()
+            found = load_structure(self._topology_at or path).topology
+            found.path = path
+            self._check_size(found.n_atoms, str(path))
+            self._topology = found
+            self.t_topology += watch.seconds()
+        return self._topology
+
+    def _checked_topology_path(self) -> Path:
+        """Return the path of the topology.
+
+        Raises
+        ------
+        SelectionError
+            If there is none.
+        StoreError
+            If the data set was removed since it was opened.
+        """
+        path = self.topology_path
+        if path is None:
+            raise SelectionError(
+                f"{self.label} was opened without a topology: give one to open(), or select"
+                " atoms by their indices"
+            )
+        if self.dataset is not None and not path.exists():
+            raise StoreError(f"{path}: no such file: {self.label} was removed since it was opened")
+        return path
+
+    def _check_size(self, n_atoms: int, where: str) -> None:
+        """Raise an error if a topology has another number of atoms."""
+        if n_atoms != self.n_named:
+            raise SelectionError(
+                f"{where} has {n_atoms} atoms, but {self.path} has {self.n_named} (frame 0 at byte"
+                " 0): give the topology of the atoms that were written"
+            )
+
+    @property
+    def topology_atoms(self) -> Atoms:
+        """The atoms of a frame, in their order, with their columns in the topology."""
+        topology, origin = self.topology, self._origin
+        return topology.atoms if origin is None else Atoms(topology, origin)
+
+    @property
     def universe(self) -> "Universe":
         """The topology as an MDAnalysis Universe, at the positions of frame 0.
 
@@ -201,56 +265,40 @@ class Trajectory:
         ------
         SelectionError
             If there is no topology, or its number of atoms is not the trajectory's.
+        MissingPackageError
+            If MDAnalysis is not installed.
         """
-        universe = self.named.universe
-        if not self._placed:
-            first = self.read_places([0], None, None, counted=False)
-            positions = first.positions[0]
-            if (origin := self._origin) is not None:
-                positions = np.full((len(universe.atoms), 3), np.nan, np.float32)
-                positions[origin] = first.positions[0]
-            mdanalysis.place(universe, positions, first.cells[0])
-            self._placed, self._box = True, mdanalysis.Box.of(first)
-        return universe
-
-    @property
-    def named(self) -> "AtomGroup":
-        """The trajectory's atoms as an AtomGroup, whose positions may not be loaded yet.
-
-        Raises
-        ------
-        SelectionError
-            If there is no topology, or its number of atoms is not the trajectory's.
-        StoreError
-            If the data set was removed since it was opened.
-        """
-        origin = self._origin
         if self._universe is None:
-            if self.topology is None:
-                raise SelectionError(
-                    f"{self.label} was opened without a topology: give one to open(), or select"
-                    " atoms by their indices"
-                )
-            if self.dataset is not None and not self.topology.exists():
-                raise StoreError(
-                    f"{self.topology}: no such file: {self.label} was removed since it was opened"
-                )
+            path = self._checked_topology_path()
             watch = Stopwatch()
-            universe = mdanalysis.load(self._topology_at or self.topology)
-            if len(universe.atoms) != self.n_named:
-                raise SelectionError(
-                    f"{self.topology} has {len(universe.atoms)} atoms, but {self.path} has"
-                    f" {self.n_named} (frame 0 at byte 0): give the topology of the atoms that were"
-                    " written"
-                )
-            mdanalysis.displace(universe)
-            self._universe = universe
+            universe = mdanalysis.load(self._topology_at or path)
+            self._check_size(len(universe.atoms), str(path))
             self.t_topology += watch.seconds()
-        return self._universe.atoms if origin is None else self._universe.atoms[origin]
+            positions, box = self._first_frame()
+            mdanalysis.place(universe, positions, box.cell)
+            self._universe = universe
+        return self._universe
 
-    def adopt(self, universe: "Universe", box: mdanalysis.Box) -> None:
-        """Use a Universe as topology; its positions and `box` are those of the current frame."""
-        self._universe, self._placed, self._box = universe, True, box
+    def _first_frame(self) -> tuple[NDArray[np.float32], Box]:
+        """Return the positions of all atoms of the topology in frame 0, and its box.
+
+        Atoms of tags that are not open are NaN.
+        """
+        if self._first is None:
+            block = self.read_places([0], None, None, counted=False)
+            positions = block.positions[0]
+            if (origin := self._origin) is not None:
+                positions = np.full((self.n_named, 3), np.nan, np.float32)
+                positions[origin] = block.positions[0]
+            self._first = positions, Box.of(block)
+        return self._first
+
+    def adopt(self, universe: "Universe", box: Box) -> None:
+        """Use a Universe as topology, at its current frame, which has this box."""
+        structure = of_universe(universe)
+        assert structure.positions is not None
+        self._universe, self._first = universe, (structure.positions, box)
+        self._topology = structure.topology
 
     @property
     def _origin(self) -> NDArray[np.int64] | None:
@@ -260,7 +308,7 @@ class Trajectory:
     @property
     def has_topology(self) -> bool:
         """Whether names and masses of atoms are available."""
-        return self.topology is not None or self._universe is not None
+        return self.topology_path is not None or self._topology is not None
 
     def frame_numbers(self, frames: FrameChoice) -> NDArray[np.int64]:
         """Return frame numbers, `(n_frames,)`, int64, of a choice as for `read`."""
@@ -290,29 +338,27 @@ class Trajectory:
         >>> traj.select("name CA")
         <Selection 'name CA': 214 of 3341 atoms>
         """
-        if isinstance(selection, str) and self.topology is not None:
-            # Reading the topology is not part of evaluating the selection.
-            _ = self.named
-        watch = Stopwatch()
         if isinstance(selection, str):
-            where = self.label if self._origin is not None else str(self.topology or self.label)
-            atoms = self.select_named(selection, where)
-            places, _ = self.places_of(np.asarray(atoms.indices, dtype=np.int64))
+            # Reading the topology is not part of evaluating the selection.
+            where = self.label if self._origin is not None else str(self.topology)
+            watch = Stopwatch()
+            places, _ = self.places_of(self.select_indices(selection, where))
             return Selection(self, places, selection, watch.seconds())
+        watch = Stopwatch()
         return Selection(self, self.places(selection), None, watch.seconds())
 
-    def select_named(self, text: str, where: str, *, empty: bool = False) -> "AtomGroup":
-        """Return the atoms of `named` that a selection text matches, at frame 0.
+    def select_indices(self, text: str, where: str, *, empty: bool = False) -> NDArray[np.int64]:
+        """Return the topology indices of the open atoms that a selection text matches in frame 0.
 
         Raises
         ------
         SelectionError
-            If `mdanalysis.select` raises it.
+            As `Topology.select`.
         """
-        if not mdanalysis.looks_at_places(text):
-            return mdanalysis.select(self.named, text, where, empty=empty)
-        with mdanalysis.placed_for(text, self.universe, self._box):
-            return mdanalysis.select(self.named, text, where, empty=empty)
+        positions, box = self._first_frame() if needs_positions(text) else (None, None)
+        return self.topology.select(
+            text, where, among=self._origin, positions=positions, box=box, empty=empty
+        )
 
     def places_of(self, indices: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Return the indices of atoms in a frame, and which of them belong to an open tag."""
@@ -561,7 +607,7 @@ class Trajectory:
             entry["path"] = str(segment["path"])
             inputs.append(entry)
         if self._topology_at is not None and self._topology_at.is_file():
-            inputs.append({**describe_file(self._topology_at), "path": str(self.topology)})
+            inputs.append({**describe_file(self._topology_at), "path": str(self.topology_path)})
         return inputs
 
 

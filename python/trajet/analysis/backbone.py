@@ -1,0 +1,143 @@
+"""φ and ψ of the residues of a protein, by the names of atoms and the order of residues."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet._trajet import SelectionError
+from trajet.topology import Atoms, Topology, listed
+
+# Stand for an atom that a residue lacks, or has several of.
+_NONE, _SEVERAL = -1, -2
+# Columns that make up the name of a residue.
+_OF_RESIDUES = ("resnames", "resids", "icodes")
+
+
+def backbone_dihedrals(
+    atoms: Atoms, label: str, remarks: list[str]
+) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+    """Return names and atoms of φ and ψ of each residue of `atoms` that has both.
+
+    Neighbouring residues follow one another in a segment of the topology; whether they are bonded
+    is not checked. Residue numbers cannot show it: 52A and 53 follow 52, and chains in one segment
+    may share numbers. If a residue has several N, CA or C (alternate locations), the one in `atoms`
+    is used. Residues with none or several in `atoms` are left out, which a remark says.
+
+    Returns
+    -------
+    names : tuple of str
+        Names of the angles, φ and ψ of one residue after the other.
+    fours
+        `(n, 4)`, int64, atom indices of each angle.
+
+    Raises
+    ------
+    SelectionError
+        If no residue has both angles.
+    """
+    topology = atoms.topology
+    names_of_atoms = topology.column("names")
+    if names_of_atoms is None:
+        raise SelectionError(f"φ and ψ need names of atoms, which {topology} lacks")
+    n, alpha, c = (_one_of_each(atoms, names_of_atoms, name) for name in ("N", "CA", "C"))
+    selected = np.unique(atoms.residues)
+    segments = topology.residue_segments
+    here = selected[(selected > 0) & (selected < topology.n_residues - 1)]
+    here = here[(segments[here - 1] == segments[here]) & (segments[here] == segments[here + 1])]
+    fours = np.stack(
+        [
+            *(c[here - 1], n[here], alpha[here], c[here]),
+            *(n[here], alpha[here], c[here], n[here + 1]),
+        ],
+        axis=1,
+    )
+    both = (fours >= 0).all(axis=1)
+    torn, protein = _torn(topology), (np.stack([n, alpha, c]) != _NONE).any(axis=0)
+    near = (torn[here - 1] | torn[here] | torn[here + 1]) & protein[here]
+    both &= ~near
+    # Only the first part of a residue is counted.
+    if parts := _called(topology, here[near & ~(torn[here - 1] & torn[here])]):
+        remarks.append(
+            "residues left out, since they or their neighbours have several names (alternate"
+            f" locations?): {listed(parts)}; give a topology with one of the names"
+        )
+    if doubtful := _called(topology, here[~both & ~near & (fours != _NONE).all(axis=1)]):
+        remarks.append(
+            "residues left out, since they or their neighbours have several N, CA or C (alternate"
+            f" locations?): {listed(doubtful)}; use a selection that has one of them ('… and not"
+            " altloc B')"
+        )
+    if not both.any():
+        raise SelectionError(
+            f"selection {label!r}: none of its {len(selected)} residues has both φ and ψ:"
+            " they need the atoms N, CA and C, and neighbours in the sequence; give other angles as"
+            " quadruples" + "".join(f"; {remark}" for remark in remarks)
+        )
+    names = _names(topology, here[both], alpha[here[both]])
+    angles = tuple(f"{angle} {name}" for name in names for angle in ("phi", "psi"))
+    return angles, fours[both].reshape(-1, 4).astype(np.int64)
+
+
+def _one_of_each(atoms: Atoms, names: NDArray[np.str_], name: str) -> NDArray[np.int64]:
+    """Return the atom with this name of each residue, of several the only one in `atoms`.
+
+    Elements are `_NONE` or `_SEVERAL` for residues without such an atom or with several.
+    """
+    found = np.flatnonzero(names == name)
+    owners = atoms.topology.atoms.residues[found]
+    one = np.full(atoms.topology.n_residues, _NONE, np.int64)
+    several = np.bincount(owners, minlength=len(one)) > 1
+    one[owners] = found
+    one[several] = _SEVERAL
+    chosen = several[owners] & np.isin(found, atoms.indices)
+    found, owners = found[chosen], owners[chosen]
+    alone = np.bincount(owners, minlength=len(one))[owners] == 1
+    one[owners[alone]] = found[alone]
+    return one
+
+
+def _torn(topology: Topology) -> NDArray[np.bool_]:
+    """Return which residues are parts of one residue that has several names.
+
+    These are three or more consecutive residues with the same number, or two if some of their atoms
+    have alternate locations: two chains in a segment may end and begin with the same number.
+    """
+    n_residues = topology.n_residues
+    same = np.ones(max(0, n_residues - 1), np.bool_)
+    for values in (
+        topology.column("resids"),
+        topology.column("icodes"),
+        topology.residue_segments,
+    ):
+        if values is not None:
+            same &= values[1:] == values[:-1]
+    three = np.concatenate([[False, False], same[1:] & same[:-1], [False, False]])
+    torn = three[:-2] | three[1:-1] | three[2:]
+    if (locations := topology.column("altLocs")) is not None:
+        located = np.zeros(n_residues, np.bool_)
+        located[topology.atoms.residues[np.char.strip(locations) != ""]] = True
+        two = np.concatenate([[False], same & (located[1:] | located[:-1]), [False]])
+        torn |= two[1:] | two[:-1]
+    return np.asarray(torn)
+
+
+def _names(topology: Topology, residues: NDArray[np.int64], alpha: NDArray[np.int64]) -> list[str]:
+    """Return unique names of residues, with the segment or the index of CA if needed."""
+    names = _called(topology, residues)
+    segments = topology.column("segids")
+    rows = topology.residue_segments[residues].tolist()
+    of_segments = [
+        f"{'' if segments is None else segments[row]}:{name}"
+        for row, name in zip(rows, names, strict=True)
+    ]
+    for unlike in (names, of_segments):
+        if len(set(unlike)) == len(unlike):
+            return unlike
+    # Chains in one segment, as in GRO files.
+    return [f"{name} atom{atom}" for name, atom in zip(names, alpha.tolist(), strict=True)]
+
+
+def _called(topology: Topology, residues: NDArray[np.int64]) -> list[str]:
+    """Return names, numbers and insertion codes of residues as texts."""
+    columns = [topology.column(name) for name in _OF_RESIDUES]
+    parts = [column[residues].tolist() for column in columns if column is not None]
+    return ["".join(map(str, each)) for each in zip(*parts, strict=True)]

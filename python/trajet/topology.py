@@ -1,0 +1,526 @@
+"""Topologies: names, residues, masses and bonds of atoms, and the selection of atoms."""
+
+import contextlib
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet import _trajet, mdanalysis
+from trajet._trajet import MissingPackageError, SelectionError
+from trajet.box import Box
+
+if TYPE_CHECKING:
+    from trajet.mdanalysis import Universe
+
+# Most kinds of masses that a remark names.
+_MOST_NAMED = 5
+
+
+# Columns of residues; an atom has that of its residue.
+OF_RESIDUES = ("resnames", "resids", "icodes", "segindices")
+# Columns that are attributes of a topology.
+COLUMNS = (
+    *("names", "types", "elements", "masses", "charges", "formalcharges", "chainIDs", "altLocs"),
+    *("record_types", "ids", "occupancies", "tempfactors", "radii", "molnums", "moltypes"),
+    *("resindices", "segids", *OF_RESIDUES),
+)
+
+
+def _array(
+    found: "NDArray[Any] | tuple[NDArray[np.uint32], list[str]] | None",
+    rows: "NDArray[np.int64] | None" = None,
+) -> "NDArray[Any] | None":
+    """Return a native column, or some rows of it, as an array."""
+    if found is None:
+        return None
+    if isinstance(found, tuple):
+        codes, texts = found
+        return np.array(texts, np.str_)[codes if rows is None else codes[rows]]
+    return found if rows is None else found[rows]
+
+
+class Topology:
+    """The atoms of a system; `Trajectory.topology`.
+
+    Columns are arrays with one element for each atom, under MDAnalysis' names: `names`, `types`,
+    `elements`, `masses` (u), `charges` (e), `resids`, `resnames`, `icodes`, `segids`, `chainIDs`,
+    `altLocs`, `record_types`, `ids`, `occupancies`, `tempfactors`, `radii` (Å), `formalcharges`,
+    `molnums`, `moltypes`, `resindices`. Texts are arrays of str. A column that the file lacks
+    raises `AttributeError`, except for types and masses, which are guessed.
+
+    Attributes
+    ----------
+    path
+        The file, or None for the Universe of an AtomGroup.
+    native
+        The native topology.
+
+    Examples
+    --------
+    >>> traj.topology.resnames[:3]
+    array(['MET', 'MET', 'MET'], dtype='<U3')
+    """
+
+    def __init__(self, native: _trajet.Topology, path: Path | None) -> None:
+        self.native = native
+        self.path = path
+
+    def __len__(self) -> int:
+        """Return the number of atoms."""
+        return self.n_atoms
+
+    def __repr__(self) -> str:
+        """Return the file and the sizes."""
+        name = "" if self.path is None else f" {self.path}"
+        return (
+            f"<Topology{name}: {self.n_atoms} atoms, {self.n_residues} residues,"
+            f" {self.n_segments} segments>"
+        )
+
+    def __fspath__(self) -> str:
+        """Return the path of the file."""
+        if self.path is None:
+            raise TypeError("this topology is that of a Universe: it has no file")
+        return os.fspath(self.path)
+
+    def __str__(self) -> str:
+        """Return the path of the file."""
+        return "the Universe" if self.path is None else str(self.path)
+
+    def __getattr__(self, name: str) -> "NDArray[Any]":
+        """Return a column of the atoms."""
+        if name not in COLUMNS:
+            raise AttributeError(f"a topology has no attribute {name!r}")
+        if (values := self.atoms.column(name)) is None:
+            raise AttributeError(f"{self} has no {name}")
+        return values
+
+    @property
+    def n_atoms(self) -> int:
+        """Number of atoms."""
+        return self.native.n_atoms
+
+    @property
+    def n_residues(self) -> int:
+        """Number of residues."""
+        return self.native.n_residues
+
+    @property
+    def n_segments(self) -> int:
+        """Number of segments."""
+        return self.native.n_segments
+
+    @cached_property
+    def atoms(self) -> "Atoms":
+        """All atoms."""
+        return Atoms(self, np.arange(self.n_atoms, dtype=np.int64))
+
+    @cached_property
+    def residues(self) -> "Residues":
+        """The residues."""
+        return Residues(self)
+
+    @cached_property
+    def molecules(self) -> NDArray[np.int64]:
+        """Number of the molecule of each atom, `(n_atoms,)`, int64.
+
+        Molecules are those that the file lists, or else sets of bonded atoms.
+
+        Raises
+        ------
+        SelectionError
+            If the topology has neither molecules nor bonds.
+        """
+        listed_molecules = self.column("molnums")
+        if listed_molecules is not None:
+            return listed_molecules
+        fragments = self.native.fragments()
+        if fragments is None:
+            raise SelectionError(
+                f"{self} has neither molecules nor bonds: use a topology that has, such as a TPR,"
+                " PSF or PRMTOP"
+            )
+        return fragments
+
+    @cached_property
+    def bonds(self) -> NDArray[np.int64] | None:
+        """Bonds, `(n_bonds, 2)`, int64, indices of atoms; None if the file lists none."""
+        return self.native.bonds
+
+    def column(self, name: str) -> "NDArray[Any] | None":
+        """Return a column of the atoms, residues or segments, or None if the topology lacks it.
+
+        Raises
+        ------
+        KeyError
+            If there is no column with this name.
+        """
+        return _array(self.native.column(name))
+
+    @cached_property
+    def atoms_residues(self) -> NDArray[np.int64]:
+        """Index of the residue of each atom, `(n_atoms,)`, int64."""
+        found = self.column("resindices")
+        assert found is not None
+        return found
+
+    @cached_property
+    def residue_segments(self) -> NDArray[np.int64]:
+        """Index of the segment of each residue, `(n_residues,)`, int64."""
+        found = self.column("segindices")
+        assert found is not None
+        return found
+
+    def select(
+        self,
+        text: str,
+        where: str,
+        *,
+        among: NDArray[np.int64] | None = None,
+        positions: NDArray[np.float32] | None = None,
+        box: Box | None = None,
+        empty: bool = False,
+    ) -> NDArray[np.int64]:
+        """Return the indices of the atoms that a selection text matches, ascending.
+
+        Parameters
+        ----------
+        text
+            The selection, in MDAnalysis' language.
+        where
+            The topology, for messages.
+        among
+            The atoms to select among; None for all.
+        positions
+            `(n_atoms, 3)`, float32, Å; NaN for atoms outside of `among`.
+        box
+            The box for nearest images.
+        empty
+            Whether the selection may match no atom.
+
+        Raises
+        ------
+        SelectionError
+            If the text is invalid, or matches no atom and the result may not be `empty`.
+        """
+        if among is not None and "global" in text.replace("(", " ").replace(")", " ").split():
+            raise SelectionError(
+                f"selection {text!r}: only some atoms of {where} are open, but `global` selects"
+                " among all: open the whole data set, or leave `global` out"
+            )
+        vectors = None if box is None or not box.exists else box.vectors.tolist()
+        selection = parsed(text)
+        try:
+            atoms = selection.select(self.native, positions, vectors, among)
+        except SelectionError as error:
+            raise _explained(text, str(error)) from error
+        if not len(atoms) and not empty:
+            n_among = self.n_atoms if among is None else len(among)
+            raise SelectionError(
+                f"selection {text!r} matches none of the {n_among} atoms of {where}:"
+                " check names and residues there"
+            )
+        return atoms
+
+
+class Atoms:
+    """Some atoms of a topology, in any order, with their columns.
+
+    Attributes
+    ----------
+    topology
+        The topology.
+    indices
+        `(n,)`, int64, indices in the topology.
+    """
+
+    def __init__(self, topology: Topology, indices: NDArray[np.int64]) -> None:
+        self.topology = topology
+        self.indices = indices
+
+    def __len__(self) -> int:
+        """Return the number of atoms."""
+        return len(self.indices)
+
+    def __getitem__(self, chosen: "NDArray[np.integer | np.bool_]") -> "Atoms":
+        """Return some of the atoms, by their positions in the group or by a mask."""
+        return Atoms(self.topology, self.indices[chosen])
+
+    def column(self, name: str) -> "NDArray[Any] | None":
+        """Return a column, one element for each atom, or None if the topology lacks it."""
+        topology = self.topology
+        if name in OF_RESIDUES:
+            return _array(topology.native.column(name), topology.atoms_residues[self.indices])
+        if name == "segids":
+            rows = topology.residue_segments[topology.atoms_residues[self.indices]]
+            return _array(topology.native.column(name), rows)
+        return _array(topology.native.column(name), self.indices)
+
+    @property
+    def residues(self) -> NDArray[np.int64]:
+        """Index of the residue of each atom, `(n,)`, int64."""
+        return self.topology.atoms_residues[self.indices]
+
+    def name_of(self, k: int) -> str:
+        """Return the name of the atom at position `k` of the group, or "?"."""
+        return str(self.topology.native.value("names", int(self.indices[k])) or "?")
+
+    def describe(self, k: int) -> str:
+        """Return a text with index, name and residue of the atom at position `k` of the group."""
+        index = int(self.indices[k])
+        native, residue = self.topology.native, int(self.topology.atoms_residues[index])
+        parts = [native.value("resnames", residue), native.value("resids", residue)]
+        of_residue = "".join(str(part) for part in parts if part is not None)
+        name = native.value("names", index)
+        return " ".join(filter(None, [f"atom {index}", str(name or ""), of_residue]))
+
+
+class Residues:
+    """The residues of a topology; `Topology.residues`.
+
+    The columns `resids`, `resnames`, `icodes` and `segids` are arrays with one element for each
+    residue. A column that the file lacks raises `AttributeError`.
+
+    Examples
+    --------
+    >>> traj.topology.residues.resnames[:3]
+    array(['MET', 'ARG', 'ILE'], dtype='<U3')
+    """
+
+    def __init__(self, topology: Topology) -> None:
+        self._topology = topology
+
+    def __len__(self) -> int:
+        """Return the number of residues."""
+        return self._topology.n_residues
+
+    def __getattr__(self, name: str) -> "NDArray[Any]":
+        """Return a column of the residues."""
+        topology = self._topology
+        if name == "segids":
+            values = _array(topology.native.column(name), topology.residue_segments)
+        elif name in OF_RESIDUES:
+            values = topology.column(name)
+        else:
+            raise AttributeError(f"residues have no attribute {name!r}")
+        if values is None:
+            raise AttributeError(f"{topology} has no {name}")
+        return values
+
+
+@dataclass(frozen=True)
+class Structure:
+    """A topology with the positions of its file.
+
+    Attributes
+    ----------
+    topology
+        The topology.
+    positions
+        `(n_atoms, 3)`, float32, Å; None if the file has none.
+    box
+        The box of the file.
+    """
+
+    topology: Topology
+    positions: NDArray[np.float32] | None
+    box: Box
+
+    def select(self, text: str, where: str) -> NDArray[np.int64]:
+        """Return the indices of the atoms that a selection text matches.
+
+        Raises
+        ------
+        SelectionError
+            As `Topology.select`, or if the selection needs positions and there are none.
+        """
+        if needs_positions(text) and self.positions is None:
+            raise SelectionError(
+                f"{where} has no coordinates: give a structure that has (PDB, GRO, …)"
+            )
+        return self.topology.select(text, where, positions=self.positions, box=self.box)
+
+
+def load(path: Path) -> Structure:
+    """Read a topology or structure file.
+
+    Raises
+    ------
+    FileNotFoundError, IsADirectoryError
+        If there is no such file.
+    FormatError
+        If it cannot be read.
+    MissingPackageError
+        If only MDAnalysis reads its format, and MDAnalysis is not installed.
+    """
+    if path.is_dir():
+        raise IsADirectoryError(f"{path}: is a folder: give the path of a topology")
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: there is no such topology or structure file")
+    found = _trajet.read_structure(path)
+    if isinstance(found, str):
+        try:
+            native, positions, cell = mdanalysis.read_structure(path)
+        except MissingPackageError as error:
+            raise MissingPackageError(f"{path}: {found}; {error}") from error
+        return Structure(Topology(native, path), positions, Box.of_cell(cell))
+    # As MDAnalysis does; masses of coarse-grained beads are unknown.
+    found.guess("types")
+    with contextlib.suppress(SelectionError):
+        found.guess("masses")
+    box = Box() if found.cell is None else Box.of_cell(found.cell, found.vectors)
+    return Structure(Topology(found.topology, path), found.positions, box)
+
+
+def of_universe(universe: "Universe") -> Structure:
+    """Return the topology of a Universe, with its current positions and cell."""
+    path = universe.filename
+    return Structure(
+        Topology(mdanalysis.topology_of(universe), None if path is None else Path(str(path))),
+        mdanalysis.positions_of(universe),
+        Box.of_cell(mdanalysis.cell_of(universe)),
+    )
+
+
+def masses(atoms: Atoms, where: str, remarks: list[str]) -> NDArray[np.float64]:
+    """Return the masses of atoms, u; append a remark if they are guessed from names.
+
+    Raises
+    ------
+    SelectionError
+        If an atom has no mass.
+    """
+    native = atoms.topology.native
+    found = atoms.column("masses")
+    values = np.full(len(atoms), np.nan) if found is None else found
+    without = np.flatnonzero(~(np.isfinite(values) & (values > 0)))
+    if without.size:
+        raise SelectionError(
+            f"{without.size} of {len(values)} atoms have no mass in {where}, the first is"
+            f" {atoms.describe(int(without[0]))}: use a topology with masses, leave these atoms"
+            " out, or give weights as numbers"
+        )
+    # By its name, Martini's W is tungsten. Masses of elements that the file states are certain.
+    if "masses" in native.guessed and native.column("elements") is None:
+        names = atoms.column("names")
+        kinds, first = np.unique(values, return_index=True)
+        words = [
+            f"{'?' if names is None else names[k]} {mass:.3f}"
+            for mass, k in zip(kinds, first, strict=True)
+        ]
+        remarks.append(
+            f"masses are guessed from the names of atoms, as {where} has neither masses nor"
+            f" elements: {listed(words)}; coarse-grained and united atoms have other masses: use a"
+            " topology with masses, such as a TPR, PSF or PRMTOP, or give weights as numbers"
+        )
+    return values
+
+
+def listed(names: list[str]) -> str:
+    """Return the number of names and the first of them as text."""
+    more = ["…"] if len(names) > _MOST_NAMED else []
+    return f"{len(names)} ({', '.join(names[:_MOST_NAMED] + more)})"
+
+
+def parsed(text: str) -> _trajet.SelectionText:
+    """Return a parsed selection.
+
+    Raises
+    ------
+    SelectionError
+        If the text is invalid.
+    """
+    try:
+        return _trajet.SelectionText(text)
+    except SelectionError as error:
+        raise _explained(
+            text,
+            f"{error}",
+            "; it is written in MDAnalysis' language, such as 'name CA and resid 1:29'",
+        ) from error
+
+
+def _explained(text: str, reason: str, more: str = "") -> SelectionError:
+    """Return the error of a selection on one line, without the mark below its text."""
+    return SelectionError(f"selection {text!r}: {reason.splitlines()[0]}{more}")
+
+
+def needs_positions(text: str) -> bool:
+    """Return whether a selection depends on positions.
+
+    Raises
+    ------
+    SelectionError
+        If the text is invalid.
+    """
+    return "positions" in parsed(text).needs
+
+
+def depends_on_order(text: str) -> bool:
+    """Return whether a selection may depend on the indices of atoms."""
+    return not {"index", "bynum"}.isdisjoint(text.replace("(", " ").replace(")", " ").split())
+
+
+# Formats of structures that are written without MDAnalysis.
+_WRITTEN = {".gro": "GRO", ".pdb": "PDB"}
+
+
+def check_writable(path: Path) -> None:
+    """Raise an error if structures cannot be written with this file name ending.
+
+    Raises
+    ------
+    ValueError
+        If they cannot.
+    MissingPackageError
+        If MDAnalysis may write them, and is not installed.
+    """
+    if path.suffix.lower() not in _WRITTEN:
+        mdanalysis.check_structure(path)
+
+
+def write_structure(
+    path: Path,
+    atoms: Atoms,
+    positions: NDArray[np.float32],
+    box: Box,
+    universe: "Callable[[], Universe]",
+) -> None:
+    """Write atoms in the format of the path's ending.
+
+    A turned box is left out: structure formats cannot store it, and a box in another orientation
+    would give other nearest images.
+
+    Parameters
+    ----------
+    positions
+        `(n_atoms, 3)`, Å.
+    universe
+        Returns the Universe of the topology, for formats and orders of atoms that only MDAnalysis
+        writes.
+
+    Raises
+    ------
+    OutputError
+        If the atoms cannot be written.
+    """
+    is_held = box.exists and not box.is_turned
+    written = _WRITTEN.get(path.suffix.lower())
+    if written is None or (np.diff(atoms.indices) <= 0).any():
+        group = universe().atoms[atoms.indices]
+        mdanalysis.write_structure(path, group, positions, box.cell if is_held else None)
+        return
+    text = _trajet.structure_text(
+        atoms.topology.native,
+        atoms.indices.tolist(),
+        np.ascontiguousarray(positions),
+        box.vectors.tolist() if is_held else None,
+        written,
+    )
+    path.write_text(text, encoding="ascii")

@@ -1,0 +1,220 @@
+"""Topologies of TPR files are those of MDAnalysis, and damaged ones are errors.
+
+Differences of MDAnalysis 2.11, none of which is in a file that is compared column by column here:
+
+| what | MDAnalysis | here | right |
+|---|---|---|---|
+| masses and charges of double precision | rounded to single | as in the file | here |
+| order of segments | by name, `seg_10` before `seg_2` | as in the file | here |
+| residue numbers of the file, insertion codes | none | kept in columns of their own | here |
+| virtual sites, shells | no attribute | `connections` | here |
+| interactions between molecules | positions are misread in silence | a remark | here |
+| versions of development, for example 111 | refused | read | here |
+| versions before 103 | read from 58 on | refused, with a remedy | MDAnalysis |
+"""
+
+import os
+import struct
+import warnings
+from pathlib import Path
+
+import MDAnalysis as mda
+import MDAnalysisTests
+import numpy as np
+import pytest
+from helpers.structure_files import StructureFile
+from MDAnalysis.topology.TPRParser import TPRParser
+from numpy.typing import NDArray
+from trajet._trajet import FormatError
+
+DATA = Path(MDAnalysisTests.__file__).parent / "data"
+FIRST_VERSION = 103
+# Both refuse them: GROMACS wrote another encoding for some months.
+BETAS = {"tprs/2lyz_gmx_2020-beta2.tpr", "tprs/all_bonded/dummy_2020-beta2.tpr"}
+# Files of more bytes are read in long runs.
+LARGE = 600_000
+# Columns of the atoms, and of their residues: names in MDAnalysis and here.
+OF_ATOMS = {
+    "ids": "ids",
+    "names": "names",
+    "types": "types",
+    "elements": "elements",
+    "chainIDs": "chainIDs",
+    "masses": "masses",
+    "charges": "charges",
+}
+OF_RESIDUES = {"resids": "resids", "resnames": "resnames"}
+OF_MOLECULES = {"molnums": "molnums", "moltypes": "moltypes"}
+
+
+def version_of(path: Path) -> int:
+    """Return the version of a TPR file."""
+    start = path.read_bytes()[:200]
+    (n_text,) = struct.unpack_from(">i", start, 4)
+    version: int = struct.unpack_from(">i", start, 8 + -(-n_text // 4) * 4 + 4)[0]
+    return version
+
+
+ALL = {str(path.relative_to(DATA)): version_of(path) for path in sorted(DATA.rglob("*.tpr"))}
+READ = [name for name, version in ALL.items() if version >= FIRST_VERSION and name not in BETAS]
+TOO_OLD = [name for name, version in ALL.items() if version < FIRST_VERSION]
+
+
+def marked(name: str) -> object:
+    """Leave large files to long runs."""
+    large = (DATA / name).stat().st_size > LARGE
+    return pytest.param(name, marks=pytest.mark.long) if large else name
+
+
+def column(topology: StructureFile, name: str) -> NDArray[np.generic]:
+    """Return a column that the file has."""
+    values = topology.column(name)
+    assert values is not None, name
+    return values
+
+
+def pairs(bonds: NDArray[np.uint32] | None) -> list[tuple[int, int]]:
+    """Return pairs of atoms as tuples."""
+    assert bonds is not None
+    return [(a, b) for a, b in bonds.tolist()]
+
+
+def test_files_of_every_release_are_compared() -> None:
+    """The files are of all versions that releases since GROMACS 5.1 write."""
+    releases = {103, 110, 112, 116, 119, 122, 127, 129, 133, 134, 137, 138}
+    assert releases <= {ALL[name] for name in READ}
+
+
+@pytest.mark.parametrize("name", [marked(name) for name in READ])
+def test_columns_and_bonds_equal_those_of_mdanalysis(name: str) -> None:
+    """Every column equals MDAnalysis' one, which rounds masses and charges to single precision."""
+    ours = StructureFile.open(DATA / name)
+    with TPRParser(str(DATA / name)) as parser:
+        theirs = parser.parse()
+    atoms = np.arange(theirs.n_atoms)
+    residues = theirs.tt.atoms2residues(atoms)
+    assert np.array_equal(column(ours, "resindices"), residues)
+    for other, here in OF_ATOMS.items():
+        if other == "elements" and not hasattr(theirs, "elements"):
+            assert ours.column("elements") is None
+            continue
+        expected = getattr(theirs, other).values
+        found = column(ours, here)
+        if other in ("masses", "charges"):
+            expected, found = expected.astype(np.float32), found.astype(np.float32)
+        assert np.array_equal(found, expected), other
+    for other, here in OF_RESIDUES.items():
+        assert np.array_equal(column(ours, here), getattr(theirs, other).values), other
+    for other, here in OF_MOLECULES.items():
+        assert np.array_equal(column(ours, here), getattr(theirs, other).values[residues]), other
+    # MDAnalysis sorts segments by name, here they are in the order of the file.
+    segments = column(ours, "segids")[column(ours, "segindices")]
+    expected = theirs.segids.values[theirs.tt.residues2segments(np.arange(theirs.n_residues))]
+    assert np.array_equal(segments, expected)
+    assert pairs(ours.bonds) == sorted({tuple(sorted(bond)) for bond in theirs.bonds.values})
+
+
+@pytest.mark.parametrize("name", [marked(name) for name in READ])
+def test_positions_and_box_equal_those_of_mdanalysis(name: str) -> None:
+    """Positions differ by the rounding of one multiplication at most."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = mda.Universe(str(DATA / name), to_guess=())
+    ours = StructureFile.open(DATA / name)
+    assert ours.positions is not None
+    np.testing.assert_array_max_ulp(ours.positions, theirs.atoms.positions, 1)
+    np.testing.assert_allclose(ours.cell, theirs.dimensions, rtol=1e-6)
+    assert StructureFile.open(DATA / name, positions=False).positions is None
+
+
+# Virtual sites and the atoms that construct them, and two polarizations, as `gmx dump` prints them.
+SITES = {
+    7: [3, 4, 5],
+    8: [3, 4, 5],
+    9: [3, 4, 5],
+    13: [0, 1],
+    14: [0, 1, 2, 3],
+    15: [0, 1, 2, 3],
+    16: [3, 4, 5],
+}
+# Since version 121.
+SITES_OF_ONE = {17: [0]}
+SHELLS = {0: [1, 2, 3, 4], 2: [3]}
+
+
+@pytest.mark.parametrize("name", [name for name in READ if "virtual_sites" in name])
+def test_virtual_sites_and_shells_are_connections(name: str) -> None:
+    """Each virtual site is connected with the atoms that construct it, each shell with its atom."""
+    groups = [*SITES.items(), *SHELLS.items()]
+    if ALL[name] >= 122:
+        groups += SITES_OF_ONE.items()
+    expected = {(min(a, b), max(a, b)) for a, others in groups for b in others}
+    assert pairs(StructureFile.open(DATA / name).connections) == sorted(expected)
+
+
+@pytest.mark.parametrize("name", TOO_OLD)
+def test_older_versions_are_refused_with_a_remedy(name: str) -> None:
+    """The error names the file, its version, and two ways to read it."""
+    with pytest.raises(FormatError) as refused:
+        StructureFile.open(DATA / name)
+    message = str(refused.value)
+    for part in (name, f"version {ALL[name]} ", "gmx convert-tpr", "trajet[mdanalysis]"):
+        assert part in message
+
+
+@pytest.mark.parametrize("name", sorted(BETAS))
+def test_beta_versions_of_2020_are_refused(name: str) -> None:
+    """Files of these versions have another encoding."""
+    with pytest.raises(FormatError, match="beta version of GROMACS 2020"):
+        StructureFile.open(DATA / name)
+
+
+def test_newer_versions_are_refused_with_a_remedy(tmp_path: Path) -> None:
+    """A version that is not known is never guessed at."""
+    data = bytearray((DATA / "tprs/Linear_Angle.tpr").read_bytes())
+    (n_text,) = struct.unpack_from(">i", data, 4)
+    struct.pack_into(">i", data, 8 + -(-n_text // 4) * 4 + 4, 999)
+    path = tmp_path / "new.tpr"
+    path.write_bytes(data)
+    with pytest.raises(FormatError, match=r"version 999 .* or install trajet\[mdanalysis\]"):
+        StructureFile.open(path)
+
+
+@pytest.mark.parametrize("step", [29, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("name", ["tprs/Linear_Angle.tpr", "tprs/all_bonded/dummy_2016.tpr"])
+def test_every_cut_is_an_error_or_the_same_topology(name: str, step: int, tmp_path: Path) -> None:
+    """Whatever is missing, no atom is lost in silence."""
+    data = (DATA / name).read_bytes()
+    whole = StructureFile.open(DATA / name)
+    path = tmp_path / "cut.tpr"
+    path.write_bytes(data)
+    n_errors = 0
+    for n in reversed(range(0, len(data), step)):
+        os.truncate(path, n)
+        try:
+            topology = StructureFile.open(path)
+        except FormatError:
+            n_errors += 1
+            continue
+        assert topology.n_atoms == whole.n_atoms
+        assert np.array_equal(topology.bonds, whole.bonds)
+        assert np.array_equal(topology.positions, whole.positions)
+    # Before version 119 the header states no size, and what follows the positions is not read.
+    assert n_errors > len(data) / step / 4
+
+
+def test_a_tpr_file_without_suffix_is_recognised(tmp_path: Path) -> None:
+    """The first bytes tell the format."""
+    name = "tprs/2lyz_gmx_2020_double.tpr"
+    path = tmp_path / "topology"
+    path.write_bytes((DATA / name).read_bytes())
+    assert StructureFile.open(path).n_atoms == StructureFile.open(DATA / name).n_atoms == 2263
+
+
+def test_numbers_of_residues_in_the_file_are_kept() -> None:
+    """Residues are counted through the system; the file numbers them per molecule."""
+    topology = StructureFile.open(DATA / "tprs/2lyz_gmx_2023.tpr")
+    numbers, of_file = column(topology, "resids"), column(topology, "file_resids")
+    assert numbers.tolist() == list(range(1, topology.n_residues + 1))
+    assert of_file[:129].tolist() == list(range(1, 130))
+    assert set(of_file[129:].tolist()) == {1}
