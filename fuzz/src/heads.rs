@@ -1,7 +1,7 @@
 //! A file of per-frame data other than atoms (heads) as input.
 
-use trajet_files::divided::FrameMetadata;
-use trajet_formats::{Raw, xxh3_64};
+use trajet_formats::{FrameMetadata, Raw, xxh3_64};
+use trajet_store::partitioned::MetadataFile;
 
 use crate::disk::OnDisk;
 use crate::memory::{Budget, EACH, FIXED};
@@ -18,7 +18,7 @@ pub fn heads(input: &[u8]) {
 fn check(bytes: &[u8]) {
     let file = OnDisk::new(bytes);
     let mut budget = Budget::of(EACH * bytes.len() + FIXED);
-    let Ok(heads) = budget.limited(|| FrameMetadata::load(file.path())) else { return };
+    let Ok(heads) = budget.limited(|| MetadataFile::load(file.path())) else { return };
     for k in 0..=heads.len() {
         let Ok(head) = budget.limited(|| heads.get(k)) else { continue };
         budget.uncounted(|| {

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use trajet_engine::report::RunReport;
-use trajet_files::divided::FrameMetadata;
 use trajet_files::{Chain, Frames, Whole};
+use trajet_formats::FrameMetadata;
 use trajet_formats::{Atoms, Extra, Format, Losses, Raw, WriteOptions};
 
 /// Frames to copy, and the output.

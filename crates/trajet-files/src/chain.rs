@@ -330,8 +330,8 @@ impl Chain {
         &self.remarks
     }
 
-    /// Returns the fields that parts with some of these atoms omit, with the names of the parts; empty if no file is
-    /// divided.
+    /// Returns the fields that parts with some of these atoms omit, with the names of the parts; empty if no
+    /// trajectory is partitioned.
     pub fn lost(&self, atoms: &Atoms) -> Vec<(Extra, String)> {
         let omitting = self.segments.iter().filter_map(|s| s.reader.as_omitted_fields());
         omitting.flat_map(|reader| reader.lost(atoms)).collect()
@@ -492,7 +492,7 @@ impl Chain {
     ///
     /// # Errors
     /// As [`Chain::read_into`].
-    pub(crate) fn left_out_of(
+    pub fn left_out_of(
         &self,
         frame: u64,
         atoms: &Atoms,
@@ -591,7 +591,7 @@ impl Chain {
     ///
     /// # Errors
     /// As [`Chain::read_into`].
-    pub(crate) fn raw(
+    pub fn raw(
         &self,
         frames: &Frames,
         at: usize,

@@ -172,15 +172,15 @@ pub enum Error {
         /// Number of atoms in the first file.
         expected: usize,
     },
-    /// The stored metadata of a divided trajectory is not what was written.
+    /// The stored metadata of a partitioned trajectory is not what was written.
     #[error("{}: {what}: verify the store", path.display())]
-    Division {
+    Partition {
         /// The file.
         path: PathBuf,
         /// The fault.
         what: String,
     },
-    /// A file of a divided trajectory is missing, for a known reason.
+    /// A file of a partitioned trajectory is missing, for a known reason.
     #[error("{}: is not there: {why}", path.display())]
     PartGone {
         /// The file.
@@ -196,7 +196,7 @@ pub enum Error {
         /// The bytes that differ.
         what: String,
     },
-    /// A file of a divided trajectory was changed.
+    /// A file of a partitioned trajectory was changed.
     #[error("{error}: this file of {part} was changed from outside: {remedy}")]
     InPart {
         /// The error, in terms of the file.
@@ -244,7 +244,7 @@ pub enum Error {
         /// The requested field.
         field: &'static str,
     },
-    /// The requested field was omitted from parts of a divided trajectory.
+    /// The requested field was omitted from parts of a partitioned trajectory.
     #[error(
         "{}: has no {what} of all these atoms, lossy tags have let go of them ({}): read positions \
          only, or atoms of other tags",
@@ -252,7 +252,7 @@ pub enum Error {
         parts.join(", ")
     )]
     LetGo {
-        /// The folder of the divided trajectory.
+        /// The folder of the partitioned trajectory.
         path: PathBuf,
         /// The names of the parts that omit it.
         parts: Vec<String>,
@@ -349,7 +349,7 @@ impl Error {
     }
 
     /// Returns whether the error means that the bytes of a file are not what they should be.
-    pub(crate) fn is_damage(&self) -> bool {
+    pub fn is_damage(&self) -> bool {
         matches!(
             self.root(),
             Error::Altered { .. }

@@ -29,9 +29,9 @@ pub struct FrameIndex {
     end: u64,
     times: Vec<f64>,
     steps: Vec<i64>,
-    /// Digests of each frame's bytes, one per part, if the trajectory is divided.
+    /// Digests of each frame's bytes, the same number for each frame: one per file that holds a share of its atoms.
     digests: Vec<u64>,
-    /// Boxes, if the trajectory is divided and not all of its parts have them.
+    /// Boxes, if the files of the frames do not hold them.
     boxes: BoxColumn,
     /// The frame metadata from which boxes are decoded, one entry per segment. A part of an index has the boxes
     /// of its frames instead.
@@ -52,7 +52,7 @@ pub trait FrameBoxes: Debug + Send + Sync {
     /// Returns the box of frame `k`.
     ///
     /// # Errors
-    /// [`Error::Division`] if it cannot be decoded.
+    /// [`Error::Partition`] if it cannot be decoded.
     fn given_box(&self, k: usize) -> Result<GivenBox, Error>;
 }
 
@@ -111,8 +111,8 @@ impl FrameIndex {
         self.end = end;
     }
 
-    /// Appends a frame of a divided trajectory, with the XXH3 digest of its bytes in the file of each part.
-    pub fn push_divided(
+    /// Appends a frame whose atoms lie in several files, with the XXH3 digest of its bytes in each of them.
+    pub fn push_with_digests(
         &mut self,
         extent: Range<u64>,
         (time, step): (f64, i64),
@@ -123,24 +123,24 @@ impl FrameIndex {
     }
 
     /// Returns the number of digests per frame; `None` if it is not the same for all frames.
-    pub(crate) fn n_digests(&self) -> Option<usize> {
+    pub fn n_digests(&self) -> Option<usize> {
         let n_frames = self.n_frames();
         let n = self.digests.len().checked_div(n_frames).unwrap_or(0);
         (n * n_frames == self.digests.len()).then_some(n)
     }
 
     /// Returns the digest of a frame's bytes in the file of a part, if it is known.
-    pub(crate) fn digest(&self, frame: u64, part: usize) -> Option<u64> {
+    pub fn digest(&self, frame: u64, part: usize) -> Option<u64> {
         let n = self.n_digests().filter(|&n| part < n)?;
         Some(self.digests[self.at(frame) * n + part])
     }
 
-    /// Sets the boxes of all frames, for parts that omit them ([`trajet_formats::h5md::Boxes::InParentIndex`]).
+    /// Sets the boxes of all frames, for files that omit them ([`trajet_formats::h5md::Boxes::InParentIndex`]).
     pub fn set_boxes(&mut self, boxes: impl IntoIterator<Item = GivenBox>) {
         self.boxes = BoxColumn::new(boxes);
     }
 
-    /// Sets the frame metadata from which boxes are decoded, one entry per segment, for parts that omit boxes or may
+    /// Sets the frame metadata from which boxes are decoded, one entry per segment, for files that omit boxes or may
     /// hold different ones.
     pub fn set_heads<B: FrameBoxes + 'static>(&mut self, heads: Vec<Arc<B>>) {
         self.heads = Segments(heads.into_iter().map(|heads| heads as _).collect());
@@ -149,8 +149,8 @@ impl FrameIndex {
     /// Returns the box of a frame, if the index has boxes.
     ///
     /// # Errors
-    /// [`Error::Division`] if the metadata of the frame cannot be decoded.
-    pub(crate) fn given_box(&self, frame: u64, path: &Path) -> Result<Option<GivenBox>, Error> {
+    /// [`Error::Partition`] if the metadata of the frame cannot be decoded.
+    pub fn given_box(&self, frame: u64, path: &Path) -> Result<Option<GivenBox>, Error> {
         let mut at = self.at(frame);
         for heads in &self.heads.0 {
             if at < heads.n_frames() {
@@ -161,13 +161,13 @@ impl FrameIndex {
         if self.boxes_fail || !self.heads.0.is_empty() {
             let what =
                 format!("the box of frame {frame} cannot be read from the heads of its frames");
-            return Err(Error::Division { path: path.to_owned(), what });
+            return Err(Error::Partition { path: path.to_owned(), what });
         }
         Ok(self.boxes.get(at))
     }
 
     /// Returns whether the index has a box for every frame.
-    pub(crate) fn has_boxes(&self) -> bool {
+    pub fn has_boxes(&self) -> bool {
         let n_heads: usize = self.heads.0.iter().map(|heads| heads.n_frames()).sum();
         n_heads == self.n_frames() || self.boxes.covers(self.n_frames())
     }

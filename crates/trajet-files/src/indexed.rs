@@ -14,9 +14,12 @@ use crate::{Error, FrameIndex, Frames, Meter, OpenOptions, Opening, Scratch, Sta
 /// An open trajectory file and its frame index.
 #[derive(Debug)]
 pub struct Indexed {
-    pub(crate) source: Arc<Source>,
-    pub(crate) index: Arc<FrameIndex>,
-    pub(crate) stamp: Stamp,
+    /// The file.
+    pub source: Arc<Source>,
+    /// The index of its frames, or a part of it.
+    pub index: Arc<FrameIndex>,
+    /// The stamp that ties the index to the file.
+    pub stamp: Stamp,
     pub(crate) opening: Opening,
     pub(crate) request_size: usize,
 }
@@ -26,7 +29,7 @@ impl Indexed {
     ///
     /// # Errors
     /// [`Error::Io`].
-    pub(crate) fn new(
+    pub fn new(
         mut source: Source,
         found: Found,
         options: &OpenOptions,
@@ -52,7 +55,8 @@ impl Indexed {
     }
 
     /// Returns the same file with another part of its index.
-    pub(crate) fn with_index(&self, index: FrameIndex) -> Self {
+    #[must_use]
+    pub fn with_index(&self, index: FrameIndex) -> Self {
         let (source, index) = (Arc::clone(&self.source), index.into());
         let opening = self.opening.clone();
         Indexed { source, index, stamp: self.stamp, opening, request_size: self.request_size }
@@ -176,7 +180,7 @@ impl Indexed {
     ///
     /// # Errors
     /// [`Error::Corrupt`].
-    pub(crate) fn check_cell(&self, frame: u64, cell: &[f64; 6]) -> Result<(), Error> {
+    pub fn check_cell(&self, frame: u64, cell: &[f64; 6]) -> Result<(), Error> {
         match cell.iter().any(|number| number.is_infinite()) {
             true => Err(self.corrupt(frame, Fault::Box)),
             false => Ok(()),

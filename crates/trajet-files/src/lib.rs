@@ -7,7 +7,6 @@
 pub mod chain;
 pub mod dcd;
 mod described;
-pub mod divided;
 mod error;
 mod frames;
 pub mod h5md;
@@ -17,7 +16,7 @@ pub mod leftovers;
 mod meter;
 pub mod ncdf;
 mod open;
-mod opener;
+pub mod opener;
 mod opening;
 mod options;
 mod output;

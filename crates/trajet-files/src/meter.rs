@@ -17,7 +17,7 @@ pub struct Meter {
     pub bytes_read: u64,
     /// Bytes read from each storage tier; part of `bytes_read`.
     pub by_tier: [u64; MOST_TIERS],
-    /// Bytes read from each part of a divided trajectory; empty if none was read.
+    /// Bytes read from each part of a partitioned trajectory; empty if none was read.
     pub by_part: Vec<u64>,
     /// Bytes that decoders examined.
     pub bytes_used: u64,
@@ -27,7 +27,7 @@ pub struct Meter {
     pub empty_frames: u64,
     /// Atoms whose coordinates were decoded.
     pub atoms_decoded: u64,
-    /// Nanoseconds spent opening files during reading: files that were closed, and parts of divided trajectories.
+    /// Nanoseconds spent opening files during reading: files that were closed, and parts of partitioned trajectories.
     pub open_ns: u64,
     /// Nanoseconds spent in read requests.
     pub read_ns: u64,
@@ -69,7 +69,7 @@ impl Meter {
     }
 
     /// Locks a mutex that another thread may hold while it opens or checks a file, and counts the time waited.
-    pub(crate) fn lock<'a, T>(&mut self, what: &'a Mutex<T>) -> MutexGuard<'a, T> {
+    pub fn lock<'a, T>(&mut self, what: &'a Mutex<T>) -> MutexGuard<'a, T> {
         what.try_lock().unwrap_or_else(|_| {
             let begin = Instant::now();
             let held = what.lock().unwrap_or_else(PoisonError::into_inner);

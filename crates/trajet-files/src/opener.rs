@@ -25,22 +25,25 @@ pub trait Opener: Sync {
 pub struct WorkerOpener {
     /// The name that [`WorkerFile::opener`](crate::reader::WorkerFile) refers to.
     pub name: &'static str,
-    pub(crate) open: fn(KnownFile<'_>, &OpenOptions) -> Opened,
+    /// Opens the file, or returns the reason why not.
+    pub open: fn(KnownFile<'_>, &OpenOptions) -> Opened,
 }
 
 /// A file that another process has opened and described.
-pub(crate) struct KnownFile<'a> {
+pub struct KnownFile<'a> {
     /// The file, which is opened when it is first read.
-    pub(crate) source: Source,
-    pub(crate) stamp: Stamp,
+    pub source: Source,
+    /// The stamp that the file must have.
+    pub stamp: Stamp,
     /// The index of the frames to read, if the format needs one.
-    pub(crate) index: Option<FrameIndex>,
-    pub(crate) data: &'a [u8],
+    pub index: Option<FrameIndex>,
+    /// The data of [`Reader::for_worker`].
+    pub data: &'a [u8],
 }
 
 impl KnownFile<'_> {
     /// Returns the file together with an index of its frames.
-    pub(crate) fn indexed(self, index: FrameIndex, options: &OpenOptions) -> Indexed {
+    pub fn indexed(self, index: FrameIndex, options: &OpenOptions) -> Indexed {
         Indexed::known(self.source, index, self.stamp, options.request_size)
     }
 }
@@ -49,7 +52,7 @@ impl KnownFile<'_> {
 ///
 /// # Errors
 /// As [`Source::open`]; [`Error::Altered`].
-pub(crate) fn begin(path: &Path, options: &OpenOptions) -> Result<(Source, Opening), Error> {
+pub fn begin(path: &Path, options: &OpenOptions) -> Result<(Source, Opening), Error> {
     let mut opening = Opening::default();
     let mut source = Source::open(path, &mut opening.meter)?;
     if let Some(&written) = options.written.get(path) {

@@ -23,7 +23,7 @@ pub struct Scratch {
     pub(crate) set: InstructionSet,
     /// The XXH3 digest that the current frame's bytes must have. If it is set, frames are read whole, however few
     /// of their atoms are requested.
-    pub(crate) expected: Option<u64>,
+    pub expected: Option<u64>,
     /// Whether H5MD files are read in their own units; other formats ignore this.
     pub native_units: bool,
     /// Counters of the reads and decoding done with this scratch.
@@ -70,22 +70,23 @@ impl Scratch {
     }
 
     /// Takes the state that a format keeps between frames, or a default if another format was last.
-    pub(crate) fn take_own<T: Default + Send + 'static>(&mut self) -> Box<T> {
+    pub fn take_own<T: Default + Send + 'static>(&mut self) -> Box<T> {
         self.own.take().and_then(|own| own.downcast().ok()).unwrap_or_default()
     }
 
     /// Puts back the state that [`Scratch::take_own`] took.
-    pub(crate) fn keep_own<T: Send + 'static>(&mut self, own: Box<T>) {
+    pub fn keep_own<T: Send + 'static>(&mut self, own: Box<T>) {
         self.own = Some(own);
     }
 
     /// Returns a scratch for another file that is read in the same calls as this one.
-    pub(crate) fn beside(&self) -> Scratch {
+    #[must_use]
+    pub fn beside(&self) -> Scratch {
         Scratch { stop: self.stop.clone(), call: self.call, ..Scratch::on(self.set) }
     }
 
     /// Clears cached bytes if `other`, from which this scratch was made, has been renewed since.
-    pub(crate) fn follow(&mut self, other: &Scratch) {
+    pub fn follow(&mut self, other: &Scratch) {
         if self.call != other.call {
             self.window.forget();
             self.call = other.call;
@@ -93,7 +94,7 @@ impl Scratch {
     }
 
     /// Returns a watch that cancels index building when reads with this scratch are cancelled.
-    pub(crate) fn watch(&self) -> Watch {
+    pub fn watch(&self) -> Watch {
         Watch { stop: self.stop.clone().unwrap_or_default(), ..Watch::default() }
     }
 

@@ -35,18 +35,22 @@ const FRAME_BYTES: usize = 24;
 
 /// An index, its origin, and the sidecar that stores it.
 #[derive(Debug)]
-pub(crate) struct Found {
-    pub(crate) index: Arc<FrameIndex>,
-    pub(crate) stamp: Stamp,
-    pub(crate) state: IndexState,
-    pub(crate) sidecar: Option<PathBuf>,
+pub struct Found {
+    /// The index.
+    pub index: Arc<FrameIndex>,
+    /// The stamp that ties it to its file.
+    pub stamp: Stamp,
+    /// Its origin.
+    pub state: IndexState,
+    /// The sidecar that stores it; `None` if it is in memory only.
+    pub sidecar: Option<PathBuf>,
     /// A remark on an existing sidecar that was ignored.
-    pub(crate) remark: Option<String>,
+    pub remark: Option<String>,
 }
 
 impl Found {
     /// Returns an index that is not stored in a sidecar, because making it needs no pass over the file.
-    pub(crate) fn without_sidecar(index: Arc<FrameIndex>, stamp: Stamp, state: IndexState) -> Self {
+    pub fn without_sidecar(index: Arc<FrameIndex>, stamp: Stamp, state: IndexState) -> Self {
         Found { index, stamp, state, sidecar: None, remark: None }
     }
 }

@@ -142,7 +142,7 @@ fn next_number() -> u64 {
 ///
 /// # Errors
 /// [`Error::Io`] if the working folder was removed.
-pub(crate) fn absolute(path: &Path) -> Result<PathBuf, Error> {
+pub fn absolute(path: &Path) -> Result<PathBuf, Error> {
     std::path::absolute(path).map_err(|source| Error::Io {
         path: path.to_owned(),
         doing: "find its folder",
@@ -243,7 +243,7 @@ impl Source {
     }
 
     /// Returns the unique number of the source in this process.
-    pub(crate) fn number(&self) -> u64 {
+    pub fn number(&self) -> u64 {
         self.number
     }
 

@@ -159,6 +159,11 @@ pub struct CannotHold {
     pub remedy: &'static str,
 }
 
+/// A fault in the bytes of frame metadata ([`crate::FrameMetadata`]), described in text.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{0}")]
+pub struct MetadataFault(pub String);
+
 /// Reason why atoms cannot be selected.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum AtomsError {

@@ -13,9 +13,9 @@ use trajet_engine::plan::{Leaves, tasks};
 use trajet_engine::report::{RunReport, Stages};
 use trajet_engine::tree::{Merger, Node};
 use trajet_engine::{Budget, Part, RunError, RunHandle, State, Subtrees, run_part};
-use trajet_files::divided::WORKER_OPENER;
 use trajet_files::worker::{Slice, WorkerTrajectory};
 use trajet_files::{Frames, Meter};
+use trajet_store::partitioned::WORKER_OPENER;
 
 use crate::apply::Raised;
 use crate::arrays::PyFrames;

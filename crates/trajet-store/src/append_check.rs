@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use trajet_engine::{Control, run};
-use trajet_files::divided::FrameMetadata;
 use trajet_files::index::Stamp;
 use trajet_files::{Chain, Meter, OpenOptions, Scratch};
 use trajet_formats::time::text;
@@ -15,6 +14,7 @@ use trajet_formats::{Atoms, xxh3_64};
 
 use crate::control::WithoutProgress;
 use crate::manifest::{self, Manifest};
+use crate::partitioned::MetadataFile;
 use crate::table::digests_of;
 use crate::view::Dataset;
 use crate::{Error, Store, atomic_files};
@@ -74,7 +74,7 @@ impl Store {
         if chain.n_frames() as u64 > skip {
             // Tags may omit fields; the metadata has them all.
             let heads = self.folder_of(&was.name).join(&was.segments[0].heads.file);
-            let first = FrameMetadata::load(&heads)?.get(0)?;
+            let first = MetadataFile::load(&heads)?.get(0)?;
             if !first.is_like(&chain.read_raw(skip, &mut Scratch::default())?) {
                 return Err(Error::Refused(format!(
                     "{}: stores its numbers otherwise than the frames of {:?}: add it under another \

@@ -15,6 +15,7 @@ use crate::hdf5::{Hdf5Job, STAGES, Stage};
 use crate::limits::Within;
 use crate::manifest::{File, Kept, Segment, Tag, Tier};
 use crate::omitted_fields::{OmittedFields, SegmentFields};
+use crate::partitioned::MetadataFile;
 use crate::table::{Column, Table, digests_to_bytes};
 use crate::tag_format::{Kind, kind_of};
 use crate::transaction::Transaction;
@@ -189,6 +190,7 @@ pub(crate) fn divide(
     let file = transaction.name_beside("heads", ".bin")?;
     let heads_at = folder.join(&file);
     let kept_heads = atomic_files::write_kept(&folder, file, &heads.to_bytes())?;
+    let heads = MetadataFile::of(&heads_at, heads);
     let mut files = Vec::with_capacity(outputs.len());
     for (k, (output, column)) in outputs.iter().zip(&mut columns).enumerate() {
         output.make_index(times.len(), threads, control)?;

@@ -12,7 +12,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use trajet_engine::{Control, run};
-use trajet_files::divided::{Division, Divisions, FrameMetadata, Part};
 use trajet_files::{
     Chain, Described, FrameIndex, Frames, OpenOptions, Scratch, Serial, Wanted, chain,
 };
@@ -26,6 +25,7 @@ use crate::hdf5::tables::{Piece, Tables};
 use crate::limits::Filled;
 use crate::location::index_of;
 use crate::manifest::{self, Kept, Tag};
+use crate::partitioned::{MetadataFile, Part, Partition, Partitions};
 use crate::transaction::Transaction;
 use crate::{Error, Store, atomic_files};
 
@@ -59,7 +59,7 @@ pub(crate) struct Hdf5Job<'a> {
     pub(crate) steps: &'a [i64],
     /// Bytes of each frame of the intermediate file.
     pub(crate) sizes: &'a [u64],
-    pub(crate) heads: &'a FrameMetadata,
+    pub(crate) heads: &'a MetadataFile,
     /// Path of the file that holds `heads`.
     pub(crate) heads_at: &'a Path,
     pub(crate) filled: &'a Filled,
@@ -157,7 +157,7 @@ impl Hdf5Job<'_> {
             mark: None,
             precision: None,
         };
-        let division = Division {
+        let partition = Partition {
             n_atoms,
             format: self.format.name().to_owned(),
             index: index.into(),
@@ -168,7 +168,7 @@ impl Hdf5Job<'_> {
             noted: Vec::new(),
             on_files: Vec::new(),
         };
-        let divided = Divisions::from([(path.clone(), division)]);
+        let divided = Partitions([(path.clone(), partition)].into());
         let options = OpenOptions::default();
         Ok((chain::open_with(from_ref(&path), &options, &[&divided], &Serial)?, options))
     }

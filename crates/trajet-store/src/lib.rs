@@ -19,6 +19,7 @@ mod location;
 pub mod manifest;
 pub mod mount;
 mod omitted_fields;
+pub mod partitioned;
 mod resolve;
 pub mod table;
 mod tag_format;

@@ -1,9 +1,9 @@
 //! Fields that lossy tags do not hold (velocities, forces, …). Whole frames omit them, and reading them is an error.
 
-use trajet_files::divided::FrameMetadata;
 use trajet_formats::{Extra, Format, Raw};
 
 use crate::manifest::{Manifest, Tag};
+use crate::partitioned::MetadataFile;
 use crate::tag_format::{Kind, format_named, kind_of};
 use crate::{Error, Store};
 
@@ -18,7 +18,7 @@ pub(crate) struct SegmentFields {
 
 impl SegmentFields {
     /// Returns the fields that any of the frames holds. There must be at least one frame.
-    pub(crate) fn by(heads: &FrameMetadata, source: Format) -> Result<SegmentFields, Error> {
+    pub(crate) fn by(heads: &MetadataFile, source: Format) -> Result<SegmentFields, Error> {
         let first = heads.get(0)?;
         let mut extras = Vec::new();
         let mut open: Vec<Extra> =
@@ -80,7 +80,7 @@ impl Store {
     ) -> impl Iterator<Item = Result<SegmentFields, Error>> {
         let folder = self.folder_of(&manifest.name);
         manifest.segments.iter().map(move |segment| {
-            let heads = FrameMetadata::load(&folder.join(&segment.heads.file))?;
+            let heads = MetadataFile::load(&folder.join(&segment.heads.file))?;
             SegmentFields::by(&heads, format_named(&manifest.format)?)
         })
     }

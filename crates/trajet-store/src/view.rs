@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::slice::from_ref;
 use std::sync::Arc;
 
-use trajet_files::divided::{Division, Divisions, FrameMetadata, Part};
 use trajet_files::source::Written;
 use trajet_files::{Chain, FrameIndex, OpenOptions, Serial, chain};
 use trajet_formats::GivenBox;
@@ -14,6 +13,7 @@ use trajet_formats::remarks::{kept, rounded};
 
 use crate::catalog::MANIFEST;
 use crate::manifest::{Manifest, Segment, Tag};
+use crate::partitioned::{MetadataFile, Part, Partition, Partitions};
 use crate::table::{Column, Table};
 use crate::tag_format::{Kind, format_named, kind_of};
 use crate::{Error, Store, atomic_files};
@@ -170,12 +170,12 @@ impl Dataset {
     /// Loads the per-frame data other than atoms, one value per segment.
     ///
     /// # Errors
-    /// As [`FrameMetadata::load`]; [`Error::Damaged`].
-    fn heads(&self) -> Result<Vec<Arc<FrameMetadata>>, Error> {
+    /// As [`MetadataFile::load`]; [`Error::Damaged`].
+    fn heads(&self) -> Result<Vec<Arc<MetadataFile>>, Error> {
         let folder = self.store.folder_of(&self.manifest.name);
         let load = |segment: &Segment| {
             let path = folder.join(&segment.heads.file);
-            let heads = FrameMetadata::load(&path)?;
+            let heads = MetadataFile::load(&path)?;
             if heads.len() as u64 != segment.n_frames {
                 let what = format!("the heads of {} frames for {}", heads.len(), segment.n_frames);
                 return Err(Error::damaged(&path, what));
@@ -189,7 +189,7 @@ impl Dataset {
     ///
     /// # Errors
     /// As [`Dataset::tags`] and [`Dataset::tables`].
-    pub fn division(&self, tags: Option<&[String]>) -> Result<Division, Error> {
+    pub fn partition(&self, tags: Option<&[String]>) -> Result<Partition, Error> {
         let numbers = self.tags(tags)?;
         let first = numbered(numbers.iter().map(|&tag| &self.manifest.tags[tag]));
         let n_atoms = numbers.iter().map(|&tag| self.manifest.tags[tag].n_atoms()).sum();
@@ -204,7 +204,7 @@ impl Dataset {
                 let (begin, when) = (end, (table.times[frame], table.steps[frame]));
                 end += size;
                 let digests = columns.iter().map(|column| column.digests[frame]);
-                index.push_divided(begin..end, when, digests);
+                index.push_with_digests(begin..end, when, digests);
             }
         }
         let whole = n_atoms == self.manifest.n_atoms;
@@ -246,7 +246,7 @@ impl Dataset {
         let (index, heads) = (index.into(), heads.collect());
         let (format, remedy) = (self.manifest.format.clone(), self.remedy());
         let (noted, on_files) = (self.manifest.remarks.clone(), self.on_files());
-        Ok(Division {
+        Ok(Partition {
             n_atoms,
             format,
             index,
@@ -297,31 +297,31 @@ impl Dataset {
     /// Opens the named tags, or all, as a trajectory with the atoms in their original order.
     ///
     /// # Errors
-    /// As [`Dataset::division`].
+    /// As [`Dataset::partition`].
     pub fn chain(&self, tags: Option<&[String]>, options: &OpenOptions) -> Result<Chain, Error> {
-        self.opened(self.division(tags)?, options)
+        self.opened(self.partition(tags)?, options)
     }
 
     /// Opens all tags as a trajectory in whose raw frames omitted values are NaN.
     ///
     /// # Errors
-    /// As [`Dataset::division`].
+    /// As [`Dataset::partition`].
     pub(crate) fn filled(&self, options: &OpenOptions) -> Result<Chain, Error> {
-        self.opened(Division { filled: true, ..self.division(None)? }, options)
+        self.opened(Partition { filled: true, ..self.partition(None)? }, options)
     }
 
     /// Opens a tag as a trajectory whose raw frames hold only what the tag's files hold.
     ///
     /// # Errors
-    /// As [`Dataset::division`].
+    /// As [`Dataset::partition`].
     pub fn stored(&self, tag: usize, options: &OpenOptions) -> Result<Chain, Error> {
         let name = self.manifest.tags[tag].name.clone();
-        let division = Division { heads: Vec::new(), ..self.division(Some(&[name]))? };
-        self.opened(division, options)
+        let partition = Partition { heads: Vec::new(), ..self.partition(Some(&[name]))? };
+        self.opened(partition, options)
     }
 
-    fn opened(&self, division: Division, options: &OpenOptions) -> Result<Chain, Error> {
-        let divided = Divisions::from([(self.path(), division)]);
+    fn opened(&self, partition: Partition, options: &OpenOptions) -> Result<Chain, Error> {
+        let divided = Partitions([(self.path(), partition)].into());
         Ok(chain::open_with(&[self.path()], options, &[&divided], &Serial)?)
     }
 }

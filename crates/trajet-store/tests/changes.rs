@@ -950,11 +950,11 @@ fn implausible_numbers_of_atoms_are_refused_before_allocation() {
     manifest["tags"][1]["atoms"] = serde_json::json!([[12, u32::MAX]]);
     fs::write(&path, manifest.to_string()).unwrap();
     let dataset = case.store.dataset("one").unwrap();
-    let message = words(dataset.division(None));
+    let message = words(dataset.partition(None));
     assert!(message.contains("cannot hold the 4294967283 atoms"), "{message}");
     // The other tag is not checked.
     let tags = ["protein".to_owned()];
-    assert_eq!(dataset.division(Some(&tags)).unwrap().n_atoms, 12);
+    assert_eq!(dataset.partition(Some(&tags)).unwrap().n_atoms, 12);
 }
 
 #[test]

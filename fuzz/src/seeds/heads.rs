@@ -1,7 +1,7 @@
 //! Per-frame data other than atoms, from the other seeds.
 
-use trajet_files::divided::FrameMetadata;
 use trajet_files::{Scratch, Serial};
+use trajet_formats::FrameMetadata;
 
 use crate::case::without_sidecar;
 use crate::disk::OnDisk;

@@ -1,9 +1,9 @@
 //! Laws of a run on a real file: the same bits for any threads and tasks, every error is reported, and every run ends.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
-use trajet_files::{OpenOptions, Opener, divided};
+use trajet_files::OpenOptions;
 use trajet_formats::Atoms;
 
 use super::*;
@@ -22,29 +22,21 @@ struct Made {
 fn made(n_frames: usize) -> Made {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("made.xtc");
-    let positions = write_xtc(&path, n_frames, 0..ATOMS);
-    Made { folder, path, positions }
-}
-
-/// Writes a range of these atoms. Returns their positions in Å.
-fn write_xtc(path: &Path, n_frames: usize, atoms: std::ops::Range<usize>) -> Vec<f32> {
     let (mut bytes, mut positions, mut state) = (Vec::new(), Vec::new(), 7u64);
     for frame in 0..n_frames as i32 {
-        bytes.extend([1995, atoms.len() as i32, frame].iter().flat_map(|v| v.to_be_bytes()));
+        bytes.extend([1995, ATOMS as i32, frame].iter().flat_map(|v| v.to_be_bytes()));
         bytes.extend((frame as f32 * 2.0).to_be_bytes());
         bytes.extend([0u8; 36]);
-        bytes.extend((atoms.len() as i32).to_be_bytes());
-        for axis in 0..3 * ATOMS {
+        bytes.extend((ATOMS as i32).to_be_bytes());
+        for _ in 0..3 * ATOMS {
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             let nm = (state >> 40) as f32 / (1 << 22) as f32;
-            if atoms.contains(&(axis / 3)) {
-                bytes.extend(nm.to_be_bytes());
-                positions.push(nm * 10.0);
-            }
+            bytes.extend(nm.to_be_bytes());
+            positions.push(nm * 10.0);
         }
     }
-    std::fs::write(path, bytes).unwrap();
-    positions
+    std::fs::write(&path, bytes).unwrap();
+    Made { folder, path, positions }
 }
 
 fn opened(made: &Made) -> Chain {
@@ -271,81 +263,6 @@ fn counts_add_up() {
         let parts: f64 = worker.stages.named()[..10].iter().map(|(_, t)| t).sum();
         assert!((parts - worker.stages.t_total).abs() < 1e-9);
     }
-}
-
-/// Partitions a trajectory into atoms 0 to 2 and 3 to 6.
-fn divided(made: &Made) -> divided::Division {
-    let (whole, all) = (opened(made), Frames::all(2000));
-    let path = |name: &str| made.folder.path().join(name);
-    let mut heads = divided::FrameMetadata::default();
-    let push = |_, raw: &trajet_formats::Raw| {
-        heads.push(raw);
-        Ok(())
-    };
-    whole.read_raws(&all, &Atoms::all(ATOMS), &mut Scratch::default(), push).unwrap();
-    std::fs::write(path("heads"), heads.to_bytes()).unwrap();
-    let part = |atoms: std::ops::Range<u32>| {
-        let name = format!("from{}", atoms.start);
-        let path = path(&name);
-        write_xtc(&path, 2000, atoms.start as usize..atoms.end as usize);
-        divided::Part {
-            name,
-            tier: atoms.start as u8,
-            paths: vec![path],
-            written: Vec::new(),
-            described: Vec::new(),
-            atoms: vec![atoms],
-            lost: Vec::new(),
-            mark: None,
-            precision: None,
-        }
-    };
-    divided::Division {
-        n_atoms: ATOMS,
-        format: whole.format(),
-        index: whole.segments()[0].reader.index().clone().into(),
-        heads: vec![path("heads")],
-        parts: vec![part(0..3), part(3..7)],
-        filled: false,
-        remedy: String::new(),
-        noted: Vec::new(),
-        on_files: Vec::new(),
-    }
-}
-
-#[test]
-fn a_part_of_a_divided_trajectory_costs_what_its_file_costs() {
-    let made = made(2000);
-    let division = divided(&made);
-    let part = division.parts[1].paths[0].clone();
-    // The path of the whole file may stand for the partitioned trajectory as well.
-    let divisions = divided::Divisions::from([(made.path.clone(), division)]);
-    let options = OpenOptions { request_size: 4096, ..OpenOptions::default() };
-    // Returns rows, and the counts of running and of opening.
-    let run = |path: &PathBuf, first: i64| {
-        let paths = std::slice::from_ref(path);
-        let openers: [&dyn Opener; 1] = [&divisions];
-        let chain = open_with(paths, &options, &openers, 1, &mut Quiet::default()).unwrap();
-        let reference = made.positions[9..21].iter().copied().map(f64::from).collect();
-        let main = Group { atoms: (first..first + 4).collect(), reference, weights: None };
-        let (groups, fit) = (Vec::new(), Fit::Superposition);
-        let pass = plan(Request { main, groups, fit, average: false }, chain.n_atoms()).unwrap();
-        let (frames, budget) = (Frames::all(2000), budget(1, Some(300)));
-        let done = run(&chain, &frames, pass, budget, &mut Quiet::default());
-        let (output, report) = done.unwrap();
-        (output.rows, report.workers[0].meter.clone(), chain.opening().meter.clone())
-    };
-    // The first run writes a sidecar.
-    run(&part, 0);
-    let (rows, mut alone, opening) = run(&part, 0);
-    let (same_rows, of_division, _) = run(&made.path, 3);
-    assert_eq!(same_rows, rows);
-    // A part is opened by the first worker that reads it.
-    alone.add(&opening);
-    let counts = |meter: &Meter| [meter.opens, meter.requests, meter.bytes_read, meter.bytes_used];
-    assert_eq!(counts(&of_division), counts(&alone));
-    assert_eq!(of_division.by_tier, [0, 0, 0, alone.bytes_read, 0, 0, 0, 0]);
-    assert_eq!((of_division.frames, alone.by_tier), (2000, [0; 8]));
 }
 
 #[test]

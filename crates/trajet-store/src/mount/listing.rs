@@ -8,7 +8,6 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, Weak};
 
 use trajet_engine::run::lock;
-use trajet_files::divided::FrameMetadata;
 use trajet_files::source::Handles;
 use trajet_files::{Chain, Meter, OpenOptions, chain};
 use trajet_formats::{Extra, Format, WriteOptions, dcd};
@@ -16,6 +15,7 @@ use trajet_formats::{Extra, Format, WriteOptions, dcd};
 use super::tree::{Contents, Make, Node, OnClose, Shared, State};
 use crate::catalog::MANIFEST;
 use crate::ingest::ENCODER;
+use crate::partitioned::MetadataFile;
 use crate::table::Table;
 use crate::tag_format::{Kind, format_named, kind_of};
 use crate::virtual_file::{Form, FrameSource, GroupCache, Moments, VerifiedFile, VirtualFile};
@@ -305,8 +305,7 @@ impl DatasetListing {
     fn decoded(self: &Arc<Self>, tag: Option<usize>, name: &Path) -> Result<VirtualFile, Error> {
         let Dataset { store, manifest } = &self.dataset;
         let first = &manifest.segments[0].heads.file;
-        let cell =
-            FrameMetadata::load(&store.folder_of(&manifest.name).join(first))?.get(0)?.cell();
+        let cell = MetadataFile::load(&store.folder_of(&manifest.name).join(first))?.get(0)?.cell();
         let n_atoms = tag.map_or(manifest.n_atoms, |tag| manifest.tags[tag].n_atoms());
         let form = Form::Decoded(cell, n_atoms);
         VirtualFile::new(self.given(tag, Format::Dcd, None)?, Format::Dcd, form, name, &self.cache)

@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use trajet_formats::ncdf::Further;
-use trajet_formats::{Encoder, Format, Input, Plan, WriteOptions, encoder, xxh3_64};
+use trajet_formats::{Encoder, Format, FrameMetadata, Input, Plan, WriteOptions, encoder, xxh3_64};
 
 use super::*;
-use crate::divided::FrameMetadata;
 
 const OTHERS: Drawn = Drawn { others: true, title: 900, ..PLAIN };
 
@@ -106,7 +105,7 @@ fn heads_keep_the_layout_of_many_frames_once() {
     raws.iter().for_each(|raw| heads.push(raw));
     let kept = heads.to_bytes();
     assert!(kept.len() < 50 * 150 + 2000, "{} bytes", kept.len());
-    let load = |bytes: &[u8]| FrameMetadata::load(&on_disk(bytes).path);
+    let load = FrameMetadata::from_bytes;
     let again = load(&kept).unwrap();
     assert!(again == heads);
     for (k, raw) in raws.iter().enumerate() {
@@ -138,7 +137,7 @@ fn damaged_heads_with_layouts_are_errors_never_a_panic() {
             changed[at] ^= by;
             let digest = xxh3_64(&changed[..body]);
             changed[body..].copy_from_slice(&digest.to_le_bytes());
-            let Ok(heads) = FrameMetadata::load(&on_disk(&changed).path) else { continue };
+            let Ok(heads) = FrameMetadata::from_bytes(&changed) else { continue };
             for k in 0..heads.len().min(4) {
                 let Ok(head) = heads.get(k) else { continue };
                 assert_eq!(Raw::join(&head, 0, &[]).unwrap().n_atoms(), 0);

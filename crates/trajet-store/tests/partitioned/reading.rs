@@ -1,4 +1,4 @@
-//! The reader of a divided trajectory returns the same data as that of the whole file.
+//! The reader of a partitioned trajectory returns the same data as that of the whole file.
 
 mod costs;
 mod damage;
@@ -7,23 +7,24 @@ mod whole;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use trajet_files::divided::{Division, Divisions, FrameMetadata, Part};
 use trajet_files::source::Written;
 use trajet_files::{Chain, Error, FrameIndex, Frames, OpenOptions, Scratch, Serial, Wanted, chain};
 use trajet_formats::xtc::{self, Positions};
 use trajet_formats::{
-    Atoms, Field, FrameMeta, Input, Plan, Raw, Workspace, WriteOptions, encoder, xxh3_64,
+    Atoms, Field, FrameMeta, FrameMetadata, Input, Plan, Raw, Workspace, WriteOptions, encoder,
+    xxh3_64,
 };
+use trajet_store::partitioned::{Part, Partition, Partitions};
 
 use super::*;
 
-/// A trajectory as one file, and divided into parts with one file per segment.
+/// A trajectory as one file, and partitioned into parts with one file per segment.
 struct Made {
     _folder: tempfile::TempDir,
     whole: PathBuf,
-    /// The file that represents the divided trajectory.
+    /// The file that represents the partitioned trajectory.
     manifest: PathBuf,
-    division: Division,
+    partition: Partition,
 }
 
 /// Writes frames to a file of their format.
@@ -121,13 +122,13 @@ impl Made {
             let begin = end;
             end += extent.end - extent.start;
             let when = (of_whole.times()[k], of_whole.steps()[k]);
-            index.push_divided(begin..end, when, digests.iter().map(|digests| digests[k]));
+            index.push_with_digests(begin..end, when, digests.iter().map(|digests| digests[k]));
         }
         let (n_atoms, format) = (chain.n_atoms(), chain.format());
         let remedy = "divide it again".to_owned();
         let index = index.into();
         let (filled, noted) = (false, Vec::new());
-        let division = Division {
+        let partition = Partition {
             n_atoms,
             format,
             index,
@@ -138,32 +139,32 @@ impl Made {
             noted,
             on_files: Vec::new(),
         };
-        Made { _folder: folder, whole, manifest, division }
+        Made { _folder: folder, whole, manifest, partition }
     }
 
     /// Removes the recorded identities and digests.
     fn without_digests(mut self) -> Made {
-        let whole = std::mem::take(&mut self.division.index);
+        let whole = std::mem::take(&mut self.partition.index);
         let mut index = FrameIndex::new(whole.n_atoms());
         for frame in 0..whole.n_frames() as u64 {
             let (extent, (time, step)) = (whole.extent(frame), whole.when(frame));
             index.push(extent.start, extent.end, time, step);
         }
-        self.division.index = index.into();
-        self.division.parts.iter_mut().for_each(|part| part.written.clear());
+        self.partition.index = index.into();
+        self.partition.parts.iter_mut().for_each(|part| part.written.clear());
         self
     }
 
-    fn divisions(&self) -> Divisions {
-        Divisions::from([(self.manifest.clone(), self.division.clone())])
+    fn partitions(&self) -> Partitions {
+        Partitions([(self.manifest.clone(), self.partition.clone())].into())
     }
 
     fn open(&self, options: OpenOptions) -> Result<Chain, Error> {
         let paths = std::slice::from_ref(&self.manifest);
-        chain::open_with(paths, &options, &[&self.divisions()], &Serial)
+        chain::open_with(paths, &options, &[&self.partitions()], &Serial)
     }
 
-    fn divided(&self) -> Chain {
+    fn partitioned(&self) -> Chain {
         self.open(plain()).unwrap()
     }
 

@@ -1,36 +1,36 @@
 //! Reading the parts gives the data of the whole file, in this process and in workers.
 
 use trajet_files::Meter;
-use trajet_files::divided::WORKER_OPENER;
 use trajet_files::worker::{Slice, WorkerSpec, WorkerTrajectory};
+use trajet_store::partitioned::WORKER_OPENER;
 
 use super::*;
 
 /// Checks that both trajectories return the same fields and raw frames.
-fn same(divided: &Chain, whole: &Chain, frames: &Frames, atoms: &Atoms, scratch: &mut Scratch) {
+fn same(partitioned: &Chain, whole: &Chain, frames: &Frames, atoms: &Atoms, scratch: &mut Scratch) {
     for field in Field::ALL {
         let request = (frames, atoms, field);
         let mut alone = Scratch::default();
         match read(whole, request, &mut alone) {
             Ok(expected) => {
                 scratch.meter = Meter::default();
-                assert_eq!(read(divided, request, scratch).unwrap(), expected);
+                assert_eq!(read(partitioned, request, scratch).unwrap(), expected);
                 let counts = |meter: &Meter| (meter.frames, meter.empty_frames);
                 assert_eq!(counts(&scratch.meter), counts(&alone.meter));
-                if divided.is_alone() {
+                if partitioned.is_alone() {
                     let of_tiers: u64 = scratch.meter.by_tier.iter().sum();
                     assert_eq!(of_tiers, scratch.meter.bytes_read);
                 }
             }
             Err(expected) => {
-                let found = read(divided, request, scratch).unwrap_err();
+                let found = read(partitioned, request, scratch).unwrap_err();
                 assert!(matches!(expected.root(), Error::NoField { .. }), "{expected}");
                 assert!(matches!(found.root(), Error::NoField { .. }), "{found}");
             }
         }
     }
     let expected = raws(whole, frames, atoms, &mut Scratch::default());
-    assert_eq!(raws(divided, frames, atoms, scratch), expected);
+    assert_eq!(raws(partitioned, frames, atoms, scratch), expected);
 }
 
 /// Returns the atoms of a list of random numbers; all atoms if there is none.
@@ -48,7 +48,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
     #[test]
-    fn a_divided_trajectory_reads_as_the_whole_file(
+    fn a_partitioned_trajectory_reads_as_the_whole_file(
         made in of_any_format(),
         tags in tags(),
         atoms in prop::collection::vec(any_atoms(), 1..4),
@@ -59,24 +59,24 @@ proptest! {
         let n_atoms = made[0].0.n_atoms();
         let made = Made::new(&made, &tags.of(n_atoms), cut_of(&made, cut));
         let whole = made.whole();
-        let divided = made.open(OpenOptions { request_size, ..plain() }).unwrap();
+        let partitioned = made.open(OpenOptions { request_size, ..plain() }).unwrap();
         let n = whole.n_frames();
-        prop_assert_eq!((divided.n_frames(), divided.n_atoms()), (n, n_atoms));
-        prop_assert_eq!(divided.times(), whole.times());
-        prop_assert_eq!(divided.steps(), whole.steps());
-        prop_assert_eq!((divided.format(), divided.truncated_tail()), (whole.format(), 0));
+        prop_assert_eq!((partitioned.n_frames(), partitioned.n_atoms()), (n, n_atoms));
+        prop_assert_eq!(partitioned.times(), whole.times());
+        prop_assert_eq!(partitioned.steps(), whole.steps());
+        prop_assert_eq!((partitioned.format(), partitioned.truncated_tail()), (whole.format(), 0));
         let mut scratch = Scratch::default();
         let at_random: Vec<u64> = order.iter().map(|k| k.index(n) as u64).collect();
         for atoms in &atoms {
             let atoms = listed(atoms, n_atoms);
             for frames in [Frames::all(n), Frames::from(at_random.clone())] {
-                same(&divided, &whole, &frames, &atoms, &mut scratch);
+                same(&partitioned, &whole, &frames, &atoms, &mut scratch);
                 // Another call, with the same buffers.
                 scratch = scratch.renewed();
             }
         }
         for k in 0..n as u64 {
-            let one = divided.read_raw(k, &mut scratch).unwrap();
+            let one = partitioned.read_raw(k, &mut scratch).unwrap();
             prop_assert_eq!(one, whole.read_raw(k, &mut Scratch::default()).unwrap());
         }
     }
@@ -94,26 +94,26 @@ proptest! {
         let made = Made::new(&made, &tags.of(n_atoms), cut_of(&made, cut));
         let twice = |a: &PathBuf, b: &PathBuf| {
             let paths = [a.clone(), b.clone(), a.clone()];
-            chain::open_with(&paths, &plain(), &[&made.divisions()], &Serial).unwrap()
+            chain::open_with(&paths, &plain(), &[&made.partitions()], &Serial).unwrap()
         };
         let whole = twice(&made.whole, &made.whole);
         let atoms = listed(&atoms, n_atoms);
         let n = whole.n_frames();
         let frames = Frames::from(order.iter().map(|k| k.index(n) as u64).collect::<Vec<_>>());
-        for divided in [twice(&made.manifest, &made.whole), twice(&made.whole, &made.manifest)] {
+        for partitioned in [twice(&made.manifest, &made.whole), twice(&made.whole, &made.manifest)] {
             let mut scratch = Scratch::default();
             for frames in [&frames, &Frames::all(n)] {
-                same(&divided, &whole, frames, &atoms, &mut scratch);
+                same(&partitioned, &whole, frames, &atoms, &mut scratch);
             }
             // Serialized, as it is sent to workers.
-            let spec = divided.outline(&plain(), &atoms).unwrap();
+            let spec = partitioned.outline(&plain(), &atoms).unwrap();
             let spec = postcard::to_stdvec(&spec).unwrap();
             let spec = postcard::from_bytes::<WorkerSpec>(&spec).unwrap();
             let worker = WorkerTrajectory::new(spec, &[WORKER_OPENER]);
             let border = task.index(frames.len() + 1);
             for task in [0..border, border..frames.len()] {
                 let frames = frames.slice(task);
-                let slice = postcard::to_stdvec(&divided.slice(&frames)).unwrap();
+                let slice = postcard::to_stdvec(&partitioned.slice(&frames)).unwrap();
                 let slice = postcard::from_bytes::<Slice>(&slice).unwrap();
                 let chain = worker.chain(slice, &mut Meter::default()).unwrap();
                 same(&chain, &whole, &frames, &atoms, &mut scratch);
@@ -125,11 +125,11 @@ proptest! {
 #[test]
 fn threads_share_open_parts() {
     let made = large(100);
-    let divided = made.divided();
+    let partitioned = made.partitioned();
     let opens: u64 = std::thread::scope(|scope| {
         let work = || {
             let mut scratch = Scratch::default();
-            positions(&divided, &Atoms::all(200), &mut scratch).unwrap();
+            positions(&partitioned, &Atoms::all(200), &mut scratch).unwrap();
             scratch.meter.opens
         };
         let threads: Vec<_> = (0..4).map(|_| scope.spawn(work)).collect();
@@ -139,7 +139,7 @@ fn threads_share_open_parts() {
 }
 
 #[test]
-fn one_scratch_can_read_several_divided_trajectories() {
+fn one_scratch_can_read_several_partitioned_trajectories() {
     let (one, all) = (large(0), Atoms::all(200));
     // The same frames with their atoms reversed.
     let backwards: Vec<usize> = (0..200).rev().collect();
@@ -150,6 +150,6 @@ fn one_scratch_can_read_several_divided_trajectories() {
     let mut scratch = Scratch::default();
     for made in [&one, &other, &one] {
         let expected = positions(&made.whole(), &all, &mut Scratch::default()).unwrap();
-        assert_eq!(positions(&made.divided(), &all, &mut scratch).unwrap(), expected);
+        assert_eq!(positions(&made.partitioned(), &all, &mut scratch).unwrap(), expected);
     }
 }

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
+use trajet_files::Error;
 use trajet_formats::Atoms;
 
-use super::division::Part;
-use crate::Error;
+use super::partition::Part;
 
 /// Consecutive atoms of one part.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
-//! A file of frame metadata: the data of frames beside their atoms, from which frames are restored exactly.
+//! Frame metadata: the data of frames beside their atoms, from which frames are restored exactly.
 //!
-//! Layout, little endian: magic (8 bytes), version (u32), number of frames (u64), the end of each frame's bytes
+//! Layout of its bytes, little endian: magic (8 bytes), version (u32), number of frames (u64), the end of each frame's bytes
 //! (u64 each, relative to the first frame), the bytes of all frames (`postcard` of [`Raw::head`]; for DCD followed
 //! by the version of the file as i32, which older files lack), and the XXH3 digest of all preceding bytes.
 //! Version 2 also stores the layouts of NetCDF files, which many frames share. The number of layouts (u64) follows
@@ -8,29 +8,20 @@
 //! all frames. The head of a frame that has a layout is followed by the layout's number and the frame's further
 //! values (`postcard`).
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use trajet_formats::ncdf::{Further, Layout};
-use trajet_formats::{GivenBox, Raw, xxh3_64};
-
-use crate::index::FrameBoxes;
-use crate::source::Source;
-use crate::{Error, Meter};
+use crate::ncdf::{Further, Layout};
+use crate::{MetadataFault, Raw, xxh3_64};
 
 const MAGIC: &[u8; 8] = b"trajethd";
 /// The versions without and with layouts.
 const VERSIONS: [u32; 2] = [1, 2];
 /// Bytes before the number of layouts (version 2) or the ends (version 1).
 const HEADER_BYTES: usize = 20;
-/// Size of a read request in bytes.
-const REQUEST: usize = 1 << 20;
 
 /// Per-frame data beside the atoms, kept for exact restoration, in the order of frames.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct FrameMetadata {
-    /// The path from which it was read; empty if it was made in memory.
-    path: PathBuf,
     ends: Vec<u64>,
     bytes: Vec<u8>,
     layouts: Vec<Arc<Layout>>,
@@ -78,18 +69,20 @@ impl FrameMetadata {
     /// Returns the metadata of frame `k`, as a frame without atoms.
     ///
     /// # Errors
-    /// [`Error::Division`].
-    pub fn get(&self, k: usize) -> Result<Raw, Error> {
+    /// [`MetadataFault`] if there is no such frame, or if its bytes are not those of a frame.
+    pub fn get(&self, k: usize) -> Result<Raw, MetadataFault> {
         let Some(&end) = self.ends.get(k) else {
             let n = self.len();
-            return Err(self.fault(format!("it holds the heads of {n} frames, not of frame {k}")));
+            return Err(MetadataFault(format!(
+                "it holds the heads of {n} frames, not of frame {k}"
+            )));
         };
         let begin = if k == 0 { 0 } else { self.ends[k - 1] };
         let bytes = &self.bytes[begin as usize..end as usize];
         let head = postcard::take_from_bytes::<Raw>(bytes).ok();
         let head = head.and_then(|(head, rest)| self.with_rest(head, rest));
         let head = head.filter(|head| head.n_atoms() == 0 && head.is_sound());
-        head.ok_or_else(|| self.fault(format!("the head of its frame {k} is none")))
+        head.ok_or_else(|| MetadataFault(format!("the head of its frame {k} is none")))
     }
 
     /// Adds to a head the data that follows it; returns `None` if that does not fit its format.
@@ -108,7 +101,7 @@ impl FrameMetadata {
         frame.further.is_some().then_some(head)
     }
 
-    /// Returns the bytes of the file.
+    /// Returns the metadata as bytes, for a file.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes =
             Vec::with_capacity(HEADER_BYTES + 8 * self.ends.len() + self.bytes.len() + 8);
@@ -130,56 +123,16 @@ impl FrameMetadata {
         bytes
     }
 
-    /// Reads a file of frame metadata.
+    /// Returns the metadata that [`FrameMetadata::to_bytes`] made bytes of.
     ///
     /// # Errors
-    /// [`Error::Division`] if it is not what was written; [`Error::Io`], [`Error::NotAFile`],
-    /// [`Error::Empty`].
-    pub fn load(path: &Path) -> Result<FrameMetadata, Error> {
-        FrameMetadata::load_counted(path, &mut Meter::default())
-    }
-
-    /// Reads a file of frame metadata and counts the reads in `meter`.
-    pub(super) fn load_counted(path: &Path, meter: &mut Meter) -> Result<FrameMetadata, Error> {
-        let source = Source::open(path, meter)?;
-        let fault = |what: String| Error::Division { path: path.to_owned(), what };
-        let mut bytes = Vec::new();
-        // A file that does not fit in memory must be an error, not an abort.
-        let room = usize::try_from(source.size()).unwrap_or(usize::MAX);
-        bytes.try_reserve_exact(room).map_err(|_| fault("it does not fit in memory".to_owned()))?;
-        bytes.resize(room, 0);
-        let mut at = 0;
-        for piece in bytes.chunks_mut(REQUEST) {
-            source.read_at(at, piece, meter)?;
-            at += piece.len() as u64;
-        }
-        let metadata = parse(&bytes).map_err(fault)?;
-        Ok(FrameMetadata { path: path.to_owned(), ..metadata })
-    }
-
-    fn fault(&self, what: String) -> Error {
-        Error::Division { path: self.path.clone(), what }
+    /// [`MetadataFault`] if the bytes are not those that were written.
+    pub fn from_bytes(bytes: &[u8]) -> Result<FrameMetadata, MetadataFault> {
+        parse(bytes).map_err(MetadataFault)
     }
 }
 
-impl FrameBoxes for FrameMetadata {
-    fn n_frames(&self) -> usize {
-        self.len()
-    }
-
-    fn given_box(&self, k: usize) -> Result<GivenBox, Error> {
-        Ok(self.get(k)?.given_box())
-    }
-}
-
-impl PartialEq for FrameMetadata {
-    /// Compares the content, not the path.
-    fn eq(&self, other: &FrameMetadata) -> bool {
-        self.ends == other.ends && self.bytes == other.bytes && self.layouts == other.layouts
-    }
-}
-
-/// Parses the bytes of a file; the error is a message.
+/// Parses the bytes; the error is a message.
 fn parse(bytes: &[u8]) -> Result<FrameMetadata, String> {
     let word = |at: usize| {
         let word = bytes.get(at..at.checked_add(8)?)?;
@@ -220,7 +173,7 @@ fn parse(bytes: &[u8]) -> Result<FrameMetadata, String> {
     };
     let layouts = begins.zip(&layout_ends).map(layout).collect::<Option<_>>();
     let layouts = layouts.ok_or("a layout of its files is none")?;
-    Ok(FrameMetadata { path: PathBuf::new(), ends, bytes: heads.to_vec(), layouts })
+    Ok(FrameMetadata { ends, bytes: heads.to_vec(), layouts })
 }
 
 /// Splits `n` ends from the front of `bytes`; returns them and the rest.

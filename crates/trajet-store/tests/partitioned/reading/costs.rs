@@ -12,19 +12,19 @@ use super::*;
 fn a_part_without_selected_atoms_is_never_opened() {
     for cut in [0, 100] {
         let made = large(cut);
-        let (whole, divided) = (made.whole(), made.divided());
-        for path in &made.division.parts[0].paths {
+        let (whole, partitioned) = (made.whole(), made.partitioned());
+        for path in &made.partition.parts[0].paths {
             std::fs::remove_file(path).unwrap();
         }
         let atoms = Atoms::listed(&[190, 61, 60], 200).unwrap();
         let mut scratch = Scratch::default();
         let expected = positions(&whole, &atoms, &mut Scratch::default()).unwrap();
-        assert_eq!(positions(&divided, &atoms, &mut scratch).unwrap(), expected);
-        let raw = divided.read_raw_of(7, &atoms, &mut scratch).unwrap();
+        assert_eq!(positions(&partitioned, &atoms, &mut scratch).unwrap(), expected);
+        let raw = partitioned.read_raw_of(7, &atoms, &mut scratch).unwrap();
         assert_eq!(raw, whole.read_raw_of(7, &atoms, &mut Scratch::default()).unwrap());
         let both = Atoms::listed(&[0, 190], 200).unwrap();
-        let error = positions(&divided, &both, &mut scratch).unwrap_err();
-        let path = made.division.parts[0].paths[0].display().to_string();
+        let error = positions(&partitioned, &both, &mut scratch).unwrap_err();
+        let path = made.partition.parts[0].paths[0].display().to_string();
         assert!(error.to_string().starts_with(&path), "{error}");
     }
 }
@@ -33,7 +33,7 @@ fn a_part_without_selected_atoms_is_never_opened() {
 fn reading_a_part_costs_as_much_as_reading_its_files() {
     for cut in [0, 100] {
         let made = large(cut);
-        let part = &made.division.parts[1];
+        let part = &made.partition.parts[1];
         // All atoms of the part, some, and only some of the first.
         let lists: [&[i64]; 3] = [&[], &[3, 41, 79], &[0, 1]];
         for list in lists {
@@ -42,10 +42,10 @@ fn reading_a_part_costs_as_much_as_reading_its_files() {
                 inside.iter().map(|&atom| if atom < 40 { atom + 60 } else { atom + 120 }).collect();
             let options = OpenOptions { request_size: 4096, ..plain() };
             let alone = chain::open(&part.paths, &options, &Serial).unwrap();
-            let divided = made.open(options).unwrap();
+            let partitioned = made.open(options).unwrap();
             let (mut here, mut there) = (Scratch::default(), Scratch::default());
             let atoms = Atoms::listed(&outside, 200).unwrap();
-            let seen = positions(&divided, &atoms, &mut there).unwrap();
+            let seen = positions(&partitioned, &atoms, &mut there).unwrap();
             let atoms = Atoms::listed(&inside, 80).unwrap();
             assert_eq!(seen, positions(&alone, &atoms, &mut here).unwrap());
             let mut expected = here.meter.clone();
@@ -69,12 +69,12 @@ fn reading_a_part_costs_as_much_as_reading_its_files() {
 fn sidecars_of_parts_are_used() {
     let made = large(100);
     let opens = || {
-        let divided = made.open(OpenOptions::default()).unwrap();
+        let partitioned = made.open(OpenOptions::default()).unwrap();
         let mut scratch = Scratch::default();
-        positions(&divided, &Atoms::all(200), &mut scratch).unwrap();
+        positions(&partitioned, &Atoms::all(200), &mut scratch).unwrap();
         (scratch.meter.opens, scratch.meter.bytes_read)
     };
-    let sizes = made.division.parts.iter().flat_map(|part| &part.paths);
+    let sizes = made.partition.parts.iter().flat_map(|part| &part.paths);
     let sizes: u64 = sizes.map(|path| std::fs::metadata(path).unwrap().len()).sum();
     let (opened, first) = opens();
     assert_eq!(opened, 4);
@@ -88,10 +88,10 @@ fn sidecars_of_parts_are_used() {
 fn comparing_digests_reads_no_further_bytes() {
     for cut in [0, 100] {
         let counts = |made: &Made| {
-            let divided = made.open(OpenOptions { request_size: 4096, ..plain() }).unwrap();
+            let partitioned = made.open(OpenOptions { request_size: 4096, ..plain() }).unwrap();
             let mut scratch = Scratch::default();
-            positions(&divided, &Atoms::all(200), &mut scratch).unwrap();
-            raws(&divided, &Frames::all(300), &Atoms::all(200), &mut scratch);
+            positions(&partitioned, &Atoms::all(200), &mut scratch).unwrap();
+            raws(&partitioned, &Frames::all(300), &Atoms::all(200), &mut scratch);
             Meter { open_ns: 0, read_ns: 0, decode_ns: 0, wait_ns: 0, ..scratch.meter }
         };
         let made = large(cut);
@@ -103,11 +103,12 @@ fn comparing_digests_reads_no_further_bytes() {
 #[test]
 fn workers_get_the_index_of_their_frames_only() {
     let made = large(0);
-    let (divided, options) = (made.divided(), plain());
-    let spec = postcard::to_stdvec(&divided.outline(&options, &Atoms::all(200)).unwrap()).unwrap();
+    let (partitioned, options) = (made.partitioned(), plain());
+    let spec =
+        postcard::to_stdvec(&partitioned.outline(&options, &Atoms::all(200)).unwrap()).unwrap();
     assert!(spec.len() < 2000, "{}", spec.len());
     let bytes_of =
-        |frames: Vec<u64>| postcard::to_stdvec(&divided.slice(&frames.into())).unwrap().len();
+        |frames: Vec<u64>| postcard::to_stdvec(&partitioned.slice(&frames.into())).unwrap().len();
     let (one, ten) = (bytes_of(vec![150]), bytes_of((150..160).collect()));
     // Each frame has an offset, a time, a step and two digests of at most ten bytes each.
     assert!(one < 100 && ten - one < 9 * 50, "{one} {ten}");
@@ -116,28 +117,28 @@ fn workers_get_the_index_of_their_frames_only() {
 #[test]
 fn cancellation_stops_reading_of_all_parts() {
     let made = large(0);
-    let divided = made.divided();
+    let partitioned = made.partitioned();
     let mut scratch = Scratch::stopped_by(Arc::new(AtomicBool::new(true)));
-    let stopped = positions(&divided, &Atoms::all(200), &mut scratch);
+    let stopped = positions(&partitioned, &Atoms::all(200), &mut scratch);
     assert!(matches!(stopped, Err(Error::Interrupted)));
 }
 
 #[test]
 fn bytes_are_counted_by_tier_and_by_part() {
     let made = large(0);
-    let (divided, mut scratch) = (made.divided(), Scratch::default());
-    positions(&divided, &Atoms::all(200), &mut scratch).unwrap();
+    let (partitioned, mut scratch) = (made.partitioned(), Scratch::default());
+    positions(&partitioned, &Atoms::all(200), &mut scratch).unwrap();
     let touched: BTreeSet<usize> = (0..8).filter(|&tier| scratch.meter.by_tier[tier] > 0).collect();
     assert_eq!(touched, BTreeSet::from([0, 1]));
     assert_eq!(scratch.meter.by_tier.iter().sum::<u64>(), scratch.meter.bytes_read);
     assert_eq!(scratch.meter.frames, 300);
     // Parts are counted separately, also if they share a tier.
     let mut one = large(0);
-    one.division.parts.iter_mut().for_each(|part| part.tier = 1);
+    one.partition.parts.iter_mut().for_each(|part| part.tier = 1);
     let mut together = Scratch::default();
-    positions(&one.divided(), &Atoms::all(200), &mut together).unwrap();
+    positions(&one.partitioned(), &Atoms::all(200), &mut together).unwrap();
     let by_tier = scratch.meter.by_tier;
     assert_eq!(together.meter.by_part, by_tier[..2]);
     assert_eq!(together.meter.by_tier[1], by_tier[0] + by_tier[1]);
-    assert_eq!(divided.format(), Format::Xtc.name());
+    assert_eq!(partitioned.format(), Format::Xtc.name());
 }

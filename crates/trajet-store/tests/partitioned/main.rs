@@ -1,13 +1,14 @@
-//! Tests of divided trajectories: for any division, reading the parts gives the original trajectory.
+//! Tests of partitioned trajectories: for any partition, reading the parts gives the original trajectory.
 
 // Single-element vectors of ranges are intended here.
 #![allow(clippy::single_range_in_vec_init)]
 
 mod frame_metadata;
 mod join;
-#[path = "../write/made.rs"]
+#[path = "../../../trajet-files/tests/write/made.rs"]
 mod made;
 mod reading;
+mod run;
 
 use std::ops::Range;
 
@@ -57,7 +58,7 @@ fn h5md_frame() -> impl Strategy<Value = Vec<Timed>> {
     })
 }
 
-/// A division: lengths of runs of atoms, and the tag of each run.
+/// A partition: lengths of runs of atoms, and the tag of each run.
 #[derive(Clone, Debug)]
 struct Tags(Vec<(u32, usize)>);
 

@@ -1,4 +1,4 @@
-//! The division of a trajectory into parts.
+//! The partition of the atoms of a trajectory into parts.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -9,24 +9,25 @@ use serde::{Deserialize, Serialize};
 use trajet_formats::h5md::Description;
 use trajet_formats::{Atoms, Extra};
 
-use crate::FrameIndex;
-use crate::source::Written;
+use trajet_files::FrameIndex;
+use trajet_files::source::Written;
 
-/// Divided trajectories, by the paths of the files that represent them.
-pub type Divisions = HashMap<PathBuf, Division>;
+/// Partitioned trajectories, by the paths of the files that represent them.
+#[derive(Clone, Debug, Default)]
+pub struct Partitions(pub HashMap<PathBuf, Partition>);
 
-/// The division of a trajectory: the files and atoms of its parts, and their metadata.
+/// The partition of a trajectory's atoms: the files and atoms of its parts, and their metadata.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Division {
+pub struct Partition {
     /// Number of atoms in the whole trajectory.
     pub n_atoms: usize,
     /// Name of the format of the whole trajectory.
     pub format: String,
     /// Index of the whole trajectory: the extents that frames have in its format, the digests of each frame's bytes
-    /// in every part ([`FrameIndex::push_divided`]), and boxes, if parts omit them or may hold different ones
+    /// in every part ([`FrameIndex::push_with_digests`]), and boxes, if parts omit them or may hold different ones
     /// ([`FrameIndex::set_boxes`]).
     pub index: Arc<FrameIndex>,
-    /// Paths of the frame metadata, one per segment ([`crate::divided::FrameMetadata`]). If there is one part and no
+    /// Paths of the frame metadata, one per segment ([`super::MetadataFile`]). If there is one part and no
     /// such file, a raw frame is that of the part.
     pub heads: Vec<PathBuf>,
     /// The parts. Each atom is in exactly one of them.
@@ -36,18 +37,18 @@ pub struct Division {
     pub filled: bool,
     /// Advice for messages about a file of a part that another program has changed.
     pub remedy: String,
-    /// Remarks that are stored with the division ([`trajet_formats::remarks`]).
+    /// Remarks that are stored with the partition ([`trajet_formats::remarks`]).
     pub noted: Vec<String>,
-    /// Remarks on the files that were divided, which a reader of a whole copy produces itself.
+    /// Remarks on the files that were partitioned, which a reader of a whole copy produces itself.
     pub on_files: Vec<String>,
 }
 
-/// A part of a divided trajectory: the files that hold some of its atoms.
+/// A part of a partitioned trajectory: the files that hold some of its atoms.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Part {
     /// Name of the part, for messages.
     pub name: String,
-    /// Number of its storage tier, below [`crate::MOST_TIERS`].
+    /// Number of its storage tier, below [`trajet_files::MOST_TIERS`].
     pub tier: u8,
     /// Files of the part, one per segment.
     pub paths: Vec<PathBuf>,

@@ -1,7 +1,7 @@
-//! A trajectory whose atoms are divided among the files of several parts, read as one.
+//! A trajectory whose atoms are partitioned among the files of several parts, read as one.
 //!
 //! Each requested atom is read from the part that holds it; no other part is opened. Times and steps are in the
-//! index of the whole trajectory. The other per-frame data is in [`FrameMetadata`], which only raw frames need
+//! index of the whole trajectory. The other per-frame data is in [`MetadataFile`]s, which only raw frames need
 //! ([`trajet_formats::Raw`]).
 
 use std::collections::HashMap;
@@ -11,57 +11,56 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
+use trajet_files::indexed::Indexed;
+use trajet_files::opener::{self, KnownFile, Opened, Opener, WorkerOpener};
+use trajet_files::reader::{self, Wanted, WorkerFile};
+use trajet_files::sidecar::Found;
+use trajet_files::source::{Handles, Source, absolute};
+use trajet_files::{
+    Chain, Described, Error, FrameIndex, Frames, IndexState, MOST_TIERS, Meter, OpenOptions,
+    Opening, Scratch, Serial, Stamp, chain,
+};
 use trajet_formats::remarks::{kept, rounded};
 use trajet_formats::time::text;
 use trajet_formats::{Atoms, Extra, Field, Format, FrameInfo, FrameMeta, GivenBox, Raw, memory};
 
-use crate::described::Described;
-use crate::indexed::Indexed;
-use crate::opener::{self, KnownFile, Opened, Opener, WorkerOpener};
-use crate::reader::{self, Wanted, WorkerFile};
-use crate::sidecar::Found;
-use crate::source::{Handles, Source, absolute};
-use crate::{
-    Chain, Error, FrameIndex, Frames, IndexState, MOST_TIERS, Meter, OpenOptions, Opening, Scratch,
-    Serial, Stamp, chain,
-};
-pub use division::{Division, Divisions, Part};
-pub use frame_metadata::FrameMetadata;
+pub use metadata_file::MetadataFile;
+pub use partition::{Part, Partition, Partitions};
 use shares::{AtomMap, Share};
 
-mod division;
-mod frame_metadata;
+mod metadata_file;
+mod partition;
 mod shares;
 
 /// Number of files of all parts that stay open: each thread reads one of every part, and some systems allow 256.
 const MOST_OPEN_OF_PARTS: usize = 3 * chain::MOST_OPEN;
 
 /// The name of [`WORKER_OPENER`].
-const NAME: &str = "divided";
+const NAME: &str = "partitioned";
 
-/// Opens divided trajectories in worker processes.
-pub const WORKER_OPENER: WorkerOpener = WorkerOpener { name: NAME, open: Reader::known };
+/// Opens partitioned trajectories in worker processes.
+pub const WORKER_OPENER: WorkerOpener = WorkerOpener { name: NAME, open: PartitionedReader::known };
 
-impl Opener for Divisions {
+impl Opener for Partitions {
     fn open(&self, path: &Path, options: &OpenOptions) -> Option<Opened> {
-        let division = self.get(path)?;
+        let partition = self.0.get(path)?;
         let open = || -> Opened {
             let (source, opening) = opener::begin(path, options)?;
-            Ok(Arc::new(Reader::open(source, division, options, opening)?))
+            Ok(Arc::new(PartitionedReader::open(source, partition, options, opening)?))
         };
         Some(open())
     }
 }
 
-/// The data from which worker processes open a divided trajectory. The index comes with each task.
+/// The data from which worker processes open a partitioned trajectory. The index comes with each task.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct DivisionSpec {
-    division: Division,
+struct PartitionSpec {
+    partition: Partition,
     n_frames: u64,
 }
 
-/// The reader of a divided trajectory.
-pub struct Reader {
+/// The reader of a partitioned trajectory.
+pub struct PartitionedReader {
     file: Indexed,
     whole: Arc<Whole>,
     noted: Vec<String>,
@@ -82,64 +81,64 @@ struct Whole {
     /// The files of the parts that were opened.
     opened: Vec<Mutex<Option<Arc<Chain>>>>,
     /// Path and content of the frame metadata of each segment, which is loaded on first use.
-    metadata: Vec<(PathBuf, Mutex<Option<Arc<FrameMetadata>>>)>,
+    metadata: Vec<(PathBuf, Mutex<Option<Arc<MetadataFile>>>)>,
     options: OpenOptions,
 }
 
-impl Reader {
+impl PartitionedReader {
     /// Returns the reader without opening a part; `source` is the file that represents the trajectory.
     ///
     /// # Errors
-    /// [`Error::Division`] if the division contradicts itself; [`Error::Io`].
+    /// [`Error::Partition`] if the partition contradicts itself; [`Error::Io`].
     pub(crate) fn open(
         source: Source,
-        division: &Division,
+        partition: &Partition,
         options: &OpenOptions,
         mut opening: Opening,
-    ) -> Result<Reader, Error> {
+    ) -> Result<PartitionedReader, Error> {
         let begin = Instant::now();
         let fault =
-            |what: &str| Error::Division { path: source.path().to_owned(), what: what.to_owned() };
-        let index = Arc::clone(&division.index);
-        if index.n_atoms() != division.n_atoms || index.n_frames() == 0 {
+            |what: &str| Error::Partition { path: source.path().to_owned(), what: what.to_owned() };
+        let index = Arc::clone(&partition.index);
+        if index.n_atoms() != partition.n_atoms || index.n_frames() == 0 {
             return Err(fault("its index is not that of its frames"));
         }
         let stamp = Stamp::of(&source, source.size(), &mut opening.meter)?;
         let n_frames = index.n_frames() as u64;
-        let whole = Whole::new(division, n_frames, (source.path(), stamp), options)?;
+        let whole = Whole::new(partition, n_frames, (source.path(), stamp), options)?;
         whole.check_index(&index)?;
         let found = Found::without_sidecar(index, stamp, IndexState::Loaded);
         let file = Indexed::new(source, found, options, opening, begin)?;
-        let (whole, on_files) = (Arc::new(whole), division.on_files.clone());
-        let mut reader = Reader { file, whole, noted: Vec::new(), on_files };
+        let (whole, on_files) = (Arc::new(whole), partition.on_files.clone());
+        let mut reader = PartitionedReader { file, whole, noted: Vec::new(), on_files };
         // If a tag was divided again, the recorded precision may still be that of a part.
         let own = reader::Reader::remarks(&reader);
-        reader.noted = kept(division.noted.iter().filter(|remark| !own.contains(remark)));
+        reader.noted = kept(partition.noted.iter().filter(|remark| !own.contains(remark)));
         Ok(reader)
     }
 
-    /// Returns the reader of a divided trajectory that is open in another process.
+    /// Returns the reader of a partitioned trajectory that is open in another process.
     ///
     /// # Errors
-    /// As [`Reader::open`].
+    /// As [`PartitionedReader::open`].
     fn known(mut known: KnownFile<'_>, options: &OpenOptions) -> Opened {
         let path = known.source.path().to_owned();
-        let fault = |what: &str| Error::Division { path: path.clone(), what: what.to_owned() };
+        let fault = |what: &str| Error::Partition { path: path.clone(), what: what.to_owned() };
         let spec = postcard::from_bytes(known.data);
-        let DivisionSpec { division, n_frames } =
-            spec.map_err(|_| fault("its division cannot be read"))?;
+        let PartitionSpec { partition, n_frames } =
+            spec.map_err(|_| fault("its partition cannot be read"))?;
         let index = known.index.take().ok_or_else(|| fault("it has no index of its frames"))?;
         let file = known.indexed(index, options);
         // The parts are not open yet, and opening them needs their indexes.
         let options = OpenOptions { sidecar: true, ..options.clone() };
-        let whole = Whole::new(&division, n_frames, (file.source.path(), file.stamp), &options)?;
+        let whole = Whole::new(&partition, n_frames, (file.source.path(), file.stamp), &options)?;
         whole.check_index(&file.index)?;
         let (noted, on_files) = (Vec::new(), Vec::new());
-        Ok(Arc::new(Reader { file, whole: Arc::new(whole), noted, on_files }))
+        Ok(Arc::new(PartitionedReader { file, whole: Arc::new(whole), noted, on_files }))
     }
 
     /// Returns the data from which workers open the trajectory to read only these atoms.
-    fn spec(&self, atoms: &Atoms) -> Result<DivisionSpec, Error> {
+    fn spec(&self, atoms: &Atoms) -> Result<PartitionSpec, Error> {
         let all = |paths: &[PathBuf]| -> Result<Vec<_>, Error> {
             paths.iter().map(|path| absolute(path)).collect()
         };
@@ -149,7 +148,7 @@ impl Reader {
         };
         let (whole, n_atoms) = (&self.whole, self.file.index.n_atoms());
         let metadata = whole.metadata.iter().map(|(path, _)| absolute(path));
-        let division = Division {
+        let partition = Partition {
             n_atoms,
             format: whole.format.name().to_owned(),
             index: FrameIndex::new(n_atoms).into(),
@@ -160,7 +159,7 @@ impl Reader {
             on_files: Vec::new(),
             parts: whole.parts.iter().map(part).collect::<Result<_, Error>>()?,
         };
-        Ok(DivisionSpec { division, n_frames: whole.n_frames })
+        Ok(PartitionSpec { partition, n_frames: whole.n_frames })
     }
 
     /// Returns the remarks on rounded positions of parts.
@@ -203,13 +202,13 @@ impl Reader {
 
 impl Whole {
     fn new(
-        division: &Division,
+        partition: &Partition,
         n_frames: u64,
         (path, stamp): (&Path, Stamp),
         options: &OpenOptions,
     ) -> Result<Whole, Error> {
-        let fault = |what: String| Error::Division { path: path.to_owned(), what };
-        let Division { n_atoms, format, heads, parts, filled, remedy, .. } = division;
+        let fault = |what: String| Error::Partition { path: path.to_owned(), what };
+        let Partition { n_atoms, format, heads, parts, filled, remedy, .. } = partition;
         let format = Format::named(format)
             .ok_or_else(|| fault(format!("its frames are of the format {format}")))?;
         let atom_map = AtomMap::new(*n_atoms, parts).map_err(fault)?;
@@ -301,7 +300,7 @@ impl Whole {
         } else {
             return Ok(());
         };
-        Err(Error::Division { path: self.path.clone(), what: what.to_owned() })
+        Err(Error::Partition { path: self.path.clone(), what: what.to_owned() })
     }
 
     /// Returns the fields that any of the parts omits.
@@ -375,12 +374,12 @@ impl Whole {
         let metadata = match &mut *loaded {
             Some(metadata) => Arc::clone(metadata),
             none => {
-                let metadata = FrameMetadata::load_counted(path, meter);
+                let metadata = MetadataFile::load_counted(path, meter);
                 let metadata = Arc::new(metadata.map_err(|error| self.with_reason(error, None))?);
                 let expected = chain.segments()[place.segment].reader.index().n_frames();
                 if metadata.len() != expected {
                     let what = format!("the heads of {} frames for {expected}", metadata.len());
-                    return Err(Error::Division { path: path.clone(), what });
+                    return Err(Error::Partition { path: path.clone(), what });
                 }
                 Arc::clone(none.insert(metadata))
             }
@@ -389,7 +388,7 @@ impl Whole {
         let head = metadata.get(place.frame as usize)?;
         if head.format() != self.format {
             let what = format!("the head of its frame {} is of another format", place.frame);
-            return Err(Error::Division { path: path.clone(), what });
+            return Err(Error::Partition { path: path.clone(), what });
         }
         Ok(head)
     }
@@ -468,7 +467,7 @@ impl Costs {
     }
 }
 
-impl reader::Reader for Reader {
+impl reader::Reader for PartitionedReader {
     fn format(&self) -> &'static str {
         self.whole.format.name()
     }
@@ -553,7 +552,7 @@ impl reader::Reader for Reader {
                     meta.steps[0],
                     text(time)
                 );
-                return Err(Error::Division { path: chain.path_of(frame).to_owned(), what });
+                return Err(Error::Partition { path: chain.path_of(frame).to_owned(), what });
             }
             if beside.is_none_or(|(was_exact, _)| is_exact && !was_exact) {
                 // A part in the format of the whole trajectory has the exact bits of its boxes.
@@ -613,7 +612,7 @@ impl reader::Reader for Reader {
                 };
                 Raw::join_filled(&head, atoms.n_sorted(), &parts, filled).map_err(|what| {
                     let path = self.file.source.path().to_owned();
-                    Error::Division { path, what: format!("frame {frame} of its parts: {what}") }
+                    Error::Partition { path, what: format!("frame {frame} of its parts: {what}") }
                 })?
             }
         };
@@ -639,7 +638,7 @@ impl reader::Reader for Reader {
     }
 }
 
-impl reader::OmittedFields for Reader {
+impl reader::OmittedFields for PartitionedReader {
     fn lost(&self, atoms: &Atoms) -> Vec<(Extra, String)> {
         let parts = self.whole.parts.iter().filter(|part| part.holds_any_of(atoms));
         let lost =
@@ -648,7 +647,7 @@ impl reader::OmittedFields for Reader {
     }
 }
 
-impl reader::FormatData for Reader {
+impl reader::FormatData for PartitionedReader {
     fn left_out(
         &self,
         frame: u64,
@@ -670,10 +669,10 @@ impl reader::FormatData for Reader {
     }
 }
 
-impl reader::PartialIndex for Reader {
+impl reader::PartialIndex for PartitionedReader {
     fn with_index(&self, index: FrameIndex) -> Arc<dyn reader::Reader> {
         let (file, whole) = (self.file.with_index(index), Arc::clone(&self.whole));
         let (noted, on_files) = (self.noted.clone(), self.on_files.clone());
-        Arc::new(Reader { file, whole, noted, on_files })
+        Arc::new(PartitionedReader { file, whole, noted, on_files })
     }
 }

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use trajet_files::Error;
-use trajet_files::divided::FrameMetadata;
-use trajet_formats::xxh3_64;
+use trajet_formats::{FrameMetadata, xxh3_64};
+use trajet_store::partitioned::MetadataFile;
 
 use super::*;
 
@@ -13,22 +13,22 @@ fn of(frames: &[Timed]) -> FrameMetadata {
     metadata
 }
 
-fn load(bytes: &[u8]) -> Result<FrameMetadata, Error> {
+fn load(bytes: &[u8]) -> Result<MetadataFile, Error> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("heads.bin");
     std::fs::write(&path, bytes).unwrap();
-    FrameMetadata::load(&path)
+    MetadataFile::load(&path)
 }
 
 /// Reads all frames, which must have no atoms, or be errors.
-fn read(metadata: &FrameMetadata) {
+fn read(metadata: &MetadataFile) {
     for k in 0..=metadata.len() {
         match metadata.get(k) {
             Ok(head) => {
                 assert_eq!(head.n_atoms(), 0);
                 assert!(head.head().says(&head), "{head:?}");
             }
-            Err(error) => assert!(matches!(error, Error::Division { .. }), "{error}"),
+            Err(error) => assert!(matches!(error, Error::Partition { .. }), "{error}"),
         }
     }
 }
@@ -39,12 +39,12 @@ proptest! {
     #[test]
     fn metadata_survives_a_round_trip(frames in frames()) {
         let metadata = load(&of(&frames).to_bytes()).unwrap();
-        prop_assert_eq!(&metadata, &of(&frames));
+        prop_assert_eq!(&*metadata, &of(&frames));
         prop_assert_eq!(metadata.len(), frames.len());
         for (k, (raw, ..)) in frames.iter().enumerate() {
             prop_assert_eq!(metadata.get(k).unwrap(), raw.head());
         }
-        assert!(matches!(metadata.get(frames.len()), Err(Error::Division { .. })));
+        assert!(matches!(metadata.get(frames.len()), Err(Error::Partition { .. })));
     }
 
     #[test]
@@ -53,9 +53,9 @@ proptest! {
         let at = at.index(bytes.len());
         let mut changed = bytes.clone();
         changed[at] ^= 1u8 << bit;
-        assert!(matches!(load(&changed), Err(Error::Division { .. })));
+        assert!(matches!(load(&changed), Err(Error::Partition { .. })));
         let cut = load(&bytes[..at]);
-        assert!(matches!(cut, Err(Error::Division { .. } | Error::Empty { .. })));
+        assert!(matches!(cut, Err(Error::Partition { .. } | Error::Empty { .. })));
         // Damage with a corrected digest must not cause a panic.
         let body = changed.len() - 8;
         let digest = xxh3_64(&changed[..body]);
@@ -76,6 +76,6 @@ fn impossible_counts_are_errors() {
         let body = bytes.len() - 8;
         let digest = xxh3_64(&bytes[..body]);
         bytes[body..].copy_from_slice(&digest.to_le_bytes());
-        assert!(matches!(load(&bytes), Err(Error::Division { .. })));
+        assert!(matches!(load(&bytes), Err(Error::Partition { .. })));
     }
 }

@@ -1,68 +1,68 @@
 //! Parts that differ from what was written are errors.
 
 use trajet_files::Meter;
-use trajet_files::divided::WORKER_OPENER;
 use trajet_files::worker::WorkerTrajectory;
 use trajet_formats::h5md::{Boxes, Description};
+use trajet_store::partitioned::WORKER_OPENER;
 
 use super::*;
 
 #[test]
 fn a_replaced_part_is_an_error() {
     let made = large(0).without_digests();
-    let part = |k: usize| &made.division.parts[k].paths[0];
+    let part = |k: usize| &made.partition.parts[k].paths[0];
     // A file with different atoms.
-    let divided = made.divided();
+    let partitioned = made.partitioned();
     std::fs::copy(part(0), part(1)).unwrap();
-    let error = positions(&divided, &Atoms::all(200), &mut Scratch::default()).unwrap_err();
+    let error = positions(&partitioned, &Atoms::all(200), &mut Scratch::default()).unwrap_err();
     assert!(error.to_string().contains("300 frames of 120 atoms where tag1 has 300 of 80"));
     // As many frames, with different times.
     let made = large(0).without_digests();
     let later: Vec<Timed> = (0..300)
         .map(|k| {
-            let atoms = atoms_of(&made.division.parts[1].atoms);
+            let atoms = atoms_of(&made.partition.parts[1].atoms);
             let mut raw = made.whole().read_raw(k, &mut Scratch::default()).unwrap().take(&atoms);
             let Raw::Xtc(frame) = &mut raw else { unreachable!("it was written as XTC") };
             frame.time += 1.0;
             (raw, k as f64 + 1.0, k as i64)
         })
         .collect();
-    write(&made.division.parts[1].paths[0], &later);
-    let error = positions(&made.divided(), &Atoms::all(200), &mut Scratch::default());
+    write(&made.partition.parts[1].paths[0], &later);
+    let error = positions(&made.partitioned(), &Atoms::all(200), &mut Scratch::default());
     let words = error.unwrap_err().to_string();
-    assert!(words.starts_with(&made.division.parts[1].paths[0].display().to_string()), "{words}");
+    assert!(words.starts_with(&made.partition.parts[1].paths[0].display().to_string()), "{words}");
     assert!(words.contains("frame 0 of tag1 was written at 1 ps"), "{words}");
 }
 
 #[test]
 fn damaged_metadata_is_an_error_of_raw_frames_only() {
     let made = large(100);
-    let path = &made.division.heads[1];
+    let path = &made.partition.heads[1];
     let mut bytes = std::fs::read(path).unwrap();
     let at = bytes.len() / 2;
     bytes[at] ^= 4;
     std::fs::write(path, bytes).unwrap();
-    let (divided, mut scratch) = (made.divided(), Scratch::default());
-    positions(&divided, &Atoms::all(200), &mut scratch).unwrap();
-    divided.read_raw(99, &mut scratch).unwrap();
-    let error = divided.read_raw(100, &mut scratch).unwrap_err();
-    assert!(matches!(&error, Error::Division { path: named, .. } if named == path), "{error}");
+    let (partitioned, mut scratch) = (made.partitioned(), Scratch::default());
+    positions(&partitioned, &Atoms::all(200), &mut scratch).unwrap();
+    partitioned.read_raw(99, &mut scratch).unwrap();
+    let error = partitioned.read_raw(100, &mut scratch).unwrap_err();
+    assert!(matches!(&error, Error::Partition { path: named, .. } if named == path), "{error}");
     // Metadata of other frames.
-    std::fs::copy(&made.division.heads[0], path).unwrap();
-    let error = made.divided().read_raw(100, &mut scratch).unwrap_err();
+    std::fs::copy(&made.partition.heads[0], path).unwrap();
+    let error = made.partitioned().read_raw(100, &mut scratch).unwrap_err();
     assert!(error.to_string().contains("the heads of 100 frames for 200"), "{error}");
 }
 
 #[test]
 fn an_inconsistent_division_is_an_error() {
     let made = large(0);
-    let refused = |change: &dyn Fn(&mut Division), words: &str| {
-        let mut division = made.division.clone();
-        change(&mut division);
-        let divided = Divisions::from([(made.manifest.clone(), division)]);
+    let refused = |change: &dyn Fn(&mut Partition), words: &str| {
+        let mut partition = made.partition.clone();
+        change(&mut partition);
+        let partitioned = Partitions([(made.manifest.clone(), partition)].into());
         let paths = std::slice::from_ref(&made.manifest);
-        let error = chain::open_with(paths, &plain(), &[&divided], &Serial).unwrap_err();
-        assert!(matches!(error, Error::Division { .. }), "{error}");
+        let error = chain::open_with(paths, &plain(), &[&partitioned], &Serial).unwrap_err();
+        assert!(matches!(error, Error::Partition { .. }), "{error}");
         assert!(error.to_string().contains(words), "{error}");
     };
     refused(&|d| d.parts[1].atoms[0] = 61..100, "atom 60 is in no part");
@@ -79,7 +79,8 @@ fn an_inconsistent_division_is_an_error() {
     refused(&|d| d.heads.clear(), "1 files for 0 segments");
     refused(&|d| d.index = FrameIndex::new(200).into(), "its index");
     refused(&|d| d.n_atoms = 100, "its index");
-    let more = |d: &mut Division| Arc::make_mut(&mut d.index).push_divided(0..1, (0.0, 0), [1]);
+    let more =
+        |d: &mut Partition| Arc::make_mut(&mut d.index).push_with_digests(0..1, (0.0, 0), [1]);
     refused(&more, "its digests");
     let without = || Description { boxes: Boxes::InParentIndex(10), ..Description::default() };
     refused(&|d| d.parts[0].described = vec![without().into()], "its boxes");
@@ -114,8 +115,8 @@ proptest! {
         let cut = cut_of(&made, cut);
         let made = Made::new(&made, &tags.of(n_atoms), cut);
         let options = OpenOptions { request_size, ..plain() };
-        let divided = made.open(options.clone()).unwrap();
-        let part = &made.division.parts[part.index(made.division.parts.len())];
+        let partitioned = made.open(options.clone()).unwrap();
+        let part = &made.partition.parts[part.index(made.partition.parts.len())];
         let segment = segment.index(part.paths.len());
         let path = &part.paths[segment];
         let at = at.index(part.written[segment].size as usize);
@@ -125,14 +126,14 @@ proptest! {
         let hit = hit.map(|frame| (frame + segment * cut) as u64);
         let was_open = was_open && !in_worker;
         if was_open {
-            divided.read_raw(0, &mut Scratch::default()).unwrap();
+            partitioned.read_raw(0, &mut Scratch::default()).unwrap();
         }
         flip(path, at, by);
-        let divided = match in_worker {
-            false => divided,
+        let partitioned = match in_worker {
+            false => partitioned,
             true => {
-                let spec = divided.outline(&options, &Atoms::all(n_atoms)).unwrap();
-                let slice = divided.slice(&Frames::all(divided.n_frames()));
+                let spec = partitioned.outline(&options, &Atoms::all(n_atoms)).unwrap();
+                let slice = partitioned.slice(&Frames::all(partitioned.n_frames()));
                 WorkerTrajectory::new(spec, &[WORKER_OPENER]).chain(slice, &mut Meter::default()).unwrap()
             }
         };
@@ -143,10 +144,10 @@ proptest! {
             let frames = Frames::from(vec![frame]);
             let mut scratch = Scratch::default();
             let request = (&frames, &one, Field::Positions);
-            match read(&divided, request, &mut scratch) {
+            match read(&partitioned, request, &mut scratch) {
                 Ok(seen) => {
                     prop_assert_eq!(seen, read(&whole, request, &mut scratch).unwrap());
-                    match divided.read_raw_of(frame, &one, &mut scratch) {
+                    match partitioned.read_raw_of(frame, &one, &mut scratch) {
                         Ok(raw) => {
                             let expected = whole.read_raw_of(frame, &one, &mut scratch).unwrap();
                             prop_assert_eq!(raw, expected);
@@ -163,7 +164,7 @@ proptest! {
                     let words = error.to_string();
                     prop_assert!(words.starts_with(&path.display().to_string()), "{}", words);
                     prop_assert!(words.ends_with("from outside: divide it again"), "{}", words);
-                    prop_assert!(divided.read_raw_of(frame, &one, &mut scratch).is_err());
+                    prop_assert!(partitioned.read_raw_of(frame, &one, &mut scratch).is_err());
                     // A file that was open before has only one bad frame.
                     prop_assert!(!was_open || hit == Some(frame), "{}", words);
                 }
@@ -176,12 +177,12 @@ proptest! {
 fn a_file_of_different_size_is_an_error_before_it_is_read() {
     for change in [-1, 1] {
         let made = large(100);
-        let path = &made.division.parts[1].paths[1];
+        let path = &made.partition.parts[1].paths[1];
         let mut bytes = std::fs::read(path).unwrap();
         let size = bytes.len();
         bytes.resize(size.saturating_add_signed(change), 0);
         std::fs::write(path, &bytes).unwrap();
-        let error = positions(&made.divided(), &Atoms::all(200), &mut Scratch::default());
+        let error = positions(&made.partitioned(), &Atoms::all(200), &mut Scratch::default());
         let words = error.unwrap_err().to_string();
         let expected = format!(
             "{}: has {} bytes, and was written with {size}: this file of tag1 was changed",
@@ -195,17 +196,17 @@ fn a_file_of_different_size_is_an_error_before_it_is_read() {
 #[test]
 fn errors_name_the_part_and_its_frame() {
     let made = large(100);
-    let (divided, mut scratch) = (made.divided(), Scratch::default());
-    positions(&divided, &Atoms::all(200), &mut scratch).unwrap();
-    let path = &made.division.parts[1].paths[1];
+    let (partitioned, mut scratch) = (made.partitioned(), Scratch::default());
+    positions(&partitioned, &Atoms::all(200), &mut scratch).unwrap();
+    let path = &made.partition.parts[1].paths[1];
     let mut bytes = std::fs::read(path).unwrap();
     let half = bytes.len() / 2;
     bytes[half..].fill(0);
     std::fs::write(path, bytes).unwrap();
-    let error = positions(&divided, &Atoms::all(200), &mut Scratch::default()).unwrap_err();
+    let error = positions(&partitioned, &Atoms::all(200), &mut Scratch::default()).unwrap_err();
     assert!(error.to_string().starts_with(&path.display().to_string()), "{error}");
     assert!(error.to_string().contains("of this file is frame"), "{error}");
     // The atoms of the other part can still be read.
     let atoms = Atoms::listed(&[0, 100, 159], 200).unwrap();
-    positions(&divided, &atoms, &mut Scratch::default()).unwrap();
+    positions(&partitioned, &atoms, &mut Scratch::default()).unwrap();
 }
