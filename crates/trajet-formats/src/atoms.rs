@@ -61,11 +61,13 @@ impl Atoms {
     }
 
     /// Returns the number of atoms in a frame of the file.
+    #[inline]
     pub fn n_total(&self) -> usize {
         self.n_total
     }
 
     /// Returns the number of selected atoms, repeats counted.
+    #[inline]
     pub fn len(&self) -> usize {
         self.order.as_ref().map_or(self.n_sorted(), Vec::len)
     }
@@ -76,6 +78,7 @@ impl Atoms {
     }
 
     /// Returns the distinct selected atoms, ascending; `None` if every atom is selected.
+    #[inline]
     pub fn sorted(&self) -> Option<&[u32]> {
         self.sorted.as_deref()
     }
@@ -100,6 +103,7 @@ impl Atoms {
     }
 
     /// Returns the number of distinct selected atoms.
+    #[inline]
     pub fn n_sorted(&self) -> usize {
         self.sorted.as_ref().map_or(self.n_total, Vec::len)
     }
@@ -110,6 +114,7 @@ impl Atoms {
     }
 
     /// Returns the requested order as positions in the sorted atoms, if it differs from ascending.
+    #[inline]
     pub fn order(&self) -> Option<&[u32]> {
         self.order.as_deref()
     }

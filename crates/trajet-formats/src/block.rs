@@ -87,6 +87,7 @@ impl Block {
     }
 
     /// Returns the number of atoms per frame.
+    #[inline]
     pub fn n_atoms(&self) -> usize {
         self.n_atoms
     }
@@ -97,11 +98,13 @@ impl Block {
     }
 
     /// Returns the positions of frame `i` of the block: `[n_atoms, 3]`, Å.
+    #[inline]
     pub fn frame(&self, i: usize) -> &[f32] {
         &self.positions[i * self.n_atoms * 3..(i + 1) * self.n_atoms * 3]
     }
 
     /// Returns the positions of frame `i` of the block for changes in place.
+    #[inline]
     pub fn frame_mut(&mut self, i: usize) -> &mut [f32] {
         &mut self.positions[i * self.n_atoms * 3..(i + 1) * self.n_atoms * 3]
     }

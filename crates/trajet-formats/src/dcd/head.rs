@@ -29,6 +29,7 @@ pub enum Order {
 
 impl Order {
     /// Reads the 32-bit integer at byte `at`.
+    #[inline]
     pub fn i32(self, bytes: &[u8], at: usize) -> i32 {
         let word = bytes[at..at + 4].try_into().expect("four bytes");
         match self {
@@ -46,11 +47,13 @@ impl Order {
     }
 
     /// Reads the float at byte `at`.
+    #[inline]
     pub fn f32(self, bytes: &[u8], at: usize) -> f32 {
         f32::from_bits(self.i32(bytes, at) as u32)
     }
 
     /// Reads the double at byte `at`.
+    #[inline]
     pub fn f64(self, bytes: &[u8], at: usize) -> f64 {
         let word = bytes[at..at + 8].try_into().expect("eight bytes");
         match self {

@@ -136,6 +136,7 @@ impl Headed for Trr {
         Ok(Head::parse(bytes)?.mark())
     }
 
+    #[inline]
     fn may_begin(bytes: &[u8], at: usize) -> bool {
         i32_at(bytes, at) == MAGIC
     }

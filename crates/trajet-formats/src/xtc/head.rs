@@ -127,6 +127,7 @@ impl Headed for Xtc {
         Ok(Head::parse(bytes)?.mark())
     }
 
+    #[inline]
     fn may_begin(bytes: &[u8], at: usize) -> bool {
         let magic = i32_at(bytes, at);
         magic == MAGIC || magic == MAGIC_LARGE
