@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
 
 use trajet_formats::Format;
 use trajet_formats::h5md::{self, Description};
 
 use crate::h5md::Reader;
 use crate::opener::{self, Opened, Opener};
+use crate::source::Written;
 use crate::{Error, OpenOptions, reader};
 
 /// Descriptions of HDF5 files by path.
@@ -18,7 +18,20 @@ pub struct Described(pub HashMap<PathBuf, Arc<Description>>);
 
 impl Opener for Described {
     fn open(&self, path: &Path, options: &OpenOptions) -> Option<Opened> {
-        open(path, self.0.get(path)?, options).transpose()
+        self.open_written(path, None, options)
+    }
+}
+
+impl Described {
+    /// Opens the file at `path`, which must be the one that was `written`, if that is known; returns `None` if it is
+    /// not described, or neither HDF5 nor made of rows ([`h5md::Rows`]).
+    pub fn open_written(
+        &self,
+        path: &Path,
+        written: Option<Written>,
+        options: &OpenOptions,
+    ) -> Option<Opened> {
+        open(path, self.0.get(path)?, written, options).transpose()
     }
 }
 
@@ -26,12 +39,10 @@ impl Opener for Described {
 fn open(
     path: &Path,
     description: &Arc<Description>,
+    written: Option<Written>,
     options: &OpenOptions,
 ) -> Result<Option<Arc<dyn reader::Reader>>, Error> {
-    let begin = Instant::now();
-    let (source, mut opening) = opener::begin(path, options)?;
-    opener::read_first(&source, &mut opening)?;
-    opening.open_ns = begin.elapsed().as_nanos() as u64;
+    let (source, opening) = opener::begin_with_first(path, written)?;
     let first = &opening.first[..opening.first.len().min(16)];
     if !Format::H5md.may_begin_with(first) && !h5md::sniff(first) {
         return Ok(None);

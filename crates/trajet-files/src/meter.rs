@@ -3,9 +3,6 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// Largest number of storage tiers whose bytes are counted separately.
-pub const MOST_TIERS: usize = 8;
-
 /// Counters of the files, bytes, frames and time that one worker has read and decoded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Meter {
@@ -15,10 +12,9 @@ pub struct Meter {
     pub requests: u64,
     /// Bytes that the requests returned.
     pub bytes_read: u64,
-    /// Bytes read from each storage tier; part of `bytes_read`.
-    pub by_tier: [u64; MOST_TIERS],
-    /// Bytes read from each part of a partitioned trajectory; empty if none was read.
-    pub by_part: Vec<u64>,
+    /// Bytes read under labels that the reader of several files gives to them; part of `bytes_read`. One list per kind
+    /// of label, by the numbers of kind and label; kinds and labels for which nothing was counted may be missing.
+    pub by_label: Vec<Vec<u64>>,
     /// Bytes that decoders examined.
     pub bytes_used: u64,
     /// Frames decoded.
@@ -78,6 +74,14 @@ impl Meter {
         })
     }
 
+    /// Returns the bytes read under each label of a kind, at least `n_labels` of them.
+    pub fn labels_of(&mut self, kind: usize, n_labels: usize) -> &mut [u64] {
+        self.by_label.resize(self.by_label.len().max(kind + 1), Vec::new());
+        let counted = &mut self.by_label[kind];
+        counted.resize(counted.len().max(n_labels), 0);
+        counted
+    }
+
     /// Adds the counters of another meter.
     pub fn add(&mut self, other: &Meter) {
         self.opens += other.opens;
@@ -87,9 +91,10 @@ impl Meter {
         self.frames += other.frames;
         self.empty_frames += other.empty_frames;
         self.atoms_decoded += other.atoms_decoded;
-        self.by_tier.iter_mut().zip(other.by_tier).for_each(|(bytes, more)| *bytes += more);
-        self.by_part.resize(self.by_part.len().max(other.by_part.len()), 0);
-        self.by_part.iter_mut().zip(&other.by_part).for_each(|(bytes, more)| *bytes += more);
+        for (kind, bytes) in other.by_label.iter().enumerate() {
+            let counted = self.labels_of(kind, bytes.len());
+            counted.iter_mut().zip(bytes).for_each(|(bytes, more)| *bytes += more);
+        }
         self.open_ns += other.open_ns;
         self.read_ns += other.read_ns;
         self.decode_ns += other.decode_ns;

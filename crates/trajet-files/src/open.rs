@@ -2,12 +2,12 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
 
 use trajet_formats::Format;
 
 use crate::opener::{self, KnownFile, Opener};
 use crate::reader::Reader;
+use crate::source::Written;
 use crate::{Error, OpenOptions, Opening, ParallelFor, Serial, dcd, h5md, ncdf, trr, xtc};
 
 /// Opens a trajectory of any supported format, which its first bytes identify.
@@ -37,12 +37,22 @@ pub fn open_with(
     if let Some(opened) = openers.iter().find_map(|opener| opener.open(path, options)) {
         return opened;
     }
-    let begin = Instant::now();
-    let (source, mut opening) = opener::begin(path, options)?;
-    opener::read_first(&source, &mut opening)?;
+    open_written(path, None, options, threads)
+}
+
+/// Opens a trajectory as [`open`] does. The file must be the one that was `written`, if that is known.
+///
+/// # Errors
+/// As [`open`]; [`Error::Altered`].
+pub fn open_written(
+    path: &Path,
+    written: Option<Written>,
+    options: &OpenOptions,
+    threads: &dyn ParallelFor,
+) -> Result<Arc<dyn Reader>, Error> {
+    let (source, opening) = opener::begin_with_first(path, written)?;
     let first = opening.first[..opening.first.len().min(16)].to_vec();
     let first = &first[..];
-    opening.open_ns = begin.elapsed().as_nanos() as u64;
     Ok(match Format::of_first_bytes(first) {
         Some(Format::Xtc) => Arc::new(xtc::Reader::open(source, options, threads, opening)?),
         Some(Format::Trr) => Arc::new(trr::Reader::open(source, options, threads, opening)?),

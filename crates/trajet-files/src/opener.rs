@@ -2,10 +2,11 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 
 use crate::indexed::Indexed;
 use crate::reader::Reader;
-use crate::source::Source;
+use crate::source::{Source, Written};
 use crate::{Error, FrameIndex, OpenOptions, Opening, Stamp};
 
 /// A reader, or the reason why a file cannot be opened.
@@ -48,29 +49,35 @@ impl KnownFile<'_> {
     }
 }
 
-/// Opens a file and checks it against [`OpenOptions::written`], if it is listed there.
+/// Opens a file, which must be the one that was `written`, if that is known.
 ///
 /// # Errors
 /// As [`Source::open`]; [`Error::Altered`].
-pub fn begin(path: &Path, options: &OpenOptions) -> Result<(Source, Opening), Error> {
+pub fn begin(path: &Path, written: Option<Written>) -> Result<(Source, Opening), Error> {
     let mut opening = Opening::default();
     let mut source = Source::open(path, &mut opening.meter)?;
-    if let Some(&written) = options.written.get(path) {
+    if let Some(written) = written {
         source.must_be(written)?;
     }
     Ok((source, opening))
 }
 
-/// Reads the first bytes of a file, which identify its format.
+/// Opens a file as [`begin`] does, and reads its first bytes, which identify its format.
 ///
 /// # Errors
-/// As [`Source::read_at`].
-pub(crate) fn read_first(source: &Source, opening: &mut Opening) -> Result<(), Error> {
+/// As [`begin`] and [`Source::read_at`].
+pub(crate) fn begin_with_first(
+    path: &Path,
+    written: Option<Written>,
+) -> Result<(Source, Opening), Error> {
     /// Enough to include the precision of an XTC file.
     const FIRST_BYTES: usize = 64;
+    let begin_time = Instant::now();
+    let (source, mut opening) = begin(path, written)?;
     let mut first = [0; FIRST_BYTES];
     let n = source.size().min(FIRST_BYTES as u64) as usize;
     source.read_at(0, &mut first[..n], &mut opening.meter)?;
     opening.first = first[..n].to_vec();
-    Ok(())
+    opening.open_ns = begin_time.elapsed().as_nanos() as u64;
+    Ok((source, opening))
 }

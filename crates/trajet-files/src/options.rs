@@ -1,13 +1,12 @@
 //! Options for opening trajectories.
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use trajet_formats::dcd::CellForm;
 
-use crate::source::{Handles, Written};
+use crate::source::Handles;
 
 /// Default size of a read request, in bytes. On local disks, larger requests fall out of the processor's
 /// cache before they are decoded; on parallel file systems, several MiB are better.
@@ -36,8 +35,6 @@ pub struct OpenOptions {
     /// The pool of open files to use. If `None`, a single file stays open as long as its reader lives, and
     /// the files of a chain share a new pool.
     pub handles: Option<Arc<Handles>>,
-    /// The recorded size and head digest of files, by path; a file that differs is an error.
-    pub written: Arc<HashMap<PathBuf, Written>>,
     /// The form of the unit cells of DCD files; if `None`, it is detected from each file.
     pub dcd_cell: Option<CellForm>,
     /// Progress and cancellation of index building, shared with the caller.
@@ -63,7 +60,6 @@ impl Default for OpenOptions {
             cache: None,
             continuous: false,
             handles: None,
-            written: Arc::default(),
             dcd_cell: None,
             watch: Arc::default(),
         }

@@ -5,6 +5,7 @@ use pyo3::types::{PyDict, PyList};
 use trajet_engine::report::{RunReport, Stages};
 use trajet_files::Meter;
 use trajet_formats::Loss;
+use trajet_store::partitioned::{bytes_by_part, bytes_by_tier};
 
 /// Kind of a loss, detail common to its frames, number of frames, and the first frame.
 pub(crate) type PyLoss = (String, Option<String>, u64, u64);
@@ -24,9 +25,9 @@ pub(crate) fn counts<'py>(py: Python<'py>, meter: &Meter) -> PyResult<Bound<'py,
     dict.set_item("frames", meter.frames)?;
     dict.set_item("empty_frames", meter.empty_frames)?;
     dict.set_item("atoms_decoded", meter.atoms_decoded)?;
-    if meter.by_tier.iter().any(|&bytes| bytes > 0) {
-        dict.set_item("bytes_by_tier", meter.by_tier.to_vec())?;
-        dict.set_item("bytes_by_tag", meter.by_part.clone())?;
+    if bytes_by_tier(meter).iter().any(|&bytes| bytes > 0) {
+        dict.set_item("bytes_by_tier", bytes_by_tier(meter).to_vec())?;
+        dict.set_item("bytes_by_tag", bytes_by_part(meter).to_vec())?;
     }
     Ok(dict)
 }

@@ -15,15 +15,16 @@ use trajet_files::indexed::Indexed;
 use trajet_files::opener::{self, KnownFile, Opened, Opener, WorkerOpener};
 use trajet_files::reader::{self, Wanted, WorkerFile};
 use trajet_files::sidecar::Found;
-use trajet_files::source::{Handles, Source, absolute};
+use trajet_files::source::{Handles, Source, Written, absolute};
 use trajet_files::{
-    Chain, Described, Error, FrameIndex, Frames, IndexState, MOST_TIERS, Meter, OpenOptions,
-    Opening, Scratch, Serial, Stamp, chain,
+    Chain, Described, Error, FrameIndex, Frames, IndexState, Meter, OpenOptions, Opening, Scratch,
+    Serial, Stamp, chain, open_written,
 };
 use trajet_formats::remarks::{kept, rounded};
 use trajet_formats::time::text;
 use trajet_formats::{Atoms, Extra, Field, Format, FrameInfo, FrameMeta, GivenBox, Raw, memory};
 
+use crate::manifest::MOST_TIERS;
 pub use metadata_file::MetadataFile;
 pub use partition::{Part, Partition, Partitions};
 use shares::{AtomMap, Share};
@@ -35,6 +36,20 @@ mod shares;
 /// Number of files of all parts that stay open: each thread reads one of every part, and some systems allow 256.
 const MOST_OPEN_OF_PARTS: usize = 3 * chain::MOST_OPEN;
 
+/// Kinds of labels under which bytes are counted ([`Meter::by_label`]).
+const BY_TIER: usize = 0;
+const BY_PART: usize = 1;
+
+/// Returns the bytes read from each storage tier, [`MOST_TIERS`] of them; empty if no partitioned trajectory was read.
+pub fn bytes_by_tier(meter: &Meter) -> &[u64] {
+    meter.by_label.get(BY_TIER).map_or(&[], |bytes| bytes)
+}
+
+/// Returns the bytes read from each part of partitioned trajectories; empty if none was read.
+pub fn bytes_by_part(meter: &Meter) -> &[u64] {
+    meter.by_label.get(BY_PART).map_or(&[], |bytes| bytes)
+}
+
 /// The name of [`WORKER_OPENER`].
 const NAME: &str = "partitioned";
 
@@ -45,7 +60,7 @@ impl Opener for Partitions {
     fn open(&self, path: &Path, options: &OpenOptions) -> Option<Opened> {
         let partition = self.0.get(path)?;
         let open = || -> Opened {
-            let (source, opening) = opener::begin(path, options)?;
+            let (source, opening) = opener::begin(path, None)?;
             Ok(Arc::new(PartitionedReader::open(source, partition, options, opening)?))
         };
         Some(open())
@@ -65,6 +80,20 @@ pub struct PartitionedReader {
     whole: Arc<Whole>,
     noted: Vec<String>,
     on_files: Vec<String>,
+}
+
+/// Opens the files of a part, which must be those that were written.
+struct PartFiles {
+    described: Described,
+    written: HashMap<PathBuf, Written>,
+}
+
+impl Opener for PartFiles {
+    fn open(&self, path: &Path, options: &OpenOptions) -> Option<Opened> {
+        let written = self.written.get(path).copied();
+        let opened = self.described.open_written(path, written, options);
+        Some(opened.unwrap_or_else(|| open_written(path, written, options, &Serial)))
+    }
 }
 
 /// State that readers with different parts of the index share.
@@ -212,7 +241,6 @@ impl Whole {
         let format = Format::named(format)
             .ok_or_else(|| fault(format!("its frames are of the format {format}")))?;
         let atom_map = AtomMap::new(*n_atoms, parts).map_err(fault)?;
-        let mut written = HashMap::new();
         for part in parts {
             let (name, found) = (&part.name, part.paths.len());
             let expected = if parts.len() == 1 && heads.is_empty() { found } else { heads.len() };
@@ -229,7 +257,6 @@ impl Whole {
                     "{described} of the {found} files of {name} are described"
                 )));
             }
-            written.extend(part.paths.iter().cloned().zip(part.written.iter().copied()));
             if usize::from(part.tier) >= MOST_TIERS {
                 return Err(fault(format!("{} lies on tier {}", part.name, part.tier)));
             }
@@ -240,7 +267,6 @@ impl Whole {
             handles: Some(options.handles.clone().unwrap_or_else(room)),
             allow_truncated_tail: false,
             continuous: false,
-            written: Arc::new(written),
             dcd_cell: None,
             ..options.clone()
         };
@@ -266,9 +292,14 @@ impl Whole {
             return Ok(Arc::clone(chain));
         }
         let (begin, record) = (Instant::now(), &self.parts[part]);
-        let described = record.paths.iter().cloned().zip(record.described.iter().cloned());
+        let files = PartFiles {
+            described: Described(
+                record.paths.iter().cloned().zip(record.described.iter().cloned()).collect(),
+            ),
+            written: record.paths.iter().cloned().zip(record.written.iter().copied()).collect(),
+        };
         let options = OpenOptions { watch: Arc::new(scratch.watch()), ..self.options.clone() };
-        let openers: [&dyn Opener; 1] = [&Described(described.collect())];
+        let openers: [&dyn Opener; 1] = [&files];
         let chain = chain::open_with(&record.paths, &options, &openers, &Serial);
         let chain = Arc::new(chain.map_err(|error| self.in_part(part, error))?);
         let (n_frames, n_atoms) = (self.n_frames as usize, self.atom_map.n_atoms_of(part));
@@ -322,9 +353,8 @@ impl Whole {
 
     /// Counts bytes that were read from a part.
     fn count_bytes(&self, part: usize, bytes: u64, meter: &mut Meter) {
-        meter.by_tier[usize::from(self.parts[part].tier)] += bytes;
-        meter.by_part.resize(self.parts.len(), 0);
-        meter.by_part[part] += bytes;
+        meter.labels_of(BY_TIER, MOST_TIERS)[usize::from(self.parts[part].tier)] += bytes;
+        meter.labels_of(BY_PART, self.parts.len())[part] += bytes;
     }
 
     /// Adds the name of the part and advice, or a known reason, to an error of its files.

@@ -15,7 +15,7 @@ use trajet_formats::{Extra, Format, WriteOptions, dcd};
 use super::tree::{Contents, Make, Node, OnClose, Shared, State};
 use crate::catalog::MANIFEST;
 use crate::ingest::ENCODER;
-use crate::partitioned::MetadataFile;
+use crate::partitioned::{MetadataFile, bytes_by_part};
 use crate::table::Table;
 use crate::tag_format::{Kind, format_named, kind_of};
 use crate::virtual_file::{Form, FrameSource, GroupCache, Moments, VerifiedFile, VirtualFile};
@@ -228,7 +228,7 @@ impl DatasetListing {
             let read: Vec<_> = match tag {
                 Some(tag) => vec![(manifest.tags[tag].name.clone(), meter.bytes_read)],
                 None => {
-                    let of_tag = |k: usize| meter.by_part.get(k).copied().unwrap_or(0);
+                    let of_tag = |k: usize| bytes_by_part(meter).get(k).copied().unwrap_or(0);
                     let tags = manifest.tags.iter().enumerate();
                     tags.map(|(k, tag)| (tag.name.clone(), of_tag(k))).collect()
                 }

@@ -48,7 +48,7 @@ pub struct Partition {
 pub struct Part {
     /// Name of the part, for messages.
     pub name: String,
-    /// Number of its storage tier, below [`trajet_files::MOST_TIERS`].
+    /// Number of its storage tier, below [`crate::MOST_TIERS`].
     pub tier: u8,
     /// Files of the part, one per segment.
     pub paths: Vec<PathBuf>,

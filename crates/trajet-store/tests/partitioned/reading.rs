@@ -14,7 +14,7 @@ use trajet_formats::{
     Atoms, Field, FrameMeta, FrameMetadata, Input, Plan, Raw, Workspace, WriteOptions, encoder,
     xxh3_64,
 };
-use trajet_store::partitioned::{Part, Partition, Partitions};
+use trajet_store::partitioned::{Part, Partition, Partitions, bytes_by_part, bytes_by_tier};
 
 use super::*;
 

@@ -56,7 +56,7 @@ fn reading_a_part_costs_as_much_as_reading_its_files() {
                 [opens, requests, bytes_read, bytes_used, frames, meter.atoms_decoded]
             };
             assert_eq!(counts(&there.meter), counts(&expected));
-            assert_eq!(there.meter.by_tier, {
+            assert_eq!(bytes_by_tier(&there.meter), {
                 let mut tiers = [0; 8];
                 tiers[1] = expected.bytes_read;
                 tiers
@@ -128,17 +128,18 @@ fn bytes_are_counted_by_tier_and_by_part() {
     let made = large(0);
     let (partitioned, mut scratch) = (made.partitioned(), Scratch::default());
     positions(&partitioned, &Atoms::all(200), &mut scratch).unwrap();
-    let touched: BTreeSet<usize> = (0..8).filter(|&tier| scratch.meter.by_tier[tier] > 0).collect();
+    let touched: BTreeSet<usize> =
+        (0..8).filter(|&tier| bytes_by_tier(&scratch.meter)[tier] > 0).collect();
     assert_eq!(touched, BTreeSet::from([0, 1]));
-    assert_eq!(scratch.meter.by_tier.iter().sum::<u64>(), scratch.meter.bytes_read);
+    assert_eq!(bytes_by_tier(&scratch.meter).iter().sum::<u64>(), scratch.meter.bytes_read);
     assert_eq!(scratch.meter.frames, 300);
     // Parts are counted separately, also if they share a tier.
     let mut one = large(0);
     one.partition.parts.iter_mut().for_each(|part| part.tier = 1);
     let mut together = Scratch::default();
     positions(&one.partitioned(), &Atoms::all(200), &mut together).unwrap();
-    let by_tier = scratch.meter.by_tier;
-    assert_eq!(together.meter.by_part, by_tier[..2]);
-    assert_eq!(together.meter.by_tier[1], by_tier[0] + by_tier[1]);
+    let by_tier = bytes_by_tier(&scratch.meter);
+    assert_eq!(bytes_by_part(&together.meter), &by_tier[..2]);
+    assert_eq!(bytes_by_tier(&together.meter)[1], by_tier[0] + by_tier[1]);
     assert_eq!(partitioned.format(), Format::Xtc.name());
 }

@@ -18,7 +18,7 @@ fn same(partitioned: &Chain, whole: &Chain, frames: &Frames, atoms: &Atoms, scra
                 let counts = |meter: &Meter| (meter.frames, meter.empty_frames);
                 assert_eq!(counts(&scratch.meter), counts(&alone.meter));
                 if partitioned.is_alone() {
-                    let of_tiers: u64 = scratch.meter.by_tier.iter().sum();
+                    let of_tiers: u64 = bytes_by_tier(&scratch.meter).iter().sum();
                     assert_eq!(of_tiers, scratch.meter.bytes_read);
                 }
             }
