@@ -14,6 +14,7 @@ import trajet as tj
 from helpers import pool_laws
 from helpers.doc_examples import commands_of, examples, place_of, run_python
 from helpers.golden_files import Adk
+from loky import get_reusable_executor
 
 ROOT = Path(__file__).parents[2]
 POOL = ROOT / "docs" / "extending" / "pool.md"
@@ -61,6 +62,8 @@ def test_examples_of_the_analysis_page_run(
     assert abs(anisotropy(np.concatenate([np.eye(3), -np.eye(3)]))) < 1e-12
     calpha = tj.open(adk.psf, adk.xtc).select("name CA")
     here = tj.apply(anisotropy, calpha)
+    # Processes that earlier tests started do not find the module.
+    get_reusable_executor().shutdown(wait=True)
     there = tj.apply(anisotropy, calpha, pool=tj.ProcessPool(workers=2))
     assert here.values.tobytes() == there.values.tobytes()
     assert (tmp_path / "anisotropy.csv").exists()
