@@ -33,11 +33,15 @@ const MAX_COORDINATE: f64 = 4.0;
 /// A periodic cell.
 #[derive(Clone, Debug)]
 pub struct Cell {
-    vectors: [Vector; 3],
+    given: Basis,
     volume: f64,
     reduced: Basis,
+    /// Integer coordinates of the reduced vectors along the given ones.
+    reduced_along_given: [Vector; 3],
     /// Lattice vectors that may have to be subtracted from a difference whose reduced coordinates are within ±1/2.
     images: Vec<Vector>,
+    /// Integer coordinates of `images` along the given vectors.
+    images_along_given: Vec<Vector>,
     /// A vector whose square is at most this is its own minimum image.
     surely_shortest: f64,
 }
@@ -74,18 +78,30 @@ impl Cell {
         if !(volume > 0.0 && volume.is_finite() && thinnest >= FLATTEST * around) {
             return None;
         }
-        let reduced = Basis::new(reduce(vectors)?);
-        let images = images(&reduced)?;
+        let (short, reduced_along_given) = reduce(vectors)?;
+        let reduced = Basis::new(short);
+        let (images, images_along_reduced) = images(&reduced)?.into_iter().unzip();
+        let images_along_given = Vec::into_iter(images_along_reduced)
+            .map(|whole| combine(&reduced_along_given, whole))
+            .collect();
         // No lattice vector is shorter than the distance between two faces.
         let height = reduced.heights().into_iter().fold(f64::INFINITY, f64::min);
         let surely_shortest = square([height / 2.0, 0.0, 0.0]);
-        Some(Cell { vectors, volume, reduced, images, surely_shortest })
+        Some(Cell {
+            given,
+            volume,
+            reduced,
+            reduced_along_given,
+            images,
+            images_along_given,
+            surely_shortest,
+        })
     }
 
     /// Returns the box vectors as rows. Those made from lengths and angles have the first along x and the second in the
     /// x-y plane.
     pub fn vectors(&self) -> &[Vector; 3] {
-        &self.vectors
+        &self.given.vectors
     }
 
     /// Returns the volume (Å³).
@@ -95,18 +111,19 @@ impl Cell {
 
     /// Returns the distance of each pair of opposite faces (Å), in the order of the vectors that cross them.
     pub fn heights(&self) -> [f64; 3] {
-        Basis::new(self.vectors).heights()
+        self.given.heights()
     }
 
     /// Returns the coordinates along the box vectors, in units of their lengths.
+    #[inline(always)]
     pub fn fractional(&self, position: Vector) -> Vector {
-        Basis::new(self.vectors).coordinates(position)
+        self.given.coordinates(position)
     }
 
     /// Returns the image whose fractional coordinates are from 0 to 1, up to rounding.
     pub fn wrap(&self, position: Vector) -> Vector {
         let whole = self.fractional(position).map(f64::floor);
-        minus(position, combine(&self.vectors, whole))
+        minus(position, combine(&self.given.vectors, whole))
     }
 
     /// Returns the minimum image of a difference of two positions. Differences of more than about 2⁴⁰ cells have no
@@ -130,6 +147,37 @@ impl Cell {
         best.1
     }
 
+    /// Returns the reciprocal vectors: the fractional coordinates are the products with them.
+    pub(crate) fn reciprocal(&self) -> &[Vector; 3] {
+        &self.given.reciprocal
+    }
+
+    /// Returns the lattice vector that has the coordinates `whole` along the box vectors.
+    #[inline(always)]
+    pub fn lattice_vector(&self, whole: Vector) -> Vector {
+        combine(&self.given.vectors, whole)
+    }
+
+    /// Returns integers `n` such that `difference + Σ n_k v_k`, with the box vectors `v_k`, is the minimum image, the
+    /// same one as that of [`Cell::shortest`]. They are zero for a difference that is shorter than any other image.
+    #[inline]
+    pub fn shift_to_shortest(&self, difference: Vector) -> Vector {
+        let coordinates = self.reduced.coordinates(difference);
+        let whole = coordinates.map(f64::round_ties_even);
+        let near = minus(difference, combine(&self.reduced.vectors, whole));
+        let subtracted = combine(&self.reduced_along_given, whole);
+        let mut best = (dot(near, near), subtracted);
+        if !self.is_surely_shortest(best.0) {
+            for (&image, &along_given) in self.images.iter().zip(&self.images_along_given) {
+                let square = square(minus(near, image));
+                if square < best.0 {
+                    best = (square, [0, 1, 2].map(|k| subtracted[k] + along_given[k]));
+                }
+            }
+        }
+        best.1.map(|n| 0.0 - n)
+    }
+
     /// Returns the squared minimum-image distance (Å²) of two positions.
     #[inline]
     pub fn distance_squared(&self, a: Vector, b: Vector) -> f64 {
@@ -141,6 +189,14 @@ impl Cell {
     #[inline(always)]
     pub(crate) fn is_surely_shortest(&self, square: f64) -> bool {
         square <= self.surely_shortest
+    }
+
+    /// Returns a bound for the squares of differences of `f32` positions, computed in `f32`: a difference whose square
+    /// is smaller is certainly its own minimum image.
+    pub(crate) fn surely_shortest_f32(&self) -> f32 {
+        // Six roundings change a square by less than 1e-6 of it, and underflow by less than 1e-37.
+        let bound = (self.surely_shortest * (1.0 - 1e-6)) as f32;
+        if bound > 1e-30 { bound } else { 0.0 }
     }
 
     /// Returns squares of the minimum images of differences, given as one array per axis. This is the vectorised form
@@ -215,15 +271,18 @@ fn sine_and_cosine(degrees: f64) -> (f64, f64) {
     }
 }
 
-/// Returns short vectors of the lattice of `vectors`, the shortest first; `None` if the reduction does not converge.
-fn reduce(mut vectors: [Vector; 3]) -> Option<[Vector; 3]> {
+/// Returns short vectors of the lattice of `vectors`, the shortest first, and their integer coordinates along
+/// `vectors`; `None` if the reduction does not converge.
+fn reduce(vectors: [Vector; 3]) -> Option<([Vector; 3], [Vector; 3])> {
+    let identity = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+    let mut rows = [0, 1, 2].map(|k| (vectors[k], identity[k]));
     for _ in 0..MAX_STEPS {
-        vectors.sort_by(|a, b| square(*a).total_cmp(&square(*b)));
-        let [a, b, c] = vectors;
-        let along = dot(a, b) / square(a);
-        let shorter = minus(b, a.map(|x| x * along.round_ties_even()));
+        rows.sort_by(|(a, _), (b, _)| square(*a).total_cmp(&square(*b)));
+        let [(a, whole_a), (b, whole_b), (c, whole_c)] = rows;
+        let along = (dot(a, b) / square(a)).round_ties_even();
+        let shorter = minus(b, a.map(|x| x * along));
         if is_shorter(shorter, b) {
-            vectors[1] = shorter;
+            rows[1] = (shorter, minus(whole_b, whole_a.map(|n| n * along)));
             continue;
         }
         // The lattice point of `a` and `b` nearest to the foot of `c`: a corner of the parallelogram around it, as
@@ -233,13 +292,17 @@ fn reduce(mut vectors: [Vector; 3]) -> Option<[Vector; 3]> {
         let i = ((ac * square(b) - bc * ab) / determinant).floor();
         let j = ((bc * square(a) - ac * ab) / determinant).floor();
         let corners = [[i, j], [i + 1.0, j], [i, j + 1.0], [i + 1.0, j + 1.0]];
-        let rest = corners.map(|[i, j]| [0, 1, 2].map(|k| c[k] - i * a[k] - j * b[k]));
-        let shortest =
-            rest.into_iter().fold(c, |best, v| if is_shorter(v, best) { v } else { best });
-        if shortest == c {
-            return Some(vectors);
+        let corner = |[i, j]: [f64; 2], a: Vector, b: Vector, c: Vector| {
+            [0, 1, 2].map(|k| c[k] - i * a[k] - j * b[k])
+        };
+        let rest = corners.map(|at| (corner(at, a, b, c), corner(at, whole_a, whole_b, whole_c)));
+        let shortest = rest
+            .into_iter()
+            .fold(rows[2], |best, row| if is_shorter(row.0, best.0) { row } else { best });
+        if shortest.0 == c {
+            return Some((rows.map(|row| row.0), rows.map(|row| row.1)));
         }
-        vectors[2] = shortest;
+        rows[2] = shortest;
     }
     None
 }
@@ -248,17 +311,18 @@ fn is_shorter(a: Vector, b: Vector) -> bool {
     square(a) < square(b) * (1.0 - SHORTER)
 }
 
-/// Returns the nonzero lattice vectors that can lead to a minimum image; see the module documentation.
-fn images(basis: &Basis) -> Option<Vec<Vector>> {
+/// Returns the nonzero lattice vectors that can lead to a minimum image, and their integer coordinates along the basis;
+/// see the module documentation.
+fn images(basis: &Basis) -> Option<Vec<(Vector, Vector)>> {
     let bounds = basis.bounds_of_shortest();
     // NaN is refused as well.
     if !bounds.iter().all(|&b| b < MAX_COORDINATE) {
         return None;
     }
     let [a, b, c] = bounds.map(|bound| (0.5 + bound).floor() as i32);
-    let candidates: Vec<Vector> = (-a..=a)
-        .flat_map(|i| (-b..=b).flat_map(move |j| (-c..=c).map(move |k| [i, j, k])))
-        .map(|whole| combine(&basis.vectors, whole.map(f64::from)))
+    let candidates: Vec<(Vector, Vector)> = (-a..=a)
+        .flat_map(|i| (-b..=b).flat_map(move |j| (-c..=c).map(move |k| [i, j, k].map(f64::from))))
+        .map(|whole| (combine(&basis.vectors, whole), whole))
         .collect();
     let as_good = |image: Vector, other: Vector| {
         let difference = minus(image, other);
@@ -266,8 +330,8 @@ fn images(basis: &Basis) -> Option<Vec<Vector>> {
         difference != [0.0; 3] && square(image) - square(other) >= most
     };
     let is_needed =
-        |image: Vector| square(image) > 0.0 && !candidates.iter().any(|&m| as_good(image, m));
-    Some(candidates.iter().copied().filter(|&image| is_needed(image)).collect())
+        |image: Vector| square(image) > 0.0 && !candidates.iter().any(|&(m, _)| as_good(image, m));
+    Some(candidates.iter().copied().filter(|&(image, _)| is_needed(image)).collect())
 }
 
 #[inline(always)]
@@ -353,6 +417,37 @@ pub(crate) mod tests {
             let cell = Cell::new(numbers).unwrap();
             let change = lattice_coordinates(&cell, minus(d, cell.shortest(d)));
             prop_assert!(change.iter().all(|f| f.abs() < 1e-8), "{:?}", change);
+        }
+
+        #[test]
+        fn the_shift_to_the_shortest_image_is_whole_and_leads_to_it(
+            numbers in cells(), d in point(1000.0)
+        ) {
+            let cell = Cell::new(numbers).unwrap();
+            let shift = cell.shift_to_shortest(d);
+            prop_assert!(shift.iter().all(|n| n.fract() == 0.0), "{:?}", shift);
+            let by = cell.lattice_vector(shift);
+            let (image, shortest) = ([0, 1, 2].map(|k| d[k] + by[k]), cell.shortest(d));
+            let error = square(minus(image, shortest)).sqrt();
+            let size: f64 = (0..3).map(|k| shift[k].abs() * numbers[k]).sum();
+            prop_assert!(error < 1e-12 * (1000.0 + size), "{:?} {:?}", image, shortest);
+            prop_assert_eq!(cell.shift_to_shortest(cell.shortest(d).map(|x| x * 0.999)), [0.0; 3]);
+        }
+
+        #[test]
+        fn the_bound_for_f32_is_below_the_exact_bound(
+            numbers in cells(), direction in point(1.0), scale in 0.99..1.01f64, at in point(300.0)
+        ) {
+            let cell = Cell::new(numbers).unwrap();
+            let length = square(direction).sqrt();
+            let d = direction.map(|x| x / length * scale * cell.surely_shortest.sqrt());
+            let a = at.map(|x| x as f32);
+            let b = [0, 1, 2].map(|k| (at[k] + d[k]) as f32);
+            let [x, y, z] = [0, 1, 2].map(|k| b[k] - a[k]);
+            if x * x + y * y + z * z < cell.surely_shortest_f32() {
+                let exact = [0, 1, 2].map(|k| f64::from(b[k]) - f64::from(a[k]));
+                prop_assert!(cell.is_surely_shortest(square(exact)), "{:?} {:?}", a, b);
+            }
         }
 
         #[test]

@@ -12,5 +12,6 @@ pub mod gyration;
 mod lanes;
 pub mod moments;
 pub mod pairs;
+pub mod periodic;
 pub mod reference;
 pub mod superpose;

@@ -1,5 +1,7 @@
 //! Naive implementations of every kernel in `f64`, by other algorithms, as references for tests.
 
+pub mod periodic;
+
 use crate::eigen::jacobi;
 
 type Vector = [f64; 3];

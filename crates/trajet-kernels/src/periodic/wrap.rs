@@ -1,0 +1,186 @@
+//! Wraps groups into the cell.
+//!
+//! **At the faces.** A position that is moved is rounded to `f32`, which may take it over a face. A centre outside of
+//! the cell by less than that rounding (2⁻²² of the cell's size) therefore stays where it is, and one that is moved is
+//! moved so far inside that it stays there: wrapping twice is wrapping once.
+
+use super::groups::Groups;
+use super::shift::{is_countable, move_columns};
+use crate::cell::{Cell, Vector, minus, square};
+
+/// Rounding of a position relative to the cell's size: four times that of one `f32`.
+const ROUNDING: f64 = 1.0 / (1 << 22) as f64;
+/// Rounding of fractional coordinates in `f64`: what is nearer to 1 is at the upper face.
+const FACE: f64 = 1.0 - 1.0 / (1u64 << 40) as f64;
+
+/// Where wrapping puts centres; GROMACS' `-ur tric`, `compact` and `rect`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// The parallelepiped of the box vectors: fractional coordinates from 0 to 1.
+    Triclinic,
+    /// The Wigner-Seitz cell around half of the sum of the box vectors: the image nearest to that point.
+    Compact,
+    /// The rectangular brick of the diagonal of the box matrix: `0 ≤ z < c_z`, `0 ≤ y < b_y`, `0 ≤ x < a_x`.
+    Rectangular,
+}
+
+/// Error for a cell that has no [`Shape::Rectangular`]: its first vector is not along x, its second not in the x-y
+/// plane, or the diagonal of its matrix is not positive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TurnedCell;
+
+/// Moves each group as one by the lattice vector that brings its centre into the cell, up to the rounding of `f32`.
+/// `weights` are one per member of all groups; without them all count the same. A centre on a face between two images
+/// stays where it is. A group whose centre is not a number stays as well.
+///
+/// # Errors
+/// [`TurnedCell`]; nothing is moved then. Other shapes have no error.
+///
+/// # Panics
+/// If the number of weights is not that of the members, or a column does not exist.
+pub fn wrap_groups(
+    cell: &Cell,
+    shape: Shape,
+    groups: &Groups,
+    weights: Option<&[f64]>,
+    positions: &mut [[f32; 3]],
+) -> Result<(), TurnedCell> {
+    groups.check_weights(weights);
+    match shape {
+        Shape::Triclinic => wrap(&Triclinic::new(cell), cell, groups, weights, positions),
+        Shape::Compact => wrap(&Compact::new(cell), cell, groups, weights, positions),
+        Shape::Rectangular => {
+            wrap(&Rectangular::new(cell).ok_or(TurnedCell)?, cell, groups, weights, positions);
+        }
+    }
+    Ok(())
+}
+
+/// A region that has one image of every point.
+trait Region {
+    /// Returns integers along the box vectors that bring a point into the region.
+    fn shift(&self, point: Vector) -> Vector;
+}
+
+fn wrap(
+    region: &impl Region,
+    cell: &Cell,
+    groups: &Groups,
+    weights: Option<&[f64]>,
+    positions: &mut [[f32; 3]],
+) {
+    for group in 0..groups.len() {
+        let shift = region.shift(groups.centre(group, weights, positions));
+        if shift != [0.0; 3] && is_countable(shift) {
+            move_columns(groups.columns(group), cell.lattice_vector(shift), positions);
+        }
+    }
+}
+
+/// Returns the largest coordinate of a corner of the cell along each axis.
+fn reach(cell: &Cell) -> Vector {
+    [0, 1, 2].map(|axis| cell.vectors().iter().map(|v| v[axis].abs()).sum())
+}
+
+/// Returns whether a coordinate in units of the cell is from 0 to 1 up to `rounding`.
+#[inline(always)]
+fn is_inside(coordinate: f64, rounding: f64) -> bool {
+    coordinate >= -rounding && coordinate < FACE
+}
+
+/// Returns the integer that brings a coordinate so far inside that rounding does not take it out again.
+#[inline(always)]
+fn shift_inside(coordinate: f64, rounding: f64) -> f64 {
+    0.0 - (coordinate + rounding / 2.0).floor()
+}
+
+struct Triclinic<'a> {
+    cell: &'a Cell,
+    rounding: Vector,
+}
+
+impl<'a> Triclinic<'a> {
+    fn new(cell: &'a Cell) -> Self {
+        let reach = reach(cell);
+        let rounding = cell.reciprocal().map(|r| {
+            let size: f64 = (0..3).map(|axis| r[axis].abs() * reach[axis]).sum();
+            (ROUNDING * size).min(0.25)
+        });
+        Triclinic { cell, rounding }
+    }
+}
+
+impl Region for Triclinic<'_> {
+    #[inline(always)]
+    fn shift(&self, point: Vector) -> Vector {
+        let f = self.cell.fractional(point);
+        if (0..3).all(|k| is_inside(f[k], self.rounding[k])) {
+            return [0.0; 3];
+        }
+        [0, 1, 2].map(|k| shift_inside(f[k], self.rounding[k]))
+    }
+}
+
+struct Compact<'a> {
+    cell: &'a Cell,
+    middle: Vector,
+    /// Rounding of a position (Å).
+    rounding: f64,
+}
+
+impl<'a> Compact<'a> {
+    fn new(cell: &'a Cell) -> Self {
+        let middle = cell.lattice_vector([0.5; 3]);
+        Compact { cell, middle, rounding: ROUNDING * square(reach(cell)).sqrt() }
+    }
+}
+
+impl Region for Compact<'_> {
+    #[inline(always)]
+    fn shift(&self, point: Vector) -> Vector {
+        let from_middle = minus(point, self.middle);
+        let before = square(from_middle);
+        if self.cell.is_surely_shortest(before) {
+            return [0.0; 3];
+        }
+        let shift = self.cell.shift_to_shortest(from_middle);
+        let by = self.cell.lattice_vector(shift);
+        let after = square([0, 1, 2].map(|k| from_middle[k] + by[k]));
+        // How far the point is beyond the plane between the two images.
+        let is_beyond = before - after > 2.0 * self.rounding * square(by).sqrt();
+        if is_beyond { shift } else { [0.0; 3] }
+    }
+}
+
+struct Rectangular {
+    vectors: [Vector; 3],
+    rounding: Vector,
+}
+
+impl Rectangular {
+    fn new(cell: &Cell) -> Option<Self> {
+        let vectors = *cell.vectors();
+        let [[ax, ay, az], [_, by, bz], [_, _, cz]] = vectors;
+        let is_standard =
+            [ay, az, bz] == [0.0; 3] && [ax, by, cz].iter().all(|&length| length > 0.0);
+        let reach = reach(cell);
+        let rounding = [0, 1, 2].map(|k| (ROUNDING * reach[k] / vectors[k][k]).min(0.25));
+        is_standard.then_some(Rectangular { vectors, rounding })
+    }
+}
+
+impl Region for Rectangular {
+    #[inline(always)]
+    fn shift(&self, mut point: Vector) -> Vector {
+        let coordinate = |point: Vector, k: usize| point[k] / self.vectors[k][k];
+        if (0..3).all(|k| is_inside(coordinate(point, k), self.rounding[k])) {
+            return [0.0; 3];
+        }
+        let mut shift = [0.0; 3];
+        for k in [2, 1, 0] {
+            shift[k] = shift_inside(coordinate(point, k), self.rounding[k]);
+            point = [0, 1, 2].map(|axis| point[axis] + shift[k] * self.vectors[k][axis]);
+        }
+        shift
+    }
+}
