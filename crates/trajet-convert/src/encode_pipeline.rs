@@ -52,12 +52,22 @@ pub(crate) fn copy(
     let all = whole.map(|_| Atoms::all(chain.n_atoms()));
     let atoms = all.as_ref().unwrap_or(targets[0].atoms);
     let mut scratch = Scratch::stopped_by(shared.stop.clone());
-    let raw = chain.read_raw_of(head, atoms, &mut scratch).map_err(failed)?;
-    let first = First { raw: &raw, times, steps };
-    let parts = targets.iter().map(|&target| Part::new(target, whole.is_some(), &first));
-    let parts = parts.collect::<Result<Vec<_>, _>>().map_err(failed)?;
-    let measure = whole.map(|format| Measure::new(format, chain.path(), &parts, &first));
-    let measure = measure.transpose().map_err(failed)?;
+    let (parts, measure) = if let Some(format) = whole {
+        if chain.is_transformed() {
+            let what = "a transformed trajectory".to_owned();
+            let remedy = "write it to a file first, then divide that";
+            return Err(failed(Error::Unsupported { path: chain.path().to_owned(), what, remedy }));
+        }
+        let raw = chain.read_raw_of(head, atoms, &mut scratch).map_err(failed)?;
+        let first = First { raw: &raw, times, steps };
+        let parts = targets.iter().map(|&target| Part::new(target, true, &first));
+        let parts = parts.collect::<Result<Vec<_>, _>>().map_err(failed)?;
+        let measure = Measure::new(format, chain.path(), &parts, &first).map_err(failed)?;
+        (parts, Some(measure))
+    } else {
+        let part = Part::of_copy(chain, targets[0], head, (times, steps), &mut scratch);
+        (vec![part.map_err(failed)?], None)
+    };
     if piece.is_none() {
         for (part, output) in parts.iter().zip(&mut outputs) {
             output.append(&part.encoder.head()).map_err(failed)?;
@@ -232,6 +242,7 @@ impl Pipeline<'_> {
         }
         report.meter.add(&tools.scratch.meter);
         let stages = &mut report.stages;
+        stages.t_comp += report.meter.transform_ns as f64 / 1e9;
         stages.t_read = report.meter.read_ns as f64 / 1e9;
         stages.t_decode = report.meter.decode_ns as f64 / 1e9;
         stages.close(begin.elapsed().as_secs_f64());
@@ -277,6 +288,18 @@ impl Pipeline<'_> {
         }
         // Only the frames of this task, so that the reader does not read ahead: other threads read the rest.
         let begin = self.before + positions.start;
+        if chain.is_transformed() {
+            let frames = self.job.frames.slice(positions);
+            chain.read_snapshots(&frames, self.atoms, scratch, |k, snapshot| {
+                let encoding = Instant::now();
+                let input = Input::Snapshot(snapshot);
+                self.parts[0].encode(begin + k, input, workspace, &mut bytes[0])?;
+                report.stages.t_comp += encoding.elapsed().as_secs_f64();
+                done.fetch_add(1, Ordering::Relaxed);
+                Ok(())
+            })?;
+            return Ok(());
+        }
         chain.read_raws(&self.job.frames.slice(positions), self.atoms, scratch, |k, raw| {
             let k = begin + k;
             let encoding = Instant::now();

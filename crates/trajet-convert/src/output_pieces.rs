@@ -8,7 +8,7 @@ use trajet_engine::{RunError, TaskError};
 use trajet_files::{Chain, Error, Output, Scratch, publish};
 use trajet_formats::Losses;
 
-use crate::parts::{First, Part};
+use crate::parts::Part;
 use crate::request::{Request, Target, times_and_steps};
 
 /// Number of bytes between two calls of the control.
@@ -38,10 +38,10 @@ pub fn join(
     }
     let mut output = Output::begin(path, force).map_err(failed)?;
     let (times, steps) = times_and_steps(chain, frames);
-    let raw = chain.read_raw_of(frames.get(0), atoms, &mut Scratch::default()).map_err(failed)?;
-    let first = First { raw: &raw, times: &times, steps: &steps };
     let target = Target { atoms, path, format, options, to_hdf5: false, without: &[] };
-    let encoder = Part::new(target, false, &first).map_err(failed)?.encoder;
+    let head = frames.get(0);
+    let part = Part::of_copy(chain, target, head, (&times, &steps), &mut Scratch::default());
+    let encoder = part.map_err(failed)?.encoder;
     output.append(&encoder.head()).map_err(failed)?;
     let (total, begin) = (pieces.iter().map(|(_, bytes)| bytes).sum::<u64>(), output.len());
     for (path, bytes) in pieces {

@@ -5,11 +5,11 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use trajet_files::Error;
+use trajet_files::{Chain, Error, Frames, Scratch};
 use trajet_formats::xtc::{PLAIN_ATOMS, Positions};
 use trajet_formats::{
-    CannotHold, Encoder, Extra, Field, Format, Input, LET_GO, Plan, Raw, Workspace, WriteOptions,
-    dcd, encoder,
+    CannotHold, Encoder, Extra, Field, Format, Input, LET_GO, Plan, Raw, Snapshot, Workspace,
+    WriteOptions, dcd, encoder,
 };
 
 use crate::request::Target;
@@ -41,8 +41,8 @@ pub(crate) struct Part<'a> {
     list: Option<Vec<usize>>,
     /// Whether the output belongs to a partition.
     divides: bool,
-    /// The first frame without atoms. Headers of files describe all frames by it.
-    first: Raw,
+    /// The first frame without atoms, as its format stores it. Headers of files describe all frames by it.
+    first: Option<Raw>,
     /// For a partition: a remark in addition to those of the encoder.
     remark: Option<String>,
 }
@@ -64,8 +64,42 @@ impl<'a> Part<'a> {
         }
         let encoder = encoder(target.format, &first.plan(&frame, target.options));
         let encoder = encoder.map_err(|error| remedied(divides, target.path, error))?;
-        let first = frame.head();
+        let first = Some(frame.head());
         Ok(Part { target, encoder, list, divides, first, remark })
+    }
+
+    /// Returns the part for the only target of transformed frames.
+    pub(crate) fn of_transformed(
+        target: Target<'a>,
+        first: &Snapshot,
+        times: &[f64],
+        steps: &[i64],
+    ) -> Result<Self, Error> {
+        let plan = Plan { first: Input::Snapshot(first), times, steps, options: target.options };
+        let encoder = encoder(target.format, &plan);
+        let encoder = encoder.map_err(|error| remedied(false, target.path, error))?;
+        Ok(Part { target, encoder, list: None, divides: false, first: None, remark: None })
+    }
+
+    /// Returns the part for the only target of a copy, by its first frame `head`.
+    pub(crate) fn of_copy(
+        chain: &Chain,
+        target: Target<'a>,
+        head: u64,
+        (times, steps): (&[f64], &[i64]),
+        scratch: &mut Scratch,
+    ) -> Result<Self, Error> {
+        if !chain.is_transformed() {
+            let raw = chain.read_raw_of(head, target.atoms, scratch)?;
+            return Part::new(target, false, &First { raw: &raw, times, steps });
+        }
+        let frames = Frames::Strided { first: head, step: 1, count: 1 };
+        let mut part = None;
+        chain.read_snapshots(&frames, target.atoms, scratch, |_, first| {
+            part = Some(Part::of_transformed(target, first, times, steps)?);
+            Ok(())
+        })?;
+        Ok(part.expect("one frame was read"))
     }
 
     /// Returns the remarks for the user.
@@ -78,11 +112,19 @@ impl<'a> Part<'a> {
         take(raw, self.list.as_deref(), self.target.without)
     }
 
+    /// Returns the first frame without atoms.
+    ///
+    /// # Panics
+    /// If frames are transformed, which those of partitions are not.
+    fn first(&self) -> &Raw {
+        self.first.as_ref().expect("frames as their format stores them")
+    }
+
     /// Returns whether the output holds a field for its atoms.
     fn keeps(&self, extra: Extra) -> bool {
         let Target { format, to_hdf5, without, .. } = self.target;
         let format = if to_hdf5 { Format::H5md } else { format };
-        !without.contains(&extra) && format.keeps(extra, &self.first)
+        !without.contains(&extra) && format.keeps(extra, self.first())
     }
 
     /// Encodes the part of frame `k`, and appends it to `out`.
@@ -262,7 +304,7 @@ impl<'a> Measure<'a> {
 /// Returns what an output stores of a frame if that differs from the frame itself. The error describes what it cannot
 /// store.
 fn stored(part: &Part<'_>, frame: &Raw) -> Result<Option<Raw>, String> {
-    let Part { target, first, .. } = part;
+    let (target, first) = (part.target, part.first());
     let WriteOptions { precision, double, velocities, forces, allow_loss, .. } = *target.options;
     let asked = [(Field::Velocities, velocities), (Field::Forces, forces)];
     if let Some((field, _)) = asked.iter().find(|(field, asked)| !asked && frame.holds(*field))

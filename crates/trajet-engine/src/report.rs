@@ -47,13 +47,14 @@ impl Stages {
         ]
     }
 
-    /// Returns the stages that a meter counted between two of its states.
+    /// Returns the stages that a meter counted between two of its states. Of `t_comp` it counts the transforms.
     pub fn between(before: &Meter, after: &Meter) -> Self {
         let seconds = |before: u64, after: u64| (after - before) as f64 / 1e9;
         Self {
             t_open: seconds(before.open_ns, after.open_ns),
             t_read: seconds(before.read_ns, after.read_ns),
             t_decode: seconds(before.decode_ns, after.decode_ns),
+            t_comp: seconds(before.transform_ns, after.transform_ns),
             t_wait: seconds(before.wait_ns, after.wait_ns),
             ..Self::default()
         }

@@ -379,7 +379,8 @@ impl Shared<'_> {
             let result = done.unwrap_or_else(|panic| Err(TaskFault::panicked(&*panic)));
             let merging = Instant::now();
             let mut ok = result.is_ok();
-            let spent = Stages { t_comp, ..Stages::between(&before, &scratch.meter) };
+            let mut spent = Stages::between(&before, &scratch.meter);
+            spent.t_comp += t_comp;
             let attempt = Attempt { worker: number, task, begin: started, spent, merging };
             let collecting = catch_unwind(AssertUnwindSafe(|| self.collect(attempt, result)));
             if let Err(panic) = collecting {
@@ -396,6 +397,7 @@ impl Shared<'_> {
         stages.t_open = metered.t_open;
         stages.t_read = metered.t_read;
         stages.t_decode = metered.t_decode;
+        stages.t_comp += metered.t_comp;
         stages.t_wait += metered.t_wait;
         let total = stages.t_total + begin.elapsed().as_secs_f64();
         stages.close(total);
@@ -444,8 +446,9 @@ impl Shared<'_> {
             let computed = computing.elapsed().as_secs_f64();
             *t_comp += computed;
             if let Some(handle) = self.handle {
-                lock(&handle.spent)
-                    .add(&Stages { t_comp: computed, ..Stages::between(&before, &scratch.meter) });
+                let mut spent = Stages::between(&before, &scratch.meter);
+                spent.t_comp += computed;
+                lock(&handle.spent).add(&spent);
             }
             self.frames_done.fetch_add(here.len(), Ordering::Relaxed);
         }

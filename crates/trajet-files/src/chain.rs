@@ -11,14 +11,18 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use trajet_formats::remarks::kept;
-use trajet_formats::{Atoms, Extra, Format, FrameMeta, Losses, Lost, Raw};
+use trajet_formats::{
+    Atoms, Extra, Field, Format, FrameInfo, FrameMeta, Losses, Lost, Raw, Snapshot, memory,
+};
 
 use crate::opener::{Opened, Opener};
 use crate::reader::{Reader, Wanted};
 use crate::source::Handles;
+use crate::transform::{ChainTransform, PreparedTransform};
 use crate::{
     Error, FrameIndex, Frames, IndexState, OpenOptions, Opening, ParallelFor, Scratch, Watch,
 };
@@ -41,6 +45,8 @@ pub struct Chain {
     alone: bool,
     /// Whether frames that a later file repeats are dropped.
     continuous: bool,
+    /// The change of positions after decoding.
+    transform: Option<Arc<ChainTransform>>,
 }
 
 /// A file of a chain.
@@ -168,7 +174,15 @@ impl From<Arc<dyn Reader>> for Chain {
         let n_frames = reader.index().n_frames() as u64;
         let runs = vec![Run { frames: 0..n_frames, segment: 0, first: 0 }];
         let segments = vec![Segment::new(reader, 0)];
-        Chain { segments, runs, n_frames, remarks: Vec::new(), alone: true, continuous: false }
+        Chain {
+            segments,
+            runs,
+            n_frames,
+            remarks: Vec::new(),
+            alone: true,
+            continuous: false,
+            transform: None,
+        }
     }
 }
 
@@ -180,7 +194,15 @@ impl Chain {
         n_frames: u64,
         alone: bool,
     ) -> Chain {
-        Chain { segments, runs, n_frames, remarks: Vec::new(), alone, continuous: false }
+        Chain {
+            segments,
+            runs,
+            n_frames,
+            remarks: Vec::new(),
+            alone,
+            continuous: false,
+            transform: None,
+        }
     }
 
     /// Joins open files to one trajectory.
@@ -223,7 +245,54 @@ impl Chain {
             segments.push(Segment::new(reader, dropped));
         }
         let alone = segments.len() == 1;
-        Ok(Chain { segments, runs, n_frames, remarks, alone, continuous })
+        Ok(Chain { segments, runs, n_frames, remarks, alone, continuous, transform: None })
+    }
+
+    /// Returns the same files with `transform` applied to the positions of every frame, instead of an earlier transform.
+    #[must_use]
+    pub fn transformed(&self, transform: Arc<ChainTransform>) -> Chain {
+        let segment = |segment: &Segment| Segment {
+            reader: Arc::clone(&segment.reader),
+            dropped: segment.dropped,
+            checked: AtomicBool::new(segment.checked.load(Ordering::Relaxed)),
+        };
+        Chain {
+            segments: self.segments.iter().map(segment).collect(),
+            runs: self.runs.clone(),
+            n_frames: self.n_frames,
+            remarks: self.remarks.clone(),
+            alone: self.alone,
+            continuous: self.continuous,
+            transform: Some(transform),
+        }
+    }
+
+    /// Returns whether positions are changed after decoding. Frames as their format stores them
+    /// ([`Chain::read_raw`], …) are not; [`Chain::read_snapshots`] returns changed ones.
+    pub fn is_transformed(&self) -> bool {
+        self.transform.is_some()
+    }
+
+    /// Returns whether frames are rotated after decoding.
+    pub fn rotates(&self) -> bool {
+        self.transform.as_ref().is_some_and(|transform| transform.rotates())
+    }
+
+    /// Returns the frames that are read for users of `frames`: a transform may depend on further ones.
+    pub(crate) fn frames_read(&self, frames: &Frames) -> Frames {
+        let transform = self.transform.as_ref();
+        transform.and_then(|transform| transform.frames_read(frames)).unwrap_or(frames.clone())
+    }
+
+    /// Returns the atoms that are decoded for users of `atoms`: a transform may need further ones.
+    ///
+    /// # Errors
+    /// As [`crate::transform::Transform::prepare`].
+    pub fn decoded(&self, atoms: &Atoms) -> Result<Atoms, Error> {
+        match &self.transform {
+            Some(transform) => Ok(transform.prepared(atoms)?.decoded().clone()),
+            None => Ok(atoms.clone()),
+        }
     }
 
     /// Returns whether the chain has one file, whose frames are those of the chain.
@@ -442,14 +511,180 @@ impl Chain {
         }
     }
 
-    /// Reads frames as `dyn Reader::read_into` does.
+    /// Reads frames as `dyn Reader::read_into` does, and transforms positions if the chain has a transform.
     ///
     /// # Errors
-    /// As `dyn Reader::read_into`, wrapped in [`Error::InChain`] if there are several files.
+    /// As `dyn Reader::read_into`, wrapped in [`Error::InChain`] if there are several files; [`Error::Transform`].
     ///
     /// # Panics
     /// As `dyn Reader::read_into`.
     pub fn read_into(
+        &self,
+        request: &Wanted<'_>,
+        positions: Range<usize>,
+        scratch: &mut Scratch,
+        out: &mut [f32],
+        meta: &mut FrameMeta,
+    ) -> Result<(), Error> {
+        let Some(transform) = &self.transform else {
+            return self.read_untransformed(request, positions, scratch, out, meta);
+        };
+        if request.field != Field::Positions {
+            if self.rotates() {
+                let (path, frame) = (self.path().to_owned(), 0);
+                let why = format!(
+                    "{} of fitted frames are not rotated along: read them without a fit",
+                    request.field.name()
+                );
+                return Err(Error::Transform { path, frame, why });
+            }
+            return self.read_untransformed(request, positions, scratch, out, meta);
+        }
+        let prepared = transform.prepared(request.atoms)?;
+        let mut decoded = std::mem::take(&mut scratch.decoded);
+        let read =
+            self.read_transformed(&*prepared, request, positions, scratch, &mut decoded, out, meta);
+        scratch.decoded = decoded;
+        read
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn read_transformed(
+        &self,
+        prepared: &dyn PreparedTransform,
+        request: &Wanted<'_>,
+        positions: Range<usize>,
+        scratch: &mut Scratch,
+        decoded: &mut Vec<f32>,
+        out: &mut [f32],
+        meta: &mut FrameMeta,
+    ) -> Result<(), Error> {
+        let frame_len = request.atoms.len() * 3;
+        assert_eq!(out.len(), positions.len() * frame_len, "size of the output");
+        self.check(request.frames)?;
+        let inner = Wanted { atoms: prepared.decoded(), ..*request };
+        memory::resize(decoded, inner.atoms.len() * 3, 0.0, "the atoms of a frame")?;
+        for (k, at) in positions.enumerate() {
+            let out = &mut out[k * frame_len..(k + 1) * frame_len];
+            self.walk_to(prepared, request.frames.get(at), scratch, decoded)?;
+            let target = match prepared.columns() {
+                Some(_) => &mut decoded[..],
+                None => &mut *out,
+            };
+            self.read_untransformed(&inner, at..at + 1, scratch, target, meta)?;
+            let mut info = meta.last();
+            self.transform(prepared, request.frames.get(at), target, &mut info, scratch)?;
+            meta.set_last(info);
+            if let Some(columns) = prepared.columns() {
+                let decoded = decoded.as_chunks::<3>().0;
+                for (position, &column) in out.as_chunks_mut::<3>().0.iter_mut().zip(columns) {
+                    *position = decoded[column as usize];
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads and transforms the frames on which the transform of frame `number` depends.
+    fn walk_to(
+        &self,
+        prepared: &dyn PreparedTransform,
+        number: u64,
+        scratch: &mut Scratch,
+        decoded: &mut [f32],
+    ) -> Result<(), Error> {
+        let before = prepared.frames_before(number, &scratch.transform);
+        let before = before.map_err(|why| self.refused(number, why))?;
+        let wanted = Wanted::positions(&before, prepared.decoded());
+        let mut meta = FrameMeta::default();
+        // Doubts are counted where a frame is read for its own sake.
+        let doubts = scratch.meter.doubts;
+        for at in 0..before.len() {
+            self.read_untransformed(&wanted, at..at + 1, scratch, decoded, &mut meta)?;
+            self.transform(prepared, before.get(at), decoded, &mut meta.last(), scratch)?;
+            meta.clear();
+        }
+        scratch.meter.doubts = doubts;
+        Ok(())
+    }
+
+    fn transform(
+        &self,
+        prepared: &dyn PreparedTransform,
+        number: u64,
+        positions: &mut [f32],
+        info: &mut FrameInfo,
+        scratch: &mut Scratch,
+    ) -> Result<(), Error> {
+        let begin = Instant::now();
+        let positions = positions.as_chunks_mut::<3>().0;
+        let doubts = prepared.apply(number, positions, info, &mut scratch.transform);
+        scratch.meter.doubts.add(&doubts.map_err(|why| self.refused(number, why))?);
+        scratch.meter.transform_ns += begin.elapsed().as_nanos() as u64;
+        Ok(())
+    }
+
+    /// Returns the error if a transform cannot take a frame.
+    fn refused(&self, number: u64, why: String) -> Error {
+        let path = self.path_of(number).to_owned();
+        self.in_chain(Error::Transform { path, frame: self.place(number).frame, why }, number)
+    }
+
+    /// Reads frames in common units with all their fields, transforms their positions, and calls `take` with the
+    /// position and the data of each. Frames that a transform rotates have no cell then, as few formats can hold a
+    /// rotated one, and neither velocities nor forces, which are not rotated along.
+    ///
+    /// # Errors
+    /// As [`Chain::read_into`], and those of `take`.
+    pub fn read_snapshots(
+        &self,
+        frames: &Frames,
+        atoms: &Atoms,
+        scratch: &mut Scratch,
+        mut take: impl FnMut(usize, &Snapshot) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.check(frames)?;
+        let prepared = self.transform.as_ref().map(|t| t.prepared(atoms)).transpose()?;
+        let read = prepared.as_deref().map_or(atoms, PreparedTransform::decoded);
+        let mut decoded = vec![0.0; if prepared.is_some() { read.len() * 3 } else { 0 }];
+        let (mut whole, mut part) = (Snapshot::default(), Snapshot::default());
+        for at in 0..frames.len() {
+            scratch.check_stop()?;
+            let number = frames.get(at);
+            if let Some(prepared) = &prepared {
+                self.walk_to(&**prepared, number, scratch, &mut decoded)?;
+            }
+            let raw = self.raw(frames, at, read, scratch)?;
+            let (time, step) = self.when(number);
+            raw.snapshot_into(time, step, &mut whole);
+            if self.rotates() {
+                (whole.velocities, whole.forces) = (None, None);
+            }
+            let Some(prepared) = &prepared else {
+                take(at, &whole)?;
+                continue;
+            };
+            if let Some(positions) = &mut whole.positions {
+                let (cell, turned) = raw.given_box();
+                let mut info = FrameInfo { time, step, cell, turned };
+                let positions = positions.as_flattened_mut();
+                self.transform(&**prepared, number, positions, &mut info, scratch)?;
+                if (info.cell, info.turned) != (cell, turned) && !cell[0].is_nan() {
+                    (whole.cell, whole.vectors) = ([f64::NAN; 6], None);
+                }
+            }
+            match prepared.columns() {
+                Some(columns) => {
+                    whole.take_into(columns, &mut part);
+                    take(at, &part)?;
+                }
+                None => take(at, &whole)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn read_untransformed(
         &self,
         request: &Wanted<'_>,
         positions: Range<usize>,
@@ -544,7 +779,7 @@ impl Chain {
     }
 
     /// Appends the bytes of consecutive frames to `out`, unchanged. Returns false, and appends nothing, if they lie
-    /// in several files or in another format, or are not self-contained.
+    /// in several files or in another format, are not self-contained, or are transformed.
     ///
     /// # Errors
     /// As [`Chain::read_into`].
@@ -558,6 +793,9 @@ impl Chain {
         scratch: &mut Scratch,
         out: &mut Vec<u8>,
     ) -> Result<bool, Error> {
+        if self.is_transformed() {
+            return Ok(false);
+        }
         let run = self.run_of(frames.start);
         let reader = &self.segments[run.segment].reader;
         if frames.end > run.frames.end || reader.format() != format.name() {

@@ -259,6 +259,16 @@ pub enum Error {
         /// The requested field.
         what: &'static str,
     },
+    /// A transform cannot take a frame.
+    #[error("{}: frame {frame}: {why}", path.display())]
+    Transform {
+        /// The file.
+        path: PathBuf,
+        /// The frame's number in the file.
+        frame: u64,
+        /// What is wrong, with advice.
+        why: String,
+    },
     /// The format of an output has no place for data that is to be written.
     #[error("{}: frame {frame}: {format} cannot hold {what}: {remedy}", path.display())]
     CannotHold {

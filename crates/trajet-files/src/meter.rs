@@ -3,6 +3,8 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use crate::transform::Doubts;
+
 /// Counters of the files, bytes, frames and time that one worker has read and decoded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Meter {
@@ -31,6 +33,10 @@ pub struct Meter {
     pub decode_ns: u64,
     /// Nanoseconds spent waiting for another thread that opens or checks the same file.
     pub wait_ns: u64,
+    /// Nanoseconds spent in transforms of decoded positions.
+    pub transform_ns: u64,
+    /// What makes transformed positions doubtful.
+    pub doubts: Doubts,
 }
 
 /// The clock and counters at the beginning of a read, from which the time spent decoding is computed.
@@ -99,5 +105,7 @@ impl Meter {
         self.read_ns += other.read_ns;
         self.decode_ns += other.decode_ns;
         self.wait_ns += other.wait_ns;
+        self.transform_ns += other.transform_ns;
+        self.doubts.add(&other.doubts);
     }
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use trajet_simd::InstructionSet;
 
 use crate::source::Window;
+use crate::transform::TransformMemory;
 use crate::{Error, Meter, Watch};
 
 /// Buffers that a worker reuses for every frame, and its counters.
@@ -15,6 +16,10 @@ pub struct Scratch {
     pub(crate) window: Window,
     /// Atoms of a frame before they are put in the requested order.
     pub(crate) unordered: Vec<f32>,
+    /// Decoded atoms of a frame before a transform.
+    pub(crate) decoded: Vec<f32>,
+    /// Data that a transform keeps between frames.
+    pub(crate) transform: TransformMemory,
     /// State that the last format to read with this scratch keeps between frames.
     own: Option<Box<dyn Any + Send>>,
     /// Call counter: the bytes that a format caches are valid within one call only.
@@ -43,6 +48,8 @@ impl Scratch {
         Scratch {
             window: Window::default(),
             unordered: Vec::new(),
+            decoded: Vec::new(),
+            transform: None,
             own: None,
             call: 0,
             set,

@@ -46,19 +46,20 @@ struct FileSpec {
 pub struct Slice(Vec<(usize, Option<FrameIndex>)>);
 
 impl Chain {
-    /// Returns the spec from which worker processes open the chain, to read only these atoms; `options` are those
-    /// with which the chain was opened.
+    /// Returns the spec from which worker processes open the chain, to read only these atoms and those that its
+    /// transform needs; `options` are those with which the chain was opened. The transform is not part of the spec.
     ///
     /// # Errors
-    /// [`Error::Io`] if the working folder was removed.
+    /// [`Error::Io`] if the working folder was removed; as [`Chain::decoded`].
     pub fn outline(&self, options: &OpenOptions, atoms: &Atoms) -> Result<WorkerSpec, Error> {
+        let atoms = self.decoded(atoms)?;
         let spec = |segment: &Segment| {
             let reader = &segment.reader;
             let path = reader.source().path().to_owned();
             Ok(FileSpec {
                 absolute: absolute(&path)?,
                 stamp: *reader.stamp(),
-                file: reader.for_worker(atoms)?,
+                file: reader.for_worker(&atoms)?,
                 path,
             })
         };
@@ -77,6 +78,7 @@ impl Chain {
     /// # Panics
     /// If there is no such frame.
     pub fn slice(&self, frames: &Frames) -> Slice {
+        let frames = self.frames_read(frames);
         let mut by_file: Vec<Vec<u64>> = vec![Vec::new(); self.segments().len()];
         for k in 0..frames.len() {
             let place = self.place(frames.get(k));

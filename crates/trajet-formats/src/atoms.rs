@@ -60,6 +60,11 @@ impl Atoms {
         Ok(Atoms { n_total, sorted: Some(sorted), next_wanted, order })
     }
 
+    /// Returns whether both select the same atoms in the same order.
+    pub fn is_same(&self, other: &Atoms) -> bool {
+        self.n_total == other.n_total && self.sorted == other.sorted && self.order == other.order
+    }
+
     /// Returns the number of atoms in a frame of the file.
     #[inline]
     pub fn n_total(&self) -> usize {

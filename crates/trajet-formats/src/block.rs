@@ -52,6 +52,32 @@ impl FrameMeta {
         self.turned.push(info.turned);
     }
 
+    /// Returns the time, step and cell of the last frame.
+    ///
+    /// # Panics
+    /// If there is no frame.
+    pub fn last(&self) -> FrameInfo {
+        let last = self.frames.len() - 1;
+        FrameInfo {
+            time: self.times[last],
+            step: self.steps[last],
+            cell: self.cells[last],
+            turned: self.turned[last],
+        }
+    }
+
+    /// Replaces the time, step and cell of the last frame.
+    ///
+    /// # Panics
+    /// If there is no frame.
+    pub fn set_last(&mut self, info: FrameInfo) {
+        let last = self.frames.len() - 1;
+        self.times[last] = info.time;
+        self.steps[last] = info.step;
+        self.cells[last] = info.cell;
+        self.turned[last] = info.turned;
+    }
+
     /// Moves all frames of `other` to the end.
     pub fn append(&mut self, other: &mut FrameMeta) {
         self.frames.append(&mut other.frames);

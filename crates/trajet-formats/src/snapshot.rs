@@ -57,6 +57,27 @@ impl Snapshot {
             Field::Forces => self.forces.as_deref(),
         }
     }
+
+    /// Replaces `out` by the atoms in `columns`, in that order, and reuses its memory.
+    ///
+    /// # Panics
+    /// If there is no such column.
+    pub fn take_into(&self, columns: &[u32], out: &mut Snapshot) {
+        let take = |from: &Option<Vec<[f32; 3]>>, memory: &mut Option<Vec<[f32; 3]>>| {
+            let mut vectors = memory.take().unwrap_or_default();
+            vectors.clear();
+            *memory = from.as_ref().map(|from| {
+                vectors.extend(columns.iter().map(|&column| from[column as usize]));
+                vectors
+            });
+        };
+        take(&self.positions, &mut out.positions);
+        take(&self.velocities, &mut out.velocities);
+        take(&self.forces, &mut out.forces);
+        out.n_atoms = columns.len();
+        (out.time, out.step, out.cell) = (self.time, self.step, self.cell);
+        (out.vectors, out.precision) = (self.vectors, self.precision);
+    }
 }
 
 impl Raw {

@@ -1,0 +1,116 @@
+//! Transforms of frames after decoding: what a chain needs to know of them. The transforms themselves (periodic
+//! boundaries, superposition) are in `trajet-transforms`.
+
+use std::any::Any;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use trajet_formats::{Atoms, FrameInfo};
+
+use crate::{Error, Frames};
+
+/// Number of selections for which a chain keeps a prepared transform.
+const KEPT: usize = 16;
+
+/// Data that a prepared transform keeps in a [`crate::Scratch`] from frame to frame.
+pub type TransformMemory = Option<Box<dyn Any + Send>>;
+
+/// A change of positions that a chain makes to each frame after decoding.
+pub trait Transform: Send + Sync {
+    /// Prepares the transform for users of these atoms: it may need further atoms.
+    ///
+    /// # Errors
+    /// [`Error::Memory`], [`Error::AtomOutOfRange`].
+    fn prepare(&self, atoms: &Atoms) -> Result<Arc<dyn PreparedTransform>, Error>;
+
+    /// Returns the frames that are read for users of `frames`, ascending, if these are not all.
+    fn frames_read(&self, frames: &Frames) -> Option<Frames>;
+
+    /// Returns whether frames are rotated, so that velocities and forces would have to be rotated, too.
+    fn rotates(&self) -> bool;
+}
+
+/// A transform of the positions of certain atoms.
+pub trait PreparedTransform: Send + Sync {
+    /// Returns the atoms to decode, ascending, each once.
+    fn decoded(&self) -> &Atoms;
+
+    /// Returns the columns of the requested atoms among the decoded ones; `None` if both are the same.
+    fn columns(&self) -> Option<&[u32]>;
+
+    /// Returns the frames that must be transformed with this memory before frame `number`.
+    ///
+    /// # Errors
+    /// A text that says why the frame cannot be transformed.
+    fn frames_before(&self, number: u64, memory: &TransformMemory) -> Result<Frames, String>;
+
+    /// Transforms the decoded positions (Å) of frame `number`, and its cell.
+    ///
+    /// # Errors
+    /// A text that says why the frame cannot be transformed.
+    fn apply(
+        &self,
+        number: u64,
+        positions: &mut [[f32; 3]],
+        info: &mut FrameInfo,
+        memory: &mut TransformMemory,
+    ) -> Result<Doubts, String>;
+}
+
+/// What makes transformed positions doubtful. Reports turn these counts into remarks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Doubts {
+    /// Molecules that are bonded to their own periodic image, summed over frames. They were not made whole.
+    pub endless_molecules: u64,
+    /// Steps from frame to frame of almost half a cell, whose direction is uncertain.
+    pub large_steps: u64,
+    /// Number of the first frame with such a step, and the atom.
+    pub first_large_step: Option<(u64, u64)>,
+}
+
+impl Doubts {
+    /// Adds those of further frames.
+    pub fn add(&mut self, other: &Doubts) {
+        self.endless_molecules += other.endless_molecules;
+        self.large_steps += other.large_steps;
+        let both = [self.first_large_step, other.first_large_step];
+        self.first_large_step = both.into_iter().flatten().min();
+    }
+}
+
+/// The transform of a chain, with what was prepared for the selections that were read. Chains share it.
+pub struct ChainTransform {
+    transform: Arc<dyn Transform>,
+    prepared: Mutex<Vec<(Atoms, Arc<dyn PreparedTransform>)>>,
+}
+
+impl ChainTransform {
+    /// Returns the transform, for which nothing is prepared yet.
+    pub fn new(transform: Arc<dyn Transform>) -> Self {
+        ChainTransform { transform, prepared: Mutex::default() }
+    }
+
+    /// Returns the frames that are read for users of `frames`, if these are not all.
+    pub(crate) fn frames_read(&self, frames: &Frames) -> Option<Frames> {
+        self.transform.frames_read(frames)
+    }
+
+    /// Returns whether frames are rotated.
+    pub(crate) fn rotates(&self) -> bool {
+        self.transform.rotates()
+    }
+
+    /// Returns the transform for these atoms. Comparing selections costs far less than reading a frame of them.
+    pub(crate) fn prepared(&self, atoms: &Atoms) -> Result<Arc<dyn PreparedTransform>, Error> {
+        let lock = || self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, known)) = lock().iter().find(|(known, _)| known.is_same(atoms)) {
+            return Ok(Arc::clone(known));
+        }
+        let prepared = self.transform.prepare(atoms)?;
+        let mut known = lock();
+        if known.len() == KEPT {
+            known.remove(0);
+        }
+        known.push((atoms.clone(), Arc::clone(&prepared)));
+        Ok(prepared)
+    }
+}

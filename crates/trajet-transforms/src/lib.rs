@@ -1,0 +1,19 @@
+//! Transforms of positions between decoding and computing: molecules are made whole, jumps over the box removed,
+//! frames centred, wrapped and superposed.
+//!
+//! [`Transforms`] is a list of steps, in the order in which they are applied. It is plain data, which workers in other
+//! processes get as bytes. A chain that has it ([`trajet_files::Chain::transformed`]) prepares it for each selection
+//! that is read: [`prepared::Prepared`] knows which further atoms must be decoded (those of the same molecules, those
+//! that are fitted, …), and has bonds and groups as columns of the decoded atoms.
+//!
+//! Each frame is transformed by itself, except for the removal of jumps ([`nojump`]), which counts from the first
+//! requested frame. Its shifts are integers, so that sums of parts do not depend on how frames are divided.
+
+mod fit;
+pub mod nojump;
+mod prepared;
+mod spec;
+
+pub use fit::FitMotion;
+pub use nojump::{JumpRequest, NoJump, Start, View, net_jumps};
+pub use spec::{CellShape, Step, Transforms};

@@ -1,0 +1,347 @@
+//! Removal of jumps over the box.
+//!
+//! From one frame to the next an atom is taken to have moved by less than half a cell. With fractional coordinates `f`
+//! along the box vectors of each frame, the shift of frame `t` against the frame before is `s_t = -round(f_t - f_{t-1})`,
+//! three integers, and that against the first frame is the sum of all shifts so far. Integers can be summed in parts:
+//! [`net_jumps`] counts those of a run of frames, and [`Start`] holds the sums before certain frames, from which a
+//! reader can begin anywhere.
+//!
+//! If the cell changes, there are two views of the same shifts. The lattice view adds `Σ s · L_t` with the cell of the
+//! frame, which keeps bonds and distances to neighbours (M. Kulke and J. V. Vermaas, J. Chem. Theory Comput. 18, 6161
+//! (2022), doi:10.1021/acs.jctc.2c00327). The toroidal view adds `Σ s_t · L_t` with the cell of each jump, to whole
+//! molecules, which keeps their diffusion (S. von Bülow, J. T. Bullerjahn and G. Hummer, J. Chem. Phys. 153, 021101
+//! (2020), doi:10.1063/5.0008316). It is summed in fixed point, so that the sum does not depend on the parts.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use trajet_files::transform::{ChainTransform, PreparedTransform};
+use trajet_files::{Chain, Error, Frames, Scratch, Wanted};
+use trajet_formats::{Atoms, Block};
+use trajet_kernels::cell::Cell;
+use trajet_kernels::periodic::{
+    Groups, fractional, fractional_centres, jumps, move_groups, shift_atoms, toroidal_jumps,
+};
+
+use crate::prepared::{Prepared, cell_of};
+use crate::spec::Transforms;
+
+/// Steps of more than this share of a cell are doubtful.
+const LARGE_STEP: f64 = 0.4;
+
+/// Which sums of shifts are added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum View {
+    /// To each atom, with the cell of the frame.
+    Lattice,
+    /// To each molecule, with the cells of the jumps.
+    Toroidal,
+}
+
+/// The removal of jumps.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NoJump {
+    /// Which sums of shifts are added.
+    pub view: View,
+    /// The number of the molecule of each atom, for the toroidal view.
+    pub molecules: Option<Vec<u32>>,
+    /// The frames that are compared one after the other; known once frames are requested.
+    #[serde(default)]
+    pub start: Option<Start>,
+}
+
+/// The frames that are compared one after the other, and the shifts with which some of them begin.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Start {
+    /// The frames, ascending, each once.
+    pub frames: Frames,
+    /// The atoms of the shifts, or of the molecules that have them, ascending.
+    pub atoms: Vec<u32>,
+    /// Positions in `frames`, ascending, the first of which is 0.
+    pub positions: Vec<usize>,
+    /// The shifts of each of these frames, three for each atom or molecule: integers, or multiples of 2⁻³² Å in the
+    /// toroidal view. Molecules are in the order of their first atoms. An empty list is all zero.
+    pub shifts: Vec<Vec<i64>>,
+}
+
+impl Start {
+    /// Returns the start at the first of `frames`, without shifts.
+    pub fn at_first(frames: Frames, atoms: Vec<u32>) -> Self {
+        Start { frames, atoms, positions: vec![0], shifts: vec![Vec::new()] }
+    }
+
+    /// Returns the start for the removal of the jumps of `atoms`, ascending; `None` if their shifts are not known.
+    pub(crate) fn of_atoms(&self, atoms: &[usize], view: View) -> Option<Start> {
+        let listed: Vec<u32> = atoms.iter().map(|&atom| atom as u32).collect();
+        let shifts = if self.shifts.iter().all(Vec::is_empty) || listed == self.atoms {
+            self.shifts.clone()
+        } else if view == View::Toroidal {
+            // Molecules are numbered by their first atoms.
+            return None;
+        } else {
+            let place = |atom: &u32| self.atoms.binary_search(atom).ok();
+            let places: Vec<usize> = listed.iter().map(place).collect::<Option<_>>()?;
+            let own = |shifts: &Vec<i64>| match shifts.as_chunks::<3>().0 {
+                [] => Vec::new(),
+                triples => places.iter().flat_map(|&place| triples[place]).collect(),
+            };
+            self.shifts.iter().map(own).collect()
+        };
+        let (frames, positions) = (self.frames.clone(), self.positions.clone());
+        Some(Start { frames, atoms: listed, positions, shifts })
+    }
+
+    fn position_of(&self, number: u64) -> Option<usize> {
+        match &self.frames {
+            Frames::Strided { first, step, count } => {
+                let beyond = number.checked_sub(*first)?;
+                let step = u64::try_from(*step).ok().filter(|&step| step > 0)?;
+                let position = (beyond / step) as usize;
+                (beyond.is_multiple_of(step) && position < *count).then_some(position)
+            }
+            Frames::Listed(list) => list.binary_search(&number).ok(),
+        }
+    }
+
+    /// Returns the frames that must be read for `frames`: from the last start before them to the last of them.
+    pub(crate) fn frames_read(&self, frames: &Frames) -> Option<Frames> {
+        let positions = (0..frames.len()).map(|k| self.position_of(frames.get(k)));
+        let positions: Vec<usize> = positions.collect::<Option<_>>()?;
+        let (first, last) = (*positions.iter().min()?, *positions.iter().max()?);
+        Some(self.frames.slice(self.positions[self.before(first)]..last + 1))
+    }
+
+    /// Returns the number of the last start at or before a position.
+    fn before(&self, position: usize) -> usize {
+        self.positions.partition_point(|&start| start <= position) - 1
+    }
+}
+
+/// The units whose jumps are counted: atoms, or molecules by their centres.
+pub(crate) enum Units {
+    Atoms,
+    Molecules(Groups),
+}
+
+impl Units {
+    /// Replaces `out` by the fractional coordinates of all units.
+    fn fractional(&self, cell: &Cell, positions: &[[f32; 3]], out: &mut Vec<[f64; 3]>) {
+        match self {
+            Units::Atoms => fractional(cell, positions, out),
+            Units::Molecules(groups) => fractional_centres(cell, groups, None, positions, out),
+        }
+    }
+
+    fn len(&self, n_columns: usize) -> usize {
+        match self {
+            Units::Atoms => n_columns,
+            Units::Molecules(groups) => groups.starts.len() - 1,
+        }
+    }
+
+    /// Returns a column of a unit.
+    fn column(&self, unit: usize) -> u32 {
+        match self {
+            Units::Atoms => unit as u32,
+            Units::Molecules(groups) => groups.members[groups.starts[unit] as usize],
+        }
+    }
+}
+
+/// Fractional coordinates of the last frame, and the shifts so far.
+#[derive(Default)]
+pub(crate) struct Walk {
+    /// Position of the last frame.
+    last: Option<usize>,
+    f_before: Vec<[f64; 3]>,
+    f: Vec<[f64; 3]>,
+    shifts: Vec<[i32; 3]>,
+    sums: Vec<[i64; 3]>,
+}
+
+impl Walk {
+    /// Moves on to a frame without a position that is not finite. Returns the unit of the largest step if that is
+    /// doubtful.
+    fn step(&mut self, cell: &Cell, units: &Units, positions: &[[f32; 3]]) -> Option<usize> {
+        units.fractional(cell, positions, &mut self.f);
+        let (largest, unit) = match units {
+            Units::Atoms => jumps(&mut self.f_before, &self.f, &mut self.shifts),
+            Units::Molecules(_) => {
+                toroidal_jumps(cell, &mut self.f_before, &self.f, &mut self.sums)
+            }
+        };
+        (largest > LARGE_STEP).then_some(unit)
+    }
+
+    /// Begins at a frame with these shifts.
+    fn begin(&mut self, cell: &Cell, units: &Units, positions: &[[f32; 3]], shifts: &[i64]) {
+        units.fractional(cell, positions, &mut self.f_before);
+        let n = units.len(positions.len());
+        let triples = shifts.as_chunks::<3>().0;
+        let all = |unit: usize| triples.get(unit).copied().unwrap_or([0; 3]);
+        self.shifts.clear();
+        self.sums.clear();
+        match units {
+            Units::Atoms => self.shifts.extend((0..n).map(|unit| all(unit).map(|s| s as i32))),
+            Units::Molecules(_) => self.sums.extend((0..n).map(all)),
+        }
+    }
+}
+
+/// The removal of jumps for certain decoded atoms.
+pub(crate) struct PreparedNoJump {
+    pub(crate) units: Units,
+    /// The columns of the atoms whose jumps are removed.
+    pub(crate) columns: Vec<u32>,
+    /// `None` until frames are requested.
+    pub(crate) start: Option<Start>,
+}
+
+impl PreparedNoJump {
+    fn start(&self) -> Result<&Start, String> {
+        let unknown = "jumps cannot be removed from frames before it is known which are requested";
+        self.start.as_ref().ok_or_else(|| unknown.to_owned())
+    }
+
+    fn position_of(&self, number: u64) -> Result<usize, String> {
+        let start = self.start()?;
+        let other = || "is not one of the frames whose jumps were counted".to_owned();
+        start.position_of(number).ok_or_else(other)
+    }
+
+    /// Returns the frames to walk through before frame `number`.
+    pub(crate) fn frames_before(&self, number: u64, walk: Option<&Walk>) -> Result<Frames, String> {
+        let (start, position) = (self.start()?, self.position_of(number)?);
+        let from = start.positions[start.before(position)];
+        let last = walk.and_then(|walk| walk.last);
+        let next = match last {
+            Some(last) if last == position => position,
+            Some(last) if (from..position).contains(&last) => last + 1,
+            _ => from,
+        };
+        Ok(start.frames.slice(next..position))
+    }
+
+    /// Removes the jumps of a frame. Returns the column of an atom whose step is doubtful.
+    pub(crate) fn apply(
+        &self,
+        number: u64,
+        cell: &Cell,
+        positions: &mut [[f32; 3]],
+        walk: &mut Walk,
+    ) -> Result<Option<u32>, String> {
+        let (start, position) = (self.start()?, self.position_of(number)?);
+        let mut own: Vec<[f32; 3]> =
+            self.columns.iter().map(|&column| positions[column as usize]).collect();
+        let mut doubtful = None;
+        // A frame without positions keeps the coordinates of the frame before it for the next comparison.
+        let is_known = own.iter().flatten().all(|x| x.is_finite());
+        let begin = start.before(position);
+        match walk.last {
+            Some(last) if last == position => {}
+            Some(last) if last + 1 == position => {
+                if is_known {
+                    doubtful = walk.step(cell, &self.units, &own);
+                }
+            }
+            _ if start.positions[begin] == position => {
+                if !is_known {
+                    return Err("a selected atom has no position in the first frame from which jumps are counted: leave this frame out".to_owned());
+                }
+                walk.begin(cell, &self.units, &own, &start.shifts[begin]);
+            }
+            _ => return Err("frames were not read in order".to_owned()),
+        }
+        walk.last = Some(position);
+        match &self.units {
+            Units::Atoms => shift_atoms(cell, &walk.shifts, &mut own),
+            Units::Molecules(groups) => move_groups(groups, &walk.sums, &mut own),
+        }
+        for (&column, moved) in self.columns.iter().zip(own) {
+            positions[column as usize] = moved;
+        }
+        Ok(doubtful.map(|unit| self.columns[self.units.column(unit) as usize]))
+    }
+}
+
+/// A run of frames whose jumps are counted.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct JumpRequest {
+    /// The frames, ascending, from the first one to the first of the next run.
+    pub frames: Frames,
+    /// The atoms whose users need the removal.
+    pub atoms: Vec<u32>,
+}
+
+/// Returns the atoms whose jumps must be removed for users of `atoms`, ascending.
+///
+/// # Errors
+/// As [`trajet_files::transform::Transform::prepare`].
+///
+/// # Panics
+/// If jumps are not removed.
+pub fn atoms_with_jumps(transforms: &Transforms, atoms: &Atoms) -> Result<Vec<u32>, Error> {
+    let prepared = Prepared::new(transforms, atoms)?;
+    let decoded = prepared.decoded();
+    let no_jump = prepared.no_jump().expect("a step that removes jumps");
+    let sorted = decoded.sorted();
+    let atom = |&column: &u32| sorted.map_or(column, |list| list[column as usize]);
+    Ok(no_jump.columns.iter().map(atom).collect())
+}
+
+/// Returns the sums of shifts from the first to the last of some frames, three numbers for each unit, as
+/// [`Start::shifts`] has them. `atoms` are those of [`atoms_with_jumps`].
+///
+/// # Errors
+/// As [`Chain::read_into`].
+///
+/// # Panics
+/// If jumps are not removed.
+pub fn net_jumps(
+    chain: &Chain,
+    transforms: &Transforms,
+    request: &JumpRequest,
+    scratch: &mut Scratch,
+) -> Result<Vec<i64>, Error> {
+    let JumpRequest { frames, atoms } = request;
+    let at = transforms.no_jump().expect("a step that removes jumps");
+    let before = Transforms { steps: transforms.steps[..at].to_vec(), n_atoms: transforms.n_atoms };
+    let chain = chain.transformed(Arc::new(ChainTransform::new(Arc::new(before))));
+    let listed: Vec<i64> = atoms.iter().map(|&atom| i64::from(atom)).collect();
+    let atoms = Atoms::listed(&listed, transforms.n_atoms)?;
+    // The same atoms, as a user of them alone would have them.
+    let only =
+        Transforms { steps: vec![transforms.steps[at].clone()], n_atoms: transforms.n_atoms };
+    let prepared = Prepared::new(&only, &atoms)?;
+    let units = &prepared.no_jump().expect("its only step").units;
+    let (mut walk, mut block) = (Walk::default(), Block::default());
+    let mut has_begun = false;
+    for k in 0..frames.len() {
+        block.reset(1, atoms.len())?;
+        let request = Wanted::positions(frames, &atoms);
+        chain.read_into(&request, k..k + 1, scratch, &mut block.positions, &mut block.meta)?;
+        let number = frames.get(k);
+        let refused = |why: String| {
+            let path = chain.path_of(number).to_owned();
+            Error::Transform { path, frame: chain.place(number).frame, why }
+        };
+        let positions = block.positions.as_chunks::<3>().0;
+        if !positions.iter().flatten().all(|x| x.is_finite()) {
+            continue;
+        }
+        let cell = cell_of(&block.meta.last()).map_err(refused)?;
+        if has_begun {
+            walk.step(&cell, units, positions);
+        } else {
+            walk.begin(&cell, units, positions, &[]);
+            has_begun = true;
+        }
+    }
+    let shifts = walk.shifts.iter().flat_map(|triple| triple.map(i64::from));
+    Ok(match units {
+        Units::Atoms => shifts.collect(),
+        Units::Molecules(_) => walk.sums.as_flattened().to_vec(),
+    })
+}
