@@ -153,6 +153,34 @@ class Topology:
         """Bonds, `(n_bonds, 2)`, int64, indices of atoms; None if the file lists none."""
         return self.native.bonds
 
+    @cached_property
+    def connections(self) -> NDArray[np.int64] | None:
+        """Bonds, and pairs of virtual sites with the atoms that construct them; else as `bonds`."""
+        bonds, others = self.native.bonds, self.native.connections
+        if bonds is None or others is None:
+            return bonds if others is None else others
+        return np.concatenate([bonds, others])
+
+    @cached_property
+    def guessed_bonds(self) -> NDArray[np.int64]:
+        """Bonds guessed from the distances in the file, as `bonds`.
+
+        Raises
+        ------
+        SelectionError
+            If the file has no positions or radii are unknown, as those of coarse-grained beads.
+        """
+        found = None if self.path is None else _trajet.read_structure(self.path)
+        if found is None or isinstance(found, str) or found.positions is None:
+            raise SelectionError(
+                f"{self} has no positions from which bonds can be guessed: use a structure file"
+                " (GRO, PDB), or a topology with bonds, such as a TPR, PSF or PRMTOP"
+            )
+        found.guess("bonds")
+        bonds = found.topology.bonds
+        assert bonds is not None
+        return bonds
+
     def column(self, name: str) -> "NDArray[Any] | None":
         """Return a column of the atoms, residues or segments, or None if the topology lacks it.
 

@@ -136,6 +136,8 @@ fn array<'de, V: Visitor<'de>>(value: &Bound<'_, PyAny>, visitor: V) -> Result<V
         rows(py, table.as_array(), visitor)
     } else if let Ok(table) = value.extract::<PyReadonlyArray2<'_, f32>>() {
         rows(py, table.as_array(), visitor)
+    } else if let Ok(table) = value.extract::<PyReadonlyArray2<'_, f64>>() {
+        rows(py, table.as_array(), visitor)
     } else {
         let message = format!("a plan takes no {}: {value}", value.get_type());
         Err(PyTypeError::new_err(message).into())

@@ -123,6 +123,7 @@ pub(crate) fn from_io(py: Python<'_>, error: &Error) -> PyErr {
         Error::FrameOutOfRange { .. } => "FrameError",
         Error::AtomOutOfRange { .. } => "SelectionError",
         Error::InPart { .. } => "StoreError",
+        Error::Transform { .. } => "AnalysisError",
         _ => "FormatError",
     };
     let exception = raised(py, name, message);

@@ -19,6 +19,7 @@ mod serialize;
 mod store;
 mod stored;
 mod topology;
+mod transforms;
 
 use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
@@ -51,8 +52,10 @@ fn _trajet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<parts::PyWorkerTrajectory>()?;
     module.add_class::<parts::PyStates>()?;
     module.add_class::<parts::Stop>()?;
+    module.add_class::<transforms::Transforms>()?;
     module.add_class::<topology::Topology>()?;
     module.add_class::<topology::StructureFile>()?;
+    module.add_function(wrap_pyfunction!(topology::connected, module)?)?;
     module.add_function(wrap_pyfunction!(topology::read_structure, module)?)?;
     module.add_function(wrap_pyfunction!(topology::structure_text, module)?)?;
     module.add_class::<selection::SelectionText>()?;

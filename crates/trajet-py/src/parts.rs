@@ -1,7 +1,7 @@
 //! Bindings for pools whose workers are other processes: tasks, worker trajectories, merging of states.
 
 use std::sync::atomic::Ordering;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use numpy::{PyArray1, PyReadonlyArray1, PyReadwriteArray2};
@@ -13,8 +13,9 @@ use trajet_engine::plan::{Leaves, tasks};
 use trajet_engine::report::{RunReport, Stages};
 use trajet_engine::tree::{Merger, Node};
 use trajet_engine::{Budget, Part, RunError, RunHandle, State, Subtrees, run_part};
+use trajet_files::transform::ChainTransform;
 use trajet_files::worker::{Slice, WorkerTrajectory};
-use trajet_files::{Frames, Meter};
+use trajet_files::{Chain, Frames, Meter};
 use trajet_store::partitioned::WORKER_OPENER;
 
 use crate::apply::Raised;
@@ -24,6 +25,7 @@ use crate::plan::Plan;
 use crate::reader::Reader;
 use crate::report::{counts, report_dict};
 use crate::serialize::{from_bytes, to_bytes};
+use crate::transforms::{Outline, of_chain};
 
 /// A pass of a plan over a number of frames. See `_trajet.pyi`.
 #[pyclass(frozen, module = "trajet._trajet", name = "Pass")]
@@ -161,14 +163,17 @@ impl Stop {
 #[pyclass(frozen, module = "trajet._trajet", name = "WorkerTrajectory")]
 pub(crate) struct PyWorkerTrajectory {
     inner: WorkerTrajectory,
+    transform: Option<Arc<ChainTransform>>,
 }
 
 #[pymethods]
 impl PyWorkerTrajectory {
     #[new]
     fn new(outline: &[u8]) -> PyResult<Self> {
+        let Outline { spec, transforms } = from_bytes(outline)?;
         Ok(PyWorkerTrajectory {
-            inner: WorkerTrajectory::new(from_bytes(outline)?, &[WORKER_OPENER]),
+            inner: WorkerTrajectory::new(spec, &[WORKER_OPENER]),
+            transform: transforms.as_ref().map(of_chain),
         })
     }
 
@@ -186,7 +191,7 @@ impl PyWorkerTrajectory {
     fn reader<'py>(&self, py: Python<'py>, slice: &[u8]) -> PyResult<(Reader, Bound<'py, PyDict>)> {
         let slice = from_bytes(slice)?;
         let mut meter = Meter::default();
-        let chain = py.detach(|| self.inner.chain(slice, &mut meter));
+        let chain = py.detach(|| self.chain(slice, &mut meter));
         let chain = chain.map_err(|error| from_io(py, &error))?;
         Ok((Reader::partial(chain), counts(py, &meter)?))
     }
@@ -248,6 +253,15 @@ enum Fault {
 }
 
 impl PyWorkerTrajectory {
+    /// Returns the chain, of which only the frames of `slice` can be read.
+    fn chain(&self, slice: Slice, meter: &mut Meter) -> Result<Chain, trajet_files::Error> {
+        let chain = self.inner.chain(slice, meter)?;
+        Ok(match &self.transform {
+            Some(transform) => chain.transformed(Arc::clone(transform)),
+            None => chain,
+        })
+    }
+
     /// Runs a task without the GIL, and returns its packed states. Time that the first worker spends before and after
     /// the run is added to its stages.
     fn work(
@@ -264,7 +278,7 @@ impl PyWorkerTrajectory {
         let Task { run, frames, slice } = from_bytes(task).map_err(Fault::Asked)?;
         let opens = Instant::now();
         let mut opening = Meter::default();
-        let chain = self.inner.chain(slice, &mut opening).map_err(Fault::Input)?;
+        let chain = self.chain(slice, &mut opening).map_err(Fault::Input)?;
         let (opened, waited) = (opens.elapsed(), Duration::from_nanos(opening.wait_ns));
         let PyPass { inner, leaves, .. } = pass_;
         let (width, n_frames) = (inner.analysis.row_width(), frames.len());

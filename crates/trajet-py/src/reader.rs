@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::slice::from_mut;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadwriteArray3};
 use pyo3::exceptions::PyValueError;
@@ -17,11 +17,12 @@ use trajet_formats::{Atoms, Field, Format, FrameMeta, Losses};
 
 use crate::arrays::{PyFrames, array, atoms, boxes, cells};
 use crate::control::FromPython;
-use crate::error::from_io;
+use crate::error::{from_io, from_run};
 use crate::h5md::PyDescription;
 use crate::report::{PyLoss, counts, of_loss};
 use crate::serialize::to_bytes;
 use crate::stored::Stored;
+use crate::transforms::{Outline, Transforms, of_chain, with_start};
 
 /// Atoms read between two checks for Ctrl-C: some tens of milliseconds.
 const ATOMS_BETWEEN_SIGNALS: usize = 4_000_000;
@@ -40,6 +41,8 @@ pub(crate) struct Reader {
     pub(crate) inner: Chain,
     /// `None` if only some of the frames are known.
     options: Option<OpenOptions>,
+    /// The transforms of the chain.
+    transforms: Option<Arc<trajet_transforms::Transforms>>,
     /// Buffers of finished reads, for reuse; one for each concurrent read.
     spare: Mutex<Vec<Scratch>>,
 }
@@ -96,8 +99,55 @@ impl Reader {
         atoms_wanted: Option<PyReadonlyArray1<'py, i64>>,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let (atoms, options) = (self.atoms(py, atoms_wanted)?, self.whole()?);
-        let outline = self.inner.outline(options, &atoms).map_err(|error| from_io(py, &error))?;
-        Ok(PyBytes::new(py, &to_bytes(&outline)?))
+        let spec = self.inner.outline(options, &atoms).map_err(|error| from_io(py, &error))?;
+        let transforms = self.transforms.clone();
+        Ok(PyBytes::new(py, &to_bytes(&Outline { spec, transforms })?))
+    }
+
+    /// Returns a reader of the same files whose positions are transformed, instead of by its own transforms.
+    fn transformed(&self, transforms: &Transforms) -> PyResult<Self> {
+        Ok(self.with_transforms(Arc::clone(&transforms.inner)))
+    }
+
+    /// Returns whether jumps are removed, which needs `with_start`.
+    #[getter]
+    fn has_no_jump(&self) -> bool {
+        self.transforms.as_ref().is_some_and(|transforms| transforms.no_jump().is_some())
+    }
+
+    /// Returns the reader for these frames, ascending, from which the jumps of these atoms are removed.
+    #[pyo3(signature = (frames, atoms_wanted, *, runs, threads))]
+    fn with_start(
+        &self,
+        py: Python<'_>,
+        frames: PyFrames<'_>,
+        atoms_wanted: Option<PyReadonlyArray1<'_, i64>>,
+        runs: usize,
+        threads: usize,
+    ) -> PyResult<Self> {
+        let (frames, atoms) = (frames.to_frames(), self.atoms(py, atoms_wanted)?);
+        self.inner.check(&frames).map_err(|error| from_io(py, &error))?;
+        let none = || PyValueError::new_err("this reader removes no jumps");
+        let transforms = self.transforms.as_ref().filter(|t| t.no_jump().is_some());
+        let transforms = transforms.ok_or_else(none)?;
+        let mut control = FromPython::new(None);
+        let counted = py.detach(|| {
+            with_start(&self.inner, transforms, &frames, &atoms, runs, threads, &mut control)
+        });
+        control.check()?;
+        let started = counted.map_err(|error| from_run(py, &error))?;
+        Ok(self.with_transforms(Arc::new(started)))
+    }
+
+    /// Returns the number of atoms that are decoded for users of these atoms.
+    #[pyo3(signature = (atoms_wanted))]
+    fn n_decoded(
+        &self,
+        py: Python<'_>,
+        atoms_wanted: Option<PyReadonlyArray1<'_, i64>>,
+    ) -> PyResult<usize> {
+        let decoded = self.inner.decoded(&self.atoms(py, atoms_wanted)?);
+        Ok(decoded.map_err(|error| from_io(py, &error))?.len())
     }
 
     /// Returns the index of some frames as bytes, for worker processes.
@@ -405,12 +455,21 @@ impl Drop for Parts {
 impl Reader {
     /// Returns a reader of a completely known trajectory.
     pub(crate) fn of(inner: Chain, options: OpenOptions) -> Reader {
-        Reader { inner, options: Some(options), spare: Mutex::default() }
+        Reader { inner, options: Some(options), transforms: None, spare: Mutex::default() }
     }
 
     /// Returns a reader of a trajectory of which only some frames are known.
     pub(crate) fn partial(inner: Chain) -> Self {
-        Reader { inner, options: None, spare: Mutex::default() }
+        Reader { inner, options: None, transforms: None, spare: Mutex::default() }
+    }
+
+    fn with_transforms(&self, transforms: Arc<trajet_transforms::Transforms>) -> Reader {
+        Reader {
+            inner: self.inner.transformed(of_chain(&transforms)),
+            options: self.options.clone(),
+            transforms: Some(transforms),
+            spare: Mutex::default(),
+        }
     }
 
     /// Returns the options of opening, or an error if only some frames are known.

@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use trajet_engine::report::{RunReport, Stages};
 use trajet_files::Meter;
+use trajet_files::transform::Doubts;
 use trajet_formats::Loss;
 use trajet_store::partitioned::{bytes_by_part, bytes_by_tier};
 
@@ -25,6 +26,12 @@ pub(crate) fn counts<'py>(py: Python<'py>, meter: &Meter) -> PyResult<Bound<'py,
     dict.set_item("frames", meter.frames)?;
     dict.set_item("empty_frames", meter.empty_frames)?;
     dict.set_item("atoms_decoded", meter.atoms_decoded)?;
+    let Doubts { endless_molecules, large_steps, first_large_step } = meter.doubts;
+    if endless_molecules + large_steps > 0 {
+        dict.set_item("endless_molecules", endless_molecules)?;
+        dict.set_item("large_steps", large_steps)?;
+        dict.set_item("first_large_step", first_large_step)?;
+    }
     if bytes_by_tier(meter).iter().any(|&bytes| bytes > 0) {
         dict.set_item("bytes_by_tier", bytes_by_tier(meter).to_vec())?;
         dict.set_item("bytes_by_tag", bytes_by_part(meter).to_vec())?;

@@ -35,7 +35,7 @@ pub(crate) struct Stored {
 }
 
 impl Stored {
-    /// Reads frames. Returns `None` unless all are of H5MD.
+    /// Reads frames. Returns `None` unless all are of H5MD and untransformed.
     pub(crate) fn read(
         chain: &Chain,
         frames: &Frames,
@@ -45,6 +45,9 @@ impl Stored {
     ) -> Result<Option<Stored>, trajet_files::Error> {
         let mut stored = Stored { n_atoms: atoms.len(), ..Stored::default() };
         let mut are_own = true;
+        if chain.is_transformed() {
+            return Ok(None);
+        }
         chain.read_raws(frames, atoms, scratch, |_, raw| {
             match raw {
                 Raw::H5md(frame) => {

@@ -304,6 +304,19 @@ impl Topology {
     }
 }
 
+/// Returns for each of `n_atoms` atoms the first atom to which it is connected by pairs, an array of int64.
+#[pyfunction]
+pub(crate) fn connected<'py>(
+    py: Python<'py>,
+    n_atoms: usize,
+    pairs: PyReadonlyArray2<'py, i64>,
+) -> PyResult<Bound<'py, PyArray1<i64>>> {
+    let flat: Vec<i64> = pairs.as_array().iter().copied().collect();
+    let flat = indices(&flat, n_atoms, "pairs")?;
+    let found = py.detach(|| trajet_topology::connected(n_atoms, flat.as_chunks::<2>().0));
+    Ok(PyArray1::from_vec(py, found.into_iter().map(i64::from).collect()))
+}
+
 /// Returns pairs of atoms as an array.
 fn pairs<'py>(
     py: Python<'py>,

@@ -29,5 +29,5 @@ pub use column::{Column, ColumnBuilder};
 pub use error::{Error, Fault, Location};
 pub use formats::{Content, FORMATS, FormatInfo, open, recognise};
 pub use guess::NotGuessed;
-pub use topology::{Atoms, Guessed, Molecules, Residues, Segments, Structure, Topology};
+pub use topology::{Atoms, Guessed, Molecules, Residues, Segments, Structure, Topology, connected};
 pub use write::{NotWritten, write};

@@ -154,18 +154,25 @@ impl Topology {
     /// Returns, for each atom, the first atom of the set of bonded atoms that it belongs to; `None` if the topology lists
     /// no bonds.
     pub fn fragments(&self) -> Option<Vec<u32>> {
-        let bonds = self.bonds.as_ref()?;
-        // Trees of atoms, in which each atom points towards the root of its fragment.
-        let mut parents: Vec<u32> = (0..self.n_atoms() as u32).collect();
-        for &[a, b] in bonds.pairs() {
-            let (a, b) = (root(&mut parents, a), root(&mut parents, b));
-            parents[a.max(b) as usize] = a.min(b);
-        }
-        for atom in 0..self.n_atoms() as u32 {
-            parents[atom as usize] = root(&mut parents, atom);
-        }
-        Some(parents)
+        Some(connected(self.n_atoms(), self.bonds.as_ref()?.pairs()))
     }
+}
+
+/// Returns for each of `n_atoms` atoms the first atom to which it is connected by pairs.
+///
+/// # Panics
+/// If a pair has an atom that does not exist.
+pub fn connected(n_atoms: usize, pairs: &[[u32; 2]]) -> Vec<u32> {
+    // Trees of atoms, in which each atom points towards the root of its set.
+    let mut parents: Vec<u32> = (0..n_atoms as u32).collect();
+    for &[a, b] in pairs {
+        let (a, b) = (root(&mut parents, a), root(&mut parents, b));
+        parents[a.max(b) as usize] = a.min(b);
+    }
+    for atom in 0..n_atoms as u32 {
+        parents[atom as usize] = root(&mut parents, atom);
+    }
+    parents
 }
 
 /// Returns the root of an atom's tree, and shortens the way to it.

@@ -59,7 +59,18 @@ class PlaceBytes(TypedDict, total=False):
     bytes_by_tag: list[int]
 
 
-class Counts(PlaceBytes):
+class TransformDoubts(TypedDict, total=False):
+    """What makes transformed positions doubtful; absent where nothing does.
+
+    `first_large_step` is the first frame with such a step, and the place of the atom.
+    """
+
+    endless_molecules: int
+    large_steps: int
+    first_large_step: tuple[int, int] | None
+
+
+class Counts(PlaceBytes, TransformDoubts):
     """Counts of reading."""
 
     requests: int
@@ -81,7 +92,7 @@ class Place(TypedDict, total=False):
     address: str
 
 
-class WorkerEntry(Stages, PlaceBytes):
+class WorkerEntry(Stages, PlaceBytes, TransformDoubts):
     """A worker; without thread and host it is a thread of this process."""
 
     worker: int

@@ -65,8 +65,8 @@ def gyration(
 
     Notes
     -----
-    Positions are used as stored: molecules that are broken over the box must be made whole before
-    (`gmx trjconv -pbc whole`). `report["remarks"]` name neighbouring atoms of a molecule that lie
+    Positions are used as stored: make molecules that are broken over the box whole with
+    `selection.whole()`. `report["remarks"]` name neighbouring atoms of a molecule that lie
     on either side of the box in the frame of the largest radius.
 
     Examples
@@ -111,8 +111,8 @@ COMMAND = Command(
     gyration,
     """Radius of gyration of a selection against time.
 
-    Positions are used as stored: if molecules are broken over the box, make them whole first
-    (gmx trjconv -pbc whole).
+    Positions are used as stored: if molecules are broken over the box, make them whole with
+    --make-whole.
 
     \b
     Examples:

@@ -50,8 +50,8 @@ def find_broken_molecules(selection: Selection, coordinates: Coordinates) -> lis
         f"selection {selection.label!r}, {coordinates.where}: molecules are broken over the box,"
         f" and positions are taken as they are written: {torn.size} pairs of neighbours lie on"
         f" either side, the first is {words}, {written[k]:.1f} Å apart, {images[k]:.1f} Å as"
-        " nearest images: make molecules whole first (gmx trjconv -pbc whole, or MDAnalysis'"
-        " unwrap), unless they are endless"
+        " nearest images: make molecules whole with --make-whole (selection.whole()), unless they"
+        " are endless"
     ]
 
 

@@ -92,8 +92,8 @@ def rmsd(
 
     Notes
     -----
-    Positions are used as stored: molecules that are broken over the box must be made whole before
-    (`gmx trjconv -pbc whole`). `report["remarks"]` name neighbouring atoms of a molecule that lie
+    Positions are used as stored: make molecules that are broken over the box whole with
+    `selection.whole()`. `report["remarks"]` name neighbouring atoms of a molecule that lie
     on either side of the box, in the reference or in the frame of the largest RMSD.
 
     The superposition uses the quaternion characteristic polynomial: D. L. Theobald, Acta Cryst. A

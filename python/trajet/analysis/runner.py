@@ -54,7 +54,7 @@ def rows_approved_by(approve: ApproveRows) -> Iterator[None]:
 def main_selection(thing: "Selection | AtomGroup") -> Selection:
     """Return the main selection of an analysis."""
     if isinstance(thing, Trajectory):
-        thing = Selection(thing, np.arange(thing.n_atoms, dtype=np.int64), "all")
+        thing = thing.all_atoms()
     elif mdanalysis.is_atomgroup(thing):
         thing = from_atomgroup(thing)
     if not isinstance(thing, Selection):
@@ -131,10 +131,15 @@ class AnalysisOutcome:
                 "last_frame": int(self.frames[-1]) if len(self.frames) else None,
                 "n_frames": len(self.frames),
                 **parameters,
+                **self.trajectory.describe_transforms(self.atoms),
             },
             "inputs": [*self.trajectory.describe_inputs(), *(further_inputs or [])],
             # What makes a number doubtful comes first: a command shows a few of them.
-            "remarks": [*dict.fromkeys(remarks), *self.trajectory.remarks],
+            "remarks": [
+                *dict.fromkeys(remarks),
+                *self.trajectory.transform_remarks(self.run["workers"]),
+                *self.trajectory.remarks,
+            ],
             **self.trajectory.before_run(self.t_select, self.run["t_total"]),
         }
         trajectory = self.trajectory
@@ -173,13 +178,14 @@ def run(
             n_frames = n_frames_of(numbers)
             approve(n_frames, plan.row_width(trajectory.reader.n_atoms, n_frames))
         where = pool or LocalPool()
+        # A pool of the user's own may not have the attribute.
+        n_threads = getattr(where, "n_threads", 1)
+        reader = trajectory.reader_for(numbers, plan.atoms(), n_threads)
         measured: Assembled = {}
         if sample:
-            # A pool of the user's own may not have the attribute.
-            n_threads = getattr(where, "n_threads", 1)
-            measured = {"sample": serial_sample(trajectory.reader, plan, numbers, n_threads)}
+            measured = {"sample": serial_sample(reader, plan, numbers, n_threads)}
         before = time.perf_counter() - begin
-        rows, state, report = where.run(trajectory.reader, plan, numbers, progress=progress)
+        rows, state, report = where.run(reader, plan, numbers, progress=progress)
         measured = {**_shift_times(report, before), **measured}
         return plan, rows, state, measured
 

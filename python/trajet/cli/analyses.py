@@ -96,8 +96,8 @@ def rmsd(
     TOPOLOGY is a PSF, PDB, GRO, TPR, PRMTOP or mmCIF file, or another that MDAnalysis reads.
     TRAJECTORY is an XTC, TRR, DCD, Amber NetCDF or H5MD file. Several files are read as one
     trajectory; files that match a pattern are in natural order, part2 before part10.
-    Positions are used as stored: if molecules are broken over the box, make them whole first
-    (gmx trjconv -pbc whole). Selections are evaluated once, on frame 0.
+    Positions are used as stored: if molecules are broken over the box, make them whole with
+    --make-whole. Selections are evaluated once, on frame 0.
 
     \b
     Examples:

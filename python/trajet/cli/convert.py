@@ -8,8 +8,9 @@ import click
 
 import trajet
 from trajet import advise
-from trajet.cli import options, pools
+from trajet.cli import options, pools, transforms
 from trajet.cli.options import choose_frames, in_order, progress
+from trajet.cli.transforms import TransformOptions
 from trajet.conversion import SUFFIXES, Conversion
 from trajet.dataset import find_dataset
 from trajet.pools.pool import Pool
@@ -44,6 +45,7 @@ _compression = click.option(
 @options.particles
 @options.units
 @options.dcd_cell
+@transforms.options
 @options.quiet
 def convert(
     files: tuple[str, ...],
@@ -71,6 +73,7 @@ def convert(
     particles: str | None,
     units: dict[str, str] | None,
     dcd_cell: str | None,
+    transforms: TransformOptions,
     quiet: bool,
 ) -> None:
     """Write a trajectory, or a part of it, in any format.
@@ -85,6 +88,7 @@ def convert(
       trajet convert part*.xtc all.xtc --continuous
       trajet convert run.xtc ca.xtc --topology top.gro --select "name CA" --topology-out ca.pdb
       trajet convert run.xtc every10.dcd --step 10
+      trajet convert run.xtc whole.xtc --topology run.tpr --repair protein
       mpiexec -n 4 trajet convert run.xtc run.h5md --pool mpi
     """
     *sources, target = files
@@ -111,6 +115,7 @@ def convert(
         threads=threads,
     )
     options.read_topology(opened, quiet=quiet)
+    opened = transforms.applied_to(opened)
     source = opened if select is None else options.select(opened, select, quiet=quiet)
     frames = choose_frames(opened, start, stop, step, begin, end)
     with where as at, progress("convert", " frames", quiet=quiet) as show:

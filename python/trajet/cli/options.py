@@ -20,8 +20,9 @@ import trajet
 from trajet import advise, output
 from trajet._trajet import time_text
 from trajet.analysis.runner import rows_approved_by
-from trajet.cli import pools
+from trajet.cli import pools, transforms
 from trajet.cli.pools import Decorated
+from trajet.cli.transforms import TransformOptions
 from trajet.dataset import datasets_in, find_dataset
 from trajet.pools.pool import Pool
 from trajet.result import REPORT_SUFFIXES, Result, entries_of
@@ -367,6 +368,7 @@ _SHARED = (
     particles,
     units,
     dcd_cell,
+    transforms.options,
     click.option(
         "-o", "--output", callback=path_to((".npz", ".csv")), metavar="FILE", help=".npz or .csv"
     ),
@@ -429,6 +431,7 @@ def analysis(
             particles: str | None,
             units: dict[str, str] | None,
             dcd_cell: str | None,
+            transforms: TransformOptions,
             output: Path | None,
             plot: Path | None,
             report: Path | None,
@@ -469,6 +472,7 @@ def analysis(
             )
             chosen = choose_frames(opened, start, stop, step, begin, end)
             read_topology(opened, quiet=quiet)
+            opened = transforms.applied_to(opened)
             with where as at:
                 job = AnalysisOptions(
                     trajectory=opened,
@@ -484,7 +488,8 @@ def analysis(
         all_options: Sequence[Callable[[Callable[..., None]], object]]
         all_options = (*_SHARED[:2], *own, *_SHARED[2:])
         for option in reversed(all_options):
-            option(command)
+            # Some wrap the function, others only note the option in it.
+            command = option(command) or command
         epilog = "The report's entries are described in docs/report.md."
         return click.command(epilog=epilog)(command)
 

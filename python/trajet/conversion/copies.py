@@ -240,6 +240,8 @@ class _Copies:
 
     Attributes
     ----------
+    reader
+        Reader of the frames of all outputs.
     parts
         Path and frames of each output.
     places
@@ -249,6 +251,7 @@ class _Copies:
     """
 
     trajectory: Trajectory
+    reader: _trajet.Reader
     parts: list[tuple[Path, Frames]]
     places: NDArray[np.int64] | None
     content: h5md.Content | None
@@ -275,7 +278,7 @@ class _Copies:
                 for path, _ in self.parts
             ]
         return write_files(
-            self.trajectory.reader,
+            self.reader,
             self.parts,
             self.places,
             asked.how,
@@ -289,7 +292,7 @@ class _Copies:
         asked = self.asked
         assert isinstance(asked.pool, JobPool)
         (part,) = self.parts
-        reader = self.trajectory.reader
+        reader = self.reader
         spec = CopySpec(reader.outline(self.places), self.places, asked.how)
         done = write_pieces(
             reader,
@@ -306,7 +309,7 @@ class _Copies:
         """Write whole files with the workers of a pool; rename all of them at the end."""
         pool, content, asked = self.asked.pool, self.content, self.asked
         assert isinstance(pool, JobPool)
-        reader, how = self.trajectory.reader, asked.how
+        reader, how = self.reader, asked.how
         if content is not None:
             h5md.check(self.numbered, content, None)
             how = for_workers(how, content)
@@ -369,7 +372,11 @@ def _copy(
     every = np.arange(trajectory.n_atoms)
     places = None if np.array_equal(selection.places, every) else selection.places
     content: h5md.Content | None = None
-    lost = _lost(trajectory, places)
+    lost = [*_lost(trajectory, places), *_rotated(trajectory, parts[0][0])]
+    n_threads = getattr(asked.pool, "n_threads", None) or asked.threads
+    reader = trajectory.reader_for(
+        np.concatenate(frames), places, n_threads or _trajet.available_threads()
+    )
     left: list[list[str]] = [[] for _ in parts]
     in_hdf5 = parts[0][0].suffix.lower() in HDF5
     joined = asked.pool is not None and write is not _Copies.write_with_pool
@@ -380,19 +387,27 @@ def _copy(
     if content is None and in_hdf5:
         numbered = [(path, numbers) for (path, _), numbers in zip(parts, frames, strict=True)]
         left = [_frames_left_out(trajectory, *part, places, asked.how) for part in numbered]
-        content = _content(trajectory, np.concatenate(frames), places, asked.how)
+        content = _content(trajectory, reader, np.concatenate(frames), places, asked.how)
         if trajectory.reader.format == "H5MD":
             # A tag is lossy, fields are left out, or files differ in units or precision.
             lost = [*lost, "written in Å and single precision, not as the original stores it"]
-    copies = _Copies(trajectory, parts, places, content, asked)
+    copies = _Copies(trajectory, reader, parts, places, content, asked)
     outcomes = trajectory.fresh(write, copies)
     inputs = trajectory.describe_inputs()
     done, workers = [], list[WorkerEntry]()
     for (path, _), numbers, outcome, own in zip(parts, frames, outcomes, left, strict=True):
         report = None
-        remarks = tuple(dict.fromkeys((*lost, *own, *outcome.remarks, *trajectory.remarks)))
+        counted = [] if outcome.run is None else outcome.run["workers"]
+        doubts = trajectory.transform_remarks(counted)
+        remarks = tuple(
+            dict.fromkeys((*doubts, *lost, *own, *outcome.remarks, *trajectory.remarks))
+        )
         if (run := outcome.run) is not None:
-            parameters: Parameters = {"n_frames": len(numbers), "n_atoms": [selection.n_atoms]}
+            parameters: Parameters = {
+                "n_frames": len(numbers),
+                "n_atoms": [selection.n_atoms],
+                **trajectory.describe_transforms(places),
+            }
             what: Assembled = {
                 "analysis": "convert",
                 "parameters": parameters,
@@ -430,7 +445,7 @@ def _native_content(
             kept_remarks=how.remarks,
         )
 
-    if reader.format != "H5MD":
+    if reader.format != "H5MD" or trajectory.transforms:
         return None
     atoms = places
     if dataset is None:
@@ -533,14 +548,27 @@ def _frames_left_out(
     return [remark, *remarks]
 
 
+def _rotated(trajectory: Trajectory, path: Path) -> list[str]:
+    """Return remarks on what copies of rotated frames leave out."""
+    if not trajectory.rotates:
+        return []
+    without = ["velocities and forces, which are not rotated along"]
+    if path.suffix.lower() not in HDF5:
+        without.append("unit cells, as the format cannot hold rotated ones")
+    return [f"left out of fitted frames: {what}" for what in without]
+
+
 def _content(
     trajectory: Trajectory,
+    reader: _trajet.Reader,
     every: NDArray[np.int64],
     places: NDArray[np.int64] | None,
     how: OutputOptions,
 ) -> h5md.Content:
     """Return the content of H5MD outputs of frames."""
     gone = {what for what, _ in trajectory.reader.lost(places)}
+    if trajectory.rotates:
+        gone |= {"velocities", "forces"}
     how = replace(
         how,
         velocities=how.velocities
@@ -548,7 +576,7 @@ def _content(
         and _holds(trajectory, every, "velocities"),
         forces=how.forces and "forces" not in gone and _holds(trajectory, every, "forces"),
     )
-    return hdf5_content(trajectory.reader, places, how)
+    return hdf5_content(reader, places, how)
 
 
 def _check_topology(path: Path, selection: Selection, *, force: bool) -> None:

@@ -23,10 +23,11 @@ from trajet.advise.entries import (
     Stages,
     TaskDetails,
     TaskEntry,
+    TransformDoubts,
     WorkerEntry,
 )
 from trajet.pools.tasks import Task, TaskOutcome
-from trajet.result import COUNTS, STAGES, bytes_by_place
+from trajet.result import COUNTS, STAGES, bytes_by_place, transform_doubts
 
 # Stages that add up to the time of a worker.
 WORKER_STAGES: tuple[StageName, ...] = tuple(name for name in STAGES if name != "t_total")
@@ -48,6 +49,7 @@ class ThreadTiming:
     tasks: int = 0
     sums: dict[CountName | StageName, float] = field(default_factory=dict)
     by_place: PlaceBytes = field(default_factory=PlaceBytes)
+    doubts: TransformDoubts = field(default_factory=TransformDoubts)
 
 
 class RunTiming:
@@ -114,6 +116,7 @@ class RunTiming:
                 account.sums[name] = account.sums.get(name, 0) + spent[name]
             account.sums["t_total"] = account.sums.get("t_total", 0.0) + spent["t_total"]
             account.by_place = bytes_by_place([account.by_place, spent])
+            account.doubts = transform_doubts([account.doubts, spent])
         self._spans.setdefault(worker, []).append((done.begin, done.end))
 
     def hold(self, worker: int, threads: int, where: Place, span: tuple[float, float]) -> None:
@@ -167,6 +170,7 @@ class RunTiming:
                 "tasks": account.tasks,
                 **{name: int(account.sums[name]) for name in COUNTS},
                 **account.by_place,
+                **account.doubts,
                 **{name: account.sums[name] for name in WORKER_STAGES},
             }
             for name, seconds in (over or {}).get(worker, {}).items():

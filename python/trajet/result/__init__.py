@@ -13,6 +13,7 @@ from trajet.result.report import (
     bytes_by_place,
     entries_of,
     make_report,
+    transform_doubts,
 )
 from trajet.result.result import Result
 from trajet.result.series import Series
@@ -32,4 +33,5 @@ __all__ = [
     "bytes_by_place",
     "entries_of",
     "make_report",
+    "transform_doubts",
 ]

@@ -24,6 +24,7 @@ from trajet.advise.entries import (
     RunReport,
     StageName,
     TaskEntry,
+    TransformDoubts,
     WorkerEntry,
 )
 
@@ -209,6 +210,19 @@ def bytes_by_place(entries: Iterable[PlaceBytes]) -> PlaceBytes:
         if counts := [entry[name] for entry in entries if name in entry]:
             sums[name] = [sum(column) for column in zip(*counts, strict=True)]
     return sums
+
+
+def transform_doubts(entries: Iterable[TransformDoubts]) -> TransformDoubts:
+    """Return what makes transformed positions doubtful, summed over `entries`."""
+    found = [entry for entry in entries if "large_steps" in entry]
+    if not found:
+        return {}
+    steps = [one for entry in found if (one := entry["first_large_step"]) is not None]
+    return {
+        "endless_molecules": sum(entry["endless_molecules"] for entry in found),
+        "large_steps": sum(entry["large_steps"] for entry in found),
+        "first_large_step": min(steps, default=None),
+    }
 
 
 def make_report(

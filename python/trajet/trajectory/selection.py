@@ -1,7 +1,8 @@
 """`Selection`: some atoms of a trajectory."""
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Literal
+from copy import copy
+from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,13 +11,14 @@ from trajet._trajet import SelectionError
 from trajet.topology import Atoms
 from trajet.trajectory.block import Block
 from trajet.trajectory.choice import FrameChoice
+from trajet.trajectory.transforms import MakeSteps, Transformable
 
 if TYPE_CHECKING:
     from trajet.mdanalysis import AtomGroup
     from trajet.trajectory.trajectory import Trajectory
 
 
-class Selection:
+class Selection(Transformable):
     """Some atoms of a trajectory; made by `Trajectory.select`.
 
     Attributes
@@ -53,6 +55,12 @@ class Selection:
         """Return the selection and its size."""
         what = "of indices" if self.text is None else repr(self.text)
         return f"<Selection {what}: {self.n_atoms} of {self.trajectory.n_atoms} atoms>"
+
+    def _transformed(self, make: MakeSteps) -> Self:
+        """Return the same atoms of the transformed trajectory; see `Transformable`."""
+        made = copy(self)
+        made.trajectory = self.trajectory._transformed(make)
+        return made
 
     @property
     def n_atoms(self) -> int:

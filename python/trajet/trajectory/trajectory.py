@@ -3,9 +3,10 @@
 import contextlib
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar
 from weakref import finalize
 
 import numpy as np
@@ -16,7 +17,8 @@ from trajet._trajet import FormatError, Reader, SelectionError, StaleIndexError,
 from trajet.advise.entries import Assembled, InputEntry, WorkerEntry
 from trajet.box import Box
 from trajet.dataset import AccessLog, Dataset, DatasetPath
-from trajet.pools.pool import n_frames_of
+from trajet.pools.pool import Frames, n_frames_of
+from trajet.result import transform_doubts
 from trajet.startup import Stopwatch, import_seconds
 from trajet.topology import Atoms, Topology, needs_positions, of_universe
 from trajet.topology import load as load_structure
@@ -29,6 +31,14 @@ from trajet.trajectory.choice import (
     resolve_indices,
 )
 from trajet.trajectory.selection import Selection
+from trajet.trajectory.transforms import (
+    MakeSteps,
+    Step,
+    Transformable,
+    frames_walked,
+    n_runs,
+    native,
+)
 
 if TYPE_CHECKING:
     from trajet.mdanalysis import Universe
@@ -47,7 +57,7 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
-class Trajectory:
+class Trajectory(Transformable):
     """An open trajectory with random access to its frames; made by `trajet.open`.
 
     Attributes
@@ -58,6 +68,10 @@ class Trajectory:
         Path of the topology, or None.
     dataset
         The opened data set of a store, or None for files.
+    origin
+        The trajectory without transforms; itself if there are none.
+    transforms
+        The transforms of its frames, in order.
     t_topology
         Seconds spent so far on opening the files and reading the topology.
     """
@@ -84,6 +98,9 @@ class Trajectory:
         self._universe: Universe | None = None
         # Positions and box of frame 0, once a selection needed them.
         self._first: tuple[NDArray[np.float32], Box] | None = None
+        # The trajectory without transforms, and the transforms of this one, in order.
+        self.origin = self
+        self.transforms: tuple[Step, ...] = ()
         self._access_log: AccessLog | None = None
         if dataset is not None:
             self._access_log = AccessLog(dataset)
@@ -99,8 +116,69 @@ class Trajectory:
         return cls(dataset.topology, reader, dataset=dataset, t_open=watch.seconds())
 
     def __repr__(self) -> str:
-        """Return label and size."""
-        return f"<Trajectory {self.label}: {self.n_frames} frames of {self.n_atoms} atoms>"
+        """Return label, size and transforms."""
+        names = "".join(f", {step.words['transform']}" for step in self.transforms)
+        return f"<Trajectory {self.label}: {self.n_frames} frames of {self.n_atoms} atoms{names}>"
+
+    def _transformed(self, make: MakeSteps) -> Self:
+        """Return the trajectory with further transforms; see `Transformable`."""
+        made = copy(self)
+        made.transforms = (*self.transforms, *make(self))
+        steps = native(made.transforms, self.n_atoms)
+        made._reader = self.origin._reader.transformed(steps)
+        # Selections see the positions after the transforms.
+        made._universe = made._first = None
+        return made
+
+    @property
+    def rotates(self) -> bool:
+        """Whether frames are rotated after decoding."""
+        return any(
+            step.words.get("motion", "translation") != "translation" for step in self.transforms
+        )
+
+    def describe_transforms(self, places: NDArray[np.int64] | None) -> dict[str, object]:
+        """Return the report's parameters on the transforms, and on the atoms that they need."""
+        if not self.transforms:
+            return {}
+        return {
+            "transforms": [step.words for step in self.transforms],
+            "n_atoms_decoded": self._reader.n_decoded(places),
+        }
+
+    def transform_remarks(self, workers: Sequence[WorkerEntry]) -> list[str]:
+        """Return remarks on the transforms, given what the workers of a run have counted."""
+        remarks = [remark for step in self.transforms for remark in step.remarks]
+        doubts = transform_doubts(workers)
+        if endless := doubts.get("endless_molecules", 0):
+            remarks.append(
+                f"molecules that are bonded to their own periodic image were not made whole"
+                f" ({endless}, counted in each frame)"
+            )
+        if (large := doubts.get("large_steps", 0)) and (first := doubts["first_large_step"]):
+            frame, place = first
+            atom = f"atom {self.indices_of(np.array([place]))[0]}"
+            remarks.append(
+                f"{large} frames have steps of more than 0.4 cells, whose direction is uncertain,"
+                f" the first in frame {frame} ({atom}): jumps may be removed wrongly; choose frames"
+                " that are closer together, or every_frame=True (--nojump-every-frame)"
+            )
+        return remarks
+
+    def reader_for(self, frames: Frames, places: NDArray[np.int64] | None, threads: int) -> Reader:
+        """Return the reader of these frames and atoms.
+
+        Jumps are counted from the first of the frames, by several threads before any frame is read.
+        """
+        if not self._reader.has_no_jump:
+            return self._reader
+        every_frame = any(step.every_frame for step in self.transforms)
+        walked = frames_walked(frame_numbers(frames), every_frame=every_frame)
+        n_atoms = self._reader.n_decoded(places)
+        runs = n_runs(len(walked), n_atoms, threads)
+        return self.fresh(
+            partial(self._reader.with_start, runs=runs, threads=threads), walked, places
+        )
 
     @property
     def path(self) -> Path:
@@ -372,6 +450,14 @@ class Trajectory:
         """Return the indices in the topology of atoms given by their indices in a frame."""
         return places if self._origin is None else self._origin[places]
 
+    def of_open_atoms(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return those of one value for each atom of the topology that belong to a frame."""
+        return values if self._origin is None else values[self._origin]
+
+    def all_atoms(self) -> Selection:
+        """Return the selection of all atoms of a frame."""
+        return Selection(self, np.arange(self.n_atoms, dtype=np.int64), "all")
+
     @property
     def n_named(self) -> int:
         """Number of atoms of the topology; exceeds `n_atoms` if only some tags are open."""
@@ -506,7 +592,8 @@ class Trajectory:
             raise ValueError(f"threads must be at least 1, not {threads}")
         if threads is None:
             threads = _trajet.available_threads() if positions.nbytes > MUCH_BYTES else 1
-        read = partial(self._reader.read, threads=threads)
+        reader = self.reader_for(numbers, places, threads)
+        read = partial(reader.read, threads=threads)
         got = self.fresh(read, numbers, places, positions, "positions")
         if self._access_log is not None and counted:
             self._access_log.read(places, got["counts"])
@@ -546,7 +633,7 @@ class Trajectory:
         n_atoms = self.n_atoms if places is None else len(places)
         if size is None:
             size = max(1, min(BLOCK_FRAMES, BLOCK_BYTES // (12 * n_atoms)))
-        parts = self._reader.parts(numbers, places)
+        parts = self.reader_for(numbers, places, 1).parts(numbers, places)
         buffer = np.empty((min(size, n_frames), n_atoms, 3), np.float32)
 
         def go(size: int) -> Iterator[Block]:

@@ -1,0 +1,137 @@
+"""Options that change positions after decoding: periodic boundaries and superposition."""
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from trajet.advise.entries import Assembled
+from trajet.cli.pools import Decorated
+from trajet.trajectory import Trajectory
+from trajet.trajectory.transforms import BondSource, JumpView, WrapCell, WrapGroups
+
+_OPTIONS = (
+    click.option(
+        "--repair",
+        metavar="SELECTION",
+        help="Make molecules whole, put those of SELECTION into one image in the centre of the box,"
+        " and wrap all others around them.",
+    ),
+    click.option(
+        "--make-whole",
+        is_flag=True,
+        help="Make molecules whole that are broken over the box, along the bonds of the topology.",
+    ),
+    click.option(
+        "--nojump",
+        is_flag=False,
+        flag_value="lattice",
+        type=click.Choice(["lattice", "toroidal"]),
+        help="Remove jumps over the box from frame to frame. In a changing cell: lattice (default)"
+        " for structures, toroidal for diffusion.",
+    ),
+    click.option(
+        "--nojump-every-frame",
+        is_flag=True,
+        help="With --nojump: also read the frames that are skipped, to find all jumps.",
+    ),
+    click.option(
+        "--cluster", metavar="SELECTION", help="Put the molecules of SELECTION into one image."
+    ),
+    click.option(
+        "--center-on",
+        metavar="SELECTION",
+        help="Move the centre of SELECTION to the centre of the box.",
+    ),
+    click.option(
+        "--wrap",
+        is_flag=False,
+        flag_value="molecule",
+        type=click.Choice(["molecule", "residue", "atom"]),
+        help="Move molecules (default), residues or atoms into the box, by their centres.",
+    ),
+    click.option(
+        "--wrap-cell",
+        type=click.Choice(["triclinic", "compact", "rectangular"]),
+        help="The shape that --wrap (default: triclinic) and --repair (default: compact) fill.",
+    ),
+    click.option(
+        "--fit",
+        metavar="SELECTION",
+        help="Superpose frames on frame 0 by SELECTION, and move all atoms along.",
+    ),
+    click.option(
+        "--bonds",
+        type=click.Choice(["guess"]),
+        help="Guess bonds from distances in the structure file, for topologies without bonds.",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class TransformOptions:
+    """Values of the options; see `_OPTIONS`. They are applied in the order of the fields."""
+
+    repair: str | None
+    make_whole: bool
+    nojump: JumpView | None
+    nojump_every_frame: bool
+    cluster: str | None
+    center_on: str | None
+    wrap: WrapGroups | None
+    wrap_cell: WrapCell | None
+    fit: str | None
+    bonds: BondSource
+
+    def check(self) -> None:
+        """Raise an error for options that do nothing without another."""
+        if self.nojump_every_frame and self.nojump is None:
+            raise click.UsageError("--nojump-every-frame needs --nojump")
+        if self.wrap_cell is not None and self.wrap is None and self.repair is None:
+            raise click.UsageError("--wrap-cell needs --wrap or --repair")
+        if self.bonds is not None and not self.make_whole and self.repair is None:
+            raise click.UsageError("--bonds needs --make-whole or --repair")
+        if self.repair is not None and (
+            self.make_whole or self.cluster or self.center_on or self.wrap
+        ):
+            raise click.UsageError(
+                "--repair makes molecules whole, clusters, centres and wraps: leave --make-whole,"
+                " --cluster, --center-on and --wrap out"
+            )
+
+    def applied_to(self, opened: Trajectory) -> Trajectory:
+        """Return the trajectory with the transforms."""
+        if self.repair is not None:
+            cell = self.wrap_cell or "compact"
+            opened = opened.repaired(self.repair, cell=cell, bonds=self.bonds)
+        if self.make_whole:
+            opened = opened.whole(bonds=self.bonds)
+        if self.nojump is not None:
+            opened = opened.nojump(view=self.nojump, every_frame=self.nojump_every_frame)
+        if self.cluster is not None:
+            opened = opened.cluster(self.cluster)
+        if self.center_on is not None:
+            opened = opened.center(self.center_on)
+        if self.wrap is not None:
+            opened = opened.wrap(self.wrap, self.wrap_cell or "triclinic")
+        if self.fit is not None:
+            opened = opened.fit(self.fit)
+        return opened
+
+
+def options(command: Decorated) -> Decorated:
+    """Add the options to a command, which gets their values as `transforms`."""
+
+    @functools.wraps(command)
+    def with_transforms(**values: object) -> object:
+        own: Assembled = {name: values.pop(name) for name in TransformOptions.__dataclass_fields__}
+        chosen = TransformOptions(**own)
+        chosen.check()
+        return command(**values, transforms=chosen)
+
+    made: Any = with_transforms
+    for option in reversed(_OPTIONS):
+        made = option(made)
+    decorated: Decorated = made
+    return decorated

@@ -1,0 +1,544 @@
+"""Transforms of positions after decoding: periodic boundaries and superposition."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet import _trajet, topology
+from trajet._trajet import AnalysisError, SelectionError
+from trajet.topology import Topology
+
+if TYPE_CHECKING:
+    from trajet.trajectory.selection import Selection
+    from trajet.trajectory.trajectory import Trajectory
+
+# Atoms of a transform: a selection text, evaluated after the transforms before it, or a Selection.
+Chosen: TypeAlias = "str | Selection"
+TransformWeights: TypeAlias = (
+    "Literal['mass'] | Sequence[float] | NDArray[np.floating | np.integer] | None"
+)
+BondSource: TypeAlias = Literal["guess"] | None
+WrapGroups: TypeAlias = Literal["molecule", "residue", "atom"]
+WrapCell: TypeAlias = Literal["triclinic", "compact", "rectangular"]
+JumpView: TypeAlias = Literal["lattice", "toroidal"]
+FitMotion: TypeAlias = Literal["superposition", "translation", "plane"]
+
+# Bytes of the shifts that are kept for the runs of frames whose jumps are counted in parallel.
+_SHIFT_BYTES = 64 * 1024 * 1024
+# Most runs of frames whose jumps are counted in parallel.
+_MOST_RUNS = 256
+# Fewest frames of such a run.
+_RUN_FRAMES = 8
+
+
+@dataclass(frozen=True)
+class Step:
+    """A transform, as the native module takes it.
+
+    Attributes
+    ----------
+    name
+        Name of the native step.
+    arguments
+        Its parameters.
+    words
+        What it does, for reports: a name, and the arguments that the user gave.
+    remarks
+        Doubts about it.
+    every_frame
+        Whether frames that a stride skips are read, too (removal of jumps).
+    """
+
+    name: str
+    arguments: dict[str, object]
+    words: Mapping[str, object]
+    remarks: tuple[str, ...] = ()
+    every_frame: bool = False
+
+
+# Makes the steps of a transform for a trajectory, in the state before it.
+MakeSteps: TypeAlias = Callable[["Trajectory"], list[Step]]
+
+
+class Transformable(ABC):
+    """Transforms of positions, which `Trajectory` and `Selection` share.
+
+    Each method returns a new object whose frames are transformed after decoding, in the order of
+    the calls, wherever they are read: by analyses, copies, `read` and `blocks`, on every pool.
+    Nothing is computed before frames are read, and only atoms that are needed are decoded: to make
+    a selection whole, those of its molecules.
+    """
+
+    @abstractmethod
+    def _transformed(self, make: MakeSteps) -> Self:
+        """Return the object with further steps."""
+
+    def whole(self, *, bonds: BondSource = None) -> Self:
+        """Make molecules whole that are broken over the periodic box.
+
+        Atoms are moved by lattice vectors along the bonds of the topology, from the first atom of
+        each molecule, which stays where it is. As bonds are short, molecules that are longer than
+        half of the box are right, too. Molecules that are bonded to their own periodic image are
+        left as they are, and the report says so.
+
+        Parameters
+        ----------
+        bonds
+            None for the bonds of the topology; "guess" to guess them from the distances in the
+            structure file that is the topology.
+
+        Raises
+        ------
+        SelectionError
+            If the topology has no bonds, or atoms of a molecule are in tags that are not open.
+
+        Notes
+        -----
+        The same as `gmx trjconv -pbc whole` and MDAnalysis' `unwrap`, up to a lattice vector for
+        each molecule.
+
+        Examples
+        --------
+        >>> traj = tj.open("solvated.tpr", "solvated.xtc").whole()
+        """
+        return self._transformed(lambda trajectory: [_whole(trajectory, bonds)])
+
+    def nojump(
+        self,
+        *,
+        view: JumpView = "lattice",
+        every_frame: bool = False,
+    ) -> Self:
+        """Remove jumps over the periodic box from frame to frame.
+
+        From each requested frame to the next an atom is taken to have moved by less than half a
+        cell; larger steps are counted from the first requested frame on. The report has a remark
+        where a step of more than 0.4 cells makes the direction doubtful.
+
+        Parameters
+        ----------
+        view
+            What a changing cell means. "lattice" adds whole vectors of the cell of each frame to
+            each atom: molecules keep their bonds and neighbours. "toroidal" makes molecules whole
+            and moves each by the vectors of the cells at the time of its jumps: diffusion is right
+            (von Bülow et al., J. Chem. Phys. 153, 021101 (2020)). In a constant cell both are the
+            same.
+        every_frame
+            Whether frames that a stride skips are read to find the jumps.
+
+        Notes
+        -----
+        The same shifts as MDAnalysis' `NoJump`, for any number of threads and any pool.
+
+        Examples
+        --------
+        >>> traj = tj.open("solvated.tpr", "solvated.xtc")
+        >>> protein = traj.select("protein").whole().nojump()
+        """
+        if view not in ("lattice", "toroidal"):
+            raise ValueError(f"view is 'lattice' or 'toroidal', not {view!r}")
+        return self._transformed(lambda trajectory: _nojump(trajectory, view, every_frame))
+
+    def cluster(self, atoms: Chosen) -> Self:
+        """Put the molecules of some atoms into one periodic image, next to each other.
+
+        The first molecule stays where it is; then again and again the molecule whose centre is
+        nearest to that of a molecule that has its place is moved next to that. Molecules must be
+        whole.
+
+        Parameters
+        ----------
+        atoms
+            A selection: its molecules are moved as a whole.
+
+        Examples
+        --------
+        >>> traj = tj.open("solvated.tpr", "solvated.xtc").whole().cluster("protein")
+        """
+        return self._transformed(lambda trajectory: [_cluster(trajectory, atoms)])
+
+    def center(self, atoms: Chosen, *, weights: TransformWeights = None) -> Self:
+        """Move all atoms so that the centre of some is the centre of the cell.
+
+        Parameters
+        ----------
+        atoms
+            A selection.
+        weights
+            None for the centre of geometry, "mass" for the centre of mass, or one number per atom.
+
+        Examples
+        --------
+        >>> traj = tj.open("solvated.tpr", "solvated.xtc").whole().center("protein")
+        """
+        return self._transformed(lambda trajectory: [_center(trajectory, atoms, weights)])
+
+    def wrap(
+        self,
+        by: WrapGroups = "molecule",
+        cell: WrapCell = "triclinic",
+        *,
+        weights: Literal["mass"] | None = None,
+        together: "Chosen | None" = None,
+    ) -> Self:
+        """Move groups of atoms into the cell, each as one, by their centres.
+
+        Parameters
+        ----------
+        by
+            What is moved as one: "molecule", "residue" or "atom". Molecules must be whole.
+        cell
+            The shape that is filled: "triclinic", the parallelepiped of the box vectors; "compact",
+            the points that are nearer to the centre of the box than to its images;
+            "rectangular", the brick of the same volume.
+        weights
+            None for centres of geometry, "mass" for centres of mass.
+        together
+            A selection whose groups are moved as one, such as the chains of a protein.
+
+        Raises
+        ------
+        SelectionError
+            If the topology has neither molecules nor bonds, for `by="molecule"`.
+
+        Notes
+        -----
+        As `gmx trjconv -pbc mol -ur tric|compact|rect`, which takes centres of mass.
+
+        Examples
+        --------
+        >>> traj = tj.open("solvated.tpr", "solvated.xtc").whole().wrap(cell="compact")
+        """
+        return self._transformed(
+            lambda trajectory: [_wrap(trajectory, by, cell, weights, together)]
+        )
+
+    def fit(
+        self,
+        atoms: Chosen,
+        *,
+        reference: "int | NDArray[np.floating]" = 0,
+        weights: TransformWeights = None,
+        motion: FitMotion = "superposition",
+    ) -> Self:
+        """Superpose frames on a reference by some of the atoms; all atoms are moved along.
+
+        The cell of a frame is rotated along: later periodic steps and distances use it. Copies to
+        files have no cell then, as few formats can hold a rotated one.
+
+        Parameters
+        ----------
+        atoms
+            A selection.
+        reference
+            A frame number, read with the transforms before this one, or positions of the atoms,
+            `(n_atoms, 3)`, Å.
+        weights
+            None for equal weights, "mass", or one number per atom.
+        motion
+            "superposition" for rotation and translation, "translation", or "plane" for rotation
+            about z and translation in the x-y plane.
+
+        Examples
+        --------
+        >>> fitted = tj.open("adk.psf", "adk.xtc").fit("name CA")
+        """
+        return self._transformed(
+            lambda trajectory: [_fit(trajectory, atoms, reference, weights, motion)]
+        )
+
+    def translate(self, by: Sequence[float] | NDArray[np.floating]) -> Self:
+        """Move all atoms by a vector.
+
+        Parameters
+        ----------
+        by
+            `(3,)`, Å.
+
+        Examples
+        --------
+        >>> moved = tj.open("adk.psf", "adk.xtc").translate([0, 0, 10])
+        """
+        vector = np.asarray(by, np.float64)
+        if vector.shape != (3,) or not np.isfinite(vector).all():
+            raise ValueError(f"a translation is a vector of three numbers (Å), not {by!r}")
+        words = {"transform": "translate", "by": vector.tolist()}
+        return self._transformed(lambda _: [Step("translate", {"by": vector.tolist()}, words)])
+
+    def repaired(
+        self, atoms: Chosen = "protein", *, cell: WrapCell = "compact", bonds: BondSource = None
+    ) -> Self:
+        """Repair periodic boundaries around some atoms, such as the solute.
+
+        In this order: all molecules are made whole, which the next steps need; the molecules of
+        `atoms` are put into one image; their centre is moved to the centre of the cell; all other
+        molecules are wrapped around them, which must come last, as moving the centre takes
+        molecules out of the cell.
+
+        Parameters
+        ----------
+        atoms
+            A selection: its molecules stay together, in the centre.
+        cell, bonds
+            As for `wrap` and `whole`.
+
+        Examples
+        --------
+        >>> protein = tj.open("solvated.tpr", "solvated.xtc").repaired("protein").select("protein")
+        """
+
+        def steps(trajectory: "Trajectory") -> list[Step]:
+            return [
+                _whole(trajectory, bonds),
+                _cluster(trajectory, atoms, bonds),
+                _center(trajectory, atoms, None),
+                _wrap(trajectory, "molecule", cell, None, atoms, bonds),
+            ]
+
+        return self._transformed(steps)
+
+
+def n_runs(n_frames: int, n_atoms: int, threads: int) -> int:
+    """Return the number of runs of frames in which jumps are counted before frames are read.
+
+    One thread that reads frames in order counts jumps while it reads: one run.
+    """
+    if threads <= 1:
+        return 1
+    most = _SHIFT_BYTES // (24 * max(1, n_atoms))
+    return max(1, min(_MOST_RUNS, most, n_frames // _RUN_FRAMES))
+
+
+def frames_walked(numbers: NDArray[np.int64], *, every_frame: bool) -> NDArray[np.int64]:
+    """Return the frames from which jumps are counted for these frames, ascending, each once."""
+    if every_frame and len(numbers):
+        return np.arange(numbers.min(), numbers.max() + 1)
+    return np.unique(numbers)
+
+
+def chosen_atoms(trajectory: "Trajectory", atoms: Chosen) -> "Selection":
+    """Return the selection of a transform, in the state of the trajectory before it."""
+    from trajet.trajectory.selection import Selection
+
+    if isinstance(atoms, str):
+        return trajectory.select(atoms)
+    if not isinstance(atoms, Selection):
+        raise TypeError(f"atoms are a selection text or a Selection, not {type(atoms).__name__}")
+    if atoms.trajectory.origin is not trajectory.origin:
+        raise SelectionError(f"{atoms!r} is of another trajectory")
+    return atoms
+
+
+def _pairs(found: Topology, source: BondSource) -> NDArray[np.int64]:
+    """Return the bonds of a topology, `(n, 2)`, with those of virtual sites.
+
+    Raises
+    ------
+    SelectionError
+        If there are none.
+    """
+    if source == "guess":
+        return found.guessed_bonds
+    if source is not None:
+        raise ValueError(f"bonds are None or 'guess', not {source!r}")
+    if (pairs := found.connections) is None:
+        raise SelectionError(
+            f"{found} has no bonds, along which molecules are made whole: use a topology that has,"
+            " such as a TPR, PSF or PRMTOP, or guess them from distances with"
+            ' bonds="guess" (--bonds guess)'
+        )
+    return pairs
+
+
+def _connected(found: Topology, source: BondSource) -> NDArray[np.int64]:
+    """Return the number of the set of bonded atoms of each atom of a topology."""
+    return _trajet.connected(found.n_atoms, _pairs(found, source))
+
+
+def _bonds(trajectory: "Trajectory", source: BondSource) -> NDArray[np.int64]:
+    """Return bonds between atoms of a frame, by their columns, `(n, 2)`."""
+    columns, there = trajectory.places_of(_pairs(trajectory.topology, source))
+    return np.ascontiguousarray(columns[there.all(axis=1)])
+
+
+def _molecules(trajectory: "Trajectory", source: BondSource = None) -> NDArray[np.int64]:
+    """Return the number of the molecule of each atom of a frame."""
+    found = trajectory.topology
+    labels = found.molecules if source is None else _connected(found, source)
+    _, numbers = np.unique(trajectory.of_open_atoms(labels), return_inverse=True)
+    return numbers.astype(np.int64)
+
+
+def _whole(trajectory: "Trajectory", source: BondSource) -> Step:
+    pairs = _bonds(trajectory, source)
+    parts = _trajet.connected(trajectory.n_atoms, pairs)
+    _check_connected(trajectory, parts, source)
+    words: dict[str, object] = {"transform": "whole"}
+    remarks: tuple[str, ...] = ()
+    if source == "guess":
+        words["bonds"] = "guess"
+        remarks = (
+            f"molecules are made whole along {len(pairs)} bonds that are guessed from distances in"
+            f" {trajectory.topology}",
+        )
+    return Step("whole", {"bonds": pairs, "molecules": parts}, words, remarks)
+
+
+def _check_connected(
+    trajectory: "Trajectory", parts: NDArray[np.int64], source: BondSource
+) -> None:
+    """Raise an error if molecules would be made whole in parts, as some of their atoms lack.
+
+    Raises
+    ------
+    SelectionError
+        If there are such molecules.
+    """
+    if trajectory.n_atoms == trajectory.n_named:
+        return
+    whole = trajectory.of_open_atoms(_connected(trajectory.topology, source))
+    # Each molecule must have the atoms of one part.
+    first = np.unique(whole, return_index=True, return_inverse=True)
+    same = parts == parts[first[1]][first[2]]
+    if not same.all():
+        atom = trajectory.topology_atoms.describe(int(np.flatnonzero(~same)[0]))
+        raise SelectionError(
+            f"{trajectory.label}: the molecule of {atom} cannot be made whole, as atoms between"
+            " the open ones are in tags that are not open: open all tags of its molecule"
+        )
+
+
+def _nojump(trajectory: "Trajectory", view: JumpView, every_frame: bool) -> list[Step]:
+    words = {"transform": "nojump", "view": view, "every_frame": every_frame}
+    if view == "lattice":
+        arguments: dict[str, object] = {"view": view, "molecules": None}
+        return [Step("no_jump", arguments, words, every_frame=every_frame)]
+    labels = _molecules(trajectory)
+    arguments = {"view": view, "molecules": labels}
+    return [_whole(trajectory, None), Step("no_jump", arguments, words, every_frame=every_frame)]
+
+
+def _cluster(trajectory: "Trajectory", atoms: Chosen, source: BondSource = None) -> Step:
+    selection = chosen_atoms(trajectory, atoms)
+    arguments: dict[str, object] = {
+        "atoms": selection.places,
+        "molecules": _molecules(trajectory, source),
+    }
+    return Step("cluster", arguments, {"transform": "cluster", "atoms": selection.label})
+
+
+def _weights(
+    selection: "Selection", weights: TransformWeights
+) -> tuple[NDArray[np.float64] | None, tuple[str, ...]]:
+    """Return one weight per atom or None for equal ones, and remarks on guessed masses."""
+    if weights is None:
+        return None, ()
+    if isinstance(weights, str):
+        if weights != "mass":
+            raise ValueError(f"weights must be None, 'mass' or numbers, not {weights!r}")
+        remarks: list[str] = []
+        atoms = selection.topology_atoms
+        return topology.masses(atoms, str(atoms.topology), remarks), tuple(remarks)
+    numbers = np.ascontiguousarray(weights, dtype=np.float64)
+    if numbers.shape != (selection.n_atoms,):
+        raise ValueError(f"{numbers.shape} weights do not fit {selection.n_atoms} atoms")
+    if not (np.isfinite(numbers).all() and (numbers >= 0).all() and numbers.any()):
+        raise ValueError("weights must be finite, not negative, and not all zero")
+    return numbers, ()
+
+
+def _describe_weights(weights: TransformWeights) -> dict[str, object]:
+    if weights is None:
+        return {}
+    return {"weights": weights if isinstance(weights, str) else "given as numbers"}
+
+
+def _center(trajectory: "Trajectory", atoms: Chosen, weights: TransformWeights) -> Step:
+    selection = chosen_atoms(trajectory, atoms)
+    numbers, remarks = _weights(selection, weights)
+    words = {"transform": "center", "atoms": selection.label, **_describe_weights(weights)}
+    return Step("center", {"atoms": selection.places, "weights": numbers}, words, remarks)
+
+
+def _wrap(
+    trajectory: "Trajectory",
+    by: WrapGroups,
+    cell: WrapCell,
+    weights: Literal["mass"] | None,
+    together: "Chosen | None",
+    source: BondSource = None,
+) -> Step:
+    if cell not in ("triclinic", "compact", "rectangular"):
+        raise ValueError(f"cell is 'triclinic', 'compact' or 'rectangular', not {cell!r}")
+    words: dict[str, object] = {"transform": "wrap", "by": by, "cell": cell}
+    groups: NDArray[np.int64] | None
+    if by == "molecule":
+        groups = _molecules(trajectory, source)
+    elif by == "residue":
+        groups = trajectory.topology_atoms.residues.copy()
+    elif by == "atom":
+        groups = None
+    else:
+        raise ValueError(f"wrap by 'molecule', 'residue' or 'atom', not {by!r}")
+    if together is not None:
+        selection = chosen_atoms(trajectory, together)
+        if groups is None:
+            groups = np.arange(trajectory.n_atoms, dtype=np.int64)
+        one = np.unique(groups[selection.places])
+        groups[np.isin(groups, one)] = one[0]
+        words["together"] = selection.label
+    numbers: NDArray[np.float64] | None = None
+    remarks: tuple[str, ...] = ()
+    if weights is not None:
+        numbers, remarks = _weights(trajectory.all_atoms(), weights)
+        words["weights"] = weights
+    return Step("wrap", {"groups": groups, "weights": numbers, "shape": cell}, words, remarks)
+
+
+def _fit(
+    trajectory: "Trajectory",
+    atoms: Chosen,
+    reference: "int | NDArray[np.floating]",
+    weights: TransformWeights,
+    motion: FitMotion,
+) -> Step:
+    if motion not in ("superposition", "translation", "plane"):
+        raise ValueError(f"motion is 'superposition', 'translation' or 'plane', not {motion!r}")
+    selection = chosen_atoms(trajectory, atoms)
+    if isinstance(reference, (int, np.integer)) and not isinstance(reference, bool):
+        block = trajectory.read_places([int(reference)], selection.places, None, counted=False)
+        positions = block.positions[0].astype(np.float64)
+        where = f"frame {block.frames[0]}"
+    else:
+        positions, where = np.ascontiguousarray(reference, np.float64), "given as positions"
+        if positions.shape != (selection.n_atoms, 3):
+            raise SelectionError(
+                f"reference positions of shape {positions.shape} do not fit {selection.n_atoms}"
+                f" atoms: expected ({selection.n_atoms}, 3)"
+            )
+    if not np.isfinite(positions).all():
+        raise AnalysisError(f"{trajectory.label}: {where}: a fitted atom has no position (NaN)")
+    numbers, remarks = _weights(selection, weights)
+    words = {
+        "transform": "fit",
+        "atoms": selection.label,
+        "reference": where,
+        "motion": motion,
+        **_describe_weights(weights),
+    }
+    arguments: dict[str, object] = {
+        "atoms": selection.places,
+        "reference": positions,
+        "weights": numbers,
+        "motion": motion,
+    }
+    return Step("fit", arguments, words, remarks)
+
+
+def native(steps: Sequence[Step], n_atoms: int) -> _trajet.Transforms:
+    """Return steps as the native module takes them."""
+    return _trajet.Transforms([(step.name, step.arguments) for step in steps], n_atoms)
