@@ -62,7 +62,7 @@ if TYPE_CHECKING:
         Series,
     )
     from trajet.store import Store
-    from trajet.trajectory import Block, Selection, Trajectory, open
+    from trajet.trajectory import Block, Frame, Selection, Trajectory, open
 else:
     __getattr__ = startup.lazy_names(
         __name__,
@@ -77,7 +77,7 @@ else:
             "trajet.result": "Applied AtomValues Dihedrals Distances RadialDistribution Report"
             " Series",
             "trajet.store": "Store",
-            "trajet.trajectory": "Block Selection Trajectory open",
+            "trajet.trajectory": "Block Frame Selection Trajectory open",
         },
     )
 
@@ -100,6 +100,7 @@ __all__ = [
     "Dihedrals",
     "Distances",
     "FormatError",
+    "Frame",
     "FrameError",
     "LocalPool",
     "MissingPackageError",

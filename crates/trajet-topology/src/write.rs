@@ -4,7 +4,9 @@
 //!
 //! 1. Numbers of GRO files begin again at 0 after 99,999, as GROMACS writes them; serial and residue numbers of PDB
 //!    files that are too long are hybrid-36 numbers.
-//! 2. PSF files are written with the flags `EXT` and `XPLOR`, with bonds, but without angles and dihedrals, of which
+//! 2. Chains of PDB files are single letters, and segments have at most four: longer names, which the reader of TPR
+//!    files makes from names of molecules, are left blank.
+//! 3. PSF files are written with the flags `EXT` and `XPLOR`, with bonds, but without angles and dihedrals, of which
 //!    topologies here know none; their title says so. Charges have six decimals, masses six digits, as usual.
 
 use std::fmt::Write;
@@ -194,6 +196,7 @@ fn write_pdb(structure: &Structure, text: &mut String) -> Result<(), NotWritten>
         let fields = Fields { format: FORMAT, atom };
         let residue = atoms.residues[atom] as usize;
         let segment = topology.segments.ids.get(residues.segments[residue] as usize);
+        let segment = if segment.len() > 4 { "" } else { segment };
         let record = get(&atoms.record_types, atom);
         let record = if record == "HETATM" { "HETATM" } else { "ATOM  " };
         let serial =
@@ -204,6 +207,7 @@ fn write_pdb(structure: &Structure, text: &mut String) -> Result<(), NotWritten>
         let alt_loc = get(&atoms.alt_locs, atom);
         let residue_name = fields.text("residue name", residues.names.get(residue), 4)?;
         let chain = get(&atoms.chains, atom);
+        let chain = if chain.len() > 1 { Default::default() } else { chain };
         let number = residues.numbers[residue];
         let too_long = || fields.too_long("residue number", &number.to_string());
         let number = hybrid_36(number, 4).ok_or_else(too_long)?;

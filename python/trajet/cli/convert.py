@@ -247,6 +247,73 @@ def split(
         click.echo(f"{frames} frames in {len(parts)} files: {parts[0].path} to {parts[-1].path}")
 
 
+@click.command()
+@click.argument("topology", metavar="TOPOLOGY|STORE/NAME")
+@click.argument(
+    "trajectories", nargs=-1, metavar="[TRAJECTORY...]", callback=options.in_files_order
+)
+@click.option(
+    "--frame",
+    "number",
+    type=int,
+    default=0,
+    show_default=True,
+    metavar="FRAME",
+    help="The frame; negative from the end.",
+)
+@click.option("--select", metavar="SELECTION", help="The atoms to write. Default: all.")
+@click.option("-o", "--output", required=True, metavar="FILE", help="A structure file: .pdb, .gro.")
+@click.option("--force", is_flag=True, help="Replace an existing file.")
+@options.continuous
+@options.truncated
+@options.particles
+@options.units
+@options.dcd_cell
+@transforms.options
+@options.quiet
+def frame(
+    topology: str,
+    trajectories: list[str],
+    number: int,
+    select: str | None,
+    output: str,
+    force: bool,
+    continuous: bool,
+    allow_truncated_tail: bool,
+    particles: str | None,
+    units: dict[str, str] | None,
+    dcd_cell: str | None,
+    transforms: TransformOptions,
+    quiet: bool,
+) -> None:
+    """Write one frame to a structure file.
+
+    \b
+    Examples:
+      trajet frame adk.psf adk.xtc --frame 10 -o frame10.pdb
+      trajet frame run.tpr run.xtc --frame -1 --repair protein --select protein -o last.pdb
+    """
+    opened = options.open_files(
+        topology,
+        trajectories,
+        quiet=quiet,
+        continuous=continuous,
+        allow_truncated_tail=allow_truncated_tail,
+        particles=particles,
+        units=units,
+        dcd_cell=dcd_cell,
+    )
+    options.read_topology(opened, quiet=quiet)
+    opened = transforms.applied_to(opened)
+    chosen = opened.all_atoms() if select is None else options.select(opened, select, quiet=quiet)
+    one = chosen[number]
+    path = one.save(output, force=force)
+    if not quiet:
+        for line in options.notes(opened, opened.transform_remarks([])):
+            click.echo(line)
+        click.echo(f"{path}: frame {one.frame} at {one.time:g} ps, {chosen.n_atoms} atoms")
+
+
 def say(done: Conversion) -> None:
     """Print the remarks and the size of an output."""
     for remark in done.remarks:
@@ -264,4 +331,4 @@ def say(done: Conversion) -> None:
     )
 
 
-COMMANDS = (convert, split)
+COMMANDS = (convert, split, frame)

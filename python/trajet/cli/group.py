@@ -14,7 +14,7 @@ _MODULES = {
     "trajet.cli.files": "info index",
     # `apply` takes a Python function.
     "trajet.cli.analyses": " ".join(set(trajet.ANALYSES) - {"apply"}),
-    "trajet.cli.convert": "convert split",
+    "trajet.cli.convert": "convert split frame",
     "trajet.cli.store": "store",
     "trajet.cli.reports": "advise",
     "trajet.cli.viewers": "molfile",

@@ -198,14 +198,14 @@ def _as_words(name: str) -> tuple[str, str]:
     return re.sub(r"[\W_]", "", name).casefold(), name
 
 
-def _files(ctx: click.Context, _: click.Parameter, given: tuple[str, ...]) -> list[str]:
+def in_files_order(ctx: click.Context, _: click.Parameter, given: tuple[str, ...]) -> list[str]:
     paths = in_order(given)
     # A note tells users who wrote the names in another order.
     ctx.meta[_REORDERED] = set(paths) == set(given) and paths != list(given)
     return paths
 
 
-files = click.argument("files", nargs=-1, required=True, metavar="FILE...", callback=_files)
+files = click.argument("files", nargs=-1, required=True, metavar="FILE...", callback=in_files_order)
 continuous = click.option(
     "--continuous",
     is_flag=True,
@@ -353,7 +353,7 @@ def notes(opened: Trajectory, remarks: Sequence[str]) -> list[str]:
 
 _SHARED = (
     click.argument("topology", metavar="TOPOLOGY|STORE/NAME"),
-    click.argument("trajectories", nargs=-1, metavar="[TRAJECTORY...]", callback=_files),
+    click.argument("trajectories", nargs=-1, metavar="[TRAJECTORY...]", callback=in_files_order),
     continuous,
     frames,
     pools.choice(),

@@ -2,6 +2,7 @@
 
 from trajet.trajectory.block import Block
 from trajet.trajectory.choice import AtomChoice, FrameChoice, frame_numbers, resolve_frames
+from trajet.trajectory.frame import Frame
 from trajet.trajectory.opening import from_atomgroup, open
 from trajet.trajectory.selection import Selection
 from trajet.trajectory.trajectory import DEFAULT_REQUEST_SIZE, MUCH_BYTES, Trajectory, describe_file
@@ -11,6 +12,7 @@ __all__ = [
     "MUCH_BYTES",
     "AtomChoice",
     "Block",
+    "Frame",
     "FrameChoice",
     "Selection",
     "Trajectory",

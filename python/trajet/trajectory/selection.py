@@ -1,5 +1,6 @@
 """`Selection`: some atoms of a trajectory."""
 
+import operator
 from collections.abc import Callable, Iterator
 from copy import copy
 from typing import TYPE_CHECKING, Literal, Self
@@ -8,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import SelectionError
+from trajet.box import Box
 from trajet.topology import Atoms
 from trajet.trajectory.block import Block
 from trajet.trajectory.choice import FrameChoice
+from trajet.trajectory.frame import Frame
 from trajet.trajectory.transforms import MakeSteps, Transformable
 
 if TYPE_CHECKING:
@@ -61,6 +64,24 @@ class Selection(Transformable):
         made = copy(self)
         made.trajectory = self.trajectory._transformed(make)
         return made
+
+    def __getitem__(self, number: int) -> Frame:
+        """Return a frame; negative numbers count from the end."""
+        if isinstance(number, (bool, slice)) or not hasattr(number, "__index__"):
+            raise TypeError(
+                "one frame is taken by its number; several are read with read(frames=...) or"
+                " blocks(frames=...)"
+            )
+        block = self.read([operator.index(number)])
+        return Frame(
+            block.positions[0],
+            int(block.frames[0]),
+            float(block.times[0]),
+            int(block.steps[0]),
+            block.cells[0],
+            Box.of(block),
+            self,
+        )
 
     @property
     def n_atoms(self) -> int:

@@ -30,6 +30,7 @@ from trajet.trajectory.choice import (
     resolve_frames,
     resolve_indices,
 )
+from trajet.trajectory.frame import Frame
 from trajet.trajectory.selection import Selection
 from trajet.trajectory.transforms import (
     MakeSteps,
@@ -119,6 +120,30 @@ class Trajectory(Transformable):
         """Return label, size and transforms."""
         names = "".join(f", {step.words['transform']}" for step in self.transforms)
         return f"<Trajectory {self.label}: {self.n_frames} frames of {self.n_atoms} atoms{names}>"
+
+    def __len__(self) -> int:
+        """Return the number of frames."""
+        return self.n_frames
+
+    def __bool__(self) -> bool:
+        """Return True, also without a frame."""
+        return True
+
+    def __getitem__(self, number: int) -> Frame:
+        """Return a frame; negative numbers count from the end.
+
+        Examples
+        --------
+        >>> traj[10]
+        <Frame 10: 11 ps, 3341 atoms>
+        """
+        return self.all_atoms()[number]
+
+    def __iter__(self) -> Iterator[Frame]:
+        """Iterate over all frames."""
+        selection = self.all_atoms()
+        for number in range(self.n_frames):
+            yield selection[number]
 
     def _transformed(self, make: MakeSteps) -> Self:
         """Return the trajectory with further transforms; see `Transformable`."""

@@ -103,7 +103,7 @@ class Transformable(ABC):
 
         Examples
         --------
-        >>> traj = tj.open("solvated.tpr", "solvated.xtc").whole()
+        >>> protein = traj.select("protein").whole()
         """
         return self._transformed(lambda trajectory: [_whole(trajectory, bonds)])
 
@@ -136,7 +136,6 @@ class Transformable(ABC):
 
         Examples
         --------
-        >>> traj = tj.open("solvated.tpr", "solvated.xtc")
         >>> protein = traj.select("protein").whole().nojump()
         """
         if view not in ("lattice", "toroidal"):
@@ -157,7 +156,7 @@ class Transformable(ABC):
 
         Examples
         --------
-        >>> traj = tj.open("solvated.tpr", "solvated.xtc").whole().cluster("protein")
+        >>> together = traj.whole().cluster("protein")
         """
         return self._transformed(lambda trajectory: [_cluster(trajectory, atoms)])
 
@@ -173,7 +172,7 @@ class Transformable(ABC):
 
         Examples
         --------
-        >>> traj = tj.open("solvated.tpr", "solvated.xtc").whole().center("protein")
+        >>> centred = traj.whole().center("protein")
         """
         return self._transformed(lambda trajectory: [_center(trajectory, atoms, weights)])
 
@@ -211,7 +210,7 @@ class Transformable(ABC):
 
         Examples
         --------
-        >>> traj = tj.open("solvated.tpr", "solvated.xtc").whole().wrap(cell="compact")
+        >>> wrapped = traj.whole().wrap("molecule", "compact")
         """
         return self._transformed(
             lambda trajectory: [_wrap(trajectory, by, cell, weights, together)]
@@ -245,7 +244,7 @@ class Transformable(ABC):
 
         Examples
         --------
-        >>> fitted = tj.open("adk.psf", "adk.xtc").fit("name CA")
+        >>> fitted = traj.fit("name CA", weights="mass")
         """
         return self._transformed(
             lambda trajectory: [_fit(trajectory, atoms, reference, weights, motion)]
@@ -261,7 +260,7 @@ class Transformable(ABC):
 
         Examples
         --------
-        >>> moved = tj.open("adk.psf", "adk.xtc").translate([0, 0, 10])
+        >>> moved = traj.translate([0, 0, 10])
         """
         vector = np.asarray(by, np.float64)
         if vector.shape != (3,) or not np.isfinite(vector).all():
@@ -288,7 +287,7 @@ class Transformable(ABC):
 
         Examples
         --------
-        >>> protein = tj.open("solvated.tpr", "solvated.xtc").repaired("protein").select("protein")
+        >>> protein = traj.repaired("protein").select("protein")
         """
 
         def steps(trajectory: "Trajectory") -> list[Step]:

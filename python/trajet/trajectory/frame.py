@@ -1,0 +1,101 @@
+"""`Frame`: the positions of one frame, which can be saved as a structure file."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet import output
+from trajet._trajet import OutputError
+from trajet.box import Box
+from trajet.topology import check_writable, write_structure
+
+if TYPE_CHECKING:
+    from trajet.trajectory.selection import Selection
+
+
+@dataclass(frozen=True, repr=False)
+class Frame:
+    """One frame of a trajectory or of a selection: `traj[10]`, `traj.select("protein")[10]`.
+
+    Attributes
+    ----------
+    positions
+        `(n_atoms, 3)`, float32, Å.
+    frame
+        Frame number.
+    time
+        Time, ps.
+    step
+        Integration step.
+    cell
+        `(6,)`, float64: a, b, c (Å), α, β, γ (degrees); NaN without a cell.
+    box
+        The box as vectors.
+    """
+
+    positions: NDArray[np.float32]
+    frame: int
+    time: float
+    step: int
+    cell: NDArray[np.float64]
+    box: Box
+    _selection: "Selection"
+
+    def __repr__(self) -> str:
+        """Return number, time and size."""
+        return f"<Frame {self.frame}: {self.time:g} ps, {len(self.positions)} atoms>"
+
+    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> Path:
+        """Write the atoms to a structure file; the ending selects the format.
+
+        Parameters
+        ----------
+        path
+            Path of the file: .pdb, .gro, or an ending that MDAnalysis writes.
+        force
+            Replace an existing file.
+
+        Returns
+        -------
+        Path
+            The path.
+
+        Raises
+        ------
+        OutputError
+            If the file exists, cannot be written, or cannot hold the atoms or a rotated box.
+        SelectionError
+            If the trajectory was opened without a topology.
+
+        Examples
+        --------
+        >>> traj.select("protein")[10].save("frame10.pdb").name
+        'frame10.pdb'
+        """
+        path = Path(path)
+        trajectory = self._selection.trajectory
+        _ = trajectory.topology
+        output.check(path, (path.suffix.lower(),))
+        if not force:
+            output.check_new(path)
+        check_writable(path)
+        if self.box.is_turned:
+            raise OutputError(
+                f"{path}: frame {self.frame}: a structure cannot hold a box that is rotated, and"
+                " nearest images would be wrong without it: save the frame before it is fitted"
+            )
+        if not np.isfinite(self.positions).all():
+            raise OutputError(f"{path}: frame {self.frame}: an atom has no position (NaN)")
+        with output.beside(path) as own:
+            write_structure(
+                own,
+                self._selection.topology_atoms,
+                self.positions,
+                self.box,
+                lambda: trajectory.universe,
+            )
+        return path
