@@ -160,22 +160,26 @@ impl Cell {
 
     /// Returns integers `n` such that `difference + Σ n_k v_k`, with the box vectors `v_k`, is the minimum image, the
     /// same one as that of [`Cell::shortest`]. They are zero for a difference that is shorter than any other image.
-    #[inline]
+    #[inline(always)]
     pub fn shift_to_shortest(&self, difference: Vector) -> Vector {
         let coordinates = self.reduced.coordinates(difference);
         let whole = coordinates.map(f64::round_ties_even);
         let near = minus(difference, combine(&self.reduced.vectors, whole));
-        let subtracted = combine(&self.reduced_along_given, whole);
-        let mut best = (dot(near, near), subtracted);
-        if !self.is_surely_shortest(best.0) {
-            for (&image, &along_given) in self.images.iter().zip(&self.images_along_given) {
+        let mut shift = combine(&self.reduced_along_given, whole).map(|n| 0.0 - n);
+        let mut best = dot(near, near);
+        if !self.is_surely_shortest(best) {
+            // An index is selected without a branch, which could not be predicted.
+            let mut found = usize::MAX;
+            for (k, &image) in self.images.iter().enumerate() {
                 let square = square(minus(near, image));
-                if square < best.0 {
-                    best = (square, [0, 1, 2].map(|k| subtracted[k] + along_given[k]));
-                }
+                found = if square < best { k } else { found };
+                best = if square < best { square } else { best };
+            }
+            if let Some(image) = self.images_along_given.get(found) {
+                shift = minus(shift, *image);
             }
         }
-        best.1.map(|n| 0.0 - n)
+        shift
     }
 
     /// Returns the squared minimum-image distance (Å²) of two positions.

@@ -1,8 +1,11 @@
 //! Puts groups into one image.
 
+use trajet_simd::{InstructionSet, multiversion};
+
 use super::groups::Groups;
 use super::shift::{is_countable, move_columns};
 use crate::cell::{Cell, Vector, minus};
+use crate::lanes::LANES;
 
 /// Puts groups, such as whole molecules, into one image. The first group stays where it is. Then, again and again, of
 /// all groups that are not yet placed, the one whose centre is nearest to that of a placed one (minimum image) is moved
@@ -21,52 +24,105 @@ pub fn cluster_groups(
     weights: Option<&[f64]>,
     positions: &mut [[f32; 3]],
 ) {
+    cluster_groups_on(InstructionSet::default(), cell, groups, weights, positions);
+}
+
+multiversion! {
+    pub(super) fn cluster_groups_on(
+        cell: &Cell,
+        groups: &Groups,
+        weights: Option<&[f64]>,
+        positions: &mut [[f32; 3]],
+    ) = cluster_groups_of
+}
+
+#[inline(always)]
+fn cluster_groups_of(
+    cell: &Cell,
+    groups: &Groups,
+    weights: Option<&[f64]>,
+    positions: &mut [[f32; 3]],
+) {
     groups.check_weights(weights);
-    let mut waiting: Vec<Waiting> = (0..groups.len())
+    let (known, centres): (Vec<usize>, Vec<Vector>) = (0..groups.len())
         .map(|group| (group, groups.centre(group, weights, positions)))
         .filter(|&(_, centre)| is_countable(cell.fractional(centre)))
-        .map(|(group, centre)| Waiting { group, centre, distance: f64::INFINITY, neighbour: 0 })
-        .collect();
-    if waiting.is_empty() {
-        return;
+        .unzip();
+    let mut shifts = vec![[0.0; 3]; known.len()];
+    let mut waiting = Waiting::new(&centres);
+    let mut newest = 0;
+    while let Some((next, neighbour)) = waiting.take_nearest(cell, newest, &centres) {
+        let by = cell.shift_to_shortest(minus(centres[next], centres[neighbour]));
+        let shift = [0, 1, 2].map(|k| shifts[neighbour][k] + by[k]);
+        if shift != [0.0; 3] {
+            move_columns(groups.columns(known[next]), cell.lattice_vector(shift), positions);
+        }
+        shifts[next] = shift;
+        newest = next;
     }
-    let mut placed = vec![Placed { centre: waiting.remove(0).centre, shift: [0.0; 3] }];
-    while !waiting.is_empty() {
-        let newest = placed.len() - 1;
-        let from = placed[newest].centre;
-        for group in &mut waiting {
-            let distance = cell.distance_squared(group.centre, from);
-            if distance < group.distance {
-                (group.distance, group.neighbour) = (distance, newest);
+}
+
+/// The groups that are not yet placed, in any order.
+struct Waiting {
+    groups: Vec<usize>,
+    /// Their centres (Å), one list per axis.
+    axes: [Vec<f64>; 3],
+    /// Squared distances (Å²) to the nearest placed groups.
+    distances: Vec<f64>,
+    /// Those placed groups.
+    neighbours: Vec<usize>,
+}
+
+impl Waiting {
+    /// Takes all groups but the first.
+    fn new(centres: &[Vector]) -> Self {
+        let waiting = centres.get(1..).unwrap_or_default();
+        Waiting {
+            groups: (1..=waiting.len()).collect(),
+            axes: [0, 1, 2].map(|k| waiting.iter().map(|centre| centre[k]).collect()),
+            distances: vec![f64::INFINITY; waiting.len()],
+            neighbours: vec![0; waiting.len()],
+        }
+    }
+
+    /// Takes out the group that is nearest to a placed one, of several the first, and returns it and that one. `newest`
+    /// was placed last.
+    #[inline(always)]
+    fn take_nearest(
+        &mut self,
+        cell: &Cell,
+        newest: usize,
+        centres: &[Vector],
+    ) -> Option<(usize, usize)> {
+        let n = self.groups.len();
+        for start in (0..n).step_by(LANES) {
+            let lanes = start..n.min(start + LANES);
+            let mut differences = [[0.0; LANES]; 3];
+            for k in 0..3 {
+                for (difference, x) in differences[k].iter_mut().zip(&self.axes[k][lanes.clone()]) {
+                    *difference = x - centres[newest][k];
+                }
+            }
+            let squares = cell.squares(&differences);
+            let known = self.distances[lanes.clone()].iter_mut().zip(&mut self.neighbours[lanes]);
+            for ((distance, neighbour), square) in known.zip(squares) {
+                *neighbour = if square < *distance { newest } else { *neighbour };
+                *distance = if square < *distance { square } else { *distance };
             }
         }
-        let nearest = (0..waiting.len())
-            .reduce(|a, b| if waiting[b].distance < waiting[a].distance { b } else { a })
-            .expect("a group waits");
-        // Keeps the order, so that the first of several at the same distance is taken.
-        let Waiting { group, centre, neighbour, .. } = waiting.remove(nearest);
-        let Placed { centre: beside, shift } = placed[neighbour];
-        let by = cell.shift_to_shortest(minus(centre, beside));
-        let shift = [0, 1, 2].map(|k| shift[k] + by[k]);
-        if shift != [0.0; 3] {
-            move_columns(groups.columns(group), cell.lattice_vector(shift), positions);
+        let (mut nearest, mut least) = (0, f64::INFINITY);
+        for (k, &distance) in self.distances.iter().enumerate() {
+            if distance < least || distance == least && self.groups[k] < self.groups[nearest] {
+                (nearest, least) = (k, distance);
+            }
         }
-        placed.push(Placed { centre, shift });
+        if n == 0 {
+            return None;
+        }
+        for axis in &mut self.axes {
+            axis.swap_remove(nearest);
+        }
+        self.distances.swap_remove(nearest);
+        Some((self.groups.swap_remove(nearest), self.neighbours.swap_remove(nearest)))
     }
-}
-
-/// A group to be placed.
-struct Waiting {
-    group: usize,
-    centre: Vector,
-    /// Squared distance (Å²) to the nearest placed group.
-    distance: f64,
-    /// That group's index among the placed ones.
-    neighbour: usize,
-}
-
-/// A placed group: its centre before, and its shift along the box vectors.
-struct Placed {
-    centre: Vector,
-    shift: Vector,
 }

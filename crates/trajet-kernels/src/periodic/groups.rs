@@ -27,13 +27,13 @@ impl Groups {
     ///
     /// # Panics
     /// If there is no such group.
-    #[inline]
+    #[inline(always)]
     pub fn columns(&self, group: usize) -> &[u32] {
         &self.members[self.starts[group] as usize..self.starts[group + 1] as usize]
     }
 
     /// Returns the centre of a group, as [`centre`]; `weights` are those of all members of all groups.
-    #[inline]
+    #[inline(always)]
     pub(super) fn centre(
         &self,
         group: usize,
@@ -56,7 +56,7 @@ impl Groups {
 ///
 /// # Panics
 /// If the number of weights is not that of the columns, or a column does not exist.
-#[inline]
+#[inline(always)]
 pub fn centre(columns: &[u32], weights: Option<&[f64]>, positions: &[[f32; 3]]) -> Vector {
     let at = |i: usize| positions[columns[i] as usize].map(f64::from);
     let n = columns.len();

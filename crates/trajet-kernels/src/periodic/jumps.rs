@@ -5,9 +5,14 @@ use trajet_simd::{InstructionSet, multiversion};
 use super::groups::Groups;
 use super::shift::FIXED_POINT;
 use crate::cell::{Cell, Vector};
+use crate::lanes::LANES;
 
-/// Number of units that are looked at together.
+/// Number of units that are looked at together, and of their coordinates.
 const CHUNK: usize = 16;
+const CHUNK_COORDINATES: usize = 3 * CHUNK;
+type Coordinates = [f64; CHUNK_COORDINATES];
+/// Numbers of this size have only integers as neighbours, and the difference from it in their last bits.
+const INTEGERS: f64 = 1.5 * (1u64 << 52) as f64;
 
 /// Computes the coordinates of atoms along the box vectors, in units of their lengths: `out[atom]`.
 pub fn fractional(cell: &Cell, positions: &[[f32; 3]], out: &mut Vec<Vector>) {
@@ -63,12 +68,7 @@ multiversion! {
 #[inline(always)]
 fn jumps_of(f_before: &mut [Vector], f: &[Vector], shifts: &mut [[i32; 3]]) -> (f64, usize) {
     assert_eq!(f.len(), shifts.len(), "one shift per unit");
-    steps(f_before, f, |first, jumps| {
-        let shifts = shifts[first..first + jumps.len()].as_flattened_mut();
-        for (shift, jump) in shifts.iter_mut().zip(jumps.as_flattened()) {
-            *shift = shift.saturating_add(*jump);
-        }
-    })
+    steps(f_before, f, &mut Shifts(shifts))
 }
 
 /// Counts jumps as [`jumps`] does, and adds the lattice vectors of the jumps to `sums`: `Σ_k s_k v_k` in units of 2⁻³²
@@ -102,60 +102,122 @@ fn toroidal_jumps_of(
     sums: &mut [[i64; 3]],
 ) -> (f64, usize) {
     assert_eq!(f.len(), sums.len(), "one sum per unit");
-    steps(f_before, f, |first, jumps| {
-        if jumps.as_flattened().iter().all(|&jump| jump == 0) {
-            return;
+    steps(f_before, f, &mut Sums { cell, sums })
+}
+
+/// Takes jumps. A closure would not be compiled for the instruction set.
+trait AddJumps {
+    /// Adds the jumps of consecutive units, beginning with the unit `first`.
+    fn add(&mut self, first: usize, jumps: &[[i32; 3]]);
+}
+
+struct Shifts<'a>(&'a mut [[i32; 3]]);
+
+impl AddJumps for Shifts<'_> {
+    #[inline(always)]
+    fn add(&mut self, first: usize, jumps: &[[i32; 3]]) {
+        let shifts = self.0[first..first + jumps.len()].as_flattened_mut();
+        for (shift, jump) in shifts.iter_mut().zip(jumps.as_flattened()) {
+            *shift = shift.saturating_add(*jump);
         }
-        for (sum, jump) in sums[first..].iter_mut().zip(jumps) {
-            let vector = cell.lattice_vector(jump.map(f64::from));
+    }
+}
+
+struct Sums<'a> {
+    cell: &'a Cell,
+    sums: &'a mut [[i64; 3]],
+}
+
+impl AddJumps for Sums<'_> {
+    #[inline(always)]
+    fn add(&mut self, first: usize, jumps: &[[i32; 3]]) {
+        for (sum, &jump) in self.sums[first..first + jumps.len()].iter_mut().zip(jumps) {
+            if jump == [0; 3] {
+                continue;
+            }
+            let vector = self.cell.lattice_vector(jump.map(f64::from));
             for (sum, x) in sum.iter_mut().zip(vector) {
                 // A cast saturates.
                 *sum = sum.saturating_add((x / FIXED_POINT).round_ties_even() as i64);
             }
         }
-    })
+    }
 }
 
-/// Calls `add` with the jumps of some units at a time and the index of the first of them; returns the largest doubt and
-/// its unit, as [`jumps`].
+/// Adds the jumps of all units to `out`; returns the largest doubt and its unit, as [`jumps`].
 #[inline(always)]
-fn steps(
-    f_before: &mut [Vector],
-    f: &[Vector],
-    mut add: impl FnMut(usize, &[[i32; 3]]),
-) -> (f64, usize) {
+fn steps(f_before: &mut [Vector], f: &[Vector], out: &mut impl AddJumps) -> (f64, usize) {
     assert_eq!(f_before.len(), f.len(), "one fractional coordinate before per unit");
     let mut worst = (0.0, 0);
-    let mut jumps = [[0; 3]; CHUNK];
-    let mut doubts = [[0.0; 3]; CHUNK];
-    for (chunk, (before, now)) in f_before.chunks_mut(CHUNK).zip(f.chunks(CHUNK)).enumerate() {
-        let n = now.len();
-        let mut largest = 0.0f64;
-        let units = before.as_flattened_mut().iter_mut().zip(now.as_flattened());
-        let results = jumps.as_flattened_mut().iter_mut().zip(doubts.as_flattened_mut());
-        for ((before, &now), (jump, doubt)) in units.zip(results) {
-            let change = now - *before;
-            let whole = change.round_ties_even();
-            // A cast saturates, and is 0 for NaN.
-            *jump = (0.0 - whole) as i32;
-            *doubt = doubt_of(change, whole);
-            largest = if *doubt > largest { *doubt } else { largest };
-            *before = now;
-        }
-        if largest > worst.0 {
-            let has_it = |unit: &Vector| unit.contains(&largest);
-            let unit = doubts[..n].iter().position(has_it).expect("the largest of them");
-            worst = (largest, chunk * CHUNK + unit);
-        }
-        add(chunk * CHUNK, &jumps[..n]);
+    let (before, before_rest) = f_before.as_flattened_mut().as_chunks_mut::<CHUNK_COORDINATES>();
+    let (now, now_rest) = f.as_flattened().as_chunks::<CHUNK_COORDINATES>();
+    for (chunk, (before, now)) in before.iter_mut().zip(now).enumerate() {
+        add_chunk(chunk * CHUNK, CHUNK, before, now, out, &mut worst);
+    }
+    let n = now_rest.len();
+    if n > 0 {
+        // Padded with units that stay where they are.
+        let (mut last_before, mut last_now) = ([0.0; CHUNK_COORDINATES], [0.0; CHUNK_COORDINATES]);
+        last_before[..n].copy_from_slice(before_rest);
+        last_now[..n].copy_from_slice(now_rest);
+        add_chunk(now.len() * CHUNK, n / 3, &mut last_before, &last_now, out, &mut worst);
+        before_rest.copy_from_slice(now_rest);
     }
     worst
 }
 
-/// Returns how far a change is from a whole number; infinity if that is not a number or too large.
+/// Adds the jumps of the `n` first units of a chunk, and sets `before` to `now`.
 #[inline(always)]
-fn doubt_of(change: f64, whole: f64) -> f64 {
+fn add_chunk(
+    first: usize,
+    n: usize,
+    before: &mut Coordinates,
+    now: &Coordinates,
+    out: &mut impl AddJumps,
+    worst: &mut (f64, usize),
+) {
+    let mut jumps = [0; CHUNK_COORDINATES];
+    let largest = step(before, now, &mut jumps);
+    if largest > worst.0 {
+        let has_it = |k: &usize| doubt_of(now[*k] - before[*k]).1 == largest;
+        let coordinate = (0..3 * n).find(has_it).expect("the largest of them");
+        *worst = (largest, first + coordinate / 3);
+    }
+    *before = *now;
+    out.add(first, &jumps.as_chunks::<3>().0[..n]);
+}
+
+/// Computes the jumps of some coordinates, and returns the largest doubt.
+#[inline(always)]
+fn step(before: &Coordinates, now: &Coordinates, jumps: &mut [i32; CHUNK_COORDINATES]) -> f64 {
+    // Maxima of eight lanes: a single one would wait for each of its comparisons.
+    let mut lanes = [0.0; LANES];
+    for start in (0..CHUNK_COORDINATES).step_by(LANES) {
+        for (lane, largest) in lanes.iter_mut().enumerate() {
+            let k = start + lane;
+            let (whole, doubt) = doubt_of(now[k] - before[k]);
+            *largest = if doubt > *largest { doubt } else { *largest };
+            // The last bits of this sum are the integer.
+            jumps[k] = (INTEGERS - whole).to_bits() as u32 as i32;
+        }
+    }
+    let largest = lanes.into_iter().fold(0.0, f64::max);
+    if largest == f64::INFINITY {
+        for k in 0..CHUNK_COORDINATES {
+            // A cast saturates, and is 0 for NaN.
+            jumps[k] = (0.0 - (now[k] - before[k]).round_ties_even()) as i32;
+        }
+    }
+    largest
+}
+
+/// Returns the nearest whole number, and how far the change is from it: infinity if that is not a number, or the whole
+/// number too large.
+#[inline(always)]
+fn doubt_of(change: f64) -> (f64, f64) {
+    let whole = change.round_ties_even();
     let doubt = (change - whole).abs();
     // Written so that NaN is infinite as well.
-    if doubt <= 0.5 && whole.abs() <= f64::from(i32::MAX) { doubt } else { f64::INFINITY }
+    let is_known = doubt <= 0.5 && whole.abs() <= f64::from(i32::MAX);
+    (whole, if is_known { doubt } else { f64::INFINITY })
 }

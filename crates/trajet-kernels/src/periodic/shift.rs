@@ -23,7 +23,7 @@ pub(super) fn move_atom(position: &mut [f32; 3], by: Vector) {
 }
 
 /// Moves the atoms of `columns` by the same vector.
-#[inline]
+#[inline(always)]
 pub(super) fn move_columns(columns: &[u32], by: Vector, positions: &mut [[f32; 3]]) {
     for &column in columns {
         move_atom(&mut positions[column as usize], by);

@@ -1,5 +1,7 @@
 //! Makes molecules whole.
 
+use trajet_simd::{InstructionSet, multiversion};
+
 use super::shift::{is_countable, move_atom};
 use super::trees::BondTrees;
 use crate::cell::{Cell, Vector, minus, square};
@@ -28,6 +30,25 @@ pub fn make_whole(
     positions: &mut [[f32; 3]],
     memory: &mut WholeMemory,
 ) -> usize {
+    make_whole_on(InstructionSet::default(), cell, trees, positions, memory)
+}
+
+multiversion! {
+    pub(super) fn make_whole_on(
+        cell: &Cell,
+        trees: &BondTrees,
+        positions: &mut [[f32; 3]],
+        memory: &mut WholeMemory,
+    ) -> usize = make_whole_of
+}
+
+#[inline(always)]
+fn make_whole_of(
+    cell: &Cell,
+    trees: &BondTrees,
+    positions: &mut [[f32; 3]],
+    memory: &mut WholeMemory,
+) -> usize {
     assert_eq!(positions.len(), trees.n_columns(), "one position per column");
     memory.shifts.resize(positions.len(), [0.0; 3]);
     let short = cell.surely_shortest_f32();
@@ -50,6 +71,7 @@ pub fn make_whole(
 }
 
 /// Makes one molecule whole, or returns `false` if it is endless.
+#[inline(always)]
 fn is_made_whole(
     cell: &Cell,
     short: f32,

@@ -4,6 +4,8 @@
 //! the cell by less than that rounding (2⁻²² of the cell's size) therefore stays where it is, and one that is moved is
 //! moved so far inside that it stays there: wrapping twice is wrapping once.
 
+use trajet_simd::{InstructionSet, multiversion};
+
 use super::groups::Groups;
 use super::shift::{is_countable, move_columns};
 use crate::cell::{Cell, Vector, minus, square};
@@ -45,6 +47,27 @@ pub fn wrap_groups(
     weights: Option<&[f64]>,
     positions: &mut [[f32; 3]],
 ) -> Result<(), TurnedCell> {
+    wrap_groups_on(InstructionSet::default(), cell, shape, groups, weights, positions)
+}
+
+multiversion! {
+    pub(super) fn wrap_groups_on(
+        cell: &Cell,
+        shape: Shape,
+        groups: &Groups,
+        weights: Option<&[f64]>,
+        positions: &mut [[f32; 3]],
+    ) -> Result<(), TurnedCell> = wrap_groups_of
+}
+
+#[inline(always)]
+fn wrap_groups_of(
+    cell: &Cell,
+    shape: Shape,
+    groups: &Groups,
+    weights: Option<&[f64]>,
+    positions: &mut [[f32; 3]],
+) -> Result<(), TurnedCell> {
     groups.check_weights(weights);
     match shape {
         Shape::Triclinic => wrap(&Triclinic::new(cell), cell, groups, weights, positions),
@@ -62,6 +85,7 @@ trait Region {
     fn shift(&self, point: Vector) -> Vector;
 }
 
+#[inline(always)]
 fn wrap(
     region: &impl Region,
     cell: &Cell,

@@ -136,7 +136,7 @@ proptest! {
     }
 
     #[test]
-    fn every_instruction_set_has_the_same_bits(cell in all_cells(), frames in frames()) {
+    fn every_instruction_set_counts_the_same_jumps(cell in all_cells(), frames in frames()) {
         let [first, last] = [frames.first(), frames.last()].map(Option::unwrap);
         let positions: Vec<[f32; 3]> = last.iter().map(|f| f.map(|x| (x * 30.0) as f32)).collect();
         let results = trajet_simd::InstructionSet::available().into_iter().map(|set| {

@@ -41,6 +41,24 @@ proptest! {
     }
 
     #[test]
+    fn every_instruction_set_moves_atoms_to_the_same_bits(system in systems(all_cells())) {
+        let (cell, trees, groups) = (&system.cell, system.trees(), system.groups());
+        let results = trajet_simd::InstructionSet::available().into_iter().map(|set| {
+            let mut positions = [(); 5].map(|()| system.broken.clone());
+            let [whole, clustered, wrapped @ ..] = &mut positions;
+            super::super::whole::make_whole_on(set, cell, &trees, whole, &mut WholeMemory::default());
+            super::super::cluster::cluster_groups_on(set, cell, &groups, None, clustered);
+            let shapes = [Shape::Triclinic, Shape::Compact, Shape::Rectangular];
+            for (shape, wrapped) in shapes.into_iter().zip(wrapped) {
+                let _ = super::super::wrap::wrap_groups_on(set, cell, shape, &groups, None, wrapped);
+            }
+            positions.map(|frame| frame.iter().map(|p| p.map(f32::to_bits)).collect::<Vec<_>>())
+        });
+        let results: Vec<_> = results.collect();
+        prop_assert!(results.iter().all(|result| *result == results[0]));
+    }
+
+    #[test]
     fn shifted_atoms_are_images(
         cell in all_cells(),
         atoms in prop::collection::vec((prop::array::uniform3(-99.0..99.0f32), prop::array::uniform3(-3..3i32)), 1..30),
