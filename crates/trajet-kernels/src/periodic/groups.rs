@@ -51,8 +51,9 @@ impl Groups {
     }
 }
 
-/// Returns the centre (Å) of the atoms in `columns`, with one weight per column or equal weights. It is not a number if
-/// there are no atoms, their weights add up to zero, or a position is not a number.
+/// Returns the centre (Å) of the atoms in `columns`, with one weight per column or equal weights. Weights that add up to
+/// zero count as equal: virtual sites without mass have a centre as well. It is not a number if there are no atoms, or a
+/// position or a weight is not a number.
 ///
 /// # Panics
 /// If the number of weights is not that of the columns, or a column does not exist.
@@ -60,15 +61,15 @@ impl Groups {
 pub fn centre(columns: &[u32], weights: Option<&[f64]>, positions: &[[f32; 3]]) -> Vector {
     let at = |i: usize| positions[columns[i] as usize].map(f64::from);
     let n = columns.len();
-    match weights {
-        None => sums(n, at).map(|sum| sum / n as f64),
-        Some(weights) => {
-            assert_eq!(weights.len(), n, "one weight per column");
-            let [total, x, y, z] = sums(n, |i| {
-                let (w, [x, y, z]) = (weights[i], at(i));
-                [w, w * x, w * y, w * z]
-            });
-            [x / total, y / total, z / total]
+    if let Some(weights) = weights {
+        assert_eq!(weights.len(), n, "one weight per column");
+        let [total, x, y, z] = sums(n, |i| {
+            let (w, [x, y, z]) = (weights[i], at(i));
+            [w, w * x, w * y, w * z]
+        });
+        if total != 0.0 {
+            return [x / total, y / total, z / total];
         }
     }
+    sums(n, at).map(|sum| sum / n as f64)
 }

@@ -208,8 +208,9 @@ fn weights_decide_where_the_centre_is() {
         (None, moved),
         (Some(&[1.0, 1.0][..]), moved),
         (Some(&[3.0, 1.0]), positions),
-        // No centre.
-        (Some(&[0.0, 0.0]), positions),
+        // Atoms without weight count the same.
+        (Some(&[0.0, 0.0]), moved),
+        (Some(&[f64::NAN, 1.0]), positions),
     ] {
         assert_eq!(wrapped(&cell, Shape::Triclinic, &groups, weights, &positions), expected);
     }
