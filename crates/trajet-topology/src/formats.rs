@@ -138,6 +138,9 @@ pub const FORMATS: [FormatInfo; 6] = [
     },
 ];
 
+/// Suffixes of formats that are not read, but begin as PDB files do: some columns have another meaning.
+const LIKE_PDB: [&str; 2] = ["pqr", "pdbqt"];
+
 /// Returns the format of a file by its suffix and first bytes; `None` if it is unknown.
 pub fn recognise(path: &Path, start: &[u8]) -> Option<&'static FormatInfo> {
     let suffix = path.extension().and_then(|suffix| suffix.to_str()).map(str::to_ascii_lowercase);
@@ -149,6 +152,7 @@ pub fn recognise(path: &Path, start: &[u8]) -> Option<&'static FormatInfo> {
         // Topologies of GROMACS have this suffix as well; they begin otherwise.
         Some(_) if suffix.as_deref() == Some("top") => of_bytes,
         Some(format) => Some(format),
+        None if suffix.is_some_and(|suffix| LIKE_PDB.contains(&&*suffix)) => None,
         None => of_bytes,
     }
 }
@@ -188,4 +192,23 @@ fn read_file(path: &Path) -> Result<Vec<u8>, Error> {
     reserve(&mut bytes, room, "the file").map_err(|fault| fault.in_file(path))?;
     file.take(size).read_to_end(&mut bytes).map_err(io)?;
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_are_recognised_by_suffix_then_by_first_bytes() {
+        let atom =
+            b"ATOM      1  N   PRO A   2      14.607 -11.551  25.793  1.00  0.00    -0.062 N ";
+        let name = |path: &str| recognise(Path::new(path), atom).map(|format| format.name);
+        assert_eq!(name("a.gro"), Some("GRO"));
+        assert_eq!(name("a.PDB"), Some("PDB"));
+        assert_eq!(name("a"), Some("PDB"));
+        assert_eq!(name("a.pdb1"), Some("PDB"));
+        // Charges and types stand where PDB files have other columns.
+        assert_eq!(name("a.pdbqt"), None);
+        assert_eq!(name("a.PQR"), None);
+    }
 }
