@@ -191,9 +191,9 @@ tools:
 	$(BIN)/python -m pip install --quiet --upgrade pip 'maturin>=1.9,<2'
 	@touch $@
 
-# MDAnalysisTests holds the trajectory of the demonstration.
+# MDAnalysisTests holds the trajectory of the demonstration, which needs no MDAnalysis; tests install that.
 .venv/.made-python-packages: .venv/.made-venv pyproject.toml
-	$(BIN)/python -m pip install --quiet 'MDAnalysisTests>=2.8'
+	$(BIN)/python -m pip install --quiet --no-deps 'MDAnalysisTests>=2.8'
 	@touch $@
 
 # The plug-in is no part of the native module, which VMD could not load without Python.

@@ -5,6 +5,7 @@ processor, including the baseline of every x86-64. The plug-in for VMD must load
 without Python.
 """
 
+import importlib.util
 import os
 import re
 import subprocess
@@ -14,10 +15,14 @@ from pathlib import Path
 
 import numpy as np
 import trajet as tj
-from MDAnalysisTests import datafiles
 from numpy.typing import NDArray
 from trajet.store.profile import default_text
 
+# The files of MDAnalysisTests, which would import MDAnalysis.
+_DATA = Path(
+    next(iter(importlib.util.find_spec("MDAnalysisTests").submodule_search_locations)), "data"
+)
+PSF, DCD = _DATA / "adk.psf", _DATA / "adk_dims.dcd"
 # The PATH of a user's shell, without any tool that builds.
 PATH = "/usr/bin:/bin"
 # Loads a library as any program does, and calls it.
@@ -29,7 +34,7 @@ NEWEST_GLIBC = 17
 def main() -> None:
     """Check the wheel that the command line names."""
     wheel = Path(sys.argv[1])
-    ca = tj.open(datafiles.PSF, datafiles.DCD).select("name CA")
+    ca = tj.open(PSF, DCD).select("name CA")
     expected = tj.rmsd(ca).values
     with tempfile.TemporaryDirectory() as folder:
         environment = Path(folder) / "clean"
@@ -44,7 +49,7 @@ def main() -> None:
         for name in tj._trajet.INSTRUCTION_SETS:
             output = Path(folder) / f"{name}.npz"
             command = [
-                *(python, "-m", "trajet", "rmsd", datafiles.PSF, datafiles.DCD),
+                *(python, "-m", "trajet", "rmsd", PSF, DCD),
                 *("--select", "name CA", "--output", output, "--quiet"),
             ]
             variables = {"PATH": PATH, "HOME": folder, "TRAJET_INSTRUCTION_SET": name}
@@ -63,7 +68,7 @@ def check_store(python: Path, folder: Path, expected: NDArray[np.float64]) -> No
     """Divide a trajectory by the built-in profile and analyse it, in an empty folder."""
     empty = folder / "empty"
     empty.mkdir()
-    given = ["--topology", datafiles.PSF, "--trajectory", datafiles.DCD]
+    given = ["--topology", PSF, "--trajectory", DCD]
     for command in (
         ["store", "add", "adk", "--store", "md", *given],
         ["rmsd", "md/adk", "--select", "name CA", "--output", "store.npz"],

@@ -4,6 +4,7 @@ It is optional, and no other module imports it, except benchmarks. Its import ta
 second, so functions import it when they are called.
 """
 
+import importlib.util
 import sys
 import warnings
 from collections.abc import Iterator
@@ -33,6 +34,8 @@ _OF_ATOMS = (
 )
 _OF_RESIDUES = ("resnames", "resids", "icodes")
 _OF_SEGMENTS = ("segids",)
+# What installs it.
+INSTALL = "pip install 'trajet[mdanalysis]'"
 _REFUSE = "this AtomGroup cannot serve as a selection: "
 
 
@@ -80,13 +83,23 @@ def import_package(need: str) -> None:
         except ImportError as error:
             if error.name != "MDAnalysis":
                 raise
-            raise MissingPackageError(
-                f"{need} needs MDAnalysis: pip install 'trajet[mdanalysis]'"
-            ) from error
+            raise MissingPackageError(f"{need} needs MDAnalysis: {INSTALL}") from error
 
 
-def load(path: Path) -> "Universe":
+def is_missing() -> bool:
+    """Return whether MDAnalysis is not installed."""
+    return sys.modules.get("MDAnalysis") is None and importlib.util.find_spec("MDAnalysis") is None
+
+
+def load(path: Path, need: str) -> "Universe":
     """Return a Universe of a topology or structure file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    need
+        What needs it, for the error if MDAnalysis is not installed.
 
     Raises
     ------
@@ -95,7 +108,7 @@ def load(path: Path) -> "Universe":
     MissingPackageError
         If MDAnalysis is not installed.
     """
-    import_package(f"{path}: reading it as a topology")
+    import_package(need)
     import MDAnalysis
 
     try:
@@ -108,16 +121,23 @@ def load(path: Path) -> "Universe":
 
 
 def read_structure(
-    path: Path,
+    path: Path, reason: str
 ) -> tuple[_trajet.Topology, NDArray[np.float32] | None, NDArray[np.float64]]:
     """Return the topology, the positions and the cell of a file that only MDAnalysis reads.
+
+    Parameters
+    ----------
+    path
+        The file.
+    reason
+        Why it is not read without MDAnalysis.
 
     Raises
     ------
     FormatError, MissingPackageError
         As `load`.
     """
-    universe = load(path)
+    universe = load(path, f"{path}: {reason}; reading it otherwise")
     return topology_of(universe), positions_of(universe), cell_of(universe)
 
 

@@ -393,10 +393,7 @@ def load(path: Path) -> Structure:
         raise FileNotFoundError(f"{path}: there is no such topology or structure file")
     found = _trajet.read_structure(path)
     if isinstance(found, str):
-        try:
-            native, positions, cell = mdanalysis.read_structure(path)
-        except MissingPackageError as error:
-            raise MissingPackageError(f"{path}: {found}; {error}") from error
+        native, positions, cell = mdanalysis.read_structure(path, found)
         return Structure(Topology(native, path), positions, Box.of_cell(cell))
     # As MDAnalysis does; masses of coarse-grained beads are unknown.
     found.guess("types")
@@ -463,15 +460,19 @@ def parsed(text: str) -> _trajet.SelectionText:
     ------
     SelectionError
         If the text is invalid.
+    MissingPackageError
+        If it has a keyword that only MDAnalysis knows, and MDAnalysis is not installed.
     """
     try:
         return _trajet.SelectionText(text)
     except SelectionError as error:
-        raise _explained(
-            text,
-            f"{error}",
-            "; it is written in MDAnalysis' language, such as 'name CA and resid 1:29'",
-        ) from error
+        if not error.only_in_mdanalysis:
+            more = "; it is written in MDAnalysis' language, such as 'name CA and resid 1:29'"
+            raise _explained(text, f"{error}", more) from error
+        explained = _explained(text, f"{error}")
+        if mdanalysis.is_missing():
+            raise MissingPackageError(f"{explained}: {mdanalysis.INSTALL}") from error
+        raise explained from error
 
 
 def _explained(text: str, reason: str, more: str = "") -> SelectionError:

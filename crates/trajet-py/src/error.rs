@@ -36,7 +36,14 @@ class FrameError(TrajetError, IndexError):
     '''A frame out of range was asked for.'''
 
 class SelectionError(TrajetError, ValueError):
-    '''Atoms that cannot be selected, or that do not fit the trajectory.'''
+    '''Atoms that cannot be selected, or that do not fit the trajectory.
+
+    Attributes
+    ----------
+    only_in_mdanalysis
+        Whether the text has a keyword that only MDAnalysis knows.
+    '''
+    only_in_mdanalysis = False
 
 class OutputError(TrajetError, OSError):
     '''An output that cannot be written.'''

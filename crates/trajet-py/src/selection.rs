@@ -6,7 +6,7 @@ use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods}
 use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use trajet_kernels::cell::Cell;
-use trajet_topology::select::{Coordinates, Groups, SelectError, Selection};
+use trajet_topology::select::{Coordinates, Groups, Problem, SelectError, Selection};
 
 use crate::arrays;
 use crate::error::raised;
@@ -32,7 +32,14 @@ impl SelectionText {
         groups: Option<BTreeMap<String, PyReadonlyArray1<'_, i64>>>,
     ) -> PyResult<Self> {
         let parsed = py.detach(|| Selection::parse(text));
-        let selection = parsed.map_err(|error| raised(py, "SelectionError", error.to_string()))?;
+        let selection = parsed.map_err(|error| {
+            let exception = raised(py, "SelectionError", error.to_string());
+            let in_mdanalysis = *error.problem() == Problem::OnlyInMDAnalysis;
+            match exception.value(py).setattr("only_in_mdanalysis", in_mdanalysis) {
+                Ok(()) => exception,
+                Err(failed) => failed,
+            }
+        })?;
         let mut checked = Groups::new();
         for (name, atoms) in groups.into_iter().flatten() {
             let atoms = atoms.as_array();

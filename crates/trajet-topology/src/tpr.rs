@@ -133,7 +133,7 @@ impl Header {
         if tag != b"release" || generation > LAST_GENERATION {
             return Err(Fault::Unsupported(format!(
                 "a TPR file of version {version}, generation {generation} and tag {:?}, written by a GROMACS {release} \
-                 that is no release: make it with a release of GROMACS, or install trajet[mdanalysis]",
+                 that is no release: make it with a release of GROMACS",
                 String::from_utf8_lossy(tag)
             )));
         }
@@ -184,8 +184,7 @@ fn unknown_version(version: i32, release: &str) -> Fault {
         false => "make it with gmx grompp of GROMACS 2026 or earlier",
     };
     Fault::Unsupported(format!(
-        "a TPR file of version {version} (GROMACS {release}), where {first} to {last} are read: {remedy}, or install \
-         trajet[mdanalysis], which may read it"
+        "a TPR file of version {version} (GROMACS {release}), where {first} to {last} are read: {remedy}"
     ))
 }
 

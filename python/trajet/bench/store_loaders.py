@@ -54,9 +54,7 @@ def missing(tool: str) -> bool:
 
 def prepare(case: Case) -> Callable[[CaseRun], LoadedFrames]:
     """Import the modules of a case, which is not measured, and return its loader."""
-    # The protein of a store is a tag, which needs no selection.
-    if case.storage not in STORE or case.atoms == ALL:
-        importlib.import_module("MDAnalysis" if case.tool == "trajet" else case.tool)
+    importlib.import_module(case.tool)
     if case.storage in STORE:
         return _store
     return _LOADERS[case.tool, case.atoms]

@@ -136,7 +136,7 @@ def convert(
     force
         Replace an existing output.
     topology
-        Path of a structure file (.pdb, .gro, …) to write, by MDAnalysis, with the atoms at the
+        Path of a structure file (.pdb, .gro; others by MDAnalysis) to write, with the atoms at the
         positions of the first frame. A rotated box, which these formats cannot hold, is an error;
         with `allow_loss` it is left out.
     threads

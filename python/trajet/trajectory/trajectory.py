@@ -374,7 +374,9 @@ class Trajectory(Transformable):
         if self._universe is None:
             path = self._checked_topology_path()
             watch = Stopwatch()
-            universe = mdanalysis.load(self._topology_at or path)
+            universe = mdanalysis.load(
+                self._topology_at or path, f"{path}: making a Universe or AtomGroup of it"
+            )
             self._check_size(len(universe.atoms), str(path))
             self.t_topology += watch.seconds()
             positions, box = self._first_frame()

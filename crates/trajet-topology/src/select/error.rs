@@ -40,9 +40,7 @@ pub enum Problem {
     #[error("comparisons begin with `prop`, as in `prop mass > 3`")]
     NoProp,
     /// MDAnalysis has the keyword, and this language does not.
-    #[error(
-        "this keyword is for MDAnalysis only: select with it there (`trajet[mdanalysis]`), and pass the indices"
-    )]
+    #[error("only MDAnalysis knows the keyword (select there, and pass the indices of the atoms)")]
     OnlyInMDAnalysis,
     /// More words than the expression has follow.
     #[error("expected `and`, `or` or the end of the selection")]

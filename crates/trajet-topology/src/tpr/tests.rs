@@ -97,7 +97,7 @@ fn unknown_versions_and_kinds_are_refused_with_a_remedy() {
     assert!(refused(&made_file(102, false)).contains("version 102"));
     assert!(refused(&made_file(102, false)).contains("gmx convert-tpr"));
     assert!(refused(&made_file(140, false)).contains("version 140"));
-    assert!(refused(&made_file(140, false)).contains("trajet[mdanalysis]"));
+    assert!(refused(&made_file(140, false)).contains("gmx grompp"));
     assert!(refused(b"ATOM      1  N   MET A   1").contains("not a TPR file"));
     let mut tagged = made_file(138, false);
     let tag = tagged.windows(7).position(|window| window == b"release").unwrap();

@@ -41,7 +41,12 @@ def store() -> None:
 
 @store.command(cls=arguments.Several)
 @arguments.dataset()
-@click.option("--topology", required=True, metavar="FILE", help="A file that MDAnalysis reads.")
+@click.option(
+    "--topology",
+    required=True,
+    metavar="FILE",
+    help="A PSF, PDB, GRO, TPR, PRMTOP or mmCIF file, …",
+)
 @arguments.trajectories
 @arguments.profile
 @options.continuous

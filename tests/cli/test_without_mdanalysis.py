@@ -1,0 +1,220 @@
+"""Everything but AtomGroups, Universes and rare topology formats works without MDAnalysis."""
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+import trajet as tj
+from helpers import without_mdanalysis_script as script
+from helpers.doc_examples import commands_of, examples
+from helpers.golden_files import DATA, Adk
+
+ROOT = Path(__file__).parents[2]
+HIDING = Path(__file__).parents[1] / "helpers" / "without_mdanalysis"
+# MDAnalysis, and packages that only MDAnalysis brings.
+HIDDEN = ("MDAnalysis", "scipy", "joblib", "gridData", "mmtf", "threadpoolctl", "mda_xdrlib")
+# Files of formats that only MDAnalysis reads.
+RARE = ("mol2/Molecule.mol2", "adk_open.pqr", "pdbqt_inputpdbqt.pdbqt", "adk_open.crd")
+# Packages that others of the manifest bring along.
+BROUGHT = {"distributed": ("dask", "tornado")}
+
+
+def run(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
+    """Run Python in a process without MDAnalysis."""
+    variables = {
+        "PYTHONPATH": os.pathsep.join([str(HIDING), os.environ["PYTHONPATH"]]),
+        "HIDDEN_PACKAGES": " ".join(HIDDEN),
+        "PYTHONIOENCODING": "utf-8",
+    }
+    return subprocess.run(
+        [sys.executable, *map(str, arguments)],
+        cwd=folder,
+        env=os.environ | variables,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+def succeed(folder: Path, *arguments: object) -> str:
+    """Run, expect success and an empty standard error, return the output."""
+    done = run(folder, *arguments)
+    assert done.stderr == ""
+    assert done.returncode == 0
+    return done.stdout
+
+
+@pytest.fixture
+def place(adk: Adk, tmp_path: Path) -> Path:
+    """Return a folder with `adk.psf` and `adk.xtc`, and a system with a cell as `wet`."""
+    for path in (adk.psf, adk.xtc):
+        shutil.copy(path, tmp_path)
+    for ending in ("gro", "xtc"):
+        shutil.copy(DATA / f"adk_oplsaa.{ending}", tmp_path / f"wet.{ending}")
+    return tmp_path
+
+
+def test_processes_of_these_tests_have_no_mdanalysis(tmp_path: Path) -> None:
+    """Each hidden package is missing there, and installed here."""
+    code = "import importlib.util as u; print([n for n in {} if u.find_spec(n)])".format
+    assert succeed(tmp_path, "-c", code(HIDDEN)) == "[]\n"
+    installed = subprocess.run(
+        [sys.executable, "-c", code(HIDDEN)], capture_output=True, text=True, check=True
+    )
+    assert installed.stdout == f"{list(HIDDEN)}\n"
+
+
+def test_analyses_conversion_and_stores_work(place: Path) -> None:
+    """Analyses have the numbers that they have where MDAnalysis is installed."""
+    files = [str(place / name) for name in ("adk.psf", "adk.xtc", "wet.gro", "wet.xtc")]
+    (place / "made").mkdir()
+    succeed(place, "-m", "helpers.without_mdanalysis_script", place / "made", *files)
+    assert set(script.CALLS) == set(tj.ANALYSES)
+    atoms = script.subjects(*files)
+    for name, call in script.CALLS.items():
+        values = call(atoms[name], tj.LocalPool())
+        assert np.isfinite(values).any(), name
+        assert np.load(place / "made" / f"{name}.npy").tobytes() == values.tobytes(), name
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("adk_oplsaa.gro", "cobrotoxin_2024_4.tpr", "adk_open.pdb", "adk.psf", "mmcif/1YJP.cif"),
+        "Amber/ache.prmtop",
+    ],
+)
+def test_native_formats_are_read(name: str, tmp_path: Path) -> None:
+    """The selection has the atoms that it has where MDAnalysis is installed."""
+    text = "protein or name C*"
+    code = "import sys; from trajet.topology import load; from pathlib import Path"
+    code += f"; print(load(Path(sys.argv[1])).select({text!r}, '').tolist())"
+    expected = tj.topology.load(DATA / name).select(text, "").tolist()
+    assert len(expected) > 0
+    assert succeed(tmp_path, "-c", code, DATA / name) == f"{expected}\n"
+
+
+def test_commands_work(place: Path) -> None:
+    """Every analysis that has a command, and those that read and write trajectories."""
+    adk, ca = ("adk.psf", "adk.xtc"), ("--select", "name CA")
+    lines: list[tuple[object, ...]] = [
+        ("info", "adk.xtc"),
+        ("index", "adk.xtc"),
+        ("rmsd", *adk, *ca, "--plot", "a.png", "--report", "r.json", "-o", "a.csv"),
+        ("advise", "r.json", "-o", "r.html"),
+        ("rmsf", *adk, *ca, "--align", "name CA", "-o", "f.npz"),
+        ("dihedrals", *adk, "--select", "protein"),
+        ("distances", *adk, "--select", "resid 5 and name CA", "--to", "resid 9 and name CA"),
+        ("gyration", *adk, *ca),
+        ("rdf", "wet.gro", "wet.xtc", *ca),
+        ("rmsd", *adk, *ca, "--pool", "processes", "--workers", "1"),
+        ("convert", "adk.xtc", "ca.xtc", "--topology", "adk.psf", *ca),
+        ("split", "adk.xtc", "--segments", "2", "-o", "parts"),
+        ("store", "add", "md/adk", "--topology", "adk.psf", "--trajectory", "adk.xtc"),
+        ("store", "list", "--store", "md"),
+        ("store", "show", "md/adk"),
+        ("store", "verify", "md/adk"),
+        ("rmsd", "md/adk@protein", *ca),
+        ("store", "get", "md/adk@protein", "-o", "p.xtc", "--topology-out", "p.pdb"),
+        ("store", "get", "md/adk", "-o", "whole.xtc"),
+    ]
+    assert {line[0] for line in lines} >= set(tj.ANALYSES) - {"apply"}
+    for line in lines:
+        done = run(place, "-m", "trajet", *line)
+        assert done.returncode == 0, (line, done.stderr)
+        assert "MDAnalysis" not in done.stderr
+    assert (place / "whole.xtc").stat().st_size > 0
+
+
+def test_demo_runs(tmp_path: Path) -> None:
+    """It writes table, plot and report; the files of MDAnalysisTests are found."""
+    output = succeed(tmp_path, ROOT / "examples" / "demo.py").splitlines()
+    names = ["rmsd.png", "report.json", "rmsd.csv"]
+    assert output[-3:] == [f"demo-output/{name}" for name in names]
+    rows = np.loadtxt(tmp_path / "demo-output" / "rmsd.csv", delimiter=",", skiprows=1)
+    assert len(rows) == 98
+    assert all((tmp_path / name).stat().st_size > 0 for name in output[-3:])
+
+
+def test_examples_of_the_readme_run(place: Path) -> None:
+    """All blocks in one script, commands as processes."""
+    lines = ["import subprocess, sys"]
+    for example in examples(ROOT / "README.md"):
+        if example.language == "python":
+            lines.append(example.text)
+        for command in commands_of(example.text) if example.language != "python" else ():
+            words = f"[sys.executable, '-m', 'trajet', *{command!r}]"
+            lines.append(f"subprocess.run({words}, check=True)")
+    (place / "readme.py").write_text("\n".join(lines))
+    succeed(place, "readme.py")
+    assert (place / "end_to_end.csv").is_file()
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "traj.universe",
+        "traj.select('name CA').atoms",
+        "traj.select('smarts C')",
+        "traj.select('same aromaticity as name CA')",
+        "tj.convert(traj, 'a.xtc', topology='a.crd')",
+        *(f"tj.open({str(DATA / name)!r}, 'adk.xtc').select('all')" for name in RARE),
+    ],
+)
+def test_what_needs_mdanalysis_names_the_extra(place: Path, expression: str) -> None:
+    """The error has the command that installs it, on one line."""
+    code = f"import trajet as tj; traj = tj.open('adk.psf', 'adk.xtc')\ntry: {expression}\n"
+    code += "except tj.MissingPackageError as error: print(error)"
+    message = succeed(place, "-c", code)
+    assert message.endswith(": pip install 'trajet[mdanalysis]'\n")
+    assert message.count("\n") == 1
+    assert "MDAnalysis" in message
+
+
+def test_command_that_needs_mdanalysis_names_the_extra(place: Path) -> None:
+    """The exit code is that of failed input."""
+    shutil.copy(DATA / RARE[0], place / "a.mol2")
+    done = run(place, "-m", "trajet", "rmsd", "a.mol2", "adk.xtc", "--select", "name CA")
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert re.fullmatch(
+        r"trajet: \S+/a\.mol2: [^\n]+ pip install 'trajet\[mdanalysis\]'\n", done.stderr
+    )
+
+
+def packages_of(folder: Path) -> set[str]:
+    """Return the names of the packages that Python files import, but for the standard library."""
+    found: set[str] = set()
+    for path in folder.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                found |= {name.name.split(".")[0] for name in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module is not None:
+                found.add(node.module.split(".")[0])
+    # A test makes this one.
+    ours = {"calls_in_this_process"}
+    ours |= {path.stem for path in folder.rglob("*.py")} | {path.name for path in folder.iterdir()}
+    return found - set(sys.stdlib_module_names) - ours
+
+
+@pytest.mark.parametrize(("folder", "left_out"), [("python/trajet", ["test"]), ("tests", [])])
+def test_each_imported_package_is_a_dependency(folder: str, left_out: list[str]) -> None:
+    """None is installed only because another package needs it; those of tests do not count."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    optional = project["optional-dependencies"]
+    assert not any(name.startswith("MDAnalysis") for name in project["dependencies"])
+    lines = list(project["dependencies"])
+    for name in set(optional) - set(left_out):
+        lines += optional[name]
+    named = {re.split(r"[>=<\[]", line)[0] for line in lines}
+    for name, brought in BROUGHT.items():
+        named.update(brought if name in named else ())
+    assert packages_of(ROOT / folder) <= named

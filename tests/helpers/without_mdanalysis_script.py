@@ -1,0 +1,66 @@
+"""Opens, selects, analyses, converts and stores; run by test_without_mdanalysis.py.
+
+Arguments: an empty folder; a topology and a trajectory; the same of a system with a unit cell. The
+values of each analysis are saved as `NAME.npy` in the folder.
+"""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import trajet as tj
+
+
+def spread(positions: np.ndarray) -> float:
+    """Return the standard deviation of the coordinates."""
+    return float(positions.std())
+
+
+# One call of each analysis, by its name; that of `rdf` is given atoms with a cell.
+CALLS: dict[str, Callable[[tj.Selection, tj.Pool], np.ndarray]] = {
+    "apply": lambda atoms, pool: tj.apply(spread, atoms, pool=pool).values,
+    "dihedrals": lambda atoms, pool: tj.dihedrals(atoms, pool=pool).values,
+    "distances": lambda atoms, pool: tj.distances(atoms, "resid 3 and name CA", pool=pool).values,
+    "gyration": lambda atoms, pool: tj.gyration(atoms, pool=pool).values,
+    "rdf": lambda atoms, pool: tj.rdf(atoms, range=(0.0, 9.0), pool=pool).g,
+    "rmsd": lambda atoms, pool: tj.rmsd(atoms, weights="mass", pool=pool).values,
+    "rmsf": lambda atoms, pool: tj.rmsf(atoms, align=atoms, pool=pool).values,
+}
+
+
+def subjects(topology: str, source: str, *with_cell: str) -> dict[str, tj.Selection]:
+    """Return the atoms that each analysis is given, by its name."""
+    atoms = tj.open(topology, source).select("backbone and resid 1:20")
+    return dict.fromkeys(CALLS, atoms) | {"rdf": tj.open(*with_cell).select("name CA")}
+
+
+def main(folder: Path, topology: str, source: str, *with_cell: str) -> None:
+    """Use everything that needs no MDAnalysis."""
+    traj = tj.open(topology, source)
+    assert traj.select("name CA and around 6 resid 10").n_atoms > 0
+    of_analysis = subjects(topology, source, *with_cell)
+    for name, call in CALLS.items():
+        values = call(of_analysis[name], tj.LocalPool())
+        in_processes = call(of_analysis[name], tj.ProcessPool(workers=1))
+        assert values.tobytes() == in_processes.tobytes(), name
+        np.save(folder / f"{name}.npy", values)
+    atoms = of_analysis["rmsd"]
+    tj.rmsd(atoms).plot()
+    for ending in ("pdb", "gro"):
+        tj.convert(atoms, folder / f"{ending}.xtc", topology=folder / f"one.{ending}")
+        again = tj.open(folder / f"one.{ending}", folder / f"{ending}.xtc").select("name CA")
+        assert again.n_atoms == 20
+    tj.split(traj, folder / "segments", segments=3)
+    store = tj.Store(folder / "md", create=True)
+    store.add("adk", traj)
+    tj.convert(tj.open(folder / "md" / "adk"), folder / "whole.xtc")
+    whole = tj.open(topology, folder / "whole.xtc")
+    assert whole.read().positions.tobytes() == traj.read().positions.tobytes()
+    assert len(tj.rmsd(tj.open(folder / "md" / "adk").select("name CA")).values) == 98
+
+
+if __name__ == "__main__":
+    assert sys.modules["MDAnalysis"] is None
+    main(Path(sys.argv[1]), *sys.argv[2:])
+    assert sys.modules["MDAnalysis"] is None
