@@ -57,11 +57,14 @@ impl Column {
         self.codes.iter().map(|&code| &*self.values[code as usize])
     }
 
-    /// Returns a column of these rows.
+    /// Returns a column of these rows. One without rows, which stands for names that a topology lacks, stays so.
     ///
     /// # Panics
     /// If there is no such row.
     pub fn take(&self, rows: impl IntoIterator<Item = usize>) -> Self {
+        if self.is_empty() {
+            return Column::default();
+        }
         const NONE: u32 = u32::MAX;
         let mut new_code = vec![NONE; self.values.len()];
         let mut taken = Column::default();

@@ -163,35 +163,60 @@ pub fn recognise(path: &Path, start: &[u8]) -> Option<&'static FormatInfo> {
 /// # Errors
 /// [`Error`]: the file cannot be read, is of an unknown format, or is malformed, with line and column.
 pub fn open(path: &Path, with_positions: bool) -> Result<Structure, Error> {
-    let bytes = read_file(path)?;
+    let mut file = FileStart::open(path)?;
     let unsupported = |reason: String| Error::Unsupported { path: path.to_owned(), reason };
     for (magic, program) in [(&b"\x1f\x8b"[..], "gunzip"), (b"BZh", "bunzip2")] {
-        if bytes.starts_with(magic) {
+        if file.bytes.starts_with(magic) {
             return Err(unsupported(format!("the file is compressed; run {program} on it first")));
         }
     }
-    let format = recognise(path, &bytes).ok_or_else(|| {
+    let format = recognise(path, &file.bytes).ok_or_else(|| {
         let names = FORMATS.map(|format| format.name).join(", ");
         unsupported(format!("unrecognised topology format; {names} are read"))
     })?;
-    format.parse(&bytes, with_positions).map_err(|fault| fault.in_file(path))
+    file.read_rest(path)?;
+    format.parse(&file.bytes, with_positions).map_err(|fault| fault.in_file(path))
 }
 
-/// Returns the bytes of a regular file.
-fn read_file(path: &Path) -> Result<Vec<u8>, Error> {
-    let io = |error| Error::Io { path: path.to_owned(), error };
-    // Opening a pipe would wait for its writer.
-    let metadata = std::fs::metadata(path).map_err(io)?;
-    if !metadata.is_file() {
-        return Err(Error::NotAFile { path: path.to_owned(), folder: metadata.is_dir() });
+/// Bytes in which a format is recognised. Files of other formats are not read further.
+const START: u64 = 1 << 20;
+
+/// The first bytes of a regular file, or all of them.
+struct FileStart {
+    file: File,
+    size: u64,
+    bytes: Vec<u8>,
+}
+
+impl FileStart {
+    /// Opens a file and reads its first bytes.
+    fn open(path: &Path) -> Result<Self, Error> {
+        let io = |error| Error::Io { path: path.to_owned(), error };
+        // Opening a pipe would wait for its writer.
+        let metadata = std::fs::metadata(path).map_err(io)?;
+        if !metadata.is_file() {
+            return Err(Error::NotAFile { path: path.to_owned(), folder: metadata.is_dir() });
+        }
+        let file = File::open(path).map_err(io)?;
+        let size = file.metadata().map_err(io)?.len();
+        let mut start = FileStart { file, size, bytes: Vec::new() };
+        start.read_to(size.min(START), path)?;
+        Ok(start)
     }
-    let file = File::open(path).map_err(io)?;
-    let size = file.metadata().map_err(io)?.len();
-    let mut bytes = Vec::new();
-    let room = usize::try_from(size).unwrap_or(usize::MAX);
-    reserve(&mut bytes, room, "the file").map_err(|fault| fault.in_file(path))?;
-    file.take(size).read_to_end(&mut bytes).map_err(io)?;
-    Ok(bytes)
+
+    /// Reads the rest of the file.
+    fn read_rest(&mut self, path: &Path) -> Result<(), Error> {
+        self.read_to(self.size, path)
+    }
+
+    /// Reads until there are `end` bytes, or to the end of a file that has become shorter.
+    fn read_to(&mut self, end: u64, path: &Path) -> Result<(), Error> {
+        let more = end.saturating_sub(self.bytes.len() as u64);
+        let room = usize::try_from(more).unwrap_or(usize::MAX);
+        reserve(&mut self.bytes, room, "the file").map_err(|fault| fault.in_file(path))?;
+        let read = (&self.file).take(more).read_to_end(&mut self.bytes);
+        read.map(|_| ()).map_err(|error| Error::Io { path: path.to_owned(), error })
+    }
 }
 
 #[cfg(test)]

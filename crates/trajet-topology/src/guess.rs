@@ -90,6 +90,12 @@ pub enum NotGuessed {
         /// The name of a bead.
         bead: String,
     },
+    /// The atoms have no names.
+    #[error("{column} are not guessed: the atoms have no names; use a topology that states them")]
+    Nameless {
+        /// The column.
+        column: &'static str,
+    },
     /// The radius of an atom is unknown.
     #[error("bonds are not guessed: no radius is known for atom {atom} ({name})")]
     NoRadius {
@@ -163,12 +169,22 @@ pub(crate) fn type_of_name(name: &str) -> String {
 }
 
 impl Topology {
-    /// Guesses types from names, if the file has none.
+    /// Guesses types from names, if the file has names and no types.
     pub fn guess_types(&mut self) {
-        if self.atoms.types.is_none() {
+        if self.atoms.types.is_none() && !self.is_nameless() {
             self.atoms.types = Some(self.atoms.names.map(type_of_name));
             self.guessed.types = true;
         }
+    }
+
+    /// Returns whether atoms have no names.
+    fn is_nameless(&self) -> bool {
+        self.atoms.names.is_empty() && self.n_atoms() > 0
+    }
+
+    /// Returns whether an atom has the name of a site without mass.
+    fn is_dummy(&self, atom: usize) -> bool {
+        !self.is_nameless() && type_of_name(self.atoms.names.get(atom)) == "DUMMY"
     }
 
     /// Guesses elements from names, if the file has none. They are empty where a name is that of no element.
@@ -201,8 +217,8 @@ impl Topology {
         for (atom, &code) in elements.codes().iter().enumerate() {
             let mass = masses[code as usize];
             // Sites without mass are no defect of the file.
-            if mass.is_none() && type_of_name(self.atoms.names.get(atom)) != "DUMMY" {
-                unknown.push(self.atoms.names.get(atom));
+            if mass.is_none() && !self.is_dummy(atom) {
+                unknown.push(if self.is_nameless() { "?" } else { self.atoms.names.get(atom) });
             }
             column.push(mass.unwrap_or(0.0));
         }
@@ -294,7 +310,7 @@ impl Topology {
         reserve(&mut radii, elements.len(), "radii")?;
         radii.extend(elements.codes().iter().map(|&code| by_code[code as usize]));
         for (atom, radius) in radii.iter_mut().enumerate().filter(|(_, radius)| radius.is_nan()) {
-            if type_of_name(self.atoms.names.get(atom)) == "DUMMY" {
+            if self.is_dummy(atom) {
                 *radius = 0.0;
             }
         }
@@ -317,6 +333,9 @@ impl Topology {
 
     /// Returns elements guessed from names; empty where a name is that of no element.
     fn elements_of_names(&self, column: &'static str) -> Result<Column, NotGuessed> {
+        if self.is_nameless() {
+            return Err(NotGuessed::Nameless { column });
+        }
         if let Some(bead) = self.bead_of_coarse_grained_model() {
             return Err(NotGuessed::CoarseGrained { column, bead });
         }

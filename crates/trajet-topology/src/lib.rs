@@ -7,6 +7,7 @@ mod bonds;
 mod cell;
 pub mod cell_list;
 mod column;
+mod consistency;
 pub mod elements;
 mod error;
 mod formats;

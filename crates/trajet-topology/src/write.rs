@@ -130,6 +130,16 @@ fn needed<T>(column: Option<T>, format: &'static str, name: &'static str) -> Res
     column.ok_or(NotWritten::Missing { format, column: name })
 }
 
+/// Returns the name of an atom, or X if the topology has no names, as MDAnalysis writes it.
+fn atom_name(names: &Column, atom: usize) -> &str {
+    if names.is_empty() { "X" } else { names.get(atom) }
+}
+
+/// Returns the name of a residue, or UNK if the topology has no names, as MDAnalysis writes it.
+fn residue_name(names: &Column, residue: usize) -> &str {
+    if names.is_empty() { "UNK" } else { names.get(residue) }
+}
+
 fn write_gro(structure: &Structure, text: &mut String) -> Result<(), NotWritten> {
     const FORMAT: &str = "GRO";
     let topology = &structure.topology;
@@ -141,8 +151,9 @@ fn write_gro(structure: &Structure, text: &mut String) -> Result<(), NotWritten>
         let number = topology.residues.numbers[residue];
         let number = if number < 0 { number } else { number % GRO_MODULUS };
         let number = fields.number("residue number", number.to_string(), 5)?;
-        let residue_name = fields.text("residue name", topology.residues.names.get(residue), 5)?;
-        let name = fields.text("name", topology.atoms.names.get(atom), 5)?;
+        let residue_name = residue_name(&topology.residues.names, residue);
+        let residue_name = fields.text("residue name", residue_name, 5)?;
+        let name = fields.text("name", atom_name(&topology.atoms.names, atom), 5)?;
         if name.trim().is_empty() {
             return Err(fields.too_long("name", name));
         }
@@ -201,11 +212,12 @@ fn write_pdb(structure: &Structure, text: &mut String) -> Result<(), NotWritten>
         let record = if record == "HETATM" { "HETATM" } else { "ATOM  " };
         let serial =
             hybrid_36(atom as i64 + 1, 5).ok_or_else(|| fields.too_long("serial number", ""))?;
-        let name = fields.text("name", atoms.names.get(atom), 4)?;
+        let name = fields.text("name", atom_name(&atoms.names, atom), 4)?;
         // Names of one-letter elements begin in the second column.
         let name = if name.len() < 4 { format!(" {name}") } else { name.to_owned() };
         let alt_loc = get(&atoms.alt_locs, atom);
-        let residue_name = fields.text("residue name", residues.names.get(residue), 4)?;
+        let residue_name = residue_name(&residues.names, residue);
+        let residue_name = fields.text("residue name", residue_name, 4)?;
         let chain = get(&atoms.chains, atom);
         let chain = if chain.len() > 1 { Default::default() } else { chain };
         let number = residues.numbers[residue];
@@ -270,8 +282,8 @@ fn write_psf(structure: &Structure, text: &mut String) -> Result<(), NotWritten>
         for (what, value, width) in [
             ("segment", segment, 8),
             ("residue number", number.as_str(), 8),
-            ("residue name", residues.names.get(residue), 8),
-            ("name", atoms.names.get(atom), 8),
+            ("residue name", residue_name(&residues.names, residue), 8),
+            ("name", atom_name(&atoms.names, atom), 8),
             ("type", types.get(atom), 6),
         ] {
             let value = fields.text(what, value, width)?;
@@ -337,6 +349,27 @@ fn hybrid_36(number: i64, width: u32) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_that_a_topology_lacks_are_written_as_x_and_unk() {
+        let mut topology = crate::Topology::default();
+        topology.atoms.residues = vec![0, 0];
+        topology.atoms.types = Some(Column::constant("1", 2));
+        topology.atoms.masses = Some(vec![1.0; 2]);
+        topology.atoms.charges = Some(vec![0.0; 2]);
+        topology.residues.numbers = vec![1];
+        topology.residues.segments = vec![0];
+        topology.segments.ids = Column::constant("", 1);
+        assert_eq!(topology.inconsistency(), None);
+        let topology = topology.subset(&[1]).unwrap();
+        let structure =
+            Structure { topology, positions: Some(vec![[0.0; 3]]), ..Structure::default() };
+        for format in ["GRO", "PDB", "PSF"] {
+            let text = write(&structure, format).unwrap();
+            let line = text.lines().find(|line| line.contains("UNK")).unwrap();
+            assert!(line.contains(" X "), "{line}");
+        }
+    }
     use crate::formats::FORMATS;
     use crate::{Bonds, Topology};
     use proptest::prelude::*;
