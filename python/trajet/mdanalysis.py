@@ -5,6 +5,7 @@ second, so functions import it when they are called.
 """
 
 import importlib.util
+import re
 import sys
 import warnings
 from collections.abc import Iterator
@@ -91,7 +92,27 @@ def is_missing() -> bool:
     return sys.modules.get("MDAnalysis") is None and importlib.util.find_spec("MDAnalysis") is None
 
 
-def load(path: Path, need: str) -> "Universe":
+def program() -> str | None:
+    """Return "MDAnalysis" and its version without importing it; None if it is not installed."""
+    if (loaded := sys.modules.get("MDAnalysis")) is not None:
+        return f"MDAnalysis {loaded.__version__}"
+    found = None if is_missing() else importlib.util.find_spec("MDAnalysis")
+    if found is None or found.origin is None:
+        return None
+    try:
+        text = Path(found.origin).with_name("version.py").read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return None
+    stated = re.search(r"^__version__ = [\"']([^\"']+)[\"']", text, re.MULTILINE)
+    return None if stated is None else f"MDAnalysis {stated[1]}"
+
+
+def is_one_file(path: Path) -> bool:
+    """Return whether MDAnalysis reads a topology from this file alone; ITP files include others."""
+    return ".itp" not in (suffix.lower() for suffix in path.suffixes)
+
+
+def load(path: Path, need: str, *, guess: bool = True) -> "Universe":
     """Return a Universe of a topology or structure file.
 
     Parameters
@@ -100,6 +121,8 @@ def load(path: Path, need: str) -> "Universe":
         The file.
     need
         What needs it, for the error if MDAnalysis is not installed.
+    guess
+        Whether MDAnalysis guesses types and masses that the file lacks.
 
     Raises
     ------
@@ -113,17 +136,17 @@ def load(path: Path, need: str) -> "Universe":
 
     try:
         with _quiet():
-            return MDAnalysis.Universe(str(path))
+            if guess:
+                return MDAnalysis.Universe(str(path))
+            return MDAnalysis.Universe(str(path), to_guess=())
     except Exception as error:
         # MDAnalysis' parsers raise errors of any type.
         reason = " ".join(str(error).split()) or type(error).__name__
         raise FormatError(f"{path}: MDAnalysis cannot read it as a topology: {reason}") from error
 
 
-def read_structure(
-    path: Path, reason: str
-) -> tuple[_trajet.Topology, NDArray[np.float32] | None, NDArray[np.float64]]:
-    """Return the topology, the positions and the cell of a file that only MDAnalysis reads.
+def read_structure(path: Path, reason: str) -> _trajet.StructureFile:
+    """Return the content of a file that only MDAnalysis reads, with nothing guessed.
 
     Parameters
     ----------
@@ -137,8 +160,17 @@ def read_structure(
     FormatError, MissingPackageError
         As `load`.
     """
-    universe = load(path, f"{path}: {reason}; reading it otherwise")
-    return topology_of(universe), positions_of(universe), cell_of(universe)
+    universe = load(path, f"{path}: {reason}; reading it otherwise", guess=False)
+    cell = cell_of(universe)
+    try:
+        native = topology_of(universe)
+    except ValueError as error:
+        raise FormatError(f"{path}: its topology is not consistent: {error}") from error
+    return _trajet.StructureFile.of(
+        native,
+        positions_of(universe),
+        None if np.isnan(cell).any() else cell.tolist(),
+    )
 
 
 def topology_of(universe: "Universe") -> _trajet.Topology:

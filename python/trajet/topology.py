@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import _trajet, mdanalysis
+from trajet import _trajet, cache, mdanalysis
 from trajet._trajet import MissingPackageError, SelectionError
 from trajet.box import Box
 
@@ -375,8 +375,34 @@ class Structure:
         return self.topology.select(text, where, positions=self.positions, box=self.box)
 
 
-def load(path: Path) -> Structure:
+@dataclass(frozen=True, kw_only=True)
+class SidecarUse:
+    """How the sidecar of a topology is used: the file that keeps what MDAnalysis has parsed.
+
+    Attributes
+    ----------
+    is_used
+        Whether a sidecar is read and written.
+    rebuild
+        Whether one that exists is replaced.
+    beside
+        Whether it may be beside the topology; otherwise it is in the cache folder.
+    """
+
+    is_used: bool = True
+    rebuild: bool = False
+    beside: bool = True
+
+
+def load(path: Path, sidecar: SidecarUse = SidecarUse()) -> Structure:
     """Read a topology or structure file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    sidecar
+        How a sidecar is used, if only MDAnalysis reads the format.
 
     Raises
     ------
@@ -393,14 +419,29 @@ def load(path: Path) -> Structure:
         raise FileNotFoundError(f"{path}: there is no such topology or structure file")
     found = _trajet.read_structure(path)
     if isinstance(found, str):
-        native, positions, cell = mdanalysis.read_structure(path, found)
-        return Structure(Topology(native, path), positions, Box.of_cell(cell))
+        found = _by_mdanalysis(path, found, sidecar)
     # As MDAnalysis does; masses of coarse-grained beads are unknown.
     found.guess("types")
     with contextlib.suppress(SelectionError):
         found.guess("masses")
     box = Box() if found.cell is None else Box.of_cell(found.cell, found.vectors)
     return Structure(Topology(found.topology, path), found.positions, box)
+
+
+def _by_mdanalysis(path: Path, reason: str, use: SidecarUse) -> _trajet.StructureFile:
+    """Return the content of a file that only MDAnalysis reads, from its sidecar if there is one.
+
+    `reason` states why the file is not read otherwise.
+    """
+    sidecar = None
+    if use.is_used and (program := mdanalysis.program()) and mdanalysis.is_one_file(path):
+        sidecar = _trajet.TopologySidecar.of(path, program, beside=use.beside, cache=cache.folder())
+    if sidecar is not None and not use.rebuild and (kept := sidecar.load()) is not None:
+        return kept
+    parsed = mdanalysis.read_structure(path, reason)
+    if sidecar is not None:
+        sidecar.save(parsed)
+    return parsed
 
 
 def of_universe(universe: "Universe") -> Structure:

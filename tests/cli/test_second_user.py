@@ -18,7 +18,7 @@ import trajet as tj
 from helpers import xtc_bytes
 from helpers.commands import succeed
 from test_chosen_times import FRAME, WRITERS, sidecar_of
-from trajet import output
+from trajet import cache, mdanalysis, output, topology
 from trajet.pools.dask import dask_client
 
 OTHER_USER = 65534
@@ -98,6 +98,34 @@ def test_index_of_another_user_is_ignored_and_kept(shared: Path, ending: str) ->
     assert again.index_path.parent != shared
     assert np.array_equal(again.reader.times(), true)
     assert sorted(shared.iterdir()) == sorted([path, sidecar_of(path)])
+
+
+def test_topology_sidecar_of_another_user_is_ignored_and_kept(
+    shared: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that would fit is not used either: ours is in the cache folder."""
+    path, sidecar = shared / "a.xyz", shared / ".a.xyz.trajet-topology"
+    path.write_text("2\nmade\nCA 0 0 0\nCB 1 1 1\n")
+    topology.load(path)
+    good = sidecar.read_bytes()
+    sidecar.unlink()
+    plant(sidecar, good)
+    parsed = []
+    read = mdanalysis.read_structure
+    monkeypatch.setattr(
+        mdanalysis, "read_structure", lambda *given: parsed.append(given) or read(*given)
+    )
+    for _ in range(3):
+        assert topology.load(path).select("name CA", "").tolist() == [0]
+    assert len(parsed) == 1
+    assert sidecar.read_bytes() == good
+    # The owner of the topology could change it anyway.
+    os.chown(path, OTHER_USER, OTHER_USER)
+    cached = cache.folder()
+    assert cached is not None
+    shutil.rmtree(cached / "topology")
+    topology.load(path)
+    assert len(parsed) == 1
 
 
 def test_command_chooses_all_frames_beside_a_forged_index(shared: Path) -> None:

@@ -26,6 +26,7 @@ mod scratch;
 pub mod sidecar;
 pub mod source;
 mod stamp;
+pub mod topology_sidecar;
 pub mod transform;
 pub mod trr;
 mod walk;

@@ -13,10 +13,6 @@
 //! trajectory, end of the last whole frame, digest of the head, digest of the tail, number of frames (u64 each);
 //! offsets (u64), times (f64) and steps (i64) of all frames; the XXH3 digest of all preceding bytes.
 
-use std::collections::hash_map::RandomState;
-use std::fs;
-use std::hash::{BuildHasher, Hasher};
-use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -26,7 +22,10 @@ use crate::options::OpenOptions;
 use crate::source::Source;
 use crate::{Error, FrameIndex, IndexState, Meter, Stamp};
 
+pub(crate) mod paths;
 mod place;
+
+use paths::Paths;
 
 const MAGIC: &[u8; 8] = b"trajetix";
 const VERSION: u32 = 1;
@@ -138,97 +137,47 @@ fn most_sidecar_bytes(size: u64, shortest: u64) -> u64 {
     (size / shortest) * FRAME_BYTES as u64 + HEADER_BYTES as u64 + 8
 }
 
-/// The possible paths of a trajectory's sidecar, best first.
+/// The sidecar of a trajectory, with its possible paths.
 #[derive(Clone, Debug)]
 pub struct Sidecar {
-    candidates: Vec<PathBuf>,
-    /// User id of the trajectory's owner.
-    owner: Option<u32>,
+    paths: Paths,
     format: [u8; 4],
 }
 
 impl Sidecar {
-    /// Returns the possible paths of the sidecar of `trajectory`, which belongs to the user `owner`: beside it, then
-    /// in `cache`.
+    /// Returns the sidecar of `trajectory`, which belongs to the user `owner`: beside it, or in `cache`.
     pub fn of(
         trajectory: &Path,
         owner: Option<u32>,
         format: [u8; 4],
         cache: Option<&Path>,
     ) -> Self {
-        let absolute = fs::canonicalize(trajectory).unwrap_or_else(|_| trajectory.to_owned());
-        let name = absolute.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let mut candidates = vec![absolute.with_file_name(format!(".{name}.trajet-index"))];
-        if let Some(cache) = cache {
-            // The digest distinguishes files of one name in different folders.
-            let digest = xxh3_64(absolute.as_os_str().as_encoded_bytes());
-            candidates.push(cache.join("index").join(format!("{digest:016x}-{name}.trajet-index")));
-        }
-        Sidecar { candidates, owner, format }
+        Sidecar { paths: Paths::of(trajectory, owner, "index", true, cache), format }
     }
 
     /// Reads the valid sidecars of this format, with their stamps. A file is ignored if it is not trusted (module
     /// `place`), or longer than `most` bytes.
     pub fn load(&self, most: u64) -> Vec<(PathBuf, Stamp, FrameIndex)> {
         let read = |path: &PathBuf| {
-            let file = place::open(path, self.owner).ok()??;
-            let len = file.metadata().ok()?.len();
-            if len > most {
-                return None;
-            }
-            // Reading one byte more detects a file that grew meanwhile.
-            let mut bytes = Vec::with_capacity(len as usize + 1);
-            file.take(len + 1).read_to_end(&mut bytes).ok()?;
-            let (stamp, index) = decode(&bytes, self.format)?;
+            let (stamp, index) = decode(&self.paths.read(path, most)?, self.format)?;
             Some((path.clone(), stamp, index))
         };
-        self.candidates.iter().filter_map(read).collect()
+        self.paths.candidates().iter().filter_map(read).collect()
     }
 
-    /// Writes the index to the first possible path and returns that; `None` if there is none. Files that are not
-    /// trusted are never replaced: two users of one folder would replace each other's sidecars for ever.
+    /// Writes the index to the first possible path and returns that; `None` if there is none.
     pub fn save(&self, stamp: &Stamp, index: &FrameIndex) -> Option<PathBuf> {
-        let bytes = encode(stamp, index, self.format);
-        let write = |(k, path): (usize, &PathBuf)| {
-            place::open(path, self.owner).ok()?;
-            if k > 0 {
-                fs::create_dir_all(path.parent()?).ok()?;
-            }
-            write_beside_and_rename(path, &bytes).ok()?;
-            Some(path.clone())
-        };
-        self.candidates.iter().enumerate().find_map(write)
+        self.paths.write(&encode(stamp, index, self.format))
     }
 
     /// Returns a remark on the first existing sidecar that is not trusted.
     fn remark(&self) -> Option<String> {
-        self.candidates.iter().find_map(|path| {
-            let why = place::open(path, self.owner).err()?;
-            Some(format!(
-                "the kept index {} is ignored, because {why}; frames were found from their own headers",
-                path.display()
-            ))
-        })
+        let (path, why) = self.paths.untrusted()?;
+        Some(format!(
+            "the kept index {} is ignored, because {why}; frames were found from their own headers",
+            path.display()
+        ))
     }
-}
-
-/// Writes a file atomically: readers see the old file or the new one. A failed attempt leaves no file behind.
-fn write_beside_and_rename(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    // Hash maps are seeded with random numbers: nobody can predict the name and create the file first.
-    let random = RandomState::new().build_hasher().finish();
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(".{}-{random:016x}.tmp", std::process::id()));
-    let temporary = PathBuf::from(name);
-    let written = fs::OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(&temporary)
-        .and_then(|mut file| file.write_all(bytes).and_then(|()| fs::rename(&temporary, path)));
-    if written.is_err() {
-        // If the file cannot be removed either, it stays.
-        let _ = fs::remove_file(&temporary);
-    }
-    written
 }
 
 fn encode(stamp: &Stamp, index: &FrameIndex, format: [u8; 4]) -> Vec<u8> {
@@ -278,6 +227,8 @@ fn decode(bytes: &[u8], format: [u8; 4]) -> Option<(Stamp, FrameIndex)> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn three_frames() -> (Stamp, FrameIndex) {

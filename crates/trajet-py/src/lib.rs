@@ -19,6 +19,7 @@ mod serialize;
 mod store;
 mod stored;
 mod topology;
+mod topology_sidecar;
 mod transforms;
 
 use pyo3::exceptions::PyImportError;
@@ -56,6 +57,7 @@ fn _trajet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<topology::Topology>()?;
     module.add_class::<topology::StructureFile>()?;
     module.add_function(wrap_pyfunction!(topology::connected, module)?)?;
+    module.add_class::<topology_sidecar::TopologySidecar>()?;
     module.add_function(wrap_pyfunction!(topology::read_structure, module)?)?;
     module.add_function(wrap_pyfunction!(topology::structure_text, module)?)?;
     module.add_class::<selection::SelectionText>()?;

@@ -336,8 +336,54 @@ pub(crate) struct StructureFile {
     vectors: Option<[[f64; 3]; 3]>,
 }
 
+impl StructureFile {
+    pub(crate) fn new(structure: Structure) -> Self {
+        StructureFile {
+            topology: Arc::new(structure.topology),
+            positions: structure.positions,
+            cell: structure.cell,
+            vectors: structure.cell_vectors,
+        }
+    }
+
+    /// Returns a copy of the content.
+    pub(crate) fn structure(&self) -> Structure {
+        Structure {
+            topology: (*self.topology).clone(),
+            positions: self.positions.clone(),
+            cell: self.cell,
+            cell_vectors: self.vectors,
+        }
+    }
+}
+
 #[pymethods]
 impl StructureFile {
+    /// Makes the content of a file: its topology, positions in Å, `(n_atoms, 3)`, and its cell, lengths in Å and angles
+    /// in degrees.
+    ///
+    /// Raises ValueError if there are not as many positions as atoms.
+    #[staticmethod]
+    #[pyo3(signature = (topology, positions, cell))]
+    fn of(
+        topology: &Topology,
+        positions: Option<PyReadonlyArray2<'_, f32>>,
+        cell: Option<[f64; 6]>,
+    ) -> PyResult<Self> {
+        let rows = |positions: PyReadonlyArray2<'_, f32>| -> Option<Vec<[f32; 3]>> {
+            let array = positions.as_array();
+            (array.dim() == (topology.native.n_atoms(), 3))
+                .then(|| array.rows().into_iter().map(|row| [row[0], row[1], row[2]]).collect())
+        };
+        let positions = positions
+            .map(|positions| {
+                rows(positions)
+                    .ok_or_else(|| PyValueError::new_err("as many positions as atoms are needed"))
+            })
+            .transpose()?;
+        Ok(StructureFile { topology: Arc::clone(&topology.native), positions, cell, vectors: None })
+    }
+
     /// The topology.
     #[getter]
     fn topology(&self) -> Topology {
@@ -408,12 +454,7 @@ pub(crate) enum Found {
 #[pyo3(signature = (path, *, positions = true))]
 pub(crate) fn read_structure(py: Python<'_>, path: PathBuf, positions: bool) -> PyResult<Found> {
     match py.detach(|| trajet_topology::open(&path, positions)) {
-        Ok(structure) => Ok(Found::File(StructureFile {
-            topology: Arc::new(structure.topology),
-            positions: structure.positions,
-            cell: structure.cell,
-            vectors: structure.cell_vectors,
-        })),
+        Ok(structure) => Ok(Found::File(StructureFile::new(structure))),
         Err(Error::Unsupported { reason, .. }) => Ok(Found::Unsupported(reason)),
         Err(error) => Err(from_topology(py, &error)),
     }

@@ -101,7 +101,8 @@ def reference_positions(
     if isinstance(reference, (int, np.integer)) and not isinstance(reference, bool):
         return [_one_frame(item, int(reference)) for item in selections]
     if isinstance(reference, (str, os.PathLike)):
-        structure = _Structure(topology.load(Path(reference)), str(reference), remarks)
+        found = topology.load(Path(reference), main.trajectory.sidecar)
+        structure = _Structure(found, str(reference), remarks)
         return [structure.coordinates(item) for item in selections]
     if isinstance(reference, Selection):
         others = [reference]

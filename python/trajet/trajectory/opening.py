@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trajet import _trajet, h5md, mdanalysis
+from trajet import _trajet, cache, h5md, mdanalysis
 from trajet._trajet import Reader, SelectionError
 from trajet.box import Box
 from trajet.dataset import find_dataset
 from trajet.pools.pool import Pool
 from trajet.pools.rank_placeholder import root_only
 from trajet.startup import Stopwatch
+from trajet.topology import SidecarUse
 from trajet.trajectory.selection import Selection
 from trajet.trajectory.trajectory import DEFAULT_REQUEST_SIZE, Trajectory
 
@@ -63,10 +64,11 @@ def open(
         Bytes per read request. Larger requests (8 MiB) suit parallel and network file systems.
     sidecar
         Whether to read and keep the index of frames in a hidden file beside the trajectory, or in
-        the cache folder. An index file that belongs to another user, who is neither root nor the
-        owner of the trajectory, is ignored; `remarks` say so.
+        the cache folder, and likewise the topology if only MDAnalysis reads its format. An index
+        file that belongs to another user, who is neither root nor the owner of the trajectory, is
+        ignored; `remarks` say so.
     rebuild_index
-        Build the index even if a valid one exists.
+        Build the index even if a valid one exists, and read the topology anew.
     threads
         Threads that build the index of a large file; None for all cores.
     progress
@@ -153,7 +155,7 @@ def open(
         request_size=request_size,
         sidecar=sidecar,
         rebuild_index=rebuild_index,
-        cache=_cache_folder(),
+        cache=cache.folder(),
         threads=threads or _trajet.available_threads(),
         progress=progress,
         described={
@@ -167,17 +169,13 @@ def open(
     if dcd_cell is not None and "DCD" not in reader.format:
         raise ValueError(f"{paths[0]}: not a DCD file: leave dcd_cell= out")
     topology_path = None if topology is None else Path(topology)
-    return Trajectory(topology_path, reader, t_open=watch.seconds(), particles=particles)
-
-
-def _cache_folder() -> Path | None:
-    """Return the folder for index files of trajectories in read-only folders."""
-    if named := os.environ.get("XDG_CACHE_HOME"):
-        return Path(named) / "trajet"
-    try:
-        return Path.home() / ".cache" / "trajet"
-    except RuntimeError:
-        return None
+    return Trajectory(
+        topology_path,
+        reader,
+        t_open=watch.seconds(),
+        particles=particles,
+        sidecar=SidecarUse(is_used=sidecar, rebuild=rebuild_index),
+    )
 
 
 def from_atomgroup(atoms: "AtomGroup") -> Selection:

@@ -20,7 +20,7 @@ from trajet.dataset import AccessLog, Dataset, DatasetPath
 from trajet.pools.pool import Frames, n_frames_of
 from trajet.result import transform_doubts
 from trajet.startup import Stopwatch, import_seconds
-from trajet.topology import Atoms, Topology, needs_positions, of_universe
+from trajet.topology import Atoms, SidecarUse, Topology, needs_positions, of_universe
 from trajet.topology import load as load_structure
 from trajet.trajectory.block import Block
 from trajet.trajectory.choice import (
@@ -85,6 +85,7 @@ class Trajectory(Transformable):
         dataset: Dataset | None = None,
         t_open: float = 0.0,
         particles: str | None = None,
+        sidecar: SidecarUse | None = None,
     ) -> None:
         self.paths: tuple[Path, ...] = tuple(segment["path"] for segment in reader.segments())
         self.topology_path = topology
@@ -92,6 +93,8 @@ class Trajectory(Transformable):
         self.t_topology = t_open
         # Name of the particles group that is read from H5MD files; None for the only one.
         self.particles = particles
+        # How a sidecar of the topology is used.
+        self.sidecar = sidecar or SidecarUse()
         # The topology is read later, perhaps after a change of the working directory.
         self._topology_at = None if topology is None else topology.absolute()
         self._reader = reader
@@ -114,7 +117,11 @@ class Trajectory(Transformable):
         """Open a data set of a store."""
         watch = Stopwatch()
         dataset, reader = place.open(request_size=request_size)
-        return cls(dataset.topology, reader, dataset=dataset, t_open=watch.seconds())
+        # A store has no files but its own.
+        sidecar = SidecarUse(beside=False)
+        return cls(
+            dataset.topology, reader, dataset=dataset, t_open=watch.seconds(), sidecar=sidecar
+        )
 
     def __repr__(self) -> str:
         """Return label, size and transforms."""
@@ -316,7 +323,7 @@ class Trajectory(Transformable):
         if self._topology is None:
             path = self._checked_topology_path()
             watch = Stopwatch()
-            found = load_structure(self._topology_at or path).topology
+            found = load_structure(self._topology_at or path, self.sidecar).topology
             found.path = path
             self._check_size(found.n_atoms, str(path))
             self._topology = found
