@@ -539,6 +539,27 @@ def test_time_before_the_run_comes_first_if_it_is_largest() -> None:
     assert advise.advice(report)[0] == then
 
 
+def before(versions: dict[str, str], index: float = 0.0, **times: float) -> str:
+    """Return the advice on a short run after steps of these times."""
+    seconds = dict.fromkeys(("t_import", "t_topology", "t_select"), 0.0) | times
+    report = dict(made_reports.report([worker(0, t_comp=0.3)], opening={"t_index": index}))
+    report |= seconds | {"t_command": sum(seconds.values()) + 0.3, "versions": versions}
+    return " ".join(advise.advice(report))
+
+
+def test_advice_names_what_shortens_the_longest_step_before_the_run() -> None:
+    """A sidecar or a native format for topologies of MDAnalysis; indices for selections."""
+    ours, theirs = {"trajet": "1"}, {"trajet": "1", "MDAnalysis": "2"}
+    assert "sidecar" in before(theirs, t_topology=25.0, t_import=1.0)
+    assert "without MDAnalysis" in before(theirs, t_topology=25.0)
+    assert "sidecar" not in before(ours, t_topology=25.0)
+    assert "sidecar" not in before(theirs, t_topology=25.0, index=20.0)
+    assert "sidecar" not in before(theirs, t_import=25.0, t_topology=1.0)
+    assert "selection.indices" in before(ours, t_select=25.0, t_topology=1.0)
+    assert "selection.indices" not in before(ours, t_select=1.0, t_topology=25.0)
+    assert "Most of the time" not in before(theirs, t_topology=0.1)
+
+
 def test_few_frames_do_not_hide_the_slow_stage() -> None:
     """A rank whose task another rank did lost its time in the slow stage, not in its one frame."""
     ranks = [worker(k, rank=k, **EVEN) for k in range(8)]

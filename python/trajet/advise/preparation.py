@@ -35,6 +35,21 @@ def words_before_run(report: Entries) -> str:
     )
 
 
+def remedy_before_run(report: Entries) -> list[str]:
+    """Return what shortens the longest step before the run, if something does; see `before_run`."""
+    seconds = {name: report[name] for name in _WORDS}
+    longest = max(seconds, key=seconds.__getitem__)
+    if longest == "t_select":
+        return ["Evaluate a selection once: `traj.select(selection.indices)` needs no time for it."]
+    is_of_index = report["opening"]["t_index"] > report["t_topology"] / 2
+    if longest == "t_topology" and not is_of_index and "MDAnalysis" in report["versions"]:
+        return [
+            "A topology that MDAnalysis parses is kept in a sidecar, from which the next run loads"
+            " it; PSF, PDB, GRO, TPR, PRMTOP and mmCIF files are read without MDAnalysis."
+        ]
+    return []
+
+
 def is_most_before_run(report: Entries) -> bool:
     """Return whether the steps before the run took more than a second and longer than the run."""
     command, total = report.get("t_command"), report["stages"]["t_total"]

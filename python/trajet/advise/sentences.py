@@ -15,7 +15,7 @@ from trajet.advise.entries import (
     seconds_in,
     worth_naming,
 )
-from trajet.advise.preparation import is_most_before_run, words_before_run
+from trajet.advise.preparation import is_most_before_run, remedy_before_run, words_before_run
 from trajet.advise.remedies import place_of, remedy, word_of, workers_text
 from trajet.advise.words import in_percent, in_seconds, in_two_digits
 
@@ -50,8 +50,8 @@ def advice(report: Entries) -> list[str]:
             " one Python script share that."
         ]
         if bounded.what == "short":
-            return [*lines, *_of_opening(report)]
-        return [*lines, *_of_run(report, bounded)]
+            return [*lines, *_of_opening(report), *remedy_before_run(report)]
+        return [*lines, *_of_run(report, bounded), *remedy_before_run(report)]
     if bounded.what == "short":
         took = in_seconds(report["stages"]["t_total"])
         return [f"The run took {took}: there is nothing to gain."]

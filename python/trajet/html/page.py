@@ -14,7 +14,7 @@ from trajet.html.style import CSS, STAGE_COLOURS
 _MOST_TASKS = 100
 # Times outside of t_total.
 _BEFORE: dict[BeforeName, str] = {
-    "t_import": "importing trajet and MDAnalysis",
+    "t_import": "importing trajet, and MDAnalysis if something needs it",
     "t_topology": "opening the files and reading the topology",
     "t_select": "evaluating the selections",
     "t_command": "the sum of these and t_total",
