@@ -54,6 +54,25 @@ print(result.values.shape, sorted({HEAVY} & set(sys.modules)))
     assert run(code, str(adk.xtc)) == "(98,) []"
 
 
+def test_figures_and_advice_are_imported_when_they_are_needed(adk: Adk) -> None:
+    """Figures with `plot`, sentences of advice with a report."""
+    code = """
+import sys
+import trajet as tj
+def loaded():
+    return [name for name in ("trajet.plots", "trajet.advise.sentences") if name in sys.modules]
+selection = tj.open(None, sys.argv[1]).select([4, 5, 6, 7])
+print(loaded())
+result = tj.rmsd(selection)
+print(loaded())
+result.plot()
+print(loaded())
+"""
+    advice, plots = "trajet.advise.sentences", "trajet.plots"
+    lines = run(code, str(adk.xtc)).splitlines()
+    assert lines == ["[]", f"{[advice]}", f"{[plots, advice]}"]
+
+
 def test_saving_imports_no_optional_package(adk: Adk, tmp_path: Path) -> None:
     """The numbers of a result are saved."""
     code = f"""

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import plots
 from trajet.result.report import Report
 from trajet.result.result import Result, count_of_frames
 
@@ -53,6 +52,8 @@ class Applied(Result):
         ValueError
             If a frame has more numbers than there are line colours, or a reducer was given.
         """
+        from trajet import plots
+
         columns = self._columns()
         if self.reduced or len(columns) > len(plots.COLOURS):
             raise ValueError(

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import plots
 from trajet.result.report import Report
 from trajet.result.result import Result, ascii_units
 
@@ -50,6 +49,8 @@ class AtomValues(Result):
 
     def plot(self) -> "Figure":
         """Draw the values against residue numbers, or against atom indices if there are none."""
+        from trajet import plots
+
         return plots.profile(
             self.values,
             self.atoms,

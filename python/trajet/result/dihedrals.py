@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import plots
 from trajet.result.series import Series
 
 if TYPE_CHECKING:
@@ -41,6 +40,8 @@ class Dihedrals(Series):
 
     def plot(self) -> "Figure":
         """Draw a Ramachandran plot of backbone angles, or each angle against time."""
+        from trajet import plots
+
         if self.backbone:
             angles = self.angles
             title = f"φ and ψ of {angles.shape[1] // 2} residues, {len(self.frames)} frames"

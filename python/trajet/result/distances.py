@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import plots
 from trajet.result.series import Series
 
 if TYPE_CHECKING:
@@ -41,6 +40,8 @@ class Distances(Series):
 
     def plot(self) -> "Figure":
         """Draw each distance against time if there are few, else the matrix of time averages."""
+        from trajet import plots
+
         pairs = self.values.reshape(len(self.frames), int(np.prod(self.values.shape[1:])))
         if pairs.shape[1] <= len(plots.COLOURS):
             return plots.series(

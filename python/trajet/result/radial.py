@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import plots
 from trajet.result.report import Report
 from trajet.result.result import Result
 
@@ -49,6 +48,8 @@ class RadialDistribution(Result):
 
     def plot(self) -> "Figure":
         """Draw g against the distance."""
+        from trajet import plots
+
         return plots.radial(self.edges, self.g, title=f"RDF of {self._between()}")
 
     def _about(self) -> str:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import plots
 from trajet.result.report import Report
 from trajet.result.result import Result, ascii_units, count_of_frames
 
@@ -56,6 +55,8 @@ class Series(Result):
         >>> figure = result.plot()
         >>> figure.savefig("rmsd.png")
         """
+        from trajet import plots
+
         return plots.series(
             self.values,
             self.times,
