@@ -1,0 +1,51 @@
+"""The examples of docs/topology.md run as they stand, and its table is that of the formats."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from helpers.doc_examples import examples, place_of, run_python
+from helpers.golden_files import Adk
+
+ROOT = Path(__file__).parents[2]
+DOCUMENT = ROOT / "docs" / "topology.md"
+ROW = re.compile(r"^\| (\w+)[^|]* \| ((?:`\.\w+`(?:, )?)+) \|", re.MULTILINE)
+INFO = re.compile(r'name: "(\w+)",\s*suffixes: &\[([^\]]+)\]')
+
+
+def test_examples_of_the_page_run(
+    adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In one namespace; without MDAnalysis they run as well."""
+    place = place_of(DOCUMENT, adk, tmp_path, monkeypatch)
+    names: dict[str, object] = {"__name__": "topology"}
+    for example in examples(DOCUMENT):
+        assert example.language == "python"
+        run_python(DOCUMENT, example, names)
+    shown = capsys.readouterr().out
+    assert shown.startswith("214 214\n")
+    script = place / "page.py"
+    head = "import sys; sys.modules['MDAnalysis'] = None\n"
+    script.write_text(head + "\n".join(example.text for example in examples(DOCUMENT)))
+    done = subprocess.run(
+        [sys.executable, script], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.stderr == ""
+    assert done.stdout == shown
+
+
+def test_table_has_the_formats_that_are_read() -> None:
+    """With the same suffixes."""
+    source = ROOT / "crates" / "trajet-topology" / "src" / "formats.rs"
+    formats = {
+        name: re.findall(r'"(\w+)"', suffixes)
+        for name, suffixes in INFO.findall(source.read_text(encoding="utf-8"))
+    }
+    assert len(formats) >= 6
+    rows = {
+        name: re.findall(r"`\.(\w+)`", suffixes)
+        for name, suffixes in ROW.findall(DOCUMENT.read_text(encoding="utf-8"))
+    }
+    assert rows == formats
