@@ -591,3 +591,46 @@ def test_stragglers_are_reported_after_a_restart_of_the_scheduler(long_adk: Adk)
             result = tj.rmsd(atoms, pool=tj.DaskPool(client))
             assert result.values.tobytes() == here.tobytes()
             assert slow in [late["address"] for late in result.report["repeated"]]
+
+
+INTERRUPTED_CLOSE = """
+import os
+from pathlib import Path
+from distributed import LocalCluster
+from trajet.pools.dask import dask_client
+
+def interrupted(self, timeout=None):
+    raise KeyboardInterrupt
+
+def is_running(process):
+    try:
+        return "\\nState:\\tZ" not in Path(f"/proc/{process}/status").read_text()
+    except OSError:
+        return False
+
+def main():
+    LocalCluster.close = interrupted
+    try:
+        with dask_client(None, 2) as client:
+            workers = client.run(os.getpid).values()
+    except KeyboardInterrupt:
+        while any(map(is_running, workers)):
+            pass
+        print("killed", len(workers), flush=True)
+    # The cluster was never closed.
+    os._exit(0)
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+def test_interrupted_close_kills_the_workers(tmp_path: Path) -> None:
+    """Workers that lived on would log that the folder of the cluster is gone."""
+    script = tmp_path / "script.py"
+    script.write_text(INTERRUPTED_CLOSE, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, script], capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
+    assert done.stdout == "killed 2\n"
+    assert "Failed to remove" not in done.stderr

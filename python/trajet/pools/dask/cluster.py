@@ -1,12 +1,13 @@
 """Dask clusters on this machine, and clients of running schedulers."""
 
 import atexit
+import logging
 import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -107,22 +108,33 @@ def _cluster(module: ModuleType, workers: int, threads: int) -> Iterator["Client
         # is read back as pickles. This folder also removes the files of killed workers.
         dask.config.set({"temporary-directory": str(folder)}),
     ):
-        cluster, client = _start_cluster(partial(make, folder)), None
-        try:
-            client = module.Client(cluster)
-            yield client
-        except KeyboardInterrupt:
+        cluster = _start_cluster(partial(make, folder))
+        with (
+            # Workers that outlived an interrupted `close` would log that their folder is gone.
+            _killed_if_interrupted(cluster, folder),
+            closing(cluster),
+            module.Client(cluster) as client,
             # A worker would end only after its task.
-            for nanny in list(cluster.workers.values()):
-                nanny.auto_restart = False
-                if nanny.pid is not None:
-                    with suppress(OSError):
-                        os.kill(nanny.pid, signal.SIGKILL)
-            raise
-        finally:
-            if client is not None:
-                client.close()
-            cluster.close()
+            _killed_if_interrupted(cluster, folder),
+        ):
+            yield client
+
+
+@contextmanager
+def _killed_if_interrupted(cluster: "LocalCluster", folder: Path) -> Iterator[None]:
+    """Kill the workers of a cluster at a KeyboardInterrupt; do not log that `folder` is gone."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        logging.getLogger("distributed.diskutils").addFilter(
+            lambda record: str(folder) not in record.getMessage()
+        )
+        for nanny in list(cluster.workers.values()):
+            nanny.auto_restart = False
+            if nanny.pid is not None:
+                with suppress(OSError):
+                    os.kill(nanny.pid, signal.SIGKILL)
+        raise
 
 
 def _start_cluster(make: Callable[["IOLoop"], "LocalCluster"]) -> "LocalCluster":
