@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from trajet.advise.bounds import Bound, bound
     from trajet.advise.entries import busy, computing_to_input, n_processes, name_of
     from trajet.advise.preparation import before_run
-    from trajet.advise.rules import OVER_FASTEST, OVER_MEDIAN, Verdict, stragglers
+    from trajet.advise.rules import OVER_MEDIAN, Verdict, stragglers
     from trajet.advise.sentences import advice, heuristics, lead
     from trajet.advise.words import in_bytes, in_seconds, in_two_digits
 else:
@@ -22,14 +22,13 @@ else:
             "trajet.advise.bounds": "Bound bound",
             "trajet.advise.entries": "busy computing_to_input n_processes name_of",
             "trajet.advise.preparation": "before_run",
-            "trajet.advise.rules": "OVER_FASTEST OVER_MEDIAN Verdict stragglers",
+            "trajet.advise.rules": "OVER_MEDIAN Verdict stragglers",
             "trajet.advise.sentences": "advice heuristics lead",
             "trajet.advise.words": "in_bytes in_seconds in_two_digits",
         },
     )
 
 __all__ = [
-    "OVER_FASTEST",
     "OVER_MEDIAN",
     "Bound",
     "Verdict",

@@ -173,11 +173,20 @@ class Verdict:
         # From four times on, the group has at least two.
         self.fastest = median(ordered[: max(-(-n // _GROUP), min(2, n // 2))])
 
+    @property
+    def limits(self) -> dict[str, float]:
+        """The longest time, by each rule, that is not yet that of a straggler."""
+        return {"median": OVER_MEDIAN * self.median, "fastest": OVER_FASTEST * self.fastest}
+
     def rules(self, seconds: float, worth: float) -> list[str]:
-        """Return the rules by which a time of `seconds` is that of a straggler."""
-        over_median = seconds > max(OVER_MEDIAN * self.median, self.median + worth)
-        over_fastest = seconds > max(OVER_FASTEST * self.fastest, self.fastest + worth)
-        return ["median"] * over_median + ["fastest"] * over_fastest
+        """Return the rules by which a time of `seconds` is that of a straggler.
+
+        It must exceed the median or the fastest group by more than `worth` seconds as well.
+        """
+        usual = {"median": self.median, "fastest": self.fastest}
+        return [
+            rule for rule, limit in self.limits.items() if seconds > max(limit, usual[rule] + worth)
+        ]
 
 
 def _name_stages(

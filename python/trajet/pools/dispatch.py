@@ -59,14 +59,14 @@ class StragglerRule:
     grace: float
 
     def limits(self, rates: Sequence[float]) -> dict[str, float]:
-        """Return the limit of each rule, in the unit of `rates`; empty while too few are done."""
-        if len(rates) < self.min_done:
-            return {}
-        verdict = advise.Verdict(rates)
-        return {
-            "median": advise.OVER_MEDIAN * verdict.median,
-            "fastest": advise.OVER_FASTEST * verdict.fastest,
-        }
+        """Return the limit of each rule, in seconds a frame; empty while too few tasks are done.
+
+        Parameters
+        ----------
+        rates
+            Seconds a frame of the tasks that are done.
+        """
+        return advise.Verdict(rates).limits if len(rates) >= self.min_done else {}
 
     def broken(self, limits: Mapping[str, float], seconds: float, n_frames: int) -> list[str]:
         """Return the rules whose limit `seconds` for `n_frames` exceed."""
@@ -468,16 +468,14 @@ class TaskTable:
         """Take the task that is overdue for longest: the task and its worker; None if none is."""
         rows = self._cells.read(self._table, _COLUMNS * len(self._frames)).reshape(-1, _COLUMNS)
         done = rows[:, _TOOK] > 0
-        limits = self._rule.limits((rows[done, _TOOK] / self._frames[done]).tolist())
-        if not limits:
+        limits = self._rule.limits((1e-9 * rows[done, _TOOK] / self._frames[done]).tolist())
+        runs = (rows[:, _CLAIM] == 0) & (rows[:, _BEGUN] > 0) & (rows[:, _ALSO] == 0)
+        runs &= rows[:, _OWNER] != self._worker + 1
+        seconds = {int(k): 1e-9 * float(now - rows[k, _BEGUN]) for k in np.flatnonzero(runs)}
+        late = [k for k in seconds if self._rule.broken(limits, seconds[k], int(self._frames[k]))]
+        if not late:
             return None
-        since = now - rows[:, _BEGUN]
-        late = since - 1e9 * self._rule.grace > min(limits.values()) * self._frames
-        late &= (rows[:, _CLAIM] == 0) & (rows[:, _BEGUN] > 0) & (rows[:, _ALSO] == 0)
-        late &= rows[:, _OWNER] != self._worker + 1
-        if not late.any():
-            return None
-        number = int(np.argmax(np.where(late, since, 0)))
+        number = max(late, key=lambda k: seconds[k])
         if not self._cells.swap_if_zero(self._cell(number, _ALSO), self._worker + 1):
             return None
         # Its owner looks whether another worker runs it as well when it claims it.
