@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import trajet as tj
 from trajet.bench import store_cases, store_system, store_table
-from trajet.bench.store_memory_limit import fits, most
+from trajet.bench.store_bench import fits, most
 from trajet.bench.store_run import measured
 
 # Timeout of a run, s: far more than any needs.
