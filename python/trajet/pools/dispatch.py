@@ -225,7 +225,7 @@ class Dispatch:
             self._running[copy] = worker
 
     def stopped(self, copy: Copy) -> None:
-        """Note that a copy runs no longer, and that its backend will run it again or report it."""
+        """Note that a copy has stopped; its backend will run it again or report it."""
         if (attempt := self._attempt(copy)) is not None:
             attempt.gathering, self._open[copy.task].is_computed = None, False
             self._running.pop(copy, None)
@@ -251,7 +251,7 @@ class Dispatch:
         self._gather_rates.append(seconds / n_frames)
 
     def finished(self, copy: Copy, worker: str, seconds: float) -> list[Instruction]:
-        """Return what to do with a result that is here, of a task that took so many seconds."""
+        """Return what to do with a result that has arrived; its task took `seconds`."""
         if not self.is_open(copy):
             return []
         task = self._open[copy.task]

@@ -46,7 +46,7 @@ class PassRun:
     states: _trajet.States
 
     def task_bytes(self, task: Task) -> bytes:
-        """Return the payload of a task, for `Worker.do`."""
+        """Return a serialised task, for `Worker.do`."""
         return _trajet.task(self.reader, self.pass_, self.frames, *task.leaves)
 
 

@@ -134,11 +134,11 @@ class ProcessPool:
 
         def submit(copy: Copy) -> None:
             task = part.tasks[copy.task]
-            payload = part.task_bytes(task)
+            task_bytes = part.task_bytes(task)
             # This starts processes, or a thread that starts them.
             try:
                 with signals.kept_from_children():
-                    future = executor.submit(_do, spec, rows, part.rows.shape, task, payload)
+                    future = executor.submit(_do, spec, rows, part.rows.shape, task, task_bytes)
             except BrokenExecutor as error:
                 raise died(copy) from error
             running[future] = copy

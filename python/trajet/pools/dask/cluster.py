@@ -70,7 +70,7 @@ def dask_client(
     except (OSError, ValueError) as error:
         raise WorkerError(
             f"{scheduler}: no Dask scheduler answers there within {_PATIENCE:g} s ({error}): is it"
-            " running, and is this what it says its address is?"
+            " running, and is the address right?"
         ) from error
     with client:
         yield client

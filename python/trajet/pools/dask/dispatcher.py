@@ -170,7 +170,7 @@ class Dispatcher:
         for batch in self._batches(copies):
             futures = self._client.map(
                 partial(do, self._name, self._part.rows.shape[1]),
-                [payload for _, payload in batch],
+                [task_bytes for _, task_bytes in batch],
                 [self._part.tasks[copy.task].n_frames for copy, _ in batch],
                 key=[(self._name, *copy) for copy, _ in batch],
                 workers=workers or None,
@@ -188,12 +188,12 @@ class Dispatcher:
         batch: list[tuple[Copy, bytes]] = []
         size = 0
         for copy in copies:
-            payload = self._part.task_bytes(self._part.tasks[copy.task])
-            if batch and size + len(payload) > _MOST_SENT:
+            task_bytes = self._part.task_bytes(self._part.tasks[copy.task])
+            if batch and size + len(task_bytes) > _MOST_SENT:
                 yield batch
                 batch, size = [], 0
-            batch.append((copy, payload))
-            size += len(payload)
+            batch.append((copy, task_bytes))
+            size += len(task_bytes)
         if batch:
             yield batch
 

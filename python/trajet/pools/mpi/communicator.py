@@ -144,23 +144,23 @@ class Communicator:
         """Wait for all ranks."""
         self.wait(self.comm.Ibarrier())
 
-    def broadcast(self, message: Message, payload: bytes = b"") -> None:
+    def broadcast(self, message: Message, body: bytes = b"") -> None:
         """Broadcast a message of rank 0."""
-        header = np.array([message, len(payload)], np.int64)
+        header = np.array([message, len(body)], np.int64)
         self.wait(self.comm.Ibcast(header, 0))
-        self._pass_on(np.frombuffer(payload, np.uint8))
+        self._pass_on(np.frombuffer(body, np.uint8))
 
     def receive(self) -> tuple[Message, bytes]:
         """Wait for the next message of rank 0."""
         header = np.zeros(2, np.int64)
         self.wait(self.comm.Ibcast(header, 0))
-        payload = np.empty(header[1], np.uint8)
-        self._pass_on(payload)
-        return Message(header[0]), payload.tobytes()
+        body = np.empty(header[1], np.uint8)
+        self._pass_on(body)
+        return Message(header[0]), body.tobytes()
 
-    def _pass_on(self, payload: NDArray[np.uint8]) -> None:
-        for begin in range(0, len(payload), MOST_BYTES):
-            self.comm.Bcast(payload[begin : begin + MOST_BYTES], 0)
+    def _pass_on(self, body: NDArray[np.uint8]) -> None:
+        for begin in range(0, len(body), MOST_BYTES):
+            self.comm.Bcast(body[begin : begin + MOST_BYTES], 0)
 
     def agree(self, place: int | None, error: BaseException | None) -> BaseException | None:
         """Return the error of the lowest `place` of any rank, the same on all ranks, or None."""
@@ -171,10 +171,10 @@ class Communicator:
         if first[0] == none:
             return None
         root = int(first[0]) % self.size
-        payload = pickled(error) if root == self.rank and error is not None else b""
-        size = np.array([len(payload)], np.int64)
+        data = pickled(error) if root == self.rank and error is not None else b""
+        size = np.array([len(data)], np.int64)
         self.comm.Bcast(size, root)
-        buffer = np.frombuffer(payload, np.uint8) if payload else np.empty(size[0], np.uint8)
+        buffer = np.frombuffer(data, np.uint8) if data else np.empty(size[0], np.uint8)
         self.comm.Bcast(buffer, root)
         found: BaseException
         found = error if root == self.rank and error is not None else pickle.loads(buffer.tobytes())
@@ -277,8 +277,8 @@ def communicator_of(comm: MpiObject) -> Communicator:
 def pickled(error: BaseException) -> bytes:
     """Return an error as bytes; one that cannot be pickled becomes a WorkerError of its text."""
     try:
-        payload = pickle.dumps(error)
-        pickle.loads(payload)
+        data = pickle.dumps(error)
+        pickle.loads(data)
     except Exception:
-        payload = pickle.dumps(WorkerError(f"{type(error).__name__}: {error}"))
-    return payload
+        data = pickle.dumps(WorkerError(f"{type(error).__name__}: {error}"))
+    return data

@@ -40,7 +40,7 @@ class JobsSpec:
     n_frames
         Frames of each job.
     ends
-        End of the payload of each job, in bytes.
+        End of each serialised job, in bytes.
     """
 
     spec: JobSpec
@@ -174,7 +174,7 @@ class _Part:
         """Return the next job of this rank, with its number, or None."""
         if self._stop.is_set() or (number := task_window.table.next()) is None:
             return None
-        return number, pickle.loads(task_window.payload(number))
+        return number, pickle.loads(task_window.task_bytes(number))
 
     def _work(self) -> None:
         try:

@@ -169,10 +169,10 @@ class MpiPool:
         BaseException
             What rank 0 raised.
         """
-        message, payload = self._receive(Message.CLOSED)
+        message, body = self._receive(Message.CLOSED)
         if message == Message.LEFT:
             raise WorkerError("rank 0 has ended its script, and this rank waits for it")
-        self._respond(message, payload)
+        self._respond(message, body)
 
     def serve(self) -> bool:
         """Take part in all calls of rank 0, until it closes the pool or ends.
@@ -187,11 +187,11 @@ class MpiPool:
         if not self._ranks.rank:
             return False
         while True:
-            message, payload = self._receive()
+            message, body = self._receive()
             if message in {Message.LEFT, Message.CLOSED}:
                 return True
             try:
-                self._respond(message, payload)
+                self._respond(message, body)
             except Exception as error:
                 if error is not self._ranks.shared:
                     raise
@@ -243,10 +243,10 @@ class MpiPool:
         Both must return on all ranks; the error of rank 0 counts. `follow` is pickled. The method
         is called within `MpiPool.lead`, whose end broadcasts the outcome to the others.
         """
-        payload = pickle.dumps(follow)
+        body = pickle.dumps(follow)
         self._ranks.awaited = False
         with self._ranks.abort_all(interrupts=False):
-            self._ranks.broadcast(Message.WORK, payload)
+            self._ranks.broadcast(Message.WORK, body)
         self._ranks.awaited = True
         return lead(self._ranks)
 
@@ -310,10 +310,10 @@ class MpiPool:
             return self.gathering
         return "shared" if self._ranks.one_memory else "collective"
 
-    def _broadcast(self, message: Message, payload: bytes = b"") -> None:
+    def _broadcast(self, message: Message, body: bytes = b"") -> None:
         self._ranks.awaited = False
         with self._ranks.abort_all():
-            self._ranks.broadcast(message, payload)
+            self._ranks.broadcast(message, body)
 
     def _broadcast_failure(self, error: Exception) -> None:
         """Have the others raise the same error, if they wait."""
@@ -330,16 +330,16 @@ class MpiPool:
             self._ranks.leave()
         return received
 
-    def _respond(self, message: Message, payload: bytes) -> None:
+    def _respond(self, message: Message, body: bytes) -> None:
         """Carry out a message of rank 0."""
         if message == Message.FAILED:
-            self._ranks.shared = pickle.loads(payload)
+            self._ranks.shared = pickle.loads(body)
             raise self._ranks.shared
         if message == Message.BEGIN:
-            self._take_part(pickle.loads(payload))
+            self._take_part(pickle.loads(body))
         if message == Message.WORK:
             with self._ranks.abort_all():
-                pickle.loads(payload)(self._ranks)
+                pickle.loads(body)(self._ranks)
             self.follow()
 
     def _take_part(self, pass_spec: PassSpec) -> None:
@@ -356,11 +356,11 @@ class MpiPool:
                 if worker.pass_.is_last:
                     return
                 with rank_worker.clock("t_wait"):
-                    message, payload = self._receive()
+                    message, body = self._receive()
                 if message != Message.BEGIN:
-                    self._respond(message, payload)
+                    self._respond(message, body)
                     return
-                pass_spec = pickle.loads(payload)
+                pass_spec = pickle.loads(body)
 
     def _write_down(
         self, timing: RunTiming, tasks: Sequence[Task], records: Sequence[RankRecord]

@@ -47,7 +47,7 @@ class PassSpec:
     transport
         Arguments of `make_transport`: its name, a path, and the offset of the rows in that file.
     ends
-        End of the payload of each task, in bytes.
+        End of each serialised task, in bytes.
     """
 
     worker_spec: WorkerSpec | None
@@ -309,7 +309,7 @@ class _RankPass:
         """Run a task, with retries; `late` is the rank of a straggler that runs it too."""
         task, rank_worker, width = self.tasks[number], self.rank_worker, self.worker.pass_.row_width
         with rank_worker.clock("t_comm"):
-            text = self.task_window.payload(number)
+            text = self.task_window.task_bytes(number)
         begin = time.perf_counter()
         rows = self._rows((task.n_frames, width))
         for attempt in count(1):

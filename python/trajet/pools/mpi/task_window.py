@@ -1,4 +1,4 @@
-"""RMA window on rank 0: the task states of the dispatch core, and the task payloads."""
+"""RMA window on rank 0: the task states of the dispatch core, and the serialised tasks."""
 
 import time
 from collections.abc import Sequence
@@ -29,32 +29,32 @@ class TaskWindow:
         ranks: Communicator,
         n_frames: Sequence[int],
         ends: NDArray[np.int64],
-        payloads: Sequence[bytes],
+        task_bytes: Sequence[bytes],
     ) -> None:
-        """Make the window for tasks of `n_frames`, whose payloads end at the bytes `ends`.
+        """Make the window for tasks of `n_frames`, whose serialised forms end at the bytes `ends`.
 
-        Only rank 0 gives `payloads`.
+        Only rank 0 gives `task_bytes`.
         """
-        self._ranks, self._mpi, self._ends, self._payloads = (
+        self._ranks, self._mpi, self._ends, self._task_bytes = (
             ranks,
             ranks.mpi,
             ends,
-            payloads,
+            task_bytes,
         )
         first = TaskTable.first_cells(ranks.size, len(n_frames))
         if ranks.rank:
             first_here, size = np.zeros(OWN_CELLS, np.int64), _CELL * OWN_CELLS
         else:
             first_here, size = first, first.nbytes + (int(ends[-1]) if len(ends) else 0)
-        self._payloads_at = first.nbytes
+        self._tasks_at = first.nbytes
         self._window = ranks.window(size, 1)
         memory = np.frombuffer(self._window.tomemory(), np.uint8)
         self._cells: NDArray[np.int64] = memory[: first_here.nbytes].view(np.int64)
         self._window.Lock_all()
         self._cells[:] = first_here
-        for end, payload in zip(ends, payloads, strict=False):
-            begin = first.nbytes + int(end) - len(payload)
-            memory[begin : begin + len(payload)] = np.frombuffer(payload, np.uint8)
+        for end, data in zip(ends, task_bytes, strict=False):
+            begin = first.nbytes + int(end) - len(data)
+            memory[begin : begin + len(data)] = np.frombuffer(data, np.uint8)
         self._window.Sync()
         ranks.barrier()
         self._zero = time.perf_counter_ns()
@@ -81,18 +81,18 @@ class TaskWindow:
             self._ranks.progress()
         return None
 
-    def payload(self, number: int) -> bytes:
-        """Return the payload of a task."""
+    def task_bytes(self, number: int) -> bytes:
+        """Return a serialised task."""
         if self._ranks.rank == 0:
-            return self._payloads[number]
+            return self._task_bytes[number]
         begin, end = int(self._ends[number - 1]) if number else 0, int(self._ends[number])
-        payload = np.empty(end - begin, np.uint8)
-        for at in range(0, len(payload), MOST_BYTES):
-            piece = payload[at : at + MOST_BYTES]
-            place = (self._payloads_at + begin + at, len(piece), self._mpi.BYTE)
+        data = np.empty(end - begin, np.uint8)
+        for at in range(0, len(data), MOST_BYTES):
+            piece = data[at : at + MOST_BYTES]
+            place = (self._tasks_at + begin + at, len(piece), self._mpi.BYTE)
             self._window.Get([piece, self._mpi.BYTE], 0, place)
         self._window.Flush(0)
-        return payload.tobytes()
+        return data.tobytes()
 
     # Cells of the core.
 
