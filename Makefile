@@ -57,8 +57,7 @@ rust-tests: tools
 # corpus. FUZZ_SECONDS=600 is a long run, FUZZ_TARGETS=xtc a part. The property tests of the parsers are part of
 # rust-tests.
 FUZZ_SECONDS ?= 3
-FUZZ_TARGETS ?= xtc trr dcd ncdf h5md sidecar heads chunks frames manifest settings journal uses profile \
-	topology_gro topology_pdb topology_psf topology_prmtop topology_tpr topology_mmcif selection
+FUZZ_TARGETS ?= $(basename $(notdir $(wildcard fuzz/targets/*.rs)))
 fuzz: tools fuzz-tools
 	$(FUZZ_CARGO) build $(FUZZ_PACKAGE)
 	@mkdir -p fuzz/artifacts; $(FUZZ_CARGO) run $(FUZZ_PACKAGE) --bin seed -- fuzz/found/seeds

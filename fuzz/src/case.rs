@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use libfuzzer_sys::Corpus;
 use trajet_files::{Described, OpenOptions};
-use trajet_formats::Format;
+use trajet_formats::{Format, Writing};
 
 use crate::disk::OnDisk;
 use crate::laws::Case;
@@ -14,7 +14,7 @@ use crate::tables;
 /// Returns the format that the reader detects for an input.
 fn format_of(input: &[u8]) -> Option<Format> {
     let format = Format::of_first_bytes(&input[..input.len().min(16)]);
-    format.filter(|format| format.info().is_written_here)
+    format.filter(|format| format.info().writing != Writing::Numbers)
 }
 
 /// Opens and reads an input, a whole file, in all ways, which must agree:
@@ -37,7 +37,8 @@ pub fn trajectory(format: Format, input: &[u8]) -> Corpus {
     if format_of(input).is_some_and(|other| other != format) {
         return Corpus::Reject;
     }
-    let file = OnDisk::new(input);
+    // Text files are recognised by their suffix.
+    let file = OnDisk::named(input, &format!("input.{}", format.suffix()));
     let case = Case {
         path: file.path(),
         bytes: input,

@@ -14,6 +14,11 @@ pub(crate) struct OnDisk {
 impl OnDisk {
     /// Writes the file, to memory if the system has such a file system.
     pub(crate) fn new(bytes: &[u8]) -> OnDisk {
+        OnDisk::named(bytes, "input")
+    }
+
+    /// Writes the file as [`OnDisk::new`] does, under a name.
+    pub(crate) fn named(bytes: &[u8], name: &str) -> OnDisk {
         static HOOK: Once = Once::new();
         HOOK.call_once(|| {
             // The message of a panic may take more memory than the case is allowed.
@@ -29,7 +34,7 @@ impl OnDisk {
             false => tempfile::tempdir(),
         };
         let folder = folder.expect("a folder can be made");
-        let path = folder.path().join("input");
+        let path = folder.path().join(name);
         std::fs::write(&path, bytes).expect("the input can be written");
         OnDisk { _folder: folder, path }
     }

@@ -186,6 +186,8 @@ impl Case<'_> {
                 (Err(_), Err(_)) => continue,
                 // A raw frame contains all vectors: in HDF5, chunks of another field may be damaged.
                 (Err(_), Ok(_)) if !self.described.0.is_empty() => continue,
+                // In a text, so may numbers of another field, or a step of more than 32 bits.
+                (Err(_), Ok(_)) if reader.format() == Format::Gro.name() => continue,
                 (Err(error), Ok(_)) => panic!("no raw frame {frame}: {error}"),
             };
             match (stored::vectors(&raw, field), got) {

@@ -46,6 +46,8 @@ pub fn all() -> Vec<(&'static str, Vec<Vec<u8>>)> {
         ("dcd", with_cut(dcd::files())),
         ("ncdf", with_cut(ncdf::files())),
         ("h5md", with_cut(h5md::files())),
+        ("pdb", with_cut(topology::pdb())),
+        ("gro", with_cut(topology::several_gro())),
         ("sidecar", kept::indices()),
         ("heads", with_cut(heads::files())),
         ("chunks", with_cut(store::kept(Kept::Chunks))),

@@ -39,8 +39,8 @@ pub(crate) fn write(
     let exact = match format {
         // XTC stores nm, too.
         Format::Trr => own || source == Format::Xtc,
-        Format::Xtc | Format::H5md => own,
         Format::Dcd | Format::Ncdf => true,
+        _ => own,
     };
     Some(Written { bytes, exact, own })
 }

@@ -15,8 +15,12 @@ DEBUG_BUILD: bool
 INSTRUCTION_SET: str
 INSTRUCTION_SETS: list[str]
 REMARKS_ATTRIBUTE: str
-# suffixes of file names by the name of the format; the first is the usual one
+# suffixes of file names by the name of a format that is written; the first is the usual one
 FORMATS: dict[str, tuple[str, ...]]
+# suffixes of trajectories that name their atoms, so that they are topologies too
+STRUCTURES: dict[str, tuple[str, ...]]
+# formats that are only read: the format that holds all numbers of their frames
+COPIED_AS: dict[str, str]
 
 class TrajetError(Exception): ...
 class FormatError(TrajetError, ValueError): ...

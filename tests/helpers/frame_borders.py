@@ -3,7 +3,10 @@
 import struct
 from bisect import bisect_right
 from dataclasses import dataclass
+from itertools import pairwise
 from math import prod
+
+import numpy as np
 
 from helpers import xtc_bytes
 
@@ -32,7 +35,9 @@ class Borders:
 
 def borders_of(format: str, data: bytes) -> Borders:
     """Find the borders in the bytes of a whole file."""
-    found = {"XTC": _xtc, "TRR": _trr, "DCD": _dcd, "NCDF": _ncdf}[format](data)
+    found = {"XTC": _xtc, "TRR": _trr, "DCD": _dcd, "NCDF": _ncdf, "PDB": _pdb, "GRO": _gro}[
+        format
+    ](data)
     assert found.at[-1] <= len(data), "the last frame is cut"
     return found
 
@@ -113,6 +118,35 @@ def _ncdf(data: bytes) -> Borders:
     first = min(begins)
     n = (len(data) - first) // record if claimed == STREAMING else claimed
     return Borders([first + k * record for k in range(n + 1)], claimed=claimed)
+
+
+def _pdb(data: bytes) -> Borders:
+    """Find models that MODEL and ENDMDL enclose; CRYST1 stands before all of them or behind."""
+    lines = data.splitlines(keepends=True)
+    starts = np.cumsum([0, *map(len, lines)]).tolist()
+
+    def places(record: bytes) -> list[int]:
+        return [k for k, line in enumerate(lines) if line.startswith(record)]
+
+    models, cells = places(b"MODEL "), places(b"CRYST1")
+    if cells and cells[0] > places(b"ATOM")[0]:
+        at = [starts[k] for k in models[1:]]
+    else:
+        # Some models end where the next one begins.
+        ends = [k + 1 for k in places(b"ENDMDL")]
+        pairs = pairwise(models)
+        at = [starts[min((k for k in ends if last < k < m), default=m)] for last, m in pairs]
+    return Borders([0, *at, len(data)])
+
+
+def _gro(data: bytes) -> Borders:
+    lines = data.splitlines(keepends=True)
+    at, k = [0], 0
+    while k < len(lines):
+        n_lines = int(lines[k + 1]) + 3
+        at.append(at[-1] + sum(map(len, lines[k : k + n_lines])))
+        k += n_lines
+    return Borders(at)
 
 
 # Bytes of a value of each type of NetCDF.

@@ -1,10 +1,12 @@
 """The trajectories that MDAnalysisTests ships, and MDAnalysis' reading of them as the truth."""
 
 import hashlib
+import re
 import shutil
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +14,13 @@ import MDAnalysisTests
 import numpy as np
 import trajet as tj
 from MDAnalysis.coordinates.DCD import DCDReader
+from MDAnalysis.coordinates.GRO import GROReader
+from MDAnalysis.coordinates.PDB import PDBReader
 from MDAnalysis.coordinates.TRJ import NCDFReader
 from MDAnalysis.coordinates.TRR import TRRReader
 from MDAnalysis.coordinates.XTC import XTCReader
+
+from helpers.frame_borders import borders_of
 
 DATA = Path(MDAnalysisTests.__file__).parent / "data"
 
@@ -39,12 +45,18 @@ class Format:
     searched: bool
     # Whether the header has the number of frames, so that a file with fewer is a cut one.
     counted: bool
+    # The files of the package; all of them if empty.
+    chosen: tuple[str, ...] = ()
+    # Whether the file is text, which may end behind any of its lines.
+    is_text: bool = False
 
     def files(self) -> dict[str, Path]:
         """Return every file of the package, once per content."""
         found: dict[str, Path] = {}
         seen = set()
         for path in sorted(p for suffix in self.suffixes for p in DATA.rglob(f"*{suffix}")):
+            if self.chosen and path.name not in self.chosen:
+                continue
             digest = hashlib.sha256(path.read_bytes()).digest()
             if digest not in seen:
                 seen.add(digest)
@@ -91,9 +103,72 @@ FORMATS = {
 XTC_FILES = FORMATS["XTC"].files()
 
 
+class _GroFrames:
+    """Reads each frame of a GRO file with MDAnalysis, which reads the first frame of a file."""
+
+    def __init__(self, path: str) -> None:
+        self._path = Path(path)
+        self._data = self._path.read_bytes()
+        self.n_atoms = int(self._data.splitlines()[1])
+
+    def __iter__(self) -> Iterator[Any]:
+        at = borders_of("GRO", self._data).at
+        for k, (begin, end) in enumerate(pairwise(at)):
+            piece = self._path.with_suffix(".frame.gro")
+            piece.write_bytes(self._data[begin:end])
+            self.ts = GROReader(str(piece)).ts
+            piece.unlink()
+            title = self._data[begin:].splitlines()[0].decode()
+            time, step = (re.search(rf"\b{name}= *(\S+)", title) for name in ("t", "step"))
+            self.ts.data["time"] = float(time[1]) if time else float(k)
+            self.ts.data["step"] = int(step[1]) if step else k
+            yield self.ts
+
+    def close(self) -> None:
+        """Do nothing: no file is open."""
+
+
+# Formats of structures, which are trajectories too. They are only read.
+STRUCTURES = {
+    format.name: format
+    for format in (
+        Format(
+            "PDB",
+            (".pdb",),
+            PDBReader,
+            _frame,
+            0.0,
+            searched=True,
+            counted=False,
+            chosen=(
+                "cryst_then_model.pdb",
+                "incomplete.pdb",
+                "model_then_cryst.pdb",
+                "nmr_neopetrosiamide.pdb",
+                "varying_occ_tmp.pdb",
+            ),
+            is_text=True,
+        ),
+        Format(
+            "GRO",
+            (".gro",),
+            _GroFrames,
+            _stored_step,
+            2e-5,
+            searched=True,
+            counted=False,
+            chosen=("test.gro", "two_water_gro_multiframe.gro"),
+            is_text=True,
+        ),
+    )
+}
+# All formats that are read.
+READ = {**FORMATS, **STRUCTURES}
+
+
 def format_of(path: Path) -> Format:
     """Return the format by the suffix."""
-    return next(format for format in FORMATS.values() if path.suffix in format.suffixes)
+    return next(format for format in READ.values() if path.suffix in format.suffixes)
 
 
 @dataclass(frozen=True)

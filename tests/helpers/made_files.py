@@ -163,6 +163,43 @@ def _many_nc(path: Path) -> Path:
     return write_with_mdanalysis(path, 24, 41)
 
 
+def write_gro(path: Path, n_atoms: int, n_frames: int, *, velocities: bool = True) -> Path:
+    """Write frames with times, steps, a triclinic box and coordinates of five decimals."""
+    text = ""
+    positions = random_vectors(n_frames, n_atoms, size=3.0)
+    for k, frame in enumerate(positions):
+        text += f"Made t= {0.5 * k:9.5f} step= {250 * k}\n{n_atoms:5}\n"
+        for i, (x, v) in enumerate(zip(frame, frame[::-1] / 7, strict=True)):
+            text += f"{i % 100000:5}SOL  {'OW':>5}{i % 100000:5}" + "".join(f"{u:10.5f}" for u in x)
+            text += "".join(f"{u:10.6f}" for u in v) * velocities + "\n"
+        numbers = [7 + k, 8, 9, 0, 0, 1.25, 0, -2.5, 0.5]
+        text += "".join(f"{number:10.5f}" for number in numbers) + "\n"
+    path.write_text(text)
+    return path
+
+
+def write_pdb(path: Path, n_atoms: int, n_frames: int) -> Path:
+    """Write models with a cell each, ANISOU records, and hybrid-36 serial numbers."""
+    text = ""
+    for k, frame in enumerate(random_vectors(n_frames, n_atoms)):
+        text += f"MODEL     {k + 1:4}\nCRYST1{40 + k:9.3f}   42.000   44.000  90.00  90.00  90.00\n"
+        for i, (x, y, z) in enumerate(frame):
+            serial = f"{i + 99_990:5}" if i < 10 else f"A{i - 10:04}"
+            text += f"ATOM  {serial}  CA AALA A{i:4}    {x:8.3f}{y:8.3f}{z:8.3f}  1.00  0.00\n"
+            text += f"ANISOU{serial}  CA AALA A{i:4}     2406   1892   1614    198    519   -328\n"
+        text += "TER\nENDMDL\n"
+    path.write_text(text + "END\n")
+    return path
+
+
+def _steps_gro(path: Path) -> Path:
+    return write_gro(path, 12, 41)
+
+
+def _models_pdb(path: Path) -> Path:
+    return write_pdb(path, 25, 12)
+
+
 # Files with features that those of MDAnalysisTests lack.
 MADE: dict[str, Callable[[Path], Path]] = {
     "made_mixed.trr": _mixed_trr,
@@ -174,4 +211,6 @@ MADE: dict[str, Callable[[Path], Path]] = {
     "made_vectors.dcd": _vectors_dcd,
     "made_scaled.nc": _scaled_nc,
     "made_many.nc": _many_nc,
+    "made_steps.gro": _steps_gro,
+    "made_models.pdb": _models_pdb,
 }

@@ -350,7 +350,8 @@ fn stored(part: &Part<'_>, frame: &Raw) -> Result<Option<Raw>, String> {
             Err(format!("positions of {} as they are stored there", other.format().name()))
         }
         (Format::Ncdf, Raw::Ncdf(_)) => Ok(None),
-        (Format::Dcd | Format::Ncdf, other) => Ok(Some(in_angstroms(other))),
+        // Formats that are only read are no targets.
+        (_, other) => Ok(Some(in_angstroms(other))),
     }
 }
 

@@ -35,7 +35,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// The first bytes belong to no supported format.
-    #[error("{}: frame 0 at byte 0: of no format that is read ({looks_like}): XTC, TRR, DCD, NCDF (Amber's NetCDF 3) and H5MD are, and the topology comes before the trajectory", path.display())]
+    #[error("{}: frame 0 at byte 0: of no format that is read ({looks_like}): XTC, TRR, DCD, NCDF (Amber's NetCDF 3), H5MD, PDB and GRO are, and the topology comes before the trajectory", path.display())]
     UnknownFormat {
         /// The file.
         path: PathBuf,

@@ -13,6 +13,7 @@ pub mod h5md;
 pub mod index;
 pub mod indexed;
 pub mod leftovers;
+pub mod lines;
 mod meter;
 pub mod ncdf;
 mod open;

@@ -1,16 +1,18 @@
-//! Chooses the reader of a file by its first bytes. The only module that knows the readers of all formats.
+//! Chooses the reader of a file by its first bytes, or by the suffix of a text file. The only module that knows the readers of all formats.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use trajet_formats::Format;
+use trajet_formats::gro::Gro;
+use trajet_formats::pdb::Pdb;
 
 use crate::opener::{self, KnownFile, Opener};
 use crate::reader::Reader;
 use crate::source::Written;
-use crate::{Error, OpenOptions, Opening, ParallelFor, Serial, dcd, h5md, ncdf, trr, xtc};
+use crate::{Error, OpenOptions, Opening, ParallelFor, Serial, dcd, h5md, lines, ncdf, trr, xtc};
 
-/// Opens a trajectory of any supported format, which its first bytes identify.
+/// Opens a trajectory of any supported format, which its first bytes identify, or the suffix of a text file.
 ///
 /// # Errors
 /// [`Error::Io`], [`Error::NotAFile`], [`Error::Empty`], [`Error::UnknownFormat`], and the errors of
@@ -53,11 +55,13 @@ pub fn open_written(
     let (source, opening) = opener::begin_with_first(path, written)?;
     let first = opening.first[..opening.first.len().min(16)].to_vec();
     let first = &first[..];
-    Ok(match Format::of_first_bytes(first) {
+    Ok(match Format::of_file(path, first) {
         Some(Format::Xtc) => Arc::new(xtc::Reader::open(source, options, threads, opening)?),
         Some(Format::Trr) => Arc::new(trr::Reader::open(source, options, threads, opening)?),
         Some(Format::Dcd) => Arc::new(dcd::Reader::open(source, options, opening)?),
         Some(Format::Ncdf) => Arc::new(ncdf::Reader::open(source, options, threads, opening)?),
+        Some(Format::Pdb) => Arc::new(lines::Reader::<Pdb>::open(source, options, opening)?),
+        Some(Format::Gro) => Arc::new(lines::Reader::<Gro>::open(source, options, opening)?),
         // HDF5 files are opened by `Described`.
         Some(Format::H5md) | None => {
             let looks_like = describe(first);
@@ -95,6 +99,8 @@ pub(crate) fn open_known(
         ("XTC", Some(index)) => Arc::new(xtc::Reader::known(file.indexed(index, options))),
         ("TRR", Some(index)) => Arc::new(trr::Reader::known(file.indexed(index, options))),
         ("NCDF", Some(index)) => Arc::new(ncdf::Reader::known(file.indexed(index, options))?),
+        ("PDB", Some(index)) => Arc::new(lines::Reader::<Pdb>::known(file, index, options)?),
+        ("GRO", Some(index)) => Arc::new(lines::Reader::<Gro>::known(file, index, options)?),
         _ => return Err(unknown()),
     })
 }

@@ -16,6 +16,10 @@ pub fn encoder(format: Format, plan: &Plan<'_>) -> Result<Arc<dyn Encoder>, Cann
         Format::Dcd => Arc::new(dcd::Encoder::new(plan)?),
         Format::Ncdf => Arc::new(ncdf::Encoder::new(plan)?),
         Format::H5md => Arc::new(h5md::Encoder::new(plan)?),
+        only_read => {
+            let (format, what) = (only_read.name(), "the frames of a trajectory".to_owned());
+            return Err(CannotHold { frame: 0, format, what, remedy: "choose another format" });
+        }
     };
     encoder.encode(0, plan.first, &mut Workspace::default(), &mut Vec::new())?;
     // The output encodes this frame again and counts its losses then.

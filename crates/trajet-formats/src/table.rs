@@ -20,6 +20,21 @@ pub enum Format {
     Ncdf,
     /// H5MD. This crate encodes the numbers only; the HDF5 library writes the file.
     H5md,
+    /// PDB, of one model or several.
+    Pdb,
+    /// The text format of GROMACS, of one frame or several.
+    Gro,
+}
+
+/// How trajectories of a format are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writing {
+    /// This crate encodes whole files.
+    Files,
+    /// This crate encodes the numbers; the HDF5 library writes the files.
+    Numbers,
+    /// They are only read; frames are passed on as this format stores them, which holds all of their numbers.
+    As(Format),
 }
 
 /// A row of [`FORMATS`].
@@ -31,18 +46,23 @@ pub struct FormatInfo {
     pub name: &'static str,
     /// Suffixes of file names, without the dot and in lower case; the first is the usual one.
     pub suffixes: &'static [&'static str],
-    /// Magic numbers: its files begin with one of these.
+    /// Magic numbers: its files begin with one of these. Other files are recognised by their suffix if no format has
+    /// their magic number, and if this format has [`FormatInfo::is_text`].
     pub magic: &'static [&'static [u8]],
     /// Per-atom data that its frames can hold beside positions.
     pub extras: &'static [Extra],
     /// Whether a file is a sequence of self-contained frames, each with its time and step.
     pub self_contained_frames: bool,
-    /// Whether this crate writes whole files; those of H5MD are written by the HDF5 library.
-    pub is_written_here: bool,
+    /// How trajectories are written.
+    pub writing: Writing,
+    /// Whether files are text, which may begin with anything.
+    pub is_text: bool,
+    /// Whether files name their atoms, so that they are topologies too.
+    pub has_topology: bool,
 }
 
 /// All formats, in the order of [`Format`]. First bytes are compared in this order.
-pub const FORMATS: [FormatInfo; 5] = [
+pub const FORMATS: [FormatInfo; 7] = [
     FormatInfo {
         format: Format::Xtc,
         name: "XTC",
@@ -50,7 +70,9 @@ pub const FORMATS: [FormatInfo; 5] = [
         magic: &[&1995_i32.to_be_bytes(), &2023_i32.to_be_bytes()],
         extras: &[],
         self_contained_frames: true,
-        is_written_here: true,
+        writing: Writing::Files,
+        is_text: false,
+        has_topology: false,
     },
     FormatInfo {
         format: Format::Trr,
@@ -59,7 +81,9 @@ pub const FORMATS: [FormatInfo; 5] = [
         magic: &[&1993_i32.to_be_bytes()],
         extras: &[Extra::Velocities, Extra::Forces],
         self_contained_frames: true,
-        is_written_here: true,
+        writing: Writing::Files,
+        is_text: false,
+        has_topology: false,
     },
     FormatInfo {
         format: Format::Dcd,
@@ -74,7 +98,9 @@ pub const FORMATS: [FormatInfo; 5] = [
         ],
         extras: &[Extra::Fourth],
         self_contained_frames: false,
-        is_written_here: true,
+        writing: Writing::Files,
+        is_text: false,
+        has_topology: false,
     },
     FormatInfo {
         format: Format::Ncdf,
@@ -84,7 +110,9 @@ pub const FORMATS: [FormatInfo; 5] = [
         magic: &[b"CDF\x01", b"CDF\x02"],
         extras: &[Extra::Velocities, Extra::Forces],
         self_contained_frames: false,
-        is_written_here: true,
+        writing: Writing::Files,
+        is_text: false,
+        has_topology: false,
     },
     FormatInfo {
         format: Format::H5md,
@@ -93,7 +121,34 @@ pub const FORMATS: [FormatInfo; 5] = [
         magic: &[b"\x89HDF\r\n\x1a\n"],
         extras: &[Extra::Velocities, Extra::Forces],
         self_contained_frames: false,
-        is_written_here: false,
+        writing: Writing::Numbers,
+        is_text: false,
+        has_topology: false,
+    },
+    FormatInfo {
+        format: Format::Pdb,
+        name: "PDB",
+        suffixes: &["pdb", "ent"],
+        magic: &[
+            b"HEADER", b"OBSLTE", b"TITLE ", b"CAVEAT", b"COMPND", b"REMARK", b"CRYST1", b"MODEL ",
+            b"ATOM  ", b"HETATM", b"EXPDTA", b"AUTHOR",
+        ],
+        extras: &[],
+        self_contained_frames: false,
+        writing: Writing::As(Format::Dcd),
+        is_text: true,
+        has_topology: true,
+    },
+    FormatInfo {
+        format: Format::Gro,
+        name: "GRO",
+        suffixes: &["gro"],
+        magic: &[],
+        extras: &[Extra::Velocities],
+        self_contained_frames: false,
+        writing: Writing::As(Format::Trr),
+        is_text: true,
+        has_topology: true,
     },
 ];
 
@@ -120,9 +175,19 @@ impl Format {
 
     /// Returns the format that this crate writes to a path with this suffix.
     pub fn of(path: &Path) -> Option<Format> {
+        Format::of_suffix(path, |info| info.writing == Writing::Files)
+    }
+
+    fn of_suffix(path: &Path, is_asked: impl Fn(&FormatInfo) -> bool) -> Option<Format> {
         let suffix = path.extension()?.to_str()?.to_ascii_lowercase();
-        let mut written = FORMATS.iter().filter(|info| info.is_written_here);
-        written.find(|info| info.suffixes.contains(&&suffix[..])).map(|info| info.format)
+        let mut asked = FORMATS.iter().filter(|info| is_asked(info));
+        asked.find(|info| info.suffixes.contains(&&suffix[..])).map(|info| info.format)
+    }
+
+    /// Returns the format of the file at `path`, which begins with `first`: by its magic number, else by its suffix
+    /// if that is the suffix of a text format.
+    pub fn of_file(path: &Path, first: &[u8]) -> Option<Format> {
+        Format::of_first_bytes(first).or_else(|| Format::of_suffix(path, |info| info.is_text))
     }
 
     /// Returns the format of a file that begins with `first`.
@@ -160,7 +225,7 @@ mod tests {
             }
             for suffix in info.suffixes {
                 let found = Format::of(Path::new(&format!("a.{suffix}")));
-                assert_eq!(found, info.is_written_here.then_some(info.format));
+                assert_eq!(found, (info.writing == Writing::Files).then_some(info.format));
             }
         }
         let magics = [xtc::MAGIC, xtc::MAGIC_LARGE].map(i32::to_be_bytes);
@@ -172,5 +237,15 @@ mod tests {
         assert_eq!(Format::of_first_bytes(b"CD"), Some(Format::Ncdf));
         assert_eq!(Format::of_first_bytes(b"\0\0\x07\xc9"), Some(Format::Trr));
         assert_eq!(Format::of_first_bytes(b"BZh9"), None);
+    }
+
+    #[test]
+    fn text_files_without_a_magic_number_are_recognised_by_their_suffix() {
+        let of = |path: &str, first: &[u8]| Format::of_file(Path::new(path), first);
+        assert_eq!(of("a.gro", b"Title"), Some(Format::Gro));
+        assert_eq!(of("a.PDB", b"\nREMARK"), Some(Format::Pdb));
+        assert_eq!(of("a.txt", b"CRYST1"), Some(Format::Pdb));
+        assert_eq!(of("a.gro", b"CDF\x01"), Some(Format::Ncdf));
+        assert_eq!(of("a.xtc", b"Title"), None);
     }
 }

@@ -25,7 +25,7 @@ mod transforms;
 use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use trajet_formats::FORMATS;
+use trajet_formats::{FORMATS, FormatInfo, Writing};
 use trajet_simd::InstructionSet;
 
 /// Native part of trajet.
@@ -38,12 +38,22 @@ fn _trajet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let sets: Vec<_> = InstructionSet::available().iter().map(|set| set.name()).collect();
     module.add("INSTRUCTION_SETS", sets)?;
     module.add("REMARKS_ATTRIBUTE", trajet_formats::remarks::ATTRIBUTE)?;
-    let formats = PyDict::new(module.py());
-    for info in FORMATS {
-        let suffixes = info.suffixes.iter().map(|suffix| format!(".{suffix}"));
-        formats.set_item(info.name, PyTuple::new(module.py(), suffixes)?)?;
+    let suffixes = |info: &FormatInfo| {
+        PyTuple::new(module.py(), info.suffixes.iter().map(|suffix| format!(".{suffix}")))
+    };
+    let [formats, structures, copied_as] = [(); 3].map(|()| PyDict::new(module.py()));
+    for info in &FORMATS {
+        match info.writing {
+            Writing::As(other) => copied_as.set_item(info.name, other.name())?,
+            Writing::Files | Writing::Numbers => formats.set_item(info.name, suffixes(info)?)?,
+        }
+        if info.has_topology {
+            structures.set_item(info.name, suffixes(info)?)?;
+        }
     }
     module.add("FORMATS", formats)?;
+    module.add("STRUCTURES", structures)?;
+    module.add("COPIED_AS", copied_as)?;
     module.add("DEBUG_BUILD", cfg!(debug_assertions))?;
     module.add_class::<reader::Reader>()?;
     module.add_class::<reader::Parts>()?;

@@ -1,13 +1,14 @@
 //! File formats of tags.
 
-use trajet_formats::Format;
+use trajet_formats::{Format, Writing};
 
 use crate::Error;
 use crate::manifest::Tag;
 
 /// Returns the format with a name.
 pub(crate) fn format_named(name: &str) -> Result<Format, Error> {
-    Format::named(name).ok_or_else(|| {
+    let is_written = |format: &Format| !matches!(format.info().writing, Writing::As(_));
+    Format::named(name).filter(is_written).ok_or_else(|| {
         Error::Refused(format!(
             "{name}: not a format of a store: choose from xtc, trr, dcd, ncdf, h5md"
         ))

@@ -117,9 +117,6 @@ impl VirtualFile {
                     virtual_file.damaged("the sizes of its frames are not known".to_owned())
                 );
             }
-            (Format::H5md, _) => {
-                return Err(virtual_file.damaged("H5MD is not made as it is read".to_owned()));
-            }
             (Format::Dcd | Format::Ncdf, _) => {
                 let (encoder, first) = virtual_file.encoder_and_first()?;
                 virtual_file.head = encoder.head();
@@ -128,6 +125,10 @@ impl VirtualFile {
                     virtual_file.head[at..at + patch.bytes.len()].copy_from_slice(&patch.bytes);
                 }
                 vec![first; n_frames]
+            }
+            (other, _) => {
+                let what = format!("{} is not made as it is read", other.name());
+                return Err(virtual_file.damaged(what));
             }
         };
         if sizes.len() != n_frames {

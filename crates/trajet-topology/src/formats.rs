@@ -92,7 +92,7 @@ pub const FORMATS: [FormatInfo; 6] = [
     },
     FormatInfo {
         name: "PDB",
-        suffixes: &["pdb", "ent"],
+        suffixes: trajet_formats::Format::Pdb.info().suffixes,
         holds: &[
             Content::Positions,
             Content::Cell,
@@ -106,7 +106,7 @@ pub const FORMATS: [FormatInfo; 6] = [
     },
     FormatInfo {
         name: "GRO",
-        suffixes: &["gro"],
+        suffixes: trajet_formats::Format::Gro.info().suffixes,
         holds: &[Content::Positions, Content::Cell],
         recognise: gro::recognise,
         parse: gro::read,

@@ -13,14 +13,17 @@
 //! 4. Bonds of CONECT records to serial numbers that no atom has, such as those of TER records, are left out with a
 //!    remark. If a serial number that CONECT names is repeated, or a record is malformed, there are no bonds, with a
 //!    remark.
-//! 5. Occupancies and temperature factors that are missing are 0 and 1. Cells of 1 x 1 x 1 Å and of zeros stand for
-//!    none.
+//! 5. Occupancies and temperature factors that are missing are 0 and 1.
+//!
+//! Records, coordinates and cells are those of [`trajet_formats::pdb`].
 
 use std::ops::Range;
 
+use trajet_formats::pdb::{self, Record};
+
 use crate::error::reserve;
 use crate::grouping::{AtomColumns, group};
-use crate::text::{Lines, columns, decimal, integer, quoted};
+use crate::text::{LineFaults, Lines, columns, decimal, integer, quoted};
 use crate::{Atoms, Bonds, Column, ColumnBuilder, Fault, Structure, Topology, elements};
 
 const SERIAL: Range<usize> = 6..11;
@@ -30,13 +33,11 @@ const RESIDUE_NAME: Range<usize> = 17..21;
 const CHAIN: Range<usize> = 21..22;
 const RESIDUE_NUMBER: Range<usize> = 22..26;
 const INSERTION_CODE: Range<usize> = 26..27;
-const COORDINATES: [Range<usize>; 3] = [30..38, 38..46, 46..54];
 const OCCUPANCY: Range<usize> = 54..60;
 const B_FACTOR: Range<usize> = 60..66;
 const SEGMENT: Range<usize> = 72..76;
 const ELEMENT: Range<usize> = 76..78;
 const CHARGE: Range<usize> = 78..80;
-const CELL: [Range<usize>; 6] = [6..15, 15..24, 24..33, 33..40, 40..47, 47..54];
 
 /// The first number that is given to atoms without a readable serial number.
 const FIRST_GIVEN_SERIAL: i64 = 100_000;
@@ -59,16 +60,13 @@ pub(crate) fn read(text: &[u8], with_positions: bool) -> Result<Structure, Fault
     let mut in_first = true;
     let mut lines = Lines::new(text);
     while let Some(line) = lines.next() {
-        match line {
-            [b'A', b'T', b'O', b'M', ..] | [b'H', b'E', b'T', b'A', b'T', b'M', ..] if in_first => {
-                rows.add(line, &lines)?;
+        match pdb::record(line) {
+            Record::Atom if in_first => rows.add(line, &lines)?,
+            Record::Cell if in_first || cell.is_none() => {
+                cell = Some(pdb::cell(line).map_err(|fault| lines.located(fault))?);
             }
-            [b'C', b'R', b'Y', b'S', b'T', b'1', ..] if in_first || cell.is_none() => {
-                cell = Some(read_cell(line, &lines)?);
-            }
-            [b'E', b'N', b'D', ..] => in_first &= rows.numbers.is_empty(),
-            [b'M', b'O', b'D', b'E', b'L', ..] => in_first &= rows.numbers.is_empty(),
-            [b'C', b'O', b'N', b'E', b'C', b'T', ..] => connections.add(line, &lines)?,
+            Record::Model | Record::End => in_first &= rows.numbers.is_empty(),
+            Record::Connection => connections.add(line, &lines)?,
             _ => {}
         }
     }
@@ -159,15 +157,7 @@ impl<'a> Rows<'a> {
             let pushed = builder.push_field(columns(line, range));
             pushed.map_err(|reason| lines.fault(start + 1, reason))
         };
-        // A serial number of too many digits displaces all columns behind it.
-        let is_shifted = line.len() > 11 && line[10..12].iter().all(u8::is_ascii_digit);
-        if line.len() < RESIDUE_NUMBER.end || is_shifted {
-            let reason = match is_shifted {
-                true => "expected a blank; the serial number is too long for its columns",
-                false => "the record ends before its residue number",
-            };
-            return Err(lines.fault(if is_shifted { 12 } else { line.len() + 1 }, reason));
-        }
+        pdb::check_columns(line).map_err(|fault| lines.located(fault))?;
         self.make_room()?;
         let atom = line[0] == b'A';
         self.record_types.push(if atom { "ATOM" } else { "HETATM" });
@@ -295,16 +285,7 @@ impl<'a> Rows<'a> {
 
     fn add_position(&mut self, line: &[u8], lines: &Lines<'_>) -> Result<(), Fault> {
         let Some(positions) = &mut self.positions else { return Ok(()) };
-        let mut position = [0.0; 3];
-        for (x, range) in position.iter_mut().zip(COORDINATES) {
-            let field = columns(line, range.clone());
-            let number = decimal(field).filter(|number| (*number as f32).is_finite());
-            *x = number.ok_or_else(|| {
-                let reason = format!("expected a coordinate, found {}", quoted(field));
-                lines.fault(range.start + 1, reason)
-            })? as f32;
-        }
-        positions.push(position);
+        positions.push(pdb::position(line).map_err(|fault| lines.located(fault))?);
         Ok(())
     }
 
@@ -403,20 +384,6 @@ fn hybrid_36(field: &[u8], width: u32) -> Option<i64> {
     }
     let start = if upper { -10 } else { 16 };
     Some(number + start * 36_i64.pow(width - 1) + 10_i64.pow(width))
-}
-
-/// Returns lengths and angles of a CRYST1 record; `None` if they stand for no cell.
-fn read_cell(line: &[u8], lines: &Lines<'_>) -> Result<Option<[f64; 6]>, Fault> {
-    let mut cell = [0.0; 6];
-    for (value, range) in cell.iter_mut().zip(CELL) {
-        let field = columns(line, range.clone());
-        *value = decimal(field).ok_or_else(|| {
-            let reason = format!("expected a number of the unit cell, found {}", quoted(field));
-            lines.fault(range.start + 1, reason)
-        })?;
-    }
-    let [a, b, c, ..] = cell;
-    Ok(Some(cell).filter(|_| [a, b, c] != [0.0; 3] && [a, b, c] != [1.0; 3]))
 }
 
 /// Returns the symbols of known elements; unknown ones are empty, with a remark.

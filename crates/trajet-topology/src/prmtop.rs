@@ -13,7 +13,7 @@ use std::collections::HashMap;
 
 use crate::error::reserve;
 use crate::grouping::{AtomColumns, group, merge_segments};
-use crate::text::{Lines, columns, decimal, integer, quoted};
+use crate::text::{LineFaults, Lines, columns, decimal, integer, quoted};
 use crate::{
     Atoms, Bonds, Column, ColumnBuilder, Fault, Residues, Segments, Structure, Topology, elements,
 };

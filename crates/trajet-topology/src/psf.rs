@@ -11,7 +11,7 @@
 
 use crate::error::reserve;
 use crate::grouping::{AtomColumns, group, merge_segments};
-use crate::text::{Lines, columns, decimal, integer, quoted, words};
+use crate::text::{LineFaults, Lines, columns, decimal, integer, quoted, words};
 use crate::{Atoms, Bonds, Column, ColumnBuilder, Fault, Structure, Topology};
 
 /// The bytes of the shortest possible line of an atom.

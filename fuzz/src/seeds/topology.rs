@@ -39,6 +39,18 @@ pub(super) fn gro() -> Vec<Vec<u8>> {
     ]
 }
 
+/// Returns trajectories: two frames with times, and each file of one frame.
+pub(super) fn several_gro() -> Vec<Vec<u8>> {
+    let mut files = gro();
+    let frame = |k: usize| {
+        let first = String::from_utf8_lossy(&files[1]);
+        first.replacen("title", &format!("t= {k}.50000 step= {k}"), 1).into_bytes()
+    };
+    let frames = [frame(0), frame(1), frame(2)].concat();
+    files.push(frames);
+    files
+}
+
 pub(super) fn pdb() -> Vec<Vec<u8>> {
     let atoms = |first: usize, segment: &str, element: &str| {
         let mut text = String::new();

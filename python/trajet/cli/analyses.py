@@ -94,8 +94,9 @@ def rmsd(
     """RMSD of a selection against time, after optimal superposition.
 
     TOPOLOGY is a PSF, PDB, GRO, TPR, PRMTOP or mmCIF file, or another that MDAnalysis reads.
-    TRAJECTORY is an XTC, TRR, DCD, Amber NetCDF or H5MD file. Several files are read as one
-    trajectory; files that match a pattern are in natural order, part2 before part10.
+    TRAJECTORY is an XTC, TRR, DCD, Amber NetCDF, H5MD, PDB or GRO file; PDB and GRO files need no
+    other topology. Several files are read as one trajectory; files that match a pattern are in
+    natural order, part2 before part10.
     Positions are used as stored: if molecules are broken over the box, make them whole with
     --make-whole. Selections are evaluated once, on frame 0.
 

@@ -27,7 +27,7 @@ from trajet.dataset import datasets_in, find_dataset
 from trajet.html import require_jinja
 from trajet.pools.pool import Pool
 from trajet.result import REPORT_SUFFIXES, Result, entries_of
-from trajet.trajectory import DEFAULT_REQUEST_SIZE, Selection, Trajectory
+from trajet.trajectory import DEFAULT_REQUEST_SIZE, Selection, Trajectory, is_structure
 
 _LARGEST_REQUEST = 2**30
 _MOST_NOTES = 5
@@ -450,13 +450,14 @@ def analysis(
                 raise click.UsageError(
                     "choose frames (--start, --stop) or times (--begin, --end), not both"
                 )
-            if not trajectories and find_dataset(topology) is None:
+            is_whole = find_dataset(topology) is not None or is_structure(topology)
+            if not trajectories and not is_whole:
                 if (names := datasets_in(topology)) is not None:
                     known = ", ".join(str(Path(topology) / name) for name in names) or "none yet"
                     raise click.UsageError(f"{topology} is a store: name a data set of it: {known}")
                 raise click.UsageError(
-                    f"give a trajectory after the topology {topology}, or only a data set of a"
-                    " store: STORE/NAME"
+                    f"give a trajectory after the topology {topology}, or only a PDB or GRO file,"
+                    " or a data set of a store: STORE/NAME"
                 )
             where = pools.made(pool, pools.PoolOptions(workers, threads, scheduler, rows_in))
             opened = open_files(

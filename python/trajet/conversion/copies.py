@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet, h5md, output
-from trajet._trajet import FORMATS, OutputError
+from trajet._trajet import COPIED_AS, FORMATS, OutputError
 from trajet.advise.entries import Assembled, Parameters, RetriedEntry, WorkerEntry
 from trajet.analysis.runner import main_selection
 from trajet.box import Box
@@ -47,7 +47,11 @@ if TYPE_CHECKING:
 
 SUFFIXES = tuple(suffix for suffixes in FORMATS.values() for suffix in suffixes)
 # Suffixes of outputs by the format of their source; mdtraj's HDF5 is copied to H5MD.
-ENDINGS = {**FORMATS, "MDTRAJ": FORMATS["H5MD"][:1]}
+ENDINGS = {
+    **FORMATS,
+    "MDTRAJ": FORMATS["H5MD"][:1],
+    **{name: FORMATS[other] for name, other in COPIED_AS.items()},
+}
 _TURNED = (
     "a box that is turned: its first vector is not along x, or its second not in the plane of x"
     " and y"

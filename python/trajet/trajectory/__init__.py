@@ -3,7 +3,7 @@
 from trajet.trajectory.block import Block
 from trajet.trajectory.choice import AtomChoice, FrameChoice, frame_numbers, resolve_frames
 from trajet.trajectory.frame import Frame
-from trajet.trajectory.opening import from_atomgroup, open
+from trajet.trajectory.opening import from_atomgroup, is_structure, open
 from trajet.trajectory.selection import Selection
 from trajet.trajectory.trajectory import DEFAULT_REQUEST_SIZE, MUCH_BYTES, Trajectory, describe_file
 
@@ -19,6 +19,7 @@ __all__ = [
     "describe_file",
     "frame_numbers",
     "from_atomgroup",
+    "is_structure",
     "open",
     "resolve_frames",
 ]

@@ -44,14 +44,16 @@ def open(
     ----------
     topology
         A PSF, PDB, GRO, TPR, PRMTOP or mmCIF file, or another that MDAnalysis reads; None to read
-        coordinates only. It is read when atoms are first selected. Without trajectories: a data set
-        of a store, "STORE/name", or some of its tags, "STORE/name@protein,lipid". With tags, the
-        trajectory has only the atoms of these tags, in their original order; atom indices stay
-        those of the original.
+        coordinates only. It is read when atoms are first selected. Without trajectories: a PDB or
+        GRO file, of one frame or several, which is its own topology; or a data set of a store,
+        "STORE/name", or some of its tags, "STORE/name@protein,lipid". With tags, the trajectory has
+        only the atoms of these tags, in their original order; atom indices stay those of the
+        original.
     *trajectories
-        One XTC, TRR, DCD, Amber NetCDF, H5MD or mdtraj HDF5 file, or several files of the same
-        atoms, in any of these formats. Several files are read as one trajectory: frames are
-        numbered consecutively in the order of the files; times and steps are those of the files.
+        One XTC, TRR, DCD, Amber NetCDF, H5MD or mdtraj HDF5 file, a PDB or GRO file, or several
+        files of the same atoms, in any of these formats. Several files are read as one trajectory:
+        frames are numbered consecutively in the order of the files; times and steps are those of
+        the files. Models of a PDB file have the times 0, 1, 2, … ps.
     continuous
         Whether to drop frames that overlap with a later file, after a simulation was continued
         (`gmx mdrun -noappend`) or restarted. Files are sorted by their first times; from the first
@@ -115,12 +117,15 @@ def open(
     watch = Stopwatch()
     if request_size < 1:
         raise ValueError(f"request_size must be at least 1 byte, not {request_size}")
+    if not trajectories and topology is not None and is_structure(topology):
+        trajectories = (topology,)
     if not trajectories:
         found = None if topology is None else find_dataset(topology)
         if found is None:
             raise TypeError(
                 "give the topology first, then the trajectory: open('top.psf', 'traj.xtc');"
-                " give None for no topology; a data set of a store includes its topology"
+                " give None for no topology; PDB and GRO files, and data sets of a store, include"
+                " their topology"
             )
         file_options = (particles, units, dcd_cell)
         if continuous or allow_truncated_tail or any(one is not None for one in file_options):
@@ -176,6 +181,17 @@ def open(
         particles=particles,
         sidecar=SidecarUse(is_used=sidecar, rebuild=rebuild_index),
     )
+
+
+def is_structure(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file is a trajectory that names its atoms, by its suffix.
+
+    It is opened without another topology, as data sets are.
+    """
+    suffix = Path(path).suffix.lower()
+    is_known = any(suffix in suffixes for suffixes in _trajet.STRUCTURES.values())
+    return is_known and find_dataset(path) is None
+
 
 
 def from_atomgroup(atoms: "AtomGroup") -> Selection:

@@ -69,7 +69,7 @@ fn frame(format: Format, k: usize) -> Raw {
                 further: None,
             }))
         }
-        Format::H5md => unreachable!("HDF5's library writes it, which only Python has"),
+        other => unreachable!("this crate writes no {}", other.name()),
     }
 }
 

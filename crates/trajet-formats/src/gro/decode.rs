@@ -1,0 +1,141 @@
+//! Decodes the frames of a GRO file.
+
+use super::columns::{
+    ANGSTROM_PER_NM, SHORTEST_LINE, Width, angstrom, box_vectors, n_atoms, step, time,
+};
+use super::scan::Scan;
+use crate::lines::{DecodedFrame, LINE_BYTES, LineFormat, Picked, in_line};
+use crate::text::{LineFault, Lines};
+use crate::trr::{self, Reals};
+use crate::{Fault, Field, Format, GivenBox, Raw, cell_from_vectors, memory, turned_vectors};
+
+/// The format GRO.
+#[derive(Debug)]
+pub struct Gro;
+
+impl LineFormat for Gro {
+    const FORMAT: Format = Format::Gro;
+    const SIDECAR: [u8; 4] = *b"GRO ";
+    /// A title, the number of atoms, one atom, and a box of three numbers.
+    const SHORTEST_FRAME: u64 = 1 + 2 + SHORTEST_LINE as u64 + 5;
+    const FIELDS: &'static [Field] = &[Field::Positions, Field::Velocities];
+    type Scan = Scan;
+    type Shared = ();
+
+    fn shared(_: &[u8]) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn decode(
+        frame: &[u8],
+        (): &(),
+        field: Field,
+        selected: Option<&[u32]>,
+        out: &mut [[f32; 3]],
+    ) -> Result<DecodedFrame, Fault> {
+        let mut picked = Picked::new(selected);
+        let mut has_field = field == Field::Positions;
+        let decoded = each_atom(frame, |atom, width, line| {
+            has_field |= field == Field::Velocities && width.has_velocity(line);
+            let Some(out) = picked.place(atom).and_then(|place| out.get_mut(place)) else {
+                return Ok(());
+            };
+            let vector = match field {
+                Field::Positions => Some(width.position(line)?),
+                Field::Velocities => width.velocity(line)?,
+                Field::Forces => None,
+            };
+            *out = vector.map_or([f32::NAN; 3], |vector| vector.map(angstrom));
+            Ok(())
+        })?;
+        Ok(DecodedFrame { has_field, given_box: given_box(&decoded.vectors), ..decoded.frame })
+    }
+
+    fn raw(frame: &[u8], (): &(), n: usize, at: f64, step: i64) -> Result<Raw, Fault> {
+        let (mut positions, mut velocities) = (Vec::new(), Vec::new());
+        let what = "the numbers of a frame";
+        memory::reserve(&mut positions, 3 * n, what)?;
+        let mut has_velocities = false;
+        let decoded = each_atom(frame, |atom, width, line| {
+            if atom >= n {
+                return Ok(());
+            }
+            positions.extend(width.position(line)?);
+            has_velocities |= width.has_velocity(line);
+            Ok(())
+        })?;
+        if decoded.frame.n_atoms != n {
+            let found = decoded.frame.n_atoms;
+            return Err(Fault::Malformed(format!("the frame has {found} atoms, expected {n}")));
+        }
+        if has_velocities {
+            memory::reserve(&mut velocities, 3 * n, what)?;
+            each_atom(frame, |_, width, line| {
+                velocities.extend(width.velocity(line)?.unwrap_or([f64::NAN; 3]));
+                Ok(())
+            })?;
+        }
+        let step = i32::try_from(step)
+            .map_err(|_| Fault::Malformed(format!("step {step} exceeds 32 bits")))?;
+        Ok(Raw::Trr(trr::Frame {
+            n_atoms: n,
+            double: true,
+            step,
+            time: at,
+            lambda: 0.0,
+            vectors: Some(Reals::Double(decoded.vectors.to_vec())),
+            virial: None,
+            pressure: None,
+            positions: Some(Reals::Double(positions)),
+            velocities: has_velocities.then_some(Reals::Double(velocities)),
+            forces: None,
+        }))
+    }
+}
+
+/// A frame beside its atoms, with its box vectors row by row, nm.
+struct Decoded {
+    frame: DecodedFrame,
+    vectors: [f64; 9],
+}
+
+/// Calls `take` with the number, the width of coordinates and the line of each atom.
+#[inline]
+fn each_atom(
+    frame: &[u8],
+    mut take: impl FnMut(usize, Width, &[u8]) -> Result<(), LineFault>,
+) -> Result<Decoded, Fault> {
+    let mut lines = Lines::new(frame);
+    let ends = |lines: &Lines<'_>| {
+        Fault::Malformed(format!("the frame ends behind its line {}", lines.number()))
+    };
+    let mut title = lines.next().ok_or_else(|| ends(&lines))?;
+    let mut count = lines.next().ok_or_else(|| ends(&lines))?;
+    // Blank lines may stand behind the frame before.
+    while title.trim_ascii().is_empty() && n_atoms(count).is_err() {
+        title = count;
+        count = lines.next().ok_or_else(|| ends(&lines))?;
+    }
+    let locate = |lines: &Lines<'_>, fault| in_line(lines.number(), fault);
+    let n_atoms = n_atoms(count).map_err(|fault| locate(&lines, fault))?;
+    let mut width = None;
+    for atom in 0..n_atoms {
+        let line = lines.next().ok_or_else(|| ends(&lines))?;
+        let width = match width {
+            Some(width) => width,
+            None => *width.insert(Width::of(line).map_err(|fault| locate(&lines, fault))?),
+        };
+        take(atom, width, line).map_err(|fault| locate(&lines, fault))?;
+    }
+    let line = lines.next().ok_or_else(|| ends(&lines))?;
+    let vectors = box_vectors(line).map_err(|fault| locate(&lines, fault))?;
+    let title = &title[..title.len().min(LINE_BYTES)];
+    let given_box = ([f64::NAN; 6], None);
+    let (time, step) = (time(title), step(title));
+    let frame = DecodedFrame { n_atoms, time, step, given_box, has_field: true };
+    Ok(Decoded { frame, vectors })
+}
+
+fn given_box(vectors: &[f64; 9]) -> GivenBox {
+    (cell_from_vectors(vectors, ANGSTROM_PER_NM), turned_vectors(vectors, ANGSTROM_PER_NM))
+}

@@ -1,0 +1,156 @@
+//! Finds the frames of a GRO file.
+
+use super::columns::{SHORTEST_LINE, box_vectors, n_atoms, step, time};
+use crate::Fault;
+use crate::lines::{FoundFrame, FrameScan, ScanEnd, ScannedLine, in_line};
+use crate::text::{Lines, words};
+
+/// A scan over the lines of a file.
+#[derive(Debug)]
+pub struct Scan {
+    frame: FoundFrame,
+    /// The number of the frame.
+    number: u64,
+    /// The line of the frame that comes next, counted from 1.
+    line: u64,
+    next: Next,
+    /// Whether all lines of the frame so far are blank.
+    is_blank: bool,
+    /// The most numbers in a box so far.
+    n_box_numbers: usize,
+    /// The last whole frame. Blank lines behind the last frame of a file belong to it.
+    whole: Option<FoundFrame>,
+}
+
+/// The kind of the next line.
+#[derive(Clone, Copy, Debug)]
+enum Next {
+    Title,
+    Count,
+    /// An atom; so many are left.
+    Atoms(usize),
+    Box,
+}
+
+impl Scan {
+    fn at(number: u64, start: u64) -> Self {
+        let frame = FoundFrame { start, end: start, n_atoms: 0, time: 0.0, step: 0 };
+        Scan {
+            frame,
+            number,
+            line: 1,
+            next: Next::Title,
+            is_blank: true,
+            n_box_numbers: 0,
+            whole: None,
+        }
+    }
+
+    fn title(&mut self, text: &[u8]) {
+        // Without a time, frames are 1 ps apart.
+        self.frame.time = time(text).unwrap_or(self.number as f64);
+        self.frame.step = step(text).unwrap_or(self.number as i64);
+        self.next = Next::Count;
+    }
+}
+
+impl FrameScan for Scan {
+    fn new() -> Self {
+        Scan::at(0, 0)
+    }
+
+    fn resumed(first: &[u8], frame: u64, start: u64) -> Result<Self, Fault> {
+        let last = Lines::new(first).filter(|line| !line.trim_ascii().is_empty()).last();
+        let n_box_numbers = words(last.unwrap_or_default()).count();
+        Ok(Scan { n_box_numbers, ..Scan::at(frame, start) })
+    }
+
+    fn line(&mut self, line: &ScannedLine<'_>) -> Result<Option<FoundFrame>, Fault> {
+        let text = line.text;
+        let was_blank = self.is_blank && self.number > 0;
+        self.is_blank &= text.trim_ascii().is_empty();
+        let number = self.line;
+        let locate = |fault| in_line(number, fault);
+        let mut complete = None;
+        match self.next {
+            Next::Title => self.title(text),
+            // Blank lines behind a frame: of the end of the file, or before the next title.
+            Next::Count if was_blank && self.is_blank => {}
+            Next::Count if was_blank && n_atoms(text).is_err() => self.title(text),
+            // A last line without an end may lack digits.
+            Next::Count if !line.is_ended => return Ok(None),
+            Next::Count => {
+                let n = n_atoms(text).map_err(locate)?;
+                if n == 0 {
+                    return Err(Fault::Malformed("the frame has no atoms".into()));
+                }
+                self.frame.n_atoms = n;
+                self.next = Next::Atoms(n);
+                complete = self.whole.take();
+            }
+            Next::Atoms(_) if !line.is_ended => return Ok(None),
+            Next::Atoms(1) => self.next = Next::Box,
+            Next::Atoms(left) => self.next = Next::Atoms(left - 1),
+            Next::Box => {
+                let n = words(text).count();
+                if !line.is_ended && (!is_whole_box(text) || n < self.n_box_numbers) {
+                    return Ok(None);
+                }
+                box_vectors(text).map_err(locate)?;
+                let whole = Some(FoundFrame { end: line.end, ..self.frame });
+                let n_box_numbers = n.max(self.n_box_numbers);
+                let next = Scan::at(self.number + 1, line.end);
+                *self = Scan { whole, n_box_numbers, ..next };
+                return Ok(None);
+            }
+        }
+        self.line += 1;
+        Ok(complete)
+    }
+
+    fn finish(self, size: u64) -> Result<ScanEnd, Fault> {
+        if self.is_blank && self.number > 0 {
+            let last = self.whole.map(|frame| FoundFrame { end: size, ..frame });
+            return Ok(ScanEnd { last, cut: None });
+        }
+        let lines = match self.next {
+            Next::Title | Next::Count => 2,
+            Next::Atoms(n) => n as u64,
+            Next::Box => 0,
+        };
+        let lacks = lines.saturating_mul(SHORTEST_LINE as u64).max(1);
+        Ok(ScanEnd { last: self.whole, cut: Some((self.frame.start, lacks)) })
+    }
+}
+
+/// Returns whether all numbers of a box have as many decimals as the first. If nothing separates them, this is not
+/// known.
+fn is_whole_box(line: &[u8]) -> bool {
+    let decimals = |word: &[u8]| word.iter().rev().position(|&b| b == b'.');
+    let n = words(line).count();
+    let first = words(line).next().and_then(decimals);
+    let ends_in_number = line.last().is_some_and(u8::is_ascii_digit);
+    ends_in_number
+        && (n == 3 || n == 9)
+        && words(line).all(|word| first.is_some() && decimals(word) == first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_box_with_missing_digits_is_not_whole() {
+        for (line, whole) in [
+            ("   1.00000   2.00000   3.00000", true),
+            ("   1.00000   2.00000   3.0000", false),
+            ("   1.00000   2.00000", false),
+            ("   1.00000   2.00000   3.00000 ", false),
+            ("10000.0000010000.0000010000.00000", false),
+            ("10000.0000010000.0000010000.0000", false),
+            ("", false),
+        ] {
+            assert_eq!(is_whole_box(line.as_bytes()), whole, "{line:?}");
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! PDB files, of one model or several.
+//!
+//! Source: wwPDB file format 3.30, with what programs for simulations add to it. Columns are fixed; a line may end
+//! behind its coordinates. Lengths are in Å. Records are ATOM, HETATM, CRYST1, MODEL, ENDMDL and END; others, such as
+//! TER and ANISOU, are skipped. All atoms are read, those of alternate locations too.
+//!
+//! 1. A frame ends with ENDMDL or END, before MODEL, or with the file. Frames of some programs have no MODEL records.
+//! 2. CRYST1 records stand before the atoms of their frame, or behind its end if that of frame 0 does. A frame without
+//!    one has the cell of frame 0; either all later frames have one or none. Cells of 1 x 1 x 1 Å and of zeros stand
+//!    for none.
+//! 3. Frame k has the time k ps and the step k: the format has none.
+//! 4. A serial number that is too long for its columns displaces the others, and is an error.
+//!
+//! Frames are passed on as DCD stores them, which holds all of their numbers.
+
+mod decode;
+mod records;
+mod scan;
+
+pub use decode::Pdb;
+pub use records::{Record, cell, check_columns, position, record};
+pub use scan::Scan;

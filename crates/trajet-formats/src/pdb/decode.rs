@@ -1,0 +1,120 @@
+//! Decodes the frames of a PDB file.
+
+use super::records::{COORDINATES, Record, cell, check_columns, position, record};
+use super::scan::Scan;
+use crate::dcd::{self, CellForm};
+use crate::lines::{DecodedFrame, LineFormat, Picked, in_line};
+use crate::text::{LineFault, Lines};
+use crate::{Fault, Field, Format, Raw, memory, vectors_from_cell};
+
+/// The format PDB.
+#[derive(Debug)]
+pub struct Pdb;
+
+impl LineFormat for Pdb {
+    const FORMAT: Format = Format::Pdb;
+    const SIDECAR: [u8; 4] = *b"PDB ";
+    /// A single atom.
+    const SHORTEST_FRAME: u64 = COORDINATES[2].end as u64;
+    const FIELDS: &'static [Field] = &[Field::Positions];
+    type Scan = Scan;
+    /// The cell of frame 0.
+    type Shared = Option<[f64; 6]>;
+
+    fn shared(first: &[u8]) -> Result<Self::Shared, Fault> {
+        Ok(each_atom(first, |_, _| Ok(()))?.cell.flatten())
+    }
+
+    fn decode(
+        frame: &[u8],
+        first_cell: &Self::Shared,
+        _: Field,
+        selected: Option<&[u32]>,
+        out: &mut [[f32; 3]],
+    ) -> Result<DecodedFrame, Fault> {
+        let mut picked = Picked::new(selected);
+        let Decoded { n_atoms, cell } = each_atom(frame, |atom, line| {
+            if let Some(out) = picked.place(atom).and_then(|place| out.get_mut(place)) {
+                check_columns(line)?;
+                *out = position(line)?;
+            }
+            Ok(())
+        })?;
+        let given_box = (cell.unwrap_or(*first_cell).unwrap_or([f64::NAN; 6]), None);
+        Ok(DecodedFrame { n_atoms, time: None, step: None, given_box, has_field: true })
+    }
+
+    fn raw(frame: &[u8], first: &Self::Shared, n: usize, _: f64, _: i64) -> Result<Raw, Fault> {
+        let mut axes = vec![Vec::new(), Vec::new(), Vec::new()];
+        for axis in &mut axes {
+            memory::reserve(axis, n, "the numbers of a frame")?;
+        }
+        let Decoded { n_atoms, cell } = each_atom(frame, |atom, line| {
+            if atom < n {
+                check_columns(line)?;
+                axes.iter_mut().zip(position(line)?).for_each(|(axis, x)| axis.push(x));
+            }
+            Ok(())
+        })?;
+        if n_atoms != n {
+            let text = format!("the frame has {n_atoms} atoms, expected {n}");
+            return Err(Fault::Malformed(text));
+        }
+        let cell = cell.unwrap_or(*first).map(|[a, b, c, alpha, beta, gamma]| dcd::Cell {
+            numbers: [a, gamma, b, beta, alpha, c],
+            form: CellForm::Angles,
+        });
+        Ok(Raw::Dcd(dcd::Frame { version: 0, cell, axes }))
+    }
+}
+
+/// The number of atoms of a frame, and its own CRYST1 record.
+struct Decoded {
+    n_atoms: usize,
+    cell: Option<Option<[f64; 6]>>,
+}
+
+/// Calls `take` with the number and the record of each atom.
+#[inline]
+fn each_atom(
+    frame: &[u8],
+    mut take: impl FnMut(usize, &[u8]) -> Result<(), LineFault>,
+) -> Result<Decoded, Fault> {
+    let mut decoded = Decoded { n_atoms: 0, cell: None };
+    let mut is_ended = false;
+    let mut lines = Lines::new(frame);
+    while let Some(line) = lines.next() {
+        let taken = match record(line) {
+            Record::Atom => {
+                let taken = take(decoded.n_atoms, line);
+                decoded.n_atoms += 1;
+                taken
+            }
+            Record::Cell if !is_ended || decoded.cell.is_none() => {
+                possible_cell(line).map(|cell| decoded.cell = Some(cell))
+            }
+            Record::End => {
+                is_ended |= decoded.n_atoms > 0;
+                Ok(())
+            }
+            _ => Ok(()),
+        };
+        taken.map_err(|fault| in_line(lines.number(), fault))?;
+    }
+    Ok(decoded)
+}
+
+/// Returns the cell of a CRYST1 record, with which positions can be wrapped.
+fn possible_cell(line: &[u8]) -> Result<Option<[f64; 6]>, LineFault> {
+    /// Smaller angles would be read as cosines from DCD frames.
+    const LEAST_ANGLE: f64 = 1.0;
+    match cell(line)? {
+        Some(cell)
+            if vectors_from_cell(&cell).is_none()
+                || cell[3..].iter().any(|&x| x <= LEAST_ANGLE) =>
+        {
+            Err(LineFault::new(7, format!("no unit cell has these lengths and angles: {cell:?}")))
+        }
+        cell => Ok(cell),
+    }
+}

@@ -1,0 +1,93 @@
+//! The records of a PDB file.
+
+use std::ops::Range;
+
+use crate::text::{LineFault, columns, decimal, quoted};
+
+/// The columns of the numbers of an atom end here, but for its coordinates.
+const NUMBERS_END: usize = 26;
+/// The columns of the coordinates.
+pub(super) const COORDINATES: [Range<usize>; 3] = [30..38, 38..46, 46..54];
+const CELL: [Range<usize>; 6] = [6..15, 15..24, 24..33, 33..40, 40..47, 47..54];
+
+/// The kind of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Record {
+    /// ATOM or HETATM.
+    Atom,
+    /// CRYST1.
+    Cell,
+    /// MODEL.
+    Model,
+    /// ENDMDL or END.
+    End,
+    /// CONECT.
+    Connection,
+    /// Any other.
+    Other,
+}
+
+/// Returns the kind of a record.
+#[inline]
+pub fn record(line: &[u8]) -> Record {
+    match line {
+        [b'A', b'T', b'O', b'M', ..] | [b'H', b'E', b'T', b'A', b'T', b'M', ..] => Record::Atom,
+        [b'C', b'R', b'Y', b'S', b'T', b'1', ..] => Record::Cell,
+        [b'M', b'O', b'D', b'E', b'L', ..] => Record::Model,
+        [b'E', b'N', b'D', ..] => Record::End,
+        [b'C', b'O', b'N', b'E', b'C', b'T', ..] => Record::Connection,
+        _ => Record::Other,
+    }
+}
+
+/// Checks that the record of an atom is long enough, and that its serial number displaces no column.
+///
+/// # Errors
+/// [`LineFault`].
+#[inline]
+pub fn check_columns(line: &[u8]) -> Result<(), LineFault> {
+    if line.len() > 11 && line[10..12].iter().all(u8::is_ascii_digit) {
+        let reason = "expected a blank; the serial number is too long for its columns";
+        return Err(LineFault::new(12, reason));
+    }
+    if line.len() < NUMBERS_END {
+        let reason = "the record ends before its residue number";
+        return Err(LineFault::new(line.len() + 1, reason));
+    }
+    Ok(())
+}
+
+/// Returns the position in the record of an atom, Å.
+///
+/// # Errors
+/// [`LineFault`].
+#[inline]
+pub fn position(line: &[u8]) -> Result<[f32; 3], LineFault> {
+    let mut position = [0.0; 3];
+    for (x, range) in position.iter_mut().zip(COORDINATES) {
+        let field = columns(line, range.clone());
+        let number = decimal(field).filter(|number| (*number as f32).is_finite());
+        *x = number.ok_or_else(|| {
+            let reason = format!("expected a coordinate, found {}", quoted(field));
+            LineFault::new(range.start + 1, reason)
+        })? as f32;
+    }
+    Ok(position)
+}
+
+/// Returns lengths and angles of a CRYST1 record; `None` if they stand for no cell.
+///
+/// # Errors
+/// [`LineFault`].
+pub fn cell(line: &[u8]) -> Result<Option<[f64; 6]>, LineFault> {
+    let mut cell = [0.0; 6];
+    for (value, range) in cell.iter_mut().zip(CELL) {
+        let field = columns(line, range.clone());
+        *value = decimal(field).ok_or_else(|| {
+            let reason = format!("expected a number of the unit cell, found {}", quoted(field));
+            LineFault::new(range.start + 1, reason)
+        })?;
+    }
+    let [a, b, c, ..] = cell;
+    Ok(Some(cell).filter(|_| [a, b, c] != [0.0; 3] && [a, b, c] != [1.0; 3]))
+}
