@@ -14,11 +14,13 @@ import trajet as tj
 from helpers import pool_laws
 from helpers.doc_examples import commands_of, examples, place_of, run_python
 from helpers.golden_files import Adk
+from helpers.made_files import write_gro
 from loky import get_reusable_executor
 
 ROOT = Path(__file__).parents[2]
 POOL = ROOT / "docs" / "extending" / "pool.md"
 ANALYSIS = ROOT / "docs" / "extending" / "analysis.md"
+FORMAT = ROOT / "docs" / "extending" / "format.md"
 # A block of lines that are quoted from a file, which its first line names.
 QUOTED = re.compile(r"^```(?:rust|py)\n(?://|#) (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -77,10 +79,41 @@ def test_examples_of_the_analysis_page_run(
     assert (tmp_path / "gyration.png").exists()
 
 
-def test_quoted_lines_are_those_of_the_files() -> None:
+def test_format_of_the_page_is_read(
+    adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The example opens three frames of a GRO file and copies them."""
+    place_of(FORMAT, adk, tmp_path, monkeypatch)
+    write_gro(tmp_path / "water.gro", 12, 3, velocities=False)
+    (example,) = examples(FORMAT)
+    run_python(FORMAT, example, {})
+    assert capsys.readouterr().out == "3 [0.0, 0.5, 1.0]\n"
+    assert tj.open(None, tmp_path / "water.xtc").n_frames == 3
+
+
+def test_the_format_page_lists_all_files_of_its_model() -> None:
+    """Beside its folder a line format is in eight files, and no other file of these folders."""
+    listed = re.findall(r"^\| `(\S+/\S+)` \|", FORMAT.read_text(encoding="utf-8"), re.MULTILINE)
+    own = [name for name in listed if name.startswith("crates/trajet-formats/src/gro")]
+    assert len(listed) - len(own) == 8
+    folders = ("crates/trajet-formats", "crates/trajet-files", "fuzz/src", "fuzz/targets")
+    sources = [path for folder in folders for path in (ROOT / folder).rglob("*.rs")]
+    of_model = re.compile(r"\bGro\b|\bmod gro;|\bgro::|\"gro\",")
+    found = {
+        str(path.relative_to(ROOT))
+        for path in sources
+        if of_model.search(path.read_text(encoding="utf-8"))
+    }
+    assert found | set(own) == {name for name in listed if name.endswith(".rs")}
+    for name in set(listed) - found - set(own):
+        assert "gro" in (ROOT / name).read_text(encoding="utf-8"), name
+
+
+@pytest.mark.parametrize("page", [ANALYSIS, FORMAT])
+def test_quoted_lines_are_those_of_the_files(page: Path) -> None:
     """Whatever is quoted of the project stands so in the file that is named above it."""
-    quoted = QUOTED.findall(ANALYSIS.read_text(encoding="utf-8"))
-    assert len(quoted) >= 8
+    quoted = QUOTED.findall(page.read_text(encoding="utf-8"))
+    assert len(quoted) >= 7
     for path, lines in quoted:
         assert lines in (ROOT / path).read_text(encoding="utf-8"), path
 

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use trajet_formats::memory::Refused;
-use trajet_formats::{AtomsError, CannotHold, Fault, HeaderFault};
+use trajet_formats::{AtomsError, CannotHold, Fault, HeaderFault, format_names};
 
 /// An error of this crate.
 #[non_exhaustive]
@@ -35,7 +35,12 @@ pub enum Error {
         path: PathBuf,
     },
     /// The first bytes belong to no supported format.
-    #[error("{}: frame 0 at byte 0: of no format that is read ({looks_like}): XTC, TRR, DCD, NCDF (Amber's NetCDF 3), H5MD, PDB and GRO are, and the topology comes before the trajectory", path.display())]
+    #[error(
+        "{}: frame 0 at byte 0: unrecognised trajectory format ({looks_like}): {} are read, and the topology \
+         comes before the trajectory",
+        path.display(),
+        format_names()
+    )]
     UnknownFormat {
         /// The file.
         path: PathBuf,

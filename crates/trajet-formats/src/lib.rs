@@ -47,7 +47,7 @@ pub use losses::{Loss, Losses, Lost};
 pub use plan::{Input, Plan, WriteOptions};
 pub use raw::Raw;
 pub use snapshot::Snapshot;
-pub use table::{FORMATS, Format, FormatInfo, Writing};
+pub use table::{FORMATS, Format, FormatInfo, Writing, format_names};
 pub use values::Values;
 pub use write_checks::{LET_GO, WriteChecks};
 pub use writer::{Encoder, Patch, Workspace};

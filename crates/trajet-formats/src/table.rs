@@ -152,6 +152,13 @@ pub const FORMATS: [FormatInfo; 7] = [
     },
 ];
 
+/// Returns the names of all formats, for messages: "XTC, TRR and DCD".
+pub fn format_names() -> String {
+    let [others @ .., last] = &FORMATS;
+    let others: Vec<_> = others.iter().map(|info| info.name).collect();
+    format!("{} and {}", others.join(", "), last.name)
+}
+
 impl Format {
     /// Returns the format's row of the table.
     pub const fn info(self) -> &'static FormatInfo {
