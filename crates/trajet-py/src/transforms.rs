@@ -12,8 +12,7 @@ use trajet_files::transform::ChainTransform;
 use trajet_files::worker::WorkerSpec;
 use trajet_files::{Chain, Error, Frames, Scratch};
 use trajet_formats::Atoms;
-use trajet_transforms::nojump::atoms_with_jumps;
-use trajet_transforms::{JumpRequest, Start, Step, net_jumps};
+use trajet_transforms::{JumpRequest, Start, Step, atoms_with_jumps, net_jumps};
 
 use crate::arguments::from_arguments;
 

@@ -10,10 +10,13 @@
 //! requested frame. Its shifts are integers, so that sums of parts do not depend on how frames are divided.
 
 mod fit;
+mod frame_cell;
+mod jump_count;
 pub mod nojump;
 mod prepared;
 mod spec;
 
 pub use fit::FitMotion;
-pub use nojump::{JumpRequest, NoJump, Start, View, net_jumps};
+pub use jump_count::{JumpRequest, atoms_with_jumps, net_jumps};
+pub use nojump::{NoJump, Start, View};
 pub use spec::{CellShape, Step, Transforms};

@@ -3,7 +3,7 @@
 //! From one frame to the next an atom is taken to have moved by less than half a cell. With fractional coordinates `f`
 //! along the box vectors of each frame, the shift of frame `t` against the frame before is `s_t = -round(f_t - f_{t-1})`,
 //! three integers, and that against the first frame is the sum of all shifts so far. Integers can be summed in parts:
-//! [`net_jumps`] counts those of a run of frames, and [`Start`] holds the sums before certain frames, from which a
+//! [`crate::net_jumps`] counts those of a run of frames, and [`Start`] holds the sums before certain frames, from which a
 //! reader can begin anywhere.
 //!
 //! If the cell changes, there are two views of the same shifts. The lattice view adds `Σ s · L_t` with the cell of the
@@ -12,19 +12,12 @@
 //! molecules, which keeps their diffusion (S. von Bülow, J. T. Bullerjahn and G. Hummer, J. Chem. Phys. 153, 021101
 //! (2020), doi:10.1063/5.0008316). It is summed in fixed point, so that the sum does not depend on the parts.
 
-use std::sync::Arc;
-
 use serde::{Deserialize, Serialize};
-use trajet_files::transform::{ChainTransform, PreparedTransform};
-use trajet_files::{Chain, Error, Frames, Scratch, Wanted};
-use trajet_formats::{Atoms, Block};
+use trajet_files::Frames;
 use trajet_kernels::cell::Cell;
 use trajet_kernels::periodic::{
     Groups, fractional, fractional_centres, jumps, move_groups, shift_atoms, toroidal_jumps,
 };
-
-use crate::prepared::{Prepared, cell_of};
-use crate::spec::Transforms;
 
 /// Steps of more than this share of a cell are doubtful.
 const LARGE_STEP: f64 = 0.4;
@@ -164,7 +157,12 @@ pub(crate) struct Walk {
 impl Walk {
     /// Moves on to a frame without a position that is not finite. Returns the unit of the largest step if that is
     /// doubtful.
-    fn step(&mut self, cell: &Cell, units: &Units, positions: &[[f32; 3]]) -> Option<usize> {
+    pub(crate) fn step(
+        &mut self,
+        cell: &Cell,
+        units: &Units,
+        positions: &[[f32; 3]],
+    ) -> Option<usize> {
         units.fractional(cell, positions, &mut self.f);
         let (largest, unit) = match units {
             Units::Atoms => jumps(&mut self.f_before, &self.f, &mut self.shifts),
@@ -175,8 +173,22 @@ impl Walk {
         (largest > LARGE_STEP).then_some(unit)
     }
 
+    /// Returns the shifts so far, three numbers for each unit.
+    pub(crate) fn shifts(&self, units: &Units) -> Vec<i64> {
+        match units {
+            Units::Atoms => self.shifts.iter().flat_map(|triple| triple.map(i64::from)).collect(),
+            Units::Molecules(_) => self.sums.as_flattened().to_vec(),
+        }
+    }
+
     /// Begins at a frame with these shifts.
-    fn begin(&mut self, cell: &Cell, units: &Units, positions: &[[f32; 3]], shifts: &[i64]) {
+    pub(crate) fn begin(
+        &mut self,
+        cell: &Cell,
+        units: &Units,
+        positions: &[[f32; 3]],
+        shifts: &[i64],
+    ) {
         units.fractional(cell, positions, &mut self.f_before);
         let n = units.len(positions.len());
         let triples = shifts.as_chunks::<3>().0;
@@ -264,84 +276,4 @@ impl PreparedNoJump {
         }
         Ok(doubtful.map(|unit| self.columns[self.units.column(unit) as usize]))
     }
-}
-
-/// A run of frames whose jumps are counted.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct JumpRequest {
-    /// The frames, ascending, from the first one to the first of the next run.
-    pub frames: Frames,
-    /// The atoms whose users need the removal.
-    pub atoms: Vec<u32>,
-}
-
-/// Returns the atoms whose jumps must be removed for users of `atoms`, ascending.
-///
-/// # Errors
-/// As [`trajet_files::transform::Transform::prepare`].
-///
-/// # Panics
-/// If jumps are not removed.
-pub fn atoms_with_jumps(transforms: &Transforms, atoms: &Atoms) -> Result<Vec<u32>, Error> {
-    let prepared = Prepared::new(transforms, atoms)?;
-    let decoded = prepared.decoded();
-    let no_jump = prepared.no_jump().expect("a step that removes jumps");
-    let sorted = decoded.sorted();
-    let atom = |&column: &u32| sorted.map_or(column, |list| list[column as usize]);
-    Ok(no_jump.columns.iter().map(atom).collect())
-}
-
-/// Returns the sums of shifts from the first to the last of some frames, three numbers for each unit, as
-/// [`Start::shifts`] has them. `atoms` are those of [`atoms_with_jumps`].
-///
-/// # Errors
-/// As [`Chain::read_into`].
-///
-/// # Panics
-/// If jumps are not removed.
-pub fn net_jumps(
-    chain: &Chain,
-    transforms: &Transforms,
-    request: &JumpRequest,
-    scratch: &mut Scratch,
-) -> Result<Vec<i64>, Error> {
-    let JumpRequest { frames, atoms } = request;
-    let at = transforms.no_jump().expect("a step that removes jumps");
-    let before = Transforms { steps: transforms.steps[..at].to_vec(), n_atoms: transforms.n_atoms };
-    let chain = chain.transformed(Arc::new(ChainTransform::new(Arc::new(before))));
-    let listed: Vec<i64> = atoms.iter().map(|&atom| i64::from(atom)).collect();
-    let atoms = Atoms::listed(&listed, transforms.n_atoms)?;
-    // The same atoms, as a user of them alone would have them.
-    let only =
-        Transforms { steps: vec![transforms.steps[at].clone()], n_atoms: transforms.n_atoms };
-    let prepared = Prepared::new(&only, &atoms)?;
-    let units = &prepared.no_jump().expect("its only step").units;
-    let (mut walk, mut block) = (Walk::default(), Block::default());
-    let mut has_begun = false;
-    for k in 0..frames.len() {
-        block.reset(1, atoms.len())?;
-        let request = Wanted::positions(frames, &atoms);
-        chain.read_into(&request, k..k + 1, scratch, &mut block.positions, &mut block.meta)?;
-        let number = frames.get(k);
-        let refused = |why: String| {
-            let path = chain.path_of(number).to_owned();
-            Error::Transform { path, frame: chain.place(number).frame, why }
-        };
-        let positions = block.positions.as_chunks::<3>().0;
-        if !positions.iter().flatten().all(|x| x.is_finite()) {
-            continue;
-        }
-        let cell = cell_of(&block.meta.last()).map_err(refused)?;
-        if has_begun {
-            walk.step(&cell, units, positions);
-        } else {
-            walk.begin(&cell, units, positions, &[]);
-            has_begun = true;
-        }
-    }
-    let shifts = walk.shifts.iter().flat_map(|triple| triple.map(i64::from));
-    Ok(match units {
-        Units::Atoms => shifts.collect(),
-        Units::Molecules(_) => walk.sums.as_flattened().to_vec(),
-    })
 }

@@ -1,9 +1,10 @@
 //! Transforms for certain atoms: which others must be decoded, and bonds and groups as columns of the decoded atoms.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use trajet_files::transform::{Doubts, PreparedTransform, TransformMemory};
+use trajet_files::transform::{Doubts, PreparedTransform, Transform, TransformMemory};
 use trajet_files::{Error, Frames};
 use trajet_formats::{Atoms, FrameInfo, memory, turned_vectors};
 use trajet_kernels::cell::Cell;
@@ -12,7 +13,8 @@ use trajet_kernels::periodic::{
     translate, wrap_groups,
 };
 
-use crate::fit::Fit;
+use crate::fit::{Fit, FitMotion};
+use crate::frame_cell::cell_of;
 use crate::nojump::{NoJump, PreparedNoJump, Units, View, Walk};
 use crate::spec::{Step, Transforms};
 
@@ -236,28 +238,25 @@ fn prepare_step(step: &Step, moved: &Mask, column_of: &[u32], listed: &[i64]) ->
     }
 }
 
-/// Returns the cell of a frame.
-///
-/// # Errors
-/// A text that says that there is none, or that it has no volume.
-pub(crate) fn cell_of(info: &FrameInfo) -> Result<Cell, String> {
-    let numbers = info.cell;
-    if numbers.iter().all(|number| number.is_nan()) {
-        return Err("has no unit cell, which periodic boundaries need: leave this frame out, or ask for no \
-                    change that needs a cell"
-            .to_owned());
+impl Transform for Transforms {
+    fn prepare(&self, atoms: &Atoms) -> Result<Arc<dyn PreparedTransform>, Error> {
+        Ok(Arc::new(Prepared::new(self, atoms)?))
     }
-    let cell = match info.turned {
-        None => Cell::new(numbers),
-        Some(vectors) => {
-            let rows = vectors.as_chunks::<3>().0;
-            Cell::of_vectors([rows[0], rows[1], rows[2]])
-        }
-    };
-    cell.ok_or_else(|| {
-        let numbers = numbers.map(|number| number.to_string()).join(", ");
-        format!("its unit cell ({numbers}) has no volume: leave this frame out")
-    })
+
+    fn frames_read(&self, frames: &Frames) -> Option<Frames> {
+        self.steps.iter().find_map(|step| match step {
+            Step::NoJump(NoJump { start: Some(start), .. }) => start.frames_read(frames),
+            _ => None,
+        })
+    }
+
+    fn rotates(&self) -> bool {
+        let turns = |step: &Step| match step {
+            Step::Fit { motion, .. } => *motion != FitMotion::Translation,
+            _ => false,
+        };
+        self.steps.iter().any(turns)
+    }
 }
 
 impl PreparedTransform for Prepared {

@@ -1,16 +1,10 @@
 //! The steps of a transform, as plain data.
 
-use std::sync::Arc;
-
 use serde::{Deserialize, Serialize};
-use trajet_files::transform::{PreparedTransform, Transform};
-use trajet_files::{Error, Frames};
-use trajet_formats::Atoms;
 use trajet_kernels::periodic::Shape;
 
 use crate::fit::FitMotion;
 use crate::nojump::NoJump;
-use crate::prepared::Prepared;
 
 /// The shape of the cell into which groups are moved. All have the same volume and the same lattice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -157,26 +151,5 @@ impl Transforms {
     /// Returns the position of the step that removes jumps among the steps.
     pub fn no_jump(&self) -> Option<usize> {
         self.steps.iter().position(|step| matches!(step, Step::NoJump(_)))
-    }
-}
-
-impl Transform for Transforms {
-    fn prepare(&self, atoms: &Atoms) -> Result<Arc<dyn PreparedTransform>, Error> {
-        Ok(Arc::new(Prepared::new(self, atoms)?))
-    }
-
-    fn frames_read(&self, frames: &Frames) -> Option<Frames> {
-        self.steps.iter().find_map(|step| match step {
-            Step::NoJump(NoJump { start: Some(start), .. }) => start.frames_read(frames),
-            _ => None,
-        })
-    }
-
-    fn rotates(&self) -> bool {
-        let turns = |step: &Step| match step {
-            Step::Fit { motion, .. } => *motion != FitMotion::Translation,
-            _ => false,
-        };
-        self.steps.iter().any(turns)
     }
 }

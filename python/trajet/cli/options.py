@@ -202,6 +202,7 @@ def _as_words(name: str) -> tuple[str, str]:
 
 
 def in_files_order(ctx: click.Context, _: click.Parameter, given: tuple[str, ...]) -> list[str]:
+    """Return the paths of an argument in order, as its callback."""
     paths = in_order(given)
     # A note tells users who wrote the names in another order.
     ctx.meta[_REORDERED] = set(paths) == set(given) and paths != list(given)

@@ -193,7 +193,6 @@ def is_structure(path: str | os.PathLike[str]) -> bool:
     return is_known and find_dataset(path) is None
 
 
-
 def from_atomgroup(atoms: "AtomGroup") -> Selection:
     """Return the atoms of an AtomGroup as a Selection of the file that its Universe reads.
 

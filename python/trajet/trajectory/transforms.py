@@ -321,11 +321,9 @@ def frames_walked(numbers: NDArray[np.int64], *, every_frame: bool) -> NDArray[n
 
 def chosen_atoms(trajectory: "Trajectory", atoms: Chosen) -> "Selection":
     """Return the selection of a transform, in the state of the trajectory before it."""
-    from trajet.trajectory.selection import Selection
-
     if isinstance(atoms, str):
         return trajectory.select(atoms)
-    if not isinstance(atoms, Selection):
+    if not isinstance(getattr(atoms, "places", None), np.ndarray):
         raise TypeError(f"atoms are a selection text or a Selection, not {type(atoms).__name__}")
     if atoms.trajectory.origin is not trajectory.origin:
         raise SelectionError(f"{atoms!r} is of another trajectory")
