@@ -146,6 +146,27 @@ proptest! {
     }
 
     #[test]
+    fn an_atom_at_a_face_stays_when_wrapped_again(
+        cell in all_cells(),
+        points in prop::collection::vec(prop::array::uniform3(prop_oneof![
+            3 => (prop::sample::select(vec![-1.0, 0.0, 0.5, 1.0, 2.0]), -3e-7..3e-7f64)
+                .prop_map(|(face, beside)| face + beside),
+            1 => -2.0..3.0f64,
+        ]), 1..40),
+    ) {
+        let thinnest = cell.heights().into_iter().fold(f64::INFINITY, f64::min);
+        prop_assume!(thinnest > resolution(&cell, 0.0));
+        let positions: Vec<[f32; 3]> =
+            points.iter().map(|&f| cell.lattice_vector(f).map(|x| x as f32)).collect();
+        let groups = groups_of(&(0..positions.len()).collect::<Vec<_>>());
+        for shape in SHAPES {
+            let once = wrapped(&cell, shape, &groups, None, &positions);
+            let twice = wrapped(&cell, shape, &groups, None, &once);
+            prop_assert_eq!(once, twice, "{:?}", shape);
+        }
+    }
+
+    #[test]
     fn no_lattice_neighbour_of_a_compact_centre_is_nearer_to_the_middle(
         cell in all_cells(), f in prop::array::uniform3(-2.0..3.0f64),
     ) {
