@@ -15,6 +15,7 @@ import trajet as tj
 from helpers import without_mdanalysis_script as script
 from helpers.doc_examples import commands_of, examples
 from helpers.golden_files import DATA, Adk
+from trajet.topology import load
 
 ROOT = Path(__file__).parents[2]
 HIDING = Path(__file__).parents[1] / "helpers" / "without_mdanalysis"
@@ -97,7 +98,7 @@ def test_native_formats_are_read(name: str, tmp_path: Path) -> None:
     text = "protein or name C*"
     code = "import sys; from trajet.topology import load; from pathlib import Path"
     code += f"; print(load(Path(sys.argv[1])).select({text!r}, '').tolist())"
-    expected = tj.topology.load(DATA / name).select(text, "").tolist()
+    expected = load(DATA / name).select(text, "").tolist()
     assert len(expected) > 0
     assert succeed(tmp_path, "-c", code, DATA / name) == f"{expected}\n"
 
