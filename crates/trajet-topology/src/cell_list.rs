@@ -5,400 +5,332 @@
 //!
 //! 1. The grid covers the reduced cell. Two points within a distance `r` have images whose coordinates along a vector
 //!    differ by at most `r` over the height of the cell, so that the neighbours to examine follow for cells of every
-//!    shape, and each grid cell is examined once even if `r` is longer than the cell.
-//! 2. Without periodic boundaries the grid repeats itself: cells of distant places may share their atoms. A single atom
-//!    far away from all others therefore costs nothing.
-//! 3. A grid cell only proposes atoms, and f32 coordinates of the image in that cell sort out those that are clearly too
-//!    far away. Whether the others are within reach is decided by the minimum image in f64.
+//!    shape, and for distances longer than the cell.
+//! 2. The table of grid cells repeats itself: grid cells of distant places may share their atoms. Neither a single atom
+//!    far away from all others nor a box that is mostly empty makes grid cells wide.
+//! 3. The neighbours of a grid cell are gathered once for all of its atoms: those that can be within the distance of the
+//!    box around them.
+//! 4. Grid cells only propose atoms, and f32 coordinates of images sort out those that are clearly too far away or
+//!    clearly within reach. About all others, the minimum image in f64 decides.
 //!
 //! Positions that are not finite are within reach of nothing.
 
-use std::ops::Range;
+mod grid;
+mod near;
 
 use trajet_kernels::cell::Cell;
+use trajet_simd::InstructionSet;
 
+use self::grid::{BLOCK, Grid};
+use self::near::{Bounds, Near, Points};
 use crate::Fault;
 use crate::error::reserve;
 
-/// Grid cells beyond one for each atom; small systems are searched on as many.
-const SPARE_CELLS: usize = 4096;
-/// Share of a box vector by which rounding can displace an atom.
-const SLACK: f64 = 1e-6;
-/// Width of grid cells in units of the distance; a little more, so that neighbours are as far as one cell.
-const WIDTH: f64 = 1.01;
+/// Minimal width of grid cells (Å): few atoms of a liquid are in a narrower one.
+const LEAST_WIDTH: f64 = 2.5;
+/// The same for pairs, where every atom is one of a group.
+const LEAST_WIDTH_FOR_PAIRS: f64 = 4.0;
 
-/// Atoms sorted into the cells of a grid.
-#[derive(Clone, Debug)]
-pub struct CellList<'a> {
-    positions: &'a [[f32; 3]],
-    grid: Grid<'a>,
-    /// Where the atoms of each grid cell begin in `atoms`; one more than there are cells.
-    starts: Vec<u32>,
-    atoms: Vec<u32>,
-    /// The images of these atoms within the cell; empty if the grid cannot tell which image is meant.
-    images: Vec<[f32; 3]>,
-}
-
-impl<'a> CellList<'a> {
-    /// Returns a list of some of the atoms for searches up to a distance (Å). The `positions` (Å) are of all atoms;
-    /// `cell` is `None` without periodic boundaries.
-    ///
-    /// # Errors
-    /// [`Fault::Memory`].
-    ///
-    /// # Panics
-    /// If there is no position for one of the atoms, there are 2³² of them, or the distance is negative, infinite or
-    /// NaN.
-    pub fn new(
-        positions: &'a [[f32; 3]],
-        atoms: impl ExactSizeIterator<Item = u32> + Clone,
-        cell: Option<&'a Cell>,
-        distance: f64,
-    ) -> Result<Self, Fault> {
-        assert!(distance >= 0.0 && distance.is_finite(), "a distance of {distance}");
-        assert!(u32::try_from(positions.len()).is_ok(), "{} atoms", positions.len());
-        let grid = Grid::new(positions, atoms.clone(), cell, distance);
-        let mut starts = Vec::new();
-        reserve(&mut starts, grid.len() + 1, "a grid")?;
-        starts.resize(grid.len() + 1, 0_u32);
-        let mut places = Vec::new();
-        reserve(&mut places, atoms.len(), "a grid")?;
-        for atom in atoms {
-            if let Some(place) = grid.place(positions[atom as usize]) {
-                let number = grid.number(place);
-                places.push((atom, number as u32));
-                starts[number + 1] += 1;
-            }
-        }
-        for number in 1..starts.len() {
-            starts[number] += starts[number - 1];
-        }
-        let mut sorted = Vec::new();
-        reserve(&mut sorted, places.len(), "a grid")?;
-        sorted.resize(places.len(), 0_u32);
-        let mut next = Vec::new();
-        reserve(&mut next, grid.len(), "a grid")?;
-        next.extend_from_slice(&starts[..grid.len()]);
-        for (atom, number) in places {
-            let slot = &mut next[number as usize];
-            sorted[*slot as usize] = atom;
-            *slot += 1;
-        }
-        let mut images = Vec::new();
-        if grid.tells_images() {
-            reserve(&mut images, sorted.len(), "a grid")?;
-            images.extend(sorted.iter().map(|&atom| grid.image(positions[atom as usize])));
-        }
-        Ok(CellList { positions, grid, starts, atoms: sorted, images })
-    }
-
-    /// Calls a function with each listed atom within the distance of a point, and with the squared distance (Å²), until
-    /// the function returns `false`. Atoms come in no particular order, each once.
-    pub fn visit(&self, point: [f32; 3], mut found: impl FnMut(u32, f64) -> bool) {
-        let Some(place) = self.grid.place(point) else { return };
-        let at = point.map(f64::from);
-        let mut check = |atom: u32| {
-            let square = self.grid.square(at, self.positions[atom as usize].map(f64::from));
-            square > self.grid.square_of_distance || found(atom, square)
-        };
-        let image = match self.images.is_empty() {
-            true => [0.0; 3],
-            false => self.grid.image(point),
-        };
-        self.grid.neighbours(place, |cells, whole| {
-            let range = self.starts[cells.start] as usize..self.starts[cells.end] as usize;
-            if self.images.is_empty() || range.is_empty() {
-                return self.atoms[range].iter().all(|&atom| check(atom));
-            }
-            let shift = self.grid.shift(whole);
-            let from = [0, 1, 2].map(|k| image[k] - shift[k]);
-            let images = &self.images[range.clone()];
-            self.atoms[range].iter().zip(images).all(|(&atom, other)| {
-                let [x, y, z] = [0, 1, 2].map(|k| from[k] - other[k]);
-                x * x + y * y + z * z > self.grid.clearly_too_far || check(atom)
-            })
-        });
-    }
-
-    /// Returns whether a listed atom is within the distance of a point.
-    pub fn is_near(&self, point: [f32; 3]) -> bool {
-        let mut near = false;
-        self.visit(point, |_, _| {
-            near = true;
-            false
-        });
-        near
-    }
-}
-
-/// Returns the atoms among `candidates` that are within a distance (Å) of any atom of the `set`, in the order of the
-/// candidates. Atoms of the set are within any distance of themselves.
+/// Calls a function with each of the `candidates` that is within a distance (Å) of any atom of the `set`, once and in no
+/// particular order. Atoms of the set are within any distance of themselves. The `positions` (Å) are of all atoms; `cell`
+/// is `None` without periodic boundaries.
 ///
 /// # Errors
 /// [`Fault::Memory`].
 ///
 /// # Panics
-/// As [`CellList::new`].
+/// If there is no position for one of the atoms, there are 2³¹ of them, or the distance is negative, infinite or NaN.
 pub fn atoms_within(
     positions: &[[f32; 3]],
-    candidates: impl Iterator<Item = u32>,
+    candidates: &[u32],
     set: &[u32],
     cell: Option<&Cell>,
     distance: f64,
-) -> Result<Vec<u32>, Fault> {
-    let list = CellList::new(positions, set.iter().copied(), cell, distance)?;
-    // Grid cells from which an atom of the set can be in reach: most atoms are in none of them.
-    let mut close = Vec::new();
-    reserve(&mut close, list.grid.len(), "a grid")?;
-    close.resize(list.grid.len(), false);
-    for number in 0..list.grid.len() {
-        if list.starts[number] < list.starts[number + 1] {
-            list.grid.neighbours(list.grid.place_of(number), |cells, _| {
-                close[cells].fill(true);
-                true
-            });
-        }
-    }
-    let mut found = Vec::new();
-    for atom in candidates {
-        let point = positions[atom as usize];
-        let Some(place) = list.grid.place(point) else { continue };
-        if close[list.grid.number(place)] && list.is_near(point) {
-            reserve(&mut found, 1, "atoms")?;
-            found.push(atom);
-        }
-    }
-    Ok(found)
+    found: impl FnMut(u32),
+) -> Result<(), Fault> {
+    let instructions = InstructionSet::default();
+    atoms_within_on(instructions, positions, [candidates, set], cell, distance, found)
 }
 
-/// Returns all pairs of different atoms within a distance (Å), each once with the smaller index first, sorted.
+fn atoms_within_on(
+    instructions: InstructionSet,
+    positions: &[[f32; 3]],
+    [candidates, set]: [&[u32]; 2],
+    cell: Option<&Cell>,
+    distance: f64,
+    mut found: impl FnMut(u32),
+) -> Result<(), Fault> {
+    check(positions, distance);
+    let is_fewer = candidates.len() < set.len();
+    let (few, many) = if is_fewer { (candidates, set) } else { (set, candidates) };
+    let bounds = lengths(positions, few, cell);
+    let n = candidates.len() + set.len();
+    let grid = Grid::new(cell, n, bounds, distance, LEAST_WIDTH, instructions);
+    // Most atoms of the larger set are in no grid cell that is a neighbour of one with atoms of the smaller one.
+    let few = Placed::new(&grid, positions, few, None)?;
+    let close = few.mark_neighbours(&grid)?;
+    let many = Placed::new(&grid, positions, many, Some(&close))?;
+    drop(close);
+    let (candidates, set) = if is_fewer { (few, many) } else { (many, few) };
+    let homes = Sorted::new(&grid, positions, &candidates)?;
+    let others = Sorted::new(&grid, positions, &set)?;
+    let is_near = |atom: u32, near: &Near, at: usize| {
+        let [a, b] = [atom, near.atoms()[at]].map(|atom| positions[atom as usize]);
+        grid.square(a, b) <= grid.square_of_distance
+    };
+    let mut doubtful = Vec::new();
+    each_group(&grid, positions, &homes, &others, true, |group, near, all| {
+        for &home in group {
+            let atom = homes.atoms[home as usize];
+            if all {
+                found(atom);
+                continue;
+            }
+            if grid.has_all_images() {
+                if (0..near.atoms().len()).any(|at| is_near(atom, near, at)) {
+                    found(atom);
+                }
+                continue;
+            }
+            let point = homes.points.get(home as usize);
+            let square = near.nearest(instructions, point);
+            if square <= grid.limits.sure {
+                found(atom);
+            } else if square <= grid.limits.possible {
+                near.within(instructions, point, grid.limits.possible, &mut doubtful)?;
+                if doubtful.iter().any(|&at| is_near(atom, near, at as usize)) {
+                    found(atom);
+                }
+            }
+        }
+        Ok(true)
+    })
+}
+
+/// Calls a function with each atom that has a finite position and with all atoms within a distance (Å) of it, itself
+/// among them, and with their squared distances (Å²), until the function returns `false`. Neither atoms nor neighbours
+/// come in a particular order.
 ///
 /// # Errors
-/// [`Fault::Memory`].
+/// [`Fault::Memory`], and those of the function.
 ///
 /// # Panics
-/// As [`CellList::new`].
-pub fn pairs_within(
+/// As [`atoms_within`].
+pub fn neighbours_within(
     positions: &[[f32; 3]],
     cell: Option<&Cell>,
     distance: f64,
-) -> Result<Vec<[u32; 2]>, Fault> {
-    let all = 0..positions.len() as u32;
-    let list = CellList::new(positions, all.clone(), cell, distance)?;
-    let (mut pairs, mut partners) = (Vec::new(), Vec::new());
-    for atom in all {
-        partners.clear();
-        list.visit(positions[atom as usize], |other, _| {
-            if other > atom {
-                partners.push(other);
+    each: impl FnMut(u32, &[(u32, f64)]) -> Result<bool, Fault>,
+) -> Result<(), Fault> {
+    neighbours_within_on(InstructionSet::default(), positions, cell, distance, each)
+}
+
+fn neighbours_within_on(
+    instructions: InstructionSet,
+    positions: &[[f32; 3]],
+    cell: Option<&Cell>,
+    distance: f64,
+    mut each: impl FnMut(u32, &[(u32, f64)]) -> Result<bool, Fault>,
+) -> Result<(), Fault> {
+    check(positions, distance);
+    let mut atoms = Vec::new();
+    reserve(&mut atoms, positions.len(), "a grid")?;
+    atoms.extend(0..positions.len() as u32);
+    let bounds = lengths(positions, &atoms, cell);
+    let n = positions.len();
+    let grid = Grid::new(cell, n, bounds, distance, LEAST_WIDTH_FOR_PAIRS, instructions);
+    let sorted = Sorted::new(&grid, positions, &Placed::new(&grid, positions, &atoms, None)?)?;
+    let (mut places, mut neighbours) = (Vec::new(), Vec::new());
+    each_group(&grid, positions, &sorted, &sorted, false, |group, near, _| {
+        for &home in group {
+            let atom = sorted.atoms[home as usize];
+            places.clear();
+            if grid.has_all_images() {
+                reserve(&mut places, near.atoms().len(), "neighbours")?;
+                places.extend(0..near.atoms().len() as u32);
+            } else {
+                let point = sorted.points.get(home as usize);
+                near.within(instructions, point, grid.limits.possible, &mut places)?;
             }
-            true
-        });
-        partners.sort_unstable();
-        reserve(&mut pairs, partners.len(), "pairs")?;
-        pairs.extend(partners.iter().map(|&other| [atom, other]));
+            neighbours.clear();
+            reserve(&mut neighbours, places.len(), "neighbours")?;
+            for &place in &places {
+                let other = near.atoms()[place as usize];
+                let square = grid.square(positions[atom as usize], positions[other as usize]);
+                if square <= grid.square_of_distance {
+                    neighbours.push((other, square));
+                }
+            }
+            if grid.has_several_images() {
+                neighbours.sort_unstable_by_key(|(other, _)| *other);
+                neighbours.dedup_by_key(|(other, _)| *other);
+            }
+            if !each(atom, &neighbours)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    })
+}
+
+fn check(positions: &[[f32; 3]], distance: f64) {
+    assert!(distance >= 0.0 && distance.is_finite(), "a distance of {distance}");
+    assert!(i32::try_from(positions.len()).is_ok(), "{} atoms", positions.len());
+}
+
+/// Returns the lengths of the box around the atoms if there is no cell.
+fn lengths(positions: &[[f32; 3]], atoms: &[u32], cell: Option<&Cell>) -> [f64; 3] {
+    if cell.is_some() {
+        return [0.0; 3];
     }
-    Ok(pairs)
+    let points = atoms.iter().map(|&atom| positions[atom as usize]);
+    Bounds::around(points.filter(|point| point.iter().all(|x| x.is_finite()))).lengths()
 }
 
-/// A grid that repeats itself in all directions.
-#[derive(Clone, Debug)]
-struct Grid<'a> {
-    cell: Option<&'a Cell>,
-    /// Vectors whose products with a position are its coordinates, in units of the length after which the grid repeats
-    /// itself.
-    reciprocal: [[f64; 3]; 3],
-    divisions: [usize; 3],
-    /// How many grid cells farther along each vector an atom within the distance can be.
-    reach: [usize; 3],
-    square_of_distance: f64,
-    /// The square of the distance, with room for rounding to f32.
-    clearly_too_far: f32,
+/// Atoms and the numbers of their grid cells.
+struct Placed {
+    atoms: Vec<(u32, u32)>,
 }
 
-impl<'a> Grid<'a> {
+impl Placed {
+    /// Returns the grid cells of atoms with finite positions; of those only that are in marked grid cells.
     fn new(
+        grid: &Grid<'_>,
         positions: &[[f32; 3]],
-        atoms: impl ExactSizeIterator<Item = u32>,
-        cell: Option<&'a Cell>,
-        distance: f64,
-    ) -> Self {
-        let most = positions.len() + SPARE_CELLS;
-        let (reciprocal, heights) = match cell {
-            Some(cell) => reciprocal(cell.reduced()),
-            None => {
-                let heights = extent(positions, atoms).map(|x| x.max(distance).max(1e-3));
-                let mut axes = [[0.0; 3]; 3];
-                (0..3).for_each(|k| axes[k][k] = 1.0);
-                (axes, heights)
-            }
-        };
-        // Narrower cells propose fewer atoms, but there are more of them to look at. Without a cell, a single atom far
-        // away must not make them wide.
-        let share = (heights.iter().product::<f64>() / most as f64).cbrt();
-        let widest = if cell.is_some() { f64::INFINITY } else { 1.0 };
-        let width = (distance * WIDTH).max(share.min(widest)).max(1e-3);
-        let mut divisions = heights.map(|h| (h / width).clamp(1.0, most as f64) as usize);
-        while divisions.iter().fold(1_usize, |n, &m| n.saturating_mul(m)) > most {
-            let largest = divisions.iter_mut().max().expect("three numbers");
-            *largest = largest.div_ceil(2);
+        atoms: &[u32],
+        marks: Option<&[bool]>,
+    ) -> Result<Self, Fault> {
+        let mut placed = Vec::new();
+        if marks.is_none() {
+            reserve(&mut placed, atoms.len(), "a grid")?;
         }
-        let size: f64 = cell.map_or(0.0, |cell| {
-            cell.reduced().iter().map(|v| v.iter().map(|x| x.abs()).sum::<f64>()).sum()
-        });
-        let mut grid = Grid {
-            cell,
-            reciprocal,
-            divisions,
-            reach: [0; 3],
-            square_of_distance: distance * distance,
-            clearly_too_far: ((distance + SLACK * size).powi(2) * (1.0 + SLACK)) as f32,
-        };
-        for k in 0..3 {
-            // Without a cell, the grid has cells of the same width along all axes.
-            let period = match cell {
-                Some(_) => heights[k],
-                None => {
-                    grid.reciprocal[k][k] = 1.0 / (width * divisions[k] as f64);
-                    width * divisions[k] as f64
+        for block in atoms.chunks(BLOCK) {
+            let numbers = grid.numbers(positions, block);
+            reserve(&mut placed, block.len(), "a grid")?;
+            for (&atom, &number) in block.iter().zip(&numbers) {
+                if number >= 0 && marks.is_none_or(|marks| marks[number as usize]) {
+                    placed.push((atom, number as u32));
                 }
-            };
-            let farthest = (distance / period + SLACK) * divisions[k] as f64;
-            grid.reach[k] = farthest.min(divisions[k] as f64) as usize + 1;
-        }
-        grid
-    }
-
-    fn len(&self) -> usize {
-        self.divisions.iter().product()
-    }
-
-    /// Returns the grid cell of a point; `None` if the point is not finite.
-    #[inline]
-    fn place(&self, point: [f32; 3]) -> Option<[usize; 3]> {
-        let point = point.map(f64::from);
-        let mut place = [0; 3];
-        for k in 0..3 {
-            let r = self.reciprocal[k];
-            let along = r[0] * point[0] + r[1] * point[1] + r[2] * point[2];
-            let inside = along - along.floor();
-            if inside.is_nan() {
-                return None;
             }
-            place[k] = ((inside * self.divisions[k] as f64) as usize).min(self.divisions[k] - 1);
         }
-        Some(place)
+        Ok(Placed { atoms: placed })
     }
 
-    /// Returns whether each grid cell is a neighbour of another through one image at most, under periodic boundaries.
-    fn tells_images(&self) -> bool {
-        self.cell.is_some() && (0..3).all(|k| 2 * self.reach[k] + 1 < self.divisions[k])
-    }
-
-    /// Returns the image of a finite point whose grid cell is [`Grid::place`].
-    #[inline]
-    fn image(&self, point: [f32; 3]) -> [f32; 3] {
-        let Some(cell) = self.cell else { return point };
-        let point = point.map(f64::from);
-        let mut image = point;
-        for (r, v) in self.reciprocal.iter().zip(cell.reduced()) {
-            let whole = (r[0] * point[0] + r[1] * point[1] + r[2] * point[2]).floor();
-            (0..3).for_each(|k| image[k] -= whole * v[k]);
+    /// Returns for each grid cell whether it or a neighbour has any of the atoms.
+    fn mark_neighbours(&self, grid: &Grid<'_>) -> Result<Vec<bool>, Fault> {
+        let (mut own, mut close) = (Vec::new(), Vec::new());
+        for marks in [&mut own, &mut close] {
+            reserve(marks, grid.len(), "a grid")?;
+            marks.resize(grid.len(), false);
         }
-        image.map(|x| x as f32)
+        for &(_, number) in &self.atoms {
+            if !std::mem::replace(&mut own[number as usize], true) {
+                grid.mark_neighbours(number as usize, &mut close);
+            }
+        }
+        Ok(close)
     }
+}
 
-    /// Returns a lattice vector.
-    #[inline]
-    fn shift(&self, whole: [f64; 3]) -> [f32; 3] {
-        let Some(cell) = self.cell.filter(|_| whole != [0.0; 3]) else { return [0.0; 3] };
-        let [a, b, c] = cell.reduced();
-        [0, 1, 2].map(|k| (whole[0] * a[k] + whole[1] * b[k] + whole[2] * c[k]) as f32)
+/// Atoms sorted by their grid cells.
+struct Sorted {
+    /// Where the atoms of each grid cell begin; one more than there are cells.
+    starts: Vec<u32>,
+    atoms: Vec<u32>,
+    /// The images of these atoms within the box.
+    points: Points,
+}
+
+impl Sorted {
+    fn new(grid: &Grid<'_>, positions: &[[f32; 3]], placed: &Placed) -> Result<Self, Fault> {
+        let placed = &placed.atoms;
+        let mut starts = Vec::new();
+        reserve(&mut starts, grid.len() + 2, "a grid")?;
+        starts.resize(grid.len() + 2, 0_u32);
+        for &(_, number) in placed {
+            starts[number as usize + 2] += 1;
+        }
+        for number in 2..starts.len() {
+            starts[number] += starts[number - 1];
+        }
+        let mut atoms = Vec::new();
+        reserve(&mut atoms, placed.len(), "a grid")?;
+        atoms.resize(placed.len(), 0_u32);
+        let mut points = Points::infinite(placed.len())?;
+        for &(atom, number) in placed {
+            // Until all atoms have their places, this is where the next one of the cell goes.
+            let slot = &mut starts[number as usize + 1];
+            atoms[*slot as usize] = atom;
+            points.set(*slot as usize, grid.image(positions[atom as usize]));
+            *slot += 1;
+        }
+        starts.pop();
+        Ok(Sorted { starts, atoms, points })
     }
+}
 
-    /// Returns the number of a grid cell; the first coordinate varies fastest.
-    #[inline]
-    fn number(&self, [i, j, k]: [usize; 3]) -> usize {
-        (k * self.divisions[1] + j) * self.divisions[0] + i
-    }
-
-    fn place_of(&self, number: usize) -> [usize; 3] {
-        let [n, m, _] = self.divisions;
-        [number % n, number / n % m, number / (n * m)]
-    }
-
-    /// Calls a function with ranges of grid cells, which together are the neighbours of a cell and itself, each once,
-    /// and with the box vectors to add to their images, until it returns `false`.
-    #[inline]
-    fn neighbours(&self, place: [usize; 3], mut each: impl FnMut(Range<usize>, [f64; 3]) -> bool) {
-        let [xs, ys, zs] = [0, 1, 2].map(|k| around(place[k], self.reach[k], self.divisions[k]));
-        for (z, whole_z) in zs {
-            for k in z {
-                for (y, whole_y) in &ys {
-                    for j in y.clone() {
-                        let row = self.number([0, j, k]);
-                        for (x, whole_x) in &xs {
-                            let whole = [*whole_x, *whole_y, whole_z];
-                            if !x.is_empty() && !each(row + x.start..row + x.end, whole) {
-                                return;
-                            }
-                        }
+/// Calls a function with groups of `homes` in one place, given by their places in the list, and with the `others` near
+/// them, until it returns `false`. If all of a group are certainly near, and that is enough, the third argument is true.
+fn each_group(
+    grid: &Grid<'_>,
+    positions: &[[f32; 3]],
+    homes: &Sorted,
+    others: &Sorted,
+    is_any_enough: bool,
+    mut each: impl FnMut(&[u32], &Near, bool) -> Result<bool, Fault>,
+) -> Result<(), Fault> {
+    let mut near = Near::default();
+    let (mut rest, mut group) = (Vec::new(), Vec::new());
+    for number in 0..grid.len() {
+        let (first, end) = (homes.starts[number], homes.starts[number + 1]);
+        if first == end {
+            continue;
+        }
+        rest.clear();
+        reserve(&mut rest, (end - first) as usize, "a grid")?;
+        rest.extend(first..end);
+        let place = grid.place_of(number);
+        while let Some(&home) = rest.first() {
+            let repetition_of =
+                |home: u32| grid.repetition(positions[homes.atoms[home as usize] as usize]);
+            let repetition = repetition_of(home);
+            group.clear();
+            if grid.repeats_itself() {
+                reserve(&mut group, rest.len(), "a grid")?;
+                rest.retain(|&home| {
+                    let is_here = repetition_of(home) == repetition;
+                    if is_here {
+                        group.push(home);
                     }
+                    !is_here
+                });
+            } else {
+                std::mem::swap(&mut group, &mut rest);
+            }
+            let bounds = Bounds::around(group.iter().map(|&home| homes.points.get(home as usize)));
+            let mut all = Ok(false);
+            near.clear();
+            grid.neighbours(place, repetition, |cells, shift| {
+                let range = others.starts[cells.start] as usize..others.starts[cells.end] as usize;
+                if range.is_empty() {
+                    return true;
                 }
+                if grid.has_all_images() {
+                    all = near.append_all(&others.atoms[range]).map(|()| false);
+                    return all.is_ok();
+                }
+                let listed = (&others.points, &others.atoms[..]);
+                all = near.append_within(grid.set, listed, range, shift, &bounds, grid.limits);
+                !matches!(all, Ok(true) if is_any_enough) && all.is_ok()
+            });
+            let all = all? && is_any_enough;
+            near.finish()?;
+            if !each(&group, &near, all)? {
+                return Ok(());
             }
         }
     }
-
-    #[inline]
-    fn square(&self, a: [f64; 3], b: [f64; 3]) -> f64 {
-        match self.cell {
-            Some(cell) => cell.distance_squared(a, b),
-            None => {
-                let d = [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
-                d[0] * d[0] + d[1] * d[1] + d[2] * d[2]
-            }
-        }
-    }
-}
-
-/// Returns the numbers within `reach` of a place on a ring of `n`, as two ranges without repetitions, and the number of
-/// turns that lead to each.
-#[inline]
-fn around(place: usize, reach: usize, n: usize) -> [(Range<usize>, f64); 2] {
-    if 2 * reach + 1 >= n {
-        return [(0..n, 0.0), (0..0, 0.0)];
-    }
-    match (place.checked_sub(reach), place + reach + 1) {
-        (Some(first), end) if end > n => [(first..n, 0.0), (0..end - n, 1.0)],
-        (Some(first), end) => [(first..end, 0.0), (0..0, 0.0)],
-        (None, end) => [(0..end, 0.0), (n + place - reach..n, -1.0)],
-    }
-}
-
-/// Returns the reciprocal vectors of three vectors, and the distances of the opposite faces of their cell.
-fn reciprocal([a, b, c]: &[[f64; 3]; 3]) -> ([[f64; 3]; 3], [f64; 3]) {
-    let cross = |u: &[f64; 3], v: &[f64; 3]| {
-        [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]]
-    };
-    let dot = |u: &[f64; 3], v: &[f64; 3]| u[0] * v[0] + u[1] * v[1] + u[2] * v[2];
-    let volume = dot(&cross(a, b), c);
-    let vectors = [cross(b, c), cross(c, a), cross(a, b)].map(|v| v.map(|x| x / volume));
-    (vectors, vectors.map(|v| 1.0 / dot(&v, &v).sqrt()))
-}
-
-/// Returns the lengths of the box around the atoms; zero if there are none.
-fn extent(positions: &[[f32; 3]], atoms: impl Iterator<Item = u32>) -> [f64; 3] {
-    let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
-    for atom in atoms {
-        let point = positions[atom as usize].map(f64::from);
-        if point.iter().all(|x| x.is_finite()) {
-            for k in 0..3 {
-                low[k] = low[k].min(point[k]);
-                high[k] = high[k].max(point[k]);
-            }
-        }
-    }
-    [0, 1, 2].map(|k| (high[k] - low[k]).max(0.0))
+    Ok(())
 }
 
 #[cfg(test)]
@@ -437,6 +369,47 @@ mod tests {
         (square - distance * distance).abs() < 1e-8 * (1.0 + square)
     }
 
+    /// Returns all pairs of different atoms within a distance, sorted, by one instruction set.
+    fn pairs_within(
+        set: InstructionSet,
+        positions: &[[f32; 3]],
+        cell: Option<&Cell>,
+        distance: f64,
+    ) -> Vec<[u32; 2]> {
+        let mut pairs = Vec::new();
+        let mut seen = Vec::new();
+        neighbours_within_on(set, positions, cell, distance, |atom, neighbours| {
+            seen.push(atom);
+            assert!(neighbours.iter().any(|(other, _)| *other == atom), "itself");
+            for &(other, found) in neighbours {
+                let expected = square(cell, positions[atom as usize], positions[other as usize]);
+                assert!((found - expected).abs() <= 1e-7 * (1.0 + expected), "{found} {expected}");
+                if atom < other {
+                    pairs.push([atom, other]);
+                }
+            }
+            Ok(true)
+        })
+        .unwrap();
+        seen.sort_unstable();
+        assert!(seen.is_sorted_by(|a, b| a < b), "each atom once");
+        pairs.sort_unstable();
+        pairs
+    }
+
+    fn sorted_atoms_within(
+        set: InstructionSet,
+        positions: &[[f32; 3]],
+        groups: [&[u32]; 2],
+        cell: Option<&Cell>,
+        distance: f64,
+    ) -> Vec<u32> {
+        let mut found = Vec::new();
+        atoms_within_on(set, positions, groups, cell, distance, |atom| found.push(atom)).unwrap();
+        found.sort_unstable();
+        found
+    }
+
     proptest! {
         #[test]
         fn pairs_are_those_of_the_naive_search(
@@ -444,8 +417,8 @@ mod tests {
             distance in prop_oneof![0.0..3.0f64, 3.0..40.0f64, 40.0..400.0f64],
         ) {
             let cell = cell.as_ref();
-            let pairs = pairs_within(&positions, cell, distance).unwrap();
-            prop_assert!(pairs.is_sorted_by(|a, b| a < b), "pairs in order, each once");
+            let pairs = pairs_within(InstructionSet::SCALAR, &positions, cell, distance);
+            prop_assert!(pairs.is_sorted_by(|a, b| a < b), "each pair once");
             for j in 0..positions.len() {
                 for i in 0..j {
                     let square = square(cell, positions[i], positions[j]);
@@ -455,37 +428,83 @@ mod tests {
                     }
                 }
             }
+            for set in InstructionSet::available() {
+                prop_assert_eq!(&pairs, &pairs_within(set, &positions, cell, distance), "{:?}", set);
+            }
         }
 
         #[test]
         fn atoms_near_a_set_are_those_of_the_naive_search(
             cell in cells(), positions in positions(),
             distance in prop_oneof![0.0..3.0f64, 3.0..40.0f64, 40.0..400.0f64],
-            members in proptest::collection::vec(any::<bool>(), 120),
+            members in proptest::collection::vec(any::<(bool, bool)>(), 120),
+            few in prop_oneof![Just(120), 1..10usize],
         ) {
             let cell = cell.as_ref();
             let n = positions.len() as u32;
-            let set: Vec<u32> = (0..n).filter(|&i| members[i as usize]).collect();
-            let found = atoms_within(&positions, (0..n).rev(), &set, cell, distance).unwrap();
-            prop_assert!(found.is_sorted_by(|a, b| a > b), "in the order of the candidates");
+            let set: Vec<u32> = (0..n).filter(|&i| members[i as usize].0).take(few).collect();
+            let candidates: Vec<u32> = (0..n).rev().filter(|&i| members[i as usize].1).collect();
+            let groups = [&candidates[..], &set[..]];
+            let found = sorted_atoms_within(InstructionSet::SCALAR, &positions, groups, cell, distance);
+            prop_assert!(found.is_sorted_by(|a, b| a < b), "each atom once");
             for i in 0..n {
                 let squares = set.iter().map(|&j| square(cell, positions[i as usize], positions[j as usize]));
                 let nearest = squares.fold(f64::INFINITY, f64::min);
-                if !is_doubtful(nearest, distance) || members[i as usize] {
-                    prop_assert_eq!(found.contains(&i), nearest <= distance * distance, "{}", i);
+                let expected = candidates.contains(&i) && nearest <= distance * distance;
+                if !is_doubtful(nearest, distance) || set.contains(&i) {
+                    prop_assert_eq!(found.contains(&i), expected, "{}", i);
                 }
+            }
+            for set in InstructionSet::available() {
+                let again = sorted_atoms_within(set, &positions, groups, cell, distance);
+                prop_assert_eq!(&found, &again, "{:?}", set);
             }
         }
 
         #[test]
-        fn the_neighbours_on_a_ring_come_once(n in 1..40usize, place in 0..40usize, reach in 0..40usize) {
-            let place = place % n;
-            let parts = around(place, reach, n);
-            let mut found: Vec<usize> = parts.into_iter().flat_map(|(part, _)| part).collect();
-            found.sort_unstable();
-            let expected: Vec<usize> =
-                (0..n).filter(|&i| i.abs_diff(place).min(n - i.abs_diff(place)) <= reach).collect();
+        fn the_decision_at_the_distance_itself_is_that_of_f64(
+            cell in cells(),
+            positions in proptest::collection::vec([-60.0..60.0f32, -60.0..60.0f32, -60.0..60.0f32], 2..40),
+            one in any::<proptest::sample::Index>(), other in any::<proptest::sample::Index>(),
+            steps in -2..=2i64,
+        ) {
+            // The distance is that of one pair, up to the last bits.
+            let cell = cell.as_ref();
+            let of_pair = |a: [f32; 3], b: [f32; 3]| {
+                let (a, b) = (a.map(f64::from), b.map(f64::from));
+                match cell {
+                    Some(cell) => cell.distance_squared(a, b),
+                    None => {
+                        let d = [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
+                        d[0] * d[0] + d[1] * d[1] + d[2] * d[2]
+                    }
+                }
+            };
+            let distance = of_pair(*one.get(&positions), *other.get(&positions)).sqrt();
+            let distance = f64::from_bits((distance.to_bits() as i64 + steps).max(0) as u64);
+            let n = positions.len() as u32;
+            let (candidates, set): (Vec<u32>, Vec<u32>) = ((0..n).collect(), vec![0]);
+            let found = sorted_atoms_within(
+                InstructionSet::default(), &positions, [&candidates, &set], cell, distance,
+            );
+            let expected: Vec<u32> = (0..n)
+                .filter(|&i| of_pair(positions[i as usize], positions[0]) <= distance * distance)
+                .collect();
             prop_assert_eq!(found, expected);
+            let pairs = pairs_within(InstructionSet::default(), &positions, cell, distance);
+            let mut expected = Vec::new();
+            for i in 0..n {
+                for j in i + 1..n {
+                    // The f64 square of a pair can depend on the order of its atoms.
+                    let is_in = |a: u32, b: u32| {
+                        of_pair(positions[a as usize], positions[b as usize]) <= distance * distance
+                    };
+                    if is_in(i, j) {
+                        expected.push([i, j]);
+                    }
+                }
+            }
+            prop_assert_eq!(pairs, expected);
         }
     }
 
@@ -494,24 +513,41 @@ mod tests {
         let bad = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY].map(|x| [x, 0.0, 0.0]);
         let positions = [bad[0], [1.0, 0.0, 0.0], bad[1], bad[2], [1.0, 0.0, 0.5], bad[1]];
         let cell = Cell::new([10.0, 10.0, 10.0, 90.0, 90.0, 60.0]).unwrap();
+        let set = InstructionSet::default();
         for cell in [None, Some(&cell)] {
-            assert_eq!(pairs_within(&positions, cell, 3.0).unwrap(), [[1, 4]]);
-            let near = atoms_within(&positions, 0..6, &[0, 1, 2], cell, 3.0).unwrap();
-            assert_eq!(near, [1, 4]);
+            for distance in [3.0, 1e300] {
+                assert_eq!(pairs_within(set, &positions, cell, distance), [[1, 4]]);
+                let groups: [&[u32]; 2] = [&[0, 1, 2, 3, 4, 5], &[0, 1, 2]];
+                assert_eq!(sorted_atoms_within(set, &positions, groups, cell, distance), [1, 4]);
+            }
         }
     }
 
+    /// Returns the most atoms in one grid cell.
+    fn most_in_a_grid_cell(positions: &[[f32; 3]], cell: Option<&Cell>, distance: f64) -> u32 {
+        let set = InstructionSet::default();
+        let all: Vec<u32> = (0..positions.len() as u32).collect();
+        let bounds = lengths(positions, &all, cell);
+        let grid = Grid::new(cell, all.len(), bounds, distance, LEAST_WIDTH, set);
+        let placed = Placed::new(&grid, positions, &all, None).unwrap();
+        let sorted = Sorted::new(&grid, positions, &placed).unwrap();
+        sorted.starts.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap()
+    }
+
     #[test]
-    fn a_single_atom_far_away_does_not_gather_the_others_in_one_grid_cell() {
-        let mut positions: Vec<[f32; 3]> =
+    fn empty_space_does_not_gather_atoms_in_one_grid_cell() {
+        let lattice: Vec<[f32; 3]> =
             (0..8000).map(|i| [i % 20, i / 20 % 20, i / 400].map(|x| 3.0 * x as f32)).collect();
+        let mut positions = lattice.clone();
         positions[7] = [1e30, -1e30, 3e38];
+        let large = Cell::new([1e5, 1e5, 3e5, 90.0, 80.0, 70.0]).unwrap();
         for distance in [0.0, 3.1] {
-            let list = CellList::new(&positions, 0..8000, None, distance).unwrap();
-            let most = list.starts.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap();
-            assert!(most <= 64, "{most} atoms in one grid cell");
+            assert!(most_in_a_grid_cell(&positions, None, distance) <= 64);
+            assert!(most_in_a_grid_cell(&lattice, Some(&large), distance) <= 64);
         }
+        let set = InstructionSet::default();
         // Three times 20 * 20 * 19 neighbours, without four of the atom far away.
-        assert_eq!(pairs_within(&positions, None, 3.1).unwrap().len(), 22_796);
+        assert_eq!(pairs_within(set, &positions, None, 3.1).len(), 22_796);
+        assert_eq!(pairs_within(set, &lattice, Some(&large), 3.1).len(), 22_800);
     }
 }

@@ -11,7 +11,7 @@
 
 use trajet_kernels::cell::Cell;
 
-use crate::cell_list::CellList;
+use crate::cell_list::neighbours_within;
 use crate::error::reserve;
 use crate::{Bonds, Column, ColumnBuilder, Fault, Topology, elements};
 
@@ -270,25 +270,25 @@ impl Topology {
             return Err(NotGuessed::NoRadius { atom, name });
         }
         let longest = 2.0 * FUDGE_FACTOR * radii.iter().fold(0.0, |a: f64, &b| a.max(b));
-        let list = CellList::new(positions, 0..atoms as u32, cell, longest)?;
-        let (mut bonds, mut partners) = (Vec::new(), Vec::new());
-        for atom in 0..atoms {
-            let mut n_near = 0;
-            partners.clear();
-            list.visit(positions[atom], |other, square| {
-                n_near += 1;
-                let distance = square.sqrt();
-                let most = FUDGE_FACTOR * (radii[atom] + radii[other as usize]);
-                if other as usize > atom && distance > SHORTEST_BOND && distance < most {
-                    partners.push(other);
-                }
-                n_near <= MOST_NEIGHBOURS
-            });
-            if n_near > MOST_NEIGHBOURS {
-                return Err(NotGuessed::Crowded { atom });
+        let (mut bonds, mut crowded) = (Vec::new(), None);
+        neighbours_within(positions, cell, longest, |atom, neighbours| {
+            if neighbours.len() > MOST_NEIGHBOURS {
+                crowded = Some(atom as usize);
+                return Ok(false);
             }
-            reserve(&mut bonds, partners.len(), "bonds")?;
-            bonds.extend(partners.iter().map(|&other| [atom as u32, other]));
+            reserve(&mut bonds, neighbours.len(), "bonds")?;
+            let radius = radii[atom as usize];
+            for &(other, square) in neighbours {
+                let distance = square.sqrt();
+                let most = FUDGE_FACTOR * (radius + radii[other as usize]);
+                if other > atom && distance > SHORTEST_BOND && distance < most {
+                    bonds.push([atom, other]);
+                }
+            }
+            Ok(true)
+        })?;
+        if let Some(atom) = crowded {
+            return Err(NotGuessed::Crowded { atom });
         }
         self.bonds = Some(Bonds::new(bonds));
         self.guessed.bonds = true;

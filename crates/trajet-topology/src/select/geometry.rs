@@ -77,11 +77,11 @@ fn within(
             false => selected,
         });
     }
-    let set = set.to_indices();
-    let found = atoms_within(positions, candidates.iter(), &set, coordinates.cell, distance);
-    for atom in found.map_err(memory)? {
+    let (candidates, set) = (candidates.to_indices(), set.to_indices());
+    atoms_within(positions, &candidates, &set, coordinates.cell, distance, |atom| {
         selected.insert(atom);
-    }
+    })
+    .map_err(memory)?;
     Ok(selected)
 }
 

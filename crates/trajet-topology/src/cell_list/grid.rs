@@ -1,0 +1,404 @@
+//! The grid: which grid cell a point is in, and which grid cells can hold atoms within the distance of it.
+
+use std::ops::Range;
+
+use trajet_kernels::cell::Cell;
+use trajet_simd::{InstructionSet, multiversion};
+
+/// Grid cells beyond one for each atom; small systems are searched on as many. A table has at least as many cells along
+/// each vector as are neighbours of one.
+const SPARE_CELLS: usize = 32_768;
+/// Most cells of a table; their numbers are computed as `i32`.
+const MOST_CELLS: usize = i32::MAX as usize;
+/// Share of a box vector by which rounding can displace an atom.
+const SLACK: f64 = 1e-6;
+/// Bounds of the same, for differences of coordinates in f32.
+const ROUGH_SLACK: f64 = 3e-6;
+/// Width of grid cells in units of the distance, or of a part of it; a little more, so that neighbours are as far as
+/// one cell for each part.
+const WIDTH: f64 = 1.01;
+/// Grid cells are about as wide as this (Å) if the distance is longer, unless there would be too many neighbours.
+const USUAL_WIDTH: f64 = 6.0;
+/// Most grid cells that a distance spans.
+const MOST_PARTS: f64 = 5.0;
+/// Most turns of a box vector that neighbours may span for their images to be examined one by one.
+const MOST_TURNS: usize = 3;
+/// Number of atoms whose grid cells are computed together.
+pub(super) const BLOCK: usize = 64;
+
+/// A grid that repeats itself in all directions.
+#[derive(Clone, Debug)]
+pub(super) struct Grid<'a> {
+    cell: Option<&'a Cell>,
+    pub(super) set: InstructionSet,
+    /// Vectors whose products with a position are its coordinates: in units of the box vectors, or without a cell in
+    /// units of the length of the table.
+    reciprocal: [[f64; 3]; 3],
+    /// Number of cells of the table along each vector.
+    table: [usize; 3],
+    /// How often the table repeats itself along each box vector; 1 without a cell.
+    repeats: [usize; 3],
+    /// How many grid cells farther along each vector an atom within the distance can be.
+    reach: [usize; 3],
+    images: Images,
+    pub(super) square_of_distance: f64,
+    /// Bounds of squared distances in f32: up to the first, a pair is certainly within the distance; beyond the second,
+    /// it certainly is not.
+    pub(super) limits: Limits,
+}
+
+/// Bounds of squared distances in f32.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// A pair is certainly within the distance up to this; −1 if no pair certainly is.
+    pub(super) sure: f32,
+    /// A pair is certainly not within the distance beyond this.
+    pub(super) possible: f32,
+}
+
+/// Which images of an atom the neighbours of a grid cell stand for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Images {
+    /// There are no periodic images.
+    One,
+    /// Each neighbour is one of the images.
+    Listed,
+    /// The cell is so thin for the distance that neighbours stand for all images at once.
+    All,
+}
+
+/// Grid cells in one direction: a range of the table, and the number of box vectors to add to the images.
+type Segment = (Range<usize>, f64);
+
+impl<'a> Grid<'a> {
+    /// Returns a grid for searches up to a distance (Å), with cells at least as wide as `least_width`. The `bounds` are
+    /// the lengths of a box around the atoms.
+    pub(super) fn new(
+        cell: Option<&'a Cell>,
+        n_atoms: usize,
+        bounds: [f64; 3],
+        distance: f64,
+        least_width: f64,
+        set: InstructionSet,
+    ) -> Self {
+        let most = n_atoms.saturating_add(SPARE_CELLS).min(MOST_CELLS);
+        let (mut reciprocal, heights) = match cell {
+            Some(cell) => reciprocal(cell.reduced()),
+            None => ([[0.0; 3]; 3], bounds),
+        };
+        let parts = (distance / USUAL_WIDTH).ceil().clamp(1.0, MOST_PARTS);
+        let width = (distance * WIDTH / parts).max(least_width);
+        let divisions = heights.map(|h| (h / width).clamp(1.0, MOST_CELLS as f64) as usize);
+        let mut table = divisions;
+        while table.iter().fold(1_usize, |n, &m| n.saturating_mul(m)) > most {
+            let largest = table.iter_mut().max().expect("three numbers");
+            *largest = largest.div_ceil(2);
+        }
+        let mut repeats = [1; 3];
+        if cell.is_some() {
+            repeats = [0, 1, 2].map(|k| divisions[k] / table[k]);
+        }
+        let period = [0, 1, 2].map(|k| match cell {
+            Some(_) => heights[k],
+            None => width * table[k] as f64,
+        });
+        let reach = |repeats: [usize; 3]| {
+            [0, 1, 2].map(|k| {
+                let farthest = (distance / period[k] + SLACK) * (table[k] * repeats[k]) as f64;
+                farthest.min(MOST_CELLS as f64) as usize + 1
+            })
+        };
+        if cell.is_none() {
+            (0..3).for_each(|k| reciprocal[k][k] = 1.0 / period[k]);
+        }
+        let (mut images, mut reached) = (Images::One, reach(repeats));
+        if cell.is_some() {
+            images = Images::Listed;
+            if (0..3).any(|k| 2 * reached[k] + 1 > MOST_TURNS * table[k] * repeats[k]) {
+                (images, repeats) = (Images::All, [1; 3]);
+                reached = reach(repeats);
+            }
+        }
+        let size: f64 = cell.map_or(0.0, |cell| {
+            cell.reduced().iter().map(|v| v.iter().map(|x| x.abs()).sum::<f64>()).sum()
+        });
+        let limits = Limits::new(distance, ROUGH_SLACK * size);
+        let square_of_distance = distance * distance;
+        Grid {
+            cell,
+            set,
+            reciprocal,
+            table,
+            repeats,
+            reach: reached,
+            images,
+            square_of_distance,
+            limits,
+        }
+    }
+
+    /// Returns the number of cells of the table.
+    pub(super) fn len(&self) -> usize {
+        self.table.iter().product()
+    }
+
+    /// Returns whether neighbours stand for all images at once, so that only [`Grid::square`] decides.
+    pub(super) fn has_all_images(&self) -> bool {
+        self.images == Images::All
+    }
+
+    /// Returns whether two images of one atom can be neighbours of a grid cell.
+    pub(super) fn has_several_images(&self) -> bool {
+        let spans = |k: usize| 2 * self.reach[k] + 1 > self.table[k] * self.repeats[k];
+        self.images == Images::Listed && (0..3).any(spans)
+    }
+
+    /// Returns whether atoms of different places can be in one cell of the table.
+    pub(super) fn repeats_itself(&self) -> bool {
+        self.images == Images::One || self.repeats != [1; 3]
+    }
+
+    /// Returns the numbers of the grid cells of some atoms; −1 for positions that are not finite.
+    pub(super) fn numbers(&self, positions: &[[f32; 3]], atoms: &[u32]) -> [i32; BLOCK] {
+        let mut axes = [[0.0; BLOCK]; 3];
+        for (lane, &atom) in atoms.iter().enumerate() {
+            let [x, y, z] = positions[atom as usize];
+            (axes[0][lane], axes[1][lane], axes[2][lane]) = (x, y, z);
+        }
+        let mut numbers = [0; BLOCK];
+        numbers_of_block(self.set, self, &axes, &mut numbers);
+        numbers
+    }
+
+    /// Returns which repetition of the table a finite point is in, along each vector.
+    pub(super) fn repetition(&self, point: [f32; 3]) -> [f64; 3] {
+        let point = point.map(f64::from);
+        [0, 1, 2].map(|k| {
+            let r = self.reciprocal[k];
+            let along = r[0] * point[0] + r[1] * point[1] + r[2] * point[2];
+            match self.cell {
+                None => along.floor(),
+                Some(_) => {
+                    let repeats = self.repeats[k] as f64;
+                    ((along - along.floor()) * repeats).floor().min(repeats - 1.0)
+                }
+            }
+        })
+    }
+
+    /// Returns the image of a finite point within the box; the point itself without a box.
+    #[inline]
+    pub(super) fn image(&self, point: [f32; 3]) -> [f32; 3] {
+        let Some(cell) = self.cell else { return point };
+        let point = point.map(f64::from);
+        let mut image = point;
+        for (r, v) in self.reciprocal.iter().zip(cell.reduced()) {
+            let whole = (r[0] * point[0] + r[1] * point[1] + r[2] * point[2]).floor();
+            (0..3).for_each(|k| image[k] -= whole * v[k]);
+        }
+        image.map(|x| x as f32)
+    }
+
+    /// Returns a lattice vector.
+    #[inline]
+    fn shift(&self, whole: [f64; 3]) -> [f32; 3] {
+        let Some(cell) = self.cell.filter(|_| whole != [0.0; 3]) else { return [0.0; 3] };
+        let [a, b, c] = cell.reduced();
+        [0, 1, 2].map(|k| (whole[0] * a[k] + whole[1] * b[k] + whole[2] * c[k]) as f32)
+    }
+
+    /// Returns the position of a grid cell in the table.
+    pub(super) fn place_of(&self, number: usize) -> [usize; 3] {
+        let [n, m, _] = self.table;
+        [number % n, number / n % m, number / (n * m)]
+    }
+
+    /// Calls a function with ranges of grid cells, which together are the neighbours of a cell and itself, and with the
+    /// vector to add to their images, until it returns `false`. The nearest come first, roughly. A range comes again
+    /// for another image only.
+    #[inline]
+    pub(super) fn neighbours(
+        &self,
+        place: [usize; 3],
+        repetition: [f64; 3],
+        mut each: impl FnMut(Range<usize>, [f32; 3]) -> bool,
+    ) {
+        let [xs, ys, zs] = [0, 1, 2].map(|k| {
+            let (m, reach) = (self.table[k], self.reach[k]);
+            match self.images {
+                Images::Listed => {
+                    let first = place[k] + repetition[k] as usize * m;
+                    segments(first, reach, m, m * self.repeats[k])
+                }
+                Images::One | Images::All => around(place[k], reach, m),
+            }
+        });
+        let [n, m, _] = self.table;
+        let (ys, zs) = (nearest_first(&ys, place[1]), nearest_first(&zs, place[2]));
+        for (k, whole_z) in zs {
+            for &(j, whole_y) in &ys {
+                let row = (k * m + j) * n;
+                for (x, whole_x) in &xs {
+                    let shift = self.shift([*whole_x, whole_y, whole_z]);
+                    if !each(row + x.start..row + x.end, shift) {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Marks the neighbours of a grid cell, and itself.
+    pub(super) fn mark_neighbours(&self, number: usize, marks: &mut [bool]) {
+        let place = self.place_of(number);
+        let [xs, ys, zs] = [0, 1, 2].map(|k| around(place[k], self.reach[k], self.table[k]));
+        let [n, m, _] = self.table;
+        for k in zs.iter().flat_map(|(z, _)| z.clone()) {
+            for j in ys.iter().flat_map(|(y, _)| y.clone()) {
+                let row = (k * m + j) * n;
+                xs.iter().for_each(|(x, _)| marks[row + x.start..row + x.end].fill(true));
+            }
+        }
+    }
+
+    /// Returns the squared distance of two points, that of the nearest images in a cell.
+    #[inline]
+    pub(super) fn square(&self, a: [f32; 3], b: [f32; 3]) -> f64 {
+        let (a, b) = (a.map(f64::from), b.map(f64::from));
+        match self.cell {
+            Some(cell) => cell.distance_squared(a, b),
+            None => {
+                let d = [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
+                d[0] * d[0] + d[1] * d[1] + d[2] * d[2]
+            }
+        }
+    }
+}
+
+impl Limits {
+    /// Returns the bounds for a distance; coordinates may be displaced by `slack`.
+    fn new(distance: f64, slack: f64) -> Self {
+        let possible = (distance + slack).powi(2) * (1.0 + ROUGH_SLACK);
+        let sure = (distance - slack).max(0.0).powi(2) * (1.0 - ROUGH_SLACK);
+        // Squares beyond these are not accurate in f32.
+        let is_accurate = distance > slack && (1e-30..1e37).contains(&sure);
+        Limits {
+            sure: if is_accurate { sure as f32 } else { -1.0 },
+            possible: if possible < 1e-30 { 1e-30 } else { possible as f32 },
+        }
+    }
+}
+
+/// Returns the numbers within `reach` of a place on a ring of `n`, as ranges without repetitions.
+fn around(place: usize, reach: usize, n: usize) -> Vec<Segment> {
+    if reach >= n.div_ceil(2) || 2 * reach + 1 >= n {
+        return vec![(0..n, 0.0)];
+    }
+    match (place.checked_sub(reach), place + reach + 1) {
+        (Some(first), end) if end > n => vec![(first..n, 0.0), (0..end - n, 0.0)],
+        (Some(first), end) => vec![(first..end, 0.0)],
+        (None, end) => vec![(0..end, 0.0), (n + place - reach..n, 0.0)],
+    }
+}
+
+/// Returns the places within `reach` of a place on a line, as ranges of a table of `m` that repeats itself, with the
+/// number of turns of `n` that lead to each; `n` is a multiple of `m`.
+fn segments(place: usize, reach: usize, m: usize, n: usize) -> Vec<Segment> {
+    let (m, n) = (m as i64, n as i64);
+    let (mut first, end) = (place as i64 - reach as i64, (place + reach + 1) as i64);
+    let mut found = Vec::with_capacity(2);
+    while first < end {
+        let start = first.rem_euclid(m);
+        let length = (m - start).min(end - first);
+        found.push((start as usize..(start + length) as usize, first.div_euclid(n) as f64));
+        first += length;
+    }
+    found
+}
+
+/// Returns the single places of segments, those next to a place of the table first.
+fn nearest_first(segments: &[Segment], place: usize) -> Vec<(usize, f64)> {
+    let each = |(range, whole): &Segment| range.clone().map(|at| (at, *whole)).collect::<Vec<_>>();
+    let mut places: Vec<(usize, f64)> = segments.iter().flat_map(each).collect();
+    places.sort_by_key(|(at, whole)| (whole.abs() as usize, at.abs_diff(place)));
+    places
+}
+
+multiversion! {
+    fn numbers_of_block<'a, 'b>(
+        grid: &Grid<'a>, axes: &[[f32; BLOCK]; 3], numbers: &'b mut [i32; BLOCK],
+    ) = numbers_body
+}
+
+#[inline(always)]
+fn numbers_body(grid: &Grid<'_>, axes: &[[f32; BLOCK]; 3], numbers: &mut [i32; BLOCK]) {
+    let mut sums = [0.0; BLOCK];
+    let [xs, ys, zs] = axes;
+    for back in 0..3 {
+        let k = 2 - back;
+        let ([x, y, z], m) = (grid.reciprocal[k], grid.table[k] as f64);
+        let repeats = grid.repeats[k] as f64;
+        let (turns, last) = match grid.cell {
+            Some(_) => (1.0, repeats - 1.0),
+            None => (0.0, f64::INFINITY),
+        };
+        for lane in 0..BLOCK {
+            let along = x * f64::from(xs[lane]) + y * f64::from(ys[lane]) + z * f64::from(zs[lane]);
+            let scaled = (along - turns * along.floor()) * repeats;
+            let within = (scaled - scaled.floor().min(last)) * m;
+            // Not a number stays one.
+            let place = if within >= m - 1.0 { m - 1.0 } else { within.floor() };
+            sums[lane] = sums[lane] * m + place;
+        }
+    }
+    for lane in 0..BLOCK {
+        numbers[lane] = if sums[lane] >= 0.0 { sums[lane] as i32 } else { -1 };
+    }
+}
+
+/// Returns the reciprocal vectors of three vectors, and the distances of the opposite faces of their cell.
+fn reciprocal([a, b, c]: &[[f64; 3]; 3]) -> ([[f64; 3]; 3], [f64; 3]) {
+    let cross = |u: &[f64; 3], v: &[f64; 3]| {
+        [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]]
+    };
+    let dot = |u: &[f64; 3], v: &[f64; 3]| u[0] * v[0] + u[1] * v[1] + u[2] * v[2];
+    let volume = dot(&cross(a, b), c);
+    let vectors = [cross(b, c), cross(c, a), cross(a, b)].map(|v| v.map(|x| x / volume));
+    (vectors, vectors.map(|v| 1.0 / dot(&v, &v).sqrt()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_neighbours_on_a_ring_come_once(n in 1..40usize, place in 0..40usize, reach in 0..40usize) {
+            let place = place % n;
+            let mut found: Vec<usize> =
+                around(place, reach, n).into_iter().flat_map(|(part, _)| part).collect();
+            found.sort_unstable();
+            let expected: Vec<usize> =
+                (0..n).filter(|&i| i.abs_diff(place).min(n - i.abs_diff(place)) <= reach).collect();
+            prop_assert_eq!(found, expected);
+        }
+
+        #[test]
+        fn segments_are_the_places_on_a_line(
+            m in 1..20usize, repeats in 1..4usize, place in 0..80usize, reach in 0..40usize,
+        ) {
+            let n = m * repeats;
+            let place = place % n;
+            let found: Vec<(usize, f64)> = segments(place, reach, m, n)
+                .into_iter()
+                .flat_map(|(part, whole)| part.map(move |at| (at, whole)))
+                .collect();
+            let line = place as i64 - reach as i64..=(place + reach) as i64;
+            let expected: Vec<(usize, f64)> = line
+                .map(|at| (at.rem_euclid(m as i64) as usize, (at as f64 / n as f64).floor()))
+                .collect();
+            prop_assert_eq!(found, expected);
+        }
+    }
+}
