@@ -214,7 +214,7 @@ class Dataset:
         path = self.folder / str(self.manifest["topology"]["file"])
         if os.path.lexists(path) and (path.is_symlink() or not path.is_file()):
             raise _trajet.StoreError(
-                f"{path}: is a link or not a regular file: bring it back from a copy"
+                f"{path}: is a link or not a regular file: restore it from a copy"
             )
         return path
 
@@ -248,8 +248,8 @@ class Dataset:
     @cached_property
     def _owners(self) -> NDArray[np.int16]:
         """Index in the manifest of the tag of each open atom."""
-        starts, stops, places = self._ranges.T
-        return np.repeat(places.astype(np.int16), stops - starts)
+        starts, stops, tags = self._ranges.T
+        return np.repeat(tags.astype(np.int16), stops - starts)
 
     @cached_property
     def origin(self) -> NDArray[np.int64] | None:
@@ -258,9 +258,9 @@ class Dataset:
             return None
         return np.concatenate([np.arange(start, stop) for start, stop, _ in self._ranges])
 
-    def tags_of(self, places: NDArray[np.int64] | None) -> list[str]:
+    def tags_of(self, columns: NDArray[np.int64] | None) -> list[str]:
         """Return the names of the tags that hold atoms, given by indices among the open atoms."""
-        holders = self._places if places is None else np.unique(self._owners[places])
+        holders = self._places if columns is None else np.unique(self._owners[columns])
         return [str(self.manifest["tags"][holder]["name"]) for holder in holders]
 
     @property
@@ -294,19 +294,19 @@ class AccessLog:
         """The open tags, in the order of `bytes_by_tag`."""
         return self.dataset.tags_of(None)
 
-    def read(self, places: NDArray[np.int64] | None, counts: "Counts | WorkerEntry") -> None:
+    def read(self, columns: NDArray[np.int64] | None, counts: "Counts | WorkerEntry") -> None:
         """Count a read of atoms, given the counters of the native module."""
-        tags = tuple(self.dataset.tags_of(places))
+        tags = tuple(self.dataset.tags_of(columns))
         self._reads.setdefault(tags, _Read()).add(counts, self._open)
 
     def analysed(
-        self, what: str, places: NDArray[np.int64] | None, counts: Iterable["WorkerEntry"]
+        self, what: str, columns: NDArray[np.int64] | None, counts: Iterable["WorkerEntry"]
     ) -> None:
         """Write an entry for an analysis of atoms, given the counters of its workers."""
         total = _Read()
         for one in counts:
             total.add(one, self._open)
-        self._write(what, self.dataset.tags_of(places), total)
+        self._write(what, self.dataset.tags_of(columns), total)
 
     def close(self) -> None:
         """Write the entries of all reads."""

@@ -69,7 +69,7 @@ def check_new(path: Path) -> None:
     """
     if os.path.lexists(path):
         raise OutputError(
-            f"{path}: is there already: give another name, or replace it with --force (force=True)"
+            f"{path}: already exists: give another name, or replace it with --force (force=True)"
         )
 
 

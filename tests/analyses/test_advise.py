@@ -512,7 +512,7 @@ def test_first_advice_is_for_a_laptop() -> None:
     tasks = [task(k, k, 6.5, 7.5) for k in range(4)]
     pooled = made_reports.report(four, tasks, total=8.0, pool="processes")
     assert pooled["advice"][0] == (
-        "Leave the pool out: threads of one process do this work without 88 % of the time"
+        "Leave the pool out: threads of one process would save 88 % of the time"
         " (starting the workers 81 %, gathering 6 %)."
     )
     elsewhere = made_reports.report([rank | {"host": "node1"} for rank in four], tasks, pool="mpi")

@@ -69,7 +69,7 @@ def overlapping(tmp_path: Path) -> tj.Trajectory:
     second.write_bytes(b"".join(frames))
     opened = tj.open(None, first, second)
     (remark,) = opened.remarks
-    assert "overlap or step back at 1 of 1 seams, first from 2 ps" in remark
+    assert "overlap or step back at 1 of 1 file boundaries, first from 2 ps" in remark
     return opened
 
 

@@ -514,10 +514,10 @@ def test_continuous_reads_repeated_frames_once(
     # Without the option all frames are present, and remarks describe the overlaps.
     plain = tj.open(None, *paths)
     assert plain.n_frames == N_FRAMES + n_dropped
-    seams = len(pieces) - 1
+    n = len(pieces) - 1
     if n_dropped:
         (remark,) = plain.remarks
-        assert remark.startswith(f"times overlap or step back at {seams} of {seams} seams")
+        assert remark.startswith(f"times overlap or step back at {n} of {n} file boundaries")
         assert f"({paths[0]}) to" in remark
     else:
         assert plain.remarks == ()
@@ -534,7 +534,7 @@ def test_continuous_sorts_files(adk: Adk, parts: list[Path]) -> None:
     assert dropped.startswith("0 frames were dropped")
     back = tj.open(adk.psf, *mixed)
     assert back.paths == tuple(mixed)
-    assert "step back at 3 of 11 seams" in back.remarks[0]
+    assert "step back at 3 of 11 file boundaries" in back.remarks[0]
 
 
 def chain_universe(adk: Adk, paths: Sequence[Path], **options: object) -> mda.Universe:
@@ -674,7 +674,7 @@ def test_continuous_on_the_command_line_prints_dropped_frames(
     arguments = ("rmsd", adk.psf, "part*.xtc", "--select", "name CA", "-o", output)
     lines = succeed(*arguments, "--continuous", "--report", report, cwd=folder)
     (note,) = [line for line in lines if line.startswith("note: ")]
-    assert note.startswith("note: 10 frames were dropped at 1 of 1 seams")
+    assert note.startswith("note: 10 frames were dropped at 1 of 1 file boundaries")
     saved = json.loads(report.read_text(encoding="utf-8"))
     assert saved["remarks"] == [note.removeprefix("note: ")]
     with np.load(output) as values:
@@ -682,7 +682,9 @@ def test_continuous_on_the_command_line_prints_dropped_frames(
         assert bits(values["values"], values["times"]) == bits(expected.values, expected.times)
     lines = succeed(*arguments, cwd=folder)
     (note,) = [line for line in lines if line.startswith("note: ")]
-    assert note.startswith("note: times overlap or step back at 1 of 1 seams, first from ")
+    assert note.startswith(
+        "note: times overlap or step back at 1 of 1 file boundaries, first from "
+    )
     assert "--continuous" in note
     assert succeed(*arguments, "--quiet", cwd=folder) == []
     assert all(path.exists() for path in paths)
@@ -698,7 +700,7 @@ def test_info_describes_files_and_chain(adk: Adk, frames: list[bytes], tmp_path:
     assert "frames        60\n" in one
     assert "frames        48\n" in two
     assert both.startswith("together      2 files\nframes        108\n")
-    assert "note          times overlap or step back at 1 of 1 seams" in both
+    assert "note          times overlap or step back at 1 of 1 file boundaries" in both
     text = "\n".join(succeed("info", "--continuous", "part*.xtc", cwd=folder))
     both = text.split("\n\n")[-1]
     assert both.startswith("together      2 files\nframes        98\n")

@@ -127,7 +127,7 @@ def test_invalid_outputs_are_refused(adk: Adk, tmp_path: Path) -> None:
     traj = tj.open(adk.psf, adk.xtc)
     there = tmp_path / "there.xtc"
     there.write_text("precious")
-    with pytest.raises(tj.OutputError, match=r"there\.xtc: is there already.*force"):
+    with pytest.raises(tj.OutputError, match=r"there\.xtc: already exists.*force"):
         tj.convert(traj, there)
     assert there.read_text() == "precious"
     with pytest.raises(tj.OutputError, match="is the file to be read"):
@@ -256,11 +256,11 @@ def test_failed_split_leaves_no_file(adk: Adk, tmp_path: Path) -> None:
     assert all("velocities" in part.remarks[0] for part in parts)
     tj.split(traj, folder, segments=4)
     (folder / "adk-002.xtc").write_text("precious")
-    with pytest.raises(tj.OutputError, match=r"adk-000\.xtc: is there already.*force"):
+    with pytest.raises(tj.OutputError, match=r"adk-000\.xtc: already exists.*force"):
         tj.split(traj, folder, segments=4)
     (folder / "adk-000.xtc").unlink()
     (folder / "adk-001.xtc").unlink()
-    with pytest.raises(tj.OutputError, match=r"adk-002\.xtc: is there already"):
+    with pytest.raises(tj.OutputError, match=r"adk-002\.xtc: already exists"):
         tj.split(traj, folder, segments=4)
     with pytest.raises(tj.OutputError, match=r"adk-002\.xtc: is of another.* remove it and 1 more"):
         tj.split(traj, folder, segments=2, force=True)

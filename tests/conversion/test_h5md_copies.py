@@ -229,7 +229,7 @@ def test_objects_outside_of_the_file_are_not_opened(rich: Path, tmp_path: Path) 
         file["observables/timed/step"] = np.arange(9)
         file.create_virtual_dataset("observables/timed/value", layout)
     copy, remarks = converted(rich)
-    reason = "left out: its data stand outside of this file, which copies never follow"
+    reason = "left out: its data are stored in another file, which copies never follow"
     names = "external, linked, observables/timed/value, observables/virtual, particles/all/linked"
     assert remarks == (f"{names}: {reason}",)
     now = expected_of(copy)

@@ -608,7 +608,7 @@ def test_frames_exchanged_behind_the_index_are_detected(
             except tj.StaleIndexError as error:
                 assert str(path) in str(error)
                 stale += 1
-                block = tj.open(None, path).read(frames=frames)  # the index is built anew
+                block = tj.open(None, path).read(frames=frames)  # the index is rebuilt
             assert_same(block, truth, np.arange(m)[frames], np.arange(truth.n_atoms))
         sidecar_of(path).unlink(missing_ok=True)
     assert (stale > 0) == (file.name in LONG)

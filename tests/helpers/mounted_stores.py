@@ -25,7 +25,7 @@ def reason_not_to_mount() -> str | None:
     if not DEVICE.exists():
         return f"there is no {DEVICE}"
     if not os.access(DEVICE, os.R_OK | os.W_OK):
-        return f"{DEVICE} may not be used"
+        return f"{DEVICE} cannot be opened"
     if os.geteuid() and not shutil.which("fusermount3"):
         return "this is not root, and there is no fusermount3 (apt-get install fuse3)"
     return None

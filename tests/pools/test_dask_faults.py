@@ -272,7 +272,7 @@ def test_conversion_that_fails_leaves_nothing(
     assert list(tmp_path.iterdir()) == [broken]
     old = tmp_path / "old.xtc"
     old.write_bytes(b"old")
-    with pytest.raises(tj.OutputError, match=r"old\.xtc: is there already"):
+    with pytest.raises(tj.OutputError, match=r"old\.xtc: already exists"):
         tj.convert(traj, old, pool=pool)
     with pytest.raises(ValueError, match="give threads instead of this pool"):
         tj.convert(traj, tmp_path / "out.xtc", pool=tj.LocalPool())
@@ -305,7 +305,7 @@ def test_copy_that_fails_leaves_nothing(client: Client, long_adk: Adk, tmp_path:
     assert list(tmp_path.iterdir()) == [broken]
     parts = tj.split(tj.open(None, long_adk.xtc), out, segments=4, pool=pool)
     before = {path: path.read_bytes() for path in out.iterdir()}
-    with pytest.raises(tj.OutputError, match=r"-000\.xtc: is there already"):
+    with pytest.raises(tj.OutputError, match=r"-000\.xtc: already exists"):
         tj.split(tj.open(None, long_adk.xtc), out, segments=4, pool=pool)
     assert len(parts) == len(before) == 4
     assert {path: path.read_bytes() for path in out.iterdir()} == before

@@ -359,7 +359,7 @@ def test_commands_that_copy_print_once(folder: Path, long_adk: Adk) -> None:
     tj.split(tj.open(None, long_adk.xtc), folder / "here", segments=4)
     pool_laws.assert_same_files(folder / "there", folder / "here")
     done = run(3, *what, "-o", folder / "there", "--pool", "mpi", code=1)
-    assert done.stderr.count("is there already") == 1
+    assert done.stderr.count("already exists") == 1
     assert "Traceback" not in done.stderr
 
 

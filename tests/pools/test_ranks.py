@@ -236,7 +236,7 @@ def test_error_is_one_line_on_all_ranks(adk: Adk, tmp_path: Path) -> None:
     out = tmp_path / "out.h5md"
     out.write_text("precious")
     for arguments, words in (
-        ((adk.xtc, out), "is there already"),
+        ((adk.xtc, out), "already exists"),
         ((tmp_path / "none.xtc", tmp_path / "new.h5md"), "none.xtc"),
         ((adk.xtc, tmp_path / "no" / "new.dcd"), "there is no folder"),
     ):

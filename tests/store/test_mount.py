@@ -513,7 +513,7 @@ def _full(folder: Path, _: Path) -> AbstractContextManager[object]:
 # The function that makes each folder, and the error message.
 REFUSALS: dict[str, tuple[Callable[[Path, Path], AbstractContextManager[object]], str]] = {
     "missing": (lambda folder, store: nullcontext(), "there is no such folder to mount on"),
-    "file": (_file, "is no folder"),
+    "file": (_file, "not a folder"),
     "full": (_full, "is not empty (there is mine)"),
     "in use": (
         lambda folder, store: mounted(store, folder),
@@ -545,7 +545,7 @@ def test_folder_in_the_store_and_missing_store_are_errors(wet: Solvated, tmp_pat
     for store, folder, words in (
         (wet.store.folder, inside, "lies in the store itself"),
         (wet.store.folder, on_tier, "or in a tier"),
-        (tmp_path, tmp_path, "is no store"),
+        (tmp_path, tmp_path, "not a store"),
     ):
         process = start(store, folder)
         _, stderr = process.communicate(timeout=PATIENCE)

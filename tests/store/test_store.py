@@ -222,7 +222,7 @@ def test_missing_data_sets_and_tags_are_errors(
         tj.open(f"{wet.path}@protien")
     with pytest.raises(tj.StoreError, match="it has wet"):
         tj.open(wet.folder / "store" / "dry")
-    with pytest.raises(tj.StoreError, match="is no store"):
+    with pytest.raises(tj.StoreError, match="not a store"):
         tj.Store(wet.folder)
     with pytest.raises(TypeError, match="data set"):
         tj.open(wet.folder / "wet")
@@ -505,12 +505,12 @@ def test_missing_files_of_open_tags_are_explained(own_wet: Solvated) -> None:
     store = own_wet.store
     before = store.open("wet")
     store.retag("wet", own_wet.profile)
-    with pytest.raises(tj.StoreError, match=r"wet was divided anew or moved .* open it again"):
+    with pytest.raises(tj.StoreError, match=r"wet was divided again or moved .* open it again"):
         before.read(frames=[0])
     before = store.open("wet")
     calpha = before.select(CALPHA)
     store.retag("wet", own_wet.profile)
-    with pytest.raises(tj.StoreError, match="wet was divided anew"):
+    with pytest.raises(tj.StoreError, match="wet was divided again"):
         tj.rmsd(calpha, pool=tj.ProcessPool(workers=2, task_frames=5))
     before = store.open("wet")
     store.remove("wet")
@@ -525,7 +525,7 @@ def test_unmounted_tier_is_an_error(own_wet: Solvated) -> None:
     traj = tj.open(own_wet.path)
     slow.rename(away)
     slow.mkdir()
-    with pytest.raises(tj.StoreError, match="is that mounted"):
+    with pytest.raises(tj.StoreError, match="is the tier mounted"):
         traj.read(frames=[0])
     source = tj.open(own_wet.gro, own_wet.xtc)
     with pytest.raises(tj.StoreError, match="nothing seems to be mounted"):
@@ -658,7 +658,7 @@ def test_link_replaces_no_other_file(own_wet: Solvated, name: str) -> None:
     folder = own_wet.folder / "links"
     folder.mkdir()
     (folder / name).write_text("mine")
-    with pytest.raises(tj.OutputError, match="is no link of this store"):
+    with pytest.raises(tj.OutputError, match="is not a link of this store"):
         own_wet.store.link(folder)
     assert [path.name for path in folder.iterdir()] == [name]
 

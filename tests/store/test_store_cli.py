@@ -70,11 +70,11 @@ def test_commands_from_adding_to_removing(sources: Solvated) -> None:
     assert line.endswith("is on slow")
     (line,) = succeed("store", "verify", *at)
     assert "wet" in line
-    remark, seam, line = succeed(
+    remark, overlap, line = succeed(
         "store", "append", "wet", *at, "--trajectory", sources.xtc, sources.xtc
     )
     assert "new frames begin at 0 ps" in remark
-    assert "step back at 1 of 1 seams" in seam
+    assert "step back at 1 of 1 file boundaries" in overlap
     assert line == "wet: 10 frames added, 20 in all"
     head, *_ = succeed("store", "stats", *at)
     assert head.startswith("wet: 2 uses")
@@ -130,7 +130,7 @@ def test_invalid_requests_are_errors(wet: Solvated) -> None:
     """The output is one line and status 1, or the usage and status 2."""
     at = ("--store", wet.folder / "store")
     given = ("--topology", wet.gro, "--trajectory", wet.xtc)
-    assert "is no store" in fail("store", "list", "--store", wet.folder)
+    assert "not a store" in fail("store", "list", "--store", wet.folder)
     assert 'has a data set "wet" already' in fail("store", "add", "wet", *at, *given)
     assert "it has wet" in fail("store", "show", "dry", *at)
     assert "it has protein, ion, water" in fail("rmsd", f"{wet.path}@lipid", "--select", "all")
@@ -222,7 +222,7 @@ def test_data_set_needs_one_store(adk_store: Path) -> None:
         parsed("store", "show", adk_store, "--store", adk_store.parent)
     with pytest.raises(click.UsageError, match="STORE/NAME"):
         parsed("store", "verify")
-    with pytest.raises(tj.StoreError, match="is no store"):
+    with pytest.raises(tj.StoreError, match="not a store"):
         parsed("store", "show", adk_store.parents[1] / "none" / "run")
 
 
@@ -314,7 +314,7 @@ def test_damaged_data_set_hides_no_other(wet: Solvated) -> None:
         assert any(Path(line).name.startswith("wet") for line in done.stdout.splitlines()), command
         (message,) = done.stderr.splitlines()
         assert str(store / "dry" / "manifest.json") in message
-        assert "bring it back from a copy, or remove" in message
+        assert "restore it from a copy, or remove" in message
 
 
 def test_moved_store_is_repaired(wet: Solvated) -> None:
@@ -327,8 +327,8 @@ def test_moved_store_is_repaired(wet: Solvated) -> None:
     at = ("--store", new)
     assert "trajet store repair" in fail("rmsd", new / "wet", "--select", "name CA")
     for command in (("remove", "wet", "--yes"), ("move", "wet", "--tag", "ion", "--tier", "fast")):
-        assert "was moved here from" in fail("store", *command, *at)
-    assert "was moved here from" in fail("store", "add", "two", *at, *given)
+        assert "was moved from" in fail("store", *command, *at)
+    assert "was moved from" in fail("store", "add", "two", *at, *given)
     assert len(succeed("store", "repair", *at)) == 2
     assert succeed("store", "repair", *at) == ["nothing was left behind"]
     whole = wet.folder / "whole.xtc"

@@ -143,7 +143,7 @@ def test_another_file_is_an_error(case: Case, change: str) -> None:
     assert str(case.file) in str(caught.value)
     size = case.file.stat().st_size
     if size != len(data):
-        assert f"has {size} bytes, and was written with {len(data)}" in str(caught.value)
+        assert f"has {size} bytes, expected {len(data)}" in str(caught.value)
 
 
 def test_command_reports_damage_in_one_line(case: Case) -> None:

@@ -414,7 +414,7 @@ def test_invalid_requests_are_errors(
 
     native = _trajet.Store(tmp_path / "store", create=True, hdf5=wrong)
     asked = spec(tmp_path, np.zeros(N_ATOMS, int))
-    with pytest.raises(tj.StoreError, match="holds another frame 5 than was divided"):
+    with pytest.raises(tj.StoreError, match="frame 5 differs from the one that was divided"):
         native.add("one", traj.reader, asked, top, [[]], threads=2)
     monkeypatch.setitem(sys.modules, "h5py", None)
     with pytest.raises(tj.MissingPackageError, match="tag 'front' is kept as h5md: h5py is needed"):

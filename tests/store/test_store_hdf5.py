@@ -351,7 +351,7 @@ def test_cut_file_is_an_error(own_wet: Solvated) -> None:
     data = path.read_bytes()
     path.write_bytes(data[:-1000])
     (problem,) = own_wet.store.verify("wet")
-    assert f"{path}: has {len(data) - 1000} bytes, and was written with {len(data)}" in problem
+    assert f"{path}: has {len(data) - 1000} bytes, expected {len(data)}" in problem
     path.write_bytes(data[: len(data) // 2])
     with pytest.raises(tj.StoreError, match=r"protein\.h5md"):
         tj.open(own_wet.path).select("protein").read()
@@ -407,9 +407,9 @@ def test_errors_of_a_writer_are_found(tmp_path: Path) -> None:
         raise tj.OutputError(f"{path}: no space left")
 
     writers = {
-        "holds another frame 6 than": changing("value", (6, 40, 1), 1e-3),
-        "holds another frame 2 than": changing("time", (2,), 0.5),
-        "holds another box in frame 4": other_box,
+        "frame 6 differs from the one": changing("value", (6, 40, 1), 1e-3),
+        "frame 2 differs from the one": changing("time", (2,), 0.5),
+        "the box of frame 4 differs from the one that was divided": other_box,
         "has 9 frames of 100 atoms": short,
         "no space left": full,
         "through Python": None,
@@ -492,7 +492,7 @@ def test_limit_ends_the_writing(tmp_path: Path) -> None:
         wet.profile.write_text(text.replace('fast = "fast"\n', tier))
         store.add("wet", opened, profile=wet.profile, progress=lambda *done: seen.append(done))
 
-    with pytest.raises(tj.StoreError, match="above its limit"):
+    with pytest.raises(tj.StoreError, match="exceed its limit"):
         add(vectors // 2)
     done, total = max(seen)
     # It is divided, written and compared.

@@ -92,7 +92,7 @@ def test_whole_has_the_fields_that_all_tags_have(form: str, ending: str, tmp_pat
             # Frames differ in their parts, which these formats do not take.
             continue
         done = store.get("run", tmp_path / f"whole{to}", allow_loss=True)
-        remarks = [remark for remark in done.remarks if remark.endswith("let go of: water")]
+        remarks = [remark for remark in done.remarks if remark.endswith("lossy tags omit: water")]
         assert len(remarks) == (0 if keeps else 2), done.remarks
         got = tj.open(None, done.path).read()
         assert np.abs(got.positions - wanted.positions).max() <= 0.0051
@@ -129,9 +129,9 @@ def test_omitted_fields_are_errors_that_name_the_tag(
     path, source = tmp_path / "store" / "run", tmp_path / "run.trr"
     for kind in FIELDS:
         for atoms in (None, WATER[:1], np.r_[0:30:7]):
-            with pytest.raises(tj.FormatError, match=rf"has no {kind} of all .* of them \(water\)"):
+            with pytest.raises(tj.FormatError, match=rf"no {kind} for some .* omit them \(water\)"):
                 tj.open(path).read(atoms=atoms, **{kind: True})
-        with pytest.raises(tj.FormatError, match=rf"has no {kind} of all .* of them \(water\)"):
+        with pytest.raises(tj.FormatError, match=rf"no {kind} for some .* omit them \(water\)"):
             tj.open(f"{path}@few,water").read(**{kind: True})
         there = vectors(source, kind)
         assert there is not None
@@ -180,7 +180,7 @@ def test_new_tags_keep_every_value_of_the_old(ending: str, form: str, tmp_path: 
         assert (vectors(path, kind) is None) != keeps
     done = store.get("run", tmp_path / "whole.trr")
     assert done.n_frames == len(held) + 2
-    assert len([remark for remark in done.remarks if remark.endswith("let go of: c")]) == (
+    assert len([remark for remark in done.remarks if remark.endswith("lossy tags omit: c")]) == (
         2 - 2 * keeps
     )
 
@@ -194,7 +194,7 @@ def test_new_tags_must_not_lose_values_of_some_atoms(ending: str, tmp_path: Path
     for form in ("", ';format = "h5md";lossy = true', ';format = "ncdf";lossy = true'):
         mixed = profile(tmp_path, f"mixed;index 0:11{form}", "others;rest")
         words = (
-            'tag "mixed": has atoms of water, which have let go of their velocities,'
+            'tag "mixed": has atoms of water, which omit their velocities,'
             " and of front, which have them and would lose them"
         )
         with pytest.raises(tj.StoreError, match=words):
@@ -230,7 +230,7 @@ def test_mounted_whole_equals_the_export(tmp_path: Path) -> None:
         assert (shown / "run.trr").read_bytes() == whole
         readme = (shown / "run.README").read_text().splitlines()
         assert len(readme) == 2
-        assert "without velocities, which lossy tags have let go of: water" in readme[0]
+        assert "have no velocities, which these lossy tags omit: water" in readme[0]
         few = tj.open(None, shown / "run@few.trr", sidecar=False).read(forces=True)
         there = vectors(tmp_path / "run.trr", "forces")
         assert there is not None

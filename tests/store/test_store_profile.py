@@ -138,7 +138,7 @@ def test_full_tier_is_an_error(wet: Solvated, tmp_path: Path) -> None:
     path = tmp_path / "p.toml"
     path.write_text(PROFILE.replace('slow = "slow"', 'slow = {folder = "slow", limit = "1 MB"}'))
     store, before = tj.Store(tmp_path / "store", create=True), wet.xtc.read_bytes()
-    with pytest.raises(tj.StoreError, match="above its limit of 1000000"):
+    with pytest.raises(tj.StoreError, match="exceed its limit of 1000000"):
         store.add("wet", tj.open(wet.gro, wet.xtc), profile=path)
     assert store.list() == ()
     assert not (tmp_path / "fast").exists()

@@ -15,7 +15,7 @@ use trajet_formats::{
 use crate::request::Target;
 
 /// Advice if a frame could not be restored.
-const EXACT: &str = "choose format = \"exact\", or let it go with lossy = true";
+const EXACT: &str = "choose format = \"exact\", or allow the loss with lossy = true";
 
 /// The first frame of a pass, and times and steps of all.
 #[derive(Clone, Copy)]
@@ -355,7 +355,7 @@ fn stored(part: &Part<'_>, frame: &Raw) -> Result<Option<Raw>, String> {
     }
 }
 
-/// Returns a frame as formats restore it that hold Å in single precision.
+/// Returns a frame as restored from a format that stores Å in single precision.
 fn in_angstroms(frame: &Raw) -> Raw {
     let positions = frame.snapshot(0.0, 0).positions.unwrap_or_default();
     let axis = |k: usize| positions.iter().map(|position| position[k]).collect();

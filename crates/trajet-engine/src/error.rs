@@ -4,7 +4,7 @@ use std::any::Any;
 use std::fmt;
 use std::path::PathBuf;
 
-/// Parameters that an analysis cannot take.
+/// Invalid parameters of an analysis.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct InvalidArgument(pub &'static str);

@@ -109,7 +109,7 @@ struct Rdf {
     self_pairs: u64,
     /// Pairs per frame, without these.
     pairs: u64,
-    /// Counters that are not in use, kept for their memory.
+    /// Spare counters, whose memory is reused.
     spare: Mutex<Vec<PairCounter>>,
 }
 

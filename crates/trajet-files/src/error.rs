@@ -36,7 +36,7 @@ pub enum Error {
     },
     /// The first bytes belong to no supported format.
     #[error(
-        "{}: frame 0 at byte 0: unrecognised trajectory format ({looks_like}): {} are read, and the topology \
+        "{}: frame 0 at byte 0: unrecognised trajectory format ({looks_like}): give a file of {}, and the topology \
          comes before the trajectory",
         path.display(),
         format_names()
@@ -139,8 +139,8 @@ pub enum Error {
     },
     /// A frame is not the one that was indexed.
     #[error(
-        "{}: frame {frame} at byte {offset} is not the one that the index knows: the file has \
-         changed; open it again (or run the command again) to index it anew",
+        "{}: frame {frame} at byte {offset} does not match the index: the file has \
+         changed; open it again (or run the command again) to rebuild the index",
         path.display()
     )]
     Stale {
@@ -154,7 +154,7 @@ pub enum Error {
     /// A file that was closed meanwhile has changed when it is reopened.
     #[error(
         "{}: the file has changed since it was opened first; open it again (or run the command \
-         again) to index it anew",
+         again) to rebuild the index",
         path.display()
     )]
     Changed {
@@ -186,7 +186,7 @@ pub enum Error {
         what: String,
     },
     /// A file of a partitioned trajectory is missing, for a known reason.
-    #[error("{}: is not there: {why}", path.display())]
+    #[error("{}: file not found: {why}", path.display())]
     PartGone {
         /// The file.
         path: PathBuf,
@@ -251,12 +251,12 @@ pub enum Error {
     },
     /// The requested field was omitted from parts of a partitioned trajectory.
     #[error(
-        "{}: has no {what} of all these atoms, lossy tags have let go of them ({}): read positions \
+        "{}: no {what} for some of these atoms, since lossy tags omit them ({}): read positions \
          only, or atoms of other tags",
         path.display(),
         parts.join(", ")
     )]
-    LetGo {
+    FieldOmitted {
         /// The folder of the partitioned trajectory.
         path: PathBuf,
         /// The names of the parts that omit it.
@@ -289,7 +289,7 @@ pub enum Error {
         remedy: &'static str,
     },
     /// The output exists already.
-    #[error("{}: is there already: give another name, or replace it with --force (force=True)", path.display())]
+    #[error("{}: already exists: give another name, or replace it with --force (force=True)", path.display())]
     Exists {
         /// The output.
         path: PathBuf,
@@ -303,7 +303,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The system refused the memory that a file or a request needs.
-    #[error("{needed} bytes of memory are needed for {what}, and the system refuses them")]
+    #[error("cannot allocate {needed} bytes of memory for {what}")]
     Memory {
         /// Bytes needed.
         needed: u64,

@@ -227,7 +227,7 @@ pub trait OmittedFields {
     fn lost(&self, atoms: &Atoms) -> Vec<(Extra, String)>;
 }
 
-/// A reader of a format whose frames may hold data that other formats have no place for.
+/// A reader of a format whose frames may hold data that other formats cannot.
 pub trait FormatData {
     /// Returns the names of a frame's format-specific data beside its atoms ([`Raw::left_out`]). At most the
     /// front of the frame is read.

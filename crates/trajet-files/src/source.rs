@@ -186,7 +186,7 @@ impl Source {
         if self.size == written.size {
             return Ok(());
         }
-        let what = format!("has {} bytes, and was written with {}", self.size, written.size);
+        let what = format!("has {} bytes, expected {}", self.size, written.size);
         Err(Error::Altered { path: self.path.clone(), what })
     }
 

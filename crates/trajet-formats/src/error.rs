@@ -176,7 +176,7 @@ pub enum AtomsError {
         n_atoms: usize,
     },
     /// The system refused the memory that the list needs.
-    #[error("{} bytes of memory are needed for {}, and the system refuses them", .0.needed, .0.what)]
+    #[error("cannot allocate {} bytes of memory for {}", .0.needed, .0.what)]
     Memory(Refused),
 }
 

@@ -74,7 +74,7 @@ impl FrameMetadata {
         let Some(&end) = self.ends.get(k) else {
             let n = self.len();
             return Err(MetadataFault(format!(
-                "it holds the heads of {n} frames, not of frame {k}"
+                "it holds metadata of {n} frames, but not of frame {k}"
             )));
         };
         let begin = if k == 0 { 0 } else { self.ends[k - 1] };
@@ -139,7 +139,7 @@ fn parse(bytes: &[u8]) -> Result<FrameMetadata, String> {
         Some(u64::from_le_bytes(word.try_into().expect("eight bytes")))
     };
     if !bytes.starts_with(MAGIC) {
-        return Err("it is no file of frames' heads".to_owned());
+        return Err("it is not a file of frame metadata".to_owned());
     }
     let body = bytes.len().checked_sub(8).filter(|&n| n >= HEADER_BYTES);
     let body = body.ok_or("it is cut short")?;

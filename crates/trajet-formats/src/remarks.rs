@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn remarks_come_back_from_text_and_titles() {
-        let long = "times overlap at 1 of 1 seams, ".repeat(9);
+        let long = "times overlap at 1 of 1 file boundaries, ".repeat(9);
         let remarks = strings(&["0.5 Å off", "file α…β.xtc:  two  spaces", long.trim()]);
         assert_eq!(of_text(&text(&remarks).unwrap()), remarks);
         let titles = titles(&remarks);

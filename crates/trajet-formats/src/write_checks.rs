@@ -8,7 +8,7 @@ use crate::{CannotHold, Field, Format, Input, Plan, Raw, WriteOptions};
 
 /// Remedy shown for a loss that the user can allow.
 pub const LET_GO: &str =
-    "choose a format that can, or let it go with --allow-loss (allow_loss=True)";
+    "choose a format that can, or allow the loss with --allow-loss (allow_loss=True)";
 
 const TURNED: &str = "a box that is turned: its first vector is not along x, or its second not in the plane \
                       of x and y";
@@ -130,7 +130,7 @@ impl WriteChecks {
     }
 
     /// Adds a remark both for the user and for the output's own remarks.
-    pub(crate) fn doubt(&mut self, remark: String) {
+    pub(crate) fn add_remark(&mut self, remark: String) {
         self.kept.push(remark.clone());
         self.remarks.push(remark);
     }

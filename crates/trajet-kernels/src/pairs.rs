@@ -21,7 +21,7 @@ use trajet_simd::InstructionSet;
 pub use self::bins::Bins;
 use self::bins::Histogram;
 use self::grid::{Grid, Sorted};
-use self::search::{Near, Places, count_pairs};
+use self::search::{GriddedGroups, Near, count_pairs};
 use crate::cell::Cell;
 
 /// Positions (`[n, 3]`, Å) of the atoms to pair.
@@ -114,8 +114,8 @@ impl PairCounter {
             false if groups[0].len() <= groups[1].len() => (a, b),
             false => (b, a),
         };
-        let places = Places { grid: &grid, homes, others, same };
-        count_pairs(self.set, &places, &mut self.near, bins, &mut self.histogram);
+        let gridded = GriddedGroups { grid: &grid, homes, others, same };
+        count_pairs(self.set, &gridded, &mut self.near, bins, &mut self.histogram);
         self.histogram.add_to(counts, if same { 2 } else { 1 });
         // Each atom with itself. With labels, such pairs are excluded.
         if same && labels.is_none() {

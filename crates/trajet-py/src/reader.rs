@@ -283,7 +283,7 @@ impl Reader {
         atoms_wanted: Option<PyReadonlyArray1<'_, i64>>,
     ) -> PyResult<(Vec<PyLoss>, Option<String>)> {
         let (frames, atoms) = (frames.to_frames(), self.atoms(py, atoms_wanted)?);
-        let (mut scratch, mut losses, mut begin) = (self.lend(), Losses::default(), 0);
+        let (mut scratch, mut losses, mut begin) = (self.borrow_scratch(), Losses::default(), 0);
         while begin < frames.len() {
             let end = (begin + FRAMES_BETWEEN_SIGNALS).min(frames.len());
             let here = frames.slice(begin..end);
@@ -292,16 +292,16 @@ impl Reader {
             py.check_signals()?;
             begin = end;
         }
-        self.take_back(scratch);
+        self.return_scratch(scratch);
         let remark = losses.remark(Format::H5md, frames.len() as u64);
         Ok((losses.list().iter().cloned().map(of_loss).collect(), remark))
     }
 
     /// Returns the names of variables and attributes of a frame's file that other formats cannot hold.
     fn further_names(&self, py: Python<'_>, frame: u64) -> PyResult<Vec<String>> {
-        let mut scratch = self.lend();
+        let mut scratch = self.borrow_scratch();
         let raw = py.detach(|| self.inner.read_raw(frame, &mut scratch));
-        self.take_back(scratch);
+        self.return_scratch(scratch);
         Ok(raw.map_err(|error| from_io(py, &error))?.further_names())
     }
 
@@ -337,7 +337,7 @@ impl Reader {
             return Err(PyValueError::new_err("frames are not those of H5MD in single precision"));
         }
         let scratch = || {
-            let mut scratch = self.lend();
+            let mut scratch = self.borrow_scratch();
             scratch.native_units = native_units;
             scratch
         };
@@ -349,7 +349,7 @@ impl Reader {
         let mut meter = Meter::default();
         for scratch in scratches {
             meter.add(&scratch.meter);
-            self.take_back(scratch);
+            self.return_scratch(scratch);
         }
         let dict = PyDict::new(py);
         dict.set_item("times", PyArray1::from_vec(py, meta.times))?;
@@ -371,9 +371,9 @@ impl Reader {
         tables: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
         let (frames, atoms) = (frames.to_frames(), self.atoms(py, atoms_wanted)?);
-        let mut scratch = self.lend();
+        let mut scratch = self.borrow_scratch();
         let read = py.detach(|| Stored::read(&self.inner, &frames, &atoms, tables, &mut scratch));
-        self.take_back(scratch);
+        self.return_scratch(scratch);
         match read.map_err(|error| from_io(py, &error))? {
             Some(stored) => stored.to_dict(py),
             None => Err(PyValueError::new_err("frames are not those of H5MD")),
@@ -389,7 +389,7 @@ impl Reader {
     ) -> PyResult<Parts> {
         let reader = this.get();
         let atoms = reader.atoms(this.py(), atoms_wanted)?;
-        let scratch = Mutex::new(reader.lend());
+        let scratch = Mutex::new(reader.borrow_scratch());
         Ok(Parts { reader: this.clone().unbind(), frames: frames.to_frames(), atoms, scratch })
     }
 }
@@ -448,7 +448,7 @@ impl Parts {
 impl Drop for Parts {
     fn drop(&mut self) {
         let scratch = std::mem::take(&mut *lock(&self.scratch));
-        self.reader.get().take_back(scratch);
+        self.reader.get().return_scratch(scratch);
     }
 }
 
@@ -483,12 +483,12 @@ impl Reader {
         atoms(list, self.inner.n_atoms()).map_err(|error| from_io(py, &error))
     }
 
-    /// Lends a buffer for a call. It is lost if the call fails.
-    fn lend(&self) -> Scratch {
+    /// Returns a spare buffer, or a new one. If the call that uses it fails, it is dropped.
+    fn borrow_scratch(&self) -> Scratch {
         lock(&self.spare).pop().unwrap_or_default().renewed()
     }
 
-    fn take_back(&self, scratch: Scratch) {
+    fn return_scratch(&self, scratch: Scratch) {
         lock(&self.spare).push(scratch);
     }
 

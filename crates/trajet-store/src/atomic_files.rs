@@ -87,7 +87,7 @@ pub(crate) fn is_folder(path: &Path) -> Result<bool, Error> {
     match path.symlink_metadata() {
         Ok(there) if there.is_dir() => Ok(true),
         Ok(_) => {
-            let what = "is no folder, or a link to one, which a store does not follow: give the store the folder \
+            let what = "not a folder, or a link to one, which a store does not follow: give the store the folder \
                         itself";
             Err(Error::damaged(path, what))
         }
@@ -162,7 +162,7 @@ pub(crate) fn check_kept(folder: &Path, kept: &Kept) -> Result<(), Error> {
 }
 
 fn not_as_written(path: &Path) -> Error {
-    let what = "is not what the store wrote: bring it back from a copy, or add the data set anew";
+    let what = "is not what the store wrote: restore it from a copy, or add the data set again";
     Error::damaged(path, what)
 }
 

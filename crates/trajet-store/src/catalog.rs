@@ -73,7 +73,7 @@ impl Store {
                     && matches!(folder.join(SETTINGS).try_exists(), Ok(false))
                 {
                     return Err(Error::Refused(format!(
-                        "{}: is no store and not empty (there is {}): name a new folder",
+                        "{}: neither a store nor empty (it contains {}): name a new folder",
                         folder.display(),
                         entry.file_name().display()
                     )));
@@ -185,7 +185,7 @@ impl Store {
         }
         let path = folder.join(MANIFEST);
         let remedy = format!(
-            "bring it back from a copy, or remove {} and what tiers have as {name}-…, and add it anew",
+            "restore it from a copy, or remove {} and the folders {name}-… of all tiers, and add it again",
             self.folder_of(name).display()
         );
         let manifest: Option<Manifest> = read_json(&path, &remedy)?;
@@ -202,7 +202,7 @@ impl Store {
 
     pub(crate) fn settings(&self) -> Result<Settings, Error> {
         let path = self.folder.join(SETTINGS);
-        let remedy = "bring it back from a copy";
+        let remedy = "restore it from a copy";
         let settings: Option<Settings> = read_json(&path, remedy)?;
         let settings = settings.ok_or_else(|| Error::NoStore { folder: self.folder.clone() })?;
         let checked = settings.check();

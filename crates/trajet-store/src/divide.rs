@@ -108,7 +108,7 @@ impl<'a> TagOutput<'a> {
         if opened.n_frames() == n_frames {
             return Ok(());
         }
-        let what = format!("has {} frames, and was written with {n_frames}", opened.n_frames());
+        let what = format!("has {} frames, expected {n_frames}", opened.n_frames());
         Err(Error::damaged(&self.first, what))
     }
 

@@ -26,7 +26,7 @@ pub enum Error {
     #[error("{0}")]
     Run(RunError),
     /// There is no store in the folder.
-    #[error("{}: is no store: make one with trajet store add", folder.display())]
+    #[error("{}: not a store: create one with trajet store add", folder.display())]
     NoStore {
         /// The folder.
         folder: PathBuf,
@@ -71,7 +71,7 @@ pub enum Error {
     },
     /// The folder of a tier does not exist.
     #[error(
-        "tier {tier:?}: its folder {} is not there: is it mounted? Where it was moved alone, change it in {}",
+        "tier {tier:?}: folder {} not found: is it mounted? If it was moved without the store, change its path in {}",
         folder.display(), settings.display()
     )]
     TierGone {
@@ -94,8 +94,8 @@ pub enum Error {
     },
     /// The store is a copy of another one and shares its tiers.
     #[error(
-        "{}: is a copy of the store in {}, and its tiers have the files of that one: change that one, or give \
-         this one copies of the tiers, and their folders and its own in {}",
+        "{}: this is a copy of the store {} and shares its tiers: change the original, or copy the tiers as well \
+         and set the paths of the copies and of this folder in {}",
         folder.display(), original.display(), settings.display()
     )]
     Copied {
@@ -108,7 +108,7 @@ pub enum Error {
     },
     /// The store was moved together with tiers inside its folder.
     #[error(
-        "{}: was moved here from {} with tiers in it: trajet store repair finds them",
+        "{}: was moved from {}, with tiers inside: trajet store repair sets their new paths",
         folder.display(), was.display()
     )]
     Moved {
@@ -119,8 +119,8 @@ pub enum Error {
     },
     /// The limit of a tier would be exceeded.
     #[error(
-        "tier {tier:?}: {needed} bytes more would be above its limit of {limit}, of which {used} are \
-         used: move a tag to another tier, or raise the limit, in the profile and in {}", settings.display()
+        "tier {tier:?}: {needed} more bytes would exceed its limit of {limit} bytes ({used} are used): \
+         move a tag to another tier, or raise the limit in the profile and in {}", settings.display()
     )]
     TierFull {
         /// Its name.
@@ -135,7 +135,9 @@ pub enum Error {
         settings: PathBuf,
     },
     /// Another process changed the data set during the operation.
-    #[error("{dataset}: was changed by somebody else meanwhile: nothing was done here; try again")]
+    #[error(
+        "{dataset}: was changed by another process in the meantime: nothing was done; try again"
+    )]
     Meanwhile {
         /// The data set.
         dataset: String,
@@ -158,7 +160,7 @@ pub enum Error {
     },
     /// The manifest was written by a later version.
     #[error(
-        "{}: is of schema {found}, and this version knows up to {known}: use a newer trajet",
+        "{}: has schema {found}, but this version reads schemas up to {known}: use a newer trajet",
         path.display()
     )]
     Schema {

@@ -99,14 +99,14 @@ pub(crate) fn check_file(
 ) -> Result<Checked, Error> {
     let file = match atomic_files::open(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            return Ok(Checked::Damaged("is not there any more".to_owned()));
+            return Ok(Checked::Damaged("is missing".to_owned()));
         }
         file => file.map_err(Error::io(path, "read"))?,
     };
     let size = file.metadata().map_err(Error::io(path, "read"))?.len();
     let expected = known.pieces().map(|(_, len, _)| len).sum::<u64>();
     if size != expected {
-        return Ok(Checked::Damaged(format!("has {size} bytes, and was written with {expected}")));
+        return Ok(Checked::Damaged(format!("has {size} bytes, expected {expected}")));
     }
     let mut file = BufReader::with_capacity(scope.request(), file);
     let (mut bytes, mut at) = (Vec::new(), 0);

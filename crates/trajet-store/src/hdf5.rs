@@ -241,11 +241,15 @@ impl Pair<'_> {
                 let alike =
                     |(x, y): (&f32, &f32)| x.to_bits() == y.to_bits() || x.is_nan() && y.is_nan();
                 if !a.iter().zip(&*b).all(alike) || when(&was) != when(&is) {
-                    return Err(self.other(&format!("holds another frame {at} than was divided")));
+                    return Err(
+                        self.other(&format!("frame {at} differs from the one that was divided"))
+                    );
                 }
                 if field == Field::Positions {
                     if !is_box(&was, self.made.known_box(at as u64)) {
-                        return Err(self.other(&format!("holds another box in frame {at}")));
+                        return Err(self.other(&format!(
+                            "the box of frame {at} differs from the one that was divided"
+                        )));
                     }
                     boxes.push((was.cells[0], was.turned[0]));
                     done.fetch_add(1, Ordering::Relaxed);
@@ -256,7 +260,7 @@ impl Pair<'_> {
     }
 
     fn other(&self, what: &str) -> Error {
-        let words = "what writes HDF5 here is broken, and nothing was divided";
+        let words = "the HDF5 writer of this installation is faulty, and nothing was divided";
         Error::damaged(self.path, format!("{what}: {words}"))
     }
 }
@@ -299,7 +303,7 @@ impl Store {
         let (Some(kept), Some(tables)) = (&file.chunks, self.tables_of(name, file)?) else {
             return Ok(None);
         };
-        let what = format!("does not tell of the boxes of {n_frames} frames");
+        let what = format!("does not hold the boxes of {n_frames} frames");
         let damaged = || Error::damaged(&self.folder_of(name).join(&kept.file), what);
         tables.described(n_frames).map(Some).ok_or_else(damaged)
     }

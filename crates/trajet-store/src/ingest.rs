@@ -207,7 +207,7 @@ impl Store {
         let damage =
             self.damage(name, CheckScope::ButFrames, threads, &mut WithoutProgress(control))?;
         if let Some(problem) = damage.first() {
-            let words = format!("{problem}: nothing was divided; bring the file back from a copy");
+            let words = format!("{problem}: nothing was divided; restore the file from a copy");
             return Err(Error::Refused(words));
         }
         for file in was.files() {

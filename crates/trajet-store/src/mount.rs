@@ -86,7 +86,7 @@ impl Mount {
         let session = session.map_err(|error| point::explained(folder, error))?;
         let session = ManuallyDrop::new(session);
         let Some(mounted) = point::on(&whole)? else {
-            let what = format!("{}: was unmounted at once by somebody else", folder.display());
+            let what = format!("{}: was unmounted at once by another process", folder.display());
             return Err(Error::Refused(what));
         };
         Ok(Mount { folder: whole, mounted, session, messages, open, is_ended: false })

@@ -148,8 +148,8 @@ pub(crate) fn inherited(
                 lacks.push(extra);
             } else if format.can_keep(extra) {
                 return Err(Error::Refused(format!(
-                    "tag {:?}: has atoms of {}, which have let go of their {what}, and of {}, which have them and \
-                     would lose them: put these atoms into tags of their own, or let go of their {what} as well \
+                    "tag {:?}: has atoms of {}, which omit their {what}, and of {}, which have them and would lose \
+                     them: put these atoms into separate tags, or omit their {what} as well \
                      (format = \"xtc\", lossy = true)",
                     tag.name,
                     names(&without),
@@ -197,7 +197,7 @@ pub(crate) fn stay_lossy(tags: &mut [Tag], was: &Manifest) -> Vec<String> {
         let mut atoms = tag.atoms.iter().cloned().flatten();
         tag.lossy = atoms.any(|atom| lost[atom as usize]);
         if tag.lossy {
-            let words = "has atoms of tags that were lossy: what these let go is not back";
+            let words = "has atoms of tags that were lossy: omitted data is not restored";
             remarks.push(format!("{}: {words}", tag.name));
         }
     }

@@ -348,7 +348,7 @@ impl Whole {
         let parts: Vec<String> = lossy.collect();
         let path = self.path.parent().unwrap_or(&self.path).to_owned();
         let what = field.name();
-        if parts.is_empty() { Ok(()) } else { Err(Error::LetGo { path, parts, what }) }
+        if parts.is_empty() { Ok(()) } else { Err(Error::FieldOmitted { path, parts, what }) }
     }
 
     /// Counts bytes that were read from a part.
@@ -380,13 +380,13 @@ impl Whole {
         let why = match (now, mark) {
             (Ok(_), Some(mark)) if matches!(mark.try_exists(), Ok(false)) => {
                 format!(
-                    "nor is {}, by which its tier is known: is that mounted? Where the whole store \
-                     was moved, trajet store repair finds its tiers",
+                    "{}, which marks the folder of its tier, is missing too: is the tier mounted? If the \
+                     whole store was moved, trajet store repair finds its tiers",
                     mark.display()
                 )
             }
             (Ok(now), _) if now != self.stamp => {
-                format!("{whole} was divided anew or moved since it was opened: open it again")
+                format!("{whole} was divided again or moved since it was opened: open it again")
             }
             (Err(Error::Io { source, .. }), _) if source.kind() == ErrorKind::NotFound => {
                 format!("{whole} was removed since it was opened")
@@ -408,7 +408,8 @@ impl Whole {
                 let metadata = Arc::new(metadata.map_err(|error| self.with_reason(error, None))?);
                 let expected = chain.segments()[place.segment].reader.index().n_frames();
                 if metadata.len() != expected {
-                    let what = format!("the heads of {} frames for {expected}", metadata.len());
+                    let what =
+                        format!("metadata of {} frames, expected {expected}", metadata.len());
                     return Err(Error::Partition { path: path.clone(), what });
                 }
                 Arc::clone(none.insert(metadata))

@@ -82,7 +82,7 @@ impl Store {
     /// Reverts the tier changes of a failed transaction: removes new tiers from the settings unless a data set uses
     /// them. A change that another transaction relies on is handed over to it. Returns the number of removed files. The
     /// caller holds the store's lock.
-    pub(crate) fn take_back(
+    pub(crate) fn revert_tier_changes(
         &self,
         changes: &[TierChange],
         others: &mut [Journal],

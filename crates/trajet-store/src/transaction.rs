@@ -177,7 +177,7 @@ impl Store {
             let _ = fs::remove_dir(self.folder_of(name));
         }
         if !is_done {
-            removed += self.take_back(&journal.tiers, others)?;
+            removed += self.revert_tier_changes(&journal.tiers, others)?;
         }
         Ok(removed)
     }

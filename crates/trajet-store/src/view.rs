@@ -67,7 +67,7 @@ impl Store {
                     && table.files.len() == manifest.tags.len()
             });
         table.ok_or_else(|| {
-            let what = "is no table of these frames: add the data set anew";
+            let what = "is not a table of these frames: add the data set again";
             Error::damaged(&folder.join(&segment.frames.file), what)
         })
     }
@@ -177,7 +177,8 @@ impl Dataset {
             let path = folder.join(&segment.heads.file);
             let heads = MetadataFile::load(&path)?;
             if heads.len() as u64 != segment.n_frames {
-                let what = format!("the heads of {} frames for {}", heads.len(), segment.n_frames);
+                let what =
+                    format!("metadata of {} frames, expected {}", heads.len(), segment.n_frames);
                 return Err(Error::damaged(&path, what));
             }
             Ok(Arc::new(heads))
@@ -284,7 +285,7 @@ impl Dataset {
     pub(crate) fn remedy(&self) -> String {
         let (name, folder) = (&self.manifest.name, self.store.folder().display());
         format!(
-            "trajet store verify {name} --store {folder} says what else is damaged; bring it back from a copy, \
+            "trajet store verify {name} --store {folder} says what else is damaged; restore it from a copy, \
              or divide the trajectory again"
         )
     }

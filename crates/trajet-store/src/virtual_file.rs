@@ -448,7 +448,7 @@ impl Concatenated {
         Error::damaged(
             path,
             format!(
-                "has {found} bytes, and had {size} when it was written: bring it back from a copy, or divide \
+                "has {found} bytes, and had {size} when it was written: restore it from a copy, or divide \
                  the trajectory again"
             ),
         )

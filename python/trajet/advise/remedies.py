@@ -90,7 +90,7 @@ def _without_pool(report: Entries, bounded: Bound, cost: float) -> Remedy:
         if bounded.shares[word] > 0
     ]
     return Remedy(
-        "Leave the pool out: threads of one process do this work without"
+        "Leave the pool out: threads of one process would save"
         f" {in_percent(cost)} of the time ({', '.join(most)})."
     )
 
@@ -114,7 +114,7 @@ def _for_straggler(report: Entries) -> Remedy:
     else:
         details = []
     if n_processes(report) > 1 and worst["stage"] in ("opening", "reading"):
-        details.append("Segments (trajet split) spare workers a file that all of them open.")
+        details.append("With segments (trajet split) workers need not open the same file.")
     return Remedy(plain, tuple(details))
 
 

@@ -98,17 +98,19 @@ def dihedrals(
     backbone = quadruples is None
     remarks: list[str] = []
     if quadruples is None:
-        names, fours, places = _backbone(main, remarks)
+        names, fours, atom_columns = _backbone(main, remarks)
     else:
         fours = _checked(quadruples)
-        places = main.trajectory.places(fours.ravel()).reshape(fours.shape)
+        atom_columns = main.trajectory.places(fours.ravel()).reshape(fours.shape)
         names = tuple("-".join(map(str, four)) for four in fours.tolist())
     outcome = run(
         main.trajectory,
         frames,
         pool,
         progress,
-        lambda _: AnalysisSpec.of("dihedrals", quadruples=places, features=features, periodic=pbc),
+        lambda _: AnalysisSpec.of(
+            "dihedrals", quadruples=atom_columns, features=features, periodic=pbc
+        ),
         t_select=selecting(main) + watch.seconds(),
         sample=sample,
     )
@@ -149,7 +151,7 @@ def _backbone(
         Names of the angles.
     fours
         `(n, 4)`, atom indices of each angle.
-    places
+    columns
         `(n, 4)`, positions of these atoms in a frame.
 
     Raises
@@ -159,7 +161,7 @@ def _backbone(
     """
     trajectory = main.trajectory
     names, fours = backbone_dihedrals(main.topology_atoms, main.label, remarks)
-    places, there = trajectory.places_of(fours)
+    columns, there = trajectory.places_of(fours)
     # A residue needs all eight atoms of φ and ψ.
     kept: NDArray[np.bool_] = np.asarray(there.reshape(-1, 8).all(axis=1))
     if not kept.any():
@@ -172,7 +174,7 @@ def _backbone(
             "residues left out, since atoms of their φ and ψ are in tags that are not open:"
             f" {n_left_out}"
         )
-    bonded = _bonded(trajectory, places[np.repeat(kept, 2)])
+    bonded = _bonded(trajectory, columns[np.repeat(kept, 2)])
     kept[kept] = bonded
     if not bonded.any():
         raise SelectionError(
@@ -186,20 +188,20 @@ def _backbone(
             f" within {_PEPTIDE_BOND} Å): {n_left_out}"
         )
     whole = np.repeat(kept, 2)
-    return tuple(np.array(names)[whole].tolist()), fours[whole], places[whole]
+    return tuple(np.array(names)[whole].tolist()), fours[whole], columns[whole]
 
 
-def _bonded(trajectory: Trajectory, places: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _bonded(trajectory: Trajectory, columns: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return which residues are bonded to both neighbours in frame 0.
 
     The topology does not show it: a segment may have several chains, and residues may be missing.
 
     Parameters
     ----------
-    places
+    columns
         `(2 n, 4)`, φ and ψ of one residue after the other, as positions in a frame.
     """
-    ends = np.concatenate([places[::2, :2], places[1::2, 2:]])
+    ends = np.concatenate([columns[::2, :2], columns[1::2, 2:]])
     wanted, where = np.unique(ends, return_inverse=True)
     first = trajectory.read_places([0], wanted, None, counted=False)
     one, other = np.moveaxis(first.positions[0][where.reshape(ends.shape)], 1, 0)

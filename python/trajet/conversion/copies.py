@@ -192,7 +192,7 @@ def convert(
             raise OutputError(
                 f"{topology}: frame {chosen[0]}: a structure cannot hold {_TURNED}; without it,"
                 " nearest images of its atoms would be wrong: leave topology out (--topology-out),"
-                " or let the box go with allow_loss=True (--allow-loss)"
+                " or drop the box with allow_loss=True (--allow-loss)"
             )
     write = _Copies.write if pool is None else _Copies.write_pieces
     (done,) = _copy(selection, [(path, numbers)], asked, write)
@@ -248,7 +248,7 @@ class _Copies:
         Reader of the frames of all outputs.
     parts
         Path and frames of each output.
-    places
+    columns
         Indices of the atoms in a frame; None for all.
     content
         Content of H5MD outputs; None for other formats.
@@ -257,7 +257,7 @@ class _Copies:
     trajectory: Trajectory
     reader: _trajet.Reader
     parts: list[tuple[Path, Frames]]
-    places: NDArray[np.int64] | None
+    columns: NDArray[np.int64] | None
     content: h5md.Content | None
     asked: _Asked
 
@@ -284,7 +284,7 @@ class _Copies:
         return write_files(
             self.reader,
             self.parts,
-            self.places,
+            self.columns,
             asked.how,
             force=asked.force,
             threads=asked.threads or _trajet.available_threads(),
@@ -297,7 +297,7 @@ class _Copies:
         assert isinstance(asked.pool, JobPool)
         (part,) = self.parts
         reader = self.reader
-        spec = CopySpec(reader.outline(self.places), self.places, asked.how)
+        spec = CopySpec(reader.outline(self.columns), self.columns, asked.how)
         done = write_pieces(
             reader,
             part,
@@ -317,7 +317,7 @@ class _Copies:
         if content is not None:
             h5md.check(self.numbered, content, None)
             how = for_workers(how, content)
-        spec = CopySpec(reader.outline(self.places), self.places, how)
+        spec = CopySpec(reader.outline(self.columns), self.columns, how)
         with output.folder_within(self.parts[0][0].parent) as folder:
             names = [(folder.absolute() / path.name, path) for path, _ in self.parts]
             jobs = [
@@ -374,28 +374,28 @@ def _copy(
     if min(map(len, frames)) == 0:
         raise ValueError(f"{parts[0][0]}: there is no frame to write: choose some")
     every = np.arange(trajectory.n_atoms)
-    places = None if np.array_equal(selection.places, every) else selection.places
+    columns = None if np.array_equal(selection.places, every) else selection.places
     content: h5md.Content | None = None
-    lost = [*_lost(trajectory, places), *_rotated(trajectory, parts[0][0])]
+    lost = [*_lost(trajectory, columns), *_rotated(trajectory, parts[0][0])]
     n_threads = getattr(asked.pool, "n_threads", None) or asked.threads
     reader = trajectory.reader_for(
-        np.concatenate(frames), places, n_threads or _trajet.available_threads()
+        np.concatenate(frames), columns, n_threads or _trajet.available_threads()
     )
     left: list[list[str]] = [[] for _ in parts]
     in_hdf5 = parts[0][0].suffix.lower() in HDF5
     joined = asked.pool is not None and write is not _Copies.write_with_pool
     if in_hdf5:
-        content = _native_content(trajectory, parts[0][0], places, asked, joined=joined)
+        content = _native_content(trajectory, parts[0][0], columns, asked, joined=joined)
     if content is None:
         lost += _content_left_out(trajectory, parts[0][0])
     if content is None and in_hdf5:
         numbered = [(path, numbers) for (path, _), numbers in zip(parts, frames, strict=True)]
-        left = [_frames_left_out(trajectory, *part, places, asked.how) for part in numbered]
-        content = _content(trajectory, reader, np.concatenate(frames), places, asked.how)
+        left = [_frames_left_out(trajectory, *part, columns, asked.how) for part in numbered]
+        content = _content(trajectory, reader, np.concatenate(frames), columns, asked.how)
         if trajectory.reader.format == "H5MD":
             # A tag is lossy, fields are left out, or files differ in units or precision.
             lost = [*lost, "written in Å and single precision, not as the original stores it"]
-    copies = _Copies(trajectory, reader, parts, places, content, asked)
+    copies = _Copies(trajectory, reader, parts, columns, content, asked)
     outcomes = trajectory.fresh(write, copies)
     inputs = trajectory.describe_inputs()
     done, workers = [], list[WorkerEntry]()
@@ -424,14 +424,14 @@ def _copy(
         done.append(
             Conversion(path, len(numbers), selection.n_atoms, outcome.n_bytes, remarks, report)
         )
-    trajectory.record_analysis("convert", places, workers)
+    trajectory.record_analysis("convert", columns, workers)
     return done
 
 
 def _native_content(
     trajectory: Trajectory,
     path: Path,
-    places: NDArray[np.int64] | None,
+    columns: NDArray[np.int64] | None,
     asked: _Asked,
     *,
     joined: bool,
@@ -443,7 +443,7 @@ def _native_content(
         remarks = _content_left_out(trajectory, path)
         return h5md.NativeContent(
             reader,
-            places,
+            columns,
             compression=how.compression,
             remarks=remarks,
             kept_remarks=how.remarks,
@@ -451,7 +451,7 @@ def _native_content(
 
     if reader.format != "H5MD" or trajectory.transforms:
         return None
-    atoms = places
+    atoms = columns
     if dataset is None:
         sources = [
             h5md.Source(segment["path"], segment["n_frames"] - segment["dropped_frames"])
@@ -466,14 +466,14 @@ def _native_content(
                 " leave the pool out"
             )
         if dataset.origin is not None:
-            atoms = dataset.origin if places is None else dataset.origin[places]
+            atoms = dataset.origin if columns is None else dataset.origin[columns]
         kept = dataset.rest
         if kept is None:
             return frames_only()
         sources = [h5md.Source(*one) for one in kept]
     content = h5md.native_content(
         reader,
-        places,
+        columns,
         sources,
         atoms=atoms,
         particles=trajectory.particles,
@@ -511,13 +511,13 @@ def _is_exact(trajectory: Trajectory, how: OutputOptions) -> bool:
     return how.velocities and how.forces and not any(tag["lossy"] for tag in tags)
 
 
-def _lost(trajectory: Trajectory, places: NDArray[np.int64] | None) -> list[str]:
+def _lost(trajectory: Trajectory, columns: NDArray[np.int64] | None) -> list[str]:
     """Return remarks on fields that are not written since lossy tags of a data set lack them."""
     tags: dict[str, list[str]] = {}
-    for what, tag in trajectory.reader.lost(places):
+    for what, tag in trajectory.reader.lost(columns):
         tags.setdefault(what, []).append(tag)
     return [
-        f"left out: {what}, which lossy tags have let go of: {', '.join(lossy)}"
+        f"left out: {what}, which these lossy tags omit: {', '.join(lossy)}"
         for what, lossy in tags.items()
     ]
 
@@ -526,7 +526,7 @@ def _frames_left_out(
     trajectory: Trajectory,
     path: Path,
     numbers: NDArray[np.int64],
-    places: NDArray[np.int64] | None,
+    columns: NDArray[np.int64] | None,
     how: OutputOptions,
 ) -> list[str]:
     """Return remarks on fields of frames that H5MD cannot hold.
@@ -539,7 +539,7 @@ def _frames_left_out(
     remarks = []
     if names := trajectory.reader.further_names(int(numbers[0])):
         remarks.append(f"left out, as H5MD cannot hold it: {'; '.join(names)}")
-    losses, remark = trajectory.reader.left_out(numbers, places)
+    losses, remark = trajectory.reader.left_out(numbers, columns)
     if remark is None:
         return remarks
     if not how.allow_loss:
@@ -547,7 +547,7 @@ def _frames_left_out(
         lost = ", ".join(what or kind for kind, what, _, position in losses if position == first)
         raise OutputError(
             f"{path}: frame {numbers[first]}: H5MD cannot hold {lost}: choose a format that can, or"
-            " let it go with --allow-loss (allow_loss=True)"
+            " allow the loss with --allow-loss (allow_loss=True)"
         )
     return [remark, *remarks]
 
@@ -566,7 +566,7 @@ def _content(
     trajectory: Trajectory,
     reader: _trajet.Reader,
     every: NDArray[np.int64],
-    places: NDArray[np.int64] | None,
+    columns: NDArray[np.int64] | None,
     how: OutputOptions,
 ) -> h5md.Content:
     """Return the content of H5MD outputs of frames."""
@@ -580,7 +580,7 @@ def _content(
         and _holds(trajectory, every, "velocities"),
         forces=how.forces and "forces" not in gone and _holds(trajectory, every, "forces"),
     )
-    return hdf5_content(reader, places, how)
+    return hdf5_content(reader, columns, how)
 
 
 def _check_topology(path: Path, selection: Selection, *, force: bool) -> None:

@@ -171,7 +171,7 @@ class CopySpec:
     """What a worker needs to write its files: trajectory, atoms, options and whole output."""
 
     outline: bytes
-    places: NDArray[np.int64] | None
+    columns: NDArray[np.int64] | None
     how: OutputOptions
     whole: WholeOutput | None = None
 
@@ -204,12 +204,12 @@ class Copier:
     def _write(
         self, reader: _trajet.Reader, job: CopyJob, threads: int, show: ShowFrames
     ) -> WriteOutcome:
-        places, how, whole = self._spec.places, self._spec.how, self._spec.whole
+        columns, how, whole = self._spec.columns, self._spec.how, self._spec.whole
         if job.own.suffix.lower() not in HDF5:
             (outcome,) = write_files(
                 reader,
                 [(job.own, job.frames)],
-                places,
+                columns,
                 how,
                 # A worker that was taken for lost may have written the file already.
                 force=True,
@@ -218,7 +218,7 @@ class Copier:
                 within=None if whole is None else PieceOfOutput(job.begin, **vars(whole)),
             )
             return outcome
-        content = hdf5_content(reader, places, how)
+        content = hdf5_content(reader, columns, how)
         done = 0
 
         def add(more: int) -> None:

@@ -75,7 +75,7 @@ def write_pieces(
     else:
         when = (reader.times()[numbers], reader.steps()[numbers])
         spec = replace(spec, whole=WholeOutput(int(numbers[0]), *when))
-    n_atoms = reader.n_atoms if spec.places is None else len(spec.places)
+    n_atoms = reader.n_atoms if spec.columns is None else len(spec.columns)
     borders = _borders(len(numbers), unit, n_atoms, pool.n_threads)
 
     def show(done: int, total: int) -> None:
@@ -109,7 +109,7 @@ def write_pieces(
             _, remarks = _trajet.join_pieces(
                 reader,
                 part,
-                spec.places,
+                spec.columns,
                 spec.how,
                 pieces,
                 losses,

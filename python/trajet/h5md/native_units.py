@@ -296,7 +296,7 @@ def _write_box(group: "Group", first: Rows, parts: list[_Tables]) -> None:
 
 def native_content(
     reader: _trajet.Reader,
-    places: NDArray[np.int64] | None,
+    columns: NDArray[np.int64] | None,
     sources: Sequence[Source],
     *,
     atoms: NDArray[np.int64] | None,
@@ -310,7 +310,7 @@ def native_content(
 
     Parameters
     ----------
-    reader, places
+    reader, columns
         The trajectory, and the indices of atoms in its frames.
     sources
         The files with the other contents.
@@ -350,7 +350,7 @@ def native_content(
         return None
     return NativeContent(
         reader,
-        places,
+        columns,
         compression=compression,
         rest=replace(rest, atoms=atoms),
         is_deflated=any(got["deflate"] for got in found),

@@ -39,7 +39,7 @@ _GROUP_KEPT = "trajet_particles"
 _DEPTH = 64
 # HDF5 keeps smaller datasets in their headers.
 _COMPACT = 60_000
-_LEAVES_FILE = "its data stand outside of this file, which copies never follow"
+_LEAVES_FILE = "its data are stored in another file, which copies never follow"
 
 _Int = NDArray[np.int64]
 # Rows of an element by the number of their file.

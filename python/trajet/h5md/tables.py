@@ -162,7 +162,7 @@ class _Look:
         elements = {name: element for name in names if (element := member(group, name)) is not None}
         for name, element in elements.items():
             if not hasattr(element, "keys") or member(element, "value") is None:
-                raise self._error(f"{where}/{name} does not change in time: it is no trajectory")
+                raise self._error(f"{where}/{name} does not change in time: not a trajectory")
         values = {name: member(element, "value") for name, element in elements.items()}
         # GROMACS makes a series for what it never writes.
         there = {name: value for name, value in values.items() if not _has_no_rows(value)}
@@ -289,7 +289,7 @@ class _Look:
         """Return the chosen particles group."""
         groups = member(file, "particles")
         if not hasattr(groups, "keys"):
-            raise self._error("'particles' is no group: it is no H5MD")
+            raise self._error("'particles' is not a group: not an H5MD file")
         names = list(groups)
         if self.particles in names:
             # Other groups may stand in other files.
@@ -479,7 +479,7 @@ class _Look:
     def _factor(
         self, quantity: str, dataset: "Dataset", unit_attribute: str, usual: str | None = None
     ) -> float:
-        """Return what makes Å, ps, … of the numbers of a dataset."""
+        """Return the factor that converts the numbers of a dataset to Å, ps, …."""
         where = f"{self.path}: {dataset.name.strip('/')}"
         named = _text(attribute(dataset, unit_attribute, "")) or None
         given = self.units.get(quantity)
@@ -613,7 +613,7 @@ class _Look:
 
 
 def chunks(value: "Dataset") -> NDArray[np.uint64]:
-    """Return first row, atom and axis, offset, size and skipped filters of the chunks there are."""
+    """Return first row, atom and axis, offset, size and skipped filters of each stored chunk."""
     table = array.array("Q")
 
     def row(chunk: "StoreInfo", extend: Callable[[Iterable[int]], None] = table.extend) -> None:
@@ -635,7 +635,7 @@ def chunks(value: "Dataset") -> NDArray[np.uint64]:
 
 
 def _dataset(value: "Dataset") -> "_trajet.DatasetInfo":
-    """Say what HDF5 calls a dataset, for readers that go through its library."""
+    """Return name, shape and type of a dataset, for readers that use the HDF5 library."""
     return {"dataset": value.name, "shape": value.shape, "dtype": value.dtype}
 
 

@@ -127,7 +127,7 @@ def entry_of(manifest: Manifest, tiers: Mapping[str, Tier]) -> Entry:
     if unknown := sorted(named - tiers.keys()):
         raise StoreError(
             f"{manifest['name']}: is on a tier {unknown[0]!r} that the store does not know: it has"
-            f" {', '.join(tiers) or 'none'}; bring store.json back from a copy"
+            f" {', '.join(tiers) or 'none'}; restore store.json from a copy"
         )
     kept = []
     for index, tag in enumerate(manifest["tags"]):

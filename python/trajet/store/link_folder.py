@@ -36,7 +36,7 @@ def make(
             ours = path.is_symlink() if path in links else _is_pointer(path, "")
             if os.path.lexists(path) and not ours:
                 raise OutputError(
-                    f"{path}: is there already, and is no link of this store: remove it, or choose"
+                    f"{path}: already exists, and is not a link of this store: remove it, or choose"
                     " another folder"
                 )
         # Files on a tier that is not mounted seem to be missing, but are kept.

@@ -74,9 +74,9 @@ pub(super) fn dropped_remarks(
 ) -> Vec<String> {
     let dropped = |k: usize| readers[k].index().n_frames() - n_kept(&kept[k]);
     let all: usize = (0..readers.len()).map(dropped).sum();
-    let seams = (0..readers.len()).filter(|&k| dropped(k) > 0).count();
+    let overlaps = (0..readers.len()).filter(|&k| dropped(k) > 0).count();
     let mut remarks = vec![format!(
-        "{all} frames were dropped at {seams} of {} seams: later files have their times again",
+        "{all} frames were dropped at {overlaps} of {} file boundaries: later files repeat their times",
         readers.len() - 1
     )];
     // If a later file ends before the one that it replaces, no frame replaces the dropped ones.
@@ -121,13 +121,13 @@ pub(super) fn overlap_remark(readers: &[Arc<dyn Reader>]) -> Option<String> {
         let (times, next) = (pair[0].index().times(), pair[1].index().times());
         is_from(times, times.len() - 1, next[0])
     };
-    let seams: Vec<_> = readers.windows(2).filter(back).collect();
-    let [a, b] = seams.first()? else { unreachable!("windows of two") };
+    let overlaps: Vec<_> = readers.windows(2).filter(back).collect();
+    let [a, b] = overlaps.first()? else { unreachable!("windows of two") };
     let last = text(a.index().times()[a.index().n_frames() - 1]);
     Some(format!(
-        "times overlap or step back at {} of {} seams, first from {last} ps ({}) to {} ps ({}): all \
+        "times overlap or step back at {} of {} file boundaries, first from {last} ps ({}) to {} ps ({}): all \
          frames are kept; --continuous (continuous=True) drops those that a later file repeats",
-        seams.len(),
+        overlaps.len(),
         readers.len() - 1,
         name(a),
         text(b.index().times()[0]),

@@ -352,7 +352,7 @@ fn errors_name_the_file_and_both_frame_numbers() {
     };
     for frames in [Frames::all(15), Frames::from(vec![12, 6, 7, 8]), Frames::from(vec![8])] {
         let words = failed(frames);
-        let begin = format!("{path}: frame 3 at byte {} is not the one", 3 * len);
+        let begin = format!("{path}: frame 3 at byte {} does not match the index", 3 * len);
         assert!(words.starts_with(&begin), "{words}");
         assert!(words.ends_with("(frame 3 of this file is frame 8 of the chain)"), "{words}");
     }
@@ -538,7 +538,7 @@ fn repeated_frames_are_taken_from_the_later_file() {
     assert_eq!(dropped, [1, 2, 0, 0]);
     assert_eq!(
         chain.remarks(),
-        ["3 frames were dropped at 2 of 3 seams: later files have their times again"]
+        ["3 frames were dropped at 2 of 3 file boundaries: later files repeat their times"]
     );
     let place = |segment, frame| Place { segment, frame };
     assert_eq!(
@@ -551,7 +551,7 @@ fn repeated_frames_are_taken_from_the_later_file() {
     let [remark] = &all.remarks()[..] else { panic!("{:?}", all.remarks()) };
     let [a, b] = [0, 1].map(|k| parts.paths[k].display().to_string());
     let begin = format!(
-        "times overlap or step back at 2 of 3 seams, first from 2 ps ({a}) to 2 ps ({b}): "
+        "times overlap or step back at 2 of 3 file boundaries, first from 2 ps ({a}) to 2 ps ({b}): "
     );
     assert!(remark.starts_with(&begin), "{remark}");
 }
@@ -565,9 +565,9 @@ fn files_of_a_continuous_chain_are_sorted_by_time() {
     let [order, dropped] = &chain.remarks()[..] else { panic!("{:?}", chain.remarks()) };
     let [a, b, c] = [1, 2, 0].map(|k| parts.paths[k].display().to_string());
     assert_eq!(*order, format!("files are in the order of their first times: {a}, {b}, {c}"));
-    assert!(dropped.starts_with("0 frames were dropped at 0 of 2 seams"));
+    assert!(dropped.starts_with("0 frames were dropped at 0 of 2 file boundaries"));
     let remark = &parts.chain(&plain()).remarks()[0];
-    assert!(remark.starts_with("times overlap or step back at 1 of 2 seams"), "{remark}");
+    assert!(remark.starts_with("times overlap or step back at 1 of 2 file boundaries"), "{remark}");
 }
 
 #[test]
@@ -577,7 +577,10 @@ fn dropped_frames_without_a_replacement_are_remarked() {
     let chain = parts.chain(&continuous());
     assert_eq!(*chain.times(), [0.0, 1.0, 2.0, 3.0, 7.0, 8.0, 9.0]);
     let remarks = chain.remarks();
-    assert!(remarks[0].starts_with("5 frames were dropped at 2 of 3 seams"), "{remarks:?}");
+    assert!(
+        remarks[0].starts_with("5 frames were dropped at 2 of 3 file boundaries"),
+        "{remarks:?}"
+    );
     assert!(remarks[1].starts_with("1 of the dropped frames lie where the later files have none"));
     let none = format!("{}: none of its 2 frames is kept", parts.paths[2].display());
     assert!(remarks[2].starts_with(&none), "{remarks:?}");

@@ -46,7 +46,7 @@ impl Encoder {
         if let Some((frame, time)) = clock.first_off(plan.times) {
             let lost = irregular(&clock, frame, time);
             checks.may_lose(frame, &lost)?;
-            checks.doubt(format!("lost, as DCD holds equal steps of time only: {lost}"));
+            checks.add_remark(format!("lost, as DCD holds equal steps of time only: {lost}"));
         }
         let keeps = |(k, &step): (usize, &i64)| step == clock.step(k as u64);
         if !plan.steps.iter().enumerate().all(keeps) {

@@ -216,7 +216,7 @@ impl Head {
         let n = self.n_records.map_or(held, |claimed| claimed.min(held));
         let claims = format!("the header says {n} frames, the file holds bytes for {held}");
         if n == 0 {
-            let remedy = "let the program that writes it finish, or write the trajectory anew";
+            let remedy = "let the program that writes it finish, or write the trajectory again";
             return Err(HeaderFault::Unsupported { what: claims, remedy });
         }
         let remark = match self.n_records {
@@ -381,6 +381,6 @@ impl Reading<'_> {
     }
 
     fn unsupported(&self, what: String) -> HeaderFault {
-        HeaderFault::Unsupported { what, remedy: "write the trajectory anew with cpptraj" }
+        HeaderFault::Unsupported { what, remedy: "write the trajectory again with cpptraj" }
     }
 }

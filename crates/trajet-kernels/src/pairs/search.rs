@@ -12,7 +12,7 @@ use crate::cell::{Vector, minus};
 const SLACK: f64 = 1e-9;
 
 /// Two groups of atoms on a grid.
-pub(crate) struct Places<'a> {
+pub(crate) struct GriddedGroups<'a> {
     pub(crate) grid: &'a Grid,
     pub(crate) homes: &'a Sorted,
     pub(crate) others: &'a Sorted,
@@ -58,25 +58,25 @@ type Class = Vec<Row>;
 /// Counts the pairs of two groups at their minimum images.
 pub(crate) fn count_pairs(
     set: InstructionSet,
-    places: &Places<'_>,
+    groups: &GriddedGroups<'_>,
     near: &mut Near,
     bins: &Bins,
     histogram: &mut Histogram,
 ) {
-    let [a, b, c] = places.grid.divisions;
+    let [a, b, c] = groups.grid.divisions;
     let class = |row: &Row| [row.along[1].rem_euclid(c), row.along[0].rem_euclid(b)];
-    let mut rows = places.grid.neighbours();
+    let mut rows = groups.grid.neighbours();
     rows.sort_by_key(class);
     // The first class is the cell's own row, whose remainders are zero.
     let classes: Vec<Class> =
         rows.chunk_by(|x, y| class(x) == class(y)).map(<[Row]>::to_vec).collect();
     for (k, j) in (0..c).flat_map(|k| (0..b).map(move |j| (k, j))) {
         for i in 0..a {
-            let number = places.grid.number([i, j, k]);
-            let atoms = places.homes.atoms(number..number + 1);
+            let number = groups.grid.number([i, j, k]);
+            let atoms = groups.homes.atoms(number..number + 1);
             if !atoms.is_empty() {
-                let own = near.gather(places, &classes, [i, j, k]);
-                scan(set, &places.homes.points, atoms, near, own, bins, histogram);
+                let own = near.gather(groups, &classes, [i, j, k]);
+                scan(set, &groups.homes.points, atoms, near, own, bins, histogram);
             }
         }
     }
@@ -85,17 +85,17 @@ pub(crate) fn count_pairs(
 impl Near {
     /// Gathers the atoms of all neighbours of a cell. Within one group, the cell's own atoms come first, then those of
     /// cells with a higher index.
-    fn gather(&mut self, places: &Places<'_>, classes: &[Class], place: [i32; 3]) -> Own {
+    fn gather(&mut self, groups: &GriddedGroups<'_>, classes: &[Class], place: [i32; 3]) -> Own {
         self.single.clear();
         self.several.clear();
         self.segments.clear();
         self.shifts.clear();
-        let grid = places.grid;
+        let grid = groups.grid;
         let [a, b, c] = grid.divisions;
         let home = grid.number(place);
         let mut own = Own::Nowhere;
-        if places.same {
-            self.add_cell(places, &classes[0], place, place);
+        if groups.same {
+            self.add_cell(groups, &classes[0], place, place);
             own = if self.segments.is_empty() { Own::Single } else { Own::Several };
         }
         for class in classes {
@@ -103,13 +103,13 @@ impl Near {
             let (j, _) = divide(place[1] + first.along[0], b);
             let (k, _) = divide(place[2] + first.along[1], c);
             let row = grid.number([0, j, k]);
-            let begin = if places.same { (home + 1).saturating_sub(row) } else { 0 };
+            let begin = if groups.same { (home + 1).saturating_sub(row) } else { 0 };
             let begin = i32::try_from(begin).map_or(a, |begin| begin.min(a));
             match class[..] {
                 [only] if only.last - only.first < a => {
-                    self.add_row(places, only, place, begin);
+                    self.add_row(groups, only, place, begin);
                 }
-                _ => (begin..a).for_each(|i| self.add_cell(places, class, place, [i, j, k])),
+                _ => (begin..a).for_each(|i| self.add_cell(groups, class, place, [i, j, k])),
             }
         }
         self.several.pad();
@@ -117,8 +117,8 @@ impl Near {
     }
 
     /// Adds the cells from `begin` on of a row that is seen through one shift at a time.
-    fn add_row(&mut self, places: &Places<'_>, row: Row, place: [i32; 3], begin: i32) {
-        let grid = places.grid;
+    fn add_row(&mut self, groups: &GriddedGroups<'_>, row: Row, place: [i32; 3], begin: i32) {
+        let grid = groups.grid;
         let [a, b, c] = grid.divisions;
         let (j, shift_b) = divide(place[1] + row.along[0], b);
         let (k, shift_c) = divide(place[2] + row.along[1], c);
@@ -130,20 +130,26 @@ impl Near {
             let (first, last) = (i.max(begin), i + length);
             if first < last {
                 let start = grid.number([first, j, k]);
-                let atoms = places.others.atoms(start..start + (last - first) as usize);
+                let atoms = groups.others.atoms(start..start + (last - first) as usize);
                 let shift = grid.shift([shift_a, shift_b, shift_c]);
-                self.single.extend(&places.others.points, atoms, shift);
+                self.single.extend(&groups.others.points, atoms, shift);
             }
             at += length;
         }
     }
 
     /// Adds the cell `other`, which may be seen through several shifts.
-    fn add_cell(&mut self, places: &Places<'_>, class: &Class, place: [i32; 3], other: [i32; 3]) {
-        let grid = places.grid;
+    fn add_cell(
+        &mut self,
+        groups: &GriddedGroups<'_>,
+        class: &Class,
+        place: [i32; 3],
+        other: [i32; 3],
+    ) {
+        let grid = groups.grid;
         let [a, b, c] = grid.divisions;
         let number = grid.number(other);
-        let atoms = places.others.atoms(number..number + 1);
+        let atoms = groups.others.atoms(number..number + 1);
         if atoms.is_empty() {
             return;
         }
@@ -162,7 +168,7 @@ impl Near {
         }
         match self.found[..] {
             [] => {}
-            [shift] => self.single.extend(&places.others.points, atoms, shift),
+            [shift] => self.single.extend(&groups.others.points, atoms, shift),
             _ => {
                 let last = self.segments.last();
                 if last.is_none_or(|last| self.shifts[last.shifts.clone()] != self.found[..]) {
@@ -174,7 +180,7 @@ impl Near {
                     let shifts = shifts..self.shifts.len();
                     self.segments.push(Segment { points: points..points, shifts });
                 }
-                self.several.extend(&places.others.points, atoms, [0.0; 3]);
+                self.several.extend(&groups.others.points, atoms, [0.0; 3]);
                 let end = self.several.len();
                 self.segments.last_mut().expect("there is one").points.end = end;
             }

@@ -47,7 +47,9 @@ impl Pair<'_> {
             };
             let was = read(&self.from, ours)?;
             if !was.says(&read(&self.made, theirs)?) {
-                return Err(self.other(&format!("holds another frame {frame} than was divided")));
+                return Err(
+                    self.other(&format!("frame {frame} differs from the one that was divided"))
+                );
             }
             let vectors = if let Raw::H5md(frame) = &was { frame.vectors } else { None };
             boxes.push((was.cell(), vectors.and_then(|vectors| turned_vectors(&vectors, 1.0))));

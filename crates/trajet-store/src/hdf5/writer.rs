@@ -25,7 +25,7 @@ pub struct Job<'a> {
     pub options: OpenOptions,
     /// Path of the file to write.
     pub path: &'a Path,
-    /// Whether to keep every field in the units of the original, which is H5MD.
+    /// Whether to keep every field in the units of the original, an H5MD file.
     pub own: bool,
     /// Whether to write velocities, if frames have them.
     pub velocities: bool,

@@ -152,8 +152,8 @@ impl DatasetListing {
             let tags: Vec<&str> = tags.map(|(tag, _)| &tag[..]).collect();
             if !tags.is_empty() {
                 words += &format!(
-                    "All atoms together are without {}, which lossy tags have let go of: {}. Other tags have \
-                     what they had.\n",
+                    "The files of all atoms have no {}, which these lossy tags omit: {}. Files of other \
+                     tags have them.\n",
                     extra.name(),
                     tags.join(", ")
                 );

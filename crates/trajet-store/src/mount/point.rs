@@ -100,7 +100,7 @@ pub(super) fn prepare(folder: &Path) -> Result<PathBuf, Error> {
         detach(&whole)?;
     }
     let entries = fs::read_dir(&whole).map_err(|error| match error.kind() {
-        io::ErrorKind::NotADirectory => refused("is no folder: give an empty one to mount on"),
+        io::ErrorKind::NotADirectory => refused("not a folder: give an empty one to mount on"),
         _ => Error::io(folder, "read")(error),
     })?;
     if let Some(entry) = entries.flatten().next() {
@@ -122,7 +122,7 @@ pub(super) fn explained(folder: &Path, error: io::Error) -> Error {
              --device {DEVICE} --cap-add SYS_ADMIN)"
         ),
         Err(io::ErrorKind::PermissionDenied) => {
-            format!("{DEVICE} may not be used by you: ask who keeps the machine")
+            format!("{DEVICE} cannot be opened by this user: ask the administrator of the machine")
         }
         _ if error.kind() == io::ErrorKind::NotFound && !has_helper() => format!(
             "only root may mount without {HELPER}: install the package fuse3 (apt-get install fuse3)"
@@ -205,7 +205,7 @@ mod tests {
         assert_eq!(prepare(path).unwrap(), path.canonicalize().unwrap());
         fs::write(path.join("file"), "").unwrap();
         assert!(error(path).contains("is not empty (there is file)"), "{}", error(path));
-        assert!(error(&path.join("file")).contains("is no folder"));
+        assert!(error(&path.join("file")).contains("not a folder"));
         let proc = error(Path::new("/proc"));
         assert!(proc.contains("/proc: something is mounted there already (proc, proc)"), "{proc}");
     }

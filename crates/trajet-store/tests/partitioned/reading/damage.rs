@@ -50,7 +50,7 @@ fn damaged_metadata_is_an_error_of_raw_frames_only() {
     // Metadata of other frames.
     std::fs::copy(&made.partition.heads[0], path).unwrap();
     let error = made.partitioned().read_raw(100, &mut scratch).unwrap_err();
-    assert!(error.to_string().contains("the heads of 100 frames for 200"), "{error}");
+    assert!(error.to_string().contains("metadata of 100 frames, expected 200"), "{error}");
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn a_file_of_different_size_is_an_error_before_it_is_read() {
         let error = positions(&made.partitioned(), &Atoms::all(200), &mut Scratch::default());
         let words = error.unwrap_err().to_string();
         let expected = format!(
-            "{}: has {} bytes, and was written with {size}: this file of tag1 was changed",
+            "{}: has {} bytes, expected {size}: this file of tag1 was changed",
             path.display(),
             bytes.len()
         );
