@@ -18,11 +18,15 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 # Files that must contain the words.
 UNCHECKED = ("packaging/plain_words.py", "tests/docs/test_plain_words.py")
-# They hide the subject of a sentence, or are in no manual.
-WORDS = re.compile(r"(?<![a-z])(?:told|said|whoever|manieth)(?![a-z])", re.IGNORECASE)
+# Words and phrases that hide the subject of a sentence or are in no manual, and a former crate.
+WORDS = re.compile(
+    r"(?<![a-z])(?:told|said|whoever|manieth|ha(?:ve|s) let go|lets? it go|is there already"
+    r"|no format that is read|trajet[-_]io)(?![a-z])",
+    re.IGNORECASE,
+)
 
 CODE = r"(?:crates|python)/.*"
-RUST_IO = r"crates/trajet-(?:io|formats|files)/.*"
+RUST_IO = r"crates/trajet-(?:formats|files)/.*"
 ENGINE = r"crates/trajet-(?:engine|convert)/.*"
 STORE = r"crates/trajet-store/.*"
 POOLS = r"python/trajet/pools/.*"
@@ -30,18 +34,20 @@ POOLS = r"python/trajet/pools/.*"
 MODULES = {
     CODE: "told|said|going|elsewhere|seams|together|shown|subject|pairing|wholeness|stretches|face"
     "|growth|crew|leader|undisturbed|board|member|gathering",
-    RUST_IO: "rules|outline|heads|places|between|own",
+    RUST_IO: "rules|outline|heads|places|between|own|divided|division|io",
     ENGINE: "places|line|lanes",
-    STORE: "disk|uses|operation|pending|loss|own",
+    STORE: "disk|uses|operation|pending|loss|own|divided|division",
     POOLS: "work|link",
     r"python/trajet/h5md/.*": "own|plain|places|lanes",
     r"python/trajet/cli/.*": "copies",
     r"python/trajet/store/.*": "uses|division",
+    r"python/trajet/bench/.*": "store_files|store_memory_limit",
 }
 # Former names of types and functions, likewise.
 DEFINITIONS = {
     CODE: "Told|Said|Going|Brief|Elsewhere|Heads|Refusal|Crew|Board|Member|Leader|Ledger|Account"
-    "|Held|Silent|Laid|Known|Shown|Face|Subject|Given|Done|together",
+    "|Held|Silent|Laid|Known|Shown|Face|Subject|Given|Done|together|lend|take_back|doubt",
+    RUST_IO: "Divided|Division",
     ENGINE: "Places|Stretch|Line|Lanes?",
     STORE: "Uses|Operation",
     POOLS: "Link|Part",

@@ -29,7 +29,11 @@ def findings_in() -> Callable[[str, str], Iterator[str]]:
         ("tests/a.py", "TOLD_BY = 4", ["tests/a.py:1: TOLD"]),
         ("tests/a.py", "all_said = []", ["tests/a.py:1: said"]),
         ("tests/a.py", "untold, a saidan", []),
+        ("docs/page.md", "The crate `trajet-io` reads.", ["docs/page.md:1: trajet-io"]),
+        ("a.rs", "// use trajet_io::Chain", ["a.rs:1: trajet_io"]),
+        ("a.py", '"a.xtc: is there already"', ["a.py:1: is there already"]),
         (f"{STORE}/face.rs", "", [f"{STORE}/face.rs: module face"]),
+        (f"{STORE}/divided.rs", "", [f"{STORE}/divided.rs: module divided"]),
         (
             "python/trajet/pools/elsewhere.py",
             "",

@@ -78,7 +78,7 @@ def backbone_dihedrals(
 
 
 def _one_of_each(atoms: Atoms, names: NDArray[np.str_], name: str) -> NDArray[np.int64]:
-    """Return the atom with this name of each residue, of several the only one in `atoms`.
+    """Return the atom of this name in each residue; of several, the one in `atoms`.
 
     Elements are `_NONE` or `_SEVERAL` for residues without such an atom or with several.
     """

@@ -1,1 +1,1 @@
-"""Measurements of one's own machine: setups, the runs that they stand for, tables of them."""
+"""Benchmarks of the user's machine: setups, runs and tables."""

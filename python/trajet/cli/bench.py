@@ -56,7 +56,7 @@ def numbers(_: click.Context, param: click.Parameter, text: str) -> tuple[int, .
 
 
 def _cores() -> str:
-    """Return powers of two up to the cores that there are."""
+    """Return the powers of two up to the number of cores."""
     most = available_threads()
     return ",".join(str(2**k) for k in range(most.bit_length()) if 2**k <= most)
 

@@ -81,7 +81,7 @@ def check(dataset: "Dataset", rows: int | None = None) -> None:
 def read(
     dataset: "Dataset", rows: int | None = None, dtype: "DTypeLike | None" = None
 ) -> np.ndarray:
-    """Return the first rows of a dataset (None for all), of another type where one is given.
+    """Return the first rows of a dataset (None: all), converted to a type if one is given.
 
     Raises
     ------

@@ -92,7 +92,7 @@ def named(quantity: str, by: float) -> str:
 
 
 def check_named(units: Mapping[str, str]) -> None:
-    """Refuse names of units that a user gives for quantities that there are not.
+    """Raise an error if the user names a unit of an unknown quantity.
 
     Raises
     ------

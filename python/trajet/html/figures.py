@@ -96,7 +96,7 @@ class Chart:
 
     @property
     def scale(self) -> float:
-        """Units of width of a second."""
+        """Width of a second, in units of the figure."""
         return WIDTH / self.seconds if self.seconds > 0 else 0.0
 
     @property
