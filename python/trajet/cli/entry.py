@@ -77,6 +77,8 @@ def _interrupted() -> int:
     signals.finish()
     if signals.abort_ranks is not None:
         signals.abort_ranks()
+    # A child that is still starting would create its files again.
+    signals.end_children()
     # A command that has not imported this module has no unfinished outputs.
     if (output := sys.modules.get("trajet.output")) is not None:
         output.remove_unfinished()
@@ -84,7 +86,6 @@ def _interrupted() -> int:
     # If Ctrl-C came while CPython executed a string or an import, CPython would end this process by
     # the signal, whatever its exit code; executing another string resets that.
     exec("")
-    signals.end_children()
     signals.die_as_rank()
     signals.end_within(_END)
     return code
