@@ -90,7 +90,11 @@ def _cluster(module: ModuleType, workers: int, threads: int) -> Iterator["Client
             security=module.Security.temporary(),
             # Each has a small HTTP server in any case: any free port of this machine alone.
             dashboard_address=None,
-            scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
+            scheduler_kwargs={
+                "dashboard": False,
+                "dashboard_address": "127.0.0.1:0",
+                "local_directory": str(folder),
+            },
             worker_dashboard_address="127.0.0.1:0",
             loop=loop,
             preload="trajet.pools.dask.worker_preload",
