@@ -129,7 +129,7 @@ def test_missing_jinja_is_an_error_before_the_run(adk: Adk, tmp_path: Path) -> N
     )
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
-    assert "pip install 'trajet[html]'" in done.stderr
+    assert "pip install jinja2" in done.stderr
     assert list(tmp_path.iterdir()) == []
 
 

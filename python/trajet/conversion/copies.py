@@ -410,7 +410,7 @@ def _copy(
             parameters: Parameters = {
                 "n_frames": len(numbers),
                 "n_atoms": [selection.n_atoms],
-                **trajectory.describe_transforms(places),
+                **trajectory.describe_transforms(columns),
             }
             what: Assembled = {
                 "analysis": "convert",
@@ -570,7 +570,7 @@ def _content(
     how: OutputOptions,
 ) -> h5md.Content:
     """Return the content of H5MD outputs of frames."""
-    gone = {what for what, _ in trajectory.reader.lost(places)}
+    gone = {what for what, _ in trajectory.reader.lost(columns)}
     if trajectory.rotates:
         gone |= {"velocities", "forces"}
     how = replace(

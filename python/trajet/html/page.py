@@ -105,7 +105,7 @@ def require_jinja() -> ModuleType:
         import jinja2
     except ImportError as error:
         raise MissingPackageError(
-            "a report as HTML needs jinja2: pip install 'trajet[html]', or save it as .json"
+            "a report as HTML needs jinja2: pip install jinja2, or save it as .json"
         ) from error
     return jinja2
 
