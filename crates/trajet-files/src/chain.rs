@@ -646,7 +646,10 @@ impl Chain {
         self.check(frames)?;
         let prepared = self.transform.as_ref().map(|t| t.prepared(atoms)).transpose()?;
         let read = prepared.as_deref().map_or(atoms, PreparedTransform::decoded);
-        let mut decoded = vec![0.0; if prepared.is_some() { read.len() * 3 } else { 0 }];
+        let mut decoded = Vec::new();
+        if prepared.is_some() {
+            memory::resize(&mut decoded, read.len() * 3, 0.0, "the atoms of a frame")?;
+        }
         let (mut whole, mut part) = (Snapshot::default(), Snapshot::default());
         for at in 0..frames.len() {
             scratch.check_stop()?;
@@ -772,8 +775,12 @@ impl Chain {
         self.read_raw_of(frame, &Atoms::all(self.n_atoms()), scratch)
     }
 
-    /// Returns the box vectors (Å, row by row) of a frame, if they are in memory once its file is open.
+    /// Returns the box vectors (Å, row by row) of a frame, if they are in memory once its file is open and frames are
+    /// not rotated.
     pub fn known_box(&self, frame: u64) -> Option<[f64; 9]> {
+        if self.rotates() {
+            return None;
+        }
         let Place { segment, frame: within } = self.place(frame);
         self.segments[segment].reader.as_known_cells()?.known_box(within)
     }
