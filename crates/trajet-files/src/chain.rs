@@ -597,14 +597,15 @@ impl Chain {
         let before = before.map_err(|why| self.refused(number, why))?;
         let wanted = Wanted::positions(&before, prepared.decoded());
         let mut meta = FrameMeta::default();
-        // Doubts are counted where a frame is read for its own sake.
-        let doubts = scratch.meter.doubts;
+        // Endless molecules are counted where a frame is read for its own sake. Doubtful steps are not left out, as
+        // frames between the requested ones are read here only.
+        let endless = scratch.meter.doubts.endless_molecules;
         for at in 0..before.len() {
             self.read_untransformed(&wanted, at..at + 1, scratch, decoded, &mut meta)?;
             self.transform(prepared, before.get(at), decoded, &mut meta.last(), scratch)?;
             meta.clear();
         }
-        scratch.meter.doubts = doubts;
+        scratch.meter.doubts.endless_molecules = endless;
         Ok(())
     }
 

@@ -61,7 +61,8 @@ pub trait PreparedTransform: Send + Sync {
 pub struct Doubts {
     /// Molecules that are bonded to their own periodic image, summed over frames. They were not made whole.
     pub endless_molecules: u64,
-    /// Steps from frame to frame of almost half a cell, whose direction is uncertain.
+    /// Frames with a step of almost half a cell from the frame before, whose direction is uncertain. A frame counts as
+    /// often as it is read, also on the way to others.
     pub large_steps: u64,
     /// Number of the first frame with such a step, and the atom.
     pub first_large_step: Option<(u64, u64)>,

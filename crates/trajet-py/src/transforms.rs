@@ -12,7 +12,7 @@ use trajet_files::transform::ChainTransform;
 use trajet_files::worker::WorkerSpec;
 use trajet_files::{Chain, Error, Frames, Scratch};
 use trajet_formats::Atoms;
-use trajet_transforms::{JumpRequest, Start, Step, atoms_with_jumps, net_jumps};
+use trajet_transforms::{JumpRequest, NetJumps, Start, Step, atoms_with_jumps, net_jumps};
 
 use crate::arguments::from_arguments;
 
@@ -49,9 +49,6 @@ pub(crate) fn of_chain(transforms: &Arc<trajet_transforms::Transforms>) -> Arc<C
     Arc::new(ChainTransform::new(Arc::clone(transforms) as Arc<_>))
 }
 
-/// The sums of shifts in a run of frames.
-type NetJumps = Result<Vec<i64>, Error>;
-
 /// Counts jumps in runs of frames on threads, and returns the transforms with the shifts at which each run begins.
 ///
 /// # Errors
@@ -74,12 +71,13 @@ pub(crate) fn with_start(
     let runs = runs.clamp(1, frames.len().max(1));
     let positions: Vec<usize> = (0..runs).map(|run| frames.len() * run / runs).collect();
     // The last run has no successor that begins with its sum.
-    let found: Vec<Mutex<Option<NetJumps>>> =
+    let found: Vec<Mutex<Option<Result<NetJumps, Error>>>> =
         positions[1..].iter().map(|_| Mutex::default()).collect();
     let (stop, done) = (Arc::new(AtomicBool::new(false)), AtomicUsize::new(0));
     let count = |run: usize| {
-        let here = frames.slice(positions[run]..positions[run + 1] + 1);
-        let request = JumpRequest { frames: here, atoms: atoms.clone() };
+        let here = frames.slice(positions[run]..frames.len());
+        let len = positions[run + 1] - positions[run];
+        let request = JumpRequest { frames: here, len, atoms: atoms.clone() };
         let mut scratch = Scratch::stopped_by(Arc::clone(&stop));
         let counted = net_jumps(chain, transforms, &request, &mut scratch);
         *found[run].lock().unwrap_or_else(PoisonError::into_inner) = Some(counted);
@@ -87,20 +85,27 @@ pub(crate) fn with_start(
     if each(found.len(), threads, &count, (&done, frames.len()), &stop, control)? {
         return Err(RunError::Interrupted);
     }
-    let mut shifts = vec![Vec::new()];
-    for run in found {
-        let net = run.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut start = Start::at_first(frames.clone(), atoms.clone());
+    for (run, net) in found.into_iter().enumerate() {
+        let net = net.into_inner().unwrap_or_else(PoisonError::into_inner);
         let net = net.unwrap_or(Err(Error::Interrupted)).map_err(failed)?;
-        let before: &Vec<i64> = &shifts[shifts.len() - 1];
-        let sum = |(k, net): (usize, i64)| before.get(k).copied().unwrap_or(0).wrapping_add(net);
-        shifts.push(net.into_iter().enumerate().map(sum).collect());
+        // Where frames lack positions, several runs end with the same frame, or none does.
+        let Some(end) = net.end.map(|end| positions[run] + end) else { break };
+        if start.positions.last() == Some(&end) {
+            continue;
+        }
+        let before: &Vec<i64> = &start.shifts[start.shifts.len() - 1];
+        let sum = |(k, net): (usize, i64)| before.get(k).copied().unwrap_or(0).saturating_add(net);
+        let shifts = net.shifts.into_iter().enumerate().map(sum).collect();
+        let doubtful = start.doubtful.last().copied().flatten().or(net.doubtful);
+        start.positions.push(end);
+        start.shifts.push(shifts);
+        start.doubtful.push(doubtful);
     }
     let mut transforms = transforms.clone();
     for step in &mut transforms.steps {
         if let Step::NoJump(no_jump) = step {
-            let (frames, atoms) = (frames.clone(), atoms.clone());
-            let (positions, shifts) = (positions.clone(), std::mem::take(&mut shifts));
-            no_jump.start = Some(Start { frames, atoms, positions, shifts });
+            no_jump.start = Some(start.clone());
         }
     }
     Ok(transforms)

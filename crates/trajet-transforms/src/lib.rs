@@ -10,13 +10,12 @@
 //! requested frame. Its shifts are integers, so that sums of parts do not depend on how frames are divided.
 
 mod fit;
-mod frame_cell;
-mod jump_count;
+mod net_jumps;
 pub mod nojump;
 mod prepared;
 mod spec;
 
 pub use fit::FitMotion;
-pub use jump_count::{JumpRequest, atoms_with_jumps, net_jumps};
-pub use nojump::{NoJump, Start, View};
+pub use net_jumps::{JumpRequest, NetJumps, atoms_with_jumps, net_jumps};
+pub use nojump::{LargeStep, NoJump, Start, View};
 pub use spec::{CellShape, Step, Transforms};

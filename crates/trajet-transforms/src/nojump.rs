@@ -45,6 +45,9 @@ pub struct NoJump {
     pub start: Option<Start>,
 }
 
+/// A step whose direction is doubtful: the number of the frame that it leads to, and the atom.
+pub type LargeStep = (u64, u32);
+
 /// The frames that are compared one after the other, and the shifts with which some of them begin.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Start {
@@ -57,12 +60,14 @@ pub struct Start {
     /// The shifts of each of these frames, three for each atom or molecule: integers, or multiples of 2⁻³² Å in the
     /// toroidal view. Molecules are in the order of their first atoms. An empty list is all zero.
     pub shifts: Vec<Vec<i64>>,
+    /// For each of these frames, the first doubtful step up to it.
+    pub doubtful: Vec<Option<LargeStep>>,
 }
 
 impl Start {
     /// Returns the start at the first of `frames`, without shifts.
     pub fn at_first(frames: Frames, atoms: Vec<u32>) -> Self {
-        Start { frames, atoms, positions: vec![0], shifts: vec![Vec::new()] }
+        Start { frames, atoms, positions: vec![0], shifts: vec![Vec::new()], doubtful: vec![None] }
     }
 
     /// Returns the start for the removal of the jumps of `atoms`, ascending; `None` if their shifts are not known.
@@ -82,8 +87,8 @@ impl Start {
             };
             self.shifts.iter().map(own).collect()
         };
-        let (frames, positions) = (self.frames.clone(), self.positions.clone());
-        Some(Start { frames, atoms: listed, positions, shifts })
+        let Start { frames, positions, doubtful, .. } = self.clone();
+        Some(Start { frames, atoms: listed, positions, shifts, doubtful })
     }
 
     fn position_of(&self, number: u64) -> Option<usize> {
@@ -135,7 +140,7 @@ impl Units {
     }
 
     /// Returns a column of a unit.
-    fn column(&self, unit: usize) -> u32 {
+    pub(crate) fn column(&self, unit: usize) -> u32 {
         match self {
             Units::Atoms => unit as u32,
             Units::Molecules(groups) => groups.members[groups.starts[unit] as usize],
@@ -173,8 +178,8 @@ impl Walk {
         (largest > LARGE_STEP).then_some(unit)
     }
 
-    /// Returns the shifts so far, three numbers for each unit.
-    pub(crate) fn shifts(&self, units: &Units) -> Vec<i64> {
+    /// Returns the sums of shifts of all units, as [`Start::shifts`] has them.
+    pub(crate) fn sums(&self, units: &Units) -> Vec<i64> {
         match units {
             Units::Atoms => self.shifts.iter().flat_map(|triple| triple.map(i64::from)).collect(),
             Units::Molecules(_) => self.sums.as_flattened().to_vec(),
@@ -196,7 +201,7 @@ impl Walk {
         self.shifts.clear();
         self.sums.clear();
         match units {
-            Units::Atoms => self.shifts.extend((0..n).map(|unit| all(unit).map(|s| s as i32))),
+            Units::Atoms => self.shifts.extend((0..n).map(|unit| all(unit).map(saturated))),
             Units::Molecules(_) => self.sums.extend((0..n).map(all)),
         }
     }
@@ -236,14 +241,14 @@ impl PreparedNoJump {
         Ok(start.frames.slice(next..position))
     }
 
-    /// Removes the jumps of a frame. Returns the column of an atom whose step is doubtful.
+    /// Removes the jumps of a frame. Returns the first doubtful step up to it since the frame before.
     pub(crate) fn apply(
         &self,
         number: u64,
         cell: &Cell,
         positions: &mut [[f32; 3]],
         walk: &mut Walk,
-    ) -> Result<Option<u32>, String> {
+    ) -> Result<Option<LargeStep>, String> {
         let (start, position) = (self.start()?, self.position_of(number)?);
         let mut own: Vec<[f32; 3]> =
             self.columns.iter().map(|&column| positions[column as usize]).collect();
@@ -255,7 +260,9 @@ impl PreparedNoJump {
             Some(last) if last == position => {}
             Some(last) if last + 1 == position => {
                 if is_known {
-                    doubtful = walk.step(cell, &self.units, &own);
+                    let unit = walk.step(cell, &self.units, &own);
+                    let atom = |unit| start.atoms[self.units.column(unit) as usize];
+                    doubtful = unit.map(|unit| (number, atom(unit)));
                 }
             }
             _ if start.positions[begin] == position => {
@@ -263,6 +270,7 @@ impl PreparedNoJump {
                     return Err("a selected atom has no position in the first frame from which jumps are counted: leave this frame out".to_owned());
                 }
                 walk.begin(cell, &self.units, &own, &start.shifts[begin]);
+                doubtful = start.doubtful[begin];
             }
             _ => return Err("frames were not read in order".to_owned()),
         }
@@ -274,6 +282,11 @@ impl PreparedNoJump {
         for (&column, moved) in self.columns.iter().zip(own) {
             positions[column as usize] = moved;
         }
-        Ok(doubtful.map(|unit| self.columns[self.units.column(unit) as usize]))
+        Ok(doubtful)
     }
+}
+
+/// Returns a shift as the kernels hold it.
+fn saturated(shift: i64) -> i32 {
+    shift.clamp(i32::MIN.into(), i32::MAX.into()) as i32
 }

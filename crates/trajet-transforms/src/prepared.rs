@@ -14,7 +14,6 @@ use trajet_kernels::periodic::{
 };
 
 use crate::fit::{Fit, FitMotion};
-use crate::frame_cell::cell_of;
 use crate::nojump::{NoJump, PreparedNoJump, Units, View, Walk};
 use crate::spec::{Step, Transforms};
 
@@ -238,6 +237,30 @@ fn prepare_step(step: &Step, moved: &Mask, column_of: &[u32], listed: &[i64]) ->
     }
 }
 
+/// Returns the cell of a frame.
+///
+/// # Errors
+/// A text that says that there is none, or that it has no volume.
+pub(crate) fn cell_of(info: &FrameInfo) -> Result<Cell, String> {
+    let numbers = info.cell;
+    if numbers.iter().all(|number| number.is_nan()) {
+        return Err("has no unit cell, which periodic boundaries need: leave this frame out, or ask for no \
+                    change that needs a cell"
+            .to_owned());
+    }
+    let cell = match info.turned {
+        None => Cell::new(numbers),
+        Some(vectors) => {
+            let rows = vectors.as_chunks::<3>().0;
+            Cell::of_vectors([rows[0], rows[1], rows[2]])
+        }
+    };
+    cell.ok_or_else(|| {
+        let numbers = numbers.map(|number| number.to_string()).join(", ");
+        format!("its unit cell ({numbers}) has no volume: leave this frame out")
+    })
+}
+
 impl Transform for Transforms {
     fn prepare(&self, atoms: &Atoms) -> Result<Arc<dyn PreparedTransform>, Error> {
         Ok(Arc::new(Prepared::new(self, atoms)?))
@@ -301,12 +324,9 @@ impl PreparedTransform for Prepared {
                     doubts.endless_molecules += make_whole(cell, trees, positions, whole) as u64;
                 }
                 (PreparedStep::NoJump(no_jump), Some(cell)) => {
-                    if let Some(column) = no_jump.apply(number, cell, positions, walk)? {
-                        let atom =
-                            self.decoded.sorted().map_or(column, |list| list[column as usize]);
+                    if let Some((to, atom)) = no_jump.apply(number, cell, positions, walk)? {
                         doubts.large_steps += 1;
-                        let first = (number, u64::from(atom));
-                        doubts.first_large_step = Some(doubts.first_large_step.unwrap_or(first));
+                        doubts.first_large_step = Some((to, u64::from(atom)));
                     }
                 }
                 (PreparedStep::Cluster(groups), Some(cell)) => {

@@ -187,13 +187,13 @@ class Trajectory(Transformable):
                 f"molecules that are bonded to their own periodic image were not made whole"
                 f" ({endless}, counted in each frame)"
             )
-        if (large := doubts.get("large_steps", 0)) and (first := doubts["first_large_step"]):
+        if (first := doubts.get("first_large_step")) is not None:
             frame, place = first
             atom = f"atom {self.indices_of(np.array([place]))[0]}"
             remarks.append(
-                f"{large} frames have steps of more than 0.4 cells, whose direction is uncertain,"
-                f" the first in frame {frame} ({atom}): jumps may be removed wrongly; choose frames"
-                " that are closer together, or every_frame=True (--nojump-every-frame)"
+                "jumps may be removed wrongly: steps of more than 0.4 cells have an uncertain"
+                f" direction, the first of them leads to frame {frame} ({atom}); choose frames that"
+                " are closer together, or every_frame=True (--nojump-every-frame)"
             )
         return remarks
 
@@ -208,6 +208,8 @@ class Trajectory(Transformable):
         walked = frames_walked(frame_numbers(frames), every_frame=every_frame)
         n_atoms = self._reader.n_decoded(places)
         runs = n_runs(len(walked), n_atoms, threads)
+        # A pool may have more threads than this machine.
+        threads = min(threads, _trajet.available_threads())
         return self.fresh(
             partial(self._reader.with_start, runs=runs, threads=threads), walked, places
         )

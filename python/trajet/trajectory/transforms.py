@@ -323,7 +323,8 @@ def chosen_atoms(trajectory: "Trajectory", atoms: Chosen) -> "Selection":
     """Return the selection of a transform, in the state of the trajectory before it."""
     if isinstance(atoms, str):
         return trajectory.select(atoms)
-    if not isinstance(getattr(atoms, "places", None), np.ndarray):
+    # Selections and trajectories are the transformable objects.
+    if not isinstance(atoms, Transformable) or isinstance(atoms, type(trajectory)):
         raise TypeError(f"atoms are a selection text or a Selection, not {type(atoms).__name__}")
     if atoms.trajectory.origin is not trajectory.origin:
         raise SelectionError(f"{atoms!r} is of another trajectory")
