@@ -34,6 +34,15 @@ class RankPlaceholder:
             self._missing()
         return RankPlaceholder("selection")
 
+    def _transformed(self, *_: object, **__: object) -> "RankPlaceholder":
+        """Return the placeholder of the transformed object; rank 0 transforms it."""
+        if self._what not in ("trajectory", "selection"):
+            self._missing()
+        return RankPlaceholder(self._what)
+
+    # The methods of `trajet.trajectory.transforms.Transformable`.
+    whole = nojump = cluster = center = wrap = fit = translate = repaired = _transformed
+
     # Scripts use results; mypy must not take what follows for unreachable.
     def __getattr__(self, name: str) -> Any:
         """Raise AttributeError."""
