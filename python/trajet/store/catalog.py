@@ -533,8 +533,14 @@ def _writable(tags: Iterable[Tag], source: str) -> None:
 
 
 def _check_is_trajectory(given: object) -> None:
-    """Raise an error for anything but a Trajectory."""
+    """Raise an error for anything but a Trajectory without transforms."""
     if isinstance(given, Trajectory):
+        if given.transforms:
+            raise StoreError(
+                f"{given.label}: a store takes frames as their files hold them, not transformed"
+                " ones: write them to a file first (trajet.convert), or transform what you open"
+                " from the store"
+            )
         return
     what = f"a {type(given).__name__}"
     if isinstance(given, str | os.PathLike):
