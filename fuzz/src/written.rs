@@ -35,12 +35,13 @@ pub(crate) fn write(
         bytes[patch.offset as usize..][..patch.bytes.len()].copy_from_slice(&patch.bytes);
     }
     let source = raw[0].format();
-    let own = source == format;
+    // Frames of a format that is only read are those of another.
+    let own = reader.format() == format.name();
     let exact = match format {
         // XTC stores nm, too.
-        Format::Trr => own || source == Format::Xtc,
+        Format::Trr => source == format || source == Format::Xtc,
         Format::Dcd | Format::Ncdf => true,
-        _ => own,
+        _ => source == format,
     };
     Some(Written { bytes, exact, own })
 }
