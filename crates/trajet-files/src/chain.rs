@@ -531,12 +531,11 @@ impl Chain {
         };
         if request.field != Field::Positions {
             if self.rotates() {
-                let (path, frame) = (self.path().to_owned(), 0);
                 let why = format!(
                     "{} of fitted frames are not rotated along: read them without a fit",
                     request.field.name()
                 );
-                return Err(Error::Transform { path, frame, why });
+                return Err(self.refused(request.frames.get(positions.start), why));
             }
             return self.read_untransformed(request, positions, scratch, out, meta);
         }
@@ -661,21 +660,20 @@ impl Chain {
             let raw = self.raw(frames, at, read, scratch)?;
             let (time, step) = self.when(number);
             raw.snapshot_into(time, step, &mut whole);
+            let given = raw.given_box();
             if self.rotates() {
                 (whole.velocities, whole.forces) = (None, None);
+                (whole.cell, whole.vectors) = ([f64::NAN; 6], None);
             }
             let Some(prepared) = &prepared else {
                 take(at, &whole)?;
                 continue;
             };
             if let Some(positions) = &mut whole.positions {
-                let (cell, turned) = raw.given_box();
+                let (cell, turned) = given;
                 let mut info = FrameInfo { time, step, cell, turned };
                 let positions = positions.as_flattened_mut();
                 self.transform(&**prepared, number, positions, &mut info, scratch)?;
-                if (info.cell, info.turned) != (cell, turned) && !cell[0].is_nan() {
-                    (whole.cell, whole.vectors) = ([f64::NAN; 6], None);
-                }
             }
             match prepared.columns() {
                 Some(columns) => {

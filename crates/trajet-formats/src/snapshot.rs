@@ -6,8 +6,7 @@ use crate::{Field, Format, GivenBox, Raw, turned_vectors};
 /// Å per nm.
 const ANGSTROM_PER_NM: f64 = 10.0;
 
-/// A frame in common units. Data that the frame lacks is `None` or NaN. [`Raw::left_out`] names data of a raw
-/// frame that a snapshot cannot hold.
+/// A frame in common units. Data that the frame lacks is `None` or NaN.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Snapshot {
     /// Number of atoms, also if the frame has no vectors.
@@ -29,6 +28,10 @@ pub struct Snapshot {
     pub velocities: Option<Vec<[f32; 3]>>,
     /// Forces, kJ/(mol Å).
     pub forces: Option<Vec<[f32; 3]>>,
+    /// Names of the source's data that a snapshot cannot hold ([`Raw::left_out`]).
+    pub left_out: Vec<String>,
+    /// Names of the source's variables that only its own format can hold ([`Raw::further_names`]).
+    pub further_names: Vec<String>,
 }
 
 impl Default for Snapshot {
@@ -44,6 +47,8 @@ impl Default for Snapshot {
             positions: None,
             velocities: None,
             forces: None,
+            left_out: Vec::new(),
+            further_names: Vec::new(),
         }
     }
 }
@@ -77,6 +82,8 @@ impl Snapshot {
         out.n_atoms = columns.len();
         (out.time, out.step, out.cell) = (self.time, self.step, self.cell);
         (out.vectors, out.precision) = (self.vectors, self.precision);
+        out.left_out.clone_from(&self.left_out);
+        out.further_names.clone_from(&self.further_names);
     }
 }
 
@@ -104,6 +111,7 @@ impl Raw {
             Raw::Xtc(frame) => frame.precision(),
             _ => None,
         };
+        (snapshot.left_out, snapshot.further_names) = (self.left_out(), self.further_names());
     }
 
     /// Returns the output format that can hold the frame without conversion.

@@ -202,10 +202,12 @@ impl WriteChecks {
                 },
             ));
         }
-        if let Input::Raw { raw, .. } = frame
-            && !own
-        {
-            lost.extend(raw.left_out().into_iter().map(Lost::from));
+        match frame {
+            Input::Raw { .. } if own => {}
+            Input::Raw { raw, .. } => lost.extend(raw.left_out().into_iter().map(Lost::from)),
+            Input::Snapshot(snapshot) => {
+                lost.extend(snapshot.left_out.iter().cloned().map(Lost::from));
+            }
         }
         lost
     }
@@ -289,8 +291,11 @@ impl WriteChecks {
 /// Returns the remark on variables and attributes of a NetCDF source that Amber's convention does not name and
 /// that other formats cannot hold.
 fn not_kept(format: Format, first: &Input<'_>) -> Option<String> {
-    let Input::Raw { raw, .. } = first else { return None };
-    let names = if raw.format() == format { Vec::new() } else { raw.further_names() };
+    let names = match first {
+        Input::Raw { raw, .. } if raw.format() == format => Vec::new(),
+        Input::Raw { raw, .. } => raw.further_names(),
+        Input::Snapshot(snapshot) => snapshot.further_names.clone(),
+    };
     let (format, names) = (format.name(), Some(names).filter(|names| !names.is_empty())?);
     Some(format!("left out, as {format} cannot hold it: {}", names.join("; ")))
 }

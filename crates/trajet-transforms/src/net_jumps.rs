@@ -7,7 +7,7 @@ use trajet_files::transform::{ChainTransform, PreparedTransform};
 use trajet_files::{Chain, Error, Frames, Scratch, Wanted};
 use trajet_formats::{Atoms, Block};
 
-use crate::nojump::{LargeStep, Walk};
+use crate::nojump::{LargeStep, Walk, check_known};
 use crate::prepared::{Prepared, cell_of};
 use crate::spec::Transforms;
 
@@ -84,7 +84,7 @@ pub fn net_jumps(
         let request = Wanted::positions(&near, &atoms);
         chain.read_into(&request, at..at + 1, scratch, &mut block.positions, &mut block.meta)?;
         let positions = block.positions.as_chunks::<3>().0;
-        if !positions.iter().flatten().all(|x| x.is_finite()) {
+        if !positions.iter().flatten().any(|x| x.is_finite()) {
             continue;
         }
         let number = frames.get(k);
@@ -92,6 +92,7 @@ pub fn net_jumps(
             let path = chain.path_of(number).to_owned();
             Error::Transform { path, frame: chain.place(number).frame, why }
         };
+        check_known(positions).map_err(refused)?;
         let cell = cell_of(&block.meta.last()).map_err(refused)?;
         if has_begun {
             let unit = walk.step(&cell, units, positions);

@@ -253,22 +253,16 @@ impl PreparedNoJump {
         let mut own: Vec<[f32; 3]> =
             self.columns.iter().map(|&column| positions[column as usize]).collect();
         let mut doubtful = None;
-        // A frame without positions keeps the coordinates of the frame before it for the next comparison.
-        let is_known = own.iter().flatten().all(|x| x.is_finite());
+        check_known(&own)?;
         let begin = start.before(position);
         match walk.last {
             Some(last) if last == position => {}
             Some(last) if last + 1 == position => {
-                if is_known {
-                    let unit = walk.step(cell, &self.units, &own);
-                    let atom = |unit| start.atoms[self.units.column(unit) as usize];
-                    doubtful = unit.map(|unit| (number, atom(unit)));
-                }
+                let unit = walk.step(cell, &self.units, &own);
+                let atom = |unit| start.atoms[self.units.column(unit) as usize];
+                doubtful = unit.map(|unit| (number, atom(unit)));
             }
             _ if start.positions[begin] == position => {
-                if !is_known {
-                    return Err("a selected atom has no position in the first frame from which jumps are counted: leave this frame out".to_owned());
-                }
                 walk.begin(cell, &self.units, &own, &start.shifts[begin]);
                 doubtful = start.doubtful[begin];
             }
@@ -283,6 +277,28 @@ impl PreparedNoJump {
             positions[column as usize] = moved;
         }
         Ok(doubtful)
+    }
+
+    /// Leaves out a frame without positions: the next one is compared with the frame before it.
+    pub(crate) fn skip(&self, number: u64, walk: &mut Walk) -> Result<(), String> {
+        let position = self.position_of(number)?;
+        if !walk.last.is_some_and(|last| last == position || last + 1 == position) {
+            return Err("is the first frame from which jumps are counted and has no positions: leave it out".to_owned());
+        }
+        walk.last = Some(position);
+        Ok(())
+    }
+}
+
+/// Checks that all atoms of a frame have positions.
+///
+/// # Errors
+/// A text that says that one has none.
+pub(crate) fn check_known(positions: &[[f32; 3]]) -> Result<(), String> {
+    match positions.iter().flatten().all(|x| x.is_finite()) {
+        true => Ok(()),
+        false => Err("an atom whose jumps are counted has no position there (not a number): leave this frame out"
+            .to_owned()),
     }
 }
 

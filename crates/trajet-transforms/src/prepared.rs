@@ -312,6 +312,11 @@ impl PreparedTransform for Prepared {
         let own = memory.as_mut().and_then(|memory| memory.downcast_mut::<Memory>());
         let Memory { whole, walk, .. } = own.expect("made just now");
         let mut doubts = Doubts::default();
+        // A frame without positions, as TRR files may have them.
+        if !positions.iter().flatten().any(|x| x.is_finite()) {
+            self.no_jump().map_or(Ok(()), |no_jump| no_jump.skip(number, walk))?;
+            return Ok(doubts);
+        }
         let mut known = None;
         for step in &self.steps {
             let needs_cell = !matches!(step, PreparedStep::Fit(_) | PreparedStep::Translate(_));
@@ -334,6 +339,10 @@ impl PreparedTransform for Prepared {
                 }
                 (PreparedStep::Center { columns, weights }, Some(cell)) => {
                     let at = centre(columns, weights.as_deref(), positions);
+                    if !at.iter().all(|x| x.is_finite()) {
+                        return Err("a centred atom has no position there (not a number): leave this frame out"
+                            .to_owned());
+                    }
                     let [a, b, c] = cell.vectors();
                     translate([0, 1, 2].map(|k| (a[k] + b[k] + c[k]) / 2.0 - at[k]), positions);
                 }

@@ -205,9 +205,12 @@ class Trajectory(Transformable):
         if not self._reader.has_no_jump:
             return self._reader
         every_frame = any(step.every_frame for step in self.transforms)
-        walked = frames_walked(frame_numbers(frames), every_frame=every_frame)
+        numbers = frame_numbers(frames)
+        walked = frames_walked(numbers, every_frame=every_frame)
         n_atoms = self._reader.n_decoded(places)
-        runs = n_runs(len(walked), n_atoms, threads)
+        # Steps back would begin anew at the first frame.
+        in_order = threads <= 1 and bool((np.diff(numbers) >= 0).all())
+        runs = 1 if in_order else n_runs(len(walked), n_atoms)
         # A pool may have more threads than this machine.
         threads = min(threads, _trajet.available_threads())
         return self.fresh(

@@ -301,13 +301,12 @@ class Transformable(ABC):
         return self._transformed(steps)
 
 
-def n_runs(n_frames: int, n_atoms: int, threads: int) -> int:
+def n_runs(n_frames: int, n_atoms: int) -> int:
     """Return the number of runs of frames in which jumps are counted before frames are read.
 
-    One thread that reads frames in order counts jumps while it reads: one run.
+    Threads, and steps back in the order of frames, begin at the start of a run. One thread that
+    reads frames in order needs one run only: it counts jumps while it reads.
     """
-    if threads <= 1:
-        return 1
     most = _SHIFT_BYTES // (24 * max(1, n_atoms))
     return max(1, min(_MOST_RUNS, most, n_frames // _RUN_FRAMES))
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 # Seconds for a scheduler to answer.
 _PATIENCE = 10.0
+# Seconds after which the thread that starts a cluster waits for its event loop.
+_BEFORE_WAITING = 0.3
 
 
 def distributed() -> ModuleType:
@@ -162,12 +164,15 @@ def _start_cluster(make: Callable[["IOLoop"], "LocalCluster"]) -> "LocalCluster"
         except BaseException as error:
             made.set_exception(error)
 
-    # A daemon: an interrupt does not wait for it.
-    threading.Thread(target=work, name="trajet-cluster", daemon=True).start()
+    # A daemon: an interrupt does not wait for its end.
+    thread = threading.Thread(target=work, name="trajet-cluster", daemon=True)
+    thread.start()
     try:
         return made.result()
     except KeyboardInterrupt:
-        # It starts nothing more, and cannot be closed in order any longer.
+        # It starts nothing more, and cannot be closed in order any longer. Until it waits for the
+        # loop, it may make files in a folder that is removed next.
+        thread.join(_BEFORE_WAITING)
         atexit.unregister(close_clusters)
         for loop in loops:
             loop.asyncio_loop.call_soon_threadsafe(loop.asyncio_loop.stop)
