@@ -227,3 +227,30 @@ def test_large_steps_between_chosen_frames_are_found(tmp_path: Path) -> None:
             report = tj.apply(lambda y: y.sum(), traj.select([0]), frames=frames, pool=pool).report
             (remark,) = (one for one in report["remarks"] if "jumps" in one)
             assert "leads to frame 5 (atom 0)" in remark
+
+
+def test_reference_frame_has_the_jumps_of_the_run(system: PeriodicSystem) -> None:
+    """A frame compared with itself has no deviation, whichever of the frames it is."""
+    traj = system.open().whole().nojump()
+    atoms = traj.all_atoms()
+    true = traj.read().positions.astype(float)
+    for reference in (0, 5, -1):
+        rows = tj.rmsd(atoms, reference=reference, superposition=False).values
+        twin = np.sqrt(((true - true[reference]) ** 2).sum(2).mean(1))
+        assert np.allclose(rows, twin, atol=1e-4)
+        assert rows.max() > 10
+    few = atoms.trajectory.select("resname HOH and index 70:80")
+    far = tj.distances(few, reference=7, pbc=False).values
+    assert np.abs(np.diagonal(far[7])).max() < 1e-4
+    last = tj.rmsd(atoms, reference=9, frames=slice(3, 18, 6), superposition=False)
+    assert last.values[1] < 1e-4
+    rmsf = tj.rmsf(atoms, align=atoms, reference=6).values
+    by_default = tj.rmsf(atoms, align=atoms, reference="average", frames=slice(None, None, -1))
+    assert rmsf.shape == by_default.values.shape
+    # A reference before the chosen frames is the first frame from which jumps are counted.
+    later = tj.rmsd(atoms, frames=slice(20, None), superposition=False).values
+    alone = traj.read(frames=[0, 20, 21, 22, 23]).positions.astype(float)
+    twin = np.sqrt(((alone[1:] - alone[0]) ** 2).sum(2).mean(1))
+    assert np.allclose(later, twin, atol=1e-4)
+    with pytest.raises(ValueError, match="frame 4 is no reference: fit to frame 0"):
+        traj.fit("all", reference=4)

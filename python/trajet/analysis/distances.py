@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from trajet.analysis.reference import (
     Reference,
     describe_reference,
+    frame_of,
     is_average,
     reference_positions,
 )
@@ -100,12 +101,12 @@ def distances(
     other = None if b is None else further_selection(b, main.trajectory)
     remarks: list[str] = []
 
-    def plan(_: NDArray[np.int64]) -> AnalysisSpec:
+    def plan(chosen: NDArray[np.int64]) -> AnalysisSpec:
         partner: object = "themselves"
         if other is not None:
             partner = {"atoms": other.places}
         elif reference is not None:
-            target = reference_positions(reference, main, [], remarks)[0]
+            target = reference_positions(reference, main, [], remarks, chosen)[0]
             partner = {"positions": target.positions}
         return AnalysisSpec.of("distances", atoms=main.places, partner=partner, periodic=pbc)
 
@@ -117,6 +118,7 @@ def distances(
         plan,
         t_select=selecting(main, other),
         sample=sample,
+        reference=None if reference is None else frame_of(reference, main.trajectory),
     )
     partners = None if other is None and reference is None else (other or main)
     values = outcome.rows

@@ -15,7 +15,7 @@ from trajet.advise.entries import InputEntry
 from trajet.analysis.atom_matching import check_pairs
 from trajet.box import Box
 from trajet.topology import Atoms, Structure
-from trajet.trajectory import Selection, describe_file
+from trajet.trajectory import Selection, Trajectory, describe_file
 
 if TYPE_CHECKING:
     from trajet.mdanalysis import AtomGroup
@@ -41,6 +41,17 @@ def first_of(chosen: NDArray[np.int64]) -> int:
     It is 0 if no frame is chosen.
     """
     return int(next(iter(chosen), 0))
+
+
+def frame_of(reference: Reference, trajectory: Trajectory) -> int | None:
+    """Return the frame of a trajectory that is the reference; None if it is none of its frames."""
+    if isinstance(reference, Selection):
+        return 0 if reference.trajectory is trajectory else None
+    if isinstance(reference, (int, np.integer)) and not isinstance(reference, bool):
+        # Numbers that are out of range are errors where the frame is read.
+        number = int(reference)
+        return number + trajectory.n_frames if number < 0 else number
+    return None
 
 
 def weights_of(
@@ -91,15 +102,20 @@ def group_of(
 
 
 def reference_positions(
-    reference: Reference, main: Selection, groups: list[Selection], remarks: list[str]
+    reference: Reference,
+    main: Selection,
+    groups: list[Selection],
+    remarks: list[str],
+    chosen: NDArray[np.int64],
 ) -> list[Coordinates]:
     """Return the reference positions of the main selection and of each group.
 
-    Doubts whether they belong to the same atoms are appended to `remarks`.
+    Jumps in a frame of the same trajectory are removed as in the `chosen` frames of the run. Doubts
+    whether they belong to the same atoms are appended to `remarks`.
     """
     selections = [main, *groups]
     if isinstance(reference, (int, np.integer)) and not isinstance(reference, bool):
-        return [_one_frame(item, int(reference)) for item in selections]
+        return [_one_frame(item, int(reference), chosen) for item in selections]
     if isinstance(reference, (str, os.PathLike)):
         found = topology.load(Path(reference), main.trajectory.sidecar)
         structure = _Structure(found, str(reference), remarks)
@@ -120,7 +136,9 @@ def reference_positions(
             others.append(reference.trajectory.select(item.text))
         for item, other in zip(selections, others, strict=True):
             _check_same_atoms(item, other, remarks)
-        return [_one_frame(other, 0, f" of reference {other.label!r}") for other in others]
+        # Another trajectory is not compared frame by frame.
+        run = chosen if reference.trajectory is main.trajectory else None
+        return [_one_frame(other, 0, run, f" of reference {other.label!r}") for other in others]
     if mdanalysis.is_atomgroup(reference):
         atoms: AtomGroup = reference
         found = topology.of_universe(atoms.universe)
@@ -191,8 +209,10 @@ class _Structure:
         return Coordinates(found, self.structure.box, f"reference {self.name}")
 
 
-def _one_frame(selection: Selection, frame: int, of: str = "") -> Coordinates:
-    block = selection.look(frame)
+def _one_frame(
+    selection: Selection, frame: int, run: NDArray[np.int64] | None, of: str = ""
+) -> Coordinates:
+    block = selection.look(frame, run)
     positions: NDArray[np.float32] = block.positions[0]
     if not np.isfinite(positions).all():
         raise AnalysisError(

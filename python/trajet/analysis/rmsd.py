@@ -12,6 +12,7 @@ from trajet.analysis.reference import (
     Weights,
     describe_reference,
     first_of,
+    frame_of,
     group_of,
     is_average,
     reference_positions,
@@ -123,7 +124,7 @@ def rmsd(
 
     def plan(chosen: NDArray[np.int64]) -> AnalysisSpec:
         here = first_of(chosen) if average else reference
-        targets = reference_positions(here, main, others, remarks)
+        targets = reference_positions(here, main, others, remarks, chosen)
         for item, target in zip(items, targets, strict=True):
             torn.extend(find_broken_molecules(item, target))
         return AnalysisSpec.of(
@@ -138,7 +139,14 @@ def rmsd(
         )
 
     outcome = run(
-        trajectory, frames, pool, progress, plan, t_select=selecting(*items), sample=sample
+        trajectory,
+        frames,
+        pool,
+        progress,
+        plan,
+        t_select=selecting(*items),
+        sample=sample,
+        reference=frame_of(reference, trajectory),
     )
     if not torn:
         # If a molecule is broken in some frames, the RMSD is largest in one of them.

@@ -11,6 +11,7 @@ from trajet.analysis.reference import (
     Weights,
     describe_reference,
     first_of,
+    frame_of,
     group_of,
     is_average,
     reference_positions,
@@ -105,7 +106,7 @@ def rmsf(
         group = None
         if onto is not None:
             here = first_of(chosen) if average else reference
-            target = reference_positions(here, onto, [], remarks)[0]
+            target = reference_positions(here, onto, [], remarks, chosen)[0]
             remarks.extend(find_broken_molecules(onto, target))
             group = group_of(onto, target, weights, remarks)
         # Molecules are often whole in the first frame and broken in the last.
@@ -113,7 +114,14 @@ def rmsf(
         return AnalysisSpec.of("moments", atoms=main.places, align=group, average=average)
 
     outcome = run(
-        main.trajectory, frames, pool, progress, plan, t_select=selecting(main, onto), sample=sample
+        main.trajectory,
+        frames,
+        pool,
+        progress,
+        plan,
+        t_select=selecting(main, onto),
+        sample=sample,
+        reference=None if onto is None else frame_of(reference, main.trajectory),
     )
     count = outcome.state[0]
     squares = outcome.state[1 + 3 * main.n_atoms :].reshape(-1, 3)

@@ -155,11 +155,13 @@ def run(
     *,
     t_select: float,
     sample: bool = False,
+    reference: int | None = None,
 ) -> AnalysisOutcome:
     """Run the plan that `make_plan` makes for the numbers of the chosen frames.
 
     `t_select` is the time that choosing the atoms took, for the report: see `selecting`. With
-    `sample` a serial sample is measured before the run.
+    `sample` a serial sample is measured before the run. Jumps are counted from the first of the
+    chosen frames and the frame `reference`, to which they are compared.
 
     Raises
     ------
@@ -180,7 +182,8 @@ def run(
         where = pool or LocalPool()
         # A pool of the user's own may not have the attribute.
         n_threads = getattr(where, "n_threads", 1)
-        reader = trajectory.reader_for(numbers, plan.atoms(), n_threads)
+        counted = numbers if reference is None else np.append(chosen, reference)
+        reader = trajectory.reader_for(counted, plan.atoms(), n_threads)
         measured: Assembled = {}
         if sample:
             measured = {"sample": serial_sample(reader, plan, numbers, n_threads)}

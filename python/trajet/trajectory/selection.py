@@ -218,9 +218,12 @@ class Selection(Transformable):
             frames, self.places, out, velocities=velocities, forces=forces, threads=threads
         )
 
-    def look(self, frame: int) -> Block:
-        """Read a frame without an entry in the access log of a data set."""
-        return self.trajectory.read_places([frame], self.places, None, counted=False)
+    def look(self, frame: int, run: NDArray[np.int64] | None = None) -> Block:
+        """Read a frame without an entry in the access log of a data set.
+
+        Jumps are counted from the first of the frames `run`, or not at all.
+        """
+        return self.trajectory.read_places([frame], self.places, None, counted=False, run=run)
 
     def blocks(self, size: int | None = None, frames: FrameChoice = None) -> Iterator[Block]:
         """Iterate over blocks of frames, which share their memory. See `Trajectory.blocks`."""

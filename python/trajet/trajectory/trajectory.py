@@ -13,7 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet, mdanalysis
-from trajet._trajet import FormatError, Reader, SelectionError, StaleIndexError, StoreError
+from trajet._trajet import (
+    FormatError,
+    Reader,
+    SelectionError,
+    StaleIndexError,
+    StoreError,
+)
 from trajet.advise.entries import Assembled, InputEntry, WorkerEntry
 from trajet.box import Box
 from trajet.dataset import AccessLog, Dataset, DatasetPath
@@ -216,6 +222,13 @@ class Trajectory(Transformable):
         return self.fresh(
             partial(self._reader.with_start, runs=runs, threads=threads), walked, places
         )
+
+    def _on_the_way(self, numbers: Frames, run: NDArray[np.int64]) -> Frames:
+        """Return frames, and those of a run from which jumps are counted up to them."""
+        if not self._reader.has_no_jump:
+            return numbers
+        wanted = frame_numbers(numbers)
+        return np.concatenate([run[run <= wanted.max()], wanted])
 
     @property
     def path(self) -> Path:
@@ -618,10 +631,13 @@ class Trajectory(Transformable):
         forces: bool = False,
         threads: int | None = None,
         counted: bool = True,
+        run: NDArray[np.int64] | None = None,
     ) -> Block:
         """Read atoms by their checked indices in a frame; see `read`.
 
-        With `counted=False` the read does not enter the access log of a data set.
+        With `counted=False` the read does not enter the access log of a data set. `run` are the
+        frames of a run to which these frames are compared: jumps are counted from the first of
+        all.
         """
         numbers = resolve_frames(frames, self.n_frames, self.label)
         n_atoms = self.n_atoms if places is None else len(places)
@@ -631,7 +647,8 @@ class Trajectory(Transformable):
             raise ValueError(f"threads must be at least 1, not {threads}")
         if threads is None:
             threads = _trajet.available_threads() if positions.nbytes > MUCH_BYTES else 1
-        reader = self.reader_for(numbers, places, threads)
+        counted_from = numbers if run is None else self._on_the_way(numbers, run)
+        reader = self.reader_for(counted_from, places, threads)
         read = partial(reader.read, threads=threads)
         got = self.fresh(read, numbers, places, positions, "positions")
         if self._access_log is not None and counted:

@@ -116,8 +116,9 @@ class Transformable(ABC):
         """Remove jumps over the periodic box from frame to frame.
 
         From each requested frame to the next an atom is taken to have moved by less than half a
-        cell; larger steps are counted from the first requested frame on. The report has a remark
-        where a step of more than 0.4 cells makes the direction doubtful.
+        cell. Jumps are counted from the first requested frame, or from the reference frame of an
+        analysis if that is earlier. The report has a remark where a step of more than 0.4 cells
+        makes the direction doubtful.
 
         Parameters
         ----------
@@ -235,7 +236,8 @@ class Transformable(ABC):
             A selection.
         reference
             A frame number, read with the transforms before this one, or positions of the atoms,
-            `(n_atoms, 3)`, Å.
+            `(n_atoms, 3)`, Å. After `nojump` only frame 0; several molecules are then fitted
+            rightly if the frames that are chosen later begin with it.
         weights
             None for equal weights, "mass", or one number per atom.
         motion
@@ -507,6 +509,12 @@ def _fit(
         raise ValueError(f"motion is 'superposition', 'translation' or 'plane', not {motion!r}")
     selection = chosen_atoms(trajectory, atoms)
     if isinstance(reference, (int, np.integer)) and not isinstance(reference, bool):
+        if reference != 0 and any(step.name == "no_jump" for step in trajectory.transforms):
+            raise ValueError(
+                f"{trajectory.label}: without jumps, positions depend on the frames that are chosen"
+                f" later, so that frame {reference} is no reference: fit to frame 0, or give"
+                " positions, such as those of an earlier read"
+            )
         block = trajectory.read_places([int(reference)], selection.places, None, counted=False)
         positions = block.positions[0].astype(np.float64)
         where = f"frame {block.frames[0]}"

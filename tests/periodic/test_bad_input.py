@@ -1,0 +1,185 @@
+"""Transforms of what cannot be transformed are errors that say what to do."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import trajet as tj
+from helpers import trr_bytes
+from helpers.periodic_systems import PeriodicSystem, make_system
+from MDAnalysisTests import datafiles
+
+N_ATOMS = 154
+CUBE = 3 * np.eye(3)
+
+
+@pytest.fixture(scope="module")
+def system(tmp_path_factory: pytest.TempPathFactory) -> PeriodicSystem:
+    """Return chains, ions and water."""
+    return make_system("chains", tmp_path_factory.mktemp("chains"))
+
+
+def written(
+    system: PeriodicSystem,
+    folder: Path,
+    box: np.ndarray | None,
+    missing: float | None = None,
+) -> tj.Trajectory:
+    """Return three frames with this box; positions of the second are `missing`."""
+    x = np.random.default_rng(1).uniform(0, 3, (3, N_ATOMS, 3))
+    if missing is not None:
+        x[1] = missing
+    return tj.open(system.topology, trr_bytes.write_trr(folder / "x.trr", x, boxes=[box] * 3))
+
+
+NEED_CELLS: dict[str, Callable[[tj.Trajectory], tj.Trajectory]] = {
+    "whole": lambda traj: traj.whole(),
+    "nojump": lambda traj: traj.nojump(),
+    "cluster": lambda traj: traj.cluster("resname ALA GLY"),
+    "center": lambda traj: traj.center("resname ALA"),
+    "wrap": lambda traj: traj.wrap("atom"),
+    "repaired": lambda traj: traj.repaired("resname ALA"),
+}
+
+
+@pytest.mark.parametrize("name", NEED_CELLS)
+def test_frames_without_a_cell_or_volume_are_errors(
+    system: PeriodicSystem, tmp_path: Path, name: str
+) -> None:
+    """For reads, analyses on threads, and copies, which leave no file."""
+    for box, words in ((None, "has no unit cell"), (np.diag([3.0, 3, 0]), "has no volume")):
+        traj = NEED_CELLS[name](written(system, tmp_path, box))
+        chosen = traj.select("resname ALA")
+        for act in (
+            lambda chosen=chosen: chosen.read(),
+            lambda chosen=chosen: tj.gyration(chosen, pool=tj.LocalPool(threads=2)),
+            lambda chosen=chosen: tj.convert(chosen, tmp_path / "copy.xtc"),
+        ):
+            with pytest.raises(tj.AnalysisError, match=f"x.trr: frame 0.* {words}"):
+                act()
+        assert not (tmp_path / "copy.xtc").exists()
+    # Superposition and translation need none.
+    plain = written(system, tmp_path, None).fit("resname ALA").translate([1, 0, 0])
+    assert np.isfinite(plain.read().positions).all()
+
+
+def test_topologies_without_bonds_name_the_remedy() -> None:
+    """A GRO file has none; they are guessed only if asked."""
+    traj = tj.open(datafiles.GRO, datafiles.XTC, sidecar=False)
+    with pytest.raises(tj.SelectionError, match=r'such as a TPR.*bonds="guess" \(--bonds guess\)'):
+        traj.whole()
+    for change in (traj.cluster, traj.repaired):
+        with pytest.raises(tj.SelectionError, match="bonds"):
+            change("protein")
+    for make in (traj.wrap, lambda: traj.nojump(view="toroidal")):
+        with pytest.raises(tj.SelectionError, match="neither molecules nor bonds"):
+            make()
+    assert traj.wrap("residue").n_frames == traj.nojump().n_frames == 10
+    guessed = traj.whole(bonds="guess").select("protein")
+    exact = tj.open(datafiles.TPR, datafiles.XTC, sidecar=False).whole().select("protein")
+    block, twin = (chosen.read(frames=[0, 9]).positions for chosen in (guessed, exact))
+    assert np.array_equal(block, twin)
+    report = tj.rmsd(guessed, frames=[0]).report
+    assert any("guessed from distances" in remark for remark in report["remarks"])
+    with pytest.raises(tj.SelectionError, match="opened without a topology"):
+        tj.open(None, datafiles.XTC, sidecar=False).whole()
+    with pytest.raises(tj.SelectionError, match="no positions from which bonds can be guessed"):
+        tj.open(datafiles.TPR, datafiles.XTC, sidecar=False).whole(bonds="guess")
+
+
+WRONG: list[tuple[str, str, tuple[Any, ...], dict[str, Any], type[Exception]]] = [
+    ("nojump", "'lattice' or 'toroidal', not 'x'", (), {"view": "x"}, ValueError),
+    ("wrap", "'compact' or 'rectangular', not 'x'", ("atom", "x"), {}, ValueError),
+    ("wrap", "'residue' or 'atom', not 'x'", ("x",), {}, ValueError),
+    ("wrap", "None, 'mass' or numbers, not 'charge'", (), {"weights": "charge"}, ValueError),
+    ("whole", "None or 'guess', not 'x'", (), {"bonds": "x"}, ValueError),
+    ("center", "matches none of", ("resname XXX",), {}, tj.SelectionError),
+    ("center", "unknown keyword", ("resnme ALA",), {}, tj.SelectionError),
+    ("center", "a selection text or a Selection", (7,), {}, TypeError),
+    ("center", r"\(2,\) weights do not fit 30", ("resname ALA",), {"weights": [1, 2]}, ValueError),
+    ("center", "all zero", ("resname ALA",), {"weights": np.zeros(30)}, ValueError),
+    ("fit", "or 'plane', not 'x'", ("resname ALA",), {"motion": "x"}, ValueError),
+    ("fit", "frame 99 is out of range", ("resname ALA",), {"reference": 99}, tj.FrameError),
+    (
+        "fit",
+        r"expected \(30, 3\)",
+        ("resname ALA",),
+        {"reference": np.zeros((3, 3))},
+        tj.SelectionError,
+    ),
+    (
+        "fit",
+        "no position",
+        ("resname ALA",),
+        {"reference": np.full((30, 3), np.nan)},
+        tj.AnalysisError,
+    ),
+    ("translate", "a vector of three numbers", ([1, 2],), {}, ValueError),
+    ("translate", "a vector of three numbers", ([1, 2, np.inf],), {}, ValueError),
+]
+
+
+@pytest.mark.parametrize(("name", "words", "arguments", "options", "kind"), WRONG)
+def test_wrong_arguments_are_errors_at_once(
+    system: PeriodicSystem,
+    name: str,
+    words: str,
+    arguments: tuple[Any, ...],
+    options: dict[str, Any],
+    kind: type[Exception],
+) -> None:
+    """Before any frame is read; the message names what is allowed."""
+    traj = system.open()
+    with pytest.raises(kind, match=words):
+        getattr(traj, name)(*arguments, **options)
+
+
+def test_selections_of_other_trajectories_are_refused(system: PeriodicSystem) -> None:
+    """Those of the same files opened again, and trajectories; earlier states are taken."""
+    traj, other = system.open(), system.open().select("resname ALA")
+    for change in (traj.center, traj.cluster, traj.fit, traj.repaired):
+        with pytest.raises(tj.SelectionError, match="is of another trajectory"):
+            change(other)
+        with pytest.raises(TypeError, match="not Trajectory"):
+            change(traj)  # type: ignore[arg-type]
+    own = traj.select("resname ALA")
+    one, two = traj.whole().center(own), traj.whole().center("resname ALA")
+    assert np.array_equal(one.read().positions, two.read().positions)
+
+
+def test_jumps_are_removed_once(system: PeriodicSystem) -> None:
+    """A second removal would do nothing."""
+    with pytest.raises(ValueError, match="leave the second nojump out"):
+        system.open().nojump().whole().nojump()
+
+
+def test_positions_that_are_not_numbers_stay_so(system: PeriodicSystem, tmp_path: Path) -> None:
+    """Frames without positions stay; others are as without them; a fit to nothing is an error."""
+    traj = written(system, tmp_path, CUBE, np.nan)
+    for change in (lambda t: t.whole().nojump(), lambda t: t.repaired("resname ALA")):
+        positions = change(traj).read().positions
+        assert np.isnan(positions[1]).all()
+        alone = change(traj).read(frames=[0, 2]).positions
+        assert np.array_equal(positions[[0, 2]], alone)
+    with pytest.raises(tj.AnalysisError, match=r"frame 1.* a fitted atom has no position"):
+        traj.fit("resname ALA").read()
+    with pytest.raises(tj.AnalysisError, match=r"frame 1.* no position in the first frame"):
+        traj.nojump().read(frames=[1, 2])
+
+
+def test_far_positions_stay_finite(system: PeriodicSystem, tmp_path: Path) -> None:
+    """Coordinates of 1e30 Å neither hang nor become something else than numbers."""
+    traj = written(system, tmp_path, CUBE, 1e29)
+    for change in NEED_CELLS.values():
+        assert np.isfinite(change(traj).read().positions).all()
+
+
+def test_rotated_boxes_have_no_rectangular_form(system: PeriodicSystem) -> None:
+    """After a fit only the other cells are filled."""
+    fitted = system.open().whole().fit("resname ALA")
+    with pytest.raises(tj.AnalysisError, match=re.escape("wrap before you fit")):
+        fitted.wrap(cell="rectangular").read(frames=[3])
+    assert np.isfinite(fitted.wrap(cell="compact").read().positions).all()
