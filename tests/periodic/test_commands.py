@@ -1,0 +1,145 @@
+"""Options of the command line transform positions as the methods do, and say what they need."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import trajet as tj
+from helpers import commands
+from helpers.periodic_systems import PeriodicSystem, make_system
+from MDAnalysisTests import datafiles
+
+CHAINS = "resname ALA GLY"
+
+
+@pytest.fixture(scope="module")
+def system(tmp_path_factory: pytest.TempPathFactory) -> PeriodicSystem:
+    """Return chains, ions and water."""
+    return make_system("chains", tmp_path_factory.mktemp("chains"))
+
+
+OPTIONS: dict[str, tuple[str, ...]] = {
+    "whole": ("--make-whole",),
+    "whole, nojump": ("--nojump", "--make-whole"),
+    "toroidal": ("--nojump", "toroidal"),
+    "cluster": ("--make-whole", "--cluster", CHAINS),
+    "center, wrap": ("--make-whole", "--wrap", "--center-on", "resname ALA"),
+    "compact": ("--make-whole", "--wrap", "molecule", "--wrap-cell", "compact"),
+    "residues": ("--wrap", "residue", "--center-on", "index 0"),
+    "fit": ("--make-whole", "--fit", "resname ALA"),
+    "repair": ("--repair", CHAINS),
+    "repair, rectangular": ("--repair", CHAINS, "--wrap-cell", "rectangular"),
+}
+
+
+def transformed(traj: tj.Trajectory, name: str) -> tj.Trajectory:
+    """Return what the options mean."""
+    return {
+        "whole": traj.whole,
+        "whole, nojump": lambda: traj.whole().nojump(),
+        "toroidal": lambda: traj.nojump(view="toroidal"),
+        "cluster": lambda: traj.whole().cluster(CHAINS),
+        "center, wrap": lambda: traj.whole().center("resname ALA").wrap(),
+        "compact": lambda: traj.whole().wrap(cell="compact"),
+        "residues": lambda: traj.center("index 0").wrap("residue"),
+        "fit": lambda: traj.whole().fit("resname ALA"),
+        "repair": lambda: traj.repaired(CHAINS),
+        "repair, rectangular": lambda: traj.repaired(CHAINS, cell="rectangular"),
+    }[name]()
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_conversions_hold_what_the_methods_return(
+    system: PeriodicSystem, tmp_path: Path, name: str
+) -> None:
+    """In the order of the documentation, whatever the order of the options is."""
+    path = tmp_path / "copy.dcd"
+    done = commands.run(
+        "convert", system.path, path, "--topology", system.topology, *OPTIONS[name], "--allow-loss"
+    )
+    assert done.returncode == 0, done.stderr
+    twin = transformed(system.open(), name).read().positions
+    assert np.array_equal(tj.open(None, path).read().positions, twin)
+    assert not np.array_equal(twin, system.open().read().positions)
+
+
+def test_analyses_take_the_options(system: PeriodicSystem, tmp_path: Path) -> None:
+    """Values are those of the method; the report names the transforms."""
+    files = (system.topology, system.path, "--select", CHAINS)
+    table, report = tmp_path / "gyration.csv", tmp_path / "report.json"
+    options = ("--make-whole", "--cluster", CHAINS, "--nojump")
+    commands.succeed("gyration", *files, *options, "-o", table, "--report", report)
+    rows = [line for line in table.read_text().splitlines() if line[:1].isdigit()]
+    values = np.array([row.split(",")[-1] for row in rows], float)
+    twin = tj.gyration(system.open().whole().nojump().cluster(CHAINS).select(CHAINS)).values
+    assert np.allclose(values, twin, rtol=1e-6)
+    words = json.loads(report.read_text())["parameters"]["transforms"]
+    assert [one["transform"] for one in words] == ["whole", "nojump", "cluster"]
+
+
+def test_remark_on_broken_molecules_names_the_option_that_removes_it(
+    system: PeriodicSystem,
+) -> None:
+    """Without it molecules are broken, and the remark says so; with it there is none."""
+    files = ("rmsd", system.topology, system.path, "--select", "resname ALA")
+    plain = "\n".join(commands.succeed(*files))
+    (option,) = set(re.findall(r"make molecules whole with (--[\w-]+)", plain))
+    assert option == "--make-whole"
+    assert "broken" not in "\n".join(commands.succeed(*files, option))
+    assert "broken" not in "\n".join(commands.succeed(*files, "--repair", "resname ALA"))
+
+
+def test_guessed_bonds_are_remarked_on(tmp_path: Path) -> None:
+    """A GRO file has no bonds; the error names the option that guesses them."""
+    top, path = tmp_path / "wet.gro", tmp_path / "wet.xtc"
+    shutil.copyfile(datafiles.GRO, top)
+    shutil.copyfile(datafiles.XTC, path)
+    files = ("rmsd", top, path, "--select", "protein", "--make-whole", "--stop", 2)
+    assert "--bonds guess" in commands.fail(*files)
+    lines = commands.succeed(*files, "--bonds", "guess")
+    assert any("guessed from distances" in line for line in lines)
+
+
+CONTRADICTIONS = [
+    (("--nojump-every-frame",), "--nojump-every-frame needs --nojump"),
+    (("--wrap-cell", "compact"), "--wrap-cell needs --wrap or --repair"),
+    (("--bonds", "guess"), "--bonds needs --make-whole or --repair"),
+    (("--repair", CHAINS, "--make-whole"), "--repair makes molecules whole"),
+    (("--repair", CHAINS, "--center-on", CHAINS), "leave --make-whole"),
+    (("--repair", CHAINS, "--wrap"), "leave --make-whole"),
+    (("--repair", CHAINS, "--cluster", CHAINS), "leave --make-whole"),
+    (("--nojump", "sideways"), "'sideways' is not one of"),
+    (("--wrap", "box"), "'box' is not one of"),
+]
+
+
+@pytest.mark.parametrize(("options", "words"), CONTRADICTIONS)
+def test_contradicting_options_are_misuse(
+    system: PeriodicSystem, tmp_path: Path, options: tuple[str, ...], words: str
+) -> None:
+    """Status 2, before any file is opened."""
+    copy = ("convert", system.path, tmp_path / "out.xtc", "--topology", system.topology)
+    message = " ".join(commands.misuse(*copy, *options).split())
+    assert words in message
+    assert not list(tmp_path.iterdir())
+
+
+def test_errors_of_transforms_are_one_line(system: PeriodicSystem, tmp_path: Path) -> None:
+    """Unknown names and missing topologies."""
+    files = ("rmsd", system.topology, system.path, "--select", "resname ALA")
+    assert "matches none" in commands.fail(*files, "--center-on", "resname XXX")
+    copy = ("convert", system.path, tmp_path / "out.xtc")
+    assert "topology" in commands.fail(*copy, "--make-whole")
+    assert not list(tmp_path.iterdir())
+
+
+def test_help_names_all_options() -> None:
+    """Of every analysis and of `convert`."""
+    names = "--repair --make-whole --nojump --nojump-every-frame --cluster --center-on --wrap"
+    for command in ("rmsd", "rmsf", "gyration", "rdf", "dihedrals", "distances", "convert"):
+        text = "\n".join(commands.succeed(command, "--help"))
+        for name in (*names.split(), "--wrap-cell", "--fit", "--bonds"):
+            assert re.search(rf"^ +{name}\b", text, re.MULTILINE), (command, name)
