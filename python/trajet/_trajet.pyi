@@ -361,10 +361,17 @@ class Reader:
     def parts(self, frames: Frames, atoms_wanted: NDArray[np.int64] | None) -> Parts: ...
 
 class Parts:
-    # fills `out` from the frame at position `begin` on; times, steps, frame numbers, cells
+    # fills `out` from the frame at position `begin` on; times, steps, frame numbers, cells, and box
+    # vectors `(n, 9)` of rotated boxes, or None
     def read(
         self, begin: int, out: NDArray[np.float32]
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]: ...
+    ) -> tuple[
+        NDArray[np.float64],
+        NDArray[np.int64],
+        NDArray[np.int64],
+        NDArray[np.float64],
+        NDArray[np.float64] | None,
+    ]: ...
     # as those of `Reader.read`, of all parts so far
     def counts(self) -> Counts: ...
 

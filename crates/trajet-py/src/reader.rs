@@ -343,9 +343,7 @@ impl Reader {
         };
         let mut scratches: Vec<Scratch> = (0..threads).map(|_| scratch()).collect();
         let mut meta = self.fill(py, &request, 0..frames.len(), &mut scratches, out)?;
-        for (k, known) in meta.turned.iter_mut().enumerate().filter(|(_, v)| v.is_none()) {
-            *known = self.inner.known_box(frames.get(k));
-        }
+        self.add_known_boxes(&mut meta);
         let mut meter = Meter::default();
         for scratch in scratches {
             meter.add(&scratch.meter);
@@ -403,12 +401,13 @@ pub(crate) struct Parts {
     scratch: Mutex<Scratch>,
 }
 
-/// Times, steps, frame numbers, cells.
+/// Times, steps, frame numbers, cells, and vectors of rotated boxes.
 type Meta<'py> = (
     Bound<'py, PyArray1<f64>>,
     Bound<'py, PyArray1<i64>>,
     Bound<'py, PyArray1<i64>>,
     Bound<'py, PyArray2<f64>>,
+    Option<Bound<'py, PyArray2<f64>>>,
 );
 
 #[pymethods]
@@ -427,14 +426,17 @@ impl Parts {
         }
         // Concurrent calls use buffers of their own.
         let mut scratch = std::mem::take(&mut *lock(&self.scratch));
-        let meta = self.reader.get().fill(py, &request, begin..end, from_mut(&mut scratch), out)?;
+        let mut meta =
+            self.reader.get().fill(py, &request, begin..end, from_mut(&mut scratch), out)?;
         *lock(&self.scratch) = scratch;
+        self.reader.get().add_known_boxes(&mut meta);
         let numbers = meta.frames.into_iter().map(|frame| frame as i64).collect();
         Ok((
             PyArray1::from_vec(py, meta.times),
             PyArray1::from_vec(py, meta.steps),
             PyArray1::from_vec(py, numbers),
             cells(py, &meta.cells)?,
+            boxes(py, &meta.turned)?,
         ))
     }
 
@@ -477,6 +479,14 @@ impl Reader {
         let unknown =
             || PyValueError::new_err("only some frames of this trajectory are known here");
         self.options.as_ref().ok_or_else(unknown)
+    }
+
+    /// Adds the box vectors that are known without reading frames, where frames have no rotated ones.
+    fn add_known_boxes(&self, meta: &mut FrameMeta) {
+        let FrameMeta { frames, turned, .. } = meta;
+        for (frame, known) in frames.iter().zip(turned).filter(|(_, known)| known.is_none()) {
+            *known = self.inner.known_box(*frame);
+        }
     }
 
     fn atoms(&self, py: Python<'_>, list: Option<PyReadonlyArray1<'_, i64>>) -> PyResult<Atoms> {

@@ -106,6 +106,11 @@ def apply(
     if by not in _BY:
         raise ValueError(f"by is 'frame' or 'block', not {by!r}")
     main = main_selection(selection)
+    if cells and main.trajectory.rotates:
+        raise ValueError(
+            "cells=True: the cells of fitted frames are rotated, which lengths and angles do not"
+            " tell: leave the fit out, or cells=True"
+        )
     shape: tuple[int, ...] = ()
     remarks: list[str] = []
 

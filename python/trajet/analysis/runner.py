@@ -74,7 +74,10 @@ def further_selection(thing: "str | Selection | AtomGroup", trajectory: Trajecto
         return trajectory.select(thing)
     if isinstance(thing, Selection):
         if thing.trajectory is not trajectory:
-            raise SelectionError(f"{thing!r} is of another trajectory than the main selection")
+            raise SelectionError(
+                f"{thing!r} is of another trajectory than the main selection: transform the"
+                " trajectory first, then select from it"
+            )
         return thing
     if mdanalysis.is_atomgroup(thing):
         if len(thing.universe.atoms) != trajectory.n_named:
@@ -185,7 +188,8 @@ def run(
         counted = numbers if reference is None else np.append(chosen, reference)
         reader = trajectory.reader_for(counted, plan.atoms(), n_threads)
         measured: Assembled = {}
-        if sample:
+        # Frames in the middle would need those before them.
+        if sample and not reader.has_no_jump:
             measured = {"sample": serial_sample(reader, plan, numbers, n_threads)}
         before = time.perf_counter() - begin
         rows, state, report = where.run(reader, plan, numbers, progress=progress)

@@ -56,6 +56,8 @@ _TURNED = (
     "a box that is turned: its first vector is not along x, or its second not in the plane of x"
     " and y"
 )
+# Formats that may hold velocities.
+_WITH_VELOCITIES = ("TRR", "NCDF", "H5MD", "GRO")
 # Frames per read in the search for velocities or forces.
 _FRAMES_LOOKED_AT = 1000
 
@@ -187,7 +189,7 @@ def convert(
     numbers = resolve_frames(frames, trajectory.n_frames, trajectory.label)
     first: Block | None = None
     if topology is not None and len(chosen := frame_numbers(numbers)):
-        first = selection.look(int(chosen[0]))
+        first = selection.look(int(chosen[0]), chosen)
         if Box.of(first).is_turned and not allow_loss:
             raise OutputError(
                 f"{topology}: frame {chosen[0]}: a structure cannot hold {_TURNED}; without it,"
@@ -556,7 +558,9 @@ def _rotated(trajectory: Trajectory, path: Path) -> list[str]:
     """Return remarks on what copies of rotated frames leave out."""
     if not trajectory.rotates:
         return []
-    without = ["velocities and forces, which are not rotated along"]
+    without = []
+    if any(name in trajectory.format for name in _WITH_VELOCITIES):
+        without.append("velocities and forces, which are not rotated along")
     if path.suffix.lower() not in HDF5:
         without.append("unit cells, as the format cannot hold rotated ones")
     return [f"left out of fitted frames: {what}" for what in without]

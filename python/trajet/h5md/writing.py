@@ -119,9 +119,11 @@ def write(
     """
     path = Path(path)
     output.check(path, SUFFIXES)
+    places = None if atoms is None else trajectory.select(atoms).places
+    numbers = trajectory.frame_numbers(frames)
     content = Content(
-        trajectory.reader,
-        None if atoms is None else trajectory.select(atoms).places,
+        trajectory.reader_for(numbers, places, threads or _trajet.available_threads()),
+        places,
         velocities=velocities,
         forces=forces,
         compression=compression,
@@ -129,8 +131,7 @@ def write(
         author=author,
         kept_remarks=tuple(trajectory.reader.doubts("H5MD")),
     )
-    parts = [(path, trajectory.frame_numbers(frames))]
-    write_all(parts, content, threads=threads, progress=progress)
+    write_all([(path, numbers)], content, threads=threads, progress=progress)
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ class Block:
     vectors
         `(n_frames, 3, 3)`, float64: box vectors row by row, Å, of frames whose box is rotated: its
         first vector is not along x, or its second not in the x-y plane. NaN in other frames; None
-        if no frame has such a box, and in blocks of `blocks`.
+        if no frame has such a box.
     """
 
     positions: NDArray[np.float32]

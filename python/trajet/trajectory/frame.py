@@ -12,6 +12,7 @@ from trajet import output
 from trajet._trajet import OutputError
 from trajet.box import Box
 from trajet.topology import check_writable, write_structure
+from trajet.trajectory.block import Block
 
 if TYPE_CHECKING:
     from trajet.trajectory.selection import Selection
@@ -44,6 +45,20 @@ class Frame:
     cell: NDArray[np.float64]
     box: Box
     _selection: "Selection"
+
+    @classmethod
+    def of(cls, block: Block, k: int, selection: "Selection") -> "Frame":
+        """Return a copy of the `k`-th frame of a block, which has the atoms of the selection."""
+        vectors = None if block.vectors is None else block.vectors[k]
+        return cls(
+            block.positions[k].copy(),
+            int(block.frames[k]),
+            float(block.times[k]),
+            int(block.steps[k]),
+            block.cells[k].copy(),
+            Box.of_cell(block.cells[k], vectors),
+            selection,
+        )
 
     def __repr__(self) -> str:
         """Return number, time and size."""

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import SelectionError
-from trajet.box import Box
 from trajet.topology import Atoms
 from trajet.trajectory.block import Block
 from trajet.trajectory.choice import FrameChoice
@@ -72,16 +71,12 @@ class Selection(Transformable):
                 "one frame is taken by its number; several are read with read(frames=...) or"
                 " blocks(frames=...)"
             )
-        block = self.read([operator.index(number)])
-        return Frame(
-            block.positions[0],
-            int(block.frames[0]),
-            float(block.times[0]),
-            int(block.steps[0]),
-            block.cells[0],
-            Box.of(block),
-            self,
-        )
+        number = operator.index(number)
+        trajectory = self.trajectory
+        # Jumps are counted from frame 0, through all frames.
+        last = number + trajectory.n_frames if number < 0 else number
+        run = np.arange(last + 1) if trajectory.reader.has_no_jump else None
+        return Frame.of(trajectory.read_places([number], self.places, None, run=run), 0, self)
 
     @property
     def n_atoms(self) -> int:
@@ -177,7 +172,9 @@ class Selection(Transformable):
         if not isinstance(other, Selection):
             return NotImplemented
         if other.trajectory is not self.trajectory:
-            raise SelectionError(f"{other!r} is of another trajectory")
+            raise SelectionError(
+                f"{other!r} is of another trajectory: transform the trajectory, then select from it"
+            )
         both = self.text is not None and other.text is not None
         return self._made(
             combine(self.places, other.places), text.format(self.text, other.text) if both else None

@@ -75,8 +75,6 @@ class Trajectory(Transformable):
         Path of the topology, or None.
     dataset
         The opened data set of a store, or None for files.
-    origin
-        The trajectory without transforms; itself if there are none.
     transforms
         The transforms of its frames, in order.
     t_topology
@@ -108,8 +106,8 @@ class Trajectory(Transformable):
         self._universe: Universe | None = None
         # Positions and box of frame 0, once a selection needed them.
         self._first: tuple[NDArray[np.float32], Box] | None = None
-        # The trajectory without transforms, and the transforms of this one, in order.
-        self.origin = self
+        # The trajectory without transforms; None for this one, as a cycle would keep files open.
+        self._untransformed: Trajectory | None = None
         self.transforms: tuple[Step, ...] = ()
         self._access_log: AccessLog | None = None
         if dataset is not None:
@@ -155,18 +153,27 @@ class Trajectory(Transformable):
     def __iter__(self) -> Iterator[Frame]:
         """Iterate over all frames."""
         selection = self.all_atoms()
-        for number in range(self.n_frames):
-            yield selection[number]
+        for block in selection.blocks():
+            for k in range(len(block.frames)):
+                yield Frame.of(block, k, selection)
 
     def _transformed(self, make: MakeSteps) -> Self:
         """Return the trajectory with further transforms; see `Transformable`."""
+        # This may read the topology, which both share.
+        added = make(self)
         made = copy(self)
-        made.transforms = (*self.transforms, *make(self))
+        made.transforms = (*self.transforms, *added)
         steps = native(made.transforms, self.n_atoms)
-        made._reader = self.origin._reader.transformed(steps)
+        made._untransformed = self.untransformed
+        made._reader = self.untransformed._reader.transformed(steps)
         # Selections see the positions after the transforms.
         made._universe = made._first = None
         return made
+
+    @property
+    def untransformed(self) -> "Trajectory":
+        """The trajectory without transforms."""
+        return self._untransformed or self
 
     @property
     def rotates(self) -> bool:
@@ -188,10 +195,10 @@ class Trajectory(Transformable):
         """Return remarks on the transforms, given what the workers of a run have counted."""
         remarks = [remark for step in self.transforms for remark in step.remarks]
         doubts = transform_doubts(workers)
-        if endless := doubts.get("endless_molecules", 0):
+        if doubts.get("endless_molecules", 0):
             remarks.append(
-                f"molecules that are bonded to their own periodic image were not made whole"
-                f" ({endless}, counted in each frame)"
+                "molecules that are bonded to their own periodic image were not made whole; their"
+                ' centres, which wrapping and nojump with view="toroidal" use, are arbitrary'
             )
         if (first := doubts.get("first_large_step")) is not None:
             frame, place = first
@@ -214,8 +221,9 @@ class Trajectory(Transformable):
         numbers = frame_numbers(frames)
         walked = frames_walked(numbers, every_frame=every_frame)
         n_atoms = self._reader.n_decoded(places)
-        # Steps back would begin anew at the first frame.
-        in_order = threads <= 1 and bool((np.diff(numbers) >= 0).all())
+        # Steps back would begin anew at the first frame, and long ways could not be interrupted.
+        in_order = bool((np.diff(numbers) >= 0).all()) and len(walked) <= 2 * len(numbers)
+        in_order &= threads <= 1
         runs = 1 if in_order else n_runs(len(walked), n_atoms)
         # A pool may have more threads than this machine.
         threads = min(threads, _trajet.available_threads())
@@ -405,7 +413,9 @@ class Trajectory(Transformable):
             self._check_size(len(universe.atoms), str(path))
             self.t_topology += watch.seconds()
             positions, box = self._first_frame()
-            mdanalysis.place(universe, positions, box.cell)
+            # A Universe cannot hold a rotated box.
+            cell = np.full(6, np.nan) if self.rotates else box.cell
+            mdanalysis.place(universe, positions, cell)
             self._universe = universe
         return self._universe
 
@@ -695,8 +705,9 @@ class Trajectory(Transformable):
         def go(size: int) -> Iterator[Block]:
             for begin in range(0, n_frames, size):
                 positions = buffer[: n_frames - begin]
-                times, steps, here, cells = self.fresh(parts.read, begin, positions)
-                yield Block(positions, times, steps, here, cells)
+                times, steps, here, cells, boxes = self.fresh(parts.read, begin, positions)
+                vectors = None if boxes is None else boxes.reshape(-1, 3, 3)
+                yield Block(positions, times, steps, here, cells, vectors=vectors)
 
         return go(size) if self._access_log is None else self._used_by(go(size), places, parts)
 

@@ -33,6 +33,10 @@ _SHIFT_BYTES = 64 * 1024 * 1024
 _MOST_RUNS = 256
 # Fewest frames of such a run.
 _RUN_FRAMES = 8
+# Share of residues that bonds may leave unconnected.
+_MOST_APART = 0.1
+# Most molecules that are clustered: the time of a frame grows with their square.
+_MOST_CLUSTERED = 5000
 
 
 @dataclass(frozen=True)
@@ -327,9 +331,15 @@ def chosen_atoms(trajectory: "Trajectory", atoms: Chosen) -> "Selection":
     # Selections and trajectories are the transformable objects.
     if not isinstance(atoms, Transformable) or isinstance(atoms, type(trajectory)):
         raise TypeError(f"atoms are a selection text or a Selection, not {type(atoms).__name__}")
-    if atoms.trajectory.origin is not trajectory.origin:
+    if atoms.trajectory.untransformed is not trajectory.untransformed:
         raise SelectionError(f"{atoms!r} is of another trajectory")
     return atoms
+
+
+def _bond_source(trajectory: "Trajectory", given: BondSource = None) -> BondSource:
+    """Return where bonds are from: as given, or else as for the molecules made whole before."""
+    guessed = any(step.words.get("bonds") == "guess" for step in trajectory.transforms)
+    return "guess" if guessed else given
 
 
 def _pairs(found: Topology, source: BondSource) -> NDArray[np.int64]:
@@ -344,7 +354,9 @@ def _pairs(found: Topology, source: BondSource) -> NDArray[np.int64]:
         return found.guessed_bonds
     if source is not None:
         raise ValueError(f"bonds are None or 'guess', not {source!r}")
-    if (pairs := found.connections) is None:
+    pairs = found.connections
+    # An mmCIF file lists some connections, but no bonds within residues.
+    if pairs is None or found.bonds is None:
         raise SelectionError(
             f"{found} has no bonds, along which molecules are made whole: use a topology that has,"
             " such as a TPR, PSF or PRMTOP, or guess them from distances with"
@@ -368,8 +380,16 @@ def _molecules(trajectory: "Trajectory", source: BondSource = None) -> NDArray[n
     """Return the number of the molecule of each atom of a frame."""
     found = trajectory.topology
     labels = found.molecules if source is None else _connected(found, source)
+    _check_complete(trajectory, labels)
     _, numbers = np.unique(trajectory.of_open_atoms(labels), return_inverse=True)
     return numbers.astype(np.int64)
+
+
+def _bonded_parts(trajectory: "Trajectory", source: BondSource) -> NDArray[np.int64]:
+    """Return the number of the set of bonded atoms of each atom of a frame."""
+    labels = _connected(trajectory.topology, source)
+    _check_complete(trajectory, labels)
+    return trajectory.of_open_atoms(labels)
 
 
 def _whole(trajectory: "Trajectory", source: BondSource) -> Step:
@@ -377,14 +397,63 @@ def _whole(trajectory: "Trajectory", source: BondSource) -> Step:
     parts = _trajet.connected(trajectory.n_atoms, pairs)
     _check_connected(trajectory, parts, source)
     words: dict[str, object] = {"transform": "whole"}
-    remarks: tuple[str, ...] = ()
+    remarks = _check_residues(trajectory, parts)
     if source == "guess":
         words["bonds"] = "guess"
         remarks = (
+            *remarks,
             f"molecules are made whole along {len(pairs)} bonds that are guessed from distances in"
             f" {trajectory.topology}",
         )
     return Step("whole", {"bonds": pairs, "molecules": parts}, words, remarks)
+
+
+def _check_residues(trajectory: "Trajectory", parts: NDArray[np.int64]) -> tuple[str, ...]:
+    """Return a remark on residues that bonds do not connect; they may stay broken.
+
+    Raises
+    ------
+    SelectionError
+        If there are so many that the topology lists some bonds only, as most PDB files do.
+    """
+    residues = trajectory.topology_atoms.residues
+    _, first, which, counts = np.unique(
+        residues, return_index=True, return_inverse=True, return_counts=True
+    )
+    apart = np.zeros(len(first), np.bool_)
+    apart[which[parts != parts[first][which]]] = True
+    if not apart.any():
+        return ()
+    n, of = int(apart.sum()), int((counts > 1).sum())
+    atom = trajectory.topology_atoms.describe(int(first[apart][0]))
+    found = f"{n} of {of} residues are not connected by the bonds of {trajectory.topology}"
+    if n > _MOST_APART * of:
+        raise SelectionError(
+            f"{found}, the first has {atom}: use a topology with all bonds, such as a TPR, PSF or"
+            ' PRMTOP, or guess them from distances with bonds="guess" (--bonds guess)'
+        )
+    return (f"{found}, and may stay broken; the first has {atom}",)
+
+
+def _check_complete(trajectory: "Trajectory", labels: NDArray[np.int64]) -> None:
+    """Raise an error if some, but not all atoms of a molecule are in open tags.
+
+    Raises
+    ------
+    SelectionError
+        If there are such molecules: their centres would be those of other atoms.
+    """
+    if trajectory.n_atoms == trajectory.n_named:
+        return
+    here = trajectory.of_open_atoms(labels)
+    in_all, in_open = np.bincount(labels), np.bincount(here, minlength=int(labels.max()) + 1)
+    incomplete = (in_open[here] != in_all[here]).nonzero()[0]
+    if len(incomplete):
+        atom = trajectory.topology_atoms.describe(int(incomplete[0]))
+        raise SelectionError(
+            f"{trajectory.label}: atoms of the molecule of {atom} are in tags that are not open,"
+            " so that its centre is unknown: open all tags of its molecule"
+        )
 
 
 def _check_connected(
@@ -416,17 +485,22 @@ def _nojump(trajectory: "Trajectory", view: JumpView, every_frame: bool) -> list
     if view == "lattice":
         arguments: dict[str, object] = {"view": view, "molecules": None}
         return [Step("no_jump", arguments, words, every_frame=every_frame)]
-    labels = _molecules(trajectory)
-    arguments = {"view": view, "molecules": labels}
-    return [_whole(trajectory, None), Step("no_jump", arguments, words, every_frame=every_frame)]
+    source = _bond_source(trajectory)
+    arguments = {"view": view, "molecules": _bonded_parts(trajectory, source)}
+    return [_whole(trajectory, source), Step("no_jump", arguments, words, every_frame=every_frame)]
 
 
 def _cluster(trajectory: "Trajectory", atoms: Chosen, source: BondSource = None) -> Step:
     selection = chosen_atoms(trajectory, atoms)
-    arguments: dict[str, object] = {
-        "atoms": selection.places,
-        "molecules": _molecules(trajectory, source),
-    }
+    # Chains that a topology lists as one molecule are several here.
+    molecules = _bonded_parts(trajectory, _bond_source(trajectory, source))
+    n_molecules = len(np.unique(molecules[selection.places]))
+    if n_molecules > _MOST_CLUSTERED:
+        raise SelectionError(
+            f"{selection.label!r} has {n_molecules} molecules, and at most {_MOST_CLUSTERED} are"
+            " clustered: select the solute"
+        )
+    arguments: dict[str, object] = {"atoms": selection.places, "molecules": molecules}
     return Step("cluster", arguments, {"transform": "cluster", "atoms": selection.label})
 
 
@@ -476,7 +550,7 @@ def _wrap(
     words: dict[str, object] = {"transform": "wrap", "by": by, "cell": cell}
     groups: NDArray[np.int64] | None
     if by == "molecule":
-        groups = _molecules(trajectory, source)
+        groups = _molecules(trajectory, _bond_source(trajectory, source))
     elif by == "residue":
         groups = trajectory.topology_atoms.residues.copy()
     elif by == "atom":
