@@ -1,4 +1,4 @@
-"""The examples in docstrings run beside `adk.psf` and `adk.xtc`, and print what they show."""
+"""The examples in docstrings run beside ADK, alone and in water, and print what they show."""
 
 import doctest
 import importlib
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import trajet as tj
 from helpers.golden_files import Adk
+from MDAnalysisTests import datafiles
 
 MODULES = [
     name
@@ -19,6 +20,8 @@ MODULES = [
 def test_examples_print_what_they_show(own_adk: Adk, monkeypatch: pytest.MonkeyPatch) -> None:
     """`traj` and `result` are an open trajectory and the RMSD of its C-alpha atoms."""
     folder = Path(own_adk.xtc).parent
+    for ending, source in (("tpr", datafiles.TPR), ("xtc", datafiles.XTC)):
+        (folder / f"solvated.{ending}").symlink_to(source)
     monkeypatch.chdir(folder)
     traj = tj.open("adk.psf", "adk.xtc")
     names = {"traj": traj, "result": tj.rmsd(traj.select("name CA"))}

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers import kabsch
+from helpers import plain_geometry as plain
 from helpers.periodic_systems import (
     NAMES,
     XTC_ERROR,
@@ -393,3 +394,18 @@ def test_whole_after_wrap_equals_whole(made: dict[str, PeriodicSystem], name: st
     one, other = traj.whole().read().positions, traj.wrap("atom").whole().read().positions
     shifts = lattice_shifts(one, other, system.vectors, ROUNDING)
     assert_same_in_molecules(shifts, system.molecules)
+
+
+def test_virtual_sites_have_no_weight(solvated: tj.Trajectory) -> None:
+    """The fourth site of TIP4P water has the mass 0: it counts in centres of geometry only."""
+    water = solvated.select("resname SOL and index 3345:3352").whole()
+    masses = np.array([15.9994, 1.008, 1.008, 0.0] * 2)
+    got = water.center("index 3345:3352", weights="mass").read(frames=[0]).positions[0]
+    middle = 0.5 * plain.cell_vectors(water.read(frames=[0]).cells[0]).sum(0)
+    sites = water.topology_atoms.column("masses")
+    assert sites is not None
+    assert sorted(sites) == pytest.approx(sorted(masses), abs=1e-3)
+    assert np.allclose(np.average(got.astype(float), 0, sites), middle, atol=ROUNDING)
+    assert not np.allclose(got.mean(0, dtype=float), middle, atol=ROUNDING)
+    atoms = solvated.wrap("atom", weights="mass").read(frames=[0]).positions
+    assert np.array_equal(atoms, solvated.wrap("atom").read(frames=[0]).positions)

@@ -139,7 +139,7 @@ def test_invalid_requests_are_errors(wet: Solvated) -> None:
     assert "it has fast, slow" in fail("store", "move", "wet", *at, "--tag", "ion", "--tier", "t")
     assert "no such file" in fail("store", "retag", "wet", *at, "--profile", "none.toml").lower()
     assert "no such folder" in fail("store", "watch", wet.folder / "none", *at)
-    assert "STORE/NAME" in misuse("rmsd", datafiles.TPR, "--select", "name CA")
+    assert "STORE/NAME" in misuse("rmsd", wet.folder / "any.tpr", "--select", "name CA")
     store = wet.store.folder
     assert f"data set of it: {store / 'wet'}" in misuse("rmsd", store, "--select", "name CA")
     assert "--trajectory" in misuse("store", "add", "x", *at, "--topology", wet.gro)

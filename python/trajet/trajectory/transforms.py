@@ -515,6 +515,11 @@ def _weights(
             raise ValueError(f"weights must be None, 'mass' or numbers, not {weights!r}")
         remarks: list[str] = []
         atoms = selection.topology_atoms
+        stated = atoms.column("masses")
+        is_guessed = "masses" in atoms.topology.native.guessed
+        if stated is not None and not is_guessed and (stated >= 0).all() and stated.any():
+            # Virtual sites have the mass 0.
+            return np.ascontiguousarray(stated, np.float64), ()
         return topology.masses(atoms, str(atoms.topology), remarks), tuple(remarks)
     numbers = np.ascontiguousarray(weights, dtype=np.float64)
     if numbers.shape != (selection.n_atoms,):
@@ -569,6 +574,13 @@ def _wrap(
     if weights is not None:
         numbers, remarks = _weights(trajectory.all_atoms(), weights)
         words["weights"] = weights
+        if groups is None:
+            # Atoms are their own centres, virtual sites without mass, too.
+            numbers = None
+        elif not np.bincount(groups, numbers)[groups].all():
+            raise SelectionError(
+                f"{trajectory.label}: a {by} has only atoms without mass: leave weights out"
+            )
     return Step("wrap", {"groups": groups, "weights": numbers, "shape": cell}, words, remarks)
 
 
