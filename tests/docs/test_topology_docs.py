@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 from helpers.doc_examples import examples, place_of, run_python
 from helpers.golden_files import Adk
+from trajet._trajet import STRUCTURES
 
 ROOT = Path(__file__).parents[2]
 DOCUMENT = ROOT / "docs" / "topology.md"
 ROW = re.compile(r"^\| (\w+)[^|]* \| ((?:`\.\w+`(?:, )?)+) \|", re.MULTILINE)
-INFO = re.compile(r'name: "(\w+)",\s*suffixes: &\[([^\]]+)\]')
+INFO = re.compile(r'name: "(\w+)",\s*suffixes: (?:&\[([^\]]+)\]|\S*Format::(\w+)\.info)')
 
 
 def test_examples_of_the_page_run(
@@ -40,8 +41,10 @@ def test_table_has_the_formats_that_are_read() -> None:
     """With the same suffixes."""
     source = ROOT / "crates" / "trajet-topology" / "src" / "formats.rs"
     formats = {
-        name: re.findall(r'"(\w+)"', suffixes)
-        for name, suffixes in INFO.findall(source.read_text(encoding="utf-8"))
+        name: [ending[1:] for ending in STRUCTURES[shared.upper()]]
+        if shared
+        else re.findall(r'"(\w+)"', suffixes)
+        for name, suffixes, shared in INFO.findall(source.read_text(encoding="utf-8"))
     }
     assert len(formats) >= 6
     rows = {

@@ -17,8 +17,12 @@ import trajet as tj
 from helpers.golden_files import FORMATS
 from helpers.made_stores import make_store
 from helpers.mounted_stores import mounted
+from helpers.periodic_systems import assert_same_in_molecules, lattice_shifts
+from helpers.plain_geometry import cell_vectors
 from helpers.round_trips import SOURCES, assert_near, source_of
 from helpers.structure_files import StructureFile
+from MDAnalysisTests import datafiles
+from trajet.trajectory.transforms import WrapCell
 
 # GROMACS prints six digits, nm.
 PRINTED = 5.1e-6
@@ -240,3 +244,91 @@ def test_topologies_are_those_that_gromacs_reads(path: Path) -> None:
     assert topology.connections is not None
     assert topology.bonds.tolist() == all_pairs("bonds")
     assert topology.connections.tolist() == all_pairs("connections")
+
+
+SOLVATED = (datafiles.TPR, datafiles.XTC)
+# Å: five decimals of nm, and single precision of either program.
+MOVED_ERROR = 2e-3
+
+
+@pytest.fixture(scope="module")
+def solvated() -> tj.Trajectory:
+    """Return a protein in water, in a rhombic dodecahedron."""
+    return tj.open(*SOLVATED, sidecar=False)
+
+
+def converted(folder: Path, *options: object, groups: str = "0\n") -> np.ndarray:
+    """Return the positions that `gmx trjconv` writes of the solvated protein."""
+    program = shutil.which("gmx")
+    assert program
+    path = folder / "moved.xtc"
+    command = [program, "-quiet", "trjconv", "-s", SOLVATED[0], "-f", SOLVATED[1], "-o", path]
+    done = subprocess.run(
+        [*map(str, (*command, "-ndec", 5, *options))],
+        input=groups,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return tj.open(None, path, sidecar=False).read().positions
+
+
+def shifts_of(one: np.ndarray, other: np.ndarray, traj: tj.Trajectory) -> np.ndarray:
+    """Return the differences in lattice vectors, which must be whole numbers."""
+    vectors = np.array([cell_vectors(cell) for cell in traj.read(atoms=[0]).cells])
+    return lattice_shifts(one, other, vectors, MOVED_ERROR)
+
+
+def test_whole_equals_trjconv(solvated: tj.Trajectory, tmp_path: Path) -> None:
+    """Not even a lattice vector differs: both begin with the first atom of a molecule."""
+    twin = converted(tmp_path, "-pbc", "whole")
+    assert not shifts_of(solvated.whole().read().positions, twin, solvated).any()
+
+
+@pytest.mark.parametrize(
+    ("shape", "cell"),
+    [("tric", "triclinic"), ("compact", "compact"), ("rect", "rectangular")],
+)
+def test_wrapping_molecules_equals_trjconv(
+    solvated: tj.Trajectory, tmp_path: Path, shape: str, cell: WrapCell
+) -> None:
+    """By centres of mass, molecules are in the same image, but for ties on faces."""
+    twin = converted(tmp_path, "-pbc", "mol", "-ur", shape)
+    moved = solvated.whole().wrap(cell=cell, weights="mass").read().positions
+    shifts = shifts_of(moved, twin, solvated)
+    assert_same_in_molecules(shifts, solvated.topology.molecules)
+    others = np.unique(np.nonzero(shifts.any(axis=2))[1])
+    assert len(np.unique(solvated.topology.molecules[others])) <= 3
+
+
+def test_nojump_equals_trjconv_for_small_steps(solvated: tj.Trajectory, tmp_path: Path) -> None:
+    """Trjconv compares Cartesian coordinates with half of the box's diagonal elements.
+
+    In this cell that is the same image as ours where no fraction changes by more than a third:
+    water between frames that are 100 ps apart may move farther, and its direction is doubtful.
+    """
+    twin = converted(tmp_path, "-pbc", "nojump")
+    stored, moved = solvated.read(), solvated.nojump().read().positions
+    shifts = shifts_of(moved, twin, solvated)
+    # Trjconv counts from the structure in the TPR file, we from the first frame.
+    shifts -= shifts[0]
+    inverse = np.linalg.inv([cell_vectors(cell) for cell in stored.cells])
+    fractions = np.einsum("fai,fij->faj", stored.positions.astype(float), inverse)
+    steps = np.diff(fractions, axis=0)
+    is_small = np.abs(steps - np.rint(steps)).max(axis=(0, 2)) < 0.33
+    assert is_small.mean() > 0.5
+    assert not shifts[:, is_small].any()
+
+
+def test_centring_differs_from_trjconv_by_one_vector(
+    solvated: tj.Trajectory, tmp_path: Path
+) -> None:
+    """Trjconv takes the middle of the extents of the group, we the mean of its positions."""
+    twin = converted(tmp_path, "-center", groups="1\n0\n")
+    moved = solvated.center("protein").read().positions
+    moves = moved.astype(float) - twin
+    assert np.abs(moves - moves[:, :1]).max() < MOVED_ERROR
+    protein = twin[:, solvated.select("protein").indices].astype(float)
+    middle = (protein.min(1) + protein.max(1)) / 2
+    assert np.allclose(moves[:, 0], middle - protein.mean(1), atol=MOVED_ERROR)
