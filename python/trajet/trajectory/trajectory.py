@@ -210,10 +210,19 @@ class Trajectory(Transformable):
             )
         return remarks
 
-    def reader_for(self, frames: Frames, places: NDArray[np.int64] | None, threads: int) -> Reader:
+    def reader_for(
+        self,
+        frames: Frames,
+        places: NDArray[np.int64] | None,
+        threads: int,
+        *,
+        is_read: bool = False,
+    ) -> Reader:
         """Return the reader of these frames and atoms.
 
         Jumps are counted from the first of the frames, by several threads before any frame is read.
+        With `is_read` the frames are read in one call, in which a long way to a frame could not be
+        interrupted.
         """
         if not self._reader.has_no_jump:
             return self._reader
@@ -221,9 +230,10 @@ class Trajectory(Transformable):
         numbers = frame_numbers(frames)
         walked = frames_walked(numbers, every_frame=every_frame)
         n_atoms = self._reader.n_decoded(places)
-        # Steps back would begin anew at the first frame, and long ways could not be interrupted.
-        in_order = bool((np.diff(numbers) >= 0).all()) and len(walked) <= 2 * len(numbers)
-        in_order &= threads <= 1
+        # Steps back would begin anew at the first frame.
+        in_order = threads <= 1 and bool((np.diff(numbers) >= 0).all())
+        if is_read:
+            in_order &= len(walked) <= 2 * len(numbers)
         runs = 1 if in_order else n_runs(len(walked), n_atoms)
         # A pool may have more threads than this machine.
         threads = min(threads, _trajet.available_threads())
@@ -658,7 +668,7 @@ class Trajectory(Transformable):
         if threads is None:
             threads = _trajet.available_threads() if positions.nbytes > MUCH_BYTES else 1
         counted_from = numbers if run is None else self._on_the_way(numbers, run)
-        reader = self.reader_for(counted_from, places, threads)
+        reader = self.reader_for(counted_from, places, threads, is_read=True)
         read = partial(reader.read, threads=threads)
         got = self.fresh(read, numbers, places, positions, "positions")
         if self._access_log is not None and counted:

@@ -343,7 +343,9 @@ def _bond_source(trajectory: "Trajectory", given: BondSource = None) -> BondSour
 
 
 def _pairs(found: Topology, source: BondSource) -> NDArray[np.int64]:
-    """Return the bonds of a topology, `(n, 2)`, with those of virtual sites.
+    """Return the bonds of a topology, `(n, 2)`, with connections of virtual sites.
+
+    Atoms without mass that have no bond are connected to the first atom of their residue.
 
     Raises
     ------
@@ -362,7 +364,13 @@ def _pairs(found: Topology, source: BondSource) -> NDArray[np.int64]:
             " such as a TPR, PSF or PRMTOP, or guess them from distances with"
             ' bonds="guess" (--bonds guess)'
         )
-    return pairs
+    if (masses := found.column("masses")) is None or "masses" in found.native.guessed:
+        return pairs
+    sites = masses == 0
+    sites[pairs.ravel()] = False
+    alone = np.flatnonzero(sites)
+    _, first = np.unique(found.atoms_residues, return_index=True)
+    return np.concatenate([pairs, np.stack([first[found.atoms_residues[alone]], alone], axis=1)])
 
 
 def _connected(found: Topology, source: BondSource) -> NDArray[np.int64]:
