@@ -122,8 +122,7 @@ class Transformable(ABC):
         From each requested frame to the next an atom is taken to have moved by less than half a
         cell. Jumps are counted from the first requested frame, or from the reference frame of an
         analysis if that is earlier; for a single frame (`traj[10]`) from frame 0. The report has a
-        remark where a step of more than 0.4 cells
-        makes the direction doubtful.
+        remark where a step of more than 0.4 cells makes the direction doubtful.
 
         Parameters
         ----------
