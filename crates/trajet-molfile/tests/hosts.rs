@@ -455,7 +455,7 @@ fn a_truncated_file_is_refused() {
 fn files_that_are_no_trajectories_are_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let place = |name: &str| folder.path().join(name);
-    std::fs::write(place("text"), "ATOM      1  N   MET\n").expect("room");
+    std::fs::write(place("text"), "Notes on a simulation\nof water\n").expect("room");
     std::fs::write(place("empty"), "").expect("room");
     for (name, expected) in
         [("text", "text file"), ("empty", "0 bytes"), ("gone", "gone"), (".", "not a regular file")]

@@ -3,7 +3,7 @@
 //!
 //! [`Transforms`] is a list of steps, in the order in which they are applied. It is plain data, which workers in other
 //! processes get as bytes. A chain that has it ([`trajet_files::Chain::transformed`]) prepares it for each selection
-//! that is read: [`prepared::Prepared`] knows which further atoms must be decoded (those of the same molecules, those
+//! that is read: `prepared::Prepared` knows which further atoms must be decoded (those of the same molecules, those
 //! that are fitted, …), and has bonds and groups as columns of the decoded atoms.
 //!
 //! Each frame is transformed by itself, except for the removal of jumps ([`nojump`]), which counts from the first

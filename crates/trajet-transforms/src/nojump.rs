@@ -157,6 +157,8 @@ pub(crate) struct Walk {
     f: Vec<[f64; 3]>,
     shifts: Vec<[i32; 3]>,
     sums: Vec<[i64; 3]>,
+    /// Memory for the atoms whose jumps are removed.
+    own: Vec<[f32; 3]>,
 }
 
 impl Walk {
@@ -249,32 +251,50 @@ impl PreparedNoJump {
         positions: &mut [[f32; 3]],
         walk: &mut Walk,
     ) -> Result<Option<LargeStep>, String> {
+        // Columns are ascending, each once.
+        if self.columns.len() == positions.len() {
+            return self.remove(number, cell, positions, walk);
+        }
+        let mut own = std::mem::take(&mut walk.own);
+        own.clear();
+        own.extend(self.columns.iter().map(|&column| positions[column as usize]));
+        let removed = self.remove(number, cell, &mut own, walk);
+        for (&column, &moved) in self.columns.iter().zip(&own) {
+            positions[column as usize] = moved;
+        }
+        walk.own = own;
+        removed
+    }
+
+    /// Removes the jumps of a frame from the positions of its own atoms, as [`PreparedNoJump::apply`].
+    fn remove(
+        &self,
+        number: u64,
+        cell: &Cell,
+        own: &mut [[f32; 3]],
+        walk: &mut Walk,
+    ) -> Result<Option<LargeStep>, String> {
         let (start, position) = (self.start()?, self.position_of(number)?);
-        let mut own: Vec<[f32; 3]> =
-            self.columns.iter().map(|&column| positions[column as usize]).collect();
         let mut doubtful = None;
-        check_known(&own)?;
+        check_known(own)?;
         let begin = start.before(position);
         match walk.last {
             Some(last) if last == position => {}
             Some(last) if last + 1 == position => {
-                let unit = walk.step(cell, &self.units, &own);
+                let unit = walk.step(cell, &self.units, own);
                 let atom = |unit| start.atoms[self.units.column(unit) as usize];
                 doubtful = unit.map(|unit| (number, atom(unit)));
             }
             _ if start.positions[begin] == position => {
-                walk.begin(cell, &self.units, &own, &start.shifts[begin]);
+                walk.begin(cell, &self.units, own, &start.shifts[begin]);
                 doubtful = start.doubtful[begin];
             }
             _ => return Err("frames were not read in order".to_owned()),
         }
         walk.last = Some(position);
         match &self.units {
-            Units::Atoms => shift_atoms(cell, &walk.shifts, &mut own),
-            Units::Molecules(groups) => move_groups(groups, &walk.sums, &mut own),
-        }
-        for (&column, moved) in self.columns.iter().zip(own) {
-            positions[column as usize] = moved;
+            Units::Atoms => shift_atoms(cell, &walk.shifts, own),
+            Units::Molecules(groups) => move_groups(groups, &walk.sums, own),
         }
         Ok(doubtful)
     }
