@@ -22,7 +22,9 @@ use trajet_files::{
 };
 use trajet_formats::remarks::{kept, rounded};
 use trajet_formats::time::text;
-use trajet_formats::{Atoms, Extra, Field, Format, FrameInfo, FrameMeta, GivenBox, Raw, memory};
+use trajet_formats::{
+    Atoms, Extra, Field, Format, FrameInfo, FrameMeta, GivenBox, Raw, Writing, memory,
+};
 
 use crate::manifest::MOST_TIERS;
 pub use metadata_file::MetadataFile;
@@ -238,7 +240,9 @@ impl Whole {
     ) -> Result<Whole, Error> {
         let fault = |what: String| Error::Partition { path: path.to_owned(), what };
         let Partition { n_atoms, format, heads, parts, filled, remedy, .. } = partition;
+        let is_written = |format: &Format| !matches!(format.info().writing, Writing::As(_));
         let format = Format::named(format)
+            .filter(is_written)
             .ok_or_else(|| fault(format!("its frames are of the format {format}")))?;
         let atom_map = AtomMap::new(*n_atoms, parts).map_err(fault)?;
         for part in parts {
