@@ -24,7 +24,6 @@ from trajet.cli import pools, transforms
 from trajet.cli.pools import Decorated
 from trajet.cli.transforms import TransformOptions
 from trajet.dataset import datasets_in, find_dataset
-from trajet.html import require_jinja
 from trajet.pools.pool import Pool
 from trajet.result import REPORT_SUFFIXES, Result, entries_of
 from trajet.trajectory import DEFAULT_REQUEST_SIZE, Selection, Trajectory, is_structure
@@ -84,6 +83,8 @@ def path_to(suffixes: tuple[str, ...]) -> Callable[..., Path | None]:
         except ValueError as error:
             raise click.BadParameter(str(error), param=param) from error
         if path.suffix.lower() == ".html":
+            from trajet.html import require_jinja
+
             require_jinja()
         return path
 
