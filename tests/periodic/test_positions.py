@@ -155,6 +155,25 @@ def test_nojump_has_the_shifts_of_the_unbroken_positions(
     assert got.any()
 
 
+def test_fit_after_nojump_counts_jumps_from_its_reference(made: dict[str, PeriodicSystem]) -> None:
+    """Molecules are in the images that they have in a run from frame 0."""
+    traj = made["water"].open()
+    later = np.arange(traj.n_frames // 2, traj.n_frames)
+    run = np.concatenate([[0], later])
+    moved = traj.nojump()
+    assert not np.array_equal(
+        moved.read(frames=later).positions, moved.read(frames=run).positions[1:]
+    )
+    fitted = moved.fit("all")
+    expected = fitted.read(frames=run).positions[1:]
+    for threads in (1, 2):
+        assert np.array_equal(fitted.read(frames=later, threads=threads).positions, expected)
+    rows = tj.rmsd(fitted.all_atoms(), superposition=False, frames=later).values
+    assert np.array_equal(
+        rows, tj.rmsd(fitted.all_atoms(), superposition=False, frames=run).values[1:]
+    )
+
+
 @pytest.mark.parametrize("name", ["chains", "polymer", "water"])
 def test_nojump_equals_mdanalysis(made: dict[str, PeriodicSystem], name: str) -> None:
     """The shifts are the same integers as those of `NoJump`."""

@@ -26,7 +26,7 @@ _compression = click.option(
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="IN... OUT")
-@click.option("--topology", metavar="FILE", help="Topology, for --select.")
+@click.option("--topology", metavar="FILE", help="Topology, for --select and transforms.")
 @click.option("--select", metavar="SELECTION", help="The atoms to write. Default: all.")
 @options.frames
 @options.continuous

@@ -42,6 +42,7 @@ from trajet.trajectory.transforms import (
     MakeSteps,
     Step,
     Transformable,
+    fits_without_jumps,
     frames_walked,
     n_runs,
     native,
@@ -216,24 +217,27 @@ class Trajectory(Transformable):
         places: NDArray[np.int64] | None,
         threads: int,
         *,
-        is_read: bool = False,
+        n_read: int | None = None,
     ) -> Reader:
         """Return the reader of these frames and atoms.
 
         Jumps are counted from the first of the frames, by several threads before any frame is read.
-        With `is_read` the frames are read in one call, in which a long way to a frame could not be
-        interrupted.
+        `n_read` is the number of frames that one call reads, in which a long way to a frame could
+        not be interrupted; None for calls that can be.
         """
         if not self._reader.has_no_jump:
             return self._reader
         every_frame = any(step.every_frame for step in self.transforms)
         numbers = frame_numbers(frames)
+        if fits_without_jumps(self.transforms) and len(numbers):
+            # Frame 0 is the reference: its molecules must be in the images of the other frames.
+            numbers = np.concatenate([np.zeros(1, np.int64), numbers])
         walked = frames_walked(numbers, every_frame=every_frame)
         n_atoms = self._reader.n_decoded(places)
         # Steps back would begin anew at the first frame.
         in_order = threads <= 1 and bool((np.diff(numbers) >= 0).all())
-        if is_read:
-            in_order &= len(walked) <= 2 * len(numbers)
+        if n_read is not None:
+            in_order &= len(walked) <= 2 * n_read
         runs = 1 if in_order else n_runs(len(walked), n_atoms)
         # A pool may have more threads than this machine.
         threads = min(threads, _trajet.available_threads())
@@ -668,7 +672,7 @@ class Trajectory(Transformable):
         if threads is None:
             threads = _trajet.available_threads() if positions.nbytes > MUCH_BYTES else 1
         counted_from = numbers if run is None else self._on_the_way(numbers, run)
-        reader = self.reader_for(counted_from, places, threads, is_read=True)
+        reader = self.reader_for(counted_from, places, threads, n_read=shape[0])
         read = partial(reader.read, threads=threads)
         got = self.fresh(read, numbers, places, positions, "positions")
         if self._access_log is not None and counted:

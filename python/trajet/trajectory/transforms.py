@@ -240,8 +240,7 @@ class Transformable(ABC):
             A selection.
         reference
             A frame number, read with the transforms before this one, or positions of the atoms,
-            `(n_atoms, 3)`, Å. After `nojump` only frame 0; several molecules are then fitted
-            rightly if the frames that are chosen later begin with it.
+            `(n_atoms, 3)`, Å. After `nojump` only frame 0, from which jumps are counted then.
         weights
             None for equal weights, "mass", or one number per atom.
         motion
@@ -315,6 +314,15 @@ def n_runs(n_frames: int, n_atoms: int) -> int:
     """
     most = _SHIFT_BYTES // (24 * max(1, n_atoms))
     return max(1, min(_MOST_RUNS, most, n_frames // _RUN_FRAMES))
+
+
+def fits_without_jumps(steps: Sequence[Step]) -> bool:
+    """Return whether frames are fitted to frame 0 after their jumps are removed."""
+    names = [step.name for step in steps]
+    if "no_jump" not in names:
+        return False
+    later = steps[names.index("no_jump") :]
+    return any(step.words.get("reference") == "frame 0" for step in later)
 
 
 def frames_walked(numbers: NDArray[np.int64], *, every_frame: bool) -> NDArray[np.int64]:
