@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trajet._trajet import MissingPackageError
+from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import find_broken_molecules
 from trajet.analysis.reference import Coordinates
-from trajet.analysis.runner import main_selection, run, selecting
+from trajet.analysis.runner import RunRequest, main_selection, selecting
 from trajet.box import Box
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
-from trajet.pools.rank_placeholder import root_only
 from trajet.result import Applied
 from trajet.trajectory import FrameChoice, Selection
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _BY = ("frame", "block")
 
 
-@root_only("result")
+@analysis
 def apply(
     # In quotes, since help() would spell out all that ArrayLike stands for.
     function: "Callable[..., ArrayLike]",
@@ -38,7 +38,7 @@ def apply(
     frames: FrameChoice = None,
     pool: Pool | None = None,
     progress: Progress | None = None,
-) -> Applied:
+) -> Steps[Applied]:
     """Call a function with the positions of every frame.
 
     The function runs in the processes of the pool. Frames are read as in the other analyses.
@@ -151,7 +151,9 @@ def apply(
             shape=shape,
         )
 
-    outcome = run(main.trajectory, frames, pool, progress, plan, t_select=selecting(main))
+    outcome = yield RunRequest(
+        main.trajectory, frames, pool, progress, plan, t_select=selecting(main)
+    )
     if reducer is None:
         values = outcome.rows.reshape((len(outcome.frames), *shape))
     else:

@@ -29,7 +29,7 @@ class Choice:
 class Command:
     """The command of an analysis of one selection that returns one or several series.
 
-    Analyses whose commands need more (several selections, other results) have a function in
+    Analyses whose commands need more (several selections, other results) have a module in
     `trajet.cli.analyses`.
 
     Attributes

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from trajet._trajet import SelectionError
 from trajet.analysis.backbone import backbone_dihedrals
-from trajet.analysis.runner import main_selection, run, selecting
+from trajet.analysis.job import Steps, analysis
+from trajet.analysis.runner import RunRequest, main_selection, selecting
 from trajet.box import Box
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
-from trajet.pools.rank_placeholder import root_only
 from trajet.result import Dihedrals
 from trajet.startup import Stopwatch
 from trajet.trajectory import FrameChoice, Selection, Trajectory
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _PEPTIDE_BOND = 2.0
 
 
-@root_only("result")
+@analysis
 def dihedrals(
     selection: "Selection | Trajectory | AtomGroup",
     quadruples: Sequence[Sequence[int]] | NDArray[np.integer] | None = None,
@@ -34,7 +34,7 @@ def dihedrals(
     pool: Pool | None = None,
     progress: Progress | None = None,
     sample: bool = False,
-) -> Dihedrals:
+) -> Steps[Dihedrals]:
     """Compute dihedral angles frame by frame.
 
     Parameters
@@ -103,7 +103,7 @@ def dihedrals(
         fours = _checked(quadruples)
         atom_columns = main.trajectory.places(fours.ravel()).reshape(fours.shape)
         names = tuple("-".join(map(str, four)) for four in fours.tolist())
-    outcome = run(
+    outcome = yield RunRequest(
         main.trajectory,
         frames,
         pool,

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet.analysis.job import Steps, analysis
 from trajet.analysis.reference import (
     Reference,
     describe_reference,
@@ -12,9 +13,14 @@ from trajet.analysis.reference import (
     is_average,
     reference_positions,
 )
-from trajet.analysis.runner import describe, further_selection, main_selection, run, selecting
+from trajet.analysis.runner import (
+    RunRequest,
+    describe,
+    further_selection,
+    main_selection,
+    selecting,
+)
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
-from trajet.pools.rank_placeholder import root_only
 from trajet.result import Distances
 from trajet.trajectory import FrameChoice, Selection
 
@@ -22,7 +28,7 @@ if TYPE_CHECKING:
     from trajet.mdanalysis import AtomGroup
 
 
-@root_only("result")
+@analysis
 def distances(
     a: "Selection | AtomGroup",
     b: "str | Selection | AtomGroup | None" = None,
@@ -33,7 +39,7 @@ def distances(
     pool: Pool | None = None,
     progress: Progress | None = None,
     sample: bool = False,
-) -> Distances:
+) -> Steps[Distances]:
     """Compute the distances of all pairs of atoms, frame by frame.
 
     Parameters
@@ -110,7 +116,7 @@ def distances(
             partner = {"positions": target.positions}
         return AnalysisSpec.of("distances", atoms=main.places, partner=partner, periodic=pbc)
 
-    outcome = run(
+    outcome = yield RunRequest(
         main.trajectory,
         frames,
         pool,

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet.analysis.command import Choice, Command
+from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import find_broken_molecules_at
 from trajet.analysis.reference import Weights, weights_of
-from trajet.analysis.runner import describe, main_selection, run, selecting
+from trajet.analysis.runner import RunRequest, describe, main_selection, selecting
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
-from trajet.pools.rank_placeholder import root_only
 from trajet.result import Series
 from trajet.trajectory import FrameChoice, Selection
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from trajet.mdanalysis import AtomGroup
 
 
-@root_only("result")
+@analysis
 def gyration(
     selection: "Selection | AtomGroup",
     *,
@@ -27,7 +27,7 @@ def gyration(
     pool: Pool | None = None,
     progress: Progress | None = None,
     sample: bool = False,
-) -> Series:
+) -> Steps[Series]:
     """Compute the radius of gyration of atoms, frame by frame.
 
     It is the square root of the weighted mean of the squared distances of the atoms from their
@@ -84,7 +84,7 @@ def gyration(
             "gyration", atoms=main.places, weights=weights_of(weights, main, remarks)
         )
 
-    outcome = run(
+    outcome = yield RunRequest(
         main.trajectory, frames, pool, progress, plan, t_select=selecting(main), sample=sample
     )
     values = outcome.rows[:, 0].copy()

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import SelectionError, TrajetError
+from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import shortest_vector
-from trajet.analysis.runner import further_selection, main_selection, run, selecting
+from trajet.analysis.runner import RunRequest, further_selection, main_selection, selecting
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
-from trajet.pools.rank_placeholder import root_only
 from trajet.result import RadialDistribution
 from trajet.trajectory import FrameChoice, Selection
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from trajet.mdanalysis import AtomGroup
 
 
-@root_only("result")
+@analysis
 def rdf(
     a: "Selection | AtomGroup",
     b: "str | Selection | AtomGroup | None" = None,
@@ -30,7 +30,7 @@ def rdf(
     pool: Pool | None = None,
     progress: Progress | None = None,
     sample: bool = False,
-) -> RadialDistribution:
+) -> Steps[RadialDistribution]:
     """Compute the radial distribution function g(r) of two groups of atoms.
 
     Parameters
@@ -113,7 +113,7 @@ def rdf(
         exclusion_block=exclusion_block,
     )
     t_select = selecting(main, other)
-    outcome = run(
+    outcome = yield RunRequest(
         main.trajectory, frames, pool, progress, lambda _: plan, t_select=t_select, sample=sample
     )
     remarks = _too_far(main, outcome.frames, last)

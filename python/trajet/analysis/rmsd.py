@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import find_broken_molecules, find_broken_molecules_at
 from trajet.analysis.reference import (
     Reference,
@@ -17,9 +18,14 @@ from trajet.analysis.reference import (
     is_average,
     reference_positions,
 )
-from trajet.analysis.runner import describe, further_selection, main_selection, run, selecting
+from trajet.analysis.runner import (
+    RunRequest,
+    describe,
+    further_selection,
+    main_selection,
+    selecting,
+)
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
-from trajet.pools.rank_placeholder import root_only
 from trajet.result import Series
 from trajet.trajectory import FrameChoice, Selection
 
@@ -27,7 +33,7 @@ if TYPE_CHECKING:
     from trajet.mdanalysis import AtomGroup
 
 
-@root_only("result")
+@analysis
 def rmsd(
     selection: "Selection | AtomGroup",
     *,
@@ -41,7 +47,7 @@ def rmsd(
     pool: Pool | None = None,
     progress: Progress | None = None,
     sample: bool = False,
-) -> Series:
+) -> Steps[Series]:
     """Compute the RMSD of atoms from a reference, frame by frame.
 
     Parameters
@@ -138,7 +144,7 @@ def rmsd(
             average=average,
         )
 
-    outcome = run(
+    outcome = yield RunRequest(
         trajectory,
         frames,
         pool,

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import find_broken_molecules, find_broken_molecules_at
 from trajet.analysis.reference import (
     Reference,
@@ -16,9 +17,14 @@ from trajet.analysis.reference import (
     is_average,
     reference_positions,
 )
-from trajet.analysis.runner import describe, further_selection, main_selection, run, selecting
+from trajet.analysis.runner import (
+    RunRequest,
+    describe,
+    further_selection,
+    main_selection,
+    selecting,
+)
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
-from trajet.pools.rank_placeholder import root_only
 from trajet.result import AtomValues
 from trajet.trajectory import FrameChoice, Selection
 
@@ -26,7 +32,7 @@ if TYPE_CHECKING:
     from trajet.mdanalysis import AtomGroup
 
 
-@root_only("result")
+@analysis
 def rmsf(
     selection: "Selection | AtomGroup",
     *,
@@ -37,7 +43,7 @@ def rmsf(
     pool: Pool | None = None,
     progress: Progress | None = None,
     sample: bool = False,
-) -> AtomValues:
+) -> Steps[AtomValues]:
     """Compute the root mean square fluctuation of each atom about its mean position.
 
     Parameters
@@ -113,7 +119,7 @@ def rmsf(
         remarks.extend(find_broken_molecules_at(main, [*chosen[:1], *chosen[1:][-1:]]))
         return AnalysisSpec.of("moments", atoms=main.places, align=group, average=average)
 
-    outcome = run(
+    outcome = yield RunRequest(
         main.trajectory,
         frames,
         pool,

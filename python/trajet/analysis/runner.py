@@ -5,7 +5,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -149,28 +149,51 @@ class AnalysisOutcome:
         return make_report(trajectory.reader, self.run, asked, trajectory.tiers, trajectory.tags)
 
 
-def run(
-    trajectory: Trajectory,
-    frames: FrameChoice,
-    pool: Pool | None,
-    progress: Progress | None,
-    make_plan: Callable[[NDArray[np.int64]], AnalysisSpec],
-    *,
-    t_select: float,
-    sample: bool = False,
-    reference: int | None = None,
-) -> AnalysisOutcome:
-    """Run the plan that `make_plan` makes for the numbers of the chosen frames.
+@dataclass(frozen=True)
+class RunRequest:
+    """A run that an analysis asks for: a plan over frames of a trajectory.
 
-    `t_select` is the time that choosing the atoms took, for the report: see `selecting`. With
-    `sample` a serial sample is measured before the run. Jumps are counted from the first of the
-    chosen frames and the frame `reference`, to which they are compared.
+    Attributes
+    ----------
+    trajectory
+        The trajectory of the selections.
+    frames
+        The chosen frames, as users give them.
+    pool
+        Where to compute; None for `LocalPool()`.
+    progress
+        Called with frames done and in total, or None.
+    make_plan
+        Returns the plan, given the numbers of the chosen frames.
+    t_select
+        Seconds that choosing the atoms took, for the report: see `selecting`.
+    sample
+        Whether a serial sample is measured before the run.
+    reference
+        A frame to which the chosen frames are compared: jumps are counted from the first of all
+        these.
+    """
+
+    trajectory: Trajectory
+    frames: FrameChoice
+    pool: Pool | None
+    progress: Progress | None
+    make_plan: Callable[[NDArray[np.int64]], AnalysisSpec]
+    _: KW_ONLY
+    t_select: float
+    sample: bool = False
+    reference: int | None = None
+
+
+def run(request: RunRequest) -> AnalysisOutcome:
+    """Run the plan that a request makes for the numbers of the chosen frames.
 
     Raises
     ------
     TypeError
-        If `pool` is not a pool, for example a name.
+        If the pool is not a pool, for example a name.
     """
+    trajectory, pool = request.trajectory, request.pool
     if pool is not None and not callable(getattr(pool, "run", None)):
         raise TypeError(
             "a pool is one of LocalPool(), ProcessPool(), DaskPool(client) and MpiPool(), not"
@@ -178,32 +201,33 @@ def run(
         )
 
     def attempt() -> tuple[AnalysisSpec, NDArray[np.float64], NDArray[np.float64], RunReport]:
-        plan = make_plan(chosen)
+        plan = request.make_plan(chosen)
         if (approve := _approve_rows.get()) is not None:
             n_frames = n_frames_of(numbers)
             approve(n_frames, plan.row_width(trajectory.reader.n_atoms, n_frames))
         where = pool or LocalPool()
         # A pool of the user's own may not have the attribute.
         n_threads = getattr(where, "n_threads", 1)
+        reference = request.reference
         counted = numbers if reference is None else np.append(chosen, reference)
         reader = trajectory.reader_for(counted, plan.atoms(), n_threads)
         measured: Assembled = {}
         # Frames in the middle would need those before them.
-        if sample and not reader.has_no_jump:
+        if request.sample and not reader.has_no_jump:
             measured = {"sample": serial_sample(reader, plan, numbers, n_threads)}
         before = time.perf_counter() - begin
-        rows, state, report = where.run(reader, plan, numbers, progress=progress)
+        rows, state, report = where.run(reader, plan, numbers, progress=request.progress)
         measured = {**_shift_times(report, before), **measured}
         return plan, rows, state, measured
 
     begin = time.perf_counter()
-    numbers = resolve_frames(frames, trajectory.n_frames, trajectory.label)
+    numbers = resolve_frames(request.frames, trajectory.n_frames, trajectory.label)
     chosen = frame_numbers(numbers)
     plan, rows, state, report = trajectory.fresh(attempt)
     # Frames that were read have been compared with the index.
     times, atoms = trajectory.reader.times()[chosen], plan.atoms()
     report["t_total"] = time.perf_counter() - begin
-    return AnalysisOutcome(trajectory, rows, state, chosen, times, report, atoms, t_select)
+    return AnalysisOutcome(trajectory, rows, state, chosen, times, report, atoms, request.t_select)
 
 
 def selecting(*selections: Selection | None) -> float:

@@ -1,6 +1,7 @@
 """The command group `trajet`, which imports the module of a command when it is called."""
 
 import importlib
+import importlib.util
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -12,15 +13,17 @@ from trajet import startup
 # The modules that define commands, each with the names of its commands.
 _MODULES = {
     "trajet.cli.files": "info index",
-    # `apply` takes a Python function.
-    "trajet.cli.analyses": " ".join(set(trajet.ANALYSES) - {"apply"}),
     "trajet.cli.convert": "convert split frame",
     "trajet.cli.store": "store",
     "trajet.cli.reports": "advise",
     "trajet.cli.viewers": "molfile",
     "trajet.cli.bench_store": "bench",
 }
-_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
+_MODULE_OF = {
+    # `apply` takes a Python function.
+    **{name: f"trajet.cli.analyses.{name}" for name in trajet.ANALYSES if name != "apply"},
+    **{name: module for module, names in _MODULES.items() for name in names.split()},
+}
 
 
 class Interrupted(BaseException):
@@ -37,13 +40,12 @@ class _Group(click.Group):
         if (module := _MODULE_OF.get(cmd_name)) is None:
             return None
         with startup.importing(module):
-            commands: tuple[click.Command, ...] = importlib.import_module(module).COMMANDS
-            for command in commands:
-                if command.name == cmd_name:
-                    return command
-            from trajet.cli import analyses
+            if cmd_name in trajet.ANALYSES and importlib.util.find_spec(module) is None:
+                from trajet.cli.analyses.declared import declared
 
-            return analyses.declared(cmd_name)
+                return declared(cmd_name)
+            commands: tuple[click.Command, ...] = importlib.import_module(module).COMMANDS
+            return next(command for command in commands if command.name == cmd_name)
 
     def make_context(
         self,

@@ -1,0 +1,93 @@
+"""`trajet dihedrals`."""
+
+import click
+import numpy as np
+
+import trajet
+from trajet.cli.analyses.shared import LINES, head_of, left_out, no_pbc_option
+from trajet.cli.options import AnalysisOptions, analysis
+from trajet.cli.tables import lines_of
+from trajet.result import Dihedrals
+
+
+def _quadruples(
+    _: click.Context, param: click.Parameter, values: tuple[str, ...]
+) -> list[list[int]] | None:
+    """Parse four atom indices from each value."""
+    fours = []
+    for value in values:
+        four = value.replace(",", " ").split()
+        if len(four) != 4 or not all(atom.isdecimal() for atom in four):
+            raise click.BadParameter(f"{value!r}: write four atom indices: 4,6,8,14", param=param)
+        fours.append([int(atom) for atom in four])
+    return fours or None
+
+
+def _check_dihedrals(*, select: str | None, atoms: list[list[int]] | None, **_: object) -> None:
+    """Raise an error unless one of the two is given."""
+    if (select is None) == (atoms is None):
+        raise click.UsageError("choose residues (--select) or atoms (--atoms)")
+
+
+@analysis(
+    click.option("--select", metavar="SELECTION", help="Atoms of the residues for φ and ψ."),
+    click.option(
+        "--atoms",
+        multiple=True,
+        callback=_quadruples,
+        metavar="I,J,K,L",
+        help="Four atoms by index (from 0) instead. May be repeated.",
+    ),
+    click.option(
+        "--features", is_flag=True, help="Cosine and sine of each angle instead of degrees."
+    ),
+    no_pbc_option,
+    check=_check_dihedrals,
+)
+def dihedrals(
+    job: AnalysisOptions,
+    *,
+    select: str | None,
+    atoms: list[list[int]] | None,
+    features: bool,
+    no_pbc: bool,
+) -> None:
+    """Dihedral angles against time: φ and ψ, or of any four atoms.
+
+    \b
+    Examples:
+      trajet dihedrals adk.psf adk.xtc --select protein --plot ramachandran.png
+      trajet dihedrals adk.psf adk.xtc --select "resid 10:20" -o angles.csv
+      trajet dihedrals adk.psf adk.xtc --atoms 4,6,8,14 --atoms 6,8,14,16 -o angles.npz
+      trajet dihedrals adk.psf adk.xtc --select protein --features -o features.npz
+    """
+    subject = job.trajectory if select is None else job.select(select)
+    with job.progress("dihedrals") as show:
+        result = trajet.dihedrals(
+            subject,
+            atoms,
+            features=features,
+            pbc=not no_pbc,
+            frames=job.frames,
+            pool=job.pool,
+            progress=show,
+            sample=job.sample,
+        )
+    job.finish(result, lambda: _dihedral_table(result))
+
+
+def _dihedral_table(result: Dihedrals) -> str:
+    """Return a table with circular mean and standard deviation of each angle."""
+    names = result.columns[::2] if result.features else result.columns
+    rows: list[tuple[str, ...]] = [("angle", "mean", "std", "last")]
+    for name, column in zip(names[:LINES], result.angles.T, strict=False):
+        centre = np.exp(1j * np.radians(column)).mean()
+        length = min(1.0, float(np.abs(centre)))
+        spread = np.degrees(np.sqrt(-2 * np.log(length))) if length > 0 else np.inf
+        numbers = (np.degrees(np.angle(centre)), spread, column[-1])
+        rows.append((name.removeprefix("cos "), *(f"{number:.1f}" for number in numbers)))
+    head = head_of(f"{len(names)} dihedral angles (degrees, on the circle)", result.report)
+    return "\n".join([head, *lines_of(rows), *left_out(len(names))])
+
+
+COMMANDS = (dihedrals,)

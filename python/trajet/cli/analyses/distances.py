@@ -1,0 +1,77 @@
+"""`trajet distances`."""
+
+import click
+
+import trajet
+from trajet.cli.analyses.shared import (
+    LINES,
+    head_of,
+    left_out,
+    no_pbc_option,
+    reference_of,
+    select_option,
+)
+from trajet.cli.options import AnalysisOptions, analysis
+from trajet.cli.tables import lines_of
+from trajet.result import Distances
+
+
+@analysis(
+    select_option,
+    click.option(
+        "--to",
+        metavar="SELECTION",
+        help="The second group. Default: pairs within --select.",
+    ),
+    click.option(
+        "--reference",
+        metavar="FRAME|FILE",
+        help="Instead of --to: the atoms of --select in a frame or a structure file.",
+    ),
+    no_pbc_option,
+    check=lambda *, to, reference, **_: _one_of_two(to, reference),
+)
+def distances(
+    job: AnalysisOptions, *, select: str, to: str | None, reference: str | None, no_pbc: bool
+) -> None:
+    """Distances of all pairs of atoms against time.
+
+    \b
+    Examples:
+      trajet distances adk.psf adk.xtc --select "resid 55 and name CA" --to "resid 169 and name CA"
+      trajet distances adk.psf adk.xtc --select "name CA" -o pairs.npz --plot matrix.png
+      trajet distances adk.psf adk.xtc --select "name CA" --reference 0 -o moved.npz
+    """
+    selection, other = job.select(select), None if to is None else job.select(to)
+    with job.progress("distances") as show:
+        result = trajet.distances(
+            selection,
+            other,
+            reference=None if reference is None else reference_of(reference),
+            pbc=not no_pbc,
+            frames=job.frames,
+            pool=job.pool,
+            progress=show,
+            sample=job.sample,
+        )
+    job.finish(result, lambda: _distance_table(result))
+
+
+def _one_of_two(to: str | None, reference: str | None) -> None:
+    """Raise an error if both are given."""
+    if to is not None and reference is not None:
+        raise click.UsageError("choose other atoms (--to) or a reference (--reference), not both")
+
+
+def _distance_table(result: Distances) -> str:
+    """Return a table with mean, spread and extremes of each distance."""
+    pairs = result.values.reshape(len(result.frames), -1)
+    rows: list[tuple[str, ...]] = [("pair of atoms", "mean", "std", "min", "max", "last")]
+    for name, column in zip(result.pair_names(LINES), pairs.T, strict=False):
+        numbers = (column.mean(), column.std(), column.min(), column.max(), column[-1])
+        rows.append((name, *(f"{number:.3f}" for number in numbers)))
+    head = head_of(f"{pairs.shape[1]} distances (Å)", result.report)
+    return "\n".join([head, *lines_of(rows), *left_out(pairs.shape[1])])
+
+
+COMMANDS = (distances,)
