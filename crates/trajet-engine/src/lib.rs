@@ -11,6 +11,7 @@ pub mod dihedrals;
 pub mod distances;
 mod error;
 pub mod gyration;
+pub mod joint;
 pub mod moments;
 pub mod plan;
 pub mod rdf;
@@ -25,6 +26,7 @@ use serde::Deserialize;
 
 pub use analysis::{Analysis, Output, Pass, State};
 pub use error::{FrameError, InvalidArgument, RunError, TaskError, TaskFault};
+pub use joint::JointPass;
 pub use run::{
     Budget, Control, Part, RunHandle, Subtrees, check_times, open, open_with, run, run_part,
 };
