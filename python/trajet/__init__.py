@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from trajet.analysis.dihedrals import dihedrals
     from trajet.analysis.distances import distances
     from trajet.analysis.gyration import gyration
+    from trajet.analysis.joint import run
     from trajet.analysis.rdf import rdf
     from trajet.analysis.rmsd import rmsd
     from trajet.analysis.rmsf import rmsf
@@ -68,6 +69,7 @@ else:
         __name__,
         {
             **{f"trajet.analysis.{name}": name for name in ANALYSES},
+            "trajet.analysis.joint": "run",
             "trajet.conversion": "Conversion convert split",
             "trajet.pools.dask": "DaskPool",
             "trajet.pools.local": "LocalPool",
@@ -131,5 +133,6 @@ __all__ = [
     "rdf",
     "rmsd",
     "rmsf",
+    "run",
     "split",
 ]

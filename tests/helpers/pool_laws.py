@@ -28,12 +28,29 @@ def analyses(traj: tj.Trajectory) -> dict[str, Compute]:
         "some frames": lambda pool: tj.rmsd(atoms, frames=[5, 1, 1, 7, 0], pool=pool).values,
         "no frame": lambda pool: tj.rmsd(atoms, frames=[], pool=pool).values,
     }
+    found["joint"] = partial(_jointly, [atoms, others, fours])
     for command in declared_commands():
         options = command.without_topology
         found[command.name] = partial(_values, command.function, atoms, options)
     if np.isfinite(traj.read(atoms=[0]).cells).all():
         found["rdf"] = lambda pool: tj.rdf(atoms, others, range=(0.0, 8.0), pool=pool).g
     return found
+
+
+def _jointly(chosen: list[Any], pool: tj.Pool) -> np.ndarray:
+    """Return the values of analyses of one and of two passes that share their passes."""
+    atoms, others, fours = chosen
+    results = tj.run(
+        [
+            tj.rmsd.job(atoms, reference="average"),
+            tj.rmsf.job(atoms, align=others),
+            tj.apply.job(lambda x: x.std(axis=0), others),
+            tj.dihedrals.job(atoms.trajectory, fours),
+            tj.rmsd.job(others),
+        ],
+        pool=pool,
+    )
+    return np.concatenate([result.values.ravel() for result in results])
 
 
 def _values(

@@ -6,8 +6,10 @@
 //! a node of the analysis' own tree.
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use trajet_files::Error;
+use trajet_files::transform::ChainTransform;
+use trajet_files::{Branches, Chain, Error, Frames, Scratch, Wanted};
 use trajet_formats::{Atoms, Block, memory};
 
 use crate::analysis::{Analysis, Pass, State};
@@ -22,18 +24,29 @@ const HEADER: usize = 2;
 
 /// A pass of one analysis or several.
 pub struct JointPass {
-    /// All distinct atoms of the analyses; of a single one, its atoms in its order.
+    /// Atoms to read: all distinct ones of the analyses; those of a single analysis are in its order.
     atoms: Atoms,
-    members: Vec<Member>,
+    /// If there are transforms: one selection for each, and for the analyses without.
+    branches: Option<Branches>,
+    components: Vec<Component>,
     /// Analyses of fewer passes, which run with the last pass of the others.
-    waiting: Vec<(usize, Pass)>,
+    waiting: Vec<Numbered>,
+}
+
+/// An analysis, its transform instead of that of the trajectory, and its position among all analyses of the run.
+struct Numbered {
+    number: usize,
+    transform: Option<Arc<ChainTransform>>,
+    pass: Pass,
 }
 
 /// One of the analyses of a pass.
-struct Member {
-    /// Position among all analyses of the run.
+struct Component {
     number: usize,
-    /// The columns of its atoms among those of the pass.
+    transform: Option<Arc<ChainTransform>>,
+    /// The block that has its atoms: the position of its transform among those of the pass.
+    block: usize,
+    /// The columns of its atoms in that block.
     map: AtomMap,
     pass: Pass,
 }
@@ -41,37 +54,65 @@ struct Member {
 impl From<Pass> for JointPass {
     fn from(pass: Pass) -> Self {
         let atoms = pass.atoms.clone();
-        let only = Member { number: 0, map: AtomMap::All, pass };
-        JointPass { atoms, members: vec![only], waiting: Vec::new() }
+        let only = Component { number: 0, transform: None, block: 0, map: AtomMap::All, pass };
+        JointPass { atoms, branches: None, components: vec![only], waiting: Vec::new() }
     }
 }
 
 impl JointPass {
-    /// Returns the pass of several analyses, each at its first pass.
+    /// Returns the pass of several analyses, each at its first pass. If one has a transform, the trajectory must have
+    /// none.
     ///
     /// # Errors
-    /// [`Error::Memory`].
+    /// [`Error::Memory`], [`Error::AtomOutOfRange`].
     ///
     /// # Panics
     /// If there are no analyses, or they are of trajectories with different numbers of atoms.
-    pub fn of(passes: Vec<Pass>) -> Result<Self, Error> {
-        JointPass::numbered(passes.into_iter().enumerate().collect())
+    pub fn of(analyses: Vec<(Option<Arc<ChainTransform>>, Pass)>) -> Result<Self, Error> {
+        let numbered = analyses.into_iter().enumerate();
+        let numbered =
+            numbered.map(|(number, (transform, pass))| Numbered { number, transform, pass });
+        JointPass::numbered(numbered.collect())
     }
 
-    fn numbered(passes: Vec<(usize, Pass)>) -> Result<Self, Error> {
-        let n_total = passes[0].1.atoms.n_total();
+    fn numbered(passes: Vec<Numbered>) -> Result<Self, Error> {
+        let n_total = passes[0].pass.atoms.n_total();
         // An analysis whose last pass is done would have to keep its rows while the others go on.
-        let goes_on = passes.iter().any(|(_, pass)| pass.then.is_some());
+        let goes_on = passes.iter().any(|one| one.pass.then.is_some());
         let (now, waiting): (Vec<_>, Vec<_>) =
-            passes.into_iter().partition(|(_, pass)| !goes_on || pass.then.is_some());
-        let lists: Vec<Vec<i64>> = now.iter().map(|(_, pass)| indices(&pass.atoms)).collect();
-        // Without a second list, the first would be read in its own order.
-        let lists: Vec<&[i64]> = lists.iter().map(|list| &list[..]).chain([&[][..]]).collect();
-        let (union, maps) = merge_atom_lists(&lists);
-        let atoms = Atoms::listed(&union, n_total)?;
-        let members = now.into_iter().zip(maps);
-        let members = members.map(|((number, pass), map)| Member { number, map, pass }).collect();
-        Ok(JointPass { atoms, members, waiting })
+            passes.into_iter().partition(|one| !goes_on || one.pass.then.is_some());
+        let mut components = Vec::with_capacity(now.len());
+        // A selection for each transform, with the positions of its analyses among the components.
+        let mut selections: Vec<(Option<Arc<ChainTransform>>, Vec<usize>)> = Vec::new();
+        for (k, Numbered { number, transform, pass }) in now.into_iter().enumerate() {
+            let same = |other: &Option<Arc<ChainTransform>>| match (&transform, other) {
+                (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+                (one, other) => one.is_none() && other.is_none(),
+            };
+            let block = selections.iter().position(|(other, _)| same(other));
+            let block = block.unwrap_or_else(|| {
+                selections.push((transform.clone(), Vec::new()));
+                selections.len() - 1
+            });
+            selections[block].1.push(k);
+            components.push(Component { number, transform, block, map: AtomMap::All, pass });
+        }
+        let mut read = Vec::with_capacity(selections.len());
+        for (transform, of) in selections {
+            let lists: Vec<_> = of.iter().map(|&k| components[k].pass.atoms.indices()).collect();
+            let lists: Vec<&[i64]> = lists.iter().map(|list| &list[..]).collect();
+            let (union, maps) = merge_atom_lists(&lists);
+            for (&k, map) in of.iter().zip(maps) {
+                components[k].map = map;
+            }
+            read.push((transform, Atoms::listed(&union, n_total)?));
+        }
+        if let [(None, atoms)] = &read[..] {
+            return Ok(JointPass { atoms: atoms.clone(), branches: None, components, waiting });
+        }
+        let branches = Branches::new(read, n_total)?;
+        let atoms = branches.decoded().clone();
+        Ok(JointPass { atoms, branches: Some(branches), components, waiting })
     }
 
     /// Returns the atoms to read.
@@ -79,9 +120,33 @@ impl JointPass {
         &self.atoms
     }
 
+    /// Returns the frames that are read for users of `frames`: a transform may depend on further ones.
+    pub fn frames_read(&self, frames: &Frames) -> Frames {
+        self.branches.as_ref().map_or(frames.clone(), |branches| branches.frames_read(frames))
+    }
+
+    /// Reads the frames at `positions` among the requested ones into the blocks of the pass.
+    pub(crate) fn read(
+        &self,
+        chain: &Chain,
+        frames: &Frames,
+        positions: Range<usize>,
+        scratch: &mut Scratch,
+        blocks: &mut Vec<Block>,
+    ) -> Result<(), Error> {
+        blocks.resize_with(self.branches.as_ref().map_or(1, Branches::len), Block::default);
+        if let Some(branches) = &self.branches {
+            return chain.read_branches(branches, frames, positions, scratch, blocks);
+        }
+        let block = &mut blocks[0];
+        block.reset(positions.len(), self.atoms.len())?;
+        let wanted = Wanted::positions(frames, &self.atoms);
+        chain.read_into(&wanted, positions, scratch, &mut block.positions, &mut block.meta)
+    }
+
     /// Returns the leaves of `n_frames` requested frames.
     pub fn leaves(&self, n_frames: usize) -> Leaves {
-        let grids = self.members.iter().map(|member| member.pass.leaves(n_frames));
+        let grids = self.components.iter().map(|component| component.pass.leaves(n_frames));
         grids.max_by_key(Leaves::frames_per_leaf).expect("an analysis")
     }
 
@@ -92,7 +157,7 @@ impl JointPass {
 
     /// Returns whether no pass follows.
     pub fn is_last(&self) -> bool {
-        self.members.iter().all(|member| member.pass.then.is_none())
+        self.components.iter().all(|component| component.pass.then.is_none())
     }
 
     /// Returns the state of no frames.
@@ -106,7 +171,7 @@ impl JointPass {
 
     /// Merges the states of two adjacent ranges of frames, `left` before `right`.
     pub fn merge(&self, left: State, right: State) -> State {
-        if let [only] = &self.members[..] {
+        if let [only] = &self.components[..] {
             return only.pass.analysis.merge(left, right);
         }
         let pairs = split(left).into_iter().zip(split(right));
@@ -122,35 +187,38 @@ impl JointPass {
         if self.is_last() {
             return Ok(None);
         }
-        let states = if self.members.len() == 1 { vec![state] } else { split(state) };
-        let mut passes = self.waiting;
-        let alone = passes.is_empty() && states.len() == 1;
-        for (Member { number, pass, .. }, state) in self.members.into_iter().zip(states) {
-            let then = pass.then.expect("only analyses that go on are members before the last pass");
-            passes.push((number, then(state)));
+        let states = if self.components.len() == 1 { vec![state] } else { split(state) };
+        let mut next = self.waiting;
+        for (Component { number, transform, pass, .. }, state) in
+            self.components.into_iter().zip(states)
+        {
+            let then =
+                pass.then.expect("only analyses that go on are components before the last pass");
+            next.push(Numbered { number, transform, pass: then(state) });
         }
-        if alone && let Some((_, only)) = passes.pop() {
-            return Ok(Some(only.into()));
+        next.sort_by_key(|one| one.number);
+        let own = |one: &Numbered| one.transform.is_none();
+        match next.len() {
+            1 if own(&next[0]) => Ok(next.pop().map(|one| one.pass.into())),
+            _ => JointPass::numbered(next).map(Some),
         }
-        passes.sort_by_key(|(number, _)| *number);
-        JointPass::numbered(passes).map(Some)
     }
 
     /// Returns the bytes that a thread needs for a leaf, beside the block that is read.
     pub(crate) fn bytes_of_thread(&self, n_frames: usize) -> usize {
-        let of_member = |Member { pass, .. }: &Member| {
+        let of_component = |Component { pass, .. }: &Component| {
             // Gathered positions of a leaf, one more state, and a frame along three axes in double precision.
             let frame = pass.atoms.len().saturating_mul(size_of::<[f32; 3]>());
             let gathered = frame.saturating_mul(pass.leaves(n_frames).frames_per_leaf());
             let state = pass.analysis.state_len().saturating_mul(size_of::<f64>());
             gathered.saturating_add(state).saturating_add(frame.saturating_mul(4))
         };
-        self.members.iter().map(of_member).fold(0, usize::saturating_add)
+        self.components.iter().map(of_component).fold(0, usize::saturating_add)
     }
 
     /// Divides a leaf into the ranges of frames that are read at a time: leaves of the finest grid.
     pub(crate) fn chunks(&self, frames: Range<usize>, n_frames: usize) -> Vec<Range<usize>> {
-        let grids = self.members.iter().map(|member| member.pass.leaves(n_frames));
+        let grids = self.components.iter().map(|component| component.pass.leaves(n_frames));
         let size = grids.map(|grid| grid.frames_per_leaf()).min().expect("an analysis");
         let end = frames.end;
         frames.step_by(size).map(|begin| begin..end.min(begin + size)).collect()
@@ -158,21 +226,21 @@ impl JointPass {
 
     /// Returns the work on a leaf with these frames, of `n_frames` requested ones.
     pub(crate) fn fold(&self, frames: Range<usize>, n_frames: usize) -> LeafFold<'_> {
-        let member = |member| MemberFold {
-            of: member,
-            grid: member.pass.leaves(n_frames),
+        let component = |component| ComponentFold {
+            of: component,
+            grid: component.pass.leaves(n_frames),
             block: Block::default(),
-            states: Merger::new(member.pass.leaves(n_frames).len()),
+            states: Merger::new(component.pass.leaves(n_frames).len()),
         };
-        let members = match &self.members[..] {
+        let components = match &self.components[..] {
             [_] => Vec::new(),
-            several => several.iter().map(member).collect(),
+            several => several.iter().map(component).collect(),
         };
-        LeafFold { pass: self, begin: frames.start, next: frames.start, state: None, members }
+        LeafFold { pass: self, begin: frames.start, next: frames.start, state: None, components }
     }
 
     fn analyses(&self) -> impl Iterator<Item = &dyn Analysis> {
-        self.members.iter().map(|member| &*member.pass.analysis)
+        self.components.iter().map(|component| &*component.pass.analysis)
     }
 
     /// Returns one state of the states of all analyses.
@@ -201,14 +269,6 @@ fn split(joined: State) -> Vec<State> {
     states
 }
 
-/// Returns the atoms as indices in their order.
-fn indices(atoms: &Atoms) -> Vec<i64> {
-    match atoms.listed_indices() {
-        Some(listed) => listed.into_iter().map(|atom| atom as i64).collect(),
-        None => (0..atoms.n_total() as i64).collect(),
-    }
-}
-
 /// The work on a leaf of a pass, block by block.
 pub(crate) struct LeafFold<'a> {
     pass: &'a JointPass,
@@ -219,7 +279,7 @@ pub(crate) struct LeafFold<'a> {
     /// State of the only analysis.
     state: Option<State>,
     /// Work for each of several analyses.
-    members: Vec<MemberFold<'a>>,
+    components: Vec<ComponentFold<'a>>,
 }
 
 /// Why a leaf cannot be analysed.
@@ -243,21 +303,28 @@ impl<E: Into<Error>> From<E> for FoldError {
 }
 
 impl LeafFold<'_> {
-    /// Analyses the next block of the leaf. `rows` are those of the whole leaf: `[n_frames, row_width]`.
-    pub(crate) fn absorb(&mut self, block: &mut Block, rows: &mut [f64]) -> Result<(), FoldError> {
-        self.next += block.n_frames();
-        if let [Member { pass, .. }] = &self.pass.members[..] {
+    /// Analyses the next blocks of the leaf. `rows` are those of the whole leaf: `[n_frames, row_width]`.
+    pub(crate) fn absorb(
+        &mut self,
+        blocks: &mut [Block],
+        rows: &mut [f64],
+    ) -> Result<(), FoldError> {
+        self.next += blocks[0].n_frames();
+        if let [Component { pass, .. }] = &self.pass.components[..] {
             // The block is the whole leaf.
-            self.state = Some(of_leaf(pass, block, rows)?);
+            self.state = Some(of_leaf(pass, &mut blocks[0], rows)?);
             return Ok(());
         }
         let row_width = self.pass.row_width();
         let mut column = 0;
-        for member in &mut self.members {
-            let width = member.of.pass.analysis.row_width();
-            if let Some((first, of_member)) = member.absorb(block, self.next)? {
-                let rows = rows[(first - self.begin) * row_width..].chunks_exact_mut(row_width.max(1));
-                for (row, values) in rows.zip(of_member.chunks_exact(width.max(1))) {
+        for component in &mut self.components {
+            let width = component.of.pass.analysis.row_width();
+            if let Some((first, of_component)) =
+                component.absorb(&blocks[component.of.block], self.next)?
+            {
+                let rows =
+                    rows[(first - self.begin) * row_width..].chunks_exact_mut(row_width.max(1));
+                for (row, values) in rows.zip(of_component.chunks_exact(width.max(1))) {
                     row[column..column + width].copy_from_slice(values);
                 }
             }
@@ -274,12 +341,12 @@ impl LeafFold<'_> {
         if let Some(state) = self.state {
             return state;
         }
-        let whole = |member: MemberFold<'_>| {
-            let mut subtrees = member.states.into_subtrees();
+        let whole = |component: ComponentFold<'_>| {
+            let mut subtrees = component.states.into_subtrees();
             assert_eq!(subtrees.len(), 1, "a leaf of the pass holds one subtree of each analysis");
             subtrees.remove(0).1
         };
-        self.pass.joined(self.members.into_iter().map(whole).collect())
+        self.pass.joined(self.components.into_iter().map(whole).collect())
     }
 }
 
@@ -294,8 +361,8 @@ fn of_leaf(pass: &Pass, block: &mut Block, rows: &mut [f64]) -> Result<State, Fo
 }
 
 /// The work of one of several analyses on a leaf of the pass.
-struct MemberFold<'a> {
-    of: &'a Member,
+struct ComponentFold<'a> {
+    of: &'a Component,
     /// The leaves of this analysis.
     grid: Leaves,
     /// Frames of its current leaf, as far as they were read.
@@ -304,15 +371,11 @@ struct MemberFold<'a> {
     states: Merger<State>,
 }
 
-impl MemberFold<'_> {
+impl ComponentFold<'_> {
     /// Takes the analysis' atoms of a block whose last frame is before position `end`. If they complete a leaf of the
     /// analysis, analyses it and returns the position of its first frame and its rows.
-    fn absorb(
-        &mut self,
-        read: &Block,
-        end: usize,
-    ) -> Result<Option<(usize, Vec<f64>)>, FoldError> {
-        let Member { pass, map, .. } = self.of;
+    fn absorb(&mut self, read: &Block, end: usize) -> Result<Option<(usize, Vec<f64>)>, FoldError> {
+        let Component { pass, map, .. } = self.of;
         let leaf = (end - 1) / self.grid.frames_per_leaf();
         let frames = self.grid.frames(leaf);
         let n_atoms = pass.atoms.len();
@@ -410,7 +473,7 @@ mod tests {
                     let mut block = Block::default();
                     block.reset(chunk.len(), pass.atoms().len()).unwrap();
                     for (i, frame) in chunk.enumerate() {
-                        let atoms = indices(pass.atoms());
+                        let atoms = pass.atoms().indices();
                         for (x, atom) in block.frame_mut(i).chunks_exact_mut(3).zip(atoms) {
                             x.copy_from_slice(&[frame as f32, atom as f32, 1.0]);
                         }
@@ -423,7 +486,7 @@ mod tests {
                         };
                         block.meta.push(frame as u64, info);
                     }
-                    assert!(fold.absorb(&mut block, rows).is_ok());
+                    assert!(fold.absorb(&mut [block], rows).is_ok());
                 }
                 states.add(Node::leaf(leaf), fold.finish(), |l, r| pass.merge(l, r));
             }
@@ -453,7 +516,7 @@ mod tests {
             analyses in prop::collection::vec(recorded(), 1..5),
             n_frames in prop_oneof![0usize..10, 200usize..1500],
         ) {
-            let passes = analyses.iter().map(|(atoms, recorder)| pass_of(atoms, *recorder));
+            let passes = analyses.iter().map(|(atoms, recorder)| (None, pass_of(atoms, *recorder)));
             let (rows, state, width) = run(JointPass::of(passes.collect()).unwrap(), n_frames);
             let states = if analyses.len() == 1 { vec![state] } else { split(state) };
             let mut column = 0;

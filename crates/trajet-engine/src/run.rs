@@ -11,7 +11,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::Instant;
 
-use trajet_files::{Chain, Error, Frames, Meter, Scratch, Wanted};
+use trajet_files::{Chain, Error, Frames, Meter, Scratch};
 use trajet_formats::Block;
 
 use crate::analysis::{Output, State};
@@ -85,9 +85,8 @@ pub fn run(
     let threads = budget.threads.min(leaves).clamp(1, MOST_THREADS);
     let mut report =
         RunReport { workers: vec![WorkerReport::default(); threads], ..Default::default() };
-    let of_run = |error: Error| {
-        RunError::Tasks(vec![TaskError::of_run(frames.len(), error.into())])
-    };
+    let of_run =
+        |error: Error| RunError::Tasks(vec![TaskError::of_run(frames.len(), error.into())]);
     loop {
         let leaves = pass.leaves(frames.len());
         let width = pass.row_width();
@@ -357,7 +356,7 @@ impl Shared<'_> {
         let _leaving = LeaveGuard { left: &self.workers_left, all_left: &self.all_left };
         let begin = Instant::now();
         let mut scratch = Scratch::stopped_by(Arc::clone(&self.stop));
-        let mut block = Block::default();
+        let mut blocks = Vec::new();
         let stages = &mut report.stages;
         loop {
             let asked = Instant::now();
@@ -367,7 +366,7 @@ impl Shared<'_> {
             let started = self.begin.elapsed().as_secs_f64();
             let (before, mut t_comp) = (scratch.meter.clone(), 0.0);
             let done = catch_unwind(AssertUnwindSafe(|| {
-                self.task(task, &mut scratch, &mut block, &mut t_comp)
+                self.task(task, &mut scratch, &mut blocks, &mut t_comp)
             }));
             stages.t_comp += t_comp;
             let result = done.unwrap_or_else(|panic| Err(TaskFault::panicked(&*panic)));
@@ -402,7 +401,7 @@ impl Shared<'_> {
         &self,
         task: usize,
         scratch: &mut Scratch,
-        block: &mut Block,
+        blocks: &mut Vec<Block>,
         t_comp: &mut f64,
     ) -> Result<Subtrees, TaskFault> {
         let pass = self.pass;
@@ -412,7 +411,6 @@ impl Shared<'_> {
         let first = self.part.positions().start;
         // The reader is given only the frames of the task, so that it does not read ahead further.
         let frames = self.part.frames.slice(task_frames.start - first..task_frames.end - first);
-        let request = Wanted::positions(&frames, pass.atoms());
         let width = pass.row_width();
         let mut rows = lock(&self.rows[task]);
         let mut states = Merger::new(all_leaves.len());
@@ -426,11 +424,9 @@ impl Shared<'_> {
             let mut fold = pass.fold(all.clone(), all_leaves.n_frames());
             for chunk in pass.chunks(all, all_leaves.n_frames()) {
                 let before = scratch.meter.clone();
-                block.reset(chunk.len(), pass.atoms().len()).map_err(Error::from)?;
-                let Block { positions, meta, .. } = &mut *block;
-                self.chain.read_into(&request, here(&chunk), scratch, positions, meta)?;
+                pass.read(self.chain, &frames, here(&chunk), scratch, blocks)?;
                 let computing = Instant::now();
-                fold.absorb(block, rows).map_err(|error| self.fault_of(error))?;
+                fold.absorb(blocks, rows).map_err(|error| self.fault_of(error))?;
                 self.computed(computing, &before, scratch, t_comp);
                 self.frames_done.fetch_add(chunk.len(), Ordering::Relaxed);
             }

@@ -217,7 +217,8 @@ fn the_calling_thread_does_its_share_of_a_part() {
         let handle = RunHandle::default();
         let computed = Arc::<Mutex<Vec<_>>>::default();
         let flag = stopped.then(|| Arc::clone(&handle.stop));
-        let pass: JointPass = pass_of(Stopping { threads: Arc::clone(&computed), stop: flag }).into();
+        let pass: JointPass =
+            pass_of(Stopping { threads: Arc::clone(&computed), stop: flag }).into();
         let part = Part { frames: &frames, leaves, run: 0..leaves.len() };
         let mut report = RunReport::default();
         let states =
