@@ -35,14 +35,30 @@ from trajet._trajet import (
 
 # The functions of `trajet.analysis`, each in a module of its name. The command line and the tests
 # take their lists from this one.
-ANALYSES = ("apply", "dihedrals", "distances", "gyration", "rdf", "rmsd", "rmsf")
+ANALYSES = (
+    "apply",
+    "center_distances",
+    "centers",
+    "dihedrals",
+    "distances",
+    "end_to_end",
+    "gyration",
+    "gyration_moments",
+    "rdf",
+    "rmsd",
+    "rmsf",
+)
 
 # Names are imported when they are first used: a script does not wait for what it does not call.
 if TYPE_CHECKING:
     from trajet.analysis.apply import apply
+    from trajet.analysis.center_distances import center_distances
+    from trajet.analysis.centers import centers
     from trajet.analysis.dihedrals import dihedrals
     from trajet.analysis.distances import distances
+    from trajet.analysis.end_to_end import end_to_end
     from trajet.analysis.gyration import gyration
+    from trajet.analysis.gyration_moments import gyration_moments
     from trajet.analysis.joint import run
     from trajet.analysis.rdf import rdf
     from trajet.analysis.rmsd import rmsd
@@ -56,8 +72,11 @@ if TYPE_CHECKING:
     from trajet.result import (
         Applied,
         AtomValues,
+        CenterDistances,
+        Centers,
         Dihedrals,
         Distances,
+        GyrationMoments,
         RadialDistribution,
         Report,
         Series,
@@ -79,6 +98,8 @@ else:
             "trajet.pools.processes": "ProcessPool",
             "trajet.result": "Applied AtomValues Dihedrals Distances RadialDistribution Report"
             " Series load",
+            "trajet.result": "Applied AtomValues CenterDistances Centers Dihedrals Distances"
+            " GyrationMoments RadialDistribution Report Series",
             "trajet.store": "Store",
             "trajet.trajectory": "Block Frame Selection Trajectory open",
         },
@@ -104,6 +125,8 @@ __all__ = [
     "Applied",
     "AtomValues",
     "Block",
+    "CenterDistances",
+    "Centers",
     "Conversion",
     "DaskPool",
     "Dihedrals",
@@ -111,6 +134,7 @@ __all__ = [
     "FormatError",
     "Frame",
     "FrameError",
+    "GyrationMoments",
     "LocalPool",
     "MissingPackageError",
     "MpiPool",
@@ -132,10 +156,14 @@ __all__ = [
     "WorkerError",
     "__version__",
     "apply",
+    "center_distances",
+    "centers",
     "convert",
     "dihedrals",
     "distances",
+    "end_to_end",
     "gyration",
+    "gyration_moments",
     "load",
     "open",
     "rdf",

@@ -7,6 +7,7 @@
 pub mod analysis;
 mod atom_map;
 pub mod average;
+pub mod centers;
 pub mod dihedrals;
 pub mod distances;
 mod error;
@@ -48,6 +49,8 @@ pub enum AnalysisSpec {
     Rdf(rdf::Request),
     /// Radius of gyration.
     Gyration(gyration::Request),
+    /// Centres of groups of atoms, and distances between them.
+    Centers(centers::Request),
 }
 
 impl AnalysisSpec {
@@ -63,6 +66,7 @@ impl AnalysisSpec {
             AnalysisSpec::Distances(_) => Ok(()),
             AnalysisSpec::Rdf(request) => request.check(),
             AnalysisSpec::Gyration(request) => request.check(),
+            AnalysisSpec::Centers(request) => request.check(),
         }
     }
 
@@ -81,6 +85,7 @@ impl AnalysisSpec {
             AnalysisSpec::Distances(request) => distances::plan(request, n_atoms),
             AnalysisSpec::Rdf(request) => rdf::plan(request, n_atoms),
             AnalysisSpec::Gyration(request) => gyration::plan(request, n_atoms),
+            AnalysisSpec::Centers(request) => centers::plan(request, n_atoms),
         }
     }
 }

@@ -77,7 +77,8 @@ class Series(Result):
 
     def _names(self) -> list[str]:
         """Return the name of each series in the header of a CSV file."""
-        stem = f"{self.name.lower()}_{ascii_units(self.units)}"
+        name = self.name.lower().replace(" ", "_").replace("-", "_")
+        stem = f"{name}_{ascii_units(self.units)}"
         if len(self.columns) == 1:
             return [stem]
         return [f"{stem}:{label}".replace(" ", "_") for label in self.columns]
