@@ -39,14 +39,32 @@ ANALYSES = (
     "apply",
     "center_distances",
     "centers",
+    "contacts",
     "dihedrals",
     "distances",
     "end_to_end",
     "gyration",
     "gyration_moments",
+    "min_distance",
     "rdf",
     "rmsd",
     "rmsf",
+)
+
+# The names of `trajet.result`.
+_RESULTS = (
+    "Applied",
+    "AtomValues",
+    "CenterDistances",
+    "Centers",
+    "Dihedrals",
+    "Distances",
+    "GyrationMoments",
+    "MinDistance",
+    "RadialDistribution",
+    "Report",
+    "Series",
+    "load",
 )
 
 # Names are imported when they are first used: a script does not wait for what it does not call.
@@ -54,12 +72,14 @@ if TYPE_CHECKING:
     from trajet.analysis.apply import apply
     from trajet.analysis.center_distances import center_distances
     from trajet.analysis.centers import centers
+    from trajet.analysis.contacts import contacts
     from trajet.analysis.dihedrals import dihedrals
     from trajet.analysis.distances import distances
     from trajet.analysis.end_to_end import end_to_end
     from trajet.analysis.gyration import gyration
     from trajet.analysis.gyration_moments import gyration_moments
     from trajet.analysis.joint import run
+    from trajet.analysis.min_distance import min_distance
     from trajet.analysis.rdf import rdf
     from trajet.analysis.rmsd import rmsd
     from trajet.analysis.rmsf import rmsf
@@ -77,6 +97,7 @@ if TYPE_CHECKING:
         Dihedrals,
         Distances,
         GyrationMoments,
+        MinDistance,
         RadialDistribution,
         Report,
         Series,
@@ -96,10 +117,7 @@ else:
             "trajet.pools.mpi": "MpiPool",
             "trajet.pools.pool": "Pool",
             "trajet.pools.processes": "ProcessPool",
-            "trajet.result": "Applied AtomValues Dihedrals Distances RadialDistribution Report"
-            " Series load",
-            "trajet.result": "Applied AtomValues CenterDistances Centers Dihedrals Distances"
-            " GyrationMoments RadialDistribution Report Series",
+            "trajet.result": " ".join(_RESULTS),
             "trajet.store": "Store",
             "trajet.trajectory": "Block Frame Selection Trajectory open",
         },
@@ -136,6 +154,7 @@ __all__ = [
     "FrameError",
     "GyrationMoments",
     "LocalPool",
+    "MinDistance",
     "MissingPackageError",
     "MpiPool",
     "OutputError",
@@ -158,6 +177,7 @@ __all__ = [
     "apply",
     "center_distances",
     "centers",
+    "contacts",
     "convert",
     "dihedrals",
     "distances",
@@ -165,6 +185,7 @@ __all__ = [
     "gyration",
     "gyration_moments",
     "load",
+    "min_distance",
     "open",
     "rdf",
     "rmsd",

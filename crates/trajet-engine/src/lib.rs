@@ -8,6 +8,7 @@ pub mod analysis;
 mod atom_map;
 pub mod average;
 pub mod centers;
+pub mod contacts;
 pub mod dihedrals;
 pub mod distances;
 mod error;
@@ -47,6 +48,8 @@ pub enum AnalysisSpec {
     Distances(distances::Request),
     /// Histogram of pair distances.
     Rdf(rdf::Request),
+    /// Number of contacts, and the nearest pair.
+    Contacts(contacts::Request),
     /// Radius of gyration.
     Gyration(gyration::Request),
     /// Centres of groups of atoms, and distances between them.
@@ -65,6 +68,7 @@ impl AnalysisSpec {
             AnalysisSpec::Dihedrals(request) => request.check(),
             AnalysisSpec::Distances(_) => Ok(()),
             AnalysisSpec::Rdf(request) => request.check(),
+            AnalysisSpec::Contacts(request) => request.check(),
             AnalysisSpec::Gyration(request) => request.check(),
             AnalysisSpec::Centers(request) => request.check(),
         }
@@ -84,6 +88,7 @@ impl AnalysisSpec {
             AnalysisSpec::Dihedrals(request) => dihedrals::plan(request, n_atoms),
             AnalysisSpec::Distances(request) => distances::plan(request, n_atoms),
             AnalysisSpec::Rdf(request) => rdf::plan(request, n_atoms),
+            AnalysisSpec::Contacts(request) => contacts::plan(request, n_atoms),
             AnalysisSpec::Gyration(request) => gyration::plan(request, n_atoms),
             AnalysisSpec::Centers(request) => centers::plan(request, n_atoms),
         }

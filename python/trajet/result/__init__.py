@@ -7,6 +7,7 @@ from trajet.result.dihedrals import Dihedrals
 from trajet.result.distances import Distances
 from trajet.result.gyration import AxisRadii, GyrationMoments
 from trajet.result.loading import load
+from trajet.result.min_distance import MinDistance
 from trajet.result.radial import RadialDistribution
 from trajet.result.report import (
     COUNTS,
@@ -33,6 +34,7 @@ __all__ = [
     "Dihedrals",
     "Distances",
     "GyrationMoments",
+    "MinDistance",
     "RadialDistribution",
     "Report",
     "Result",
