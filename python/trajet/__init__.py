@@ -46,6 +46,7 @@ ANALYSES = (
     "gyration",
     "gyration_moments",
     "min_distance",
+    "pairwise_rmsd",
     "rdf",
     "rmsd",
     "rmsf",
@@ -61,6 +62,7 @@ _RESULTS = (
     "Distances",
     "GyrationMoments",
     "MinDistance",
+    "PairwiseRmsd",
     "RadialDistribution",
     "Report",
     "Series",
@@ -80,6 +82,7 @@ if TYPE_CHECKING:
     from trajet.analysis.gyration_moments import gyration_moments
     from trajet.analysis.joint import run
     from trajet.analysis.min_distance import min_distance
+    from trajet.analysis.pairwise_rmsd import pairwise_rmsd
     from trajet.analysis.rdf import rdf
     from trajet.analysis.rmsd import rmsd
     from trajet.analysis.rmsf import rmsf
@@ -98,6 +101,7 @@ if TYPE_CHECKING:
         Distances,
         GyrationMoments,
         MinDistance,
+        PairwiseRmsd,
         RadialDistribution,
         Report,
         Series,
@@ -158,6 +162,7 @@ __all__ = [
     "MissingPackageError",
     "MpiPool",
     "OutputError",
+    "PairwiseRmsd",
     "Pool",
     "ProcessPool",
     "RadialDistribution",
@@ -187,6 +192,7 @@ __all__ = [
     "load",
     "min_distance",
     "open",
+    "pairwise_rmsd",
     "rdf",
     "rmsd",
     "rmsf",

@@ -29,6 +29,7 @@ def analyses(traj: tj.Trajectory) -> dict[str, Compute]:
         ),
         "contacts": lambda pool: tj.contacts(atoms, others, cutoff=7.0, pool=pool).values,
         "nearest pair": lambda pool: tj.min_distance(atoms, others, pool=pool).pairs,
+        "pairwise_rmsd": lambda pool: tj.pairwise_rmsd(atoms, pool=pool).values,
         "apply": lambda pool: tj.apply(lambda x: x.std(axis=0), atoms, pool=pool).values,
         "some frames": lambda pool: tj.rmsd(atoms, frames=[5, 1, 1, 7, 0], pool=pool).values,
         "no frame": lambda pool: tj.rmsd(atoms, frames=[], pool=pool).values,

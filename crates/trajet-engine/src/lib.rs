@@ -15,7 +15,9 @@ mod error;
 pub mod gyration;
 pub mod joint;
 pub mod moments;
+pub mod pairwise;
 pub mod plan;
+pub mod positions;
 pub mod rdf;
 pub mod report;
 pub mod rmsd;
@@ -54,6 +56,8 @@ pub enum AnalysisSpec {
     Gyration(gyration::Request),
     /// Centres of groups of atoms, and distances between them.
     Centers(centers::Request),
+    /// Positions, as stored or superposed.
+    Positions(positions::Request),
 }
 
 impl AnalysisSpec {
@@ -71,6 +75,7 @@ impl AnalysisSpec {
             AnalysisSpec::Contacts(request) => request.check(),
             AnalysisSpec::Gyration(request) => request.check(),
             AnalysisSpec::Centers(request) => request.check(),
+            AnalysisSpec::Positions(request) => request.check(),
         }
     }
 
@@ -91,6 +96,7 @@ impl AnalysisSpec {
             AnalysisSpec::Contacts(request) => contacts::plan(request, n_atoms),
             AnalysisSpec::Gyration(request) => gyration::plan(request, n_atoms),
             AnalysisSpec::Centers(request) => centers::plan(request, n_atoms),
+            AnalysisSpec::Positions(request) => positions::plan(request, n_atoms),
         }
     }
 }

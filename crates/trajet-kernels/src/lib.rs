@@ -15,6 +15,8 @@ pub mod hydrogen_bonds;
 mod lanes;
 pub mod moments;
 pub mod pairs;
+pub mod pairwise;
 pub mod periodic;
+pub mod products;
 pub mod reference;
 pub mod superpose;

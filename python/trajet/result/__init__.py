@@ -8,6 +8,7 @@ from trajet.result.distances import Distances
 from trajet.result.gyration import AxisRadii, GyrationMoments
 from trajet.result.loading import load
 from trajet.result.min_distance import MinDistance
+from trajet.result.pairwise import PairwiseRmsd
 from trajet.result.radial import RadialDistribution
 from trajet.result.report import (
     COUNTS,
@@ -35,6 +36,7 @@ __all__ = [
     "Distances",
     "GyrationMoments",
     "MinDistance",
+    "PairwiseRmsd",
     "RadialDistribution",
     "Report",
     "Result",

@@ -5,8 +5,7 @@ use std::ops::Range;
 use trajet_simd::{InstructionSet, multiversion};
 
 use super::Misplaced;
-use super::bins::CHUNK;
-use super::grid::{Grid, Points, Row, Sorted};
+use super::grid::{CHUNK, Grid, Points, Row, Sorted, Tags};
 use super::search::divide;
 use crate::cell::{Cell, Vector, square};
 
@@ -62,7 +61,7 @@ impl PairFinder {
         let grid = Grid::new(cell, reach, a.len().max(b.len()));
         for (group, positions) in [a, b].into_iter().enumerate() {
             self.sorted[group]
-                .sort(self.set, &grid, positions, None)
+                .sort(self.set, &grid, positions, None, Tags::Indices)
                 .map_err(|atom| Misplaced { group, atom })?;
         }
         // The neighbourhood of a grid cell is gathered once for all of its atoms: the fewer such cells, the better.
@@ -130,7 +129,7 @@ fn gather(
         let length = (end - at).min(a - i);
         let start = grid.number([i, j, k]);
         let atoms = others.atoms(start..start + length as usize);
-        indices.extend_from_slice(&others.order[atoms.clone()]);
+        indices.extend_from_slice(&others.points.tags[atoms.clone()]);
         near.extend(&others.points, atoms, grid.shift([shift_a, shift_b, shift_c]));
         at += length;
     }
@@ -162,7 +161,7 @@ fn scan_of(
     points.pad();
     let [x, y, z] = points.axes.each_ref().map(|axis| axis.as_chunks::<CHUNK>().0);
     for atom in atoms {
-        let own = homes.order[atom];
+        let own = homes.points.tags[atom];
         let at: Vector = [0, 1, 2].map(|k| homes.points.axes[k][atom]);
         for (chunk, others) in indices.chunks(CHUNK).enumerate() {
             let mut squares = [0.0; CHUNK];
