@@ -33,6 +33,9 @@ class MinDistance(Series):
 
     _ROWS: ClassVar[tuple[str, ...]] = (*Series._ROWS, "pairs", "contacts")
 
+    def _names(self) -> list[str]:
+        return ["min_distance_A"]
+
     def _table(self) -> Table:
         atoms, partners = self.pairs.T
         counted = [] if self.contacts is None else [("contacts", self.contacts)]

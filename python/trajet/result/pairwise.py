@@ -54,13 +54,7 @@ class PairwiseRmsd(Result):
     _ROWS: ClassVar[tuple[str, ...]] = ("values", "times", "frames")
 
     def plot(self, ax: "Axes | None" = None) -> "Figure":
-        """Draw the matrix against the times of both frames; see `Result.plot`.
-
-        Examples
-        --------
-        >>> figure = tj.pairwise_rmsd(traj.select("name CA")).plot()
-        >>> figure.savefig("pairs.png")
-        """
+        """Draw the matrix against the times of both frames; see `Result.plot`."""
         from trajet import plots
 
         others = None

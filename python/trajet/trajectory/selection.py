@@ -38,7 +38,7 @@ class Selection(Transformable):
         Seconds that evaluating the selection took.
     """
 
-    _INTERNAL = frozenset({"look", "places", "t_select", "topology_atoms"})
+    _INTERNAL = frozenset({"group_numbers", "look", "places", "t_select", "topology_atoms"})
 
     def __init__(
         self,
