@@ -35,11 +35,12 @@ from trajet._trajet import (
 
 # The functions of `trajet.analysis`, each in a module of its name. The command line and the tests
 # take their lists from this one.
-ANALYSES = ("apply", "dihedrals", "distances", "gyration", "rdf", "rmsd", "rmsf")
+ANALYSES = ("apply", "count", "dihedrals", "distances", "gyration", "rdf", "rmsd", "rmsf")
 
 # Names are imported when they are first used: a script does not wait for what it does not call.
 if TYPE_CHECKING:
     from trajet.analysis.apply import apply
+    from trajet.analysis.count import count
     from trajet.analysis.dihedrals import dihedrals
     from trajet.analysis.distances import distances
     from trajet.analysis.gyration import gyration
@@ -62,7 +63,7 @@ if TYPE_CHECKING:
         Series,
     )
     from trajet.store import Store
-    from trajet.trajectory import Block, Frame, Selection, Trajectory, open
+    from trajet.trajectory import Block, Frame, Selection, Trajectory, UpdatingSelection, open
 else:
     __getattr__ = startup.lazy_names(
         __name__,
@@ -77,7 +78,7 @@ else:
             "trajet.result": "Applied AtomValues Dihedrals Distances RadialDistribution Report"
             " Series",
             "trajet.store": "Store",
-            "trajet.trajectory": "Block Frame Selection Trajectory open",
+            "trajet.trajectory": "Block Frame Selection Trajectory UpdatingSelection open",
         },
     )
 
@@ -120,10 +121,12 @@ __all__ = [
     "Trajectory",
     "TrajetError",
     "TruncatedError",
+    "UpdatingSelection",
     "WorkerError",
     "__version__",
     "apply",
     "convert",
+    "count",
     "dihedrals",
     "distances",
     "gyration",

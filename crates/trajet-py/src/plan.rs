@@ -28,7 +28,7 @@ impl Plan {
     #[new]
     fn new(analysis: &str, arguments: &Bound<'_, PyAny>) -> PyResult<Self> {
         if analysis == "apply" {
-            let apply = arguments.extract::<Arguments<'_>>()?.into();
+            let apply = arguments.extract::<Arguments<'_>>()?.try_into()?;
             return Ok(Plan { spec: Spec::Apply(apply), bytes: 0 });
         }
         let spec: AnalysisSpec = from_arguments(analysis, arguments)?;
