@@ -43,6 +43,8 @@ class Command:
         Text of `--help`: the first line is the summary.
     options
         Further options.
+    updating
+        Whether the selection of the command is evaluated in each frame.
     without_topology
         Arguments with which the function needs atoms only by number, as tests call it.
     """
@@ -50,6 +52,7 @@ class Command:
     function: AnalysisFunction[..., Series]
     help: str
     options: tuple[Choice, ...] = ()
+    updating: bool = False
     without_topology: Mapping[str, object] = field(default_factory=dict)
 
     @property

@@ -27,7 +27,13 @@ from trajet.cli.transforms import TransformOptions
 from trajet.dataset import datasets_in, find_dataset
 from trajet.pools.pool import Pool
 from trajet.result import REPORT_SUFFIXES, Result, entries_of
-from trajet.trajectory import DEFAULT_REQUEST_SIZE, Selection, Trajectory, is_structure
+from trajet.trajectory import (
+    DEFAULT_REQUEST_SIZE,
+    Selection,
+    Trajectory,
+    UpdatingSelection,
+    is_structure,
+)
 
 _R = TypeVar("_R", bound=Result)
 
@@ -329,6 +335,11 @@ class AnalysisOptions:
     def select(self, selection: str) -> Selection:
         """Evaluate a selection."""
         return select(self.trajectory, selection, quiet=self.quiet)
+
+    def select_updating(self, selection: str) -> UpdatingSelection:
+        """Return a selection that is evaluated in each frame."""
+        with waiting(f"selecting {selection}", quiet=self.quiet):
+            return self.trajectory.select(selection, updating=True)
 
     @contextlib.contextmanager
     def progress(self, what: str) -> Iterator[Callable[[int, int], None]]:

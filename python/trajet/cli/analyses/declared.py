@@ -17,7 +17,7 @@ def declared(name: str) -> click.Command:
 
     def function(job: AnalysisOptions, *, select: str, **words: str) -> None:
         values = {option.parameter: option.values[words[option.parameter]] for option in options}
-        selection = job.select(select)
+        selection = job.select_updating(select) if command.updating else job.select(select)
         job.run(command.function.job(selection, **values), series_table)
 
     options = command.options
