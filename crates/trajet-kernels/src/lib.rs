@@ -9,6 +9,7 @@ pub mod dihedral;
 pub mod distance;
 mod eigen;
 pub mod gyration;
+pub mod hydrogen_bonds;
 mod lanes;
 pub mod moments;
 pub mod pairs;

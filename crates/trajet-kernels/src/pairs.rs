@@ -13,6 +13,7 @@
 //!    its atoms.
 
 mod bins;
+pub mod close;
 mod grid;
 mod search;
 

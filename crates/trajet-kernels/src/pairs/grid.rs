@@ -166,6 +166,8 @@ impl Points {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sorted {
     pub(crate) points: Points,
+    /// Index of each atom among the positions.
+    pub(crate) order: Vec<u32>,
     /// Index of each cell's first atom, and the end.
     starts: Vec<u32>,
     placed: [Vec<f64>; 3],
@@ -206,10 +208,12 @@ impl Sorted {
         }
         self.points.axes.iter_mut().for_each(|axis| axis.resize(n, 0.0));
         self.points.labels.resize(labels.map_or(0, <[u32]>::len), 0.0);
+        self.order.resize(n, 0);
         for i in (0..n).rev() {
             let start = &mut self.starts[self.cells[i] as usize];
             *start -= 1;
             let to = *start as usize;
+            self.order[to] = i as u32;
             for k in 0..3 {
                 self.points.axes[k][to] = self.placed[k][i];
             }
