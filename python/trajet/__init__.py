@@ -35,7 +35,7 @@ from trajet._trajet import (
 
 # The functions of `trajet.analysis`, each in a module of its name. The command line and the tests
 # take their lists from this one.
-ANALYSES = ("apply", "dihedrals", "distances", "gyration", "rdf", "rmsd", "rmsf")
+ANALYSES = ("apply", "dihedrals", "distances", "gyration", "hbonds", "rdf", "rmsd", "rmsf")
 
 # Names are imported when they are first used: a script does not wait for what it does not call.
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from trajet.analysis.dihedrals import dihedrals
     from trajet.analysis.distances import distances
     from trajet.analysis.gyration import gyration
+    from trajet.analysis.hbonds import hbonds
     from trajet.analysis.rdf import rdf
     from trajet.analysis.rmsd import rmsd
     from trajet.analysis.rmsf import rmsf
@@ -57,6 +58,9 @@ if TYPE_CHECKING:
         AtomValues,
         Dihedrals,
         Distances,
+        HydrogenBondList,
+        HydrogenBondPairs,
+        HydrogenBonds,
         RadialDistribution,
         Report,
         Series,
@@ -74,8 +78,8 @@ else:
             "trajet.pools.mpi": "MpiPool",
             "trajet.pools.pool": "Pool",
             "trajet.pools.processes": "ProcessPool",
-            "trajet.result": "Applied AtomValues Dihedrals Distances RadialDistribution Report"
-            " Series",
+            "trajet.result": "Applied AtomValues Dihedrals Distances HydrogenBondList"
+            " HydrogenBondPairs HydrogenBonds RadialDistribution Report Series",
             "trajet.store": "Store",
             "trajet.trajectory": "Block Frame Selection Trajectory open",
         },
@@ -102,6 +106,9 @@ __all__ = [
     "FormatError",
     "Frame",
     "FrameError",
+    "HydrogenBondList",
+    "HydrogenBondPairs",
+    "HydrogenBonds",
     "LocalPool",
     "MissingPackageError",
     "MpiPool",
@@ -127,6 +134,7 @@ __all__ = [
     "dihedrals",
     "distances",
     "gyration",
+    "hbonds",
     "open",
     "rdf",
     "rmsd",

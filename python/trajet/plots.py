@@ -23,6 +23,8 @@ MOST_BINS = 60
 RAMACHANDRAN_BINS = 90
 LEGEND_CHARACTERS = 100
 LONGEST_LABEL = 80
+# Pairs whose occupancies are drawn.
+MOST_BARS = 12
 # Horizontal offset between curves, as a fraction of the axis of workers.
 APART = 0.012
 
@@ -238,6 +240,86 @@ def profile(
     axes.margins(x=0)
     axes.set_ylim(bottom=0)
     _bare(axes)
+    return figure
+
+
+def hydrogen_bonds(
+    values: NDArray[np.float64],
+    times: NDArray[np.float64],
+    frames: NDArray[np.int64],
+    occupancies: NDArray[np.float64],
+    labels: Sequence[str],
+    *,
+    title: str,
+) -> "Figure":
+    """Draw the number of hydrogen bonds (`(n_frames,)`) against time, and occupancies of pairs.
+
+    Parameters
+    ----------
+    occupancies
+        `(n_pairs,)`, descending.
+    labels
+        Names of the first pairs, which are drawn.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10.0, 4.0), layout="constrained", dpi=150)
+    left, right = figure.subplots(1, 2, width_ratios=(3, 2))
+    x, x_label = _abscissa(times, frames)
+    smoothed = _line(left, x, values, "", COLOURS[0])
+    bold = f"; bold: mean of {_smoothing(len(x))} neighbouring frames" if smoothed else ""
+    left.set_xlabel(x_label + bold)
+    left.set_ylabel("hydrogen bonds")
+    left.set_title(_shortened(title), loc="left", fontsize="medium")
+    left.margins(x=0)
+    left.set_ylim(bottom=0)
+    _bare(left)
+    _bars(right, occupancies, labels)
+    return figure
+
+
+def occupancies(values: NDArray[np.float64], labels: Sequence[str], *, title: str) -> "Figure":
+    """Draw the occupancies (`(n_pairs,)`, descending) of the pairs that have labels."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, 4.0), layout="constrained", dpi=150)
+    axes = figure.subplots()
+    _bars(axes, values, labels)
+    axes.set_title(_shortened(title), loc="left", fontsize="medium")
+    return figure
+
+
+def _bars(axes: "Axes", values: NDArray[np.float64], labels: Sequence[str]) -> None:
+    """Draw horizontal bars, the first one on top."""
+    shown = values[: len(labels)]
+    axes.barh(np.arange(len(shown)), shown, color=COLOURS[0], height=0.7)
+    axes.set_yticks(
+        np.arange(len(shown)), [_shortened(label) for label in labels], fontsize="small"
+    )
+    axes.set_ylim(max(len(shown), 1) - 0.4, -0.6)
+    axes.set_xlim(0, 1)
+    axes.set_xlabel(f"occupancy of the first {len(shown)} of {len(values)} pairs")
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def hydrogen_bond_geometry(
+    distances: NDArray[np.float64], angles: NDArray[np.float64], *, title: str
+) -> "Figure":
+    """Draw how often distances (Å) and angles (degrees) of hydrogen bonds occur together."""
+    from matplotlib.colors import LogNorm
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(5.6, 4.2), layout="constrained", dpi=150)
+    axes = figure.subplots()
+    counts, x, y = np.histogram2d(distances, angles, bins=MOST_BINS)
+    norm = LogNorm(vmin=1, vmax=max(2.0, float(counts.max())))
+    mesh = axes.pcolormesh(
+        x, y, np.ma.masked_equal(counts.T, 0), cmap="viridis", norm=norm, rasterized=True
+    )
+    figure.colorbar(mesh, label="count")
+    axes.set_title(_shortened(title), loc="left", fontsize="medium")
+    axes.set_xlabel("distance (Å)")
+    axes.set_ylabel("angle D-H-A (degrees)")
     return figure
 
 

@@ -11,6 +11,7 @@ pub mod dihedrals;
 pub mod distances;
 mod error;
 pub mod gyration;
+pub mod hydrogen_bonds;
 pub mod moments;
 pub mod plan;
 pub mod rdf;
@@ -44,6 +45,8 @@ pub enum AnalysisSpec {
     Distances(distances::Request),
     /// Histogram of pair distances.
     Rdf(rdf::Request),
+    /// Hydrogen bonds.
+    HydrogenBonds(hydrogen_bonds::Request),
     /// Radius of gyration.
     Gyration(gyration::Request),
 }
@@ -61,6 +64,7 @@ impl AnalysisSpec {
             AnalysisSpec::Distances(_) => Ok(()),
             AnalysisSpec::Rdf(request) => request.check(),
             AnalysisSpec::Gyration(request) => request.check(),
+            AnalysisSpec::HydrogenBonds(request) => request.check(),
         }
     }
 
@@ -79,6 +83,7 @@ impl AnalysisSpec {
             AnalysisSpec::Distances(request) => distances::plan(request, n_atoms),
             AnalysisSpec::Rdf(request) => rdf::plan(request, n_atoms),
             AnalysisSpec::Gyration(request) => gyration::plan(request, n_atoms),
+            AnalysisSpec::HydrogenBonds(request) => hydrogen_bonds::plan(request, n_atoms),
         }
     }
 }
