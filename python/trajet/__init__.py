@@ -58,6 +58,7 @@ if TYPE_CHECKING:
         AtomValues,
         Dihedrals,
         Distances,
+        HydrogenBondLifetimes,
         HydrogenBondList,
         HydrogenBondPairs,
         HydrogenBonds,
@@ -78,7 +79,8 @@ else:
             "trajet.pools.mpi": "MpiPool",
             "trajet.pools.pool": "Pool",
             "trajet.pools.processes": "ProcessPool",
-            "trajet.result": "Applied AtomValues Dihedrals Distances HydrogenBondList"
+            "trajet.result": "Applied AtomValues Dihedrals Distances"
+            " HydrogenBondLifetimes HydrogenBondList"
             " HydrogenBondPairs HydrogenBonds RadialDistribution Report Series",
             "trajet.store": "Store",
             "trajet.trajectory": "Block Frame Selection Trajectory open",
@@ -106,6 +108,7 @@ __all__ = [
     "FormatError",
     "Frame",
     "FrameError",
+    "HydrogenBondLifetimes",
     "HydrogenBondList",
     "HydrogenBondPairs",
     "HydrogenBonds",

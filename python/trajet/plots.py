@@ -249,6 +249,7 @@ def hydrogen_bonds(
     frames: NDArray[np.int64],
     occupancies: NDArray[np.float64],
     labels: Sequence[str],
+    lifetimes: tuple[NDArray[np.float64], Mapping[str, NDArray[np.float64]]] | None,
     *,
     title: str,
 ) -> "Figure":
@@ -260,11 +261,17 @@ def hydrogen_bonds(
         `(n_pairs,)`, descending.
     labels
         Names of the first pairs, which are drawn.
+    lifetimes
+        Lags (ps) and correlation functions, drawn below; or None.
     """
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(10.0, 4.0), layout="constrained", dpi=150)
-    left, right = figure.subplots(1, 2, width_ratios=(3, 2))
+    rows = 1 if lifetimes is None else 2
+    figure = Figure(figsize=(10.0, 4.0 + 2.0 * (rows - 1)), layout="constrained", dpi=150)
+    grid = figure.add_gridspec(rows, 2, width_ratios=(3, 2))
+    left, right = figure.add_subplot(grid[0, 0]), figure.add_subplot(grid[:, 1])
+    if lifetimes is not None:
+        _correlations(figure.add_subplot(grid[1, 0]), *lifetimes)
     x, x_label = _abscissa(times, frames)
     smoothed = _line(left, x, values, "", COLOURS[0])
     bold = f"; bold: mean of {_smoothing(len(x))} neighbouring frames" if smoothed else ""
@@ -289,6 +296,33 @@ def occupancies(values: NDArray[np.float64], labels: Sequence[str], *, title: st
     return figure
 
 
+def correlations(
+    times: NDArray[np.float64], curves: Mapping[str, NDArray[np.float64]], *, title: str
+) -> "Figure":
+    """Draw correlation functions (`(n_lags,)`, by name) against the lag (ps)."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, 4.0), layout="constrained", dpi=150)
+    axes = figure.subplots()
+    _correlations(axes, times, curves)
+    axes.set_title(_shortened(title), loc="left", fontsize="medium")
+    return figure
+
+
+def _correlations(
+    axes: "Axes", times: NDArray[np.float64], curves: Mapping[str, NDArray[np.float64]]
+) -> None:
+    """Draw correlation functions."""
+    for k, (label, values) in enumerate(curves.items()):
+        axes.plot(times, values, color=COLOURS[k % len(COLOURS)], linewidth=1.5, label=label)
+    axes.set_xlabel("lag (ps)")
+    axes.set_ylabel("correlation")
+    axes.margins(x=0)
+    axes.set_ylim(0, 1.02)
+    _bare(axes)
+    axes.legend(frameon=False)
+
+
 def _bars(axes: "Axes", values: NDArray[np.float64], labels: Sequence[str]) -> None:
     """Draw horizontal bars, the first one on top."""
     shown = values[: len(labels)]
@@ -311,7 +345,8 @@ def hydrogen_bond_geometry(
 
     figure = Figure(figsize=(5.6, 4.2), layout="constrained", dpi=150)
     axes = figure.subplots()
-    counts, x, y = np.histogram2d(distances, angles, bins=MOST_BINS)
+    bins = min(MOST_BINS, max(10, int(np.sqrt(len(distances)) / 4)))
+    counts, x, y = np.histogram2d(distances, angles, bins=bins)
     norm = LogNorm(vmin=1, vmax=max(2.0, float(counts.max())))
     mesh = axes.pcolormesh(
         x, y, np.ma.masked_equal(counts.T, 0), cmap="viridis", norm=norm, rasterized=True

@@ -11,6 +11,7 @@ import trajet as tj
 from helpers import commands
 from helpers.golden_files import Adk
 from MDAnalysis.analysis.hydrogenbonds import HydrogenBondAnalysis
+from MDAnalysis.lib.correlations import autocorrelation, correct_intermittency
 from MDAnalysisTests import datafiles
 
 # MDAnalysis computes distances from coordinates that it rounds to float32.
@@ -187,6 +188,60 @@ def test_occupancies_are_those_of_the_list(adk: Adk) -> None:
     ]
 
 
+@pytest.mark.parametrize("gap", [0, 2])
+def test_lifetimes_equal_their_definition_and_mdanalysis(adk: Adk, gap: int) -> None:
+    """Both correlations are ratios of sums over all bonds; MDAnalysis averages single ratios."""
+    traj = tj.open(adk.psf, adk.xtc)
+    result = tj.hbonds(
+        traj.select("protein"), lifetimes=True, max_lag=12.0, intermittency=gap, list_bonds=True
+    )
+    bonded: list[set[tuple[int, ...]]] = [set() for _ in range(98)]
+    for frame, *atoms in found_here(result):
+        bonded[frame].add(tuple(atoms))
+    bridged = correct_intermittency(bonded, gap)
+
+    def ratio(sets: list[set[tuple[int, ...]]], lag: int, step: int) -> float:
+        both = [set.intersection(*sets[t : t + lag + 1 : step]) for t in range(98 - lag)]
+        return sum(map(len, both)) / sum(map(len, sets[: 98 - lag]))
+
+    found = result.lifetimes
+    assert found is not None
+    assert np.allclose(found.times, np.arange(13.0), atol=1e-5)
+    assert found.intermittent.tolist() == [ratio(bonded, lag, max(1, lag)) for lag in range(13)]
+    assert found.continuous.tolist() == [ratio(bridged, lag, 1) for lag in range(13)]
+    _, theirs, _ = autocorrelation(bridged, 12)
+    assert np.abs(found.continuous - theirs).max() < 1e-3
+    # The integral by trapezoids, of lags that are 1 ps apart.
+    area = found.continuous.sum() - (found.continuous[0] + found.continuous[-1]) / 2
+    assert np.isclose(found.continuous_lifetime, area, rtol=1e-5)
+    assert "is still" in " ".join(result.report["remarks"])
+
+
+def test_lifetimes_have_the_same_bits_in_parts(adk: Adk) -> None:
+    """Little memory only divides the donors: frames are read again for each part."""
+    traj = tj.open(adk.psf, adk.xtc)
+    options: dict[str, Any] = {"lifetimes": True, "frames": slice(0, 80), "by": "pair"}
+    whole = tj.hbonds(traj, **options).lifetimes
+    reads: list[tuple[int, int]] = []
+    n_pairs = len(tj.hbonds(traj, frames=slice(0, 80), by="pair").pairs)
+    result = tj.hbonds(
+        traj,
+        max_memory=64 * n_pairs,
+        pool=tj.LocalPool(threads=2, task_frames=3),
+        progress=lambda done, total: reads.append((done, total)),
+        **options,
+    )
+    parts = result.lifetimes
+    assert whole is not None
+    assert parts is not None
+    # One run for occupancies, and one for each part.
+    n_runs = reads.count((80, 80))
+    assert n_runs > 5
+    assert 48 * result.values.sum() / (64 * n_pairs) <= n_runs - 1
+    assert parts.intermittent.tobytes() == whole.intermittent.tobytes()
+    assert parts.continuous.tobytes() == whole.continuous.tobytes()
+
+
 def test_guessed_bonds_find_the_same_hydrogen_bonds(solvated: tuple[Path, Path]) -> None:
     """Elements by names and bonds by distances give what the topology states."""
     tpr, xtc = solvated
@@ -242,9 +297,32 @@ def test_bad_input_says_what_to_do(adk: Adk, solvated: tuple[Path, Path]) -> Non
         ({"by": "atom"}, "by is one of 'bond', 'pair', 'residue'"),
         ({"distance": "donor"}, "distance is one of"),
         ({"bonds": "given"}, "bonds are None or 'guess'"),
+        ({"lifetimes": True, "max_lag": 98.0}, r"max_lag=98 ps .*the frames cover 97 ps"),
+        ({"lifetimes": True, "max_lag": -1.0}, "from 0 to that"),
+        ({"lifetimes": True, "intermittency": -1}, "intermittency is a number of frames"),
+        ({"max_lag": 5.0}, "set lifetimes=True"),
     ):
         with pytest.raises(ValueError, match=message):
             tj.hbonds(traj, **wrong)
+
+
+def test_lifetimes_need_evenly_spaced_frames(adk: Adk) -> None:
+    """Frames out of order, of changing steps, and a single one have no time axis."""
+    traj = tj.open(adk.psf, adk.xtc)
+    for frames, message in (
+        ([0, 1, 2, 4], "frames 2 and 4 are 2 ps apart, and most others 1 ps"),
+        ([3, 2, 1], "whose times increase"),
+        ([5], "at least two frames, not 1"),
+    ):
+        with pytest.raises(tj.AnalysisError, match=message):
+            tj.hbonds(traj, lifetimes=True, frames=frames)
+    # No bonds at all: nothing to correlate.
+    none = tj.hbonds(traj, lifetimes=True, cutoff=0.5, frames=slice(0, 5))
+    assert none.values.tolist() == [0.0] * 5
+    assert none.lifetimes is not None
+    assert np.isnan(none.lifetimes.intermittent).all()
+    assert len(none.pairs) == 0
+    none.plot()
 
 
 def test_results_larger_than_the_memory_are_refused(adk: Adk) -> None:
@@ -267,14 +345,22 @@ def test_results_larger_than_the_memory_are_refused(adk: Adk) -> None:
 def test_command_gives_the_numbers_of_the_function(adk: Adk, tmp_path: Path) -> None:
     """Files hold all digits; a table shows the most frequent pairs."""
     traj = tj.open(adk.psf, adk.xtc)
-    result = tj.hbonds(traj.select("protein"), list_bonds=True, frames=slice(0, 20))
-    paths = {name: tmp_path / f"{name}.csv" for name in ("number", "pairs", "bonds")}
+    result = tj.hbonds(
+        traj.select("protein"),
+        list_bonds=True,
+        lifetimes=True,
+        max_lag=7.0,
+        intermittency=1,
+        frames=slice(0, 20),
+    )
+    paths = {name: tmp_path / f"{name}.csv" for name in ("number", "pairs", "bonds", "lifetimes")}
     shown = commands.succeed(
         *("hbonds", adk.psf, adk.xtc, "--select", "protein", "--stop", "20"),
         *("-o", paths["number"], "--pairs", paths["pairs"], "--bonds-out", paths["bonds"]),
+        *("--lifetimes", paths["lifetimes"], "--max-lag", "7", "--intermittency", "1"),
         *("--plot", tmp_path / "bonds.png"),
     )
-    number, pairs, bonds = (path.read_text().splitlines() for path in paths.values())
+    number, pairs, bonds, lifetimes = (path.read_text().splitlines() for path in paths.values())
     assert number[0] == "frame,time_ps,hydrogen_bonds"
     assert [float(line.split(",")[2]) for line in number[1:]] == result.values.tolist()
     assert pairs[0] == "donor,hydrogen,acceptor,frames,occupancy,label"
@@ -287,6 +373,11 @@ def test_command_gives_the_numbers_of_the_function(adk: Adk, tmp_path: Path) -> 
     last = [result.bonds.frames, result.bonds.donors, result.bonds.distances, result.bonds.angles]
     fields = bonds[-1].split(",")
     assert [float(fields[k]) for k in (0, 1, 4, 5)] == [column[-1] for column in last]
+    assert lifetimes[0] == "time_ps,intermittent,continuous"
+    assert len(lifetimes) == 9
+    last = [result.lifetimes.times, result.lifetimes.intermittent, result.lifetimes.continuous]
+    assert list(map(float, lifetimes[-1].split(","))) == [column[-1] for column in last]
+    assert f"{result.lifetimes.continuous_lifetime:.3g} ps (continuous)" in "\n".join(shown)
     assert (tmp_path / "bonds.png").stat().st_size > 10_000
     with np.load(_saved(result, tmp_path / "all.npz")) as saved:
         assert saved["members"].tobytes() == result.pairs.members.tobytes()

@@ -11,6 +11,7 @@ mod eigen;
 pub mod gyration;
 pub mod hydrogen_bonds;
 mod lanes;
+pub mod lifetimes;
 pub mod moments;
 pub mod pairs;
 pub mod periodic;

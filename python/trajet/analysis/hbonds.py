@@ -1,12 +1,20 @@
 """`hbonds`: hydrogen bonds."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet import _trajet
 from trajet._trajet import SelectionError
+from trajet.analysis.bond_lifetimes import (
+    add_bonds,
+    frames_of_lag,
+    interval_of,
+    sums_by_lag,
+    undecayed,
+)
 from trajet.analysis.hydrogen_sites import HydrogenSites, hydrogen_sites
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import (
@@ -17,7 +25,13 @@ from trajet.analysis.runner import (
     selecting,
 )
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
-from trajet.result import HydrogenBondList, HydrogenBondPairs, HydrogenBonds, Report
+from trajet.result import (
+    HydrogenBondLifetimes,
+    HydrogenBondList,
+    HydrogenBondPairs,
+    HydrogenBonds,
+    Report,
+)
 from trajet.result.hydrogen_bonds import MEMBERS
 from trajet.trajectory import FrameChoice, Selection
 
@@ -29,7 +43,7 @@ _Atoms: TypeAlias = "str | Selection | AtomGroup"
 # Default cut-offs, Å.
 _CUTOFFS = {"donor-acceptor": 3.0, "hydrogen-acceptor": 2.5}
 # Bytes per entry of a state, while two states are merged and the result is made.
-_BYTES = {"occupancies": 4 * 16, "bonds": 4 * 40}
+_BYTES = {"occupancies": 4 * 16, "bonds": 4 * 40, "keys": 6 * 8}
 # The state of a run that found more.
 _TOO_LARGE = -1.0
 DEFAULT_MEMORY = 2**30
@@ -51,6 +65,9 @@ def hbonds(
     pbc: bool = True,
     by: Literal["bond", "pair", "residue"] = "bond",
     list_bonds: bool = False,
+    lifetimes: bool = False,
+    max_lag: float | None = None,
+    intermittency: int = 0,
     max_memory: int = DEFAULT_MEMORY,
     frames: FrameChoice = None,
     pool: Pool | None = None,
@@ -92,8 +109,17 @@ def hbonds(
         "pair" for each donor with an acceptor, "residue" for residues of donors and acceptors.
     list_bonds
         Whether the result lists each hydrogen bond of each frame. The frames are then read twice.
+    lifetimes
+        Whether the result has the correlation functions of the pairs of `by`, which give their
+        lifetimes. The frames are then read twice, or more often if `max_memory` requires it.
+    max_lag
+        The largest lag of the correlation functions, ps; None for half of the time of the frames.
+    intermittency
+        A pair that is not bonded for up to so many frames counts as bonded between, in the
+        continuous correlation.
     max_memory
-        Bytes that the table of pairs, or the list of bonds, may take while they are made.
+        Bytes that the table of pairs, the list of bonds, or the bonds that are correlated at a time
+        may take while they are made.
     frames
         A slice, frame numbers, or a mask; None for all.
     pool
@@ -108,7 +134,7 @@ def hbonds(
     -------
     HydrogenBonds
         `values` `(n_frames,)`, the number of hydrogen bonds; `pairs` with their occupancies; with
-        `list_bonds`, `bonds`.
+        `list_bonds`, `bonds`; with `lifetimes`, `lifetimes`.
 
     Raises
     ------
@@ -117,7 +143,9 @@ def hbonds(
     MemoryError
         If pairs or bonds take more than `max_memory`.
     AnalysisError
-        If an atom has no position in a frame.
+        If an atom has no position in a frame, or, for lifetimes, if frames are not evenly spaced.
+    ValueError
+        If a lag is longer than the trajectory, or a limit is impossible.
     FrameError, FormatError
         If a frame is out of range, or corrupt.
 
@@ -127,6 +155,15 @@ def hbonds(
     precision from the stored positions. MDAnalysis' `HydrogenBondAnalysis` with the same donors,
     hydrogens and acceptors finds the same bonds, but for pairs within rounding (1e-5 Å) of the
     cut-off; it also drops pairs of donor and acceptor that are closer than 1 Å.
+
+    The correlation functions are ratios of sums over all pairs and all frames t with t + τ within
+    the trajectory. Let h(t) be 1 if a pair is bonded in frame t, else 0, and H(t) the same after
+    gaps of up to `intermittency` frames are filled. The intermittent correlation is
+    Σ h(t) h(t + τ) / Σ h(t) (A. Luzar and D. Chandler, Nature 379, 55 (1996),
+    doi:10.1038/379055a0), the continuous one Σ H(t) H(t + Δ) … H(t + τ) / Σ H(t), with the
+    interval Δ of the frames (D. C. Rapaport, Mol. Phys. 50, 1151 (1983),
+    doi:10.1080/00268978300102931). MDAnalysis' `lifetime` averages the ratios of single start
+    frames instead, which gives the same if each has as many bonds, and fills gaps for both.
 
     Criteria: E. N. Baker and R. E. Hubbard, Prog. Biophys. Mol. Biol. 44, 97 (1984),
     doi:10.1016/0079-6107(84)90007-5; R. J. Gowers and P. Carbone, J. Chem. Phys. 142, 224907
@@ -147,6 +184,10 @@ def hbonds(
         raise ValueError(f"by is one of {', '.join(map(repr, MEMBERS))}, not {by!r}")
     if distance not in _CUTOFFS:
         raise ValueError(f"distance is one of {', '.join(map(repr, _CUTOFFS))}, not {distance!r}")
+    if not lifetimes and (max_lag is not None or intermittency):
+        raise ValueError("max_lag and intermittency are those of lifetimes: set lifetimes=True")
+    if intermittency < 0:
+        raise ValueError(f"intermittency is a number of frames, not {intermittency}")
     remarks: list[str] = []
 
     def further(atoms: "_Atoms | None") -> Selection | None:
@@ -166,8 +207,11 @@ def hbonds(
         "periodic": pbc,
     }
 
-    def request(fold: str, sample: bool = False) -> RunRequest:
-        plan = search.plan(fold, most=max(1, max_memory // _BYTES[fold]), **criterion)
+    def request(
+        fold: str, sample: bool = False, labels: tuple[int, int] | None = None
+    ) -> RunRequest:
+        most = max(1, max_memory // _BYTES[fold])
+        plan = search.plan(fold, labels, most=most, **criterion)
         return RunRequest(
             main.trajectory,
             frames,
@@ -196,6 +240,15 @@ def hbonds(
                 " (between=) or frames, or leave list_bonds out"
             )
         listed = yield request("bonds")
+    lasting, interval = None, 0.0
+    if lifetimes:
+        interval = interval_of(outcome)
+        longest = frames_of_lag(max_lag, interval, len(values))
+        correlation = _trajet.Correlation(len(values), longest, intermittency)
+        for labels in search.parts(outcome.state, max_memory // _BYTES["keys"]):
+            add_bonds(correlation, (yield request("keys", labels=labels)))
+        lasting = sums_by_lag(correlation)
+        remarks += undecayed(lasting)
     parameters = {
         "selections": [main.label, *(group.label for group in groups or ())],
         "n_atoms": [main.n_atoms, *(group.n_atoms for group in groups or ())],
@@ -206,6 +259,9 @@ def hbonds(
         "by": by,
         "between": groups is not None,
         "list_bonds": list_bonds,
+        "lifetimes": lifetimes,
+        "max_lag": max_lag,
+        "intermittency": intermittency,
         "max_memory": max_memory,
     }
     # The store remembers the analysis once.
@@ -228,6 +284,15 @@ def hbonds(
             report=report,
         ),
         bonds=None if listed is None else _list_of(main, listed, report),
+        lifetimes=None
+        if lasting is None
+        else HydrogenBondLifetimes(
+            times=interval * np.arange(len(lasting[0]), dtype=np.float64),
+            intermittent=lasting[0],
+            continuous=lasting[1],
+            intermittency=intermittency,
+            report=report,
+        ),
     )
 
 
@@ -264,7 +329,7 @@ class _Search:
         self._donors, labels = np.unique(of_donors, axis=0, return_inverse=True)
         self._acceptors, acceptor_labels = np.unique(of_acceptors, return_inverse=True)
         columns = [_columns(main, atoms) for atoms in (pairs[:, 0], pairs[:, 1], acceptors)]
-        self._searches = []
+        self._searches: list[dict[str, NDArray[Any]]] = []
         for donor_group, acceptor_group in _directions(groups):
             kept = _among(pairs[:, 0], donor_group)
             taken = _among(acceptors, acceptor_group)
@@ -285,16 +350,55 @@ class _Search:
                 " with hydrogens where the other has an acceptor"
             )
 
-    def plan(self, fold: str, *, most: int, **criterion: object) -> AnalysisSpec:
-        """Return the plan of a run whose state is `fold`, with at most so many entries."""
+    def plan(
+        self, fold: str, labels: tuple[int, int] | None, *, most: int, **criterion: object
+    ) -> AnalysisSpec:
+        """Return the plan of a run whose state is `fold`, with at most so many entries.
+
+        Only the donors with a label in the range `labels` are searched; None for all.
+        """
+        searches = self._searches
+        if labels is not None:
+            searches = [_with_labels(search, *labels) for search in searches]
         return AnalysisSpec.of(
             "hydrogen_bonds",
-            searches=self._searches,
+            searches=searches,
             fold=fold,
             most=most,
             n_acceptor_labels=len(self._acceptors),
             **criterion,
         )
+
+    def parts(self, state: NDArray[np.float64], most: int) -> list[tuple[int, int]]:
+        """Return ranges of labels of donors with at most so many bonds each.
+
+        Parameters
+        ----------
+        state
+            The state of a run for occupancies.
+
+        Raises
+        ------
+        MemoryError
+            If one donor has more.
+        """
+        keys, counts = state.reshape(-1, 2).T
+        labels = (keys // len(self._acceptors)).astype(np.int64)
+        bonds = np.bincount(labels, counts, len(self._donors)).astype(np.int64)
+        if bonds.max(initial=0) > most:
+            raise MemoryError(
+                f"the {bonds.max()} bonds of one donor take {bonds.max() * _BYTES['keys']} bytes"
+                " while they are correlated, more than max_memory (--max-memory): raise it, or"
+                " choose fewer frames"
+            )
+        ends = np.concatenate([[0], np.cumsum(bonds)])
+        parts = []
+        first = 0
+        while first < len(bonds):
+            last = int(np.searchsorted(ends, ends[first] + most, side="right")) - 1
+            parts.append((first, last))
+            first = last
+        return parts
 
     def table(self, state: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the members of each pair and its count, the most frequent first."""
@@ -303,6 +407,15 @@ class _Search:
         order = np.argsort(-counts, kind="stable")
         members = np.column_stack([self._donors[donors], self._acceptors[acceptors]])
         return members[order], counts[order]
+
+
+def _with_labels(search: dict[str, NDArray[Any]], first: int, last: int) -> dict[str, NDArray[Any]]:
+    """Return a search of the donors with a label from `first` on, before `last`."""
+    kept = (search["donor_labels"] >= first) & (search["donor_labels"] < last)
+    return {
+        name: values[kept] if name in ("donors", "hydrogens", "donor_labels") else values
+        for name, values in search.items()
+    }
 
 
 def _directions(

@@ -4,7 +4,12 @@ from trajet.result.applied import Applied
 from trajet.result.atom_values import AtomValues
 from trajet.result.dihedrals import Dihedrals
 from trajet.result.distances import Distances
-from trajet.result.hydrogen_bonds import HydrogenBondList, HydrogenBondPairs, HydrogenBonds
+from trajet.result.hydrogen_bonds import (
+    HydrogenBondLifetimes,
+    HydrogenBondList,
+    HydrogenBondPairs,
+    HydrogenBonds,
+)
 from trajet.result.radial import RadialDistribution
 from trajet.result.report import (
     COUNTS,
@@ -27,6 +32,7 @@ __all__ = [
     "AtomValues",
     "Dihedrals",
     "Distances",
+    "HydrogenBondLifetimes",
     "HydrogenBondList",
     "HydrogenBondPairs",
     "HydrogenBonds",

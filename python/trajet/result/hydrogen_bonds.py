@@ -181,6 +181,80 @@ class HydrogenBondList(Result):
 
 
 @dataclass(frozen=True, repr=False)
+class HydrogenBondLifetimes(Result):
+    """Correlation functions of pairs that form hydrogen bonds, and lifetimes from them.
+
+    NPZ files hold `times`, `intermittent` and `continuous`. CSV files have one row per lag.
+
+    Attributes
+    ----------
+    times
+        `(n_lags,)`, float64, ps: the lags, from 0 on.
+    intermittent
+        `(n_lags,)`, float64: how many of the pairs that are bonded at a time are bonded again after
+        the lag. NaN without any bond.
+    continuous
+        `(n_lags,)`, float64: how many of them are bonded throughout.
+    intermittency
+        Number of frames in which a pair need not be bonded to be bonded throughout.
+    report
+        Timings and counters of the run.
+    """
+
+    times: NDArray[np.float64]
+    intermittent: NDArray[np.float64]
+    continuous: NDArray[np.float64]
+    intermittency: int
+    report: Report
+
+    @property
+    def intermittent_lifetime(self) -> float:
+        """Integral of the intermittent correlation up to the largest lag, ps, by trapezoids."""
+        return self._integral(self.intermittent)
+
+    @property
+    def continuous_lifetime(self) -> float:
+        """Integral of the continuous correlation up to the largest lag, ps, by trapezoids."""
+        return self._integral(self.continuous)
+
+    def _integral(self, values: NDArray[np.float64]) -> float:
+        return float(((values[1:] + values[:-1]) / 2 * np.diff(self.times)).sum())
+
+    def plot(self) -> "Figure":
+        """Draw both correlation functions against the lag."""
+        from trajet import plots
+
+        return plots.correlations(self.times, self.curves, title="lifetimes of hydrogen bonds")
+
+    @property
+    def curves(self) -> dict[str, NDArray[np.float64]]:
+        """The correlation functions, by names with their lifetimes."""
+        return {
+            f"intermittent, {self.intermittent_lifetime:.3g} ps": self.intermittent,
+            f"continuous, {self.continuous_lifetime:.3g} ps": self.continuous,
+        }
+
+    def _about(self) -> str:
+        return (
+            f"lifetimes of hydrogen bonds, {self.intermittent_lifetime:.3g} ps (intermittent) and"
+            f" {self.continuous_lifetime:.3g} ps (continuous), {len(self.times)} lags"
+        )
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        return {
+            "times": self.times,
+            "intermittent": self.intermittent,
+            "continuous": self.continuous,
+        }
+
+    def _header(self) -> list[str]:
+        return ["time_ps", "intermittent", "continuous"]
+
+    def _rows(self) -> Iterable[Iterable[object]]:
+        return zip(*(column.tolist() for column in self._arrays().values()), strict=True)
+
+
+@dataclass(frozen=True, repr=False)
 class HydrogenBonds(Series):
     """The number of hydrogen bonds in each frame, and what was asked for beside it.
 
@@ -193,10 +267,13 @@ class HydrogenBonds(Series):
         The pairs that form hydrogen bonds, with their occupancies.
     bonds
         Every hydrogen bond of every frame; None unless it was asked for.
+    lifetimes
+        Correlation functions and lifetimes of the pairs; None unless they were asked for.
     """
 
     pairs: HydrogenBondPairs
     bonds: HydrogenBondList | None
+    lifetimes: HydrogenBondLifetimes | None
 
     def plot(self) -> "Figure":
         """Draw the number of hydrogen bonds against time, and the most frequent pairs."""
@@ -208,6 +285,7 @@ class HydrogenBonds(Series):
             self.frames,
             self.pairs.occupancies,
             self.pairs.labels(plots.MOST_BARS),
+            None if (found := self.lifetimes) is None else (found.times, found.curves),
             title=f"hydrogen bonds of {self.columns[0]}",
         )
 

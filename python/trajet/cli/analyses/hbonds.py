@@ -15,6 +15,14 @@ from trajet.result import HydrogenBonds
 _TABLE = (".csv", ".npz")
 
 
+def _check(
+    *, lifetimes_out: Path | None, max_lag: float | None, intermittency: int, **_: object
+) -> None:
+    """Raise an error for options of lifetimes without these."""
+    if lifetimes_out is None and (max_lag is not None or intermittency):
+        raise click.UsageError("--max-lag and --intermittency need --lifetimes")
+
+
 @analysis(
     click.option(
         "--select",
@@ -87,13 +95,35 @@ _TABLE = (".csv", ".npz")
         help="Write every bond of every frame, with distance and angle: .csv or .npz",
     ),
     click.option(
+        "--lifetimes",
+        "lifetimes_out",
+        callback=path_to(_TABLE),
+        metavar="FILE",
+        help="Compute lifetimes, and write the correlation functions that give them: .csv or .npz",
+    ),
+    click.option(
+        "--max-lag",
+        type=click.FloatRange(0),
+        metavar="PS",
+        help="Largest lag of the correlation functions. Default: half of the time.",
+    ),
+    click.option(
+        "--intermittency",
+        type=click.IntRange(0),
+        default=0,
+        show_default=True,
+        metavar="FRAMES",
+        help="Frames for which a pair may be parted in the continuous correlation.",
+    ),
+    click.option(
         "--max-memory",
         type=memory_size,
         default=DEFAULT_MEMORY,
         metavar="BYTES",
-        help="Memory for pairs, and for the list of bonds. Default: 1GiB.",
+        help="Memory for pairs, for the list of bonds, and for lifetimes. Default: 1GiB.",
     ),
     no_pbc_option,
+    check=_check,
 )
 def hbonds(
     job: AnalysisOptions,
@@ -105,6 +135,7 @@ def hbonds(
     no_pbc: bool,
     pairs: Path | None,
     bonds_out: Path | None,
+    lifetimes_out: Path | None,
     **options: Any,
 ) -> None:
     """Hydrogen bonds: their number against time, and how often each pair has one.
@@ -118,6 +149,7 @@ def hbonds(
       trajet hbonds top.tpr run.xtc --select protein -o number.csv --pairs pairs.csv
       trajet hbonds top.tpr run.xtc --between protein "resname SOL" --by residue --plot bonds.png
       trajet hbonds top.tpr run.xtc --select "resname SOL" --distance hydrogen-acceptor --angle 120
+      trajet hbonds top.tpr run.xtc --select protein --lifetimes lifetimes.csv --max-lag 100
     """
     selection = job.select(select)
     with job.progress("hbonds") as show:
@@ -128,6 +160,7 @@ def hbonds(
             bonds="guess" if guess_bonds else None,
             pbc=not no_pbc,
             list_bonds=bonds_out is not None,
+            lifetimes=lifetimes_out is not None,
             frames=job.frames,
             pool=job.pool,
             progress=show,
@@ -135,7 +168,8 @@ def hbonds(
             **options,
         )
     written = []
-    for table, path in ((result.pairs, pairs), (result.bonds, bonds_out)):
+    tables = ((result.pairs, pairs), (result.bonds, bonds_out), (result.lifetimes, lifetimes_out))
+    for table, path in tables:
         if path is not None and table is not None:
             table.save(path)
             written.append(path)
@@ -157,8 +191,15 @@ def _table(result: HydrogenBonds) -> str:
     for label, count, part in zip(labels, pairs.counts, pairs.occupancies, strict=False):
         rows.append((cut(label), str(count), f"{part:.3f}"))
     numbers_line = f"{mean} a frame (std {std}, {least} to {most}), {len(pairs)} different pairs"
+    lifetimes = []
+    if (found := result.lifetimes) is not None:
+        lifetimes.append(
+            f"lifetimes: {found.intermittent_lifetime:.3g} ps (intermittent),"
+            f" {found.continuous_lifetime:.3g} ps (continuous), of lags up to"
+            f" {found.times[-1]:.4g} ps"
+        )
     more = [line.replace("-o FILE", "--pairs FILE") for line in left_out(len(pairs))]
-    return "\n".join([head, numbers_line, *lines_of(rows), *more])
+    return "\n".join([head, numbers_line, *lifetimes, *lines_of(rows), *more])
 
 
 COMMANDS = (hbonds,)
