@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import MDAnalysis as mda
+import mdtraj
 import numpy as np
 import pytest
 import trajet as tj
@@ -160,6 +161,20 @@ def test_hydrogen_acceptor_distances_equal_a_triple_loop(adk: Adk) -> None:
     assert np.abs(numbers[:, :2] - numbers[:, 2:]).max() < 1e-9
 
 
+def test_criterion_of_baker_and_hubbard_equals_mdtraj(
+    solvated: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """The bonds of a protein that more than a tenth of the frames have."""
+    protein = tj.open(*solvated).select("protein")
+    tj.convert(protein, tmp_path / "p.xtc", topology=tmp_path / "p.pdb")
+    loaded = mdtraj.load(str(tmp_path / "p.xtc"), top=str(tmp_path / "p.pdb"))
+    theirs = mdtraj.baker_hubbard(loaded, freq=0.1)
+    assert len(theirs) > 250
+    pairs = tj.hbonds(protein, distance="hydrogen-acceptor", angle=120.0).pairs
+    often = pairs.members[pairs.occupancies > 0.1]
+    assert set(map(tuple, often.tolist())) == set(map(tuple, theirs.tolist()))
+
+
 def test_occupancies_are_those_of_the_list(adk: Adk) -> None:
     """A pair counts once in a frame: by bond, by donor and acceptor, and by residue."""
     traj = tj.open(adk.psf, adk.xtc)
@@ -304,6 +319,14 @@ def test_bad_input_says_what_to_do(adk: Adk, solvated: tuple[Path, Path]) -> Non
     ):
         with pytest.raises(ValueError, match=message):
             tj.hbonds(traj, **wrong)
+
+
+def test_cutoff_beyond_half_of_the_cell_is_remarked(solvated: tuple[Path, Path]) -> None:
+    """The cell of the dodecahedron is 80 Å wide."""
+    few = tj.open(*solvated).select("resid 1:3 and protein")
+    for cutoff, pbc, expected in ((39.0, True, False), (41.0, True, True), (41.0, False, False)):
+        remarks = tj.hbonds(few, cutoff=cutoff, pbc=pbc, frames=[0]).report["remarks"]
+        assert any("exceeds half of the distance" in remark for remark in remarks) == expected
 
 
 def test_lifetimes_need_evenly_spaced_frames(adk: Adk) -> None:

@@ -358,3 +358,115 @@ impl HydrogenBonds {
         merged
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use proptest::prelude::*;
+
+    fn analysis(fold: Fold, most: usize) -> HydrogenBonds {
+        HydrogenBonds {
+            searches: Vec::new(),
+            atoms: Vec::new(),
+            criterion: Criterion::new(Measured::DonorAcceptor, 3.0, 150.0),
+            periodic: true,
+            fold,
+            most,
+            n_acceptor_labels: 1,
+            spare: Mutex::default(),
+        }
+    }
+
+    fn state(counts: &BTreeMap<u32, u32>) -> State {
+        counts.iter().flat_map(|(&key, &n)| [key, n].map(f64::from)).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn occupancies_merge_to_the_sums_of_all_counts_in_any_order(
+            parts in prop::collection::vec(prop::collection::btree_map(0..40u32, 1..9u32, 0..20), 1..8),
+            most in 0usize..60,
+        ) {
+            let mut sums = BTreeMap::new();
+            for (&key, &n) in parts.iter().flatten() {
+                *sums.entry(key).or_insert(0) += n;
+            }
+            let expected = if sums.len() > most { TOO_LARGE.to_vec() } else { state(&sums) };
+            let analysis = analysis(Fold::Occupancies, most);
+            // As absorbed: too many of one part are refused at once.
+            let absorbed = |part: &BTreeMap<u32, u32>| {
+                let mut made = State::new();
+                analysis.append(&mut made, state(part).into_iter(), 2);
+                made
+            };
+            let states = || parts.iter().map(absorbed);
+            let from_left = states().reduce(|a, b| analysis.merge(a, b)).unwrap();
+            let from_right = states().rev().reduce(|b, a| analysis.merge(a, b)).unwrap();
+            prop_assert_eq!(&from_left, &expected);
+            prop_assert_eq!(&from_right, &expected);
+        }
+
+        #[test]
+        fn lists_merge_to_all_entries_in_their_order(
+            parts in prop::collection::vec(0usize..20, 1..8),
+            most in 0usize..100,
+        ) {
+            let analysis = analysis(Fold::Bonds, most);
+            let numbers = |n: usize, from: usize| (0..BOND * n).map(move |k| (from + k) as f64);
+            let states: Vec<State> = parts
+                .iter()
+                .enumerate()
+                .map(|(part, &n)| {
+                    let mut made = State::new();
+                    analysis.append(&mut made, numbers(n, 1000 * part).collect::<State>().into_iter(), BOND);
+                    made
+                })
+                .collect();
+            let total: usize = parts.iter().sum();
+            let all = parts.iter().enumerate().flat_map(|(part, &n)| numbers(n, 1000 * part));
+            let expected = if total > most { TOO_LARGE.to_vec() } else { all.collect() };
+            let from_left = states.iter().cloned().reduce(|a, b| analysis.merge(a, b)).unwrap();
+            let from_right = states.into_iter().rev().reduce(|b, a| analysis.merge(a, b)).unwrap();
+            prop_assert_eq!(&from_left, &expected);
+            prop_assert_eq!(&from_right, &expected);
+        }
+    }
+
+    #[test]
+    fn impossible_parameters_are_refused() {
+        let search = Search {
+            donors: vec![0],
+            hydrogens: vec![1],
+            donor_labels: vec![0],
+            acceptors: vec![2],
+            acceptor_labels: vec![0],
+        };
+        let good = Request {
+            searches: vec![search],
+            distance: Distance::DonorAcceptor,
+            cutoff: 3.0,
+            angle: 150.0,
+            periodic: true,
+            fold: Fold::Occupancies,
+            most: 1,
+            n_acceptor_labels: 1,
+        };
+        assert_eq!(good.check(), Ok(()));
+        let changes: [fn(&mut Request); 7] = [
+            |request| request.cutoff = f64::NAN,
+            |request| request.cutoff = f64::INFINITY,
+            |request| request.angle = -1.0,
+            |request| request.searches[0].hydrogens.clear(),
+            |request| request.searches[0].donor_labels.clear(),
+            |request| request.searches[0].acceptor_labels = vec![1],
+            |request| request.searches[0].donor_labels = vec![1 << 54],
+        ];
+        for change in changes {
+            let mut bad = good.clone();
+            change(&mut bad);
+            assert!(bad.check().is_err(), "{bad:?}");
+        }
+    }
+}

@@ -17,6 +17,7 @@ from trajet.analysis.bond_lifetimes import (
 )
 from trajet.analysis.hydrogen_sites import HydrogenSites, hydrogen_sites
 from trajet.analysis.job import Steps, analysis
+from trajet.analysis.pbc_checks import shortest_vector
 from trajet.analysis.runner import (
     AnalysisOutcome,
     RunRequest,
@@ -200,9 +201,10 @@ def hbonds(
     chosen = (further(donors), further(hydrogens), further(acceptors))
     sites = hydrogen_sites(main, *chosen, elements=elements, bonds=bonds, remarks=remarks)
     search = _Search(main, sites, groups, by)
+    limit = _CUTOFFS[distance] if cutoff is None else float(cutoff)
     criterion = {
         "distance": distance.replace("-", "_"),
-        "cutoff": _CUTOFFS[distance] if cutoff is None else float(cutoff),
+        "cutoff": limit,
         "angle": float(angle),
         "periodic": pbc,
     }
@@ -264,6 +266,8 @@ def hbonds(
         "intermittency": intermittency,
         "max_memory": max_memory,
     }
+    if pbc:
+        remarks += _beyond_cell(main, outcome, limit)
     # The store remembers the analysis once.
     report = outcome.report("hbonds", parameters, remarks=remarks)
     members, counts = search.table(outcome.state)
@@ -445,6 +449,21 @@ def _columns(main: Selection, atoms: NDArray[np.int64]) -> NDArray[np.int64]:
             " are not open: open the whole data set"
         )
     return columns
+
+
+def _beyond_cell(main: Selection, outcome: AnalysisOutcome, cutoff: float) -> list[str]:
+    """Return a remark if the cut-off exceeds half of the shortest lattice vector."""
+    for frame in outcome.frames[:1]:
+        one = main.trajectory.read_places([frame], main.places[:1], None, counted=False)
+        half = shortest_vector(one.cells[0]) / 2
+        # Without a cell it is not a number. Cells are stored in single precision.
+        if cutoff > half * (1 + 1e-6):
+            return [
+                f"the cut-off of {cutoff:g} Å exceeds half of the distance between an atom and its"
+                f" own nearest image ({half:.1f} Å in frame {frame}): only the nearest image of a"
+                " pair counts: choose a smaller cut-off"
+            ]
+    return []
 
 
 def _list_of(main: Selection, listed: AnalysisOutcome, report: Report) -> HydrogenBondList:
