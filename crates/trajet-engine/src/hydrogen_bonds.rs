@@ -104,7 +104,7 @@ impl Request {
         }
         // Keys are whole numbers in `f64`.
         let largest = self.searches.iter().flat_map(|search| &search.donor_labels).max();
-        let keys = (largest.copied().unwrap_or(0) as u128 + 1) * self.n_acceptor_labels as u128;
+        let keys = (u128::from(largest.copied().unwrap_or(0)) + 1) * self.n_acceptor_labels as u128;
         if keys > 1 << 53 {
             return Err(InvalidArgument("there are too many pairs of donors and acceptors"));
         }
