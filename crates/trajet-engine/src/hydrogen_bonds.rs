@@ -125,7 +125,7 @@ impl Request {
 /// [`Error::AtomOutOfRange`].
 ///
 /// # Panics
-/// If [`Request::check`] finds a fault.
+/// If there are fewer hydrogens or labels than donors, or fewer labels than acceptors.
 pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
     let Request { searches, distance, cutoff, angle, periodic, fold, most, n_acceptor_labels } =
         request;
