@@ -46,6 +46,7 @@ ANALYSES = (
     "end_to_end",
     "gyration",
     "gyration_moments",
+    "hbonds",
     "min_distance",
     "pairwise_rmsd",
     "rdf",
@@ -62,6 +63,10 @@ _RESULTS = (
     "Dihedrals",
     "Distances",
     "GyrationMoments",
+    "HydrogenBondLifetimes",
+    "HydrogenBondList",
+    "HydrogenBondPairs",
+    "HydrogenBonds",
     "MinDistance",
     "PairwiseRmsd",
     "RadialDistribution",
@@ -82,6 +87,7 @@ if TYPE_CHECKING:
     from trajet.analysis.end_to_end import end_to_end
     from trajet.analysis.gyration import gyration
     from trajet.analysis.gyration_moments import gyration_moments
+    from trajet.analysis.hbonds import hbonds
     from trajet.analysis.joint import run
     from trajet.analysis.min_distance import min_distance
     from trajet.analysis.pairwise_rmsd import pairwise_rmsd
@@ -102,6 +108,10 @@ if TYPE_CHECKING:
         Dihedrals,
         Distances,
         GyrationMoments,
+        HydrogenBondLifetimes,
+        HydrogenBondList,
+        HydrogenBondPairs,
+        HydrogenBonds,
         MinDistance,
         PairwiseRmsd,
         RadialDistribution,
@@ -159,6 +169,10 @@ __all__ = [
     "Frame",
     "FrameError",
     "GyrationMoments",
+    "HydrogenBondLifetimes",
+    "HydrogenBondList",
+    "HydrogenBondPairs",
+    "HydrogenBonds",
     "LocalPool",
     "MinDistance",
     "MissingPackageError",
@@ -193,6 +207,7 @@ __all__ = [
     "end_to_end",
     "gyration",
     "gyration_moments",
+    "hbonds",
     "load",
     "min_distance",
     "open",

@@ -279,6 +279,15 @@ def pair_distances(
     one: NDArray[np.float32], other: NDArray[np.float32], vectors: NDArray[np.float64] | None
 ) -> NDArray[np.float64]: ...
 
+class Correlation:
+    """Counts by lag how often pairs are bonded again, and throughout, with gaps filled."""
+
+    def __init__(self, n_frames: int, max_lag: int, gap: int) -> None: ...
+    # pair k is bonded in frames[starts[k]:starts[k + 1]]
+    def add(self, starts: NDArray[np.int64], frames: NDArray[np.uint32]) -> None: ...
+    # bonded, bonded again, bridged, bridged throughout; `(max_lag + 1,)` each
+    def sums(self) -> list[NDArray[np.int64]]: ...
+
 class Transforms:
     """Steps that change positions after decoding; see `Step` in `crates/trajet-transforms`."""
 

@@ -29,6 +29,8 @@ LEGEND_CHARACTERS = 100
 LONGEST_LABEL = 80
 # Most names beside one axis.
 MOST_NAMES = 6
+# Pairs whose occupancies are drawn.
+MOST_BARS = 12
 # Horizontal offset between curves, as a fraction of the axis of workers.
 APART = 0.012
 
@@ -375,6 +377,123 @@ def name_ticks(axis: "Axis", labels: Sequence[str], *, turned: bool = False) -> 
     if turned:
         for text in axis.get_ticklabels():
             text.set(rotation=30, ha="right", rotation_mode="anchor")
+
+
+def hydrogen_bonds(
+    values: NDArray[np.float64],
+    times: NDArray[np.float64],
+    frames: NDArray[np.int64],
+    occupancies: NDArray[np.float64],
+    labels: Sequence[str],
+    lifetimes: tuple[NDArray[np.float64], Mapping[str, NDArray[np.float64]]] | None,
+    *,
+    title: str,
+) -> "Figure":
+    """Draw the number of hydrogen bonds (`(n_frames,)`) against time, and occupancies of pairs.
+
+    Parameters
+    ----------
+    occupancies
+        `(n_pairs,)`, descending.
+    labels
+        Names of the first pairs, which are drawn.
+    lifetimes
+        Lags (ps) and correlation functions, drawn below; or None.
+    """
+    from matplotlib.figure import Figure
+
+    rows = 1 if lifetimes is None else 2
+    figure = Figure(figsize=(10.0, 4.0 + 2.0 * (rows - 1)), layout="constrained", dpi=150)
+    grid = figure.add_gridspec(rows, 2, width_ratios=(3, 2))
+    left, right = figure.add_subplot(grid[0, 0]), figure.add_subplot(grid[:, 1])
+    if lifetimes is not None:
+        _correlations(figure.add_subplot(grid[1, 0]), *lifetimes)
+    x, x_label = _abscissa(times, frames)
+    smoothed = _line(left, x, values, "", COLOURS[0])
+    bold = f"; bold: mean of {_smoothing(len(x))} neighbouring frames" if smoothed else ""
+    left.set_xlabel(x_label + bold)
+    left.set_ylabel("hydrogen bonds")
+    left.set_title(_shortened(title), loc="left", fontsize="medium")
+    left.margins(x=0)
+    left.set_ylim(bottom=0)
+    _bare(left)
+    _bars(right, occupancies, labels)
+    return figure
+
+
+def occupancies(
+    values: NDArray[np.float64], labels: Sequence[str], *, title: str, ax: "Axes | None" = None
+) -> "Figure":
+    """Draw the occupancies (`(n_pairs,)`, descending) of the pairs that have labels."""
+    axes = axes_of(ax, (6.4, 4.0))
+    _bars(axes, values, labels)
+    axes.set_title(_shortened(title), loc="left", fontsize="medium")
+    return _figure_of(axes)
+
+
+def correlations(
+    times: NDArray[np.float64],
+    curves: Mapping[str, NDArray[np.float64]],
+    *,
+    title: str,
+    ax: "Axes | None" = None,
+) -> "Figure":
+    """Draw correlation functions (`(n_lags,)`, by name) against the lag (ps)."""
+    axes = axes_of(ax, (6.4, 4.0))
+    _correlations(axes, times, curves)
+    axes.set_title(_shortened(title), loc="left", fontsize="medium")
+    return _figure_of(axes)
+
+
+def _correlations(
+    axes: "Axes", times: NDArray[np.float64], curves: Mapping[str, NDArray[np.float64]]
+) -> None:
+    """Draw correlation functions."""
+    for k, (label, values) in enumerate(curves.items()):
+        axes.plot(times, values, color=COLOURS[k % len(COLOURS)], linewidth=1.5, label=label)
+    axes.set_xlabel("lag (ps)")
+    axes.set_ylabel("correlation")
+    axes.margins(x=0)
+    axes.set_ylim(0, 1.02)
+    _bare(axes)
+    axes.legend(frameon=False)
+
+
+def _bars(axes: "Axes", values: NDArray[np.float64], labels: Sequence[str]) -> None:
+    """Draw horizontal bars, the first one on top."""
+    shown = values[: len(labels)]
+    axes.barh(np.arange(len(shown)), shown, color=COLOURS[0], height=0.7)
+    axes.set_yticks(
+        np.arange(len(shown)), [_shortened(label) for label in labels], fontsize="small"
+    )
+    axes.set_ylim(max(len(shown), 1) - 0.4, -0.6)
+    axes.set_xlim(0, 1)
+    axes.set_xlabel(f"occupancy of the first {len(shown)} of {len(values)} pairs")
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def hydrogen_bond_geometry(
+    distances: NDArray[np.float64],
+    angles: NDArray[np.float64],
+    *,
+    title: str,
+    ax: "Axes | None" = None,
+) -> "Figure":
+    """Draw how often distances (Å) and angles (degrees) of hydrogen bonds occur together."""
+    from matplotlib.colors import LogNorm
+
+    axes = axes_of(ax, (5.6, 4.2))
+    bins = min(MOST_BINS, max(10, int(np.sqrt(len(distances)) / 4)))
+    counts, x, y = np.histogram2d(distances, angles, bins=bins)
+    norm = LogNorm(vmin=1, vmax=max(2.0, float(counts.max())))
+    mesh = axes.pcolormesh(
+        x, y, np.ma.masked_equal(counts.T, 0), cmap="viridis", norm=norm, rasterized=True
+    )
+    _figure_of(axes).colorbar(mesh, ax=axes, label="count")
+    axes.set_title(_shortened(title), loc="left", fontsize="medium")
+    axes.set_xlabel("distance (Å)")
+    axes.set_ylabel("angle D-H-A (degrees)")
+    return _figure_of(axes)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ pub mod dihedrals;
 pub mod distances;
 mod error;
 pub mod gyration;
+pub mod hydrogen_bonds;
 pub mod joint;
 pub mod moments;
 pub mod pairwise;
@@ -56,6 +57,8 @@ pub enum AnalysisSpec {
     Rdf(rdf::Request),
     /// Number of contacts, and the nearest pair.
     Contacts(contacts::Request),
+    /// Hydrogen bonds.
+    HydrogenBonds(hydrogen_bonds::Request),
     /// Radius of gyration.
     Gyration(gyration::Request),
     /// Centres of groups of atoms, and distances between them.
@@ -81,6 +84,7 @@ impl AnalysisSpec {
             AnalysisSpec::Gyration(request) => request.check(),
             AnalysisSpec::Centers(request) => request.check(),
             AnalysisSpec::Positions(request) => request.check(),
+            AnalysisSpec::HydrogenBonds(request) => request.check(),
         }
     }
 
@@ -103,6 +107,7 @@ impl AnalysisSpec {
             AnalysisSpec::Gyration(request) => gyration::plan(request, n_atoms),
             AnalysisSpec::Centers(request) => centers::plan(request, n_atoms),
             AnalysisSpec::Positions(request) => positions::plan(request, n_atoms),
+            AnalysisSpec::HydrogenBonds(request) => hydrogen_bonds::plan(request, n_atoms),
         }
     }
 }

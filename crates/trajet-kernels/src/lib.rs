@@ -13,6 +13,7 @@ mod eigen;
 pub mod gyration;
 pub mod hydrogen_bonds;
 mod lanes;
+pub mod lifetimes;
 pub mod moments;
 pub mod pairs;
 pub mod pairwise;

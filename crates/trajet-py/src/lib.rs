@@ -9,6 +9,7 @@ mod error;
 mod geometry;
 mod h5md;
 mod leftovers;
+mod lifetimes;
 mod pairwise;
 mod parts;
 mod plan;
@@ -66,6 +67,7 @@ fn _trajet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<parts::PyStates>()?;
     module.add_class::<parts::Stop>()?;
     module.add_class::<transforms::Transforms>()?;
+    module.add_class::<lifetimes::PyCorrelation>()?;
     module.add_class::<topology::Topology>()?;
     module.add_class::<topology::StructureFile>()?;
     module.add_function(wrap_pyfunction!(topology::connected, module)?)?;

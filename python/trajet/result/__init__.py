@@ -6,6 +6,12 @@ from trajet.result.centers import CenterDistances, Centers
 from trajet.result.dihedrals import Dihedrals
 from trajet.result.distances import Distances
 from trajet.result.gyration import AxisRadii, GyrationMoments
+from trajet.result.hydrogen_bonds import (
+    HydrogenBondLifetimes,
+    HydrogenBondList,
+    HydrogenBondPairs,
+    HydrogenBonds,
+)
 from trajet.result.loading import load
 from trajet.result.min_distance import MinDistance
 from trajet.result.pairwise import PairwiseRmsd
@@ -35,6 +41,10 @@ __all__ = [
     "Dihedrals",
     "Distances",
     "GyrationMoments",
+    "HydrogenBondLifetimes",
+    "HydrogenBondList",
+    "HydrogenBondPairs",
+    "HydrogenBonds",
     "MinDistance",
     "PairwiseRmsd",
     "RadialDistribution",
