@@ -60,6 +60,7 @@ if TYPE_CHECKING:
         RadialDistribution,
         Report,
         Series,
+        load,
     )
     from trajet.store import Store
     from trajet.trajectory import Block, Frame, Selection, Trajectory, open
@@ -75,7 +76,7 @@ else:
             "trajet.pools.pool": "Pool",
             "trajet.pools.processes": "ProcessPool",
             "trajet.result": "Applied AtomValues Dihedrals Distances RadialDistribution Report"
-            " Series",
+            " Series load",
             "trajet.store": "Store",
             "trajet.trajectory": "Block Frame Selection Trajectory open",
         },
@@ -89,6 +90,12 @@ if DEBUG_BUILD:
         RuntimeWarning,
         stacklevel=2,
     )
+
+
+def __dir__() -> list[str]:
+    """Return the public names, also those that were not used yet, for tab completion."""
+    return __all__
+
 
 __all__ = [
     "AnalysisError",
@@ -127,6 +134,7 @@ __all__ = [
     "dihedrals",
     "distances",
     "gyration",
+    "load",
     "open",
     "rdf",
     "rmsd",

@@ -1,14 +1,16 @@
 """Figures by matplotlib, which is imported when a figure is drawn; no other module imports it."""
 
+import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 # The palette of Okabe and Ito, which is safe for colour blindness.
@@ -23,8 +25,17 @@ MOST_BINS = 60
 RAMACHANDRAN_BINS = 90
 LEGEND_CHARACTERS = 100
 LONGEST_LABEL = 80
+# Most names beside one axis.
+MOST_NAMES = 6
 # Horizontal offset between curves, as a fraction of the axis of workers.
 APART = 0.012
+
+
+def png(figure: "Figure") -> bytes:
+    """Return a figure as a PNG image."""
+    file = io.BytesIO()
+    figure.savefig(file, format="png")
+    return file.getvalue()
 
 
 def series(
@@ -35,6 +46,7 @@ def series(
     labels: tuple[str, ...],
     quantity: str,
     title: str,
+    ax: "Axes | None" = None,
 ) -> "Figure":
     """Draw one or more series against time, with their distribution beside it.
 
@@ -49,6 +61,8 @@ def series(
         Name of each series.
     quantity, title
         Label of the y axis, and title of the figure.
+    ax
+        Axes to draw into, without the distribution; None for a figure of its own.
 
     Returns
     -------
@@ -59,8 +73,10 @@ def series(
 
     columns = values.reshape(len(times), len(labels))
     x, x_label = _abscissa(times, frames)
-    figure = Figure(figsize=(8.0, 4.0), layout="constrained", dpi=150)
-    left, right = figure.subplots(1, 2, sharey=True, width_ratios=(5, 1))
+    left, right = ax, None
+    if left is None:
+        figure = Figure(figsize=(8.0, 4.0), layout="constrained", dpi=150)
+        left, right = figure.subplots(1, 2, sharey=True, width_ratios=(5, 1))
     seen = columns[np.isfinite(columns)]
     bins = np.histogram_bin_edges(seen, min(MOST_BINS, max(10, int(np.sqrt(len(x))))))
     smoothed = False
@@ -68,7 +84,7 @@ def series(
         y, colour = columns[:, column], COLOURS[column % len(COLOURS)]
         smoothed |= _line(left, x, y, _shortened(label), colour)
         finite = y[np.isfinite(y)]
-        if not finite.size:
+        if right is None or not finite.size:
             continue
         right.hist(
             finite,
@@ -86,9 +102,13 @@ def series(
     left.set_title(_shortened(title), loc="left", fontsize="medium")
     left.margins(x=0)
     left.set_ylim(bottom=0)
+    _bare(left)
+    if right is None:
+        if len(labels) > 1:
+            left.legend(frameon=False, fontsize="small")
+        return _figure_of(left)
     right.set_xlabel("density")
     right.set_xticks([])
-    _bare(left)
     _bare(right)
     if len(labels) > 1:
         # Side by side where that fits below the axes, else one below the other.
@@ -105,16 +125,14 @@ def angles(
     frames: NDArray[np.int64],
     *,
     labels: tuple[str, ...],
+    ax: "Axes | None" = None,
 ) -> "Figure":
     """Draw angles (`(n_frames, n)`, degrees) against time.
 
     As points: lines would cross the jump at 180 degrees.
     """
-    from matplotlib.figure import Figure
-
     x, x_label = _abscissa(times, frames)
-    figure = Figure(figsize=(8.0, 4.0), layout="constrained", dpi=150)
-    axes = figure.subplots()
+    axes = axes_of(ax, (8.0, 4.0))
     size = max(1.0, min(12.0, 3000.0 / max(1, len(x))))
     for column, label in enumerate(labels[: len(COLOURS)]):
         axes.scatter(x, values[:, column], s=size, color=COLOURS[column], label=_shortened(label))
@@ -126,25 +144,32 @@ def angles(
     axes.set_yticks(range(-180, 181, 60))
     axes.margins(x=0.01)
     _bare(axes)
-    figure.legend(loc="outside right upper", frameon=False)
-    return figure
+    if ax is None:
+        axes.figure.legend(loc="outside right upper", frameon=False)
+    else:
+        axes.legend(frameon=False, fontsize="small")
+    return _figure_of(axes)
 
 
-def ramachandran(phi: NDArray[np.float64], psi: NDArray[np.float64], *, title: str) -> "Figure":
+def ramachandran(
+    phi: NDArray[np.float64],
+    psi: NDArray[np.float64],
+    *,
+    title: str,
+    ax: "Axes | None" = None,
+) -> "Figure":
     """Draw how often φ and ψ (`(n_frames, n_residues)`, degrees) occur together."""
     from matplotlib.colors import LogNorm
-    from matplotlib.figure import Figure
 
     # Compressed: the bar of colours is as high as the square beside it.
-    figure = Figure(figsize=(5.4, 4.5), layout="compressed", dpi=150)
-    axes = figure.subplots()
+    axes = axes_of(ax, (5.4, 4.5), layout="compressed")
     seen = np.isfinite(phi) & np.isfinite(psi)
     limits = ((-180.0, 180.0), (-180.0, 180.0))
     counts, x, y = np.histogram2d(phi[seen], psi[seen], bins=RAMACHANDRAN_BINS, range=limits)
     shown = np.ma.masked_equal(counts.T, 0)
     norm = LogNorm(vmin=1, vmax=max(2.0, float(counts.max())))
     mesh = axes.pcolormesh(x, y, shown, cmap="viridis", norm=norm, rasterized=True)
-    figure.colorbar(mesh, label="count")
+    axes.figure.colorbar(mesh, ax=axes, label="count")
     axes.set_title(_shortened(title), loc="left", fontsize="medium")
     axes.set_xlabel("φ (degrees)")
     axes.set_ylabel("ψ (degrees)")
@@ -153,7 +178,7 @@ def ramachandran(phi: NDArray[np.float64], psi: NDArray[np.float64], *, title: s
         axis.set_ticks(range(-180, 181, 60))
     axes.axhline(0, color="0.8", linewidth=0.8, zorder=0)
     axes.axvline(0, color="0.8", linewidth=0.8, zorder=0)
-    return figure
+    return _figure_of(axes)
 
 
 def matrix(
@@ -163,6 +188,7 @@ def matrix(
     *,
     quantity: str,
     axes: tuple[str, str],
+    ax: "Axes | None" = None,
 ) -> "Figure":
     """Draw a matrix of pairs (`(n_rows, n_columns)`) as an image, the first row at the bottom.
 
@@ -175,14 +201,11 @@ def matrix(
     axes
         What the atoms of the rows and of the columns are.
     """
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(5.6, 4.6), layout="constrained", dpi=150)
-    drawn = figure.subplots()
+    drawn = axes_of(ax, (5.6, 4.6))
     image = drawn.imshow(
         values, origin="lower", cmap="viridis", aspect="auto", interpolation="nearest"
     )
-    figure.colorbar(image, label=quantity)
+    drawn.figure.colorbar(image, ax=drawn, label=quantity)
     for axis, atoms, label in (
         (drawn.yaxis, rows, axes[0]),
         (drawn.xaxis, columns, axes[1]),
@@ -190,15 +213,18 @@ def matrix(
         places = np.unique(np.linspace(0, len(atoms) - 1, 5).astype(int))
         axis.set_ticks(places, [str(atom) for atom in atoms[places]])
         axis.set_label_text(f"atom ({_shortened(label)})")
-    return figure
+    return _figure_of(drawn)
 
 
-def radial(edges: NDArray[np.float64], g: NDArray[np.float64], *, title: str) -> "Figure":
+def radial(
+    edges: NDArray[np.float64],
+    g: NDArray[np.float64],
+    *,
+    title: str,
+    ax: "Axes | None" = None,
+) -> "Figure":
     """Draw g(r) (`(bins,)`) over the `edges` (`(bins + 1,)`, Å)."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.4, 4.0), layout="constrained", dpi=150)
-    axes = figure.subplots()
+    axes = axes_of(ax, (6.4, 4.0))
     r = (edges[:-1] + edges[1:]) / 2
     axes.axhline(1, color="0.6", linewidth=0.8, linestyle="--")
     axes.plot(r, g, color=COLOURS[0], linewidth=1.5)
@@ -209,7 +235,7 @@ def radial(edges: NDArray[np.float64], g: NDArray[np.float64], *, title: str) ->
     if np.isfinite(g).any():
         axes.set_ylim(0, 1.08 * max(1.0, float(np.nanmax(g))))
     _bare(axes)
-    return figure
+    return _figure_of(axes)
 
 
 def profile(
@@ -217,28 +243,51 @@ def profile(
     atoms: NDArray[np.int64],
     residues: NDArray[np.int64] | None,
     *,
+    labels: Sequence[str] | None,
     quantity: str,
     title: str,
+    ax: "Axes | None" = None,
 ) -> "Figure":
     """Draw one value per atom (`(n_atoms,)`).
 
-    Along residue numbers where each residue has one atom and numbers go up, else along the atoms.
+    Along residue numbers where each residue has one atom and numbers go up, else along the atoms,
+    of which some are named by their `labels`.
     """
-    from matplotlib.figure import Figure
-
     along = residues is not None and len(residues) > 1 and bool((np.diff(residues) > 0).all())
     x = residues if along and residues is not None else np.arange(len(atoms))
-    figure = Figure(figsize=(8.0, 4.0), layout="constrained", dpi=150)
-    axes = figure.subplots()
+    axes = axes_of(ax, (8.0, 4.0))
     axes.plot(x, values, color=COLOURS[0], linewidth=1.2)
     axes.fill_between(x, values, color=COLOURS[0], alpha=0.15, linewidth=0)
     axes.set_xlabel("residue" if along else "atom of the selection")
+    if labels is not None and not along:
+        name_ticks(axes.xaxis, labels, turned=True)
     axes.set_ylabel(quantity)
     axes.set_title(_shortened(title), loc="left", fontsize="medium")
     axes.margins(x=0)
     axes.set_ylim(bottom=0)
     _bare(axes)
-    return figure
+    return _figure_of(axes)
+
+
+def axes_of(
+    ax: "Axes | None",
+    size: tuple[float, float],
+    *,
+    layout: Literal["constrained", "compressed"] = "constrained",
+) -> "Axes":
+    """Return the given axes, or those of a new figure of this size (inches)."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=size, layout=layout, dpi=150).subplots() if ax is None else ax
+
+
+def name_ticks(axis: "Axis", labels: Sequence[str], *, turned: bool = False) -> None:
+    """Name some of the elements 0, 1, … along an axis by their labels, if `turned` at an angle."""
+    places = np.unique(np.linspace(0, len(labels) - 1, MOST_NAMES).astype(int))
+    axis.set_ticks(places, [_shortened(labels[k]) for k in places])
+    if turned:
+        for text in axis.get_ticklabels():
+            text.set(rotation=30, ha="right", rotation_mode="anchor")
 
 
 @dataclass(frozen=True)
@@ -446,6 +495,11 @@ def points_drawn(
         canvas.draw()
 
     return draw
+
+
+def _figure_of(axes: "Axes") -> "Figure":
+    """Return the figure of axes; of users it may be a part of a figure, which can be drawn too."""
+    return cast("Figure", axes.figure)
 
 
 def _bare(axes: "Axes") -> None:

@@ -34,6 +34,15 @@ class RankPlaceholder:
             self._missing()
         return RankPlaceholder("selection")
 
+    def __enter__(self) -> "RankPlaceholder":
+        """Return the placeholder; rank 0 closes the trajectory at the end of the block."""
+        if self._what != "trajectory":
+            self._missing()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Do nothing."""
+
     def _transformed(self, *_: object, **__: object) -> "RankPlaceholder":
         """Return the placeholder of the transformed object; rank 0 transforms it."""
         if self._what not in ("trajectory", "selection"):

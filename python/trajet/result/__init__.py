@@ -4,6 +4,7 @@ from trajet.result.applied import Applied
 from trajet.result.atom_values import AtomValues
 from trajet.result.dihedrals import Dihedrals
 from trajet.result.distances import Distances
+from trajet.result.loading import load
 from trajet.result.radial import RadialDistribution
 from trajet.result.report import (
     COUNTS,
@@ -32,6 +33,7 @@ __all__ = [
     "Series",
     "bytes_by_place",
     "entries_of",
+    "load",
     "make_report",
     "transform_doubts",
 ]

@@ -20,7 +20,15 @@ def resolve_frames(frames: FrameChoice, n_frames: int, label: str) -> Frames:
     ------
     FrameError
         If one is out of range.
+    TypeError
+        If the choice is of another type, or a short tuple, which is probably meant as a range.
     """
+    if isinstance(frames, tuple) and 1 < len(frames) < 4:
+        numbers_of = ", ".join(map(str, frames))
+        raise TypeError(
+            f"frames=({numbers_of}) may mean a range or single frames: give slice({numbers_of}) for"
+            f" the range, or the list [{numbers_of}] for these frames"
+        )
     if frames is None:
         frames = slice(None)
     if isinstance(frames, slice):

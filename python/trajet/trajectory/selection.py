@@ -38,6 +38,8 @@ class Selection(Transformable):
         Seconds that evaluating the selection took.
     """
 
+    _INTERNAL = frozenset({"look", "places", "t_select", "topology_atoms"})
+
     def __init__(
         self,
         trajectory: "Trajectory",

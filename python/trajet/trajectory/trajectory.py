@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar, cast
 from weakref import finalize
 
 import numpy as np
@@ -36,6 +36,7 @@ from trajet.trajectory.choice import (
     resolve_frames,
     resolve_indices,
 )
+from trajet.trajectory.closed import ClosedReader
 from trajet.trajectory.frame import Frame
 from trajet.trajectory.selection import Selection
 from trajet.trajectory.transforms import (
@@ -81,6 +82,16 @@ class Trajectory(Transformable):
     t_topology
         Seconds spent so far on opening the files and reading the topology.
     """
+
+    _INTERNAL = frozenset(
+        (
+            *("adopt", "before_run", "blocks_of_places", "describe_inputs", "describe_transforms"),
+            *("fresh", "frame_numbers", "indices_of", "n_named", "of_dataset", "of_open_atoms"),
+            *("particles", "places", "places_of", "read_places", "reader", "reader_for"),
+            *("record_analysis", "rotates", "select_indices", "sidecar", "stem", "t_topology"),
+            *("topology_atoms", "transform_remarks"),
+        )
+    )
 
     def __init__(
         self,
@@ -130,8 +141,42 @@ class Trajectory(Transformable):
 
     def __repr__(self) -> str:
         """Return label, size and transforms."""
+        if self.is_closed:
+            return f"<Trajectory {self.label}: closed>"
         names = "".join(f", {step.words['transform']}" for step in self.transforms)
         return f"<Trajectory {self.label}: {self.n_frames} frames of {self.n_atoms} atoms{names}>"
+
+    def __enter__(self) -> Self:
+        """Return the trajectory, which is closed at the end of the block.
+
+        Examples
+        --------
+        >>> import trajet as tj
+        >>> with tj.open("adk.psf", "adk.xtc") as traj:
+        ...     len(traj)
+        98
+        """
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the trajectory."""
+        self.close()
+
+    def close(self) -> None:
+        """Close the files; reading frames is an error from then on.
+
+        Trajectories that were made from this one by transforms keep the files open. Closing is
+        optional: files are closed when nothing refers to the trajectory any more.
+        """
+        if self._access_log is not None:
+            self._access_log.close()
+        self._reader = cast(Reader, ClosedReader(self.label))
+        self._untransformed = None
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the trajectory was closed."""
+        return isinstance(self._reader, ClosedReader)
 
     def __len__(self) -> int:
         """Return the number of frames."""

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,6 +76,13 @@ class Transformable(ABC):
     Nothing is computed before frames are read, and only atoms that are needed are decoded: to make
     a selection whole, those of its molecules.
     """
+
+    # Public names that are for other modules of the package only.
+    _INTERNAL: ClassVar[frozenset[str]] = frozenset()
+
+    def __dir__(self) -> list[str]:
+        """Return the names that users need, for tab completion."""
+        return [name for name in super().__dir__() if name not in self._INTERNAL]
 
     @abstractmethod
     def _transformed(self, make: MakeSteps) -> Self:
