@@ -35,7 +35,7 @@ from trajet._trajet import (
 
 # The functions of `trajet.analysis`, each in a module of its name. The command line and the tests
 # take their lists from this one.
-ANALYSES = ("apply", "dihedrals", "distances", "gyration", "rdf", "rmsd", "rmsf")
+ANALYSES = ("apply", "dihedrals", "distances", "gyration", "msd", "rdf", "rmsd", "rmsf")
 
 # Names are imported when they are first used: a script does not wait for what it does not call.
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from trajet.analysis.dihedrals import dihedrals
     from trajet.analysis.distances import distances
     from trajet.analysis.gyration import gyration
+    from trajet.analysis.msd import msd
     from trajet.analysis.rdf import rdf
     from trajet.analysis.rmsd import rmsd
     from trajet.analysis.rmsf import rmsf
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
         AtomValues,
         Dihedrals,
         Distances,
+        MeanSquaredDisplacement,
         RadialDistribution,
         Report,
         Series,
@@ -75,8 +77,8 @@ else:
             "trajet.pools.mpi": "MpiPool",
             "trajet.pools.pool": "Pool",
             "trajet.pools.processes": "ProcessPool",
-            "trajet.result": "Applied AtomValues Dihedrals Distances RadialDistribution Report"
-            " Series load",
+            "trajet.result": "Applied AtomValues Dihedrals Distances MeanSquaredDisplacement"
+            " RadialDistribution Report Series load",
             "trajet.store": "Store",
             "trajet.trajectory": "Block Frame Selection Trajectory open",
         },
@@ -110,6 +112,7 @@ __all__ = [
     "Frame",
     "FrameError",
     "LocalPool",
+    "MeanSquaredDisplacement",
     "MissingPackageError",
     "MpiPool",
     "OutputError",
@@ -135,6 +138,7 @@ __all__ = [
     "distances",
     "gyration",
     "load",
+    "msd",
     "open",
     "rdf",
     "rmsd",

@@ -13,6 +13,7 @@ mod error;
 pub mod gyration;
 pub mod moments;
 pub mod plan;
+pub mod positions;
 pub mod rdf;
 pub mod report;
 pub mod rmsd;
@@ -44,6 +45,8 @@ pub enum AnalysisSpec {
     Distances(distances::Request),
     /// Histogram of pair distances.
     Rdf(rdf::Request),
+    /// Positions of atoms or centres of groups.
+    Positions(positions::Request),
     /// Radius of gyration.
     Gyration(gyration::Request),
 }
@@ -61,6 +64,7 @@ impl AnalysisSpec {
             AnalysisSpec::Distances(_) => Ok(()),
             AnalysisSpec::Rdf(request) => request.check(),
             AnalysisSpec::Gyration(request) => request.check(),
+            AnalysisSpec::Positions(request) => request.check(),
         }
     }
 
@@ -79,6 +83,7 @@ impl AnalysisSpec {
             AnalysisSpec::Distances(request) => distances::plan(request, n_atoms),
             AnalysisSpec::Rdf(request) => rdf::plan(request, n_atoms),
             AnalysisSpec::Gyration(request) => gyration::plan(request, n_atoms),
+            AnalysisSpec::Positions(request) => positions::plan(request, n_atoms),
         }
     }
 }

@@ -8,6 +8,7 @@ pub mod cell;
 pub mod dihedral;
 pub mod distance;
 mod eigen;
+pub mod extents;
 pub mod gyration;
 mod lanes;
 pub mod moments;

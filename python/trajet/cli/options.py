@@ -39,10 +39,13 @@ _REORDERED = "trajet.reordered"
 _UNITS = {"": 1, "b": 1, "k": 2**10, "kib": 2**10, "m": 2**20, "mib": 2**20, "g": 2**30}
 
 
-class _Bytes(click.ParamType[int]):
-    """A number of bytes: 262144, 256KiB, 8MiB."""
+class Size(click.ParamType[int]):
+    """A number of bytes up to the largest: 262144, 256KiB, 8MiB."""
 
     name = "size"
+
+    def __init__(self, largest: int = _LARGEST_REQUEST) -> None:
+        self._largest = largest
 
     def convert(
         self, value: str | int, param: click.Parameter | None, ctx: click.Context | None
@@ -53,9 +56,10 @@ class _Bytes(click.ParamType[int]):
         found = re.fullmatch(r"(\d+)\s*([a-z]*)", value.strip().lower())
         unit = _UNITS.get(found[2]) if found else None
         size = int(found[1]) * unit if found is not None and unit is not None else 0
-        if not 0 < size <= _LARGEST_REQUEST:
+        if not 0 < size <= self._largest:
             self.fail(
-                f"{value!r} is not a size up to 1 GiB; write it as 262144, 256KiB or 8MiB",
+                f"{value!r} is not a size up to {self._largest // 2**30} GiB; write it as 262144,"
+                " 256KiB or 8MiB",
                 param,
                 ctx,
             )
@@ -364,7 +368,7 @@ _SHARED = (
     pools.choice(),
     click.option(
         "--request-size",
-        type=_Bytes(),
+        type=Size(),
         default=DEFAULT_REQUEST_SIZE,
         metavar="BYTES",
         help="Bytes of a read request: 256KiB (default) for local disks, 8MiB for network ones.",

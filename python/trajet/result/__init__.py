@@ -3,6 +3,12 @@
 from trajet.result.applied import Applied
 from trajet.result.atom_values import AtomValues
 from trajet.result.dihedrals import Dihedrals
+from trajet.result.displacement import (
+    Diffusion,
+    MeanSquaredDisplacement,
+    diffusion,
+    range_of_fit,
+)
 from trajet.result.distances import Distances
 from trajet.result.loading import load
 from trajet.result.radial import RadialDistribution
@@ -25,15 +31,19 @@ __all__ = [
     "STAGES",
     "Applied",
     "AtomValues",
+    "Diffusion",
     "Dihedrals",
     "Distances",
+    "MeanSquaredDisplacement",
     "RadialDistribution",
     "Report",
     "Result",
     "Series",
     "bytes_by_place",
+    "diffusion",
     "entries_of",
     "load",
     "make_report",
+    "range_of_fit",
     "transform_doubts",
 ]
