@@ -35,15 +35,57 @@ from trajet._trajet import (
 
 # The functions of `trajet.analysis`, each in a module of its name. The command line and the tests
 # take their lists from this one.
-ANALYSES = ("apply", "dihedrals", "distances", "gyration", "msd", "rdf", "rmsd", "rmsf")
+ANALYSES = (
+    "apply",
+    "center_distances",
+    "centers",
+    "contacts",
+    "dihedrals",
+    "distances",
+    "end_to_end",
+    "gyration",
+    "gyration_moments",
+    "min_distance",
+    "msd",
+    "pairwise_rmsd",
+    "rdf",
+    "rmsd",
+    "rmsf",
+)
+
+# The names of `trajet.result`.
+_RESULTS = (
+    "Applied",
+    "AtomValues",
+    "CenterDistances",
+    "Centers",
+    "Dihedrals",
+    "Distances",
+    "GyrationMoments",
+    "MeanSquaredDisplacement",
+    "MinDistance",
+    "PairwiseRmsd",
+    "RadialDistribution",
+    "Report",
+    "Series",
+    "load",
+)
 
 # Names are imported when they are first used: a script does not wait for what it does not call.
 if TYPE_CHECKING:
     from trajet.analysis.apply import apply
+    from trajet.analysis.center_distances import center_distances
+    from trajet.analysis.centers import centers
+    from trajet.analysis.contacts import contacts
     from trajet.analysis.dihedrals import dihedrals
     from trajet.analysis.distances import distances
+    from trajet.analysis.end_to_end import end_to_end
     from trajet.analysis.gyration import gyration
+    from trajet.analysis.gyration_moments import gyration_moments
+    from trajet.analysis.joint import run
+    from trajet.analysis.min_distance import min_distance
     from trajet.analysis.msd import msd
+    from trajet.analysis.pairwise_rmsd import pairwise_rmsd
     from trajet.analysis.rdf import rdf
     from trajet.analysis.rmsd import rmsd
     from trajet.analysis.rmsf import rmsf
@@ -56,9 +98,14 @@ if TYPE_CHECKING:
     from trajet.result import (
         Applied,
         AtomValues,
+        CenterDistances,
+        Centers,
         Dihedrals,
         Distances,
+        GyrationMoments,
         MeanSquaredDisplacement,
+        MinDistance,
+        PairwiseRmsd,
         RadialDistribution,
         Report,
         Series,
@@ -71,14 +118,14 @@ else:
         __name__,
         {
             **{f"trajet.analysis.{name}": name for name in ANALYSES},
+            "trajet.analysis.joint": "run",
             "trajet.conversion": "Conversion convert split",
             "trajet.pools.dask": "DaskPool",
             "trajet.pools.local": "LocalPool",
             "trajet.pools.mpi": "MpiPool",
             "trajet.pools.pool": "Pool",
             "trajet.pools.processes": "ProcessPool",
-            "trajet.result": "Applied AtomValues Dihedrals Distances MeanSquaredDisplacement"
-            " RadialDistribution Report Series load",
+            "trajet.result": " ".join(_RESULTS),
             "trajet.store": "Store",
             "trajet.trajectory": "Block Frame Selection Trajectory open",
         },
@@ -104,6 +151,8 @@ __all__ = [
     "Applied",
     "AtomValues",
     "Block",
+    "CenterDistances",
+    "Centers",
     "Conversion",
     "DaskPool",
     "Dihedrals",
@@ -111,11 +160,14 @@ __all__ = [
     "FormatError",
     "Frame",
     "FrameError",
+    "GyrationMoments",
     "LocalPool",
     "MeanSquaredDisplacement",
+    "MinDistance",
     "MissingPackageError",
     "MpiPool",
     "OutputError",
+    "PairwiseRmsd",
     "Pool",
     "ProcessPool",
     "RadialDistribution",
@@ -133,15 +185,23 @@ __all__ = [
     "WorkerError",
     "__version__",
     "apply",
+    "center_distances",
+    "centers",
+    "contacts",
     "convert",
     "dihedrals",
     "distances",
+    "end_to_end",
     "gyration",
+    "gyration_moments",
     "load",
+    "min_distance",
     "msd",
     "open",
+    "pairwise_rmsd",
     "rdf",
     "rmsd",
     "rmsf",
+    "run",
     "split",
 ]

@@ -310,6 +310,9 @@ class Reader:
     def slice(self, frames: Frames) -> bytes: ...
     # the same files with transformed positions, instead of its own transforms
     def transformed(self, transforms: Transforms) -> Reader: ...
+    # serialised, for a plan of several analyses; None without transforms
+    @property
+    def transforms(self) -> bytes | None: ...
     @property
     def has_no_jump(self) -> bool: ...
     # for these frames, ascending, without the jumps of these atoms, which are counted in `runs` of
@@ -470,6 +473,28 @@ class States:
     def subtrees(self) -> NDArray[np.float64]: ...
     # of the whole pass; ValueError where some were not added
     def whole(self) -> NDArray[np.float64]: ...
+
+# Frames around their centres, in rows `(n_frames, 3 n_atoms)`, Å.
+class CentredFrames:
+    BLOCK: int
+    def __init__(
+        self,
+        positions: NDArray[np.float64],
+        weights: NDArray[np.float64] | None,
+        *,
+        threads: int,
+    ) -> None: ...
+    def __len__(self) -> int: ...
+    # rows `first` to `last` of the matrix; without `other`, only columns from `first` on
+    def rmsds(
+        self,
+        other: CentredFrames | None,
+        first: int,
+        last: int,
+        *,
+        threads: int,
+        progress: Progress | None,
+    ) -> NDArray[np.float32]: ...
 
 def available_threads() -> int: ...
 def time_text(time: float) -> str: ...

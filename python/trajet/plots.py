@@ -23,6 +23,8 @@ SMOOTHED_FROM = 200
 PS_PER_NS = 1000.0
 MOST_BINS = 60
 RAMACHANDRAN_BINS = 90
+# Frames of an image of pairs along each side, at most.
+MOST_PIXELS = 2000
 LEGEND_CHARACTERS = 100
 LONGEST_LABEL = 80
 # Most names beside one axis.
@@ -183,23 +185,26 @@ def ramachandran(
 
 def matrix(
     values: NDArray[np.float64],
-    rows: NDArray[np.int64],
-    columns: NDArray[np.int64],
+    rows: NDArray[np.int64 | np.str_],
+    columns: NDArray[np.int64 | np.str_],
     *,
     quantity: str,
     axes: tuple[str, str],
     ax: "Axes | None" = None,
+    of: str = "atom",
 ) -> "Figure":
     """Draw a matrix of pairs (`(n_rows, n_columns)`) as an image, the first row at the bottom.
 
     Parameters
     ----------
     rows, columns
-        The atoms, by index.
+        The atoms, by index, or the names of groups.
     quantity
-        What the colours mean.
+        Quantity of the colours.
     axes
-        What the atoms of the rows and of the columns are.
+        Selection of the rows and of the columns.
+    of
+        Noun for a row or a column.
     """
     drawn = axes_of(ax, (5.6, 4.6))
     image = drawn.imshow(
@@ -212,8 +217,90 @@ def matrix(
     ):
         places = np.unique(np.linspace(0, len(atoms) - 1, 5).astype(int))
         axis.set_ticks(places, [str(atom) for atom in atoms[places]])
-        axis.set_label_text(f"atom ({_shortened(label)})")
+        axis.set_label_text(f"{of} ({_shortened(label)})")
     return _figure_of(drawn)
+
+
+def coordinates(
+    values: NDArray[np.float64],
+    times: NDArray[np.float64],
+    frames: NDArray[np.int64],
+    *,
+    labels: tuple[str, ...],
+) -> "Figure":
+    """Draw x, y and z of points (`(n_frames, n_points, 3)`, Å) against time, at most six points."""
+    from matplotlib.figure import Figure
+
+    x, x_label = _abscissa(times, frames)
+    figure = Figure(figsize=(8.0, 6.0), layout="constrained", dpi=150)
+    panels = figure.subplots(3, 1, sharex=True)
+    for k, (axes, name) in enumerate(zip(panels, "xyz", strict=True)):
+        for point, label in enumerate(labels[: len(COLOURS)]):
+            _line(axes, x, values[:, point, k], _shortened(label), COLOURS[point])
+        axes.set_ylabel(f"{name} (Å)")
+        axes.margins(x=0)
+        _bare(axes)
+    shown = f"the first {len(COLOURS)} of {len(labels)} " if len(labels) > len(COLOURS) else ""
+    panels[0].set_title(f"{shown}centres", loc="left", fontsize="medium")
+    panels[-1].set_xlabel(x_label)
+    handles = panels[0].get_legend_handles_labels()
+    figure.legend(*handles, loc="outside right upper", frameon=False)
+    return figure
+
+
+def frame_pairs(
+    values: NDArray[np.float32],
+    rows: tuple[NDArray[np.float64], NDArray[np.int64]],
+    columns: tuple[NDArray[np.float64], NDArray[np.int64]] | None,
+    *,
+    quantity: str,
+    labels: tuple[str, ...],
+    ax: "Axes | None" = None,
+) -> "Figure":
+    """Draw a matrix of pairs of frames as an image, the first frame at the lower left.
+
+    Parameters
+    ----------
+    values
+        `(n_rows, n_columns)`. Of more than 2000 frames only every k-th is drawn.
+    rows, columns
+        Times and frame numbers of the frames; None for the columns of a matrix within one
+        trajectory.
+    quantity
+        What the colours mean.
+    labels
+        The selection, or those of rows and columns.
+    """
+    # Compressed: the bar of colours is as high as the image beside it.
+    axes = axes_of(ax, (5.6, 4.6), layout="compressed")
+    sides = [columns or rows, rows]
+    steps = [-(-len(frames) // MOST_PIXELS) or 1 for _, frames in sides]
+    shown = np.ma.masked_invalid(np.asarray(values[:: steps[1], :: steps[0]]))
+    extent: list[float] = []
+    for (times, frames), axis, label in zip(
+        sides, (axes.xaxis, axes.yaxis), (labels[-1], labels[0]), strict=True
+    ):
+        x, x_label = _abscissa(times, frames)
+        even = len(x) > 1 and bool(np.allclose(np.diff(x), (x[-1] - x[0]) / (len(x) - 1)))
+        if not even:
+            # Frames that are chosen one by one: an image has equal steps.
+            x, x_label = np.arange(len(frames), dtype=np.float64), "frame of the choice"
+        half = (x[-1] - x[0]) / (2 * (len(x) - 1)) if len(x) > 1 else 0.5
+        extent += [x[0] - half, x[-1] + half] if len(x) else [0.0, 1.0]
+        axis.set_label_text(x_label if columns is None else f"{x_label}, {_shortened(label)}")
+    image = axes.imshow(
+        shown,
+        origin="lower",
+        cmap="viridis",
+        extent=(extent[0], extent[1], extent[2], extent[3]),
+        aspect="equal" if columns is None else "auto",
+        interpolation="nearest",
+        vmin=0,
+    )
+    _figure_of(axes).colorbar(image, ax=axes, label=quantity)
+    if columns is None:
+        axes.set_title(_shortened(f"pairs of frames, {labels[0]}"), loc="left", fontsize="medium")
+    return _figure_of(axes)
 
 
 def radial(

@@ -226,7 +226,7 @@ def test_wrapped_positions_are_an_error(walk: np.ndarray, ending: str, tmp_path:
     assert tj.msd(tj.open(None, write(tmp_path / f"u.{ending}", walk)).all_atoms()).n_particles
 
 
-def test_frames_without_a_cell_are_told(walk: np.ndarray, tmp_path: Path) -> None:
+def test_frames_without_a_cell_get_a_remark(walk: np.ndarray, tmp_path: Path) -> None:
     """Nothing can be checked there, which a remark says."""
     traj = tj.open(None, write(tmp_path / "none.xtc", walk, box=None))
     found = tj.msd(traj.all_atoms(), frames=slice(0, 30))
@@ -305,7 +305,7 @@ def test_errors_say_what_to_do(adk: Adk, unwrapped: tj.Trajectory, tmp_path: Pat
         tj.msd(tj.open(datafiles.GRO, datafiles.XTC).nojump().select("name OW"), by="molecule")
 
 
-def test_movement_that_is_no_diffusion_is_told(adk: Adk) -> None:
+def test_movement_that_is_no_diffusion_gets_a_remark(adk: Adk) -> None:
     """Its exponent is in the remarks; too few lags are not fitted."""
     calpha = tj.open(adk.psf, adk.xtc).select("name CA")
     found = tj.msd(calpha, unwrapped=True)

@@ -24,6 +24,12 @@ def analyses(traj: tj.Trajectory) -> dict[str, Compute]:
         "rmsf": lambda pool: tj.rmsf(atoms, align=others, reference="average", pool=pool).values,
         "features": lambda pool: tj.dihedrals(traj, fours, features=True, pool=pool).values,
         "distances": lambda pool: tj.distances(atoms, others, pool=pool).values,
+        "centers": lambda pool: (
+            tj.center_distances([atoms, others, atoms & others], weights=None, pool=pool).values
+        ),
+        "contacts": lambda pool: tj.contacts(atoms, others, cutoff=7.0, pool=pool).values,
+        "nearest pair": lambda pool: tj.min_distance(atoms, others, pool=pool).pairs,
+        "pairwise_rmsd": lambda pool: tj.pairwise_rmsd(atoms, pool=pool).values,
         "apply": lambda pool: tj.apply(lambda x: x.std(axis=0), atoms, pool=pool).values,
         # The positions are read twice, for some atoms at a time; later times repeat the first.
         "msd": lambda pool: (
@@ -32,12 +38,29 @@ def analyses(traj: tj.Trajectory) -> dict[str, Compute]:
         "some frames": lambda pool: tj.rmsd(atoms, frames=[5, 1, 1, 7, 0], pool=pool).values,
         "no frame": lambda pool: tj.rmsd(atoms, frames=[], pool=pool).values,
     }
+    found["joint"] = partial(_jointly, [atoms, others, fours])
     for command in declared_commands():
         options = command.without_topology
         found[command.name] = partial(_values, command.function, atoms, options)
     if np.isfinite(traj.read(atoms=[0]).cells).all():
         found["rdf"] = lambda pool: tj.rdf(atoms, others, range=(0.0, 8.0), pool=pool).g
     return found
+
+
+def _jointly(chosen: list[Any], pool: tj.Pool) -> np.ndarray:
+    """Return the values of analyses of one and of two passes that share their passes."""
+    atoms, others, fours = chosen
+    results = tj.run(
+        [
+            tj.rmsd.job(atoms, reference="average"),
+            tj.rmsf.job(atoms, align=others),
+            tj.apply.job(lambda x: x.std(axis=0), others),
+            tj.dihedrals.job(atoms.trajectory, fours),
+            tj.rmsd.job(others),
+        ],
+        pool=pool,
+    )
+    return np.concatenate([result.values.ravel() for result in results])
 
 
 def _values(

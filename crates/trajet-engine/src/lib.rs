@@ -7,11 +7,16 @@
 pub mod analysis;
 mod atom_map;
 pub mod average;
+pub mod centers;
+pub mod contacts;
 pub mod dihedrals;
 pub mod distances;
 mod error;
 pub mod gyration;
+pub mod joint;
 pub mod moments;
+pub mod pairwise;
+pub mod particles;
 pub mod plan;
 pub mod positions;
 pub mod rdf;
@@ -26,6 +31,7 @@ use serde::Deserialize;
 
 pub use analysis::{Analysis, Output, Pass, State};
 pub use error::{FrameError, InvalidArgument, RunError, TaskError, TaskFault};
+pub use joint::JointPass;
 pub use run::{
     Budget, Control, Part, RunHandle, Subtrees, check_times, open, open_with, run, run_part,
 };
@@ -45,10 +51,16 @@ pub enum AnalysisSpec {
     Distances(distances::Request),
     /// Histogram of pair distances.
     Rdf(rdf::Request),
-    /// Positions of atoms or centres of groups.
-    Positions(positions::Request),
+    /// Positions of particles over time.
+    Particles(particles::Request),
+    /// Number of contacts, and the nearest pair.
+    Contacts(contacts::Request),
     /// Radius of gyration.
     Gyration(gyration::Request),
+    /// Centres of groups of atoms, and distances between them.
+    Centers(centers::Request),
+    /// Positions, as stored or superposed.
+    Positions(positions::Request),
 }
 
 impl AnalysisSpec {
@@ -63,7 +75,10 @@ impl AnalysisSpec {
             AnalysisSpec::Dihedrals(request) => request.check(),
             AnalysisSpec::Distances(_) => Ok(()),
             AnalysisSpec::Rdf(request) => request.check(),
+            AnalysisSpec::Contacts(request) => request.check(),
             AnalysisSpec::Gyration(request) => request.check(),
+            AnalysisSpec::Particles(request) => request.check(),
+            AnalysisSpec::Centers(request) => request.check(),
             AnalysisSpec::Positions(request) => request.check(),
         }
     }
@@ -82,7 +97,10 @@ impl AnalysisSpec {
             AnalysisSpec::Dihedrals(request) => dihedrals::plan(request, n_atoms),
             AnalysisSpec::Distances(request) => distances::plan(request, n_atoms),
             AnalysisSpec::Rdf(request) => rdf::plan(request, n_atoms),
+            AnalysisSpec::Contacts(request) => contacts::plan(request, n_atoms),
             AnalysisSpec::Gyration(request) => gyration::plan(request, n_atoms),
+            AnalysisSpec::Particles(request) => particles::plan(request, n_atoms),
+            AnalysisSpec::Centers(request) => centers::plan(request, n_atoms),
             AnalysisSpec::Positions(request) => positions::plan(request, n_atoms),
         }
     }

@@ -19,6 +19,14 @@ impl Points {
         }
     }
 
+    /// Sets positions (`[n, 3]`, Å) that are not rounded, such as centres. Buffers are reused.
+    pub fn set_exact(&mut self, positions: &[f64]) {
+        for (k, axis) in self.axes.iter_mut().enumerate() {
+            axis.clear();
+            axis.extend(positions.as_chunks::<3>().0.iter().map(|p| p[k]));
+        }
+    }
+
     /// Returns the number of points.
     pub fn len(&self) -> usize {
         self.axes[0].len()
@@ -61,6 +69,21 @@ pub fn within(set: InstructionSet, cell: Option<&Cell>, a: &Points, mut out: &mu
         let row = out.split_off_mut(..n - i - 1).expect("the size was checked");
         from_one(set, cell, a.get(i), [0, 1, 2].map(|k| &a.axes[k][i + 1..]), row);
     }
+}
+
+/// Computes the distances (Å) of one position to every point; with a cell those of the minimum images.
+///
+/// # Panics
+/// If the length of `out` is not the number of points.
+pub(crate) fn to_all(
+    set: InstructionSet,
+    cell: Option<&Cell>,
+    from: Vector,
+    to: &Points,
+    out: &mut [f64],
+) {
+    assert_eq!(out.len(), to.len(), "size of the output");
+    from_one(set, cell, from, [0, 1, 2].map(|k| &to.axes[k][..]), out);
 }
 
 multiversion! {

@@ -72,10 +72,6 @@ impl Apply {
         Ok(Pass { atoms, transforms: Vec::new(), analysis: Box::new(self.clone()), then: None })
     }
 
-    pub(crate) fn raised(&self) -> &Raised {
-        &self.raised
-    }
-
     /// Calls the function with frames of a block, and returns its values as flat numbers.
     fn call(
         &self,

@@ -242,7 +242,7 @@ class _Moving:
         if by not in ("residue", "molecule", "chain"):
             raise ValueError(f"by must be 'atom', 'residue', 'molecule' or 'chain', not {by!r}")
         heavy = weights_of(weights, main, remarks)
-        _, first, which = np.unique(main.groups(by), return_index=True, return_inverse=True)
+        _, first, which = np.unique(main.group_numbers(by), return_index=True, return_inverse=True)
         order = np.argsort(first[which], kind="stable")
         sizes = np.bincount(which)[np.argsort(first)]
         return cls(
@@ -270,7 +270,7 @@ def _plan(moving: _Moving, axes: str, _: NDArray[np.int64]) -> AnalysisSpec:
     # Sizes are a list, as arrays of integers are atoms.
     sizes = np.diff(moving.starts).tolist() if moving.are_groups else None
     return AnalysisSpec.of(
-        "positions", atoms=moving.places, sizes=sizes, weights=moving.weights, axes=axes
+        "particles", atoms=moving.places, sizes=sizes, weights=moving.weights, axes=axes
     )
 
 

@@ -2,6 +2,7 @@
 
 from trajet.result.applied import Applied
 from trajet.result.atom_values import AtomValues
+from trajet.result.centers import CenterDistances, Centers
 from trajet.result.dihedrals import Dihedrals
 from trajet.result.displacement import (
     Diffusion,
@@ -10,7 +11,10 @@ from trajet.result.displacement import (
     range_of_fit,
 )
 from trajet.result.distances import Distances
+from trajet.result.gyration import AxisRadii, GyrationMoments
 from trajet.result.loading import load
+from trajet.result.min_distance import MinDistance
+from trajet.result.pairwise import PairwiseRmsd
 from trajet.result.radial import RadialDistribution
 from trajet.result.report import (
     COUNTS,
@@ -31,10 +35,16 @@ __all__ = [
     "STAGES",
     "Applied",
     "AtomValues",
+    "AxisRadii",
+    "CenterDistances",
+    "Centers",
     "Diffusion",
     "Dihedrals",
     "Distances",
+    "GyrationMoments",
     "MeanSquaredDisplacement",
+    "MinDistance",
+    "PairwiseRmsd",
     "RadialDistribution",
     "Report",
     "Result",

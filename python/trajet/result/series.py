@@ -49,6 +49,11 @@ class Series(Result):
 
     _ROWS: ClassVar[tuple[str, ...]] = ("values", "times", "frames")
 
+    @property
+    def quantity(self) -> str:
+        """Name and unit, as on the axis of a figure."""
+        return f"{self.name} ({self.units})" if self.units else self.name
+
     def plot(self, ax: "Axes | None" = None) -> "Figure":
         """Draw the series against time; see `Result.plot`.
 
@@ -66,7 +71,7 @@ class Series(Result):
             self.times,
             self.frames,
             labels=self.columns,
-            quantity=f"{self.name} ({self.units})",
+            quantity=self.quantity,
             title=f"{self.name} of {self.columns[0]}" if len(self.columns) == 1 else self.name,
             ax=ax,
         )
@@ -77,7 +82,8 @@ class Series(Result):
 
     def _names(self) -> list[str]:
         """Return the name of each series in the header of a CSV file."""
-        stem = f"{self.name.lower()}_{ascii_units(self.units)}"
+        name = self.name.lower().replace(" ", "_").replace("-", "_")
+        stem = "_".join(filter(None, [name, ascii_units(self.units)]))
         if len(self.columns) == 1:
             return [stem]
         return [f"{stem}:{label}".replace(" ", "_") for label in self.columns]

@@ -38,7 +38,7 @@ class Selection(Transformable):
         Seconds that evaluating the selection took.
     """
 
-    _INTERNAL = frozenset({"groups", "look", "places", "t_select", "topology_atoms"})
+    _INTERNAL = frozenset({"group_numbers", "look", "places", "t_select", "topology_atoms"})
 
     def __init__(
         self,
@@ -143,13 +143,18 @@ class Selection(Transformable):
         >>> len(traj.select("name CA").split("residue"))
         214
         """
-        groups = self.groups(by)
+        groups = self.group_numbers(by)
         _, first, which = np.unique(groups, return_index=True, return_inverse=True)
         order = np.argsort(first)
         return [self._made(self.places[which == kind], None) for kind in order.tolist()]
 
-    def groups(self, by: Literal["residue", "molecule", "chain"]) -> NDArray[np.int64]:
-        """Return the number of the residue, molecule or chain of each selected atom."""
+    def group_numbers(self, by: Literal["residue", "molecule", "chain"]) -> NDArray[np.int64]:
+        """Return the number of the residue, molecule or chain of each selected atom; see `split`.
+
+        Returns
+        -------
+        ndarray, shape (n_atoms,), int64
+        """
         atoms = self.topology_atoms
         if by == "residue":
             return atoms.residues
