@@ -40,6 +40,7 @@ ANALYSES = (
     "center_distances",
     "centers",
     "contacts",
+    "count",
     "dihedrals",
     "distances",
     "end_to_end",
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
     from trajet.analysis.center_distances import center_distances
     from trajet.analysis.centers import centers
     from trajet.analysis.contacts import contacts
+    from trajet.analysis.count import count
     from trajet.analysis.dihedrals import dihedrals
     from trajet.analysis.distances import distances
     from trajet.analysis.end_to_end import end_to_end
@@ -112,7 +114,7 @@ if TYPE_CHECKING:
         load,
     )
     from trajet.store import Store
-    from trajet.trajectory import Block, Frame, Selection, Trajectory, open
+    from trajet.trajectory import Block, Frame, Selection, Trajectory, UpdatingSelection, open
 else:
     __getattr__ = startup.lazy_names(
         __name__,
@@ -127,7 +129,7 @@ else:
             "trajet.pools.processes": "ProcessPool",
             "trajet.result": " ".join(_RESULTS),
             "trajet.store": "Store",
-            "trajet.trajectory": "Block Frame Selection Trajectory open",
+            "trajet.trajectory": "Block Frame Selection Trajectory UpdatingSelection open",
         },
     )
 
@@ -182,6 +184,7 @@ __all__ = [
     "Trajectory",
     "TrajetError",
     "TruncatedError",
+    "UpdatingSelection",
     "WorkerError",
     "__version__",
     "apply",
@@ -189,6 +192,7 @@ __all__ = [
     "centers",
     "contacts",
     "convert",
+    "count",
     "dihedrals",
     "distances",
     "end_to_end",

@@ -212,7 +212,25 @@ class SelectionText:
         box: Sequence[Sequence[float]] | NDArray[np.float64] | None = None,
         among: NDArray[np.int64] | None = None,
     ) -> NDArray[np.int64]: ...
+    def updating(
+        self, topology: Topology, among: NDArray[np.int64] | None, *, has_selected: bool
+    ) -> UpdatingSelection: ...
     def atoms_needed(self, topology: Topology) -> NDArray[np.int64]: ...
+
+class UpdatingSelection:
+    """A selection that is evaluated for each frame, from the positions of `atoms`."""
+
+    @property
+    def atoms(self) -> NDArray[np.int64]: ...
+    @property
+    def may_select(self) -> bool: ...
+    def to_bytes(self) -> bytes: ...
+    def select(
+        self,
+        positions: NDArray[np.float32],
+        cell: Sequence[float],
+        vectors: Sequence[float] | None = None,
+    ) -> NDArray[np.int64]: ...
 
 def select_atoms(
     topology: Topology,

@@ -39,6 +39,15 @@ def analyses(traj: tj.Trajectory) -> dict[str, Compute]:
         "no frame": lambda pool: tj.rmsd(atoms, frames=[], pool=pool).values,
     }
     found["joint"] = partial(_jointly, [atoms, others, fours])
+    if traj.has_topology:
+        near = traj.select("byres around 6 index 20", updating=True)
+        found["count, updating"] = lambda pool: tj.count(near, pool=pool).values
+        found["apply, updating"] = lambda pool: (
+            tj.apply(lambda x, atoms: [x.std(), atoms.sum()], near, indices=True, pool=pool).values
+        )
+        found["reduced, updating"] = lambda pool: (
+            tj.apply(lambda x: x.sum(axis=0), near, reducer=np.add, pool=pool).values
+        )
     for command in declared_commands():
         options = command.without_topology
         found[command.name] = partial(_values, command.function, atoms, options)

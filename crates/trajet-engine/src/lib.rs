@@ -9,6 +9,7 @@ mod atom_map;
 pub mod average;
 pub mod centers;
 pub mod contacts;
+pub mod count;
 pub mod dihedrals;
 pub mod distances;
 mod error;
@@ -26,6 +27,7 @@ pub mod run;
 pub mod schedule;
 pub mod transform;
 pub mod tree;
+pub mod updating;
 
 use serde::Deserialize;
 
@@ -41,6 +43,8 @@ pub use run::{
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AnalysisSpec {
+    /// Numbers of atoms.
+    Count(count::Request),
     /// RMSD from a reference.
     Rmsd(rmsd::Request),
     /// Means and fluctuations of positions.
@@ -70,6 +74,7 @@ impl AnalysisSpec {
     /// [`InvalidArgument`].
     pub fn check(&self) -> Result<(), InvalidArgument> {
         match self {
+            AnalysisSpec::Count(request) => request.check(),
             AnalysisSpec::Rmsd(request) => request.check(),
             AnalysisSpec::Moments(request) => request.check(),
             AnalysisSpec::Dihedrals(request) => request.check(),
@@ -92,6 +97,7 @@ impl AnalysisSpec {
     /// If [`AnalysisSpec::check`] finds a fault.
     pub fn plan(self, n_atoms: usize) -> Result<Pass, trajet_files::Error> {
         match self {
+            AnalysisSpec::Count(request) => count::plan(request, n_atoms),
             AnalysisSpec::Rmsd(request) => rmsd::plan(request, n_atoms),
             AnalysisSpec::Moments(request) => moments::plan(request, n_atoms),
             AnalysisSpec::Dihedrals(request) => dihedrals::plan(request, n_atoms),

@@ -73,6 +73,7 @@ fn _trajet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(topology::read_structure, module)?)?;
     module.add_function(wrap_pyfunction!(topology::structure_text, module)?)?;
     module.add_class::<selection::SelectionText>()?;
+    module.add_class::<selection::PyUpdatingSelection>()?;
     module.add_function(wrap_pyfunction!(selection::select_atoms, module)?)?;
     module.add_function(wrap_pyfunction!(parts::task, module)?)?;
     module.add_function(wrap_pyfunction!(convert::convert, module)?)?;

@@ -81,7 +81,7 @@ impl Job {
         raised: &Raised,
     ) -> PyResult<Self> {
         if analysis == "apply" {
-            let mut apply: Apply = arguments.extract::<Arguments<'_>>()?.into();
+            let mut apply: Apply = arguments.extract::<Arguments<'_>>()?.try_into()?;
             apply.raised = raised.clone();
             return Ok(Job { spec: Spec::Apply(apply), transform, bytes: 0 });
         }

@@ -22,6 +22,7 @@ from trajet.trajectory import (
     FrameChoice,
     Selection,
     Trajectory,
+    UpdatingSelection,
     frame_numbers,
     from_atomgroup,
     resolve_frames,
@@ -57,6 +58,7 @@ def main_selection(thing: "Selection | AtomGroup") -> Selection:
         thing = thing.all_atoms()
     elif mdanalysis.is_atomgroup(thing):
         thing = from_atomgroup(thing)
+    _check_fixed(thing)
     if not isinstance(thing, Selection):
         raise TypeError(
             "the first argument must be a selection (trajectory.select(...)) or an MDAnalysis"
@@ -68,10 +70,27 @@ def main_selection(thing: "Selection | AtomGroup") -> Selection:
     return thing
 
 
+def _check_fixed(thing: object) -> None:
+    """Raise an error for a selection whose atoms follow the frame.
+
+    Raises
+    ------
+    SelectionError
+        If it is one.
+    """
+    if isinstance(thing, UpdatingSelection):
+        raise SelectionError(
+            f"{thing!r} has other atoms in each frame, and this needs the same in all: count(...)"
+            " and apply(...) take it; select with updating=False, or the atoms of one frame with"
+            " .at(frame)"
+        )
+
+
 def further_selection(thing: "str | Selection | AtomGroup", trajectory: Trajectory) -> Selection:
     """Return a further selection of the same system."""
     if isinstance(thing, str):
         return trajectory.select(thing)
+    _check_fixed(thing)
     if isinstance(thing, Selection):
         if thing.trajectory is not trajectory:
             raise SelectionError(
@@ -303,7 +322,7 @@ def _of_each(
     return parts
 
 
-def selecting(*selections: Selection | None) -> float:
+def selecting(*selections: Selection | UpdatingSelection | None) -> float:
     """Return the seconds that evaluating selections took; None is skipped."""
     return sum(selection.t_select for selection in selections if selection is not None)
 

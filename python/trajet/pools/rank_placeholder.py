@@ -28,7 +28,7 @@ class RankPlaceholder:
         """Return False."""
         return False
 
-    def select(self, selection: object) -> "RankPlaceholder":
+    def select(self, selection: object, *, updating: bool = False) -> "RankPlaceholder":
         """Return the placeholder of a selection; rank 0 evaluates it."""
         if self._what != "trajectory":
             self._missing()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Literal, ParamSpec, Self, TypeVar, cast, overload
 from weakref import finalize
 
 import numpy as np
@@ -48,6 +48,7 @@ from trajet.trajectory.transforms import (
     n_runs,
     native,
 )
+from trajet.trajectory.updating import UpdatingSelection
 
 if TYPE_CHECKING:
     from trajet.mdanalysis import Universe
@@ -290,6 +291,16 @@ class Trajectory(Transformable):
             partial(self._reader.with_start, runs=runs, threads=threads), walked, places
         )
 
+    def run_before(self, number: int) -> NDArray[np.int64] | None:
+        """Return the frames through which jumps are counted up to a frame: all from frame 0.
+
+        None if jumps are not removed.
+        """
+        if not self._reader.has_no_jump:
+            return None
+        last = number + self.n_frames if number < 0 else number
+        return np.arange(last + 1)
+
     def _on_the_way(self, numbers: Frames, run: NDArray[np.int64]) -> Frames:
         """Return frames, and those of a run from which jumps are counted up to them."""
         if not self._reader.has_no_jump:
@@ -513,7 +524,15 @@ class Trajectory(Transformable):
         """Return frame numbers, `(n_frames,)`, int64, of a choice as for `read`."""
         return frame_numbers(resolve_frames(frames, self.n_frames, str(self.path)))
 
-    def select(self, selection: AtomChoice) -> Selection:
+    @overload
+    def select(self, selection: AtomChoice, *, updating: Literal[False] = False) -> Selection: ...
+
+    @overload
+    def select(self, selection: str, *, updating: Literal[True]) -> UpdatingSelection: ...
+
+    def select(
+        self, selection: AtomChoice, *, updating: bool = False
+    ) -> Selection | UpdatingSelection:
         """Select atoms.
 
         Parameters
@@ -521,22 +540,40 @@ class Trajectory(Transformable):
         selection
             Text in MDAnalysis' language, evaluated once, on frame 0; or atom indices of the
             topology in any order, even if only some tags of a data set are open.
+        updating
+            Whether the text is evaluated in each frame anew. `count` and `apply` take such a
+            selection; analyses that need the same atoms in every frame do not.
 
         Returns
         -------
-        Selection
+        Selection or UpdatingSelection
             The atoms, for analyses and for reading.
 
         Raises
         ------
         SelectionError
-            If the text is invalid or matches no atom, or an index is out of range.
+            If the text is invalid or matches no atom, or an index is out of range. An updating
+            selection may match no atom in some frames.
+        TypeError
+            If `updating` is True, and indices are given.
 
         Examples
         --------
         >>> traj.select("name CA")
         <Selection 'name CA': 214 of 3341 atoms>
+        >>> traj.select("name CA and around 6 resid 100", updating=True)
+        <UpdatingSelection 'name CA and around 6 resid 100' of 3341 atoms>
         """
+        if updating:
+            if not isinstance(selection, str):
+                raise TypeError("updating=True: give a selection text: indices do not change")
+            # As below.
+            _ = self.topology
+            watch = Stopwatch()
+            made = UpdatingSelection(self, selection)
+            made.prepared(has_selected=False)
+            made.t_select = watch.seconds()
+            return made
         if isinstance(selection, str):
             # Reading the topology is not part of evaluating the selection.
             where = self.label if self._origin is not None else str(self.topology)
@@ -545,6 +582,17 @@ class Trajectory(Transformable):
             return Selection(self, places, selection, watch.seconds())
         watch = Stopwatch()
         return Selection(self, self.places(selection), None, watch.seconds())
+
+    def updating(self, text: str, *, has_selected: bool) -> _trajet.UpdatingSelection:
+        """Return a selection text for the evaluation of many frames.
+
+        Raises
+        ------
+        SelectionError
+            If the text is invalid, or matches no atom whatever the positions are.
+        """
+        where = self.label if self._origin is not None else str(self.topology)
+        return self.topology.updating(text, where, among=self._origin, has_selected=has_selected)
 
     def select_indices(self, text: str, where: str, *, empty: bool = False) -> NDArray[np.int64]:
         """Return the topology indices of the open atoms that a selection text matches in frame 0.

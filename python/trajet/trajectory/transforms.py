@@ -343,8 +343,8 @@ def chosen_atoms(trajectory: "Trajectory", atoms: Chosen) -> "Selection":
     """Return the selection of a transform, in the state of the trajectory before it."""
     if isinstance(atoms, str):
         return trajectory.select(atoms)
-    # Selections and trajectories are the transformable objects.
-    if not isinstance(atoms, Transformable) or isinstance(atoms, type(trajectory)):
+    # A trajectory and an updating selection have no indices.
+    if not isinstance(atoms, Transformable) or not hasattr(atoms, "indices"):
         raise TypeError(f"atoms are a selection text or a Selection, not {type(atoms).__name__}")
     if atoms.trajectory.untransformed is not trajectory.untransformed:
         raise SelectionError(f"{atoms!r} is of another trajectory")
