@@ -48,6 +48,7 @@ ANALYSES = (
     "gyration_moments",
     "hbonds",
     "min_distance",
+    "msd",
     "pairwise_rmsd",
     "rdf",
     "rmsd",
@@ -67,6 +68,7 @@ _RESULTS = (
     "HydrogenBondList",
     "HydrogenBondPairs",
     "HydrogenBonds",
+    "MeanSquaredDisplacement",
     "MinDistance",
     "PairwiseRmsd",
     "RadialDistribution",
@@ -90,6 +92,7 @@ if TYPE_CHECKING:
     from trajet.analysis.hbonds import hbonds
     from trajet.analysis.joint import run
     from trajet.analysis.min_distance import min_distance
+    from trajet.analysis.msd import msd
     from trajet.analysis.pairwise_rmsd import pairwise_rmsd
     from trajet.analysis.rdf import rdf
     from trajet.analysis.rmsd import rmsd
@@ -112,6 +115,7 @@ if TYPE_CHECKING:
         HydrogenBondList,
         HydrogenBondPairs,
         HydrogenBonds,
+        MeanSquaredDisplacement,
         MinDistance,
         PairwiseRmsd,
         RadialDistribution,
@@ -174,6 +178,7 @@ __all__ = [
     "HydrogenBondPairs",
     "HydrogenBonds",
     "LocalPool",
+    "MeanSquaredDisplacement",
     "MinDistance",
     "MissingPackageError",
     "MpiPool",
@@ -210,6 +215,7 @@ __all__ = [
     "hbonds",
     "load",
     "min_distance",
+    "msd",
     "open",
     "pairwise_rmsd",
     "rdf",

@@ -327,6 +327,57 @@ def radial(
     return _figure_of(axes)
 
 
+def displacement(
+    values: NDArray[np.float64],
+    lags: NDArray[np.float64],
+    *,
+    fit: tuple[float, float],
+    line: tuple[float, float],
+    legend: str,
+    title: str,
+    ax: "Axes | None" = None,
+) -> "Figure":
+    """Draw a mean squared displacement (`(n_lags,)`, Å²) against the lag (ps) on logarithmic axes.
+
+    Parameters
+    ----------
+    fit
+        Range of the fit, ps; NaN without one.
+    line
+        Intercept (Å²) and slope (Å²/ps) of the fitted line.
+    legend
+        Name of the line.
+    """
+    axes = axes_of(ax, (6.4, 4.4))
+    shown = (lags > 0) & (values > 0)
+    x, x_label, unit = lags[shown], "lag (ps)", 1.0
+    if len(x) and x[-1] >= 10 * PS_PER_NS:
+        x_label, unit = "lag (ns)", PS_PER_NS
+    axes.plot(x / unit, values[shown], color=COLOURS[0], linewidth=1.5, label="MSD")
+    if np.isfinite(fit).all():
+        fitted = line[0] + line[1] * x
+        positive = fitted > 0
+        axes.plot(
+            x[positive] / unit,
+            fitted[positive],
+            "--",
+            color=COLOURS[1],
+            linewidth=1.2,
+            label=legend,
+        )
+        axes.axvspan(fit[0] / unit, fit[1] / unit, color=COLOURS[1], alpha=0.1, linewidth=0)
+    if len(x):
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.set_ylim(values[shown].min() / 1.5, values[shown].max() * 1.5)
+        axes.legend(frameon=False, loc="upper left")
+    axes.set_xlabel(x_label)
+    axes.set_ylabel("MSD (Å²)")
+    axes.set_title(_shortened(title), loc="left", fontsize="medium")
+    _bare(axes)
+    return _figure_of(axes)
+
+
 def profile(
     values: NDArray[np.float64],
     atoms: NDArray[np.int64],

@@ -403,8 +403,12 @@ def test_command_gives_the_numbers_of_the_function(adk: Adk, tmp_path: Path) -> 
     assert f"{result.lifetimes.continuous_lifetime:.3g} ps (continuous)" in "\n".join(shown)
     assert (tmp_path / "bonds.png").stat().st_size > 10_000
     with np.load(_saved(result, tmp_path / "all.npz")) as saved:
-        assert saved["members"].tobytes() == result.pairs.members.tobytes()
-        assert saved["counts"].tobytes() == result.pairs.counts.tobytes()
+        assert saved["pairs.members"].tobytes() == result.pairs.members.tobytes()
+        assert saved["pairs.counts"].tobytes() == result.pairs.counts.tobytes()
+    loaded = tj.load(tmp_path / "all.npz")
+    assert loaded.pairs.labels() == result.pairs.labels()
+    assert np.array_equal(loaded.bonds.distances, result.bonds.distances)
+    assert np.array_equal(loaded.lifetimes.continuous, result.lifetimes.continuous)
 
 
 def _saved(result: tj.HydrogenBonds, path: Path) -> Path:

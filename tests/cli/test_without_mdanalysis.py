@@ -115,6 +115,7 @@ def test_commands_work(place: Path) -> None:
         ("dihedrals", *adk, "--select", "protein"),
         ("distances", *adk, "--select", "resid 5 and name CA", "--to", "resid 9 and name CA"),
         ("gyration", *adk, *ca),
+        ("msd", *adk, *ca),
         ("contacts", *adk, *ca, "--cutoff", "8"),
         ("min-distance", *adk, *ca),
         ("hbonds", *adk, "--select", "protein", "--pairs", "pairs.csv"),

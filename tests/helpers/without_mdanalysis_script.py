@@ -24,6 +24,7 @@ CALLS: dict[str, Callable[[tj.Selection, tj.Pool], np.ndarray]] = {
     "dihedrals": lambda atoms, pool: tj.dihedrals(atoms, pool=pool).values,
     "distances": lambda atoms, pool: tj.distances(atoms, "resid 3 and name CA", pool=pool).values,
     "gyration": lambda atoms, pool: tj.gyration(atoms, pool=pool).values,
+    "msd": lambda atoms, pool: tj.msd(atoms, by="residue", pool=pool).values,
     "min_distance": lambda atoms, pool: tj.min_distance(atoms, pool=pool).values,
     "pairwise_rmsd": lambda atoms, pool: tj.pairwise_rmsd(atoms, pool=pool).values,
     "hbonds": lambda atoms, pool: tj.hbonds(atoms, pool=pool).values,

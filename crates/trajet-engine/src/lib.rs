@@ -18,6 +18,7 @@ pub mod hydrogen_bonds;
 pub mod joint;
 pub mod moments;
 pub mod pairwise;
+pub mod particles;
 pub mod plan;
 pub mod positions;
 pub mod rdf;
@@ -55,6 +56,8 @@ pub enum AnalysisSpec {
     Distances(distances::Request),
     /// Histogram of pair distances.
     Rdf(rdf::Request),
+    /// Positions of particles over time.
+    Particles(particles::Request),
     /// Number of contacts, and the nearest pair.
     Contacts(contacts::Request),
     /// Hydrogen bonds.
@@ -82,6 +85,7 @@ impl AnalysisSpec {
             AnalysisSpec::Rdf(request) => request.check(),
             AnalysisSpec::Contacts(request) => request.check(),
             AnalysisSpec::Gyration(request) => request.check(),
+            AnalysisSpec::Particles(request) => request.check(),
             AnalysisSpec::Centers(request) => request.check(),
             AnalysisSpec::Positions(request) => request.check(),
             AnalysisSpec::HydrogenBonds(request) => request.check(),
@@ -105,6 +109,7 @@ impl AnalysisSpec {
             AnalysisSpec::Rdf(request) => rdf::plan(request, n_atoms),
             AnalysisSpec::Contacts(request) => contacts::plan(request, n_atoms),
             AnalysisSpec::Gyration(request) => gyration::plan(request, n_atoms),
+            AnalysisSpec::Particles(request) => particles::plan(request, n_atoms),
             AnalysisSpec::Centers(request) => centers::plan(request, n_atoms),
             AnalysisSpec::Positions(request) => positions::plan(request, n_atoms),
             AnalysisSpec::HydrogenBonds(request) => hydrogen_bonds::plan(request, n_atoms),

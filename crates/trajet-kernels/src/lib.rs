@@ -10,6 +10,7 @@ pub mod contacts;
 pub mod dihedral;
 pub mod distance;
 mod eigen;
+pub mod extents;
 pub mod gyration;
 pub mod hydrogen_bonds;
 mod lanes;

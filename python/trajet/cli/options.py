@@ -57,8 +57,8 @@ _UNITS = {
 }
 
 
-class _Bytes(click.ParamType[int]):
-    """A number of bytes: 262144, 256KiB, 8MiB."""
+class Size(click.ParamType[int]):
+    """A number of bytes up to the largest: 262144, 256KiB, 8MiB."""
 
     name = "size"
 
@@ -86,7 +86,7 @@ class _Bytes(click.ParamType[int]):
 
 max_memory_option = click.option(
     "--max-memory",
-    type=_Bytes(most=2**50),
+    type=Size(most=2**50),
     metavar="BYTES",
     help="Memory that positions of all frames and results may take, as in 8GiB. Default: no limit.",
 )
@@ -471,7 +471,7 @@ _SHARED = (
     pools.choice(),
     click.option(
         "--request-size",
-        type=_Bytes(),
+        type=Size(),
         default=DEFAULT_REQUEST_SIZE,
         metavar="BYTES",
         help="Bytes of a read request: 256KiB (default) for local disks, 8MiB for network ones.",

@@ -4,6 +4,12 @@ from trajet.result.applied import Applied
 from trajet.result.atom_values import AtomValues
 from trajet.result.centers import CenterDistances, Centers
 from trajet.result.dihedrals import Dihedrals
+from trajet.result.displacement import (
+    Diffusion,
+    MeanSquaredDisplacement,
+    diffusion,
+    range_of_fit,
+)
 from trajet.result.distances import Distances
 from trajet.result.gyration import AxisRadii, GyrationMoments
 from trajet.result.hydrogen_bonds import (
@@ -38,6 +44,7 @@ __all__ = [
     "AxisRadii",
     "CenterDistances",
     "Centers",
+    "Diffusion",
     "Dihedrals",
     "Distances",
     "GyrationMoments",
@@ -45,6 +52,7 @@ __all__ = [
     "HydrogenBondList",
     "HydrogenBondPairs",
     "HydrogenBonds",
+    "MeanSquaredDisplacement",
     "MinDistance",
     "PairwiseRmsd",
     "RadialDistribution",
@@ -52,8 +60,10 @@ __all__ = [
     "Result",
     "Series",
     "bytes_by_place",
+    "diffusion",
     "entries_of",
     "load",
     "make_report",
+    "range_of_fit",
     "transform_doubts",
 ]

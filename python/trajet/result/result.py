@@ -42,8 +42,9 @@ class Result:
     `result[10:20]`, which is a result of those rows. `np.asarray(result)` has its main values.
 
     Classes of results are frozen dataclasses with `repr=False`. Their fields are arrays, strings,
-    numbers, booleans, tuples of these, results, or None, and the report. NPZ files hold all of them, and
-    `trajet.load` restores them. A class declares `_ROWS`, and has `plot`, `_about` and `_table`.
+    numbers, booleans, tuples of these, results, or None, and the report. NPZ files hold all of
+    them, and `trajet.load` restores them. A class declares `_ROWS`, and has `plot`, `_about` and
+    `_table`.
     """
 
     report: Report
