@@ -35,7 +35,7 @@ from trajet._trajet import (
 
 # The functions of `trajet.analysis`, each in a module of its name. The command line and the tests
 # take their lists from this one.
-ANALYSES = ("apply", "dihedrals", "distances", "gyration", "rdf", "rmsd", "rmsf")
+ANALYSES = ("apply", "dihedrals", "distances", "gyration", "pairwise_rmsd", "rdf", "rmsd", "rmsf")
 
 # Names are imported when they are first used: a script does not wait for what it does not call.
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from trajet.analysis.dihedrals import dihedrals
     from trajet.analysis.distances import distances
     from trajet.analysis.gyration import gyration
+    from trajet.analysis.pairwise_rmsd import pairwise_rmsd
     from trajet.analysis.rdf import rdf
     from trajet.analysis.rmsd import rmsd
     from trajet.analysis.rmsf import rmsf
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
         AtomValues,
         Dihedrals,
         Distances,
+        PairwiseRmsd,
         RadialDistribution,
         Report,
         Series,
@@ -74,8 +76,8 @@ else:
             "trajet.pools.mpi": "MpiPool",
             "trajet.pools.pool": "Pool",
             "trajet.pools.processes": "ProcessPool",
-            "trajet.result": "Applied AtomValues Dihedrals Distances RadialDistribution Report"
-            " Series",
+            "trajet.result": "Applied AtomValues Dihedrals Distances PairwiseRmsd"
+            " RadialDistribution Report Series",
             "trajet.store": "Store",
             "trajet.trajectory": "Block Frame Selection Trajectory open",
         },
@@ -106,6 +108,7 @@ __all__ = [
     "MissingPackageError",
     "MpiPool",
     "OutputError",
+    "PairwiseRmsd",
     "Pool",
     "ProcessPool",
     "RadialDistribution",
@@ -128,6 +131,7 @@ __all__ = [
     "distances",
     "gyration",
     "open",
+    "pairwise_rmsd",
     "rdf",
     "rmsd",
     "rmsf",

@@ -471,6 +471,28 @@ class States:
     # of the whole pass; ValueError where some were not added
     def whole(self) -> NDArray[np.float64]: ...
 
+# Frames around their centres, in rows `(n_frames, 3 n_atoms)`, Å.
+class CentredFrames:
+    BLOCK: int
+    def __init__(
+        self,
+        positions: NDArray[np.float64],
+        weights: NDArray[np.float64] | None,
+        *,
+        threads: int,
+    ) -> None: ...
+    def __len__(self) -> int: ...
+    # rows `first` to `last` of the matrix; without `other`, only columns from `first` on
+    def rmsds(
+        self,
+        other: CentredFrames | None,
+        first: int,
+        last: int,
+        *,
+        threads: int,
+        progress: Progress | None,
+    ) -> NDArray[np.float32]: ...
+
 def available_threads() -> int: ...
 def time_text(time: float) -> str: ...
 def run(

@@ -21,6 +21,8 @@ SMOOTHED_FROM = 200
 PS_PER_NS = 1000.0
 MOST_BINS = 60
 RAMACHANDRAN_BINS = 90
+# Frames of an image of pairs along each side, at most.
+MOST_PIXELS = 2000
 LEGEND_CHARACTERS = 100
 LONGEST_LABEL = 80
 # Horizontal offset between curves, as a fraction of the axis of workers.
@@ -190,6 +192,63 @@ def matrix(
         places = np.unique(np.linspace(0, len(atoms) - 1, 5).astype(int))
         axis.set_ticks(places, [str(atom) for atom in atoms[places]])
         axis.set_label_text(f"atom ({_shortened(label)})")
+    return figure
+
+
+def frame_pairs(
+    values: NDArray[np.float32],
+    rows: tuple[NDArray[np.float64], NDArray[np.int64]],
+    columns: tuple[NDArray[np.float64], NDArray[np.int64]] | None,
+    *,
+    quantity: str,
+    labels: tuple[str, ...],
+) -> "Figure":
+    """Draw a matrix of pairs of frames as an image, the first frame at the lower left.
+
+    Parameters
+    ----------
+    values
+        `(n_rows, n_columns)`. Of more than 2000 frames only every k-th is drawn.
+    rows, columns
+        Times and frame numbers of the frames; None for the columns of a matrix within one
+        trajectory.
+    quantity
+        What the colours mean.
+    labels
+        The selection, or those of rows and columns.
+    """
+    from matplotlib.figure import Figure
+
+    # Compressed: the bar of colours is as high as the image beside it.
+    figure = Figure(figsize=(5.6, 4.6), layout="compressed", dpi=150)
+    axes = figure.subplots()
+    sides = [columns or rows, rows]
+    steps = [-(-len(frames) // MOST_PIXELS) or 1 for _, frames in sides]
+    shown = np.ma.masked_invalid(np.asarray(values[:: steps[1], :: steps[0]]))
+    extent: list[float] = []
+    for (times, frames), axis, label in zip(
+        sides, (axes.xaxis, axes.yaxis), (labels[-1], labels[0]), strict=True
+    ):
+        x, x_label = _abscissa(times, frames)
+        even = len(x) > 1 and bool(np.allclose(np.diff(x), (x[-1] - x[0]) / (len(x) - 1)))
+        if not even:
+            # Frames that are chosen one by one: an image has equal steps.
+            x, x_label = np.arange(len(frames), dtype=np.float64), "frame of the choice"
+        half = (x[-1] - x[0]) / (2 * (len(x) - 1)) if len(x) > 1 else 0.5
+        extent += [x[0] - half, x[-1] + half] if len(x) else [0.0, 1.0]
+        axis.set_label_text(x_label if columns is None else f"{x_label}, {_shortened(label)}")
+    image = axes.imshow(
+        shown,
+        origin="lower",
+        cmap="viridis",
+        extent=(extent[0], extent[1], extent[2], extent[3]),
+        aspect="equal" if columns is None else "auto",
+        interpolation="nearest",
+        vmin=0,
+    )
+    figure.colorbar(image, label=quantity)
+    if columns is None:
+        axes.set_title(_shortened(f"pairs of frames, {labels[0]}"), loc="left", fontsize="medium")
     return figure
 
 

@@ -12,7 +12,9 @@ pub mod distances;
 mod error;
 pub mod gyration;
 pub mod moments;
+pub mod pairwise;
 pub mod plan;
+pub mod positions;
 pub mod rdf;
 pub mod report;
 pub mod rmsd;
@@ -46,6 +48,8 @@ pub enum AnalysisSpec {
     Rdf(rdf::Request),
     /// Radius of gyration.
     Gyration(gyration::Request),
+    /// Positions, as stored or superposed.
+    Positions(positions::Request),
 }
 
 impl AnalysisSpec {
@@ -61,6 +65,7 @@ impl AnalysisSpec {
             AnalysisSpec::Distances(_) => Ok(()),
             AnalysisSpec::Rdf(request) => request.check(),
             AnalysisSpec::Gyration(request) => request.check(),
+            AnalysisSpec::Positions(request) => request.check(),
         }
     }
 
@@ -79,6 +84,7 @@ impl AnalysisSpec {
             AnalysisSpec::Distances(request) => distances::plan(request, n_atoms),
             AnalysisSpec::Rdf(request) => rdf::plan(request, n_atoms),
             AnalysisSpec::Gyration(request) => gyration::plan(request, n_atoms),
+            AnalysisSpec::Positions(request) => positions::plan(request, n_atoms),
         }
     }
 }

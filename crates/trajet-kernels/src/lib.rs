@@ -12,6 +12,8 @@ pub mod gyration;
 mod lanes;
 pub mod moments;
 pub mod pairs;
+pub mod pairwise;
 pub mod periodic;
+pub mod products;
 pub mod reference;
 pub mod superpose;

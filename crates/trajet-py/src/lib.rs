@@ -9,6 +9,7 @@ mod error;
 mod geometry;
 mod h5md;
 mod leftovers;
+mod pairwise;
 mod parts;
 mod plan;
 mod reader;
@@ -59,6 +60,7 @@ fn _trajet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<reader::Parts>()?;
     module.add_class::<plan::Plan>()?;
     module.add_class::<store::PyStore>()?;
+    module.add_class::<pairwise::CentredFrames>()?;
     module.add_class::<parts::PyPass>()?;
     module.add_class::<parts::PyWorkerTrajectory>()?;
     module.add_class::<parts::PyStates>()?;

@@ -36,13 +36,25 @@ _LARGE_RESULT = 10**9
 _WAIT = 1.0
 _WIDEST = 70
 _REORDERED = "trajet.reordered"
-_UNITS = {"": 1, "b": 1, "k": 2**10, "kib": 2**10, "m": 2**20, "mib": 2**20, "g": 2**30}
+_UNITS = {
+    "": 1,
+    "b": 1,
+    "k": 2**10,
+    "kib": 2**10,
+    "m": 2**20,
+    "mib": 2**20,
+    "g": 2**30,
+    "gib": 2**30,
+}
 
 
 class _Bytes(click.ParamType[int]):
     """A number of bytes: 262144, 256KiB, 8MiB."""
 
     name = "size"
+
+    def __init__(self, most: int = _LARGEST_REQUEST) -> None:
+        self._most = most
 
     def convert(
         self, value: str | int, param: click.Parameter | None, ctx: click.Context | None
@@ -53,13 +65,22 @@ class _Bytes(click.ParamType[int]):
         found = re.fullmatch(r"(\d+)\s*([a-z]*)", value.strip().lower())
         unit = _UNITS.get(found[2]) if found else None
         size = int(found[1]) * unit if found is not None and unit is not None else 0
-        if not 0 < size <= _LARGEST_REQUEST:
+        if not 0 < size <= self._most:
             self.fail(
-                f"{value!r} is not a size up to 1 GiB; write it as 262144, 256KiB or 8MiB",
+                f"{value!r} is not a size up to {self._most // 2**30} GiB; write it as 262144,"
+                " 256KiB or 8MiB",
                 param,
                 ctx,
             )
         return size
+
+
+max_memory_option = click.option(
+    "--max-memory",
+    type=_Bytes(most=2**50),
+    metavar="BYTES",
+    help="Memory that positions of all frames and results may take, as in 8GiB. Default: no limit.",
+)
 
 
 def _nonzero(_: click.Context, param: click.Parameter, value: int | None) -> int | None:
