@@ -35,7 +35,17 @@ from trajet._trajet import (
 
 # The functions of `trajet.analysis`, each in a module of its name. The command line and the tests
 # take their lists from this one.
-ANALYSES = ("apply", "dihedrals", "distances", "gyration", "pairwise_rmsd", "rdf", "rmsd", "rmsf")
+ANALYSES = (
+    "apply",
+    "dihedrals",
+    "distances",
+    "gyration",
+    "pairwise_rmsd",
+    "pca",
+    "rdf",
+    "rmsd",
+    "rmsf",
+)
 
 # Names are imported when they are first used: a script does not wait for what it does not call.
 if TYPE_CHECKING:
@@ -44,6 +54,7 @@ if TYPE_CHECKING:
     from trajet.analysis.distances import distances
     from trajet.analysis.gyration import gyration
     from trajet.analysis.pairwise_rmsd import pairwise_rmsd
+    from trajet.analysis.pca import pca
     from trajet.analysis.rdf import rdf
     from trajet.analysis.rmsd import rmsd
     from trajet.analysis.rmsf import rmsf
@@ -59,6 +70,7 @@ if TYPE_CHECKING:
         Dihedrals,
         Distances,
         PairwiseRmsd,
+        PrincipalComponents,
         RadialDistribution,
         Report,
         Series,
@@ -77,7 +89,7 @@ else:
             "trajet.pools.pool": "Pool",
             "trajet.pools.processes": "ProcessPool",
             "trajet.result": "Applied AtomValues Dihedrals Distances PairwiseRmsd"
-            " RadialDistribution Report Series",
+            " PrincipalComponents RadialDistribution Report Series",
             "trajet.store": "Store",
             "trajet.trajectory": "Block Frame Selection Trajectory open",
         },
@@ -110,6 +122,7 @@ __all__ = [
     "OutputError",
     "PairwiseRmsd",
     "Pool",
+    "PrincipalComponents",
     "ProcessPool",
     "RadialDistribution",
     "Report",
@@ -132,6 +145,7 @@ __all__ = [
     "gyration",
     "open",
     "pairwise_rmsd",
+    "pca",
     "rdf",
     "rmsd",
     "rmsf",

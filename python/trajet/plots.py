@@ -23,6 +23,8 @@ MOST_BINS = 60
 RAMACHANDRAN_BINS = 90
 # Frames of an image of pairs along each side, at most.
 MOST_PIXELS = 2000
+# Components whose share of the variance is drawn.
+MOST_VARIANCES = 20
 LEGEND_CHARACTERS = 100
 LONGEST_LABEL = 80
 # Horizontal offset between curves, as a fraction of the axis of workers.
@@ -249,6 +251,57 @@ def frame_pairs(
     figure.colorbar(image, label=quantity)
     if columns is None:
         axes.set_title(_shortened(f"pairs of frames, {labels[0]}"), loc="left", fontsize="medium")
+    return figure
+
+
+def components(
+    projections: NDArray[np.float64],
+    times: NDArray[np.float64],
+    frames: NDArray[np.int64],
+    *,
+    variances: NDArray[np.float64],
+    title: str,
+) -> "Figure":
+    """Draw projections on the first two components, coloured by time, and shares of the variance.
+
+    Parameters
+    ----------
+    projections
+        `(n_frames, n_components)`, Å. If there is one component only, it is drawn against time.
+    times, frames
+        `(n_frames,)`, ps and frame numbers.
+    variances
+        `(n,)`, Å², of all components, in descending order.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9.0, 4.2), layout="constrained", dpi=150)
+    left, right = figure.subplots(1, 2, width_ratios=(1.15, 1))
+    shares = variances / variances.sum()
+    names = [f"component {k + 1}, {100 * share:.1f} % (Å)" for k, share in enumerate(shares[:2])]
+    time, time_label = _abscissa(times, frames)
+    size = max(2.0, min(16.0, 6000.0 / max(1, len(time))))
+    pair = projections.shape[1] > 1
+    x, y = (projections[:, 0], projections[:, 1]) if pair else (time, projections[:, 0])
+    dots = left.scatter(x, y, c=time, s=size, cmap="viridis")
+    left.set_xlabel(names[0] if pair else time_label)
+    left.set_ylabel(names[1] if pair else names[0])
+    if pair:
+        left.set_aspect("equal", adjustable="datalim")
+        figure.colorbar(dots, ax=left, label=time_label)
+    left.set_title(_shortened(title), loc="left", fontsize="medium")
+    shown = min(len(shares), MOST_VARIANCES)
+    numbers = np.arange(1, shown + 1)
+    right.bar(numbers, 100 * shares[:shown], color=COLOURS[0], label="each")
+    summed = 100 * np.cumsum(shares)[:shown]
+    right.plot(numbers, summed, color=COLOURS[1], marker="o", markersize=3, label="cumulated")
+    right.set_xlabel("component")
+    right.set_ylabel("share of the variance (%)")
+    right.set_ylim(0, 105)
+    right.xaxis.get_major_locator().set_params(integer=True)
+    right.legend(frameon=False, loc="center right")
+    for axes in (left, right):
+        _bare(axes)
     return figure
 
 

@@ -24,6 +24,7 @@ CALLS: dict[str, Callable[[tj.Selection, tj.Pool], np.ndarray]] = {
     "distances": lambda atoms, pool: tj.distances(atoms, "resid 3 and name CA", pool=pool).values,
     "gyration": lambda atoms, pool: tj.gyration(atoms, pool=pool).values,
     "pairwise_rmsd": lambda atoms, pool: tj.pairwise_rmsd(atoms, pool=pool).values,
+    "pca": lambda atoms, pool: tj.pca(atoms, pool=pool).projections,
     "rdf": lambda atoms, pool: tj.rdf(atoms, range=(0.0, 9.0), pool=pool).g,
     "rmsd": lambda atoms, pool: tj.rmsd(atoms, weights="mass", pool=pool).values,
     "rmsf": lambda atoms, pool: tj.rmsf(atoms, align=atoms, pool=pool).values,

@@ -7,6 +7,7 @@
 pub mod analysis;
 mod atom_map;
 pub mod average;
+pub mod deviations;
 pub mod dihedrals;
 pub mod distances;
 mod error;

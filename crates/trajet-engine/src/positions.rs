@@ -5,7 +5,7 @@ use trajet_files::Error;
 use trajet_formats::{Atoms, Block};
 use trajet_kernels::superpose::{Coordinates, Reference};
 
-use crate::analysis::{Analysis, Pass, State, list};
+use crate::analysis::{Analysis, Pass, State, check_finite, list};
 use crate::atom_map::{AtomMap, merge_atom_lists};
 use crate::average::Average;
 use crate::error::{FrameError, InvalidArgument};
@@ -23,6 +23,8 @@ pub struct Request {
     /// Whether frames are superposed on their average structure instead. A first pass computes it after superposition
     /// on the reference.
     pub average: bool,
+    /// Whether a frame in which a selected atom has no position is an error.
+    pub finite: bool,
 }
 
 impl Request {
@@ -39,7 +41,7 @@ impl Request {
 /// # Panics
 /// If the length of the reference or of the weights differs from the number of atoms to superpose.
 pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
-    let Request { atoms: selected, align, average } = request;
+    let Request { atoms: selected, align, average, finite } = request;
     let mut lists = vec![&selected[..]];
     lists.extend(align.as_ref().map(|align| &align.atoms[..]));
     let (union, maps) = merge_atom_lists(&lists);
@@ -48,7 +50,7 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
     let last = move |fit: Option<Fit>, atoms| Pass {
         atoms,
         transforms: Vec::new(),
-        analysis: Box::new(Positions { n_atoms: selected.len(), own, fit }),
+        analysis: Box::new(Positions { n_atoms: selected.len(), own, fit, finite }),
         then: None,
     };
     let Some(align) = align else { return Ok(last(None, atoms)) };
@@ -84,6 +86,7 @@ struct Positions {
     n_atoms: usize,
     own: AtomMap,
     fit: Option<Fit>,
+    finite: bool,
 }
 
 impl Analysis for Positions {
@@ -104,6 +107,9 @@ impl Analysis for Positions {
                 let position = from.map(f64::from);
                 *to = motion.as_ref().map_or(position, |motion| motion.apply(position));
             }
+        }
+        if self.finite {
+            check_finite(block)?;
         }
         Ok(())
     }

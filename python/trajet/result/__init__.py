@@ -2,6 +2,7 @@
 
 from trajet.result.applied import Applied
 from trajet.result.atom_values import AtomValues
+from trajet.result.components import PrincipalComponents
 from trajet.result.dihedrals import Dihedrals
 from trajet.result.distances import Distances
 from trajet.result.pairwise import PairwiseRmsd
@@ -28,6 +29,7 @@ __all__ = [
     "Dihedrals",
     "Distances",
     "PairwiseRmsd",
+    "PrincipalComponents",
     "RadialDistribution",
     "Report",
     "Result",
