@@ -47,10 +47,10 @@ pub enum AnalysisSpec {
     Distances(distances::Request),
     /// Histogram of pair distances.
     Rdf(rdf::Request),
-    /// Radius of gyration.
-    Gyration(gyration::Request),
     /// Positions, as stored or superposed.
     Positions(positions::Request),
+    /// Radius of gyration.
+    Gyration(gyration::Request),
 }
 
 impl AnalysisSpec {
