@@ -37,6 +37,7 @@ from trajet._trajet import (
 # take their lists from this one.
 ANALYSES = (
     "apply",
+    "cluster_rmsd",
     "dihedrals",
     "distances",
     "gyration",
@@ -50,6 +51,7 @@ ANALYSES = (
 # Names are imported when they are first used: a script does not wait for what it does not call.
 if TYPE_CHECKING:
     from trajet.analysis.apply import apply
+    from trajet.analysis.cluster_rmsd import cluster_rmsd
     from trajet.analysis.dihedrals import dihedrals
     from trajet.analysis.distances import distances
     from trajet.analysis.gyration import gyration
@@ -67,6 +69,7 @@ if TYPE_CHECKING:
     from trajet.result import (
         Applied,
         AtomValues,
+        Clusters,
         Dihedrals,
         Distances,
         PairwiseRmsd,
@@ -88,7 +91,7 @@ else:
             "trajet.pools.mpi": "MpiPool",
             "trajet.pools.pool": "Pool",
             "trajet.pools.processes": "ProcessPool",
-            "trajet.result": "Applied AtomValues Dihedrals Distances PairwiseRmsd"
+            "trajet.result": "Applied AtomValues Clusters Dihedrals Distances PairwiseRmsd"
             " PrincipalComponents RadialDistribution Report Series",
             "trajet.store": "Store",
             "trajet.trajectory": "Block Frame Selection Trajectory open",
@@ -109,6 +112,7 @@ __all__ = [
     "Applied",
     "AtomValues",
     "Block",
+    "Clusters",
     "Conversion",
     "DaskPool",
     "Dihedrals",
@@ -139,6 +143,7 @@ __all__ = [
     "WorkerError",
     "__version__",
     "apply",
+    "cluster_rmsd",
     "convert",
     "dihedrals",
     "distances",

@@ -305,6 +305,34 @@ def components(
     return figure
 
 
+def clusters(
+    labels: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    times: NDArray[np.float64],
+    frames: NDArray[np.int64],
+    *,
+    title: str,
+) -> "Figure":
+    """Draw the cluster of each frame (`(n_frames,)`) against time, and sizes (`(n_clusters,)`)."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8.0, 4.0), layout="constrained", dpi=150)
+    left, right = figure.subplots(1, 2, sharey=True, width_ratios=(4, 1))
+    x, x_label = _abscissa(times, frames)
+    size = max(1.0, min(12.0, 3000.0 / max(1, len(x))))
+    left.scatter(x, labels, s=size, color=COLOURS[0])
+    left.set_xlabel(x_label)
+    left.set_ylabel("cluster")
+    left.set_title(_shortened(title), loc="left", fontsize="medium")
+    left.yaxis.get_major_locator().set_params(integer=True)
+    left.invert_yaxis()
+    right.barh(np.arange(len(sizes)), sizes, color=COLOURS[0])
+    right.set_xlabel("frames")
+    for axes in (left, right):
+        _bare(axes)
+    return figure
+
+
 def radial(edges: NDArray[np.float64], g: NDArray[np.float64], *, title: str) -> "Figure":
     """Draw g(r) (`(bins,)`) over the `edges` (`(bins + 1,)`, Å)."""
     from matplotlib.figure import Figure

@@ -116,6 +116,7 @@ def test_commands_work(place: Path) -> None:
         ("distances", *adk, "--select", "resid 5 and name CA", "--to", "resid 9 and name CA"),
         ("gyration", *adk, *ca),
         ("pairwise-rmsd", *adk, *ca),
+        ("cluster-rmsd", *adk, *ca, "--cutoff", "1.5"),
         ("pca", *adk, *ca),
         ("rdf", "wet.gro", "wet.xtc", *ca),
         ("rmsd", *adk, *ca, "--pool", "processes", "--workers", "1"),

@@ -25,6 +25,7 @@ def analyses(traj: tj.Trajectory) -> dict[str, Compute]:
         "features": lambda pool: tj.dihedrals(traj, fours, features=True, pool=pool).values,
         "distances": lambda pool: tj.distances(atoms, others, pool=pool).values,
         "pairwise_rmsd": lambda pool: tj.pairwise_rmsd(atoms, pool=pool).values,
+        "cluster_rmsd": lambda pool: tj.cluster_rmsd(atoms, cutoff=1.5, pool=pool).labels,
         "pca": lambda pool: tj.pca(atoms, align=others, pool=pool).projections,
         "apply": lambda pool: tj.apply(lambda x: x.std(axis=0), atoms, pool=pool).values,
         "some frames": lambda pool: tj.rmsd(atoms, frames=[5, 1, 1, 7, 0], pool=pool).values,

@@ -20,6 +20,7 @@ def spread(positions: np.ndarray) -> float:
 # One call of each analysis, by its name; that of `rdf` is given atoms with a cell.
 CALLS: dict[str, Callable[[tj.Selection, tj.Pool], np.ndarray]] = {
     "apply": lambda atoms, pool: tj.apply(spread, atoms, pool=pool).values,
+    "cluster_rmsd": lambda atoms, pool: tj.cluster_rmsd(atoms, cutoff=1.5, pool=pool).labels,
     "dihedrals": lambda atoms, pool: tj.dihedrals(atoms, pool=pool).values,
     "distances": lambda atoms, pool: tj.distances(atoms, "resid 3 and name CA", pool=pool).values,
     "gyration": lambda atoms, pool: tj.gyration(atoms, pool=pool).values,

@@ -2,6 +2,7 @@
 
 from trajet.result.applied import Applied
 from trajet.result.atom_values import AtomValues
+from trajet.result.clusters import Clusters
 from trajet.result.components import PrincipalComponents
 from trajet.result.dihedrals import Dihedrals
 from trajet.result.distances import Distances
@@ -26,6 +27,7 @@ __all__ = [
     "STAGES",
     "Applied",
     "AtomValues",
+    "Clusters",
     "Dihedrals",
     "Distances",
     "PairwiseRmsd",
