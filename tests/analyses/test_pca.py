@@ -128,6 +128,28 @@ def test_memory_is_bounded(adk: Adk) -> None:
         tj.pca(atoms, max_memory=-1)
 
 
+def test_covariances_of_parts_equal_that_of_all_frames(
+    long_adk: Adk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Frames are kept in memory only where coordinates are many, or more than frames."""
+    atoms = tj.open(long_adk.psf, long_adk.xtc).select("name CA and resid 1:20")
+    pool = tj.LocalPool(threads=2)
+    folded = 980 * 10 * 8 + 2 * 8 * 4 * 60 * 61 + 32 * 60 * 60
+    assert folded < 980 * 60 * 12
+    found = tj.pca(atoms, max_memory=folded, pool=pool)
+    with pytest.raises(MemoryError, match="covariances of parts"):
+        tj.pca(atoms, max_memory=folded - 1, pool=pool)
+    monkeypatch.setattr("trajet.analysis.pca._FOLDED", 0)
+    with pytest.raises(MemoryError, match="positions"):
+        tj.pca(atoms, max_memory=folded, pool=pool)
+    whole = tj.pca(atoms, pool=pool)
+    assert len(found.variances) == len(whole.variances)
+    assert np.abs(found.variances - whole.variances).max() < 1e-7 * whole.variances[0]
+    assert np.abs(found.mean - whole.mean).max() < 1e-10
+    assert np.abs(found.components - whole.components).max() < 1e-5
+    assert np.abs(found.projections - whole.projections).max() < SINGLE
+
+
 def test_input_without_components_is_refused(adk: Adk, tmp_path: Path) -> None:
     """One frame, frames that are all the same, and frames without positions."""
     atoms = tj.open(adk.psf, adk.xtc).select("name CA")
@@ -135,6 +157,8 @@ def test_input_without_components_is_refused(adk: Adk, tmp_path: Path) -> None:
         tj.pca(atoms, frames=[3])
     with pytest.raises(tj.AnalysisError, match="no atom moves"):
         tj.pca(atoms, frames=[3, 3, 3], align=False)
+    with pytest.raises(tj.AnalysisError, match="no atom moves"):
+        tj.pca(atoms, frames=[3, 3, 3])
     with pytest.raises(ValueError, match="n_components"):
         tj.pca(atoms, n_components=0)
     with pytest.raises(ValueError, match="need align"):

@@ -2,10 +2,108 @@
 //! matrix, products of columns are sums of a covariance.
 //!
 //! Deviations are rounded to `f32`, by 6e-8 of their size. Means are sums of `f64`.
+//!
+//! Covariances of some rows are merged after T. F. Chan, G. H. Golub and R. J. LeVeque, Am. Stat. 37, 242 (1983),
+//! doi:10.1080/00031305.1983.10483115. Their state is the number of rows, the means, and the sums of products of
+//! deviations from them: columns `i..` with column `i`, for each `i`.
 
-use trajet_simd::multiversion;
+use trajet_simd::{InstructionSet, multiversion};
 
-use crate::products::WIDTH;
+use crate::lanes::dot;
+use crate::products::{LANES, Panels, Tile, WIDTH};
+
+/// Panels whose columns are multiplied with those of others at a time.
+const PANELS: usize = 4;
+
+/// Returns the length of the state of a covariance of rows with `width` numbers.
+pub fn state_len(width: usize) -> usize {
+    1 + width + width * (width + 1) / 2
+}
+
+/// Computes the state of the covariance of rows.
+///
+/// # Panics
+/// If the state has another length.
+pub fn covariance(set: InstructionSet, rows: &[f64], width: usize, state: &mut [f64]) {
+    assert_eq!(state.len(), state_len(width), "length of the state");
+    let n = rows.len() / width.max(1);
+    let (mean, sums) = state[1..].split_at_mut(width);
+    means(set, rows, width, 0, mean);
+    let mut panels = Panels::new(vec![[0.0; WIDTH]; width.div_ceil(WIDTH) * n], n);
+    for (p, panel) in panels.panels_mut().enumerate() {
+        let last = width.min((p + 1) * WIDTH);
+        set_columns(rows, width, p * WIDTH, &mean[p * WIDTH..last], panel);
+    }
+    let mut tile = Tile::default();
+    let range = |first: usize| first..panels.len().min(first + PANELS);
+    for first in (0..panels.len()).step_by(PANELS) {
+        for column in (first..panels.len()).step_by(PANELS) {
+            tile.compute(set, (&panels, range(first)), (&panels, range(column)));
+            for i in first * WIDTH..width.min(range(first).end * WIDTH) {
+                let own = &mut sums[i * width - i * i.saturating_sub(1) / 2..][..width - i];
+                for j in i.max(column * WIDTH)..width.min(range(column).end * WIDTH) {
+                    let of_row = tile.sums(i / WIDTH - first, i % LANES, j / WIDTH - column);
+                    own[j - i] = of_row[i % WIDTH / LANES][j % WIDTH / LANES][j % LANES];
+                }
+            }
+        }
+    }
+    state[0] = n as f64;
+}
+
+multiversion! {
+    /// Merges the state of further rows into a state. The state of no rows is zeros.
+    ///
+    /// # Panics
+    /// If a state has another length than that of rows with `width` numbers.
+    pub fn merge(left: &mut [f64], right: &[f64], width: usize) = merge_of
+}
+
+#[inline(always)]
+fn merge_of(left: &mut [f64], right: &[f64], width: usize) {
+    let (before, more) = (left[0], right[0]);
+    if more == 0.0 {
+        return;
+    }
+    if before == 0.0 {
+        left.copy_from_slice(right);
+        return;
+    }
+    let total = before + more;
+    let (mean, sums) = left[1..].split_at_mut(width);
+    let (more_mean, more_sums) = right[1..].split_at(width);
+    let apart: Vec<f64> = more_mean.iter().zip(mean.iter()).map(|(x, y)| x - y).collect();
+    let mut first = 0;
+    for i in 0..width {
+        let factor = apart[i] * (before * more / total);
+        let (own, others) =
+            (&mut sums[first..first + width - i], &more_sums[first..first + width - i]);
+        for ((sum, other), apart) in own.iter_mut().zip(others).zip(&apart[i..]) {
+            *sum += other + factor * apart;
+        }
+        first += width - i;
+    }
+    for (mean, apart) in mean.iter_mut().zip(&apart) {
+        *mean += apart * (more / total);
+    }
+    left[0] = total;
+}
+
+multiversion! {
+    /// Computes the projections of the deviations of a row on components, one after the other.
+    ///
+    /// # Panics
+    /// If a component has another length than the row, or there is not a number for each.
+    pub fn project(deviations: &[f64], components: &[f64], out: &mut [f64]) = project_of
+}
+
+#[inline(always)]
+fn project_of(deviations: &[f64], components: &[f64], out: &mut [f64]) {
+    assert_eq!(components.len(), deviations.len() * out.len(), "a number for each component");
+    for (to, component) in out.iter_mut().zip(components.chunks_exact(deviations.len().max(1))) {
+        *to = dot(deviations, component);
+    }
+}
 
 multiversion! {
     /// Computes the means of columns `first` and following of rows with `width` numbers, in the order of the rows.
@@ -65,9 +163,7 @@ pub fn set_columns(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::products::{LANES, Panels, Tile};
     use proptest::prelude::*;
-    use trajet_simd::InstructionSet;
 
     proptest! {
         #[test]
@@ -118,6 +214,66 @@ mod tests {
             for (k, l) in (0..width).flat_map(|k| (0..width).map(move |l| (k, l))) {
                 let naive: f64 = (0..n).map(|i| deviation(i, k) * deviation(i, l)).sum();
                 prop_assert!((covariance(k, l) - naive).abs() < 1e-6 * 2500.0 * n as f64);
+            }
+        }
+
+        #[test]
+        fn merged_covariances_equal_the_naive_one(
+            (n, width) in (1..30usize, prop::sample::select(vec![1, 3, 23, 24, 25, 97, 120])),
+            cut in 0..30usize,
+            numbers in prop::collection::vec(-50f64..50.0, 3600),
+        ) {
+            let rows = &numbers[..n * width];
+            let (left, right) = rows.split_at(cut.min(n) * width);
+            let mut found = Vec::new();
+            for set in InstructionSet::available() {
+                let state = |rows: &[f64]| {
+                    let mut state = vec![0.0; state_len(width)];
+                    if !rows.is_empty() {
+                        covariance(set, rows, width, &mut state);
+                    }
+                    state
+                };
+                let mut merged = state(left);
+                merge(set, &mut merged, &state(right), width);
+                found.push(merged);
+            }
+            let state = &found[0];
+            for other in &found {
+                prop_assert!(other.iter().zip(state).all(|(a, b)| a.to_bits() == b.to_bits()));
+            }
+            prop_assert_eq!(state[0], n as f64);
+            let mean: Vec<f64> = (0..width)
+                .map(|k| (0..n).map(|i| rows[i * width + k]).sum::<f64>() / n as f64)
+                .collect();
+            let mut sums = state[1 + width..].iter();
+            for k in 0..width {
+                prop_assert!((state[1 + k] - mean[k]).abs() < 1e-12);
+                for l in k..width {
+                    let naive: f64 = (0..n)
+                        .map(|i| (rows[i * width + k] - mean[k]) * (rows[i * width + l] - mean[l]))
+                        .sum();
+                    let sum = sums.next().unwrap();
+                    prop_assert!((sum - naive).abs() < 1e-6 * 2500.0 * n as f64, "{sum} {naive}");
+                }
+            }
+            prop_assert!(sums.next().is_none());
+        }
+
+        #[test]
+        fn projections_are_naive_products(
+            (width, count) in (1..40usize, 0..4usize),
+            numbers in prop::collection::vec(-5f64..5.0, 200),
+        ) {
+            let (row, rest) = numbers.split_at(width);
+            let components = &rest[..width * count];
+            for set in InstructionSet::available() {
+                let mut found = vec![0.0; count];
+                project(set, row, components, &mut found);
+                for (k, x) in found.iter().enumerate() {
+                    let naive: f64 = (0..width).map(|i| row[i] * components[k * width + i]).sum();
+                    prop_assert!((x - naive).abs() < 1e-12);
+                }
             }
         }
     }

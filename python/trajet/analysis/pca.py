@@ -1,6 +1,5 @@
 """`pca`: principal components of the positions of atoms."""
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,8 +38,13 @@ if TYPE_CHECKING:
 _ROW, _DEVIATION = 8, 4
 # Bytes of each element of the matrix while LAPACK works: it, a copy, and room for two more.
 _MATRIX = 32
-# Variances below this part of the largest are rounding.
+# Coordinates up to which the covariance is folded, and frames need not be kept: 9 MB a state.
+_FOLDED = 1536
+# States that each thread holds at most, with those that wait to be merged.
+_STATES = 8
+# Variances below this part of the largest, and a largest one below this (Å²), are rounding.
 _RANK = 1e-10
+_STILL = 1e-12
 # Columns or rows of a table of deviations in float64 at a time.
 _CHUNK = 512
 
@@ -112,10 +116,14 @@ def pca(
 
     Notes
     -----
-    Positions of all frames are kept in memory, 12 bytes for each coordinate. The matrix is the
-    covariance of the coordinates, or, where frames are fewer, the products of the deviations of all
-    pairs of frames, which has the same variances (L. Sirovich, Q. Appl. Math. 45, 561 (1987)). Its
-    smaller side m costs 32 m² bytes: for 3341 atoms in 4187 frames 1.1 GB in all.
+    The matrix is the covariance of the coordinates, or, where frames are fewer, the products of the
+    deviations of all pairs of frames, which has the same variances (L. Sirovich, Q. Appl. Math. 45,
+    561 (1987)). Its side m costs 32 m² bytes.
+
+    Up to 512 atoms in more frames than coordinates, covariances of parts are merged (T. F. Chan,
+    G. H. Golub and R. J. LeVeque, Am. Stat. 37, 242 (1983)) and frames are read twice: only the
+    projections grow with the frames. Otherwise the positions of all frames are kept in memory, 12
+    bytes for each coordinate: 3341 atoms in 4187 frames take 1.1 GB in all.
 
     The matrix has the same bits on any pool and any processor: deviations are rounded to float32,
     and their products are exact and are added in the order of the numbers. Eigenvectors are
@@ -149,13 +157,17 @@ def pca(
         raise ValueError("reference and weights need align: without it nothing is superposed")
     remarks: list[str] = []
 
+    prepared: list[dict[str, object]] = []
+
     def plan(chosen: NDArray[np.int64]) -> AnalysisSpec:
         if len(chosen) < 2:
             raise AnalysisError(
                 f"{main.trajectory.label}: principal components need two frames at least, and"
                 f" {len(chosen)} {'is' if len(chosen) == 1 else 'are'} chosen"
             )
-        _check_size(len(chosen), 3 * main.n_atoms, max_memory)
+        n_frames, width = len(chosen), 3 * main.n_atoms
+        folded = _is_folded(n_frames, width)
+        _check_size(n_frames, width, n_components, max_memory, threads_of(pool))
         group = None
         if onto is not None:
             here = first_of(chosen) if average else reference
@@ -163,14 +175,18 @@ def pca(
             remarks.extend(find_broken_molecules(onto, target))
             group = group_of(onto, target, weights, remarks)
         remarks.extend(find_broken_molecules_at(main, [*chosen[:1], *chosen[1:][-1:]]))
-        return AnalysisSpec.of(
-            "positions",
-            atoms=main.places,
-            align=group,
-            average=average and onto is not None,
-            finite=True,
-        )
+        prepared[:] = [
+            {
+                "atoms": main.places,
+                "align": group,
+                "average": average and onto is not None,
+                "finite": True,
+            }
+        ]
+        quantity = "covariance" if folded else "positions"
+        return AnalysisSpec.of("positions", **prepared[0], quantity=quantity)
 
+    compared = None if onto is None else frame_of(reference, main.trajectory)
     outcome = yield RunRequest(
         main.trajectory,
         frames,
@@ -179,12 +195,29 @@ def pca(
         plan,
         t_select=selecting(main, None if onto is main else onto),
         sample=sample,
-        reference=None if onto is None else frame_of(reference, main.trajectory),
+        reference=compared,
     )
-    positions = np.ascontiguousarray(outcome.rows)
-    variances, components, projections, mean = _components(
-        positions, n_components, threads_of(pool), main.label
-    )
+    if _is_folded(len(outcome.frames), 3 * main.n_atoms):
+        mean, matrix = _unfolded(outcome.state, 3 * main.n_atoms)
+        variances, components = _directions(matrix, len(outcome.frames), n_components, main.label)
+        _make_positive(components)
+        along = {"mean": mean, "components": np.ascontiguousarray(components.T).ravel()}
+        second = yield RunRequest(
+            main.trajectory,
+            frames,
+            pool,
+            progress,
+            lambda _: AnalysisSpec.of("positions", **prepared[0], quantity={"projections": along}),
+            t_select=0.0,
+            reference=compared,
+        )
+        projections = second.rows
+    else:
+        positions = np.ascontiguousarray(outcome.rows)
+        variances, components, projections, mean = _collected(
+            positions, n_components, threads_of(pool), main.label
+        )
+    components = np.ascontiguousarray(components.T)
     parameters = {
         "selections": [main.label],
         "n_atoms": [main.n_atoms],
@@ -209,17 +242,61 @@ def pca(
     )
 
 
-def _check_size(n_frames: int, width: int, max_memory: int | None) -> None:
-    """Raise a MemoryError if the positions and the matrix do not fit."""
+def _is_folded(n_frames: int, width: int) -> bool:
+    """Return whether covariances of parts are merged, instead of collecting positions."""
+    return width < n_frames and width <= _FOLDED
+
+
+def _check_size(
+    n_frames: int, width: int, n_components: int | None, max_memory: int | None, threads: int
+) -> None:
+    """Raise a MemoryError if positions, or states and projections, and the matrix do not fit."""
     side = min(n_frames, width)
-    parts = [
-        ("positions", n_frames * width * (_ROW + _DEVIATION)),
-        ("the matrix and its eigenvectors", _MATRIX * side * side),
-    ]
+    matrix = ("the matrix and its eigenvectors", _MATRIX * side * side)
+    if _is_folded(n_frames, width):
+        count = width if n_components is None else min(width, n_components)
+        parts = [
+            ("projections", n_frames * count * _ROW),
+            ("covariances of parts", _STATES * threads * _ROW * width * (width + 1) // 2),
+            matrix,
+        ]
+    else:
+        parts = [("positions", n_frames * width * (_ROW + _DEVIATION)), matrix]
     check_memory(parts, max_memory, "choose fewer frames (frames=slice(None, None, 10)) or atoms")
 
 
-def _components(
+def _unfolded(
+    state: NDArray[np.float64], width: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the mean `(width,)` and the sums of products `(width, width)` of a state."""
+    matrix = np.zeros((width, width))
+    first = 1 + width
+    for k in range(width):
+        matrix[k, k:] = matrix[k:, k] = state[first : first + width - k]
+        first += width - k
+    return state[1 : 1 + width].copy(), matrix
+
+
+def _directions(
+    matrix: NDArray[np.float64], n_frames: int, n_components: int | None, label: str
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return variances `(rank,)` and eigenvectors `(side, n_components)` of sums of products."""
+    values, vectors = np.linalg.eigh(matrix)
+    values, vectors = values[::-1] / (n_frames - 1), vectors[:, ::-1]
+    rank = int((values > _RANK * values[0]).sum())
+    if not values[0] > _STILL:
+        raise AnalysisError(f"selection {label!r}: no atom moves: there are no components")
+    count = rank if n_components is None else min(rank, n_components)
+    return values[:rank].copy(), vectors[:, :count].copy()
+
+
+def _make_positive(components: NDArray[np.float64]) -> None:
+    """Change signs so that the largest number of each column by amount is positive."""
+    largest = np.abs(components).argmax(axis=0)
+    components *= np.sign(components[largest, np.arange(components.shape[1])])
+
+
+def _collected(
     positions: NDArray[np.float64], n_components: int | None, threads: int, label: str
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return variances, components, projections and the mean of positions `(n_frames, width)`."""
@@ -229,28 +306,19 @@ def _components(
     mean = deviations.mean
     matrix = deviations.products(threads=threads, progress=None)
     del deviations
-    values, vectors = np.linalg.eigh(matrix)
+    variances, vectors = _directions(matrix, n_frames, n_components, label)
     del matrix
-    values, vectors = values[::-1] / (n_frames - 1), vectors[:, ::-1]
-    rank = int((values > _RANK * values[0]).sum())
-    if rank == 0 or not math.isfinite(values[0]):
-        raise AnalysisError(f"selection {label!r}: no atom moves: there are no components")
-    count = rank if n_components is None else min(rank, n_components)
-    kept = vectors[:, :count]
+    components = vectors
     if of_frames:
         # From directions in the space of frames to those in the space of coordinates.
-        components = np.empty((width, count))
+        components = np.empty((width, vectors.shape[1]))
         for first in range(0, width, _CHUNK):
             part = slice(first, first + _CHUNK)
-            components[part] = (positions[:, part] - mean[part]).T @ kept
+            components[part] = (positions[:, part] - mean[part]).T @ vectors
         components /= np.linalg.norm(components, axis=0)
-    else:
-        components = kept.copy()
-    largest = np.abs(components).argmax(axis=0)
-    components *= np.sign(components[largest, np.arange(count)])
-    projections = np.empty((n_frames, count))
+    _make_positive(components)
+    projections = np.empty((n_frames, components.shape[1]))
     for first in range(0, n_frames, _CHUNK):
-        projections[first : first + _CHUNK] = (
-            positions[first : first + _CHUNK] - mean
-        ) @ components
-    return values[:rank].copy(), np.ascontiguousarray(components.T), projections, mean
+        part = slice(first, first + _CHUNK)
+        projections[part] = (positions[part] - mean) @ components
+    return variances, components, projections, mean
