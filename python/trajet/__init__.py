@@ -39,6 +39,7 @@ ANALYSES = (
     "apply",
     "center_distances",
     "centers",
+    "cluster_rmsd",
     "contacts",
     "count",
     "dihedrals",
@@ -50,6 +51,7 @@ ANALYSES = (
     "min_distance",
     "msd",
     "pairwise_rmsd",
+    "pca",
     "rdf",
     "rmsd",
     "rmsf",
@@ -61,6 +63,7 @@ _RESULTS = (
     "AtomValues",
     "CenterDistances",
     "Centers",
+    "Clusters",
     "Dihedrals",
     "Distances",
     "GyrationMoments",
@@ -71,6 +74,7 @@ _RESULTS = (
     "MeanSquaredDisplacement",
     "MinDistance",
     "PairwiseRmsd",
+    "PrincipalComponents",
     "RadialDistribution",
     "Report",
     "Series",
@@ -82,6 +86,7 @@ if TYPE_CHECKING:
     from trajet.analysis.apply import apply
     from trajet.analysis.center_distances import center_distances
     from trajet.analysis.centers import centers
+    from trajet.analysis.cluster_rmsd import cluster_rmsd
     from trajet.analysis.contacts import contacts
     from trajet.analysis.count import count
     from trajet.analysis.dihedrals import dihedrals
@@ -94,6 +99,7 @@ if TYPE_CHECKING:
     from trajet.analysis.min_distance import min_distance
     from trajet.analysis.msd import msd
     from trajet.analysis.pairwise_rmsd import pairwise_rmsd
+    from trajet.analysis.pca import pca
     from trajet.analysis.rdf import rdf
     from trajet.analysis.rmsd import rmsd
     from trajet.analysis.rmsf import rmsf
@@ -108,6 +114,7 @@ if TYPE_CHECKING:
         AtomValues,
         CenterDistances,
         Centers,
+        Clusters,
         Dihedrals,
         Distances,
         GyrationMoments,
@@ -118,6 +125,7 @@ if TYPE_CHECKING:
         MeanSquaredDisplacement,
         MinDistance,
         PairwiseRmsd,
+        PrincipalComponents,
         RadialDistribution,
         Report,
         Series,
@@ -165,6 +173,7 @@ __all__ = [
     "Block",
     "CenterDistances",
     "Centers",
+    "Clusters",
     "Conversion",
     "DaskPool",
     "Dihedrals",
@@ -185,6 +194,7 @@ __all__ = [
     "OutputError",
     "PairwiseRmsd",
     "Pool",
+    "PrincipalComponents",
     "ProcessPool",
     "RadialDistribution",
     "Report",
@@ -204,6 +214,7 @@ __all__ = [
     "apply",
     "center_distances",
     "centers",
+    "cluster_rmsd",
     "contacts",
     "convert",
     "count",
@@ -218,6 +229,7 @@ __all__ = [
     "msd",
     "open",
     "pairwise_rmsd",
+    "pca",
     "rdf",
     "rmsd",
     "rmsf",

@@ -10,6 +10,7 @@ pub mod average;
 pub mod centers;
 pub mod contacts;
 pub mod count;
+pub mod deviations;
 pub mod dihedrals;
 pub mod distances;
 mod error;

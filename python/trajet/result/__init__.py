@@ -3,6 +3,8 @@
 from trajet.result.applied import Applied
 from trajet.result.atom_values import AtomValues
 from trajet.result.centers import CenterDistances, Centers
+from trajet.result.clusters import Clusters
+from trajet.result.components import PrincipalComponents
 from trajet.result.dihedrals import Dihedrals
 from trajet.result.displacement import (
     Diffusion,
@@ -44,6 +46,7 @@ __all__ = [
     "AxisRadii",
     "CenterDistances",
     "Centers",
+    "Clusters",
     "Diffusion",
     "Dihedrals",
     "Distances",
@@ -55,6 +58,7 @@ __all__ = [
     "MeanSquaredDisplacement",
     "MinDistance",
     "PairwiseRmsd",
+    "PrincipalComponents",
     "RadialDistribution",
     "Report",
     "Result",
