@@ -35,7 +35,7 @@ from trajet._trajet import (
 
 # The functions of `trajet.analysis`, each in a module of its name. The command line and the tests
 # take their lists from this one.
-ANALYSES = ("apply", "dihedrals", "distances", "gyration", "rdf", "rmsd", "rmsf")
+ANALYSES = ("apply", "dihedrals", "distances", "gyration", "rdf", "rmsd", "rmsf", "sasa")
 
 # Names are imported when they are first used: a script does not wait for what it does not call.
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from trajet.analysis.rdf import rdf
     from trajet.analysis.rmsd import rmsd
     from trajet.analysis.rmsf import rmsf
+    from trajet.analysis.sasa import sasa
     from trajet.conversion import Conversion, convert, split
     from trajet.pools.dask import DaskPool
     from trajet.pools.local import LocalPool
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
         RadialDistribution,
         Report,
         Series,
+        SurfaceAreas,
     )
     from trajet.store import Store
     from trajet.trajectory import Block, Frame, Selection, Trajectory, open
@@ -75,7 +77,7 @@ else:
             "trajet.pools.pool": "Pool",
             "trajet.pools.processes": "ProcessPool",
             "trajet.result": "Applied AtomValues Dihedrals Distances RadialDistribution Report"
-            " Series",
+            " Series SurfaceAreas",
             "trajet.store": "Store",
             "trajet.trajectory": "Block Frame Selection Trajectory open",
         },
@@ -116,6 +118,7 @@ __all__ = [
     "StaleIndexError",
     "Store",
     "StoreError",
+    "SurfaceAreas",
     "TaskError",
     "Trajectory",
     "TrajetError",
@@ -131,5 +134,6 @@ __all__ = [
     "rdf",
     "rmsd",
     "rmsf",
+    "sasa",
     "split",
 ]

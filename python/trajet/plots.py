@@ -241,6 +241,55 @@ def profile(
     return figure
 
 
+def mean_profile(
+    values: NDArray[np.float64],
+    *,
+    labels: tuple[str, ...],
+    along: str,
+    quantity: str,
+    title: str,
+) -> "Figure":
+    """Draw the mean over frames of each column of values (`(n_frames, n_columns)`), one bar each.
+
+    The band is one standard deviation wide on either side.
+
+    Parameters
+    ----------
+    labels
+        Names of the columns, some of which are written below the axis.
+    along
+        What the columns are: "residue", "atom".
+    quantity, title
+        Label of the y axis, and title of the figure.
+    """
+    from matplotlib.figure import Figure
+
+    x = np.arange(values.shape[1])
+    empty = np.full(len(x), np.nan)
+    mean = values.mean(axis=0) if len(values) else empty
+    spread = values.std(axis=0) if len(values) else empty
+    figure = Figure(figsize=(8.0, 4.0), layout="constrained", dpi=150)
+    axes = figure.subplots()
+    axes.bar(x, mean, width=1.0, color=COLOURS[0], alpha=0.55, linewidth=0, label="mean")
+    axes.errorbar(
+        *(x, mean, spread),
+        fmt="none",
+        ecolor="0.25",
+        elinewidth=max(0.3, min(1.5, 120 / max(1, len(x)))),
+        label="± standard deviation",
+    )
+    places = np.unique(np.linspace(0, len(x) - 1, min(len(x), 16)).astype(int))
+    axes.set_xticks(places, [_shortened(labels[k]) for k in places], rotation=45, ha="right")
+    axes.set_xlabel(along)
+    axes.set_ylabel(quantity)
+    axes.set_title(_shortened(title), loc="left", fontsize="medium")
+    axes.margins(x=0.005)
+    axes.set_ylim(bottom=0)
+    axes.legend(frameon=False, loc="upper right")
+    _bare(axes)
+    return figure
+
+
 @dataclass(frozen=True)
 class Curve:
     """A curve against the number of workers; curves of the same `row` share axes.

@@ -115,6 +115,7 @@ def test_commands_work(place: Path) -> None:
         ("dihedrals", *adk, "--select", "protein"),
         ("distances", *adk, "--select", "resid 5 and name CA", "--to", "resid 9 and name CA"),
         ("gyration", *adk, *ca),
+        ("sasa", *adk, *ca),
         ("rdf", "wet.gro", "wet.xtc", *ca),
         ("rmsd", *adk, *ca, "--pool", "processes", "--workers", "1"),
         ("convert", "adk.xtc", "ca.xtc", "--topology", "adk.psf", *ca),

@@ -332,3 +332,17 @@ def test_centring_differs_from_trjconv_by_one_vector(
     protein = twin[:, solvated.select("protein").indices].astype(float)
     middle = (protein.min(1) + protein.max(1)) / 2
     assert np.allclose(moves[:, 0], middle - protein.mean(1), atol=MOVED_ERROR)
+
+
+@pytest.mark.parametrize("probe", [0.0, 1.4])
+def test_surface_area_is_that_of_gmx(tmp_path: Path, probe: float) -> None:
+    """`gmx sasa` has the same radii and other points: a lattice on the faces of an icosahedron."""
+    path = tmp_path / "protein.gro"
+    tj.open(datafiles.TPR, datafiles.XTC).select("protein").whole()[0].save(path)
+    output = tmp_path / "area.xvg"
+    options = ["-surface", "0", "-nopbc", "-ndots", "960", "-probe", probe / 10]
+    gmx("sasa", "-s", path, "-f", path, *options, "-o", output)
+    (row,) = [line.split() for line in output.read_text().splitlines() if line[0] not in "#@"]
+    area = tj.sasa(tj.open(path, path).all_atoms(), probe=probe).values[0]
+    print(f"probe {probe}: {area:.1f} Å², gmx {100 * float(row[1]):.1f} Å²")
+    assert abs(area - 100 * float(row[1])) < 1e-3 * area

@@ -26,6 +26,7 @@ CALLS: dict[str, Callable[[tj.Selection, tj.Pool], np.ndarray]] = {
     "rdf": lambda atoms, pool: tj.rdf(atoms, range=(0.0, 9.0), pool=pool).g,
     "rmsd": lambda atoms, pool: tj.rmsd(atoms, weights="mass", pool=pool).values,
     "rmsf": lambda atoms, pool: tj.rmsf(atoms, align=atoms, pool=pool).values,
+    "sasa": lambda atoms, pool: tj.sasa(atoms, points=50, pool=pool).values,
 }
 
 

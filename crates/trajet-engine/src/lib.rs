@@ -18,6 +18,7 @@ pub mod report;
 pub mod rmsd;
 pub mod run;
 pub mod schedule;
+pub mod surface;
 pub mod transform;
 pub mod tree;
 
@@ -44,6 +45,8 @@ pub enum AnalysisSpec {
     Distances(distances::Request),
     /// Histogram of pair distances.
     Rdf(rdf::Request),
+    /// Solvent-accessible surface areas.
+    Surface(surface::Request),
     /// Radius of gyration.
     Gyration(gyration::Request),
 }
@@ -61,6 +64,7 @@ impl AnalysisSpec {
             AnalysisSpec::Distances(_) => Ok(()),
             AnalysisSpec::Rdf(request) => request.check(),
             AnalysisSpec::Gyration(request) => request.check(),
+            AnalysisSpec::Surface(request) => request.check(),
         }
     }
 
@@ -79,6 +83,7 @@ impl AnalysisSpec {
             AnalysisSpec::Distances(request) => distances::plan(request, n_atoms),
             AnalysisSpec::Rdf(request) => rdf::plan(request, n_atoms),
             AnalysisSpec::Gyration(request) => gyration::plan(request, n_atoms),
+            AnalysisSpec::Surface(request) => surface::plan(request, n_atoms),
         }
     }
 }

@@ -15,3 +15,4 @@ pub mod pairs;
 pub mod periodic;
 pub mod reference;
 pub mod superpose;
+pub mod surface;

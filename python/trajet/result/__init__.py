@@ -17,6 +17,7 @@ from trajet.result.report import (
 )
 from trajet.result.result import Result
 from trajet.result.series import Series
+from trajet.result.surface import SurfaceAreas
 
 __all__ = [
     "COUNTS",
@@ -30,6 +31,7 @@ __all__ = [
     "Report",
     "Result",
     "Series",
+    "SurfaceAreas",
     "bytes_by_place",
     "entries_of",
     "make_report",
