@@ -35,13 +35,14 @@ from trajet._trajet import (
 
 # The functions of `trajet.analysis`, each in a module of its name. The command line and the tests
 # take their lists from this one.
-ANALYSES = ("apply", "dihedrals", "distances", "gyration", "rdf", "rmsd", "rmsf", "sasa")
+ANALYSES = ("apply", "dihedrals", "distances", "dssp", "gyration", "rdf", "rmsd", "rmsf", "sasa")
 
 # Names are imported when they are first used: a script does not wait for what it does not call.
 if TYPE_CHECKING:
     from trajet.analysis.apply import apply
     from trajet.analysis.dihedrals import dihedrals
     from trajet.analysis.distances import distances
+    from trajet.analysis.dssp import dssp
     from trajet.analysis.gyration import gyration
     from trajet.analysis.rdf import rdf
     from trajet.analysis.rmsd import rmsd
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
         Distances,
         RadialDistribution,
         Report,
+        SecondaryStructure,
         Series,
         SurfaceAreas,
     )
@@ -77,7 +79,7 @@ else:
             "trajet.pools.pool": "Pool",
             "trajet.pools.processes": "ProcessPool",
             "trajet.result": "Applied AtomValues Dihedrals Distances RadialDistribution Report"
-            " Series SurfaceAreas",
+            " SecondaryStructure Series SurfaceAreas",
             "trajet.store": "Store",
             "trajet.trajectory": "Block Frame Selection Trajectory open",
         },
@@ -112,6 +114,7 @@ __all__ = [
     "ProcessPool",
     "RadialDistribution",
     "Report",
+    "SecondaryStructure",
     "Selection",
     "SelectionError",
     "Series",
@@ -129,6 +132,7 @@ __all__ = [
     "convert",
     "dihedrals",
     "distances",
+    "dssp",
     "gyration",
     "open",
     "rdf",

@@ -13,6 +13,17 @@ if TYPE_CHECKING:
 
 # The palette of Okabe and Ito, which is safe for colour blindness.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+# Of classes of secondary structure: helices are blue, strands orange.
+CLASS_COLOURS = {
+    "H": "#0072B2",
+    "G": "#56B4E9",
+    "I": "#332288",
+    "E": "#D55E00",
+    "B": "#E69F00",
+    "T": "#009E73",
+    "S": "#B5D99C",
+    "-": "#F2F2F2",
+}
 MARKS = ("o", "s", "^", "D", "v", "x")
 LINES = ("-", "--", ":", "-.")
 # The running average of a series covers 1/50 of its length, from 200 frames on.
@@ -66,7 +77,9 @@ def series(
     smoothed = False
     for column, label in enumerate(labels):
         y, colour = columns[:, column], COLOURS[column % len(COLOURS)]
-        smoothed |= _line(left, x, y, _shortened(label), colour)
+        # Where there are more series than colours, lines are dashed.
+        style = LINES[column // len(COLOURS) % len(LINES)]
+        smoothed |= _line(left, x, y, _shortened(label), colour, style)
         finite = y[np.isfinite(y)]
         if not finite.size:
             continue
@@ -287,6 +300,70 @@ def mean_profile(
     axes.set_ylim(bottom=0)
     axes.legend(frameon=False, loc="upper right")
     _bare(axes)
+    return figure
+
+
+def secondary_structure(
+    codes: NDArray[np.uint8],
+    times: NDArray[np.float64],
+    frames: NDArray[np.int64],
+    *,
+    classes: Mapping[str, str],
+    labels: tuple[str, ...],
+    title: str,
+) -> "Figure":
+    """Draw the class of each residue against time, with the share of each class in the legend.
+
+    Parameters
+    ----------
+    codes
+        `(n_frames, n_residues)`, numbers of classes in their order.
+    times, frames
+        `(n_frames,)`, ps and frame numbers; the x axis is that of `series`.
+    classes
+        Names of the classes by letters.
+    labels
+        Names of the residues, some of which are written beside the axis.
+    title
+        Title of the figure.
+    """
+    from matplotlib.colors import ListedColormap
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Patch
+
+    x, x_label = _abscissa(times, frames)
+    figure = Figure(figsize=(9.0, 5.0), layout="constrained", dpi=150)
+    axes = figure.subplots()
+    # Each frame and each residue is a cell around its place.
+    half = (x[-1] - x[0]) / (2 * (len(x) - 1)) if len(x) > 1 else 0.5
+    ends = (x[0] - half, x[-1] + half) if len(x) else (0.0, 1.0)
+    axes.imshow(
+        codes.T,
+        aspect="auto",
+        origin="lower",
+        interpolation="nearest",
+        cmap=ListedColormap([CLASS_COLOURS[letter] for letter in classes]),
+        vmin=-0.5,
+        vmax=len(classes) - 0.5,
+        extent=(*ends, -0.5, codes.shape[1] - 0.5),
+    )
+    places = np.unique(np.linspace(0, len(labels) - 1, min(len(labels), 12)).astype(int))
+    axes.set_yticks(places, [_shortened(labels[k]) for k in places])
+    axes.set_xlabel(x_label)
+    axes.set_ylabel("residue")
+    axes.set_title(_shortened(title), loc="left", fontsize="medium")
+    shares = np.bincount(codes.ravel(), minlength=len(classes)) / max(1, codes.size)
+    handles = [
+        Patch(
+            facecolor=CLASS_COLOURS[letter],
+            edgecolor="0.6",
+            linewidth=0.6,
+            label=f"{letter}  {name}, {100 * share:.1f} %",
+        )
+        for (letter, name), share in zip(classes.items(), shares, strict=True)
+        if share > 0
+    ]
+    figure.legend(handles=handles, loc="outside right upper", frameon=False)
     return figure
 
 
@@ -525,17 +602,23 @@ def _shortened(label: str) -> str:
 
 
 def _line(
-    axes: "Axes", x: NDArray[np.float64], y: NDArray[np.float64], label: str, colour: str
+    axes: "Axes",
+    x: NDArray[np.float64],
+    y: NDArray[np.float64],
+    label: str,
+    colour: str,
+    style: str,
 ) -> bool:
     """Draw a series, a long one with its running average; return whether it has one."""
     if len(y) < SMOOTHED_FROM or not np.isfinite(y).all():
-        axes.plot(x, y, color=colour, linewidth=1.2, label=label)
+        axes.plot(x, y, color=colour, linestyle=style, linewidth=1.2, label=label)
         return False
     width = _smoothing(len(y))
     axes.plot(x, y, color=colour, linewidth=0.5, alpha=0.35)
     smooth = np.convolve(y, np.full(width, 1 / width), mode="valid")
     begin = (len(y) - len(smooth)) // 2
-    axes.plot(x[begin : begin + len(smooth)], smooth, color=colour, linewidth=1.8, label=label)
+    middle = x[begin : begin + len(smooth)]
+    axes.plot(middle, smooth, color=colour, linestyle=style, linewidth=1.8, label=label)
     return True
 
 

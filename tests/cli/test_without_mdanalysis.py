@@ -114,6 +114,7 @@ def test_commands_work(place: Path) -> None:
         ("rmsf", *adk, *ca, "--align", "name CA", "-o", "f.npz"),
         ("dihedrals", *adk, "--select", "protein"),
         ("distances", *adk, "--select", "resid 5 and name CA", "--to", "resid 9 and name CA"),
+        ("dssp", *adk),
         ("gyration", *adk, *ca),
         ("sasa", *adk, *ca),
         ("rdf", "wet.gro", "wet.xtc", *ca),

@@ -22,6 +22,7 @@ CALLS: dict[str, Callable[[tj.Selection, tj.Pool], np.ndarray]] = {
     "apply": lambda atoms, pool: tj.apply(spread, atoms, pool=pool).values,
     "dihedrals": lambda atoms, pool: tj.dihedrals(atoms, pool=pool).values,
     "distances": lambda atoms, pool: tj.distances(atoms, "resid 3 and name CA", pool=pool).values,
+    "dssp": lambda atoms, pool: tj.dssp(atoms, pool=pool).codes,
     "gyration": lambda atoms, pool: tj.gyration(atoms, pool=pool).values,
     "rdf": lambda atoms, pool: tj.rdf(atoms, range=(0.0, 9.0), pool=pool).g,
     "rmsd": lambda atoms, pool: tj.rmsd(atoms, weights="mass", pool=pool).values,

@@ -9,6 +9,7 @@ mod atom_map;
 pub mod average;
 pub mod dihedrals;
 pub mod distances;
+pub mod dssp;
 mod error;
 pub mod gyration;
 pub mod moments;
@@ -45,6 +46,8 @@ pub enum AnalysisSpec {
     Distances(distances::Request),
     /// Histogram of pair distances.
     Rdf(rdf::Request),
+    /// Secondary structure.
+    Dssp(dssp::Request),
     /// Solvent-accessible surface areas.
     Surface(surface::Request),
     /// Radius of gyration.
@@ -65,6 +68,7 @@ impl AnalysisSpec {
             AnalysisSpec::Rdf(request) => request.check(),
             AnalysisSpec::Gyration(request) => request.check(),
             AnalysisSpec::Surface(request) => request.check(),
+            AnalysisSpec::Dssp(request) => request.check(),
         }
     }
 
@@ -84,6 +88,7 @@ impl AnalysisSpec {
             AnalysisSpec::Rdf(request) => rdf::plan(request, n_atoms),
             AnalysisSpec::Gyration(request) => gyration::plan(request, n_atoms),
             AnalysisSpec::Surface(request) => surface::plan(request, n_atoms),
+            AnalysisSpec::Dssp(request) => dssp::plan(request, n_atoms),
         }
     }
 }

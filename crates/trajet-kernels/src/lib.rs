@@ -7,6 +7,7 @@
 pub mod cell;
 pub mod dihedral;
 pub mod distance;
+pub mod dssp;
 mod eigen;
 pub mod gyration;
 mod lanes;

@@ -16,6 +16,7 @@ from trajet.result.report import (
     transform_doubts,
 )
 from trajet.result.result import Result
+from trajet.result.secondary import SecondaryStructure
 from trajet.result.series import Series
 from trajet.result.surface import SurfaceAreas
 
@@ -30,6 +31,7 @@ __all__ = [
     "RadialDistribution",
     "Report",
     "Result",
+    "SecondaryStructure",
     "Series",
     "SurfaceAreas",
     "bytes_by_place",
