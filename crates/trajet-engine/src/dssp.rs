@@ -53,7 +53,7 @@ impl Request {
 
 /// Returns the pass of the analysis on a trajectory of `n_atoms` atoms.
 ///
-/// A row has the classes of [`PER_NUMBER`] residues in each number, as an integer: those of the first residue in its
+/// A row has the classes of 17 residues in each number, as an integer: those of the first residue in its
 /// lowest three bits.
 ///
 /// # Errors
@@ -126,7 +126,10 @@ mod tests {
     fn a_number_holds_its_classes_exactly() {
         let classes = [Class::Loop; PER_NUMBER];
         assert_eq!(packed(&classes), ((1u64 << 51) - 1) as f64);
-        assert_eq!(packed(&[Class::Strand, Class::AlphaHelix, Class::Bend]), (3 + (6 << 6)) as f64);
+        assert_eq!(
+            packed(&[Class::Strand, Class::AlphaHelix, Class::Bend]),
+            f64::from(3 + (6 << 6))
+        );
         assert_eq!(packed(&[]), 0.0);
     }
 }

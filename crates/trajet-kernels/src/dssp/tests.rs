@@ -194,6 +194,9 @@ fn assigned(set: InstructionSet, slots: &[Slot]) -> Vec<char> {
     classes.iter().map(|&class| "HGIEBTS-".as_bytes()[class as usize] as char).collect()
 }
 
+/// Random shifts of atoms, and numbers that decide on gaps, prolines and breaks.
+type Drawn = ([[f32; 3]; 4], u8, u8, u8);
+
 /// Backbones in a small space, where bonds of all kinds are frequent: most peptide groups are those of a lattice, so that
 /// bonds come in rows.
 fn backbones() -> impl Strategy<Value = Vec<Slot>> {
@@ -204,28 +207,26 @@ fn backbones() -> impl Strategy<Value = Vec<Slot>> {
     (prop::collection::vec(slot, 0..60), jitter, step, 2..12usize).prop_map(
         |(drawn, jitter, step, turn)| {
             let mut chain = 0;
-            let make =
-                |(k, (atoms, missing, proline, next)): (usize, ([[f32; 3]; 4], u8, u8, u8))| {
-                    chain += u32::from(next == 0);
-                    // Forth and back along x, so that strands lie side by side.
-                    let (row, along) = (k / turn, k % turn);
-                    let along = if row % 2 == 0 { along } else { turn - 1 - along };
-                    let side = if k % 2 == 0 { 1.2 } else { -1.2 };
-                    let origin = [along as f32 * step * 1.5, row as f32 * 4.8, 0.0];
-                    let ideal =
-                        [[0.0, 0.0, 0.0], [0.5, 0.6, 0.4], [1.5, 0.2, 0.0], [1.5, 0.2 + side, 0.1]];
-                    let position = |atom: usize| {
-                        [0, 1, 2].map(|axis| {
-                            origin[axis] + ideal[atom][axis] + jitter * atoms[atom][axis]
-                        })
-                    };
-                    Slot {
-                        atoms: (missing > 0)
-                            .then(|| [position(0), position(1), position(2), position(3)]),
-                        is_proline: proline == 0,
-                        chain,
-                    }
+            let make = |(k, (atoms, missing, proline, next)): (usize, Drawn)| {
+                chain += u32::from(next == 0);
+                // Forth and back along x, so that strands lie side by side.
+                let (row, along) = (k / turn, k % turn);
+                let along = if row % 2 == 0 { along } else { turn - 1 - along };
+                let side = if k % 2 == 0 { 1.2 } else { -1.2 };
+                let origin = [along as f32 * step * 1.5, row as f32 * 4.8, 0.0];
+                let ideal =
+                    [[0.0, 0.0, 0.0], [0.5, 0.6, 0.4], [1.5, 0.2, 0.0], [1.5, 0.2 + side, 0.1]];
+                let position = |atom: usize| {
+                    [0, 1, 2]
+                        .map(|axis| origin[axis] + ideal[atom][axis] + jitter * atoms[atom][axis])
                 };
+                Slot {
+                    atoms: (missing > 0)
+                        .then(|| [position(0), position(1), position(2), position(3)]),
+                    is_proline: proline == 0,
+                    chain,
+                }
+            };
             drawn.into_iter().enumerate().map(make).collect()
         },
     )
