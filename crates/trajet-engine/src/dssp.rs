@@ -60,7 +60,7 @@ impl Request {
 /// [`Error::AtomOutOfRange`], [`Error::Memory`].
 ///
 /// # Panics
-/// If [`Request::check`] finds a fault.
+/// If lists differ in length, or places in the sequence do not rise.
 pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
     let Request { residues, before, donates, slots, chains } = request;
     let n = residues.len();
