@@ -44,6 +44,7 @@ ANALYSES = (
     "count",
     "dihedrals",
     "distances",
+    "dssp",
     "end_to_end",
     "gyration",
     "gyration_moments",
@@ -55,6 +56,7 @@ ANALYSES = (
     "rdf",
     "rmsd",
     "rmsf",
+    "sasa",
 )
 
 # The names of `trajet.result`.
@@ -77,7 +79,9 @@ _RESULTS = (
     "PrincipalComponents",
     "RadialDistribution",
     "Report",
+    "SecondaryStructure",
     "Series",
+    "SurfaceAreas",
     "load",
 )
 
@@ -91,6 +95,7 @@ if TYPE_CHECKING:
     from trajet.analysis.count import count
     from trajet.analysis.dihedrals import dihedrals
     from trajet.analysis.distances import distances
+    from trajet.analysis.dssp import dssp
     from trajet.analysis.end_to_end import end_to_end
     from trajet.analysis.gyration import gyration
     from trajet.analysis.gyration_moments import gyration_moments
@@ -103,6 +108,7 @@ if TYPE_CHECKING:
     from trajet.analysis.rdf import rdf
     from trajet.analysis.rmsd import rmsd
     from trajet.analysis.rmsf import rmsf
+    from trajet.analysis.sasa import sasa
     from trajet.conversion import Conversion, convert, split
     from trajet.pools.dask import DaskPool
     from trajet.pools.local import LocalPool
@@ -128,7 +134,9 @@ if TYPE_CHECKING:
         PrincipalComponents,
         RadialDistribution,
         Report,
+        SecondaryStructure,
         Series,
+        SurfaceAreas,
         load,
     )
     from trajet.store import Store
@@ -198,12 +206,14 @@ __all__ = [
     "ProcessPool",
     "RadialDistribution",
     "Report",
+    "SecondaryStructure",
     "Selection",
     "SelectionError",
     "Series",
     "StaleIndexError",
     "Store",
     "StoreError",
+    "SurfaceAreas",
     "TaskError",
     "Trajectory",
     "TrajetError",
@@ -220,6 +230,7 @@ __all__ = [
     "count",
     "dihedrals",
     "distances",
+    "dssp",
     "end_to_end",
     "gyration",
     "gyration_moments",
@@ -234,5 +245,6 @@ __all__ = [
     "rmsd",
     "rmsf",
     "run",
+    "sasa",
     "split",
 ]

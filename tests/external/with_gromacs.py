@@ -381,3 +381,17 @@ def test_gromos_clusters_are_those_of_gmx_cluster(tmp_path: Path) -> None:
         if not ties:
             assert tj.cluster_rmsd(pairs, cutoff=cutoff).labels.tolist() == theirs.tolist()
     assert chosen < 8
+
+
+@pytest.mark.parametrize("probe", [0.0, 1.4])
+def test_surface_area_is_that_of_gmx(tmp_path: Path, probe: float) -> None:
+    """`gmx sasa` has the same radii and other points: a lattice on the faces of an icosahedron."""
+    path = tmp_path / "protein.gro"
+    tj.open(datafiles.TPR, datafiles.XTC).select("protein").whole()[0].save(path)
+    output = tmp_path / "area.xvg"
+    options = ["-surface", "0", "-nopbc", "-ndots", "960", "-probe", probe / 10]
+    gmx("sasa", "-s", path, "-f", path, *options, "-o", output)
+    (row,) = [line.split() for line in output.read_text().splitlines() if line[0] not in "#@"]
+    area = tj.sasa(tj.open(path, path).all_atoms(), probe=probe).values[0]
+    print(f"probe {probe}: {area:.1f} Å², gmx {100 * float(row[1]):.1f} Å²")
+    assert abs(area - 100 * float(row[1])) < 1e-3 * area

@@ -32,6 +32,16 @@ def analyses(traj: tj.Trajectory) -> dict[str, Compute]:
         "pairwise_rmsd": lambda pool: tj.pairwise_rmsd(atoms, pool=pool).values,
         "cluster_rmsd": lambda pool: tj.cluster_rmsd(atoms, cutoff=1.5, pool=pool).labels,
         "pca": lambda pool: tj.pca(atoms, align=others, pool=pool).projections,
+        "sasa": lambda pool: (
+            tj.sasa(
+                atoms,
+                context=others,
+                radii=np.full(traj.n_named, 1.7),
+                points=64,
+                by="atom",
+                pool=pool,
+            ).values
+        ),
         "apply": lambda pool: tj.apply(lambda x: x.std(axis=0), atoms, pool=pool).values,
         # The positions are read twice, for some atoms at a time; later times repeat the first.
         "msd": lambda pool: (
@@ -53,6 +63,8 @@ def analyses(traj: tj.Trajectory) -> dict[str, Compute]:
     for command in declared_commands():
         options = command.without_topology
         found[command.name] = partial(_values, command.function, atoms, options)
+    if traj.has_topology:
+        found["dssp"] = lambda pool: tj.dssp(traj.all_atoms(), pool=pool).codes
     if np.isfinite(traj.read(atoms=[0]).cells).all():
         found["rdf"] = lambda pool: tj.rdf(atoms, others, range=(0.0, 8.0), pool=pool).g
     if traj.has_topology:

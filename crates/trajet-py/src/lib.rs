@@ -73,6 +73,7 @@ fn _trajet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<topology::Topology>()?;
     module.add_class::<topology::StructureFile>()?;
     module.add_function(wrap_pyfunction!(topology::connected, module)?)?;
+    module.add_function(wrap_pyfunction!(topology::van_der_waals_radius, module)?)?;
     module.add_class::<topology_sidecar::TopologySidecar>()?;
     module.add_function(wrap_pyfunction!(topology::read_structure, module)?)?;
     module.add_function(wrap_pyfunction!(topology::structure_text, module)?)?;

@@ -35,7 +35,9 @@ from trajet.result.report import (
     transform_doubts,
 )
 from trajet.result.result import Result
+from trajet.result.secondary import SecondaryStructure
 from trajet.result.series import Series
+from trajet.result.surface import SurfaceAreas
 
 __all__ = [
     "COUNTS",
@@ -62,7 +64,9 @@ __all__ = [
     "RadialDistribution",
     "Report",
     "Result",
+    "SecondaryStructure",
     "Series",
+    "SurfaceAreas",
     "bytes_by_place",
     "diffusion",
     "entries_of",
