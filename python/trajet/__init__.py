@@ -39,6 +39,7 @@ ANALYSES = (
     "apply",
     "center_distances",
     "centers",
+    "cluster_rmsd",
     "contacts",
     "count",
     "dihedrals",
@@ -46,9 +47,11 @@ ANALYSES = (
     "end_to_end",
     "gyration",
     "gyration_moments",
+    "hbonds",
     "min_distance",
     "msd",
     "pairwise_rmsd",
+    "pca",
     "rdf",
     "rmsd",
     "rmsf",
@@ -60,12 +63,18 @@ _RESULTS = (
     "AtomValues",
     "CenterDistances",
     "Centers",
+    "Clusters",
     "Dihedrals",
     "Distances",
     "GyrationMoments",
+    "HydrogenBondLifetimes",
+    "HydrogenBondList",
+    "HydrogenBondPairs",
+    "HydrogenBonds",
     "MeanSquaredDisplacement",
     "MinDistance",
     "PairwiseRmsd",
+    "PrincipalComponents",
     "RadialDistribution",
     "Report",
     "Series",
@@ -77,6 +86,7 @@ if TYPE_CHECKING:
     from trajet.analysis.apply import apply
     from trajet.analysis.center_distances import center_distances
     from trajet.analysis.centers import centers
+    from trajet.analysis.cluster_rmsd import cluster_rmsd
     from trajet.analysis.contacts import contacts
     from trajet.analysis.count import count
     from trajet.analysis.dihedrals import dihedrals
@@ -84,10 +94,12 @@ if TYPE_CHECKING:
     from trajet.analysis.end_to_end import end_to_end
     from trajet.analysis.gyration import gyration
     from trajet.analysis.gyration_moments import gyration_moments
+    from trajet.analysis.hbonds import hbonds
     from trajet.analysis.joint import run
     from trajet.analysis.min_distance import min_distance
     from trajet.analysis.msd import msd
     from trajet.analysis.pairwise_rmsd import pairwise_rmsd
+    from trajet.analysis.pca import pca
     from trajet.analysis.rdf import rdf
     from trajet.analysis.rmsd import rmsd
     from trajet.analysis.rmsf import rmsf
@@ -102,12 +114,18 @@ if TYPE_CHECKING:
         AtomValues,
         CenterDistances,
         Centers,
+        Clusters,
         Dihedrals,
         Distances,
         GyrationMoments,
+        HydrogenBondLifetimes,
+        HydrogenBondList,
+        HydrogenBondPairs,
+        HydrogenBonds,
         MeanSquaredDisplacement,
         MinDistance,
         PairwiseRmsd,
+        PrincipalComponents,
         RadialDistribution,
         Report,
         Series,
@@ -155,6 +173,7 @@ __all__ = [
     "Block",
     "CenterDistances",
     "Centers",
+    "Clusters",
     "Conversion",
     "DaskPool",
     "Dihedrals",
@@ -163,6 +182,10 @@ __all__ = [
     "Frame",
     "FrameError",
     "GyrationMoments",
+    "HydrogenBondLifetimes",
+    "HydrogenBondList",
+    "HydrogenBondPairs",
+    "HydrogenBonds",
     "LocalPool",
     "MeanSquaredDisplacement",
     "MinDistance",
@@ -171,6 +194,7 @@ __all__ = [
     "OutputError",
     "PairwiseRmsd",
     "Pool",
+    "PrincipalComponents",
     "ProcessPool",
     "RadialDistribution",
     "Report",
@@ -190,6 +214,7 @@ __all__ = [
     "apply",
     "center_distances",
     "centers",
+    "cluster_rmsd",
     "contacts",
     "convert",
     "count",
@@ -198,11 +223,13 @@ __all__ = [
     "end_to_end",
     "gyration",
     "gyration_moments",
+    "hbonds",
     "load",
     "min_distance",
     "msd",
     "open",
     "pairwise_rmsd",
+    "pca",
     "rdf",
     "rmsd",
     "rmsf",

@@ -27,8 +27,12 @@ RAMACHANDRAN_BINS = 90
 MOST_PIXELS = 2000
 LEGEND_CHARACTERS = 100
 LONGEST_LABEL = 80
+# Components whose share of the variance is drawn.
+MOST_VARIANCES = 20
 # Most names beside one axis.
 MOST_NAMES = 6
+# Pairs whose occupancies are drawn.
+MOST_BARS = 12
 # Horizontal offset between curves, as a fraction of the axis of workers.
 APART = 0.012
 
@@ -303,6 +307,89 @@ def frame_pairs(
     return _figure_of(axes)
 
 
+def components(
+    projections: NDArray[np.float64],
+    times: NDArray[np.float64],
+    frames: NDArray[np.int64],
+    *,
+    variances: NDArray[np.float64],
+    title: str,
+    ax: "Axes | None" = None,
+) -> "Figure":
+    """Draw projections on the first two components, coloured by time, and shares of the variance.
+
+    Parameters
+    ----------
+    projections
+        `(n_frames, n_components)`, Å. If there is one component only, it is drawn against time.
+    times, frames
+        `(n_frames,)`, ps and frame numbers.
+    variances
+        `(n,)`, Å², of all components, in descending order.
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    left, right = two_axes(ax, (9.0, 4.2), width_ratios=(1.15, 1))
+    shares = variances / variances.sum()
+    names = [f"component {k + 1}, {100 * share:.1f} % (Å)" for k, share in enumerate(shares[:2])]
+    time, time_label = _abscissa(times, frames)
+    size = max(2.0, min(16.0, 6000.0 / max(1, len(time))))
+    pair = projections.shape[1] > 1
+    x, y = (projections[:, 0], projections[:, 1]) if pair else (time, projections[:, 0])
+    dots = left.scatter(x, y, c=time, s=size, cmap="viridis")
+    left.set_xlabel(names[0] if pair else time_label)
+    left.set_ylabel(names[1] if pair else names[0])
+    if pair:
+        left.set_aspect("equal", adjustable="datalim")
+        _figure_of(left).colorbar(dots, ax=left, label=time_label)
+    left.set_title(_shortened(title), loc="left", fontsize="medium")
+    _bare(left)
+    if right is None:
+        return _figure_of(left)
+    shown = min(len(shares), MOST_VARIANCES)
+    numbers = np.arange(1, shown + 1)
+    right.bar(numbers, 100 * shares[:shown], color=COLOURS[0], label="each")
+    summed = 100 * np.cumsum(shares)[:shown]
+    right.plot(numbers, summed, color=COLOURS[1], marker="o", markersize=3, label="cumulated")
+    right.set_xlabel("component")
+    right.set_ylabel("share of the variance (%)")
+    right.set_ylim(0, 105)
+    right.xaxis.set_major_locator(MaxNLocator(integer=True))
+    right.legend(frameon=False, loc="center right")
+    _bare(right)
+    return _figure_of(left)
+
+
+def clusters(
+    labels: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    times: NDArray[np.float64],
+    frames: NDArray[np.int64],
+    *,
+    title: str,
+    ax: "Axes | None" = None,
+) -> "Figure":
+    """Draw the cluster of each frame (`(n_frames,)`) against time, and sizes (`(n_clusters,)`)."""
+    from matplotlib.ticker import MaxNLocator
+
+    left, right = two_axes(ax, (8.0, 4.0), width_ratios=(4, 1), sharey=True)
+    x, x_label = _abscissa(times, frames)
+    size = max(1.0, min(12.0, 3000.0 / max(1, len(x))))
+    left.scatter(x, labels, s=size, color=COLOURS[0])
+    left.set_xlabel(x_label)
+    left.set_ylabel("cluster")
+    left.set_title(_shortened(title), loc="left", fontsize="medium")
+    left.yaxis.set_major_locator(MaxNLocator(integer=True))
+    left.invert_yaxis()
+    _bare(left)
+    if right is None:
+        return _figure_of(left)
+    right.barh(np.arange(len(sizes)), sizes, color=COLOURS[0])
+    right.set_xlabel("frames")
+    _bare(right)
+    return _figure_of(left)
+
+
 def radial(
     edges: NDArray[np.float64],
     g: NDArray[np.float64],
@@ -419,6 +506,23 @@ def axes_of(
     return Figure(figsize=size, layout=layout, dpi=150).subplots() if ax is None else ax
 
 
+def two_axes(
+    ax: "Axes | None",
+    size: tuple[float, float],
+    *,
+    width_ratios: tuple[float, float],
+    sharey: bool = False,
+) -> "tuple[Axes, Axes | None]":
+    """Return the given axes and None, or two axes side by side of a new figure (inches)."""
+    from matplotlib.figure import Figure
+
+    if ax is not None:
+        return ax, None
+    figure = Figure(figsize=size, layout="constrained", dpi=150)
+    left, right = figure.subplots(1, 2, sharey=sharey, width_ratios=width_ratios)
+    return left, right
+
+
 def name_ticks(axis: "Axis", labels: Sequence[str], *, turned: bool = False) -> None:
     """Name some of the elements 0, 1, … along an axis by their labels, if `turned` at an angle."""
     places = np.unique(np.linspace(0, len(labels) - 1, MOST_NAMES).astype(int))
@@ -426,6 +530,123 @@ def name_ticks(axis: "Axis", labels: Sequence[str], *, turned: bool = False) -> 
     if turned:
         for text in axis.get_ticklabels():
             text.set(rotation=30, ha="right", rotation_mode="anchor")
+
+
+def hydrogen_bonds(
+    values: NDArray[np.float64],
+    times: NDArray[np.float64],
+    frames: NDArray[np.int64],
+    occupancies: NDArray[np.float64],
+    labels: Sequence[str],
+    lifetimes: tuple[NDArray[np.float64], Mapping[str, NDArray[np.float64]]] | None,
+    *,
+    title: str,
+) -> "Figure":
+    """Draw the number of hydrogen bonds (`(n_frames,)`) against time, and occupancies of pairs.
+
+    Parameters
+    ----------
+    occupancies
+        `(n_pairs,)`, descending.
+    labels
+        Names of the first pairs, which are drawn.
+    lifetimes
+        Lags (ps) and correlation functions, drawn below; or None.
+    """
+    from matplotlib.figure import Figure
+
+    rows = 1 if lifetimes is None else 2
+    figure = Figure(figsize=(10.0, 4.0 + 2.0 * (rows - 1)), layout="constrained", dpi=150)
+    grid = figure.add_gridspec(rows, 2, width_ratios=(3, 2))
+    left, right = figure.add_subplot(grid[0, 0]), figure.add_subplot(grid[:, 1])
+    if lifetimes is not None:
+        _correlations(figure.add_subplot(grid[1, 0]), *lifetimes)
+    x, x_label = _abscissa(times, frames)
+    smoothed = _line(left, x, values, "", COLOURS[0])
+    bold = f"; bold: mean of {_smoothing(len(x))} neighbouring frames" if smoothed else ""
+    left.set_xlabel(x_label + bold)
+    left.set_ylabel("hydrogen bonds")
+    left.set_title(_shortened(title), loc="left", fontsize="medium")
+    left.margins(x=0)
+    left.set_ylim(bottom=0)
+    _bare(left)
+    _bars(right, occupancies, labels)
+    return figure
+
+
+def occupancies(
+    values: NDArray[np.float64], labels: Sequence[str], *, title: str, ax: "Axes | None" = None
+) -> "Figure":
+    """Draw the occupancies (`(n_pairs,)`, descending) of the pairs that have labels."""
+    axes = axes_of(ax, (6.4, 4.0))
+    _bars(axes, values, labels)
+    axes.set_title(_shortened(title), loc="left", fontsize="medium")
+    return _figure_of(axes)
+
+
+def correlations(
+    times: NDArray[np.float64],
+    curves: Mapping[str, NDArray[np.float64]],
+    *,
+    title: str,
+    ax: "Axes | None" = None,
+) -> "Figure":
+    """Draw correlation functions (`(n_lags,)`, by name) against the lag (ps)."""
+    axes = axes_of(ax, (6.4, 4.0))
+    _correlations(axes, times, curves)
+    axes.set_title(_shortened(title), loc="left", fontsize="medium")
+    return _figure_of(axes)
+
+
+def _correlations(
+    axes: "Axes", times: NDArray[np.float64], curves: Mapping[str, NDArray[np.float64]]
+) -> None:
+    """Draw correlation functions."""
+    for k, (label, values) in enumerate(curves.items()):
+        axes.plot(times, values, color=COLOURS[k % len(COLOURS)], linewidth=1.5, label=label)
+    axes.set_xlabel("lag (ps)")
+    axes.set_ylabel("correlation")
+    axes.margins(x=0)
+    axes.set_ylim(0, 1.02)
+    _bare(axes)
+    axes.legend(frameon=False)
+
+
+def _bars(axes: "Axes", values: NDArray[np.float64], labels: Sequence[str]) -> None:
+    """Draw horizontal bars, the first one on top."""
+    shown = values[: len(labels)]
+    axes.barh(np.arange(len(shown)), shown, color=COLOURS[0], height=0.7)
+    axes.set_yticks(
+        np.arange(len(shown)), [_shortened(label) for label in labels], fontsize="small"
+    )
+    axes.set_ylim(max(len(shown), 1) - 0.4, -0.6)
+    axes.set_xlim(0, 1)
+    axes.set_xlabel(f"occupancy of the first {len(shown)} of {len(values)} pairs")
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def hydrogen_bond_geometry(
+    distances: NDArray[np.float64],
+    angles: NDArray[np.float64],
+    *,
+    title: str,
+    ax: "Axes | None" = None,
+) -> "Figure":
+    """Draw how often distances (Å) and angles (degrees) of hydrogen bonds occur together."""
+    from matplotlib.colors import LogNorm
+
+    axes = axes_of(ax, (5.6, 4.2))
+    bins = min(MOST_BINS, max(10, int(np.sqrt(len(distances)) / 4)))
+    counts, x, y = np.histogram2d(distances, angles, bins=bins)
+    norm = LogNorm(vmin=1, vmax=max(2.0, float(counts.max())))
+    mesh = axes.pcolormesh(
+        x, y, np.ma.masked_equal(counts.T, 0), cmap="viridis", norm=norm, rasterized=True
+    )
+    _figure_of(axes).colorbar(mesh, ax=axes, label="count")
+    axes.set_title(_shortened(title), loc="left", fontsize="medium")
+    axes.set_xlabel("distance (Å)")
+    axes.set_ylabel("angle D-H-A (degrees)")
+    return _figure_of(axes)
 
 
 @dataclass(frozen=True)

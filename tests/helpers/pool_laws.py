@@ -30,6 +30,8 @@ def analyses(traj: tj.Trajectory) -> dict[str, Compute]:
         "contacts": lambda pool: tj.contacts(atoms, others, cutoff=7.0, pool=pool).values,
         "nearest pair": lambda pool: tj.min_distance(atoms, others, pool=pool).pairs,
         "pairwise_rmsd": lambda pool: tj.pairwise_rmsd(atoms, pool=pool).values,
+        "cluster_rmsd": lambda pool: tj.cluster_rmsd(atoms, cutoff=1.5, pool=pool).labels,
+        "pca": lambda pool: tj.pca(atoms, align=others, pool=pool).projections,
         "apply": lambda pool: tj.apply(lambda x: x.std(axis=0), atoms, pool=pool).values,
         # The positions are read twice, for some atoms at a time; later times repeat the first.
         "msd": lambda pool: (
@@ -53,6 +55,8 @@ def analyses(traj: tj.Trajectory) -> dict[str, Compute]:
         found[command.name] = partial(_values, command.function, atoms, options)
     if np.isfinite(traj.read(atoms=[0]).cells).all():
         found["rdf"] = lambda pool: tj.rdf(atoms, others, range=(0.0, 8.0), pool=pool).g
+    if traj.has_topology:
+        found["hbonds"] = lambda pool: _hydrogen_bonds(traj, pool)
     return found
 
 
@@ -70,6 +74,14 @@ def _jointly(chosen: list[Any], pool: tj.Pool) -> np.ndarray:
         pool=pool,
     )
     return np.concatenate([result.values.ravel() for result in results])
+
+
+def _hydrogen_bonds(traj: tj.Trajectory, pool: tj.Pool) -> np.ndarray:
+    """Return the numbers of a run whose states have different lengths."""
+    found = tj.hbonds(traj, list_bonds=True, frames=slice(3, None, 9), pool=pool)
+    assert found.bonds is not None
+    pairs = (found.pairs.members.ravel(), found.pairs.counts)
+    return np.concatenate([found.values, *pairs, found.bonds.distances, found.bonds.angles])
 
 
 def _values(

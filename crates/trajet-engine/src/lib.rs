@@ -10,10 +10,12 @@ pub mod average;
 pub mod centers;
 pub mod contacts;
 pub mod count;
+pub mod deviations;
 pub mod dihedrals;
 pub mod distances;
 mod error;
 pub mod gyration;
+pub mod hydrogen_bonds;
 pub mod joint;
 pub mod moments;
 pub mod pairwise;
@@ -59,6 +61,8 @@ pub enum AnalysisSpec {
     Particles(particles::Request),
     /// Number of contacts, and the nearest pair.
     Contacts(contacts::Request),
+    /// Hydrogen bonds.
+    HydrogenBonds(hydrogen_bonds::Request),
     /// Radius of gyration.
     Gyration(gyration::Request),
     /// Centres of groups of atoms, and distances between them.
@@ -85,6 +89,7 @@ impl AnalysisSpec {
             AnalysisSpec::Particles(request) => request.check(),
             AnalysisSpec::Centers(request) => request.check(),
             AnalysisSpec::Positions(request) => request.check(),
+            AnalysisSpec::HydrogenBonds(request) => request.check(),
         }
     }
 
@@ -108,6 +113,7 @@ impl AnalysisSpec {
             AnalysisSpec::Particles(request) => particles::plan(request, n_atoms),
             AnalysisSpec::Centers(request) => centers::plan(request, n_atoms),
             AnalysisSpec::Positions(request) => positions::plan(request, n_atoms),
+            AnalysisSpec::HydrogenBonds(request) => hydrogen_bonds::plan(request, n_atoms),
         }
     }
 }

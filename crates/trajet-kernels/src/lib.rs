@@ -7,6 +7,7 @@
 pub mod cell;
 pub mod centers;
 pub mod contacts;
+pub mod deviations;
 pub mod dihedral;
 pub mod distance;
 mod eigen;
@@ -14,6 +15,7 @@ pub mod extents;
 pub mod gyration;
 pub mod hydrogen_bonds;
 mod lanes;
+pub mod lifetimes;
 pub mod moments;
 pub mod pairs;
 pub mod pairwise;

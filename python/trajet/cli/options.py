@@ -90,6 +90,7 @@ max_memory_option = click.option(
     metavar="BYTES",
     help="Memory that positions of all frames and results may take, as in 8GiB. Default: no limit.",
 )
+memory_size = Size(most=2**50)
 
 
 def _nonzero(_: click.Context, param: click.Parameter, value: int | None) -> int | None:

@@ -3,6 +3,8 @@
 from trajet.result.applied import Applied
 from trajet.result.atom_values import AtomValues
 from trajet.result.centers import CenterDistances, Centers
+from trajet.result.clusters import Clusters
+from trajet.result.components import PrincipalComponents
 from trajet.result.dihedrals import Dihedrals
 from trajet.result.displacement import (
     Diffusion,
@@ -12,6 +14,12 @@ from trajet.result.displacement import (
 )
 from trajet.result.distances import Distances
 from trajet.result.gyration import AxisRadii, GyrationMoments
+from trajet.result.hydrogen_bonds import (
+    HydrogenBondLifetimes,
+    HydrogenBondList,
+    HydrogenBondPairs,
+    HydrogenBonds,
+)
 from trajet.result.loading import load
 from trajet.result.min_distance import MinDistance
 from trajet.result.pairwise import PairwiseRmsd
@@ -38,13 +46,19 @@ __all__ = [
     "AxisRadii",
     "CenterDistances",
     "Centers",
+    "Clusters",
     "Diffusion",
     "Dihedrals",
     "Distances",
     "GyrationMoments",
+    "HydrogenBondLifetimes",
+    "HydrogenBondList",
+    "HydrogenBondPairs",
+    "HydrogenBonds",
     "MeanSquaredDisplacement",
     "MinDistance",
     "PairwiseRmsd",
+    "PrincipalComponents",
     "RadialDistribution",
     "Report",
     "Result",

@@ -88,7 +88,14 @@ def _values_of(
     hints, found = get_type_hints(kind), dict[str, object]()
     for field in fields(cast(Any, kind)):
         name, hint = field.name, hints[field.name]
-        if name in arrays:
+        inner = [one for one in (hint, *get_args(hint)) if isinstance(one, type)]
+        nested = [one for one in inner if issubclass(one, Result)]
+        begin = f"{name}."
+        own = {key.removeprefix(begin): arrays[key] for key in arrays if key.startswith(begin)}
+        if nested and own:
+            values = _values_of(nested[0], {**own, "report": arrays["report"]}, path)
+            found[name] = nested[0](**values)
+        elif name in arrays:
             found[name] = _value_of(hint, arrays[name], path)
         elif type(None) in get_args(hint):
             found[name] = None

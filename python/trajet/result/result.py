@@ -42,8 +42,9 @@ class Result:
     `result[10:20]`, which is a result of those rows. `np.asarray(result)` has its main values.
 
     Classes of results are frozen dataclasses with `repr=False`. Their fields are arrays, strings,
-    numbers, booleans, tuples of these, or None, and the report. NPZ files hold all of them, and
-    `trajet.load` restores them. A class declares `_ROWS`, and has `plot`, `_about` and `_table`.
+    numbers, booleans, tuples of these, results, or None, and the report. NPZ files hold all of
+    them, and `trajet.load` restores them. A class declares `_ROWS`, and has `plot`, `_about` and
+    `_table`.
     """
 
     report: Report
@@ -208,12 +209,15 @@ class Result:
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         """Return all fields but the report as arrays, for NPZ files; None is left out."""
-        found = {field.name: getattr(self, field.name) for field in fields(cast(Any, self))}
-        return {
-            name: _as_array(name, value)
-            for name, value in found.items()
-            if name != "report" and value is not None
-        }
+        arrays = {}
+        for field in fields(cast(Any, self)):
+            name, value = field.name, getattr(self, field.name)
+            if isinstance(value, Result):
+                # A result that belongs to this one, and shares its report.
+                arrays.update({f"{name}.{key}": array for key, array in value._arrays().items()})
+            elif name != "report" and value is not None:
+                arrays[name] = _as_array(name, value)
+        return arrays
 
     def _header(self) -> list[str]:
         """Return the names of a CSV file's columns."""
