@@ -90,7 +90,7 @@ class Trajectory(Transformable):
             *("fresh", "frame_numbers", "indices_of", "n_named", "of_dataset", "of_open_atoms"),
             *("particles", "places", "places_of", "read_places", "reader", "reader_for"),
             *("record_analysis", "rotates", "select_indices", "sidecar", "stem", "t_topology"),
-            *("topology_atoms", "transform_remarks"),
+            *("run_before", "topology_atoms", "transform_remarks", "updating"),
         )
     )
 
