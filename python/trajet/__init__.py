@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from trajet.analysis.rdf import rdf
     from trajet.analysis.rmsd import rmsd
     from trajet.analysis.rmsf import rmsf
-    from trajet.conversion import Conversion, convert, split
+    from trajet.conversion import Conversion, convert, split, write
     from trajet.pools.dask import DaskPool
     from trajet.pools.local import LocalPool
     from trajet.pools.mpi import MpiPool
@@ -69,7 +69,7 @@ else:
         __name__,
         {
             **{f"trajet.analysis.{name}": name for name in ANALYSES},
-            "trajet.conversion": "Conversion convert split",
+            "trajet.conversion": "Conversion convert split write",
             "trajet.pools.dask": "DaskPool",
             "trajet.pools.local": "LocalPool",
             "trajet.pools.mpi": "MpiPool",
@@ -135,4 +135,5 @@ __all__ = [
     "rmsd",
     "rmsf",
     "split",
+    "write",
 ]
