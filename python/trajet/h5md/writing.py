@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from h5py import Dataset, File, Group
     from numpy.typing import DTypeLike
 
+    from trajet.advise.entries import TransformDoubts
     from trajet.trajectory import AtomChoice, Block, FrameChoice, Trajectory
 
 SUFFIXES = _trajet.FORMATS["H5MD"]
@@ -153,6 +154,8 @@ class Content:
     complete: bool = False
     # Remarks on contents that were left out.
     remarks: list[str] = field(default_factory=list, compare=False)
+    # What makes the transformed positions read so far doubtful.
+    doubts: "list[TransformDoubts]" = field(default_factory=list, compare=False)
 
     # The particles group.
     group: ClassVar[str] = GROUP
@@ -202,6 +205,8 @@ class Content:
     ) -> tuple["_trajet.ReadFrames", NDArray[np.bool_]]:
         """Read vectors of frames into `values`; return other fields, and which frames have them."""
         got = self.reader.read(numbers, self.atoms, values, name, threads=threads)
+        if name == "positions" and "large_steps" in got["counts"]:
+            self.doubts.append(got["counts"])
         return got, _there(values, got["counts"]["empty_frames"])
 
     def lacking(self, name: Field, frames: NDArray[np.int64]) -> FormatError:
