@@ -109,7 +109,7 @@ if TYPE_CHECKING:
     from trajet.analysis.rmsd import rmsd
     from trajet.analysis.rmsf import rmsf
     from trajet.analysis.sasa import sasa
-    from trajet.conversion import Conversion, convert, split
+    from trajet.conversion import Conversion, convert, split, write
     from trajet.pools.dask import DaskPool
     from trajet.pools.local import LocalPool
     from trajet.pools.mpi import MpiPool
@@ -147,7 +147,7 @@ else:
         {
             **{f"trajet.analysis.{name}": name for name in ANALYSES},
             "trajet.analysis.joint": "run",
-            "trajet.conversion": "Conversion convert split",
+            "trajet.conversion": "Conversion convert split write",
             "trajet.pools.dask": "DaskPool",
             "trajet.pools.local": "LocalPool",
             "trajet.pools.mpi": "MpiPool",
@@ -247,4 +247,5 @@ __all__ = [
     "run",
     "sasa",
     "split",
+    "write",
 ]

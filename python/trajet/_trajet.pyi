@@ -198,6 +198,22 @@ class Topology:
     def known_elements(self) -> tuple[NDArray[np.uint32], list[str]]: ...
     def fragments(self) -> NDArray[np.int64] | None: ...
 
+class TrajectoryWriter:
+    """A trajectory file that is written block by block; it gets its name when it is complete."""
+
+    def __init__(
+        self,
+        path: Path,
+        how: object,
+        times: NDArray[np.float64],
+        steps: NDArray[np.int64],
+        *,
+        force: bool,
+    ) -> None: ...
+    def append(self, block: object, *, threads: int) -> None: ...
+    def finish(self) -> tuple[int, list[str]]: ...
+    def discard(self) -> None: ...
+
 class SelectionText:
     """A parsed selection, in the language of MDAnalysis."""
 

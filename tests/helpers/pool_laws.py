@@ -55,7 +55,7 @@ def analyses(traj: tj.Trajectory) -> dict[str, Compute]:
         near = traj.select("byres around 6 index 20", updating=True)
         found["count, updating"] = lambda pool: tj.count(near, pool=pool).values
         found["apply, updating"] = lambda pool: (
-            tj.apply(lambda x, atoms: [x.std(), atoms.sum()], near, indices=True, pool=pool).values
+            tj.apply(lambda x, atoms: [x.sum(), atoms.sum()], near, indices=True, pool=pool).values
         )
         found["reduced, updating"] = lambda pool: (
             tj.apply(lambda x: x.sum(axis=0), near, reducer=np.add, pool=pool).values
