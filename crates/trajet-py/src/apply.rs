@@ -170,6 +170,16 @@ impl Clone for Apply {
     }
 }
 
+/// Adds to an exception of a function the frames for which it was called.
+fn note_frames(py: Python<'_>, error: &PyErr, first: u64, last: u64) {
+    let note = match first == last {
+        true => format!("the function was called for frame {first}"),
+        false => format!("the function was called for the block of frames {first} to {last}"),
+    };
+    // An exception without notes is raised as it is.
+    let _ = error.value(py).call_method1("add_note", (note,));
+}
+
 /// Flattens an array of this shape, or a number.
 fn flat(py: Python<'_>, value: &Bound<'_, PyAny>, expected: &[usize]) -> PyResult<State> {
     let numpy = py.import("numpy")?;
@@ -205,7 +215,7 @@ impl Analysis for Apply {
             false => std::iter::once(0..n).collect(),
         };
         for frames in stretches {
-            let first = frames.start;
+            let (first, count) = (frames.start, frames.len());
             let selection = self.selection.as_ref();
             // Other threads may call the function meanwhile.
             let selected = selection.map(|selection| selection.select(block, first)).transpose()?;
@@ -216,6 +226,8 @@ impl Analysis for Apply {
                 _ => self.call(py, block, frames),
             });
             let numbers = called.map_err(|error| {
+                let last = block.meta.frames[first + count - 1];
+                Python::attach(|py| note_frames(py, &error, block.meta.frames[first], last));
                 self.raised.keep(error);
                 let why = "the function raised an error".to_owned();
                 FrameError { frame: block.meta.frames[first], why }

@@ -362,14 +362,21 @@ class AnalysisOptions:
                 " or write it to a file (--rows-in FILE.npy with --pool dask or mpi)"
             )
 
-    def run(self, prepared: Job[_R], table: Callable[[_R], str]) -> None:
+    def run(
+        self,
+        prepared: Job[_R],
+        table: Callable[[_R], str],
+        *,
+        write: Callable[[_R], Sequence[Path]] = lambda _: (),
+    ) -> None:
         """Run an analysis, then write the requested files, and print the table of the result.
 
-        In a run of several analyses this is done later, for all of them.
+        `write` writes further files of the command, and returns their paths. In a run of several
+        analyses this is done later, for all of them.
         """
 
         def finish(result: _R) -> None:
-            self.finish(result, lambda: table(result))
+            self.finish(result, lambda: table(result), write(result))
 
         if self.joint is not None:
             self.joint.jobs.append((prepared, finish))
@@ -380,7 +387,9 @@ class AnalysisOptions:
             )
         finish(results[0])
 
-    def finish(self, result: Result, table: Callable[[], str]) -> None:
+    def finish(
+        self, result: Result, table: Callable[[], str], written: Sequence[Path] = ()
+    ) -> None:
         """Write the requested files, then print the table and the paths of the files."""
         if (path := self.outputs["output"]) is not None:
             result.save(path)
@@ -395,7 +404,8 @@ class AnalysisOptions:
                 click.echo(line)
             for line in notes(self.trajectory, result.report["remarks"]):
                 click.echo(line)
-            for path in (self.outputs[name] for name in ("plot", "report", "output")):
+            of_all = (self.outputs[name] for name in ("plot", "report", "output"))
+            for path in (*written, *of_all):
                 if path is not None:
                     click.echo(path)
 

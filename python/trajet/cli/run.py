@@ -39,10 +39,10 @@ def run(ctx: click.Context, plan: str) -> None:
       plot = "rmsd.png"
     \b
       [[analysis]]
-      command = "gyration"
+      command = "dihedrals"
       select = "protein"
       make-whole = true
-      output = "gyration.csv"
+      output = "dihedrals.npz"
 
     \b
     Examples:

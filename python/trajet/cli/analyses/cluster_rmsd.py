@@ -70,22 +70,23 @@ def cluster_rmsd(
       trajet cluster-rmsd adk.psf adk.xtc --select "name CA" --method average --clusters 4
     """
     selection = job.select(select)
-    with job.progress("cluster_rmsd") as show:
-        result = trajet.cluster_rmsd(
+
+    def write(result: Clusters) -> list[Path]:
+        """Write the medoids, and return their paths."""
+        return [] if medoids is None else result.save_medoids(medoids)
+
+    job.run(
+        trajet.cluster_rmsd.job(
             selection,
             cutoff=cutoff,
             method=method,
             n_clusters=clusters,
             weights=weights,
             max_memory=max_memory,
-            frames=job.frames,
-            pool=job.pool,
-            progress=show,
-            sample=job.sample,
-        )
-    if medoids is not None:
-        result.save_medoids(medoids)
-    job.finish(result, lambda: _table(result))
+        ),
+        _table,
+        write=write,
+    )
 
 
 def _table(result: Clusters) -> str:

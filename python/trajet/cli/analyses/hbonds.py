@@ -152,8 +152,22 @@ def hbonds(
       trajet hbonds top.tpr run.xtc --select protein --lifetimes lifetimes.csv --max-lag 100
     """
     selection = job.select(select)
-    with job.progress("hbonds") as show:
-        result = trajet.hbonds(
+
+    def write(result: HydrogenBonds) -> list[Path]:
+        """Write the tables beside the numbers of bonds, and return their paths."""
+        written = []
+        for table, path in (
+            (result.pairs, pairs),
+            (result.bonds, bonds_out),
+            (result.lifetimes, lifetimes_out),
+        ):
+            if path is not None and table is not None:
+                table.save(path)
+                written.append(path)
+        return written
+
+    job.run(
+        trajet.hbonds.job(
             selection,
             between=between and (job.select(between[0]), job.select(between[1])),
             elements=[symbol.strip() for symbol in elements.split(",")],
@@ -161,22 +175,11 @@ def hbonds(
             pbc=not no_pbc,
             list_bonds=bonds_out is not None,
             lifetimes=lifetimes_out is not None,
-            frames=job.frames,
-            pool=job.pool,
-            progress=show,
-            sample=job.sample,
             **options,
-        )
-    written = []
-    tables = ((result.pairs, pairs), (result.bonds, bonds_out), (result.lifetimes, lifetimes_out))
-    for table, path in tables:
-        if path is not None and table is not None:
-            table.save(path)
-            written.append(path)
-    job.finish(result, lambda: _table(result))
-    if not job.quiet:
-        for path in written:
-            click.echo(path)
+        ),
+        _table,
+        write=write,
+    )
 
 
 def _table(result: HydrogenBonds) -> str:

@@ -39,18 +39,10 @@ def pairwise_rmsd(
       trajet pairwise-rmsd top.gro run.xtc --select backbone --step 10 --matrix pairs.npy
     """
     selection = job.select(select)
-    with job.progress("pairwise_rmsd") as show:
-        result = trajet.pairwise_rmsd(
-            selection,
-            weights=weights,
-            frames=job.frames,
-            path=matrix,
-            max_memory=max_memory,
-            pool=job.pool,
-            progress=show,
-            sample=job.sample,
-        )
-    job.finish(result, lambda: _table(result))
+    job.run(
+        trajet.pairwise_rmsd.job(selection, weights=weights, path=matrix, max_memory=max_memory),
+        _table,
+    )
 
 
 def _table(result: PairwiseRmsd) -> str:

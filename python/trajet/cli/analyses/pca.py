@@ -84,22 +84,25 @@ def pca(
     """
     selection = job.select(select)
     onto = not as_stored if align is None else job.select(align)
-    with job.progress("pca") as show:
-        result = trajet.pca(
+
+    def write(result: PrincipalComponents) -> list[Path]:
+        """Write the structures along the first component, and return the path."""
+        if extremes is None:
+            return []
+        return [result.save_extremes(extremes, n_structures=_MODELS)]
+
+    job.run(
+        trajet.pca.job(
             selection,
             align=onto,
             reference=reference_of(reference or "average", "average"),
             weights=weights,
             n_components=components,
             max_memory=max_memory,
-            frames=job.frames,
-            pool=job.pool,
-            progress=show,
-            sample=job.sample,
-        )
-    if extremes is not None:
-        result.save_extremes(extremes, n_structures=_MODELS)
-    job.finish(result, lambda: _table(result))
+        ),
+        _table,
+        write=write,
+    )
 
 
 def _table(result: PrincipalComponents) -> str:
