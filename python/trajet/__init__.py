@@ -35,14 +35,26 @@ from trajet._trajet import (
 
 # The functions of `trajet.analysis`, each in a module of its name. The command line and the tests
 # take their lists from this one.
-ANALYSES = ("apply", "dihedrals", "distances", "gyration", "rdf", "rmsd", "rmsf")
+ANALYSES = (
+    "apply",
+    "contacts",
+    "dihedrals",
+    "distances",
+    "gyration",
+    "min_distance",
+    "rdf",
+    "rmsd",
+    "rmsf",
+)
 
 # Names are imported when they are first used: a script does not wait for what it does not call.
 if TYPE_CHECKING:
     from trajet.analysis.apply import apply
+    from trajet.analysis.contacts import contacts
     from trajet.analysis.dihedrals import dihedrals
     from trajet.analysis.distances import distances
     from trajet.analysis.gyration import gyration
+    from trajet.analysis.min_distance import min_distance
     from trajet.analysis.rdf import rdf
     from trajet.analysis.rmsd import rmsd
     from trajet.analysis.rmsf import rmsf
@@ -57,6 +69,7 @@ if TYPE_CHECKING:
         AtomValues,
         Dihedrals,
         Distances,
+        MinDistance,
         RadialDistribution,
         Report,
         Series,
@@ -74,8 +87,8 @@ else:
             "trajet.pools.mpi": "MpiPool",
             "trajet.pools.pool": "Pool",
             "trajet.pools.processes": "ProcessPool",
-            "trajet.result": "Applied AtomValues Dihedrals Distances RadialDistribution Report"
-            " Series",
+            "trajet.result": "Applied AtomValues Dihedrals Distances MinDistance"
+            " RadialDistribution Report Series",
             "trajet.store": "Store",
             "trajet.trajectory": "Block Frame Selection Trajectory open",
         },
@@ -103,6 +116,7 @@ __all__ = [
     "Frame",
     "FrameError",
     "LocalPool",
+    "MinDistance",
     "MissingPackageError",
     "MpiPool",
     "OutputError",
@@ -123,10 +137,12 @@ __all__ = [
     "WorkerError",
     "__version__",
     "apply",
+    "contacts",
     "convert",
     "dihedrals",
     "distances",
     "gyration",
+    "min_distance",
     "open",
     "rdf",
     "rmsd",

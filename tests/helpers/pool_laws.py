@@ -24,6 +24,8 @@ def analyses(traj: tj.Trajectory) -> dict[str, Compute]:
         "rmsf": lambda pool: tj.rmsf(atoms, align=others, reference="average", pool=pool).values,
         "features": lambda pool: tj.dihedrals(traj, fours, features=True, pool=pool).values,
         "distances": lambda pool: tj.distances(atoms, others, pool=pool).values,
+        "contacts": lambda pool: tj.contacts(atoms, others, cutoff=7.0, pool=pool).values,
+        "nearest pair": lambda pool: tj.min_distance(atoms, others, pool=pool).pairs,
         "apply": lambda pool: tj.apply(lambda x: x.std(axis=0), atoms, pool=pool).values,
         "some frames": lambda pool: tj.rmsd(atoms, frames=[5, 1, 1, 7, 0], pool=pool).values,
         "no frame": lambda pool: tj.rmsd(atoms, frames=[], pool=pool).values,

@@ -7,6 +7,7 @@ use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use trajet_formats::{Atoms, Block, memory};
 use trajet_kernels::cell::Cell;
+use trajet_kernels::pairs::Misplaced;
 
 use crate::error::{FrameError, InvalidArgument};
 use crate::plan::Leaves;
@@ -139,6 +140,16 @@ pub(crate) fn cell_of(block: &Block, i: usize) -> Result<Option<Cell>, FrameErro
         Some(cell) => Ok(Some(cell)),
         None => Err(FrameError { frame: block.meta.frames[i], why: why() }),
     }
+}
+
+/// Returns the error of a frame in which an atom of a group cannot be placed in the cell.
+pub(crate) fn no_position(frame: u64, Misplaced { group, atom }: Misplaced) -> FrameError {
+    let which = ["first", "second"][group];
+    let why = format!(
+        "atom {atom} of the {which} selection has no position there, or one that is millions of \
+         cells away: leave this frame out"
+    );
+    FrameError { frame, why }
 }
 
 /// An analysis of frames.

@@ -7,6 +7,7 @@
 pub mod analysis;
 mod atom_map;
 pub mod average;
+pub mod contacts;
 pub mod dihedrals;
 pub mod distances;
 mod error;
@@ -44,6 +45,8 @@ pub enum AnalysisSpec {
     Distances(distances::Request),
     /// Histogram of pair distances.
     Rdf(rdf::Request),
+    /// Number of contacts, and the nearest pair.
+    Contacts(contacts::Request),
     /// Radius of gyration.
     Gyration(gyration::Request),
 }
@@ -60,6 +63,7 @@ impl AnalysisSpec {
             AnalysisSpec::Dihedrals(request) => request.check(),
             AnalysisSpec::Distances(_) => Ok(()),
             AnalysisSpec::Rdf(request) => request.check(),
+            AnalysisSpec::Contacts(request) => request.check(),
             AnalysisSpec::Gyration(request) => request.check(),
         }
     }
@@ -78,6 +82,7 @@ impl AnalysisSpec {
             AnalysisSpec::Dihedrals(request) => dihedrals::plan(request, n_atoms),
             AnalysisSpec::Distances(request) => distances::plan(request, n_atoms),
             AnalysisSpec::Rdf(request) => rdf::plan(request, n_atoms),
+            AnalysisSpec::Contacts(request) => contacts::plan(request, n_atoms),
             AnalysisSpec::Gyration(request) => gyration::plan(request, n_atoms),
         }
     }

@@ -232,6 +232,11 @@ impl Cell {
     pub fn reduced(&self) -> &[Vector; 3] {
         &self.reduced.vectors
     }
+
+    /// Returns the length of the shortest lattice vector (Å).
+    pub fn shortest_vector(&self) -> f64 {
+        square(self.reduced.vectors[0]).sqrt()
+    }
 }
 
 /// Three vectors and their reciprocal vectors, whose products with the others are zero and with their own one.

@@ -4,6 +4,7 @@ from trajet.result.applied import Applied
 from trajet.result.atom_values import AtomValues
 from trajet.result.dihedrals import Dihedrals
 from trajet.result.distances import Distances
+from trajet.result.min_distance import MinDistance
 from trajet.result.radial import RadialDistribution
 from trajet.result.report import (
     COUNTS,
@@ -26,6 +27,7 @@ __all__ = [
     "AtomValues",
     "Dihedrals",
     "Distances",
+    "MinDistance",
     "RadialDistribution",
     "Report",
     "Result",

@@ -47,6 +47,11 @@ class Series(Result):
     name: str
     report: Report
 
+    @property
+    def quantity(self) -> str:
+        """Name and unit, as on the axis of a figure."""
+        return f"{self.name} ({self.units})" if self.units else self.name
+
     def plot(self) -> "Figure":
         """Draw the series against time and return the matplotlib Figure.
 
@@ -62,7 +67,7 @@ class Series(Result):
             self.times,
             self.frames,
             labels=self.columns,
-            quantity=f"{self.name} ({self.units})",
+            quantity=self.quantity,
             title=f"{self.name} of {self.columns[0]}" if len(self.columns) == 1 else self.name,
         )
 
@@ -81,7 +86,7 @@ class Series(Result):
 
     def _names(self) -> list[str]:
         """Return the name of each series in the header of a CSV file."""
-        stem = f"{self.name.lower()}_{ascii_units(self.units)}"
+        stem = "_".join(filter(None, [self.name.lower(), ascii_units(self.units)]))
         return [stem, *(f"{stem}_group{k}" for k in range(1, len(self.columns)))]
 
     def _header(self) -> list[str]:

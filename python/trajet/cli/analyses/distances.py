@@ -10,6 +10,7 @@ from trajet.cli.analyses.shared import (
     no_pbc_option,
     reference_of,
     select_option,
+    within_option,
 )
 from trajet.cli.options import AnalysisOptions, analysis
 from trajet.cli.tables import lines_of
@@ -18,11 +19,7 @@ from trajet.result import Distances
 
 @analysis(
     select_option,
-    click.option(
-        "--to",
-        metavar="SELECTION",
-        help="The second group. Default: pairs within --select.",
-    ),
+    within_option,
     click.option(
         "--reference",
         metavar="FRAME|FILE",
