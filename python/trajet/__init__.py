@@ -37,11 +37,13 @@ from trajet._trajet import (
 # take their lists from this one.
 ANALYSES = (
     "apply",
+    "contact_map",
     "contacts",
     "dihedrals",
     "distances",
     "gyration",
     "min_distance",
+    "native_contacts",
     "rdf",
     "rmsd",
     "rmsf",
@@ -50,11 +52,13 @@ ANALYSES = (
 # Names are imported when they are first used: a script does not wait for what it does not call.
 if TYPE_CHECKING:
     from trajet.analysis.apply import apply
+    from trajet.analysis.contact_map import contact_map
     from trajet.analysis.contacts import contacts
     from trajet.analysis.dihedrals import dihedrals
     from trajet.analysis.distances import distances
     from trajet.analysis.gyration import gyration
     from trajet.analysis.min_distance import min_distance
+    from trajet.analysis.native_contacts import native_contacts
     from trajet.analysis.rdf import rdf
     from trajet.analysis.rmsd import rmsd
     from trajet.analysis.rmsf import rmsf
@@ -67,9 +71,11 @@ if TYPE_CHECKING:
     from trajet.result import (
         Applied,
         AtomValues,
+        ContactMap,
         Dihedrals,
         Distances,
         MinDistance,
+        NativeContacts,
         RadialDistribution,
         Report,
         Series,
@@ -87,8 +93,8 @@ else:
             "trajet.pools.mpi": "MpiPool",
             "trajet.pools.pool": "Pool",
             "trajet.pools.processes": "ProcessPool",
-            "trajet.result": "Applied AtomValues Dihedrals Distances MinDistance"
-            " RadialDistribution Report Series",
+            "trajet.result": "Applied AtomValues ContactMap Dihedrals Distances MinDistance"
+            " NativeContacts RadialDistribution Report Series",
             "trajet.store": "Store",
             "trajet.trajectory": "Block Frame Selection Trajectory open",
         },
@@ -108,6 +114,7 @@ __all__ = [
     "Applied",
     "AtomValues",
     "Block",
+    "ContactMap",
     "Conversion",
     "DaskPool",
     "Dihedrals",
@@ -119,6 +126,7 @@ __all__ = [
     "MinDistance",
     "MissingPackageError",
     "MpiPool",
+    "NativeContacts",
     "OutputError",
     "Pool",
     "ProcessPool",
@@ -137,12 +145,14 @@ __all__ = [
     "WorkerError",
     "__version__",
     "apply",
+    "contact_map",
     "contacts",
     "convert",
     "dihedrals",
     "distances",
     "gyration",
     "min_distance",
+    "native_contacts",
     "open",
     "rdf",
     "rmsd",

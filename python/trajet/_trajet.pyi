@@ -260,6 +260,12 @@ def structure_text(
 def pair_distances(
     one: NDArray[np.float32], other: NDArray[np.float32], vectors: NDArray[np.float64] | None
 ) -> NDArray[np.float64]: ...
+def contact_pairs(
+    one: NDArray[np.float32],
+    other: NDArray[np.float32] | None,
+    vectors: NDArray[np.float64] | None,
+    cutoff: float,
+) -> NDArray[np.int64]: ...
 
 class Transforms:
     """Steps that change positions after decoding; see `Step` in `crates/trajet-transforms`."""

@@ -193,6 +193,59 @@ def matrix(
     return figure
 
 
+def contact_map(
+    values: NDArray[np.float64],
+    row_names: Sequence[str],
+    column_names: Sequence[str],
+    *,
+    axes: tuple[str, str],
+    title: str,
+) -> "Figure":
+    """Draw fractions of frames (`(n_rows, n_columns)`) as an image, the first row at the bottom.
+
+    Pairs that are left out are grey.
+
+    Parameters
+    ----------
+    row_names, column_names
+        Names of the rows and columns, some of which are shown.
+    axes
+        What the rows and the columns are.
+    """
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    # Compressed: the bar of colours is as high as the map beside it.
+    figure = Figure(figsize=(5.8, 4.8), layout="compressed", dpi=150)
+    drawn = figure.subplots()
+    n_rows, n_columns = values.shape
+    drawn.set_facecolor("0.85")
+    image = drawn.imshow(
+        np.ma.masked_invalid(values),
+        origin="lower",
+        cmap="Blues",
+        vmin=0,
+        vmax=1,
+        aspect="equal" if max(n_rows, n_columns) <= 3 * min(n_rows, n_columns) else "auto",
+        interpolation="nearest",
+    )
+    figure.colorbar(image, label="fraction of frames")
+    for axis, names, label in (
+        (drawn.yaxis, row_names, axes[0]),
+        (drawn.xaxis, column_names, axes[1]),
+    ):
+
+        def name(place: float, _: int, names: Sequence[str] = names) -> str:
+            is_row = place == int(place) and 0 <= place < len(names)
+            return _shortened(names[int(place)]) if is_row else ""
+
+        axis.set_major_locator(MaxNLocator(6, integer=True))
+        axis.set_major_formatter(FuncFormatter(name))
+        axis.set_label_text(_shortened(label))
+    drawn.set_title(_shortened(title), loc="left", fontsize="medium")
+    return figure
+
+
 def radial(edges: NDArray[np.float64], g: NDArray[np.float64], *, title: str) -> "Figure":
     """Draw g(r) (`(bins,)`) over the `edges` (`(bins + 1,)`, Å)."""
     from matplotlib.figure import Figure

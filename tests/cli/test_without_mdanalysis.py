@@ -117,6 +117,8 @@ def test_commands_work(place: Path) -> None:
         ("gyration", *adk, *ca),
         ("contacts", *adk, *ca, "--cutoff", "8"),
         ("min-distance", *adk, *ca),
+        ("contact-map", *adk, *ca, "--cutoff", "8"),
+        ("native-contacts", *adk, *ca, "--cutoff", "8"),
         ("rdf", "wet.gro", "wet.xtc", *ca),
         ("rmsd", *adk, *ca, "--pool", "processes", "--workers", "1"),
         ("convert", "adk.xtc", "ca.xtc", "--topology", "adk.psf", *ca),

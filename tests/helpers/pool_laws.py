@@ -26,6 +26,10 @@ def analyses(traj: tj.Trajectory) -> dict[str, Compute]:
         "distances": lambda pool: tj.distances(atoms, others, pool=pool).values,
         "contacts": lambda pool: tj.contacts(atoms, others, cutoff=7.0, pool=pool).values,
         "nearest pair": lambda pool: tj.min_distance(atoms, others, pool=pool).pairs,
+        "contact map": lambda pool: (
+            tj.contact_map(atoms, others, by="atom", cutoff=7.0, pool=pool).values
+        ),
+        "native contacts": lambda pool: tj.native_contacts(atoms, cutoff=15.0, pool=pool).values,
         "apply": lambda pool: tj.apply(lambda x: x.std(axis=0), atoms, pool=pool).values,
         "some frames": lambda pool: tj.rmsd(atoms, frames=[5, 1, 1, 7, 0], pool=pool).values,
         "no frame": lambda pool: tj.rmsd(atoms, frames=[], pool=pool).values,

@@ -20,11 +20,13 @@ def spread(positions: np.ndarray) -> float:
 # One call of each analysis, by its name; that of `rdf` is given atoms with a cell.
 CALLS: dict[str, Callable[[tj.Selection, tj.Pool], np.ndarray]] = {
     "apply": lambda atoms, pool: tj.apply(spread, atoms, pool=pool).values,
+    "contact_map": lambda atoms, pool: tj.contact_map(atoms, pool=pool).values,
     "contacts": lambda atoms, pool: tj.contacts(atoms, pool=pool).values,
     "dihedrals": lambda atoms, pool: tj.dihedrals(atoms, pool=pool).values,
     "distances": lambda atoms, pool: tj.distances(atoms, "resid 3 and name CA", pool=pool).values,
     "gyration": lambda atoms, pool: tj.gyration(atoms, pool=pool).values,
     "min_distance": lambda atoms, pool: tj.min_distance(atoms, pool=pool).values,
+    "native_contacts": lambda atoms, pool: tj.native_contacts(atoms, pool=pool).values,
     "rdf": lambda atoms, pool: tj.rdf(atoms, range=(0.0, 9.0), pool=pool).g,
     "rmsd": lambda atoms, pool: tj.rmsd(atoms, weights="mass", pool=pool).values,
     "rmsf": lambda atoms, pool: tj.rmsf(atoms, align=atoms, pool=pool).values,

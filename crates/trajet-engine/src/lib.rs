@@ -7,12 +7,14 @@
 pub mod analysis;
 mod atom_map;
 pub mod average;
+pub mod contact_map;
 pub mod contacts;
 pub mod dihedrals;
 pub mod distances;
 mod error;
 pub mod gyration;
 pub mod moments;
+pub mod native_contacts;
 pub mod plan;
 pub mod rdf;
 pub mod report;
@@ -45,6 +47,10 @@ pub enum AnalysisSpec {
     Distances(distances::Request),
     /// Histogram of pair distances.
     Rdf(rdf::Request),
+    /// Number of frames in which groups of atoms are in contact.
+    ContactMap(contact_map::Request),
+    /// Fraction of native contacts.
+    NativeContacts(native_contacts::Request),
     /// Number of contacts, and the nearest pair.
     Contacts(contacts::Request),
     /// Radius of gyration.
@@ -63,6 +69,8 @@ impl AnalysisSpec {
             AnalysisSpec::Dihedrals(request) => request.check(),
             AnalysisSpec::Distances(_) => Ok(()),
             AnalysisSpec::Rdf(request) => request.check(),
+            AnalysisSpec::ContactMap(request) => request.check(),
+            AnalysisSpec::NativeContacts(request) => request.check(),
             AnalysisSpec::Contacts(request) => request.check(),
             AnalysisSpec::Gyration(request) => request.check(),
         }
@@ -82,6 +90,8 @@ impl AnalysisSpec {
             AnalysisSpec::Dihedrals(request) => dihedrals::plan(request, n_atoms),
             AnalysisSpec::Distances(request) => distances::plan(request, n_atoms),
             AnalysisSpec::Rdf(request) => rdf::plan(request, n_atoms),
+            AnalysisSpec::ContactMap(request) => contact_map::plan(request, n_atoms),
+            AnalysisSpec::NativeContacts(request) => native_contacts::plan(request, n_atoms),
             AnalysisSpec::Contacts(request) => contacts::plan(request, n_atoms),
             AnalysisSpec::Gyration(request) => gyration::plan(request, n_atoms),
         }

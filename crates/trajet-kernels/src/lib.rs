@@ -12,6 +12,7 @@ mod eigen;
 pub mod gyration;
 mod lanes;
 pub mod moments;
+pub mod native_contacts;
 pub mod pairs;
 pub mod periodic;
 pub mod reference;

@@ -2,9 +2,11 @@
 
 from trajet.result.applied import Applied
 from trajet.result.atom_values import AtomValues
+from trajet.result.contact_map import ContactMap
 from trajet.result.dihedrals import Dihedrals
 from trajet.result.distances import Distances
 from trajet.result.min_distance import MinDistance
+from trajet.result.native_contacts import NativeContacts
 from trajet.result.radial import RadialDistribution
 from trajet.result.report import (
     COUNTS,
@@ -25,9 +27,11 @@ __all__ = [
     "STAGES",
     "Applied",
     "AtomValues",
+    "ContactMap",
     "Dihedrals",
     "Distances",
     "MinDistance",
+    "NativeContacts",
     "RadialDistribution",
     "Report",
     "Result",

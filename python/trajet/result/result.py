@@ -67,12 +67,12 @@ class Result:
         raise NotImplementedError
 
     def _write_csv(self, file: IO[bytes]) -> None:
-        names = io.StringIO()
         # Names of functions, segments and residues may contain commas and quotes.
-        csv.writer(names, lineterminator="\n").writerow(self._header())
-        file.write(names.getvalue().encode(errors="backslashreplace"))
-        for row in self._rows():
-            file.write(f"{','.join(map(repr, row))}\n".encode())
+        text = io.TextIOWrapper(file, "utf-8", errors="backslashreplace", newline="")
+        table = csv.writer(text, lineterminator="\n")
+        table.writerow(self._header())
+        table.writerows(self._rows())
+        text.detach()
 
 
 def count_of_frames(frames: NDArray[np.int64]) -> str:
