@@ -28,6 +28,7 @@ from MDAnalysisTests import datafiles
 ACIDS = "resname ASP GLU and name OD1 OD2 OE1 OE2"
 BASES = "resname ARG LYS and name NH1 NH2 NZ"
 LID, NMP = "resid 122:159", "resid 30:59"
+BACKBONE, WATER = "backbone", "resname SOL and name OW"
 CUTOFF = 4.5
 
 Work = Callable[[], np.ndarray]
@@ -151,9 +152,9 @@ def main() -> None:
     wet = (datafiles.GRO, datafiles.XTC)
     dry_traj, wet_traj = tj.open(*adk), tj.open(*wet, sidecar=False)
     dry, solvated = mda.Universe(*adk), mda.Universe(*wet)
-    every, n_dry, n_wet = dry_traj.all_atoms(), 98, 4
+    every, n_dry, n_wet = dry_traj.all_atoms(), 98, 2
     lid, acids = dry_traj.select(LID), dry_traj.select(ACIDS)
-    protein, first = wet_traj.select("protein"), slice(0, n_wet)
+    backbone, first = wet_traj.select(BACKBONE), slice(0, n_wet)
     upper = np.triu_indices(60, 1)
 
     def residues() -> np.ndarray:
@@ -170,16 +171,14 @@ def main() -> None:
                     "MDAnalysis, capped": capped(dry, "all", n_dry),
                 },
             ),
-            "contacts of protein and water": (
+            "contacts of backbone and water": (
                 n_wet,
                 {
                     "trajet": lambda: (
-                        tj.contacts(
-                            protein, "resname SOL", cutoff=CUTOFF, frames=first, pool=pool
-                        ).values
+                        tj.contacts(backbone, WATER, cutoff=CUTOFF, frames=first, pool=pool).values
                     ),
                     "MDAnalysis, all distances": by_distances(
-                        solvated, "protein", "resname SOL", n_wet, False
+                        solvated, BACKBONE, WATER, n_wet, False
                     ),
                 },
             ),
@@ -190,13 +189,13 @@ def main() -> None:
                     "MDAnalysis": by_distances(dry, LID, NMP, n_dry, True),
                 },
             ),
-            "least distance of protein and water": (
+            "least distance of backbone and water": (
                 n_wet,
                 {
                     "trajet": lambda: (
-                        tj.min_distance(protein, "resname SOL", frames=first, pool=pool).values
+                        tj.min_distance(backbone, WATER, frames=first, pool=pool).values
                     ),
-                    "MDAnalysis": by_distances(solvated, "protein", "resname SOL", n_wet, True),
+                    "MDAnalysis": by_distances(solvated, BACKBONE, WATER, n_wet, True),
                 },
             ),
             "map of 60 residues": (
