@@ -37,28 +37,69 @@ from trajet._trajet import (
 # take their lists from this one.
 ANALYSES = (
     "apply",
+    "center_distances",
+    "centers",
     "contact_map",
     "contacts",
+    "count",
     "dihedrals",
     "distances",
+    "end_to_end",
     "gyration",
+    "gyration_moments",
+    "hbonds",
     "min_distance",
+    "msd",
     "native_contacts",
+    "pairwise_rmsd",
     "rdf",
     "rmsd",
     "rmsf",
 )
 
+# The names of `trajet.result`.
+_RESULTS = (
+    "Applied",
+    "AtomValues",
+    "CenterDistances",
+    "Centers",
+    "ContactMap",
+    "Dihedrals",
+    "Distances",
+    "GyrationMoments",
+    "HydrogenBondLifetimes",
+    "HydrogenBondList",
+    "HydrogenBondPairs",
+    "HydrogenBonds",
+    "MeanSquaredDisplacement",
+    "MinDistance",
+    "NativeContacts",
+    "PairwiseRmsd",
+    "RadialDistribution",
+    "Report",
+    "Series",
+    "load",
+)
+
 # Names are imported when they are first used: a script does not wait for what it does not call.
 if TYPE_CHECKING:
     from trajet.analysis.apply import apply
+    from trajet.analysis.center_distances import center_distances
+    from trajet.analysis.centers import centers
     from trajet.analysis.contact_map import contact_map
     from trajet.analysis.contacts import contacts
+    from trajet.analysis.count import count
     from trajet.analysis.dihedrals import dihedrals
     from trajet.analysis.distances import distances
+    from trajet.analysis.end_to_end import end_to_end
     from trajet.analysis.gyration import gyration
+    from trajet.analysis.gyration_moments import gyration_moments
+    from trajet.analysis.hbonds import hbonds
+    from trajet.analysis.joint import run
     from trajet.analysis.min_distance import min_distance
+    from trajet.analysis.msd import msd
     from trajet.analysis.native_contacts import native_contacts
+    from trajet.analysis.pairwise_rmsd import pairwise_rmsd
     from trajet.analysis.rdf import rdf
     from trajet.analysis.rmsd import rmsd
     from trajet.analysis.rmsf import rmsf
@@ -71,32 +112,42 @@ if TYPE_CHECKING:
     from trajet.result import (
         Applied,
         AtomValues,
+        CenterDistances,
+        Centers,
         ContactMap,
         Dihedrals,
         Distances,
+        GyrationMoments,
+        HydrogenBondLifetimes,
+        HydrogenBondList,
+        HydrogenBondPairs,
+        HydrogenBonds,
+        MeanSquaredDisplacement,
         MinDistance,
         NativeContacts,
+        PairwiseRmsd,
         RadialDistribution,
         Report,
         Series,
+        load,
     )
     from trajet.store import Store
-    from trajet.trajectory import Block, Frame, Selection, Trajectory, open
+    from trajet.trajectory import Block, Frame, Selection, Trajectory, UpdatingSelection, open
 else:
     __getattr__ = startup.lazy_names(
         __name__,
         {
             **{f"trajet.analysis.{name}": name for name in ANALYSES},
+            "trajet.analysis.joint": "run",
             "trajet.conversion": "Conversion convert split",
             "trajet.pools.dask": "DaskPool",
             "trajet.pools.local": "LocalPool",
             "trajet.pools.mpi": "MpiPool",
             "trajet.pools.pool": "Pool",
             "trajet.pools.processes": "ProcessPool",
-            "trajet.result": "Applied AtomValues ContactMap Dihedrals Distances MinDistance"
-            " NativeContacts RadialDistribution Report Series",
+            "trajet.result": " ".join(_RESULTS),
             "trajet.store": "Store",
-            "trajet.trajectory": "Block Frame Selection Trajectory open",
+            "trajet.trajectory": "Block Frame Selection Trajectory UpdatingSelection open",
         },
     )
 
@@ -109,11 +160,19 @@ if DEBUG_BUILD:
         stacklevel=2,
     )
 
+
+def __dir__() -> list[str]:
+    """Return the public names, also those that were not used yet, for tab completion."""
+    return __all__
+
+
 __all__ = [
     "AnalysisError",
     "Applied",
     "AtomValues",
     "Block",
+    "CenterDistances",
+    "Centers",
     "ContactMap",
     "Conversion",
     "DaskPool",
@@ -122,12 +181,19 @@ __all__ = [
     "FormatError",
     "Frame",
     "FrameError",
+    "GyrationMoments",
+    "HydrogenBondLifetimes",
+    "HydrogenBondList",
+    "HydrogenBondPairs",
+    "HydrogenBonds",
     "LocalPool",
+    "MeanSquaredDisplacement",
     "MinDistance",
     "MissingPackageError",
     "MpiPool",
     "NativeContacts",
     "OutputError",
+    "PairwiseRmsd",
     "Pool",
     "ProcessPool",
     "RadialDistribution",
@@ -142,20 +208,31 @@ __all__ = [
     "Trajectory",
     "TrajetError",
     "TruncatedError",
+    "UpdatingSelection",
     "WorkerError",
     "__version__",
     "apply",
+    "center_distances",
+    "centers",
     "contact_map",
     "contacts",
     "convert",
+    "count",
     "dihedrals",
     "distances",
+    "end_to_end",
     "gyration",
+    "gyration_moments",
+    "hbonds",
+    "load",
     "min_distance",
+    "msd",
     "native_contacts",
     "open",
+    "pairwise_rmsd",
     "rdf",
     "rmsd",
     "rmsf",
+    "run",
     "split",
 ]

@@ -11,6 +11,7 @@ import trajet as tj
 from click.testing import CliRunner
 from helpers.analysis_laws import assert_same_bits_on_any_pool
 from helpers.golden_files import Adk
+from helpers.result_laws import assert_result_laws
 from helpers.systems import NAMES, Systems, in_changing_cells
 from MDAnalysisTests import datafiles
 from trajet.cli.group import commands
@@ -193,15 +194,31 @@ def test_maps_that_do_not_fit_into_memory_are_refused() -> None:
     assert "choose fewer atoms, or residues instead of atoms" in line
 
 
+def test_tables_have_pairs_within_one_group_once(adk: Adk) -> None:
+    """Also those of some rows; between two groups both orders are other pairs."""
+    traj = tj.open(adk.psf, adk.xtc)
+    whole = tj.contact_map(traj.select("resid 1:30 and name CA CB"), cutoff=6.0)
+    rows = whole[5:9]
+    for result in (whole, rows):
+        names = [(one, other) for one, other, *_ in result.pairs()]
+        assert len({frozenset(pair) for pair in names}) == len(names)
+        i, j = np.nonzero(result.counts)
+        all_pairs = zip(result.rows[i].tolist(), result.columns[j].tolist(), strict=True)
+        assert len(names) == len({frozenset(pair) for pair in all_pairs}) > 0
+    between = tj.contact_map(
+        traj.select("resid 1:30 and name CA"), "resid 1:30 and name CB", cutoff=6.0
+    )
+    assert np.array_equal(between.rows, between.columns)
+    assert not np.array_equal(between.counts, between.counts.T)
+    assert len(list(between.pairs())) == np.count_nonzero(between.counts)
+    assert not list(whole[[]].pairs())
+
+
 def test_results_are_saved_drawn_and_reported(adk: Adk, tmp_path: Path) -> None:
     """Files hold the numbers, the figure the names of residues, the report the request."""
     traj = tj.open(adk.psf, adk.xtc)
     result = tj.contact_map(traj.select("resid 1:30"), heavy=True)
-    result.save(tmp_path / "map.npz")
-    with np.load(tmp_path / "map.npz") as kept:
-        assert np.array_equal(kept["values"], result.values, equal_nan=True)
-        assert kept["row_names"].tolist() == list(result.row_names)
-        assert np.array_equal(kept["counts"], result.counts)
+    assert_result_laws(result, tmp_path)
     done = CliRunner().invoke(
         commands,
         [

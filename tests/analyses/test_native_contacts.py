@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from helpers import trr_bytes
 from helpers.analysis_laws import assert_rows_follow_frames, assert_same_bits_on_any_pool, table
 from helpers.golden_files import Adk
+from helpers.result_laws import assert_result_laws
 from helpers.systems import Systems
 from MDAnalysis.analysis.contacts import Contacts
 from MDAnalysisTests import datafiles
@@ -176,10 +177,7 @@ def test_results_are_saved_drawn_and_reported(adk: Adk, tmp_path: Path) -> None:
     header, numbers = table(path)
     assert header == ["frame", "time_ps", "q"]
     assert np.array_equal(numbers[:, 2], result.values)
-    result.save(tmp_path / "q.npz")
-    with np.load(tmp_path / "q.npz") as kept:
-        assert np.array_equal(kept["pairs"], result.pairs)
-        assert np.array_equal(kept["distances"], result.distances)
+    assert_result_laws(result, tmp_path)
     assert result.plot().axes[0].get_ylabel() == "Q"
     parameters = result.report["parameters"]
     assert parameters["n_native"] == len(result.pairs)

@@ -5,15 +5,21 @@
 //! with every instruction set, number of threads and machine.
 
 pub mod cell;
+pub mod centers;
 pub mod contacts;
 pub mod dihedral;
 pub mod distance;
 mod eigen;
+pub mod extents;
 pub mod gyration;
+pub mod hydrogen_bonds;
 mod lanes;
+pub mod lifetimes;
 pub mod moments;
 pub mod native_contacts;
 pub mod pairs;
+pub mod pairwise;
 pub mod periodic;
+pub mod products;
 pub mod reference;
 pub mod superpose;

@@ -13,6 +13,7 @@
 //!    its atoms.
 
 pub(crate) mod bins;
+pub mod close;
 pub(crate) mod grid;
 pub(crate) mod search;
 

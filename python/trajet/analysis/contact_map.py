@@ -164,6 +164,7 @@ def contact_map(
         row_names=rows.names,
         column_names=columns.names,
         labels=(main.label, (other or main).label),
+        within=other is None,
         of=by,
         cutoff=float(cutoff),
         report=outcome.report("contact_map", parameters, remarks=remarks),

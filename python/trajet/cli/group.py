@@ -15,6 +15,7 @@ _MODULES = {
     "trajet.cli.files": "info index",
     "trajet.cli.convert": "convert split frame",
     "trajet.cli.store": "store",
+    "trajet.cli.run": "run",
     "trajet.cli.reports": "advise",
     "trajet.cli.viewers": "molfile",
     "trajet.cli.bench_store": "bench",
@@ -41,6 +42,8 @@ class _Group(click.Group):
         return sorted(_MODULE_OF)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        # Functions have underscores where commands have hyphens: both are understood.
+        cmd_name = cmd_name.replace("_", "-")
         if (module := _MODULE_OF.get(cmd_name)) is None:
             return None
         with startup.importing(module):

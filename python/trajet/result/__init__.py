@@ -2,11 +2,27 @@
 
 from trajet.result.applied import Applied
 from trajet.result.atom_values import AtomValues
+from trajet.result.centers import CenterDistances, Centers
 from trajet.result.contact_map import ContactMap
 from trajet.result.dihedrals import Dihedrals
+from trajet.result.displacement import (
+    Diffusion,
+    MeanSquaredDisplacement,
+    diffusion,
+    range_of_fit,
+)
 from trajet.result.distances import Distances
+from trajet.result.gyration import AxisRadii, GyrationMoments
+from trajet.result.hydrogen_bonds import (
+    HydrogenBondLifetimes,
+    HydrogenBondList,
+    HydrogenBondPairs,
+    HydrogenBonds,
+)
+from trajet.result.loading import load
 from trajet.result.min_distance import MinDistance
 from trajet.result.native_contacts import NativeContacts
+from trajet.result.pairwise import PairwiseRmsd
 from trajet.result.radial import RadialDistribution
 from trajet.result.report import (
     COUNTS,
@@ -27,17 +43,31 @@ __all__ = [
     "STAGES",
     "Applied",
     "AtomValues",
+    "AxisRadii",
+    "CenterDistances",
+    "Centers",
     "ContactMap",
+    "Diffusion",
     "Dihedrals",
     "Distances",
+    "GyrationMoments",
+    "HydrogenBondLifetimes",
+    "HydrogenBondList",
+    "HydrogenBondPairs",
+    "HydrogenBonds",
+    "MeanSquaredDisplacement",
     "MinDistance",
     "NativeContacts",
+    "PairwiseRmsd",
     "RadialDistribution",
     "Report",
     "Result",
     "Series",
     "bytes_by_place",
+    "diffusion",
     "entries_of",
+    "load",
     "make_report",
+    "range_of_fit",
     "transform_doubts",
 ]

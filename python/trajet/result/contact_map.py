@@ -1,16 +1,17 @@
 """Results with contact maps."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet.result.report import Report
-from trajet.result.result import Result
+from trajet.result.result import Result, Table
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -18,9 +19,8 @@ if TYPE_CHECKING:
 class ContactMap(Result):
     """In which fraction of the frames two residues, or two atoms, are in contact.
 
-    NPZ files hold `values`, `counts`, `rows`, `columns`, `row_names` and `column_names`. CSV files
-    have the columns row, column, fraction and frames, with one line per pair that is in contact in
-    any frame; pairs within one group once.
+    CSV files have the columns row, column, fraction and frames, with one line per pair that is in
+    contact in any frame; pairs within one group once.
 
     Attributes
     ----------
@@ -34,6 +34,8 @@ class ContactMap(Result):
         Their names, such as "MET1".
     labels
         The selections of the two groups, as text; equal for pairs within one group.
+    within
+        Whether the pairs are those within one group.
     of
         What the rows and columns are: "residue" or "atom".
     cutoff
@@ -49,41 +51,25 @@ class ContactMap(Result):
     row_names: tuple[str, ...]
     column_names: tuple[str, ...]
     labels: tuple[str, str]
+    within: bool
     of: str
     cutoff: float
     report: Report
 
-    def plot(self) -> "Figure":
-        """Draw the map, with the names of some residues along both axes."""
+    _ROWS: ClassVar[tuple[str, ...]] = ("values", "counts", "rows", "row_names")
+
+    def plot(self, ax: "Axes | None" = None) -> "Figure":
+        """Draw the map, with names of some residues along both axes; see `Result.plot`."""
         from trajet import plots
 
         return plots.contact_map(
             self.values,
             self.row_names,
             self.column_names,
-            axes=(f"{self.of} ({self.labels[0]})", f"{self.of} ({self.labels[1]})"),
+            labels=(f"{self.of} ({self.labels[0]})", f"{self.of} ({self.labels[1]})"),
             title=f"contacts within {self.cutoff:g} Å",
+            ax=ax,
         )
-
-    def _about(self) -> str:
-        between = " and ".join(dict.fromkeys(self.labels))
-        return f"contact map of {between}, values {self.values.shape}"
-
-    def _arrays(self) -> dict[str, np.ndarray]:
-        return {
-            "values": self.values,
-            "counts": self.counts,
-            "rows": self.rows,
-            "columns": self.columns,
-            "row_names": np.array(self.row_names, np.str_),
-            "column_names": np.array(self.column_names, np.str_),
-        }
-
-    def _header(self) -> list[str]:
-        return ["row", "column", "fraction", "frames"]
-
-    def _rows(self) -> Iterable[Iterable[object]]:
-        return self.pairs()
 
     def pairs(self) -> Iterator[tuple[str, str, float, int]]:
         """Yield the pairs that are in contact in any frame, those within one group once.
@@ -93,9 +79,22 @@ class ContactMap(Result):
         tuple
             The two names, the fraction and the number of frames.
         """
+        return zip(*(column.tolist() for _, column in self._table()), strict=True)
+
+    def _about(self) -> str:
+        between = " and ".join(dict.fromkeys(self.labels))
+        return f"contact map of {between}, values {self.values.shape}"
+
+    def _table(self) -> Table:
         seen = self.counts > 0
-        if np.array_equal(self.rows, self.columns):
-            seen = np.triu(seen, 1)
-        for i, j in np.argwhere(seen).tolist():
-            fraction, count = float(self.values[i, j]), int(self.counts[i, j])
-            yield self.row_names[i], self.column_names[j], fraction, count
+        if self.within:
+            # Both orders of a pair are in the map where both members are rows.
+            twice = np.isin(self.columns, self.rows) & (self.columns < self.rows[:, np.newaxis])
+            seen &= ~twice
+        i, j = np.nonzero(seen)
+        return [
+            ("row", np.array(self.row_names, np.str_)[i]),
+            ("column", np.array(self.column_names, np.str_)[j]),
+            ("fraction", self.values[i, j]),
+            ("frames", self.counts[i, j]),
+        ]

@@ -1,11 +1,12 @@
 """Results with the nearest pair of two groups in each frame."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet.result.result import Table
 from trajet.result.series import Series
 
 
@@ -13,8 +14,7 @@ from trajet.result.series import Series
 class MinDistance(Series):
     """The distance of the nearest pair of two groups in each frame, and which atoms it is.
 
-    NPZ files hold `values`, `times`, `frames`, `units`, `columns`, `pairs` and `contacts` (empty
-    without a cut-off). CSV files have the columns frame, time_ps, min_distance_A, atom, partner
+    CSV files have the columns frame, time_ps, min_distance_A, atom, partner
     and, with a cut-off, contacts.
 
     Attributes
@@ -31,16 +31,12 @@ class MinDistance(Series):
     pairs: NDArray[np.int64]
     contacts: NDArray[np.int64] | None
 
-    def _arrays(self) -> dict[str, np.ndarray]:
-        contacts = np.empty(0, np.int64) if self.contacts is None else self.contacts
-        return {**super()._arrays(), "pairs": self.pairs, "contacts": contacts}
+    _ROWS: ClassVar[tuple[str, ...]] = (*Series._ROWS, "pairs", "contacts")
 
     def _names(self) -> list[str]:
-        counted = [] if self.contacts is None else ["contacts"]
-        return ["min_distance_A", "atom", "partner", *counted]
+        return ["min_distance_A"]
 
-    def _rows(self) -> Iterable[Iterable[object]]:
-        columns = [self.frames, self.times, self.values, *self.pairs.T]
-        if self.contacts is not None:
-            columns.append(self.contacts)
-        return zip(*(column.tolist() for column in columns), strict=True)
+    def _table(self) -> Table:
+        atoms, partners = self.pairs.T
+        counted = [] if self.contacts is None else [("contacts", self.contacts)]
+        return [*super()._table(), ("atom", atoms), ("partner", partners), *counted]

@@ -10,9 +10,7 @@ from trajet.result.series import Series
 
 @dataclass(frozen=True, repr=False)
 class NativeContacts(Series):
-    """The fraction of native contacts in each frame; files are those of `Series`.
-
-    NPZ files hold `pairs` and `distances`, too.
+    """The fraction of native contacts in each frame; CSV files are those of `Series`.
 
     Attributes
     ----------
@@ -24,6 +22,3 @@ class NativeContacts(Series):
 
     pairs: NDArray[np.int64]
     distances: NDArray[np.float64]
-
-    def _arrays(self) -> dict[str, np.ndarray]:
-        return {**super()._arrays(), "pairs": self.pairs, "distances": self.distances}

@@ -1,16 +1,16 @@
 """Results with a radial distribution function."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet.result.report import Report
-from trajet.result.result import Result
+from trajet.result.result import Result, Table
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class RadialDistribution(Result):
     """A radial distribution function.
 
-    NPZ files hold `r`, `g`, `counts` and `edges`; CSV files have the columns r_A, g and count.
+    CSV files have the columns r_A, g and count.
 
     Attributes
     ----------
@@ -46,11 +46,14 @@ class RadialDistribution(Result):
     density: float
     report: Report
 
-    def plot(self) -> "Figure":
-        """Draw g against the distance."""
+    _ROWS: ClassVar[tuple[str, ...]] = ("g", "r", "counts")
+    _HAS_MEAN: ClassVar[bool] = False
+
+    def plot(self, ax: "Axes | None" = None) -> "Figure":
+        """Draw g against the distance; see `Result.plot`."""
         from trajet import plots
 
-        return plots.radial(self.edges, self.g, title=f"RDF of {self._between()}")
+        return plots.radial(self.edges, self.g, title=f"RDF of {self._between()}", ax=ax)
 
     def _about(self) -> str:
         return f"RDF of {self._between()}, g {self.g.shape}"
@@ -59,12 +62,11 @@ class RadialDistribution(Result):
         """Return the names of the two groups, or one name if they are the same."""
         return " and ".join(dict.fromkeys(self.labels))
 
-    def _arrays(self) -> dict[str, np.ndarray]:
-        return {"r": self.r, "g": self.g, "counts": self.counts, "edges": self.edges}
+    def _of_rows(self, chosen: "slice | NDArray[Any]") -> Self:
+        bins = np.arange(len(self.r))[chosen]
+        if not len(bins) or (np.diff(bins) != 1).any():
+            raise ValueError("the bins of an RDF must follow one another: take a slice of some")
+        return replace(super()._of_rows(chosen), edges=self.edges[bins[0] : bins[-1] + 2])
 
-    def _header(self) -> list[str]:
-        return ["r_A", "g", "count"]
-
-    def _rows(self) -> Iterable[Iterable[object]]:
-        counts = self.counts.astype(np.int64)
-        return zip(self.r.tolist(), self.g.tolist(), counts.tolist(), strict=True)
+    def _table(self) -> Table:
+        return [("r_A", self.r), ("g", self.g), ("count", self.counts.astype(np.int64))]

@@ -258,7 +258,7 @@ impl Near {
 }
 
 /// Returns remainder and quotient, rounded down, of a number that is a few divisors from zero.
-fn divide(mut number: i32, divisor: i32) -> (i32, i32) {
+pub(super) fn divide(mut number: i32, divisor: i32) -> (i32, i32) {
     let mut quotient = 0;
     while number < 0 {
         number += divisor;

@@ -62,8 +62,8 @@ def contact_map(
       trajet contact-map top.gro run.xtc --select "resid 1:99" --to "resid 100:198" -o map.csv
     """
     selection, other = job.select(select), None if to is None else job.select(to)
-    with job.progress("contact-map") as show:
-        result = trajet.contact_map(
+    job.run(
+        trajet.contact_map.job(
             selection,
             other,
             cutoff=cutoff,
@@ -71,12 +71,9 @@ def contact_map(
             heavy=heavy,
             exclude_neighbors=exclude_neighbors,
             pbc=not no_pbc,
-            frames=job.frames,
-            pool=job.pool,
-            progress=show,
-            sample=job.sample,
-        )
-    job.finish(result, lambda: _table(result))
+        ),
+        _table,
+    )
 
 
 def _table(result: ContactMap) -> str:

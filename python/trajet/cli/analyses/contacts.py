@@ -25,18 +25,15 @@ def contacts(
       trajet contacts top.gro run.xtc --select protein --to "resname LIG" --cutoff 4
     """
     selection, other = job.select(select), None if to is None else job.select(to)
-    with job.progress("contacts") as show:
-        result = trajet.contacts(
+    job.run(
+        trajet.contacts.job(
             selection,
             other,
             cutoff=cutoff,
             pbc=not no_pbc,
-            frames=job.frames,
-            pool=job.pool,
-            progress=show,
-            sample=job.sample,
-        )
-    job.finish(result, lambda: series_table(result))
+        ),
+        series_table,
+    )
 
 
 COMMANDS = (contacts,)

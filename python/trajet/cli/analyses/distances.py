@@ -40,18 +40,15 @@ def distances(
       trajet distances adk.psf adk.xtc --select "name CA" --reference 0 -o moved.npz
     """
     selection, other = job.select(select), None if to is None else job.select(to)
-    with job.progress("distances") as show:
-        result = trajet.distances(
+    job.run(
+        trajet.distances.job(
             selection,
             other,
             reference=None if reference is None else reference_of(reference),
             pbc=not no_pbc,
-            frames=job.frames,
-            pool=job.pool,
-            progress=show,
-            sample=job.sample,
-        )
-    job.finish(result, lambda: _distance_table(result))
+        ),
+        _distance_table,
+    )
 
 
 def _one_of_two(to: str | None, reference: str | None) -> None:

@@ -37,18 +37,15 @@ def min_distance(
       trajet min-distance top.gro run.xtc --select protein --to "resname LIG" --cutoff 6
     """
     selection, other = job.select(select), None if to is None else job.select(to)
-    with job.progress("min-distance") as show:
-        result = trajet.min_distance(
+    job.run(
+        trajet.min_distance.job(
             selection,
             other,
             cutoff=cutoff,
             pbc=not no_pbc,
-            frames=job.frames,
-            pool=job.pool,
-            progress=show,
-            sample=job.sample,
-        )
-    job.finish(result, lambda: series_table(result))
+        ),
+        series_table,
+    )
 
 
 COMMANDS = (min_distance,)

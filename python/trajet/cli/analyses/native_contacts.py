@@ -84,8 +84,8 @@ def native_contacts(
           --reference crystal.pdb -o q.csv --plot q.png
     """
     selection, other = job.select(select), None if to is None else job.select(to)
-    with job.progress("native-contacts") as show:
-        result = trajet.native_contacts(
+    job.run(
+        trajet.native_contacts.job(
             selection,
             other,
             reference=reference_of(reference),
@@ -96,12 +96,9 @@ def native_contacts(
             heavy=heavy,
             exclude_neighbors=exclude_neighbors,
             pbc=not no_pbc,
-            frames=job.frames,
-            pool=job.pool,
-            progress=show,
-            sample=job.sample,
-        )
-    job.finish(result, lambda: series_table(result))
+        ),
+        series_table,
+    )
 
 
 COMMANDS = (native_contacts,)
