@@ -206,7 +206,7 @@ def test_tables_have_pairs_within_one_group_once(adk: Adk) -> None:
         all_pairs = zip(result.rows[i].tolist(), result.columns[j].tolist(), strict=True)
         assert len(names) == len({frozenset(pair) for pair in all_pairs}) > 0
     between = tj.contact_map(
-        traj.select("resid 1:30 and name CA"), "resid 1:30 and name CB", cutoff=6.0
+        traj.select("resid 1:30 and name CA"), "resid 1:30 and name N", cutoff=6.0
     )
     assert np.array_equal(between.rows, between.columns)
     assert not np.array_equal(between.counts, between.counts.T)
