@@ -39,6 +39,7 @@ ANALYSES = (
     "apply",
     "center_distances",
     "centers",
+    "cluster_rmsd",
     "contact_map",
     "contacts",
     "count",
@@ -52,6 +53,7 @@ ANALYSES = (
     "msd",
     "native_contacts",
     "pairwise_rmsd",
+    "pca",
     "rdf",
     "rmsd",
     "rmsf",
@@ -63,6 +65,7 @@ _RESULTS = (
     "AtomValues",
     "CenterDistances",
     "Centers",
+    "Clusters",
     "ContactMap",
     "Dihedrals",
     "Distances",
@@ -75,6 +78,7 @@ _RESULTS = (
     "MinDistance",
     "NativeContacts",
     "PairwiseRmsd",
+    "PrincipalComponents",
     "RadialDistribution",
     "Report",
     "Series",
@@ -86,6 +90,7 @@ if TYPE_CHECKING:
     from trajet.analysis.apply import apply
     from trajet.analysis.center_distances import center_distances
     from trajet.analysis.centers import centers
+    from trajet.analysis.cluster_rmsd import cluster_rmsd
     from trajet.analysis.contact_map import contact_map
     from trajet.analysis.contacts import contacts
     from trajet.analysis.count import count
@@ -100,6 +105,7 @@ if TYPE_CHECKING:
     from trajet.analysis.msd import msd
     from trajet.analysis.native_contacts import native_contacts
     from trajet.analysis.pairwise_rmsd import pairwise_rmsd
+    from trajet.analysis.pca import pca
     from trajet.analysis.rdf import rdf
     from trajet.analysis.rmsd import rmsd
     from trajet.analysis.rmsf import rmsf
@@ -114,6 +120,7 @@ if TYPE_CHECKING:
         AtomValues,
         CenterDistances,
         Centers,
+        Clusters,
         ContactMap,
         Dihedrals,
         Distances,
@@ -126,6 +133,7 @@ if TYPE_CHECKING:
         MinDistance,
         NativeContacts,
         PairwiseRmsd,
+        PrincipalComponents,
         RadialDistribution,
         Report,
         Series,
@@ -173,6 +181,7 @@ __all__ = [
     "Block",
     "CenterDistances",
     "Centers",
+    "Clusters",
     "ContactMap",
     "Conversion",
     "DaskPool",
@@ -195,6 +204,7 @@ __all__ = [
     "OutputError",
     "PairwiseRmsd",
     "Pool",
+    "PrincipalComponents",
     "ProcessPool",
     "RadialDistribution",
     "Report",
@@ -214,6 +224,7 @@ __all__ = [
     "apply",
     "center_distances",
     "centers",
+    "cluster_rmsd",
     "contact_map",
     "contacts",
     "convert",
@@ -230,6 +241,7 @@ __all__ = [
     "native_contacts",
     "open",
     "pairwise_rmsd",
+    "pca",
     "rdf",
     "rmsd",
     "rmsf",

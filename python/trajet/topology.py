@@ -636,3 +636,29 @@ def write_structure(
         written,
     )
     path.write_text(text, encoding="ascii")
+
+
+def write_models(path: Path, atoms: Atoms, models: NDArray[np.float32]) -> None:
+    """Write atoms at several sets of positions to a PDB file, as models, without a box.
+
+    Atoms are written in the order of the topology.
+
+    Parameters
+    ----------
+    models
+        `(n_models, n_atoms, 3)`, Å.
+
+    Raises
+    ------
+    OutputError
+        If the atoms cannot be written.
+    """
+    order = np.argsort(atoms.indices)
+    indices = atoms.indices[order].tolist()
+    with path.open("w", encoding="ascii") as file:
+        for number, positions in enumerate(models, 1):
+            ordered = np.ascontiguousarray(positions[order])
+            text = _trajet.structure_text(atoms.topology.native, indices, ordered, None, "pdb")
+            records = (line for line in text.splitlines() if line.startswith(("ATOM", "HETATM")))
+            file.write("\n".join([f"MODEL     {number:4d}", *records, "ENDMDL", ""]))
+        file.write("END\n")

@@ -30,6 +30,8 @@ def analyses(traj: tj.Trajectory) -> dict[str, Compute]:
         "contacts": lambda pool: tj.contacts(atoms, others, cutoff=7.0, pool=pool).values,
         "nearest pair": lambda pool: tj.min_distance(atoms, others, pool=pool).pairs,
         "pairwise_rmsd": lambda pool: tj.pairwise_rmsd(atoms, pool=pool).values,
+        "cluster_rmsd": lambda pool: tj.cluster_rmsd(atoms, cutoff=1.5, pool=pool).labels,
+        "pca": lambda pool: tj.pca(atoms, align=others, pool=pool).projections,
         "contact map": lambda pool: (
             tj.contact_map(atoms, others, by="atom", cutoff=7.0, pool=pool).values
         ),

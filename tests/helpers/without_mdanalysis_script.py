@@ -30,6 +30,8 @@ CALLS: dict[str, Callable[[tj.Selection, tj.Pool], np.ndarray]] = {
     "min_distance": lambda atoms, pool: tj.min_distance(atoms, pool=pool).values,
     "pairwise_rmsd": lambda atoms, pool: tj.pairwise_rmsd(atoms, pool=pool).values,
     "hbonds": lambda atoms, pool: tj.hbonds(atoms, pool=pool).values,
+    "cluster_rmsd": lambda atoms, pool: tj.cluster_rmsd(atoms, cutoff=1.5, pool=pool).labels,
+    "pca": lambda atoms, pool: tj.pca(atoms, pool=pool).projections,
     "rdf": lambda atoms, pool: tj.rdf(atoms, range=(0.0, 9.0), pool=pool).g,
     "rmsd": lambda atoms, pool: tj.rmsd(atoms, weights="mass", pool=pool).values,
     "rmsf": lambda atoms, pool: tj.rmsf(atoms, align=atoms, pool=pool).values,

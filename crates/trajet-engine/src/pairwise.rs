@@ -5,12 +5,12 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use trajet_files::Error;
-use trajet_formats::memory;
+use trajet_formats::memory::{self, Refused};
 use trajet_kernels::pairwise::{CentredFrames, FRAMES, Weights, rmsds, set_panel};
 use trajet_kernels::products::{Tile, WIDTH};
 use trajet_simd::InstructionSet;
 
-use crate::error::{RunError, TaskError, TaskFault};
+use crate::error::{RunError, TaskError};
 use crate::run::{Control, each, lock};
 
 /// Panels of a block, whose frames are compared with those of another at a time.
@@ -36,7 +36,7 @@ pub fn centred(
     assert!(width.is_multiple_of(3) && width * n_frames == positions.len(), "positions of frames");
     let n_panels = n_frames.div_ceil(FRAMES);
     let what = "the positions of all frames";
-    let refused = |refused| failed(n_frames, Error::from(refused).into());
+    let refused = |error| refused(n_frames, error);
     let elements = memory::filled(n_panels * (width / 3), [0.0; WIDTH], what).map_err(refused)?;
     let inner = memory::filled(n_panels * FRAMES, 0.0, what).map_err(refused)?;
     let mut frames = CentredFrames::new(elements, inner, n_frames);
@@ -152,6 +152,7 @@ pub(crate) fn run(
     if interrupted { Err(RunError::Interrupted) } else { Ok(()) }
 }
 
-fn failed(n_frames: usize, fault: TaskFault) -> RunError {
-    RunError::Tasks(vec![TaskError::of_run(n_frames, fault)])
+/// Returns the error of memory that the system refused.
+pub(crate) fn refused(n_frames: usize, refused: Refused) -> RunError {
+    RunError::Tasks(vec![TaskError::of_run(n_frames, Error::from(refused).into())])
 }

@@ -7,6 +7,7 @@
 pub mod cell;
 pub mod centers;
 pub mod contacts;
+pub mod deviations;
 pub mod dihedral;
 pub mod distance;
 mod eigen;

@@ -135,38 +135,43 @@ fn add_products(
 }
 
 multiversion! {
-    /// Adds products, the sums of three rows with all of a panel at a time.
+    /// Adds products, in vectors of eight.
     fn add_in_eights(a: &[[f64; WIDTH]], b: &[[f64; WIDTH]], sums: &mut [Sums; LANES]) = add_of::<8>
 }
 
 multiversion! {
-    /// Adds products, the sums of three rows with half a panel at a time.
+    /// Adds products, in vectors of four.
     fn add_in_fours(a: &[[f64; WIDTH]], b: &[[f64; WIDTH]], sums: &mut [Sums; LANES]) = add_of::<4>
 }
 
+/// Rows of each group of `a` whose sums are in registers at a time, so that each element of `b` is used as often.
+const TOGETHER: usize = 2;
+
 #[inline(always)]
 fn add_of<const N: usize>(a: &[[f64; WIDTH]], b: &[[f64; WIDTH]], sums: &mut [Sums; LANES]) {
-    for (lane, sums) in sums.iter_mut().enumerate() {
+    for (part, sums) in sums.as_chunks_mut::<TOGETHER>().0.iter_mut().enumerate() {
         for first in (0..LANES).step_by(N) {
-            let mut own = [[[0.0; N]; 3]; 3];
-            for i in 0..3 {
-                for j in 0..3 {
-                    own[i][j].copy_from_slice(&sums[i][j][first..first + N]);
+            let mut own = [[[[0.0; N]; 3]; 3]; TOGETHER];
+            for (own, sums) in own.as_flattened_mut().iter_mut().zip(sums.as_flattened()) {
+                for (own, sums) in own.iter_mut().zip(sums) {
+                    own.copy_from_slice(&sums[first..first + N]);
                 }
             }
             for (a, b) in a.iter().zip(b) {
-                for i in 0..3 {
-                    let factor = a[LANES * i + lane];
-                    for j in 0..3 {
-                        for k in 0..N {
-                            own[i][j][k] += factor * b[LANES * j + first + k];
+                for (row, own) in own.iter_mut().enumerate() {
+                    for i in 0..3 {
+                        let factor = a[LANES * i + TOGETHER * part + row];
+                        for j in 0..3 {
+                            for k in 0..N {
+                                own[i][j][k] += factor * b[LANES * j + first + k];
+                            }
                         }
                     }
                 }
             }
-            for i in 0..3 {
-                for j in 0..3 {
-                    sums[i][j][first..first + N].copy_from_slice(&own[i][j]);
+            for (own, sums) in own.as_flattened().iter().zip(sums.as_flattened_mut()) {
+                for (own, sums) in own.iter().zip(sums) {
+                    sums[first..first + N].copy_from_slice(own);
                 }
             }
         }

@@ -5,6 +5,7 @@ mod arguments;
 mod arrays;
 mod control;
 mod convert;
+mod deviations;
 mod error;
 mod geometry;
 mod h5md;
@@ -62,6 +63,7 @@ fn _trajet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<plan::Plan>()?;
     module.add_class::<store::PyStore>()?;
     module.add_class::<pairwise::CentredFrames>()?;
+    module.add_class::<deviations::Deviations>()?;
     module.add_class::<parts::PyPass>()?;
     module.add_class::<parts::PyWorkerTrajectory>()?;
     module.add_class::<parts::PyStates>()?;

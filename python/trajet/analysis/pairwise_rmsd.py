@@ -135,7 +135,14 @@ def pairwise_rmsd(
             n_frames.append(len(chosen))
             _check_size(n_frames, main.n_atoms, max_memory, in_memory=path is None)
             remarks.extend(find_broken_molecules_at(atoms, [*chosen[:1], *chosen[1:][-1:]]))
-            return AnalysisSpec.of("positions", atoms=atoms.places, align=None, average=False)
+            return AnalysisSpec.of(
+                "positions",
+                atoms=atoms.places,
+                align=None,
+                average=False,
+                finite=False,
+                quantity="positions",
+            )
 
         return plan
 

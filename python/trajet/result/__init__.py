@@ -3,6 +3,8 @@
 from trajet.result.applied import Applied
 from trajet.result.atom_values import AtomValues
 from trajet.result.centers import CenterDistances, Centers
+from trajet.result.clusters import Clusters
+from trajet.result.components import PrincipalComponents
 from trajet.result.contact_map import ContactMap
 from trajet.result.dihedrals import Dihedrals
 from trajet.result.displacement import (
@@ -46,6 +48,7 @@ __all__ = [
     "AxisRadii",
     "CenterDistances",
     "Centers",
+    "Clusters",
     "ContactMap",
     "Diffusion",
     "Dihedrals",
@@ -59,6 +62,7 @@ __all__ = [
     "MinDistance",
     "NativeContacts",
     "PairwiseRmsd",
+    "PrincipalComponents",
     "RadialDistribution",
     "Report",
     "Result",
