@@ -45,6 +45,7 @@ ANALYSES = (
     "count",
     "dihedrals",
     "distances",
+    "dssp",
     "end_to_end",
     "gyration",
     "gyration_moments",
@@ -57,6 +58,7 @@ ANALYSES = (
     "rdf",
     "rmsd",
     "rmsf",
+    "sasa",
 )
 
 # The names of `trajet.result`.
@@ -81,7 +83,9 @@ _RESULTS = (
     "PrincipalComponents",
     "RadialDistribution",
     "Report",
+    "SecondaryStructure",
     "Series",
+    "SurfaceAreas",
     "load",
 )
 
@@ -96,6 +100,7 @@ if TYPE_CHECKING:
     from trajet.analysis.count import count
     from trajet.analysis.dihedrals import dihedrals
     from trajet.analysis.distances import distances
+    from trajet.analysis.dssp import dssp
     from trajet.analysis.end_to_end import end_to_end
     from trajet.analysis.gyration import gyration
     from trajet.analysis.gyration_moments import gyration_moments
@@ -109,7 +114,8 @@ if TYPE_CHECKING:
     from trajet.analysis.rdf import rdf
     from trajet.analysis.rmsd import rmsd
     from trajet.analysis.rmsf import rmsf
-    from trajet.conversion import Conversion, convert, split
+    from trajet.analysis.sasa import sasa
+    from trajet.conversion import Conversion, convert, split, write
     from trajet.pools.dask import DaskPool
     from trajet.pools.local import LocalPool
     from trajet.pools.mpi import MpiPool
@@ -136,7 +142,9 @@ if TYPE_CHECKING:
         PrincipalComponents,
         RadialDistribution,
         Report,
+        SecondaryStructure,
         Series,
+        SurfaceAreas,
         load,
     )
     from trajet.store import Store
@@ -147,7 +155,7 @@ else:
         {
             **{f"trajet.analysis.{name}": name for name in ANALYSES},
             "trajet.analysis.joint": "run",
-            "trajet.conversion": "Conversion convert split",
+            "trajet.conversion": "Conversion convert split write",
             "trajet.pools.dask": "DaskPool",
             "trajet.pools.local": "LocalPool",
             "trajet.pools.mpi": "MpiPool",
@@ -208,12 +216,14 @@ __all__ = [
     "ProcessPool",
     "RadialDistribution",
     "Report",
+    "SecondaryStructure",
     "Selection",
     "SelectionError",
     "Series",
     "StaleIndexError",
     "Store",
     "StoreError",
+    "SurfaceAreas",
     "TaskError",
     "Trajectory",
     "TrajetError",
@@ -231,6 +241,7 @@ __all__ = [
     "count",
     "dihedrals",
     "distances",
+    "dssp",
     "end_to_end",
     "gyration",
     "gyration_moments",
@@ -246,5 +257,7 @@ __all__ = [
     "rmsd",
     "rmsf",
     "run",
+    "sasa",
     "split",
+    "write",
 ]

@@ -32,6 +32,16 @@ def analyses(traj: tj.Trajectory) -> dict[str, Compute]:
         "pairwise_rmsd": lambda pool: tj.pairwise_rmsd(atoms, pool=pool).values,
         "cluster_rmsd": lambda pool: tj.cluster_rmsd(atoms, cutoff=1.5, pool=pool).labels,
         "pca": lambda pool: tj.pca(atoms, align=others, pool=pool).projections,
+        "sasa": lambda pool: (
+            tj.sasa(
+                atoms,
+                context=others,
+                radii=np.full(traj.n_named, 1.7),
+                points=64,
+                by="atom",
+                pool=pool,
+            ).values
+        ),
         "contact map": lambda pool: (
             tj.contact_map(atoms, others, by="atom", cutoff=7.0, pool=pool).values
         ),
@@ -49,7 +59,7 @@ def analyses(traj: tj.Trajectory) -> dict[str, Compute]:
         near = traj.select("byres around 6 index 20", updating=True)
         found["count, updating"] = lambda pool: tj.count(near, pool=pool).values
         found["apply, updating"] = lambda pool: (
-            tj.apply(lambda x, atoms: [x.std(), atoms.sum()], near, indices=True, pool=pool).values
+            tj.apply(lambda x, atoms: [x.sum(), atoms.sum()], near, indices=True, pool=pool).values
         )
         found["reduced, updating"] = lambda pool: (
             tj.apply(lambda x: x.sum(axis=0), near, reducer=np.add, pool=pool).values
@@ -57,6 +67,8 @@ def analyses(traj: tj.Trajectory) -> dict[str, Compute]:
     for command in declared_commands():
         options = command.without_topology
         found[command.name] = partial(_values, command.function, atoms, options)
+    if traj.has_topology:
+        found["dssp"] = lambda pool: tj.dssp(traj.all_atoms(), pool=pool).codes
     if np.isfinite(traj.read(atoms=[0]).cells).all():
         found["rdf"] = lambda pool: tj.rdf(atoms, others, range=(0.0, 8.0), pool=pool).g
     if traj.has_topology:

@@ -24,6 +24,7 @@ CALLS: dict[str, Callable[[tj.Selection, tj.Pool], np.ndarray]] = {
     "contacts": lambda atoms, pool: tj.contacts(atoms, pool=pool).values,
     "dihedrals": lambda atoms, pool: tj.dihedrals(atoms, pool=pool).values,
     "distances": lambda atoms, pool: tj.distances(atoms, "resid 3 and name CA", pool=pool).values,
+    "dssp": lambda atoms, pool: tj.dssp(atoms, pool=pool).codes,
     "gyration": lambda atoms, pool: tj.gyration(atoms, pool=pool).values,
     "native_contacts": lambda atoms, pool: tj.native_contacts(atoms, pool=pool).values,
     "msd": lambda atoms, pool: tj.msd(atoms, by="residue", pool=pool).values,
@@ -35,6 +36,7 @@ CALLS: dict[str, Callable[[tj.Selection, tj.Pool], np.ndarray]] = {
     "rdf": lambda atoms, pool: tj.rdf(atoms, range=(0.0, 9.0), pool=pool).g,
     "rmsd": lambda atoms, pool: tj.rmsd(atoms, weights="mass", pool=pool).values,
     "rmsf": lambda atoms, pool: tj.rmsf(atoms, align=atoms, pool=pool).values,
+    "sasa": lambda atoms, pool: tj.sasa(atoms, points=50, pool=pool).values,
 }
 
 

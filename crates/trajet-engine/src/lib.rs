@@ -14,6 +14,7 @@ pub mod count;
 pub mod deviations;
 pub mod dihedrals;
 pub mod distances;
+pub mod dssp;
 mod error;
 pub mod gyration;
 pub mod hydrogen_bonds;
@@ -29,6 +30,7 @@ pub mod report;
 pub mod rmsd;
 pub mod run;
 pub mod schedule;
+pub mod surface;
 pub mod transform;
 pub mod tree;
 pub mod updating;
@@ -69,6 +71,10 @@ pub enum AnalysisSpec {
     Contacts(contacts::Request),
     /// Hydrogen bonds.
     HydrogenBonds(hydrogen_bonds::Request),
+    /// Secondary structure.
+    Dssp(dssp::Request),
+    /// Solvent-accessible surface areas.
+    Surface(surface::Request),
     /// Radius of gyration.
     Gyration(gyration::Request),
     /// Centres of groups of atoms, and distances between them.
@@ -98,6 +104,8 @@ impl AnalysisSpec {
             AnalysisSpec::Centers(request) => request.check(),
             AnalysisSpec::Positions(request) => request.check(),
             AnalysisSpec::HydrogenBonds(request) => request.check(),
+            AnalysisSpec::Surface(request) => request.check(),
+            AnalysisSpec::Dssp(request) => request.check(),
         }
     }
 
@@ -124,6 +132,8 @@ impl AnalysisSpec {
             AnalysisSpec::Centers(request) => centers::plan(request, n_atoms),
             AnalysisSpec::Positions(request) => positions::plan(request, n_atoms),
             AnalysisSpec::HydrogenBonds(request) => hydrogen_bonds::plan(request, n_atoms),
+            AnalysisSpec::Surface(request) => surface::plan(request, n_atoms),
+            AnalysisSpec::Dssp(request) => dssp::plan(request, n_atoms),
         }
     }
 }

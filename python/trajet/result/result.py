@@ -286,7 +286,7 @@ def count_of_frames(frames: NDArray[np.int64]) -> str:
 
 def ascii_units(units: str) -> str:
     """Return a unit in ASCII, for the header of a CSV file."""
-    return units.replace("Å²", "A2").replace("Å", "A") if units in ("Å", "Å²") else units
+    return {"Å": "A", "Å²": "A2"}.get(units, units)
 
 
 def time_columns(times: NDArray[np.float64], frames: NDArray[np.int64]) -> Table:
