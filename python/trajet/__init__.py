@@ -40,6 +40,7 @@ ANALYSES = (
     "center_distances",
     "centers",
     "cluster_rmsd",
+    "contact_map",
     "contacts",
     "count",
     "dihedrals",
@@ -51,6 +52,7 @@ ANALYSES = (
     "hbonds",
     "min_distance",
     "msd",
+    "native_contacts",
     "pairwise_rmsd",
     "pca",
     "rdf",
@@ -66,6 +68,7 @@ _RESULTS = (
     "CenterDistances",
     "Centers",
     "Clusters",
+    "ContactMap",
     "Dihedrals",
     "Distances",
     "GyrationMoments",
@@ -75,6 +78,7 @@ _RESULTS = (
     "HydrogenBonds",
     "MeanSquaredDisplacement",
     "MinDistance",
+    "NativeContacts",
     "PairwiseRmsd",
     "PrincipalComponents",
     "RadialDistribution",
@@ -91,6 +95,7 @@ if TYPE_CHECKING:
     from trajet.analysis.center_distances import center_distances
     from trajet.analysis.centers import centers
     from trajet.analysis.cluster_rmsd import cluster_rmsd
+    from trajet.analysis.contact_map import contact_map
     from trajet.analysis.contacts import contacts
     from trajet.analysis.count import count
     from trajet.analysis.dihedrals import dihedrals
@@ -103,6 +108,7 @@ if TYPE_CHECKING:
     from trajet.analysis.joint import run
     from trajet.analysis.min_distance import min_distance
     from trajet.analysis.msd import msd
+    from trajet.analysis.native_contacts import native_contacts
     from trajet.analysis.pairwise_rmsd import pairwise_rmsd
     from trajet.analysis.pca import pca
     from trajet.analysis.rdf import rdf
@@ -121,6 +127,7 @@ if TYPE_CHECKING:
         CenterDistances,
         Centers,
         Clusters,
+        ContactMap,
         Dihedrals,
         Distances,
         GyrationMoments,
@@ -130,6 +137,7 @@ if TYPE_CHECKING:
         HydrogenBonds,
         MeanSquaredDisplacement,
         MinDistance,
+        NativeContacts,
         PairwiseRmsd,
         PrincipalComponents,
         RadialDistribution,
@@ -182,6 +190,7 @@ __all__ = [
     "CenterDistances",
     "Centers",
     "Clusters",
+    "ContactMap",
     "Conversion",
     "DaskPool",
     "Dihedrals",
@@ -199,6 +208,7 @@ __all__ = [
     "MinDistance",
     "MissingPackageError",
     "MpiPool",
+    "NativeContacts",
     "OutputError",
     "PairwiseRmsd",
     "Pool",
@@ -225,6 +235,7 @@ __all__ = [
     "center_distances",
     "centers",
     "cluster_rmsd",
+    "contact_map",
     "contacts",
     "convert",
     "count",
@@ -238,6 +249,7 @@ __all__ = [
     "load",
     "min_distance",
     "msd",
+    "native_contacts",
     "open",
     "pairwise_rmsd",
     "pca",

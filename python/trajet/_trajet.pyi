@@ -298,6 +298,12 @@ def structure_text(
 def pair_distances(
     one: NDArray[np.float32], other: NDArray[np.float32], vectors: NDArray[np.float64] | None
 ) -> NDArray[np.float64]: ...
+def contact_pairs(
+    one: NDArray[np.float32],
+    other: NDArray[np.float32] | None,
+    vectors: NDArray[np.float64] | None,
+    cutoff: float,
+) -> NDArray[np.int64]: ...
 
 class Correlation:
     """Counts by lag how often pairs are bonded again, and throughout, with gaps filled."""

@@ -265,6 +265,58 @@ def coordinates(
     return figure
 
 
+def contact_map(
+    values: NDArray[np.float64],
+    row_names: Sequence[str],
+    column_names: Sequence[str],
+    *,
+    labels: tuple[str, str],
+    title: str,
+    ax: "Axes | None" = None,
+) -> "Figure":
+    """Draw fractions of frames (`(n_rows, n_columns)`) as an image, the first row at the bottom.
+
+    Pairs that are left out are grey.
+
+    Parameters
+    ----------
+    row_names, column_names
+        Names of the rows and columns, some of which are shown.
+    labels
+        What the rows and the columns are.
+    """
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    # Compressed: the bar of colours is as high as the map beside it.
+    axes = axes_of(ax, (5.8, 4.8), layout="compressed")
+    n_rows, n_columns = values.shape
+    axes.set_facecolor("0.85")
+    image = axes.imshow(
+        np.ma.masked_invalid(values),
+        origin="lower",
+        cmap="Blues",
+        vmin=0,
+        vmax=1,
+        aspect="equal" if max(n_rows, n_columns) <= 3 * min(n_rows, n_columns) else "auto",
+        interpolation="nearest",
+    )
+    _figure_of(axes).colorbar(image, ax=axes, label="fraction of frames")
+    for axis, names, label in (
+        (axes.yaxis, row_names, labels[0]),
+        (axes.xaxis, column_names, labels[1]),
+    ):
+
+        def name(place: float, _: int, names: Sequence[str] = names) -> str:
+            is_row = place == int(place) and 0 <= place < len(names)
+            return _shortened(names[int(place)]) if is_row else ""
+
+        axis.set_major_locator(MaxNLocator(MOST_NAMES, integer=True))
+        axis.set_major_formatter(FuncFormatter(name))
+        axis.set_label_text(_shortened(label))
+    axes.set_title(_shortened(title), loc="left", fontsize="medium")
+    return _figure_of(axes)
+
+
 def frame_pairs(
     values: NDArray[np.float32],
     rows: tuple[NDArray[np.float64], NDArray[np.int64]],

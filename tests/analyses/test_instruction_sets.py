@@ -67,6 +67,8 @@ for path in map(Path, sys.argv[1:]):
             near = tj.min_distance(atoms, core, cutoff=5.0, pbc=False)
             show(f"{name} nearest", np.column_stack([near.values, near.pairs, near.contacts]))
             show(f"{name} nearest", tj.min_distance(atoms, pbc=pbc).values)
+            q = tj.native_contacts(atoms, cutoff=1e7, pbc=False)
+            show(f"{name} native", q.values)
             show(f"{name} reference", tj.distances(traj.select([1, 7, 4]), reference=0).values)
 """
 

@@ -116,6 +116,8 @@ def test_commands_work(place: Path) -> None:
         ("distances", *adk, "--select", "resid 5 and name CA", "--to", "resid 9 and name CA"),
         ("dssp", *adk),
         ("gyration", *adk, *ca),
+        ("contact-map", *adk, *ca, "--cutoff", "8"),
+        ("native-contacts", *adk, *ca, "--cutoff", "8"),
         ("msd", *adk, *ca),
         ("contacts", *adk, *ca, "--cutoff", "8"),
         ("min-distance", *adk, *ca),

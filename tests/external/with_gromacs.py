@@ -29,12 +29,12 @@ PRINTED = 5.1e-6
 GMX_FILES = {**FORMATS["XTC"].files(), **FORMATS["TRR"].files()}
 
 
-def gmx(*words: object) -> tuple[str, str]:
-    """Run GROMACS; return its output on both streams."""
+def gmx(*words: object, typed: str = "") -> tuple[str, str]:
+    """Run GROMACS, with what is typed at its questions; return its output on both streams."""
     program = shutil.which("gmx")
     assert program, "there is no gmx: install GROMACS (apt-get install gromacs) for these tests"
     command = [program, "-quiet", *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, input=typed, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout, done.stderr
 
@@ -440,3 +440,23 @@ def test_surface_area_is_that_of_gmx(tmp_path: Path, probe: float) -> None:
     area = tj.sasa(tj.open(path, path).all_atoms(), probe=probe).values[0]
     print(f"probe {probe}: {area:.1f} Å², gmx {100 * float(row[1]):.1f} Å²")
     assert abs(area - 100 * float(row[1])) < 1e-3 * area
+
+
+def test_minimum_distances_and_contacts_equal_gmx_mindist(tmp_path: Path) -> None:
+    """Distance, atoms and number of contacts of two groups in a rhombic dodecahedron."""
+    groups = np.arange(300), np.arange(300, 1500)
+    index = "".join(f"[ {k} ]\n{' '.join(map(str, atoms + 1))}\n" for k, atoms in enumerate(groups))
+    (tmp_path / "groups.ndx").write_text(index, encoding="ascii")
+    gmx(
+        *("mindist", "-f", datafiles.XTC, "-s", datafiles.GRO, "-n", tmp_path / "groups.ndx"),
+        *("-od", tmp_path / "d.xvg", "-on", tmp_path / "n.xvg", "-o", tmp_path / "atoms.out"),
+        *("-d", "0.6", "-xvg", "none"),
+        typed="0\n1\n",
+    )
+    distances, counts = (np.loadtxt(tmp_path / name)[:, 1] for name in ("d.xvg", "n.xvg"))
+    traj = tj.open(datafiles.GRO, datafiles.XTC, sidecar=False)
+    result = tj.min_distance(*(traj.select(atoms) for atoms in groups), cutoff=6.0)
+    assert np.abs(result.values - 10 * distances).max() < 1e-5
+    assert result.contacts is not None
+    assert result.contacts.tolist() == counts.tolist()
+    assert (result.pairs + 1).tolist() == np.loadtxt(tmp_path / "atoms.out")[:, 1:].tolist()

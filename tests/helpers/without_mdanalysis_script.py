@@ -20,11 +20,13 @@ def spread(positions: np.ndarray) -> float:
 # One call of each analysis, by its name; that of `rdf` is given atoms with a cell.
 CALLS: dict[str, Callable[[tj.Selection, tj.Pool], np.ndarray]] = {
     "apply": lambda atoms, pool: tj.apply(spread, atoms, pool=pool).values,
+    "contact_map": lambda atoms, pool: tj.contact_map(atoms, pool=pool).values,
     "contacts": lambda atoms, pool: tj.contacts(atoms, pool=pool).values,
     "dihedrals": lambda atoms, pool: tj.dihedrals(atoms, pool=pool).values,
     "distances": lambda atoms, pool: tj.distances(atoms, "resid 3 and name CA", pool=pool).values,
     "dssp": lambda atoms, pool: tj.dssp(atoms, pool=pool).codes,
     "gyration": lambda atoms, pool: tj.gyration(atoms, pool=pool).values,
+    "native_contacts": lambda atoms, pool: tj.native_contacts(atoms, pool=pool).values,
     "msd": lambda atoms, pool: tj.msd(atoms, by="residue", pool=pool).values,
     "min_distance": lambda atoms, pool: tj.min_distance(atoms, pool=pool).values,
     "pairwise_rmsd": lambda atoms, pool: tj.pairwise_rmsd(atoms, pool=pool).values,

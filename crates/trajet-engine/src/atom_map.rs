@@ -10,6 +10,14 @@ pub enum AtomMap {
 }
 
 impl AtomMap {
+    /// Returns the columns of a list of several that [`merge_atom_lists`] merged; no columns for [`AtomMap::All`].
+    pub(crate) fn columns(&self) -> &[u32] {
+        match self {
+            AtomMap::All => &[],
+            AtomMap::Listed(columns) => columns,
+        }
+    }
+
     /// Returns the positions (`[n, 3]`) of the selection: the frame itself, or gathered into `memory`.
     pub fn gather<'a, T: Copy>(&self, frame: &'a [T], memory: &'a mut Vec<T>) -> &'a [T] {
         let AtomMap::Listed(columns) = self else { return frame };

@@ -8,6 +8,7 @@ pub mod analysis;
 mod atom_map;
 pub mod average;
 pub mod centers;
+pub mod contact_map;
 pub mod contacts;
 pub mod count;
 pub mod deviations;
@@ -19,6 +20,7 @@ pub mod gyration;
 pub mod hydrogen_bonds;
 pub mod joint;
 pub mod moments;
+pub mod native_contacts;
 pub mod pairwise;
 pub mod particles;
 pub mod plan;
@@ -59,6 +61,10 @@ pub enum AnalysisSpec {
     Distances(distances::Request),
     /// Histogram of pair distances.
     Rdf(rdf::Request),
+    /// Number of frames in which groups of atoms are in contact.
+    ContactMap(contact_map::Request),
+    /// Fraction of native contacts.
+    NativeContacts(native_contacts::Request),
     /// Positions of particles over time.
     Particles(particles::Request),
     /// Number of contacts, and the nearest pair.
@@ -90,6 +96,8 @@ impl AnalysisSpec {
             AnalysisSpec::Dihedrals(request) => request.check(),
             AnalysisSpec::Distances(_) => Ok(()),
             AnalysisSpec::Rdf(request) => request.check(),
+            AnalysisSpec::ContactMap(request) => request.check(),
+            AnalysisSpec::NativeContacts(request) => request.check(),
             AnalysisSpec::Contacts(request) => request.check(),
             AnalysisSpec::Gyration(request) => request.check(),
             AnalysisSpec::Particles(request) => request.check(),
@@ -116,6 +124,8 @@ impl AnalysisSpec {
             AnalysisSpec::Dihedrals(request) => dihedrals::plan(request, n_atoms),
             AnalysisSpec::Distances(request) => distances::plan(request, n_atoms),
             AnalysisSpec::Rdf(request) => rdf::plan(request, n_atoms),
+            AnalysisSpec::ContactMap(request) => contact_map::plan(request, n_atoms),
+            AnalysisSpec::NativeContacts(request) => native_contacts::plan(request, n_atoms),
             AnalysisSpec::Contacts(request) => contacts::plan(request, n_atoms),
             AnalysisSpec::Gyration(request) => gyration::plan(request, n_atoms),
             AnalysisSpec::Particles(request) => particles::plan(request, n_atoms),

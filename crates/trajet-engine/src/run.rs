@@ -27,6 +27,7 @@ pub use threads::{
 };
 use threads::{LeaveGuard, watch};
 
+mod huge_pages;
 mod threads;
 
 /// Limits of a run.
@@ -321,7 +322,9 @@ fn row_memory(n_frames: usize, width: usize) -> Result<Vec<f64>, RunError> {
         let fault = TaskFault::Memory { needed, what: "the numbers of all frames" };
         return Err(RunError::Tasks(vec![TaskError::of_run(n_frames, fault)]));
     }
-    Ok(vec![0.0; n_frames * width])
+    let mut rows = vec![0.0; n_frames * width];
+    huge_pages::request(&mut rows);
+    Ok(rows)
 }
 
 /// Splits the rows by tasks.

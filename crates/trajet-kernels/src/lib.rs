@@ -18,6 +18,7 @@ pub mod hydrogen_bonds;
 mod lanes;
 pub mod lifetimes;
 pub mod moments;
+pub mod native_contacts;
 pub mod pairs;
 pub mod pairwise;
 pub mod periodic;

@@ -1,11 +1,15 @@
-//! Distances of a few pairs of positions; analyses compute theirs in the engine.
+//! Distances of a few pairs of positions, and contacts in one structure; analyses compute theirs in the engine.
 
-use numpy::{PyArray1, PyReadonlyArray2};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use trajet_formats::memory;
 use trajet_kernels::cell::Cell;
+use trajet_kernels::contacts::ContactFinder;
+use trajet_kernels::pairs::Groups;
 
 use crate::arrays;
+use crate::error::from_io;
 
 /// Returns the distances of pairs of positions (`(n, 3)`, Å), of nearest images if box vectors (`(3, 3)`, Å, row by
 /// row) are given. NaN positions have NaN distances, and a box without volume is ignored.
@@ -37,4 +41,52 @@ pub(crate) fn pair_distances<'py>(
         })
         .collect();
     Ok(PyArray1::from_vec(py, distances))
+}
+
+/// Returns the pairs of positions (`(n, 3)`, Å) within a cut-off (Å), of nearest images if box vectors are given: an
+/// array of shape `(n_pairs, 2)` with the index in `one` and the index in `other`. Without `other`, pairs within `one`,
+/// once each.
+///
+/// # Errors
+/// `ValueError` if a position is not a number, `MemoryError` if there are too many pairs.
+#[pyfunction]
+pub(crate) fn contact_pairs<'py>(
+    py: Python<'py>,
+    one: PyReadonlyArray2<'_, f32>,
+    other: Option<PyReadonlyArray2<'_, f32>>,
+    vectors: Option<PyReadonlyArray2<'_, f64>>,
+    cutoff: f64,
+) -> PyResult<Bound<'py, PyArray2<i64>>> {
+    let cell = vectors.and_then(|vectors| Cell::of_vectors(arrays::box_vectors(&vectors)?));
+    let shapes_fit = one.as_array().ncols() == 3
+        && other.as_ref().is_none_or(|other| other.as_array().ncols() == 3);
+    if !shapes_fit {
+        return Err(PyValueError::new_err("positions must have the shape (n, 3)"));
+    }
+    let groups = match &other {
+        None => Groups::Same(one.as_slice()?),
+        Some(other) => Groups::Two(one.as_slice()?, other.as_slice()?),
+    };
+    let pairs = py.detach(|| {
+        let mut finder = ContactFinder::default();
+        let misplaced = |_| Fault::Misplaced;
+        let count = finder.count(cell.as_ref(), groups, None, cutoff).map_err(misplaced)?;
+        let bytes = usize::try_from(count).unwrap_or(usize::MAX).saturating_mul(32);
+        memory::ask(bytes, "the contacts of a structure").map_err(Fault::Memory)?;
+        finder.pairs(cell.as_ref(), groups, None, cutoff).map_err(misplaced)
+    });
+    let pairs = pairs.map_err(|fault| match fault {
+        Fault::Misplaced => {
+            PyValueError::new_err("a position is missing, or millions of cells away")
+        }
+        Fault::Memory(refused) => from_io(py, &refused.into()),
+    })?;
+    let flat = pairs.iter().flatten().map(|&i| i64::from(i)).collect();
+    PyArray1::from_vec(py, flat).reshape([pairs.len(), 2])
+}
+
+/// Why contacts were not found.
+enum Fault {
+    Misplaced,
+    Memory(memory::Refused),
 }

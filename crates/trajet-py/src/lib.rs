@@ -89,6 +89,7 @@ fn _trajet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(leftovers::temporary_name, module)?)?;
     module.add_function(wrap_pyfunction!(leftovers::remove_leftovers, module)?)?;
     module.add_function(wrap_pyfunction!(geometry::pair_distances, module)?)?;
+    module.add_function(wrap_pyfunction!(geometry::contact_pairs, module)?)?;
     module.add_function(wrap_pyfunction!(run::run, module)?)?;
     module.add_function(wrap_pyfunction!(h5md::pack_chunks, module)?)?;
     module.add_function(wrap_pyfunction!(h5md::cells_of_vectors, module)?)?;

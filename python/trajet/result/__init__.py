@@ -5,6 +5,7 @@ from trajet.result.atom_values import AtomValues
 from trajet.result.centers import CenterDistances, Centers
 from trajet.result.clusters import Clusters
 from trajet.result.components import PrincipalComponents
+from trajet.result.contact_map import ContactMap
 from trajet.result.dihedrals import Dihedrals
 from trajet.result.displacement import (
     Diffusion,
@@ -22,6 +23,7 @@ from trajet.result.hydrogen_bonds import (
 )
 from trajet.result.loading import load
 from trajet.result.min_distance import MinDistance
+from trajet.result.native_contacts import NativeContacts
 from trajet.result.pairwise import PairwiseRmsd
 from trajet.result.radial import RadialDistribution
 from trajet.result.report import (
@@ -49,6 +51,7 @@ __all__ = [
     "CenterDistances",
     "Centers",
     "Clusters",
+    "ContactMap",
     "Diffusion",
     "Dihedrals",
     "Distances",
@@ -59,6 +62,7 @@ __all__ = [
     "HydrogenBonds",
     "MeanSquaredDisplacement",
     "MinDistance",
+    "NativeContacts",
     "PairwiseRmsd",
     "PrincipalComponents",
     "RadialDistribution",

@@ -30,6 +30,7 @@ contact_cutoff_option = click.option(
     metavar="Å",
     help="The largest distance of a contact.",
 )
+heavy_option = click.option("--heavy", is_flag=True, help="Leave out hydrogens.")
 
 
 def reference_of(text: str, *words: str) -> int | str:

@@ -1,0 +1,207 @@
+//! Contact maps: in how many frames two groups of atoms, such as residues, are in contact.
+
+use std::sync::Mutex;
+
+use serde::Deserialize;
+use trajet_files::Error;
+use trajet_formats::{Atoms, Block, memory};
+
+use crate::analysis::{Analysis, Pass, State};
+use crate::atom_map::merge_atom_lists;
+use crate::contacts::{Frame, PairFinder, check_cutoff};
+use crate::error::{FrameError, InvalidArgument};
+
+/// What memory is asked for, in messages.
+const WHAT: &str =
+    "a contact map of all pairs of groups (choose fewer atoms, or residues instead of atoms)";
+
+/// Parameters of the analysis.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// The atoms of each group, by index in the trajectory.
+    pub groups: Vec<Vec<i64>>,
+    /// The groups of the columns of the map; `None` for the same ones.
+    pub others: Option<Vec<Vec<i64>>>,
+    /// The largest distance of a contact (Å).
+    pub cutoff: f64,
+    /// Whether distances are of minimum images in frames that have a cell.
+    pub periodic: bool,
+}
+
+impl Request {
+    pub(crate) fn check(&self) -> Result<(), InvalidArgument> {
+        check_cutoff(self.cutoff)
+    }
+}
+
+/// Returns the pass of the analysis on a trajectory of `n_atoms` atoms. Two groups are in contact in a frame if any atom
+/// of one is within the cut-off of any atom of the other.
+///
+/// The state holds the number of frames, the number of those without a cell, then the number of frames of each pair of
+/// groups: a table with one row per group and one column per other group, or the pairs `i < j` of the same groups,
+/// ordered by `i`.
+///
+/// # Errors
+/// [`Error::AtomOutOfRange`], [`Error::Memory`].
+pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
+    let Request { groups, others, cutoff, periodic } = request;
+    let tags = |groups: &[Vec<i64>]| -> Vec<u32> {
+        let of_group = |(tag, atoms): (usize, &Vec<i64>)| vec![tag as u32; atoms.len()];
+        groups.iter().enumerate().flat_map(of_group).collect()
+    };
+    let mut lists = vec![groups.concat()];
+    lists.extend(others.as_ref().map(|others| others.concat()));
+    let slices: Vec<&[i64]> = lists.iter().map(Vec::as_slice).collect();
+    let (union, maps) = merge_atom_lists(&slices);
+    let atoms = Atoms::listed(&union, n_atoms)?;
+    let first = tags(&groups);
+    let tags = [first.clone(), others.as_deref().map_or(first, tags)];
+    let layout = match &others {
+        None => Layout::Triangle(groups.len()),
+        Some(others) => Layout::Table(groups.len(), others.len()),
+    };
+    // The bits of one frame, on each thread.
+    memory::ask(layout.len().saturating_mul(8).saturating_add(layout.len() / 8), WHAT)?;
+    // Pairs within one group are no contacts of groups.
+    let labels = others.is_none().then(|| tags.clone());
+    let pairs = PairFinder { maps, labels, periodic, spare: Mutex::default() };
+    let analysis = Box::new(ContactMap { pairs, tags, layout, cutoff, spare: Mutex::default() });
+    Ok(Pass { atoms, transforms: Vec::new(), analysis, then: None })
+}
+
+/// Where the pairs of groups stand in the state.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Layout {
+    /// All pairs of this number of rows and of columns.
+    Table(usize, usize),
+    /// The pairs `i < j` of this number of groups.
+    Triangle(usize),
+}
+
+impl Layout {
+    fn len(self) -> usize {
+        match self {
+            Layout::Table(n, m) => n.saturating_mul(m),
+            Layout::Triangle(n) => n.saturating_mul(n.saturating_sub(1)) / 2,
+        }
+    }
+
+    fn index(self, [i, j]: [u32; 2]) -> usize {
+        let [i, j] = [i as usize, j as usize];
+        match self {
+            Layout::Table(_, m) => i * m + j,
+            // `i` rows before it, which have `n - 1`, `n - 2`, … pairs.
+            Layout::Triangle(n) => i * (2 * n - i - 1) / 2 + (j - i - 1),
+        }
+    }
+}
+
+/// Pairs that are in contact in one frame.
+#[derive(Clone, Debug, Default)]
+struct Seen {
+    bits: Vec<u64>,
+    indices: Vec<usize>,
+}
+
+impl Seen {
+    #[inline]
+    fn add(&mut self, index: usize) {
+        let (word, bit) = (&mut self.bits[index / 64], 1 << (index % 64));
+        if *word & bit == 0 {
+            *word |= bit;
+            self.indices.push(index);
+        }
+    }
+
+    /// Adds one to the counts of all pairs, and forgets them.
+    fn move_to(&mut self, counts: &mut [f64]) {
+        for index in self.indices.drain(..) {
+            counts[index] += 1.0;
+            self.bits[index / 64] = 0;
+        }
+    }
+}
+
+/// Yields no rows, only a state.
+struct ContactMap {
+    pairs: PairFinder,
+    /// The group of each atom of the rows and of the columns.
+    tags: [Vec<u32>; 2],
+    layout: Layout,
+    cutoff: f64,
+    /// Spare sets of pairs, all of them empty, whose memory is reused.
+    spare: Mutex<Vec<Seen>>,
+}
+
+impl Analysis for ContactMap {
+    fn row_width(&self) -> usize {
+        0
+    }
+
+    fn state_len(&self) -> usize {
+        self.layout.len().saturating_add(2)
+    }
+
+    fn empty(&self) -> Result<State, Error> {
+        Ok(memory::filled(self.state_len(), 0.0, WHAT)?)
+    }
+
+    fn absorb(&self, block: &Block, _: &mut [f64], state: &mut State) -> Result<(), FrameError> {
+        let spare = || self.spare.lock().expect("nothing panics with it");
+        let mut seen = spare().pop().unwrap_or_default();
+        seen.bits.resize(self.layout.len().div_ceil(64), 0);
+        let tags = self.tags.each_ref().map(Vec::as_slice);
+        let without_cell = self.pairs.each_frame(block, Some(self.cutoff), |finder, frame| {
+            let Frame { cell, groups, labels, .. } = *frame;
+            let mut add = |pair| seen.add(self.layout.index(pair));
+            finder.each_tags(cell, groups, labels, tags, self.cutoff, &mut add)?;
+            seen.move_to(&mut state[2..]);
+            Ok(())
+        })?;
+        state[0] += block.n_frames() as f64;
+        state[1] += without_cell as f64;
+        spare().push(seen);
+        Ok(())
+    }
+
+    fn merge(&self, mut left: State, right: State) -> State {
+        // Integers: their sum is exact in any order.
+        left.iter_mut().zip(right).for_each(|(sum, count)| *sum += count);
+        left
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pair_has_its_place() {
+        for n in 0..7 {
+            let triangle: Vec<[u32; 2]> =
+                (0..n).flat_map(|i| (i + 1..n).map(move |j| [i, j])).collect();
+            let layout = Layout::Triangle(n as usize);
+            assert_eq!(layout.len(), triangle.len());
+            let found: Vec<usize> = triangle.iter().map(|&pair| layout.index(pair)).collect();
+            assert_eq!(found, (0..triangle.len()).collect::<Vec<_>>());
+            let table: Vec<[u32; 2]> = (0..n).flat_map(|i| (0..3).map(move |j| [i, j])).collect();
+            let layout = Layout::Table(n as usize, 3);
+            let found: Vec<usize> = table.iter().map(|&pair| layout.index(pair)).collect();
+            assert_eq!(found, (0..layout.len()).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn a_pair_counts_once_a_frame() {
+        let mut seen = Seen { bits: vec![0; 3], indices: Vec::new() };
+        let mut counts = vec![0.0; 150];
+        for frame in [&[3, 149, 3, 64][..], &[], &[64, 64, 65]] {
+            frame.iter().for_each(|&index| seen.add(index));
+            seen.move_to(&mut counts);
+        }
+        let sums = [3, 149, 64, 65, 0].map(|index: usize| counts[index]);
+        assert_eq!(sums, [1.0, 1.0, 2.0, 1.0, 0.0]);
+        assert_eq!(counts.iter().sum::<f64>(), 5.0);
+    }
+}

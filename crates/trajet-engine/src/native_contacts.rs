@@ -1,0 +1,102 @@
+//! Fraction of native contacts.
+
+use std::sync::Mutex;
+
+use serde::Deserialize;
+use trajet_files::Error;
+use trajet_formats::{Atoms, Block};
+use trajet_kernels::native_contacts::NativePairs;
+use trajet_simd::InstructionSet;
+
+use crate::analysis::{Analysis, Pass, State, cell_of, list};
+use crate::atom_map::merge_atom_lists;
+use crate::error::{FrameError, InvalidArgument};
+
+/// Parameters of the analysis.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// The first atom of each pair, by index in the trajectory.
+    #[serde(deserialize_with = "list")]
+    pub first: Vec<i64>,
+    /// The second atom of each pair.
+    #[serde(deserialize_with = "list")]
+    pub second: Vec<i64>,
+    /// The distance (Å) up to which each pair is in contact.
+    #[serde(deserialize_with = "list")]
+    pub limits: Vec<f64>,
+    /// Steepness of a soft cut-off (1/Å); `None` for a hard one.
+    pub beta: Option<f64>,
+    /// Whether distances are of minimum images in frames that have a cell.
+    pub periodic: bool,
+}
+
+impl Request {
+    pub(crate) fn check(&self) -> Result<(), InvalidArgument> {
+        let n = self.limits.len();
+        if n == 0 || self.first.len() != n || self.second.len() != n {
+            return Err(InvalidArgument("there must be a distance for each pair, and a pair"));
+        }
+        if !self.limits.iter().all(|limit| *limit >= 0.0 && limit.is_finite()) {
+            return Err(InvalidArgument("distances of contacts must be finite and not negative"));
+        }
+        match self.beta {
+            Some(beta) if !(beta > 0.0 && beta.is_finite()) => {
+                Err(InvalidArgument("beta must be finite and above 0"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Returns the pass of the analysis on a trajectory of `n_atoms` atoms. Rows hold the fraction; the state is the number
+/// of frames without a cell.
+///
+/// # Errors
+/// [`Error::AtomOutOfRange`].
+pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
+    let Request { first, second, limits, beta, periodic } = request;
+    let (union, maps) = merge_atom_lists(&[&first, &second]);
+    let atoms = Atoms::listed(&union, n_atoms)?;
+    let columns = |list: usize| maps[list].columns().to_vec();
+    let pairs = NativePairs { atoms: [columns(0), columns(1)], limits };
+    let analysis = Box::new(NativeContacts { pairs, beta, periodic, spare: Mutex::default() });
+    Ok(Pass { atoms, transforms: Vec::new(), analysis, then: None })
+}
+
+/// Yields one number per frame; the state is only for a remark.
+struct NativeContacts {
+    pairs: NativePairs,
+    beta: Option<f64>,
+    periodic: bool,
+    /// Spare buffers.
+    spare: Mutex<Vec<Vec<f64>>>,
+}
+
+impl Analysis for NativeContacts {
+    fn row_width(&self) -> usize {
+        1
+    }
+
+    fn state_len(&self) -> usize {
+        1
+    }
+
+    fn absorb(&self, block: &Block, rows: &mut [f64], state: &mut State) -> Result<(), FrameError> {
+        let spare = || self.spare.lock().expect("nothing panics with it");
+        let mut memory = spare().pop().unwrap_or_default();
+        let set = InstructionSet::chosen();
+        for (i, row) in rows.iter_mut().enumerate() {
+            let cell = if self.periodic { cell_of(block, i)? } else { None };
+            state[0] += f64::from(u8::from(self.periodic && cell.is_none()));
+            *row = self.pairs.fraction(set, cell.as_ref(), block.frame(i), self.beta, &mut memory);
+        }
+        spare().push(memory);
+        Ok(())
+    }
+
+    fn merge(&self, mut left: State, right: State) -> State {
+        left[0] += right[0];
+        left
+    }
+}

@@ -1,0 +1,270 @@
+"""`contact_map`: how often residues are in contact."""
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet._trajet import SelectionError
+from trajet.analysis.contacts import cell_remarks, pairs_entries
+from trajet.analysis.job import Steps, analysis
+from trajet.analysis.runner import RunRequest, further_selection, main_selection, selecting
+from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.result import ContactMap
+from trajet.topology import Atoms
+from trajet.trajectory import FrameChoice, Selection
+
+if TYPE_CHECKING:
+    from trajet.mdanalysis import AtomGroup
+
+# Masses of hydrogen, also repartitioned, are below this, u.
+_HEAVIEST_HYDROGEN = 3.5
+
+
+@analysis
+def contact_map(
+    a: "Selection | AtomGroup",
+    b: "str | Selection | AtomGroup | None" = None,
+    *,
+    cutoff: float = 4.5,
+    by: Literal["residue", "atom"] = "residue",
+    heavy: bool = False,
+    exclude_neighbors: int = 0,
+    pbc: bool = True,
+    frames: FrameChoice = None,
+    pool: Pool | None = None,
+    progress: Progress | None = None,
+    sample: bool = False,
+) -> Steps[ContactMap]:
+    """Compute the fraction of frames in which each pair of residues is in contact.
+
+    Two residues are in contact in a frame if any selected atom of one is within the cut-off of any
+    selected atom of the other.
+
+    Parameters
+    ----------
+    a
+        A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
+    b
+        The second group, whose residues are the columns of the map: selection text, a Selection or
+        an AtomGroup. None for `a`.
+    cutoff
+        The largest distance of a contact, Å.
+    by
+        "residue", or "atom" for contacts of single atoms.
+    heavy
+        Whether hydrogens are left out: atoms of that element, or, without elements in the topology,
+        of a mass up to 3.5 u.
+    exclude_neighbors
+        Leave out pairs of residues of one chain that are up to so many residues apart in the
+        topology. 0 leaves out only a residue with itself, 1 also those that follow each other.
+    pbc
+        Whether distances are those of nearest images, in frames with a cell.
+    frames
+        A slice, frame numbers, or a mask; None for all.
+    pool
+        Where to compute; None for `LocalPool()`: all cores of this process.
+    progress
+        Called with frames done and in total.
+    sample
+        Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
+        (`r_comp_io` and `sample`); a run on one thread needs no sample.
+
+    Returns
+    -------
+    ContactMap
+        `values` `(n_rows, n_columns)`, float64, from 0 to 1, NaN for pairs that are left out;
+        `counts`, the numbers of frames; `row_names` and `column_names`.
+
+    Raises
+    ------
+    SelectionError
+        If a selection matches no atom, every pair is left out, or hydrogens are unknown.
+    AnalysisError
+        If the cut-off is above half of the shortest lattice vector of a frame, or an atom has no
+        position.
+    MemoryError
+        If the map does not fit into memory.
+    ValueError
+        If the cut-off is not positive, or the number of neighbours is negative.
+    FrameError, FormatError
+        If a frame is out of range, or corrupt.
+
+    Notes
+    -----
+    A pair of atoms at the distance of the cut-off is a contact. A map takes 8 bytes per pair of
+    residues on each thread.
+
+    Pairs are found by a cell list: M. P. Allen and D. J. Tildesley, Computer Simulation of Liquids,
+    2nd edition (2017), 5.3.2.
+
+    Examples
+    --------
+    >>> import trajet as tj
+    >>> traj = tj.open("adk.psf", "adk.xtc")
+    >>> result = tj.contact_map(traj.select("protein"), heavy=True, exclude_neighbors=3)
+    >>> result.values.shape
+    (214, 214)
+    >>> result.plot().savefig("map.png")  # doctest: +SKIP
+    """
+    if by not in ("residue", "atom"):
+        raise ValueError(f"a map is by 'residue' or by 'atom', not {by!r}")
+    if exclude_neighbors < 0:
+        raise ValueError(f"exclude_neighbors must be 0 or more, not {exclude_neighbors}")
+    main = main_selection(a)
+    if exclude_neighbors and not main.trajectory.has_topology:
+        raise SelectionError(
+            "neighbours of residues are unknown without a topology: open the trajectory with one"
+        )
+    other = None if b is None else further_selection(b, main.trajectory)
+    groups = [_Groups.of(each, by, heavy) for each in (main, other) if each is not None]
+    rows, columns = groups[0], groups[-1]
+    plan = AnalysisSpec.of(
+        "contact_map",
+        groups=rows.places,
+        others=None if other is None else columns.places,
+        cutoff=float(cutoff),
+        periodic=pbc,
+    )
+    t_select = selecting(main, other)
+    outcome = yield RunRequest(
+        main.trajectory, frames, pool, progress, lambda _: plan, t_select=t_select, sample=sample
+    )
+    n_frames = len(outcome.frames)
+    left_out = _left_out(rows, columns, exclude_neighbors)
+    if left_out.all():
+        raise SelectionError(
+            f"every pair of {by}s is left out: choose more atoms, or a smaller exclude_neighbors"
+        )
+    counts = np.zeros(left_out.shape, np.int64)
+    if other is None:
+        counts[np.triu_indices(len(rows.places), 1)] = outcome.state[2:]
+        counts += counts.T
+    else:
+        counts[:] = outcome.state[2:].reshape(counts.shape)
+    counts[left_out] = 0
+    with np.errstate(invalid="ignore"):
+        # Without frames there is no fraction.
+        values = counts / np.float64(n_frames)
+    values[left_out] = np.nan
+    parameters = {
+        **pairs_entries(main, other),
+        "cutoff": float(cutoff),
+        "by": by,
+        "heavy": heavy,
+        "exclude_neighbors": exclude_neighbors,
+        "pbc": pbc,
+    }
+    remarks = cell_remarks(outcome.state[1], n_frames)
+    return ContactMap(
+        values=values,
+        counts=counts,
+        rows=rows.numbers,
+        columns=columns.numbers,
+        row_names=rows.names,
+        column_names=columns.names,
+        labels=(main.label, (other or main).label),
+        within=other is None,
+        of=by,
+        cutoff=float(cutoff),
+        report=outcome.report("contact_map", parameters, remarks=remarks),
+    )
+
+
+class _Groups:
+    """The rows or the columns of a map.
+
+    Attributes
+    ----------
+    by
+        "residue" or "atom".
+    places
+        The atoms of each row, by index in a frame.
+    numbers
+        `(n,)`, int64, index of each residue or atom in the topology.
+    residues
+        `(n,)`, int64, index of the residue of each row; empty without a topology.
+    chains
+        `(n,)`, the chain of each row; empty without a topology.
+    names
+        Name of each row.
+    """
+
+    def __init__(self, selection: Selection, by: str) -> None:
+        places, known = selection.places, selection.trajectory.has_topology
+        of_atom = selection.topology_atoms.residues if by == "residue" else selection.indices
+        self.by = by
+        self.numbers, first, which = np.unique(of_atom, return_index=True, return_inverse=True)
+        order = np.argsort(which, kind="stable")
+        ends = np.cumsum(np.bincount(which, minlength=len(self.numbers)))[:-1]
+        self.places = np.split(places[order], ends)
+        self.residues = selection.topology_atoms.residues[first] if known else np.empty(0, np.int64)
+        self.chains = chains_of(selection.topology_atoms)[first] if known else np.empty(0, np.str_)
+        if known:
+            atoms = selection.topology_atoms[first]
+            self.names = tuple(map(str, _names(atoms, by)))
+        else:
+            self.names = tuple(map(str, self.numbers.tolist()))
+
+    @classmethod
+    def of(cls, selection: Selection, by: str, heavy: bool) -> "_Groups":
+        """Return the rows of a selection, without hydrogens if only `heavy` atoms count."""
+        if heavy:
+            chosen = heavy_atoms(selection)
+            if not chosen.any():
+                raise SelectionError(f"{selection.label!r} has no heavy atoms")
+            selection = Selection(selection.trajectory, selection.places[chosen], selection.text)
+        return cls(selection, by)
+
+
+def heavy_atoms(selection: Selection) -> NDArray[np.bool_]:
+    """Return which atoms of a selection are no hydrogens, `(n_atoms,)`.
+
+    Raises
+    ------
+    SelectionError
+        If neither the element nor the mass of an atom is known.
+    """
+    atoms = selection.topology_atoms
+    elements, masses = atoms.column("elements"), atoms.column("masses")
+    named = np.zeros(len(atoms), np.bool_) if elements is None else elements != ""
+    hydrogen = np.zeros(len(atoms), np.bool_)
+    if elements is not None:
+        hydrogen = np.isin(np.char.upper(elements.astype(str)), ("H", "D", "T"))
+    weights = np.full(len(atoms), np.nan) if masses is None else masses
+    unknown = np.flatnonzero(~named & np.isnan(weights))
+    if unknown.size:
+        raise SelectionError(
+            f"{unknown.size} atoms of {selection.label!r} have neither element nor mass, the first"
+            f" is {atoms.describe(int(unknown[0]))}: select heavy atoms by their names"
+        )
+    heavy: NDArray[np.bool_] = np.where(named, ~hydrogen, weights > _HEAVIEST_HYDROGEN)
+    return heavy
+
+
+def chains_of(atoms: Atoms) -> NDArray[np.str_]:
+    """Return the chain identifier of each atom, or its segment if atoms have none."""
+    chains = atoms.column("chainIDs")
+    if chains is None or (chains == "").all():
+        chains = atoms.column("segids")
+    return np.zeros(len(atoms), np.str_) if chains is None else chains
+
+
+def _names(atoms: Atoms, by: str) -> list[str]:
+    """Return names of residues, such as "MET1", or of atoms, such as "MET1 CA"."""
+    columns = [atoms.column(name) for name in ("resnames", "resids", "icodes")]
+    known = [column.astype(str) for column in columns if column is not None]
+    names = ["".join(parts) for parts in zip(*known, strict=True)]
+    if by == "residue":
+        return names
+    return [f"{name} {atoms.name_of(k)}" for k, name in enumerate(names)]
+
+
+def _left_out(rows: _Groups, columns: _Groups, exclude_neighbors: int) -> NDArray[np.bool_]:
+    """Return the pairs that are left out, `(n_rows, n_columns)`."""
+    left_out: NDArray[np.bool_] = rows.numbers[:, np.newaxis] == columns.numbers
+    if exclude_neighbors or rows.by == "residue":
+        for k, (residue, chain) in enumerate(zip(rows.residues, rows.chains, strict=True)):
+            near = np.abs(columns.residues - residue) <= exclude_neighbors
+            left_out[k] |= near & (columns.chains == chain)
+    return left_out

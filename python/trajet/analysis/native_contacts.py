@@ -1,0 +1,238 @@
+"""`native_contacts`: the fraction of native contacts."""
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet import _trajet
+from trajet._trajet import SelectionError
+from trajet.analysis.contact_map import chains_of, heavy_atoms
+from trajet.analysis.contacts import between, cell_remarks, pairs_entries
+from trajet.analysis.job import Steps, analysis
+from trajet.analysis.reference import (
+    Reference,
+    describe_reference,
+    frame_of,
+    is_average,
+    reference_positions,
+)
+from trajet.analysis.runner import (
+    RunRequest,
+    describe,
+    further_selection,
+    main_selection,
+    selecting,
+)
+from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.result import NativeContacts
+from trajet.trajectory import FrameChoice, Selection
+
+if TYPE_CHECKING:
+    from trajet.mdanalysis import AtomGroup
+
+# How much longer than in the reference the distance of a contact may be, if no factor is given.
+_FACTORS = {"soft": 1.8, "hard": 1.2, "radius": 1.0}
+# Rounding of distances, relative: that of the reference frame itself is within a factor of 1.
+_ROUNDING = 1e-9
+
+
+@analysis
+def native_contacts(
+    a: "Selection | AtomGroup",
+    b: "str | Selection | AtomGroup | None" = None,
+    *,
+    reference: "Reference" = 0,
+    cutoff: float = 4.5,
+    method: Literal["soft", "hard", "radius"] = "soft",
+    factor: float | None = None,
+    beta: float = 5.0,
+    heavy: bool = False,
+    exclude_neighbors: int | None = None,
+    pbc: bool = True,
+    frames: FrameChoice = None,
+    pool: Pool | None = None,
+    progress: Progress | None = None,
+    sample: bool = False,
+) -> Steps[NativeContacts]:
+    """Compute the fraction Q of native contacts, frame by frame.
+
+    Native contacts are the pairs of atoms that are within the cut-off in the reference, at the
+    distances r0. In a frame, with their distances r, Q is the mean over these pairs of
+
+    - "soft": 1 / (1 + exp(beta (r - factor r0))), after Best, Hummer and Eaton;
+    - "hard": 1 if r <= factor r0, else 0;
+    - "radius": 1 if r <= factor cutoff, else 0.
+
+    Parameters
+    ----------
+    a
+        A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
+    b
+        The second group: selection text, a Selection or an AtomGroup. None for pairs within `a`.
+    reference
+        A reference structure, as for `rmsd`: a frame number, a structure file, a Selection, an
+        AtomGroup, or, without `b`, positions.
+    cutoff
+        The largest distance of a native contact in the reference, Å.
+    method
+        "soft", "hard" or "radius".
+    factor
+        By which r0, or the cut-off, is multiplied: for "soft" 1.8 by default, for "hard" 1.2, for
+        "radius" 1.
+    beta
+        Steepness of the soft cut-off, 1/Å.
+    heavy
+        Whether hydrogens are left out, as by `contact_map`.
+    exclude_neighbors
+        Leave out pairs of atoms whose residues are up to so many residues apart in one chain, as
+        `contact_map` does: 0 leaves out pairs within a residue. None for all pairs.
+    pbc
+        Whether distances are those of nearest images, in frames, and references, with a cell.
+    frames
+        A slice, frame numbers, or a mask; None for all.
+    pool
+        Where to compute; None for `LocalPool()`: all cores of this process.
+    progress
+        Called with frames done and in total.
+    sample
+        Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
+        (`r_comp_io` and `sample`); a run on one thread needs no sample.
+
+    Returns
+    -------
+    NativeContacts
+        `values` `(n_frames,)`, float64, from 0 to 1; `pairs` `(n_pairs, 2)`, the native contacts,
+        and their distances in the reference, `(n_pairs,)`, Å. Values are NaN in frames where an
+        atom has no position.
+
+    Raises
+    ------
+    SelectionError
+        If atoms and reference do not fit each other, or there is no native contact.
+    ValueError
+        If the cut-off, the factor or beta is not positive, or the method is unknown.
+    FrameError, FormatError
+        If a frame is out of range, or corrupt.
+
+    Notes
+    -----
+    The soft cut-off is that of R. B. Best, G. Hummer and W. A. Eaton, PNAS 110, 17874 (2013),
+    doi:10.1073/pnas.1311599110, who take heavy atoms within 4.5 Å whose residues are more than
+    three apart (`heavy=True, exclude_neighbors=3`), beta = 5/Å and a factor (their lambda) of 1.8
+    for atomistic models. MDAnalysis' `hard_cut_q` is "hard" with a factor of 1, its `radius_cut_q`
+    is "radius".
+
+    If two groups share atoms i and j, the pairs i, j and j, i both count. An atom is never paired
+    with itself.
+
+    Examples
+    --------
+    >>> import trajet as tj
+    >>> traj = tj.open("adk.psf", "adk.xtc")
+    >>> result = tj.native_contacts(traj.select("protein"), heavy=True, exclude_neighbors=3)
+    >>> result.values[[0, -1]].round(3)
+    array([1.   , 0.919])
+    """
+    if method not in _FACTORS:
+        raise ValueError(f"the method is 'soft', 'hard' or 'radius', not {method!r}")
+    if is_average(reference):
+        raise ValueError("the average structure is no reference for native contacts")
+    scale = _FACTORS[method] if factor is None else float(factor)
+    cutoff = float(cutoff)
+    for name, value in (("cutoff", cutoff), ("factor", scale), ("beta", beta)):
+        if not 0 < value < np.inf:
+            raise ValueError(f"{name} must be a number above 0, not {value}")
+    main = main_selection(a)
+    other = None if b is None else further_selection(b, main.trajectory)
+    remarks: list[str] = []
+    # Filled when the plan is made, at the begin of the run.
+    native: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
+
+    def plan(chosen: NDArray[np.int64]) -> AnalysisSpec:
+        groups = [] if other is None else [other]
+        found = reference_positions(reference, main, groups, remarks, chosen)
+        box = found[0].box if pbc and found[0].box.exists else None
+        positions = [np.ascontiguousarray(each.positions, np.float32) for each in found]
+        pairs = _trajet.contact_pairs(
+            positions[0],
+            None if other is None else positions[1],
+            None if box is None else box.vectors,
+            cutoff,
+        )
+        pairs = pairs[_counted(main, other or main, pairs, heavy, exclude_neighbors)]
+        if not len(pairs):
+            raise SelectionError(
+                f"{between(main, other)}: no pair of atoms is within {cutoff:g} Å in"
+                f" {found[0].where}: choose a longer cut-off or more atoms"
+            )
+        first, second = pairs.T
+        ends = positions[0][first], positions[-1][second]
+        distances = _trajet.pair_distances(*ends, None if box is None else box.vectors)
+        native[:] = [(pairs, distances)]
+        limits = scale * (np.full(len(pairs), cutoff) if method == "radius" else distances)
+        return AnalysisSpec.of(
+            "native_contacts",
+            first=main.places[first],
+            second=(other or main).places[second],
+            limits=limits if method == "soft" else limits * (1 + _ROUNDING),
+            beta=float(beta) if method == "soft" else None,
+            periodic=pbc,
+        )
+
+    outcome = yield RunRequest(
+        main.trajectory,
+        frames,
+        pool,
+        progress,
+        plan,
+        t_select=selecting(main, other),
+        sample=sample,
+        reference=frame_of(reference, main.trajectory),
+    )
+    remarks += cell_remarks(outcome.state[0], len(outcome.frames))
+    ((pairs, distances),) = native
+    parameters = {
+        **pairs_entries(main, other),
+        "reference": describe(reference),
+        "cutoff": cutoff,
+        "method": method,
+        "factor": scale,
+        "beta": float(beta) if method == "soft" else None,
+        "heavy": heavy,
+        "exclude_neighbors": exclude_neighbors,
+        "n_native": len(pairs),
+        "pbc": pbc,
+    }
+    inputs = describe_reference(reference)
+    return NativeContacts(
+        values=outcome.rows[:, 0].copy(),
+        times=outcome.times,
+        frames=outcome.frames,
+        units="",
+        columns=(between(main, other),),
+        name="Q",
+        report=outcome.report("native_contacts", parameters, inputs, remarks),
+        pairs=np.stack([main.indices[pairs[:, 0]], (other or main).indices[pairs[:, 1]]], axis=1),
+        distances=distances,
+    )
+
+
+def _counted(
+    main: Selection,
+    other: Selection,
+    pairs: NDArray[np.int64],
+    heavy: bool,
+    exclude_neighbors: int | None,
+) -> NDArray[np.bool_]:
+    """Return which of some pairs of atoms, `(n, 2)` positions in the selections, count."""
+    first, second = pairs.T
+    counted: NDArray[np.bool_] = main.places[first] != other.places[second]
+    if heavy:
+        counted &= heavy_atoms(main)[first] & heavy_atoms(other)[second]
+    if exclude_neighbors is not None:
+        atoms = [each.topology_atoms for each in (main, other)]
+        residues, chains = [each.residues for each in atoms], [chains_of(each) for each in atoms]
+        apart = np.abs(residues[0][first] - residues[1][second])
+        counted &= (apart > exclude_neighbors) | (chains[0][first] != chains[1][second])
+    return counted

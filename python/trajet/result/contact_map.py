@@ -1,0 +1,100 @@
+"""Results with contact maps."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet.result.report import Report
+from trajet.result.result import Result, Table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, repr=False)
+class ContactMap(Result):
+    """In which fraction of the frames two residues, or two atoms, are in contact.
+
+    CSV files have the columns row, column, fraction and frames, with one line per pair that is in
+    contact in any frame; pairs within one group once.
+
+    Attributes
+    ----------
+    values
+        `(n_rows, n_columns)`, float64, from 0 to 1; NaN for pairs that are left out.
+    counts
+        `(n_rows, n_columns)`, int64, number of frames; 0 for pairs that are left out.
+    rows, columns
+        `(n_rows,)` and `(n_columns,)`, int64: indices of the residues, or atoms, in the topology.
+    row_names, column_names
+        Their names, such as "MET1".
+    labels
+        The selections of the two groups, as text; equal for pairs within one group.
+    within
+        Whether the pairs are those within one group.
+    of
+        What the rows and columns are: "residue" or "atom".
+    cutoff
+        The largest distance of a contact, Å.
+    report
+        Timings and counters of the run.
+    """
+
+    values: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    row_names: tuple[str, ...]
+    column_names: tuple[str, ...]
+    labels: tuple[str, str]
+    within: bool
+    of: str
+    cutoff: float
+    report: Report
+
+    _ROWS: ClassVar[tuple[str, ...]] = ("values", "counts", "rows", "row_names")
+
+    def plot(self, ax: "Axes | None" = None) -> "Figure":
+        """Draw the map, with names of some residues along both axes; see `Result.plot`."""
+        from trajet import plots
+
+        return plots.contact_map(
+            self.values,
+            self.row_names,
+            self.column_names,
+            labels=(f"{self.of} ({self.labels[0]})", f"{self.of} ({self.labels[1]})"),
+            title=f"contacts within {self.cutoff:g} Å",
+            ax=ax,
+        )
+
+    def pairs(self) -> Iterator[tuple[str, str, float, int]]:
+        """Yield the pairs that are in contact in any frame, those within one group once.
+
+        Yields
+        ------
+        tuple
+            The two names, the fraction and the number of frames.
+        """
+        return zip(*(column.tolist() for _, column in self._table()), strict=True)
+
+    def _about(self) -> str:
+        between = " and ".join(dict.fromkeys(self.labels))
+        return f"contact map of {between}, values {self.values.shape}"
+
+    def _table(self) -> Table:
+        seen = self.counts > 0
+        if self.within:
+            # Both orders of a pair are in the map where both members are rows.
+            twice = np.isin(self.columns, self.rows) & (self.columns < self.rows[:, np.newaxis])
+            seen &= ~twice
+        i, j = np.nonzero(seen)
+        return [
+            ("row", np.array(self.row_names, np.str_)[i]),
+            ("column", np.array(self.column_names, np.str_)[j]),
+            ("fraction", self.values[i, j]),
+            ("frames", self.counts[i, j]),
+        ]

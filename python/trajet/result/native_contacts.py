@@ -1,0 +1,24 @@
+"""Results with the fraction of native contacts in each frame."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet.result.series import Series
+
+
+@dataclass(frozen=True, repr=False)
+class NativeContacts(Series):
+    """The fraction of native contacts in each frame; CSV files are those of `Series`.
+
+    Attributes
+    ----------
+    pairs
+        `(n_pairs, 2)`, int64, indices in the topology of the atoms of each native contact.
+    distances
+        `(n_pairs,)`, float64, their distances in the reference, Å.
+    """
+
+    pairs: NDArray[np.int64]
+    distances: NDArray[np.float64]

@@ -1,0 +1,244 @@
+"""Contact maps equal those of mdtraj and of naive twins."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import mdtraj
+import numpy as np
+import pytest
+import trajet as tj
+from click.testing import CliRunner
+from helpers.analysis_laws import assert_same_bits_on_any_pool
+from helpers.golden_files import Adk
+from helpers.result_laws import assert_result_laws
+from helpers.systems import NAMES, Systems, in_changing_cells
+from MDAnalysisTests import datafiles
+from trajet.cli.group import commands
+
+# Distances this close to the cut-off (Å) may be contacts or not: mdtraj's are float32.
+SINGLE = 3e-5
+ROUNDING = 1e-9
+
+# Runs under a limit of address space: too large a request is refused and does not end the process.
+TOO_LARGE = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
+import trajet as tj
+
+traj = tj.open(None, sys.argv[1])
+try:
+    tj.contact_map(traj.all_atoms(), by="atom", cutoff=3.0)
+except MemoryError as error:
+    print(error)
+"""
+
+
+def fractions(
+    distances: np.ndarray, rows: np.ndarray, columns: np.ndarray, limit: float
+) -> np.ndarray:
+    """Return the fraction of frames in which any distance of two groups is up to the limit."""
+    within = distances <= limit
+    found = np.zeros((rows.max() + 1, columns.max() + 1))
+    for i, j in np.ndindex(found.shape):
+        found[i, j] = within[:, rows == i][:, :, columns == j].any(axis=(1, 2)).mean()
+    return found
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_maps_by_residue_equal_the_distances(systems: Systems, name: str) -> None:
+    """Of two selections that share residues, and within one, with nearest images and without."""
+    traj = systems[name].trajectory
+    near = traj.topology_atoms.residues
+    a = traj.select(np.flatnonzero(near < 14))
+    b = traj.select(np.flatnonzero((near >= 8) & (near < 24))[::2])
+    rows, columns = (np.unique(each.topology_atoms.residues) for each in (a, b))
+    of_a, of_b = (
+        np.searchsorted(kinds, each.topology_atoms.residues)
+        for kinds, each in ((rows, a), (columns, b))
+    )
+    own = rows[:, None] == columns
+    for pbc in (True, False):
+        result = tj.contact_map(a, b, cutoff=5.0, pbc=pbc)
+        every = tj.distances(a, b, pbc=pbc).values
+        least, most = (fractions(every, of_a, of_b, 5.0 + by) for by in (-ROUNDING, ROUNDING))
+        assert np.array_equal(result.rows, rows)
+        assert np.array_equal(result.columns, columns)
+        assert np.isnan(result.values[own]).all()
+        assert (result.counts[own] == 0).all()
+        assert (result.values[~own] >= least[~own]).all()
+        assert (result.values[~own] <= most[~own]).all()
+        assert np.array_equal(result.values[~own], result.counts[~own] / traj.n_frames)
+        assert result.counts.sum() > 0
+        same = tj.contact_map(a, cutoff=5.0, pbc=pbc)
+        again = tj.contact_map(a, a, cutoff=5.0, pbc=pbc)
+        assert np.array_equal(same.values, again.values, equal_nan=True)
+        assert np.array_equal(same.counts, same.counts.T)
+
+
+def test_maps_equal_mdtraj(adk: Adk) -> None:
+    """Its `compute_contacts` gives the shortest distances of residues, all atoms and heavy."""
+    theirs = mdtraj.load(str(adk.xtc), top=str(adk.psf))[::7]
+    traj = tj.open(adk.psf, adk.xtc)
+    chosen = traj.select("resid 1:60")
+    pairs = np.array([(i, j) for i in range(60) for j in range(i + 4, 60)])
+    for heavy, scheme in ((False, "closest"), (True, "closest-heavy")):
+        result = tj.contact_map(
+            chosen, heavy=heavy, exclude_neighbors=3, frames=slice(None, None, 7)
+        )
+        distances, found = mdtraj.compute_contacts(theirs, pairs, scheme, periodic=False)
+        assert np.array_equal(found, pairs)
+        for by, compare in ((-SINGLE, np.less_equal), (SINGLE, np.greater_equal)):
+            fraction = (10 * distances <= 4.5 + by).mean(axis=0)
+            assert compare(fraction, result.values[tuple(pairs.T)]).all()
+        assert result.row_names[:3] == ("MET1", "ARG2", "ILE3")
+        apart = np.abs(np.subtract.outer(range(60), range(60)))
+        assert np.array_equal(np.isnan(result.values), apart <= 3)
+
+
+def test_maps_by_atom_equal_neighbors_of_mdtraj() -> None:
+    """In the solvated system, with nearest images: those of the atoms with most contacts."""
+    theirs = mdtraj.load(datafiles.XTC, top=datafiles.GRO)[:2]
+    traj = tj.open(datafiles.GRO, datafiles.XTC, sidecar=False)
+    a, b = traj.select("name CA"), traj.select("name OW and resid 300:1500")
+    result = tj.contact_map(a, b, cutoff=9.0, by="atom", frames=[0])
+    every = tj.distances(a, b, frames=[0]).values[0]
+    assert result.counts.sum() > 20
+    for k in np.argsort(result.counts.sum(axis=1))[-6:]:
+        atom = a.indices[k]
+        (found,) = mdtraj.compute_neighbors(theirs[:1], 0.9, [atom], b.indices)
+        ours = b.indices[result.counts[k] == 1]
+        apart = np.setxor1d(ours, found)
+        assert (np.abs(every[k, np.isin(b.indices, apart)] - 9.0) < 1e-4).all()
+    assert result.of == "atom"
+    assert result.row_names[0] == "MET1 CA"
+
+
+def test_neighbors_end_with_their_chain() -> None:
+    """Residues of two chains are no neighbours, also where their numbers follow one another."""
+    structure = tj.open(datafiles.PDB_full)
+    protein = structure.select("protein")
+    chains = protein.topology_atoms.column("chainIDs")
+    assert chains is not None
+    result = tj.contact_map(protein, exclude_neighbors=2, heavy=True)
+    residues, first = np.unique(protein.topology_atoms.residues, return_index=True)
+    apart = np.abs(residues[:, None] - residues)
+    near = (apart <= 2) & (chains[first][:, None] == chains[first])
+    assert np.array_equal(np.isnan(result.values), near)
+
+
+def test_atoms_without_topology_have_maps_by_number(tmp_path: Path) -> None:
+    """Cells may change from frame to frame; those without one give a remark."""
+    traj, have_cell = in_changing_cells(tmp_path, 5)
+    chosen = traj.select(range(traj.n_atoms))
+    result = tj.contact_map(chosen, by="atom", cutoff=9.0)
+    every = tj.distances(chosen, chosen).values <= 9.0
+    different = ~np.eye(20, dtype=bool)
+    assert np.array_equal(result.counts[different], every.sum(axis=0)[different])
+    assert result.row_names[:2] == ("0", "1")
+    (remark,) = result.report["remarks"]
+    assert f"{have_cell.count(False)} of {len(have_cell)} frames have no unit cell" in remark
+    some = tj.contact_map(chosen, by="atom", cutoff=9.0, frames=[3, 0, 3])
+    assert np.array_equal(some.counts[different], (every[[3, 0, 3]].sum(axis=0))[different])
+
+
+def test_threads_and_tasks_change_no_bit(long_adk: Adk) -> None:
+    """The map is a sum of integers."""
+    chosen = tj.open(long_adk.psf, long_adk.xtc).select("name CA")
+    assert_same_bits_on_any_pool(lambda pool: tj.contact_map(chosen, cutoff=8, pool=pool).values)
+
+
+def test_unusable_requests_are_errors(systems: Systems) -> None:
+    """Each has one line that says what to do."""
+    traj = systems["solvated.xtc"].trajectory
+    chosen = traj.select("name CA")
+    bare = tj.open(None, systems["solvated.xtc"].path).select(range(9))
+    for error, words, call in (
+        (tj.AnalysisError, "above half of the shortest", lambda: tj.contact_map(chosen, cutoff=41)),
+        (ValueError, "must be above 0", lambda: tj.contact_map(chosen, cutoff=0)),
+        (ValueError, "0 or more", lambda: tj.contact_map(chosen, exclude_neighbors=-1)),
+        (ValueError, "by 'residue' or by 'atom'", lambda: tj.contact_map(chosen, by="chain")),
+        (tj.SelectionError, "smaller exclude_n", lambda: tj.contact_map(traj.select("resid 3"))),
+        (tj.SelectionError, "without a topo", lambda: tj.contact_map(bare, by="atom", heavy=True)),
+        (tj.SelectionError, "topology", lambda: tj.contact_map(bare)),
+        (
+            tj.SelectionError,
+            "without a topology",
+            lambda: tj.contact_map(bare, by="atom", exclude_neighbors=1),
+        ),
+        (
+            tj.SelectionError,
+            "no heavy atoms",
+            lambda: tj.contact_map(traj.select("name HW1"), heavy=True),
+        ),
+    ):
+        with pytest.raises(error, match=words) as caught:
+            call()
+        assert "\n" not in str(caught.value)
+    none = tj.contact_map(chosen, frames=[])
+    assert np.isnan(none.values).all()
+
+
+def test_maps_that_do_not_fit_into_memory_are_refused() -> None:
+    """The message names the size and what to choose instead."""
+    done = subprocess.run(
+        [sys.executable, "-c", TOO_LARGE, datafiles.XTC],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.stderr == ""
+    (line,) = done.stdout.splitlines()
+    assert line.startswith("cannot allocate 9235809700 bytes of memory for a contact map")
+    assert "choose fewer atoms, or residues instead of atoms" in line
+
+
+def test_tables_have_pairs_within_one_group_once(adk: Adk) -> None:
+    """Also those of some rows; between two groups both orders are other pairs."""
+    traj = tj.open(adk.psf, adk.xtc)
+    whole = tj.contact_map(traj.select("resid 1:30 and name CA CB"), cutoff=6.0)
+    rows = whole[5:9]
+    for result in (whole, rows):
+        names = [(one, other) for one, other, *_ in result.pairs()]
+        assert len({frozenset(pair) for pair in names}) == len(names)
+        i, j = np.nonzero(result.counts)
+        all_pairs = zip(result.rows[i].tolist(), result.columns[j].tolist(), strict=True)
+        assert len(names) == len({frozenset(pair) for pair in all_pairs}) > 0
+    between = tj.contact_map(
+        traj.select("resid 1:30 and name CA"), "resid 1:30 and name N", cutoff=6.0
+    )
+    assert np.array_equal(between.rows, between.columns)
+    assert not np.array_equal(between.counts, between.counts.T)
+    assert len(list(between.pairs())) == np.count_nonzero(between.counts)
+    assert not list(whole[[]].pairs())
+
+
+def test_results_are_saved_drawn_and_reported(adk: Adk, tmp_path: Path) -> None:
+    """Files hold the numbers, the figure the names of residues, the report the request."""
+    traj = tj.open(adk.psf, adk.xtc)
+    result = tj.contact_map(traj.select("resid 1:30"), heavy=True)
+    assert_result_laws(result, tmp_path)
+    done = CliRunner().invoke(
+        commands,
+        [
+            *("contact-map", str(adk.psf), str(adk.xtc), "--select", "resid 1:30", "--heavy"),
+            *("-o", str(tmp_path / "map.csv"), "--plot", str(tmp_path / "map.png")),
+        ],
+    )
+    assert done.exit_code == 0, done.output
+    assert "contacts within 4.5 Å" in done.output
+    header, *lines = (tmp_path / "map.csv").read_text(encoding="utf-8").splitlines()
+    assert header == "row,column,fraction,frames"
+    table = [line.split(",") for line in lines]
+    assert table[0][:2] == ["MET1", "ARG2"]
+    seen = np.triu(result.counts) > 0
+    assert [float(row[2]) for row in table] == result.values[seen].tolist()
+    assert [int(row[3]) for row in table] == result.counts[seen].tolist()
+    axes = result.plot().axes[0]
+    assert axes.get_xlabel() == "residue (resid 1:30)"
+    axes.figure.canvas.draw()
+    assert "MET1" in [label.get_text() for label in axes.get_xticklabels()]
+    parameters = result.report["parameters"]
+    assert result.report["analysis"] == "contact_map"
+    assert (parameters["cutoff"], parameters["heavy"]) == (4.5, True)

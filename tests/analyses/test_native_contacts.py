@@ -1,0 +1,184 @@
+"""Fractions of native contacts equal those of MDAnalysis and a plain evaluation."""
+
+import warnings
+from pathlib import Path
+
+import MDAnalysis as mda
+import numpy as np
+import pytest
+import trajet as tj
+from click.testing import CliRunner
+from helpers import trr_bytes
+from helpers.analysis_laws import assert_rows_follow_frames, assert_same_bits_on_any_pool, table
+from helpers.golden_files import Adk
+from helpers.result_laws import assert_result_laws
+from helpers.systems import Systems
+from MDAnalysis.analysis.contacts import Contacts
+from MDAnalysisTests import datafiles
+from trajet.cli.group import commands
+
+ACIDS = "resname ASP GLU and name OD1 OD2 OE1 OE2"
+BASES = "resname ARG LYS and name NH1 NH2 NZ"
+
+
+@pytest.fixture(scope="module")
+def dims() -> tuple[tj.Trajectory, mda.Universe]:
+    """Return the transition of adenylate kinase, in single precision of a DCD file."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return tj.open(datafiles.PSF, datafiles.DCD), mda.Universe(datafiles.PSF, datafiles.DCD)
+
+
+@pytest.mark.parametrize(
+    ("method", "theirs", "factor"),
+    [("hard", "hard_cut", 1.0), ("soft", "soft_cut", None), ("radius", "radius_cut", None)],
+)
+@pytest.mark.parametrize("cutoff", [4.5, 6.0, 9.0])
+def test_fractions_equal_mdanalysis(
+    dims: tuple[tj.Trajectory, mda.Universe],
+    method: str,
+    theirs: str,
+    factor: float | None,
+    cutoff: float,
+) -> None:
+    """Salt bridges of ADK, with frame 0 as reference; MDAnalysis takes distances in float32."""
+    traj, universe = dims
+    universe.trajectory[0]
+    groups = universe.select_atoms(ACIDS), universe.select_atoms(BASES)
+    run = Contacts(
+        universe, (ACIDS, BASES), refgroup=groups, radius=cutoff, method=theirs, pbc=False
+    )
+    truth = run.run().results.timeseries[:, 1]
+    result = tj.native_contacts(
+        traj.select(ACIDS), BASES, cutoff=cutoff, method=method, factor=factor
+    )
+    assert len(result.pairs) == run.initial_contacts[0].sum()
+    # A pair next to the limit may be on either side of it in float32; in this file none is.
+    assert np.abs(result.values - truth).max() < 1e-6
+    assert result.values.min() < 0.9
+    assert result.values[0] == pytest.approx(1.0, abs=1e-4)
+
+
+@pytest.mark.parametrize("name", ["adk.xtc", "solvated.xtc", "cobrotoxin.trr", "hexagonal.dcd"])
+@pytest.mark.parametrize("pbc", [True, False])
+def test_fractions_equal_a_plain_evaluation(systems: Systems, name: str, pbc: bool) -> None:
+    """The distances are those of `distances`, in the reference and in every frame."""
+    traj = systems[name].trajectory
+    # Atoms apart from each other, so that nearest images of some lie across the box.
+    chosen = traj.select(np.arange(0, traj.n_atoms, max(1, traj.n_atoms // 150)))
+    cutoff, last = 14.0, traj.n_frames - 1
+    square = tj.distances(chosen, chosen, pbc=pbc).values
+    i, j = np.nonzero(np.triu(square[last] <= cutoff, 1))
+    assert len(i) > 20
+    r0, r = square[last][i, j], square[:, i, j]
+    for method, expected in (
+        ("hard", r <= 1.2 * r0 * (1 + 1e-9)),
+        ("radius", r <= cutoff * (1 + 1e-9)),
+        ("soft", 1 / (1 + np.exp(5.0 * (r - 1.8 * r0)))),
+    ):
+        result = tj.native_contacts(chosen, reference=-1, cutoff=cutoff, method=method, pbc=pbc)
+        assert np.array_equal(result.pairs, np.stack([chosen.indices[i], chosen.indices[j]], 1))
+        assert np.abs(result.distances - r0).max() < 1e-9
+        assert np.abs(result.values - expected.mean(axis=1)).max() < 1e-9
+    exact = tj.native_contacts(
+        chosen, reference=-1, cutoff=cutoff, method="hard", factor=1, pbc=pbc
+    )
+    assert exact.values[last] == 1
+
+
+def test_best_hummer_eaton_takes_heavy_atoms_of_distant_residues(adk: Adk) -> None:
+    """Pairs are heavy atoms within 4.5 Å whose residues are more than three apart."""
+    traj = tj.open(adk.psf, adk.xtc)
+    result = tj.native_contacts(traj.select("protein"), heavy=True, exclude_neighbors=3)
+    universe = mda.Universe(str(adk.psf), str(adk.xtc))
+    heavy = universe.select_atoms("protein and not name H*")
+    apart = np.abs(np.subtract.outer(heavy.resindices, heavy.resindices)) > 3
+    r0 = np.linalg.norm(heavy.positions[:, None] - heavy.positions.astype(float), axis=2)
+    i, j = np.nonzero(np.triu((r0 <= 4.5) & apart))
+    assert np.array_equal(result.pairs, np.stack([heavy.indices[i], heavy.indices[j]], 1))
+    for frame in (0, 50, 97):
+        universe.trajectory[frame]
+        r = np.linalg.norm(heavy.positions[i] - heavy.positions[j].astype(float), axis=1)
+        q = np.mean(1 / (1 + np.exp(5 * (r - 1.8 * r0[i, j]))))
+        assert result.values[frame] == pytest.approx(q, abs=1e-9)
+
+
+def test_references_of_every_kind_agree(adk: Adk, tmp_path: Path) -> None:
+    """A frame, a file of that frame, another trajectory, an AtomGroup and positions."""
+    traj = tj.open(adk.psf, adk.xtc)
+    chosen = traj.select("name CA")
+    universe = mda.Universe(str(adk.psf), str(adk.xtc))
+    universe.trajectory[3]
+    group = universe.select_atoms("name CA")
+    universe.atoms.write(tmp_path / "third.gro")
+    tj.convert(traj, tmp_path / "third.trr", frames=[3])
+    other = tj.open(adk.psf, tmp_path / "third.trr").select("name CA")
+    truth = tj.native_contacts(chosen, reference=3, cutoff=8.0)
+    for reference in (tmp_path / "third.gro", other, group, group.positions.copy()):
+        result = tj.native_contacts(chosen, reference=reference, cutoff=8.0)
+        assert np.array_equal(result.pairs, truth.pairs)
+        # GRO files have three digits of nm.
+        assert np.abs(result.values - truth.values).max() < 1e-3
+    both = tj.native_contacts(chosen, "name CB", reference=3, cutoff=8.0)
+    file = tj.native_contacts(chosen, "name CB", reference=tmp_path / "third.gro", cutoff=8.0)
+    assert np.abs(both.values - file.values).max() < 1e-3
+
+
+def test_threads_tasks_and_frames_change_no_bit(long_adk: Adk) -> None:
+    """Rows are those of their frames, in any number of threads and tasks."""
+    traj = tj.open(long_adk.psf, long_adk.xtc)
+    ca = traj.select("name CA")
+    for method in ("soft", "hard"):
+        assert_same_bits_on_any_pool(
+            lambda pool, method=method: (
+                tj.native_contacts(ca, cutoff=8, method=method, pool=pool).values
+            )
+        )
+    assert_rows_follow_frames(lambda frames: tj.native_contacts(ca, frames=frames), traj.n_frames)
+
+
+def test_unusable_requests_are_errors(adk: Adk, tmp_path: Path) -> None:
+    """Each has one line that says what to do; an atom without position gives NaN."""
+    ca = tj.open(adk.psf, adk.xtc).select("name CA")
+    for error, words, options in (
+        (tj.SelectionError, "no pair of atoms is within 2 Å in frame 0", {"cutoff": 2.0}),
+        (tj.SelectionError, "no pair of atoms", {"exclude_neighbors": 214}),
+        (ValueError, "cutoff must be a number above 0", {"cutoff": 0.0}),
+        (ValueError, "beta must be a number above 0", {"beta": -1.0}),
+        (ValueError, "factor must be a number above 0", {"factor": float("nan")}),
+        (ValueError, "'soft', 'hard' or 'radius'", {"method": "mean"}),
+        (ValueError, "average structure", {"reference": "average"}),
+        (tj.SelectionError, "positions of shape", {"reference": np.zeros((3, 3))}),
+    ):
+        with pytest.raises(error, match=words) as caught:
+            tj.native_contacts(ca, **options)
+        assert "\n" not in str(caught.value)
+    x = np.random.default_rng(3).uniform(0, 1, (3, 9, 3))
+    x[1, 4, 2] = np.nan
+    path = trr_bytes.write_trr(tmp_path / "nan.trr", x)
+    atoms = tj.open(None, path).select(range(9))
+    for method in ("soft", "hard"):
+        values = tj.native_contacts(atoms, cutoff=9.0, method=method).values
+        assert np.isfinite(values).tolist() == [True, False, True]
+    with pytest.raises(tj.AnalysisError, match="choose another frame as reference"):
+        tj.native_contacts(atoms, reference=1)
+
+
+def test_results_are_saved_drawn_and_reported(adk: Adk, tmp_path: Path) -> None:
+    """The command gives the numbers of the function."""
+    traj = tj.open(adk.psf, adk.xtc)
+    result = tj.native_contacts(traj.select("name CA"), cutoff=8.0, method="hard", factor=1.1)
+    path = tmp_path / "q.csv"
+    words = ["--select", "name CA", "--cutoff", "8", "--method", "hard", "--factor", "1.1"]
+    done = CliRunner().invoke(
+        commands, ["native-contacts", str(adk.psf), str(adk.xtc), *words, "-o", str(path)]
+    )
+    assert done.exit_code == 0, done.output
+    header, numbers = table(path)
+    assert header == ["frame", "time_ps", "q"]
+    assert np.array_equal(numbers[:, 2], result.values)
+    assert_result_laws(result, tmp_path)
+    assert result.plot().axes[0].get_ylabel() == "Q"
+    parameters = result.report["parameters"]
+    assert parameters["n_native"] == len(result.pairs)
+    assert (parameters["method"], parameters["factor"], parameters["beta"]) == ("hard", 1.1, None)
