@@ -35,14 +35,30 @@ from trajet._trajet import (
 
 # The functions of `trajet.analysis`, each in a module of its name. The command line and the tests
 # take their lists from this one.
-ANALYSES = ("apply", "dihedrals", "distances", "gyration", "rdf", "rmsd", "rmsf")
+ANALYSES = (
+    "apply",
+    "center_distances",
+    "centers",
+    "dihedrals",
+    "distances",
+    "end_to_end",
+    "gyration",
+    "gyration_moments",
+    "rdf",
+    "rmsd",
+    "rmsf",
+)
 
 # Names are imported when they are first used: a script does not wait for what it does not call.
 if TYPE_CHECKING:
     from trajet.analysis.apply import apply
+    from trajet.analysis.center_distances import center_distances
+    from trajet.analysis.centers import centers
     from trajet.analysis.dihedrals import dihedrals
     from trajet.analysis.distances import distances
+    from trajet.analysis.end_to_end import end_to_end
     from trajet.analysis.gyration import gyration
+    from trajet.analysis.gyration_moments import gyration_moments
     from trajet.analysis.rdf import rdf
     from trajet.analysis.rmsd import rmsd
     from trajet.analysis.rmsf import rmsf
@@ -55,8 +71,11 @@ if TYPE_CHECKING:
     from trajet.result import (
         Applied,
         AtomValues,
+        CenterDistances,
+        Centers,
         Dihedrals,
         Distances,
+        GyrationMoments,
         RadialDistribution,
         Report,
         Series,
@@ -74,8 +93,8 @@ else:
             "trajet.pools.mpi": "MpiPool",
             "trajet.pools.pool": "Pool",
             "trajet.pools.processes": "ProcessPool",
-            "trajet.result": "Applied AtomValues Dihedrals Distances RadialDistribution Report"
-            " Series",
+            "trajet.result": "Applied AtomValues CenterDistances Centers Dihedrals Distances"
+            " GyrationMoments RadialDistribution Report Series",
             "trajet.store": "Store",
             "trajet.trajectory": "Block Frame Selection Trajectory open",
         },
@@ -95,6 +114,8 @@ __all__ = [
     "Applied",
     "AtomValues",
     "Block",
+    "CenterDistances",
+    "Centers",
     "Conversion",
     "DaskPool",
     "Dihedrals",
@@ -102,6 +123,7 @@ __all__ = [
     "FormatError",
     "Frame",
     "FrameError",
+    "GyrationMoments",
     "LocalPool",
     "MissingPackageError",
     "MpiPool",
@@ -123,10 +145,14 @@ __all__ = [
     "WorkerError",
     "__version__",
     "apply",
+    "center_distances",
+    "centers",
     "convert",
     "dihedrals",
     "distances",
+    "end_to_end",
     "gyration",
+    "gyration_moments",
     "open",
     "rdf",
     "rmsd",

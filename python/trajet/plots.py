@@ -158,22 +158,25 @@ def ramachandran(phi: NDArray[np.float64], psi: NDArray[np.float64], *, title: s
 
 def matrix(
     values: NDArray[np.float64],
-    rows: NDArray[np.int64],
-    columns: NDArray[np.int64],
+    rows: NDArray[np.int64 | np.str_],
+    columns: NDArray[np.int64 | np.str_],
     *,
     quantity: str,
     axes: tuple[str, str],
+    of: str = "atom",
 ) -> "Figure":
     """Draw a matrix of pairs (`(n_rows, n_columns)`) as an image, the first row at the bottom.
 
     Parameters
     ----------
     rows, columns
-        The atoms, by index.
+        The atoms, by index, or the names of groups.
     quantity
-        What the colours mean.
+        Quantity of the colours.
     axes
-        What the atoms of the rows and of the columns are.
+        Selection of the rows and of the columns.
+    of
+        Noun for a row or a column.
     """
     from matplotlib.figure import Figure
 
@@ -189,7 +192,34 @@ def matrix(
     ):
         places = np.unique(np.linspace(0, len(atoms) - 1, 5).astype(int))
         axis.set_ticks(places, [str(atom) for atom in atoms[places]])
-        axis.set_label_text(f"atom ({_shortened(label)})")
+        axis.set_label_text(f"{of} ({_shortened(label)})")
+    return figure
+
+
+def coordinates(
+    values: NDArray[np.float64],
+    times: NDArray[np.float64],
+    frames: NDArray[np.int64],
+    *,
+    labels: tuple[str, ...],
+) -> "Figure":
+    """Draw x, y and z of points (`(n_frames, n_points, 3)`, Å) against time, at most six points."""
+    from matplotlib.figure import Figure
+
+    x, x_label = _abscissa(times, frames)
+    figure = Figure(figsize=(8.0, 6.0), layout="constrained", dpi=150)
+    panels = figure.subplots(3, 1, sharex=True)
+    for k, (axes, name) in enumerate(zip(panels, "xyz", strict=True)):
+        for point, label in enumerate(labels[: len(COLOURS)]):
+            _line(axes, x, values[:, point, k], _shortened(label), COLOURS[point])
+        axes.set_ylabel(f"{name} (Å)")
+        axes.margins(x=0)
+        _bare(axes)
+    shown = f"the first {len(COLOURS)} of {len(labels)} " if len(labels) > len(COLOURS) else ""
+    panels[0].set_title(f"{shown}centres", loc="left", fontsize="medium")
+    panels[-1].set_xlabel(x_label)
+    handles = panels[0].get_legend_handles_labels()
+    figure.legend(*handles, loc="outside right upper", frameon=False)
     return figure
 
 

@@ -5,6 +5,7 @@
 
 from pathlib import Path
 
+import mdtraj
 import numpy as np
 import pytest
 import trajet as tj
@@ -57,6 +58,59 @@ def test_values_are_those_of_the_naive_twin(systems: Systems, name: str) -> None
         np.abs(tj.gyration(counting, weights=weights[weights > 0]).values - weighted.values).max()
         < 1e-12
     )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_axes_and_moments_are_those_of_mdanalysis(systems: Systems, name: str) -> None:
+    """The sum of the moments is the squared radius; with axes, the radius keeps its bits."""
+    system = systems[name]
+    massive = system.universe.atoms[system.universe.atoms.masses > 0]
+    selection = system.trajectory.select(massive.indices)
+    radii = tj.gyration(selection, axes=True).values
+    assert radii[:, 0].copy().tobytes() == tj.gyration(selection).values.tobytes()
+    shape = tj.gyration_moments(selection)
+    assert np.abs(shape.radius - radii[:, 0]).max() < ROUNDING
+    for k, _ in enumerate(system.universe.trajectory):
+        x, m = massive.positions.astype(np.float64), massive.masses
+        squares = (x - np.average(x, axis=0, weights=m)) ** 2
+        about = [squares[:, [1, 2]], squares[:, [0, 2]], squares[:, [0, 1]]]
+        expected = [np.sqrt(np.average(s.sum(1), weights=m)) for s in about]
+        assert np.abs(radii[k, 1:] - expected).max() < ROUNDING
+        moments = np.sort(massive.gyration_moments())
+        assert np.abs(shape.values[k] - moments).max() < ROUNDING * moments.max()
+
+
+def test_shape_is_that_of_mdtraj(systems: Systems) -> None:
+    """With equal weights, as mdtraj has them; its positions are nm."""
+    selection = systems["adk.xtc"].trajectory.select("name CA")
+    shape = tj.gyration_moments(selection, weights=None)
+    topology = mdtraj.Topology()
+    chain = topology.add_chain()
+    for _ in range(selection.n_atoms):
+        topology.add_atom("CA", mdtraj.element.carbon, topology.add_residue("GLY", chain))
+    theirs = mdtraj.Trajectory(selection.read().positions / 10, topology)
+    for found, expected, unit in (
+        (shape.values, mdtraj.principal_moments(theirs), 100),
+        (shape.asphericity, mdtraj.asphericity(theirs), 100),
+        (shape.acylindricity, mdtraj.acylindricity(theirs), 100),
+        (shape.anisotropy, mdtraj.relative_shape_antisotropy(theirs), 1),
+    ):
+        # mdtraj has positions and their mean in float32.
+        assert np.abs(found - expected * unit).max() < 1e-4
+
+
+def test_moments_of_a_rod_and_of_a_plane(tmp_path: Path) -> None:
+    """A rod has κ² 1; none of the moments is below zero."""
+    rod = np.linspace(0, 3, 7)[:, None] * [1, 2, -1]
+    cross = np.array(
+        [[1.0, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0]]
+    )
+    path = xtc_bytes.write_xtc(tmp_path / "shapes.xtc", np.array([rod, cross]))
+    shape = tj.gyration_moments(tj.open(None, path).select(range(7)), weights=None)
+    assert (shape.values >= 0).all()
+    assert np.abs(shape.anisotropy - [1, 0.25]).max() < 1e-5
+    assert np.abs(shape.values[1] - [0, 200 / 7, 200 / 7]).max() < 1e-9
+    assert abs(shape.acylindricity[0]) < 1e-9
 
 
 def test_one_atom_has_no_extent_and_far_atoms_keep_their_digits(tmp_path: Path) -> None:

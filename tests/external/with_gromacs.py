@@ -332,3 +332,19 @@ def test_centring_differs_from_trjconv_by_one_vector(
     protein = twin[:, solvated.select("protein").indices].astype(float)
     middle = (protein.min(1) + protein.max(1)) / 2
     assert np.allclose(moves[:, 0], middle - protein.mean(1), atol=MOVED_ERROR)
+
+
+def test_radii_of_gyration_are_those_of_gromacs(tmp_path: Path) -> None:
+    """`gmx gyrate` prints the radius and those about the axes with six digits, nm."""
+    output = tmp_path / "gyrate.xvg"
+    program = ["gmx", "-quiet", "gyrate", "-f", datafiles.XTC, "-s", datafiles.TPR]
+    subprocess.run([*program, "-o", output], input="Protein\n", text=True, check=True)
+    rows = [
+        line.split() for line in output.read_text().splitlines() if not line.startswith(("#", "@"))
+    ]
+    theirs = np.array(rows, float)[:, 1:] * 10
+    # GROMACS makes the protein whole.
+    whole = tj.open(datafiles.TPR, datafiles.XTC).whole()
+    ours = tj.gyration(whole.select("protein"), axes=True).values
+    assert theirs.shape == ours.shape == (10, 4)
+    assert np.abs(ours - theirs).max() < 10 * PRINTED

@@ -24,6 +24,9 @@ def analyses(traj: tj.Trajectory) -> dict[str, Compute]:
         "rmsf": lambda pool: tj.rmsf(atoms, align=others, reference="average", pool=pool).values,
         "features": lambda pool: tj.dihedrals(traj, fours, features=True, pool=pool).values,
         "distances": lambda pool: tj.distances(atoms, others, pool=pool).values,
+        "centers": lambda pool: (
+            tj.center_distances([atoms, others, atoms & others], weights=None, pool=pool).values
+        ),
         "apply": lambda pool: tj.apply(lambda x: x.std(axis=0), atoms, pool=pool).values,
         "some frames": lambda pool: tj.rmsd(atoms, frames=[5, 1, 1, 7, 0], pool=pool).values,
         "no frame": lambda pool: tj.rmsd(atoms, frames=[], pool=pool).values,

@@ -1,13 +1,25 @@
-//! Radius of gyration of a selection.
+//! Radius of gyration of a selection, about its centre and about axes, and principal moments.
 
 use serde::Deserialize;
 use trajet_files::Error;
 use trajet_formats::{Atoms, Block};
-use trajet_kernels::gyration::radius;
+use trajet_kernels::gyration::{radius, tensor};
 use trajet_simd::InstructionSet;
 
 use crate::analysis::{Analysis, Pass, State, check_weights, list, optional_list};
 use crate::error::{FrameError, InvalidArgument};
+
+/// The numbers of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Quantity {
+    /// The radius, Å.
+    Radius,
+    /// The radius, then the radii about the x, y and z axes, Å.
+    Axes,
+    /// The three principal moments of the gyration tensor, Å², ascending.
+    Moments,
+}
 
 /// Parameters of the analysis.
 #[derive(Clone, Debug, Deserialize)]
@@ -19,6 +31,8 @@ pub struct Request {
     /// One weight per atom; `None` for equal weights.
     #[serde(deserialize_with = "optional_list")]
     pub weights: Option<Vec<f64>>,
+    /// What is computed.
+    pub quantity: Quantity,
 }
 
 impl Request {
@@ -33,24 +47,38 @@ impl Request {
 /// [`Error::AtomOutOfRange`].
 pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
     let atoms = Atoms::listed(&request.atoms, n_atoms)?;
-    let analysis = Box::new(Gyration { weights: request.weights });
+    let analysis = Box::new(Gyration { weights: request.weights, quantity: request.quantity });
     Ok(Pass { atoms, transforms: Vec::new(), analysis, then: None })
 }
 
-/// Yields one number per frame, no state.
+/// Yields one row per frame, no state.
 struct Gyration {
     weights: Option<Vec<f64>>,
+    quantity: Quantity,
 }
 
 impl Analysis for Gyration {
     fn row_width(&self) -> usize {
-        1
+        match self.quantity {
+            Quantity::Radius => 1,
+            Quantity::Axes => 4,
+            Quantity::Moments => 3,
+        }
     }
 
     fn absorb(&self, block: &Block, rows: &mut [f64], _: &mut State) -> Result<(), FrameError> {
         let set = InstructionSet::chosen();
-        for (i, row) in rows.iter_mut().enumerate() {
-            *row = radius(set, block.frame(i), self.weights.as_deref());
+        for (i, row) in rows.chunks_exact_mut(self.row_width()).enumerate() {
+            let (frame, weights) = (block.frame(i), self.weights.as_deref());
+            match self.quantity {
+                Quantity::Radius => row[0] = radius(set, frame, weights),
+                Quantity::Axes => {
+                    let found = tensor(set, frame, weights);
+                    row[0] = found.radius;
+                    row[1..].copy_from_slice(&found.axis_radii());
+                }
+                Quantity::Moments => row.copy_from_slice(&tensor(set, frame, weights).moments()),
+            }
         }
         Ok(())
     }

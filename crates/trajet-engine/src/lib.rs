@@ -7,6 +7,7 @@
 pub mod analysis;
 mod atom_map;
 pub mod average;
+pub mod centers;
 pub mod dihedrals;
 pub mod distances;
 mod error;
@@ -46,6 +47,8 @@ pub enum AnalysisSpec {
     Rdf(rdf::Request),
     /// Radius of gyration.
     Gyration(gyration::Request),
+    /// Centres of groups of atoms, and distances between them.
+    Centers(centers::Request),
 }
 
 impl AnalysisSpec {
@@ -61,6 +64,7 @@ impl AnalysisSpec {
             AnalysisSpec::Distances(_) => Ok(()),
             AnalysisSpec::Rdf(request) => request.check(),
             AnalysisSpec::Gyration(request) => request.check(),
+            AnalysisSpec::Centers(request) => request.check(),
         }
     }
 
@@ -79,6 +83,7 @@ impl AnalysisSpec {
             AnalysisSpec::Distances(request) => distances::plan(request, n_atoms),
             AnalysisSpec::Rdf(request) => rdf::plan(request, n_atoms),
             AnalysisSpec::Gyration(request) => gyration::plan(request, n_atoms),
+            AnalysisSpec::Centers(request) => centers::plan(request, n_atoms),
         }
     }
 }

@@ -19,6 +19,14 @@ impl Points {
         }
     }
 
+    /// Sets positions (`[n, 3]`, Å) that are not rounded, such as centres. Buffers are reused.
+    pub fn set_exact(&mut self, positions: &[f64]) {
+        for (k, axis) in self.axes.iter_mut().enumerate() {
+            axis.clear();
+            axis.extend(positions.as_chunks::<3>().0.iter().map(|p| p[k]));
+        }
+    }
+
     /// Returns the number of points.
     pub fn len(&self) -> usize {
         self.axes[0].len()

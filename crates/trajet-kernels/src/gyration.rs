@@ -1,10 +1,14 @@
-//! Radius of gyration.
+//! Radius of gyration and the gyration tensor.
 //!
-//! `√(Σ w |x - c|² / Σ w)` with the weighted centre `c`. Two passes: the centre first, since the difference of two
-//! large sums would lose digits far from the origin.
+//! The radius is `√(Σ w |x - c|² / Σ w)` with the weighted centre `c`. Two passes: the centre first, since the difference
+//! of two large sums would lose digits far from the origin.
+//!
+//! The tensor is `Σ w (x - c)(x - c)ᵀ / Σ w`: D. N. Theodorou and U. W. Suter, Macromolecules 18, 1206 (1985),
+//! doi:10.1021/ma00148a028.
 
 use trajet_simd::multiversion;
 
+use crate::eigen::jacobi;
 use crate::lanes::{sum, sums};
 
 multiversion! {
@@ -14,6 +18,75 @@ multiversion! {
     /// # Panics
     /// If the number of weights is not that of the atoms.
     pub fn radius(positions: &[f32], weights: Option<&[f64]>) -> f64 = radius_of
+}
+
+multiversion! {
+    /// Returns the radius of gyration and the gyration tensor of positions (`[n_atoms, 3]`, Å) with one weight per atom,
+    /// or equal weights; not a number if a position is not.
+    ///
+    /// # Panics
+    /// If the number of weights is not that of the atoms.
+    pub fn tensor(positions: &[f32], weights: Option<&[f64]>) -> Tensor = tensor_of
+}
+
+/// The gyration tensor of a group of atoms.
+#[derive(Clone, Copy, Debug)]
+pub struct Tensor {
+    /// Radius of gyration, Å, with the bits of [`radius`].
+    pub radius: f64,
+    /// The elements xx, yy, zz, xy, xz, yz, Å².
+    pub elements: [f64; 6],
+}
+
+impl Tensor {
+    /// Returns the radii of gyration about the x, y and z axes through the centre, Å: the roots of the weighted mean
+    /// squared distances from these axes.
+    pub fn axis_radii(&self) -> [f64; 3] {
+        let [xx, yy, zz, ..] = self.elements;
+        [yy + zz, xx + zz, xx + yy].map(f64::sqrt)
+    }
+
+    /// Returns the principal moments, Å², in ascending order: the eigenvalues of the tensor, none of them below zero.
+    pub fn moments(&self) -> [f64; 3] {
+        let [xx, yy, zz, xy, xz, yz] = self.elements;
+        let (mut values, _) = jacobi([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]);
+        values.sort_by(f64::total_cmp);
+        // Rounding leaves tiny negative values for atoms in a plane; `max` would turn NaN into zero.
+        values.map(|value| if value < 0.0 { 0.0 } else { value })
+    }
+}
+
+#[inline(always)]
+fn tensor_of(positions: &[f32], weights: Option<&[f64]>) -> Tensor {
+    match weights {
+        None => tensor_by(positions, |_| 1.0),
+        Some(weights) => {
+            assert_eq!(positions.len(), 3 * weights.len(), "one weight per atom");
+            tensor_by(positions, |i| weights[i])
+        }
+    }
+}
+
+#[inline(always)]
+fn tensor_by(positions: &[f32], weight: impl Fn(usize) -> f64) -> Tensor {
+    let points = positions.as_chunks::<3>().0;
+    let (total, centre) = centre_by(points, &weight);
+    let [squares, elements @ ..] = sums(points.len(), |i| {
+        let p = points[i].map(f64::from);
+        let d = [p[0] - centre[0], p[1] - centre[1], p[2] - centre[2]];
+        let w = weight(i);
+        let [x, y, z] = d.map(|d| w * d);
+        [
+            w * (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]),
+            x * d[0],
+            y * d[1],
+            z * d[2],
+            x * d[1],
+            x * d[2],
+            y * d[2],
+        ]
+    });
+    Tensor { radius: (squares / total).sqrt(), elements: elements.map(|sum| sum / total) }
 }
 
 #[inline(always)]
@@ -30,18 +103,25 @@ fn radius_of(positions: &[f32], weights: Option<&[f64]>) -> f64 {
 #[inline(always)]
 fn radius_by(positions: &[f32], weight: impl Fn(usize) -> f64) -> f64 {
     let points = positions.as_chunks::<3>().0;
+    let (total, centre) = centre_by(points, &weight);
+    let squares = sum(points.len(), |i| {
+        let p = points[i].map(f64::from);
+        let d = [p[0] - centre[0], p[1] - centre[1], p[2] - centre[2]];
+        weight(i) * (d[0] * d[0] + d[1] * d[1] + d[2] * d[2])
+    });
+    (squares / total).sqrt()
+}
+
+/// Returns the sum of the weights and the weighted centre.
+#[inline(always)]
+fn centre_by(points: &[[f32; 3]], weight: impl Fn(usize) -> f64) -> (f64, [f64; 3]) {
     let at = |i: usize| points[i].map(f64::from);
     let [total, x, y, z] = sums(points.len(), |i| {
         let (w, [x, y, z]) = (weight(i), at(i));
         [w, w * x, w * y, w * z]
     });
     let centre = [x / total, y / total, z / total];
-    let squares = sum(points.len(), |i| {
-        let p = at(i);
-        let d = [p[0] - centre[0], p[1] - centre[1], p[2] - centre[2]];
-        weight(i) * (d[0] * d[0] + d[1] * d[1] + d[2] * d[2])
-    });
-    (squares / total).sqrt()
+    (total, centre)
 }
 
 #[cfg(test)]
@@ -63,7 +143,56 @@ mod tests {
         squares.sqrt() / (0..points.len()).map(weight).sum::<f64>()
     }
 
+    /// Returns the gyration tensor from the distances of all pairs of atoms, by the same identity.
+    fn naive_tensor(positions: &[f32], weights: Option<&[f64]>) -> [[f64; 3]; 3] {
+        let points = positions.as_chunks::<3>().0;
+        let weight = |i: usize| weights.map_or(1.0, |weights| weights[i]);
+        let total = (0..points.len()).map(weight).sum::<f64>();
+        let mut tensor = [[0.0; 3]; 3];
+        for (i, j) in (0..points.len()).flat_map(|i| (0..i).map(move |j| (i, j))) {
+            let d = [0, 1, 2].map(|k| f64::from(points[i][k]) - f64::from(points[j][k]));
+            for (a, row) in tensor.iter_mut().enumerate() {
+                for (b, element) in row.iter_mut().enumerate() {
+                    *element += weight(i) * weight(j) * d[a] * d[b] / (total * total);
+                }
+            }
+        }
+        tensor
+    }
+
     proptest! {
+        #[test]
+        fn tensor_equals_the_naive_tensor_on_every_instruction_set(
+            atoms in prop::collection::vec((prop::array::uniform3(-50.0..50.0f32), 0.5..200.0f64), 1..60),
+        ) {
+            let positions: Vec<f32> = atoms.iter().flat_map(|&(p, _)| p).collect();
+            let masses: Vec<f64> = atoms.iter().map(|&(_, w)| w).collect();
+            for weights in [None, Some(&masses[..])] {
+                let naive = naive_tensor(&positions, weights);
+                let scalar = tensor(InstructionSet::SCALAR, &positions, weights);
+                let [xx, yy, zz, xy, xz, yz] = scalar.elements;
+                let found = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]];
+                let size = 1.0 + naive[0][0] + naive[1][1] + naive[2][2];
+                for (found, naive) in found.as_flattened().iter().zip(naive.as_flattened()) {
+                    prop_assert!((found - naive).abs() < 1e-11 * size, "{found} {naive}");
+                }
+                // The invariants of the tensor are those of its eigenvalues.
+                let [a, b, c] = scalar.moments();
+                prop_assert!(0.0 <= a && a <= b && b <= c);
+                prop_assert!((a + b + c - (xx + yy + zz)).abs() < 1e-11 * size);
+                let minors = xx * yy - xy * xy + xx * zz - xz * xz + yy * zz - yz * yz;
+                prop_assert!((a * b + b * c + c * a - minors).abs() < 1e-10 * size * size);
+                let of_axes: f64 = scalar.axis_radii().iter().map(|r| r * r).sum();
+                prop_assert!((of_axes - 2.0 * scalar.radius.powi(2)).abs() < 1e-11 * size);
+                for set in InstructionSet::available() {
+                    let other = tensor(set, &positions, weights);
+                    prop_assert_eq!(other.elements.map(f64::to_bits), scalar.elements.map(f64::to_bits));
+                    let alone = radius(set, &positions, weights);
+                    prop_assert_eq!(other.radius.to_bits(), alone.to_bits());
+                }
+            }
+        }
+
         #[test]
         fn radius_equals_the_naive_radius_on_every_instruction_set(
             atoms in prop::collection::vec((prop::array::uniform3(-50.0..50.0f32), 0.5..200.0f64), 1..60),
@@ -88,6 +217,18 @@ mod tests {
     fn two_atoms_of_equal_weight_have_half_their_distance() {
         let positions = [1e4, 0.0, 0.0, 1e4, 3.0, 4.0];
         assert_eq!(radius(InstructionSet::SCALAR, &positions, None), 2.5);
+    }
+
+    #[test]
+    fn moments_of_a_rod_and_of_no_position() {
+        let rod = [-3.0, -4.0, 0.0, 3.0, 4.0, 0.0];
+        let found = tensor(InstructionSet::SCALAR, &rod, None);
+        assert_eq!(found.axis_radii(), [4.0, 3.0, 5.0]);
+        let [none, also_none, long] = found.moments();
+        assert_eq!([none, also_none], [0.0, 0.0]);
+        assert!((long - 25.0).abs() < 1e-12);
+        let lost = tensor(InstructionSet::SCALAR, &[1.0, f32::NAN, 0.0, 0.0, 0.0, 0.0], None);
+        assert!(lost.radius.is_nan() && lost.moments().iter().any(|moment| moment.is_nan()));
     }
 
     #[test]

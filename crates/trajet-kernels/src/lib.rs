@@ -5,6 +5,7 @@
 //! with every instruction set, number of threads and machine.
 
 pub mod cell;
+pub mod centers;
 pub mod dihedral;
 pub mod distance;
 mod eigen;

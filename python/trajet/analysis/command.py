@@ -36,7 +36,8 @@ class Command:
     ----------
     function
         The analysis, called with a Selection, the parameters of `options`, and `frames`, `pool`,
-        `progress` and `sample` by name. The command has its name.
+        `progress` and `sample` by name. The command has its name, with
+        hyphens.
     help
         Text of `--help`: the first line is the summary.
     options

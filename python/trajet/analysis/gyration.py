@@ -11,7 +11,7 @@ from trajet.analysis.pbc_checks import find_broken_molecules_at
 from trajet.analysis.reference import Weights, weights_of
 from trajet.analysis.runner import RunRequest, describe, main_selection, selecting
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
-from trajet.result import Series
+from trajet.result import AxisRadii, Series
 from trajet.trajectory import FrameChoice, Selection
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ def gyration(
     selection: "Selection | AtomGroup",
     *,
     weights: Weights = "mass",
+    axes: bool = False,
     frames: FrameChoice = None,
     pool: Pool | None = None,
     progress: Progress | None = None,
@@ -39,6 +40,9 @@ def gyration(
         A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
     weights
         "mass", None for equal weights, or one number per atom.
+    axes
+        Also compute the radii about the x, y and z axes through the centre: the roots of the
+        weighted mean squared distances from these axes.
     frames
         A slice, frame numbers, or a mask; None for all.
     pool
@@ -52,7 +56,8 @@ def gyration(
     Returns
     -------
     Series
-        `values` `(n_frames,)`, float64, Å.
+        `values` `(n_frames,)`, float64, Å; with `axes` `(n_frames, 4)`: the radius, and those
+        about the x, y and z axes.
 
     Raises
     ------
@@ -69,6 +74,9 @@ def gyration(
     `selection.whole()`. `report["remarks"]` name neighbouring atoms of a molecule that lie
     on either side of the box in the frame of the largest radius.
 
+    Radii and axes are those of `gmx gyrate`, which takes masses; `gyration_moments` has the
+    principal moments.
+
     Examples
     --------
     >>> import trajet as tj
@@ -81,27 +89,31 @@ def gyration(
 
     def plan(_: NDArray[np.int64]) -> AnalysisSpec:
         return AnalysisSpec.of(
-            "gyration", atoms=main.places, weights=weights_of(weights, main, remarks)
+            "gyration",
+            atoms=main.places,
+            weights=weights_of(weights, main, remarks),
+            quantity="axes" if axes else "radius",
         )
 
     outcome = yield RunRequest(
         main.trajectory, frames, pool, progress, plan, t_select=selecting(main), sample=sample
     )
-    values = outcome.rows[:, 0].copy()
-    if np.isfinite(values).any():
+    radii = outcome.rows[:, 0].copy()
+    if np.isfinite(radii).any():
         # If a molecule is broken in some frames, the radius is largest in one of them.
-        remarks += find_broken_molecules_at(main, [outcome.frames[np.nanargmax(values)]])
+        remarks += find_broken_molecules_at(main, [outcome.frames[np.nanargmax(radii)]])
     parameters = {
         "selections": [main.label],
         "n_atoms": [main.n_atoms],
         "weights": describe(weights),
+        "axes": axes,
     }
-    return Series(
-        values=values,
+    return (AxisRadii if axes else Series)(
+        values=outcome.rows if axes else radii,
         times=outcome.times,
         frames=outcome.frames,
         units="Å",
-        columns=(main.label,),
+        columns=(main.label, *(f"about {axis}" for axis in "xyz" if axes)),
         name="Rg",
         report=outcome.report("gyration", parameters, remarks=remarks),
     )
@@ -119,6 +131,9 @@ COMMAND = Command(
       trajet gyration adk.psf adk.xtc --select protein -o gyration.csv --plot gyration.png
       trajet gyration top.gro run.xtc --select "name CA" --weights equal
     """,
-    options=(Choice("weights", {"mass": "mass", "equal": None}, "Weights of the atoms."),),
+    options=(
+        Choice("weights", {"mass": "mass", "equal": None}, "Weights of the atoms."),
+        Choice("axes", {"no": False, "yes": True}, "Also the radii about the x, y and z axes."),
+    ),
     without_topology={"weights": None},
 )

@@ -21,7 +21,11 @@ _MODULES = {
 }
 _MODULE_OF = {
     # `apply` takes a Python function.
-    **{name: f"trajet.cli.analyses.{name}" for name in trajet.ANALYSES if name != "apply"},
+    **{
+        name.replace("_", "-"): f"trajet.cli.analyses.{name}"
+        for name in trajet.ANALYSES
+        if name != "apply"
+    },
     **{name: module for module, names in _MODULES.items() for name in names.split()},
 }
 
@@ -37,13 +41,16 @@ class _Group(click.Group):
         return sorted(_MODULE_OF)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        # Functions have underscores where commands have hyphens: both are understood.
+        cmd_name = cmd_name.replace("_", "-")
         if (module := _MODULE_OF.get(cmd_name)) is None:
             return None
         with startup.importing(module):
-            if cmd_name in trajet.ANALYSES and importlib.util.find_spec(module) is None:
+            name = cmd_name.replace("-", "_")
+            if name in trajet.ANALYSES and importlib.util.find_spec(module) is None:
                 from trajet.cli.analyses.declared import declared
 
-                return declared(cmd_name)
+                return declared(name)
             commands: tuple[click.Command, ...] = importlib.import_module(module).COMMANDS
             return next(command for command in commands if command.name == cmd_name)
 

@@ -2,8 +2,10 @@
 
 from trajet.result.applied import Applied
 from trajet.result.atom_values import AtomValues
+from trajet.result.centers import CenterDistances, Centers
 from trajet.result.dihedrals import Dihedrals
 from trajet.result.distances import Distances
+from trajet.result.gyration import AxisRadii, GyrationMoments
 from trajet.result.radial import RadialDistribution
 from trajet.result.report import (
     COUNTS,
@@ -24,8 +26,12 @@ __all__ = [
     "STAGES",
     "Applied",
     "AtomValues",
+    "AxisRadii",
+    "CenterDistances",
+    "Centers",
     "Dihedrals",
     "Distances",
+    "GyrationMoments",
     "RadialDistribution",
     "Report",
     "Result",

@@ -81,7 +81,8 @@ class Series(Result):
 
     def _names(self) -> list[str]:
         """Return the name of each series in the header of a CSV file."""
-        stem = f"{self.name.lower()}_{ascii_units(self.units)}"
+        name = self.name.lower().replace(" ", "_").replace("-", "_")
+        stem = f"{name}_{ascii_units(self.units)}"
         return [stem, *(f"{stem}_group{k}" for k in range(1, len(self.columns)))]
 
     def _header(self) -> list[str]:

@@ -141,14 +141,19 @@ class Selection(Transformable):
         >>> len(traj.select("name CA").split("residue"))
         214
         """
-        groups = self._groups(by)[self.places]
+        groups = self.group_numbers(by)
         _, first, which = np.unique(groups, return_index=True, return_inverse=True)
         order = np.argsort(first)
         return [self._made(self.places[which == kind], None) for kind in order.tolist()]
 
-    def _groups(self, by: Literal["residue", "molecule", "chain"]) -> NDArray[np.int64]:
-        """Return the number of the residue, molecule or chain of each atom of a frame."""
-        atoms = self.trajectory.topology_atoms
+    def group_numbers(self, by: Literal["residue", "molecule", "chain"]) -> NDArray[np.int64]:
+        """Return the number of the residue, molecule or chain of each selected atom; see `split`.
+
+        Returns
+        -------
+        ndarray, shape (n_atoms,), int64
+        """
+        atoms = self.topology_atoms
         if by == "residue":
             return atoms.residues
         if by == "molecule":

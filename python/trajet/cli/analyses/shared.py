@@ -41,10 +41,11 @@ def series_table(result: Series) -> str:
     """Return a table with mean, spread and extremes of each series."""
     rows: list[tuple[str, ...]] = [("selection", "mean", "std", "min", "max", "last")]
     values = result.values.reshape(len(result.frames), -1)
-    for label, column in zip(result.columns, values.T, strict=True):
+    for label, column in zip(result.columns[:LINES], values.T, strict=False):
         numbers = (column.mean(), column.std(), column.min(), column.max(), column[-1])
         rows.append((cut(label), *(f"{number:.3f}" for number in numbers)))
-    return "\n".join([head_of(f"{result.name} ({result.units})", result.report), *lines_of(rows)])
+    head = head_of(f"{result.name} ({result.units})", result.report)
+    return "\n".join([head, *lines_of(rows), *left_out(len(result.columns))])
 
 
 def left_out(count: int) -> list[str]:

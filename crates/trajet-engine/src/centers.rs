@@ -1,0 +1,151 @@
+//! Centres of groups of atoms, and distances between them.
+
+use serde::Deserialize;
+use trajet_files::Error;
+use trajet_formats::{Atoms, Block};
+use trajet_kernels::cell::Cell;
+use trajet_kernels::centers::{AtomGroups, centers};
+use trajet_kernels::distance::{Points, between, within};
+use trajet_simd::InstructionSet;
+
+use crate::analysis::{Analysis, Pass, State, cell_of, check_weights, list, optional_list};
+use crate::error::{FrameError, InvalidArgument};
+
+/// The numbers of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Quantity {
+    /// The centres, `[n_groups, 3]`.
+    Centers,
+    /// Distances of each pair of groups, once: 0-1, 0-2, …, 1-2, ….
+    Within,
+    /// Distances of each of the first groups, of which there are this many, to each of the others.
+    Between(usize),
+    /// Distances of the groups 0-1, 2-3, ….
+    Pairs,
+}
+
+/// Parameters of the analysis.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// The atoms of one group after the other, by index in the trajectory. An atom may be in several groups.
+    #[serde(deserialize_with = "list")]
+    pub atoms: Vec<i64>,
+    /// Number of atoms of each group.
+    #[serde(deserialize_with = "list")]
+    pub sizes: Vec<usize>,
+    /// One weight per atom; `None` for equal weights.
+    #[serde(deserialize_with = "optional_list")]
+    pub weights: Option<Vec<f64>>,
+    /// What is computed.
+    pub quantity: Quantity,
+    /// Whether distances are those of the nearest images of the centres, in frames that have a cell.
+    pub periodic: bool,
+}
+
+impl Request {
+    pub(crate) fn check(&self) -> Result<(), InvalidArgument> {
+        check_weights(self.weights.as_deref(), self.atoms.len())?;
+        let sum = self.sizes.iter().try_fold(0usize, |sum, &size| sum.checked_add(size));
+        if sum != Some(self.atoms.len()) {
+            return Err(InvalidArgument("the sizes of the groups do not add up to the atoms"));
+        }
+        if AtomGroups::new(&self.sizes, self.weights.clone()).is_none() {
+            return Err(InvalidArgument(
+                "a group has no atom with a weight above zero: leave it out, or use equal weights",
+            ));
+        }
+        let n = self.sizes.len();
+        match self.quantity {
+            Quantity::Between(first) if first > n => {
+                Err(InvalidArgument("there are fewer groups than the first ones"))
+            }
+            Quantity::Pairs if n % 2 == 1 => Err(InvalidArgument("a pair lacks its second group")),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Returns the pass of the analysis on a trajectory of `n_atoms` atoms.
+///
+/// # Errors
+/// [`Error::AtomOutOfRange`].
+///
+/// # Panics
+/// If [`Request::check`] finds a fault.
+pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
+    let Request { atoms, sizes, weights, quantity, periodic } = request;
+    let atoms = Atoms::listed(&atoms, n_atoms)?;
+    let groups = AtomGroups::new(&sizes, weights).expect("the request was checked");
+    let analysis = Box::new(Centers { groups, quantity, periodic });
+    Ok(Pass { atoms, transforms: Vec::new(), analysis, then: None })
+}
+
+/// Yields one row per frame, no state.
+struct Centers {
+    groups: AtomGroups,
+    quantity: Quantity,
+    periodic: bool,
+}
+
+impl Analysis for Centers {
+    fn row_width(&self) -> usize {
+        let n = self.groups.len();
+        match self.quantity {
+            Quantity::Centers => 3 * n,
+            Quantity::Within => n * n.saturating_sub(1) / 2,
+            Quantity::Between(first) => first * (n - first),
+            Quantity::Pairs => n / 2,
+        }
+    }
+
+    fn absorb(&self, block: &Block, rows: &mut [f64], _: &mut State) -> Result<(), FrameError> {
+        let set = InstructionSet::chosen();
+        let width = self.row_width();
+        if width == 0 {
+            return Ok(());
+        }
+        let mut found = match self.quantity {
+            Quantity::Centers => Vec::new(),
+            _ => vec![0.0; 3 * self.groups.len()],
+        };
+        let (mut a, mut b) = (Points::default(), Points::default());
+        for (i, row) in rows.chunks_exact_mut(width).enumerate() {
+            let positions = block.frame(i);
+            if self.quantity == Quantity::Centers {
+                centers(set, &self.groups, positions, row);
+                continue;
+            }
+            let cell = if self.periodic { cell_of(block, i)? } else { None };
+            centers(set, &self.groups, positions, &mut found);
+            match self.quantity {
+                Quantity::Centers => {}
+                Quantity::Within => {
+                    a.set_exact(&found);
+                    within(set, cell.as_ref(), &a, row);
+                }
+                Quantity::Between(first) => {
+                    a.set_exact(&found[..3 * first]);
+                    b.set_exact(&found[3 * first..]);
+                    between(set, cell.as_ref(), &a, &b, row);
+                }
+                Quantity::Pairs => pairs(&found, cell.as_ref(), row),
+            }
+        }
+        Ok(())
+    }
+
+    fn merge(&self, left: State, _: State) -> State {
+        left
+    }
+}
+
+/// Computes the distances of the points 0-1, 2-3, ….
+fn pairs(points: &[f64], cell: Option<&Cell>, row: &mut [f64]) {
+    for (distance, [ax, ay, az, bx, by, bz]) in row.iter_mut().zip(points.as_chunks::<6>().0) {
+        let d = [bx - ax, by - ay, bz - az];
+        let d = cell.map_or(d, |cell| cell.shortest(d));
+        *distance = (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]).sqrt();
+    }
+}

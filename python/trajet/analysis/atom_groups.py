@@ -1,0 +1,181 @@
+"""Groups of atoms: the residues, molecules or chains of selections."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet.analysis.reference import Weights, weights_of
+from trajet.analysis.runner import further_selection, main_selection
+from trajet.trajectory import Selection, Trajectory
+
+if TYPE_CHECKING:
+    from trajet.mdanalysis import AtomGroup
+
+GroupBy: TypeAlias = Literal["residue", "molecule", "chain", "selection"]
+
+# One selection, or a list of several.
+Selections: TypeAlias = "str | Selection | AtomGroup | Sequence[str | Selection | AtomGroup]"
+
+
+@dataclass(frozen=True)
+class AtomGroups:
+    """Groups of atoms of one or several selections, one after the other.
+
+    Attributes
+    ----------
+    selections
+        The selections.
+    places
+        `(n_atoms,)`, int64: columns in a frame of the atoms of the first group, then of the next.
+    per_selection
+        Number of groups of each selection.
+    sizes
+        Number of atoms of each group.
+    labels
+        Name of each group; those of one selection are different.
+    weights
+        `(n_atoms,)`, float64; None for equal weights.
+    """
+
+    selections: list[Selection]
+    places: NDArray[np.int64]
+    per_selection: list[int]
+    sizes: list[int]
+    labels: tuple[str, ...]
+    weights: NDArray[np.float64] | None
+
+    def n_groups_of(self, n: int) -> int:
+        """Return the number of groups of the first `n` selections."""
+        return sum(self.per_selection[:n])
+
+    @classmethod
+    def of(
+        cls, selections: list[Selection], by: GroupBy, weights: Weights, remarks: list[str]
+    ) -> "AtomGroups":
+        """Divide selections into groups; append remarks on guessed masses.
+
+        Raises
+        ------
+        ValueError
+            If `by` is not known, or weights as numbers are given for several selections.
+        SelectionError
+            If masses are requested and missing, or molecules and the topology has no bonds.
+        """
+        if by not in ("residue", "molecule", "chain", "selection"):
+            raise ValueError(
+                f"by must be 'residue', 'molecule', 'chain' or 'selection', not {by!r}"
+            )
+        if len(selections) > 1 and not (weights is None or isinstance(weights, str)):
+            raise ValueError(
+                "weights of several selections are 'mass' or None: give numbers for one selection"
+            )
+        places, numbers = [], []
+        per_selection, sizes, labels = list[int](), list[int](), list[str]()
+        for selection in selections:
+            order, counts, names = _divided(selection, by)
+            found = weights_of(weights, selection, remarks)
+            places.append(selection.places[order])
+            if found is not None:
+                numbers.append(found[order])
+            per_selection.append(len(counts))
+            sizes.extend(counts)
+            starts = np.cumsum([0, *counts[:-1]])
+            labels.extend(_distinct(names, selection.indices[order[starts]]))
+        return cls(
+            selections,
+            np.concatenate(places),
+            per_selection,
+            sizes,
+            tuple(labels),
+            np.concatenate(numbers) if numbers else None,
+        )
+
+
+def main_selections(thing: Selections) -> list[Selection]:
+    """Return the selections that are the first argument of an analysis: one or several.
+
+    Raises
+    ------
+    TypeError
+        If the first is no selection, or there is none.
+    """
+    if not isinstance(thing, (list, tuple)):
+        return [main_selection(cast("Selection", thing))]
+    if not thing:
+        raise TypeError("the list of selections is empty: give at least one selection")
+    first = main_selection(thing[0])
+    return [first, *(further_selection(one, first.trajectory) for one in thing[1:])]
+
+
+def further_selections(thing: Selections, trajectory: Trajectory) -> list[Selection]:
+    """Return further selections of the same system: one or several."""
+    if isinstance(thing, (list, tuple)):
+        return [further_selection(one, trajectory) for one in thing]
+    return [further_selection(cast("Selection", thing), trajectory)]
+
+
+def _divided(selection: Selection, by: GroupBy) -> tuple[NDArray[np.int64], list[int], list[str]]:
+    """Return the atoms of a selection in the order of its groups, and sizes and names of these.
+
+    Groups are in the order of their first atoms.
+    """
+    if by == "selection":
+        return np.arange(selection.n_atoms), [selection.n_atoms], [selection.label]
+    numbers = selection.group_numbers(by)
+    _, first, which, counts = np.unique(
+        numbers, return_index=True, return_inverse=True, return_counts=True
+    )
+    rank = np.empty(len(first), np.int64)
+    kinds = np.argsort(first)
+    rank[kinds] = np.arange(len(first))
+    order = np.argsort(rank[which], kind="stable")
+    sizes = counts[kinds]
+    ends = np.cumsum(sizes)
+    atoms = selection.topology_atoms[order]
+    if by == "chain":
+        names = _chains(selection, first[kinds])
+    else:
+        starts = atoms[ends - sizes]
+        names = _residues(selection, starts.indices)
+        if by == "molecule":
+            last = _residues(selection, atoms[ends - 1].indices)
+            names = [
+                name if name == other else f"{name}-{other}"
+                for name, other in zip(names, last, strict=True)
+            ]
+    return order, sizes.tolist(), names
+
+
+def _residues(selection: Selection, indices: NDArray[np.int64]) -> list[str]:
+    """Return the name and number of the residue of each atom, such as "MET1"."""
+    topology = selection.trajectory.topology
+    residues = topology.atoms_residues[indices]
+    names, numbers = topology.column("resnames"), topology.column("resids")
+    inserted = topology.column("icodes")
+    parts = [column[residues] for column in (names, numbers, inserted) if column is not None]
+    if not parts:
+        return [f"residue {number}" for number in residues.tolist()]
+    return ["".join(map(str, one)) for one in zip(*(part.tolist() for part in parts), strict=True)]
+
+
+def _chains(selection: Selection, first: NDArray[np.int64]) -> list[str]:
+    """Return the identifier of the chain of each of these atoms of a selection."""
+    atoms = selection.topology_atoms
+    for name in ("chainIDs", "segids"):
+        found = atoms.column(name)
+        if found is not None and not (found == "").all():
+            return [f"chain {one}" for one in found[first].tolist()]
+    return [f"chain {number}" for number in range(1, len(first) + 1)]
+
+
+def _distinct(labels: list[str], first: NDArray[np.int64]) -> list[str]:
+    """Return labels; to those that occur several times the index of the first atom is added."""
+    names, counts = np.unique(labels, return_counts=True)
+    repeated = set(names[counts > 1].tolist())
+    return [
+        f"{label}@{atom}" if label in repeated else label
+        for label, atom in zip(labels, first.tolist(), strict=True)
+    ]

@@ -1,0 +1,153 @@
+"""`center_distances`: distances between the centres of groups of atoms."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet._trajet import SelectionError
+from trajet.analysis.atom_groups import (
+    AtomGroups,
+    GroupBy,
+    Selections,
+    further_selections,
+    main_selections,
+)
+from trajet.analysis.job import Steps, analysis
+from trajet.analysis.pbc_checks import find_broken_molecules_at
+from trajet.analysis.reference import Weights
+from trajet.analysis.runner import RunRequest, describe, selecting
+from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.result import CenterDistances
+from trajet.trajectory import FrameChoice
+
+
+@analysis
+def center_distances(
+    a: "Selections",
+    b: "Selections | None" = None,
+    *,
+    by: GroupBy = "selection",
+    weights: Weights = "mass",
+    pbc: bool = True,
+    frames: FrameChoice = None,
+    pool: Pool | None = None,
+    progress: Progress | None = None,
+    sample: bool = False,
+) -> Steps[CenterDistances]:
+    """Compute the distances between the centres of groups of atoms, frame by frame.
+
+    Parameters
+    ----------
+    a
+        A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file; or a list of
+        several, of which all but the first may be selection texts.
+    b
+        The second groups, likewise; selection texts are allowed. None for each pair within `a`
+        once.
+    by
+        "selection": each selection is one group. "residue", "molecule" or "chain": each selection
+        is divided into these, as by `centers`.
+    weights
+        "mass" for centres of mass, None for centres of geometry; or, for one selection without
+        `b`, one number per atom.
+    pbc
+        Whether distances are those of the nearest images of the centres, in frames with a cell.
+    frames
+        A slice, frame numbers, or a mask; None for all.
+    pool
+        Where to compute; None for `LocalPool()`: all cores of this process.
+    progress
+        Called with frames done and in total.
+    sample
+        Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
+        (`r_comp_io` and `sample`); a run on one thread needs no sample.
+
+    Returns
+    -------
+    CenterDistances
+        `values` in Å, float64: `(n_frames, n_a, n_b)`; within `a` `(n_frames, n_a (n_a - 1) / 2)`:
+        the pairs 0-1, 0-2, …, 1-2, …, in the order of SciPy's `pdist`.
+
+    Raises
+    ------
+    SelectionError
+        If masses are requested and missing, molecules are requested and the topology has no bonds,
+        or there is only one group and `b` is None.
+    MemoryError
+        If the distances of all frames do not fit into memory: choose fewer groups or frames.
+    FrameError, FormatError
+        If a frame is out of range, or corrupt.
+
+    Notes
+    -----
+    Centres are computed from positions as stored, then the nearest image of the difference is
+    taken. A molecule that is broken over the box has a wrong centre: make molecules whole with
+    `traj.whole()` before the selection; `report["remarks"]` name neighbouring atoms that lie on
+    either side of the box in the first or last frame. Nearest images are those of `distances`.
+
+    Examples
+    --------
+    >>> import trajet as tj
+    >>> traj = tj.open("adk.psf", "adk.xtc")
+    >>> lid, core = traj.select("resid 122-159"), traj.select("resid 1-29 60-121 160-214")
+    >>> tj.center_distances(lid, core).values[:3, 0, 0].round(2)
+    array([20.56, 20.66, 20.8 ])
+    """
+    own = main_selections(a)
+    main = own[0]
+    others = [] if b is None else further_selections(b, main.trajectory)
+    if others and not (weights is None or isinstance(weights, str)):
+        raise ValueError("weights of several selections are 'mass' or None, not numbers")
+    remarks: list[str] = []
+    groups = AtomGroups.of([*own, *others], by, weights, remarks)
+    n_a = groups.n_groups_of(len(own))
+    if b is None and n_a < 2:
+        raise SelectionError(
+            f"{main.label!r} is one group, which has no distance to another: give the second"
+            " selection (b), a list of selections, or divide it (by='residue')"
+        )
+
+    def plan(_: NDArray[np.int64]) -> AnalysisSpec:
+        return AnalysisSpec.of(
+            "centers",
+            atoms=groups.places,
+            sizes=groups.sizes,
+            weights=groups.weights,
+            quantity="within" if b is None else {"between": n_a},
+            periodic=pbc,
+        )
+
+    outcome = yield RunRequest(
+        main.trajectory,
+        frames,
+        pool,
+        progress,
+        plan,
+        t_select=selecting(*own, *others),
+        sample=sample,
+    )
+    ends = outcome.frames[[0, -1]] if len(outcome.frames) else outcome.frames
+    for selection in [*own, *others]:
+        remarks += find_broken_molecules_at(selection, ends)
+    values = outcome.rows
+    if b is not None:
+        values = values.reshape(len(outcome.frames), n_a, len(groups.sizes) - n_a)
+    parameters = {
+        "selections": [one.label for one in (*own, *others)],
+        "n_atoms": [one.n_atoms for one in (*own, *others)],
+        "by": by,
+        "n_groups": [n_a] if b is None else [n_a, len(groups.sizes) - n_a],
+        "weights": describe(weights),
+        "pbc": pbc,
+    }
+    labels, partners = groups.labels[:n_a], groups.labels[n_a:]
+    return CenterDistances(
+        values=values,
+        times=outcome.times,
+        frames=outcome.frames,
+        units="Å",
+        columns=tuple(one.label for one in (*own, *others)),
+        name="distance",
+        report=outcome.report("center_distances", parameters, remarks=remarks),
+        labels=labels,
+        partners=None if b is None else partners,
+    )

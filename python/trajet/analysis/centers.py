@@ -1,0 +1,148 @@
+"""`centers`: centres of mass or of geometry of groups of atoms."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet.analysis.atom_groups import AtomGroups, GroupBy
+from trajet.analysis.command import Choice, Command
+from trajet.analysis.job import Steps, analysis
+from trajet.analysis.pbc_checks import find_broken_molecules_at
+from trajet.analysis.reference import Weights
+from trajet.analysis.runner import RunRequest, describe, main_selection, selecting
+from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.result import Centers
+from trajet.trajectory import FrameChoice, Selection
+
+if TYPE_CHECKING:
+    from trajet.mdanalysis import AtomGroup
+
+
+@analysis
+def centers(
+    selection: "Selection | AtomGroup",
+    *,
+    by: GroupBy = "residue",
+    weights: Weights = "mass",
+    frames: FrameChoice = None,
+    pool: Pool | None = None,
+    progress: Progress | None = None,
+    sample: bool = False,
+) -> Steps[Centers]:
+    """Compute the centres of residues, molecules, chains or of the whole selection.
+
+    Parameters
+    ----------
+    selection
+        A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
+    by
+        "residue", "molecule", "chain" or "selection": the groups, as `Selection.split` makes them.
+        Only selected atoms count.
+    weights
+        "mass" for centres of mass, None for centres of geometry, or one number per atom.
+    frames
+        A slice, frame numbers, or a mask; None for all.
+    pool
+        Where to compute; None for `LocalPool()`: all cores of this process.
+    progress
+        Called with frames done and in total.
+    sample
+        Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
+        (`r_comp_io` and `sample`); a run on one thread needs no sample.
+
+    Returns
+    -------
+    Centers
+        `values` `(n_frames, n_groups, 3)`, float64, Å; `labels` name the groups.
+
+    Raises
+    ------
+    SelectionError
+        If masses are requested and missing, or molecules and the topology has no bonds.
+    MemoryError
+        If the centres of all frames do not fit into memory: choose fewer groups or frames.
+    FrameError
+        If a frame is out of range.
+    FormatError
+        If a frame is corrupt.
+
+    Notes
+    -----
+    Positions are used as stored: the centre of a molecule that is broken over the box lies between
+    its parts. Make molecules whole with `selection.whole()`; `report["remarks"]` name neighbouring
+    atoms that lie on either side of the box in the first or last frame.
+
+    A centre takes 24 bytes: the 11,302 residues of a solvated protein in 1,000 frames are 271 MB.
+
+    Examples
+    --------
+    >>> import trajet as tj
+    >>> traj = tj.open("adk.psf", "adk.xtc")
+    >>> result = tj.centers(traj.select("protein"), by="residue")
+    >>> result.values.shape, result.labels[:2]
+    ((98, 214, 3), ('MET1', 'ARG2'))
+    """
+    main = main_selection(selection)
+    remarks: list[str] = []
+    groups = AtomGroups.of([main], by, weights, remarks)
+
+    def plan(_: NDArray[np.int64]) -> AnalysisSpec:
+        return AnalysisSpec.of(
+            "centers",
+            atoms=groups.places,
+            sizes=groups.sizes,
+            weights=groups.weights,
+            quantity="centers",
+            periodic=False,
+        )
+
+    outcome = yield RunRequest(
+        main.trajectory, frames, pool, progress, plan, t_select=selecting(main), sample=sample
+    )
+    remarks += find_broken_molecules_at(
+        main, outcome.frames[[0, -1]] if len(outcome.frames) else outcome.frames
+    )
+    parameters = {
+        "selections": [main.label],
+        "n_atoms": [main.n_atoms],
+        "by": by,
+        "n_groups": len(groups.sizes),
+        "weights": describe(weights),
+    }
+    return Centers(
+        values=outcome.rows.reshape(len(outcome.frames), len(groups.sizes), 3),
+        times=outcome.times,
+        frames=outcome.frames,
+        units="Å",
+        columns=tuple(f"{label} {axis}" for label in groups.labels for axis in "xyz"),
+        name="center",
+        report=outcome.report("centers", parameters, remarks=remarks),
+        labels=groups.labels,
+        sizes=np.array(groups.sizes, np.int64),
+    )
+
+
+COMMAND = Command(
+    centers,
+    """Centres of residues, molecules or chains against time.
+
+    Centres are those of mass, or of geometry with --weights equal.
+    Positions are used as stored: if molecules are broken over the box, make them whole with
+    --make-whole.
+
+    \b
+    Examples:
+      trajet centers adk.psf adk.xtc --select protein --by residue -o centers.npz
+      trajet centers top.tpr run.xtc --select "resname LIG" --by molecule --make-whole -o ligand.csv
+    """,
+    options=(
+        Choice(
+            "by",
+            {word: word for word in ("residue", "molecule", "chain", "selection")},
+            "The groups whose centres are computed.",
+        ),
+        Choice("weights", {"mass": "mass", "equal": None}, "Weights of the atoms."),
+    ),
+    without_topology={"by": "selection", "weights": None},
+)

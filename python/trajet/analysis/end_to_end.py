@@ -1,0 +1,146 @@
+"""`end_to_end`: distance between the first and the last atom of chains."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet._trajet import SelectionError
+from trajet.analysis.atom_groups import AtomGroups, GroupBy
+from trajet.analysis.command import Choice, Command
+from trajet.analysis.job import Steps, analysis
+from trajet.analysis.pbc_checks import find_broken_molecules_at
+from trajet.analysis.runner import RunRequest, main_selection, selecting
+from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.result import Series
+from trajet.trajectory import FrameChoice, Selection
+
+if TYPE_CHECKING:
+    from trajet.mdanalysis import AtomGroup
+
+
+@analysis
+def end_to_end(
+    selection: "Selection | AtomGroup",
+    *,
+    by: GroupBy = "selection",
+    frames: FrameChoice = None,
+    pool: Pool | None = None,
+    progress: Progress | None = None,
+    sample: bool = False,
+) -> Steps[Series]:
+    """Compute the end-to-end distance: from the first to the last selected atom of a chain.
+
+    Parameters
+    ----------
+    selection
+        A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file: for a protein
+        its CA atoms, for a polymer its backbone.
+    by
+        "selection" for one distance, "chain", "molecule" or "residue" for one of each, as
+        `Selection.split` makes them.
+    frames
+        A slice, frame numbers, or a mask; None for all.
+    pool
+        Where to compute; None for `LocalPool()`: all cores of this process.
+    progress
+        Called with frames done and in total.
+    sample
+        Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
+        (`r_comp_io` and `sample`); a run on one thread needs no sample.
+
+    Returns
+    -------
+    Series
+        `values` `(n_frames,)` if there is one chain, else `(n_frames, n_chains)`; float64, Å.
+
+    Raises
+    ------
+    SelectionError
+        If a chain has only one selected atom, or molecules are requested and the topology has no
+        bonds.
+    FrameError
+        If a frame is out of range.
+    FormatError
+        If a frame is corrupt.
+
+    Notes
+    -----
+    Positions are used as stored, since the ends of a long chain may be further apart than half of
+    the box: make chains that are broken over the box whole with `selection.whole()`.
+    `report["remarks"]` name neighbouring atoms of a chain that lie on either side of the box in the
+    first or last frame.
+
+    Examples
+    --------
+    >>> import trajet as tj
+    >>> traj = tj.open("adk.psf", "adk.xtc")
+    >>> tj.end_to_end(traj.select("name CA")).values[:3].round(2)
+    array([10.94, 10.84, 10.41])
+    """
+    main = main_selection(selection)
+    groups = AtomGroups.of([main], by, None, [])
+    sizes = np.array(groups.sizes)
+    if (sizes < 2).any():
+        short = groups.labels[int(np.argmax(sizes < 2))]
+        raise SelectionError(
+            f"{short!r} has only one selected atom, and no second end: select more of its atoms, or"
+            " leave it out"
+        )
+    ends = np.cumsum(sizes)
+    atoms = groups.places[np.stack([ends - sizes, ends - 1], axis=1).ravel()]
+
+    def plan(_: NDArray[np.int64]) -> AnalysisSpec:
+        return AnalysisSpec.of(
+            "centers",
+            atoms=atoms,
+            sizes=[1] * len(atoms),
+            weights=None,
+            quantity="pairs",
+            periodic=False,
+        )
+
+    outcome = yield RunRequest(
+        main.trajectory, frames, pool, progress, plan, t_select=selecting(main), sample=sample
+    )
+    remarks = find_broken_molecules_at(
+        main, outcome.frames[[0, -1]] if len(outcome.frames) else outcome.frames
+    )
+    parameters = {
+        "selections": [main.label],
+        "n_atoms": [main.n_atoms],
+        "by": by,
+        "n_groups": len(sizes),
+    }
+    return Series(
+        values=outcome.rows[:, 0].copy() if len(sizes) == 1 else outcome.rows,
+        times=outcome.times,
+        frames=outcome.frames,
+        units="Å",
+        columns=groups.labels,
+        name="end-to-end distance",
+        report=outcome.report("end_to_end", parameters, remarks=remarks),
+    )
+
+
+COMMAND = Command(
+    end_to_end,
+    """End-to-end distance of chains against time.
+
+    It is the distance from the first to the last selected atom of each chain.
+    Positions are used as stored: if chains are broken over the box, make them whole with
+    --make-whole.
+
+    \b
+    Examples:
+      trajet end-to-end adk.psf adk.xtc --select "name CA" -o ends.csv --plot ends.png
+      trajet end-to-end top.tpr melt.xtc --select "name C*" --by molecule --make-whole -o ends.npz
+    """,
+    options=(
+        Choice(
+            "by",
+            {word: word for word in ("selection", "chain", "molecule")},
+            "One distance for the selection, or one for each of its chains or molecules.",
+        ),
+    ),
+)

@@ -1,0 +1,133 @@
+"""`gyration_moments`: principal moments of the gyration tensor."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet.analysis.command import Choice, Command
+from trajet.analysis.job import Steps, analysis
+from trajet.analysis.pbc_checks import find_broken_molecules_at
+from trajet.analysis.reference import Weights, weights_of
+from trajet.analysis.runner import RunRequest, describe, main_selection, selecting
+from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.result import GyrationMoments
+from trajet.trajectory import FrameChoice, Selection
+
+if TYPE_CHECKING:
+    from trajet.mdanalysis import AtomGroup
+
+
+@analysis
+def gyration_moments(
+    selection: "Selection | AtomGroup",
+    *,
+    weights: Weights = "mass",
+    frames: FrameChoice = None,
+    pool: Pool | None = None,
+    progress: Progress | None = None,
+    sample: bool = False,
+) -> Steps[GyrationMoments]:
+    """Compute the principal moments of the gyration tensor: the shape of a group of atoms.
+
+    The tensor is the weighted mean of (x - c)(x - c)ᵀ over the atoms, with their weighted centre c.
+    Its eigenvalues are the principal moments, their sum is the square of the radius of gyration.
+
+    Parameters
+    ----------
+    selection
+        A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
+    weights
+        "mass", None for equal weights, or one number per atom.
+    frames
+        A slice, frame numbers, or a mask; None for all.
+    pool
+        Where to compute; None for `LocalPool()`: all cores of this process.
+    progress
+        Called with frames done and in total.
+    sample
+        Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
+        (`r_comp_io` and `sample`); a run on one thread needs no sample.
+
+    Returns
+    -------
+    GyrationMoments
+        `values` `(n_frames, 3)`, float64, Å², in ascending order; `radius`, `asphericity`,
+        `acylindricity` and `anisotropy` (κ²) follow from them.
+
+    Raises
+    ------
+    SelectionError
+        If masses are requested and missing.
+    FrameError
+        If a frame is out of range.
+    FormatError
+        If a frame is corrupt.
+
+    Notes
+    -----
+    Positions are used as stored: make molecules that are broken over the box whole with
+    `selection.whole()`. `report["remarks"]` name neighbouring atoms of a molecule that lie
+    on either side of the box in the frame of the largest radius.
+
+    Moments and shape: D. N. Theodorou and U. W. Suter, Macromolecules 18, 1206 (1985),
+    doi:10.1021/ma00148a028. With `weights=None` the moments are those of mdtraj, with masses those
+    of MDAnalysis' `gyration_moments`.
+
+    Examples
+    --------
+    >>> import trajet as tj
+    >>> traj = tj.open("adk.psf", "adk.xtc")
+    >>> shape = tj.gyration_moments(traj.select("protein"))
+    >>> shape.values.shape, shape.anisotropy[:2].round(3)
+    ((98, 3), array([0.02 , 0.022]))
+    """
+    main = main_selection(selection)
+    remarks: list[str] = []
+
+    def plan(_: NDArray[np.int64]) -> AnalysisSpec:
+        return AnalysisSpec.of(
+            "gyration",
+            atoms=main.places,
+            weights=weights_of(weights, main, remarks),
+            quantity="moments",
+        )
+
+    outcome = yield RunRequest(
+        main.trajectory, frames, pool, progress, plan, t_select=selecting(main), sample=sample
+    )
+    squares = outcome.rows.sum(axis=1)
+    if np.isfinite(squares).any():
+        remarks += find_broken_molecules_at(main, [outcome.frames[np.nanargmax(squares)]])
+    parameters = {
+        "selections": [main.label],
+        "n_atoms": [main.n_atoms],
+        "weights": describe(weights),
+    }
+    return GyrationMoments(
+        values=outcome.rows,
+        times=outcome.times,
+        frames=outcome.frames,
+        units="Å²",
+        columns=("smallest", "middle", "largest"),
+        name="principal moment",
+        report=outcome.report("gyration_moments", parameters, remarks=remarks),
+    )
+
+
+COMMAND = Command(
+    gyration_moments,
+    """Principal moments of gyration against time.
+
+    They are the eigenvalues of the gyration tensor, and measure the shape of a selection.
+    Positions are used as stored: if molecules are broken over the box, make them whole with
+    --make-whole.
+
+    \b
+    Examples:
+      trajet gyration-moments adk.psf adk.xtc --select protein -o moments.csv --plot moments.png
+      trajet gyration-moments top.gro run.xtc --select "name CA" --weights equal
+    """,
+    options=(Choice("weights", {"mass": "mass", "equal": None}, "Weights of the atoms."),),
+    without_topology={"weights": None},
+)

@@ -1,0 +1,98 @@
+"""`trajet center-distances`."""
+
+import click
+
+import trajet
+from trajet.cli.analyses.shared import LINES, cut, head_of, left_out, no_pbc_option
+from trajet.cli.options import AnalysisOptions, analysis
+from trajet.cli.tables import lines_of
+from trajet.result import CenterDistances
+
+
+def _check_groups(*, select: tuple[str, ...], to: tuple[str, ...], by: str, **_: object) -> None:
+    """Raise an error if there is only one group."""
+    if len(select) == 1 and not to and by == "selection":
+        raise click.UsageError(
+            "one group has no distance to another: give --to, several --select, or --by residue"
+        )
+
+
+@analysis(
+    click.option(
+        "--select",
+        required=True,
+        multiple=True,
+        metavar="SELECTION",
+        help="A group of atoms, in MDAnalysis' language. May be repeated.",
+    ),
+    click.option(
+        "--to",
+        multiple=True,
+        metavar="SELECTION",
+        help="A second group. May be repeated. Default: pairs of the groups of --select.",
+    ),
+    click.option(
+        "--by",
+        type=click.Choice(["selection", "residue", "molecule", "chain"]),
+        default="selection",
+        show_default=True,
+        help="Groups: the selections, or their residues, molecules or chains.",
+    ),
+    click.option(
+        "--weights",
+        type=click.Choice(["mass", "equal"]),
+        default="mass",
+        show_default=True,
+        help="Weights of the atoms: centres of mass or of geometry.",
+    ),
+    no_pbc_option,
+    check=_check_groups,
+)
+def center_distances(
+    job: AnalysisOptions,
+    *,
+    select: tuple[str, ...],
+    to: tuple[str, ...],
+    by: str,
+    weights: str,
+    no_pbc: bool,
+) -> None:
+    """Distances between centres of mass or geometry of groups of atoms against time.
+
+    Centres are computed from positions as stored: if molecules are broken over the box, make them
+    whole with --make-whole.
+
+    \b
+    Examples:
+      trajet center-distances adk.psf adk.xtc --select "resid 122-159" --to "resid 1-29"
+      trajet center-distances adk.psf adk.xtc --select protein --by residue --plot matrix.png
+      trajet center-distances top.tpr run.xtc --select "resname LIG" --to "resid 50" --make-whole
+    """
+    groups = [job.select(text) for text in select]
+    with job.progress("center_distances") as show:
+        result = trajet.center_distances(
+            groups,
+            [job.select(text) for text in to] or None,
+            by=by,  # type: ignore[arg-type]
+            weights="mass" if weights == "mass" else None,
+            pbc=not no_pbc,
+            frames=job.frames,
+            pool=job.pool,
+            progress=show,
+            sample=job.sample,
+        )
+    job.finish(result, lambda: _table(result))
+
+
+def _table(result: CenterDistances) -> str:
+    """Return a table with mean, spread and extremes of each distance."""
+    pairs = result.values.reshape(len(result.frames), -1)
+    rows: list[tuple[str, ...]] = [("pair of groups", "mean", "std", "min", "max", "last")]
+    for name, column in zip(result.pair_names(LINES), pairs.T, strict=False):
+        numbers = (column.mean(), column.std(), column.min(), column.max(), column[-1])
+        rows.append((cut(name), *(f"{number:.3f}" for number in numbers)))
+    head = head_of(f"{pairs.shape[1]} distances of centres (Å)", result.report)
+    return "\n".join([head, *lines_of(rows), *left_out(pairs.shape[1])])
+
+
+COMMANDS = (center_distances,)

@@ -1,0 +1,122 @@
+"""Results with centres of groups of atoms, and with distances between them."""
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations, islice, product
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet.result.series import Series
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, repr=False)
+class Centers(Series):
+    """Centres of groups of atoms in each frame.
+
+    NPZ files hold `values`, `times`, `frames`, `units`, `columns`, `labels` and `sizes`. CSV files
+    have three columns per group, such as MET1_x_A.
+
+    Attributes
+    ----------
+    values
+        `(n_frames, n_groups, 3)`, float64, Å.
+    labels
+        Name of each group: residue and number, the first and last residue of a molecule, the chain,
+        or the selection. The index of the first atom is added to names that occur several times:
+        SOL1@3341.
+    sizes
+        `(n_groups,)`, int64, atoms of each group.
+    """
+
+    labels: tuple[str, ...]
+    sizes: NDArray[np.int64]
+
+    def plot(self) -> "Figure":
+        """Draw x, y and z of the centres, at most six, against time."""
+        from trajet import plots
+
+        return plots.coordinates(self.values, self.times, self.frames, labels=self.labels)
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        return {**super()._arrays(), "labels": np.array(self.labels), "sizes": self.sizes}
+
+    def _names(self) -> list[str]:
+        return [f"{name.replace(' ', '_')}_A" for name in self.columns]
+
+
+@dataclass(frozen=True, repr=False)
+class CenterDistances(Series):
+    """Distances between centres of groups of atoms in each frame.
+
+    NPZ files hold `values`, `times`, `frames`, `units`, `columns`, `labels` and `partners` (empty
+    for pairs within one list of groups). CSV files have one column per pair, named by the groups.
+
+    Attributes
+    ----------
+    values
+        `(n_frames, n_groups, n_partners)`, or `(n_frames, n_groups (n_groups - 1) / 2)` for pairs
+        within one list of groups; float64, Å.
+    labels
+        Name of each group, as in `Centers`.
+    partners
+        Name of each second group; None for pairs within one list of groups.
+    """
+
+    labels: tuple[str, ...]
+    partners: tuple[str, ...] | None
+
+    def plot(self) -> "Figure":
+        """Draw each distance against time if there are few, else the matrix of time averages."""
+        from trajet import plots
+
+        pairs = self.values.reshape(len(self.frames), int(np.prod(self.values.shape[1:])))
+        if pairs.shape[1] <= len(plots.COLOURS):
+            return plots.series(
+                pairs,
+                self.times,
+                self.frames,
+                labels=tuple(self.pair_names()),
+                quantity=f"{self.name} ({self.units})",
+                title="distance of centres" if pairs.shape[1] > 1 else self.pair_names()[0],
+            )
+        partners = self.labels if self.partners is None else self.partners
+        return plots.matrix(
+            self._mean_matrix(),
+            np.array(self.labels),
+            np.array(partners),
+            quantity=f"mean {self.name} of centres ({self.units})",
+            axes=(self.columns[0], self.columns[-1]),
+            of="group",
+        )
+
+    def pair_names(self, count: int | None = None) -> list[str]:
+        """Return names such as "MET1 - GLY214" of the first `count` pairs, or of all pairs."""
+        pairs: Iterator[tuple[str, str]] = combinations(self.labels, 2)
+        if self.partners is not None:
+            pairs = product(self.labels, self.partners)
+        return [f"{one} - {other}" for one, other in islice(pairs, count)]
+
+    def _mean_matrix(self) -> NDArray[np.float64]:
+        """Return the mean over all frames with positions, `(n_groups, n_partners)`, Å."""
+        with warnings.catch_warnings():
+            # numpy warns about the mean of no frames.
+            warnings.simplefilter("ignore", RuntimeWarning)
+            mean: NDArray[np.float64] = np.nanmean(self.values, axis=0)
+        if self.partners is not None:
+            return mean
+        square = np.zeros((len(self.labels),) * 2)
+        square[np.triu_indices(len(self.labels), 1)] = mean
+        return square + square.T
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        partners = np.array(self.partners or (), dtype=np.str_)
+        return {**super()._arrays(), "labels": np.array(self.labels), "partners": partners}
+
+    def _names(self) -> list[str]:
+        return [f"distance_A_{name.replace(' ', '_')}" for name in self.pair_names()]

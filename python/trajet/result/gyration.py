@@ -1,0 +1,63 @@
+"""Results with radii of gyration about axes, and with principal moments."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet.result.series import Series
+
+
+@dataclass(frozen=True, repr=False)
+class AxisRadii(Series):
+    """The radius of gyration, and those about the x, y and z axes; files are those of `Series`.
+
+    `values` are `(n_frames, 4)`, float64, Å.
+    """
+
+    def _names(self) -> list[str]:
+        return ["rg_A", *(f"rg_about_{axis}_A" for axis in "xyz")]
+
+
+@dataclass(frozen=True, repr=False)
+class GyrationMoments(Series):
+    """Principal moments of the gyration tensor per frame; files are those of `Series`.
+
+    `values` are `(n_frames, 3)`, float64, Å², in ascending order. The quantities below are those of
+    D. N. Theodorou and U. W. Suter, Macromolecules 18, 1206 (1985), doi:10.1021/ma00148a028.
+    """
+
+    @property
+    def radius(self) -> NDArray[np.float64]:
+        """Radius of gyration, `(n_frames,)`, float64, Å."""
+        radius: NDArray[np.float64] = np.sqrt(self.values.sum(axis=1))
+        return radius
+
+    @property
+    def asphericity(self) -> NDArray[np.float64]:
+        """The largest moment less the mean of the others, `(n_frames,)`, float64, Å².
+
+        It is 0 for atoms that are spread as in a sphere or a cube.
+        """
+        a, b, c = self.values.T
+        asphericity: NDArray[np.float64] = c - (a + b) / 2
+        return asphericity
+
+    @property
+    def acylindricity(self) -> NDArray[np.float64]:
+        """The middle moment less the smallest, `(n_frames,)`, float64, Å².
+
+        It is 0 for atoms that are spread as in a cylinder.
+        """
+        return self.values[:, 1] - self.values[:, 0]
+
+    @property
+    def anisotropy(self) -> NDArray[np.float64]:
+        """Relative shape anisotropy κ², `(n_frames,)`, float64, from 0 (sphere) to 1 (rod)."""
+        a, b, c = self.values.T
+        with np.errstate(invalid="ignore"):
+            kappa: NDArray[np.float64] = 1 - 3 * (a * b + b * c + c * a) / (a + b + c) ** 2
+        return kappa
+
+    def _names(self) -> list[str]:
+        return [f"moment_{name}_A2" for name in self.columns]

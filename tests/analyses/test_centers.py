@@ -1,0 +1,258 @@
+"""Centres of groups, distances between them, and ends of chains: MDAnalysis' values, and twins."""
+
+import json
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+import trajet as tj
+from click.testing import CliRunner
+from helpers import plain_geometry as plain
+from helpers import xtc_bytes
+from helpers.analysis_laws import (
+    assert_rows_follow_frames,
+    assert_same_bits_on_any_pool,
+    table,
+)
+from helpers.golden_files import Adk
+from helpers.systems import NAMES, System, Systems
+from MDAnalysisTests import datafiles
+from trajet.cli.group import commands
+
+# MDAnalysis sums in float64 too; its distances are those of positions rounded to float32.
+ROUNDING = 1e-9
+SINGLE = 3e-5
+
+LID, CORE = "resid 122-159", "resid 1-29 60-121 160-214"
+
+
+def every_frame(system: System, of_frame: Callable[[], np.ndarray]) -> np.ndarray:
+    """Return what a function of MDAnalysis gives in each frame."""
+    return np.array([of_frame() for _ in system.universe.trajectory])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_centers_of_residues_are_those_of_mdanalysis(systems: Systems, name: str) -> None:
+    """Of mass and of geometry, also of some atoms of each residue in another order."""
+    system = systems[name]
+    massive = system.universe.atoms[system.universe.atoms.masses > 0]
+    chosen = massive[: 2000 if name.startswith("solv") else None]
+    for atoms in (chosen, chosen[::-3]):
+        selection = system.trajectory.select(atoms.indices)
+        by_mass = tj.centers(selection)
+        equal = tj.centers(selection, weights=None)
+        # MDAnalysis orders residues by their number, trajet by their first atom.
+        _, first = np.unique(atoms.resindices, return_index=True)
+        order = np.argsort(first)
+        mass = every_frame(system, lambda a=atoms: a.center_of_mass(compound="residues"))
+        plainly = every_frame(system, lambda a=atoms: a.center_of_geometry(compound="residues"))
+        assert by_mass.values.shape == (len(mass), len(first), 3)
+        assert np.abs(by_mass.values - mass[:, order]).max() < ROUNDING
+        assert np.abs(equal.values - plainly[:, order]).max() < ROUNDING
+        assert by_mass.sizes.sum() == len(atoms)
+        assert len(set(by_mass.labels)) == len(first)
+
+
+def test_groups_are_residues_molecules_chains_or_the_selection(systems: Systems) -> None:
+    """Labels name them, and add the first atom where names repeat."""
+    adk = systems["adk.xtc"].trajectory
+    protein = adk.select("protein")
+    assert tj.centers(protein, frames=[0]).labels[:2] == ("MET1", "ARG2")
+    assert tj.centers(protein, by="chain", frames=[0]).labels == ("chain 4AKE",)
+    assert tj.centers(protein, by="molecule", frames=[0]).labels == ("MET1-GLY214",)
+    whole = tj.centers(protein, by="selection")
+    assert whole.labels == ("protein",)
+    assert whole.values.tobytes() == tj.centers(protein, by="chain").values.tobytes()
+    solvated = tj.open(datafiles.TPR, datafiles.XTC)
+    some = solvated.select("resid 1:3 or resname NA+")
+    parts = [*some.split("molecule")]
+    result = tj.centers(some, by="molecule")
+    assert len(parts) == len(result.labels) == 5
+    assert result.labels[0] == "MET1-ILE3"
+    assert all(label.startswith("NA+") for label in result.labels[1:])
+    for k, part in enumerate(parts):
+        alone = tj.centers(part, by="selection").values[:, 0]
+        assert alone.tobytes() == result.values[:, k].copy().tobytes()
+    twice = tj.centers(adk.select(np.arange(20)), by="residue", weights=np.arange(1.0, 21.0))
+    x = adk.read(atoms=np.arange(19)).positions.astype(np.float64)
+    expected = np.average(x, axis=1, weights=np.arange(1.0, 20.0))
+    assert np.abs(twice.values[:, 0] - expected).max() < ROUNDING
+
+
+def test_names_that_repeat_get_their_first_atom(tmp_path: Path) -> None:
+    """As in dimers, whose chains have the same residues."""
+    atoms = [(k, chain, number) for k, (chain, number) in enumerate(product("AB", (7, 8)))]
+    atoms.append((4, "B", 9))
+    lines = [
+        f"ATOM  {k + 1:5}  CA  ALA {chain}{number:4}    {k:8.3f}{0:8.3f}{0:8.3f}  1.00  0.00\n"
+        for k, chain, number in atoms
+    ]
+    path = tmp_path / "dimer.pdb"
+    path.write_text("".join([*lines, "END\n"]))
+    dimer = tj.open(path).select("all")
+    assert tj.centers(dimer).labels == ("ALA7@0", "ALA8@1", "ALA7@2", "ALA8@3", "ALA9")
+    assert tj.centers(dimer, by="chain").labels == ("chain A", "chain B")
+
+
+@pytest.mark.parametrize("name", ["adk.xtc", "solvated.xtc", "skewed.dcd", "cobrotoxin.trr"])
+def test_distances_of_centers_equal_those_of_all_images(systems: Systems, name: str) -> None:
+    """Nearest images of the centres in cells of any shape, and differences as they are."""
+    system = systems[name]
+    traj = system.trajectory
+    chosen = traj.select(np.arange(90) * (traj.n_atoms // 90))
+    a, b = traj.select(chosen.indices[:30]), traj.select(chosen.indices[30:])
+    n_a = len(tj.centers(a, weights=None, frames=[0]).labels)
+    across = tj.center_distances(a, b, by="residue", weights=None)
+    within = tj.center_distances(a, by="residue", weights=None)
+    stored = tj.center_distances(a, b, by="residue", weights=None, pbc=False)
+    assert across.values.shape[:2] == (traj.n_frames, n_a)
+    assert within.values.shape == (traj.n_frames, n_a * (n_a - 1) // 2)
+    cells = traj.read(atoms=[0]).cells
+    for k in range(0, traj.n_frames, max(1, traj.n_frames // 3)):
+        x, y = (tj.centers(s, weights=None, frames=[k]).values[0] for s in (a, b))
+        vectors = system.vectors(cells[k])
+        assert np.abs(across.values[k] - plain.between(x, y, vectors)).max() < ROUNDING
+        assert np.abs(within.values[k] - plain.within(x, vectors)).max() < ROUNDING
+        assert np.abs(stored.values[k] - plain.between(x, y)).max() < ROUNDING
+
+
+def test_distance_of_two_domains_is_that_of_mdanalysis(systems: Systems) -> None:
+    """Of centres of mass, given as selections, as texts in a list, and as AtomGroups."""
+    system = systems["adk.xtc"]
+    traj, universe = system.trajectory, system.universe
+    lid, core = (universe.select_atoms(text) for text in (LID, CORE))
+    expected = every_frame(
+        system, lambda: np.linalg.norm(lid.center_of_mass() - core.center_of_mass())
+    )
+    result = tj.center_distances(traj.select(LID), CORE)
+    assert result.values.shape == (98, 1, 1)
+    assert np.abs(result.values[:, 0, 0] - expected).max() < ROUNDING
+    assert result.pair_names() == [f"{LID} - {CORE}"]
+    several = tj.center_distances([traj.select(LID), CORE, "resid 30-59"])
+    assert several.values.shape == (98, 3)
+    assert several.values[:, 0].copy().tobytes() == result.values.tobytes()
+    assert tj.center_distances(lid, core).values.tobytes() == result.values.tobytes()
+
+
+@pytest.mark.parametrize("name", ["adk.xtc", "solvated.xtc"])
+def test_ends_are_the_first_and_last_atoms(systems: Systems, name: str) -> None:
+    """Of the selection, in its order, and of each chain, residue or molecule."""
+    system = systems[name]
+    atoms = system.universe.select_atoms("name CA")
+    expected = every_frame(
+        system, lambda: np.linalg.norm(np.subtract(*atoms.positions[[0, -1]].astype(np.float64)))
+    )
+    selection = system.trajectory.select("name CA")
+    result = tj.end_to_end(selection)
+    assert result.values.shape == (len(expected),)
+    assert np.abs(result.values - expected).max() < ROUNDING
+    residues = tj.end_to_end(system.trajectory.select("name N C"), by="residue")
+    x = system.trajectory.select("name N C").read().positions.astype(np.float64)
+    twin = np.linalg.norm(x[:, ::2] - x[:, 1::2], axis=2)
+    assert residues.values.shape == twin.shape
+    assert np.abs(residues.values - twin).max() < ROUNDING
+    assert residues.columns[:2] == ("MET1", "ARG2")
+
+
+def test_threads_and_tasks_change_no_bit(long_adk: Adk) -> None:
+    """Of centres by residue and of distances; rows follow frames."""
+    selection = tj.open(long_adk.psf, long_adk.xtc).select("resid 1-40")
+    assert_same_bits_on_any_pool(
+        lambda pool: tj.center_distances(selection, by="residue", pool=pool).values
+    )
+    short = tj.open(long_adk.psf, datafiles.DCD).select("resid 1-9")
+    assert_rows_follow_frames(
+        lambda frames: tj.center_distances(short, by="residue", frames=frames), 98
+    )
+
+
+def test_bad_requests_are_errors_that_say_what_to_do(adk: Adk, tmp_path: Path) -> None:
+    """Unknown groups, single groups, weights of several selections, chains of one atom."""
+    traj = tj.open(adk.psf, adk.xtc)
+    calpha = traj.select("name CA")
+    with pytest.raises(ValueError, match="by must be 'residue', 'molecule'"):
+        tj.centers(calpha, by="atoms")  # type: ignore[arg-type]
+    with pytest.raises(tj.SelectionError, match=r"is one group, .*give the second selection"):
+        tj.center_distances(calpha)
+    with pytest.raises(ValueError, match="weights of several selections"):
+        tj.center_distances(calpha, "name CB", weights=np.ones(214))
+    with pytest.raises(ValueError, match="weight above zero"):
+        tj.centers(traj.select([0, 1, 19]), weights=[1, 1, 0])
+    with pytest.raises(tj.SelectionError, match="'MET1' has only one selected atom"):
+        tj.end_to_end(calpha, by="residue")
+    with pytest.raises(TypeError, match="list of selections is empty"):
+        tj.center_distances([], calpha)
+    gro = tj.open(datafiles.GRO, datafiles.XTC)
+    with pytest.raises(tj.SelectionError, match="neither molecules nor bonds: use a topology"):
+        tj.centers(gro.select("protein"), by="molecule")
+    x = np.random.default_rng(5).uniform(0, 3, (3, 4, 3))
+    x[1, 2, 0] = np.nan
+    lost = tj.open(None, xtc_bytes.write_xtc(tmp_path / "nan.xtc", x)).select(range(4))
+    values = tj.centers(lost, by="selection", weights=None).values
+    assert np.isnan(values).any(axis=(1, 2)).tolist() == [False, True, False]
+
+
+def test_broken_molecules_are_named(systems: Systems) -> None:
+    """Centres of broken molecules lie between their parts; whole molecules have no remark."""
+    traj = systems["solvated.xtc"].trajectory
+    for compute in (
+        tj.centers,
+        lambda s: tj.end_to_end(s & traj.select("name CA")),
+        lambda s: tj.center_distances(s, "resid 1"),
+    ):
+        remarks = compute(traj.select("protein")).report["remarks"]
+        assert any("broken over the box" in remark for remark in remarks)
+    whole = tj.open(datafiles.TPR, datafiles.XTC).whole()
+    assert tj.centers(whole.select("protein")).report["remarks"] == []
+
+
+def test_files_and_figures_name_the_groups(adk: Adk, tmp_path: Path) -> None:
+    """NPZ and CSV have labels; many distances are drawn as a matrix."""
+    protein = tj.open(adk.psf, adk.xtc).select("resid 1-9")
+    centers = tj.centers(protein)
+    centers.save(tmp_path / "centers.npz")
+    with np.load(tmp_path / "centers.npz", allow_pickle=False) as saved:
+        assert saved["values"].tobytes() == centers.values.tobytes()
+        assert saved["labels"][0] == "MET1"
+        assert saved["sizes"].tolist() == centers.sizes.tolist()
+    centers.save(tmp_path / "centers.csv")
+    assert table(tmp_path / "centers.csv")[0][2:5] == ["MET1_x_A", "MET1_y_A", "MET1_z_A"]
+    assert [axes.get_ylabel() for axes in centers.plot().axes] == ["x (Å)", "y (Å)", "z (Å)"]
+    pairs = tj.center_distances(protein, by="residue")
+    pairs.save(tmp_path / "pairs.csv")
+    head, rows = table(tmp_path / "pairs.csv")
+    assert head[2] == "distance_A_MET1_-_ARG2"
+    assert np.array_equal(rows[:, 2:], pairs.values)
+    pairs.save(tmp_path / "pairs.npz")
+    with np.load(tmp_path / "pairs.npz", allow_pickle=False) as saved:
+        assert saved["partners"].shape == (0,)
+    drawn = pairs.plot().axes[0]
+    assert drawn.get_ylabel() == "group (resid 1-9)"
+    assert "MET1" in [label.get_text() for label in drawn.get_xticklabels()]
+    few = tj.center_distances(protein, "resid 20-29")
+    assert "distance (Å)" in few.plot().axes[0].get_ylabel()
+
+
+def test_command_gives_the_numbers_of_the_function(adk: Adk, tmp_path: Path) -> None:
+    """By its own name and with a hyphen; one group alone is refused before files are read."""
+    outputs = ["-o", str(tmp_path / "d.csv"), "--report", str(tmp_path / "d.json")]
+    files = [str(adk.psf), str(adk.xtc)]
+    traj = tj.open(adk.psf, adk.xtc)
+    for name, more, expected in (
+        ("center_distances", ["--to", CORE], tj.center_distances(traj.select(LID), CORE)),
+        (
+            "center-distances",
+            ["--by", "residue", "--weights", "equal", "--no-pbc"],
+            tj.center_distances(traj.select(LID), by="residue", weights=None, pbc=False),
+        ),
+    ):
+        done = CliRunner().invoke(commands, [name, *files, "--select", LID, *more, *outputs])
+        assert done.exit_code == 0, done.output
+        rows = table(tmp_path / "d.csv")[1]
+        assert np.array_equal(rows[:, 2:], expected.values.reshape(98, -1))
+        assert json.loads((tmp_path / "d.json").read_text())["analysis"] == "center_distances"
+    done = CliRunner().invoke(commands, ["center_distances", *files, "--select", LID])
+    assert done.exit_code == 2
+    assert "give --to" in done.output
