@@ -39,11 +39,13 @@ ANALYSES = (
     "apply",
     "center_distances",
     "centers",
+    "density",
     "dihedrals",
     "distances",
     "end_to_end",
     "gyration",
     "gyration_moments",
+    "linear_density",
     "rdf",
     "rmsd",
     "rmsf",
@@ -54,11 +56,13 @@ if TYPE_CHECKING:
     from trajet.analysis.apply import apply
     from trajet.analysis.center_distances import center_distances
     from trajet.analysis.centers import centers
+    from trajet.analysis.density import density
     from trajet.analysis.dihedrals import dihedrals
     from trajet.analysis.distances import distances
     from trajet.analysis.end_to_end import end_to_end
     from trajet.analysis.gyration import gyration
     from trajet.analysis.gyration_moments import gyration_moments
+    from trajet.analysis.linear_density import linear_density
     from trajet.analysis.rdf import rdf
     from trajet.analysis.rmsd import rmsd
     from trajet.analysis.rmsf import rmsf
@@ -73,9 +77,11 @@ if TYPE_CHECKING:
         AtomValues,
         CenterDistances,
         Centers,
+        Density,
         Dihedrals,
         Distances,
         GyrationMoments,
+        LinearDensity,
         RadialDistribution,
         Report,
         Series,
@@ -93,8 +99,8 @@ else:
             "trajet.pools.mpi": "MpiPool",
             "trajet.pools.pool": "Pool",
             "trajet.pools.processes": "ProcessPool",
-            "trajet.result": "Applied AtomValues CenterDistances Centers Dihedrals Distances"
-            " GyrationMoments RadialDistribution Report Series",
+            "trajet.result": "Applied AtomValues CenterDistances Centers Density Dihedrals"
+            " Distances GyrationMoments LinearDensity RadialDistribution Report Series",
             "trajet.store": "Store",
             "trajet.trajectory": "Block Frame Selection Trajectory open",
         },
@@ -118,12 +124,14 @@ __all__ = [
     "Centers",
     "Conversion",
     "DaskPool",
+    "Density",
     "Dihedrals",
     "Distances",
     "FormatError",
     "Frame",
     "FrameError",
     "GyrationMoments",
+    "LinearDensity",
     "LocalPool",
     "MissingPackageError",
     "MpiPool",
@@ -148,11 +156,13 @@ __all__ = [
     "center_distances",
     "centers",
     "convert",
+    "density",
     "dihedrals",
     "distances",
     "end_to_end",
     "gyration",
     "gyration_moments",
+    "linear_density",
     "open",
     "rdf",
     "rmsd",

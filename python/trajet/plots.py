@@ -242,6 +242,78 @@ def radial(edges: NDArray[np.float64], g: NDArray[np.float64], *, title: str) ->
     return figure
 
 
+def density_profile(
+    edges: NDArray[np.float64],
+    values: NDArray[np.float64],
+    *,
+    labels: tuple[str, ...],
+    axis: str,
+    quantity: str,
+) -> "Figure":
+    """Draw densities in slices (`(bins, n)`) between `edges` (`(bins + 1,)`, Å)."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, 4.0), layout="constrained", dpi=150)
+    axes = figure.subplots()
+    for k, label in enumerate(labels):
+        colour, style = COLOURS[k % len(COLOURS)], LINES[k // len(COLOURS) % len(LINES)]
+        axes.stairs(
+            values[:, k],
+            edges,
+            baseline=None,
+            color=colour,
+            linestyle=style,
+            linewidth=1.2,
+            label=_shortened(label),
+        )
+    if values.size and np.nanmin(values, initial=0) < 0:
+        axes.axhline(0, color="0.6", linewidth=0.8)
+    else:
+        axes.set_ylim(bottom=0)
+    axes.set_xlabel(f"{axis} (Å)")
+    axes.set_ylabel(quantity)
+    axes.margins(x=0)
+    _bare(axes)
+    figure.legend(loc="outside lower center", ncols=1 if len(labels) > 3 else 3, frameon=False)
+    return figure
+
+
+def projections(
+    values: NDArray[np.float64],
+    edges: Sequence[NDArray[np.float64]],
+    *,
+    quantity: str,
+    title: str,
+) -> "Figure":
+    """Draw the mean of a grid (`(nx, ny, nz)`) along z, y and x, as three images."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11.0, 4.0), layout="constrained", dpi=150)
+    panels = figure.subplots(1, 3)
+    means = [np.nan_to_num(values.mean(axis=axis)) for axis in (2, 1, 0)]
+    high = max(float(mean.max()) for mean in means)
+    low = min(0.0, *(float(mean.min()) for mean in means))
+    images = []
+    for axes, mean, (one, other) in zip(panels, means, ((0, 1), (0, 2), (1, 2)), strict=True):
+        images.append(
+            axes.pcolormesh(
+                edges[one],
+                edges[other],
+                mean.T,
+                cmap="viridis",
+                vmin=low,
+                vmax=high or 1.0,
+                rasterized=True,
+            )
+        )
+        axes.set_xlabel(f"{'xyz'[one]} (Å)")
+        axes.set_ylabel(f"{'xyz'[other]} (Å)")
+        axes.set_aspect("equal")
+    figure.colorbar(images[0], ax=panels, label=f"mean {quantity}")
+    figure.suptitle(_shortened(title), fontsize="medium")
+    return figure
+
+
 def profile(
     values: NDArray[np.float64],
     atoms: NDArray[np.int64],

@@ -27,6 +27,7 @@ def analyses(traj: tj.Trajectory) -> dict[str, Compute]:
         "centers": lambda pool: (
             tj.center_distances([atoms, others, atoms & others], weights=None, pool=pool).values
         ),
+        "density": lambda pool: tj.density(atoms, spacing=9.0, pool=pool).values,
         "apply": lambda pool: tj.apply(lambda x: x.std(axis=0), atoms, pool=pool).values,
         "some frames": lambda pool: tj.rmsd(atoms, frames=[5, 1, 1, 7, 0], pool=pool).values,
         "no frame": lambda pool: tj.rmsd(atoms, frames=[], pool=pool).values,
@@ -35,6 +36,9 @@ def analyses(traj: tj.Trajectory) -> dict[str, Compute]:
         options = command.without_topology
         found[command.name] = partial(_values, command.function, atoms, options)
     if np.isfinite(traj.read(atoms=[0]).cells).all():
+        found["linear_density"] = lambda pool: (
+            tj.linear_density([atoms, others], quantity="number", bins=9, pool=pool).values
+        )
         found["rdf"] = lambda pool: tj.rdf(atoms, others, range=(0.0, 8.0), pool=pool).g
     return found
 

@@ -8,10 +8,12 @@ pub mod analysis;
 mod atom_map;
 pub mod average;
 pub mod centers;
+pub mod density;
 pub mod dihedrals;
 pub mod distances;
 mod error;
 pub mod gyration;
+pub mod linear_density;
 pub mod moments;
 pub mod plan;
 pub mod rdf;
@@ -49,6 +51,10 @@ pub enum AnalysisSpec {
     Gyration(gyration::Request),
     /// Centres of groups of atoms, and distances between them.
     Centers(centers::Request),
+    /// Density on a grid.
+    Density(density::Request),
+    /// Density along a vector of the cell.
+    LinearDensity(linear_density::Request),
 }
 
 impl AnalysisSpec {
@@ -65,6 +71,8 @@ impl AnalysisSpec {
             AnalysisSpec::Rdf(request) => request.check(),
             AnalysisSpec::Gyration(request) => request.check(),
             AnalysisSpec::Centers(request) => request.check(),
+            AnalysisSpec::Density(request) => request.check(),
+            AnalysisSpec::LinearDensity(request) => request.check(),
         }
     }
 
@@ -84,6 +92,8 @@ impl AnalysisSpec {
             AnalysisSpec::Rdf(request) => rdf::plan(request, n_atoms),
             AnalysisSpec::Gyration(request) => gyration::plan(request, n_atoms),
             AnalysisSpec::Centers(request) => centers::plan(request, n_atoms),
+            AnalysisSpec::Density(request) => density::plan(request, n_atoms),
+            AnalysisSpec::LinearDensity(request) => linear_density::plan(request, n_atoms),
         }
     }
 }

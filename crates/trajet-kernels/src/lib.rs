@@ -6,6 +6,7 @@
 
 pub mod cell;
 pub mod centers;
+pub mod density;
 pub mod dihedral;
 pub mod distance;
 mod eigen;

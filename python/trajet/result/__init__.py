@@ -3,6 +3,7 @@
 from trajet.result.applied import Applied
 from trajet.result.atom_values import AtomValues
 from trajet.result.centers import CenterDistances, Centers
+from trajet.result.density import Density, LinearDensity
 from trajet.result.dihedrals import Dihedrals
 from trajet.result.distances import Distances
 from trajet.result.gyration import AxisRadii, GyrationMoments
@@ -29,9 +30,11 @@ __all__ = [
     "AxisRadii",
     "CenterDistances",
     "Centers",
+    "Density",
     "Dihedrals",
     "Distances",
     "GyrationMoments",
+    "LinearDensity",
     "RadialDistribution",
     "Report",
     "Result",

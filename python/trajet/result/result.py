@@ -82,4 +82,4 @@ def count_of_frames(frames: NDArray[np.int64]) -> str:
 
 def ascii_units(units: str) -> str:
     """Return a unit in ASCII, for the header of a CSV file."""
-    return {"Å": "A", "Å²": "A2"}.get(units, units)
+    return units.replace("Å", "A").replace("²", "2").replace("³", "3")
