@@ -47,6 +47,7 @@ ANALYSES = (
     "gyration_moments",
     "linear_density",
     "rdf",
+    "rdf_pairs",
     "rmsd",
     "rmsf",
 )
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     from trajet.analysis.gyration_moments import gyration_moments
     from trajet.analysis.linear_density import linear_density
     from trajet.analysis.rdf import rdf
+    from trajet.analysis.rdf_pairs import rdf_pairs
     from trajet.analysis.rmsd import rmsd
     from trajet.analysis.rmsf import rmsf
     from trajet.conversion import Conversion, convert, split
@@ -83,6 +85,7 @@ if TYPE_CHECKING:
         GyrationMoments,
         LinearDensity,
         RadialDistribution,
+        RadialDistributions,
         Report,
         Series,
     )
@@ -100,7 +103,8 @@ else:
             "trajet.pools.pool": "Pool",
             "trajet.pools.processes": "ProcessPool",
             "trajet.result": "Applied AtomValues CenterDistances Centers Density Dihedrals"
-            " Distances GyrationMoments LinearDensity RadialDistribution Report Series",
+            " Distances GyrationMoments LinearDensity RadialDistribution"
+            " RadialDistributions Report Series",
             "trajet.store": "Store",
             "trajet.trajectory": "Block Frame Selection Trajectory open",
         },
@@ -139,6 +143,7 @@ __all__ = [
     "Pool",
     "ProcessPool",
     "RadialDistribution",
+    "RadialDistributions",
     "Report",
     "Selection",
     "SelectionError",
@@ -165,6 +170,7 @@ __all__ = [
     "linear_density",
     "open",
     "rdf",
+    "rdf_pairs",
     "rmsd",
     "rmsf",
     "split",

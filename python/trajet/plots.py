@@ -242,6 +242,25 @@ def radial(edges: NDArray[np.float64], g: NDArray[np.float64], *, title: str) ->
     return figure
 
 
+def radials(
+    edges: NDArray[np.float64], g: NDArray[np.float64], *, labels: tuple[str, ...]
+) -> "Figure":
+    """Draw several g(r) (`(n, bins)`) over the `edges` (`(bins + 1,)`, Å)."""
+    figure = radial(edges, g[0], title=f"RDF of {labels[0]}" if len(labels) == 1 else "RDF")
+    (axes,) = figure.axes
+    (line,) = axes.get_lines()[1:]
+    line.set_label(_shortened(labels[0]))
+    r = (edges[:-1] + edges[1:]) / 2
+    for k, (values, label) in enumerate(zip(g[1:], labels[1:], strict=True), start=1):
+        colour, style = COLOURS[k % len(COLOURS)], LINES[k // len(COLOURS) % len(LINES)]
+        axes.plot(r, values, color=colour, linestyle=style, linewidth=1.5, label=_shortened(label))
+    if np.isfinite(g).any():
+        axes.set_ylim(0, 1.08 * max(1.0, float(np.nanmax(g))))
+    if len(labels) > 1:
+        figure.legend(loc="outside lower center", ncols=2, frameon=False)
+    return figure
+
+
 def density_profile(
     edges: NDArray[np.float64],
     values: NDArray[np.float64],

@@ -39,6 +39,9 @@ def analyses(traj: tj.Trajectory) -> dict[str, Compute]:
         found["linear_density"] = lambda pool: (
             tj.linear_density([atoms, others], quantity="number", bins=9, pool=pool).values
         )
+        found["rdf_pairs"] = lambda pool: (
+            tj.rdf_pairs([(atoms, others), (atoms, atoms)], range=(0.0, 8.0), pool=pool).g
+        )
         found["rdf"] = lambda pool: tj.rdf(atoms, others, range=(0.0, 8.0), pool=pool).g
     return found
 

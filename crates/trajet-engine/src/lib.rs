@@ -17,6 +17,7 @@ pub mod linear_density;
 pub mod moments;
 pub mod plan;
 pub mod rdf;
+pub mod rdf_pairs;
 pub mod report;
 pub mod rmsd;
 pub mod run;
@@ -55,6 +56,8 @@ pub enum AnalysisSpec {
     Density(density::Request),
     /// Density along a vector of the cell.
     LinearDensity(linear_density::Request),
+    /// Histograms of distances of several pairs of lists of sites.
+    RdfPairs(rdf_pairs::Request),
 }
 
 impl AnalysisSpec {
@@ -73,6 +76,7 @@ impl AnalysisSpec {
             AnalysisSpec::Centers(request) => request.check(),
             AnalysisSpec::Density(request) => request.check(),
             AnalysisSpec::LinearDensity(request) => request.check(),
+            AnalysisSpec::RdfPairs(request) => request.check(),
         }
     }
 
@@ -94,6 +98,7 @@ impl AnalysisSpec {
             AnalysisSpec::Centers(request) => centers::plan(request, n_atoms),
             AnalysisSpec::Density(request) => density::plan(request, n_atoms),
             AnalysisSpec::LinearDensity(request) => linear_density::plan(request, n_atoms),
+            AnalysisSpec::RdfPairs(request) => rdf_pairs::plan(request, n_atoms),
         }
     }
 }

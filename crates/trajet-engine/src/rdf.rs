@@ -32,7 +32,7 @@ pub struct Request {
 }
 
 /// Deserialises bins from their number and range (Å).
-fn bins<'de, D: Deserializer<'de>>(from: D) -> Result<Bins, D::Error> {
+pub(crate) fn bins<'de, D: Deserializer<'de>>(from: D) -> Result<Bins, D::Error> {
     let (n, range) = <(usize, (f64, f64))>::deserialize(from)?;
     Bins::new(n, range).filter(|_| range.0 >= 0.0).ok_or_else(|| {
         D::Error::custom(format!("{n} bins have no width between {} and {} Å", range.0, range.1))
@@ -84,7 +84,7 @@ fn excluded_pairs([n, m]: [usize; 2], (first, second): (usize, usize)) -> u64 {
 }
 
 /// Returns the number of pairs of two lists that are the same atom, except those with the same label.
-fn self_pairs(first: &[i64], second: &[i64], labels: Option<&[Vec<u32>; 2]>) -> u64 {
+pub(crate) fn self_pairs(first: &[i64], second: &[i64], labels: Option<&[Vec<u32>; 2]>) -> u64 {
     let label = |list: usize, i: usize| labels.map_or(0, |labels| labels[list][i]);
     let mut known: Vec<(i64, u32)> =
         second.iter().enumerate().map(|(j, &atom)| (atom, label(1, j))).collect();

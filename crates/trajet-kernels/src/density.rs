@@ -29,8 +29,7 @@ pub fn add_to_slices(
     let n = slices.len();
     for (i, point) in points.iter().enumerate() {
         let along = cell.fractional(point.map(f64::from))[axis];
-        // Written so that NaN is refused as well.
-        if !(along.abs() <= FURTHEST) {
+        if along.is_nan() || along.abs() > FURTHEST {
             return Err(i);
         }
         // Rounding may give 1 for an atom just below a face, which belongs to the last slice.

@@ -7,7 +7,7 @@ from trajet.result.density import Density, LinearDensity
 from trajet.result.dihedrals import Dihedrals
 from trajet.result.distances import Distances
 from trajet.result.gyration import AxisRadii, GyrationMoments
-from trajet.result.radial import RadialDistribution
+from trajet.result.radial import RadialDistribution, RadialDistributions
 from trajet.result.report import (
     COUNTS,
     REPORT_SUFFIXES,
@@ -36,6 +36,7 @@ __all__ = [
     "GyrationMoments",
     "LinearDensity",
     "RadialDistribution",
+    "RadialDistributions",
     "Report",
     "Result",
     "Series",
