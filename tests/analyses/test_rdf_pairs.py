@@ -142,7 +142,8 @@ def test_bad_requests_are_errors_that_say_what_to_do(wet: tj.Trajectory, adk: Ad
         ({"exclude": "atom"}, "exclude must be 'residue', 'molecule'"),
         ({"weights": [1.0]}, "'mass' or None, not numbers"),
         ({"range": (5.0, 5.0)}, "no width"),
-        ({"bins": 0}, "no width"),
+        ({"bins": 0}, "bins must be from 1 to 10,000,000"),
+        ({"bins": 10**9}, "bins must be from 1 to 10,000,000"),
     ):
         with pytest.raises(ValueError, match=words):
             tj.rdf_pairs([(ions, ions)], **options)  # type: ignore[arg-type]

@@ -3,7 +3,7 @@
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use trajet_files::Error;
-use trajet_formats::{Atoms, Block};
+use trajet_formats::{Atoms, Block, memory};
 use trajet_kernels::density::Grid;
 use trajet_kernels::pairs::Bins;
 
@@ -28,8 +28,11 @@ pub struct Request {
 
 /// Deserialises the bins of three axes.
 fn axes<'de, D: Deserializer<'de>>(from: D) -> Result<[Bins; 3], D::Error> {
-    let made = <[(usize, (f64, f64)); 3]>::deserialize(from)?.map(|(n, range)| Bins::new(n, range));
-    match made {
+    let asked = <[(usize, (f64, f64)); 3]>::deserialize(from)?;
+    let edges = asked.iter().fold(0usize, |sum, &(n, _)| sum.saturating_add(n));
+    memory::ask(edges.saturating_mul(3 * size_of::<f64>()), "the edges of a grid")
+        .map_err(|refused| D::Error::custom(Error::from(refused)))?;
+    match asked.map(|(n, range)| Bins::new(n, range)) {
         [Some(x), Some(y), Some(z)] => Ok([x, y, z]),
         _ => Err(D::Error::custom("the voxels of the grid have no width")),
     }

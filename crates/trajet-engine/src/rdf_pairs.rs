@@ -98,7 +98,7 @@ impl Request {
 /// [`Error::AtomOutOfRange`].
 ///
 /// # Panics
-/// If [`Request::check`] finds a fault.
+/// If [`AnalysisSpec::check`](crate::AnalysisSpec::check) finds a fault.
 pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
     let Request { lists, pairs, bins } = request;
     let mut of_atoms: Vec<&[i64]> = lists.iter().map(|sites| &sites.atoms[..]).collect();

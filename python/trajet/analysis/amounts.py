@@ -14,6 +14,21 @@ Quantity: TypeAlias = Literal["number", "mass", "charge"]
 # Units of densities, and the factor from amounts per Å³. 1 u is 1.66053906660e-24 g (CODATA 2018).
 UNITS = {"number": ("1/Å³", 1.0), "mass": ("g/cm³", 1.66053906660), "charge": ("e/Å³", 1.0)}
 
+# Bins of a histogram that takes 1 GB of memory in a thread.
+_MOST_BINS = 10**7
+
+
+def check_bins(bins: int) -> None:
+    """Raise an error if a histogram cannot have as many bins.
+
+    Raises
+    ------
+    ValueError
+        If there are none, or too many for memory.
+    """
+    if not 1 <= bins <= _MOST_BINS:
+        raise ValueError(f"bins must be from 1 to {_MOST_BINS:,}, not {bins:,}")
+
 
 def amounts_of(
     quantity: Quantity, selection: Selection, remarks: list[str]

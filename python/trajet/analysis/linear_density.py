@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet.analysis.amounts import UNITS, Quantity, amounts_of
+from trajet.analysis.amounts import UNITS, Quantity, amounts_of, check_bins
 from trajet.analysis.atom_groups import Selections, main_selections
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import RunRequest, selecting
@@ -88,8 +88,7 @@ def linear_density(
     main = chosen[0]
     if axis not in ("x", "y", "z"):
         raise ValueError(f"axis must be 'x', 'y' or 'z', not {axis!r}")
-    if bins < 1:
-        raise ValueError(f"bins must be at least 1, not {bins}")
+    check_bins(bins)
     remarks: list[str] = []
     found = [amounts_of(quantity, one, remarks) for one in chosen]
     amounts = [one for one in found if one is not None]

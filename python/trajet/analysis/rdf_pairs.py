@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 
 from trajet._trajet import SelectionError
+from trajet.analysis.amounts import check_bins
 from trajet.analysis.atom_groups import AtomGroups
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import find_broken_molecules_at
@@ -122,6 +123,7 @@ def rdf_pairs(
         raise ValueError(f"exclude must be 'residue', 'molecule', 'chain' or None, not {exclude!r}")
     if not (weights is None or isinstance(weights, str)):
         raise ValueError("weights of pairs of selections are 'mass' or None, not numbers")
+    check_bins(bins)
     remarks: list[str] = []
     # Each distinct selection is one list of sites.
     selections: list[Selection] = []
