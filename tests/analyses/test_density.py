@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-import gridData
 import MDAnalysis as mda
 import numpy as np
 import pytest
@@ -14,6 +13,7 @@ from helpers import trr_bytes
 from helpers.analysis_laws import POOLS, assert_same_bits_on_any_pool, table
 from helpers.golden_files import Adk
 from helpers.systems import Systems
+from MDAnalysis.analysis.density import Density as OpenDX
 from MDAnalysis.analysis.density import DensityAnalysis
 from MDAnalysis.analysis.lineardensity import LinearDensity
 from MDAnalysisTests import datafiles
@@ -201,7 +201,7 @@ def test_grids_are_written_for_viewers(wet: tj.Trajectory, tmp_path: Path) -> No
     result = tj.density(wet.select("name CA"), spacing=3.7)
     for ending in ("dx", "npz", "csv"):
         result.save(tmp_path / f"ca.{ending}")
-    read = gridData.Grid(str(tmp_path / "ca.dx"))
+    read = OpenDX(str(tmp_path / "ca.dx"))
     assert read.grid.shape == result.values.shape
     assert np.abs(read.grid - result.values).max() < 1e-10
     assert np.abs(read.origin - result.origin).max() < 1e-12
@@ -249,5 +249,5 @@ def test_commands_give_the_numbers_of_the_functions(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     grid = tj.density(traj.select("name CA"), spacing=4, frames=slice(0, 3))
     assert np.array_equal(table(tmp_path / "r.csv")[1][:, 3], grid.values.ravel())
-    assert np.abs(gridData.Grid(str(tmp_path / "ca.dx")).grid - grid.values).max() < 1e-10
+    assert np.abs(OpenDX(str(tmp_path / "ca.dx")).grid - grid.values).max() < 1e-10
     assert str(tmp_path / "ca.dx") in done.output
