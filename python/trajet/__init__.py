@@ -39,17 +39,52 @@ ANALYSES = (
     "apply",
     "center_distances",
     "centers",
+    "cluster_rmsd",
+    "contacts",
+    "count",
     "density",
     "dihedrals",
     "distances",
     "end_to_end",
     "gyration",
     "gyration_moments",
+    "hbonds",
     "linear_density",
+    "min_distance",
+    "msd",
+    "pairwise_rmsd",
+    "pca",
     "rdf",
     "rdf_pairs",
     "rmsd",
     "rmsf",
+)
+
+# The names of `trajet.result`.
+_RESULTS = (
+    "Applied",
+    "AtomValues",
+    "CenterDistances",
+    "Centers",
+    "Clusters",
+    "Density",
+    "Dihedrals",
+    "Distances",
+    "GyrationMoments",
+    "HydrogenBondLifetimes",
+    "HydrogenBondList",
+    "HydrogenBondPairs",
+    "HydrogenBonds",
+    "LinearDensity",
+    "MeanSquaredDisplacement",
+    "MinDistance",
+    "PairwiseRmsd",
+    "PrincipalComponents",
+    "RadialDistribution",
+    "RadialDistributions",
+    "Report",
+    "Series",
+    "load",
 )
 
 # Names are imported when they are first used: a script does not wait for what it does not call.
@@ -57,13 +92,22 @@ if TYPE_CHECKING:
     from trajet.analysis.apply import apply
     from trajet.analysis.center_distances import center_distances
     from trajet.analysis.centers import centers
+    from trajet.analysis.cluster_rmsd import cluster_rmsd
+    from trajet.analysis.contacts import contacts
+    from trajet.analysis.count import count
     from trajet.analysis.density import density
     from trajet.analysis.dihedrals import dihedrals
     from trajet.analysis.distances import distances
     from trajet.analysis.end_to_end import end_to_end
     from trajet.analysis.gyration import gyration
     from trajet.analysis.gyration_moments import gyration_moments
+    from trajet.analysis.hbonds import hbonds
+    from trajet.analysis.joint import run
     from trajet.analysis.linear_density import linear_density
+    from trajet.analysis.min_distance import min_distance
+    from trajet.analysis.msd import msd
+    from trajet.analysis.pairwise_rmsd import pairwise_rmsd
+    from trajet.analysis.pca import pca
     from trajet.analysis.rdf import rdf
     from trajet.analysis.rdf_pairs import rdf_pairs
     from trajet.analysis.rmsd import rmsd
@@ -79,34 +123,43 @@ if TYPE_CHECKING:
         AtomValues,
         CenterDistances,
         Centers,
+        Clusters,
         Density,
         Dihedrals,
         Distances,
         GyrationMoments,
+        HydrogenBondLifetimes,
+        HydrogenBondList,
+        HydrogenBondPairs,
+        HydrogenBonds,
         LinearDensity,
+        MeanSquaredDisplacement,
+        MinDistance,
+        PairwiseRmsd,
+        PrincipalComponents,
         RadialDistribution,
         RadialDistributions,
         Report,
         Series,
+        load,
     )
     from trajet.store import Store
-    from trajet.trajectory import Block, Frame, Selection, Trajectory, open
+    from trajet.trajectory import Block, Frame, Selection, Trajectory, UpdatingSelection, open
 else:
     __getattr__ = startup.lazy_names(
         __name__,
         {
             **{f"trajet.analysis.{name}": name for name in ANALYSES},
+            "trajet.analysis.joint": "run",
             "trajet.conversion": "Conversion convert split",
             "trajet.pools.dask": "DaskPool",
             "trajet.pools.local": "LocalPool",
             "trajet.pools.mpi": "MpiPool",
             "trajet.pools.pool": "Pool",
             "trajet.pools.processes": "ProcessPool",
-            "trajet.result": "Applied AtomValues CenterDistances Centers Density Dihedrals"
-            " Distances GyrationMoments LinearDensity RadialDistribution"
-            " RadialDistributions Report Series",
+            "trajet.result": " ".join(_RESULTS),
             "trajet.store": "Store",
-            "trajet.trajectory": "Block Frame Selection Trajectory open",
+            "trajet.trajectory": "Block Frame Selection Trajectory UpdatingSelection open",
         },
     )
 
@@ -119,6 +172,12 @@ if DEBUG_BUILD:
         stacklevel=2,
     )
 
+
+def __dir__() -> list[str]:
+    """Return the public names, also those that were not used yet, for tab completion."""
+    return __all__
+
+
 __all__ = [
     "AnalysisError",
     "Applied",
@@ -126,6 +185,7 @@ __all__ = [
     "Block",
     "CenterDistances",
     "Centers",
+    "Clusters",
     "Conversion",
     "DaskPool",
     "Density",
@@ -135,12 +195,20 @@ __all__ = [
     "Frame",
     "FrameError",
     "GyrationMoments",
+    "HydrogenBondLifetimes",
+    "HydrogenBondList",
+    "HydrogenBondPairs",
+    "HydrogenBonds",
     "LinearDensity",
     "LocalPool",
+    "MeanSquaredDisplacement",
+    "MinDistance",
     "MissingPackageError",
     "MpiPool",
     "OutputError",
+    "PairwiseRmsd",
     "Pool",
+    "PrincipalComponents",
     "ProcessPool",
     "RadialDistribution",
     "RadialDistributions",
@@ -155,23 +223,34 @@ __all__ = [
     "Trajectory",
     "TrajetError",
     "TruncatedError",
+    "UpdatingSelection",
     "WorkerError",
     "__version__",
     "apply",
     "center_distances",
     "centers",
+    "cluster_rmsd",
+    "contacts",
     "convert",
+    "count",
     "density",
     "dihedrals",
     "distances",
     "end_to_end",
     "gyration",
     "gyration_moments",
+    "hbonds",
     "linear_density",
+    "load",
+    "min_distance",
+    "msd",
     "open",
+    "pairwise_rmsd",
+    "pca",
     "rdf",
     "rdf_pairs",
     "rmsd",
     "rmsf",
+    "run",
     "split",
 ]

@@ -212,7 +212,25 @@ class SelectionText:
         box: Sequence[Sequence[float]] | NDArray[np.float64] | None = None,
         among: NDArray[np.int64] | None = None,
     ) -> NDArray[np.int64]: ...
+    def updating(
+        self, topology: Topology, among: NDArray[np.int64] | None, *, has_selected: bool
+    ) -> UpdatingSelection: ...
     def atoms_needed(self, topology: Topology) -> NDArray[np.int64]: ...
+
+class UpdatingSelection:
+    """A selection that is evaluated for each frame, from the positions of `atoms`."""
+
+    @property
+    def atoms(self) -> NDArray[np.int64]: ...
+    @property
+    def may_select(self) -> bool: ...
+    def to_bytes(self) -> bytes: ...
+    def select(
+        self,
+        positions: NDArray[np.float32],
+        cell: Sequence[float],
+        vectors: Sequence[float] | None = None,
+    ) -> NDArray[np.int64]: ...
 
 def select_atoms(
     topology: Topology,
@@ -260,6 +278,15 @@ def structure_text(
 def pair_distances(
     one: NDArray[np.float32], other: NDArray[np.float32], vectors: NDArray[np.float64] | None
 ) -> NDArray[np.float64]: ...
+
+class Correlation:
+    """Counts by lag how often pairs are bonded again, and throughout, with gaps filled."""
+
+    def __init__(self, n_frames: int, max_lag: int, gap: int) -> None: ...
+    # pair k is bonded in frames[starts[k]:starts[k + 1]]
+    def add(self, starts: NDArray[np.int64], frames: NDArray[np.uint32]) -> None: ...
+    # bonded, bonded again, bridged, bridged throughout; `(max_lag + 1,)` each
+    def sums(self) -> list[NDArray[np.int64]]: ...
 
 class Transforms:
     """Steps that change positions after decoding; see `Step` in `crates/trajet-transforms`."""
@@ -310,6 +337,9 @@ class Reader:
     def slice(self, frames: Frames) -> bytes: ...
     # the same files with transformed positions, instead of its own transforms
     def transformed(self, transforms: Transforms) -> Reader: ...
+    # serialised, for a plan of several analyses; None without transforms
+    @property
+    def transforms(self) -> bytes | None: ...
     @property
     def has_no_jump(self) -> bool: ...
     # for these frames, ascending, without the jumps of these atoms, which are counted in `runs` of
@@ -470,6 +500,38 @@ class States:
     def subtrees(self) -> NDArray[np.float64]: ...
     # of the whole pass; ValueError where some were not added
     def whole(self) -> NDArray[np.float64]: ...
+
+# Frames around their centres, in rows `(n_frames, 3 n_atoms)`, Å.
+class CentredFrames:
+    BLOCK: int
+    def __init__(
+        self,
+        positions: NDArray[np.float64],
+        weights: NDArray[np.float64] | None,
+        *,
+        threads: int,
+    ) -> None: ...
+    def __len__(self) -> int: ...
+    # rows `first` to `last` of the matrix; without `other`, only columns from `first` on
+    def rmsds(
+        self,
+        other: CentredFrames | None,
+        first: int,
+        last: int,
+        *,
+        threads: int,
+        progress: Progress | None,
+    ) -> NDArray[np.float32]: ...
+
+# Deviations of positions `(n_frames, width)`, Å, from their mean, by frames or by coordinates.
+class Deviations:
+    def __init__(
+        self, positions: NDArray[np.float64], *, of_frames: bool, threads: int
+    ) -> None: ...
+    @property
+    def mean(self) -> NDArray[np.float64]: ...
+    # of all pairs of frames, or of coordinates
+    def products(self, *, threads: int, progress: Progress | None) -> NDArray[np.float64]: ...
 
 def available_threads() -> int: ...
 def time_text(time: float) -> str: ...

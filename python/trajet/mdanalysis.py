@@ -259,7 +259,8 @@ def fixed_indices(atoms: "AtomGroup") -> NDArray[np.int64]:
 
     if isinstance(atoms, UpdatingAtomGroup):
         raise SelectionError(
-            _REFUSE + "it is updating, another one on every frame; select it without updating=True"
+            _REFUSE + "it is updating, another one on every frame; count(...) and apply(...) take"
+            " trajectory.select(text, updating=True), other analyses need the same atoms"
         )
     if len(atoms) == 0:
         raise SelectionError(_REFUSE + "it is empty")

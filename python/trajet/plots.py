@@ -1,14 +1,16 @@
 """Figures by matplotlib, which is imported when a figure is drawn; no other module imports it."""
 
+import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 # The palette of Okabe and Ito, which is safe for colour blindness.
@@ -21,10 +23,25 @@ SMOOTHED_FROM = 200
 PS_PER_NS = 1000.0
 MOST_BINS = 60
 RAMACHANDRAN_BINS = 90
+# Frames of an image of pairs along each side, at most.
+MOST_PIXELS = 2000
 LEGEND_CHARACTERS = 100
 LONGEST_LABEL = 80
+# Components whose share of the variance is drawn.
+MOST_VARIANCES = 20
+# Most names beside one axis.
+MOST_NAMES = 6
+# Pairs whose occupancies are drawn.
+MOST_BARS = 12
 # Horizontal offset between curves, as a fraction of the axis of workers.
 APART = 0.012
+
+
+def png(figure: "Figure") -> bytes:
+    """Return a figure as a PNG image."""
+    file = io.BytesIO()
+    figure.savefig(file, format="png")
+    return file.getvalue()
 
 
 def series(
@@ -35,6 +52,7 @@ def series(
     labels: tuple[str, ...],
     quantity: str,
     title: str,
+    ax: "Axes | None" = None,
 ) -> "Figure":
     """Draw one or more series against time, with their distribution beside it.
 
@@ -49,6 +67,8 @@ def series(
         Name of each series.
     quantity, title
         Label of the y axis, and title of the figure.
+    ax
+        Axes to draw into, without the distribution; None for a figure of its own.
 
     Returns
     -------
@@ -59,8 +79,10 @@ def series(
 
     columns = values.reshape(len(times), len(labels))
     x, x_label = _abscissa(times, frames)
-    figure = Figure(figsize=(8.0, 4.0), layout="constrained", dpi=150)
-    left, right = figure.subplots(1, 2, sharey=True, width_ratios=(5, 1))
+    left, right = ax, None
+    if left is None:
+        figure = Figure(figsize=(8.0, 4.0), layout="constrained", dpi=150)
+        left, right = figure.subplots(1, 2, sharey=True, width_ratios=(5, 1))
     seen = columns[np.isfinite(columns)]
     bins = np.histogram_bin_edges(seen, min(MOST_BINS, max(10, int(np.sqrt(len(x))))))
     smoothed = False
@@ -68,7 +90,7 @@ def series(
         y, colour = columns[:, column], COLOURS[column % len(COLOURS)]
         smoothed |= _line(left, x, y, _shortened(label), colour)
         finite = y[np.isfinite(y)]
-        if not finite.size:
+        if right is None or not finite.size:
             continue
         right.hist(
             finite,
@@ -86,9 +108,13 @@ def series(
     left.set_title(_shortened(title), loc="left", fontsize="medium")
     left.margins(x=0)
     left.set_ylim(bottom=0)
+    _bare(left)
+    if right is None:
+        if len(labels) > 1:
+            left.legend(frameon=False, fontsize="small")
+        return _figure_of(left)
     right.set_xlabel("density")
     right.set_xticks([])
-    _bare(left)
     _bare(right)
     if len(labels) > 1:
         # Side by side where that fits below the axes, else one below the other.
@@ -105,16 +131,14 @@ def angles(
     frames: NDArray[np.int64],
     *,
     labels: tuple[str, ...],
+    ax: "Axes | None" = None,
 ) -> "Figure":
     """Draw angles (`(n_frames, n)`, degrees) against time.
 
     As points: lines would cross the jump at 180 degrees.
     """
-    from matplotlib.figure import Figure
-
     x, x_label = _abscissa(times, frames)
-    figure = Figure(figsize=(8.0, 4.0), layout="constrained", dpi=150)
-    axes = figure.subplots()
+    axes = axes_of(ax, (8.0, 4.0))
     size = max(1.0, min(12.0, 3000.0 / max(1, len(x))))
     for column, label in enumerate(labels[: len(COLOURS)]):
         axes.scatter(x, values[:, column], s=size, color=COLOURS[column], label=_shortened(label))
@@ -126,25 +150,32 @@ def angles(
     axes.set_yticks(range(-180, 181, 60))
     axes.margins(x=0.01)
     _bare(axes)
-    figure.legend(loc="outside right upper", frameon=False)
-    return figure
+    if ax is None:
+        axes.figure.legend(loc="outside right upper", frameon=False)
+    else:
+        axes.legend(frameon=False, fontsize="small")
+    return _figure_of(axes)
 
 
-def ramachandran(phi: NDArray[np.float64], psi: NDArray[np.float64], *, title: str) -> "Figure":
+def ramachandran(
+    phi: NDArray[np.float64],
+    psi: NDArray[np.float64],
+    *,
+    title: str,
+    ax: "Axes | None" = None,
+) -> "Figure":
     """Draw how often φ and ψ (`(n_frames, n_residues)`, degrees) occur together."""
     from matplotlib.colors import LogNorm
-    from matplotlib.figure import Figure
 
     # Compressed: the bar of colours is as high as the square beside it.
-    figure = Figure(figsize=(5.4, 4.5), layout="compressed", dpi=150)
-    axes = figure.subplots()
+    axes = axes_of(ax, (5.4, 4.5), layout="compressed")
     seen = np.isfinite(phi) & np.isfinite(psi)
     limits = ((-180.0, 180.0), (-180.0, 180.0))
     counts, x, y = np.histogram2d(phi[seen], psi[seen], bins=RAMACHANDRAN_BINS, range=limits)
     shown = np.ma.masked_equal(counts.T, 0)
     norm = LogNorm(vmin=1, vmax=max(2.0, float(counts.max())))
     mesh = axes.pcolormesh(x, y, shown, cmap="viridis", norm=norm, rasterized=True)
-    figure.colorbar(mesh, label="count")
+    axes.figure.colorbar(mesh, ax=axes, label="count")
     axes.set_title(_shortened(title), loc="left", fontsize="medium")
     axes.set_xlabel("φ (degrees)")
     axes.set_ylabel("ψ (degrees)")
@@ -153,7 +184,7 @@ def ramachandran(phi: NDArray[np.float64], psi: NDArray[np.float64], *, title: s
         axis.set_ticks(range(-180, 181, 60))
     axes.axhline(0, color="0.8", linewidth=0.8, zorder=0)
     axes.axvline(0, color="0.8", linewidth=0.8, zorder=0)
-    return figure
+    return _figure_of(axes)
 
 
 def matrix(
@@ -163,6 +194,7 @@ def matrix(
     *,
     quantity: str,
     axes: tuple[str, str],
+    ax: "Axes | None" = None,
     of: str = "atom",
 ) -> "Figure":
     """Draw a matrix of pairs (`(n_rows, n_columns)`) as an image, the first row at the bottom.
@@ -178,14 +210,11 @@ def matrix(
     of
         Noun for a row or a column.
     """
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(5.6, 4.6), layout="constrained", dpi=150)
-    drawn = figure.subplots()
+    drawn = axes_of(ax, (5.6, 4.6))
     image = drawn.imshow(
         values, origin="lower", cmap="viridis", aspect="auto", interpolation="nearest"
     )
-    figure.colorbar(image, label=quantity)
+    drawn.figure.colorbar(image, ax=drawn, label=quantity)
     for axis, atoms, label in (
         (drawn.yaxis, rows, axes[0]),
         (drawn.xaxis, columns, axes[1]),
@@ -193,7 +222,7 @@ def matrix(
         places = np.unique(np.linspace(0, len(atoms) - 1, 5).astype(int))
         axis.set_ticks(places, [str(atom) for atom in atoms[places]])
         axis.set_label_text(f"{of} ({_shortened(label)})")
-    return figure
+    return _figure_of(drawn)
 
 
 def coordinates(
@@ -223,12 +252,153 @@ def coordinates(
     return figure
 
 
-def radial(edges: NDArray[np.float64], g: NDArray[np.float64], *, title: str) -> "Figure":
-    """Draw g(r) (`(bins,)`) over the `edges` (`(bins + 1,)`, Å)."""
-    from matplotlib.figure import Figure
+def frame_pairs(
+    values: NDArray[np.float32],
+    rows: tuple[NDArray[np.float64], NDArray[np.int64]],
+    columns: tuple[NDArray[np.float64], NDArray[np.int64]] | None,
+    *,
+    quantity: str,
+    labels: tuple[str, ...],
+    ax: "Axes | None" = None,
+) -> "Figure":
+    """Draw a matrix of pairs of frames as an image, the first frame at the lower left.
 
-    figure = Figure(figsize=(6.4, 4.0), layout="constrained", dpi=150)
-    axes = figure.subplots()
+    Parameters
+    ----------
+    values
+        `(n_rows, n_columns)`. Of more than 2000 frames only every k-th is drawn.
+    rows, columns
+        Times and frame numbers of the frames; None for the columns of a matrix within one
+        trajectory.
+    quantity
+        What the colours mean.
+    labels
+        The selection, or those of rows and columns.
+    """
+    # Compressed: the bar of colours is as high as the image beside it.
+    axes = axes_of(ax, (5.6, 4.6), layout="compressed")
+    sides = [columns or rows, rows]
+    steps = [-(-len(frames) // MOST_PIXELS) or 1 for _, frames in sides]
+    shown = np.ma.masked_invalid(np.asarray(values[:: steps[1], :: steps[0]]))
+    extent: list[float] = []
+    for (times, frames), axis, label in zip(
+        sides, (axes.xaxis, axes.yaxis), (labels[-1], labels[0]), strict=True
+    ):
+        x, x_label = _abscissa(times, frames)
+        even = len(x) > 1 and bool(np.allclose(np.diff(x), (x[-1] - x[0]) / (len(x) - 1)))
+        if not even:
+            # Frames that are chosen one by one: an image has equal steps.
+            x, x_label = np.arange(len(frames), dtype=np.float64), "frame of the choice"
+        half = (x[-1] - x[0]) / (2 * (len(x) - 1)) if len(x) > 1 else 0.5
+        extent += [x[0] - half, x[-1] + half] if len(x) else [0.0, 1.0]
+        axis.set_label_text(x_label if columns is None else f"{x_label}, {_shortened(label)}")
+    image = axes.imshow(
+        shown,
+        origin="lower",
+        cmap="viridis",
+        extent=(extent[0], extent[1], extent[2], extent[3]),
+        aspect="equal" if columns is None else "auto",
+        interpolation="nearest",
+        vmin=0,
+    )
+    _figure_of(axes).colorbar(image, ax=axes, label=quantity)
+    if columns is None:
+        axes.set_title(_shortened(f"pairs of frames, {labels[0]}"), loc="left", fontsize="medium")
+    return _figure_of(axes)
+
+
+def components(
+    projections: NDArray[np.float64],
+    times: NDArray[np.float64],
+    frames: NDArray[np.int64],
+    *,
+    variances: NDArray[np.float64],
+    title: str,
+    ax: "Axes | None" = None,
+) -> "Figure":
+    """Draw projections on the first two components, coloured by time, and shares of the variance.
+
+    Parameters
+    ----------
+    projections
+        `(n_frames, n_components)`, Å. If there is one component only, it is drawn against time.
+    times, frames
+        `(n_frames,)`, ps and frame numbers.
+    variances
+        `(n,)`, Å², of all components, in descending order.
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    left, right = two_axes(ax, (9.0, 4.2), width_ratios=(1.15, 1))
+    shares = variances / variances.sum()
+    names = [f"component {k + 1}, {100 * share:.1f} % (Å)" for k, share in enumerate(shares[:2])]
+    time, time_label = _abscissa(times, frames)
+    size = max(2.0, min(16.0, 6000.0 / max(1, len(time))))
+    pair = projections.shape[1] > 1
+    x, y = (projections[:, 0], projections[:, 1]) if pair else (time, projections[:, 0])
+    dots = left.scatter(x, y, c=time, s=size, cmap="viridis")
+    left.set_xlabel(names[0] if pair else time_label)
+    left.set_ylabel(names[1] if pair else names[0])
+    if pair:
+        left.set_aspect("equal", adjustable="datalim")
+        _figure_of(left).colorbar(dots, ax=left, label=time_label)
+    left.set_title(_shortened(title), loc="left", fontsize="medium")
+    _bare(left)
+    if right is None:
+        return _figure_of(left)
+    shown = min(len(shares), MOST_VARIANCES)
+    numbers = np.arange(1, shown + 1)
+    right.bar(numbers, 100 * shares[:shown], color=COLOURS[0], label="each")
+    summed = 100 * np.cumsum(shares)[:shown]
+    right.plot(numbers, summed, color=COLOURS[1], marker="o", markersize=3, label="cumulated")
+    right.set_xlabel("component")
+    right.set_ylabel("share of the variance (%)")
+    right.set_ylim(0, 105)
+    right.xaxis.set_major_locator(MaxNLocator(integer=True))
+    right.legend(frameon=False, loc="center right")
+    _bare(right)
+    return _figure_of(left)
+
+
+def clusters(
+    labels: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    times: NDArray[np.float64],
+    frames: NDArray[np.int64],
+    *,
+    title: str,
+    ax: "Axes | None" = None,
+) -> "Figure":
+    """Draw the cluster of each frame (`(n_frames,)`) against time, and sizes (`(n_clusters,)`)."""
+    from matplotlib.ticker import MaxNLocator
+
+    left, right = two_axes(ax, (8.0, 4.0), width_ratios=(4, 1), sharey=True)
+    x, x_label = _abscissa(times, frames)
+    size = max(1.0, min(12.0, 3000.0 / max(1, len(x))))
+    left.scatter(x, labels, s=size, color=COLOURS[0])
+    left.set_xlabel(x_label)
+    left.set_ylabel("cluster")
+    left.set_title(_shortened(title), loc="left", fontsize="medium")
+    left.yaxis.set_major_locator(MaxNLocator(integer=True))
+    left.invert_yaxis()
+    _bare(left)
+    if right is None:
+        return _figure_of(left)
+    right.barh(np.arange(len(sizes)), sizes, color=COLOURS[0])
+    right.set_xlabel("frames")
+    _bare(right)
+    return _figure_of(left)
+
+
+def radial(
+    edges: NDArray[np.float64],
+    g: NDArray[np.float64],
+    *,
+    title: str,
+    ax: "Axes | None" = None,
+) -> "Figure":
+    """Draw g(r) (`(bins,)`) over the `edges` (`(bins + 1,)`, Å)."""
+    axes = axes_of(ax, (6.4, 4.0))
     r = (edges[:-1] + edges[1:]) / 2
     axes.axhline(1, color="0.6", linewidth=0.8, linestyle="--")
     axes.plot(r, g, color=COLOURS[0], linewidth=1.5)
@@ -239,26 +409,85 @@ def radial(edges: NDArray[np.float64], g: NDArray[np.float64], *, title: str) ->
     if np.isfinite(g).any():
         axes.set_ylim(0, 1.08 * max(1.0, float(np.nanmax(g))))
     _bare(axes)
-    return figure
+    return _figure_of(axes)
+
+
+def displacement(
+    values: NDArray[np.float64],
+    lags: NDArray[np.float64],
+    *,
+    fit: tuple[float, float],
+    line: tuple[float, float],
+    legend: str,
+    title: str,
+    ax: "Axes | None" = None,
+) -> "Figure":
+    """Draw a mean squared displacement (`(n_lags,)`, Å²) against the lag (ps) on logarithmic axes.
+
+    Parameters
+    ----------
+    fit
+        Range of the fit, ps; NaN without one.
+    line
+        Intercept (Å²) and slope (Å²/ps) of the fitted line.
+    legend
+        Name of the line.
+    """
+    axes = axes_of(ax, (6.4, 4.4))
+    shown = (lags > 0) & (values > 0)
+    x, x_label, unit = lags[shown], "lag (ps)", 1.0
+    if len(x) and x[-1] >= 10 * PS_PER_NS:
+        x_label, unit = "lag (ns)", PS_PER_NS
+    axes.plot(x / unit, values[shown], color=COLOURS[0], linewidth=1.5, label="MSD")
+    if np.isfinite(fit).all():
+        fitted = line[0] + line[1] * x
+        positive = fitted > 0
+        axes.plot(
+            x[positive] / unit,
+            fitted[positive],
+            "--",
+            color=COLOURS[1],
+            linewidth=1.2,
+            label=legend,
+        )
+        axes.axvspan(fit[0] / unit, fit[1] / unit, color=COLOURS[1], alpha=0.1, linewidth=0)
+    if len(x):
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.set_ylim(values[shown].min() / 1.5, values[shown].max() * 1.5)
+        axes.legend(frameon=False, loc="upper left")
+    axes.set_xlabel(x_label)
+    axes.set_ylabel("MSD (Å²)")
+    axes.set_title(_shortened(title), loc="left", fontsize="medium")
+    _bare(axes)
+    return _figure_of(axes)
 
 
 def radials(
-    edges: NDArray[np.float64], g: NDArray[np.float64], *, labels: tuple[str, ...]
+    edges: NDArray[np.float64],
+    g: NDArray[np.float64],
+    *,
+    labels: tuple[str, ...],
+    ax: "Axes | None" = None,
 ) -> "Figure":
     """Draw several g(r) (`(n, bins)`) over the `edges` (`(bins + 1,)`, Å)."""
-    figure = radial(edges, g[0], title=f"RDF of {labels[0]}" if len(labels) == 1 else "RDF")
-    (axes,) = figure.axes
-    (line,) = axes.get_lines()[1:]
-    line.set_label(_shortened(labels[0]))
+    axes = axes_of(ax, (6.4, 4.0))
     r = (edges[:-1] + edges[1:]) / 2
-    for k, (values, label) in enumerate(zip(g[1:], labels[1:], strict=True), start=1):
+    axes.axhline(1, color="0.6", linewidth=0.8, linestyle="--")
+    for k, (values, label) in enumerate(zip(g, labels, strict=True)):
         colour, style = COLOURS[k % len(COLOURS)], LINES[k // len(COLOURS) % len(LINES)]
         axes.plot(r, values, color=colour, linestyle=style, linewidth=1.5, label=_shortened(label))
+    axes.set_xlabel("r (Å)")
+    axes.set_ylabel("g(r)")
+    title = f"RDF of {labels[0]}" if len(labels) == 1 else "RDF"
+    axes.set_title(_shortened(title), loc="left", fontsize="medium")
+    axes.set_xlim(edges[0], edges[-1])
     if np.isfinite(g).any():
         axes.set_ylim(0, 1.08 * max(1.0, float(np.nanmax(g))))
+    _bare(axes)
     if len(labels) > 1:
-        figure.legend(loc="outside lower center", ncols=2, frameon=False)
-    return figure
+        _legend_below(axes, ax, 2)
+    return _figure_of(axes)
 
 
 def density_profile(
@@ -268,12 +497,10 @@ def density_profile(
     labels: tuple[str, ...],
     axis: str,
     quantity: str,
+    ax: "Axes | None" = None,
 ) -> "Figure":
     """Draw densities in slices (`(bins, n)`) between `edges` (`(bins + 1,)`, Å)."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.4, 4.0), layout="constrained", dpi=150)
-    axes = figure.subplots()
+    axes = axes_of(ax, (6.4, 4.0))
     for k, label in enumerate(labels):
         colour, style = COLOURS[k % len(COLOURS)], LINES[k // len(COLOURS) % len(LINES)]
         axes.stairs(
@@ -293,8 +520,8 @@ def density_profile(
     axes.set_ylabel(quantity)
     axes.margins(x=0)
     _bare(axes)
-    figure.legend(loc="outside lower center", ncols=1 if len(labels) > 3 else 3, frameon=False)
-    return figure
+    _legend_below(axes, ax, 1 if len(labels) > 3 else 3)
+    return _figure_of(axes)
 
 
 def projections(
@@ -303,33 +530,39 @@ def projections(
     *,
     quantity: str,
     title: str,
+    ax: "Axes | None" = None,
 ) -> "Figure":
-    """Draw the mean of a grid (`(nx, ny, nz)`) along z, y and x, as three images."""
+    """Draw the mean of a grid (`(nx, ny, nz)`) along z, y and x, as three images.
+
+    Into given axes, only the mean along z is drawn.
+    """
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(11.0, 4.0), layout="constrained", dpi=150)
-    panels = figure.subplots(1, 3)
-    means = [np.nan_to_num(values.mean(axis=axis)) for axis in (2, 1, 0)]
+    sides = ((0, 1), (0, 2), (1, 2))
+    if ax is None:
+        figure: Figure = Figure(figsize=(11.0, 4.0), layout="constrained", dpi=150)
+        panels = list(figure.subplots(1, 3))
+        figure.suptitle(_shortened(title), fontsize="medium")
+    else:
+        figure, panels = _figure_of(ax), [ax]
+        ax.set_title(_shortened(title), loc="left", fontsize="medium")
+    means = [np.nan_to_num(values.mean(axis=axis)) for axis in (2, 1, 0)[: len(panels)]]
     high = max(float(mean.max()) for mean in means)
     low = min(0.0, *(float(mean.min()) for mean in means))
-    images = []
-    for axes, mean, (one, other) in zip(panels, means, ((0, 1), (0, 2), (1, 2)), strict=True):
-        images.append(
-            axes.pcolormesh(
-                edges[one],
-                edges[other],
-                mean.T,
-                cmap="viridis",
-                vmin=low,
-                vmax=high or 1.0,
-                rasterized=True,
-            )
+    for axes, mean, (one, other) in zip(panels, means, sides, strict=False):
+        image = axes.pcolormesh(
+            edges[one],
+            edges[other],
+            mean.T,
+            cmap="viridis",
+            vmin=low,
+            vmax=high or 1.0,
+            rasterized=True,
         )
         axes.set_xlabel(f"{'xyz'[one]} (Å)")
         axes.set_ylabel(f"{'xyz'[other]} (Å)")
         axes.set_aspect("equal")
-    figure.colorbar(images[0], ax=panels, label=f"mean {quantity}")
-    figure.suptitle(_shortened(title), fontsize="medium")
+    figure.colorbar(image, ax=panels, label=f"mean {quantity}")
     return figure
 
 
@@ -338,28 +571,185 @@ def profile(
     atoms: NDArray[np.int64],
     residues: NDArray[np.int64] | None,
     *,
+    labels: Sequence[str] | None,
     quantity: str,
     title: str,
+    ax: "Axes | None" = None,
 ) -> "Figure":
     """Draw one value per atom (`(n_atoms,)`).
 
-    Along residue numbers where each residue has one atom and numbers go up, else along the atoms.
+    Along residue numbers where each residue has one atom and numbers go up, else along the atoms,
+    of which some are named by their `labels`.
     """
-    from matplotlib.figure import Figure
-
     along = residues is not None and len(residues) > 1 and bool((np.diff(residues) > 0).all())
     x = residues if along and residues is not None else np.arange(len(atoms))
-    figure = Figure(figsize=(8.0, 4.0), layout="constrained", dpi=150)
-    axes = figure.subplots()
+    axes = axes_of(ax, (8.0, 4.0))
     axes.plot(x, values, color=COLOURS[0], linewidth=1.2)
     axes.fill_between(x, values, color=COLOURS[0], alpha=0.15, linewidth=0)
     axes.set_xlabel("residue" if along else "atom of the selection")
+    if labels is not None and not along:
+        name_ticks(axes.xaxis, labels, turned=True)
     axes.set_ylabel(quantity)
     axes.set_title(_shortened(title), loc="left", fontsize="medium")
     axes.margins(x=0)
     axes.set_ylim(bottom=0)
     _bare(axes)
+    return _figure_of(axes)
+
+
+def axes_of(
+    ax: "Axes | None",
+    size: tuple[float, float],
+    *,
+    layout: Literal["constrained", "compressed"] = "constrained",
+) -> "Axes":
+    """Return the given axes, or those of a new figure of this size (inches)."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=size, layout=layout, dpi=150).subplots() if ax is None else ax
+
+
+def two_axes(
+    ax: "Axes | None",
+    size: tuple[float, float],
+    *,
+    width_ratios: tuple[float, float],
+    sharey: bool = False,
+) -> "tuple[Axes, Axes | None]":
+    """Return the given axes and None, or two axes side by side of a new figure (inches)."""
+    from matplotlib.figure import Figure
+
+    if ax is not None:
+        return ax, None
+    figure = Figure(figsize=size, layout="constrained", dpi=150)
+    left, right = figure.subplots(1, 2, sharey=sharey, width_ratios=width_ratios)
+    return left, right
+
+
+def name_ticks(axis: "Axis", labels: Sequence[str], *, turned: bool = False) -> None:
+    """Name some of the elements 0, 1, … along an axis by their labels, if `turned` at an angle."""
+    places = np.unique(np.linspace(0, len(labels) - 1, MOST_NAMES).astype(int))
+    axis.set_ticks(places, [_shortened(labels[k]) for k in places])
+    if turned:
+        for text in axis.get_ticklabels():
+            text.set(rotation=30, ha="right", rotation_mode="anchor")
+
+
+def hydrogen_bonds(
+    values: NDArray[np.float64],
+    times: NDArray[np.float64],
+    frames: NDArray[np.int64],
+    occupancies: NDArray[np.float64],
+    labels: Sequence[str],
+    lifetimes: tuple[NDArray[np.float64], Mapping[str, NDArray[np.float64]]] | None,
+    *,
+    title: str,
+) -> "Figure":
+    """Draw the number of hydrogen bonds (`(n_frames,)`) against time, and occupancies of pairs.
+
+    Parameters
+    ----------
+    occupancies
+        `(n_pairs,)`, descending.
+    labels
+        Names of the first pairs, which are drawn.
+    lifetimes
+        Lags (ps) and correlation functions, drawn below; or None.
+    """
+    from matplotlib.figure import Figure
+
+    rows = 1 if lifetimes is None else 2
+    figure = Figure(figsize=(10.0, 4.0 + 2.0 * (rows - 1)), layout="constrained", dpi=150)
+    grid = figure.add_gridspec(rows, 2, width_ratios=(3, 2))
+    left, right = figure.add_subplot(grid[0, 0]), figure.add_subplot(grid[:, 1])
+    if lifetimes is not None:
+        _correlations(figure.add_subplot(grid[1, 0]), *lifetimes)
+    x, x_label = _abscissa(times, frames)
+    smoothed = _line(left, x, values, "", COLOURS[0])
+    bold = f"; bold: mean of {_smoothing(len(x))} neighbouring frames" if smoothed else ""
+    left.set_xlabel(x_label + bold)
+    left.set_ylabel("hydrogen bonds")
+    left.set_title(_shortened(title), loc="left", fontsize="medium")
+    left.margins(x=0)
+    left.set_ylim(bottom=0)
+    _bare(left)
+    _bars(right, occupancies, labels)
     return figure
+
+
+def occupancies(
+    values: NDArray[np.float64], labels: Sequence[str], *, title: str, ax: "Axes | None" = None
+) -> "Figure":
+    """Draw the occupancies (`(n_pairs,)`, descending) of the pairs that have labels."""
+    axes = axes_of(ax, (6.4, 4.0))
+    _bars(axes, values, labels)
+    axes.set_title(_shortened(title), loc="left", fontsize="medium")
+    return _figure_of(axes)
+
+
+def correlations(
+    times: NDArray[np.float64],
+    curves: Mapping[str, NDArray[np.float64]],
+    *,
+    title: str,
+    ax: "Axes | None" = None,
+) -> "Figure":
+    """Draw correlation functions (`(n_lags,)`, by name) against the lag (ps)."""
+    axes = axes_of(ax, (6.4, 4.0))
+    _correlations(axes, times, curves)
+    axes.set_title(_shortened(title), loc="left", fontsize="medium")
+    return _figure_of(axes)
+
+
+def _correlations(
+    axes: "Axes", times: NDArray[np.float64], curves: Mapping[str, NDArray[np.float64]]
+) -> None:
+    """Draw correlation functions."""
+    for k, (label, values) in enumerate(curves.items()):
+        axes.plot(times, values, color=COLOURS[k % len(COLOURS)], linewidth=1.5, label=label)
+    axes.set_xlabel("lag (ps)")
+    axes.set_ylabel("correlation")
+    axes.margins(x=0)
+    axes.set_ylim(0, 1.02)
+    _bare(axes)
+    axes.legend(frameon=False)
+
+
+def _bars(axes: "Axes", values: NDArray[np.float64], labels: Sequence[str]) -> None:
+    """Draw horizontal bars, the first one on top."""
+    shown = values[: len(labels)]
+    axes.barh(np.arange(len(shown)), shown, color=COLOURS[0], height=0.7)
+    axes.set_yticks(
+        np.arange(len(shown)), [_shortened(label) for label in labels], fontsize="small"
+    )
+    axes.set_ylim(max(len(shown), 1) - 0.4, -0.6)
+    axes.set_xlim(0, 1)
+    axes.set_xlabel(f"occupancy of the first {len(shown)} of {len(values)} pairs")
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def hydrogen_bond_geometry(
+    distances: NDArray[np.float64],
+    angles: NDArray[np.float64],
+    *,
+    title: str,
+    ax: "Axes | None" = None,
+) -> "Figure":
+    """Draw how often distances (Å) and angles (degrees) of hydrogen bonds occur together."""
+    from matplotlib.colors import LogNorm
+
+    axes = axes_of(ax, (5.6, 4.2))
+    bins = min(MOST_BINS, max(10, int(np.sqrt(len(distances)) / 4)))
+    counts, x, y = np.histogram2d(distances, angles, bins=bins)
+    norm = LogNorm(vmin=1, vmax=max(2.0, float(counts.max())))
+    mesh = axes.pcolormesh(
+        x, y, np.ma.masked_equal(counts.T, 0), cmap="viridis", norm=norm, rasterized=True
+    )
+    _figure_of(axes).colorbar(mesh, ax=axes, label="count")
+    axes.set_title(_shortened(title), loc="left", fontsize="medium")
+    axes.set_xlabel("distance (Å)")
+    axes.set_ylabel("angle D-H-A (degrees)")
+    return _figure_of(axes)
 
 
 @dataclass(frozen=True)
@@ -567,6 +957,19 @@ def points_drawn(
         canvas.draw()
 
     return draw
+
+
+def _legend_below(axes: "Axes", ax: "Axes | None", columns: int) -> None:
+    """Add a legend: below the axes of a figure of our own, within given ones."""
+    if ax is None:
+        _figure_of(axes).legend(loc="outside lower center", ncols=columns, frameon=False)
+    else:
+        axes.legend(frameon=False, fontsize="small")
+
+
+def _figure_of(axes: "Axes") -> "Figure":
+    """Return the figure of axes; of users it may be a part of a figure, which can be drawn too."""
+    return cast("Figure", axes.figure)
 
 
 def _bare(axes: "Axes") -> None:

@@ -237,24 +237,50 @@ class Topology:
         SelectionError
             If the text is invalid, or matches no atom and the result may not be `empty`.
         """
-        if among is not None and "global" in text.replace("(", " ").replace(")", " ").split():
-            raise SelectionError(
-                f"selection {text!r}: only some atoms of {where} are open, but `global` selects"
-                " among all: open the whole data set, or leave `global` out"
-            )
         vectors = None if box is None or not box.exists else box.vectors.tolist()
-        selection = parsed(text)
+        selection = _parsed_among(text, where, among)
         try:
             atoms = selection.select(self.native, positions, vectors, among)
         except SelectionError as error:
             raise _explained(text, str(error)) from error
         if not len(atoms) and not empty:
-            n_among = self.n_atoms if among is None else len(among)
-            raise SelectionError(
-                f"selection {text!r} matches none of the {n_among} atoms of {where}:"
-                " check names and residues there"
-            )
+            raise self._matches_none(text, where, among)
         return atoms
+
+    def updating(
+        self, text: str, where: str, *, among: NDArray[np.int64] | None, has_selected: bool
+    ) -> _trajet.UpdatingSelection:
+        """Return a selection text for the evaluation of many frames.
+
+        Parameters
+        ----------
+        text, where, among
+            As for `select`.
+        has_selected
+            Whether it is given the positions of all atoms that it may select, too.
+
+        Raises
+        ------
+        SelectionError
+            If the text is invalid, or matches no atom whatever the positions are.
+        """
+        selection = _parsed_among(text, where, among)
+        try:
+            made = selection.updating(self.native, among, has_selected=has_selected)
+        except SelectionError as error:
+            raise _explained(text, str(error)) from error
+        if not made.may_select:
+            raise self._matches_none(text, where, among)
+        return made
+
+    def _matches_none(
+        self, text: str, where: str, among: NDArray[np.int64] | None
+    ) -> SelectionError:
+        n_among = self.n_atoms if among is None else len(among)
+        return SelectionError(
+            f"selection {text!r} matches none of the {n_among} atoms of {where}:"
+            " check names and residues there"
+        )
 
 
 class Atoms:
@@ -516,6 +542,22 @@ def parsed(text: str) -> _trajet.SelectionText:
         raise explained from error
 
 
+def _parsed_among(text: str, where: str, among: NDArray[np.int64] | None) -> _trajet.SelectionText:
+    """Return a parsed selection among some atoms, or all.
+
+    Raises
+    ------
+    SelectionError, MissingPackageError
+        As `parsed`, or if it selects among all atoms, and some are not there.
+    """
+    if among is not None and "global" in text.replace("(", " ").replace(")", " ").split():
+        raise SelectionError(
+            f"selection {text!r}: only some atoms of {where} are open, but `global` selects"
+            " among all: open the whole data set, or leave `global` out"
+        )
+    return parsed(text)
+
+
 def _explained(text: str, reason: str, more: str = "") -> SelectionError:
     """Return the error of a selection on one line, without the mark below its text."""
     return SelectionError(f"selection {text!r}: {reason.splitlines()[0]}{more}")
@@ -594,3 +636,29 @@ def write_structure(
         written,
     )
     path.write_text(text, encoding="ascii")
+
+
+def write_models(path: Path, atoms: Atoms, models: NDArray[np.float32]) -> None:
+    """Write atoms at several sets of positions to a PDB file, as models, without a box.
+
+    Atoms are written in the order of the topology.
+
+    Parameters
+    ----------
+    models
+        `(n_models, n_atoms, 3)`, Å.
+
+    Raises
+    ------
+    OutputError
+        If the atoms cannot be written.
+    """
+    order = np.argsort(atoms.indices)
+    indices = atoms.indices[order].tolist()
+    with path.open("w", encoding="ascii") as file:
+        for number, positions in enumerate(models, 1):
+            ordered = np.ascontiguousarray(positions[order])
+            text = _trajet.structure_text(atoms.topology.native, indices, ordered, None, "pdb")
+            records = (line for line in text.splitlines() if line.startswith(("ATOM", "HETATM")))
+            file.write("\n".join([f"MODEL     {number:4d}", *records, "ENDMDL", ""]))
+        file.write("END\n")

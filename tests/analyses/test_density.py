@@ -12,6 +12,7 @@ from helpers import plain_geometry as plain
 from helpers import trr_bytes
 from helpers.analysis_laws import POOLS, assert_same_bits_on_any_pool, table
 from helpers.golden_files import Adk
+from helpers.result_laws import assert_result_laws
 from helpers.systems import Systems
 from MDAnalysis.analysis.density import Density as OpenDX
 from MDAnalysis.analysis.density import DensityAnalysis
@@ -218,12 +219,21 @@ def test_grids_are_written_for_viewers(wet: tj.Trajectory, tmp_path: Path) -> No
     with pytest.raises(ValueError, match=r"must end in \.dx or \.npz or \.csv"):
         result.save(tmp_path / "ca.ccp4")
     assert [axes.get_xlabel() for axes in result.plot().axes[:3]] == ["x (Å)", "x (Å)", "y (Å)"]
+    assert_result_laws(result, tmp_path)
+    assert result[1:3].x.tolist() == result.x[1:4].tolist()
+    assert abs(result[1:3].origin[0] - result.origin[0] - 3.7) < 1e-9
     profile = tj.linear_density([wet.select("protein"), "name OW"], bins=9, quantity="number")
     profile.save(tmp_path / "z.csv")
     head, rows = table(tmp_path / "z.csv")
     assert head == ["position_A", "number_density_1/A3", "number_density_1/A3_group1"]
     assert np.array_equal(rows[:, 1:], profile.values)
     assert profile.plot().axes[0].get_xlabel() == "z (Å)"
+    assert_result_laws(profile, tmp_path)
+    assert_result_laws(tj.linear_density(wet.select("protein"), bins=5), tmp_path)
+    assert profile[2:5].edges.tolist() == profile.edges[2:6].tolist()
+    for one in (result, profile):
+        with pytest.raises(ValueError, match="the bins must follow one another"):
+            one[::2]
 
 
 def test_commands_give_the_numbers_of_the_functions(tmp_path: Path) -> None:

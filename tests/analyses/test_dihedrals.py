@@ -614,7 +614,8 @@ def test_saved(systems: Systems, tmp_path: Path, features: bool, backbone: bool)
     result = tj.dihedrals(what, fours, features=features, frames=slice(3, 60, 7))
     result.save(tmp_path / "d.npz")
     with np.load(tmp_path / "d.npz", allow_pickle=False) as saved:
-        assert set(saved.files) == {"values", "times", "frames", "units", "columns"}
+        fields = {"values", "times", "frames", "units", "columns", "name"}
+        assert set(saved.files) == fields | {"atoms", "backbone", "features", "kind", "report"}
         assert saved["values"].tobytes() == result.values.tobytes()
         assert np.array_equal(saved["times"], result.times)
         assert np.array_equal(saved["frames"], np.arange(98)[3:60:7])

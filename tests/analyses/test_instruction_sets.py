@@ -61,6 +61,9 @@ for path in map(Path, sys.argv[1:]):
             show(f"{name} features", tj.dihedrals(traj, fours, features=True, pbc=pbc).values)
             show(f"{name} within", tj.distances(traj.select(atoms.indices[:40]), pbc=pbc).values)
             show(f"{name} between", tj.distances(traj.select(fours[:9, 0]), atoms, pbc=pbc).values)
+            near = tj.min_distance(atoms, core, cutoff=5.0, pbc=False)
+            show(f"{name} nearest", np.column_stack([near.values, near.pairs, near.contacts]))
+            show(f"{name} nearest", tj.min_distance(atoms, pbc=pbc).values)
             show(f"{name} reference", tj.distances(traj.select([1, 7, 4]), reference=0).values)
 """
 

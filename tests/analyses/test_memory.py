@@ -7,6 +7,9 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
+import trajet as tj
+from helpers import xtc_bytes
 from helpers.golden_files import Adk
 
 # VmHWM belongs to the address space of this interpreter alone; ru_maxrss of a child would include
@@ -26,9 +29,12 @@ print(json.dumps({"code": code, "peak_kib": peak}))
 """
 
 
-def peak_kib(adk: Adk, xtc: Path, output: Path, *options: str) -> int:
-    """Return the peak resident memory of one `trajet rmsd`, KiB."""
-    command = ["rmsd", str(adk.psf), str(xtc), "--select", "name CA", "-o", str(output), *options]
+def peak_kib(
+    adk: Adk, xtc: Path, output: Path, *options: str, analysis: str = "rmsd", atoms: str = "name CA"
+) -> int:
+    """Return the peak resident memory of one command, KiB."""
+    files = [str(adk.psf), str(xtc), "--select", atoms, "-o", str(output)]
+    command = [analysis, *files, *options]
     done = subprocess.run(
         [sys.executable, "-c", MEASURED, *command],
         capture_output=True,
@@ -58,3 +64,23 @@ def test_peak_does_not_grow_with_the_trajectory(adk: Adk, tmp_path: Path) -> Non
             assert saved["values"].shape == (98 * times,)
         xtc.unlink()
     assert peaks[100] <= 1.10 * peaks[10]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("with_lifetimes", [False, True])
+def test_peak_of_hydrogen_bonds_does_not_grow_with_the_trajectory(
+    adk: Adk, tmp_path: Path, with_lifetimes: bool
+) -> None:
+    """Occupancies take as much for ten times the frames; so do lifetimes, in more parts."""
+    positions = tj.open(adk.psf, adk.xtc).read().positions / 10
+    options = ["--max-memory", "2MiB", "--threads", "2"]
+    if with_lifetimes:
+        options += ["--lifetimes", str(tmp_path / "lifetimes.csv"), "--max-lag", "20"]
+    peaks = {}
+    for times in (4, 40):
+        xtc = xtc_bytes.write_xtc(tmp_path / f"{times}.xtc", np.tile(positions, (times, 1, 1)))
+        output = tmp_path / f"{times}.npz"
+        peaks[times] = peak_kib(adk, xtc, output, *options, analysis="hbonds", atoms="protein")
+        with np.load(output, allow_pickle=False) as saved:
+            assert saved["values"].shape == (98 * times,)
+    assert peaks[40] <= 1.10 * peaks[4], peaks

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from helpers import plain_geometry as plain
 from helpers.analysis_laws import assert_same_bits_on_any_pool, table
 from helpers.golden_files import Adk
+from helpers.result_laws import assert_result_laws
 from MDAnalysis.analysis.rdf import InterRDF, InterRDF_s
 from MDAnalysisTests import datafiles
 from trajet.cli.group import commands
@@ -181,5 +182,8 @@ def test_files_figures_and_the_command(wet: tj.Trajectory, tmp_path: Path) -> No
             ["resname NA+", "name CG"],
             ["resname NA+", "resid 1:9"],
         ]
+    assert tj.load(tmp_path / "r.npz").names() == expected.names()
+    four = tj.rdf_pairs([(ions, f"resid {k}:20") for k in range(4)], bins=9, frames=[0, 3])
+    assert_result_laws(four, tmp_path)
     figure = expected.plot()
     assert [t.get_text() for t in figure.legends[0].get_texts()] == expected.names()

@@ -842,7 +842,9 @@ def test_results_are_saved_and_drawn(adk: Adk, tmp_path: Path) -> None:
         result.save(str(tmp_path / "r.csv"))
         head, *rows = (tmp_path / "r.csv").read_text(encoding="utf-8").splitlines()
         assert head == ",".join(
-            ["frame", "time_ps", "rmsd_A", *(f"rmsd_A_group{k + 1}" for k in range(len(groups)))]
+            ["frame", "time_ps", *(f"rmsd_A:{name}".replace(" ", "_") for name in result.columns)]
+            if groups
+            else ["frame", "time_ps", "rmsd_A"]
         )
         table = np.array([[float(cell) for cell in row.split(",")] for row in rows])
         assert np.array_equal(table[:, 0], result.frames)

@@ -17,7 +17,7 @@ import pytest
 import trajet as tj
 from helpers import kabsch, trr_bytes, xtc_bytes
 from helpers import plain_geometry as plain
-from helpers.analysis_laws import assert_same_bits_on_any_pool, frame_choices, table
+from helpers.analysis_laws import assert_same_bits_on_any_pool, frame_choices
 from helpers.golden_files import Adk
 from helpers.made_coordinates import MADE, Made
 from helpers.systems import Systems
@@ -418,25 +418,34 @@ def test_reference_without_positions_is_an_error(gappy: tj.Trajectory, reference
             tj.rmsd(everything, reference=reference, **options)
 
 
+NAMES = ["chain", "resname", "resid", "name"]
+
+
 def test_results_are_saved(systems: Systems, tmp_path: Path) -> None:
     """NPZ holds everything without pickle; CSV holds every digit, and residues if there are any."""
     selection = systems["adk.xtc"].trajectory.select("resid 3-9 and backbone")
     without = tj.open(None, systems["adk.xtc"].path).select(selection.indices)
-    for result in (tj.rmsf(selection), tj.rmsf(without)):
+    with_names = tj.rmsf(selection)
+    for result in (with_names, tj.rmsf(without)):
         result.save(tmp_path / "r.npz")
         with np.load(tmp_path / "r.npz", allow_pickle=False) as saved:
-            assert set(saved.files) == {"values", "atoms", "units"}
+            names = {"residues", "chains", "residue_names", "atom_names"}
+            fields = {"values", "atoms", "units", "label", "name", "kind", "report"}
+            assert set(saved.files) == fields | (names if result is with_names else set())
             assert saved["values"].tobytes() == result.values.tobytes()
             assert np.array_equal(saved["atoms"], selection.indices)
             assert str(saved["units"]) == "Å"
         result.save(str(tmp_path / "r.csv"))
-        head, numbers = table(tmp_path / "r.csv")
-        resid = [] if result.residues is None else ["resid"]
-        assert head == ["atom", *resid, "rmsf_A"]
-        assert np.array_equal(numbers[:, 0], selection.indices)
-        if resid:
-            assert np.array_equal(numbers[:, 1], selection.atoms.resids)
-        assert numbers[:, -1].tobytes() == result.values.tobytes()
+        head, *rows = [line.split(",") for line in (tmp_path / "r.csv").read_text().splitlines()]
+        columns = dict(zip(head, zip(*rows, strict=True), strict=True))
+        assert head == ["atom", *NAMES * (result is with_names), "rmsf_A"]
+        assert list(map(int, columns["atom"])) == selection.indices.tolist()
+        if result is with_names:
+            atoms = selection.atoms
+            expected = (atoms.segids, atoms.resnames, atoms.resids, atoms.names)
+            for name, values in zip(NAMES, expected, strict=True):
+                assert list(columns[name]) == list(map(str, values))
+        assert list(map(float, columns["rmsf_A"])) == result.values.tolist()
     with pytest.raises(ValueError, match=r"\.npz or \.csv"):
         result.save(tmp_path / "r.txt")
     with pytest.raises(tj.OutputError):

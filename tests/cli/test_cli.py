@@ -131,7 +131,7 @@ def test_rmsd_csv_has_every_bit(adk: Adk, tmp_path: Path) -> None:
     )
     assert str(output) in ends_of(lines)
     head, *rows = output.read_text(encoding="utf-8").splitlines()
-    assert head == "frame,time_ps,rmsd_A,rmsd_A_group1"
+    assert head == "frame,time_ps,rmsd_A:backbone,rmsd_A:all"
     table = np.array([[float(cell) for cell in row.split(",")] for row in rows])
     expected = tj.rmsd(tj.open(adk.psf, adk.xtc).select("backbone"), groups=["all"])
     assert np.array_equal(table[:, 0], expected.frames)

@@ -195,7 +195,10 @@ def test_results_have_a_repr_of_one_line(
     adk: Adk, make: Callable[[tj.Selection], object], expected: str
 ) -> None:
     """A notebook shows this line, and not pages of numbers."""
-    assert repr(make(tj.open(adk.psf, adk.xtc).select("name CA"))) == expected
+    line = repr(make(tj.open(adk.psf, adk.xtc).select("name CA")))
+    assert "\n" not in line
+    # The numbers that follow are compared in tests/analyses/test_results.py.
+    assert line.startswith(expected.removesuffix(">"))
 
 
 def test_invalid_pools_are_errors(adk: Adk) -> None:
@@ -205,7 +208,9 @@ def test_invalid_pools_are_errors(adk: Adk) -> None:
         tj.rmsd(calpha, pool="dask")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"takes a distributed.Client, .*, not 'tcp://node17:8786'"):
         tj.DaskPool("tcp://node17:8786")
-    assert repr(tj.rmsd(calpha, frames=[0])) == "<Series: RMSD of 1 frame, values (1,) Å>"
+    assert repr(tj.rmsd(calpha, frames=[0])).startswith(
+        "<Series: RMSD of 1 frame, values (1,) Å, mean "
+    )
 
 
 def test_list_of_trajectories_is_an_error(adk: Adk) -> None:

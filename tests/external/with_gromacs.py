@@ -347,8 +347,40 @@ def test_radii_of_gyration_are_those_of_gromacs(tmp_path: Path) -> None:
     whole = tj.open(datafiles.TPR, datafiles.XTC).whole()
     ours = tj.gyration(whole.select("protein"), axes=True).values
     assert theirs.shape == ours.shape == (10, 4)
-    # It prints 5e-5 Å, and computes in single precision.
-    assert np.abs(ours - theirs).max() < 1e-4
+    assert np.abs(ours - theirs).max() < 10 * PRINTED
+
+
+def test_gromos_clusters_are_those_of_gmx_cluster(tmp_path: Path) -> None:
+    """Equal but for the choice among frames with equally many neighbours; the same RMSDs."""
+    calpha = tj.open(datafiles.PSF, datafiles.DCD, sidecar=False).select("name CA")
+    files = tmp_path / "ca.xtc", tmp_path / "ca.pdb"
+    tj.convert(calpha, files[0], topology=files[1], allow_loss=True)
+    pairs = tj.pairwise_rmsd(tj.open(None, files[0]))
+    chosen = 0
+    for cutoff in (0.8, 1.0, 1.3, 1.5, 2.0, 2.7, 3.3, 4.0):
+        command = [shutil.which("gmx"), "cluster", "-f", files[0], "-s", files[1]]
+        command += ["-method", "gromos", "-cutoff", cutoff / 10, "-xvg", "none"]
+        command += ["-clid", tmp_path / "id.xvg", "-g", tmp_path / "log", "-o", tmp_path / "x.xpm"]
+        words = list(map(str, command))
+        # It writes a distribution into the current folder.
+        done = subprocess.run(words, input=b"0\n0\n", capture_output=True, check=True, cwd=tmp_path)
+        lowest, highest = re.findall(rb"ranges from ([\d.]+) to ([\d.]+)", done.stderr)[0]
+        assert abs(float(highest) * 10 - pairs.values.max()) < 1e-4
+        assert abs(float(lowest) * 10 - pairs.off_diagonal().min()) < 1e-4
+        theirs = np.loadtxt(tmp_path / "id.xvg")[:, 1].astype(int) - 1
+        near, free, ties = pairs.values <= cutoff, np.ones(98, np.bool_), 0
+        for number in range(theirs.max() + 1):
+            counts = (near & free).sum(axis=1) * free
+            members = np.flatnonzero(theirs == number)
+            assert len(members) == counts.max()
+            centres = np.flatnonzero(counts == counts.max())
+            assert any(np.array_equal(np.flatnonzero(near[k] & free), members) for k in centres)
+            ties += len({(near[k] & free).tobytes() for k in centres}) > 1
+            free[members] = False
+        chosen += ties > 0
+        if not ties:
+            assert tj.cluster_rmsd(pairs, cutoff=cutoff).labels.tolist() == theirs.tolist()
+    assert chosen < 8
 
 
 @pytest.mark.parametrize(

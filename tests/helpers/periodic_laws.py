@@ -24,7 +24,10 @@ CHANGES: dict[str, Callable[[tj.Trajectory], tj.Trajectory]] = {
 def few_analyses(traj: tj.Trajectory) -> dict[str, pool_laws.Compute]:
     """Return an analysis of every shape, and one of strided frames and one out of order."""
     found = pool_laws.analyses(traj)
-    names = ("rmsd", "rmsd, average", "rmsf", "features", "apply", "some frames", "rdf")
+    names = (
+        *("rmsd", "rmsd, average", "rmsf", "features", "apply", "some frames", "rdf"),
+        *("count, updating", "apply, updating"),
+    )
     chosen = {name: found[name] for name in names}
     chain = traj.select("resname ALA GLY")
     backwards = slice(None, None, -3)

@@ -27,11 +27,30 @@ def analyses(traj: tj.Trajectory) -> dict[str, Compute]:
         "centers": lambda pool: (
             tj.center_distances([atoms, others, atoms & others], weights=None, pool=pool).values
         ),
+        "contacts": lambda pool: tj.contacts(atoms, others, cutoff=7.0, pool=pool).values,
+        "nearest pair": lambda pool: tj.min_distance(atoms, others, pool=pool).pairs,
+        "pairwise_rmsd": lambda pool: tj.pairwise_rmsd(atoms, pool=pool).values,
+        "cluster_rmsd": lambda pool: tj.cluster_rmsd(atoms, cutoff=1.5, pool=pool).labels,
+        "pca": lambda pool: tj.pca(atoms, align=others, pool=pool).projections,
         "density": lambda pool: tj.density(atoms, spacing=9.0, pool=pool).values,
         "apply": lambda pool: tj.apply(lambda x: x.std(axis=0), atoms, pool=pool).values,
+        # The positions are read twice, for some atoms at a time; later times repeat the first.
+        "msd": lambda pool: (
+            tj.msd(atoms, unwrapped=True, max_memory=130_000, frames=slice(0, 90), pool=pool).groups
+        ),
         "some frames": lambda pool: tj.rmsd(atoms, frames=[5, 1, 1, 7, 0], pool=pool).values,
         "no frame": lambda pool: tj.rmsd(atoms, frames=[], pool=pool).values,
     }
+    found["joint"] = partial(_jointly, [atoms, others, fours])
+    if traj.has_topology:
+        near = traj.select("byres around 6 index 20", updating=True)
+        found["count, updating"] = lambda pool: tj.count(near, pool=pool).values
+        found["apply, updating"] = lambda pool: (
+            tj.apply(lambda x, atoms: [x.std(), atoms.sum()], near, indices=True, pool=pool).values
+        )
+        found["reduced, updating"] = lambda pool: (
+            tj.apply(lambda x: x.sum(axis=0), near, reducer=np.add, pool=pool).values
+        )
     for command in declared_commands():
         options = command.without_topology
         found[command.name] = partial(_values, command.function, atoms, options)
@@ -43,7 +62,33 @@ def analyses(traj: tj.Trajectory) -> dict[str, Compute]:
             tj.rdf_pairs([(atoms, others), (atoms, atoms)], range=(0.0, 8.0), pool=pool).g
         )
         found["rdf"] = lambda pool: tj.rdf(atoms, others, range=(0.0, 8.0), pool=pool).g
+    if traj.has_topology:
+        found["hbonds"] = lambda pool: _hydrogen_bonds(traj, pool)
     return found
+
+
+def _jointly(chosen: list[Any], pool: tj.Pool) -> np.ndarray:
+    """Return the values of analyses of one and of two passes that share their passes."""
+    atoms, others, fours = chosen
+    results = tj.run(
+        [
+            tj.rmsd.job(atoms, reference="average"),
+            tj.rmsf.job(atoms, align=others),
+            tj.apply.job(lambda x: x.std(axis=0), others),
+            tj.dihedrals.job(atoms.trajectory, fours),
+            tj.rmsd.job(others),
+        ],
+        pool=pool,
+    )
+    return np.concatenate([result.values.ravel() for result in results])
+
+
+def _hydrogen_bonds(traj: tj.Trajectory, pool: tj.Pool) -> np.ndarray:
+    """Return the numbers of a run whose states have different lengths."""
+    found = tj.hbonds(traj, list_bonds=True, frames=slice(3, None, 9), pool=pool)
+    assert found.bonds is not None
+    pairs = (found.pairs.members.ravel(), found.pairs.counts)
+    return np.concatenate([found.values, *pairs, found.bonds.distances, found.bonds.angles])
 
 
 def _values(

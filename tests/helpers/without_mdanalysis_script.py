@@ -20,6 +20,7 @@ def spread(positions: np.ndarray) -> float:
 # One call of each analysis, by its name; those of `WITH_CELL` are given atoms with a cell.
 CALLS: dict[str, Callable[[tj.Selection, tj.Pool], np.ndarray]] = {
     "apply": lambda atoms, pool: tj.apply(spread, atoms, pool=pool).values,
+    "contacts": lambda atoms, pool: tj.contacts(atoms, pool=pool).values,
     "center_distances": lambda atoms, pool: (
         tj.center_distances(atoms, by="residue", pool=pool).values
     ),
@@ -29,6 +30,12 @@ CALLS: dict[str, Callable[[tj.Selection, tj.Pool], np.ndarray]] = {
     "distances": lambda atoms, pool: tj.distances(atoms, "resid 3 and name CA", pool=pool).values,
     "end_to_end": lambda atoms, pool: tj.end_to_end(atoms, pool=pool).values,
     "gyration": lambda atoms, pool: tj.gyration(atoms, pool=pool).values,
+    "msd": lambda atoms, pool: tj.msd(atoms, by="residue", pool=pool).values,
+    "min_distance": lambda atoms, pool: tj.min_distance(atoms, pool=pool).values,
+    "pairwise_rmsd": lambda atoms, pool: tj.pairwise_rmsd(atoms, pool=pool).values,
+    "hbonds": lambda atoms, pool: tj.hbonds(atoms, pool=pool).values,
+    "cluster_rmsd": lambda atoms, pool: tj.cluster_rmsd(atoms, cutoff=1.5, pool=pool).labels,
+    "pca": lambda atoms, pool: tj.pca(atoms, pool=pool).projections,
     "gyration_moments": lambda atoms, pool: tj.gyration_moments(atoms, pool=pool).values,
     "linear_density": lambda atoms, pool: tj.linear_density(atoms, bins=9, pool=pool).values,
     "rdf": lambda atoms, pool: tj.rdf(atoms, range=(0.0, 9.0), pool=pool).g,

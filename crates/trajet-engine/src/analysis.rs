@@ -7,6 +7,7 @@ use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use trajet_formats::{Atoms, Block, memory};
 use trajet_kernels::cell::Cell;
+use trajet_kernels::pairs::Misplaced;
 
 use crate::error::{FrameError, InvalidArgument};
 use crate::plan::Leaves;
@@ -117,28 +118,22 @@ pub(crate) fn flattened<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
 /// # Errors
 /// [`FrameError`] if the cell has no volume. Treating such a frame as non-periodic would hide the defect.
 pub(crate) fn cell_of(block: &Block, i: usize) -> Result<Option<Cell>, FrameError> {
-    let numbers = block.meta.cells[i];
-    if numbers.iter().all(|number| number.is_nan()) {
-        return Ok(None);
-    }
-    let why = || {
-        format!(
-            "its unit cell ({}) has no volume: leave this frame out, or take positions as they are \
-             (pbc=False, --no-pbc)",
-            numbers.map(|number| number.to_string()).join(", ")
-        )
-    };
-    let cell = match block.meta.turned[i] {
-        None => Cell::new(numbers),
-        Some(vectors) => {
-            let rows = vectors.as_chunks::<3>().0;
-            Cell::of_vectors([rows[0], rows[1], rows[2]])
-        }
-    };
-    match cell {
-        Some(cell) => Ok(Some(cell)),
-        None => Err(FrameError { frame: block.meta.frames[i], why: why() }),
-    }
+    Cell::of_frame(block.meta.cells[i], block.meta.turned[i]).map_err(|no_volume| {
+        let why = format!(
+            "{no_volume}: leave this frame out, or take positions as they are (pbc=False, --no-pbc)"
+        );
+        FrameError { frame: block.meta.frames[i], why }
+    })
+}
+
+/// Returns the error of a frame in which an atom of a group cannot be placed in the cell.
+pub(crate) fn no_position(frame: u64, Misplaced { group, atom }: Misplaced) -> FrameError {
+    let which = ["first", "second"][group];
+    let why = format!(
+        "atom {atom} of the {which} selection has no position there, or one that is millions of \
+         cells away: leave this frame out"
+    );
+    FrameError { frame, why }
 }
 
 /// An analysis of frames.

@@ -8,14 +8,22 @@ pub mod analysis;
 mod atom_map;
 pub mod average;
 pub mod centers;
+pub mod contacts;
+pub mod count;
 pub mod density;
+pub mod deviations;
 pub mod dihedrals;
 pub mod distances;
 mod error;
 pub mod gyration;
+pub mod hydrogen_bonds;
+pub mod joint;
 pub mod linear_density;
 pub mod moments;
+pub mod pairwise;
+pub mod particles;
 pub mod plan;
+pub mod positions;
 pub mod rdf;
 pub mod rdf_pairs;
 pub mod report;
@@ -24,11 +32,13 @@ pub mod run;
 pub mod schedule;
 pub mod transform;
 pub mod tree;
+pub mod updating;
 
 use serde::Deserialize;
 
 pub use analysis::{Analysis, Output, Pass, State};
 pub use error::{FrameError, InvalidArgument, RunError, TaskError, TaskFault};
+pub use joint::JointPass;
 pub use run::{
     Budget, Control, Part, RunHandle, Subtrees, check_times, open, open_with, run, run_part,
 };
@@ -38,6 +48,8 @@ pub use run::{
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AnalysisSpec {
+    /// Numbers of atoms.
+    Count(count::Request),
     /// RMSD from a reference.
     Rmsd(rmsd::Request),
     /// Means and fluctuations of positions.
@@ -48,10 +60,18 @@ pub enum AnalysisSpec {
     Distances(distances::Request),
     /// Histogram of pair distances.
     Rdf(rdf::Request),
+    /// Positions of particles over time.
+    Particles(particles::Request),
+    /// Number of contacts, and the nearest pair.
+    Contacts(contacts::Request),
+    /// Hydrogen bonds.
+    HydrogenBonds(hydrogen_bonds::Request),
     /// Radius of gyration.
     Gyration(gyration::Request),
     /// Centres of groups of atoms, and distances between them.
     Centers(centers::Request),
+    /// Positions, as stored or superposed.
+    Positions(positions::Request),
     /// Density on a grid.
     Density(density::Request),
     /// Density along a vector of the cell.
@@ -67,13 +87,18 @@ impl AnalysisSpec {
     /// [`InvalidArgument`].
     pub fn check(&self) -> Result<(), InvalidArgument> {
         match self {
+            AnalysisSpec::Count(request) => request.check(),
             AnalysisSpec::Rmsd(request) => request.check(),
             AnalysisSpec::Moments(request) => request.check(),
             AnalysisSpec::Dihedrals(request) => request.check(),
             AnalysisSpec::Distances(_) => Ok(()),
             AnalysisSpec::Rdf(request) => request.check(),
+            AnalysisSpec::Contacts(request) => request.check(),
             AnalysisSpec::Gyration(request) => request.check(),
+            AnalysisSpec::Particles(request) => request.check(),
             AnalysisSpec::Centers(request) => request.check(),
+            AnalysisSpec::Positions(request) => request.check(),
+            AnalysisSpec::HydrogenBonds(request) => request.check(),
             AnalysisSpec::Density(request) => request.check(),
             AnalysisSpec::LinearDensity(request) => request.check(),
             AnalysisSpec::RdfPairs(request) => request.check(),
@@ -89,13 +114,18 @@ impl AnalysisSpec {
     /// If [`AnalysisSpec::check`] finds a fault.
     pub fn plan(self, n_atoms: usize) -> Result<Pass, trajet_files::Error> {
         match self {
+            AnalysisSpec::Count(request) => count::plan(request, n_atoms),
             AnalysisSpec::Rmsd(request) => rmsd::plan(request, n_atoms),
             AnalysisSpec::Moments(request) => moments::plan(request, n_atoms),
             AnalysisSpec::Dihedrals(request) => dihedrals::plan(request, n_atoms),
             AnalysisSpec::Distances(request) => distances::plan(request, n_atoms),
             AnalysisSpec::Rdf(request) => rdf::plan(request, n_atoms),
+            AnalysisSpec::Contacts(request) => contacts::plan(request, n_atoms),
             AnalysisSpec::Gyration(request) => gyration::plan(request, n_atoms),
+            AnalysisSpec::Particles(request) => particles::plan(request, n_atoms),
             AnalysisSpec::Centers(request) => centers::plan(request, n_atoms),
+            AnalysisSpec::Positions(request) => positions::plan(request, n_atoms),
+            AnalysisSpec::HydrogenBonds(request) => hydrogen_bonds::plan(request, n_atoms),
             AnalysisSpec::Density(request) => density::plan(request, n_atoms),
             AnalysisSpec::LinearDensity(request) => linear_density::plan(request, n_atoms),
             AnalysisSpec::RdfPairs(request) => rdf_pairs::plan(request, n_atoms),

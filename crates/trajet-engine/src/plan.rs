@@ -34,6 +34,11 @@ impl Leaves {
         Leaves { n_frames, frames_per_leaf: 1 << fit.clamp(1, most).ilog2() }
     }
 
+    /// Returns the number of requested frames.
+    pub fn n_frames(&self) -> usize {
+        self.n_frames
+    }
+
     /// Returns the number of leaves.
     pub fn len(&self) -> usize {
         self.n_frames.div_ceil(self.frames_per_leaf)

@@ -7,9 +7,9 @@ use serde::{Deserialize, Deserializer};
 use trajet_files::Error;
 use trajet_formats::{Atoms, Block, memory};
 pub use trajet_kernels::pairs::Bins;
-use trajet_kernels::pairs::{Groups, Misplaced, PairCounter, block_labels};
+use trajet_kernels::pairs::{Groups, PairCounter, block_labels};
 
-use crate::analysis::{Analysis, Pass, State, cell_of, list, optional_list};
+use crate::analysis::{Analysis, Pass, State, cell_of, list, no_position, optional_list};
 use crate::atom_map::{AtomMap, merge_atom_lists};
 use crate::error::{FrameError, InvalidArgument};
 
@@ -137,13 +137,7 @@ impl Analysis for Rdf {
         for i in 0..block.n_frames() {
             let refused =
                 |why: &str| FrameError { frame: block.meta.frames[i], why: why.to_owned() };
-            let misplaced = |Misplaced { group, atom }| {
-                let which = ["first", "second"][group];
-                refused(&format!(
-                    "atom {atom} of the {which} selection has no position there, or one that is \
-                     millions of cells away: leave this frame out"
-                ))
-            };
+            let misplaced = |misplaced| no_position(block.meta.frames[i], misplaced);
             let cell = cell_of(block, i)?.ok_or_else(|| {
                 refused(
                     "it has no unit cell, whose volume an RDF needs: leave such frames out, or \

@@ -11,11 +11,12 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::Instant;
 
-use trajet_files::{Chain, Frames, Meter, Scratch, Wanted};
+use trajet_files::{Chain, Error, Frames, Meter, Scratch};
 use trajet_formats::Block;
 
-use crate::analysis::{Output, Pass, State};
+use crate::analysis::{Output, State};
 use crate::error::{FrameError, RunError, TaskError, TaskFault};
+use crate::joint::{FoldError, JointPass};
 use crate::plan::{Leaves, tasks};
 use crate::report::{RunReport, Stages, TaskReport, WorkerReport};
 use crate::schedule::{Event, Instruction, Schedule};
@@ -73,45 +74,41 @@ impl RunHandle {
 pub fn run(
     chain: &Chain,
     frames: &Frames,
-    pass: Pass,
+    pass: impl Into<JointPass>,
     budget: Budget,
     control: &mut dyn Control,
 ) -> Result<(Output, RunReport), RunError> {
     let begin = Instant::now();
+    let mut pass = pass.into();
     // More threads than leaves would be idle.
     let leaves = pass.leaves(frames.len()).len();
     let threads = budget.threads.min(leaves).clamp(1, MOST_THREADS);
     let mut report =
         RunReport { workers: vec![WorkerReport::default(); threads], ..Default::default() };
-    let mut pass = pass;
+    let of_run =
+        |error: Error| RunError::Tasks(vec![TaskError::of_run(frames.len(), error.into())]);
     loop {
-        let then = pass.then.take();
         let leaves = pass.leaves(frames.len());
-        let width = pass.analysis.row_width();
+        let width = pass.row_width();
         let mut rows = row_memory(frames.len(), width)?;
         let part = Part { frames, leaves, run: 0..leaves.len() };
         let caller = Caller::Watches(control);
         let states = run_pass(chain, &pass, &part, &mut rows, budget, begin, &mut report, caller)?;
         let mut whole = Merger::new(leaves.len());
         states.into_iter().for_each(|(node, state)| {
-            whole.add(node, state, |left, right| pass.analysis.merge(left, right));
+            whole.add(node, state, |left, right| pass.merge(left, right));
         });
         let state = match whole.into_whole() {
             Some(state) => state,
-            None => pass.analysis.empty().map_err(|error| {
-                let (frames, fault) = (frames.len(), error.into());
-                RunError::Tasks(vec![TaskError::of_run(frames, fault)])
-            })?,
+            None => pass.empty().map_err(of_run)?,
         };
         report.passes += 1;
-        match then {
-            Some(then) => pass = then(state),
-            None => {
-                report.tasks.sort_by_key(|t| (t.pass, t.task));
-                report.wall = begin.elapsed().as_secs_f64();
-                return Ok((Output { rows, row_width: width, state }, report));
-            }
+        if pass.is_last() {
+            report.tasks.sort_by_key(|t| (t.pass, t.task));
+            report.wall = begin.elapsed().as_secs_f64();
+            return Ok((Output { rows, row_width: width, state }, report));
         }
+        pass = pass.next(state).map_err(of_run)?.expect("a further pass");
     }
 }
 
@@ -143,7 +140,7 @@ impl Part<'_> {
 /// If the number of frames or rows does not match the leaves.
 pub fn run_part(
     chain: &Chain,
-    pass: &Pass,
+    pass: &JointPass,
     part: &Part<'_>,
     rows: &mut [f64],
     budget: Budget,
@@ -152,7 +149,7 @@ pub fn run_part(
 ) -> Result<Subtrees, RunError> {
     let begin = Instant::now();
     assert_eq!(part.frames.len(), part.positions().len(), "frames of the part");
-    assert_eq!(rows.len(), part.frames.len() * pass.analysis.row_width(), "rows of the part");
+    assert_eq!(rows.len(), part.frames.len() * pass.row_width(), "rows of the part");
     let threads = budget.threads.min(part.run.len()).clamp(1, MOST_THREADS);
     *report = RunReport { workers: vec![WorkerReport::default(); threads], ..Default::default() };
     let states = run_pass(chain, pass, part, rows, budget, begin, report, Caller::Works(handle));
@@ -165,7 +162,7 @@ pub fn run_part(
 /// Data shared by the workers of a pass.
 struct Shared<'a> {
     chain: &'a Chain,
-    pass: &'a Pass,
+    pass: &'a JointPass,
     part: &'a Part<'a>,
     tasks: Vec<std::ops::Range<usize>>,
     begin: Instant,
@@ -212,7 +209,7 @@ enum Caller<'a> {
 #[allow(clippy::too_many_arguments)]
 fn run_pass(
     chain: &Chain,
-    pass: &Pass,
+    pass: &JointPass,
     part: &Part<'_>,
     rows: &mut [f64],
     budget: Budget,
@@ -245,7 +242,7 @@ fn run_pass(
             tasks: Vec::with_capacity(tasks.len()),
             errors: Vec::new(),
         }),
-        rows: split_rows(rows, leaves, &tasks, pass.analysis.row_width()),
+        rows: split_rows(rows, leaves, &tasks, pass.row_width()),
         tasks,
         workers_left: Mutex::new(threads),
         all_left: Condvar::new(),
@@ -282,7 +279,7 @@ fn run_pass(
     let Collected { states, tasks, mut errors } =
         shared.collected.into_inner().unwrap_or_else(PoisonError::into_inner);
     report.tasks.extend(tasks);
-    errors.retain(|e| !matches!(e.fault, TaskFault::Input(trajet_files::Error::Interrupted)));
+    errors.retain(|e| !matches!(e.fault, TaskFault::Input(Error::Interrupted)));
     if interrupted {
         return Err(RunError::Interrupted);
     }
@@ -298,19 +295,15 @@ fn run_pass(
 ///
 /// # Errors
 /// [`RunError::Tasks`] if the system refuses the memory.
-fn ask_for_memory(pass: &Pass, leaves: &Leaves, threads: usize) -> Result<(), RunError> {
-    let n_atoms = pass.atoms.len();
-    // Per thread: gathered positions of a leaf, one more state, and a frame along three axes in double precision.
-    let frame = n_atoms.saturating_mul(size_of::<[f32; 3]>());
-    let gathered = frame.saturating_mul(leaves.frames_per_leaf());
-    let state = pass.analysis.state_len().saturating_mul(size_of::<f64>());
-    let of_thread = gathered.saturating_add(state).saturating_add(frame.saturating_mul(4));
+fn ask_for_memory(pass: &JointPass, leaves: &Leaves, threads: usize) -> Result<(), RunError> {
+    let of_thread = pass.bytes_of_thread(leaves.n_frames());
     // Once: an average structure as the reference of the next pass, along axes and weighted.
-    let once = frame.saturating_mul(if pass.then.is_some() { 16 } else { 0 });
+    let frame = pass.atoms().len().saturating_mul(size_of::<[f32; 3]>());
+    let once = frame.saturating_mul(if pass.is_last() { 0 } else { 16 });
     let bytes = of_thread.saturating_mul(threads).saturating_add(once);
     trajet_formats::memory::ask(bytes, "the numbers that an analysis computes with").map_err(
         |refused| {
-            let fault = trajet_files::Error::from(refused).into();
+            let fault = Error::from(refused).into();
             RunError::Tasks(vec![TaskError::of_run(0, fault)])
         },
     )
@@ -363,7 +356,7 @@ impl Shared<'_> {
         let _leaving = LeaveGuard { left: &self.workers_left, all_left: &self.all_left };
         let begin = Instant::now();
         let mut scratch = Scratch::stopped_by(Arc::clone(&self.stop));
-        let mut block = Block::default();
+        let mut blocks = Vec::new();
         let stages = &mut report.stages;
         loop {
             let asked = Instant::now();
@@ -373,7 +366,7 @@ impl Shared<'_> {
             let started = self.begin.elapsed().as_secs_f64();
             let (before, mut t_comp) = (scratch.meter.clone(), 0.0);
             let done = catch_unwind(AssertUnwindSafe(|| {
-                self.task(task, &mut scratch, &mut block, &mut t_comp)
+                self.task(task, &mut scratch, &mut blocks, &mut t_comp)
             }));
             stages.t_comp += t_comp;
             let result = done.unwrap_or_else(|panic| Err(TaskFault::panicked(&*panic)));
@@ -408,51 +401,64 @@ impl Shared<'_> {
         &self,
         task: usize,
         scratch: &mut Scratch,
-        block: &mut Block,
+        blocks: &mut Vec<Block>,
         t_comp: &mut f64,
     ) -> Result<Subtrees, TaskFault> {
-        let Pass { atoms, transforms, analysis, .. } = self.pass;
+        let pass = self.pass;
         let leaves = self.tasks[task].clone();
         let all_leaves = &self.part.leaves;
         let task_frames = all_leaves.frames_of(&leaves);
         let first = self.part.positions().start;
         // The reader is given only the frames of the task, so that it does not read ahead further.
         let frames = self.part.frames.slice(task_frames.start - first..task_frames.end - first);
-        let width = analysis.row_width();
+        let width = pass.row_width();
         let mut rows = lock(&self.rows[task]);
         let mut states = Merger::new(all_leaves.len());
         for leaf in leaves {
             let all = all_leaves.frames(leaf);
-            let here = all.start - task_frames.start..all.end - task_frames.start;
-            block.reset(here.len(), atoms.len()).map_err(trajet_files::Error::from)?;
-            let Block { positions, meta, .. } = &mut *block;
-            let request = Wanted::positions(&frames, atoms);
-            let before = scratch.meter.clone();
-            self.chain.read_into(&request, here.clone(), scratch, positions, meta)?;
-            let computing = Instant::now();
-            let mut state = analysis.empty()?;
-            let rows = &mut rows[here.start * width..here.end * width];
-            let absorbed = transforms
-                .iter()
-                .try_for_each(|transform| transform.apply(block))
-                .and_then(|()| analysis.absorb(block, rows, &mut state));
-            absorbed.map_err(|FrameError { frame, why }| {
+            let here = |range: &std::ops::Range<usize>| {
+                range.start - task_frames.start..range.end - task_frames.start
+            };
+            let of_leaf = here(&all);
+            let rows = &mut rows[of_leaf.start * width..of_leaf.end * width];
+            let mut fold = pass.fold(all.clone(), all_leaves.n_frames());
+            for chunk in pass.chunks(all, all_leaves.n_frames()) {
+                let before = scratch.meter.clone();
+                pass.read(self.chain, &frames, here(&chunk), scratch, blocks)?;
+                let computing = Instant::now();
+                fold.absorb(blocks, rows).map_err(|error| self.fault_of(error))?;
+                self.computed(computing, &before, scratch, t_comp);
+                self.frames_done.fetch_add(chunk.len(), Ordering::Relaxed);
+            }
+            let (merging, before) = (Instant::now(), scratch.meter.clone());
+            states.add(Node::leaf(leaf), fold.finish(), |left, right| pass.merge(left, right));
+            self.computed(merging, &before, scratch, t_comp);
+        }
+        Ok(states.into_subtrees())
+    }
+
+    /// Adds the time since `begin` to that of computing, and the work since `before` to what the handle shows.
+    fn computed(&self, begin: Instant, before: &Meter, scratch: &Scratch, t_comp: &mut f64) {
+        let computed = begin.elapsed().as_secs_f64();
+        *t_comp += computed;
+        if let Some(handle) = self.handle {
+            let mut spent = Stages::between(before, &scratch.meter);
+            spent.t_comp += computed;
+            lock(&handle.spent).add(&spent);
+        }
+    }
+
+    /// Returns the fault of a task whose frames cannot be analysed.
+    fn fault_of(&self, error: FoldError) -> TaskFault {
+        match error {
+            FoldError::Memory(error) => error.into(),
+            FoldError::Frame(FrameError { frame, why }) => {
                 let path = self.chain.path_of(frame).to_owned();
                 let within = self.chain.place(frame).frame;
                 let chained = (!self.chain.is_alone()).then_some(frame);
                 TaskFault::Refused { path, frame: within, chained, why }
-            })?;
-            states.add(Node::leaf(leaf), state, |left, right| analysis.merge(left, right));
-            let computed = computing.elapsed().as_secs_f64();
-            *t_comp += computed;
-            if let Some(handle) = self.handle {
-                let mut spent = Stages::between(&before, &scratch.meter);
-                spent.t_comp += computed;
-                lock(&handle.spent).add(&spent);
             }
-            self.frames_done.fetch_add(here.len(), Ordering::Relaxed);
         }
-        Ok(states.into_subtrees())
     }
 
     /// Merges the states of a task, or keeps its error.
@@ -463,8 +469,8 @@ impl Shared<'_> {
         match result {
             Ok(states) => {
                 for (node, state) in states {
-                    let analysis = &self.pass.analysis;
-                    collected.states.add(node, state, |left, right| analysis.merge(left, right));
+                    let pass = self.pass;
+                    collected.states.add(node, state, |left, right| pass.merge(left, right));
                 }
             }
             Err(fault) => {

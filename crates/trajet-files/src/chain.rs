@@ -585,7 +585,7 @@ impl Chain {
     }
 
     /// Reads and transforms the frames on which the transform of frame `number` depends.
-    fn walk_to(
+    pub(crate) fn walk_to(
         &self,
         prepared: &dyn PreparedTransform,
         number: u64,
@@ -608,7 +608,7 @@ impl Chain {
         Ok(())
     }
 
-    fn transform(
+    pub(crate) fn transform(
         &self,
         prepared: &dyn PreparedTransform,
         number: u64,
@@ -686,7 +686,7 @@ impl Chain {
         Ok(())
     }
 
-    fn read_untransformed(
+    pub(crate) fn read_untransformed(
         &self,
         request: &Wanted<'_>,
         positions: Range<usize>,

@@ -4,6 +4,7 @@
 //! Every byte of a trajectory is read through [`source::Source`] and counted in a [`Meter`]. A [`Reader`] returns frames
 //! of one file, a [`Chain`] those of several. An [`Output`] writes the bytes of an encoder to a file.
 
+mod branches;
 pub mod chain;
 pub mod dcd;
 mod described;
@@ -34,6 +35,7 @@ mod walk;
 pub mod worker;
 pub mod xtc;
 
+pub use branches::Branches;
 pub use chain::Chain;
 pub use described::Described;
 pub use error::{Error, of_chain};

@@ -20,6 +20,10 @@ pub struct Scratch {
     pub(crate) decoded: Vec<f32>,
     /// Data that a transform keeps between frames.
     pub(crate) transform: TransformMemory,
+    /// Data of the transforms of several selections that are read together.
+    pub(crate) branches: Vec<TransformMemory>,
+    /// Decoded atoms of a frame for all of these selections, and for one of them.
+    pub(crate) decoded_of_branches: [Vec<f32>; 2],
     /// State that the last format to read with this scratch keeps between frames.
     own: Option<Box<dyn Any + Send>>,
     /// Call counter: the bytes that a format caches are valid within one call only.
@@ -50,6 +54,8 @@ impl Scratch {
             unordered: Vec::new(),
             decoded: Vec::new(),
             transform: None,
+            branches: Vec::new(),
+            decoded_of_branches: Default::default(),
             own: None,
             call: 0,
             set,

@@ -107,6 +107,14 @@ impl Atoms {
         }
     }
 
+    /// Returns the atoms in the requested order.
+    pub fn indices(&self) -> Vec<i64> {
+        match self.listed_indices() {
+            Some(listed) => listed.into_iter().map(|atom| atom as i64).collect(),
+            None => (0..self.n_total as i64).collect(),
+        }
+    }
+
     /// Returns the number of distinct selected atoms.
     #[inline]
     pub fn n_sorted(&self) -> usize {

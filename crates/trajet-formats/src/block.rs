@@ -52,18 +52,25 @@ impl FrameMeta {
         self.turned.push(info.turned);
     }
 
+    /// Returns the time, step and cell of the `i`-th frame.
+    ///
+    /// # Panics
+    /// If there are fewer frames.
+    pub fn info(&self, i: usize) -> FrameInfo {
+        FrameInfo {
+            time: self.times[i],
+            step: self.steps[i],
+            cell: self.cells[i],
+            turned: self.turned[i],
+        }
+    }
+
     /// Returns the time, step and cell of the last frame.
     ///
     /// # Panics
     /// If there is no frame.
     pub fn last(&self) -> FrameInfo {
-        let last = self.frames.len() - 1;
-        FrameInfo {
-            time: self.times[last],
-            step: self.steps[last],
-            cell: self.cells[last],
-            turned: self.turned[last],
-        }
+        self.info(self.frames.len() - 1)
     }
 
     /// Replaces the time, step and cell of the last frame.

@@ -18,6 +18,8 @@
 //!
 //! In an orthorhombic cell only `L = 0` is left, in any other at most the 26 neighbours.
 
+use std::fmt;
+
 /// Three coordinates.
 pub type Vector = [f64; 3];
 
@@ -29,6 +31,17 @@ const SHORTER: f64 = 1e-10;
 const FLATTEST: f64 = 1.0 / (1 << 26) as f64;
 /// In a reduced basis, the coordinates of a minimum image are smaller than this.
 const MAX_COORDINATE: f64 = 4.0;
+
+/// Numbers of a frame's cell, lengths and angles, that span no volume.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NoVolume(pub [f64; 6]);
+
+impl fmt::Display for NoVolume {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let numbers = self.0.map(|number| number.to_string()).join(", ");
+        write!(to, "its unit cell ({numbers}) has no volume")
+    }
+}
 
 /// A periodic cell.
 #[derive(Clone, Debug)]
@@ -65,6 +78,25 @@ impl Cell {
             false => (c * c - cx * cx - cy * cy).sqrt(),
         };
         Cell::of_vectors([[a, 0.0, 0.0], [b * cos_gamma, b * sin_gamma, 0.0], [cx, cy, cz]])
+    }
+
+    /// Returns the cell of a frame, given by its lengths and angles as in [`Cell::new`], or by its vectors row by row if
+    /// these are in another orientation. `Ok(None)` if the frame has no cell: all numbers are NaN.
+    ///
+    /// # Errors
+    /// [`NoVolume`] as for [`Cell::new`].
+    pub fn of_frame(
+        lengths_and_angles: [f64; 6],
+        turned: Option<[f64; 9]>,
+    ) -> Result<Option<Self>, NoVolume> {
+        if lengths_and_angles.iter().all(|number| number.is_nan()) {
+            return Ok(None);
+        }
+        let cell = match turned {
+            None => Cell::new(lengths_and_angles),
+            Some(rows) => Cell::of_vectors([0, 3, 6].map(|k| [rows[k], rows[k + 1], rows[k + 2]])),
+        };
+        cell.map(Some).ok_or(NoVolume(lengths_and_angles))
     }
 
     /// Returns the cell of three vectors (Å) in any orientation. `None` if they are coplanar within the resolution of
@@ -231,6 +263,11 @@ impl Cell {
     /// Returns short vectors of the same lattice, the shortest first.
     pub fn reduced(&self) -> &[Vector; 3] {
         &self.reduced.vectors
+    }
+
+    /// Returns the length of the shortest lattice vector (Å).
+    pub fn shortest_vector(&self) -> f64 {
+        square(self.reduced.vectors[0]).sqrt()
     }
 }
 

@@ -71,6 +71,21 @@ pub fn within(set: InstructionSet, cell: Option<&Cell>, a: &Points, mut out: &mu
     }
 }
 
+/// Computes the distances (Å) of one position to every point; with a cell those of the minimum images.
+///
+/// # Panics
+/// If the length of `out` is not the number of points.
+pub(crate) fn to_all(
+    set: InstructionSet,
+    cell: Option<&Cell>,
+    from: Vector,
+    to: &Points,
+    out: &mut [f64],
+) {
+    assert_eq!(out.len(), to.len(), "size of the output");
+    from_one(set, cell, from, [0, 1, 2].map(|k| &to.axes[k][..]), out);
+}
+
 multiversion! {
     /// Computes the distances of one point to all points of `axes`.
     fn from_one(cell: Option<&Cell>, from: Vector, axes: [&[f64]; 3], out: &mut [f64])

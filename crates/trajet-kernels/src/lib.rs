@@ -6,14 +6,21 @@
 
 pub mod cell;
 pub mod centers;
+pub mod contacts;
 pub mod density;
+pub mod deviations;
 pub mod dihedral;
 pub mod distance;
 mod eigen;
+pub mod extents;
 pub mod gyration;
+pub mod hydrogen_bonds;
 mod lanes;
+pub mod lifetimes;
 pub mod moments;
 pub mod pairs;
+pub mod pairwise;
 pub mod periodic;
+pub mod products;
 pub mod reference;
 pub mod superpose;

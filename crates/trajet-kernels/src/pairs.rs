@@ -12,16 +12,19 @@
 //!    squares and their sum are rounded. The distance of a pair thus depends neither on the grid nor on the order of
 //!    its atoms.
 
-mod bins;
-mod grid;
-mod search;
+pub(crate) mod bins;
+pub mod close;
+pub(crate) mod grid;
+pub(crate) mod search;
 
-use trajet_simd::InstructionSet;
+use std::ops::Range;
+
+use trajet_simd::{InstructionSet, multiversion};
 
 pub use self::bins::Bins;
 use self::bins::Histogram;
-use self::grid::{Grid, Sorted};
-use self::search::{GriddedGroups, Near, count_pairs};
+use self::grid::{CHUNK, Grid, Points, Sorted, Tags};
+use self::search::{Candidates, GriddedGroups, Near, Own, Visitor, scan_of, visit_pairs};
 use crate::cell::Cell;
 
 /// Positions (`[n, 3]`, Å) of the atoms to pair.
@@ -52,19 +55,127 @@ pub fn block_labels(n: usize, size: usize) -> Vec<u32> {
     (0..n).map(|i| u32::try_from(i / size).expect("fewer blocks")).collect()
 }
 
+/// Finds pairs on a grid. Buffers are reused between calls.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PairSearch {
+    pub(crate) set: InstructionSet,
+    sorted: [Sorted; 2],
+    near: Near,
+}
+
+impl PairSearch {
+    pub(crate) fn new(set: InstructionSet) -> Self {
+        PairSearch { set, ..Default::default() }
+    }
+
+    /// Visits the pairs within the reach of the visitor, at their minimum images. Pairs of one group are visited once,
+    /// and no atom with itself. Pairs of atoms with the same label are excluded. Labels and tags are given per atom.
+    ///
+    /// Of two groups, the atoms of the smaller one come first; see [`Groups::swapped`].
+    ///
+    /// # Errors
+    /// [`Misplaced`]; nothing is visited then.
+    ///
+    /// # Panics
+    /// If the number of labels is not that of the atoms, or the number of coordinates is not a multiple of three.
+    pub(crate) fn visit(
+        &mut self,
+        cell: &Cell,
+        groups: Groups<'_>,
+        labels: Option<[&[u32]; 2]>,
+        tags: [Tags<'_>; 2],
+        visitor: &mut impl Visitor,
+    ) -> Result<(), Misplaced> {
+        let (a, b, same) = match groups {
+            Groups::Same(a) => (a, a, true),
+            Groups::Two(a, b) => (a, b, false),
+        };
+        let atoms = [a, b].map(|positions| {
+            let (triples, rest) = positions.as_chunks::<3>();
+            assert!(rest.is_empty(), "positions come in threes");
+            triples
+        });
+        for k in 0..2 {
+            assert!(labels.is_none_or(|l| l[k].len() == atoms[k].len()), "one label an atom");
+        }
+        let grid = Grid::new(cell, visitor.reach(), atoms[0].len().max(atoms[1].len()));
+        for k in 0..if same { 1 } else { 2 } {
+            self.sorted[k]
+                .sort(self.set, &grid, atoms[k], labels.map(|l| l[k]), tags[k])
+                .map_err(|atom| Misplaced { group: k, atom })?;
+        }
+        let [a, b] = &self.sorted;
+        let (homes, others) = match (same, groups.swapped()) {
+            (true, _) => (a, a),
+            (false, false) => (a, b),
+            (false, true) => (b, a),
+        };
+        let gridded = GriddedGroups { grid: &grid, homes, others, same };
+        visit_pairs(self.set, &gridded, &mut self.near, visitor);
+        Ok(())
+    }
+}
+
+impl Groups<'_> {
+    /// Returns whether visitors get the atom of the second group first. The neighbourhood of a grid cell is gathered
+    /// once for all of its atoms: the fewer of these cells, the better.
+    pub(crate) fn swapped(self) -> bool {
+        matches!(self, Groups::Two(a, b) if a.len() > b.len())
+    }
+}
+
+/// Counts distances by bin.
+struct CountInBins<'a> {
+    bins: &'a Bins,
+    histogram: &'a mut Histogram,
+    /// Buffer for the slots of distances.
+    slots: &'a mut Vec<[u32; CHUNK]>,
+}
+
+multiversion! {
+    fn scan_bins<'a>(
+        homes: &Points, atoms: Range<usize>, near: &mut Near, own: Own, visitor: &mut CountInBins<'a>,
+    ) = scan_of
+}
+
+impl Visitor for CountInBins<'_> {
+    fn reach(&self) -> f64 {
+        self.bins.reach()
+    }
+
+    #[inline(always)]
+    fn visit(&mut self, candidates: &Candidates<'_>) {
+        let n = candidates.len();
+        self.slots.resize(self.slots.len().max(n), [0; CHUNK]);
+        let slots = &mut self.slots[..n];
+        candidates.each(|at, squares| self.bins.slots(squares, &mut slots[at]));
+        self.histogram.add(slots);
+    }
+
+    fn scan(
+        &mut self,
+        set: InstructionSet,
+        homes: &Points,
+        atoms: Range<usize>,
+        near: &mut Near,
+        own: Own,
+    ) {
+        scan_bins(set, homes, atoms, near, own, self);
+    }
+}
+
 /// Counts pairs by distance. Buffers are reused between calls.
 #[derive(Clone, Debug, Default)]
 pub struct PairCounter {
-    set: InstructionSet,
-    sorted: [Sorted; 2],
-    near: Near,
+    search: PairSearch,
     histogram: Histogram,
+    slots: Vec<[u32; CHUNK]>,
 }
 
 impl PairCounter {
     /// Returns a counter that uses these instructions; [`Default`] uses the best.
     pub fn new(set: InstructionSet) -> Self {
-        PairCounter { set, ..Default::default() }
+        PairCounter { search: PairSearch::new(set), ..Default::default() }
     }
 
     /// Adds to `counts` the number of pairs whose minimum-image distance lies in each of the bins. Pairs of atoms with
@@ -86,42 +197,27 @@ impl PairCounter {
         counts: &mut [u64],
     ) -> Result<(), Misplaced> {
         assert_eq!(counts.len(), bins.count(), "one count a bin");
-        let (a, b, same) = match groups {
-            // If a pair is excluded in one order only, the two halves differ.
-            Groups::Same(a) => (a, a, labels.is_none_or(|[first, second]| first == second)),
-            Groups::Two(a, b) => (a, b, false),
+        // If a pair is excluded in one order only, the two halves differ.
+        let groups = match groups {
+            Groups::Same(a) if labels.is_some_and(|[first, second]| first != second) => {
+                Groups::Two(a, a)
+            }
+            other => other,
         };
-        let groups = [a, b].map(|positions| {
-            let (triples, rest) = positions.as_chunks::<3>();
-            assert!(rest.is_empty(), "positions come in threes");
-            triples
-        });
-        for k in 0..2 {
-            assert!(labels.is_none_or(|l| l[k].len() == groups[k].len()), "one label an atom");
-        }
-        let largest = groups[0].len().max(groups[1].len());
-        let grid = Grid::new(cell, bins.reach(), largest);
-        for k in 0..if same { 1 } else { 2 } {
-            self.sorted[k]
-                .sort(self.set, &grid, groups[k], labels.map(|l| l[k]))
-                .map_err(|atom| Misplaced { group: k, atom })?;
-        }
         self.histogram.reset(bins);
-        let [a, b] = &self.sorted;
-        // The neighbourhood of a cell is gathered once for all of its atoms: the fewer of these cells, the better.
-        let (homes, others) = match same {
-            true => (a, a),
-            false if groups[0].len() <= groups[1].len() => (a, b),
-            false => (b, a),
+        let mut visitor =
+            CountInBins { bins, histogram: &mut self.histogram, slots: &mut self.slots };
+        self.search.visit(cell, groups, labels, [Tags::Nothing; 2], &mut visitor)?;
+        let Groups::Same(atoms) = groups else {
+            self.histogram.add_to(counts, 1);
+            return Ok(());
         };
-        let gridded = GriddedGroups { grid: &grid, homes, others, same };
-        count_pairs(self.set, &gridded, &mut self.near, bins, &mut self.histogram);
-        self.histogram.add_to(counts, if same { 2 } else { 1 });
+        self.histogram.add_to(counts, 2);
         // Each atom with itself. With labels, such pairs are excluded.
-        if same && labels.is_none() {
+        if labels.is_none() {
             self.histogram.reset(bins);
             self.histogram.add_zero(bins);
-            self.histogram.add_to(counts, groups[0].len() as u64);
+            self.histogram.add_to(counts, atoms.len() as u64 / 3);
         }
         Ok(())
     }

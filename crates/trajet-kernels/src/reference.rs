@@ -189,6 +189,42 @@ pub fn dihedral(vectors: Option<&[Vector; 3]>, [p, q, r, s]: [Vector; 4]) -> Opt
     Some(if dot(cross(u, v), along) < 0.0 { -angle } else { angle })
 }
 
+/// Returns all hydrogen bonds within `limits`, the largest distance (Å) of donor or else hydrogen and acceptor, and the
+/// least angle (degrees): indices of the pair of donor and hydrogen and of the acceptor, with distance and angle. The
+/// angle is that of a triangle with these sides.
+pub fn hydrogen_bonds(
+    vectors: Option<&[Vector; 3]>,
+    frame: &[f32],
+    pairs: &[[u32; 2]],
+    acceptors: &[u32],
+    limits: (f64, f64),
+    of_donor: bool,
+) -> Vec<([u32; 2], f64, f64)> {
+    let atoms = points(frame);
+    let apart = |from: u32, to: u32| {
+        let d = [0, 1, 2].map(|k| atoms[to as usize][k] - atoms[from as usize][k]);
+        vectors.map_or(d, |vectors| nearest(vectors, d))
+    };
+    let mut found = Vec::new();
+    for (pair, &[donor, hydrogen]) in pairs.iter().enumerate() {
+        for (other, &acceptor) in acceptors.iter().enumerate() {
+            let (back, on) = (apart(hydrogen, donor), apart(hydrogen, acceptor));
+            let across = [0, 1, 2].map(|k| on[k] - back[k]);
+            let sides = [back, on, across].map(|v| dot(v, v).sqrt());
+            let cosine = (sides[0] * sides[0] + sides[1] * sides[1] - sides[2] * sides[2])
+                / (2.0 * sides[0] * sides[1]);
+            let angle = cosine.clamp(-1.0, 1.0).acos().to_degrees();
+            let measured = if of_donor { apart(donor, acceptor) } else { on };
+            let distance = dot(measured, measured).sqrt();
+            let is_own = acceptor == donor || acceptor == hydrogen;
+            if !is_own && distance <= limits.0 && angle >= limits.1 {
+                found.push(([pair as u32, other as u32], distance, angle));
+            }
+        }
+    }
+    found
+}
+
 fn points(positions: &[f32]) -> Vec<Vector> {
     positions.chunks(3).map(|p| [0, 1, 2].map(|k| f64::from(p[k]))).collect()
 }

@@ -11,6 +11,8 @@
 //! 3. Coordinates are taken relative to the frame's first atom before they are summed, so that a molecule far from the
 //!    origin loses no digits.
 
+use std::ops::{Add, Mul, Sub};
+
 use trajet_simd::{InstructionSet, multiversion};
 
 use crate::eigen::jacobi;
@@ -19,9 +21,9 @@ use crate::lanes;
 pub use crate::cell::Vector;
 
 /// Maximal relative error of the RMSD by rounding in the iteration.
-const TOLERANCE: f64 = 1e-9;
+pub(crate) const TOLERANCE: f64 = 1e-9;
 /// Maximal number of Newton steps. About six suffice unless roots coincide.
-const MAX_STEPS: usize = 50;
+pub(crate) const MAX_STEPS: usize = 50;
 
 /// Coordinates as one array per axis, in `f64`.
 #[derive(Clone, Debug, Default)]
@@ -233,11 +235,8 @@ impl Reference {
     }
 
     fn motion_of(&self, mobile: &Coordinates, moments: &Moments) -> Motion {
-        let (values, vectors) = jacobi(key_matrix(&moments.cross));
-        let largest = (1..4).fold(0, |best, k| if values[k] > values[best] { k } else { best });
-        let quaternion = std::array::from_fn(|i| vectors[i][largest]);
         let from = [0, 1, 2].map(|k| mobile.origin[k] + moments.centre[k]);
-        Motion { rotation: rotation(quaternion), from, to: self.centre }
+        Motion { rotation: best_rotation(&moments.cross), from, to: self.centre }
     }
 }
 
@@ -282,8 +281,24 @@ fn centre(coordinates: &Coordinates, weights: Option<&[f64]>, total: f64) -> Vec
     })
 }
 
+/// Returns the rotation that superposes `x` on `y`, given their correlation matrix `Σ w x_i y_j`, by Jacobi's method.
+pub(crate) fn best_rotation(cross: &[Vector; 3]) -> [Vector; 3] {
+    let (values, vectors) = jacobi(key_matrix(cross));
+    let largest = (1..4).fold(0, |best, k| if values[k] > values[best] { k } else { best });
+    rotation(std::array::from_fn(|i| vectors[i][largest]))
+}
+
+/// A number, or several that are computed side by side.
+pub(crate) trait Number:
+    Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self>
+{
+}
+
+impl Number for f64 {}
+
 /// Returns Horn's symmetric matrix of a correlation matrix. The eigenvector of its largest eigenvalue is the rotation.
-fn key_matrix(s: &[Vector; 3]) -> [[f64; 4]; 4] {
+#[inline(always)]
+pub(crate) fn key_matrix<T: Number>(s: &[[T; 3]; 3]) -> [[T; 4]; 4] {
     let [[xx, xy, xz], [yx, yy, yz], [zx, zy, zz]] = *s;
     [
         [xx + yy + zz, yz - zy, zx - xz, xy - yx],
@@ -295,7 +310,7 @@ fn key_matrix(s: &[Vector; 3]) -> [[f64; 4]; 4] {
 
 /// Returns the largest eigenvalue of the key matrix by Newton's iteration from its upper bound `half`; `None` if its
 /// error could exceed [`TOLERANCE`] relative to the residual.
-fn largest_root(half: f64, cross: &[Vector; 3]) -> Option<f64> {
+pub(crate) fn largest_root(half: f64, cross: &[Vector; 3]) -> Option<f64> {
     let squares: f64 = cross.iter().flatten().map(|v| v * v).sum();
     let c2 = -2.0 * squares;
     let c1 = -8.0 * determinant3(cross);
@@ -320,14 +335,16 @@ fn largest_root(half: f64, cross: &[Vector; 3]) -> Option<f64> {
     None
 }
 
-fn determinant3(m: &[Vector; 3]) -> f64 {
+#[inline(always)]
+pub(crate) fn determinant3<T: Number>(m: &[[T; 3]; 3]) -> T {
     m[0][0] * (m[1][1] * m[2][2] - m[1][2] * m[2][1])
         - m[0][1] * (m[1][0] * m[2][2] - m[1][2] * m[2][0])
         + m[0][2] * (m[1][0] * m[2][1] - m[1][1] * m[2][0])
 }
 
 /// Returns the determinant, from the 2×2 minors of the upper and of the lower two rows.
-fn determinant4(m: &[[f64; 4]; 4]) -> f64 {
+#[inline(always)]
+pub(crate) fn determinant4<T: Number>(m: &[[T; 4]; 4]) -> T {
     let upper = |i: usize, j: usize| m[0][i] * m[1][j] - m[0][j] * m[1][i];
     let lower = |i: usize, j: usize| m[2][i] * m[3][j] - m[2][j] * m[3][i];
     upper(0, 1) * lower(2, 3) - upper(0, 2) * lower(1, 3)

@@ -2,11 +2,13 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use trajet_engine::updating::Updating;
 use trajet_engine::{Analysis, FrameError, Pass, State};
 use trajet_files::Error;
 use trajet_formats::{Atoms, Block};
 
 use crate::arrays::array;
+use crate::selection::updating;
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -15,6 +17,8 @@ use pyo3::types::PyTuple;
 /// Parameters of the analysis.
 pub(crate) struct Apply {
     pub(crate) atoms: Vec<i64>,
+    /// Evaluated for each frame from the positions of `atoms`; `None` if all of these are selected.
+    pub(crate) selection: Option<Updating>,
     pub(crate) function: Py<PyAny>,
     /// Merges return values of the function; `None` if these are rows.
     pub(crate) reducer: Option<Py<PyAny>>,
@@ -22,6 +26,8 @@ pub(crate) struct Apply {
     pub(crate) by_frame: bool,
     /// Whether the function also takes the unit cells.
     pub(crate) cells: bool,
+    /// Whether the function also takes the indices of the atoms that `selection` selects, in the topology.
+    pub(crate) indices: bool,
     /// Shape of the return value for a frame; with a reducer, of any return value.
     pub(crate) shape: Vec<usize>,
     pub(crate) raised: Raised,
@@ -32,18 +38,33 @@ pub(crate) struct Apply {
 #[pyo3(from_item_all)]
 pub(crate) struct Arguments<'py> {
     atoms: PyReadonlyArray1<'py, i64>,
+    selection: Option<Vec<u8>>,
     function: Py<PyAny>,
     reducer: Option<Py<PyAny>>,
     by_frame: bool,
     cells: bool,
+    indices: bool,
     shape: Vec<usize>,
 }
 
-impl From<Arguments<'_>> for Apply {
-    fn from(arguments: Arguments<'_>) -> Self {
-        let Arguments { atoms, function, reducer, by_frame, cells, shape } = arguments;
-        let atoms = atoms.as_array().to_vec();
-        Apply { atoms, function, reducer, by_frame, cells, shape, raised: Raised::default() }
+impl TryFrom<Arguments<'_>> for Apply {
+    type Error = PyErr;
+
+    fn try_from(arguments: Arguments<'_>) -> PyResult<Self> {
+        let Arguments { atoms, selection, function, reducer, by_frame, cells, indices, shape } =
+            arguments;
+        let selection = selection.map(|bytes| updating(&bytes)).transpose()?;
+        Ok(Apply {
+            atoms: atoms.as_array().to_vec(),
+            selection: selection.map(Updating::new),
+            function,
+            reducer,
+            by_frame,
+            cells,
+            indices,
+            shape,
+            raised: Raised::default(),
+        })
     }
 }
 
@@ -72,10 +93,6 @@ impl Apply {
         Ok(Pass { atoms, transforms: Vec::new(), analysis: Box::new(self.clone()), then: None })
     }
 
-    pub(crate) fn raised(&self) -> &Raised {
-        &self.raised
-    }
-
     /// Calls the function with frames of a block, and returns its values as flat numbers.
     fn call(
         &self,
@@ -102,6 +119,31 @@ impl Apply {
         flat(py, &returned, if a_frame { &self.shape } else { &whole })
     }
 
+    /// Calls the function with the selected atoms of the `i`-th frame of a block, and returns its values as flat numbers.
+    fn call_with(
+        &self,
+        py: Python<'_>,
+        block: &Block,
+        i: usize,
+        selection: &Updating,
+        selected: &[u32],
+    ) -> PyResult<State> {
+        let (atoms, _) = block.frame(i).as_chunks::<3>();
+        let columns = selection.columns(selected);
+        let positions: Vec<f32> = columns.iter().flat_map(|&k| atoms[k as usize]).collect();
+        let positions = PyArray1::from_vec(py, positions).reshape([selected.len(), 3])?;
+        let mut given = vec![positions.into_any()];
+        if self.cells {
+            given.push(array(py, &block.meta.cells[i])?.into_any());
+        }
+        if self.indices {
+            let indices = selected.iter().map(|&atom| i64::from(atom));
+            given.push(PyArray1::from_iter(py, indices).into_any());
+        }
+        let returned = self.function.bind(py).call1(PyTuple::new(py, given)?)?;
+        flat(py, &returned, &self.shape)
+    }
+
     /// Number of values that the function returns for a frame.
     fn width(&self) -> usize {
         self.shape.iter().product()
@@ -116,10 +158,12 @@ impl Clone for Apply {
     fn clone(&self) -> Self {
         Python::attach(|py| Apply {
             atoms: self.atoms.clone(),
+            selection: self.selection.clone(),
             function: self.function.clone_ref(py),
             reducer: self.reducer.as_ref().map(|reducer| reducer.clone_ref(py)),
             by_frame: self.by_frame,
             cells: self.cells,
+            indices: self.indices,
             shape: self.shape.clone(),
             raised: self.raised.clone(),
         })
@@ -162,7 +206,15 @@ impl Analysis for Apply {
         };
         for frames in stretches {
             let first = frames.start;
-            let called = Python::attach(|py| self.call(py, block, frames));
+            let selection = self.selection.as_ref();
+            // Other threads may call the function meanwhile.
+            let selected = selection.map(|selection| selection.select(block, first)).transpose()?;
+            let called = Python::attach(|py| match (selection, &selected) {
+                (Some(selection), Some(selected)) => {
+                    self.call_with(py, block, first, selection, selected)
+                }
+                _ => self.call(py, block, frames),
+            });
             let numbers = called.map_err(|error| {
                 self.raised.keep(error);
                 let why = "the function raised an error".to_owned();

@@ -1,5 +1,5 @@
-//! Deserialises parameters of analyses from Python: dicts, tuples, numbers, text, and NumPy arrays of one or two
-//! dimensions.
+//! Deserialises parameters of analyses from Python: dicts, tuples, numbers, text, bytes, and NumPy arrays of one or
+//! two dimensions.
 
 use std::fmt::Display;
 
@@ -7,7 +7,7 @@ use numpy::ndarray::{ArrayView1, ArrayView2};
 use numpy::{Element, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use serde::de::value::{MapAccessDeserializer, MapDeserializer, SeqDeserializer};
 use serde::de::{self, Deserialize, Deserializer, IntoDeserializer, Visitor};
 use serde::forward_to_deserialize_any;
@@ -80,6 +80,8 @@ impl<'de> Deserializer<'de> for Value<'_> {
             visitor.visit_f64(value.extract()?)
         } else if value.is_instance_of::<PyString>() {
             visitor.visit_string(value.extract()?)
+        } else if let Ok(bytes) = value.cast::<PyBytes>() {
+            visitor.visit_bytes(bytes.as_bytes())
         } else if let Ok(dict) = value.cast::<PyDict>() {
             visitor.visit_map(MapDeserializer::new(entries(dict)?.into_iter()))
         } else if let Ok(list) = value.cast::<PyList>() {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use trajet_engine::plan::{Leaves, tasks};
 use trajet_engine::report::{RunReport, Stages};
 use trajet_engine::tree::{Merger, Node};
-use trajet_engine::{Budget, Part, RunError, RunHandle, State, Subtrees, run_part};
+use trajet_engine::{Budget, JointPass, Part, RunError, RunHandle, State, Subtrees, run_part};
 use trajet_files::transform::ChainTransform;
 use trajet_files::worker::{Slice, WorkerTrajectory};
 use trajet_files::{Chain, Frames, Meter};
@@ -30,7 +30,7 @@ use crate::transforms::{Outline, of_chain};
 /// A pass of a plan over a number of frames. See `_trajet.pyi`.
 #[pyclass(frozen, module = "trajet._trajet", name = "Pass")]
 pub(crate) struct PyPass {
-    inner: trajet_engine::Pass,
+    inner: JointPass,
     leaves: Leaves,
     raised: Raised,
 }
@@ -48,9 +48,9 @@ impl PyPass {
     ) -> PyResult<Self> {
         let mut inner = plan.first_pass(n_atoms).map_err(|error| from_io(py, &error))?;
         for state in states {
-            let then = inner.then.take();
-            let then = then.ok_or_else(|| PyValueError::new_err("the plan has fewer passes"))?;
-            inner = then(state.as_array().to_vec());
+            let next =
+                inner.next(state.as_array().to_vec()).map_err(|error| from_io(py, &error))?;
+            inner = next.ok_or_else(|| PyValueError::new_err("the plan has fewer passes"))?;
         }
         let leaves = inner.leaves(n_frames);
         Ok(PyPass { inner, leaves, raised: plan.raised() })
@@ -63,19 +63,19 @@ impl PyPass {
 
     #[getter]
     fn row_width(&self) -> usize {
-        self.inner.analysis.row_width()
+        self.inner.row_width()
     }
 
     /// The atoms to read, ascending; `None` for all.
     #[getter]
     fn atoms<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<i64>>> {
-        let list = self.inner.atoms.sorted()?.iter().map(|&atom| i64::from(atom));
+        let list = self.inner.atoms().sorted()?.iter().map(|&atom| i64::from(atom));
         Some(PyArray1::from_iter(py, list))
     }
 
     #[getter]
     fn is_last(&self) -> bool {
-        self.inner.then.is_none()
+        self.inner.is_last()
     }
 
     /// Returns the tasks as ranges of leaves (start, end).
@@ -118,7 +118,7 @@ pub(crate) fn task<'py>(
         return Err(PyValueError::new_err(format!("there are no leaves {begin} to {end}")));
     }
     let frames = frames.slice(positions);
-    let slice = reader.inner.slice(&frames);
+    let slice = reader.inner.slice(&pass_.inner.frames_read(&frames));
     Ok(PyBytes::new(py, &to_bytes(&Task { run, frames, slice })?))
 }
 
@@ -281,7 +281,7 @@ impl PyWorkerTrajectory {
         let chain = self.chain(slice, &mut opening).map_err(Fault::Input)?;
         let (opened, waited) = (opens.elapsed(), Duration::from_nanos(opening.wait_ns));
         let PyPass { inner, leaves, .. } = pass_;
-        let (width, n_frames) = (inner.analysis.row_width(), frames.len());
+        let (width, n_frames) = (inner.row_width(), frames.len());
         let shape = rows.shape;
         if shape != [n_frames, width] || leaves.frames_of(&run).len() != n_frames {
             return Err(Fault::Asked(PyValueError::new_err(format!(
@@ -351,11 +351,11 @@ impl PyStates {
         let states = states.as_array().to_vec();
         let states = unpacked(&states)
             .ok_or_else(|| PyValueError::new_err("these numbers are no states"))?;
-        let analysis = &self.pass.get().inner.analysis;
+        let pass = &self.pass.get().inner;
         let mut held = self.merger.lock().unwrap_or_else(PoisonError::into_inner);
         let merger = held.as_mut().ok_or_else(taken)?;
         for (node, state) in states {
-            merger.add(node, state, |left, right| analysis.merge(left, right));
+            merger.add(node, state, |left, right| pass.merge(left, right));
         }
         self.pass.get().raised.take().map_or(Ok(()), Err)
     }
@@ -369,7 +369,7 @@ impl PyStates {
     fn whole<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let PyPass { inner, leaves, .. } = self.pass.get();
         let whole = match leaves.is_empty() {
-            true => inner.analysis.empty().map_err(|error| from_io(py, &error))?,
+            true => inner.empty().map_err(|error| from_io(py, &error))?,
             false => self
                 .take()?
                 .into_whole()

@@ -109,6 +109,14 @@ impl Reader {
         Ok(self.with_transforms(Arc::clone(&transforms.inner)))
     }
 
+    /// The serialised transforms, for an analysis of a plan of several; `None` without transforms.
+    #[getter]
+    fn transforms<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let bytes =
+            self.transforms.as_ref().map(|of| PyResult::Ok(PyBytes::new(py, &to_bytes(of)?)));
+        bytes.transpose()
+    }
+
     /// Returns whether jumps are removed, which needs `with_start`.
     #[getter]
     fn has_no_jump(&self) -> bool {

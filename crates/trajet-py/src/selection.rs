@@ -5,8 +5,11 @@ use std::collections::BTreeMap;
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use trajet_kernels::cell::Cell;
-use trajet_topology::select::{Coordinates, Groups, Problem, SelectError, Selection};
+use trajet_topology::select::{
+    Coordinates, Groups, PreparedSelection, Problem, SelectError, Selection, UpdatingSelection,
+};
 
 use crate::arrays;
 use crate::error::raised;
@@ -105,21 +108,30 @@ impl SelectionText {
         };
         let coordinates =
             coordinates.map(|positions| Coordinates { positions, cell: cell.as_ref() });
-        let n_atoms = topology.native.n_atoms();
-        let checked = |&atom: &i64| u32::try_from(atom).ok().filter(|&k| (k as usize) < n_atoms);
-        let among = among.map(|atoms| atoms.as_array().iter().map(checked).collect());
-        let among: Option<Vec<u32>> = match among {
-            Some(None) => return Err(PyValueError::new_err("among has an index that is no atom")),
-            among => among.flatten(),
-        };
-        let selected = py.detach(|| {
-            let prepared = match &among {
-                None => self.selection.prepare(&topology.native),
-                Some(among) => self.selection.prepare_among(&topology.native, among),
-            };
-            prepared?.evaluate(&topology.native, coordinates.as_ref())
-        });
+        let among = checked_atoms(topology, among)?;
+        let selected =
+            py.detach(|| self.prepare(topology, among.as_deref())?.evaluate(coordinates.as_ref()));
         indices(py, selected)
+    }
+
+    /// Returns the selection for the evaluation of many frames, among atoms as for `select`. It is given the positions
+    /// of the atoms that it needs; and if `has_selected`, those of all that it may select.
+    ///
+    /// Raises SelectionError if the topology lacks something.
+    #[pyo3(signature = (topology, among, *, has_selected))]
+    fn updating<'py>(
+        &self,
+        py: Python<'py>,
+        topology: &Topology,
+        among: Option<PyReadonlyArray1<'py, i64>>,
+        has_selected: bool,
+    ) -> PyResult<PyUpdatingSelection> {
+        let among = checked_atoms(topology, among)?;
+        let made = py.detach(|| {
+            let prepared = self.prepare(topology, among.as_deref())?;
+            Ok(UpdatingSelection::new(prepared, has_selected))
+        });
+        Ok(PyUpdatingSelection { inner: made.map_err(|error| from_select(py, &error))? })
     }
 
     /// Returns the indices of atoms among which all are whose positions have to be known, in ascending order.
@@ -132,6 +144,92 @@ impl SelectionText {
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
         indices(py, py.detach(|| self.selection.atoms_needed(&topology.native)))
     }
+}
+
+impl SelectionText {
+    fn prepare(
+        &self,
+        topology: &Topology,
+        among: Option<&[u32]>,
+    ) -> Result<PreparedSelection, SelectError> {
+        match among {
+            None => self.selection.prepare(&topology.native),
+            Some(among) => self.selection.prepare_among(&topology.native, among),
+        }
+    }
+}
+
+/// A selection that is evaluated for each frame. See `_trajet.pyi`.
+#[pyclass(frozen, module = "trajet._trajet", name = "UpdatingSelection")]
+pub(crate) struct PyUpdatingSelection {
+    inner: UpdatingSelection,
+}
+
+#[pymethods]
+impl PyUpdatingSelection {
+    /// Indices in the topology of the atoms whose positions are given, ascending.
+    #[getter]
+    fn atoms<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        PyArray1::from_iter(py, self.inner.atoms().iter().map(|&atom| i64::from(atom)))
+    }
+
+    /// Whether some frame may have a selected atom.
+    #[getter]
+    fn may_select(&self) -> bool {
+        self.inner.may_select()
+    }
+
+    /// Returns the selection for the plans of analyses.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &py.detach(|| self.inner.to_bytes()))
+    }
+
+    /// Returns the indices of the atoms that are selected in a frame, ascending. `positions` has shape (n_atoms, 3), in
+    /// Å; `cell` the lengths in Å and the angles in degrees, NaN without a cell, and `vectors` the box vectors row by
+    /// row if the box is turned, or NaN.
+    ///
+    /// Raises SelectionError.
+    #[pyo3(signature = (positions, cell, vectors = None))]
+    fn select<'py>(
+        &self,
+        py: Python<'py>,
+        positions: PyReadonlyArray2<'py, f32>,
+        cell: [f64; 6],
+        vectors: Option<[f64; 9]>,
+    ) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let rows = rows(&positions)?;
+        if rows.len() != self.inner.atoms().len() {
+            return Err(PyValueError::new_err("there must be a position for each of the atoms"));
+        }
+        let turned = vectors.filter(|vectors| !vectors[0].is_nan());
+        let cell = Cell::of_frame(cell, turned)
+            .map_err(|error| raised(py, "SelectionError", error.to_string()))?;
+        let selected = py.detach(|| self.inner.select(rows, cell.as_ref(), &mut Vec::new()));
+        indices(py, selected)
+    }
+}
+
+/// Returns the selection from the bytes of a plan.
+///
+/// # Errors
+/// `ValueError` if they are not of a selection of this version.
+pub(crate) fn updating(bytes: &[u8]) -> PyResult<UpdatingSelection> {
+    UpdatingSelection::from_bytes(bytes).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// Returns the atoms to select among.
+///
+/// # Errors
+/// `ValueError` if one of them does not exist.
+fn checked_atoms(
+    topology: &Topology,
+    among: Option<PyReadonlyArray1<'_, i64>>,
+) -> PyResult<Option<Vec<u32>>> {
+    let Some(among) = among else { return Ok(None) };
+    let n_atoms = topology.native.n_atoms();
+    let checked = |&atom: &i64| u32::try_from(atom).ok().filter(|&k| (k as usize) < n_atoms);
+    let atoms: Option<Vec<u32>> = among.as_array().iter().map(checked).collect();
+    atoms.map(Some).ok_or_else(|| PyValueError::new_err("among has an index that is no atom"))
 }
 
 /// Parses a selection and returns the indices of the selected atoms in ascending order; see `SelectionText`.
@@ -168,7 +266,13 @@ fn indices(
             let numbers: Vec<i64> = atoms.into_iter().map(i64::from).collect();
             arrays::array(py, &numbers)
         }
-        Err(error @ SelectError::Memory { .. }) => Err(PyMemoryError::new_err(error.to_string())),
-        Err(error) => Err(raised(py, "SelectionError", error.to_string())),
+        Err(error) => Err(from_select(py, &error)),
+    }
+}
+
+fn from_select(py: Python<'_>, error: &SelectError) -> PyErr {
+    match error {
+        SelectError::Memory { .. } => PyMemoryError::new_err(error.to_string()),
+        _ => raised(py, "SelectionError", error.to_string()),
     }
 }

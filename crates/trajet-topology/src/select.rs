@@ -34,17 +34,21 @@ mod geometry;
 mod input;
 mod intervals;
 mod keyword;
+mod labels;
 mod mask;
 mod moving;
 mod number;
 mod number_set;
 mod parser;
+mod ranks;
 mod residue_names;
 mod selection;
 #[cfg(test)]
 mod tests;
+mod updating;
 mod wildcard;
 
 pub use error::{ParseError, Problem, SelectError};
 pub use input::{Coordinates, Groups, Needs};
 pub use selection::{PreparedSelection, Selection};
+pub use updating::{SelectMemory, UpdatingSelection};

@@ -242,22 +242,12 @@ fn prepare_step(step: &Step, moved: &Mask, column_of: &[u32], listed: &[i64]) ->
 /// # Errors
 /// A text that says that there is none, or that it has no volume.
 pub(crate) fn cell_of(info: &FrameInfo) -> Result<Cell, String> {
-    let numbers = info.cell;
-    if numbers.iter().all(|number| number.is_nan()) {
-        return Err("has no unit cell, which periodic boundaries need: leave this frame out, or ask for no \
-                    change that needs a cell"
-            .to_owned());
-    }
-    let cell = match info.turned {
-        None => Cell::new(numbers),
-        Some(vectors) => {
-            let rows = vectors.as_chunks::<3>().0;
-            Cell::of_vectors([rows[0], rows[1], rows[2]])
-        }
-    };
+    let cell = Cell::of_frame(info.cell, info.turned)
+        .map_err(|no_volume| format!("{no_volume}: leave this frame out"))?;
     cell.ok_or_else(|| {
-        let numbers = numbers.map(|number| number.to_string()).join(", ");
-        format!("its unit cell ({numbers}) has no volume: leave this frame out")
+        "has no unit cell, which periodic boundaries need: leave this frame out, or ask for no \
+         change that needs a cell"
+            .to_owned()
     })
 }
 

@@ -17,7 +17,7 @@ from trajet.analysis.runner import RunRequest, main_selection, selecting
 from trajet.box import Box
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
 from trajet.result import Applied
-from trajet.trajectory import FrameChoice, Selection
+from trajet.trajectory import FrameChoice, Selection, UpdatingSelection
 
 if TYPE_CHECKING:
     from trajet.mdanalysis import AtomGroup
@@ -29,11 +29,12 @@ _BY = ("frame", "block")
 def apply(
     # In quotes, since help() would spell out all that ArrayLike stands for.
     function: "Callable[..., ArrayLike]",
-    selection: "Selection | AtomGroup",
+    selection: "Selection | UpdatingSelection | AtomGroup",
     *,
     by: str = "frame",
     reducer: "Callable[[NDArray[np.float64], NDArray[np.float64]], ArrayLike] | None" = None,
     cells: bool = False,
+    indices: bool = False,
     threads_safe: bool = False,
     frames: FrameChoice = None,
     pool: Pool | None = None,
@@ -58,7 +59,9 @@ def apply(
         must be constant. The function must not rely on the order of the calls. One extra call, with
         the first frame, determines the shape.
     selection
-        A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
+        A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file. With an
+        updating selection the function is called with the positions of the atoms that are selected
+        in the frame, whose number varies and may be 0; only with `by="frame"`.
     by
         "frame" or "block": the argument of the function. The number of frames of a block depends
         only on the numbers of atoms and frames (at most 256 KiB of positions, or one frame).
@@ -71,6 +74,9 @@ def apply(
         Whether the function gets unit cells as its second argument: `(6,)` for a frame,
         `(n_frames, 6)` for a block; Å and degrees, NaN in frames without a cell. If False,
         `report["remarks"]` say whether molecules are broken over the box in the first frame.
+    indices
+        Whether the function gets the indices of the atoms in the topology, `(n_atoms,)`, int64, as
+        its last argument.
     threads_safe
         Whether several threads of a process may call the function and the reducer at the same time.
         Give True only if two calls share nothing that a call changes, such as an AtomGroup, a
@@ -90,7 +96,8 @@ def apply(
     Raises
     ------
     ValueError
-        If the function returns arrays of different shapes, or no frame is chosen.
+        If the function returns arrays of different shapes, no frame is chosen, or blocks of an
+        updating selection are requested.
     Exception
         Any exception of the function or the reducer.
 
@@ -102,10 +109,21 @@ def apply(
     ...     return np.linalg.norm(positions[-1] - positions[0])
     >>> tj.apply(end_to_end, traj.select("name CA")).values.shape
     (98,)
+    >>> near = traj.select("around 5 resid 100", updating=True)
+    >>> def spread(positions):
+    ...     return positions.std(axis=0)
+    >>> tj.apply(spread, near).values.shape
+    (98, 3)
     """
     if by not in _BY:
         raise ValueError(f"by is 'frame' or 'block', not {by!r}")
-    main = main_selection(selection)
+    main = selection if isinstance(selection, UpdatingSelection) else main_selection(selection)
+    updating = isinstance(main, UpdatingSelection)
+    if updating and by != "frame":
+        raise ValueError(f"by={by!r}: {main!r} has other atoms in each frame: leave by={by!r} out")
+    # The native module gives the function the indices of atoms that follow the frame.
+    native_indices = indices and updating
+    called = _WithIndices(function, main) if indices and isinstance(main, Selection) else function
     if cells and main.trajectory.rotates:
         raise ValueError(
             "cells=True: the cells of fitted frames are rotated, which lengths and angles do not"
@@ -120,14 +138,20 @@ def apply(
             raise ValueError(
                 "no frame is chosen: the shape of the function's values is unknown: choose frames"
             )
-        first = main.look(int(chosen[0]))
+        if isinstance(main, UpdatingSelection):
+            here, first = main.look(int(chosen[0]))
+            native, places = main.prepared(has_selected=True)
+        else:
+            here, first = main, main.look(int(chosen[0]))
+            native, places = None, main.places
         positions, box = first.positions, first.cells
-        if not cells:
-            here = Coordinates(positions[0], Box.of(first), f"frame {chosen[0]}")
-            remarks.extend(find_broken_molecules(main, here))
+        if not cells and here.n_atoms:
+            at_first = Coordinates(positions[0], Box.of(first), f"frame {chosen[0]}")
+            remarks.extend(find_broken_molecules(here, at_first))
         if by == "frame":
             positions, box = positions[0], box[0]
-        sample = np.asarray(function(positions, box) if cells else function(positions))
+        given = [positions, *([box] if cells else []), *([here.indices] if native_indices else [])]
+        sample = np.asarray(called(*given))
         if sample.dtype.kind not in "biuf":
             raise TypeError(f"the function returned {sample.dtype}: it must return numbers")
         shape = sample.shape
@@ -141,13 +165,15 @@ def apply(
             shape = shape[1:]
         return AnalysisSpec.of(
             "apply",
-            atoms=main.places,
-            function=_PicklableFunction(function, lock),
+            atoms=places,
+            selection=None if native is None else native.to_bytes(),
+            function=_PicklableFunction(called, lock),
             reducer=None
             if reducer is None
             else _PicklableFunction(_ReshapingReducer(reducer, shape), lock),
             by_frame=by == "frame",
             cells=cells,
+            indices=native_indices,
             shape=shape,
         )
 
@@ -161,7 +187,8 @@ def apply(
     name = getattr(function, "__name__", type(function).__name__).strip("<>")
     parameters = {
         "selections": [main.label],
-        "n_atoms": [main.n_atoms],
+        "n_atoms": [None if isinstance(main, UpdatingSelection) else main.n_atoms],
+        "updating": updating,
         "function": name,
         "by": by,
         "reducer": None if reducer is None else getattr(reducer, "__name__", "given"),
@@ -175,6 +202,17 @@ def apply(
         reduced=reducer is not None,
         report=outcome.report("apply", parameters, remarks=remarks),
     )
+
+
+class _WithIndices:
+    """Calls a function with the indices of the atoms of a selection as its last argument."""
+
+    def __init__(self, function: Callable[..., object], selection: Selection) -> None:
+        self._function = function
+        self._indices = selection.indices
+
+    def __call__(self, *arguments: object) -> object:
+        return self._function(*arguments, self._indices)
 
 
 class _ReshapingReducer:

@@ -4,12 +4,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import SelectionError
+from trajet.analysis.labels import residue_names
 from trajet.topology import Atoms, Topology, listed
 
 # Stand for an atom that a residue lacks, or has several of.
 _NONE, _SEVERAL = -1, -2
-# Columns that make up the name of a residue.
-_OF_RESIDUES = ("resnames", "resids", "icodes")
 
 
 def backbone_dihedrals(
@@ -55,12 +54,12 @@ def backbone_dihedrals(
     near = (torn[here - 1] | torn[here] | torn[here + 1]) & protein[here]
     both &= ~near
     # Only the first part of a residue is counted.
-    if parts := _called(topology, here[near & ~(torn[here - 1] & torn[here])]):
+    if parts := residue_names(topology, here[near & ~(torn[here - 1] & torn[here])]):
         remarks.append(
             "residues left out, since they or their neighbours have several names (alternate"
             f" locations?): {listed(parts)}; give a topology with one of the names"
         )
-    if doubtful := _called(topology, here[~both & ~near & (fours != _NONE).all(axis=1)]):
+    if doubtful := residue_names(topology, here[~both & ~near & (fours != _NONE).all(axis=1)]):
         remarks.append(
             "residues left out, since they or their neighbours have several N, CA or C (alternate"
             f" locations?): {listed(doubtful)}; use a selection that has one of them ('… and not"
@@ -122,7 +121,7 @@ def _torn(topology: Topology) -> NDArray[np.bool_]:
 
 def _names(topology: Topology, residues: NDArray[np.int64], alpha: NDArray[np.int64]) -> list[str]:
     """Return unique names of residues, with the segment or the index of CA if needed."""
-    names = _called(topology, residues)
+    names = residue_names(topology, residues)
     segments = topology.column("segids")
     rows = topology.residue_segments[residues].tolist()
     of_segments = [
@@ -134,10 +133,3 @@ def _names(topology: Topology, residues: NDArray[np.int64], alpha: NDArray[np.in
             return unlike
     # Chains in one segment, as in GRO files.
     return [f"{name} atom{atom}" for name, atom in zip(names, alpha.tolist(), strict=True)]
-
-
-def _called(topology: Topology, residues: NDArray[np.int64]) -> list[str]:
-    """Return names, numbers and insertion codes of residues as texts."""
-    columns = [topology.column(name) for name in _OF_RESIDUES]
-    parts = [column[residues].tolist() for column in columns if column is not None]
-    return ["".join(map(str, each)) for each in zip(*parts, strict=True)]

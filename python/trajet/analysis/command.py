@@ -1,8 +1,9 @@
 """Declarations of commands: what the command line and the tests need to know of an analysis."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from trajet.analysis.job import AnalysisFunction
 from trajet.result import Series
 
 
@@ -42,13 +43,16 @@ class Command:
         Text of `--help`: the first line is the summary.
     options
         Further options.
+    updating
+        Whether the selection of the command is evaluated in each frame.
     without_topology
         Arguments with which the function needs atoms only by number, as tests call it.
     """
 
-    function: Callable[..., Series]
+    function: AnalysisFunction[..., Series]
     help: str
     options: tuple[Choice, ...] = ()
+    updating: bool = False
     without_topology: Mapping[str, object] = field(default_factory=dict)
 
     @property

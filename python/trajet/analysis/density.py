@@ -134,9 +134,12 @@ def density(
         "origin": low.tolist(),
         "shape": counts.tolist(),
     }
+    x, y, z = (np.linspace(a, b, n + 1) for n, (a, b) in grid)
     return Density(
         values=values,
-        edges=tuple(np.linspace(a, b, n + 1) for n, (a, b) in grid),
+        x=x,
+        y=y,
+        z=z,
         spacing=float(spacing),
         units=units,
         label=main.label,

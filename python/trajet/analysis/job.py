@@ -46,6 +46,8 @@ class Job(Generic[_R_co]):
 class AnalysisFunction(Protocol[_P, _R_co]):
     """A function that runs an analysis; its `job` describes the analysis without running it."""
 
+    __name__: str
+
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R_co:
         """Run the analysis."""
         ...

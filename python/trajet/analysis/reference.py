@@ -135,7 +135,7 @@ def reference_positions(
                 )
             others.append(reference.trajectory.select(item.text))
         for item, other in zip(selections, others, strict=True):
-            _check_same_atoms(item, other, remarks)
+            check_same_atoms(item, other, remarks)
         # Another trajectory is not compared frame by frame.
         run = chosen if reference.trajectory is main.trajectory else None
         return [_one_frame(other, 0, run, f" of reference {other.label!r}") for other in others]
@@ -222,7 +222,7 @@ def _one_frame(
     return Coordinates(positions, Box.of(block), f"frame {block.frames[0]}{of}")
 
 
-def _check_same_atoms(mobile: Selection, reference: Selection, remarks: list[str]) -> None:
+def check_same_atoms(mobile: Selection, reference: Selection, remarks: list[str]) -> None:
     """Raise an error if two selections cannot be compared atom by atom; doubts go to `remarks`."""
     what = f"selection {mobile.label!r} and reference {reference.label!r}"
     if mobile.trajectory.has_topology and reference.trajectory.has_topology:

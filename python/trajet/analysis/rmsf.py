@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet.analysis.job import Steps, analysis
+from trajet.analysis.labels import atom_columns
 from trajet.analysis.pbc_checks import find_broken_molecules, find_broken_molecules_at
 from trajet.analysis.reference import (
     Reference,
@@ -143,8 +144,7 @@ def rmsf(
     inputs = [] if onto is None else describe_reference(reference)
     return AtomValues(
         values=np.sqrt((squares[:, 0] + squares[:, 1] + squares[:, 2]) / count),
-        atoms=main.indices,
-        residues=main.topology_atoms.column("resids") if main.trajectory.has_topology else None,
+        **atom_columns(main),
         units="Å",
         label=main.label,
         name="RMSF",

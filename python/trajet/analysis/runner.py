@@ -22,6 +22,7 @@ from trajet.trajectory import (
     FrameChoice,
     Selection,
     Trajectory,
+    UpdatingSelection,
     frame_numbers,
     from_atomgroup,
     resolve_frames,
@@ -57,6 +58,7 @@ def main_selection(thing: "Selection | AtomGroup") -> Selection:
         thing = thing.all_atoms()
     elif mdanalysis.is_atomgroup(thing):
         thing = from_atomgroup(thing)
+    _check_fixed(thing)
     if not isinstance(thing, Selection):
         raise TypeError(
             "the first argument must be a selection (trajectory.select(...)) or an MDAnalysis"
@@ -68,10 +70,27 @@ def main_selection(thing: "Selection | AtomGroup") -> Selection:
     return thing
 
 
+def _check_fixed(thing: object) -> None:
+    """Raise an error for a selection whose atoms follow the frame.
+
+    Raises
+    ------
+    SelectionError
+        If it is one.
+    """
+    if isinstance(thing, UpdatingSelection):
+        raise SelectionError(
+            f"{thing!r} has other atoms in each frame, and this needs the same in all: count(...)"
+            " and apply(...) take it; select with updating=False, or the atoms of one frame with"
+            " .at(frame)"
+        )
+
+
 def further_selection(thing: "str | Selection | AtomGroup", trajectory: Trajectory) -> Selection:
     """Return a further selection of the same system."""
     if isinstance(thing, str):
         return trajectory.select(thing)
+    _check_fixed(thing)
     if isinstance(thing, Selection):
         if thing.trajectory is not trajectory:
             raise SelectionError(
@@ -104,6 +123,10 @@ class AnalysisOutcome:
         The atoms that were read.
     t_select
         Seconds that evaluating the selections took.
+    analyses
+        Names of all analyses of the run, if it had several.
+    is_first
+        Whether this is the first of them.
     """
 
     trajectory: Trajectory
@@ -114,6 +137,8 @@ class AnalysisOutcome:
     run: RunReport
     atoms: NDArray[np.int64]
     t_select: float
+    analyses: tuple[str, ...] = ()
+    is_first: bool = True
 
     def report(
         self,
@@ -126,7 +151,9 @@ class AnalysisOutcome:
 
         The store of a data set remembers the analysis.
         """
-        self.trajectory.record_analysis(analysis, self.atoms, self.run["workers"])
+        # What was read is counted once.
+        read = self.run["workers"] if self.is_first else []
+        self.trajectory.record_analysis(analysis, self.atoms, read)
         asked: Assembled = {
             "analysis": analysis,
             "parameters": {
@@ -134,6 +161,7 @@ class AnalysisOutcome:
                 "last_frame": int(self.frames[-1]) if len(self.frames) else None,
                 "n_frames": len(self.frames),
                 **parameters,
+                **({"analyses_of_run": list(self.analyses)} if self.analyses else {}),
                 **self.trajectory.describe_transforms(self.atoms),
             },
             "inputs": [*self.trajectory.describe_inputs(), *(further_inputs or [])],
@@ -193,44 +221,108 @@ def run(request: RunRequest) -> AnalysisOutcome:
     TypeError
         If the pool is not a pool, for example a name.
     """
-    trajectory, pool = request.trajectory, request.pool
+    return run_jointly([request])[0]
+
+
+def run_jointly(requests: Sequence[RunRequest], names: Sequence[str] = ()) -> list[AnalysisOutcome]:
+    """Run the plans of requests, each frame of which is read and decoded once for all of them.
+
+    Frames, pool, progress and sample are those of the first request. `names` are the names of the
+    analyses, for reports; a request alone has none.
+
+    Raises
+    ------
+    TypeError
+        If the pool is not a pool, for example a name.
+    ValueError
+        If the trajectories differ in more than their transforms.
+    """
+    first = requests[0]
+    pool = first.pool
     if pool is not None and not callable(getattr(pool, "run", None)):
         raise TypeError(
             "a pool is one of LocalPool(), ProcessPool(), DaskPool(client) and MpiPool(), not"
             f" {pool!r}"
         )
+    alone = len(requests) == 1
+    trajectory = first.trajectory if alone else first.trajectory.untransformed
+    if any(
+        request.trajectory.untransformed is not first.trajectory.untransformed
+        for request in requests
+    ):
+        raise ValueError(
+            "the analyses are of different trajectories: open the files once, and make all"
+            " selections from that trajectory"
+        )
 
-    def attempt() -> tuple[AnalysisSpec, NDArray[np.float64], NDArray[np.float64], RunReport]:
-        plan = request.make_plan(chosen)
+    def attempt() -> tuple[list[AnalysisSpec], NDArray[np.float64], NDArray[np.float64], RunReport]:
+        plans = [request.make_plan(chosen) for request in requests]
         if (approve := _approve_rows.get()) is not None:
-            n_frames = n_frames_of(numbers)
-            approve(n_frames, plan.row_width(trajectory.reader.n_atoms, n_frames))
+            n_frames, n_atoms = n_frames_of(numbers), trajectory.reader.n_atoms
+            approve(n_frames, sum(plan.row_width(n_atoms, n_frames) for plan in plans))
         where = pool or LocalPool()
         # A pool of the user's own may not have the attribute.
         n_threads = getattr(where, "n_threads", 1)
-        reference = request.reference
-        counted = numbers if reference is None else np.append(chosen, reference)
-        reader = trajectory.reader_for(counted, plan.atoms(), n_threads)
+        readers = []
+        for request, plan in zip(requests, plans, strict=True):
+            reference = request.reference
+            counted = numbers if reference is None else np.append(chosen, reference)
+            readers.append(request.trajectory.reader_for(counted, plan.atoms(), n_threads))
+        if alone:
+            plan, reader = plans[0], readers[0]
+        else:
+            plan, reader = AnalysisSpec.joint(plans, readers), trajectory.reader
         measured: Assembled = {}
         # Frames in the middle would need those before them.
-        if request.sample and not reader.has_no_jump:
+        if first.sample and not any(reader.has_no_jump for reader in readers):
             measured = {"sample": serial_sample(reader, plan, numbers, n_threads)}
         before = time.perf_counter() - begin
-        rows, state, report = where.run(reader, plan, numbers, progress=request.progress)
+        rows, state, report = where.run(reader, plan, numbers, progress=first.progress)
         measured = {**_shift_times(report, before), **measured}
-        return plan, rows, state, measured
+        return plans, rows, state, measured
 
     begin = time.perf_counter()
-    numbers = resolve_frames(request.frames, trajectory.n_frames, trajectory.label)
+    numbers = resolve_frames(first.frames, trajectory.n_frames, trajectory.label)
     chosen = frame_numbers(numbers)
-    plan, rows, state, report = trajectory.fresh(attempt)
+    plans, rows, state, report = trajectory.fresh(attempt)
     # Frames that were read have been compared with the index.
-    times, atoms = trajectory.reader.times()[chosen], plan.atoms()
+    times = trajectory.reader.times()[chosen]
     report["t_total"] = time.perf_counter() - begin
-    return AnalysisOutcome(trajectory, rows, state, chosen, times, report, atoms, request.t_select)
+    parts = [(rows, state)] if alone else _of_each(rows, state)
+    return [
+        AnalysisOutcome(
+            request.trajectory,
+            *part,
+            chosen,
+            times,
+            report,
+            plan.atoms(),
+            request.t_select,
+            () if alone else tuple(names),
+            is_first=request is first,
+        )
+        for request, plan, part in zip(requests, plans, parts, strict=True)
+    ]
 
 
-def selecting(*selections: Selection | None) -> float:
+def _of_each(
+    rows: NDArray[np.float64], joined: NDArray[np.float64]
+) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """Return rows and state of each of several analyses.
+
+    Before each state, the joined states have the width of the rows and the length of the state.
+    """
+    parts = []
+    column = at = 0
+    while at < len(joined):
+        width, length = int(joined[at]), int(joined[at + 1])
+        own = np.ascontiguousarray(rows[:, column : column + width])
+        parts.append((own, joined[at + 2 : at + 2 + length]))
+        column, at = column + width, at + 2 + length
+    return parts
+
+
+def selecting(*selections: Selection | UpdatingSelection | None) -> float:
     """Return the seconds that evaluating selections took; None is skipped."""
     return sum(selection.t_select for selection in selections if selection is not None)
 

@@ -15,6 +15,7 @@ _MODULES = {
     "trajet.cli.files": "info index",
     "trajet.cli.convert": "convert split frame",
     "trajet.cli.store": "store",
+    "trajet.cli.run": "run",
     "trajet.cli.reports": "advise",
     "trajet.cli.viewers": "molfile",
     "trajet.cli.bench_store": "bench",

@@ -8,9 +8,9 @@ import re
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import Any, TypedDict, TypeVar, Unpack
 
 import click
 import numpy as np
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 import trajet
 from trajet import advise, output
 from trajet._trajet import time_text
+from trajet.analysis.job import Job
 from trajet.analysis.runner import rows_approved_by
 from trajet.cli import pools, transforms
 from trajet.cli.pools import Decorated
@@ -26,7 +27,15 @@ from trajet.cli.transforms import TransformOptions
 from trajet.dataset import datasets_in, find_dataset
 from trajet.pools.pool import Pool
 from trajet.result import REPORT_SUFFIXES, Result, entries_of
-from trajet.trajectory import DEFAULT_REQUEST_SIZE, Selection, Trajectory, is_structure
+from trajet.trajectory import (
+    DEFAULT_REQUEST_SIZE,
+    Selection,
+    Trajectory,
+    UpdatingSelection,
+    is_structure,
+)
+
+_R = TypeVar("_R", bound=Result)
 
 _LARGEST_REQUEST = 2**30
 _MOST_NOTES = 5
@@ -36,13 +45,25 @@ _LARGE_RESULT = 10**9
 _WAIT = 1.0
 _WIDEST = 70
 _REORDERED = "trajet.reordered"
-_UNITS = {"": 1, "b": 1, "k": 2**10, "kib": 2**10, "m": 2**20, "mib": 2**20, "g": 2**30}
+_UNITS = {
+    "": 1,
+    "b": 1,
+    "k": 2**10,
+    "kib": 2**10,
+    "m": 2**20,
+    "mib": 2**20,
+    "g": 2**30,
+    "gib": 2**30,
+}
 
 
-class _Bytes(click.ParamType[int]):
-    """A number of bytes: 262144, 256KiB, 8MiB."""
+class Size(click.ParamType[int]):
+    """A number of bytes up to the largest: 262144, 256KiB, 8MiB."""
 
     name = "size"
+
+    def __init__(self, most: int = _LARGEST_REQUEST) -> None:
+        self._most = most
 
     def convert(
         self, value: str | int, param: click.Parameter | None, ctx: click.Context | None
@@ -53,13 +74,23 @@ class _Bytes(click.ParamType[int]):
         found = re.fullmatch(r"(\d+)\s*([a-z]*)", value.strip().lower())
         unit = _UNITS.get(found[2]) if found else None
         size = int(found[1]) * unit if found is not None and unit is not None else 0
-        if not 0 < size <= _LARGEST_REQUEST:
+        if not 0 < size <= self._most:
             self.fail(
-                f"{value!r} is not a size up to 1 GiB; write it as 262144, 256KiB or 8MiB",
+                f"{value!r} is not a size up to {self._most // 2**30} GiB; write it as 262144,"
+                " 256KiB or 8MiB",
                 param,
                 ctx,
             )
         return size
+
+
+max_memory_option = click.option(
+    "--max-memory",
+    type=Size(most=2**50),
+    metavar="BYTES",
+    help="Memory that positions of all frames and results may take, as in 8GiB. Default: no limit.",
+)
+memory_size = Size(most=2**50)
 
 
 def _nonzero(_: click.Context, param: click.Parameter, value: int | None) -> int | None:
@@ -289,6 +320,8 @@ class AnalysisOptions:
         Whether a result may be larger than `_LARGE_RESULT`.
     sample
         Whether to measure a serial sample for R_comp/IO before the run.
+    joint
+        The run of several analyses to which this one belongs; None if it runs on its own.
     """
 
     trajectory: Trajectory
@@ -298,14 +331,22 @@ class AnalysisOptions:
     quiet: bool
     any_size: bool
     sample: bool
+    joint: "JointRun | None" = None
 
     def select(self, selection: str) -> Selection:
         """Evaluate a selection."""
         return select(self.trajectory, selection, quiet=self.quiet)
 
+    def select_updating(self, selection: str) -> UpdatingSelection:
+        """Return a selection that is evaluated in each frame."""
+        with waiting(f"selecting {selection}", quiet=self.quiet):
+            return self.trajectory.select(selection, updating=True)
+
     @contextlib.contextmanager
     def progress(self, what: str) -> Iterator[Callable[[int, int], None]]:
         """Show the progress of an analysis, and raise an error for a result that is too large."""
+        if self.joint is not None:
+            raise click.UsageError(f"{what} reads frames on its own: run it outside of a plan")
         with progress(what, " frames", quiet=self.quiet) as show, rows_approved_by(self._approve):
             yield show
 
@@ -324,6 +365,33 @@ class AnalysisOptions:
                 f" {n_frames} frames): choose fewer atoms or frames, compute it anyway (--force),"
                 " or write it to a file (--rows-in FILE.npy with --pool dask or mpi)"
             )
+
+    def run(
+        self,
+        prepared: Job[_R],
+        table: Callable[[_R], str],
+        *,
+        save: Callable[[_R], None] | None = None,
+    ) -> None:
+        """Run an analysis, then write the requested files, and print the table of the result.
+
+        In a run of several analyses this is done later, for all of them. `save` writes files that
+        options of this analysis alone request.
+        """
+
+        def finish(result: _R) -> None:
+            if save is not None:
+                save(result)
+            self.finish(result, lambda: table(result))
+
+        if self.joint is not None:
+            self.joint.jobs.append((prepared, finish))
+            return
+        with self.progress(prepared.name.replace("_", "-")) as show:
+            results = trajet.run(
+                [prepared], frames=self.frames, pool=self.pool, progress=show, sample=self.sample
+            )
+        finish(results[0])
 
     def finish(self, result: Result, table: Callable[[], str]) -> None:
         """Write the requested files, then print the table and the paths of the files."""
@@ -345,6 +413,45 @@ class AnalysisOptions:
                     click.echo(path)
 
 
+@dataclass
+class JointRun:
+    """Analyses that `trajet run` runs together.
+
+    Attributes
+    ----------
+    kept
+        Closes the pool at the end.
+    first
+        Options of the first analysis, with the trajectory before its transforms: all analyses share
+        its files, frames and pool.
+    jobs
+        Each analysis, and what to do with its result.
+    """
+
+    kept: contextlib.ExitStack
+    first: AnalysisOptions | None = None
+    jobs: list[tuple[Job[Any], Callable[[Any], None]]] = field(default_factory=list)
+
+    def run(self) -> None:
+        """Run all analyses, then write their files and print their tables."""
+        first = self.first
+        if first is None:
+            return
+        with (
+            progress("run", " frames", quiet=first.quiet) as show,
+            rows_approved_by(first._approve),
+        ):
+            results = trajet.run(
+                [prepared for prepared, _ in self.jobs],
+                frames=first.frames,
+                pool=first.pool,
+                progress=show,
+                sample=first.sample,
+            )
+        for (_, finish), result in zip(self.jobs, results, strict=True):
+            finish(result)
+
+
 def notes(opened: Trajectory, remarks: Sequence[str]) -> list[str]:
     """Return remarks as lines, after notes on the order and the truncated end of the files."""
     lines = [f"note: {remark}" for remark in remarks[:_MOST_NOTES]]
@@ -356,6 +463,15 @@ def notes(opened: Trajectory, remarks: Sequence[str]) -> list[str]:
     return lines if more <= 0 else [*lines, f"… and {more} more notes (the report has all)"]
 
 
+# Options that the analyses of a run have in common.
+OPTIONS_OF_RUN = frozenset(
+    (
+        *("continuous", "start", "stop", "step", "begin", "end", "pool", "workers", "threads"),
+        *("scheduler", "request-size", "allow-truncated-tail", "particles", "units", "dcd-cell"),
+        *("rows-in", "sample", "force", "quiet"),
+    )
+)
+
 _SHARED = (
     click.argument("topology", metavar="TOPOLOGY|STORE/NAME"),
     click.argument("trajectories", nargs=-1, metavar="[TRAJECTORY...]", callback=in_files_order),
@@ -364,7 +480,7 @@ _SHARED = (
     pools.choice(),
     click.option(
         "--request-size",
-        type=_Bytes(),
+        type=Size(),
         default=DEFAULT_REQUEST_SIZE,
         metavar="BYTES",
         help="Bytes of a read request: 256KiB (default) for local disks, 8MiB for network ones.",
@@ -461,35 +577,46 @@ def analysis(
                     f"give a trajectory after the topology {topology}, or only a PDB or GRO file,"
                     " or a data set of a store: STORE/NAME"
                 )
-            where = pools.made(pool, pools.PoolOptions(workers, threads, scheduler, rows_in))
-            opened = open_files(
-                topology,
-                trajectories,
-                quiet=quiet,
-                continuous=continuous,
-                allow_truncated_tail=allow_truncated_tail,
-                request_size=request_size,
-                # Times that choose frames are read from the files now, not from a kept index.
-                rebuild_index=begin is not None or end is not None,
-                threads=threads,
-                particles=particles,
-                units=units,
-                dcd_cell=dcd_cell,
-            )
-            chosen = choose_frames(opened, start, stop, step, begin, end)
-            read_topology(opened, quiet=quiet)
-            opened = transforms.applied_to(opened)
-            with where as at:
-                job = AnalysisOptions(
+
+            def shared() -> AnalysisOptions:
+                opened = open_files(
+                    topology,
+                    trajectories,
+                    quiet=quiet,
+                    continuous=continuous,
+                    allow_truncated_tail=allow_truncated_tail,
+                    request_size=request_size,
+                    # Times that choose frames are read from the files now, not from a kept index.
+                    rebuild_index=begin is not None or end is not None,
+                    threads=threads,
+                    particles=particles,
+                    units=units,
+                    dcd_cell=dcd_cell,
+                )
+                chosen = choose_frames(opened, start, stop, step, begin, end)
+                read_topology(opened, quiet=quiet)
+                return AnalysisOptions(
                     trajectory=opened,
                     frames=chosen,
-                    pool=at,
-                    outputs={"output": output, "plot": plot, "report": report},
+                    pool=kept.enter_context(where),
+                    outputs={},
                     quiet=quiet,
                     any_size=force or rows_in is not None,
                     sample=sample,
+                    joint=joint,
                 )
-                function(job, **values)
+
+            where = pools.made(pool, pools.PoolOptions(workers, threads, scheduler, rows_in))
+            joint = click.get_current_context().find_object(JointRun)
+            with contextlib.ExitStack() as of_command:
+                kept = of_command if joint is None else joint.kept
+                if joint is None:
+                    job = shared()
+                else:
+                    job = joint.first = joint.first or shared()
+                outputs = {"output": output, "plot": plot, "report": report}
+                opened = transforms.applied_to(job.trajectory)
+                function(replace(job, trajectory=opened, outputs=outputs), **values)
 
         all_options: Sequence[Callable[[Callable[..., None]], object]]
         all_options = (*_SHARED[:2], *own, *_SHARED[2:])

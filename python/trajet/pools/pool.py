@@ -1,6 +1,6 @@
 """The protocol of pools, and the plan of an analysis that they run."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
@@ -39,6 +39,18 @@ class AnalysisSpec:
         They have the names and types of the fields of its `Request` in `crates/trajet-engine`.
         """
         return cls(analysis, arguments)
+
+    @classmethod
+    def joint(cls, plans: "Sequence[AnalysisSpec]", readers: Sequence[Reader]) -> "AnalysisSpec":
+        """Return the plan of several analyses, each with the transforms of its reader.
+
+        It runs on a reader without transforms.
+        """
+        jobs = [
+            (plan.analysis, plan.arguments, reader.transforms)
+            for plan, reader in zip(plans, readers, strict=True)
+        ]
+        return cls("joint", {"jobs": jobs})
 
     def atoms(self) -> NDArray[np.int64]:
         """Return the atoms that the plan reads: all integer arrays of its arguments are atoms."""

@@ -28,11 +28,20 @@ class RankPlaceholder:
         """Return False."""
         return False
 
-    def select(self, selection: object) -> "RankPlaceholder":
+    def select(self, selection: object, *, updating: bool = False) -> "RankPlaceholder":
         """Return the placeholder of a selection; rank 0 evaluates it."""
         if self._what != "trajectory":
             self._missing()
         return RankPlaceholder("selection")
+
+    def __enter__(self) -> "RankPlaceholder":
+        """Return the placeholder; rank 0 closes the trajectory at the end of the block."""
+        if self._what != "trajectory":
+            self._missing()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Do nothing."""
 
     def _transformed(self, *_: object, **__: object) -> "RankPlaceholder":
         """Return the placeholder of the transformed object; rank 0 transforms it."""

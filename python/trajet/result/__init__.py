@@ -3,10 +3,27 @@
 from trajet.result.applied import Applied
 from trajet.result.atom_values import AtomValues
 from trajet.result.centers import CenterDistances, Centers
+from trajet.result.clusters import Clusters
+from trajet.result.components import PrincipalComponents
 from trajet.result.density import Density, LinearDensity
 from trajet.result.dihedrals import Dihedrals
+from trajet.result.displacement import (
+    Diffusion,
+    MeanSquaredDisplacement,
+    diffusion,
+    range_of_fit,
+)
 from trajet.result.distances import Distances
 from trajet.result.gyration import AxisRadii, GyrationMoments
+from trajet.result.hydrogen_bonds import (
+    HydrogenBondLifetimes,
+    HydrogenBondList,
+    HydrogenBondPairs,
+    HydrogenBonds,
+)
+from trajet.result.loading import load
+from trajet.result.min_distance import MinDistance
+from trajet.result.pairwise import PairwiseRmsd
 from trajet.result.radial import RadialDistribution, RadialDistributions
 from trajet.result.report import (
     COUNTS,
@@ -30,18 +47,31 @@ __all__ = [
     "AxisRadii",
     "CenterDistances",
     "Centers",
+    "Clusters",
     "Density",
+    "Diffusion",
     "Dihedrals",
     "Distances",
     "GyrationMoments",
+    "HydrogenBondLifetimes",
+    "HydrogenBondList",
+    "HydrogenBondPairs",
+    "HydrogenBonds",
     "LinearDensity",
+    "MeanSquaredDisplacement",
+    "MinDistance",
+    "PairwiseRmsd",
+    "PrincipalComponents",
     "RadialDistribution",
     "RadialDistributions",
     "Report",
     "Result",
     "Series",
     "bytes_by_place",
+    "diffusion",
     "entries_of",
+    "load",
     "make_report",
+    "range_of_fit",
     "transform_doubts",
 ]

@@ -1,16 +1,16 @@
 """Results of `apply`: values that a user's function returned."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet.result.report import Report
-from trajet.result.result import Result, count_of_frames
+from trajet.result.result import Result, Table, count_of_frames, time_columns
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class Applied(Result):
     """Values that a user's function returned for the frames of a trajectory.
 
-    NPZ files hold `values`, `times` and `frames`. CSV files have the columns frame, time_ps and one
-    column per number of a frame. With a reducer, the columns are index and value.
+    CSV files have the columns frame, time_ps and one column per number of a frame. With a reducer,
+    the columns are index and value.
 
     Attributes
     ----------
@@ -44,8 +44,10 @@ class Applied(Result):
     reduced: bool
     report: Report
 
-    def plot(self) -> "Figure":
-        """Draw each number of a frame against time.
+    _ROWS: ClassVar[tuple[str, ...]] = ("values", "times", "frames")
+
+    def plot(self, ax: "Axes | None" = None) -> "Figure":
+        """Draw each number of a frame against time; see `Result.plot`.
 
         Raises
         ------
@@ -66,7 +68,11 @@ class Applied(Result):
             labels=tuple(columns),
             quantity=self.name,
             title=self.name,
+            ax=ax,
         )
+
+    def _row_fields(self) -> tuple[str, ...]:
+        return ("values",) if self.reduced else self._ROWS
 
     def _columns(self) -> list[str]:
         inner = self.values.shape[1:]
@@ -75,16 +81,9 @@ class Applied(Result):
     def _about(self) -> str:
         return f"{self.name} of {count_of_frames(self.frames)}, values {self.values.shape}"
 
-    def _arrays(self) -> dict[str, np.ndarray]:
-        return {"values": self.values, "times": self.times, "frames": self.frames}
-
-    def _header(self) -> list[str]:
-        return ["index", "value"] if self.reduced else ["frame", "time_ps", *self._columns()]
-
-    def _rows(self) -> Iterable[Iterable[object]]:
+    def _table(self) -> Table:
         if self.reduced:
-            yield from enumerate(self.values.reshape(-1).tolist())
-            return
-        rows = self.values.reshape(len(self.frames), int(np.prod(self.values.shape[1:])))
-        for frame, time, row in zip(self.frames.tolist(), self.times.tolist(), rows, strict=True):
-            yield [frame, time, *row.tolist()]
+            return [("index", np.arange(self.values.size)), ("value", self.values.reshape(-1))]
+        names = self._columns()
+        columns = self.values.reshape(len(self.frames), len(names)).T
+        return [*time_columns(self.times, self.frames), *zip(names, columns, strict=True)]

@@ -1,16 +1,16 @@
 """Results with one value per atom."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet.result.report import Report
-from trajet.result.result import Result, ascii_units
+from trajet.result.result import Result, Table, ascii_units
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class AtomValues(Result):
     """One value per atom.
 
-    NPZ files hold `values`, `atoms` and `units`. CSV files have the columns atom, resid (if the
-    topology numbers its residues) and the values.
+    CSV files have the columns atom, those of chain, resname, resid and name that the topology has,
+    and the values.
 
     Attributes
     ----------
@@ -37,6 +37,8 @@ class AtomValues(Result):
         Name of the computed quantity.
     report
         Timings and counters of the run.
+    chains, residue_names, atom_names
+        `(n_atoms,)`, str; None if the topology has none.
     """
 
     values: NDArray[np.float64]
@@ -46,31 +48,61 @@ class AtomValues(Result):
     label: str
     name: str
     report: Report
+    chains: NDArray[np.str_] | None = None
+    residue_names: NDArray[np.str_] | None = None
+    atom_names: NDArray[np.str_] | None = None
 
-    def plot(self) -> "Figure":
-        """Draw the values against residue numbers, or against atom indices if there are none."""
+    _ROWS: ClassVar[tuple[str, ...]] = (
+        *("values", "atoms", "residues", "chains", "residue_names", "atom_names"),
+    )
+
+    def plot(self, ax: "Axes | None" = None) -> "Figure":
+        """Draw the values against residue numbers, or against atoms if those do not go up.
+
+        See `Result.plot`.
+        """
         from trajet import plots
 
         return plots.profile(
             self.values,
             self.atoms,
             self.residues,
+            labels=self._labels(),
             quantity=f"{self.name} ({self.units})",
             title=f"{self.name} of {self.label}",
+            ax=ax,
         )
+
+    def _labels(self) -> list[str] | None:
+        """Return a name such as "A LYS12 CA" of each atom, or None without names.
+
+        The chain is left out if there is only one.
+        """
+        several = self.chains is not None and len(set(self.chains.tolist())) > 1
+        parts = [
+            self.chains if several else None,
+            self.residue_names,
+            self.residues,
+            self.atom_names,
+        ]
+        if self.residue_names is None and self.atom_names is None:
+            return None
+        texts = [[""] * len(self.atoms) if p is None else map(str, p.tolist()) for p in parts]
+        return [
+            " ".join(filter(None, (chain, resname + resid, name)))
+            for chain, resname, resid, name in zip(*texts, strict=True)
+        ]
 
     def _about(self) -> str:
         return f"{self.name} of {self.label!r}, values {self.values.shape} {self.units}"
 
-    def _arrays(self) -> dict[str, np.ndarray]:
-        return {"values": self.values, "atoms": self.atoms, "units": np.array(self.units)}
-
-    def _header(self) -> list[str]:
-        resid = [] if self.residues is None else ["resid"]
-        return ["atom", *resid, f"{self.name.lower()}_{ascii_units(self.units)}"]
-
-    def _rows(self) -> Iterable[Iterable[object]]:
-        columns = [self.atoms, self.values]
-        if self.residues is not None:
-            columns.insert(1, self.residues)
-        return zip(*(column.tolist() for column in columns), strict=True)
+    def _table(self) -> Table:
+        columns = {
+            "atom": self.atoms,
+            "chain": self.chains,
+            "resname": self.residue_names,
+            "resid": self.residues,
+            "name": self.atom_names,
+            f"{self.name.lower()}_{ascii_units(self.units)}": self.values,
+        }
+        return [(name, column) for name, column in columns.items() if column is not None]

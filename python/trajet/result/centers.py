@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from trajet.result.series import Series
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
 class Centers(Series):
     """Centres of groups of atoms in each frame.
 
-    NPZ files hold `values`, `times`, `frames`, `units`, `columns`, `labels` and `sizes`. CSV files
-    have three columns per group, such as MET1_x_A.
+    CSV files have three columns per group, such as MET1_x_A.
 
     Attributes
     ----------
@@ -37,14 +37,19 @@ class Centers(Series):
     labels: tuple[str, ...]
     sizes: NDArray[np.int64]
 
-    def plot(self) -> "Figure":
-        """Draw x, y and z of the centres, at most six, against time."""
+    def plot(self, ax: "Axes | None" = None) -> "Figure":
+        """Draw x, y and z of the centres, at most six, against time, in panels of their own.
+
+        Raises
+        ------
+        ValueError
+            If `ax` is given: one pair of axes has no room for three panels.
+        """
         from trajet import plots
 
+        if ax is not None:
+            raise ValueError("centres are drawn in three panels: leave ax out")
         return plots.coordinates(self.values, self.times, self.frames, labels=self.labels)
-
-    def _arrays(self) -> dict[str, np.ndarray]:
-        return {**super()._arrays(), "labels": np.array(self.labels), "sizes": self.sizes}
 
     def _names(self) -> list[str]:
         return [f"{name.replace(' ', '_')}_A" for name in self.columns]
@@ -54,8 +59,7 @@ class Centers(Series):
 class CenterDistances(Series):
     """Distances between centres of groups of atoms in each frame.
 
-    NPZ files hold `values`, `times`, `frames`, `units`, `columns`, `labels` and `partners` (empty
-    for pairs within one list of groups). CSV files have one column per pair, named by the groups.
+    CSV files have one column per pair, named by the groups.
 
     Attributes
     ----------
@@ -71,7 +75,7 @@ class CenterDistances(Series):
     labels: tuple[str, ...]
     partners: tuple[str, ...] | None
 
-    def plot(self) -> "Figure":
+    def plot(self, ax: "Axes | None" = None) -> "Figure":
         """Draw each distance against time if there are few, else the matrix of time averages."""
         from trajet import plots
 
@@ -84,6 +88,7 @@ class CenterDistances(Series):
                 labels=tuple(self.pair_names()),
                 quantity=f"{self.name} ({self.units})",
                 title="distance of centres" if pairs.shape[1] > 1 else self.pair_names()[0],
+                ax=ax,
             )
         partners = self.labels if self.partners is None else self.partners
         return plots.matrix(
@@ -93,6 +98,7 @@ class CenterDistances(Series):
             quantity=f"mean {self.name} of centres ({self.units})",
             axes=(self.columns[0], self.columns[-1]),
             of="group",
+            ax=ax,
         )
 
     def pair_names(self, count: int | None = None) -> list[str]:
@@ -113,10 +119,6 @@ class CenterDistances(Series):
         square = np.zeros((len(self.labels),) * 2)
         square[np.triu_indices(len(self.labels), 1)] = mean
         return square + square.T
-
-    def _arrays(self) -> dict[str, np.ndarray]:
-        partners = np.array(self.partners or (), dtype=np.str_)
-        return {**super()._arrays(), "labels": np.array(self.labels), "partners": partners}
 
     def _names(self) -> list[str]:
         return [f"distance_A_{name.replace(' ', '_')}" for name in self.pair_names()]

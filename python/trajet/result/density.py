@@ -1,20 +1,19 @@
 """Results with densities: along an axis, and on a grid."""
 
 import os
-from collections.abc import Iterable
-from dataclasses import dataclass
-from itertools import product
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet import output
 from trajet.result.report import Report
-from trajet.result.result import Result, ascii_units
+from trajet.result.result import Result, Table, ascii_units, edges_of_rows
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -22,8 +21,7 @@ if TYPE_CHECKING:
 class LinearDensity(Result):
     """Mean density in slices of the cell.
 
-    NPZ files hold `position`, `values`, `edges`, `units` and `columns`; CSV files have the column
-    position_A and one column per selection.
+    CSV files have the column position_A and one column per selection.
 
     Attributes
     ----------
@@ -54,8 +52,10 @@ class LinearDensity(Result):
     name: str
     report: Report
 
-    def plot(self) -> "Figure":
-        """Draw the density of each selection along the axis."""
+    _ROWS: ClassVar[tuple[str, ...]] = ("values", "position")
+
+    def plot(self, ax: "Axes | None" = None) -> "Figure":
+        """Draw the density of each selection along the axis; see `Result.plot`."""
         from trajet import plots
 
         return plots.density_profile(
@@ -64,43 +64,36 @@ class LinearDensity(Result):
             labels=self.columns,
             axis=self.axis,
             quantity=f"{self.name} ({self.units})",
+            ax=ax,
         )
 
     def _about(self) -> str:
         return f"{self.name} along {self.axis}, values {self.values.shape} {self.units}"
 
-    def _arrays(self) -> dict[str, np.ndarray]:
-        return {
-            "position": self.position,
-            "values": self.values,
-            "edges": self.edges,
-            "units": np.array(self.units),
-            "columns": np.array(self.columns),
-        }
+    def _of_rows(self, chosen: "slice | NDArray[Any]") -> Self:
+        edges = edges_of_rows(self.edges, chosen)
+        return replace(super()._of_rows(chosen), edges=edges)
 
-    def _header(self) -> list[str]:
+    def _table(self) -> Table:
         stem = f"{self.name.replace(' ', '_')}_{ascii_units(self.units)}"
-        return ["position_A", stem, *(f"{stem}_group{k}" for k in range(1, len(self.columns)))]
-
-    def _rows(self) -> Iterable[Iterable[object]]:
-        rows = self.values.reshape(len(self.position), len(self.columns))
-        return ([x, *row] for x, row in zip(self.position.tolist(), rows.tolist(), strict=True))
+        names = [stem, *(f"{stem}_group{k}" for k in range(1, len(self.columns)))]
+        columns = self.values.reshape(len(self.position), len(self.columns)).T
+        return [("position_A", self.position), *zip(names, columns, strict=True)]
 
 
 @dataclass(frozen=True, repr=False)
 class Density(Result):
     """Mean density on a grid of cubic voxels.
 
-    NPZ files hold `values`, `origin`, `spacing`, `units` and the edges `x`, `y` and `z`; CSV files
-    have the columns x_A, y_A, z_A (centres of voxels) and the density; DX files are OpenDX, which
-    VMD, PyMOL and ChimeraX draw.
+    CSV files have one row per voxel with the columns x_A, y_A, z_A (its centre) and the density; DX
+    files are OpenDX, which VMD, PyMOL and ChimeraX draw. Rows of the result are planes of one x.
 
     Attributes
     ----------
     values
         `(nx, ny, nz)`, float64, `units`.
-    edges
-        Edges of the voxels along x, y and z: `(nx + 1,)`, `(ny + 1,)`, `(nz + 1,)`, float64, Å.
+    x, y, z
+        Edges of the voxels along each axis: `(nx + 1,)`, `(ny + 1,)`, `(nz + 1,)`, float64, Å.
     spacing
         Edge of a voxel, Å.
     units
@@ -114,7 +107,9 @@ class Density(Result):
     """
 
     values: NDArray[np.float64]
-    edges: tuple[NDArray[np.float64], ...]
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+    z: NDArray[np.float64]
     spacing: float
     units: str
     label: str
@@ -122,12 +117,17 @@ class Density(Result):
     report: Report
 
     @property
+    def edges(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Edges of the voxels along x, y and z, Å."""
+        return self.x, self.y, self.z
+
+    @property
     def origin(self) -> NDArray[np.float64]:
         """Centre of the first voxel, `(3,)`, float64, Å, as OpenDX has it."""
         return np.array([(edges[0] + edges[1]) / 2 for edges in self.edges])
 
-    def plot(self) -> "Figure":
-        """Draw the mean density along each of the three axes."""
+    def plot(self, ax: "Axes | None" = None) -> "Figure":
+        """Draw the mean density along each of the three axes; into given axes, that along z."""
         from trajet import plots
 
         return plots.projections(
@@ -135,6 +135,7 @@ class Density(Result):
             self.edges,
             quantity=f"{self.name} ({self.units})",
             title=f"{self.name} of {self.label}",
+            ax=ax,
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -184,19 +185,14 @@ class Density(Result):
     def _about(self) -> str:
         return f"{self.name} of {self.label}, values {self.values.shape} {self.units}"
 
-    def _arrays(self) -> dict[str, np.ndarray]:
-        return {
-            "values": self.values,
-            "origin": self.origin,
-            "spacing": np.array(self.spacing),
-            "units": np.array(self.units),
-            **dict(zip("xyz", self.edges, strict=True)),
-        }
+    def _of_rows(self, chosen: "slice | NDArray[Any]") -> Self:
+        return replace(super()._of_rows(chosen), x=edges_of_rows(self.x, chosen))
 
-    def _header(self) -> list[str]:
-        return ["x_A", "y_A", "z_A", f"{self.name.replace(' ', '_')}_{ascii_units(self.units)}"]
-
-    def _rows(self) -> Iterable[Iterable[object]]:
-        centres = [((edges[:-1] + edges[1:]) / 2).tolist() for edges in self.edges]
-        values = self.values.ravel().tolist()
-        return ([*at, value] for at, value in zip(product(*centres), values, strict=True))
+    def _table(self) -> Table:
+        centres = np.meshgrid(
+            *((edges[:-1] + edges[1:]) / 2 for edges in self.edges), indexing="ij", copy=False
+        )
+        return [
+            *zip(("x_A", "y_A", "z_A"), (axis.ravel() for axis in centres), strict=True),
+            (f"{self.name.replace(' ', '_')}_{ascii_units(self.units)}", self.values.ravel()),
+        ]

@@ -1,7 +1,7 @@
 """Results with dihedral angles per frame."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from trajet.result.series import Series
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -30,6 +31,8 @@ class Dihedrals(Series):
     backbone: bool
     features: bool
 
+    _HAS_MEAN: ClassVar[bool] = False
+
     @property
     def angles(self) -> NDArray[np.float64]:
         """The angles, `(n_frames, n)`, float64, degrees, also if the values are features."""
@@ -38,17 +41,20 @@ class Dihedrals(Series):
         cosines, sines = self.values[:, ::2], self.values[:, 1::2]
         return np.degrees(np.arctan2(sines, cosines))
 
-    def plot(self) -> "Figure":
-        """Draw a Ramachandran plot of backbone angles, or each angle against time."""
+    def plot(self, ax: "Axes | None" = None) -> "Figure":
+        """Draw a Ramachandran plot of backbone angles, or each angle against time.
+
+        See `Result.plot`.
+        """
         from trajet import plots
 
         if self.backbone:
             angles = self.angles
             title = f"φ and ψ of {angles.shape[1] // 2} residues, {len(self.frames)} frames"
-            return plots.ramachandran(angles[:, ::2], angles[:, 1::2], title=title)
+            return plots.ramachandran(angles[:, ::2], angles[:, 1::2], title=title, ax=ax)
         labels = self.columns[::2] if self.features else self.columns
         labels = tuple(label.removeprefix("cos ") for label in labels)
-        return plots.angles(self.angles, self.times, self.frames, labels=labels)
+        return plots.angles(self.angles, self.times, self.frames, labels=labels, ax=ax)
 
     def _names(self) -> list[str]:
         unit = "" if self.features else "_degrees"

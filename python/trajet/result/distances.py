@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from trajet.result.series import Series
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
 class Distances(Series):
     """Distances between pairs of atoms in each frame.
 
-    NPZ files hold `values`, `times`, `frames`, `units`, `columns`, `atoms` and `partners` (empty
-    for pairs within one group). CSV files have one column per pair, named by the atoms' indices.
+    CSV files have one column per pair, named by the atoms' indices.
 
     Attributes
     ----------
@@ -38,8 +38,11 @@ class Distances(Series):
     partners: NDArray[np.int64] | None
     to_reference: bool
 
-    def plot(self) -> "Figure":
-        """Draw each distance against time if there are few, else the matrix of time averages."""
+    def plot(self, ax: "Axes | None" = None) -> "Figure":
+        """Draw each distance against time if there are few, else the matrix of time averages.
+
+        See `Result.plot`.
+        """
         from trajet import plots
 
         pairs = self.values.reshape(len(self.frames), int(np.prod(self.values.shape[1:])))
@@ -51,6 +54,7 @@ class Distances(Series):
                 labels=tuple(self.pair_names()),
                 quantity=f"{self.name} ({self.units})",
                 title=" to ".join(self.columns),
+                ax=ax,
             )
         return plots.matrix(
             self._mean_matrix(),
@@ -58,6 +62,7 @@ class Distances(Series):
             self.atoms if self.partners is None else self.partners,
             quantity=f"mean {self.name} ({self.units})",
             axes=(self.columns[0], self.columns[-1] + (" (reference)" * self.to_reference)),
+            ax=ax,
         )
 
     def _mean_matrix(self) -> NDArray[np.float64]:
@@ -71,10 +76,6 @@ class Distances(Series):
         square = np.zeros((len(self.atoms),) * 2)
         square[np.triu_indices(len(self.atoms), 1)] = mean
         return square + square.T
-
-    def _arrays(self) -> dict[str, np.ndarray]:
-        partners = np.empty(0, np.int64) if self.partners is None else self.partners
-        return {**super()._arrays(), "atoms": self.atoms, "partners": partners}
 
     def pair_names(self, count: int | None = None) -> list[str]:
         """Return names such as "17-203" of the first `count` pairs, or of all pairs."""

@@ -1,16 +1,16 @@
 """Results with a radial distribution function."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet.result.report import Report
-from trajet.result.result import Result
+from trajet.result.result import Result, Table, edges_of_rows
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class RadialDistribution(Result):
     """A radial distribution function.
 
-    NPZ files hold `r`, `g`, `counts` and `edges`; CSV files have the columns r_A, g and count.
+    CSV files have the columns r_A, g and count.
 
     Attributes
     ----------
@@ -46,11 +46,14 @@ class RadialDistribution(Result):
     density: float
     report: Report
 
-    def plot(self) -> "Figure":
-        """Draw g against the distance."""
+    _ROWS: ClassVar[tuple[str, ...]] = ("g", "r", "counts")
+    _HAS_MEAN: ClassVar[bool] = False
+
+    def plot(self, ax: "Axes | None" = None) -> "Figure":
+        """Draw g against the distance; see `Result.plot`."""
         from trajet import plots
 
-        return plots.radial(self.edges, self.g, title=f"RDF of {self._between()}")
+        return plots.radial(self.edges, self.g, title=f"RDF of {self._between()}", ax=ax)
 
     def _about(self) -> str:
         return f"RDF of {self._between()}, g {self.g.shape}"
@@ -59,23 +62,20 @@ class RadialDistribution(Result):
         """Return the names of the two groups, or one name if they are the same."""
         return " and ".join(dict.fromkeys(self.labels))
 
-    def _arrays(self) -> dict[str, np.ndarray]:
-        return {"r": self.r, "g": self.g, "counts": self.counts, "edges": self.edges}
+    def _of_rows(self, chosen: "slice | NDArray[Any]") -> Self:
+        edges = edges_of_rows(self.edges, chosen)
+        return replace(super()._of_rows(chosen), edges=edges)
 
-    def _header(self) -> list[str]:
-        return ["r_A", "g", "count"]
-
-    def _rows(self) -> Iterable[Iterable[object]]:
-        counts = self.counts.astype(np.int64)
-        return zip(self.r.tolist(), self.g.tolist(), counts.tolist(), strict=True)
+    def _table(self) -> Table:
+        return [("r_A", self.r), ("g", self.g), ("count", self.counts.astype(np.int64))]
 
 
 @dataclass(frozen=True, repr=False)
 class RadialDistributions(Result):
     """Radial distribution functions of several pairs of groups.
 
-    NPZ files hold `r`, `g`, `counts`, `edges`, `density` and `labels`; CSV files have the column
-    r_A and two columns per pair, g_1 and count_1 and so on, in the order of the pairs.
+    Rows of the result are pairs. CSV files have one row per bin, with the column r_A and two
+    columns per pair, g_1 and count_1 and so on, in the order of the pairs.
 
     Attributes
     ----------
@@ -103,11 +103,14 @@ class RadialDistributions(Result):
     density: NDArray[np.float64]
     report: Report
 
-    def plot(self) -> "Figure":
-        """Draw g of each pair against the distance."""
+    _ROWS: ClassVar[tuple[str, ...]] = ("g", "counts", "labels", "density")
+    _HAS_MEAN: ClassVar[bool] = False
+
+    def plot(self, ax: "Axes | None" = None) -> "Figure":
+        """Draw g of each pair against the distance; see `Result.plot`."""
         from trajet import plots
 
-        return plots.radials(self.edges, self.g, labels=tuple(self.names()))
+        return plots.radials(self.edges, self.g, labels=tuple(self.names()), ax=ax)
 
     def names(self) -> list[str]:
         """Return names of the pairs, such as "name OW - name HW1"."""
@@ -116,22 +119,8 @@ class RadialDistributions(Result):
     def _about(self) -> str:
         return f"RDF of {len(self.labels)} pairs, g {self.g.shape}"
 
-    def _arrays(self) -> dict[str, np.ndarray]:
-        return {
-            "r": self.r,
-            "g": self.g,
-            "counts": self.counts,
-            "edges": self.edges,
-            "density": self.density,
-            "labels": np.array(self.labels),
-        }
-
-    def _header(self) -> list[str]:
-        numbers = range(1, len(self.labels) + 1)
-        return ["r_A", *(f"{name}_{k}" for k in numbers for name in ("g", "count"))]
-
-    def _rows(self) -> Iterable[Iterable[object]]:
-        counts = self.counts.astype(np.int64)
-        for k, r in enumerate(self.r.tolist()):
-            both = zip(self.g[:, k].tolist(), counts[:, k].tolist(), strict=True)
-            yield [r, *(number for pair in both for number in pair)]
+    def _table(self) -> Table:
+        columns: Table = [("r_A", self.r)]
+        for k, (g, counts) in enumerate(zip(self.g, self.counts, strict=True), start=1):
+            columns += [(f"g_{k}", g), (f"count_{k}", counts.astype(np.int64))]
+        return columns

@@ -86,11 +86,24 @@ class Report(Mapping[str, Any]):
         """
         path = Path(path)
         try:
-            entries = json.loads(path.read_text(encoding="utf-8"))
+            text = path.read_text(encoding="utf-8")
         except UnicodeDecodeError as error:
             raise FormatError(
                 f"{path}: not a text file: give a file that --report wrote"
             ) from error
+        return cls.from_json(text, str(path))
+
+    @classmethod
+    def from_json(cls, text: str, path: str) -> "Report":
+        """Return the report of a JSON text; messages name it `path`.
+
+        Raises
+        ------
+        FormatError
+            If the text is not a report, or a report of another schema.
+        """
+        try:
+            entries = json.loads(text)
         except ValueError as error:
             raise FormatError(
                 f"{path}: not a report: {error}; give a file that --report wrote"

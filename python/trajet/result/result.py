@@ -1,40 +1,155 @@
 """Base class of all results."""
 
+import base64
 import csv
+import html
 import io
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import fields, replace
+from operator import index
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet import output
+from trajet._trajet import MissingPackageError
 from trajet.result.report import Report
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from pandas import DataFrame
+
+# The columns of a table: names, and values with one element per row.
+Table: TypeAlias = "list[tuple[str, NDArray[Any]]]"
+
+# Numbers of a table that are Python objects at the same time.
+_AT_ONCE = 2**17
+# Most numbers of which statistics are shown.
+_MOST_SHOWN = 10**7
+
+# All classes of results by name, from which `load` takes the one that a file names.
+KINDS: "dict[str, type[Result]]" = {}
 
 
 class Result:
-    """Numbers of an analysis with the report of its run; can be drawn and saved.
+    """Numbers of an analysis with the report of its run; can be drawn, saved and loaded.
 
-    NPZ files hold all arrays, CSV files the numbers as a table.
+    A result is a sequence of rows: `len(result)`, `for row in result`, `result[5]`, and
+    `result[10:20]`, which is a result of those rows. `np.asarray(result)` has its main values.
+
+    Classes of results are frozen dataclasses with `repr=False`. Their fields are arrays, strings,
+    numbers, booleans, tuples of these, results, or None, and the report. NPZ files hold all of
+    them, and `trajet.load` restores them. A class declares `_ROWS`, and has `plot`, `_about` and
+    `_table`.
     """
 
     report: Report
 
-    def __repr__(self) -> str:
-        """Return a summary of one line, without the numbers."""
-        return f"<{type(self).__name__}: {self._about()}>"
+    # Fields with one element per row, the main values first; fields that are None are skipped.
+    _ROWS: ClassVar[tuple[str, ...]] = ("values",)
+    # Whether the mean of all main values means something: not for angles.
+    _HAS_MEAN: ClassVar[bool] = True
 
-    def plot(self) -> "Figure":
-        """Return a matplotlib Figure."""
+    def __init_subclass__(cls, **options: object) -> None:
+        """Register a class of results, so that `load` finds it by name."""
+        super().__init_subclass__(**options)
+        KINDS[cls.__name__] = cls
+
+    def __repr__(self) -> str:
+        """Return a summary of one line: quantity, shape, mean and extremes."""
+        return f"<{type(self).__name__}: {', '.join([self._about(), *self._statistics()])}>"
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(np.asarray(self))
+
+    def __bool__(self) -> bool:
+        """Return True, also without a row."""
+        return True
+
+    def __iter__(self) -> Iterator[Any]:
+        """Iterate over the main values, row by row."""
+        return iter(np.asarray(self))
+
+    def __getitem__(self, chosen: Any) -> Any:
+        """Return the main values of a row, or a result of several rows.
+
+        Parameters
+        ----------
+        chosen
+            A row number or a tuple, which index the main values; or a slice, row numbers or a mask,
+            which choose rows.
+
+        Examples
+        --------
+        >>> len(result[10:20]), result[10:20].frames[0]
+        (10, np.int64(10))
+        """
+        if isinstance(chosen, tuple) or (hasattr(chosen, "__index__") and np.ndim(chosen) == 0):
+            return np.asarray(self)[chosen if isinstance(chosen, tuple) else index(chosen)]
+        if not isinstance(chosen, slice):
+            numbers = np.asarray(chosen)
+            if numbers.ndim != 1 or not (numbers.dtype.kind in "biu" or not numbers.size):
+                raise TypeError(
+                    "choose rows by a number, a slice, row numbers or a mask, not by"
+                    f" {type(chosen).__name__}"
+                )
+            chosen = numbers if numbers.size else slice(0)
+        return self._of_rows(chosen)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """Return the main values as an array."""
+        return np.array(getattr(self, self._row_fields()[0]), dtype=dtype, copy=copy)
+
+    def plot(self, ax: "Axes | None" = None) -> "Figure":
+        """Draw the result.
+
+        Parameters
+        ----------
+        ax
+            Axes to draw into; None for a figure of its own.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure, which is not registered with pyplot: save it or show it.
+        """
         raise NotImplementedError
 
+    def to_dataframe(self) -> "DataFrame":
+        """Return the table of the CSV file as a pandas DataFrame.
+
+        Raises
+        ------
+        MissingPackageError
+            If pandas is not installed.
+
+        Examples
+        --------
+        >>> result.to_dataframe().columns.tolist()
+        ['frame', 'time_ps', 'rmsd_A']
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise MissingPackageError(
+                "a result as a DataFrame needs pandas: pip install 'trajet[pandas]'"
+            ) from error
+        table = self._table()
+        # Names may occur twice.
+        frame = pd.DataFrame({k: column for k, (_, column) in enumerate(table)})
+        frame.columns = pd.Index([name for name, _ in table])
+        return frame
+
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write NPZ, which `numpy.load` reads without pickle, or CSV with all digits.
+        """Write NPZ, which `trajet.load` restores, or CSV with all digits.
+
+        `numpy.load` reads NPZ files without pickle: each field of the result by its name, `kind`
+        (its class) and `report` (JSON text). Fields that are None are left out.
 
         Raises
         ------
@@ -45,34 +160,123 @@ class Result:
         """
         path = Path(path)
         output.check(path, (".npz", ".csv"))
-        if path.suffix.lower() == ".npz":
-            output.write(path, lambda file: np.savez(file, allow_pickle=False, **self._arrays()))
-        else:
+        if path.suffix.lower() != ".npz":
             output.write(path, self._write_csv)
+            return
+        arrays = {
+            **self._arrays(),
+            "kind": np.array(type(self).__name__),
+            "report": np.array(self.report.to_json().encode()),
+        }
+        output.write(path, lambda file: np.savez(file, allow_pickle=False, **arrays))
 
     def _about(self) -> str:
         """Return the quantity and the shape of its values, for `__repr__`."""
         raise NotImplementedError
 
-    def _arrays(self) -> dict[str, np.ndarray]:
-        """Return the arrays of an NPZ file by name."""
+    def _table(self) -> Table:
+        """Return the columns of the CSV file and of the DataFrame."""
         raise NotImplementedError
+
+    def _row_fields(self) -> tuple[str, ...]:
+        """Return the fields with one element per row, the main values first."""
+        return self._ROWS
+
+    def _of_rows(self, chosen: "slice | NDArray[Any]") -> Self:
+        """Return a result of the chosen rows, with the report of the whole."""
+        taken: dict[str, object] = {}
+        for name in self._row_fields():
+            value = getattr(self, name)
+            if isinstance(value, tuple):
+                numbers = np.arange(len(value))[chosen].tolist()
+                taken[name] = tuple(value[k] for k in numbers)
+            elif value is not None:
+                taken[name] = value[chosen]
+        return cast(Self, replace(cast(Any, self), **taken))
+
+    def _statistics(self) -> list[str]:
+        """Return mean and extremes of the main values as texts, if they are a few numbers."""
+        values = np.asarray(self)
+        if not 0 < values.size <= _MOST_SHOWN or values.dtype.kind not in "iuf":
+            return []
+        finite = values[np.isfinite(values)]
+        left_out = values.size - finite.size
+        texts = [f"{left_out} not finite"] if left_out else []
+        if finite.size:
+            extremes = [f"min {finite.min():.4g}", f"max {finite.max():.4g}"]
+            texts = [f"mean {finite.mean():.4g}"] * self._HAS_MEAN + extremes + texts
+        return texts
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        """Return all fields but the report as arrays, for NPZ files; None is left out."""
+        arrays = {}
+        for field in fields(cast(Any, self)):
+            name, value = field.name, getattr(self, field.name)
+            if isinstance(value, Result):
+                # A result that belongs to this one, and shares its report.
+                arrays.update({f"{name}.{key}": array for key, array in value._arrays().items()})
+            elif name != "report" and value is not None:
+                arrays[name] = _as_array(name, value)
+        return arrays
 
     def _header(self) -> list[str]:
         """Return the names of a CSV file's columns."""
-        raise NotImplementedError
+        return [name for name, _ in self._table()]
 
-    def _rows(self) -> Iterable[Iterable[object]]:
-        """Return the rows of a CSV file."""
-        raise NotImplementedError
+    def _rows(self) -> Iterator[Iterable[object]]:
+        """Yield the rows of a CSV file."""
+        columns = [column for _, column in self._table()]
+        size = max(1, _AT_ONCE // max(1, len(columns)))
+        for begin in range(0, len(columns[0]) if columns else 0, size):
+            some = [column[begin : begin + size].tolist() for column in columns]
+            yield from zip(*some, strict=True)
 
     def _write_csv(self, file: IO[bytes]) -> None:
-        names = io.StringIO()
+        text = io.StringIO()
         # Names of functions, segments and residues may contain commas and quotes.
-        csv.writer(names, lineterminator="\n").writerow(self._header())
-        file.write(names.getvalue().encode(errors="backslashreplace"))
+        writer = csv.writer(text, lineterminator="\n")
+
+        def flush() -> None:
+            file.write(text.getvalue().encode(errors="backslashreplace"))
+            text.seek(0)
+            text.truncate()
+
+        writer.writerow(self._header())
         for row in self._rows():
-            file.write(f"{','.join(map(repr, row))}\n".encode())
+            # As `repr` prints them, numbers have all digits.
+            writer.writerow([one if isinstance(one, str) else repr(one) for one in row])
+            if text.tell() > _AT_ONCE:
+                flush()
+        flush()
+
+    def _repr_html_(self) -> str:
+        """Return the summary and, if it can be drawn, the plot: notebooks show them."""
+        from trajet import plots
+
+        summary = f"<p>{html.escape(repr(self))}</p>"
+        try:
+            png = plots.png(self.plot())
+        except ValueError:
+            # There are too many curves, or nothing to draw.
+            return summary
+        return f'{summary}<img src="data:image/png;base64,{base64.b64encode(png).decode()}">'
+
+
+def _as_array(name: str, value: object) -> NDArray[Any]:
+    """Return the value of a field as an array that is saved without pickle.
+
+    Raises
+    ------
+    TypeError
+        If it cannot be.
+    """
+    array = np.asarray(value, np.str_ if isinstance(value, tuple) and not value else None)
+    if array.dtype.kind not in "biufcU" or isinstance(value, (list, dict)):
+        raise TypeError(
+            f"field {name!r} of a result: an array, a string, a number, a tuple of these, or None"
+            f" can be saved, not {type(value).__name__}"
+        )
+    return array
 
 
 def count_of_frames(frames: NDArray[np.int64]) -> str:
@@ -83,3 +287,24 @@ def count_of_frames(frames: NDArray[np.int64]) -> str:
 def ascii_units(units: str) -> str:
     """Return a unit in ASCII, for the header of a CSV file."""
     return units.replace("Å", "A").replace("²", "2").replace("³", "3")
+
+
+def edges_of_rows(
+    edges: NDArray[np.float64], chosen: "slice | NDArray[Any]"
+) -> NDArray[np.float64]:
+    """Return the edges (`(n + 1,)`) of the chosen bins out of `n`.
+
+    Raises
+    ------
+    ValueError
+        If the bins do not follow one another.
+    """
+    bins = np.arange(len(edges) - 1)[chosen]
+    if not len(bins) or (np.diff(bins) != 1).any():
+        raise ValueError("the bins must follow one another: take a slice of some")
+    return edges[bins[0] : bins[-1] + 2]
+
+
+def time_columns(times: NDArray[np.float64], frames: NDArray[np.int64]) -> Table:
+    """Return the first columns of a table with one row per frame."""
+    return [("frame", frames), ("time_ps", times)]

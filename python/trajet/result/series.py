@@ -1,16 +1,16 @@
 """Results with one or several values per frame."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet.result.report import Report
-from trajet.result.result import Result, ascii_units, count_of_frames
+from trajet.result.result import Result, Table, ascii_units, count_of_frames, time_columns
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class Series(Result):
     """One or several values per frame.
 
-    NPZ files hold `values`, `times`, `frames`, `units` and `columns`. CSV files have the columns
-    frame, time_ps and one column per series.
+    CSV files have the columns frame, time_ps and one column per series; several series are named by
+    their selections, as in `rmsd_A:name_CA`.
 
     Attributes
     ----------
@@ -47,8 +47,17 @@ class Series(Result):
     name: str
     report: Report
 
-    def plot(self) -> "Figure":
-        """Draw the series against time and return the matplotlib Figure.
+    _ROWS: ClassVar[tuple[str, ...]] = ("values", "times", "frames")
+
+    @property
+    def quantity(self) -> str:
+        """Name and unit, as on the axis of a figure."""
+        return f"{self.name} ({self.units})" if self.units else self.name
+
+    def plot(self, ax: "Axes | None" = None) -> "Figure":
+        """Draw the series against time; see `Result.plot`.
+
+        Without `ax`, the distribution of the values is drawn beside them.
 
         Examples
         --------
@@ -62,33 +71,25 @@ class Series(Result):
             self.times,
             self.frames,
             labels=self.columns,
-            quantity=f"{self.name} ({self.units})",
+            quantity=self.quantity,
             title=f"{self.name} of {self.columns[0]}" if len(self.columns) == 1 else self.name,
+            ax=ax,
         )
 
     def _about(self) -> str:
         values = f"values {self.values.shape} {self.units}".rstrip()
         return f"{self.name} of {count_of_frames(self.frames)}, {values}"
 
-    def _arrays(self) -> dict[str, np.ndarray]:
-        return {
-            "values": self.values,
-            "times": self.times,
-            "frames": self.frames,
-            "units": np.array(self.units),
-            "columns": np.array(self.columns),
-        }
-
     def _names(self) -> list[str]:
         """Return the name of each series in the header of a CSV file."""
         name = self.name.lower().replace(" ", "_").replace("-", "_")
-        stem = f"{name}_{ascii_units(self.units)}"
-        return [stem, *(f"{stem}_group{k}" for k in range(1, len(self.columns)))]
+        stem = "_".join(filter(None, [name, ascii_units(self.units)]))
+        if len(self.columns) == 1:
+            return [stem]
+        return [f"{stem}:{label}".replace(" ", "_") for label in self.columns]
 
-    def _header(self) -> list[str]:
-        return ["frame", "time_ps", *self._names()]
-
-    def _rows(self) -> Iterable[Iterable[object]]:
-        rows = self.values.reshape(len(self.frames), int(np.prod(self.values.shape[1:])))
-        for frame, time, row in zip(self.frames.tolist(), self.times.tolist(), rows, strict=True):
-            yield [frame, time, *row.tolist()]
+    def _table(self) -> Table:
+        n_columns = int(np.prod(self.values.shape[1:]))
+        columns = self.values.reshape(len(self.frames), n_columns).T
+        names = self._names()
+        return [*time_columns(self.times, self.frames), *zip(names, columns, strict=True)]

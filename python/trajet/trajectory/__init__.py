@@ -6,6 +6,7 @@ from trajet.trajectory.frame import Frame
 from trajet.trajectory.opening import from_atomgroup, is_structure, open
 from trajet.trajectory.selection import Selection
 from trajet.trajectory.trajectory import DEFAULT_REQUEST_SIZE, MUCH_BYTES, Trajectory, describe_file
+from trajet.trajectory.updating import UpdatingSelection
 
 __all__ = [
     "DEFAULT_REQUEST_SIZE",
@@ -16,6 +17,7 @@ __all__ = [
     "FrameChoice",
     "Selection",
     "Trajectory",
+    "UpdatingSelection",
     "describe_file",
     "frame_numbers",
     "from_atomgroup",

@@ -1,5 +1,6 @@
 """Conversion of users' choices of frames and atoms to numbers."""
 
+import operator
 from collections.abc import Sequence
 from typing import TypeAlias
 
@@ -20,7 +21,15 @@ def resolve_frames(frames: FrameChoice, n_frames: int, label: str) -> Frames:
     ------
     FrameError
         If one is out of range.
+    TypeError
+        If the choice is of another type, or a short tuple, which is probably meant as a range.
     """
+    if isinstance(frames, tuple) and 1 < len(frames) < 4:
+        numbers_of = ", ".join(map(str, frames))
+        raise TypeError(
+            f"frames=({numbers_of}) may mean a range or single frames: give slice({numbers_of}) for"
+            f" the range, or the list [{numbers_of}] for these frames"
+        )
     if frames is None:
         frames = slice(None)
     if isinstance(frames, slice):
@@ -42,6 +51,22 @@ def resolve_frames(frames: FrameChoice, n_frames: int, label: str) -> Frames:
     # The sum below may overflow short integers.
     numbers = numbers.astype(np.int64)
     return np.where(numbers < 0, numbers + n_frames, numbers)
+
+
+def frame_number(number: int) -> int:
+    """Return the number of one frame; negative numbers count from the end.
+
+    Raises
+    ------
+    TypeError
+        If it is not a whole number.
+    """
+    if isinstance(number, (bool, slice)) or not hasattr(number, "__index__"):
+        raise TypeError(
+            "one frame is taken by its number; several are read with read(frames=...) or"
+            " blocks(frames=...)"
+        )
+    return operator.index(number)
 
 
 def frame_numbers(frames: Frames) -> NDArray[np.int64]:

@@ -47,11 +47,20 @@ class Frame:
     _selection: "Selection"
 
     @classmethod
-    def of(cls, block: Block, k: int, selection: "Selection") -> "Frame":
-        """Return a copy of the `k`-th frame of a block, which has the atoms of the selection."""
+    def of(
+        cls,
+        block: Block,
+        k: int,
+        selection: "Selection",
+        columns: NDArray[np.int64] | None = None,
+    ) -> "Frame":
+        """Return a copy of the `k`-th frame of a block, with the atoms of the selection.
+
+        These are the given columns of the block; None for all.
+        """
         vectors = None if block.vectors is None else block.vectors[k]
         return cls(
-            block.positions[k].copy(),
+            block.positions[k].copy() if columns is None else block.positions[k, columns],
             int(block.frames[k]),
             float(block.times[k]),
             int(block.steps[k]),
@@ -63,6 +72,11 @@ class Frame:
     def __repr__(self) -> str:
         """Return number, time and size."""
         return f"<Frame {self.frame}: {self.time:g} ps, {len(self.positions)} atoms>"
+
+    @property
+    def indices(self) -> NDArray[np.int64]:
+        """Indices of the atoms in the topology, `(n_atoms,)`, int64."""
+        return self._selection.indices
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> Path:
         """Write the atoms to a structure file; the ending selects the format.

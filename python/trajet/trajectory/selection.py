@@ -1,6 +1,5 @@
 """`Selection`: some atoms of a trajectory."""
 
-import operator
 from collections.abc import Callable, Iterator
 from copy import copy
 from typing import TYPE_CHECKING, Literal, Self
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 from trajet._trajet import SelectionError
 from trajet.topology import Atoms
 from trajet.trajectory.block import Block
-from trajet.trajectory.choice import FrameChoice
+from trajet.trajectory.choice import FrameChoice, frame_number
 from trajet.trajectory.frame import Frame
 from trajet.trajectory.transforms import MakeSteps, Transformable
 
@@ -37,6 +36,8 @@ class Selection(Transformable):
     t_select
         Seconds that evaluating the selection took.
     """
+
+    _INTERNAL = frozenset({"group_numbers", "look", "places", "t_select", "topology_atoms"})
 
     def __init__(
         self,
@@ -66,16 +67,9 @@ class Selection(Transformable):
 
     def __getitem__(self, number: int) -> Frame:
         """Return a frame; negative numbers count from the end."""
-        if isinstance(number, (bool, slice)) or not hasattr(number, "__index__"):
-            raise TypeError(
-                "one frame is taken by its number; several are read with read(frames=...) or"
-                " blocks(frames=...)"
-            )
-        number = operator.index(number)
+        number = frame_number(number)
         trajectory = self.trajectory
-        # Jumps are counted from frame 0, through all frames.
-        last = number + trajectory.n_frames if number < 0 else number
-        run = np.arange(last + 1) if trajectory.reader.has_no_jump else None
+        run = trajectory.run_before(number)
         return Frame.of(trajectory.read_places([number], self.places, None, run=run), 0, self)
 
     @property

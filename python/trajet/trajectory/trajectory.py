@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Literal, ParamSpec, Self, TypeVar, cast, overload
 from weakref import finalize
 
 import numpy as np
@@ -36,6 +36,7 @@ from trajet.trajectory.choice import (
     resolve_frames,
     resolve_indices,
 )
+from trajet.trajectory.closed import ClosedReader
 from trajet.trajectory.frame import Frame
 from trajet.trajectory.selection import Selection
 from trajet.trajectory.transforms import (
@@ -47,6 +48,7 @@ from trajet.trajectory.transforms import (
     n_runs,
     native,
 )
+from trajet.trajectory.updating import UpdatingSelection
 
 if TYPE_CHECKING:
     from trajet.mdanalysis import Universe
@@ -81,6 +83,16 @@ class Trajectory(Transformable):
     t_topology
         Seconds spent so far on opening the files and reading the topology.
     """
+
+    _INTERNAL = frozenset(
+        (
+            *("adopt", "before_run", "blocks_of_places", "describe_inputs", "describe_transforms"),
+            *("fresh", "frame_numbers", "indices_of", "n_named", "of_dataset", "of_open_atoms"),
+            *("particles", "places", "places_of", "read_places", "reader", "reader_for"),
+            *("record_analysis", "rotates", "select_indices", "sidecar", "stem", "t_topology"),
+            *("topology_atoms", "transform_remarks"),
+        )
+    )
 
     def __init__(
         self,
@@ -130,8 +142,42 @@ class Trajectory(Transformable):
 
     def __repr__(self) -> str:
         """Return label, size and transforms."""
+        if self.is_closed:
+            return f"<Trajectory {self.label}: closed>"
         names = "".join(f", {step.words['transform']}" for step in self.transforms)
         return f"<Trajectory {self.label}: {self.n_frames} frames of {self.n_atoms} atoms{names}>"
+
+    def __enter__(self) -> Self:
+        """Return the trajectory, which is closed at the end of the block.
+
+        Examples
+        --------
+        >>> import trajet as tj
+        >>> with tj.open("adk.psf", "adk.xtc") as traj:
+        ...     len(traj)
+        98
+        """
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the trajectory."""
+        self.close()
+
+    def close(self) -> None:
+        """Close the files; reading frames is an error from then on.
+
+        Trajectories that were made from this one by transforms keep the files open. Closing is
+        optional: files are closed when nothing refers to the trajectory any more.
+        """
+        if self._access_log is not None:
+            self._access_log.close()
+        self._reader = cast(Reader, ClosedReader(self.label))
+        self._untransformed = None
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the trajectory was closed."""
+        return isinstance(self._reader, ClosedReader)
 
     def __len__(self) -> int:
         """Return the number of frames."""
@@ -244,6 +290,16 @@ class Trajectory(Transformable):
         return self.fresh(
             partial(self._reader.with_start, runs=runs, threads=threads), walked, places
         )
+
+    def run_before(self, number: int) -> NDArray[np.int64] | None:
+        """Return the frames through which jumps are counted up to a frame: all from frame 0.
+
+        None if jumps are not removed.
+        """
+        if not self._reader.has_no_jump:
+            return None
+        last = number + self.n_frames if number < 0 else number
+        return np.arange(last + 1)
 
     def _on_the_way(self, numbers: Frames, run: NDArray[np.int64]) -> Frames:
         """Return frames, and those of a run from which jumps are counted up to them."""
@@ -468,7 +524,15 @@ class Trajectory(Transformable):
         """Return frame numbers, `(n_frames,)`, int64, of a choice as for `read`."""
         return frame_numbers(resolve_frames(frames, self.n_frames, str(self.path)))
 
-    def select(self, selection: AtomChoice) -> Selection:
+    @overload
+    def select(self, selection: AtomChoice, *, updating: Literal[False] = False) -> Selection: ...
+
+    @overload
+    def select(self, selection: str, *, updating: Literal[True]) -> UpdatingSelection: ...
+
+    def select(
+        self, selection: AtomChoice, *, updating: bool = False
+    ) -> Selection | UpdatingSelection:
         """Select atoms.
 
         Parameters
@@ -476,22 +540,40 @@ class Trajectory(Transformable):
         selection
             Text in MDAnalysis' language, evaluated once, on frame 0; or atom indices of the
             topology in any order, even if only some tags of a data set are open.
+        updating
+            Whether the text is evaluated in each frame anew. `count` and `apply` take such a
+            selection; analyses that need the same atoms in every frame do not.
 
         Returns
         -------
-        Selection
+        Selection or UpdatingSelection
             The atoms, for analyses and for reading.
 
         Raises
         ------
         SelectionError
-            If the text is invalid or matches no atom, or an index is out of range.
+            If the text is invalid or matches no atom, or an index is out of range. An updating
+            selection may match no atom in some frames.
+        TypeError
+            If `updating` is True, and indices are given.
 
         Examples
         --------
         >>> traj.select("name CA")
         <Selection 'name CA': 214 of 3341 atoms>
+        >>> traj.select("name CA and around 6 resid 100", updating=True)
+        <UpdatingSelection 'name CA and around 6 resid 100' of 3341 atoms>
         """
+        if updating:
+            if not isinstance(selection, str):
+                raise TypeError("updating=True: give a selection text: indices do not change")
+            # As below.
+            _ = self.topology
+            watch = Stopwatch()
+            made = UpdatingSelection(self, selection)
+            made.prepared(has_selected=False)
+            made.t_select = watch.seconds()
+            return made
         if isinstance(selection, str):
             # Reading the topology is not part of evaluating the selection.
             where = self.label if self._origin is not None else str(self.topology)
@@ -500,6 +582,17 @@ class Trajectory(Transformable):
             return Selection(self, places, selection, watch.seconds())
         watch = Stopwatch()
         return Selection(self, self.places(selection), None, watch.seconds())
+
+    def updating(self, text: str, *, has_selected: bool) -> _trajet.UpdatingSelection:
+        """Return a selection text for the evaluation of many frames.
+
+        Raises
+        ------
+        SelectionError
+            If the text is invalid, or matches no atom whatever the positions are.
+        """
+        where = self.label if self._origin is not None else str(self.topology)
+        return self.topology.updating(text, where, among=self._origin, has_selected=has_selected)
 
     def select_indices(self, text: str, where: str, *, empty: bool = False) -> NDArray[np.int64]:
         """Return the topology indices of the open atoms that a selection text matches in frame 0.

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,6 +76,13 @@ class Transformable(ABC):
     Nothing is computed before frames are read, and only atoms that are needed are decoded: to make
     a selection whole, those of its molecules.
     """
+
+    # Public names that are for other modules of the package only.
+    _INTERNAL: ClassVar[frozenset[str]] = frozenset()
+
+    def __dir__(self) -> list[str]:
+        """Return the names that users need, for tab completion."""
+        return [name for name in super().__dir__() if name not in self._INTERNAL]
 
     @abstractmethod
     def _transformed(self, make: MakeSteps) -> Self:
@@ -336,8 +343,8 @@ def chosen_atoms(trajectory: "Trajectory", atoms: Chosen) -> "Selection":
     """Return the selection of a transform, in the state of the trajectory before it."""
     if isinstance(atoms, str):
         return trajectory.select(atoms)
-    # Selections and trajectories are the transformable objects.
-    if not isinstance(atoms, Transformable) or isinstance(atoms, type(trajectory)):
+    # A trajectory and an updating selection have no indices.
+    if not isinstance(atoms, Transformable) or not hasattr(atoms, "indices"):
         raise TypeError(f"atoms are a selection text or a Selection, not {type(atoms).__name__}")
     if atoms.trajectory.untransformed is not trajectory.untransformed:
         raise SelectionError(f"{atoms!r} is of another trajectory")

@@ -7,7 +7,7 @@ use trajet_files::OpenOptions;
 use trajet_formats::Atoms;
 
 use super::*;
-use crate::analysis::Analysis;
+use crate::analysis::{Analysis, Pass};
 use crate::rmsd::{Fit, Group, Request, plan};
 
 const ATOMS: usize = 7;
@@ -157,11 +157,10 @@ fn parts_in_any_order_merge_to_the_whole() {
         run(&chain, &frames, pass, budget(1, None), &mut Quiet::default()).unwrap().0
     };
     for average in [false, true] {
-        let mut pass = plan(request(&made, average), ATOMS).unwrap();
+        let mut pass = JointPass::from(plan(request(&made, average), ATOMS).unwrap());
         let output = loop {
-            let then = pass.then.take();
             let leaves = pass.leaves(frames.len());
-            let width = pass.analysis.row_width();
+            let width = pass.row_width();
             let mut rows = vec![0.0; frames.len() * width];
             let mut merger = Merger::new(leaves.len());
             for run in tasks(&leaves, 0..leaves.len(), 1, Some(77)).into_iter().rev() {
@@ -175,14 +174,14 @@ fn parts_in_any_order_merge_to_the_whole() {
                 assert_eq!(report.tasks.iter().map(|t| t.frames).sum::<usize>(), positions.len());
                 assert!(report.tasks.iter().all(|t| positions.contains(&t.first)));
                 for (node, state) in states {
-                    merger.add(node, state, |left, right| pass.analysis.merge(left, right));
+                    merger.add(node, state, |left, right| pass.merge(left, right));
                 }
             }
             let state = merger.into_whole().unwrap();
-            match then {
-                Some(then) => pass = then(state),
-                None => break Output { rows, row_width: width, state },
+            if pass.is_last() {
+                break Output { rows, row_width: width, state };
             }
+            pass = pass.next(state).unwrap().unwrap();
         };
         assert_eq!(output, whole(average));
     }
@@ -218,7 +217,8 @@ fn the_calling_thread_does_its_share_of_a_part() {
         let handle = RunHandle::default();
         let computed = Arc::<Mutex<Vec<_>>>::default();
         let flag = stopped.then(|| Arc::clone(&handle.stop));
-        let pass = pass_of(Stopping { threads: Arc::clone(&computed), stop: flag });
+        let pass: JointPass =
+            pass_of(Stopping { threads: Arc::clone(&computed), stop: flag }).into();
         let part = Part { frames: &frames, leaves, run: 0..leaves.len() };
         let mut report = RunReport::default();
         let states =

@@ -7,8 +7,8 @@
 //! bins of squares between these doubles are exactly the bins of distances between the edges. Most squares are assigned
 //! by an `f32` root with a bound on its error; only if that comes near an edge are the doubles compared.
 
-/// Number of squares that are assigned at once.
-pub(crate) const CHUNK: usize = 16;
+use super::grid::CHUNK;
+
 /// Copies of each counter: consecutive additions to a single one would wait for each other.
 const COPIES: usize = 8;
 /// Added to a small `f32`, leaves it rounded to an integer in the lowest bits.
@@ -115,7 +115,7 @@ impl Bins {
 }
 
 /// Returns the smallest square of a distance whose rounded root is not below `edge`.
-fn root_reaches(edge: f64) -> f64 {
+pub(crate) fn root_reaches(edge: f64) -> f64 {
     if edge <= 0.0 {
         return f64::NEG_INFINITY;
     }

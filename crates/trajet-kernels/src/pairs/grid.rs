@@ -2,9 +2,10 @@
 
 use trajet_simd::{InstructionSet, multiversion};
 
-use super::bins::CHUNK;
 use crate::cell::{Basis, Cell, Vector, combine, dot, minus, square};
 
+/// Number of points whose distances are computed at once.
+pub(crate) const CHUNK: usize = 16;
 /// Grid cells are at least the reach divided by this wide.
 const FINENESS: f64 = 3.0;
 /// Minimal average number of atoms per grid cell.
@@ -118,11 +119,13 @@ impl Grid {
     }
 }
 
-/// Coordinates of atoms as one array per axis, with labels if pairs are excluded by them.
+/// Coordinates of atoms as one array per axis, with labels if pairs are excluded by them, and with tags if visitors need
+/// to distinguish pairs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Points {
     pub(crate) axes: [Vec<f64>; 3],
     pub(crate) labels: Vec<f64>,
+    pub(crate) tags: Vec<u32>,
 }
 
 impl Points {
@@ -133,12 +136,14 @@ impl Points {
     pub(crate) fn clear(&mut self) {
         self.axes.iter_mut().for_each(Vec::clear);
         self.labels.clear();
+        self.tags.clear();
     }
 
     /// Keeps only the first `n` points.
     pub(crate) fn truncate(&mut self, n: usize) {
         self.axes.iter_mut().for_each(|axis| axis.truncate(n));
         self.labels.truncate(n);
+        self.tags.truncate(n);
     }
 
     /// Appends shifted points of another set.
@@ -148,7 +153,10 @@ impl Points {
             self.axes[k].extend(axis.iter().map(|x| x + by));
         }
         if !from.labels.is_empty() {
-            self.labels.extend_from_slice(&from.labels[points]);
+            self.labels.extend_from_slice(&from.labels[points.clone()]);
+        }
+        if !from.tags.is_empty() {
+            self.tags.extend_from_slice(&from.tags[points]);
         }
     }
 
@@ -158,6 +166,9 @@ impl Points {
         self.axes.iter_mut().for_each(|axis| axis.resize(n, f64::INFINITY));
         if !self.labels.is_empty() {
             self.labels.resize(n, f64::INFINITY);
+        }
+        if !self.tags.is_empty() {
+            self.tags.resize(n, 0);
         }
     }
 }
@@ -172,6 +183,17 @@ pub(crate) struct Sorted {
     cells: Vec<u32>,
 }
 
+/// Numbers that visitors get with each atom.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Tags<'a> {
+    /// None.
+    Nothing,
+    /// The index of the atom in its group.
+    Indices,
+    /// One number per atom.
+    Given(&'a [u32]),
+}
+
 impl Sorted {
     /// Sorts positions (`[n, 3]`, Å) by grid cell, wrapped into the reduced cell.
     ///
@@ -183,6 +205,7 @@ impl Sorted {
         grid: &Grid,
         positions: &[[f32; 3]],
         labels: Option<&[u32]>,
+        tags: Tags<'_>,
     ) -> Result<(), usize> {
         let n = positions.len();
         self.placed.iter_mut().for_each(|axis| axis.resize(n, 0.0));
@@ -206,6 +229,7 @@ impl Sorted {
         }
         self.points.axes.iter_mut().for_each(|axis| axis.resize(n, 0.0));
         self.points.labels.resize(labels.map_or(0, <[u32]>::len), 0.0);
+        self.points.tags.resize(if let Tags::Nothing = tags { 0 } else { n }, 0);
         for i in (0..n).rev() {
             let start = &mut self.starts[self.cells[i] as usize];
             *start -= 1;
@@ -215,6 +239,11 @@ impl Sorted {
             }
             if let Some(labels) = labels {
                 self.points.labels[to] = f64::from(labels[i]);
+            }
+            match tags {
+                Tags::Nothing => {}
+                Tags::Indices => self.points.tags[to] = i as u32,
+                Tags::Given(tags) => self.points.tags[to] = tags[i],
             }
         }
         Ok(())

@@ -2,10 +2,9 @@
 
 use std::ops::Range;
 
-use trajet_simd::{InstructionSet, multiversion};
+use trajet_simd::InstructionSet;
 
-use super::bins::{Bins, CHUNK, Histogram};
-use super::grid::{Grid, Points, Row, Sorted};
+use super::grid::{CHUNK, Grid, Points, Row, Sorted};
 use crate::cell::{Vector, minus};
 
 /// Maximal relative increase of a distance by rounding.
@@ -31,9 +30,8 @@ pub(crate) struct Near {
     shifts: Vec<Vector>,
     /// Buffer for the shifts of one cell.
     found: Vec<Vector>,
-    /// Buffers for the images of one atom, and the slots of its distances.
+    /// Buffer for the images of one atom.
     images: Vec<Vector>,
-    slots: Vec<[u32; CHUNK]>,
 }
 
 /// Ranges of `several` and `shifts`.
@@ -45,7 +43,7 @@ struct Segment {
 
 /// Position of the cell's own atoms among the gathered ones: in front, so that each is compared with those after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Own {
+pub(crate) enum Own {
     /// The groups differ: own atoms are among the others.
     Nowhere,
     Single,
@@ -55,13 +53,84 @@ enum Own {
 /// Rows of neighbours that are the same row of the grid, through different shifts.
 type Class = Vec<Row>;
 
-/// Counts the pairs of two groups at their minimum images.
-pub(crate) fn count_pairs(
+/// One atom and those that it is compared with: a range of points, followed by a chunk of points at infinity.
+pub(crate) struct Candidates<'a> {
+    points: &'a Points,
+    range: Range<usize>,
+    /// Images of the atom. The shortest distance to one of them counts.
+    images: &'a [Vector],
+    /// Points with this label are excluded: they get an infinite distance.
+    label: Option<f64>,
+    /// The atom's tag, 0 if atoms have none.
+    pub(crate) tag: u32,
+}
+
+impl Candidates<'_> {
+    /// Returns the number of chunks. The last ones may consist of points at infinity.
+    #[inline(always)]
+    pub(crate) fn len(&self) -> usize {
+        self.range.len().div_ceil(CHUNK)
+    }
+
+    /// Calls `visit` with the number of each chunk and the squared distances (Å²) of its points.
+    #[inline(always)]
+    pub(crate) fn each(&self, mut visit: impl FnMut(usize, &[f64; CHUNK])) {
+        let Some((&image, others)) = self.images.split_first() else { return };
+        let n = self.len();
+        let [x, y, z] = self.points.axes.each_ref().map(|axis| chunks(axis, self.range.start, n));
+        let labels =
+            self.label.map(|label| (label, chunks(&self.points.labels, self.range.start, n)));
+        for at in 0..n {
+            let chunk = [&x[at], &y[at], &z[at]];
+            let mut squares = squares_to(image, chunk);
+            for &image in others {
+                let more = squares_to(image, chunk);
+                for k in 0..CHUNK {
+                    squares[k] = if more[k] < squares[k] { more[k] } else { squares[k] };
+                }
+            }
+            if let Some((label, labels)) = labels {
+                for k in 0..CHUNK {
+                    squares[k] = if labels[at][k] == label { f64::INFINITY } else { squares[k] };
+                }
+            }
+            visit(at, &squares);
+        }
+    }
+
+    /// Returns the tag of a point of a chunk, which must not be one at infinity.
+    #[inline(always)]
+    pub(crate) fn tag_of(&self, chunk: usize, k: usize) -> u32 {
+        self.points.tags[self.range.start + chunk * CHUNK + k]
+    }
+}
+
+/// Receives the distances of pairs.
+pub(crate) trait Visitor {
+    /// Returns the largest distance (Å) of interest. Pairs that are farther apart may be left out. It may decrease
+    /// while pairs are visited.
+    fn reach(&self) -> f64;
+
+    /// Receives the distances of one atom to others, some of which may be beyond the reach.
+    fn visit(&mut self, candidates: &Candidates<'_>);
+
+    /// Calls [`scan_of`], compiled for an instruction set.
+    fn scan(
+        &mut self,
+        set: InstructionSet,
+        homes: &Points,
+        atoms: Range<usize>,
+        near: &mut Near,
+        own: Own,
+    );
+}
+
+/// Visits the pairs of two groups at their minimum images.
+pub(crate) fn visit_pairs(
     set: InstructionSet,
     groups: &GriddedGroups<'_>,
     near: &mut Near,
-    bins: &Bins,
-    histogram: &mut Histogram,
+    visitor: &mut impl Visitor,
 ) {
     let [a, b, c] = groups.grid.divisions;
     let class = |row: &Row| [row.along[1].rem_euclid(c), row.along[0].rem_euclid(b)];
@@ -76,7 +145,7 @@ pub(crate) fn count_pairs(
             let atoms = groups.homes.atoms(number..number + 1);
             if !atoms.is_empty() {
                 let own = near.gather(groups, &classes, [i, j, k]);
-                scan(set, &groups.homes.points, atoms, near, own, bins, histogram);
+                visitor.scan(set, &groups.homes.points, atoms, near, own);
             }
         }
     }
@@ -189,7 +258,7 @@ impl Near {
 }
 
 /// Returns remainder and quotient, rounded down, of a number that is a few divisors from zero.
-fn divide(mut number: i32, divisor: i32) -> (i32, i32) {
+pub(super) fn divide(mut number: i32, divisor: i32) -> (i32, i32) {
     let mut quotient = 0;
     while number < 0 {
         number += divisor;
@@ -202,43 +271,33 @@ fn divide(mut number: i32, divisor: i32) -> (i32, i32) {
     (number, quotient)
 }
 
-multiversion! {
-    /// Counts the pairs of some atoms with the gathered ones.
-    fn scan(
-        homes: &Points,
-        atoms: Range<usize>,
-        near: &mut Near,
-        own: Own,
-        bins: &Bins,
-        histogram: &mut Histogram,
-    ) = scan_of
-}
-
+/// Visits the pairs of some atoms with the gathered ones.
 #[inline(always)]
-fn scan_of(
+pub(crate) fn scan_of(
     homes: &Points,
     atoms: Range<usize>,
     near: &mut Near,
     own: Own,
-    bins: &Bins,
-    histogram: &mut Histogram,
+    visitor: &mut impl Visitor,
 ) {
     let first = atoms.start;
     let kept = if own == Own::Single { atoms.len() } else { 0 };
-    near.drop_distant(kept, homes, atoms.clone(), bins.reach());
-    let Near { single, several, segments, shifts, images, slots, .. } = near;
+    near.drop_distant(kept, homes, atoms.clone(), visitor.reach());
+    let Near { single, several, segments, shifts, images, .. } = near;
     for i in atoms {
         let home = [0, 1, 2].map(|k| homes.axes[k][i]);
         let label = homes.labels.get(i).copied();
+        let tag = homes.tags.get(i).copied().unwrap_or(0);
         let behind = i - first + 1;
         let start = if own == Own::Single { behind } else { 0 };
-        run(single, start..single.len() - CHUNK, &[home], label, slots, bins, histogram);
+        let range = start..single.len() - CHUNK;
+        visitor.visit(&Candidates { points: single, range, images: &[home], label, tag });
         for (n, segment) in segments.iter().enumerate() {
             images.clear();
             images.extend(shifts[segment.shifts.clone()].iter().map(|&s| minus(home, s)));
             let skip = if n == 0 && own == Own::Several { behind } else { 0 };
             let range = segment.points.start + skip..segment.points.end;
-            run(several, range, images, label, slots, bins, histogram);
+            visitor.visit(&Candidates { points: several, range, images, label, tag });
         }
     }
 }
@@ -265,7 +324,7 @@ impl Near {
         points.pad();
         let n = points.len();
         let [x, y, z] = points.axes.each_mut().map(|axis| &mut axis[..n]);
-        let labelled = !points.labels.is_empty();
+        let (labelled, tagged) = (!points.labels.is_empty(), !points.tags.is_empty());
         let mut to = kept;
         for at in (kept..=n - CHUNK).step_by(CHUNK) {
             let chunk = |axis: &[f64]| *axis[at..].first_chunk::<CHUNK>().expect("a whole one");
@@ -290,47 +349,17 @@ impl Near {
                     to += usize::from(near[k]);
                 }
             }
+            if tagged {
+                let mut to = begin;
+                for k in 0..CHUNK {
+                    points.tags[to] = points.tags[at + k];
+                    to += usize::from(near[k]);
+                }
+            }
         }
         points.truncate(to);
         points.pad();
     }
-}
-
-/// Counts the pairs of one atom, given as its images, with a range of points, which is followed by a chunk of points at
-/// infinity.
-#[inline(always)]
-fn run(
-    points: &Points,
-    range: Range<usize>,
-    images: &[Vector],
-    label: Option<f64>,
-    slots: &mut Vec<[u32; CHUNK]>,
-    bins: &Bins,
-    histogram: &mut Histogram,
-) {
-    let Some((&image, others)) = images.split_first() else { return };
-    let n = range.len().div_ceil(CHUNK);
-    let [x, y, z] = points.axes.each_ref().map(|axis| chunks(axis, range.start, n));
-    let labels = label.map(|label| (label, chunks(&points.labels, range.start, n)));
-    slots.resize(slots.len().max(n), [0; CHUNK]);
-    let slots = &mut slots[..n];
-    for at in 0..n {
-        let chunk = [&x[at], &y[at], &z[at]];
-        let mut squares = squares_to(image, chunk);
-        for &image in others {
-            let more = squares_to(image, chunk);
-            for k in 0..CHUNK {
-                squares[k] = if more[k] < squares[k] { more[k] } else { squares[k] };
-            }
-        }
-        if let Some((label, labels)) = labels {
-            for k in 0..CHUNK {
-                squares[k] = if labels[at][k] == label { f64::INFINITY } else { squares[k] };
-            }
-        }
-        bins.slots(&squares, &mut slots[at]);
-    }
-    histogram.add(slots);
 }
 
 #[inline(always)]

@@ -21,6 +21,9 @@ const WIDTH: f64 = 1.01;
 const USUAL_WIDTH: f64 = 6.0;
 /// Most grid cells that a distance spans.
 const MOST_PARTS: f64 = 5.0;
+/// Fewest cells of a table along each axis without a box: atoms around a small group are in grid cells of their own,
+/// not in those of its repetitions.
+const FEWEST_CELLS: f64 = 16.0;
 /// Most turns of a box vector that neighbours may span for their images to be examined one by one.
 const MOST_TURNS: usize = 3;
 /// Number of atoms whose grid cells are computed together.
@@ -88,7 +91,8 @@ impl<'a> Grid<'a> {
         };
         let parts = (distance / USUAL_WIDTH).ceil().clamp(1.0, MOST_PARTS);
         let width = (distance * WIDTH / parts).max(least_width);
-        let divisions = heights.map(|h| (h / width).clamp(1.0, MOST_CELLS as f64) as usize);
+        let fewest = if cell.is_some() { 1.0 } else { FEWEST_CELLS };
+        let divisions = heights.map(|h| (h / width).clamp(fewest, MOST_CELLS as f64) as usize);
         let mut table = divisions;
         while table.iter().fold(1_usize, |n, &m| n.saturating_mul(m)) > most {
             let largest = table.iter_mut().max().expect("three numbers");

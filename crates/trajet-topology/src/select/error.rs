@@ -1,5 +1,6 @@
 //! Errors of selections.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
@@ -138,7 +139,7 @@ pub enum SelectError {
     #[error("the topology has no {column}, which the selection compares")]
     MissingColumn {
         /// The column.
-        column: &'static str,
+        column: Cow<'static, str>,
     },
     /// The topology has no bonds.
     #[error("the topology has no bonds, which the selection follows")]
@@ -193,14 +194,6 @@ pub enum SelectError {
     CellTooFlat {
         /// The number of images.
         images: f64,
-    },
-    /// The prepared selection is of another topology.
-    #[error("the selection was prepared for {expected} atoms, and the topology has {found}")]
-    OtherTopology {
-        /// The number of atoms it was prepared for.
-        expected: usize,
-        /// The number of atoms of the topology.
-        found: usize,
     },
     /// The system refused to give memory.
     #[error("not enough memory for {needed} bytes of {what}")]

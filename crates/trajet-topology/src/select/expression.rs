@@ -1,5 +1,7 @@
 //! The syntax tree of a selection.
 
+use serde::{Deserialize, Serialize};
+
 use super::field::{FloatField, IntegerField, TextField};
 use super::intervals::Intervals;
 use super::number_set::is_close;
@@ -47,7 +49,7 @@ pub(super) enum Expression {
 /// A residue number and an insertion code, which is empty if there is none.
 pub(super) type ResidueKey = (i64, Box<str>);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Operator {
     And,
     Or,
@@ -63,7 +65,7 @@ pub(super) enum FloatMatch {
 }
 
 /// `prop x > 3`.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Comparison {
     pub(super) property: Property,
     pub(super) is_absolute: bool,
@@ -71,7 +73,7 @@ pub(super) struct Comparison {
     pub(super) value: f64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Relation {
     Less,
     LessOrEqual,
@@ -82,7 +84,7 @@ pub(super) enum Relation {
 }
 
 /// A property of atoms that `prop` or `same` compares.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Property {
     /// A coordinate, 0 to 2.
     Axis(usize),
@@ -93,7 +95,7 @@ pub(super) enum Property {
 }
 
 /// A region around a set of atoms.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) enum Region {
     /// Other atoms within the distance of any atom of the set.
     Around { distance: f64 },

@@ -1,12 +1,14 @@
 //! Columns of a topology that selections compare.
 
+use serde::{Deserialize, Serialize};
+
 use super::error::SelectError;
 use super::mask::Mask;
-use super::number_set::NumberSet;
+use super::ranks::ranks;
 use crate::{Column, Molecules, Topology};
 
 /// A column of text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum TextField {
     Name,
     Type,
@@ -21,7 +23,7 @@ pub(super) enum TextField {
 }
 
 /// A column of whole numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum IntegerField {
     Index,
     /// The index counted from 1.
@@ -35,7 +37,7 @@ pub(super) enum IntegerField {
 }
 
 /// A column of other numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum FloatField {
     Mass,
     Charge,
@@ -59,7 +61,7 @@ enum Level {
 
 /// Returns the column, or the error that it is missing.
 fn present<'a, T>(column: Option<&'a T>, name: &'static str) -> Result<&'a T, SelectError> {
-    column.ok_or(SelectError::MissingColumn { column: name })
+    column.ok_or(SelectError::MissingColumn { column: name.into() })
 }
 
 /// Returns a column that every topology has, or the error that it is missing: it is empty then.
@@ -114,15 +116,11 @@ impl TextField {
         Ok(atoms_of(topology, column.codes(), level, &chosen))
     }
 
-    /// Returns the atoms that have the same text as any of the given atoms.
-    pub(super) fn same(self, topology: &Topology, atoms: &Mask) -> Result<Mask, SelectError> {
+    /// Returns a label for each atom, which is the same for the same texts.
+    pub(super) fn labels(self, topology: &Topology) -> Result<Vec<u32>, SelectError> {
         let TextColumn { column, level } = self.column(topology)?;
-        let codes = column.codes();
-        let mut chosen = vec![false; column.values().len()];
-        for atom in atoms.iter() {
-            chosen[codes[row(topology, level, atom)] as usize] = true;
-        }
-        Ok(atoms_of(topology, codes, level, &chosen))
+        let of_atom = |atom: usize| column.codes()[row(topology, level, atom as u32)];
+        Ok((0..topology.n_atoms()).map(of_atom).collect())
     }
 }
 
@@ -198,33 +196,27 @@ impl IntegerField {
         }
     }
 
-    fn get(self, topology: &Topology, atom: u32) -> Result<i64, SelectError> {
-        let residue = || topology.atoms.residues[atom as usize] as usize;
+    /// Returns a label for each atom, which is the same for the same numbers.
+    pub(super) fn labels(self, topology: &Topology) -> Result<Vec<u32>, SelectError> {
+        let residues = || topology.atoms.residues.iter().map(|&residue| residue as usize);
         Ok(match self {
-            IntegerField::Index => i64::from(atom),
-            IntegerField::Number => i64::from(atom) + 1,
+            IntegerField::Index | IntegerField::Number => (0..topology.n_atoms() as u32).collect(),
             IntegerField::Serial => {
-                present(topology.atoms.serials.as_ref(), "serial numbers")?[atom as usize]
+                ranks(present(topology.atoms.serials.as_ref(), "serial numbers")?)
             }
             IntegerField::FormalCharge => {
-                let charges = present(topology.atoms.formal_charges.as_ref(), "formal charges")?;
-                i64::from(charges[atom as usize])
+                ranks(present(topology.atoms.formal_charges.as_ref(), "formal charges")?)
             }
-            IntegerField::Molecule => i64::from(molecules(topology)?.numbers[atom as usize]),
-            IntegerField::ResidueIndex => residue() as i64,
-            IntegerField::ResidueNumber => topology.residues.numbers[residue()],
-            IntegerField::SegmentIndex => i64::from(topology.residues.segments[residue()]),
+            IntegerField::Molecule => molecules(topology)?.numbers.clone(),
+            IntegerField::ResidueIndex => topology.atoms.residues.clone(),
+            IntegerField::ResidueNumber => {
+                let of_residues = ranks(&topology.residues.numbers);
+                residues().map(|residue| of_residues[residue]).collect()
+            }
+            IntegerField::SegmentIndex => {
+                residues().map(|residue| topology.residues.segments[residue]).collect()
+            }
         })
-    }
-
-    /// Returns the atoms that have the same number as any of the given atoms.
-    pub(super) fn same(self, topology: &Topology, atoms: &Mask) -> Result<Mask, SelectError> {
-        let numbers: Result<Vec<i64>, _> =
-            atoms.iter().map(|atom| self.get(topology, atom)).collect();
-        let mut numbers = numbers?;
-        numbers.sort_unstable();
-        numbers.dedup();
-        self.select(topology, |number| numbers.binary_search(&number).is_ok())
     }
 }
 
@@ -250,10 +242,8 @@ impl FloatField {
         Ok(Mask::of(self.column(topology)?, is_selected))
     }
 
-    /// Returns the atoms that have exactly the same number as any of the given atoms.
-    pub(super) fn same(self, topology: &Topology, atoms: &Mask) -> Result<Mask, SelectError> {
-        let column = self.column(topology)?;
-        let numbers = NumberSet::new(atoms.iter().map(|atom| column[atom as usize]));
-        Ok(Mask::of(column, |number| numbers.contain(number)))
+    /// Returns a label for each atom, which is the same for exactly the same numbers.
+    pub(super) fn labels(self, topology: &Topology) -> Result<Vec<u32>, SelectError> {
+        Ok(ranks(self.column(topology)?))
     }
 }

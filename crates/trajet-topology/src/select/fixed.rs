@@ -5,8 +5,9 @@ use super::expression::{Comparison, Expression, Property, ResidueKey};
 use super::field::{IntegerField, TextField, atoms_of_residues};
 use super::input::Groups;
 use super::intervals::Intervals;
+use super::labels::Labels;
 use super::mask::Mask;
-use crate::Topology;
+use crate::{Bonds, Topology};
 
 /// Returns the atoms of a term without operands that depends on the topology alone; `None` for other terms.
 pub(super) fn select(
@@ -103,19 +104,9 @@ fn group(topology: &Topology, groups: &Groups, name: &str) -> Result<Mask, Selec
     Ok(mask)
 }
 
-/// Returns all atoms of the residues that any of the given atoms is in.
-pub(super) fn whole_residues(topology: &Topology, atoms: &Mask) -> Mask {
-    let mut chosen = vec![false; topology.n_residues()];
-    for atom in atoms.iter() {
-        chosen[topology.atoms.residues[atom as usize] as usize] = true;
-    }
-    atoms_of_residues(topology, &chosen)
-}
-
 /// Returns the atoms that are bonded to any of the given atoms.
-pub(super) fn bonded(topology: &Topology, atoms: &Mask) -> Result<Mask, SelectError> {
-    let bonds = topology.bonds.as_ref().ok_or(SelectError::MissingBonds)?;
-    let mut partners = Mask::none(topology.n_atoms());
+pub(super) fn bonded(bonds: &Bonds, atoms: &Mask) -> Mask {
+    let mut partners = Mask::none(atoms.n_atoms());
     for &[a, b] in bonds.pairs() {
         if atoms.contains(a) {
             partners.insert(b);
@@ -124,7 +115,7 @@ pub(super) fn bonded(topology: &Topology, atoms: &Mask) -> Result<Mask, SelectEr
             partners.insert(a);
         }
     }
-    Ok(partners)
+    partners
 }
 
 /// Returns the atoms that have a property in common with any of the given atoms; coordinates are not among the
@@ -134,24 +125,9 @@ pub(super) fn same(
     property: Property,
     atoms: &Mask,
 ) -> Result<Mask, SelectError> {
-    match property {
+    match atoms.is_empty() {
         // MDAnalysis looks for neither column nor bonds then.
-        _ if atoms.is_empty() => Ok(atoms.clone()),
-        Property::Integer(IntegerField::ResidueIndex) => Ok(whole_residues(topology, atoms)),
-        Property::Text(field) => field.same(topology, atoms),
-        Property::Integer(field) => field.same(topology, atoms),
-        Property::Float(field) => field.same(topology, atoms),
-        Property::Fragment => same_fragment(topology, atoms),
-        Property::Axis(_) => unreachable!("coordinates are compared elsewhere"),
+        true => Ok(atoms.clone()),
+        false => Ok(Labels::new(topology, property)?.same(atoms)),
     }
-}
-
-/// Returns all atoms that are connected by bonds to any of the given atoms.
-fn same_fragment(topology: &Topology, atoms: &Mask) -> Result<Mask, SelectError> {
-    let fragments = topology.fragments().ok_or(SelectError::MissingBonds)?;
-    let mut chosen = Mask::none(topology.n_atoms());
-    for atom in atoms.iter() {
-        chosen.insert(fragments[atom as usize]);
-    }
-    Ok(Mask::of(&fragments, |fragment| chosen.contains(fragment)))
 }

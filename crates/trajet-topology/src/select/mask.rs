@@ -1,7 +1,9 @@
 //! Sets of atoms, one bit for each.
 
+use serde::{Deserialize, Serialize};
+
 /// A set of the atoms of one topology.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Mask {
     words: Vec<u64>,
     n_atoms: usize,

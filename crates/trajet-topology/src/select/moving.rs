@@ -5,37 +5,39 @@
 //! in `name CA and around 5 resname LIG` distances of all other atoms are not computed, nor are they read from files
 //! ([`Moving::atoms_needed`]).
 
+use serde::{Deserialize, Serialize};
+
 use super::error::SelectError;
 use super::expression::{Comparison, Expression, Operator, Property, Region};
 use super::input::{Coordinates, Groups};
+use super::labels::{Labels, Lookup};
 use super::mask::Mask;
 use super::{fixed, geometry};
-use crate::Topology;
+use crate::{Bonds, Topology};
 
 /// A reduced selection.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum Reduced {
     /// The same atoms in every frame.
     Fixed(Mask),
     Moving(Box<Moving>),
 }
 
-/// A term that depends on positions.
-#[derive(Clone, Debug)]
+/// A term that depends on positions. It has all that its evaluation needs of the topology.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum Moving {
     Compare { axis: usize, comparison: Comparison },
     Point { center: [f64; 3], radius: f64 },
     Near(Region, Reduced),
     SameCoordinate(usize, Reduced),
-    Same(Property, Box<Moving>),
-    WholeResidues(Box<Moving>),
-    Bonded(Box<Moving>),
+    Same(Lookup<Labels>, Box<Moving>),
+    Bonded(Lookup<Bonds>, Box<Moving>),
     Not(Box<Moving>),
     Chain(Mask, Vec<Step>),
 }
 
 /// A term of a chain, and what the fixed operands between it and the next term amount to.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Step {
     operator: Operator,
     term: Moving,
@@ -82,18 +84,25 @@ fn reduce_among_all(
             Reduced::Fixed(mask) => {
                 return fixed::same(topology, *property, &mask).map(Reduced::Fixed);
             }
-            Reduced::Moving(set) => Moving::Same(*property, set),
+            Reduced::Moving(set) => {
+                Moving::Same(Lookup::new(Labels::new(topology, *property))?, set)
+            }
         },
         Expression::WholeResidues(set) => match inner(set)? {
             Reduced::Fixed(mask) => {
-                return Ok(Reduced::Fixed(fixed::whole_residues(topology, &mask)));
+                return Ok(Reduced::Fixed(Labels::of_residues(topology).same(&mask)));
             }
-            Reduced::Moving(set) => Moving::WholeResidues(set),
+            Reduced::Moving(set) => {
+                Moving::Same(Lookup::new(Ok(Labels::of_residues(topology)))?, set)
+            }
         },
-        Expression::Bonded(set) => match inner(set)? {
-            Reduced::Fixed(mask) => return fixed::bonded(topology, &mask).map(Reduced::Fixed),
-            Reduced::Moving(set) => Moving::Bonded(set),
-        },
+        Expression::Bonded(set) => {
+            let bonds = topology.bonds.as_ref().ok_or(SelectError::MissingBonds);
+            match inner(set)? {
+                Reduced::Fixed(mask) => return Ok(Reduced::Fixed(fixed::bonded(bonds?, &mask))),
+                Reduced::Moving(set) => Moving::Bonded(Lookup::new(bonds.cloned())?, set),
+            }
+        }
         Expression::Not(operand) => match inner(operand)? {
             Reduced::Fixed(mut mask) => {
                 mask.complement();
@@ -196,18 +205,17 @@ impl Reduced {
     /// Returns the selected atoms among those of the reduction.
     pub(super) fn evaluate(
         &self,
-        topology: &Topology,
         coordinates: &Coordinates<'_>,
         among: &Mask,
     ) -> Result<Mask, SelectError> {
         match self {
             Reduced::Fixed(mask) => Ok(mask.clone()),
-            Reduced::Moving(moving) => moving.evaluate(topology, coordinates, among, among),
+            Reduced::Moving(moving) => moving.evaluate(coordinates, among, among),
         }
     }
 
     /// Returns atoms among which all selected ones are, in any frame; `None` stands for all.
-    fn at_most(&self) -> Option<Mask> {
+    pub(super) fn at_most(&self) -> Option<Mask> {
         match self {
             Reduced::Fixed(mask) => Some(mask.clone()),
             Reduced::Moving(moving) => moving.at_most(),
@@ -228,13 +236,12 @@ impl Moving {
     /// not return for these candidates.
     fn evaluate(
         &self,
-        topology: &Topology,
         coordinates: &Coordinates<'_>,
         among: &Mask,
         candidates: &Mask,
     ) -> Result<Mask, SelectError> {
         let positions = coordinates.positions;
-        let all = |moving: &Moving| moving.evaluate(topology, coordinates, among, among);
+        let all = |moving: &Moving| moving.evaluate(coordinates, among, among);
         let mut selected = match self {
             Moving::Compare { axis, comparison } => geometry::choose(candidates, |atom| {
                 comparison.holds_for_coordinate(positions[atom as usize][*axis])
@@ -243,19 +250,22 @@ impl Moving {
                 geometry::in_sphere(coordinates, candidates, *center, None, *radius)
             }
             Moving::Near(region, set) => {
-                let set = set.evaluate(topology, coordinates, among)?;
+                let set = set.evaluate(coordinates, among)?;
                 return geometry::near(coordinates, candidates, &set, region);
             }
             Moving::SameCoordinate(axis, set) => {
-                let set = set.evaluate(topology, coordinates, among)?;
+                let set = set.evaluate(coordinates, among)?;
                 geometry::same_coordinate(coordinates, candidates, &set, *axis)
             }
-            Moving::Same(property, set) => fixed::same(topology, *property, &all(set)?)?,
-            Moving::WholeResidues(set) => fixed::whole_residues(topology, &all(set)?),
-            Moving::Bonded(set) => fixed::bonded(topology, &all(set)?)?,
+            Moving::Same(labels, set) => match all(set)? {
+                // MDAnalysis looks for no column then.
+                set if set.is_empty() => set,
+                set => labels.get()?.same(&set),
+            },
+            Moving::Bonded(bonds, set) => fixed::bonded(bonds.get()?, &all(set)?),
             Moving::Not(operand) => {
                 let mut selected = candidates.clone();
-                selected.subtract(&operand.evaluate(topology, coordinates, among, candidates)?);
+                selected.subtract(&operand.evaluate(coordinates, among, candidates)?);
                 selected
             }
             Moving::Chain(begin, steps) => {
@@ -266,13 +276,11 @@ impl Moving {
                     match step.operator {
                         Operator::And => {
                             candidates.intersect(&selected);
-                            selected =
-                                step.term.evaluate(topology, coordinates, among, &candidates)?;
+                            selected = step.term.evaluate(coordinates, among, &candidates)?;
                         }
                         Operator::Or => {
                             candidates.subtract(&selected);
-                            let more =
-                                step.term.evaluate(topology, coordinates, among, &candidates)?;
+                            let more = step.term.evaluate(coordinates, among, &candidates)?;
                             selected.unite(&more);
                         }
                     }
@@ -306,9 +314,7 @@ impl Moving {
                 needed.unite(&set.atoms_needed(among));
                 needed
             }
-            Moving::Same(_, set) | Moving::WholeResidues(set) | Moving::Bonded(set) => {
-                set.atoms_needed(among, among)
-            }
+            Moving::Same(_, set) | Moving::Bonded(_, set) => set.atoms_needed(among, among),
             Moving::Not(operand) => operand.atoms_needed(among, candidates),
             Moving::Chain(begin, steps) => {
                 let (_, of_steps) = candidates_of_steps(steps, candidates);

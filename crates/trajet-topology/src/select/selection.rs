@@ -103,7 +103,7 @@ impl Selection {
         topology: &Topology,
         coordinates: Option<&Coordinates<'_>>,
     ) -> Result<Vec<u32>, SelectError> {
-        self.prepare(topology)?.evaluate(topology, coordinates)
+        self.prepare(topology)?.evaluate(coordinates)
     }
 
     /// Returns atoms among which all are whose positions have to be known, in ascending order.
@@ -154,8 +154,9 @@ impl Selection {
     }
 }
 
-/// A selection of the atoms of one topology, to be evaluated for many frames.
-#[derive(Clone, Debug)]
+/// A selection of the atoms of one topology, to be evaluated for many frames. It does not refer to the topology: workers
+/// in other processes get it as bytes.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PreparedSelection {
     reduced: Reduced,
     /// The atoms to select among.
@@ -163,36 +164,39 @@ pub struct PreparedSelection {
 }
 
 impl PreparedSelection {
+    /// Returns the number of atoms of the topology.
+    pub fn n_atoms(&self) -> usize {
+        self.among.n_atoms()
+    }
+
     /// Returns the indices of the atoms that are selected in a frame, in ascending order.
     ///
     /// # Errors
-    /// [`SelectError`] if the positions are missing or the topology is another one.
-    ///
-    /// # Panics
-    /// As [`Selection::evaluate`].
-    pub fn evaluate(
-        &self,
-        topology: &Topology,
-        coordinates: Option<&Coordinates<'_>>,
-    ) -> Result<Vec<u32>, SelectError> {
-        if topology.n_atoms() != self.among.n_atoms() {
-            let (expected, found) = (self.among.n_atoms(), topology.n_atoms());
-            return Err(SelectError::OtherTopology { expected, found });
-        }
+    /// [`SelectError`] if the positions are missing, or the topology lacks something.
+    pub fn evaluate(&self, coordinates: Option<&Coordinates<'_>>) -> Result<Vec<u32>, SelectError> {
         if let Reduced::Fixed(mask) = &self.reduced {
             return Ok(mask.to_indices());
         }
         let coordinates = coordinates.ok_or(SelectError::NoPositions)?;
-        if coordinates.positions.len() != self.among.n_atoms() {
-            let (expected, found) = (self.among.n_atoms(), coordinates.positions.len());
+        let (expected, found) = (self.n_atoms(), coordinates.positions.len());
+        if found != expected {
             return Err(SelectError::WrongPositions { expected, found });
         }
-        Ok(self.reduced.evaluate(topology, coordinates, &self.among)?.to_indices())
+        Ok(self.reduced.evaluate(coordinates, &self.among)?.to_indices())
     }
 
     /// Returns atoms among which all are whose positions have to be known, in ascending order.
     pub fn atoms_needed(&self) -> Vec<u32> {
         let needed: Mask = self.reduced.atoms_needed(&self.among);
         needed.to_indices()
+    }
+
+    /// Returns atoms among which all are that any frame selects, in ascending order.
+    pub fn atoms_possible(&self) -> Vec<u32> {
+        let mut possible = self.among.clone();
+        if let Some(most) = self.reduced.at_most() {
+            possible.intersect(&most);
+        }
+        possible.to_indices()
     }
 }

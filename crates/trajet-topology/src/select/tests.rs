@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use trajet_kernels::cell::Cell;
 
-use super::{Coordinates, Groups, ParseError, Problem, SelectError, Selection};
+use super::{Coordinates, Groups, ParseError, Problem, SelectError, Selection, UpdatingSelection};
 use crate::{Atoms, Bonds, Column, Residues, Segments, Topology};
 
 /// Two residues of a protein, two waters with insertion codes and a ligand, in two segments.
@@ -166,7 +166,10 @@ fn same_and_bonded_follow_columns_and_bonds() {
 
 #[test]
 fn what_the_topology_lacks_is_an_error() {
-    assert_eq!(try_select("charge 1"), Err(SelectError::MissingColumn { column: "charges" }));
+    assert_eq!(
+        try_select("charge 1"),
+        Err(SelectError::MissingColumn { column: "charges".into() })
+    );
     assert_eq!(
         try_select("name NONE and element C").unwrap_err().to_string(),
         "the topology has no elements, which the selection compares"
@@ -177,9 +180,6 @@ fn what_the_topology_lacks_is_an_error() {
     let few = Coordinates { positions: &[[0.0; 3]], cell: None };
     let refused = moving.evaluate(&topology(), Some(&few));
     assert_eq!(refused, Err(SelectError::WrongPositions { expected: 14, found: 1 }));
-    let prepared = moving.prepare(&topology()).unwrap();
-    let refused = prepared.evaluate(&Topology::default(), Some(&few));
-    assert_eq!(refused, Err(SelectError::OtherTopology { expected: 14, found: 0 }));
     let groups = Groups::from([("g".to_owned(), vec![14])]);
     let refused = Selection::parse("group g").unwrap().with_groups(groups).prepare(&topology());
     assert!(matches!(refused, Err(SelectError::GroupOutOfRange { atom: 14, .. })));
@@ -445,6 +445,30 @@ proptest! {
         let coordinates = Coordinates { positions: &positions, cell: None };
         let selected = selection.evaluate(&topology(), Some(&coordinates)).unwrap();
         prop_assert_eq!(selected, select(&text), "{} needs {:?}", text, needed);
+    }
+
+    #[test]
+    fn workers_select_the_same_from_the_positions_they_get(
+        text in term(),
+        has_selected in any::<bool>(),
+    ) {
+        let groups = Groups::from([("ends".to_owned(), vec![13, 0])]);
+        let selection = Selection::parse(&text).unwrap().with_groups(groups);
+        let prepared = selection.prepare(&topology()).unwrap();
+        let sent = UpdatingSelection::new(prepared, has_selected).to_bytes();
+        let updating = UpdatingSelection::from_bytes(&sent).unwrap();
+        let given: Vec<[f32; 3]> =
+            updating.atoms().iter().map(|&atom| positions()[atom as usize]).collect();
+        // Positions of an earlier frame may be left in the memory.
+        let mut memory = vec![[1.0; 3]; 14];
+        let selected = updating.select(&given, None, &mut memory).unwrap();
+        prop_assert_eq!(&selected, &select(&text), "{}", text);
+        prop_assert!(updating.may_select() || selected.is_empty());
+        if has_selected {
+            let places = updating.places(&selected);
+            let atoms: Vec<u32> = places.iter().map(|&k| updating.atoms()[k as usize]).collect();
+            prop_assert_eq!(atoms, selected);
+        }
     }
 
     #[test]

@@ -69,19 +69,16 @@ def center_distances(
       trajet center-distances top.tpr run.xtc --select "resname LIG" --to "resid 50" --make-whole
     """
     groups = [job.select(text) for text in select]
-    with job.progress("center_distances") as show:
-        result = trajet.center_distances(
+    job.run(
+        trajet.center_distances.job(
             groups,
             [job.select(text) for text in to] or None,
             by=by,  # type: ignore[arg-type]
             weights="mass" if weights == "mass" else None,
             pbc=not no_pbc,
-            frames=job.frames,
-            pool=job.pool,
-            progress=show,
-            sample=job.sample,
-        )
-    job.finish(result, lambda: _table(result))
+        ),
+        _table,
+    )
 
 
 def _table(result: CenterDistances) -> str:

@@ -17,17 +17,8 @@ def declared(name: str) -> click.Command:
 
     def function(job: AnalysisOptions, *, select: str, **words: str) -> None:
         values = {option.parameter: option.values[words[option.parameter]] for option in options}
-        selection = job.select(select)
-        with job.progress(command.name) as show:
-            result = command.function(
-                selection,
-                **values,
-                frames=job.frames,
-                pool=job.pool,
-                progress=show,
-                sample=job.sample,
-            )
-        job.finish(result, lambda: series_table(result))
+        selection = job.select_updating(select) if command.updating else job.select(select)
+        job.run(command.function.job(selection, **values), series_table)
 
     options = command.options
     function.__name__, function.__doc__ = command.name, command.help

@@ -10,6 +10,7 @@ import trajet
 from trajet.cli.analyses.shared import cut, head_of, select_option
 from trajet.cli.options import AnalysisOptions, analysis, path_to
 from trajet.cli.tables import lines_of
+from trajet.result import Density
 
 
 @analysis(
@@ -78,23 +79,12 @@ def density(
       trajet density adk.psf adk.xtc --select protein --spacing 2 --plot density.png -o density.npz
     """
     selection = job.select(select)
-    with job.progress("density") as show:
-        result = trajet.density(
-            selection,
-            spacing=spacing,
-            center=center,
-            size=size,
-            padding=padding,
-            quantity=quantity,
-            frames=job.frames,
-            pool=job.pool,
-            progress=show,
-            sample=job.sample,
-        )
-    if dx is not None:
-        result.save(dx)
 
-    def table() -> str:
+    def save(result: Density) -> None:
+        if dx is not None:
+            result.save(dx)
+
+    def table(result: Density) -> str:
         shape = " x ".join(map(str, result.values.shape))
         most = np.unravel_index(int(np.argmax(result.values)), result.values.shape)
         at = ", ".join(f"{x:.2f}" for x in result.origin + np.array(most) * result.spacing)
@@ -105,7 +95,18 @@ def density(
         head = head_of(f"{result.name} ({result.units})", result.report)
         return "\n".join([head, *lines_of(rows), *written])
 
-    job.finish(result, table)
+    job.run(
+        trajet.density.job(
+            selection,
+            spacing=spacing,
+            center=center,
+            size=size,
+            padding=padding,
+            quantity=quantity,
+        ),
+        table,
+        save=save,
+    )
 
 
 COMMANDS = (density,)

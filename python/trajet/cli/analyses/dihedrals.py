@@ -62,18 +62,15 @@ def dihedrals(
       trajet dihedrals adk.psf adk.xtc --select protein --features -o features.npz
     """
     subject = job.trajectory if select is None else job.select(select)
-    with job.progress("dihedrals") as show:
-        result = trajet.dihedrals(
+    job.run(
+        trajet.dihedrals.job(
             subject,
             atoms,
             features=features,
             pbc=not no_pbc,
-            frames=job.frames,
-            pool=job.pool,
-            progress=show,
-            sample=job.sample,
-        )
-    job.finish(result, lambda: _dihedral_table(result))
+        ),
+        _dihedral_table,
+    )
 
 
 def _dihedral_table(result: Dihedrals) -> str:

@@ -10,6 +10,7 @@ from trajet.cli.analyses.shared import (
     no_pbc_option,
     reference_of,
     select_option,
+    within_option,
 )
 from trajet.cli.options import AnalysisOptions, analysis
 from trajet.cli.tables import lines_of
@@ -18,11 +19,7 @@ from trajet.result import Distances
 
 @analysis(
     select_option,
-    click.option(
-        "--to",
-        metavar="SELECTION",
-        help="The second group. Default: pairs within --select.",
-    ),
+    within_option,
     click.option(
         "--reference",
         metavar="FRAME|FILE",
@@ -43,18 +40,15 @@ def distances(
       trajet distances adk.psf adk.xtc --select "name CA" --reference 0 -o moved.npz
     """
     selection, other = job.select(select), None if to is None else job.select(to)
-    with job.progress("distances") as show:
-        result = trajet.distances(
+    job.run(
+        trajet.distances.job(
             selection,
             other,
             reference=None if reference is None else reference_of(reference),
             pbc=not no_pbc,
-            frames=job.frames,
-            pool=job.pool,
-            progress=show,
-            sample=job.sample,
-        )
-    job.finish(result, lambda: _distance_table(result))
+        ),
+        _distance_table,
+    )
 
 
 def _one_of_two(to: str | None, reference: str | None) -> None:

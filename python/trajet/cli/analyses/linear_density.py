@@ -8,6 +8,7 @@ import trajet
 from trajet.cli.analyses.shared import cut, head_of
 from trajet.cli.options import AnalysisOptions, analysis
 from trajet.cli.tables import lines_of
+from trajet.result import LinearDensity
 
 
 @analysis(
@@ -56,19 +57,8 @@ def linear_density(
       trajet linear-density top.tpr run.xtc --select all --quantity charge -o charge.csv
     """
     groups = [job.select(text) for text in select]
-    with job.progress("linear_density") as show:
-        result = trajet.linear_density(
-            groups,
-            axis=axis,
-            quantity=quantity,
-            bins=bins,
-            frames=job.frames,
-            pool=job.pool,
-            progress=show,
-            sample=job.sample,
-        )
 
-    def table() -> str:
+    def table(result: LinearDensity) -> str:
         rows: list[tuple[str, ...]] = [("selection", "mean", "min", "max", f"{axis} of max (Å)")]
         for label, column in zip(result.columns, result.values.T, strict=True):
             numbers = (column.mean(), column.min(), column.max())
@@ -77,7 +67,15 @@ def linear_density(
         head = head_of(f"{result.name} along {axis} ({result.units})", result.report)
         return "\n".join([head, *lines_of(rows)])
 
-    job.finish(result, table)
+    job.run(
+        trajet.linear_density.job(
+            groups,
+            axis=axis,
+            quantity=quantity,
+            bins=bins,
+        ),
+        table,
+    )
 
 
 COMMANDS = (linear_density,)

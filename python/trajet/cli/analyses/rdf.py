@@ -7,6 +7,7 @@ import trajet
 from trajet.cli.analyses.shared import cut, head_of, select_option
 from trajet.cli.options import AnalysisOptions, analysis
 from trajet.cli.tables import lines_of
+from trajet.result import RadialDistribution
 
 
 def _check_rdf(*, value_range: tuple[float, float], **_: object) -> None:
@@ -63,20 +64,8 @@ def rdf(
       trajet rdf top.gro run.xtc --select "resname NA" --to "name OW" --range 0 10 -o rdf.csv
     """
     selection, other = job.select(select), None if to is None else job.select(to)
-    with job.progress("rdf") as show:
-        result = trajet.rdf(
-            selection,
-            other,
-            bins=bins,
-            range=value_range,
-            exclusion_block=exclusion_block,
-            frames=job.frames,
-            pool=job.pool,
-            progress=show,
-            sample=job.sample,
-        )
 
-    def table() -> str:
+    def table(result: RadialDistribution) -> str:
         rows: list[tuple[str, ...]] = [("groups", "pairs counted", "highest g", "at r (Å)")]
         most = int(np.argmax(result.g))
         groups = " - ".join(map(cut, dict.fromkeys(result.labels)))
@@ -84,7 +73,16 @@ def rdf(
         rows.append((groups, pairs, f"{result.g[most]:.3f}", f"{result.r[most]:.3f}"))
         return "\n".join([head_of("RDF", result.report), *lines_of(rows)])
 
-    job.finish(result, table)
+    job.run(
+        trajet.rdf.job(
+            selection,
+            other,
+            bins=bins,
+            range=value_range,
+            exclusion_block=exclusion_block,
+        ),
+        table,
+    )
 
 
 COMMANDS = (rdf,)

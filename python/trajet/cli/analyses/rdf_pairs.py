@@ -9,6 +9,7 @@ import trajet
 from trajet.cli.analyses.shared import LINES, cut, head_of, left_out
 from trajet.cli.options import AnalysisOptions, analysis
 from trajet.cli.tables import lines_of
+from trajet.result import RadialDistributions
 
 
 def _check(*, value_range: tuple[float, float], **_: object) -> None:
@@ -83,21 +84,8 @@ def rdf_pairs(
       trajet rdf-pairs top.tpr run.xtc --pair "resname POPC" "resname CHL1" --by residue -o rdf.csv
     """
     chosen = [(job.select(one), job.select(other)) for one, other in pairs]
-    with job.progress("rdf_pairs") as show:
-        result = trajet.rdf_pairs(
-            chosen,
-            by=by,
-            weights="mass" if weights == "mass" else None,
-            exclude=exclude,
-            bins=bins,
-            range=value_range,
-            frames=job.frames,
-            pool=job.pool,
-            progress=show,
-            sample=job.sample,
-        )
 
-    def table() -> str:
+    def table(result: RadialDistributions) -> str:
         rows: list[tuple[str, ...]] = [("groups", "pairs counted", "highest g", "at r (Å)")]
         for name, g, counts in list(zip(result.names(), result.g, result.counts, strict=True))[
             :LINES
@@ -108,7 +96,17 @@ def rdf_pairs(
         head = head_of(f"{len(result.g)} RDFs", result.report)
         return "\n".join([head, *lines_of(rows), *left_out(len(result.g))])
 
-    job.finish(result, table)
+    job.run(
+        trajet.rdf_pairs.job(
+            chosen,
+            by=by,
+            weights="mass" if weights == "mass" else None,
+            exclude=exclude,
+            bins=bins,
+            range=value_range,
+        ),
+        table,
+    )
 
 
 COMMANDS = (rdf_pairs,)

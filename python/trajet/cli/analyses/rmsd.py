@@ -73,8 +73,8 @@ def rmsd(
       trajet rmsd top.gro run.part*.xtc --continuous --select "name CA" -o rmsd.csv
     """
     selection, further = job.select(select), [job.select(group) for group in groups]
-    with job.progress("rmsd") as show:
-        result = trajet.rmsd(
+    job.run(
+        trajet.rmsd.job(
             selection,
             reference=reference_of(reference, "average"),
             groups=further,
@@ -82,12 +82,9 @@ def rmsd(
             group_weights=group_weights,
             superposition=not no_superposition,
             center=center or None,
-            frames=job.frames,
-            pool=job.pool,
-            progress=show,
-            sample=job.sample,
-        )
-    job.finish(result, lambda: series_table(result))
+        ),
+        series_table,
+    )
 
 
 COMMANDS = (rmsd,)

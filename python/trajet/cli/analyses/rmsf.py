@@ -7,6 +7,7 @@ import trajet
 from trajet.cli.analyses.shared import cut, head_of, reference_of
 from trajet.cli.options import AnalysisOptions, analysis
 from trajet.cli.tables import lines_of
+from trajet.result import AtomValues
 
 
 def _check_rmsf(
@@ -56,19 +57,8 @@ def rmsf(
       trajet rmsf top.gro run.xtc --select "name CA" --align backbone -o rmsf.csv --plot rmsf.png
     """
     selection, onto = job.select(select), None if align is None else job.select(align)
-    with job.progress("rmsf") as show:
-        result = trajet.rmsf(
-            selection,
-            align=onto,
-            reference=reference_of(reference or "0", "average"),
-            weights=weights,
-            frames=job.frames,
-            pool=job.pool,
-            progress=show,
-            sample=job.sample,
-        )
 
-    def table() -> str:
+    def table(result: AtomValues) -> str:
         rows: list[tuple[str, ...]] = [("selection", "atoms", "mean", "min", "max", "atom of max")]
         values, most = result.values, int(np.argmax(result.values))
         numbers = (f"{number:.3f}" for number in (values.mean(), values.min(), values.max()))
@@ -78,7 +68,15 @@ def rmsf(
         rows.append((cut(result.label), str(len(values)), *numbers, where))
         return "\n".join([head_of("RMSF (Å)", result.report), *lines_of(rows)])
 
-    job.finish(result, table)
+    job.run(
+        trajet.rmsf.job(
+            selection,
+            align=onto,
+            reference=reference_of(reference or "0", "average"),
+            weights=weights,
+        ),
+        table,
+    )
 
 
 COMMANDS = (rmsf,)

@@ -19,6 +19,17 @@ select_option = click.option(
 no_pbc_option = click.option(
     "--no-pbc", is_flag=True, help="Use positions as stored instead of nearest images."
 )
+within_option = click.option(
+    "--to", metavar="SELECTION", help="The second group. Default: pairs within --select."
+)
+contact_cutoff_option = click.option(
+    "--cutoff",
+    type=click.FloatRange(0, min_open=True),
+    default=4.5,
+    show_default=True,
+    metavar="Å",
+    help="The largest distance of a contact.",
+)
 
 
 def reference_of(text: str, *words: str) -> int | str:
@@ -44,7 +55,7 @@ def series_table(result: Series) -> str:
     for label, column in zip(result.columns[:LINES], values.T, strict=False):
         numbers = (column.mean(), column.std(), column.min(), column.max(), column[-1])
         rows.append((cut(label), *(f"{number:.3f}" for number in numbers)))
-    head = head_of(f"{result.name} ({result.units})", result.report)
+    head = head_of(result.quantity, result.report)
     return "\n".join([head, *lines_of(rows), *left_out(len(result.columns))])
 
 

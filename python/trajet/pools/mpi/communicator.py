@@ -98,6 +98,8 @@ class Communicator:
         self.shared: BaseException | None = None
         # On rank 0: whether the others wait for a message.
         self.awaited = False
+        # Whether rank 0 is within `MpiPool.lead`, whose end the others wait for.
+        self.leading = False
         self._left = False
         if self.size > 1:
             atexit.register(self._leave)

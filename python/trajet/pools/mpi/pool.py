@@ -136,15 +136,17 @@ class MpiPool:
     def lead(self, what: str, work: Callable[[], _T]) -> _T | RankPlaceholder:
         """Do `work` on rank 0; on the others, take part and return a placeholder.
 
+        `work` may run several plans: the others take part until it has returned.
+
         Raises
         ------
         BaseException
-            On every rank, what rank 0 raised before the others were needed.
+            On every rank, what rank 0 raised.
         """
         if self._ranks.rank:
             self.follow()
             return RankPlaceholder(what)
-        self._ranks.awaited = True
+        self._ranks.awaited = self._ranks.leading = True
         try:
             result = work()
         except Exception as error:
@@ -155,8 +157,9 @@ class MpiPool:
             if self._ranks.size > 1:
                 self._ranks.end(signals.message(), error)
             raise
-        if self._ranks.awaited:
-            self._broadcast(Message.DONE)
+        finally:
+            self._ranks.leading = False
+        self._broadcast(Message.DONE)
         return result
 
     def follow(self) -> None:
@@ -169,10 +172,13 @@ class MpiPool:
         BaseException
             What rank 0 raised.
         """
-        message, body = self._receive(Message.CLOSED)
-        if message == Message.LEFT:
-            raise WorkerError("rank 0 has ended its script, and this rank waits for it")
-        self._respond(message, body)
+        while True:
+            message, body = self._receive(Message.CLOSED)
+            if message == Message.LEFT:
+                raise WorkerError("rank 0 has ended its script, and this rank waits for it")
+            if message == Message.DONE:
+                return
+            self._respond(message, body)
 
     def serve(self) -> bool:
         """Take part in all calls of rank 0, until it closes the pool or ends.
@@ -214,10 +220,15 @@ class MpiPool:
             raise WorkerError("rank 0 runs an analysis, the others follow: pool.follow()")
         self._ranks.awaited = True
         try:
-            return self._run(reader, plan, frames, progress)
+            found = self._run(reader, plan, frames, progress)
         except Exception as error:
             self._broadcast_failure(error)
             raise
+        # The others wait for a further run, or for the end.
+        self._ranks.awaited = True
+        if not self._ranks.leading:
+            self._broadcast(Message.DONE)
+        return found
 
     def do_jobs(
         self, spec: JobSpec, jobs: Sequence[Job], progress: Progress | None = None
@@ -340,7 +351,6 @@ class MpiPool:
         if message == Message.WORK:
             with self._ranks.abort_all():
                 pickle.loads(body)(self._ranks)
-            self.follow()
 
     def _take_part(self, pass_spec: PassSpec) -> None:
         """Take part in the passes of an analysis that rank 0 runs."""

@@ -1,0 +1,206 @@
+//! Contacts of two selections, or within one: their number, and the nearest pair.
+
+use std::sync::Mutex;
+
+use serde::Deserialize;
+use trajet_files::Error;
+use trajet_formats::{Atoms, Block};
+use trajet_kernels::cell::Cell;
+use trajet_kernels::contacts::{ContactFinder, Labels};
+use trajet_kernels::pairs::{Groups, Misplaced};
+
+use crate::analysis::{Analysis, Pass, State, cell_of, list, no_position, optional_list};
+use crate::atom_map::{AtomMap, merge_atom_lists};
+use crate::error::{FrameError, InvalidArgument};
+
+/// Parameters of the analysis.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// Atoms by index in the trajectory.
+    #[serde(deserialize_with = "list")]
+    pub atoms: Vec<i64>,
+    /// The second atom of each pair; `None` for pairs within one list.
+    #[serde(deserialize_with = "optional_list")]
+    pub others: Option<Vec<i64>>,
+    /// Whether the nearest pair is found.
+    pub nearest: bool,
+    /// If set, pairs up to this distance (Å) are counted.
+    pub cutoff: Option<f64>,
+    /// Whether distances are of minimum images in frames that have a cell.
+    pub periodic: bool,
+}
+
+impl Request {
+    pub(crate) fn check(&self) -> Result<(), InvalidArgument> {
+        self.cutoff.map_or(Ok(()), check_cutoff)
+    }
+}
+
+/// Checks that a cut-off is a distance.
+///
+/// # Errors
+/// [`InvalidArgument`].
+pub(crate) fn check_cutoff(cutoff: f64) -> Result<(), InvalidArgument> {
+    match cutoff > 0.0 && cutoff < 1e6 {
+        true => Ok(()),
+        false => Err(InvalidArgument("a cut-off must be above 0 and below a million Å")),
+    }
+}
+
+/// Returns the pass of the analysis on a trajectory of `n_atoms` atoms. Pairs of an atom with itself are left out, even
+/// if two lists share atoms.
+///
+/// Rows hold, if the nearest pair is found, its distance (Å) and the positions of its atoms in the two lists, NaN
+/// without a pair; then, with a cut-off, the number of pairs. The state is the number of frames without a cell.
+///
+/// # Errors
+/// [`Error::AtomOutOfRange`].
+pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
+    let Request { atoms: selected, others, nearest, cutoff, periodic } = request;
+    let mut lists = vec![&selected[..]];
+    lists.extend(others.as_deref());
+    let (union, maps) = merge_atom_lists(&lists);
+    let atoms = Atoms::listed(&union, n_atoms)?;
+    let labels = labels_of(&selected, others.as_deref());
+    let pairs = PairFinder { maps, labels, periodic, spare: Mutex::default() };
+    let analysis = Box::new(Contacts { pairs, nearest, cutoff });
+    Ok(Pass { atoms, transforms: Vec::new(), analysis, then: None })
+}
+
+/// Returns labels that exclude pairs of an atom with itself; `None` if all atoms of the lists are different.
+fn labels_of(first: &[i64], second: Option<&[i64]>) -> Option<[Vec<u32>; 2]> {
+    let mut all = first.to_vec();
+    all.extend(second.unwrap_or_default());
+    let n = all.len();
+    all.sort_unstable();
+    all.dedup();
+    if all.len() == n {
+        return None;
+    }
+    let label = |atom: &i64| all.binary_search(atom).expect("one of them") as u32;
+    let labels = |atoms: &[i64]| atoms.iter().map(label).collect();
+    Some([labels(first), labels(second.unwrap_or(first))])
+}
+
+/// The atoms of pairs in the frames of a block, and what finds contacts among them.
+pub(crate) struct PairFinder {
+    /// Columns of one list, or of two.
+    pub(crate) maps: Vec<AtomMap>,
+    /// Labels of the atoms of the two lists. Pairs with the same label are left out.
+    pub(crate) labels: Option<[Vec<u32>; 2]>,
+    pub(crate) periodic: bool,
+    /// Spare finders, whose memory is reused.
+    pub(crate) spare: Mutex<Vec<ContactFinder>>,
+}
+
+/// A frame of a block: its cell, if it has one that is used, and the positions of the pairs.
+pub(crate) struct Frame<'a> {
+    /// Position of the frame in the block.
+    pub(crate) i: usize,
+    pub(crate) cell: Option<&'a Cell>,
+    pub(crate) groups: Groups<'a>,
+    pub(crate) labels: Labels<'a>,
+}
+
+impl PairFinder {
+    /// Calls `each` for every frame of a block. Returns the number of frames without a cell, if cells are used.
+    ///
+    /// # Errors
+    /// [`FrameError`] of the first frame whose cell has no volume, whose cell is too small for the cut-off, or in which
+    /// an atom has no position.
+    pub(crate) fn each_frame(
+        &self,
+        block: &Block,
+        cutoff: Option<f64>,
+        mut each: impl FnMut(&mut ContactFinder, &Frame<'_>) -> Result<(), Misplaced>,
+    ) -> Result<usize, FrameError> {
+        let spare = || self.spare.lock().expect("nothing panics with it");
+        let mut finder = spare().pop().unwrap_or_default();
+        let (mut gathered, mut others) = (Vec::new(), Vec::new());
+        let labels = self.labels.as_ref().map(|[first, second]| [&first[..], &second[..]]);
+        let mut without_cell = 0;
+        for i in 0..block.n_frames() {
+            let cell = if self.periodic { cell_of(block, i)? } else { None };
+            match &cell {
+                Some(cell) => check_half(cell, cutoff, block.meta.frames[i])?,
+                None => without_cell += usize::from(self.periodic),
+            }
+            let a = self.maps[0].gather(block.frame(i), &mut gathered);
+            let groups = match self.maps.get(1) {
+                None => Groups::Same(a),
+                Some(map) => Groups::Two(a, map.gather(block.frame(i), &mut others)),
+            };
+            each(&mut finder, &Frame { i, cell: cell.as_ref(), groups, labels })
+                .map_err(|misplaced| no_position(block.meta.frames[i], misplaced))?;
+        }
+        spare().push(finder);
+        Ok(without_cell)
+    }
+}
+
+/// Checks that an atom is within the cut-off of one image of another atom at most.
+///
+/// # Errors
+/// [`FrameError`].
+fn check_half(cell: &Cell, cutoff: Option<f64>, frame: u64) -> Result<(), FrameError> {
+    let half = cell.shortest_vector() / 2.0;
+    match cutoff {
+        // Cells are stored in single precision.
+        Some(cutoff) if cutoff > half * (1.0 + 1e-6) => {
+            let why = format!(
+                "the cut-off ({cutoff} Å) is above half of the shortest lattice vector ({half:.3} \
+                 Å), so that an atom may be in contact with several images of another: choose a \
+                 shorter cut-off, or take positions as they are (pbc=False, --no-pbc)"
+            );
+            Err(FrameError { frame, why })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Yields one row per frame; the state is only for a remark.
+struct Contacts {
+    pairs: PairFinder,
+    nearest: bool,
+    cutoff: Option<f64>,
+}
+
+impl Analysis for Contacts {
+    fn row_width(&self) -> usize {
+        3 * usize::from(self.nearest) + usize::from(self.cutoff.is_some())
+    }
+
+    fn state_len(&self) -> usize {
+        1
+    }
+
+    fn absorb(&self, block: &Block, rows: &mut [f64], state: &mut State) -> Result<(), FrameError> {
+        let width = self.row_width();
+        let without_cell = self.pairs.each_frame(block, self.cutoff, |finder, frame| {
+            let Frame { i, cell, groups, labels } = *frame;
+            let (nearest, count) =
+                rows[i * width..][..width].split_at_mut(width - usize::from(self.cutoff.is_some()));
+            if let [distance, first, second] = nearest {
+                (*distance, *first, *second) = match finder.nearest(cell, groups, labels)? {
+                    Some(found) => {
+                        let [i, j] = found.atoms.map(f64::from);
+                        (found.distance, i, j)
+                    }
+                    None => (f64::NAN, f64::NAN, f64::NAN),
+                };
+            }
+            if let (Some(cutoff), [count]) = (self.cutoff, count) {
+                *count = finder.count(cell, groups, labels, cutoff)? as f64;
+            }
+            Ok(())
+        })?;
+        state[0] += without_cell as f64;
+        Ok(())
+    }
+
+    fn merge(&self, mut left: State, right: State) -> State {
+        left[0] += right[0];
+        left
+    }
+}

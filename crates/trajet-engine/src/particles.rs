@@ -1,0 +1,179 @@
+//! Positions of atoms, or centres of groups of atoms, as rows: series over time that are analysed as a whole.
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+use trajet_files::Error;
+use trajet_formats::{Atoms, Block};
+use trajet_kernels::extents::centre_and_extent;
+use trajet_simd::InstructionSet;
+
+use crate::analysis::{Analysis, Pass, State, check_weights, list, optional_list};
+use crate::error::{FrameError, InvalidArgument};
+
+/// Numbers of a row before the positions: the cell along x, y and z, and the number of broken groups.
+const HEAD: usize = 4;
+
+/// Parameters of the analysis.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// Atoms by index in the trajectory; those of one group after the other, if there are groups.
+    #[serde(deserialize_with = "list")]
+    pub atoms: Vec<i64>,
+    /// Number of atoms of each group; `None` for the atoms themselves.
+    #[serde(deserialize_with = "optional_list")]
+    pub sizes: Option<Vec<usize>>,
+    /// One weight per atom, with which the centres of groups are computed; `None` for equal weights.
+    #[serde(deserialize_with = "optional_list")]
+    pub weights: Option<Vec<f64>>,
+    /// The axes of the positions in their order: `"xyz"`, `"z"`, ….
+    #[serde(deserialize_with = "axes")]
+    pub axes: Vec<usize>,
+}
+
+/// Deserialises axes from their letters.
+fn axes<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<usize>, D::Error> {
+    let letters = String::deserialize(from)?;
+    let axes: Option<Vec<_>> = letters.chars().map(|letter| "xyz".find(letter)).collect();
+    axes.filter(|axes| (1..=3).contains(&axes.len()))
+        .ok_or_else(|| D::Error::custom(format!("axes are some of x, y and z, not {letters:?}")))
+}
+
+impl Request {
+    pub(crate) fn check(&self) -> Result<(), InvalidArgument> {
+        check_weights(self.weights.as_deref(), self.atoms.len())?;
+        let Some(sizes) = &self.sizes else { return Ok(()) };
+        let sum = sizes.iter().try_fold(0usize, |sum, &size| sum.checked_add(size));
+        if sum != Some(self.atoms.len()) || sizes.contains(&0) {
+            return Err(InvalidArgument("the sizes of the groups do not add up to the atoms"));
+        }
+        let Some(weights) = &self.weights else { return Ok(()) };
+        let mut rest = &weights[..];
+        for &size in sizes {
+            let (group, others) = rest.split_at(size);
+            check_weights(Some(group), size)?;
+            rest = others;
+        }
+        Ok(())
+    }
+}
+
+/// Returns the pass of the analysis on a trajectory of `n_atoms` atoms.
+///
+/// A row begins with the extents of the cell along x, y and z: the diagonal of its box vectors, of which the first is
+/// along x and the second in the x-y plane; not a number without a cell, or if the box is rotated. Then comes the number
+/// of groups that extend over more than half of that along one of the chosen axes, then the positions (Å).
+///
+/// # Errors
+/// [`Error::AtomOutOfRange`].
+pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
+    let Request { atoms, sizes, weights, axes } = request;
+    let atoms = Atoms::listed(&atoms, n_atoms)?;
+    let n_positions = sizes.as_ref().map_or(atoms.len(), Vec::len);
+    let analysis = Box::new(Particles { sizes, weights, axes, n_positions });
+    Ok(Pass { atoms, transforms: Vec::new(), analysis, then: None })
+}
+
+/// Yields one row per frame, no state.
+struct Particles {
+    sizes: Option<Vec<usize>>,
+    weights: Option<Vec<f64>>,
+    axes: Vec<usize>,
+    n_positions: usize,
+}
+
+impl Analysis for Particles {
+    fn row_width(&self) -> usize {
+        HEAD + self.n_positions * self.axes.len()
+    }
+
+    fn absorb(&self, block: &Block, rows: &mut [f64], _: &mut State) -> Result<(), FrameError> {
+        let set = InstructionSet::chosen();
+        for (i, row) in rows.chunks_exact_mut(self.row_width()).enumerate() {
+            let (head, row) = row.split_at_mut(HEAD);
+            let cell = match block.meta.turned[i] {
+                None => extents_of(block.meta.cells[i]),
+                Some(_) => [f64::NAN; 3],
+            };
+            head[..3].copy_from_slice(&cell);
+            head[3] = match &self.sizes {
+                None => {
+                    self.copy(block.frame(i), row);
+                    0.0
+                }
+                Some(sizes) => self.centres(set, sizes, block.frame(i), cell, row) as f64,
+            };
+        }
+        Ok(())
+    }
+
+    fn merge(&self, left: State, _: State) -> State {
+        left
+    }
+}
+
+impl Particles {
+    /// Copies the positions of atoms along the chosen axes.
+    fn copy(&self, positions: &[f32], row: &mut [f64]) {
+        let width = self.axes.len();
+        for (point, out) in positions.as_chunks::<3>().0.iter().zip(row.chunks_exact_mut(width)) {
+            for (x, &axis) in out.iter_mut().zip(&self.axes) {
+                *x = f64::from(point[axis]);
+            }
+        }
+    }
+
+    /// Computes the centres of groups along the chosen axes; returns the number of broken groups.
+    fn centres(
+        &self,
+        set: InstructionSet,
+        sizes: &[usize],
+        positions: &[f32],
+        cell: [f64; 3],
+        row: &mut [f64],
+    ) -> usize {
+        let (mut begin, mut broken) = (0, 0);
+        for (&size, out) in sizes.iter().zip(row.chunks_exact_mut(self.axes.len())) {
+            let end = begin + size;
+            let weights = self.weights.as_ref().map(|weights| &weights[begin..end]);
+            let found = centre_and_extent(set, &positions[3 * begin..3 * end], weights);
+            let (centre, extent) = found.split_at(3);
+            for (x, &axis) in out.iter_mut().zip(&self.axes) {
+                *x = centre[axis];
+            }
+            // False without a cell.
+            broken += usize::from(self.axes.iter().any(|&axis| extent[axis] > cell[axis] / 2.0));
+            begin = end;
+        }
+        broken
+    }
+}
+
+/// Returns the diagonal of the box vectors (Å) of a cell; not a number if the cell has no volume.
+fn extents_of([a, b, c, alpha, beta, gamma]: [f64; 6]) -> [f64; 3] {
+    let [cos_a, cos_b, cos_c] = [alpha, beta, gamma].map(|angle| angle.to_radians().cos());
+    let sin_c = gamma.to_radians().sin();
+    let y = (cos_a - cos_b * cos_c) / sin_c;
+    let extents = [a, b * sin_c, c * (1.0 - cos_b * cos_b - y * y).sqrt()];
+    // Written so that NaN is refused as well.
+    if extents.iter().all(|&length| length > 0.0) { extents } else { [f64::NAN; 3] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trajet_kernels::cell::Cell;
+
+    #[test]
+    fn extents_are_the_diagonal_of_the_box_vectors() {
+        for cell in [[30.0, 40.0, 50.0, 90.0, 90.0, 90.0], [30.0, 40.0, 50.0, 71.0, 80.0, 65.0]] {
+            let vectors = *Cell::new(cell).unwrap().vectors();
+            for (k, extent) in extents_of(cell).into_iter().enumerate() {
+                assert!((extent - vectors[k][k]).abs() < 1e-12);
+            }
+        }
+        for none in [[f64::NAN; 6], [0.0; 6], [30.0, 40.0, 0.0, 90.0, 90.0, 90.0]] {
+            assert!(extents_of(none).iter().all(|extent| extent.is_nan()));
+        }
+    }
+}

@@ -1,0 +1,434 @@
+//! Contacts: pairs of atoms within a cut-off, and the nearest pair of two groups.
+//!
+//! Pairs are found on the grid of [`crate::pairs`]. Without a periodic cell, the grid covers a box around all atoms that
+//! is so large that no image of an atom is within the cut-off of another atom.
+
+use std::ops::Range;
+
+use trajet_simd::{InstructionSet, multiversion};
+
+use crate::cell::{Cell, Vector, minus, square};
+use crate::distance;
+use crate::pairs::bins::root_reaches;
+use crate::pairs::grid::{CHUNK, Points, Tags};
+use crate::pairs::search::{Candidates, Near, Own, Visitor, scan_of};
+use crate::pairs::{Groups, Misplaced, PairSearch};
+
+/// Largest ratio of the sides of a box that is made around atoms.
+const LONGEST: f64 = 1e6;
+/// Relative and absolute (Å) increase of a distance, beyond any error of rounding.
+const SLACK: f64 = 1e-6;
+/// Maximal number of steps in the search for a pair that is nearly the nearest.
+const STEPS: usize = 8;
+
+/// Labels of the atoms of the first and of the second group. Pairs of atoms with the same label are excluded.
+pub type Labels<'a> = Option<[&'a [u32]; 2]>;
+
+/// The nearest pair of two groups.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Nearest {
+    /// Distance (Å).
+    pub distance: f64,
+    /// Indices of the two atoms in their groups.
+    pub atoms: [u32; 2],
+}
+
+/// Finds contacts. Buffers are reused between calls.
+#[derive(Clone, Debug, Default)]
+pub struct ContactFinder {
+    search: PairSearch,
+    points: distance::Points,
+    row: Vec<f64>,
+}
+
+impl ContactFinder {
+    /// Returns a finder that uses these instructions; [`Default`] uses the best.
+    pub fn new(set: InstructionSet) -> Self {
+        ContactFinder { search: PairSearch::new(set), ..Default::default() }
+    }
+
+    /// Returns the number of pairs whose distance is at most the cut-off (Å): of the minimum images if there is a cell.
+    /// Pairs of one group are counted once, and no atom is paired with itself.
+    ///
+    /// # Errors
+    /// [`Misplaced`].
+    ///
+    /// # Panics
+    /// If the number of labels is not that of the atoms, or the number of coordinates is not a multiple of three.
+    pub fn count(
+        &mut self,
+        cell: Option<&Cell>,
+        groups: Groups<'_>,
+        labels: Labels<'_>,
+        cutoff: f64,
+    ) -> Result<u64, Misplaced> {
+        let mut visitor = Count { limit: Limit::new(cutoff), counts: [0; CHUNK] };
+        self.visit(cell, groups, labels, [Tags::Nothing; 2], &mut visitor)?;
+        Ok(visitor.counts.iter().sum())
+    }
+
+    /// Calls `each` with the tags of the two atoms of every pair whose distance is at most the cut-off (Å). Tags are
+    /// given per atom, for the first and for the second group. The tag of the first group comes first; the two tags of
+    /// a pair of one group are in ascending order.
+    ///
+    /// # Errors
+    /// [`Misplaced`]; `each` is not called then.
+    ///
+    /// # Panics
+    /// As [`ContactFinder::count`].
+    pub fn each_tags(
+        &mut self,
+        cell: Option<&Cell>,
+        groups: Groups<'_>,
+        labels: Labels<'_>,
+        tags: [&[u32]; 2],
+        cutoff: f64,
+        each: &mut dyn FnMut([u32; 2]),
+    ) -> Result<(), Misplaced> {
+        self.each(cell, groups, labels, tags.map(Tags::Given), cutoff, each)
+    }
+
+    /// Returns all pairs whose distance is at most the cut-off (Å), by index in their groups, in ascending order. Pairs
+    /// `[i, j]` of one group have `i < j`.
+    ///
+    /// # Errors
+    /// [`Misplaced`].
+    ///
+    /// # Panics
+    /// As [`ContactFinder::count`].
+    pub fn pairs(
+        &mut self,
+        cell: Option<&Cell>,
+        groups: Groups<'_>,
+        labels: Labels<'_>,
+        cutoff: f64,
+    ) -> Result<Vec<[u32; 2]>, Misplaced> {
+        let mut found = Vec::new();
+        let mut add = |pair| found.push(pair);
+        self.each(cell, groups, labels, [Tags::Indices; 2], cutoff, &mut add)?;
+        found.sort_unstable();
+        Ok(found)
+    }
+
+    /// Returns the nearest pair, the first one of several at the same distance; `None` if there is no pair.
+    ///
+    /// # Errors
+    /// [`Misplaced`].
+    ///
+    /// # Panics
+    /// As [`ContactFinder::count`].
+    pub fn nearest(
+        &mut self,
+        cell: Option<&Cell>,
+        groups: Groups<'_>,
+        labels: Labels<'_>,
+    ) -> Result<Option<Nearest>, Misplaced> {
+        let Some(near) = self.nearly_nearest(cell, groups, labels) else { return Ok(None) };
+        let order = Order::of(groups);
+        let reach = near * (1.0 + SLACK) + SLACK;
+        let mut visitor = Minimum { order, reach, square: f64::INFINITY, atoms: [u32::MAX; 2] };
+        self.visit(cell, groups, labels, [Tags::Indices; 2], &mut visitor)?;
+        let [i, j] = visitor.atoms;
+        let (a, b) = groups.positions();
+        let difference = minus(point(b, j as usize), point(a, i as usize));
+        let shortest = cell.map_or(difference, |cell| cell.shortest(difference));
+        Ok(Some(Nearest { distance: square(shortest).sqrt(), atoms: [i, j] }))
+    }
+
+    fn each(
+        &mut self,
+        cell: Option<&Cell>,
+        groups: Groups<'_>,
+        labels: Labels<'_>,
+        tags: [Tags<'_>; 2],
+        cutoff: f64,
+        each: &mut dyn FnMut([u32; 2]),
+    ) -> Result<(), Misplaced> {
+        let mut visitor = Each { order: Order::of(groups), limit: Limit::new(cutoff), each };
+        self.visit(cell, groups, labels, tags, &mut visitor)
+    }
+
+    fn visit(
+        &mut self,
+        cell: Option<&Cell>,
+        groups: Groups<'_>,
+        labels: Labels<'_>,
+        tags: [Tags<'_>; 2],
+        visitor: &mut impl Visitor,
+    ) -> Result<(), Misplaced> {
+        match cell {
+            Some(cell) => self.search.visit(cell, groups, labels, tags, visitor),
+            None => {
+                let cell = box_around(groups, visitor.reach())?;
+                self.search.visit(&cell, groups, labels, tags, visitor)
+            }
+        }
+    }
+
+    /// Returns the distance of a pair that is nearly the nearest: starting from an atom, each step goes to the nearest
+    /// atom of the other group. `None` if there is no pair, infinity if no distance is a number.
+    fn nearly_nearest(
+        &mut self,
+        cell: Option<&Cell>,
+        groups: Groups<'_>,
+        labels: Labels<'_>,
+    ) -> Option<f64> {
+        let (a, b) = groups.positions();
+        let same = matches!(groups, Groups::Same(_));
+        let positions = [a, b];
+        // Excluded pairs are few: each atom shares its label with few others.
+        (0..a.len() / 3).find_map(|first| {
+            let (mut from, mut own, mut best) = (first, 0, None);
+            for _ in 0..STEPS {
+                let other = 1 - own;
+                let (found, to) = (positions[own], positions[other]);
+                self.points.set(to);
+                self.row.resize(self.points.len(), 0.0);
+                let row = &mut self.row[..self.points.len()];
+                distance::to_all(self.search.set, cell, point(found, from), &self.points, row);
+                let allowed = |j: usize| match labels {
+                    Some(labels) => labels[own][from] != labels[other][j],
+                    None => !(same && j == from),
+                };
+                let (nearest, distance) = (0..row.len())
+                    .filter(|&j| allowed(j))
+                    .map(|j| (j, row[j]))
+                    .min_by(|x, y| x.1.total_cmp(&y.1))?;
+                if best.is_some_and(|best| distance >= best) {
+                    break;
+                }
+                best = Some(distance);
+                (from, own) = (nearest, other);
+            }
+            best.map(|best: f64| if best.is_nan() { f64::INFINITY } else { best })
+        })
+    }
+}
+
+impl<'a> Groups<'a> {
+    /// Returns the positions of the first and of the second group.
+    fn positions(self) -> (&'a [f32], &'a [f32]) {
+        match self {
+            Groups::Same(a) => (a, a),
+            Groups::Two(a, b) => (a, b),
+        }
+    }
+}
+
+fn point(positions: &[f32], i: usize) -> Vector {
+    [0, 1, 2].map(|k| f64::from(positions[3 * i + k]))
+}
+
+/// Returns a rectangular cell in which no image of an atom is within reach of another atom.
+fn box_around(groups: Groups<'_>, reach: f64) -> Result<Cell, Misplaced> {
+    let (a, b) = groups.positions();
+    let mut low = [f32::INFINITY; 3];
+    let mut high = [f32::NEG_INFINITY; 3];
+    for (group, positions) in [a, b].into_iter().enumerate() {
+        for (atom, p) in positions.as_chunks::<3>().0.iter().enumerate() {
+            if !p.iter().all(|x| x.is_finite()) {
+                return Err(Misplaced { group, atom });
+            }
+            for k in 0..3 {
+                low[k] = low[k].min(p[k]);
+                high[k] = high[k].max(p[k]);
+            }
+        }
+    }
+    let extent = |k: usize| (f64::from(high[k]) - f64::from(low[k])).max(0.0);
+    let longest = extent(0).max(extent(1)).max(extent(2)) + reach;
+    let side = |k: usize| (extent(k) + 1.5 * reach + 1.0).max(longest / LONGEST);
+    let vectors = [[side(0), 0.0, 0.0], [0.0, side(1), 0.0], [0.0, 0.0, side(2)]];
+    // Only the reach can be infinite: some atom has no position.
+    Cell::of_vectors(vectors).ok_or(Misplaced { group: 0, atom: 0 })
+}
+
+/// Which atom of a pair comes first.
+#[derive(Clone, Copy, Debug)]
+enum Order {
+    /// That of the first group.
+    Found,
+    /// That of the first group, which the search gives last.
+    Swapped,
+    /// The lower one.
+    Ascending,
+}
+
+impl Order {
+    fn of(groups: Groups<'_>) -> Order {
+        match groups {
+            Groups::Same(_) => Order::Ascending,
+            Groups::Two(..) if groups.swapped() => Order::Swapped,
+            Groups::Two(..) => Order::Found,
+        }
+    }
+
+    #[inline(always)]
+    fn apply(self, home: u32, other: u32) -> [u32; 2] {
+        let swap = match self {
+            Order::Found => false,
+            Order::Swapped => true,
+            Order::Ascending => other < home,
+        };
+        if swap { [other, home] } else { [home, other] }
+    }
+}
+
+/// A cut-off.
+#[derive(Clone, Copy, Debug)]
+struct Limit {
+    cutoff: f64,
+    /// The smallest square whose rounded root exceeds the cut-off.
+    square: f64,
+}
+
+impl Limit {
+    fn new(cutoff: f64) -> Limit {
+        Limit { cutoff, square: root_reaches(cutoff.next_up()) }
+    }
+}
+
+/// Counts pairs.
+struct Count {
+    limit: Limit,
+    counts: [u64; CHUNK],
+}
+
+multiversion! {
+    fn scan_count(
+        homes: &Points, atoms: Range<usize>, near: &mut Near, own: Own, visitor: &mut Count,
+    ) = scan_of
+}
+
+impl Visitor for Count {
+    fn reach(&self) -> f64 {
+        self.limit.cutoff
+    }
+
+    #[inline(always)]
+    fn visit(&mut self, candidates: &Candidates<'_>) {
+        let limit = self.limit.square;
+        let mut counts = self.counts;
+        candidates.each(|_, squares| {
+            for k in 0..CHUNK {
+                counts[k] += u64::from(squares[k] < limit);
+            }
+        });
+        self.counts = counts;
+    }
+
+    fn scan(
+        &mut self,
+        set: InstructionSet,
+        homes: &Points,
+        atoms: Range<usize>,
+        near: &mut Near,
+        own: Own,
+    ) {
+        scan_count(set, homes, atoms, near, own, self);
+    }
+}
+
+/// Calls a function with the tags of each pair.
+struct Each<'a> {
+    order: Order,
+    limit: Limit,
+    each: &'a mut dyn FnMut([u32; 2]),
+}
+
+multiversion! {
+    fn scan_each<'a>(
+        homes: &Points, atoms: Range<usize>, near: &mut Near, own: Own, visitor: &mut Each<'a>,
+    ) = scan_of
+}
+
+impl Visitor for Each<'_> {
+    fn reach(&self) -> f64 {
+        self.limit.cutoff
+    }
+
+    #[inline(always)]
+    fn visit(&mut self, candidates: &Candidates<'_>) {
+        candidates.each(|chunk, squares| {
+            let mut within = below(squares, self.limit.square);
+            while within != 0 {
+                let k = within.trailing_zeros() as usize;
+                within &= within - 1;
+                let other = candidates.tag_of(chunk, k);
+                (self.each)(self.order.apply(candidates.tag, other));
+            }
+        });
+    }
+
+    fn scan(
+        &mut self,
+        set: InstructionSet,
+        homes: &Points,
+        atoms: Range<usize>,
+        near: &mut Near,
+        own: Own,
+    ) {
+        scan_each(set, homes, atoms, near, own, self);
+    }
+}
+
+/// Finds the nearest pair.
+struct Minimum {
+    order: Order,
+    reach: f64,
+    square: f64,
+    atoms: [u32; 2],
+}
+
+multiversion! {
+    fn scan_minimum(
+        homes: &Points, atoms: Range<usize>, near: &mut Near, own: Own, visitor: &mut Minimum,
+    ) = scan_of
+}
+
+impl Visitor for Minimum {
+    fn reach(&self) -> f64 {
+        self.reach
+    }
+
+    #[inline(always)]
+    fn visit(&mut self, candidates: &Candidates<'_>) {
+        candidates.each(|chunk, squares| {
+            let mut close = below(squares, self.square.next_up());
+            while close != 0 {
+                let k = close.trailing_zeros() as usize;
+                close &= close - 1;
+                let atoms = self.order.apply(candidates.tag, candidates.tag_of(chunk, k));
+                let square = squares[k];
+                if square < self.square || (square == self.square && atoms < self.atoms) {
+                    (self.square, self.atoms) = (square, atoms);
+                    self.reach = self.reach.min(square.sqrt() * (1.0 + SLACK) + SLACK);
+                }
+            }
+        });
+    }
+
+    fn scan(
+        &mut self,
+        set: InstructionSet,
+        homes: &Points,
+        atoms: Range<usize>,
+        near: &mut Near,
+        own: Own,
+    ) {
+        scan_minimum(set, homes, atoms, near, own, self);
+    }
+}
+
+/// Returns a bit for each square, which is set if the square is below the limit.
+#[inline(always)]
+fn below(squares: &[f64; CHUNK], limit: f64) -> u32 {
+    let mut bits = 0;
+    for k in 0..CHUNK {
+        bits |= u32::from(squares[k] < limit) << k;
+    }
+    bits
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,113 @@
+"""Lifetimes of hydrogen bonds, from the frames in which each pair has one."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet import _trajet
+from trajet._trajet import AnalysisError
+from trajet.analysis.runner import AnalysisOutcome
+
+# Relative deviation from the mean of intervals between frames that times may have, beside their
+# rounding to single precision.
+_UNEVEN = 1e-3
+# Correlations above this at the largest lag have not decayed.
+_DECAYED = 0.05
+# Bonds that are correlated at a time; between, an interrupt is raised.
+_AT_ONCE = 2**20
+
+
+def interval_of(outcome: AnalysisOutcome) -> float:
+    """Return the time between neighbouring frames, ps.
+
+    Raises
+    ------
+    AnalysisError
+        If there are fewer than two frames, or their times are not evenly spaced.
+    """
+    label, times = outcome.trajectory.label, outcome.times
+    if len(times) < 2:
+        raise AnalysisError(f"{label}: lifetimes need at least two frames, not {len(times)}")
+    steps = np.diff(times)
+    interval = float(steps.mean())
+    slack = 4 * float(np.spacing(np.float32(np.abs(times).max())))
+    if not (interval > 0 and np.isfinite(times).all()):
+        raise AnalysisError(
+            f"{label}: lifetimes need frames whose times increase: choose frames in their order, of"
+            " a trajectory that states their times"
+        )
+    usual = float(np.median(steps))
+    uneven = np.abs(steps - usual) > _UNEVEN * usual + slack
+    if uneven.any():
+        k = int(uneven.argmax())
+        raise AnalysisError(
+            f"{label}: lifetimes need evenly spaced frames, but frames {outcome.frames[k]} and"
+            f" {outcome.frames[k + 1]} are {steps[k]:g} ps apart, and most others {usual:g} ps:"
+            " choose frames with one step"
+        )
+    return interval
+
+
+def frames_of_lag(max_lag: float | None, interval: float, n_frames: int) -> int:
+    """Return the largest lag in frames; None is half of the trajectory.
+
+    Raises
+    ------
+    ValueError
+        If it is negative, or longer than the trajectory.
+    """
+    if max_lag is None:
+        return (n_frames - 1) // 2
+    longest = (n_frames - 1) * interval
+    # Times are rounded to single precision.
+    if not 0 <= max_lag <= longest * (1 + 1e-6):
+        raise ValueError(
+            f"max_lag={max_lag:g} ps (--max-lag): the frames cover {longest:g} ps; choose a lag"
+            " from 0 to that, best below half of it"
+        )
+    return min(int(max_lag / interval * (1 + 1e-6)), n_frames - 1)
+
+
+def add_bonds(correlation: _trajet.Correlation, outcome: AnalysisOutcome) -> None:
+    """Add the pairs of a run whose state lists the key of each pair of each frame in turn."""
+    numbers = np.arange(len(outcome.frames), dtype=np.uint32)
+    frames = np.repeat(numbers, outcome.rows[:, 0].astype(np.int64))
+    # Stable: the frames of a pair ascend.
+    order = np.argsort(outcome.state, kind="stable")
+    keys = outcome.state[order]
+    frames = frames[order]
+    del order
+    starts = np.flatnonzero(np.concatenate([[len(keys) > 0], keys[1:] != keys[:-1], [True]]))
+    for first, last in _runs(starts):
+        begin, end = starts[first], starts[last]
+        correlation.add(starts[first : last + 1] - begin, frames[begin:end])
+
+
+def sums_by_lag(
+    correlation: _trajet.Correlation,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the intermittent and the continuous correlation, `(n_lags,)`; NaN without bonds."""
+    bonded, again, bridged, throughout = correlation.sums()
+    with np.errstate(invalid="ignore"):
+        return again / bonded, throughout / bridged
+
+
+def undecayed(correlations: tuple[NDArray[np.float64], NDArray[np.float64]]) -> list[str]:
+    """Return remarks on correlations that have not decayed at the largest lag."""
+    return [
+        f"the {name} correlation is still {values[-1]:.2g} at the largest lag: the lifetime from"
+        " its integral is too short; choose a larger max_lag (--max-lag) or more frames"
+        for name, values in zip(("intermittent", "continuous"), correlations, strict=True)
+        if values[-1] > _DECAYED
+    ]
+
+
+def _runs(starts: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """Yield ranges of pairs with about `_AT_ONCE` bonds each."""
+    first = 0
+    while first < len(starts) - 1:
+        last = int(np.searchsorted(starts, starts[first] + _AT_ONCE))
+        last = min(max(last, first + 1), len(starts) - 1)
+        yield first, last
+        first = last

@@ -1,0 +1,160 @@
+"""`cluster_rmsd`: clusters of similar frames."""
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from trajet._trajet import AnalysisError
+from trajet.analysis.clusters import gromos, hierarchical, medoids
+from trajet.analysis.collected import check_memory
+from trajet.analysis.job import Steps, analysis
+from trajet.analysis.pairwise_rmsd import pairwise_rmsd
+from trajet.analysis.reference import Weights
+from trajet.analysis.runner import main_selection
+from trajet.pools.pool import Pool, Progress
+from trajet.result import Clusters, PairwiseRmsd, Report
+from trajet.trajectory import FrameChoice, Selection
+
+if TYPE_CHECKING:
+    from trajet.mdanalysis import AtomGroup
+
+# Bytes for each pair of frames while SciPy works: half the matrix in float64, and a copy.
+_LINKAGE = 8
+
+
+@analysis
+def cluster_rmsd(
+    selection: "Selection | AtomGroup | PairwiseRmsd",
+    *,
+    cutoff: float | None = None,
+    method: Literal["gromos", "average", "complete", "single"] = "gromos",
+    n_clusters: int | None = None,
+    weights: Weights = None,
+    max_memory: int | None = None,
+    frames: FrameChoice = None,
+    pool: Pool | None = None,
+    progress: Progress | None = None,
+    sample: bool = False,
+) -> Steps[Clusters]:
+    """Divide frames into clusters by the RMSDs of all pairs.
+
+    Parameters
+    ----------
+    selection
+        A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file; or the result
+        of `pairwise_rmsd` within one trajectory, to try several methods and cut-offs on it.
+    cutoff
+        Å. For `"gromos"`: frames at most so far apart are neighbours. For other methods: clusters
+        further apart are not joined.
+    method
+        `"gromos"`: the frame with the most neighbours is removed with these as a cluster, again and
+        again (Daura et al.). `"average"`, `"complete"`, `"single"`: hierarchical clusters with this
+        linkage, by SciPy (`pip install 'trajet[cluster]'`).
+    n_clusters
+        Instead of `cutoff`, for hierarchical methods: how many clusters there are at most.
+    weights
+        None for equal weights, "mass", or one number per atom, as for `pairwise_rmsd`.
+    max_memory
+        Bytes that positions and matrices may take together; None for no limit but the system's.
+    frames
+        A slice, frame numbers, or a mask; None for all.
+    pool
+        Where to read frames; None for `LocalPool()`. Pairs are computed by threads of this process.
+    progress
+        Called with frames done and in total, while they are read.
+    sample
+        Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
+        (`r_comp_io` and `sample`); a run on one thread needs no sample.
+
+    Returns
+    -------
+    Clusters
+        `labels` `(n_frames,)`, the number of the cluster of each frame, from 0, the largest first;
+        `sizes` and `medoids` `(n_clusters,)`: the frame with the least mean RMSD from the others of
+        its cluster.
+
+    Raises
+    ------
+    ValueError
+        If neither or both of `cutoff` and `n_clusters` are given, or the method has none of it.
+    AnalysisError
+        If a frame has no positions.
+    MemoryError
+        If more memory is needed than `max_memory`, or than the system has.
+    MissingPackageError
+        If SciPy is needed and missing.
+
+    Notes
+    -----
+    X. Daura et al., Angew. Chem. Int. Ed. 38, 236 (1999). Of frames with equally many neighbours
+    the first is taken; `gmx cluster -method gromos` may take another.
+
+    Examples
+    --------
+    >>> import trajet as tj
+    >>> traj = tj.open("adk.psf", "adk.xtc")
+    >>> clusters = tj.cluster_rmsd(traj.select("name CA"), cutoff=1.5)
+    >>> clusters.sizes.sum()
+    np.int64(98)
+    """
+    _check(method, cutoff, n_clusters)
+    atoms = None
+    if isinstance(selection, PairwiseRmsd):
+        pairs = selection
+        if pairs.other_frames is not None:
+            raise ValueError("clusters are those of one trajectory: the matrix is of two")
+    else:
+        atoms = main_selection(selection)
+        pairs = yield from pairwise_rmsd.job(atoms, weights=weights, max_memory=max_memory).start(
+            frames=frames, pool=pool, progress=progress, sample=sample
+        )
+    values = pairs.values
+    # A frame without positions is NaN in every row.
+    missing = np.flatnonzero(np.isnan(values[0])) if len(values) else np.empty(0, np.int64)
+    if missing.size:
+        first = 0 if missing.size == len(values) else missing[0]
+        raise AnalysisError(
+            f"selection {pairs.columns[0]!r}: frame {pairs.frames[first]}: an atom has no position"
+            " (NaN): leave this frame out"
+        )
+    if method == "gromos":
+        assert cutoff is not None
+        labels = gromos(values, cutoff)
+    else:
+        parts = [("the matrix", values.nbytes), ("linkage", _LINKAGE * values.size)]
+        check_memory(parts, max_memory, "choose fewer frames, or the method 'gromos'")
+        labels = hierarchical(values, method, cutoff=cutoff, n_clusters=n_clusters)
+    entries = dict(pairs.report)
+    entries["analysis"] = "cluster_rmsd"
+    entries["parameters"] = {
+        **entries["parameters"],
+        "method": method,
+        "cutoff": cutoff,
+        "n_clusters": n_clusters,
+    }
+    return Clusters(
+        labels=labels,
+        sizes=np.bincount(labels),
+        medoids=pairs.frames[medoids(values, labels)],
+        times=pairs.times,
+        frames=pairs.frames,
+        method=method,
+        pairs=pairs,
+        selection=atoms,
+        label=pairs.columns[0],
+        report=Report(entries),
+    )
+
+
+def _check(method: str, cutoff: float | None, n_clusters: int | None) -> None:
+    """Raise a ValueError for a method that lacks its parameter."""
+    if method not in ("gromos", "average", "complete", "single"):
+        raise ValueError(f"method is 'gromos', 'average', 'complete' or 'single', not {method!r}")
+    if cutoff is not None and not cutoff >= 0:
+        raise ValueError(f"cutoff is a distance in Å, not {cutoff!r}")
+    if n_clusters is not None and n_clusters < 1:
+        raise ValueError(f"n_clusters is a number above 0, not {n_clusters!r}")
+    if method == "gromos" and (cutoff is None or n_clusters is not None):
+        raise ValueError("method 'gromos' needs a cutoff (Å), and takes no n_clusters")
+    if (cutoff is None) == (n_clusters is None):
+        raise ValueError(f"method {method!r} needs a cutoff (Å) or n_clusters, one of both")

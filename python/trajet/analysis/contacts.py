@@ -1,0 +1,161 @@
+"""`contacts`: the number of contacts of two groups."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trajet._trajet import SelectionError
+from trajet.analysis.job import Steps, analysis
+from trajet.analysis.runner import RunRequest, further_selection, main_selection, selecting
+from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.result import Series
+from trajet.trajectory import FrameChoice, Selection
+
+if TYPE_CHECKING:
+    from trajet.mdanalysis import AtomGroup
+
+
+@analysis
+def contacts(
+    a: "Selection | AtomGroup",
+    b: "str | Selection | AtomGroup | None" = None,
+    *,
+    cutoff: float = 4.5,
+    pbc: bool = True,
+    frames: FrameChoice = None,
+    pool: Pool | None = None,
+    progress: Progress | None = None,
+    sample: bool = False,
+) -> Steps[Series]:
+    """Count the pairs of atoms within a cut-off, frame by frame.
+
+    Parameters
+    ----------
+    a
+        A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
+    b
+        The second group: selection text, a Selection or an AtomGroup. None for pairs within `a`,
+        each of which is counted once.
+    cutoff
+        The largest distance of a contact, Å.
+    pbc
+        Whether distances are those of nearest images, in frames with a cell.
+    frames
+        A slice, frame numbers, or a mask; None for all.
+    pool
+        Where to compute; None for `LocalPool()`: all cores of this process.
+    progress
+        Called with frames done and in total.
+    sample
+        Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
+        (`r_comp_io` and `sample`); a run on one thread needs no sample.
+
+    Returns
+    -------
+    Series
+        `values` `(n_frames,)`, float64 holding integers, without unit.
+
+    Raises
+    ------
+    SelectionError
+        If a selection matches no atom, or there is no pair of different atoms.
+    AnalysisError
+        If the cut-off is above half of the shortest lattice vector of a frame, or an atom has no
+        position.
+    ValueError
+        If the cut-off is not positive.
+    FrameError, FormatError
+        If a frame is out of range, or corrupt.
+
+    Notes
+    -----
+    A pair at the distance of the cut-off is a contact. An atom is never paired with itself. If two
+    groups share atoms i and j, the pairs i, j and j, i are both counted, as by MDAnalysis'
+    `distance_array`. With `pbc`, a remark in the report names the number of frames without a cell,
+    whose distances are those of the positions as they are.
+
+    Pairs are found by a cell list: M. P. Allen and D. J. Tildesley, Computer Simulation of Liquids,
+    2nd edition (2017), 5.3.2.
+
+    Examples
+    --------
+    >>> import trajet as tj
+    >>> traj = tj.open("adk.psf", "adk.xtc")
+    >>> acidic = traj.select("resname ASP GLU and name OD1 OD2 OE1 OE2")
+    >>> tj.contacts(acidic, "resname ARG LYS and name NH1 NH2 NZ", cutoff=4.0).values[:3]
+    array([61., 64., 69.])
+    """
+    main = main_selection(a)
+    other = None if b is None else further_selection(b, main.trajectory)
+    check_for_pairs(main, other)
+    cutoff = float(cutoff)
+    plan = contacts_plan(main, other, nearest=False, cutoff=cutoff, pbc=pbc)
+    t_select = selecting(main, other)
+    outcome = yield RunRequest(
+        main.trajectory, frames, pool, progress, lambda _: plan, t_select=t_select, sample=sample
+    )
+    remarks = cell_remarks(outcome.state[0], len(outcome.frames))
+    label = between(main, other)
+    parameters = {**pairs_entries(main, other), "cutoff": cutoff, "pbc": pbc}
+    return Series(
+        values=outcome.rows[:, 0].copy(),
+        times=outcome.times,
+        frames=outcome.frames,
+        units="",
+        columns=(label,),
+        name="contacts",
+        report=outcome.report("contacts", parameters, remarks=remarks),
+    )
+
+
+def contacts_plan(
+    main: Selection, other: Selection | None, *, nearest: bool, cutoff: float | None, pbc: bool
+) -> AnalysisSpec:
+    """Return the plan that counts contacts, finds the nearest pair, or does both."""
+    return AnalysisSpec.of(
+        "contacts",
+        atoms=main.places,
+        others=None if other is None else other.places,
+        nearest=nearest,
+        cutoff=cutoff,
+        periodic=pbc,
+    )
+
+
+def check_for_pairs(main: Selection, other: Selection | None) -> None:
+    """Raise an error if there is no pair of different atoms.
+
+    Raises
+    ------
+    SelectionError
+        If both groups, or the only one, have the same single atom.
+    """
+    places = [main.places] if other is None else [main.places, other.places]
+    if len(np.unique(np.concatenate(places))) < 2:
+        labels = " and ".join(repr(each.label) for each in (main, other) if each is not None)
+        raise SelectionError(f"{labels}: there is no pair of different atoms: choose more atoms")
+
+
+def between(main: Selection, other: Selection | None) -> str:
+    """Return the names of the two groups, or of the only one."""
+    return main.label if other is None else f"{main.label} and {other.label}"
+
+
+def pairs_entries(main: Selection, other: Selection | None) -> dict[str, object]:
+    """Return the entries of the report on one group or two."""
+    chosen = [main] if other is None else [main, other]
+    return {
+        "selections": [each.label for each in chosen],
+        "n_atoms": [each.n_atoms for each in chosen],
+    }
+
+
+def cell_remarks(without_cell: float, n_frames: int) -> list[str]:
+    """Return a remark if nearest images were asked for in frames that have no cell."""
+    if not without_cell:
+        return []
+    return [
+        f"{int(without_cell)} of {n_frames} frames have no unit cell: their distances are those of"
+        " the positions as they are, not of nearest images: give pbc=False (--no-pbc) if that is"
+        " meant"
+    ]

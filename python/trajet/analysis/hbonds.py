@@ -1,0 +1,483 @@
+"""`hbonds`: hydrogen bonds."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet import _trajet
+from trajet._trajet import SelectionError
+from trajet.analysis.bond_lifetimes import (
+    add_bonds,
+    frames_of_lag,
+    interval_of,
+    sums_by_lag,
+    undecayed,
+)
+from trajet.analysis.hydrogen_sites import HydrogenSites, hydrogen_sites
+from trajet.analysis.job import Steps, analysis
+from trajet.analysis.pbc_checks import shortest_vector
+from trajet.analysis.runner import (
+    AnalysisOutcome,
+    RunRequest,
+    further_selection,
+    main_selection,
+    selecting,
+)
+from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.result import (
+    HydrogenBondLifetimes,
+    HydrogenBondList,
+    HydrogenBondPairs,
+    HydrogenBonds,
+    Report,
+)
+from trajet.result.hydrogen_bonds import MEMBERS
+from trajet.trajectory import FrameChoice, Selection
+
+if TYPE_CHECKING:
+    from trajet.mdanalysis import AtomGroup
+
+_Atoms: TypeAlias = "str | Selection | AtomGroup"
+
+# Default cut-offs, Å.
+_CUTOFFS = {"donor-acceptor": 3.0, "hydrogen-acceptor": 2.5}
+# Bytes per entry of a state, while two states are merged and the result is made.
+_BYTES = {"occupancies": 4 * 16, "bonds": 4 * 40, "keys": 6 * 8}
+# The state of a run that found more.
+_TOO_LARGE = -1.0
+DEFAULT_MEMORY = 2**30
+
+
+@analysis
+def hbonds(
+    selection: "Selection | AtomGroup",
+    *,
+    between: "tuple[_Atoms, _Atoms] | None" = None,
+    donors: "_Atoms | None" = None,
+    hydrogens: "_Atoms | None" = None,
+    acceptors: "_Atoms | None" = None,
+    elements: Sequence[str] = ("N", "O"),
+    bonds: Literal["guess"] | None = None,
+    distance: Literal["donor-acceptor", "hydrogen-acceptor"] = "donor-acceptor",
+    cutoff: float | None = None,
+    angle: float = 150.0,
+    pbc: bool = True,
+    by: Literal["bond", "pair", "residue"] = "bond",
+    list_bonds: bool = False,
+    lifetimes: bool = False,
+    max_lag: float | None = None,
+    intermittency: int = 0,
+    max_memory: int = DEFAULT_MEMORY,
+    frames: FrameChoice = None,
+    pool: Pool | None = None,
+    progress: Progress | None = None,
+    sample: bool = False,
+) -> Steps[HydrogenBonds]:
+    """Find hydrogen bonds by distance and angle: their number in each frame, and who forms them.
+
+    A hydrogen H that is bonded to the donor D forms a hydrogen bond with the acceptor A if their
+    distance is at most `cutoff`, and the angle D-H-A is at least `angle`.
+
+    Parameters
+    ----------
+    selection
+        A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file. Donors and
+        acceptors are among these atoms; hydrogens belong to their donors.
+    between
+        Two groups: selection texts, Selections or AtomGroups. Only bonds between a donor of one and
+        an acceptor of the other are found, in both directions.
+    donors, hydrogens, acceptors
+        Atoms to use, as for `between`. None for donors and acceptors of the `elements`, and for all
+        hydrogens.
+    elements
+        Elements of donors and acceptors. Elements that a topology does not state are known by
+        masses or names.
+    bonds
+        Where the bonds of donors and hydrogens are from: None for the topology, "guess" for
+        distances in the structure file.
+    distance
+        The distance that `cutoff` limits: "donor-acceptor" or "hydrogen-acceptor".
+    cutoff
+        Å; None for 3.0 Å of donor and acceptor, or 2.5 Å of hydrogen and acceptor.
+    angle
+        Degrees.
+    pbc
+        Whether distances and angles are those of nearest images, in frames with a cell.
+    by
+        What a pair is whose occupancy is computed: "bond" for each hydrogen with an acceptor,
+        "pair" for each donor with an acceptor, "residue" for residues of donors and acceptors.
+    list_bonds
+        Whether the result lists each hydrogen bond of each frame. The frames are then read twice.
+    lifetimes
+        Whether the result has the correlation functions of the pairs of `by`, which give their
+        lifetimes. The frames are then read twice, or more often if `max_memory` requires it.
+    max_lag
+        The largest lag of the correlation functions, ps; None for half of the time of the frames.
+    intermittency
+        A pair that is not bonded for up to so many frames counts as bonded between, in the
+        continuous correlation.
+    max_memory
+        Bytes that the table of pairs, the list of bonds, or the bonds that are correlated at a time
+        may take while they are made.
+    frames
+        A slice, frame numbers, or a mask; None for all.
+    pool
+        Where to compute; None for `LocalPool()`: all cores of this process.
+    progress
+        Called with frames done and in total.
+    sample
+        Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
+        (`r_comp_io` and `sample`); a run on one thread needs no sample.
+
+    Returns
+    -------
+    HydrogenBonds
+        `values` `(n_frames,)`, the number of hydrogen bonds; `pairs` with their occupancies; with
+        `list_bonds`, `bonds`; with `lifetimes`, `lifetimes`.
+
+    Raises
+    ------
+    SelectionError
+        If the topology has no bonds, hydrogens, donors or acceptors.
+    MemoryError
+        If pairs or bonds take more than `max_memory`.
+    AnalysisError
+        If an atom has no position in a frame, or, for lifetimes, if frames are not evenly spaced.
+    ValueError
+        If a lag is longer than the trajectory, or a limit is impossible.
+    FrameError, FormatError
+        If a frame is out of range, or corrupt.
+
+    Notes
+    -----
+    An atom is no acceptor of its own hydrogens. Distances and angles are computed in double
+    precision from the stored positions. MDAnalysis' `HydrogenBondAnalysis` with the same donors,
+    hydrogens and acceptors finds the same bonds, but for pairs within rounding (1e-5 Å) of the
+    cut-off; it also drops pairs of donor and acceptor that are closer than 1 Å.
+
+    The correlation functions are ratios of sums over all pairs and all frames t with t + τ within
+    the trajectory. Let h(t) be 1 if a pair is bonded in frame t, else 0, and H(t) the same after
+    gaps of up to `intermittency` frames are filled. The intermittent correlation is
+    Σ h(t) h(t + τ) / Σ h(t) (A. Luzar and D. Chandler, Nature 379, 55 (1996),
+    doi:10.1038/379055a0), the continuous one Σ H(t) H(t + Δ) … H(t + τ) / Σ H(t), with the
+    interval Δ of the frames (D. C. Rapaport, Mol. Phys. 50, 1151 (1983),
+    doi:10.1080/00268978300102931). MDAnalysis' `lifetime` averages the ratios of single start
+    frames instead, which gives the same if each has as many bonds, and fills gaps for both.
+
+    Criteria: E. N. Baker and R. E. Hubbard, Prog. Biophys. Mol. Biol. 44, 97 (1984),
+    doi:10.1016/0079-6107(84)90007-5; R. J. Gowers and P. Carbone, J. Chem. Phys. 142, 224907
+    (2015), doi:10.1063/1.4922445.
+
+    Examples
+    --------
+    >>> import trajet as tj
+    >>> traj = tj.open("adk.psf", "adk.xtc")
+    >>> found = tj.hbonds(traj.select("protein"))
+    >>> found.values[:3]
+    array([92., 94., 97.])
+    >>> found.pairs.labels(1)
+    ['ARG71:NH2-HH22 -- ASP76:OD1']
+    """
+    main = main_selection(selection)
+    if by not in MEMBERS:
+        raise ValueError(f"by is one of {', '.join(map(repr, MEMBERS))}, not {by!r}")
+    if distance not in _CUTOFFS:
+        raise ValueError(f"distance is one of {', '.join(map(repr, _CUTOFFS))}, not {distance!r}")
+    if not lifetimes and (max_lag is not None or intermittency):
+        raise ValueError("max_lag and intermittency are those of lifetimes: set lifetimes=True")
+    if intermittency < 0:
+        raise ValueError(f"intermittency is a number of frames, not {intermittency}")
+    remarks: list[str] = []
+
+    def further(atoms: "_Atoms | None") -> Selection | None:
+        return None if atoms is None else further_selection(atoms, main.trajectory)
+
+    groups = None
+    if between is not None:
+        first, second = between
+        groups = (further_selection(first, main.trajectory), further(second) or main)
+    chosen = (further(donors), further(hydrogens), further(acceptors))
+    sites = hydrogen_sites(main, *chosen, elements=elements, bonds=bonds, remarks=remarks)
+    search = _Search(main, sites, groups, by)
+    limit = _CUTOFFS[distance] if cutoff is None else float(cutoff)
+    criterion = {
+        "distance": distance.replace("-", "_"),
+        "cutoff": limit,
+        "angle": float(angle),
+        "periodic": pbc,
+    }
+
+    def request(
+        fold: str, sample: bool = False, labels: tuple[int, int] | None = None
+    ) -> RunRequest:
+        most = max(1, max_memory // _BYTES[fold])
+        plan = search.plan(fold, labels, most=most, **criterion)
+        return RunRequest(
+            main.trajectory,
+            frames,
+            pool,
+            progress,
+            lambda _: plan,
+            t_select=selecting(main, *(groups or ()), *chosen),
+            sample=sample,
+        )
+
+    outcome = yield request("occupancies", sample)
+    values = outcome.rows[:, 0].copy()
+    if outcome.state[:1].tolist() == [_TOO_LARGE]:
+        raise MemoryError(
+            f"more than {max_memory // _BYTES['occupancies']} different pairs form hydrogen bonds,"
+            f" which take more than max_memory={max_memory} bytes (--max-memory): raise it, choose"
+            ' fewer atoms (between=) or frames, or count by="residue"'
+        )
+    listed = None
+    if list_bonds:
+        size = int(values.sum()) * _BYTES["bonds"]
+        if size > max_memory:
+            raise MemoryError(
+                f"a list of {int(values.sum())} hydrogen bonds takes {size} bytes while it is made,"
+                f" more than max_memory={max_memory} (--max-memory): raise it, choose fewer atoms"
+                " (between=) or frames, or leave list_bonds out"
+            )
+        listed = yield request("bonds")
+    lasting, interval = None, 0.0
+    if lifetimes:
+        interval = interval_of(outcome)
+        longest = frames_of_lag(max_lag, interval, len(values))
+        correlation = _trajet.Correlation(len(values), longest, intermittency)
+        for labels in search.parts(outcome.state, max_memory // _BYTES["keys"]):
+            add_bonds(correlation, (yield request("keys", labels=labels)))
+        lasting = sums_by_lag(correlation)
+        remarks += undecayed(lasting)
+    parameters = {
+        "selections": [main.label, *(group.label for group in groups or ())],
+        "n_atoms": [main.n_atoms, *(group.n_atoms for group in groups or ())],
+        "n_donors": len(np.unique(sites.pairs[:, 0])),
+        "n_hydrogens": len(np.unique(sites.pairs[:, 1])),
+        "n_acceptors": len(sites.acceptors),
+        **criterion,
+        "by": by,
+        "between": groups is not None,
+        "list_bonds": list_bonds,
+        "lifetimes": lifetimes,
+        "max_lag": max_lag,
+        "intermittency": intermittency,
+        "max_memory": max_memory,
+    }
+    if pbc:
+        remarks += _beyond_cell(main, outcome, limit)
+    # The store remembers the analysis once.
+    report = outcome.report("hbonds", parameters, remarks=remarks)
+    members, counts = search.table(outcome.state)
+    return HydrogenBonds(
+        values=values,
+        times=outcome.times,
+        frames=outcome.frames,
+        units="",
+        columns=(main.label if groups is None else " and ".join(g.label for g in groups),),
+        name="hydrogen bonds",
+        report=report,
+        pairs=HydrogenBondPairs(
+            by=by,
+            members=members,
+            counts=counts,
+            n_frames=len(outcome.frames),
+            topology=main.trajectory.topology,
+            stored_labels=None,
+            report=report,
+        ),
+        bonds=None if listed is None else _list_of(main, listed, report),
+        lifetimes=None
+        if lasting is None
+        else HydrogenBondLifetimes(
+            times=interval * np.arange(len(lasting[0]), dtype=np.float64),
+            intermittent=lasting[0],
+            continuous=lasting[1],
+            intermittency=intermittency,
+            report=report,
+        ),
+    )
+
+
+class _Search:
+    """Which donors and acceptors are searched, and the labels of what they belong to.
+
+    Parameters
+    ----------
+    main
+        The main selection.
+    sites
+        Donors with their hydrogens, and acceptors.
+    groups
+        Two groups, for bonds between them; None for bonds of all.
+    by
+        What a pair is, as for `hbonds`.
+    """
+
+    def __init__(
+        self,
+        main: Selection,
+        sites: HydrogenSites,
+        groups: tuple[Selection, Selection] | None,
+        by: str,
+    ) -> None:
+        topology = main.trajectory.topology
+        pairs, acceptors = sites.pairs, sites.acceptors
+        # What belongs to a label, and the label of each pair and acceptor.
+        if by == "residue":
+            of_donors = topology.atoms_residues[pairs[:, :1]]
+            of_acceptors = topology.atoms_residues[acceptors]
+        else:
+            of_donors, of_acceptors = pairs if by == "bond" else pairs[:, :1], acceptors
+        self._donors, labels = np.unique(of_donors, axis=0, return_inverse=True)
+        self._acceptors, acceptor_labels = np.unique(of_acceptors, return_inverse=True)
+        columns = [_columns(main, atoms) for atoms in (pairs[:, 0], pairs[:, 1], acceptors)]
+        self._searches: list[dict[str, NDArray[Any]]] = []
+        for donor_group, acceptor_group in _directions(groups):
+            kept = _among(pairs[:, 0], donor_group)
+            taken = _among(acceptors, acceptor_group)
+            self._searches.append(
+                {
+                    "donors": columns[0][kept],
+                    "hydrogens": columns[1][kept],
+                    "donor_labels": labels.reshape(-1)[kept].astype(np.float64),
+                    "acceptors": columns[2][taken],
+                    "acceptor_labels": acceptor_labels[taken].astype(np.float64),
+                }
+            )
+        if groups is not None and not any(
+            len(search["donors"]) and len(search["acceptors"]) for search in self._searches
+        ):
+            raise SelectionError(
+                f"between {groups[0].label!r} and {groups[1].label!r}: neither group has a donor"
+                " with hydrogens where the other has an acceptor"
+            )
+
+    def plan(
+        self, fold: str, labels: tuple[int, int] | None, *, most: int, **criterion: object
+    ) -> AnalysisSpec:
+        """Return the plan of a run whose state is `fold`, with at most so many entries.
+
+        Only the donors with a label in the range `labels` are searched; None for all.
+        """
+        searches = self._searches
+        if labels is not None:
+            searches = [_with_labels(search, *labels) for search in searches]
+        return AnalysisSpec.of(
+            "hydrogen_bonds",
+            searches=searches,
+            fold=fold,
+            most=most,
+            n_acceptor_labels=len(self._acceptors),
+            **criterion,
+        )
+
+    def parts(self, state: NDArray[np.float64], most: int) -> list[tuple[int, int]]:
+        """Return ranges of labels of donors with at most so many bonds each.
+
+        Parameters
+        ----------
+        state
+            The state of a run for occupancies.
+
+        Raises
+        ------
+        MemoryError
+            If one donor has more.
+        """
+        keys, counts = state.reshape(-1, 2).T
+        labels = (keys // len(self._acceptors)).astype(np.int64)
+        bonds = np.bincount(labels, counts, len(self._donors)).astype(np.int64)
+        if bonds.max(initial=0) > most:
+            raise MemoryError(
+                f"the {bonds.max()} bonds of one donor take {bonds.max() * _BYTES['keys']} bytes"
+                " while they are correlated, more than max_memory (--max-memory): raise it, or"
+                " choose fewer frames"
+            )
+        ends = np.concatenate([[0], np.cumsum(bonds)])
+        parts = []
+        first = 0
+        while first < len(bonds):
+            last = int(np.searchsorted(ends, ends[first] + most, side="right")) - 1
+            parts.append((first, last))
+            first = last
+        return parts
+
+    def table(self, state: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the members of each pair and its count, the most frequent first."""
+        keys, counts = state.reshape(-1, 2).T.astype(np.int64)
+        donors, acceptors = np.divmod(keys, len(self._acceptors))
+        order = np.argsort(-counts, kind="stable")
+        members = np.column_stack([self._donors[donors], self._acceptors[acceptors]])
+        return members[order], counts[order]
+
+
+def _with_labels(search: dict[str, NDArray[Any]], first: int, last: int) -> dict[str, NDArray[Any]]:
+    """Return a search of the donors with a label from `first` on, before `last`."""
+    kept = (search["donor_labels"] >= first) & (search["donor_labels"] < last)
+    return {
+        name: values[kept] if name in ("donors", "hydrogens", "donor_labels") else values
+        for name, values in search.items()
+    }
+
+
+def _directions(
+    groups: tuple[Selection, Selection] | None,
+) -> list[tuple[Selection | None, Selection | None]]:
+    """Return the group of the donors and that of the acceptors of each search; None for all."""
+    return [(None, None)] if groups is None else [groups, groups[::-1]]
+
+
+def _among(atoms: NDArray[np.int64], group: Selection | None) -> NDArray[np.bool_]:
+    """Return which atoms belong to a group."""
+    return np.isin(atoms, group.indices) if group is not None else np.ones(len(atoms), np.bool_)
+
+
+def _columns(main: Selection, atoms: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the columns of atoms in a frame.
+
+    Raises
+    ------
+    SelectionError
+        If an atom is in a tag of a data set that is not open.
+    """
+    columns, there = main.trajectory.places_of(atoms)
+    if not there.all():
+        raise SelectionError(
+            f"{main.trajectory.label}: hydrogens of {int((~there).sum())} donors are in tags that"
+            " are not open: open the whole data set"
+        )
+    return columns
+
+
+def _beyond_cell(main: Selection, outcome: AnalysisOutcome, cutoff: float) -> list[str]:
+    """Return a remark if the cut-off exceeds half of the shortest lattice vector."""
+    for frame in outcome.frames[:1]:
+        one = main.trajectory.read_places([frame], main.places[:1], None, counted=False)
+        half = shortest_vector(one.cells[0]) / 2
+        # Without a cell it is not a number. Cells are stored in single precision.
+        if cutoff > half * (1 + 1e-6):
+            return [
+                f"the cut-off of {cutoff:g} Å exceeds half of the distance between an atom and its"
+                f" own nearest image ({half:.1f} Å in frame {frame}): only the nearest image of a"
+                " pair counts: choose a smaller cut-off"
+            ]
+    return []
+
+
+def _list_of(main: Selection, listed: AnalysisOutcome, report: Report) -> HydrogenBondList:
+    """Return the list of all bonds."""
+    numbers = listed.state.reshape(-1, 5)
+    columns = numbers[:, :3].astype(np.int64)
+    donors, hydrogens, acceptors = main.trajectory.indices_of(columns).T
+    return HydrogenBondList(
+        frames=np.repeat(listed.frames, listed.rows[:, 0].astype(np.int64)),
+        donors=donors,
+        hydrogens=hydrogens,
+        acceptors=acceptors,
+        distances=numbers[:, 3].copy(),
+        angles=numbers[:, 4].copy(),
+        report=report,
+    )

@@ -1,0 +1,174 @@
+"""Donors, hydrogens and acceptors of hydrogen bonds, by bonds and elements."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet import _trajet
+from trajet._trajet import SelectionError
+from trajet.topology import Topology
+from trajet.trajectory import Selection
+
+# Masses (u) of the elements that atoms with bonds to hydrogen have. The masses of united atoms
+# (CH2: 14.027) differ by more than the tolerance, those of force fields by less.
+_MASSES = {"H": 1.008, "D": 2.014, "C": 12.011, "N": 14.007, "O": 15.999, "F": 18.998, "S": 32.065}
+_MASS_TOLERANCE = 0.012
+_HYDROGENS = ("H", "D")
+
+
+@dataclass(frozen=True)
+class HydrogenSites:
+    """Atoms that may form hydrogen bonds.
+
+    Attributes
+    ----------
+    pairs
+        `(n_pairs, 2)`, int64: a donor and one of its hydrogens, by index in the topology.
+    acceptors
+        `(n_acceptors,)`, int64.
+    """
+
+    pairs: NDArray[np.int64]
+    acceptors: NDArray[np.int64]
+
+
+def hydrogen_sites(
+    main: Selection,
+    donors: Selection | None,
+    hydrogens: Selection | None,
+    acceptors: Selection | None,
+    *,
+    elements: Sequence[str],
+    bonds: Literal["guess"] | None,
+    remarks: list[str],
+) -> HydrogenSites:
+    """Return the donors with their hydrogens, and the acceptors, of a selection.
+
+    Parameters
+    ----------
+    main
+        Donors and acceptors are among these atoms.
+    donors, acceptors
+        The atoms to use; None for those of the elements.
+    hydrogens
+        The atoms to use; None for all hydrogens.
+    elements
+        Symbols of elements of donors and acceptors.
+    bonds
+        None for the bonds of the topology, "guess" for guessed ones.
+    remarks
+        A remark on guessed bonds or elements is appended.
+
+    Raises
+    ------
+    SelectionError
+        If there are no bonds, no donors with hydrogens, or no acceptors.
+    """
+    topology = main.trajectory.topology
+    symbols = _Elements(topology, remarks)
+    among = _mask(topology, main)
+    is_hydrogen = (
+        _mask(topology, hydrogens) if hydrogens is not None else symbols.are_among(_HYDROGENS)
+    )
+    is_donor = _mask(topology, donors) if donors is not None else symbols.are_among(elements)
+    is_acceptor = (
+        _mask(topology, acceptors) if acceptors is not None else symbols.are_among(elements)
+    )
+    both_ways = _bonds(topology, bonds, remarks)
+    both_ways = np.concatenate([both_ways, both_ways[:, ::-1]])
+    kept = is_hydrogen[both_ways[:, 1]] & is_donor[both_ways[:, 0]] & among[both_ways[:, 0]]
+    pairs = np.unique(both_ways[kept], axis=0)
+    if not len(pairs):
+        lacking = "hydrogens" if not is_hydrogen.any() else "hydrogen that is bonded to a donor"
+        raise SelectionError(
+            f"selection {main.label!r} of {topology} has no {lacking}: hydrogen bonds need the"
+            " positions of hydrogens, and donors that are bonded to them: use an all-atom topology"
+            " with its trajectory, or choose donors= and hydrogens= (--donors, --hydrogens)"
+        )
+    found = np.flatnonzero(is_acceptor & among)
+    if not len(found):
+        raise SelectionError(
+            f"selection {main.label!r} of {topology} has no acceptor of hydrogen bonds"
+            f" ({', '.join(elements)}): choose acceptors= (--acceptors) or other atoms"
+        )
+    return HydrogenSites(pairs, found)
+
+
+class _Elements:
+    """The elements of the atoms of a topology, found when they are first asked for."""
+
+    def __init__(self, topology: Topology, remarks: list[str]) -> None:
+        self._topology = topology
+        self._remarks = remarks
+        self._symbols: NDArray[np.str_] | None = None
+
+    def are_among(self, symbols: Sequence[str]) -> NDArray[np.bool_]:
+        """Return which atoms have one of these elements, `(n_atoms,)`."""
+        if self._symbols is None:
+            self._symbols = self._found()
+        return np.isin(self._symbols, [symbol.capitalize() for symbol in symbols])
+
+    def _found(self) -> NDArray[np.str_]:
+        """Return the symbol of each atom: stated, by its mass, or by its name."""
+        topology = self._topology
+        symbols = np.full(topology.n_atoms, "", "<U3")
+        if (stated := topology.column("elements")) is not None:
+            symbols = np.char.capitalize(stated).astype("<U3")
+        is_guessed = "masses" in topology.native.guessed
+        unknown = symbols == ""
+        # Masses that are guessed are those of elements that are guessed from names.
+        if (masses := topology.column("masses")) is not None:
+            for symbol, mass in _MASSES.items():
+                symbols[unknown & (np.abs(masses - mass) < _MASS_TOLERANCE)] = symbol
+            unknown &= (symbols == "") & (masses > 0)
+        if is_guessed and stated is None:
+            self._remarks.append(
+                "donors and acceptors are chosen by elements that are guessed from names of atoms,"
+                f" as {topology} states none"
+            )
+        elif stated is None and unknown.any():
+            # Masses that are moved from heavy atoms to their hydrogens, and other elements.
+            content = _trajet.StructureFile.of(topology.native, None, None)
+            content.guess("elements")
+            guessed = Topology(content.topology, topology.path).column("elements")
+            assert guessed is not None
+            symbols[unknown] = np.char.capitalize(guessed[unknown])
+        return symbols
+
+
+def _mask(topology: Topology, selection: Selection) -> NDArray[np.bool_]:
+    """Return which atoms of the topology are selected, `(n_atoms,)`."""
+    mask = np.zeros(topology.n_atoms, np.bool_)
+    mask[selection.indices] = True
+    return mask
+
+
+def _bonds(
+    topology: Topology, source: Literal["guess"] | None, remarks: list[str]
+) -> NDArray[np.int64]:
+    """Return the bonds of a topology, `(n_bonds, 2)`.
+
+    Raises
+    ------
+    SelectionError
+        If it has none.
+    """
+    if source == "guess":
+        guessed = topology.guessed_bonds
+        remarks.append(
+            f"hydrogens belong to donors by {len(guessed)} bonds that are guessed from distances in"
+            f" {topology}"
+        )
+        return guessed
+    if source is not None:
+        raise ValueError(f"bonds are None or 'guess', not {source!r}")
+    if (listed := topology.bonds) is None:
+        raise SelectionError(
+            f"{topology} has no bonds, which tell the donor of each hydrogen: use a topology that"
+            " has, such as a TPR, PSF or PRMTOP, or guess them from distances with"
+            ' bonds="guess" (--guess-bonds)'
+        )
+    return listed

@@ -1,0 +1,117 @@
+"""`min_distance`: the nearest pair of two groups."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trajet.analysis.contacts import (
+    between,
+    cell_remarks,
+    check_for_pairs,
+    contacts_plan,
+    pairs_entries,
+)
+from trajet.analysis.job import Steps, analysis
+from trajet.analysis.runner import RunRequest, further_selection, main_selection, selecting
+from trajet.pools.pool import Pool, Progress
+from trajet.result import MinDistance
+from trajet.trajectory import FrameChoice, Selection
+
+if TYPE_CHECKING:
+    from trajet.mdanalysis import AtomGroup
+
+
+@analysis
+def min_distance(
+    a: "Selection | AtomGroup",
+    b: "str | Selection | AtomGroup | None" = None,
+    *,
+    cutoff: float | None = None,
+    pbc: bool = True,
+    frames: FrameChoice = None,
+    pool: Pool | None = None,
+    progress: Progress | None = None,
+    sample: bool = False,
+) -> Steps[MinDistance]:
+    """Compute the minimum distance between two groups of atoms, frame by frame.
+
+    Parameters
+    ----------
+    a
+        A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
+    b
+        The second group: selection text, a Selection or an AtomGroup. None for pairs within `a`.
+    cutoff
+        If given, pairs up to this distance (Å) are counted, too, as by `contacts`.
+    pbc
+        Whether distances are those of nearest images, in frames with a cell.
+    frames
+        A slice, frame numbers, or a mask; None for all.
+    pool
+        Where to compute; None for `LocalPool()`: all cores of this process.
+    progress
+        Called with frames done and in total.
+    sample
+        Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
+        (`r_comp_io` and `sample`); a run on one thread needs no sample.
+
+    Returns
+    -------
+    MinDistance
+        `values` `(n_frames,)`, float64, Å; `pairs` `(n_frames, 2)`, int64, the nearest atoms;
+        `contacts` `(n_frames,)`, int64, or None without a cut-off.
+
+    Raises
+    ------
+    SelectionError
+        If a selection matches no atom, or there is no pair of different atoms.
+    AnalysisError
+        If the cut-off is above half of the shortest lattice vector of a frame, or an atom has no
+        position.
+    ValueError
+        If the cut-off is not positive.
+    FrameError, FormatError
+        If a frame is out of range, or corrupt.
+
+    Notes
+    -----
+    An atom is never paired with itself. Of several pairs at the same distance, the first one is
+    returned. The numbers are those of `gmx mindist`. With `pbc`, a remark in the report names the
+    number of frames without a cell, whose distances are those of the positions as they are.
+
+    A search from one atom to the nearest of the other group, and so on, gives a distance that is
+    nearly the minimum. Then a cell list finds all pairs up to this distance: M. P. Allen and D. J.
+    Tildesley, Computer Simulation of Liquids, 2nd edition (2017), 5.3.2.
+
+    Examples
+    --------
+    >>> import trajet as tj
+    >>> traj = tj.open("adk.psf", "adk.xtc")
+    >>> result = tj.min_distance(traj.select("resid 30:59"), "resid 122:159", cutoff=6.0)
+    >>> result.values[:3].round(2)
+    array([1.48, 1.58, 1.66])
+    """
+    main = main_selection(a)
+    other = None if b is None else further_selection(b, main.trajectory)
+    check_for_pairs(main, other)
+    cutoff = None if cutoff is None else float(cutoff)
+    plan = contacts_plan(main, other, nearest=True, cutoff=cutoff, pbc=pbc)
+    t_select = selecting(main, other)
+    outcome = yield RunRequest(
+        main.trajectory, frames, pool, progress, lambda _: plan, t_select=t_select, sample=sample
+    )
+    remarks = cell_remarks(outcome.state[0], len(outcome.frames))
+    first, second = outcome.rows[:, 1:3].astype(np.int64).T
+    partners = main if other is None else other
+    parameters = {**pairs_entries(main, other), "cutoff": cutoff, "pbc": pbc}
+    return MinDistance(
+        values=outcome.rows[:, 0].copy(),
+        times=outcome.times,
+        frames=outcome.frames,
+        units="Å",
+        columns=(between(main, other),),
+        name="minimum distance",
+        report=outcome.report("min_distance", parameters, remarks=remarks),
+        pairs=np.stack([main.indices[first], partners.indices[second]], axis=1),
+        contacts=None if cutoff is None else outcome.rows[:, 3].astype(np.int64),
+    )

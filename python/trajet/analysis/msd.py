@@ -1,0 +1,456 @@
+"""`msd`: mean squared displacement and diffusion coefficient."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet._trajet import AnalysisError
+from trajet.analysis.displacements import Displacements, Shape
+from trajet.analysis.job import Steps, analysis
+from trajet.analysis.reference import Weights, weights_of
+from trajet.analysis.runner import (
+    AnalysisOutcome,
+    RunRequest,
+    describe,
+    main_selection,
+    selecting,
+)
+from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.result import Diffusion, MeanSquaredDisplacement, diffusion, range_of_fit
+from trajet.trajectory import FrameChoice, Selection, Trajectory
+
+if TYPE_CHECKING:
+    from trajet.mdanalysis import AtomGroup
+
+# Most groups of particles, from which the error of the diffusion coefficient follows.
+_MOST_GROUPS = 20
+# Numbers of a row before the positions: the cell along x, y and z, and broken groups.
+_HEAD = 4
+# Default bytes of positions and transforms.
+MAX_MEMORY = 2**29
+# Relative difference of time steps that counts as equal, and that of single precision.
+_SAME_STEP = 1e-3
+# An MSD whose exponent differs by more from 1 is not that of free diffusion.
+_DIFFUSIVE = 0.2
+
+Particles = Literal["atom", "residue", "molecule", "chain"]
+
+
+@analysis
+def msd(
+    selection: "Selection | AtomGroup",
+    *,
+    by: Particles = "atom",
+    weights: Weights = "mass",
+    axes: str = "xyz",
+    max_lag: float | None = None,
+    fit_range: tuple[float, float] | None = None,
+    fft: bool = True,
+    unwrapped: bool = False,
+    max_memory: int = MAX_MEMORY,
+    frames: FrameChoice = None,
+    pool: Pool | None = None,
+    progress: Progress | None = None,
+    sample: bool = False,
+) -> Steps[MeanSquaredDisplacement]:
+    """Compute the mean squared displacement of particles against lag time, and their diffusion.
+
+    Parameters
+    ----------
+    selection
+        A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file. Positions
+        must be unwrapped: remove jumps over the box with `selection.nojump()`, or for molecules
+        with `selection.whole().nojump()`.
+    by
+        What moves: each "atom", or the centre of the selected atoms of each "residue", "molecule"
+        or "chain", as `Selection.split` makes them.
+    weights
+        Weights of the centres: "mass", None for equal weights, or one number per atom.
+    axes
+        Axes along which displacements are measured: "xyz", "xy", "z", …. The diffusion coefficient
+        is the slope divided by twice their number.
+    max_lag
+        The longest lag, ps; None for the length of the trajectory.
+    fit_range
+        Shortest and longest lag of the fit, ps; None for 10 % to 50 % of the longest lag. The
+        result's `fit(first, last)` fits another range.
+    fft
+        Whether the sums over all pairs of frames are made by Fourier transforms, in n log n steps,
+        or pair by pair, in n² steps; the numbers differ by rounding.
+    unwrapped
+        Positions are known to be unwrapped: a step of more than half of the cell is no error.
+    max_memory
+        Bytes that positions and transforms may take. If the positions of all particles take more,
+        the trajectory is read several times, for some of the particles at a time.
+    frames
+        A slice, frame numbers, or a mask; None for all. Their times must be equally spaced.
+    pool
+        Where frames are read; None for `LocalPool()`: all cores of this process.
+    progress
+        Called with frames done and in total.
+    sample
+        Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
+        (`r_comp_io` and `sample`); a run on one thread needs no sample.
+
+    Returns
+    -------
+    MeanSquaredDisplacement
+        `values` `(n_lags,)`, float64, Å², at `lags` (ps), averaged over all pairs of frames and all
+        particles; `diffusion` and `diffusion_error` in Å²/ps.
+
+    Raises
+    ------
+    AnalysisError
+        If positions jump over the box or molecules are broken, if times are not equally spaced, or
+        if there are fewer than two frames, or a frame without positions.
+    ValueError
+        If the longest lag exceeds the trajectory, the fit has fewer than two lags, `axes` are not
+        some of x, y and z, or one particle does not fit into `max_memory`.
+    SelectionError
+        If masses, or bonds for molecules, are missing.
+    FrameError, FormatError
+        If a frame is out of range, or corrupt.
+
+    Notes
+    -----
+    Steps between neighbouring frames of more than half of the cell along an axis are an error, as
+    wrapped positions have them; they are not looked for if jumps are removed (`nojump`), with
+    `unwrapped`, and in frames that have no cell, which `report["remarks"]` say.
+
+    Fourier transforms: G. R. Kneller, V. Keiner, M. Kneller and M. Schiller, Comput. Phys. Commun.
+    91, 191 (1995), doi:10.1016/0010-4655(95)00048-K. The fit is described at
+    `MeanSquaredDisplacement`.
+
+    Examples
+    --------
+    >>> import trajet as tj
+    >>> traj = tj.open("solvated.tpr", "solvated.xtc").nojump()
+    >>> result = tj.msd(traj.select("resname SOL and not name MW"), by="molecule")
+    >>> result.values[:3].round(2)
+    array([  0.  , 207.42, 410.14])
+    """
+    main = main_selection(selection)
+    trajectory = main.trajectory
+    if not axes or set(axes) - set("xyz") or len(set(axes)) < len(axes):
+        raise ValueError(f"axes are some of x, y and z, such as 'xyz' or 'z', not {axes!r}")
+    numbers = trajectory.frame_numbers(frames)
+    lags = _lags(trajectory, numbers, max_lag)
+    range_of_fit(lags, fit_range)
+    remarks: list[str] = []
+    moving = _Moving.of(main, by, weights, remarks)
+    n_groups = min(_MOST_GROUPS, moving.n_particles)
+    borders = np.linspace(0, moving.n_particles, n_groups + 1).astype(np.int64)
+    shape = Shape(len(numbers), len(lags), len(axes), borders, fft, max_memory)
+    n_together = _particles_in(shape, moving.n_particles)
+    sums = Displacements(shape)
+    outcome: AnalysisOutcome | None = None
+    checks = _Checks(main, moving, axes, unwrapped=unwrapped)
+    begins = range(0, moving.n_particles, n_together)
+    for k, begin in enumerate(begins):
+        some = moving.part(begin, min(begin + n_together, moving.n_particles))
+        # The rows of the run before are freed.
+        outcome = None
+        outcome = yield RunRequest(
+            trajectory,
+            frames,
+            pool,
+            _share(progress, k, len(begins)),
+            partial(_plan, some, axes),
+            t_select=selecting(main),
+            sample=sample and k == 0,
+        )
+        checks.check_rows(outcome)
+        for group, first, last in _portions(shape, begin, begin + some.n_particles):
+            columns = slice(_HEAD + (first - begin) * len(axes), _HEAD + (last - begin) * len(axes))
+            series = np.ascontiguousarray(outcome.rows[:, columns].T)
+            series = series.reshape(last - first, len(axes), len(numbers))
+            checks.check_series(outcome, series, first)
+            sums.add(series, group)
+    assert outcome is not None
+    if len(begins) > 1:
+        remarks.append(
+            f"the trajectory was read {len(begins)} times, for some particles at a time, as"
+            f" max_memory is {max_memory} bytes; times and counters are those of the last"
+        )
+    values = sums.means()
+    sizes = np.diff(borders)
+    found = diffusion(lags, values, sizes, len(axes), fit_range)
+    remarks += [*checks.remarks, *_doubts(found)]
+    parameters = {
+        "selections": [main.label],
+        "n_atoms": [main.n_atoms],
+        "by": by,
+        "weights": None if by == "atom" else describe(weights),
+        "n_particles": moving.n_particles,
+        "axes": axes,
+        "max_lag": max_lag,
+        "fit_range": [found.first, found.last] if np.isfinite(found.first) else None,
+        "fft": fft,
+        "unwrapped": unwrapped,
+        "max_memory": max_memory,
+        "n_reads": len(begins),
+    }
+    return MeanSquaredDisplacement(
+        values=(values * (sizes / sizes.sum())).sum(axis=1),
+        lags=lags,
+        windows=len(numbers) - np.arange(len(lags), dtype=np.int64),
+        groups=values,
+        group_sizes=sizes,
+        axes=axes,
+        particles=by,
+        label=main.label,
+        fit_first=found.first,
+        fit_last=found.last,
+        diffusion=found.coefficient,
+        diffusion_error=found.error,
+        intercept=found.intercept,
+        exponent=found.exponent,
+        report=outcome.report("msd", parameters, remarks=remarks),
+    )
+
+
+@dataclass(frozen=True)
+class _Moving:
+    """The particles: atoms, or groups of atoms that lie one after the other.
+
+    Attributes
+    ----------
+    places
+        `(n_atoms,)`, positions of the atoms in a frame.
+    starts
+        `(n_particles + 1,)`: particle k has the atoms from `starts[k]` to `starts[k + 1] - 1`.
+    weights
+        `(n_atoms,)`; None for equal ones.
+    are_groups
+        Whether the particles are groups of atoms.
+    """
+
+    places: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    weights: NDArray[np.float64] | None
+    are_groups: bool
+
+    @classmethod
+    def of(cls, main: Selection, by: Particles, weights: Weights, remarks: list[str]) -> "_Moving":
+        """Return the particles of a selection, in the order of their first atoms."""
+        if by == "atom":
+            return cls(main.places, np.arange(main.n_atoms + 1), None, are_groups=False)
+        if by not in ("residue", "molecule", "chain"):
+            raise ValueError(f"by must be 'atom', 'residue', 'molecule' or 'chain', not {by!r}")
+        heavy = weights_of(weights, main, remarks)
+        _, first, which = np.unique(main.group_numbers(by), return_index=True, return_inverse=True)
+        order = np.argsort(first[which], kind="stable")
+        sizes = np.bincount(which)[np.argsort(first)]
+        return cls(
+            main.places[order],
+            np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)]),
+            None if heavy is None else heavy[order],
+            are_groups=True,
+        )
+
+    @property
+    def n_particles(self) -> int:
+        """Number of particles."""
+        return len(self.starts) - 1
+
+    def part(self, begin: int, end: int) -> "_Moving":
+        """Return some of the particles."""
+        first, last = int(self.starts[begin]), int(self.starts[end])
+        weights = None if self.weights is None else self.weights[first:last]
+        starts = self.starts[begin : end + 1] - self.starts[begin]
+        return _Moving(self.places[first:last], starts, weights, are_groups=self.are_groups)
+
+
+def _plan(moving: _Moving, axes: str, _: NDArray[np.int64]) -> AnalysisSpec:
+    """Return the plan that reads the positions of some particles."""
+    # Sizes are a list, as arrays of integers are atoms.
+    sizes = np.diff(moving.starts).tolist() if moving.are_groups else None
+    return AnalysisSpec.of(
+        "particles", atoms=moving.places, sizes=sizes, weights=moving.weights, axes=axes
+    )
+
+
+def _lags(
+    trajectory: Trajectory, numbers: NDArray[np.int64], max_lag: float | None
+) -> NDArray[np.float64]:
+    """Return the lags up to the longest, ps.
+
+    Raises
+    ------
+    AnalysisError
+        If there are fewer than two frames, or times are not equally spaced.
+    ValueError
+        If the longest lag exceeds the trajectory, or is shorter than a step.
+    """
+    label = trajectory.label
+    if len(numbers) < 2:
+        raise AnalysisError(
+            f"{label}: a displacement needs at least two frames, not {len(numbers)}: choose more"
+        )
+    times = trajectory.reader.times()[numbers]
+    steps = np.diff(times)
+    step = (times[-1] - times[0]) / len(steps)
+    # Times are often stored in single precision.
+    slack = _SAME_STEP * abs(step) + 4 * np.spacing(np.abs(times).max().astype(np.float32))
+    wrong = np.flatnonzero(~((steps > 0) & (np.abs(steps - step) <= slack)))
+    if wrong.size:
+        # Most steps are equal, and the others are the wrong ones.
+        usual = float(np.median(steps))
+        far = np.flatnonzero(~((steps > 0) & (np.abs(steps - usual) <= slack)))
+        k = int((far if far.size else wrong)[0])
+        raise AnalysisError(
+            f"{label}: times are not equally spaced: {steps[k]:g} ps from frame {numbers[k]} to"
+            f" frame {numbers[k + 1]}, and {usual:g} ps between most frames: choose frames at equal"
+            " intervals with frames= (--start, --stop, --step), or drop frames that a continued run"
+            " repeats with continuous=True (--continuous)"
+        )
+    length = step * len(steps)
+    every: NDArray[np.float64] = step * np.arange(len(times))
+    if max_lag is None:
+        return every
+    if not 0 < max_lag <= length * (1 + _SAME_STEP / len(steps)):
+        raise ValueError(
+            f"max_lag of {max_lag:g} ps does not fit {label}, whose {len(times)} frames take"
+            f" {length:g} ps: choose a lag above 0 and up to that"
+        )
+    n_lags = int(max_lag / step * (1 + _SAME_STEP / len(steps))) + 1
+    if n_lags < 2:
+        raise ValueError(
+            f"max_lag of {max_lag:g} ps is shorter than the step between frames, {step:g} ps:"
+            " choose a longer lag"
+        )
+    return every[:n_lags]
+
+
+def _particles_in(shape: Shape, n_particles: int) -> int:
+    """Return how many particles are read at a time.
+
+    Raises
+    ------
+    ValueError
+        If `max_memory` is too little for one.
+    """
+    per_row, per_particle = 8 * _HEAD * shape.n_frames, 8 * shape.n_frames * shape.n_axes
+    work = shape.work_bytes * min(shape.n_at_once, n_particles)
+    rest = shape.max_memory - shape.fixed_bytes - per_row - work
+    if rest < per_particle:
+        least = shape.fixed_bytes + per_row + per_particle + shape.work_bytes
+        raise ValueError(
+            f"max_memory of {shape.max_memory} bytes is too little for {shape.n_frames} frames:"
+            f" give at least {least}, or choose fewer frames or a shorter max_lag"
+        )
+    return min(n_particles, rest // per_particle)
+
+
+def _share(progress: Progress | None, k: int, n_runs: int) -> Progress | None:
+    """Return the progress of the k-th of several runs over the same frames."""
+    if progress is None or n_runs == 1:
+        return progress
+    return lambda done, total: progress(done + k * total, n_runs * total)
+
+
+def _portions(shape: Shape, begin: int, end: int) -> Iterator[tuple[int, int, int]]:
+    """Yield the group, the first and the end of the particles that are computed at a time."""
+    for group in range(len(shape.borders) - 1):
+        first = max(int(shape.borders[group]), begin)
+        last = min(int(shape.borders[group + 1]), end)
+        for low in range(first, last, shape.n_at_once):
+            yield group, low, min(low + shape.n_at_once, last)
+
+
+class _Checks:
+    """Checks that positions are there, whole and unwrapped."""
+
+    def __init__(self, main: Selection, moving: _Moving, axes: str, *, unwrapped: bool) -> None:
+        self._main, self._moving, self._axes = main, moving, axes
+        names = [str(step.words["transform"]) for step in main.trajectory.transforms]
+        # What puts molecules into other images undoes the removal of jumps.
+        last = max((k for k, name in enumerate(names) if name in ("wrap", "cluster")), default=-1)
+        self._is_whole = unwrapped or "whole" in names or "nojump" in names[last + 1 :]
+        self._is_unwrapped = unwrapped or "nojump" in names[last + 1 :]
+        self._half: NDArray[np.float64] | None = None
+        self.remarks: list[str] = []
+
+    def check_rows(self, outcome: AnalysisOutcome) -> None:
+        """Check that no molecule is broken, and take the cells of the frames."""
+        cells = outcome.rows[:, :3]
+        without = np.isnan(cells).any(axis=1)
+        if not self._is_unwrapped and without.any():
+            text = (
+                "whether positions are wrapped over the box is not checked in frames that have no"
+                f" cell or a rotated one ({int(without.sum())} of {len(cells)}): a wrapped position"
+                " makes the MSD wrong"
+            )
+            self.remarks = [text]
+        broken = np.flatnonzero(outcome.rows[:, 3])
+        if broken.size and not self._is_whole:
+            k = int(broken[0])
+            raise AnalysisError(
+                f"{self._main.trajectory.label}: frame {outcome.frames[k]}:"
+                f" {int(outcome.rows[k, 3])} of {self._moving.n_particles} particles extend over"
+                " more than half of the cell, as molecules do that are broken over the box: make"
+                " them whole and remove their jumps with selection.whole().nojump() (--make-whole"
+                " --nojump), or give unwrapped=True (--unwrapped) if they are long"
+            )
+        axes = ["xyz".index(axis) for axis in self._axes]
+        smaller = np.minimum(cells[1:, axes], cells[:-1, axes])
+        self._half = None if self._is_unwrapped else smaller.T / 2
+
+    def check_series(
+        self, outcome: AnalysisOutcome, series: NDArray[np.float64], first: int
+    ) -> None:
+        """Check some particles, of which `first` is the first."""
+        label = self._main.trajectory.label
+        if not np.isfinite(series).all():
+            k = int(np.flatnonzero(~np.isfinite(series).all(axis=(0, 1)))[0])
+            raise AnalysisError(
+                f"{label}: frame {outcome.frames[k]}: a selected atom has no position there (not a"
+                " number): leave this frame out"
+            )
+        if self._half is None:
+            return
+        steps = np.abs(np.diff(series, axis=-1))
+        # False without a cell.
+        jumps = steps > self._half
+        if not jumps.any():
+            return
+        k = int(np.flatnonzero(jumps.any(axis=(0, 1)))[0])
+        particle, axis = (int(one[0]) for one in np.nonzero(jumps[:, :, k]))
+        where = "xyz".index(self._axes[axis])
+        raise AnalysisError(
+            f"{label}: {self._name(first + particle)} moves by {steps[particle, axis, k]:.1f} Å"
+            f" along {self._axes[axis]} from frame {outcome.frames[k]} to frame"
+            f" {outcome.frames[k + 1]}, more than half of the cell"
+            f" ({outcome.rows[k, where]:.1f} Å), as wrapped positions do: remove jumps with"
+            " selection.nojump() (--nojump), or give unwrapped=True (--unwrapped) if particles"
+            " are that fast"
+        )
+
+    def _name(self, particle: int) -> str:
+        """Return the name of a particle by its first atom."""
+        place = self._moving.places[self._moving.starts[particle]]
+        trajectory = self._main.trajectory
+        if trajectory.has_topology:
+            name = trajectory.topology_atoms.describe(int(place))
+        else:
+            name = f"atom {trajectory.indices_of(np.array([place]))[0]}"
+        return f"the centre of the particle of {name}" if self._moving.are_groups else name
+
+
+def _doubts(found: Diffusion) -> list[str]:
+    """Return a remark if the fitted part of the MSD is not that of free diffusion."""
+    if np.isnan(found.coefficient):
+        return [
+            "the diffusion coefficient is not fitted: there are too few lags: choose more frames"
+        ]
+    if not abs(found.exponent - 1) > _DIFFUSIVE:
+        return []
+    return [
+        f"the MSD grows with the power {found.exponent:.2f} of the lag from {found.first:g} to"
+        f" {found.last:g} ps, and not in proportion to it: the diffusion coefficient means little;"
+        " choose another range with fit_range= (--fit-range), or a longer trajectory"
+    ]

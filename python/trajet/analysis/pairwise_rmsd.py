@@ -1,0 +1,234 @@
+"""`pairwise_rmsd`: RMSD of every frame from every other."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet import output
+from trajet._trajet import CentredFrames
+from trajet.analysis.collected import check_limit, check_memory, threads_of
+from trajet.analysis.job import Steps, analysis
+from trajet.analysis.pbc_checks import find_broken_molecules_at
+from trajet.analysis.reference import Weights, check_same_atoms, weights_of
+from trajet.analysis.runner import (
+    AnalysisOutcome,
+    RunRequest,
+    describe,
+    main_selection,
+    selecting,
+)
+from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.result import PairwiseRmsd
+from trajet.trajectory import FrameChoice, Selection
+
+if TYPE_CHECKING:
+    from trajet.mdanalysis import AtomGroup
+
+# Bytes of each coordinate: as a row of the run, and centred.
+_ROW, _CENTRED = 8, 4
+# Bytes of rows of the matrix that are computed at a time if they go to a file.
+_STRIP = 2**28
+_FEWER = "choose fewer frames (frames=slice(None, None, 10)) or atoms"
+
+
+@analysis
+def pairwise_rmsd(
+    selection: "Selection | AtomGroup",
+    other: "Selection | AtomGroup | None" = None,
+    *,
+    weights: Weights = None,
+    frames: FrameChoice = None,
+    other_frames: FrameChoice = None,
+    path: str | os.PathLike[str] | None = None,
+    max_memory: int | None = None,
+    pool: Pool | None = None,
+    progress: Progress | None = None,
+    sample: bool = False,
+) -> Steps[PairwiseRmsd]:
+    """Compute the RMSD of every frame from every other, each pair superposed optimally.
+
+    Parameters
+    ----------
+    selection
+        A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
+    other
+        The same atoms of another trajectory, or of this one with `other_frames`: every frame of the
+        first is compared with every frame of the second. None compares the frames of one.
+    weights
+        None for equal weights, "mass", or one number per atom, for superposition and average.
+    frames
+        A slice, frame numbers, or a mask; None for all.
+    other_frames
+        Those of `other`.
+    path
+        A .npy file to which the matrix is written, in parts, instead of memory. An existing file is
+        replaced.
+    max_memory
+        Bytes that positions and matrix may take together; None for no limit but the system's.
+    pool
+        Where to read frames; None for `LocalPool()`. Pairs are computed by threads of this process:
+        those of a `LocalPool`, otherwise one for each core.
+    progress
+        Called with frames done and in total, while they are read.
+    sample
+        Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
+        (`r_comp_io` and `sample`); a run on one thread needs no sample.
+
+    Returns
+    -------
+    PairwiseRmsd
+        `values` `(n_frames, n_other)`, float32, Å. Within one trajectory the matrix is symmetric,
+        with zeros on the diagonal. With `path`, `values` are mapped from the file. RMSDs of a frame
+        without positions are NaN.
+
+    Raises
+    ------
+    SelectionError
+        If the two selections do not match, or masses are requested and missing.
+    MemoryError
+        If positions and matrix need more than `max_memory`, or than the system has.
+    OutputError
+        If the file cannot be written.
+    FrameError, FormatError
+        If a frame is out of range, or corrupt.
+
+    Notes
+    -----
+    While frames are read, each coordinate takes 12 bytes, and each pair 4 bytes: 10,000 frames of
+    214 atoms take 0.08 GB and their matrix 0.4 GB.
+
+    Positions are used as stored: make molecules that are broken over the box whole with
+    `selection.whole()`. They are rounded to float32 after they are centred, which changes an RMSD
+    by at most 2e-6 Å for atoms within 30 Å of the centre.
+
+    The superposition uses the quaternion characteristic polynomial: D. L. Theobald, Acta Cryst. A
+    61, 478 (2005), doi:10.1107/S0108767305015266.
+
+    Examples
+    --------
+    >>> import trajet as tj
+    >>> traj = tj.open("adk.psf", "adk.xtc")
+    >>> tj.pairwise_rmsd(traj.select("name CA")).values.shape
+    (98, 98)
+    """
+    main = main_selection(selection)
+    second = None if other is None else main_selection(other)
+    if second is None and other_frames is not None:
+        raise ValueError("other_frames are those of a second selection: give other, too")
+    check_limit(max_memory)
+    if path is not None:
+        path = Path(path)
+        output.check(path, (".npy",))
+    remarks: list[str] = []
+    if second is not None:
+        check_same_atoms(main, second, remarks)
+    numbers = weights_of(weights, main, remarks)
+    # Of each selection, as soon as they are known.
+    n_frames: list[int] = []
+
+    def plan_of(atoms: Selection) -> Callable[[NDArray[np.int64]], AnalysisSpec]:
+        def plan(chosen: NDArray[np.int64]) -> AnalysisSpec:
+            n_frames.append(len(chosen))
+            _check_size(n_frames, main.n_atoms, max_memory, in_memory=path is None)
+            remarks.extend(find_broken_molecules_at(atoms, [*chosen[:1], *chosen[1:][-1:]]))
+            return AnalysisSpec.of(
+                "positions",
+                atoms=atoms.places,
+                align=None,
+                average=False,
+                finite=False,
+                quantity="positions",
+            )
+
+        return plan
+
+    threads = threads_of(pool)
+
+    def centred(outcome: AnalysisOutcome) -> CentredFrames:
+        return CentredFrames(np.ascontiguousarray(outcome.rows), numbers, threads=threads)
+
+    outcome = yield RunRequest(
+        main.trajectory,
+        frames,
+        pool,
+        progress,
+        plan_of(main),
+        t_select=selecting(main, second),
+        sample=sample,
+    )
+    own, others, beside = centred(outcome), None, None
+    if second is not None:
+        beside = yield RunRequest(
+            second.trajectory, other_frames, pool, progress, plan_of(second), t_select=0.0
+        )
+        others = centred(beside)
+    if path is None:
+        values = own.rmsds(others, 0, len(own), threads=threads, progress=None)
+    else:
+        room = _STRIP
+        if max_memory is not None:
+            room = min(room, max_memory - _bytes_of_positions(n_frames, main.n_atoms))
+        _write(path, own, others, threads=threads, room=room)
+        values = np.load(path, mmap_mode="r")
+    parameters = {
+        "selections": [main.label] if second is None else [main.label, second.label],
+        "n_atoms": [main.n_atoms],
+        "weights": describe(weights),
+        "n_other_frames": None if beside is None else len(beside.frames),
+    }
+    inputs = [] if second is None else second.trajectory.describe_inputs()
+    return PairwiseRmsd(
+        values=values,
+        times=outcome.times,
+        frames=outcome.frames,
+        other_times=None if beside is None else beside.times,
+        other_frames=None if beside is None else beside.frames,
+        units="Å",
+        columns=(main.label,) if second is None else (main.label, second.label),
+        name="RMSD",
+        report=outcome.report("pairwise_rmsd", parameters, inputs, remarks),
+    )
+
+
+def _check_size(
+    n_frames: list[int], n_atoms: int, max_memory: int | None, *, in_memory: bool
+) -> None:
+    """Raise a MemoryError if positions and matrix do not fit; counts of one or two selections."""
+    positions = _bytes_of_positions(n_frames, n_atoms)
+    width = n_frames[-1]
+    # One block of rows at least.
+    height = n_frames[0] if in_memory else min(n_frames[0], CentredFrames.BLOCK)
+    parts = [("positions", positions), ("the matrix" if in_memory else "rows", 4 * width * height)]
+    check_memory(parts, max_memory, _FEWER + (", or give path=" if in_memory else ""))
+
+
+def _bytes_of_positions(n_frames: list[int], n_atoms: int) -> int:
+    """Return the bytes that rows of the run and centred positions take together."""
+    return sum(n_frames) * 3 * n_atoms * (_ROW + _CENTRED)
+
+
+def _write(
+    path: Path, own: CentredFrames, others: CentredFrames | None, *, threads: int, room: int
+) -> None:
+    """Write the matrix to a .npy file, as many blocks of rows at a time as `room` bytes hold."""
+    n, width = len(own), len(own if others is None else others)
+    row = 4 * width
+    height = max(1, room // max(1, row * CentredFrames.BLOCK)) * CentredFrames.BLOCK
+    with output.beside(path) as unfinished, unfinished.open("r+b") as file:
+        header = {"descr": "<f4", "fortran_order": False, "shape": (n, width)}
+        np.lib.format.write_array_header_1_0(file, header)
+        start = file.tell()
+        for first in range(0, n, height):
+            last = min(n, first + height)
+            rows = own.rmsds(others, first, last, threads=threads, progress=None)
+            if others is None:
+                # Each pair is computed once: columns before these rows are in the rows before.
+                for k in range(first):
+                    file.seek(start + k * row + 4 * first)
+                    rows[:, k] = np.fromfile(file, "<f4", last - first)
+            file.seek(start + first * row)
+            file.write(rows.astype("<f4", copy=False).data)

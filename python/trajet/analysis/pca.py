@@ -1,0 +1,324 @@
+"""`pca`: principal components of the positions of atoms."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet._trajet import AnalysisError, Deviations
+from trajet.analysis.collected import check_limit, check_memory, threads_of
+from trajet.analysis.job import Steps, analysis
+from trajet.analysis.pbc_checks import find_broken_molecules, find_broken_molecules_at
+from trajet.analysis.reference import (
+    AVERAGE,
+    Reference,
+    Weights,
+    describe_reference,
+    first_of,
+    frame_of,
+    group_of,
+    is_average,
+    reference_positions,
+)
+from trajet.analysis.runner import (
+    RunRequest,
+    describe,
+    further_selection,
+    main_selection,
+    selecting,
+)
+from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.result import PrincipalComponents
+from trajet.trajectory import FrameChoice, Selection
+
+if TYPE_CHECKING:
+    from trajet.mdanalysis import AtomGroup
+
+# Bytes of each coordinate: as a row of the run, and as a deviation.
+_ROW, _DEVIATION = 8, 4
+# Bytes of each element of the matrix while LAPACK works: it, a copy, and room for two more.
+_MATRIX = 32
+# Coordinates up to which the covariance is folded, and frames need not be kept: 9 MB a state.
+_FOLDED = 1536
+# States that each thread holds at most, with those that wait to be merged.
+_STATES = 8
+# Variances below this part of the largest, and a largest one below this (Å²), are rounding.
+_RANK = 1e-10
+_STILL = 1e-12
+# Columns or rows of a table of deviations in float64 at a time.
+_CHUNK = 512
+
+
+@analysis
+def pca(
+    selection: "Selection | AtomGroup",
+    *,
+    align: "bool | str | Selection | AtomGroup" = True,
+    reference: Reference = AVERAGE,
+    weights: Weights = None,
+    n_components: int | None = 10,
+    max_memory: int | None = None,
+    frames: FrameChoice = None,
+    pool: Pool | None = None,
+    progress: Progress | None = None,
+    sample: bool = False,
+) -> Steps[PrincipalComponents]:
+    """Compute the principal components of the positions of atoms.
+
+    Parameters
+    ----------
+    selection
+        A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
+    align
+        Atoms by which each frame is superposed on the reference first: True for the selection
+        itself, or selection text, a Selection or an AtomGroup. False takes positions as stored: the
+        file must be aligned already.
+    reference
+        With `align`: `"average"`, the average structure after superposition on the first of the
+        frames (two passes), or a reference structure as for `rmsd`. MDAnalysis' PCA takes the first
+        frame.
+    weights
+        With `align`: weights of the superposition: None for equal ones, "mass", or one number per
+        atom. The components are those of unweighted positions.
+    n_components
+        How many components and projections to return; None for all. Variances are returned of all.
+    max_memory
+        Bytes that positions and matrix may take together; None for no limit but the system's.
+    frames
+        A slice, frame numbers, or a mask; None for all.
+    pool
+        Where to read frames; None for `LocalPool()`. The matrix is computed by threads of this
+        process: those of a `LocalPool`, otherwise one for each core.
+    progress
+        Called with frames done and in total, while they are read.
+    sample
+        Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
+        (`r_comp_io` and `sample`); a run on one thread needs no sample.
+
+    Returns
+    -------
+    PrincipalComponents
+        `variances` (Å²) in descending order, those of n frames divided by n - 1; `components`
+        `(n_components, n_atoms, 3)`, of length 1 each, the number that is largest by amount being
+        positive; `projections` `(n_frames, n_components)`, Å; `mean` `(n_atoms, 3)`, Å.
+
+    Raises
+    ------
+    SelectionError
+        If atoms and reference do not match, or masses are requested and missing.
+    MemoryError
+        If positions and matrix need more than `max_memory`, or than the system has.
+    AnalysisError
+        If there are fewer than two frames, if an atom has no position in a frame, or if no atom
+        moves.
+    FrameError, FormatError
+        If a frame is out of range, or corrupt.
+
+    Notes
+    -----
+    The matrix is the covariance of the coordinates, or, where frames are fewer, the products of the
+    deviations of all pairs of frames, which has the same variances (L. Sirovich, Q. Appl. Math. 45,
+    561 (1987)). Its side m costs 32 m² bytes.
+
+    Up to 512 atoms in more frames than coordinates, covariances of parts are merged (T. F. Chan,
+    G. H. Golub and R. J. LeVeque, Am. Stat. 37, 242 (1983)) and frames are read twice: only the
+    projections grow with the frames. Otherwise the positions of all frames are kept in memory, 12
+    bytes for each coordinate: 3341 atoms in 4187 frames take 1.1 GB in all.
+
+    The matrix has the same bits on any pool and any processor: deviations are rounded to float32,
+    and their products are exact and are added in the order of the numbers. Eigenvectors are
+    LAPACK's (`numpy.linalg.eigh`): they have the same bits on one machine with the same NumPy and
+    the same number of BLAS threads (`OPENBLAS_NUM_THREADS=1`), and agree within rounding otherwise.
+
+    Variances below 1e-10 of the largest are rounding, and left out with their components.
+
+    A. Amadei, A. B. M. Linssen and H. J. C. Berendsen, Proteins 17, 412 (1993),
+    doi:10.1002/prot.340170408.
+
+    Examples
+    --------
+    >>> import trajet as tj
+    >>> traj = tj.open("adk.psf", "adk.xtc")
+    >>> result = tj.pca(traj.select("name CA"))
+    >>> result.projections.shape
+    (98, 10)
+    """
+    main = main_selection(selection)
+    check_limit(max_memory)
+    if n_components is not None and n_components < 1:
+        raise ValueError(f"n_components is a number above 0, or None for all: {n_components!r}")
+    onto = None
+    if align is True:
+        onto = main
+    elif align is not False:
+        onto = further_selection(align, main.trajectory)
+    average = is_average(reference)
+    if onto is None and not (average and weights is None):
+        raise ValueError("reference and weights need align: without it nothing is superposed")
+    remarks: list[str] = []
+
+    prepared: list[dict[str, object]] = []
+
+    def plan(chosen: NDArray[np.int64]) -> AnalysisSpec:
+        if len(chosen) < 2:
+            raise AnalysisError(
+                f"{main.trajectory.label}: principal components need two frames at least, and"
+                f" {len(chosen)} {'is' if len(chosen) == 1 else 'are'} chosen"
+            )
+        n_frames, width = len(chosen), 3 * main.n_atoms
+        folded = _is_folded(n_frames, width)
+        _check_size(n_frames, width, n_components, max_memory, threads_of(pool))
+        group = None
+        if onto is not None:
+            here = first_of(chosen) if average else reference
+            target = reference_positions(here, onto, [], remarks, chosen)[0]
+            remarks.extend(find_broken_molecules(onto, target))
+            group = group_of(onto, target, weights, remarks)
+        remarks.extend(find_broken_molecules_at(main, [*chosen[:1], *chosen[1:][-1:]]))
+        prepared[:] = [
+            {
+                "atoms": main.places,
+                "align": group,
+                "average": average and onto is not None,
+                "finite": True,
+            }
+        ]
+        quantity = "covariance" if folded else "positions"
+        return AnalysisSpec.of("positions", **prepared[0], quantity=quantity)
+
+    compared = None if onto is None else frame_of(reference, main.trajectory)
+    outcome = yield RunRequest(
+        main.trajectory,
+        frames,
+        pool,
+        progress,
+        plan,
+        t_select=selecting(main, None if onto is main else onto),
+        sample=sample,
+        reference=compared,
+    )
+    if _is_folded(len(outcome.frames), 3 * main.n_atoms):
+        mean, matrix = _unfolded(outcome.state, 3 * main.n_atoms)
+        variances, components = _directions(matrix, len(outcome.frames), n_components, main.label)
+        _make_positive(components)
+        along = {"mean": mean, "components": np.ascontiguousarray(components.T).ravel()}
+        second = yield RunRequest(
+            main.trajectory,
+            frames,
+            pool,
+            progress,
+            lambda _: AnalysisSpec.of("positions", **prepared[0], quantity={"projections": along}),
+            t_select=0.0,
+            reference=compared,
+        )
+        projections = second.rows
+    else:
+        positions = np.ascontiguousarray(outcome.rows)
+        variances, components, projections, mean = _collected(
+            positions, n_components, threads_of(pool), main.label
+        )
+    components = np.ascontiguousarray(components.T)
+    parameters = {
+        "selections": [main.label],
+        "n_atoms": [main.n_atoms],
+        "align": None if onto is None else onto.label,
+        "reference": None if onto is None else describe(reference),
+        "weights": describe(weights),
+        "n_components": len(components),
+    }
+    inputs = [] if onto is None else describe_reference(reference)
+    has_topology = main.trajectory.has_topology
+    return PrincipalComponents(
+        variances=variances,
+        components=components.reshape(len(components), -1, 3),
+        projections=projections,
+        mean=mean.reshape(-1, 3),
+        times=outcome.times,
+        frames=outcome.frames,
+        atoms=main.indices,
+        topology_atoms=main.topology_atoms if has_topology else None,
+        label=main.label,
+        report=outcome.report("pca", parameters, inputs, remarks),
+    )
+
+
+def _is_folded(n_frames: int, width: int) -> bool:
+    """Return whether covariances of parts are merged, instead of collecting positions."""
+    return width < n_frames and width <= _FOLDED
+
+
+def _check_size(
+    n_frames: int, width: int, n_components: int | None, max_memory: int | None, threads: int
+) -> None:
+    """Raise a MemoryError if positions, or states and projections, and the matrix do not fit."""
+    side = min(n_frames, width)
+    matrix = ("the matrix and its eigenvectors", _MATRIX * side * side)
+    if _is_folded(n_frames, width):
+        count = width if n_components is None else min(width, n_components)
+        parts = [
+            ("projections", n_frames * count * _ROW),
+            ("covariances of parts", _STATES * threads * _ROW * width * (width + 1) // 2),
+            matrix,
+        ]
+    else:
+        parts = [("positions", n_frames * width * (_ROW + _DEVIATION)), matrix]
+    check_memory(parts, max_memory, "choose fewer frames (frames=slice(None, None, 10)) or atoms")
+
+
+def _unfolded(
+    state: NDArray[np.float64], width: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the mean `(width,)` and the sums of products `(width, width)` of a state."""
+    matrix = np.zeros((width, width))
+    first = 1 + width
+    for k in range(width):
+        matrix[k, k:] = matrix[k:, k] = state[first : first + width - k]
+        first += width - k
+    return state[1 : 1 + width].copy(), matrix
+
+
+def _directions(
+    matrix: NDArray[np.float64], n_frames: int, n_components: int | None, label: str
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return variances `(rank,)` and eigenvectors `(side, n_components)` of sums of products."""
+    values, vectors = np.linalg.eigh(matrix)
+    values, vectors = values[::-1] / (n_frames - 1), vectors[:, ::-1]
+    rank = int((values > _RANK * values[0]).sum())
+    if not values[0] > _STILL:
+        raise AnalysisError(f"selection {label!r}: no atom moves: there are no components")
+    count = rank if n_components is None else min(rank, n_components)
+    return values[:rank].copy(), vectors[:, :count].copy()
+
+
+def _make_positive(components: NDArray[np.float64]) -> None:
+    """Change signs so that the largest number of each column by amount is positive."""
+    largest = np.abs(components).argmax(axis=0)
+    components *= np.sign(components[largest, np.arange(components.shape[1])])
+
+
+def _collected(
+    positions: NDArray[np.float64], n_components: int | None, threads: int, label: str
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return variances, components, projections and the mean of positions `(n_frames, width)`."""
+    n_frames, width = positions.shape
+    of_frames = n_frames <= width
+    deviations = Deviations(positions, of_frames=of_frames, threads=threads)
+    mean = deviations.mean
+    matrix = deviations.products(threads=threads, progress=None)
+    del deviations
+    variances, vectors = _directions(matrix, n_frames, n_components, label)
+    del matrix
+    components = vectors
+    if of_frames:
+        # From directions in the space of frames to those in the space of coordinates.
+        components = np.empty((width, vectors.shape[1]))
+        for first in range(0, width, _CHUNK):
+            part = slice(first, first + _CHUNK)
+            components[part] = (positions[:, part] - mean[part]).T @ vectors
+        components /= np.linalg.norm(components, axis=0)
+    _make_positive(components)
+    projections = np.empty((n_frames, components.shape[1]))
+    for first in range(0, n_frames, _CHUNK):
+        part = slice(first, first + _CHUNK)
+        projections[part] = (positions[part] - mean) @ components
+    return variances, components, projections, mean

@@ -1,0 +1,105 @@
+"""`trajet cluster-rmsd`."""
+
+from pathlib import Path
+from typing import Literal
+
+import click
+
+import trajet
+from trajet.cli.analyses.shared import LINES, head_of, left_out, select_option
+from trajet.cli.options import AnalysisOptions, analysis, max_memory_option
+from trajet.cli.tables import lines_of
+from trajet.result import Clusters
+
+
+def _check(*, cutoff: float | None, method: str, clusters: int | None, **_: object) -> None:
+    """Raise an error for a method that lacks its parameter."""
+    if method == "gromos" and (cutoff is None or clusters is not None):
+        raise click.UsageError("--method gromos needs --cutoff, and takes no --clusters")
+    if (cutoff is None) == (clusters is None):
+        raise click.UsageError(f"--method {method} needs --cutoff or --clusters, one of both")
+
+
+@analysis(
+    select_option,
+    click.option(
+        "--cutoff",
+        type=click.FloatRange(min=0),
+        metavar="Å",
+        help="Largest RMSD of neighbours (gromos), or of clusters that are joined.",
+    ),
+    click.option(
+        "--method",
+        type=click.Choice(["gromos", "average", "complete", "single"]),
+        default="gromos",
+        show_default=True,
+        help="GROMOS (Daura et al. 1999), or the linkage of hierarchical clusters.",
+    ),
+    click.option(
+        "--clusters",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Instead of --cutoff: how many hierarchical clusters at most.",
+    ),
+    click.option("--weights", type=click.Choice(["mass"]), help="Weights. Default: equal."),
+    click.option(
+        "--medoids",
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        metavar="FOLDER",
+        help="Write the medoid of each cluster to a PDB file in this folder.",
+    ),
+    max_memory_option,
+    check=_check,
+)
+def cluster_rmsd(
+    job: AnalysisOptions,
+    *,
+    select: str,
+    cutoff: float | None,
+    method: Literal["gromos", "average", "complete", "single"],
+    clusters: int | None,
+    weights: str | None,
+    medoids: Path | None,
+    max_memory: int | None,
+) -> None:
+    """Clusters of similar frames, by the RMSDs of all pairs.
+
+    \b
+    Examples:
+      trajet cluster-rmsd adk.psf adk.xtc --select "name CA" --cutoff 1.5 --plot clusters.png
+      trajet cluster-rmsd adk.psf adk.xtc --select "name CA" --method average --clusters 4
+    """
+    selection = job.select(select)
+    with job.progress("cluster_rmsd") as show:
+        result = trajet.cluster_rmsd(
+            selection,
+            cutoff=cutoff,
+            method=method,
+            n_clusters=clusters,
+            weights=weights,
+            max_memory=max_memory,
+            frames=job.frames,
+            pool=job.pool,
+            progress=show,
+            sample=job.sample,
+        )
+    if medoids is not None:
+        result.save_medoids(medoids)
+    job.finish(result, lambda: _table(result))
+
+
+def _table(result: Clusters) -> str:
+    """Return a table with size and medoid of each cluster."""
+    rows: list[tuple[str, ...]] = [("cluster", "frames", "share (%)", "medoid (frame)")]
+    columns = (result.sizes.tolist(), result.medoids.tolist())
+    for number, (size, medoid) in enumerate(zip(*columns, strict=True)):
+        if number == LINES:
+            break
+        share = f"{100 * size / len(result.labels):.1f}"
+        rows.append((str(number), str(size), share, str(medoid)))
+    count = len(result.sizes)
+    head = head_of(f"{count} cluster{'' if count == 1 else 's'}, {result.method},", result.report)
+    return "\n".join([head, *lines_of(rows), *left_out(count)])
+
+
+COMMANDS = (cluster_rmsd,)

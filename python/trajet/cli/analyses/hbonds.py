@@ -1,0 +1,205 @@
+"""`trajet hbonds`."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+import trajet
+from trajet.analysis.hbonds import DEFAULT_MEMORY
+from trajet.cli.analyses.shared import LINES, cut, head_of, left_out, no_pbc_option
+from trajet.cli.options import AnalysisOptions, analysis, memory_size, path_to
+from trajet.cli.tables import lines_of
+from trajet.result import HydrogenBonds
+
+_TABLE = (".csv", ".npz")
+
+
+def _check(
+    *, lifetimes_out: Path | None, max_lag: float | None, intermittency: int, **_: object
+) -> None:
+    """Raise an error for options of lifetimes without these."""
+    if lifetimes_out is None and (max_lag is not None or intermittency):
+        raise click.UsageError("--max-lag and --intermittency need --lifetimes")
+
+
+@analysis(
+    click.option(
+        "--select",
+        default="all",
+        show_default=True,
+        metavar="SELECTION",
+        help="Atoms among which donors and acceptors are.",
+    ),
+    click.option(
+        "--between",
+        nargs=2,
+        metavar="SELECTION SELECTION",
+        help="Only bonds between two groups, in both directions.",
+    ),
+    click.option("--donors", metavar="SELECTION", help="Donors. Default: N and O with hydrogens."),
+    click.option(
+        "--hydrogens", metavar="SELECTION", help="Hydrogens. Default: all that donors have."
+    ),
+    click.option("--acceptors", metavar="SELECTION", help="Acceptors. Default: all N and O."),
+    click.option(
+        "--elements",
+        default="N,O",
+        show_default=True,
+        metavar="A,B,…",
+        help="Elements of donors and acceptors.",
+    ),
+    click.option(
+        "--guess-bonds",
+        is_flag=True,
+        help="Guess the donor of each hydrogen from distances in the structure file.",
+    ),
+    click.option(
+        "--distance",
+        type=click.Choice(["donor-acceptor", "hydrogen-acceptor"]),
+        default="donor-acceptor",
+        show_default=True,
+        help="The distance that --cutoff limits.",
+    ),
+    click.option(
+        "--cutoff",
+        type=click.FloatRange(0, min_open=True),
+        metavar="Å",
+        help="Largest distance. Default: 3.0 of donor and acceptor, 2.5 of hydrogen and acceptor.",
+    ),
+    click.option(
+        "--angle",
+        type=click.FloatRange(0, 180),
+        default=150.0,
+        show_default=True,
+        metavar="DEGREES",
+        help="Least angle donor - hydrogen - acceptor.",
+    ),
+    click.option(
+        "--by",
+        type=click.Choice(["bond", "pair", "residue"]),
+        default="bond",
+        show_default=True,
+        help="Occupancies of each hydrogen with an acceptor, donor with acceptor, or residues.",
+    ),
+    click.option(
+        "--pairs",
+        callback=path_to(_TABLE),
+        metavar="FILE",
+        help="Write the pairs with their occupancies: .csv or .npz",
+    ),
+    click.option(
+        "--bonds-out",
+        callback=path_to(_TABLE),
+        metavar="FILE",
+        help="Write every bond of every frame, with distance and angle: .csv or .npz",
+    ),
+    click.option(
+        "--lifetimes",
+        "lifetimes_out",
+        callback=path_to(_TABLE),
+        metavar="FILE",
+        help="Compute lifetimes, and write the correlation functions that give them: .csv or .npz",
+    ),
+    click.option(
+        "--max-lag",
+        type=click.FloatRange(0),
+        metavar="PS",
+        help="Largest lag of the correlation functions. Default: half of the time.",
+    ),
+    click.option(
+        "--intermittency",
+        type=click.IntRange(0),
+        default=0,
+        show_default=True,
+        metavar="FRAMES",
+        help="Frames for which a pair may be parted in the continuous correlation.",
+    ),
+    click.option(
+        "--max-memory",
+        type=memory_size,
+        default=DEFAULT_MEMORY,
+        metavar="BYTES",
+        help="Memory for pairs, for the list of bonds, and for lifetimes. Default: 1GiB.",
+    ),
+    no_pbc_option,
+    check=_check,
+)
+def hbonds(
+    job: AnalysisOptions,
+    *,
+    select: str,
+    between: tuple[str, str] | None,
+    elements: str,
+    guess_bonds: bool,
+    no_pbc: bool,
+    pairs: Path | None,
+    bonds_out: Path | None,
+    lifetimes_out: Path | None,
+    **options: Any,
+) -> None:
+    """Hydrogen bonds: their number against time, and how often each pair has one.
+
+    A hydrogen that is bonded to a donor forms a hydrogen bond with an acceptor, if distance and
+    angle are within the limits. The topology needs bonds, or --guess-bonds. Distances are those of
+    nearest images: positions need no repair.
+
+    \b
+    Examples:
+      trajet hbonds top.tpr run.xtc --select protein -o number.csv --pairs pairs.csv
+      trajet hbonds top.tpr run.xtc --between protein "resname SOL" --by residue --plot bonds.png
+      trajet hbonds top.tpr run.xtc --select "resname SOL" --distance hydrogen-acceptor --angle 120
+      trajet hbonds top.tpr run.xtc --select protein --lifetimes lifetimes.csv --max-lag 100
+    """
+    selection = job.select(select)
+    with job.progress("hbonds") as show:
+        result = trajet.hbonds(
+            selection,
+            between=between and (job.select(between[0]), job.select(between[1])),
+            elements=[symbol.strip() for symbol in elements.split(",")],
+            bonds="guess" if guess_bonds else None,
+            pbc=not no_pbc,
+            list_bonds=bonds_out is not None,
+            lifetimes=lifetimes_out is not None,
+            frames=job.frames,
+            pool=job.pool,
+            progress=show,
+            sample=job.sample,
+            **options,
+        )
+    written = []
+    tables = ((result.pairs, pairs), (result.bonds, bonds_out), (result.lifetimes, lifetimes_out))
+    for table, path in tables:
+        if path is not None and table is not None:
+            table.save(path)
+            written.append(path)
+    job.finish(result, lambda: _table(result))
+    if not job.quiet:
+        for path in written:
+            click.echo(path)
+
+
+def _table(result: HydrogenBonds) -> str:
+    """Return a table with the number of bonds, and the most frequent pairs."""
+    values = result.values
+    numbers = (values.mean(), values.std(), values.min(), values.max())
+    head = head_of("hydrogen bonds", result.report)
+    mean, std, least, most = (f"{number:.1f}" for number in numbers)
+    rows: list[tuple[str, ...]] = [("pair", "frames", "occupancy")]
+    pairs = result.pairs
+    labels = pairs.labels(LINES)
+    for label, count, part in zip(labels, pairs.counts, pairs.occupancies, strict=False):
+        rows.append((cut(label), str(count), f"{part:.3f}"))
+    numbers_line = f"{mean} a frame (std {std}, {least} to {most}), {len(pairs)} different pairs"
+    lifetimes = []
+    if (found := result.lifetimes) is not None:
+        lifetimes.append(
+            f"lifetimes: {found.intermittent_lifetime:.3g} ps (intermittent),"
+            f" {found.continuous_lifetime:.3g} ps (continuous), of lags up to"
+            f" {found.times[-1]:.4g} ps"
+        )
+    more = [line.replace("-o FILE", "--pairs FILE") for line in left_out(len(pairs))]
+    return "\n".join([head, numbers_line, *lifetimes, *lines_of(rows), *more])
+
+
+COMMANDS = (hbonds,)

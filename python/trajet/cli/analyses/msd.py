@@ -1,0 +1,121 @@
+"""`trajet msd`."""
+
+from dataclasses import replace
+
+import click
+
+import trajet
+from trajet.analysis.msd import MAX_MEMORY, Particles
+from trajet.cli.analyses.shared import cut, head_of, select_option
+from trajet.cli.options import AnalysisOptions, Size, analysis
+from trajet.cli.tables import lines_of
+
+
+@analysis(
+    select_option,
+    click.option(
+        "--by",
+        type=click.Choice(["atom", "residue", "molecule", "chain"]),
+        default="atom",
+        show_default=True,
+        help="What moves: atoms, or centres of groups of them.",
+    ),
+    click.option(
+        "--weights",
+        type=click.Choice(["mass", "equal"]),
+        default="mass",
+        show_default=True,
+        help="Weights of centres.",
+    ),
+    click.option("--axes", default="xyz", show_default=True, help="Axes of the displacement."),
+    click.option(
+        "--max-lag",
+        type=float,
+        metavar="PS",
+        help="The longest lag. Default: the length of the trajectory.",
+    ),
+    click.option(
+        "--fit-range",
+        type=float,
+        nargs=2,
+        metavar="FROM TO",
+        help="Lags of the fit, ps. Default: 10 % to 50 % of the longest.",
+    ),
+    click.option("--no-fft", is_flag=True, help="Sum over all pairs of frames one by one."),
+    click.option(
+        "--unwrapped",
+        is_flag=True,
+        help="Positions are unwrapped: large steps between frames are no error.",
+    ),
+    click.option(
+        "--max-memory",
+        type=Size(2**50),
+        default=MAX_MEMORY,
+        metavar="BYTES",
+        help="Memory of positions and transforms: 512MiB (default). With less, files are read"
+        " several times.",
+    ),
+)
+def msd(
+    job: AnalysisOptions,
+    *,
+    select: str,
+    by: Particles,
+    weights: str,
+    axes: str,
+    max_lag: float | None,
+    fit_range: tuple[float, float] | None,
+    no_fft: bool,
+    unwrapped: bool,
+    max_memory: int,
+) -> None:
+    """Mean squared displacement against lag time, and the diffusion coefficient.
+
+    Positions must be unwrapped: remove jumps over the box with --nojump, for molecules with
+    --make-whole --nojump. Frames must be equally spaced in time.
+
+    \b
+    Examples:
+      trajet msd top.tpr run.xtc --select "resname SOL" --by molecule --make-whole --nojump
+      trajet msd top.tpr run.xtc --select "name P" --axes xy --nojump --fit-range 1000 5000 \\
+          -o msd.csv --plot msd.png
+    """
+    selection = job.select(select)
+    # The positions that are read are bounded by --max-memory, and no result.
+    with replace(job, any_size=True).progress("msd") as show:
+        result = trajet.msd(
+            selection,
+            by=by,
+            weights=None if weights == "equal" else weights,
+            axes=axes,
+            max_lag=max_lag,
+            fit_range=fit_range,
+            fft=not no_fft,
+            unwrapped=unwrapped,
+            max_memory=max_memory,
+            frames=job.frames,
+            pool=job.pool,
+            progress=show,
+            sample=job.sample,
+        )
+
+    def table() -> str:
+        rows: list[tuple[str, ...]] = [
+            ("selection", f"{by}s", "D (1e-5 cm²/s)", "error", "fit (ps)", "exponent")
+        ]
+        numbers = (result.diffusion_cm2_per_s * 1e5, result.diffusion_error_cm2_per_s * 1e5)
+        rows.append(
+            (
+                cut(result.label),
+                str(result.n_particles),
+                *(f"{number:.4f}" for number in numbers),
+                f"{result.fit_first:g} - {result.fit_last:g}",
+                f"{result.exponent:.2f}",
+            )
+        )
+        return "\n".join([head_of(f"MSD along {axes}", result.report), *lines_of(rows)])
+
+    job.finish(result, table)
+
+
+COMMANDS = (msd,)

@@ -1,0 +1,121 @@
+"""`trajet pca`."""
+
+from pathlib import Path
+
+import click
+
+import trajet
+from trajet.cli.analyses.shared import head_of, reference_of, select_option
+from trajet.cli.options import AnalysisOptions, analysis, max_memory_option, path_to
+from trajet.cli.tables import lines_of
+from trajet.result import PrincipalComponents
+
+# Structures along the first component.
+_MODELS = 20
+
+
+def _check_pca(
+    *,
+    align: str | None,
+    reference: str | None,
+    weights: str | None,
+    as_stored: bool,
+    **_: object,
+) -> None:
+    """Raise an error for options of a superposition without one."""
+    if as_stored and not (align is None and reference is None and weights is None):
+        raise click.UsageError("--align, --reference and --weights need a superposition")
+
+
+@analysis(
+    select_option,
+    click.option(
+        "--align",
+        metavar="SELECTION",
+        help="Atoms by which to superpose each frame first. Default: those of --select.",
+    ),
+    click.option("--as-stored", is_flag=True, help="Do not superpose frames."),
+    click.option(
+        "--reference",
+        metavar="FRAME|FILE|average",
+        help="Structure to superpose on: a frame, a structure file, or the average structure"
+        " (default).",
+    ),
+    click.option(
+        "--weights",
+        type=click.Choice(["mass"]),
+        help="Weights of the superposition. Default: equal.",
+    ),
+    click.option(
+        "--components",
+        type=click.IntRange(min=1),
+        default=10,
+        show_default=True,
+        metavar="N",
+        help="How many components to write.",
+    ),
+    click.option(
+        "--extremes",
+        callback=path_to((".pdb",)),
+        metavar="FILE",
+        help=f"Write {_MODELS} structures along the first component to a PDB file.",
+    ),
+    max_memory_option,
+    check=_check_pca,
+)
+def pca(
+    job: AnalysisOptions,
+    *,
+    select: str,
+    align: str | None,
+    as_stored: bool,
+    reference: str | None,
+    weights: str | None,
+    components: int,
+    extremes: Path | None,
+    max_memory: int | None,
+) -> None:
+    """Principal components of positions, and projections against time.
+
+    \b
+    Examples:
+      trajet pca adk.psf adk.xtc --select "name CA" -o pca.csv --plot pca.png
+      trajet pca adk.psf adk.xtc --select "name CA" --extremes first.pdb
+    """
+    selection = job.select(select)
+    onto = not as_stored if align is None else job.select(align)
+    with job.progress("pca") as show:
+        result = trajet.pca(
+            selection,
+            align=onto,
+            reference=reference_of(reference or "average", "average"),
+            weights=weights,
+            n_components=components,
+            max_memory=max_memory,
+            frames=job.frames,
+            pool=job.pool,
+            progress=show,
+            sample=job.sample,
+        )
+    if extremes is not None:
+        result.save_extremes(extremes, n_structures=_MODELS)
+    job.finish(result, lambda: _table(result))
+
+
+def _table(result: PrincipalComponents) -> str:
+    """Return a table with the variance and the cosine content of each component."""
+    rows: list[tuple[str, ...]] = [
+        ("component", "variance (Å²)", "share (%)", "cumulated (%)", "cosine content")
+    ]
+    shares = 100 * result.variances / result.variances.sum()
+    numbers = zip(
+        result.variances, shares, 100 * result.cumulated, result.cosine_content(), strict=False
+    )
+    for k, (variance, share, cumulated, cosine) in enumerate(numbers, 1):
+        rows.append(
+            (str(k), f"{variance:.3f}", f"{share:.1f}", f"{cumulated:.1f}", f"{cosine:.3f}")
+        )
+    return "\n".join([head_of("principal components", result.report), *lines_of(rows)])
+
+
+COMMANDS = (pca,)

@@ -1,0 +1,135 @@
+"""`trajet run`: several analyses in one pass, as a plan file describes them."""
+
+import contextlib
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+import trajet
+from trajet.cli.options import OPTIONS_OF_RUN, JointRun
+
+# Keys of a plan beside the options that its analyses share.
+_FILES = ("topology", "trajectory")
+_ANALYSES = "analysis"
+
+
+@click.command()
+@click.argument("plan", metavar="PLAN.toml", type=click.Path(exists=True, dir_okay=False))
+@click.pass_context
+def run(ctx: click.Context, plan: str) -> None:
+    """Run several analyses of one trajectory, and read every frame once.
+
+    A plan is a TOML file. It names the files and the options that all analyses share, such as
+    begin, pool or quiet, then each analysis by its command and options, without the dashes. Paths
+    are relative to the folder of the plan.
+
+    \b
+    Example of a plan:
+      topology = "adk.psf"
+      trajectory = ["adk.xtc"]
+      step = 2
+    \b
+      [[analysis]]
+      command = "rmsd"
+      select = "name CA"
+      output = "rmsd.csv"
+      plot = "rmsd.png"
+    \b
+      [[analysis]]
+      command = "gyration"
+      select = "protein"
+      make-whole = true
+      output = "gyration.csv"
+
+    \b
+    Examples:
+      trajet run plan.toml
+    """
+    try:
+        content = tomllib.loads(Path(plan).read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise click.UsageError(f"{plan}: not a TOML file: {error}") from error
+    analyses = content.pop(_ANALYSES, [])
+    tables = isinstance(analyses, list) and all(isinstance(one, dict) for one in analyses)
+    if not tables or not analyses:
+        raise click.UsageError(f"{plan}: there is no analysis: write one below [[analysis]]")
+    topology, trajectories = (content.pop(key, None) for key in _FILES)
+    if not isinstance(topology, str):
+        raise click.UsageError(f'{plan}: name the topology or the data set: topology = "adk.psf"')
+    if misplaced := content.keys() & {"output", "plot", "report"}:
+        raise click.UsageError(
+            f"{plan}: {min(misplaced)} is of one analysis: write it below [[analysis]]"
+        )
+    if trajectories is None:
+        trajectories = []
+    files = [topology, *([trajectories] if isinstance(trajectories, str) else trajectories)]
+    group = ctx.find_root().command
+    assert isinstance(group, click.Group)
+    with contextlib.ExitStack() as kept:
+        ctx.obj = joint = JointRun(kept)
+        kept.enter_context(contextlib.chdir(Path(plan).resolve().parent))
+        for number, entry in enumerate(analyses, 1):
+            where = f"{plan}: analysis {number}"
+            name = entry.pop("command", None)
+            known = [name.replace("_", "-") for name in trajet.ANALYSES if name != "apply"]
+            if not isinstance(name, str) or name.replace("_", "-") not in known:
+                raise click.UsageError(
+                    f"{where}: command is one of {', '.join(known)}, not {name!r}"
+                )
+            command = group.get_command(ctx, name)
+            assert command is not None
+            if of_run := OPTIONS_OF_RUN.intersection(key.replace("_", "-") for key in entry):
+                raise click.UsageError(
+                    f"{where}: {min(of_run)} is the same for all analyses: write it above the first"
+                    " [[analysis]]"
+                )
+            arguments = list(_arguments(command, {**content, **entry}, where))
+            try:
+                with command.make_context(name, [*arguments, "--", *files], parent=ctx) as of_one:
+                    command.invoke(of_one)
+            except click.UsageError as error:
+                raise click.UsageError(f"{where} ({name}): {error.format_message()}") from error
+        joint.run()
+
+
+def _arguments(command: click.Command, options: dict[str, Any], where: str) -> Iterator[str]:
+    """Yield the command-line arguments of the options in a plan.
+
+    Raises
+    ------
+    UsageError
+        If the command has no such option, or the value is a table.
+    """
+    known = {
+        text.lstrip("-"): option
+        for option in command.params
+        if isinstance(option, click.Option)
+        for text in (*option.opts, *option.secondary_opts)
+    }
+    for key, value in options.items():
+        option = known.get(key.replace("_", "-"))
+        if option is None:
+            raise click.UsageError(f"{where}: {command.name} has no option {key!r}")
+        if isinstance(value, dict):
+            raise click.UsageError(f"{where}: {key} is a value or a list, not a table")
+        text = next(opt for opt in option.opts if opt.startswith("--"))
+        if option.is_flag:
+            if value is True:
+                yield text
+            elif value is not False:
+                raise click.UsageError(f"{where}: {key} is true or false, not {value!r}")
+            continue
+        values = value if isinstance(value, list) else [value]
+        if option.multiple:
+            for one in values:
+                yield from (text, str(one))
+        elif option.nargs > 1:
+            yield from (text, *map(str, values))
+        else:
+            yield f"{text}={','.join(map(str, values))}"
+
+
+COMMANDS = (run,)

@@ -1,0 +1,150 @@
+"""Clusters of frames."""
+
+import os
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet._trajet import OutputError
+from trajet.result.pairwise import PairwiseRmsd
+from trajet.result.report import Report
+from trajet.result.result import Result, Table, count_of_frames, time_columns
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from trajet.trajectory import Selection
+
+
+@dataclass(frozen=True, repr=False)
+class Clusters(Result):
+    """Clusters of frames, the largest first.
+
+    NPZ files hold all but `pairs` and `selection`. CSV files have the columns frame, time_ps and
+    cluster.
+
+    Attributes
+    ----------
+    labels
+        `(n_frames,)`, int64, the number of the cluster of each frame, from 0.
+    sizes
+        `(n_clusters,)`, int64, how many frames each cluster has.
+    medoids
+        `(n_clusters,)`, int64, number of the frame with the least mean RMSD from the others of its
+        cluster.
+    times
+        `(n_frames,)`, float64, ps.
+    frames
+        `(n_frames,)`, int64, frame numbers.
+    method
+        How frames were divided.
+    pairs
+        The RMSDs of all pairs of frames; None if the result was loaded.
+    selection
+        The selection; None if the clusters are those of a matrix, or were loaded.
+    label
+        The selection, as text.
+    report
+        Timings and counters of the run.
+    """
+
+    labels: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    medoids: NDArray[np.int64]
+    times: NDArray[np.float64]
+    frames: NDArray[np.int64]
+    method: str
+    pairs: PairwiseRmsd | None
+    selection: "Selection | None" = field(compare=False)
+    label: str
+    report: Report
+
+    _ROWS: ClassVar[tuple[str, ...]] = ("labels", "times", "frames")
+    _HAS_MEAN: ClassVar[bool] = False
+
+    def save_medoids(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        count: int | None = None,
+        selection: "Selection | None" = None,
+        force: bool = False,
+    ) -> list[Path]:
+        """Write the medoids to PDB files `cluster0.pdb`, `cluster1.pdb`, … in a folder.
+
+        Parameters
+        ----------
+        folder
+            An existing folder.
+        count
+            Of how many clusters, the largest first; None for all.
+        selection
+            The atoms to write; None for those that were compared.
+        force
+            Replace existing files.
+
+        Returns
+        -------
+        list of Path
+            The paths.
+
+        Raises
+        ------
+        OutputError
+            If there is no such folder, or a file exists or cannot be written.
+        ValueError
+            If the clusters are those of a matrix, and no selection is given.
+        SelectionError
+            If the trajectory was opened without a topology.
+
+        Examples
+        --------
+        >>> clusters = tj.cluster_rmsd(traj.select("name CA"), cutoff=1.5)
+        >>> clusters.save_medoids(".", count=1, selection=traj.select("protein"))
+        [PosixPath('cluster0.pdb')]
+        """
+        folder = Path(folder)
+        if not folder.is_dir():
+            raise OutputError(f"{folder}: there is no such folder: create it first")
+        atoms = self.selection if selection is None else selection
+        if atoms is None:
+            raise ValueError("clusters of a matrix know no atoms: give selection")
+        frames = self.medoids[:count].tolist()
+        return [
+            atoms[frame].save(folder / f"cluster{number}.pdb", force=force)
+            for number, frame in enumerate(frames)
+        ]
+
+    def plot(self, ax: "Axes | None" = None) -> "Figure":
+        """Draw the cluster of each frame against time, and the sizes of the clusters.
+
+        Examples
+        --------
+        >>> figure = tj.cluster_rmsd(traj.select("name CA"), cutoff=1.5).plot()
+        >>> figure.savefig("clusters.png")
+        """
+        from trajet import plots
+
+        return plots.clusters(
+            self.labels,
+            self.sizes,
+            self.times,
+            self.frames,
+            title=f"clusters of {self.label}, {self.method}",
+            ax=ax,
+        )
+
+    def _about(self) -> str:
+        largest = f", the largest of {self.sizes[0]}" if len(self.sizes) else ""
+        return f"{len(self.sizes)} of {count_of_frames(self.frames)}, {self.method}{largest}"
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        # The matrix is a result of its own, and may be large.
+        return super(Clusters, replace(self, pairs=None, selection=None))._arrays()
+
+    def _table(self) -> Table:
+        return [*time_columns(self.times, self.frames), ("cluster", self.labels)]

@@ -1,0 +1,199 @@
+"""Principal components of positions."""
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet import output
+from trajet._trajet import SelectionError
+from trajet.result.report import Report
+from trajet.result.result import Result, Table, count_of_frames, time_columns
+from trajet.topology import Atoms, write_models
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, repr=False)
+class PrincipalComponents(Result):
+    """Principal components of the positions of atoms, and the projections of all frames.
+
+    NPZ files hold all but `topology_atoms`. CSV files have the columns frame, time_ps and one
+    column of projections per component.
+
+    Attributes
+    ----------
+    variances
+        `(n,)`, float64, Å², of all components, in descending order.
+    components
+        `(n_components, n_atoms, 3)`, float64, the directions, each of length 1.
+    projections
+        `(n_frames, n_components)`, float64, Å: coordinates along the components.
+    mean
+        `(n_atoms, 3)`, float64, Å: the average structure.
+    times
+        `(n_frames,)`, float64, ps.
+    frames
+        `(n_frames,)`, int64, frame numbers.
+    atoms
+        `(n_atoms,)`, int64, indices in the topology.
+    topology_atoms
+        The atoms with their columns in the topology; None without a topology, or if the result was
+        loaded.
+    label
+        The selection, as text.
+    report
+        Timings and counters of the run.
+    """
+
+    variances: NDArray[np.float64]
+    components: NDArray[np.float64]
+    projections: NDArray[np.float64]
+    mean: NDArray[np.float64]
+    times: NDArray[np.float64]
+    frames: NDArray[np.int64]
+    atoms: NDArray[np.int64]
+    topology_atoms: Atoms | None
+    label: str
+    report: Report
+
+    _ROWS: ClassVar[tuple[str, ...]] = ("projections", "times", "frames")
+
+    @property
+    def cumulated(self) -> NDArray[np.float64]:
+        """Share of the total variance in each component and those before it, `(n,)`."""
+        shares: NDArray[np.float64] = np.cumsum(self.variances) / self.variances.sum()
+        return shares
+
+    def cosine_content(self) -> NDArray[np.float64]:
+        """Return the cosine content of the projections on each component.
+
+        Returns
+        -------
+        ndarray, shape (n_components,), float64
+            From 0 to 1. Component i is compared with a cosine of i + 1 half periods over the
+            frames, in their order. A value near 1 is that of random diffusion: the component may
+            be none of the molecule's own motions.
+
+        Notes
+        -----
+        B. Hess, Phys. Rev. E 62, 8438 (2000), doi:10.1103/PhysRevE.62.8438. Integrals are sums over
+        frames, each at the middle of its interval. MDAnalysis integrates by Simpson's rule with
+        each frame at the begin of its interval.
+        """
+        n, count = self.projections.shape
+        middles = (np.arange(n) + 0.5) / n
+        cosines = np.cos(np.pi * np.arange(1, count + 1) * middles[:, None])
+        overlaps = (cosines * self.projections).sum(axis=0)
+        squares = (self.projections**2).sum(axis=0)
+        content: NDArray[np.float64] = 2 / n * overlaps**2 / squares
+        return content
+
+    def extremes(self, component: int = 0, n_structures: int = 2) -> NDArray[np.float64]:
+        """Return structures along a component, from the least projection to the largest.
+
+        Parameters
+        ----------
+        component
+            Number of the component, from 0.
+        n_structures
+            How many, in equal steps.
+
+        Returns
+        -------
+        ndarray, shape (n_structures, n_atoms, 3), float64
+            Å: the average structure, moved along the component.
+
+        Raises
+        ------
+        IndexError
+            If there is no such component.
+        ValueError
+            If there are fewer than two structures.
+        """
+        if not 0 <= component < len(self.components):
+            raise IndexError(
+                f"component {component} of {len(self.components)}: they count from 0, and more are"
+                " computed with n_components"
+            )
+        if n_structures < 2:
+            raise ValueError(f"n_structures is 2 or more, not {n_structures!r}")
+        column = self.projections[:, component]
+        along = np.linspace(column.min(), column.max(), n_structures)
+        moved: NDArray[np.float64] = self.mean + along[:, None, None] * self.components[component]
+        return moved
+
+    def save_extremes(
+        self, path: str | os.PathLike[str], component: int = 0, n_structures: int = 2
+    ) -> Path:
+        """Write structures along a component to a PDB file, as models; see `extremes`.
+
+        Returns
+        -------
+        Path
+            The path.
+
+        Raises
+        ------
+        ValueError
+            If the name does not end in `.pdb`.
+        OutputError
+            If the file cannot be written.
+        SelectionError
+            If the trajectory was opened without a topology.
+
+        Examples
+        --------
+        >>> result = tj.pca(traj.select("name CA"))
+        >>> result.save_extremes("first.pdb", n_structures=20).name
+        'first.pdb'
+        """
+        path = Path(path)
+        output.check(path, (".pdb",))
+        if self.topology_atoms is None:
+            raise SelectionError(
+                f"{path}: a structure file needs a topology: open the trajectory with one"
+            )
+        models = self.extremes(component, n_structures).astype(np.float32)
+        with output.beside(path) as own:
+            write_models(own, self.topology_atoms, models)
+        return path
+
+    def plot(self, ax: "Axes | None" = None) -> "Figure":
+        """Draw the projections on the first two components, coloured by time, and the variances.
+
+        Examples
+        --------
+        >>> figure = tj.pca(traj.select("name CA")).plot()
+        >>> figure.savefig("pca.png")
+        """
+        from trajet import plots
+
+        return plots.components(
+            self.projections,
+            self.times,
+            self.frames,
+            variances=self.variances,
+            title=f"principal components of {self.label}",
+            ax=ax,
+        )
+
+    def _about(self) -> str:
+        share = self.cumulated[len(self.components) - 1]
+        return (
+            f"{len(self.components)} components of {self.label!r}, {count_of_frames(self.frames)},"
+            f" {100 * share:.1f} % of {self.variances.sum():.4g} Å²"
+        )
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        return super(PrincipalComponents, replace(self, topology_atoms=None))._arrays()
+
+    def _table(self) -> Table:
+        names = (f"projection_A_{k}" for k in range(self.projections.shape[1]))
+        columns = zip(names, self.projections.T, strict=True)
+        return [*time_columns(self.times, self.frames), *columns]

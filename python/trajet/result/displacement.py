@@ -1,0 +1,256 @@
+"""Results with mean squared displacements and diffusion coefficients."""
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet.result.report import Report
+from trajet.result.result import Result, Table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# 1 Å²/ps in cm²/s.
+CM2_PER_S = 1e-4
+# The range of lags that is fitted by default, in parts of the longest lag.
+DEFAULT_FIT = (0.1, 0.5)
+
+
+class Diffusion(NamedTuple):
+    """A diffusion coefficient: the slope of a straight line through an MSD, by twice its axes.
+
+    Attributes
+    ----------
+    first, last
+        The shortest and the longest fitted lag, ps.
+    coefficient, error
+        The coefficient and its error, Å²/ps.
+    intercept
+        The line at lag 0, Å².
+    exponent
+        The slope of the logarithm of the MSD against that of the lag: 1 for free diffusion, below 1
+        for hindered and 2 for uniform motion.
+    """
+
+    first: float
+    last: float
+    coefficient: float
+    error: float
+    intercept: float
+    exponent: float
+
+
+@dataclass(frozen=True, repr=False)
+class MeanSquaredDisplacement(Result):
+    """Mean squared displacement against lag time, with a diffusion coefficient.
+
+    The coefficient is the slope of the straight line through the MSD by least squares with equal
+    weights, over the lags from `fit_first` to `fit_last`, divided by twice the number of axes. Its
+    error is the standard error of the coefficients of `groups`, which are taken as independent; for
+    one particle it is the difference between the coefficients of the two halves of the range.
+
+    CSV files have the columns lag_ps, msd_A2 and n_windows.
+
+    Attributes
+    ----------
+    values
+        `(n_lags,)`, float64, Å²: the mean over all particles and pairs of frames at that lag.
+    lags
+        `(n_lags,)`, float64, ps, from 0.
+    windows
+        `(n_lags,)`, int64: pairs of frames of each particle.
+    groups
+        `(n_lags, n_groups)`, float64, Å²: means over groups of consecutive particles, at most 20.
+    group_sizes
+        `(n_groups,)`, int64: particles of each group.
+    axes
+        The axes along which displacements are measured, such as "xyz" or "z".
+    particles
+        What moves: "atom", "residue", "molecule" or "chain".
+    label
+        The selection, as text.
+    fit_first, fit_last
+        Range of the fit, ps; NaN if it has fewer than two lags.
+    diffusion, diffusion_error
+        Diffusion coefficient and its error, Å²/ps; NaN without a fit.
+    intercept
+        The fitted line at lag 0, Å².
+    exponent
+        The slope of log MSD against log lag in that range: 1 for free diffusion.
+    report
+        Timings and counters of the run.
+    """
+
+    values: NDArray[np.float64]
+    lags: NDArray[np.float64]
+    windows: NDArray[np.int64]
+    groups: NDArray[np.float64]
+    group_sizes: NDArray[np.int64]
+    axes: str
+    particles: str
+    label: str
+    fit_first: float
+    fit_last: float
+    diffusion: float
+    diffusion_error: float
+    intercept: float
+    exponent: float
+    report: Report
+
+    _ROWS: ClassVar[tuple[str, ...]] = ("values", "lags", "windows", "groups")
+    _HAS_MEAN: ClassVar[bool] = False
+
+    @property
+    def n_particles(self) -> int:
+        """Number of particles."""
+        return int(self.group_sizes.sum())
+
+    @property
+    def diffusion_cm2_per_s(self) -> float:
+        """Diffusion coefficient, cm²/s."""
+        return self.diffusion * CM2_PER_S
+
+    @property
+    def diffusion_error_cm2_per_s(self) -> float:
+        """Error of the diffusion coefficient, cm²/s."""
+        return self.diffusion_error * CM2_PER_S
+
+    def fit(self, first: float, last: float) -> "MeanSquaredDisplacement":
+        """Return the same MSD with the diffusion coefficient of another range of lags.
+
+        Parameters
+        ----------
+        first, last
+            Shortest and longest lag of the fit, ps.
+
+        Raises
+        ------
+        ValueError
+            If there are fewer than two lags in the range.
+
+        Examples
+        --------
+        >>> msd = tj.msd(water, by="molecule")  # doctest: +SKIP
+        >>> msd.fit(20, 80).diffusion_cm2_per_s  # doctest: +SKIP
+        2.35e-05
+        """
+        found = diffusion(self.lags, self.groups, self.group_sizes, len(self.axes), (first, last))
+        return replace(
+            self,
+            fit_first=found.first,
+            fit_last=found.last,
+            diffusion=found.coefficient,
+            diffusion_error=found.error,
+            intercept=found.intercept,
+            exponent=found.exponent,
+        )
+
+    def plot(self, ax: "Axes | None" = None) -> "Figure":
+        """Draw the MSD and the fitted line on logarithmic axes; see `Result.plot`."""
+        from trajet import plots
+
+        return plots.displacement(
+            self.values,
+            self.lags,
+            fit=(self.fit_first, self.fit_last),
+            line=(self.intercept, 2 * len(self.axes) * self.diffusion),
+            legend=f"D = {self._coefficient()}",
+            title=f"MSD of {self.label}, {self._moving()} along {self.axes}",
+            ax=ax,
+        )
+
+    def _moving(self) -> str:
+        n = self.n_particles
+        return f"{n} {self.particles}{'' if n == 1 else 's'}"
+
+    def _coefficient(self) -> str:
+        """Return the diffusion coefficient with its error as text."""
+        if np.isnan(self.diffusion):
+            return "not fitted"
+        value, error = self.diffusion_cm2_per_s, self.diffusion_error_cm2_per_s
+        power = int(np.floor(np.log10(abs(value)))) if value else 0
+        return f"({value / 10.0**power:.3f} ± {error / 10.0**power:.3f})e{power} cm²/s"
+
+    def _about(self) -> str:
+        return (
+            f"MSD of {self.label!r} along {self.axes}, {self._moving()}, {len(self.lags)} lags,"
+            f" D {self._coefficient()}"
+        )
+
+    def _table(self) -> Table:
+        return [("lag_ps", self.lags), ("msd_A2", self.values), ("n_windows", self.windows)]
+
+
+def range_of_fit(
+    lags: NDArray[np.float64], fit: tuple[float, float] | None
+) -> tuple[float, float] | None:
+    """Return the range of the fit, ps; None if it is not given, and the default has too few lags.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two lags in the given range.
+    """
+    longest = float(lags.max(initial=0.0))
+    first, last = (part * longest for part in DEFAULT_FIT) if fit is None else map(float, fit)
+    if len(_within(lags, first, last)) > 1:
+        return first, last
+    if fit is None:
+        return None
+    raise ValueError(
+        f"a fit from {first:g} to {last:g} ps has fewer than two lags: lags go from 0 to"
+        f" {longest:g} ps in steps of {lags[1] - lags[0] if len(lags) > 1 else 0:g} ps"
+    )
+
+
+def diffusion(
+    lags: NDArray[np.float64],
+    groups: NDArray[np.float64],
+    sizes: NDArray[np.int64],
+    n_axes: int,
+    fit: tuple[float, float] | None,
+) -> Diffusion:
+    """Return the diffusion coefficient of the MSDs `groups`, `(n_lags, n_groups)`, Å².
+
+    All numbers are NaN if `fit` is None and the default range has fewer than two lags.
+    """
+    where = range_of_fit(lags, fit)
+    if where is None:
+        return Diffusion(*[float("nan")] * 6)
+    chosen = _within(lags, *where)
+    x, all_y = lags[chosen], groups[chosen]
+    weights = sizes / sizes.sum()
+    y = all_y @ weights
+    slopes = _slopes(x, all_y) / (2 * n_axes)
+    coefficient = float(slopes @ weights)
+    if len(sizes) > 1:
+        spread = float(weights @ (slopes - coefficient) ** 2)
+        error = float(np.sqrt(spread / (len(sizes) - 1)))
+    elif len(x) > 3:
+        half = len(x) // 2
+        parts = [_slopes(x[part], all_y[part])[0] for part in (slice(half), slice(half, None))]
+        error = abs(float(parts[1] - parts[0])) / (2 * n_axes)
+    else:
+        error = float("nan")
+    above = (x > 0) & (y > 0)
+    exponent = float("nan")
+    if above.sum() > 1:
+        exponent = float(_slopes(np.log(x[above]), np.log(y[above])[:, np.newaxis])[0])
+    intercept = float(y.mean() - coefficient * 2 * n_axes * x.mean())
+    return Diffusion(float(x[0]), float(x[-1]), coefficient, error, intercept, exponent)
+
+
+def _within(lags: NDArray[np.float64], first: float, last: float) -> NDArray[np.int64]:
+    """Return the numbers of the lags in a range, whose ends may be rounded."""
+    slack = 1e-6 * float(lags.max(initial=0.0))
+    return np.flatnonzero((lags >= first - slack) & (lags <= last + slack))
+
+
+def _slopes(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the slopes of straight lines through `(n,)` and each column of `(n, k)`."""
+    centred = x - x.mean()
+    slopes: NDArray[np.float64] = (centred[:, np.newaxis] * y).sum(axis=0) / (centred**2).sum()
+    return slopes

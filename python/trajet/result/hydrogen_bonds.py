@@ -1,0 +1,287 @@
+"""Results with hydrogen bonds: their number, their occupancies, and a list of all."""
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet.result.report import Report
+from trajet.result.result import Result, Table, count_of_frames
+from trajet.result.series import Series
+from trajet.topology import Topology
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Columns of the members of a pair.
+MEMBERS: dict[str, tuple[str, ...]] = {
+    "bond": ("donor", "hydrogen", "acceptor"),
+    "pair": ("donor", "acceptor"),
+    "residue": ("donor_residue", "acceptor_residue"),
+}
+
+
+@dataclass(frozen=True, repr=False)
+class HydrogenBondPairs(Result):
+    """The pairs that form hydrogen bonds, and how often they do.
+
+    CSV files have one row per pair:
+    its members, count, occupancy and label.
+
+    Attributes
+    ----------
+    by
+        What a pair is: "bond" (donor, hydrogen, acceptor), "pair" (donor, acceptor) or "residue"
+        (residues of donor and acceptor).
+    members
+        `(n_pairs, 3)` or `(n_pairs, 2)`, int64: indices in the topology of the atoms, or of the
+        residues. The most frequent pair is the first.
+    counts
+        `(n_pairs,)`, int64: number of frames in which the pair has a hydrogen bond.
+    n_frames
+        Number of frames.
+    topology
+        The topology of the atoms; None if the result was loaded.
+    stored_labels
+        The labels of all pairs, if the result was loaded.
+    report
+        Timings and counters of the run.
+    """
+
+    by: Literal["bond", "pair", "residue"]
+    members: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    n_frames: int
+    topology: Topology | None
+    stored_labels: tuple[str, ...] | None
+    report: Report
+
+    _ROWS: ClassVar[tuple[str, ...]] = ("counts", "members", "stored_labels")
+
+    @property
+    def occupancies(self) -> NDArray[np.float64]:
+        """Fraction of the frames in which each pair has a hydrogen bond, `(n_pairs,)`, float64."""
+        return self.counts / max(1, self.n_frames)
+
+    def labels(self, count: int | None = None) -> list[str]:
+        """Return labels such as "ARG36:NH1-HH11 -- ASP33:OD2" of the first pairs, or all."""
+        if self.topology is None:
+            return list((self.stored_labels or ())[:count])
+        names = self.topology.column("names")
+        resnames, resids = (self.topology.column(name) for name in ("resnames", "resids"))
+        residues = self.topology.atoms_residues
+
+        def residue(number: int) -> str:
+            parts = [column[number] for column in (resnames, resids) if column is not None]
+            return "".join(map(str, parts)) or f"residue {number}"
+
+        def atom(index: int) -> str:
+            return f"atom {index}" if names is None else str(names[index])
+
+        made = []
+        for row in self.members[:count].tolist():
+            if self.by == "residue":
+                made.append(f"{residue(row[0])} -- {residue(row[1])}")
+                continue
+            donor = "-".join(map(atom, row[:-1]))
+            first, last = residue(residues[row[0]]), residue(residues[row[-1]])
+            made.append(f"{first}:{donor} -- {last}:{atom(row[-1])}")
+        return made
+
+    def plot(self, ax: "Axes | None" = None) -> "Figure":
+        """Draw the occupancies of the most frequent pairs."""
+        from trajet import plots
+
+        return plots.occupancies(
+            self.occupancies, self.labels(plots.MOST_BARS), title=self._about(), ax=ax
+        )
+
+    def _about(self) -> str:
+        return f"{len(self)} hydrogen-bonded pairs in {self.n_frames} frames"
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        # Labels are made from the topology, which is not saved.
+        saved = replace(self, topology=None, stored_labels=tuple(self.labels()))
+        return super(HydrogenBondPairs, saved)._arrays()
+
+    def _table(self) -> Table:
+        return [
+            *zip(MEMBERS[self.by], self.members.T, strict=True),
+            ("frames", self.counts),
+            ("occupancy", self.occupancies),
+            ("label", np.array(self.labels(), np.str_)),
+        ]
+
+
+@dataclass(frozen=True, repr=False)
+class HydrogenBondList(Result):
+    """Every hydrogen bond of every frame, in the order of frames, donors, hydrogens and acceptors.
+
+    CSV files have one row per bond.
+
+    Attributes
+    ----------
+    frames
+        `(n_bonds,)`, int64, frame numbers.
+    donors, hydrogens, acceptors
+        `(n_bonds,)`, int64, indices in the topology.
+    distances
+        `(n_bonds,)`, float64, Å: of donor and acceptor, or of hydrogen and acceptor.
+    angles
+        `(n_bonds,)`, float64, degrees: donor, hydrogen, acceptor.
+    report
+        Timings and counters of the run.
+    """
+
+    frames: NDArray[np.int64]
+    donors: NDArray[np.int64]
+    hydrogens: NDArray[np.int64]
+    acceptors: NDArray[np.int64]
+    distances: NDArray[np.float64]
+    angles: NDArray[np.float64]
+    report: Report
+
+    _ROWS: ClassVar[tuple[str, ...]] = (
+        *("distances", "angles", "frames", "donors", "hydrogens", "acceptors"),
+    )
+
+    def plot(self, ax: "Axes | None" = None) -> "Figure":
+        """Draw how often distances and angles occur together."""
+        from trajet import plots
+
+        return plots.hydrogen_bond_geometry(self.distances, self.angles, title=self._about(), ax=ax)
+
+    def _about(self) -> str:
+        return f"{len(self)} hydrogen bonds"
+
+    def _table(self) -> Table:
+        return [
+            ("frame", self.frames),
+            ("donor", self.donors),
+            ("hydrogen", self.hydrogens),
+            ("acceptor", self.acceptors),
+            ("distance_A", self.distances),
+            ("angle_degrees", self.angles),
+        ]
+
+
+@dataclass(frozen=True, repr=False)
+class HydrogenBondLifetimes(Result):
+    """Correlation functions of pairs that form hydrogen bonds, and lifetimes from them.
+
+    CSV files have one row per lag.
+
+    Attributes
+    ----------
+    times
+        `(n_lags,)`, float64, ps: the lags, from 0 on.
+    intermittent
+        `(n_lags,)`, float64: how many of the pairs that are bonded at a time are bonded again after
+        the lag. NaN without any bond.
+    continuous
+        `(n_lags,)`, float64: how many of them are bonded throughout.
+    intermittency
+        Number of frames in which a pair need not be bonded to be bonded throughout.
+    report
+        Timings and counters of the run.
+    """
+
+    times: NDArray[np.float64]
+    intermittent: NDArray[np.float64]
+    continuous: NDArray[np.float64]
+    intermittency: int
+    report: Report
+
+    _ROWS: ClassVar[tuple[str, ...]] = ("continuous", "intermittent", "times")
+
+    @property
+    def intermittent_lifetime(self) -> float:
+        """Integral of the intermittent correlation up to the largest lag, ps, by trapezoids."""
+        return self._integral(self.intermittent)
+
+    @property
+    def continuous_lifetime(self) -> float:
+        """Integral of the continuous correlation up to the largest lag, ps, by trapezoids."""
+        return self._integral(self.continuous)
+
+    def _integral(self, values: NDArray[np.float64]) -> float:
+        return float(((values[1:] + values[:-1]) / 2 * np.diff(self.times)).sum())
+
+    def plot(self, ax: "Axes | None" = None) -> "Figure":
+        """Draw both correlation functions against the lag."""
+        from trajet import plots
+
+        return plots.correlations(
+            self.times, self.curves, title="lifetimes of hydrogen bonds", ax=ax
+        )
+
+    @property
+    def curves(self) -> dict[str, NDArray[np.float64]]:
+        """The correlation functions, by names with their lifetimes."""
+        return {
+            f"intermittent, {self.intermittent_lifetime:.3g} ps": self.intermittent,
+            f"continuous, {self.continuous_lifetime:.3g} ps": self.continuous,
+        }
+
+    def _about(self) -> str:
+        return (
+            f"lifetimes of hydrogen bonds, {self.intermittent_lifetime:.3g} ps (intermittent) and"
+            f" {self.continuous_lifetime:.3g} ps (continuous), {len(self.times)} lags"
+        )
+
+    def _table(self) -> Table:
+        return [
+            ("time_ps", self.times),
+            ("intermittent", self.intermittent),
+            ("continuous", self.continuous),
+        ]
+
+
+@dataclass(frozen=True, repr=False)
+class HydrogenBonds(Series):
+    """The number of hydrogen bonds in each frame, and what was asked for beside it.
+
+    `values` are `(n_frames,)`, float64 holding integers; files are those of `Series`, and
+    NPZ files hold the rest, too. A slice has some of the values; the rest stays that of all frames.
+
+    Attributes
+    ----------
+    pairs
+        The pairs that form hydrogen bonds, with their occupancies.
+    bonds
+        Every hydrogen bond of every frame; None unless it was asked for.
+    lifetimes
+        Correlation functions and lifetimes of the pairs; None unless they were asked for.
+    """
+
+    pairs: HydrogenBondPairs
+    bonds: HydrogenBondList | None
+    lifetimes: HydrogenBondLifetimes | None
+
+    def plot(self, ax: "Axes | None" = None) -> "Figure":
+        """Draw the number of hydrogen bonds against time, and the most frequent pairs.
+
+        With `ax` only the number of hydrogen bonds is drawn; see `Result.plot`.
+        """
+        from trajet import plots
+
+        if ax is not None:
+            return super().plot(ax)
+        return plots.hydrogen_bonds(
+            self.values,
+            self.times,
+            self.frames,
+            self.pairs.occupancies,
+            self.pairs.labels(plots.MOST_BARS),
+            None if (found := self.lifetimes) is None else (found.times, found.curves),
+            title=f"hydrogen bonds of {self.columns[0]}",
+        )
+
+    def _about(self) -> str:
+        mean = f", {self.values.mean():.1f} a frame" if len(self.values) else ""
+        return f"hydrogen bonds of {count_of_frames(self.frames)}{mean}, {len(self.pairs)} pairs"
+
+    def _names(self) -> list[str]:
+        return ["hydrogen_bonds"]

@@ -1,0 +1,223 @@
+"""Minimum distances and numbers of contacts equal those of MDAnalysis and of naive twins.
+
+MDAnalysis computes distances in float32, see test_distances.py: pairs whose distance is within
+`SINGLE` of the cut-off may be counted or not. The naive twin has the same numbers in float64.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import trajet as tj
+from click.testing import CliRunner
+from helpers import plain_geometry as plain
+from helpers import trr_bytes
+from helpers.analysis_laws import assert_rows_follow_frames, assert_same_bits_on_any_pool, table
+from helpers.golden_files import Adk
+from helpers.systems import NAMES, System, Systems, in_changing_cells
+from MDAnalysis.lib.distances import distance_array
+from trajet.cli.group import commands
+
+SINGLE = 3e-5
+ROUNDING = 1e-9
+CUTOFF = 5.0
+
+
+def some_atoms(system: System) -> tuple[np.ndarray, np.ndarray]:
+    """Return about 60 and about 200 atoms that are near each other; some are in both groups."""
+    n_atoms = system.trajectory.n_atoms
+    rng = np.random.default_rng(n_atoms)
+    near = np.arange(min(n_atoms, 600))
+    a = rng.choice(near, 60, replace=False)
+    return a, np.concatenate([a[:3], rng.choice(near, 197, replace=False)])
+
+
+def counts_around(distances: np.ndarray, cutoff: float, off: float) -> tuple[int, int]:
+    """Return the numbers of distances that are surely, and perhaps, within the cut-off."""
+    return int((distances <= cutoff - off).sum()), int((distances <= cutoff + off).sum())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_two_groups_equal_mdanalysis_and_the_twin(systems: Systems, name: str) -> None:
+    """Of all pairs of different atoms; the nearest pair is at the distance of `distances`."""
+    system = systems[name]
+    a, b = some_atoms(system)
+    traj = system.trajectory
+    chosen, other = traj.select(a), traj.select(b)
+    result = tj.min_distance(chosen, other, cutoff=CUTOFF)
+    counted = tj.contacts(chosen, other, cutoff=CUTOFF)
+    every = tj.distances(chosen, other).values
+    different = a[:, None] != b
+    assert result.contacts is not None
+    assert counted.values.tolist() == result.contacts.tolist()
+    assert result.contacts.sum() > 100
+    cells = traj.read(atoms=[0]).cells
+    for k, ts in enumerate(system.universe.trajectory):
+        here = [ts.positions[atoms] for atoms in (a, b)]
+        least, most = counts_around(every[k][different], CUTOFF, ROUNDING)
+        assert least <= result.contacts[k] <= most
+        assert result.values[k] == every[k][different].min()
+        i, j = result.pairs[k]
+        assert result.values[k] in every[k][np.ix_(a == i, b == j)]
+        if k < 2:
+            twin = plain.between(*here, system.vectors(cells[k]))[different]
+            assert abs(result.values[k] - twin.min()) < ROUNDING
+            least, most = counts_around(twin, CUTOFF, ROUNDING)
+            assert least <= result.contacts[k] <= most
+        if not system.charmm:
+            theirs = distance_array(*here, box=ts.dimensions)[different]
+            assert abs(result.values[k] - theirs.min()) < SINGLE
+            least, most = counts_around(theirs, CUTOFF, SINGLE)
+            assert least <= result.contacts[k] <= most
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_pairs_within_one_group_are_counted_once(systems: Systems, name: str) -> None:
+    """They are the pairs of `distances` within one selection."""
+    system = systems[name]
+    chosen = system.trajectory.select(np.unique(some_atoms(system)[1]))
+    every = tj.distances(chosen).values
+    result = tj.min_distance(chosen, cutoff=CUTOFF)
+    assert result.contacts is not None
+    assert np.array_equal(result.values, every.min(axis=1))
+    for k, row in enumerate(every):
+        least, most = counts_around(row, CUTOFF, ROUNDING)
+        assert least <= result.contacts[k] <= most
+    assert (result.pairs[:, 0] != result.pairs[:, 1]).all()
+    assert tj.contacts(chosen, cutoff=CUTOFF).values.tolist() == result.contacts.tolist()
+
+
+def test_without_images_positions_are_taken_as_they_are(systems: Systems) -> None:
+    """With pbc=False a cell, and a cut-off longer than half of it, do not matter."""
+    system = systems["solvated.xtc"]
+    a, b = (system.trajectory.select(text) for text in ("name CA", "name OW and resid 300:900"))
+    frames = slice(0, 3)
+    result = tj.min_distance(a, b, cutoff=70.0, pbc=False, frames=frames)
+    every = tj.distances(a, b, pbc=False, frames=frames).values.reshape(3, -1)
+    assert np.array_equal(result.values, every.min(axis=1))
+    assert result.contacts is not None
+    assert result.contacts.tolist() == (every <= 70.0).sum(axis=1).tolist()
+    assert result.report["remarks"] == []
+
+
+def test_groups_far_apart_have_a_nearest_pair(systems: Systems) -> None:
+    """The search has no longest distance, with and without images."""
+    for name in ("adk.xtc", "solvated.xtc"):
+        traj = systems[name].trajectory
+        a, b = traj.select("resid 45:55 and name CA"), traj.select("protein and resid 150:160")
+        for pbc in (True, False):
+            result = tj.min_distance(a, b, pbc=pbc)
+            every = tj.distances(a, b, pbc=pbc).values
+            assert np.array_equal(result.values, every.min(axis=(1, 2)))
+            assert result.values.max() > 10
+
+
+def test_frames_without_a_cell_give_a_remark(tmp_path: Path) -> None:
+    """Cells may change from frame to frame; a remark counts those that have none."""
+    traj, have_cell = in_changing_cells(tmp_path, 7)
+    chosen = traj.select(range(traj.n_atoms))
+    result = tj.min_distance(chosen, cutoff=9.0)
+    every = tj.distances(chosen).values
+    assert np.array_equal(result.values, every.min(axis=1))
+    assert result.contacts is not None
+    assert result.contacts.tolist() == (every <= 9.0).sum(axis=1).tolist()
+    (remark,) = result.report["remarks"]
+    assert f"{have_cell.count(False)} of {len(have_cell)} frames have no unit cell" in remark
+    assert tj.contacts(chosen, cutoff=9.0).report["remarks"] == [remark]
+    assert tj.contacts(chosen, cutoff=9.0, pbc=False).report["remarks"] == []
+
+
+def test_threads_tasks_and_frames_change_no_bit(long_adk: Adk) -> None:
+    """Rows are those of their frames, in any number of threads and tasks."""
+    traj = tj.open(long_adk.psf, long_adk.xtc)
+    a, b = traj.select("resid 30:59 and name CA CB N"), traj.select("resid 122:159")
+    assert_same_bits_on_any_pool(lambda pool: tj.min_distance(a, b, cutoff=8, pool=pool).values)
+    assert_same_bits_on_any_pool(lambda pool: tj.contacts(a, b, cutoff=8, pool=pool).values)
+    assert_rows_follow_frames(lambda frames: tj.contacts(a, b, frames=frames), traj.n_frames)
+    few = tj.min_distance(a, b, cutoff=8, frames=[5, 900, 5])
+    whole = tj.min_distance(a, b, cutoff=8)
+    assert few.contacts is not None
+    assert whole.contacts is not None
+    assert few.pairs.tolist() == whole.pairs[[5, 900, 5]].tolist()
+    assert few.contacts.tolist() == whole.contacts[[5, 900, 5]].tolist()
+    none = tj.min_distance(a, b, cutoff=8, frames=[])
+    assert none.pairs.shape == (0, 2)
+
+
+def test_unusable_requests_are_errors(systems: Systems, tmp_path: Path) -> None:
+    """Too long a cut-off, groups without a pair, and atoms without position have one line each."""
+    traj = systems["solvated.xtc"].trajectory
+    chosen = traj.select("name CA")
+    # The shortest lattice vector of this rhombic dodecahedron is 80 Å long.
+    tj.contacts(chosen, cutoff=39.9, frames=[0])
+    with pytest.raises(tj.AnalysisError, match=r"solvated\.xtc: frame 0: the cut-off \(41 Å\) is"):
+        tj.contacts(chosen, cutoff=41)
+    with pytest.raises(tj.AnalysisError, match="choose a shorter cut-off"):
+        tj.min_distance(chosen, cutoff=41)
+    one = traj.select([3])
+    for pair in ((one, None), (one, one), (traj.select([3, 3]), None)):
+        with pytest.raises(tj.SelectionError, match="no pair of different atoms"):
+            tj.min_distance(*pair)
+        with pytest.raises(tj.SelectionError, match="no pair of different atoms"):
+            tj.contacts(*pair)
+    for cutoff in (0.0, -1.0, float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="cut-off must be above 0"):
+            tj.contacts(chosen, cutoff=cutoff)
+    x = np.random.default_rng(3).uniform(0, 2, (3, 9, 3))
+    x[1, 4, 2] = np.nan
+    path = trr_bytes.write_trr(tmp_path / "nan.trr", x, boxes=[np.eye(3) * 3, None, None])
+    broken = tj.open(None, path).select(range(9))
+    for compute in (tj.contacts, tj.min_distance):
+        with pytest.raises(tj.AnalysisError, match="frame 1: atom 4 of the first selection has no"):
+            compute(broken)
+
+
+def test_results_are_saved_drawn_and_reported(adk: Adk, tmp_path: Path) -> None:
+    """Files hold the numbers, the figure has its axes, the report has the request."""
+    traj = tj.open(adk.psf, adk.xtc)
+    result = tj.min_distance(traj.select("resid 30:59"), "resid 122:159", cutoff=6.0)
+    result.save(tmp_path / "near.npz")
+    result.save(tmp_path / "near.csv")
+    assert result.contacts is not None
+    with np.load(tmp_path / "near.npz") as kept:
+        assert np.array_equal(kept["values"], result.values)
+        assert np.array_equal(kept["pairs"], result.pairs)
+        assert np.array_equal(kept["contacts"], result.contacts)
+    header, numbers = table(tmp_path / "near.csv")
+    assert header == ["frame", "time_ps", "min_distance_A", "atom", "partner", "contacts"]
+    columns = [result.frames, result.times, result.values, *result.pairs.T, result.contacts]
+    assert np.array_equal(numbers, np.column_stack(columns))
+    assert result.plot().axes[0].get_ylabel() == "minimum distance (Å)"
+    counted = tj.contacts(traj.select("resid 30:59"), "resid 122:159", cutoff=6.0)
+    assert counted.values.tolist() == result.contacts.tolist()
+    assert counted.plot().axes[0].get_ylabel() == "contacts"
+    counted.save(tmp_path / "contacts.csv")
+    assert table(tmp_path / "contacts.csv")[0] == ["frame", "time_ps", "contacts"]
+    for one in (result, counted):
+        parameters = one.report["parameters"]
+        assert parameters["cutoff"] == 6.0
+        assert parameters["selections"] == ["resid 30:59", "resid 122:159"]
+        assert parameters["pbc"] is True
+
+
+def test_commands_give_the_numbers_of_the_functions(adk: Adk, tmp_path: Path) -> None:
+    """Both commands write the values of their function."""
+    groups = ["--select", "resid 30:59", "--to", "resid 122:159", "--cutoff", "6"]
+    traj = tj.open(adk.psf, adk.xtc)
+    result = tj.min_distance(traj.select("resid 30:59"), "resid 122:159", cutoff=6.0)
+    assert result.contacts is not None
+    for name, column, values in (
+        ("min-distance", 2, result.values),
+        ("min-distance", 5, result.contacts),
+        ("contacts", 2, result.contacts),
+    ):
+        path = tmp_path / f"{name}.csv"
+        done = CliRunner().invoke(
+            commands, [name, str(adk.psf), str(adk.xtc), *groups, "-o", str(path)]
+        )
+        assert done.exit_code == 0, done.output
+        assert "resid 30:59 and resid 122:159" in done.output
+        assert "98 of 98 frames have no unit cell" in done.output
+        assert np.array_equal(table(path)[1][:, column], values)
+    refused = CliRunner().invoke(commands, ["contacts", str(adk.psf), str(adk.xtc), *groups, "-1"])
+    assert refused.exit_code == 2

@@ -1,0 +1,136 @@
+"""`run`: several analyses in one pass give the bits of each alone, and read every frame once."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import trajet as tj
+from helpers.golden_files import Adk
+from helpers.periodic_systems import Solvated
+from trajet.analysis.job import Job
+
+POOLS = [(1, None), (2, 7), (3, 1)]
+
+
+def jobs_of(trajectory: tj.Trajectory) -> list[tuple[Any, tuple[Any, ...], dict[str, Any]]]:
+    """Return analyses of rows, states, both passes, Python functions, with overlapping atoms."""
+    calpha, protein = trajectory.select("name CA"), trajectory.select("protein")
+    few = trajectory.select([7, 3, 3, 900])
+    return [
+        (tj.rmsd, (calpha,), {"groups": [protein]}),
+        (tj.rmsf, (calpha,), {"align": calpha, "reference": "average"}),
+        (tj.gyration, (protein,), {}),
+        (tj.apply, (lambda x: x.mean(axis=0), few), {}),
+        (tj.apply, (lambda x: x.sum(axis=(0, 1)), protein), {"by": "block", "reducer": np.add}),
+        (tj.dihedrals, (calpha,), {}),
+        (tj.distances, (few, calpha), {"pbc": False}),
+    ]
+
+
+def numbers(result: Any) -> np.ndarray:
+    """Return the values of a result."""
+    return np.asarray(result.values)
+
+
+@pytest.fixture(scope="module")
+def trajectory(adk: Adk) -> tj.Trajectory:
+    """Return ADK without box."""
+    return tj.open(adk.psf, adk.xtc)
+
+
+@pytest.mark.parametrize(("threads", "task_frames"), POOLS)
+@pytest.mark.parametrize("frames", [None, slice(90, 3, -7), [5, 1, 1], []])
+def test_results_have_the_bits_of_separate_runs(
+    trajectory: tj.Trajectory, threads: int, task_frames: int | None, frames: Any
+) -> None:
+    """All threads, tasks and frames give the bits of one analysis on one thread."""
+    pool = tj.LocalPool(threads=threads, task_frames=task_frames)
+    made = jobs_of(trajectory)
+    if frames == []:
+        # Without frames the shape of a function's values is unknown.
+        made = [one for one in made if one[0] is not tj.apply]
+    together = tj.run(
+        [of.job(*args, **named) for of, args, named in made], frames=frames, pool=pool
+    )
+    for (of, args, named), result in zip(made, together, strict=True):
+        alone = of(*args, **named, frames=frames, pool=tj.LocalPool(threads=1))
+        assert type(result) is type(alone)
+        assert numbers(result).tobytes() == numbers(alone).tobytes(), of.__name__
+        assert numbers(result).shape == numbers(alone).shape
+
+
+def test_one_job_is_a_run_of_its_own(trajectory: tj.Trajectory) -> None:
+    """A single job gives the report of a single analysis."""
+    (result,) = tj.run([tj.rmsd.job(trajectory.select("name CA"))])
+    assert np.array_equal(result.values, tj.rmsd(trajectory.select("name CA")).values)
+    assert "analyses_of_run" not in result.report["parameters"]
+
+
+def test_each_analysis_has_its_own_transforms() -> None:
+    """Analyses of one trajectory may differ in their transforms, and share the decoded frames."""
+    trajectory = tj.open(Solvated.topology, Solvated.path, sidecar=False)
+    transforms: list[Callable[[tj.Trajectory], tj.Trajectory]] = [
+        lambda traj: traj,
+        lambda traj: traj.whole(),
+        lambda traj: traj.nojump(),
+        lambda traj: traj.repaired("protein").fit("name CA"),
+    ]
+    trajectories = [make(trajectory) for make in transforms]
+    made = [
+        (of, traj.select(text))
+        for traj in trajectories
+        for of, text in ((tj.gyration, "protein"), (tj.rmsd, "name CA"), (tj.gyration, "resid 1:3"))
+    ]
+    for pool in (tj.LocalPool(threads=1), tj.LocalPool(threads=2, task_frames=1)):
+        results = tj.run([of.job(atoms) for of, atoms in made], pool=pool)
+        for (of, atoms), result in zip(made, results, strict=True):
+            assert np.array_equal(result.values, of(atoms).values), (of.__name__, atoms)
+            steps = [step.words for step in atoms.trajectory.transforms]
+            assert result.report["parameters"].get("transforms", []) == steps
+
+
+def test_frames_are_read_once(trajectory: tj.Trajectory) -> None:
+    """Bytes, requests and passes are those of the analysis that reads the most."""
+    calpha, protein = trajectory.select("name CA"), trajectory.select("protein")
+    pool = tj.LocalPool(threads=1)
+    alone = tj.gyration(protein, pool=pool).report
+    results = tj.run(
+        [tj.rmsd.job(calpha), tj.gyration.job(protein), tj.rmsf.job(calpha)], pool=pool
+    )
+    for result in results:
+        for count in ("bytes_read", "requests", "passes"):
+            assert result.report[count] == alone[count] > 0, count
+        names = result.report["parameters"]["analyses_of_run"]
+        assert names == ["rmsd", "gyration", "rmsf"]
+
+
+def test_other_things_than_jobs_are_refused(trajectory: tj.Trajectory, adk: Adk) -> None:
+    """Results, misspelt arguments and other trajectories are errors."""
+    calpha = trajectory.select("name CA")
+    with pytest.raises(TypeError, match="is not a job"):
+        tj.run([tj.rmsd(calpha)])
+    with pytest.raises(ValueError, match="there are no jobs"):
+        tj.run([])
+    with pytest.raises(TypeError, match=r"give it to tj\.run"):
+        tj.rmsd.job(calpha, frames=slice(3))
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        tj.rmsd.job(calpha, refrence=3)
+    other = tj.open(adk.psf, adk.xtc).select("name CA")
+    with pytest.raises(ValueError, match="different trajectories"):
+        tj.run([tj.rmsd.job(calpha), tj.rmsd.job(other)])
+    assert isinstance(tj.rmsd.job(calpha), Job)
+
+
+def test_the_exception_of_one_analysis_ends_the_run(trajectory: tj.Trajectory) -> None:
+    """An exception of a function is raised as it is."""
+    calpha = trajectory.select("name CA")
+
+    def fails(positions: np.ndarray) -> float:
+        if positions[0, 0] != first:
+            raise ZeroDivisionError("of the function")
+        return 1.0
+
+    first = calpha.read(frames=[0]).positions[0, 0, 0]
+    with pytest.raises(ZeroDivisionError, match="of the function"):
+        tj.run([tj.rmsd.job(calpha), tj.apply.job(fails, calpha)])

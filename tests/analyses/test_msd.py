@@ -1,0 +1,389 @@
+"""Mean squared displacements: values, units, checks of the input, and memory."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import MDAnalysis as mda
+import numpy as np
+import pytest
+import trajet as tj
+from click.testing import CliRunner
+from helpers.analysis_laws import assert_same_bits_on_any_pool
+from helpers.golden_files import Adk
+from helpers.result_laws import assert_result_laws
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from MDAnalysis.analysis.msd import EinsteinMSD
+from MDAnalysisTests import datafiles
+from trajet.analysis.displacements import Displacements, Shape, fast_length
+from trajet.analysis.msd import Particles
+from trajet.cli.group import commands
+
+AXES = ("x", "y", "z", "xy", "xz", "yz", "xyz")
+BOX = 20.0
+# Diffusion coefficient of the walk along each axis, Å²/ps.
+D = (0.2, 0.5, 1.0)
+STEP = 2.0
+
+
+def naive(series: np.ndarray, n_lags: int) -> np.ndarray:
+    """Return the MSD of `(n_particles, n_axes, n_frames)` pair by pair."""
+    found = []
+    for lag in range(n_lags):
+        squares = [
+            ((particle[:, t + lag] - particle[:, t]) ** 2).sum()
+            for particle in series
+            for t in range(series.shape[2] - lag)
+        ]
+        found.append(np.mean(squares))
+    return np.array(found)
+
+
+def write(path: Path, positions: np.ndarray, box: float | None = BOX) -> Path:
+    """Write positions `(n_frames, n_atoms, 3)` to a file of MDAnalysis, a frame every 2 ps."""
+    universe = mda.Universe.empty(positions.shape[1], trajectory=True)
+    universe.trajectory.ts.dt = STEP
+    with mda.Writer(str(path), positions.shape[1], dt=STEP) as writer:
+        for k, frame in enumerate(positions):
+            universe.atoms.positions = frame
+            universe.dimensions = None if box is None else [box, box, box, 90, 90, 90]
+            universe.trajectory.ts.time = STEP * k
+            universe.trajectory.ts.frame = k
+            writer.write(universe)
+    return path
+
+
+@pytest.fixture(scope="module")
+def walk() -> np.ndarray:
+    """Return a random walk of 400 frames and 64 atoms, float32."""
+    rng = np.random.default_rng(7)
+    steps = rng.normal(0, np.sqrt(2 * np.array(D) * STEP), (400, 64, 3))
+    return (np.cumsum(steps, axis=0) + rng.uniform(0, BOX, (1, 64, 3))).astype(np.float32)
+
+
+@pytest.fixture(scope="module")
+def unwrapped(walk: np.ndarray, tmp_path_factory: pytest.TempPathFactory) -> tj.Trajectory:
+    """Return the walk as a trajectory."""
+    return tj.open(None, write(tmp_path_factory.mktemp("walk") / "walk.dcd", walk))
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    n_frames=st.integers(2, 15),
+    n_particles=st.integers(1, 9),
+    n_axes=st.integers(1, 3),
+    data=st.data(),
+)
+def test_sums_equal_the_naive_ones(
+    seed: int, n_frames: int, n_particles: int, n_axes: int, data: st.DataObject
+) -> None:
+    """Of Fourier transforms and of pairs, for any lags and groups, however particles are added."""
+    rng = np.random.default_rng(seed)
+    walks = np.cumsum(rng.normal(0, 1, (n_particles, n_axes, n_frames)), axis=2) + 1000
+    n_lags = data.draw(st.integers(1, n_frames))
+    n_groups = data.draw(st.integers(1, n_particles))
+    borders = np.linspace(0, n_particles, n_groups + 1).astype(np.int64)
+    for fft in (True, False):
+        shape = Shape(n_frames, n_lags, n_axes, borders, fft, 2**20)
+        found = []
+        for together in (1, 3, n_particles):
+            sums = Displacements(shape)
+            for group in range(n_groups):
+                for begin in range(borders[group], borders[group + 1], together):
+                    end = min(begin + together, borders[group + 1])
+                    sums.add(walks[begin:end].copy(), group)
+            found.append(sums.means())
+        assert {one.tobytes() for one in found} == {found[0].tobytes()}
+        for group in range(n_groups):
+            expected = naive(walks[borders[group] : borders[group + 1]], n_lags)
+            assert np.allclose(found[0][:, group], expected, rtol=1e-9, atol=1e-9)
+
+
+def test_fast_lengths_are_the_smallest() -> None:
+    """Products of 2, 3 and 5, compared with a list of all."""
+    smooth = sorted(2**a * 3**b * 5**c for a in range(15) for b in range(10) for c in range(7))
+    for least in range(1, 5000):
+        assert fast_length(least) == next(n for n in smooth if n >= least)
+
+
+@pytest.mark.parametrize("axes", AXES)
+def test_values_equal_those_of_mdanalysis(axes: str, adk: Adk) -> None:
+    """Of Fourier transforms and of pairs, for each choice of axes."""
+    universe = mda.Universe(str(adk.psf), str(adk.xtc))
+    there = EinsteinMSD(universe, select="name CA", msd_type=axes, fft=False).run()
+    calpha = tj.open(adk.psf, adk.xtc).select("name CA")
+    for fft in (True, False):
+        here = tj.msd(calpha, axes=axes, fft=fft)
+        assert np.abs(here.values - there.results.timeseries).max() < 1e-9
+        assert here.lags.tolist() == pytest.approx(np.arange(98.0).tolist())
+        assert here.windows.tolist() == list(range(98, 0, -1))
+    backwards = tj.msd(calpha, axes=axes[::-1]).values
+    assert np.allclose(backwards, here.values, rtol=1e-12)
+
+
+def test_chosen_frames_and_lags(adk: Adk) -> None:
+    """A stride changes the step of the lags; the longest lag cuts the others off."""
+    calpha = tj.open(adk.psf, adk.xtc).select("name CA")
+    positions = calpha.read(frames=slice(3, 80, 4)).positions.astype(np.float64)
+    expected = naive(positions.transpose(1, 2, 0), len(positions))
+    whole = tj.msd(calpha, frames=slice(3, 80, 4))
+    assert np.allclose(whole.values, expected, rtol=1e-10, atol=1e-10)
+    assert whole.lags.tolist() == pytest.approx((4 * np.arange(20)).tolist())
+    some = tj.msd(calpha, frames=slice(3, 80, 4), max_lag=24.0)
+    assert np.allclose(some.values, expected[:7], rtol=1e-10, atol=1e-10)
+    assert some.fit_first == pytest.approx(4)
+    assert some.fit_last == pytest.approx(12)
+
+
+def test_threads_tasks_and_memory_change_no_bit(unwrapped: tj.Trajectory) -> None:
+    """Nor does reading some particles at a time, which the report tells."""
+    atoms = unwrapped.select(np.arange(40))
+    assert_same_bits_on_any_pool(lambda pool: tj.msd(atoms, unwrapped=True, pool=pool).groups)
+    whole = tj.msd(atoms, unwrapped=True)
+    assert whole.report["parameters"]["n_reads"] == 1
+    done: list[tuple[int, int]] = []
+    parts = tj.msd(
+        atoms, unwrapped=True, max_memory=400_000, progress=lambda *now: done.append(now)
+    )
+    n_reads = parts.report["parameters"]["n_reads"]
+    assert n_reads > 2
+    assert parts.groups.tobytes() == whole.groups.tobytes()
+    assert parts.diffusion == whole.diffusion
+    assert done[-1] == (400 * n_reads, 400 * n_reads)
+    assert done == sorted(done)
+    assert f"read {n_reads} times" in parts.report["remarks"][0]
+
+
+def test_diffusion_coefficient_of_a_random_walk(unwrapped: tj.Trajectory) -> None:
+    """It is that of the walk within its error, in both units, for each choice of axes."""
+    atoms = unwrapped.select(np.arange(64))
+    for axes in AXES:
+        expected = np.mean([D["xyz".index(axis)] for axis in axes])
+        found = tj.msd(atoms, axes=axes, unwrapped=True, max_lag=100.0)
+        assert abs(found.diffusion - expected) < 3 * found.diffusion_error
+        assert found.diffusion_error < 0.1 * expected
+        assert found.diffusion_cm2_per_s == pytest.approx(1e-4 * found.diffusion)
+        assert found.diffusion_error_cm2_per_s == pytest.approx(1e-4 * found.diffusion_error)
+        assert abs(found.exponent - 1) < 0.1
+        assert "little" not in str(found.report["remarks"])
+
+
+def test_fit_is_that_of_numpy(unwrapped: tj.Trajectory) -> None:
+    """Slope and intercept by least squares; the error is that of the groups."""
+    found = tj.msd(unwrapped.select(np.arange(64)), unwrapped=True, fit_range=(10.0, 60.0))
+    chosen = slice(5, 31)
+    assert (found.fit_first, found.fit_last) == pytest.approx((10.0, 60.0))
+    slope, intercept = np.polyfit(found.lags[chosen], found.values[chosen], 1)
+    assert found.diffusion == pytest.approx(slope / 6)
+    assert found.intercept == pytest.approx(intercept)
+    # 64 particles in 20 groups: of 3 or 4.
+    assert sorted(set(found.group_sizes.tolist())) == [3, 4]
+    assert found.group_sizes.sum() == found.n_particles == 64
+    assert np.allclose(found.values, found.groups @ found.group_sizes / 64, rtol=1e-12)
+    of_groups = np.polyfit(found.lags[chosen], found.groups[chosen], 1)[0] / 6
+    deviations = (of_groups - found.diffusion) ** 2 @ found.group_sizes / 64
+    assert found.diffusion_error == pytest.approx(np.sqrt(deviations / 19))
+    again = found.fit(20, 100)
+    assert again.values is found.values
+    other = tj.msd(unwrapped.select(np.arange(64)), unwrapped=True, fit_range=(20, 100))
+    assert (again.diffusion, again.diffusion_error) == (other.diffusion, other.diffusion_error)
+    one = tj.msd(unwrapped.select([5]), unwrapped=True, fit_range=(10.0, 60.0))
+    parts = (slice(5, 18), slice(18, 31))
+    halves = [np.polyfit(one.lags[part], one.values[part], 1)[0] for part in parts]
+    assert one.diffusion_error == pytest.approx(abs(halves[1] - halves[0]) / 6)
+
+
+@pytest.mark.parametrize("ending", ["dcd", "xtc"])
+def test_wrapped_positions_are_an_error(walk: np.ndarray, ending: str, tmp_path: Path) -> None:
+    """The error names atom, frames and cell; without jumps the MSD is that of the walk."""
+    wrapped = write(tmp_path / f"wrapped.{ending}", walk % BOX)
+    traj = tj.open(None, wrapped)
+    with pytest.raises(tj.AnalysisError) as caught:
+        tj.msd(traj.all_atoms())
+    named = re.search(
+        r"atom (\d+) moves by ([0-9.]+) Å along ([xyz]) from frame (\d+) to frame (\d+), more than"
+        r" half of the cell \(20\.0 Å\).*selection\.nojump\(\) \(--nojump\)",
+        str(caught.value),
+    )
+    assert named
+    atom, axis, frame = int(named[1]), "xyz".index(named[3]), int(named[4])
+    moved = np.abs(np.diff(walk % BOX, axis=0))
+    assert f"{moved[frame, atom, axis]:.1f}" == named[2]
+    assert int(named[5]) == frame + 1
+    expected = naive(walk.astype(np.float64).transpose(1, 2, 0)[:, :, :40], 10)
+    found = tj.msd(traj.nojump().all_atoms(), frames=slice(0, 40), max_lag=18.0)
+    assert np.allclose(found.values, expected, rtol=1e-3)
+    # The walk is too slow along x to jump, but for atoms at the border.
+    assert tj.msd(traj.all_atoms(), axes="x", unwrapped=True).axes == "x"
+    with pytest.raises(tj.AnalysisError, match="along z"):
+        tj.msd(traj.nojump().wrap(by="atom").all_atoms(), axes="z")
+    # Unwrapped positions are right, and no frame has a cell.
+    assert tj.msd(tj.open(None, write(tmp_path / f"u.{ending}", walk)).all_atoms()).n_particles
+
+
+def test_frames_without_a_cell_get_a_remark(walk: np.ndarray, tmp_path: Path) -> None:
+    """Nothing can be checked there, which a remark says."""
+    traj = tj.open(None, write(tmp_path / "none.xtc", walk, box=None))
+    found = tj.msd(traj.all_atoms(), frames=slice(0, 30))
+    assert "frames that have no cell or a rotated one (30 of 30)" in found.report["remarks"][0]
+    quiet = tj.msd(traj.all_atoms(), frames=slice(0, 30), unwrapped=True)
+    assert "cell" not in str(quiet.report["remarks"])
+
+
+@pytest.mark.parametrize("by", ["residue", "molecule"])
+def test_centres_of_molecules(by: Particles) -> None:
+    """They are weighted by mass or equally; broken molecules are an error."""
+    traj = tj.open(datafiles.TPR, datafiles.XTC)
+    text = "resname SOL and resid 300:420 and not name MW"
+    with pytest.raises(tj.AnalysisError, match=r"more than half of the cell"):
+        tj.msd(traj.select(text), by=by)
+    steady = traj.whole().nojump().select(text)
+    positions = steady.read().positions.astype(np.float64)
+    masses = mda.Universe(datafiles.TPR).atoms[steady.indices].masses
+    residues = steady.topology_atoms.residues
+    for weights, numbers in (("mass", masses), (None, np.ones_like(masses))):
+        centres = np.stack(
+            [
+                np.average(positions[:, residues == k], axis=1, weights=numbers[residues == k])
+                for k in np.unique(residues)
+            ]
+        )
+        found = tj.msd(steady, by=by, weights=weights, axes="xz")
+        expected = naive(centres.transpose(0, 2, 1)[:, [0, 2]], 10)
+        assert found.n_particles == 121
+        assert np.allclose(found.values, expected, rtol=1e-9, atol=1e-9)
+    order = np.random.default_rng(3).permutation(steady.indices)
+    shuffled = tj.msd(traj.whole().nojump().select(order), by=by)
+    whole = tj.msd(steady, by=by)
+    assert np.allclose(shuffled.values, whole.values, rtol=1e-9, atol=1e-9)
+    parts = tj.msd(steady, by=by, max_memory=9_000)
+    assert parts.report["parameters"]["n_reads"] > 1
+    assert parts.groups.tobytes() == whole.groups.tobytes()
+
+
+def test_errors_say_what_to_do(adk: Adk, unwrapped: tj.Trajectory, tmp_path: Path) -> None:
+    """Lags, frames, axes, ranges and memory that do not fit."""
+    atoms = unwrapped.select(np.arange(64))
+
+    def assert_refused(
+        match: str, kind: type[Exception] = ValueError, /, **options: object
+    ) -> None:
+        with pytest.raises(kind, match=match):
+            tj.msd(atoms, **options)
+
+    too_long = r"max_lag of 900 ps does not fit .*walk.dcd, whose 400 frames take 798 ps"
+    assert_refused(too_long, max_lag=900.0)
+    assert_refused("choose a lag above 0", max_lag=-1.0)
+    assert_refused("shorter than the step between frames, 2 ps", max_lag=1.0)
+    assert tj.msd(atoms, max_lag=798.0, unwrapped=True).lags[-1] == pytest.approx(798.0)
+    for axes in ("", "xx", "xyzx", "a", "XY"):
+        assert_refused("axes are some of x, y and z", axes=axes)
+    for fit in ((0.0, 1.0), (700.0, 790.0), (50.0, 20.0)):
+        assert_refused(
+            "has fewer than two lags: lags go from 0 to 600 ps", fit_range=fit, max_lag=600.0
+        )
+    assert_refused("at least two frames, not 1", tj.AnalysisError, frames=[7])
+    assert_refused("by must be 'atom'", by="atoms")
+    with pytest.raises(ValueError, match="too little for 400 frames: give at least") as caught:
+        tj.msd(atoms, max_memory=1000)
+    least = int(re.search(r"at least (\d+)", str(caught.value))[1])
+    assert tj.msd(atoms, max_memory=least, unwrapped=True).report["parameters"]["n_reads"] == 64
+    assert_refused("too little", max_memory=least - 1, unwrapped=True)
+    for frames in ([0, 1, 2, 4], [3, 2, 1], [0, 0, 0], [5, 6, 6, 7]):
+        assert_refused("times are not equally spaced", tj.AnalysisError, frames=frames)
+    usual = "2 ps between most frames: choose frames at equal intervals"
+    assert_refused(usual, tj.AnalysisError, frames=[*range(10), 30])
+    twice = tj.open(adk.psf, adk.xtc, adk.xtc)
+    with pytest.raises(tj.AnalysisError, match=r"-97 ps from frame 97 to frame 98.*continuous"):
+        tj.msd(twice.select("name CA"))
+    with pytest.raises(tj.SelectionError, match="bonds"):
+        tj.msd(tj.open(datafiles.GRO, datafiles.XTC).nojump().select("name OW"), by="molecule")
+
+
+def test_movement_that_is_no_diffusion_gets_a_remark(adk: Adk) -> None:
+    """Its exponent is in the remarks; too few lags are not fitted."""
+    calpha = tj.open(adk.psf, adk.xtc).select("name CA")
+    found = tj.msd(calpha, unwrapped=True)
+    assert found.exponent > 1.2
+    assert f"with the power {found.exponent:.2f} of the lag" in found.report["remarks"][0]
+    short = tj.msd(calpha, frames=slice(0, 3), unwrapped=True)
+    assert np.isnan([short.diffusion, short.diffusion_error, short.exponent]).all()
+    assert "is not fitted" in short.report["remarks"][0]
+    assert "not fitted" in repr(short)
+    assert short.plot().axes[0].has_data()
+
+
+def test_result_is_saved_drawn_and_cut(unwrapped: tj.Trajectory, tmp_path: Path) -> None:
+    """The laws of results; the figure has logarithmic axes and the line."""
+    found = tj.msd(unwrapped.select(np.arange(64)), unwrapped=True, max_lag=50.0)
+    assert_result_laws(found, tmp_path)
+    axes = found.plot().axes[0]
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("lag (ps)", "MSD (Å²)")
+    assert "cm²/s" in axes.get_legend().get_texts()[1].get_text()
+    line = axes.lines[1]
+    expected = found.intercept + 6 * found.diffusion * found.lags[1:]
+    assert np.allclose(line.get_ydata(), expected)
+
+
+def test_command_gives_the_numbers_of_the_function(
+    unwrapped: tj.Trajectory, adk: Adk, tmp_path: Path
+) -> None:
+    """Table, CSV and figure; options reach the function."""
+    files = [datafiles.TPR, datafiles.XTC, "--select", "resname SOL and not name MW"]
+    outputs = ["-o", str(tmp_path / "m.csv"), "--plot", str(tmp_path / "m.png")]
+    options = ["--by", "molecule", "--nojump", "--axes", "xy", "--fit-range", "200", "600"]
+    done = CliRunner().invoke(commands, ["msd", *files, *options, *outputs])
+    assert done.exit_code == 0, done.output
+    chosen = tj.open(datafiles.TPR, datafiles.XTC).nojump().select(files[3])
+    expected = tj.msd(chosen, by="molecule", axes="xy", fit_range=(200, 600))
+    rows = np.loadtxt(tmp_path / "m.csv", delimiter=",", skiprows=1)
+    assert rows[:, 1].tolist() == expected.values.tolist()
+    assert f"{expected.diffusion_cm2_per_s * 1e5:.4f}" in done.output
+    assert (tmp_path / "m.png").read_bytes().startswith(b"\x89PNG")
+    done = CliRunner().invoke(commands, ["msd", *files, "--no-fft", "--max-memory", "1KiB"])
+    assert done.exit_code != 0
+
+
+MEASURED = """
+import json, sys
+import trajet as tj
+path, max_memory = sys.argv[1], int(sys.argv[2])
+atoms = tj.open(None, path).all_atoms()
+def peak():
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmHWM")) * 1024
+pool = tj.LocalPool(threads=1)
+tj.msd(atoms, frames=slice(0, 10), unwrapped=True, pool=pool)
+before = peak()
+found = tj.msd(atoms, unwrapped=True, max_memory=max_memory, max_lag=200.0, pool=pool)
+print(json.dumps([peak() - before, found.report["parameters"]["n_reads"]]))
+"""
+
+
+def test_memory_is_bounded(tmp_path: Path) -> None:
+    """Positions of 48 MB in 16 MiB; without the bound they take them all."""
+    rng = np.random.default_rng(1)
+    positions = rng.normal(0, 1, (2000, 1000, 3)).astype(np.float32)
+    path = write(tmp_path / "long.dcd", positions)
+    found = {}
+    for max_memory in (2**24, 2**29):
+        done = subprocess.run(
+            [sys.executable, "-c", MEASURED, str(path), str(max_memory)],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=True,
+            env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"},
+        )
+        found[max_memory] = json.loads(done.stdout)
+    # Some memory is the engine's: blocks, and rows of tasks on their way.
+    assert found[2**24][0] < 1.25 * 2**24
+    assert found[2**24][1] > 3
+    assert found[2**29][0] > 2.5 * 2**24
+    assert found[2**29][1] == 1

@@ -1,0 +1,213 @@
+"""Principal components: MDAnalysis' numbers, those of NumPy's covariance, and known motions."""
+
+import warnings
+from pathlib import Path
+
+import MDAnalysis as mda
+import numpy as np
+import pytest
+import trajet as tj
+from click.testing import CliRunner
+from helpers import trr_bytes, xtc_bytes
+from helpers.analysis_laws import assert_same_bits_on_any_pool, table
+from helpers.golden_files import Adk
+from MDAnalysis.analysis import align, pca
+from trajet._trajet import Deviations
+from trajet.cli.group import commands
+
+# Both round superposed positions, or their deviations, to float32.
+SINGLE = 2e-5
+
+
+@pytest.mark.parametrize("select", ["name CA", "name CA and resid 1:25"])
+def test_values_are_those_of_mdanalysis(adk: Adk, select: str) -> None:
+    """Of more coordinates than frames, and of fewer."""
+    atoms = tj.open(adk.psf, adk.xtc).select(select)
+    found = tj.pca(atoms, reference=0, n_components=8)
+    universe = mda.Universe(str(adk.psf), str(adk.xtc))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = pca.PCA(universe, select=select, align=True).run()
+        # Its `transform` takes positions as they are.
+        fixed = mda.Universe(str(adk.psf), str(adk.xtc))
+        align.AlignTraj(universe, fixed, select=select, in_memory=True).run()
+    projections = theirs.transform(universe.select_atoms(select), n_components=8)
+    directions = theirs.results.p_components[:, :8].T
+    signs = np.sign((found.components.reshape(8, -1) * directions).sum(axis=1))
+    n = len(found.variances)
+    assert n == min(97, 3 * atoms.n_atoms - 6)
+    variances = theirs.results.variance[:n]
+    assert np.abs(found.variances - variances).max() < 1e-7 * variances[0]
+    assert np.abs(found.cumulated - theirs.results.cumulated_variance[:n]).max() < 1e-6
+    assert np.abs(found.mean - theirs.mean).max() < SINGLE
+    assert np.abs(found.projections - signs * projections).max() < SINGLE
+    assert np.abs(found.components.reshape(8, -1) - directions * signs[:, None]).max() < 1e-5
+
+
+@pytest.mark.parametrize("select", ["name CA", "name CA and resid 1:25"])
+def test_components_are_those_of_the_covariance(adk: Adk, select: str) -> None:
+    """By NumPy, of positions as stored."""
+    atoms = tj.open(adk.psf, adk.xtc).select(select)
+    found = tj.pca(atoms, align=False, n_components=None)
+    rows = atoms.read().positions.reshape(98, -1).astype(np.float64)
+    assert np.abs(found.mean.ravel() - rows.mean(axis=0)).max() < 1e-10
+    expected = np.linalg.eigvalsh(np.cov(rows.T))[::-1]
+    n = len(found.variances)
+    assert n == min(97, rows.shape[1])
+    assert np.abs(found.variances - expected[:n]).max() < 1e-6 * expected[0]
+    directions = found.components.reshape(n, -1)
+    assert np.abs(directions @ directions.T - np.eye(n)).max() < 1e-6
+    assert np.abs(found.projections @ directions + rows.mean(axis=0) - rows).max() < 1e-5
+    assert np.abs(found.projections.var(axis=0, ddof=1) - found.variances).max() < 1e-5
+    largest = np.abs(directions).argmax(axis=1)
+    assert (directions[np.arange(n), largest] > 0).all()
+
+
+def test_average_is_the_mean_of_superposed_frames(adk: Adk) -> None:
+    """Fluctuations about it are those of `rmsf`, which superposes in the same way."""
+    traj = tj.open(adk.psf, adk.xtc)
+    atoms, core = traj.select("backbone"), "name CA and resid 1:100"
+    for onto, options in ((atoms, {}), (core, {"align": core, "weights": "mass"})):
+        found = tj.pca(atoms, n_components=None, **options)
+        rmsf = tj.rmsf(atoms, align=onto, reference="average", weights=options.get("weights"))
+        squares = (found.projections**2).mean(axis=0)
+        by_atom = (squares[:, None, None] * found.components**2).sum(axis=(0, 2))
+        assert np.abs(np.sqrt(by_atom) - rmsf.values).max() < SINGLE
+
+
+def test_threads_and_tasks_change_no_bit_of_the_matrix(long_adk: Adk) -> None:
+    """And therefore no bit of a result on one machine; by frames and by coordinates."""
+    atoms = tj.open(long_adk.psf, long_adk.xtc).select("name CA and resid 1:40")
+    for frames in (slice(0, 110), slice(0, 300)):
+
+        def values(pool: tj.LocalPool, frames: slice = frames) -> np.ndarray:
+            found = tj.pca(atoms, frames=frames, pool=pool)
+            return np.concatenate([found.variances, found.projections.ravel()])
+
+        assert_same_bits_on_any_pool(values)
+    rows = np.random.default_rng(3).normal(0, 9, (110, 200))
+    for of_frames in (True, False):
+        found = [
+            Deviations(rows, of_frames=of_frames, threads=n).products(threads=n, progress=None)
+            for n in (1, 2, 5)
+        ]
+        assert len({matrix.tobytes() for matrix in found}) == 1
+        assert np.array_equal(found[0], found[0].T)
+        deviations = rows - rows.mean(axis=0)
+        naive = deviations @ deviations.T if of_frames else deviations.T @ deviations
+        assert np.abs(found[0] - naive).max() < 1e-3
+
+
+def test_cosine_content_of_known_projections(tmp_path: Path) -> None:
+    """One for half a wave, none for many; near MDAnalysis' rule of integration."""
+    n, i = 2000, np.arange(2000)
+    half_wave = np.cos(np.pi * (i + 0.5) / n)
+    atoms = np.zeros((n, 3, 3))
+    atoms[:, :, 1] = [0.0, 0.7, 2.0]
+    atoms[:, 0, 0] += half_wave
+    atoms[:, 2, 2] += 0.1 * np.cos(200 * np.pi * (i + 0.5) / n)
+    traj = tj.open(None, trr_bytes.write_trr(tmp_path / "wave.trr", list(atoms)))
+    found = tj.pca(traj, align=False, n_components=2)
+    assert found.variances[:2] == pytest.approx([50 * n / (n - 1), 0.5 * n / (n - 1)])
+    assert np.abs(np.abs(found.projections[:, 0]) - 10 * np.abs(half_wave)).max() < 1e-4
+    content = found.cosine_content()
+    assert content[0] == pytest.approx(1, abs=1e-9)
+    assert content[1] < 1e-9
+    theirs = [pca.cosine_content(found.projections, k) for k in range(2)]
+    assert np.abs(content - theirs).max() < 2e-3
+
+
+def test_memory_is_bounded(adk: Adk) -> None:
+    """The error names what is needed, before frames are read."""
+    atoms = tj.open(adk.psf, adk.xtc).select("name CA")
+    needed = 98 * 642 * 12 + 98 * 98 * 32
+    assert len(tj.pca(atoms, max_memory=needed).components) == 10
+    with pytest.raises(MemoryError, match=r"1.01 MiB are needed.*fewer frames"):
+        tj.pca(atoms, max_memory=needed - 1)
+    with pytest.raises(ValueError, match="above 0"):
+        tj.pca(atoms, max_memory=-1)
+
+
+def test_covariances_of_parts_equal_that_of_all_frames(
+    long_adk: Adk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Frames are kept in memory only where coordinates are many, or more than frames."""
+    atoms = tj.open(long_adk.psf, long_adk.xtc).select("name CA and resid 1:20")
+    pool = tj.LocalPool(threads=2)
+    folded = 980 * 10 * 8 + 2 * 8 * 4 * 60 * 61 + 32 * 60 * 60
+    assert folded < 980 * 60 * 12
+    found = tj.pca(atoms, max_memory=folded, pool=pool)
+    with pytest.raises(MemoryError, match="covariances of parts"):
+        tj.pca(atoms, max_memory=folded - 1, pool=pool)
+    monkeypatch.setattr("trajet.analysis.pca._FOLDED", 0)
+    with pytest.raises(MemoryError, match="positions"):
+        tj.pca(atoms, max_memory=folded, pool=pool)
+    whole = tj.pca(atoms, pool=pool)
+    assert len(found.variances) == len(whole.variances)
+    assert np.abs(found.variances - whole.variances).max() < 1e-7 * whole.variances[0]
+    assert np.abs(found.mean - whole.mean).max() < 1e-10
+    assert np.abs(found.components - whole.components).max() < 1e-5
+    assert np.abs(found.projections - whole.projections).max() < SINGLE
+
+
+def test_input_without_components_is_refused(adk: Adk, tmp_path: Path) -> None:
+    """One frame, frames that are all the same, and frames without positions."""
+    atoms = tj.open(adk.psf, adk.xtc).select("name CA")
+    with pytest.raises(tj.AnalysisError, match="two frames at least, and 1 is chosen"):
+        tj.pca(atoms, frames=[3])
+    with pytest.raises(tj.AnalysisError, match="no atom moves"):
+        tj.pca(atoms, frames=[3, 3, 3], align=False)
+    with pytest.raises(tj.AnalysisError, match="no atom moves"):
+        tj.pca(atoms, frames=[3, 3, 3])
+    with pytest.raises(ValueError, match="n_components"):
+        tj.pca(atoms, n_components=0)
+    with pytest.raises(ValueError, match="need align"):
+        tj.pca(atoms, align=False, reference=0)
+    frames = list(np.random.default_rng(7).normal(0, 1, (7, 9, 3)))
+    frames[4] = None
+    gappy = tj.open(None, trr_bytes.write_trr(tmp_path / "gappy.trr", frames))
+    with pytest.raises(tj.AnalysisError, match="frame 4"):
+        tj.pca(gappy.select(range(9)), align=False)
+    unnamed = tj.open(None, xtc_bytes.write_xtc(tmp_path / "few.xtc", np.array(frames[:4])))
+    with pytest.raises(tj.SelectionError, match="topology"):
+        tj.pca(unnamed, align=False).save_extremes(tmp_path / "first.pdb")
+
+
+def test_extremes_are_models_of_a_pdb_file(adk: Adk, tmp_path: Path) -> None:
+    """From the least projection to the largest, also of atoms in another order."""
+    traj = tj.open(adk.psf, adk.xtc)
+    for atoms in (traj.select("name CA"), traj.select([40, 7, 300, 301, 12, 2000])):
+        found = tj.pca(atoms, n_components=3)
+        structures = found.extremes(1, 5)
+        along = ((structures - found.mean) * found.components[1]).sum(axis=(1, 2))
+        column = found.projections[:, 1]
+        assert np.abs(along - np.linspace(column.min(), column.max(), 5)).max() < 1e-9
+        found.save_extremes(tmp_path / "second.pdb", 1, 5)
+        models = tj.open(tmp_path / "second.pdb").read().positions
+        order = np.argsort(atoms.indices)
+        assert np.abs(models - structures[:, order]).max() < 6e-4
+        with pytest.raises(IndexError, match="3 of 3"):
+            found.extremes(3)
+
+
+def test_result_is_saved_and_drawn(adk: Adk, tmp_path: Path) -> None:
+    """As NPZ and CSV with all digits, by the command too."""
+    atoms = tj.open(adk.psf, adk.xtc).select("name CA")
+    found = tj.pca(atoms, n_components=4, reference=0)
+    found.save(tmp_path / "pca.npz")
+    with np.load(tmp_path / "pca.npz") as stored:
+        for name in ("variances", "components", "projections", "mean"):
+            assert np.array_equal(stored[name], getattr(found, name))
+    arguments = ["pca", adk.psf, adk.xtc, "--select", "name CA", "--components", 4]
+    arguments += ["--reference", 0, "--extremes", tmp_path / "first.pdb"]
+    arguments += ["-o", tmp_path / "pca.csv", "--plot", tmp_path / "pca.png"]
+    done = CliRunner().invoke(commands, [str(word) for word in arguments])
+    assert done.exit_code == 0
+    header, rows = table(tmp_path / "pca.csv")
+    assert header[:3] == ["frame", "time_ps", "projection_A_0"]
+    assert np.array_equal(rows[:, 2:], found.projections)
+    assert f"{found.variances[3]:.3f}" in done.output
+    assert tj.open(tmp_path / "first.pdb").n_frames == 20
+    assert (tmp_path / "pca.png").stat().st_size > 10_000
+    drawn = found.plot().axes
+    assert len(drawn[0].collections[0].get_offsets()) == 98

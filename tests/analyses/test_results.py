@@ -1,0 +1,206 @@
+"""What all results have in common: rows, files, tables, figures."""
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pytest
+import trajet as tj
+from helpers.golden_files import Adk
+from helpers.result_laws import assert_result_laws
+from numpy.typing import NDArray
+from trajet.result import Result
+
+KINDS: dict[str, Callable[[tj.Trajectory], Result]] = {
+    "series": lambda t: tj.rmsd(t.select("name CA")),
+    "groups": lambda t: tj.rmsd(t.select("name CA"), groups=["backbone", "resid 1:3"]),
+    "values of atoms": lambda t: tj.rmsf(t.select("resid 3:9")),
+    "without names": lambda t: tj.rmsf(tj.open(None, t.path).select([5, 3, 9, 11])),
+    "few distances": lambda t: tj.distances(t.select("resid 3:5 and name CA")),
+    "distances": lambda t: tj.distances(t.select("resid 3:9 and name CA"), "resid 4 and name CA"),
+    "dihedrals": lambda t: tj.dihedrals(t.select("resid 3:20")),
+    "angles": lambda t: tj.dihedrals(t, [[0, 4, 6, 8], [5, 6, 7, 8]]),
+    "function": lambda t: tj.apply(lambda x: x.std(axis=0), t.select("name CA")),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_laws_of_results(kind: str, adk: Adk, tmp_path: Path) -> None:
+    """Files restore every field, slices are rows, tables agree, axes are drawn into."""
+    assert_result_laws(KINDS[kind](tj.open(adk.psf, adk.xtc)), tmp_path)
+
+
+def test_reduced_function_and_rdf(adk: Adk, tmp_path: Path) -> None:
+    """A reduced array has its own rows; an RDF keeps the edges of its bins."""
+    traj = tj.open(adk.psf, adk.xtc)
+    reduced = tj.apply(lambda x: x[:, 0], traj.select("resid 3"), reducer=np.maximum)
+    assert reduced.values.shape[0] != len(reduced.frames)
+    assert_result_laws(reduced, tmp_path, drawn=False)
+    edges = np.arange(9.0)
+    values = (edges[1:] - 0.5, np.sqrt(edges[1:]), edges[:-1] ** 2, edges)
+    result = tj.RadialDistribution(*values, ("name OW", "name HW1"), 0.03, reduced.report)
+    assert_result_laws(result, tmp_path)
+    assert result[2:5].edges.tolist() == [2.0, 3.0, 4.0, 5.0]
+    with pytest.raises(ValueError, match="must follow one another"):
+        result[::2]
+
+
+def test_rows_by_number_slice_and_mask(adk: Adk) -> None:
+    """A number and a tuple give numbers, all else a result."""
+    result = tj.rmsd(tj.open(adk.psf, adk.xtc).select("name CA"), groups=["backbone"])
+    values = result.values
+    assert result[3].tolist() == values[3].tolist()
+    assert result[np.int64(-1), 1] == values[-1, 1]
+    assert result[:, 1].tolist() == values[:, 1].tolist()
+    assert result[[5, 1, 1]].frames.tolist() == [5, 1, 1]
+    assert result[values[:, 0] > 3].values.tolist() == values[values[:, 0] > 3].tolist()
+    assert len(result[[]]) == 0
+    assert result[[]]
+    assert np.array(result, np.float32).dtype == np.float32
+    for wrong in ("values", 1.5, [[1]], [1.5], None):
+        with pytest.raises(TypeError, match="a number, a slice, row numbers or a mask"):
+            result[wrong]
+    with pytest.raises(IndexError):
+        result[98]
+
+
+def test_class_of_a_user_is_saved_and_loaded(adk: Adk, tmp_path: Path) -> None:
+    """Fields and one list are enough; a field that a file cannot hold is an error."""
+
+    @dataclass(frozen=True, repr=False)
+    class PairCounts(Result):
+        values: NDArray[np.int64]
+        names: tuple[str, ...]
+        cutoff: float
+        report: tj.Report
+        note: str | None = None
+        extra: object = None
+
+        _ROWS: ClassVar[tuple[str, ...]] = ("values", "names")
+
+        def _about(self) -> str:
+            return f"counts within {self.cutoff} Å"
+
+        def _table(self) -> list[tuple[str, NDArray]]:
+            return [("name", np.array(self.names)), ("count", self.values)]
+
+        def plot(self, ax: object = None) -> None:
+            raise ValueError("nothing to draw")
+
+    report = tj.rmsd(tj.open(adk.psf, adk.xtc).select("name CA")).report
+    names = ("LYS 1", 'a,"b"', "c\nd", "é")
+    result = PairCounts(np.arange(4), names, 4.5, report)
+    assert_result_laws(result, tmp_path, drawn=False)
+    assert repr(result) == "<PairCounts: counts within 4.5 Å, mean 1.5, min 0, max 3>"
+    with pytest.raises(TypeError, match="field 'extra' of a result"):
+        PairCounts(np.arange(4), names, 4.5, report, extra={}).save(tmp_path / "x.npz")
+    assert not (tmp_path / "x.npz").exists()
+
+
+def test_files_that_are_no_results(adk: Adk, tmp_path: Path) -> None:
+    """Old files, other programs' files and damaged ones are errors that say what to do."""
+    path = tmp_path / "r.npz"
+    tj.rmsd(tj.open(adk.psf, adk.xtc).select("name CA")).save(path)
+    with np.load(path) as saved:
+        arrays = dict(saved)
+    assert json.loads(arrays["report"].item())["analysis"] == "rmsd"
+    whole = path.read_bytes()
+
+    def assert_refused(match: str, **changed: object) -> None:
+        kept = {name: value for name, value in (arrays | changed).items() if value is not None}
+        np.savez(path, **kept)
+        with pytest.raises(tj.FormatError, match=match):
+            tj.load(path)
+
+    assert_refused(r"older version of trajet.*frames, name, report, times.*again", kind=None)
+    assert_refused("class Strange, which this version", kind="Strange")
+    assert_refused("a Series without its 'units'", units=None)
+    assert_refused("different numbers of rows: values 98, times 97", times=np.arange(97.0))
+    assert_refused("not a report", report=np.array(b"{"))
+    assert_refused("damaged NPZ file.*pickle", units=np.array({}, dtype=object))
+    for cut in (0, 10, len(whole) // 2, len(whole) - 1):
+        path.write_bytes(whole[:cut])
+        with pytest.raises(tj.FormatError, match="not an NPZ file"):
+            tj.load(path)
+    damaged = bytearray(whole)
+    damaged[whole.index(b"\x93NUMPY") + 200] ^= 1
+    path.write_bytes(damaged)
+    with pytest.raises(tj.FormatError, match="damaged NPZ file"):
+        tj.load(path)
+    with pytest.raises(FileNotFoundError):
+        tj.load(tmp_path / "none.npz")
+
+
+def test_numbers_in_the_summary() -> None:
+    """NaN is counted; many, or other than numbers, are left out."""
+
+    def summary(values: np.ndarray) -> str:
+        n = len(values)
+        one = tj.Series(values, np.zeros(n), np.arange(n), "Å", ("a",), "d", tj.Report({}))
+        return repr(one).partition("Å")[2]
+
+    assert summary(np.array([1.0, np.nan, 2.0])) == ", mean 1.5, min 1, max 2, 1 not finite>"
+    assert summary(np.full(2, np.nan)) == ", 2 not finite>"
+    assert summary(np.zeros(0)) == ">"
+    assert summary(np.array(["H", "E"])) == ">"
+
+
+def test_table_without_pandas(adk: Adk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error names the package."""
+    result = tj.rmsd(tj.open(adk.psf, adk.xtc).select("name CA"))
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(tj.MissingPackageError, match=r"pip install 'trajet\[pandas\]'"):
+        result.to_dataframe()
+
+
+def test_trajectory_is_closed_by_with(own_adk: Adk) -> None:
+    """Reading afterwards is an error; transformed trajectories keep the files."""
+    with tj.open(own_adk.psf, own_adk.xtc) as traj:
+        calpha = traj.select("name CA")
+        values = tj.rmsd(calpha).values
+        moved = traj.translate([1, 2, 3])
+        assert len(traj) == 98
+    assert traj.is_closed
+    assert repr(traj) == f"<Trajectory {own_adk.xtc}: closed>"
+    for read in (lambda: tj.rmsd(calpha), lambda: traj[0], lambda: len(traj), calpha.read):
+        with pytest.raises(ValueError, match="the trajectory is closed: open it again"):
+            read()
+    assert np.allclose(tj.rmsd(moved.select("name CA")).values, values, atol=1e-4)
+    traj.close()
+
+
+def test_short_tuples_of_frames_are_errors(adk: Adk) -> None:
+    """They look like a range, and would be two or three frames."""
+    calpha = tj.open(adk.psf, adk.xtc).select("name CA")
+    for frames, meant in (((0, 10), r"slice\(0, 10\)"), ((0, 50, 5), r"slice\(0, 50, 5\)")):
+        for call in (lambda f: tj.rmsd(calpha, frames=f), lambda f: calpha.read(frames=f)):
+            with pytest.raises(TypeError, match=meant):
+                call(frames)
+    assert tj.rmsd(calpha, frames=(0, 3, 5, 9)).frames.tolist() == [0, 3, 5, 9]
+    assert tj.rmsd(calpha, frames=[0, 10]).frames.tolist() == [0, 10]
+
+
+def test_tab_completion_shows_what_is_for_users(adk: Adk) -> None:
+    """Names of the package, of trajectories and of selections."""
+    assert set(dir(tj)) == set(tj.__all__)
+    traj = tj.open(adk.psf, adk.xtc)
+    assert [name for name in dir(traj) if not name.startswith("_")] == sorted(
+        (
+            *("all_atoms", "blocks", "center", "close", "cluster", "dataset", "fit", "format"),
+            *("has_topology", "index_path", "index_state", "is_closed", "label", "n_atoms"),
+            *("n_frames", "nojump", "path", "paths", "read", "remarks", "repaired", "select"),
+            *("steps", "tags", "tiers", "times", "topology", "topology_path", "transforms"),
+            *("translate", "universe", "untransformed", "whole", "wrap"),
+        )
+    )
+    assert [name for name in dir(traj.select("all")) if not name.startswith("_")] == sorted(
+        (
+            *("atoms", "blocks", "by_residue", "center", "cluster", "fit", "indices", "label"),
+            *("n_atoms", "nojump", "read", "repaired", "split", "text", "trajectory"),
+            *("translate", "whole", "wrap"),
+        )
+    )

@@ -1,0 +1,89 @@
+"""Laws of every class of results: what the base class gives holds for its fields."""
+
+import csv
+import html
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import trajet as tj
+from matplotlib.figure import Figure
+from trajet.result import Result
+
+
+def assert_result_laws(result: Result, folder: Path, *, drawn: bool = True) -> None:
+    """Assert that a result is restored from its file, sliced, drawn and shown.
+
+    Parameters
+    ----------
+    result
+        A result of at least four rows, so that rows 1 to 3 are some of it.
+    folder
+        A folder for files.
+    drawn
+        Whether `plot` draws it.
+    """
+    _assert_restored(result, folder / "r.npz")
+    _assert_table(result, folder / "r.csv")
+    values = np.asarray(result)
+    assert len(result) == len(values) >= 4
+    assert result
+    for row, one in zip(result, values, strict=True):
+        assert np.array_equal(row, one, equal_nan=values.dtype.kind == "f")
+    assert np.array_equal(result[-2], values[-2], equal_nan=values.dtype.kind == "f")
+    some = result[1:3]
+    assert type(some) is type(result)
+    assert len(some) == 2
+    assert some.report is result.report
+    for name in result._row_fields():
+        whole, part = getattr(result, name), getattr(some, name)
+        assert (part is None) == (whole is None)
+        assert whole is None or list(map(str, part)) == list(map(str, whole[1:3]))
+    _assert_restored(some, folder / "some.npz")
+    line = repr(result)
+    assert line.startswith(f"<{type(result).__name__}: ")
+    if (finite := values[np.isfinite(values)]).size:
+        assert f"min {finite.min():.4g}, max {finite.max():.4g}" in line
+    shown = result._repr_html_()
+    assert html.escape(line) in shown
+    assert ("data:image/png;base64,iVBOR" in shown) == drawn
+    if drawn:
+        figure = Figure()
+        left, right = figure.subplots(1, 2)
+        assert result.plot(ax=left) is figure
+        assert left.has_data()
+        assert not right.has_data()
+        assert isinstance(result.plot(), Figure)
+
+
+def _assert_restored(result: Result, path: Path) -> None:
+    """Assert that `tj.load` restores every field, with its type."""
+    result.save(path)
+    again = tj.load(path)
+    assert type(again) is type(result)
+    for field in fields(result):  # type: ignore[arg-type]
+        old, new = getattr(result, field.name), getattr(again, field.name)
+        if isinstance(old, np.ndarray):
+            assert (new.dtype, new.shape) == (old.dtype, old.shape), field.name
+            assert new.tobytes() == old.tobytes(), field.name
+        else:
+            assert isinstance(old, type(new)), field.name
+            same = dict(new) == dict(old) if field.name == "report" else new == old
+            assert same, field.name
+
+
+def _assert_table(result: Result, path: Path) -> None:
+    """Assert that the CSV file and the DataFrame have the same names and numbers."""
+    result.save(path)
+    with path.open(encoding="utf-8", newline="") as file:
+        head, *rows = csv.reader(file)
+    frame = result.to_dataframe()
+    assert frame.columns.tolist() == head
+    assert len(frame) == len(rows)
+    for k in range(len(head)):
+        column = frame.iloc[:, k].to_numpy()
+        text = [row[k] for row in rows]
+        if column.dtype.kind == "f":
+            assert np.array_equal(np.array(text, np.float64), column, equal_nan=True)
+        else:
+            assert text == list(map(str, column))
