@@ -45,6 +45,7 @@ ANALYSES = (
     "density",
     "dihedrals",
     "distances",
+    "dssp",
     "end_to_end",
     "gyration",
     "gyration_moments",
@@ -58,6 +59,7 @@ ANALYSES = (
     "rdf_pairs",
     "rmsd",
     "rmsf",
+    "sasa",
 )
 
 # The names of `trajet.result`.
@@ -83,7 +85,9 @@ _RESULTS = (
     "RadialDistribution",
     "RadialDistributions",
     "Report",
+    "SecondaryStructure",
     "Series",
+    "SurfaceAreas",
     "load",
 )
 
@@ -98,6 +102,7 @@ if TYPE_CHECKING:
     from trajet.analysis.density import density
     from trajet.analysis.dihedrals import dihedrals
     from trajet.analysis.distances import distances
+    from trajet.analysis.dssp import dssp
     from trajet.analysis.end_to_end import end_to_end
     from trajet.analysis.gyration import gyration
     from trajet.analysis.gyration_moments import gyration_moments
@@ -112,7 +117,8 @@ if TYPE_CHECKING:
     from trajet.analysis.rdf_pairs import rdf_pairs
     from trajet.analysis.rmsd import rmsd
     from trajet.analysis.rmsf import rmsf
-    from trajet.conversion import Conversion, convert, split
+    from trajet.analysis.sasa import sasa
+    from trajet.conversion import Conversion, convert, split, write
     from trajet.pools.dask import DaskPool
     from trajet.pools.local import LocalPool
     from trajet.pools.mpi import MpiPool
@@ -140,7 +146,9 @@ if TYPE_CHECKING:
         RadialDistribution,
         RadialDistributions,
         Report,
+        SecondaryStructure,
         Series,
+        SurfaceAreas,
         load,
     )
     from trajet.store import Store
@@ -151,7 +159,7 @@ else:
         {
             **{f"trajet.analysis.{name}": name for name in ANALYSES},
             "trajet.analysis.joint": "run",
-            "trajet.conversion": "Conversion convert split",
+            "trajet.conversion": "Conversion convert split write",
             "trajet.pools.dask": "DaskPool",
             "trajet.pools.local": "LocalPool",
             "trajet.pools.mpi": "MpiPool",
@@ -213,12 +221,14 @@ __all__ = [
     "RadialDistribution",
     "RadialDistributions",
     "Report",
+    "SecondaryStructure",
     "Selection",
     "SelectionError",
     "Series",
     "StaleIndexError",
     "Store",
     "StoreError",
+    "SurfaceAreas",
     "TaskError",
     "Trajectory",
     "TrajetError",
@@ -236,6 +246,7 @@ __all__ = [
     "density",
     "dihedrals",
     "distances",
+    "dssp",
     "end_to_end",
     "gyration",
     "gyration_moments",
@@ -252,5 +263,7 @@ __all__ = [
     "rmsd",
     "rmsf",
     "run",
+    "sasa",
     "split",
+    "write",
 ]

@@ -57,6 +57,18 @@ class FromAtomGroup:
     positions: NDArray[np.float32]
 
 
+@dataclass(frozen=True)
+class FrameOfUniverse:
+    """The current frame of some atoms of a Universe, in Å and ps; NaN in `cell` without one."""
+
+    positions: NDArray[np.float32]
+    velocities: NDArray[np.float32] | None
+    forces: NDArray[np.float32] | None
+    time: float
+    step: int
+    cell: NDArray[np.float64]
+
+
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Suppress MDAnalysis' warnings on topologies (no elements, no box, …)."""
@@ -217,6 +229,30 @@ def cell_of(universe: "Universe") -> NDArray[np.float64]:
     """Return the current cell of a Universe, `(6,)`, Å and degrees; NaN without a cell."""
     box = getattr(universe, "dimensions", None)
     return np.full(6, np.nan) if box is None else np.asarray(box, dtype=np.float64)
+
+
+def frames_of(atoms: "Universe | AtomGroup") -> Iterator[FrameOfUniverse]:
+    """Iterate over the frames of a Universe, with its transformations.
+
+    Raises
+    ------
+    SelectionError
+        If it has no atoms or no trajectory.
+    """
+    atoms = atoms.atoms
+    universe = atoms.universe
+    trajectory = getattr(universe, "trajectory", None)
+    if trajectory is None or not len(atoms):
+        raise SelectionError("no frame can be written: the Universe has no atoms or no trajectory")
+    for ts in trajectory:
+        yield FrameOfUniverse(
+            positions=np.array(atoms.positions, np.float32),
+            velocities=np.array(atoms.velocities, np.float32) if ts.has_velocities else None,
+            forces=np.array(atoms.forces, np.float32) if ts.has_forces else None,
+            time=float(ts.time),
+            step=int(ts.data.get("step", ts.frame)),
+            cell=cell_of(universe),
+        )
 
 
 def place(universe: "Universe", positions: NDArray[np.float32], cell: NDArray[np.float64]) -> None:

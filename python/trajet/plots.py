@@ -15,6 +15,17 @@ if TYPE_CHECKING:
 
 # The palette of Okabe and Ito, which is safe for colour blindness.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+# Of classes of secondary structure: helices are blue, strands orange.
+CLASS_COLOURS = {
+    "H": "#0072B2",
+    "G": "#56B4E9",
+    "I": "#332288",
+    "E": "#D55E00",
+    "B": "#E69F00",
+    "T": "#009E73",
+    "S": "#B5D99C",
+    "-": "#F2F2F2",
+}
 MARKS = ("o", "s", "^", "D", "v", "x")
 LINES = ("-", "--", ":", "-.")
 # The running average of a series covers 1/50 of its length, from 200 frames on.
@@ -88,7 +99,9 @@ def series(
     smoothed = False
     for column, label in enumerate(labels):
         y, colour = columns[:, column], COLOURS[column % len(COLOURS)]
-        smoothed |= _line(left, x, y, _shortened(label), colour)
+        # Where there are more series than colours, lines are dashed.
+        style = LINES[column // len(COLOURS) % len(LINES)]
+        smoothed |= _line(left, x, y, _shortened(label), colour, style)
         finite = y[np.isfinite(y)]
         if right is None or not finite.size:
             continue
@@ -388,6 +401,119 @@ def clusters(
     right.set_xlabel("frames")
     _bare(right)
     return _figure_of(left)
+
+
+def mean_profile(
+    values: NDArray[np.float64],
+    *,
+    labels: tuple[str, ...],
+    along: str,
+    quantity: str,
+    title: str,
+    ax: "Axes | None" = None,
+) -> "Figure":
+    """Draw the mean over frames of each column of values (`(n_frames, n_columns)`), one bar each.
+
+    The band is one standard deviation wide on either side.
+
+    Parameters
+    ----------
+    labels
+        Names of the columns, some of which are written below the axis.
+    along
+        What the columns are: "residue", "atom".
+    quantity, title
+        Label of the y axis, and title of the figure.
+    """
+    x = np.arange(values.shape[1])
+    empty = np.full(len(x), np.nan)
+    mean = values.mean(axis=0) if len(values) else empty
+    spread = values.std(axis=0) if len(values) else empty
+    axes = axes_of(ax, (8.0, 4.0))
+    axes.bar(x, mean, width=1.0, color=COLOURS[0], alpha=0.55, linewidth=0, label="mean")
+    axes.errorbar(
+        *(x, mean, spread),
+        fmt="none",
+        ecolor="0.25",
+        elinewidth=max(0.3, min(1.5, 120 / max(1, len(x)))),
+        label="± standard deviation",
+    )
+    places = np.unique(np.linspace(0, len(x) - 1, min(len(x), 16)).astype(int))
+    axes.set_xticks(places, [_shortened(labels[k]) for k in places], rotation=45, ha="right")
+    axes.set_xlabel(along)
+    axes.set_ylabel(quantity)
+    axes.set_title(_shortened(title), loc="left", fontsize="medium")
+    axes.margins(x=0.005)
+    axes.set_ylim(bottom=0)
+    axes.legend(frameon=False, loc="upper right")
+    _bare(axes)
+    return _figure_of(axes)
+
+
+def secondary_structure(
+    codes: NDArray[np.uint8],
+    times: NDArray[np.float64],
+    frames: NDArray[np.int64],
+    *,
+    classes: Mapping[str, str],
+    labels: tuple[str, ...],
+    title: str,
+    ax: "Axes | None" = None,
+) -> "Figure":
+    """Draw the class of each residue against time, with the share of each class in the legend.
+
+    Parameters
+    ----------
+    codes
+        `(n_frames, n_residues)`, numbers of classes in their order.
+    times, frames
+        `(n_frames,)`, ps and frame numbers; the x axis is that of `series`.
+    classes
+        Names of the classes by letters.
+    labels
+        Names of the residues, some of which are written beside the axis.
+    title
+        Title of the figure.
+    """
+    from matplotlib.colors import ListedColormap
+    from matplotlib.patches import Patch
+
+    x, x_label = _abscissa(times, frames)
+    axes = axes_of(ax, (9.0, 5.0))
+    # Each frame and each residue is a cell around its place.
+    half = (x[-1] - x[0]) / (2 * (len(x) - 1)) if len(x) > 1 else 0.5
+    ends = (x[0] - half, x[-1] + half) if len(x) else (0.0, 1.0)
+    axes.imshow(
+        codes.T,
+        aspect="auto",
+        origin="lower",
+        interpolation="nearest",
+        cmap=ListedColormap([CLASS_COLOURS[letter] for letter in classes]),
+        vmin=-0.5,
+        vmax=len(classes) - 0.5,
+        extent=(*ends, -0.5, codes.shape[1] - 0.5),
+    )
+    places = np.unique(np.linspace(0, len(labels) - 1, min(len(labels), 12)).astype(int))
+    axes.set_yticks(places, [_shortened(labels[k]) for k in places])
+    axes.set_xlabel(x_label)
+    axes.set_ylabel("residue")
+    axes.set_title(_shortened(title), loc="left", fontsize="medium")
+    shares = np.bincount(codes.ravel(), minlength=len(classes)) / max(1, codes.size)
+    handles = [
+        Patch(
+            facecolor=CLASS_COLOURS[letter],
+            edgecolor="0.6",
+            linewidth=0.6,
+            label=f"{letter}  {name}, {100 * share:.1f} %",
+        )
+        for (letter, name), share in zip(classes.items(), shares, strict=True)
+        if share > 0
+    ]
+    if ax is None:
+        _figure_of(axes).legend(handles=handles, loc="outside right upper", frameon=False)
+    else:
+        axes.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+    return _figure_of(axes)
 
 
 def radial(
@@ -1000,17 +1126,23 @@ def _shortened(label: str) -> str:
 
 
 def _line(
-    axes: "Axes", x: NDArray[np.float64], y: NDArray[np.float64], label: str, colour: str
+    axes: "Axes",
+    x: NDArray[np.float64],
+    y: NDArray[np.float64],
+    label: str,
+    colour: str,
+    style: str = "-",
 ) -> bool:
     """Draw a series, a long one with its running average; return whether it has one."""
     if len(y) < SMOOTHED_FROM or not np.isfinite(y).all():
-        axes.plot(x, y, color=colour, linewidth=1.2, label=label)
+        axes.plot(x, y, color=colour, linestyle=style, linewidth=1.2, label=label)
         return False
     width = _smoothing(len(y))
     axes.plot(x, y, color=colour, linewidth=0.5, alpha=0.35)
     smooth = np.convolve(y, np.full(width, 1 / width), mode="valid")
     begin = (len(y) - len(smooth)) // 2
-    axes.plot(x[begin : begin + len(smooth)], smooth, color=colour, linewidth=1.8, label=label)
+    middle = x[begin : begin + len(smooth)]
+    axes.plot(middle, smooth, color=colour, linestyle=style, linewidth=1.8, label=label)
     return True
 
 

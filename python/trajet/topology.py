@@ -514,6 +514,18 @@ def masses(atoms: Atoms, where: str, remarks: list[str]) -> NDArray[np.float64]:
     return values
 
 
+def known_elements(atoms: Atoms) -> NDArray[np.str_]:
+    """Return the symbols of the elements of atoms, from names where the topology has none.
+
+    Raises
+    ------
+    SelectionError
+        If they cannot be guessed, as for coarse-grained beads.
+    """
+    codes, symbols = atoms.topology.native.known_elements()
+    return np.array(symbols, np.str_)[codes[atoms.indices]]
+
+
 def listed(names: list[str]) -> str:
     """Return the number of names and the first of them as text."""
     more = ["…"] if len(names) > _MOST_NAMED else []

@@ -1,8 +1,6 @@
 """Reports as pages are one complete file with all that they should show."""
 
 import re
-import subprocess
-import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -114,23 +112,6 @@ def test_names_are_escaped() -> None:
     page = Page(text)
     assert "/data/<adk> & co.xtc" in page.text
     assert "name CA & <b>" in page.text
-
-
-def test_missing_jinja_is_an_error_before_the_run(adk: Adk, tmp_path: Path) -> None:
-    """The command names the package to install, reads nothing and writes nothing."""
-    output, report = tmp_path / "r.csv", tmp_path / "r.html"
-    code = (
-        "import sys; sys.modules['jinja2'] = None; from trajet.cli import main;"
-        " sys.argv[0] = 'trajet'; main()"
-    )
-    arguments = ("rmsd", adk.psf, adk.xtc, "--select", "name CA", "-o", output, "--report", report)
-    done = subprocess.run(
-        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 1
-    assert done.stderr.count("\n") == 1
-    assert "pip install jinja2" in done.stderr
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_bars_are_as_long_as_stages() -> None:

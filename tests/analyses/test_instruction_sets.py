@@ -53,6 +53,9 @@ for path in map(Path, sys.argv[1:]):
         show(f"{name} rmsf", tj.rmsf(atoms).values)
         show(f"{name} rmsf aligned", tj.rmsf(atoms, align=core).values)
         show(f"{name} rmsf average", tj.rmsf(atoms, align=core, reference="average").values)
+        radii = rng.uniform(0, 3, n)
+        for by in ("total", "atom"):
+            show(f"{name} sasa", tj.sasa(atoms, by=by, radii=radii, frames=[0, 1, -1]).values)
         for command in declared_commands():
             values = command.function(atoms, **command.without_topology).values
             show(f"{name} {command.name}", values)

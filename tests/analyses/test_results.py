@@ -13,6 +13,7 @@ import trajet as tj
 from helpers.golden_files import Adk
 from helpers.result_laws import assert_result_laws
 from numpy.typing import NDArray
+from trajet.pools.rank_placeholder import RankPlaceholder
 from trajet.result import Result
 
 KINDS: dict[str, Callable[[tj.Trajectory], Result]] = {
@@ -171,6 +172,14 @@ def test_trajectory_is_closed_by_with(own_adk: Adk) -> None:
             read()
     assert np.allclose(tj.rmsd(moved.select("name CA")).values, values, atol=1e-4)
     traj.close()
+
+
+def test_other_ranks_have_with_blocks() -> None:
+    """Scripts that open a trajectory by `with` run on every rank."""
+    with RankPlaceholder("trajectory") as traj:
+        assert repr(traj.select("all")) == "<selection on rank 0>"
+    with pytest.raises(AttributeError, match="on rank 0"), RankPlaceholder("result"):
+        pass
 
 
 def test_short_tuples_of_frames_are_errors(adk: Adk) -> None:

@@ -22,7 +22,7 @@ from helpers.plain_geometry import cell_vectors
 from helpers.round_trips import SOURCES, assert_near, source_of
 from helpers.structure_files import StructureFile
 from MDAnalysisTests import datafiles
-from trajet.trajectory.transforms import WrapCell
+from trajet.trajectory.transforms import FitMotion, WrapCell
 
 # GROMACS prints six digits, nm.
 PRINTED = 5.1e-6
@@ -321,6 +321,51 @@ def test_nojump_equals_trjconv_for_small_steps(solvated: tj.Trajectory, tmp_path
     assert not shifts[:, is_small].any()
 
 
+def structure_of_tpr(folder: Path) -> tj.Trajectory:
+    """Return the structure in the TPR file, as one frame."""
+    gmx("editconf", "-f", SOLVATED[0], "-o", folder / "stored.g96")
+    blocks: dict[str, list[list[str]]] = {}
+    rows: list[list[str]] = []
+    for line in (folder / "stored.g96").read_text().splitlines():
+        if line.isupper() and line.isalpha():
+            rows = blocks.setdefault(line, []) if line != "END" else []
+        else:
+            rows.append(line.split())
+    positions = np.array([row[-3:] for row in blocks["POSITION"]], np.float64) * 10
+    # Diagonal elements come first.
+    xx, yy, zz, xy, xz, yx, yz, zx, zy = (10 * float(x) for x in blocks["BOX"][0])
+    rows_of_box = np.array([[xx, xy, xz], [yx, yy, yz], [zx, zy, zz]])
+    lengths = np.linalg.norm(rows_of_box, axis=1)
+    a, b, c = rows_of_box / lengths[:, np.newaxis]
+    angles = np.degrees(np.arccos([b @ c, a @ c, a @ b]))
+    tj.write(folder / "stored.trr", positions[np.newaxis], cells=[*lengths, *angles])
+    return tj.open(SOLVATED[0], folder / "stored.trr", sidecar=False)
+
+
+@pytest.mark.parametrize(
+    ("words", "motion", "is_whole"),
+    [
+        ("rot+trans", "superposition", True),
+        ("rotxy+transxy", "plane", True),
+        # Trjconv makes molecules whole only where it rotates.
+        ("translation", "translation", False),
+    ],
+)
+def test_fit_equals_trjconv(
+    solvated: tj.Trajectory, tmp_path: Path, words: str, motion: FitMotion, is_whole: bool
+) -> None:
+    """On the structure in the TPR file, by masses; all atoms are moved along."""
+    reference = structure_of_tpr(tmp_path)
+    if is_whole:
+        solvated, reference = solvated.whole(), reference.whole()
+    at = reference.select("protein").read().positions[0]
+    fitted = solvated.fit("protein", reference=at, weights="mass", motion=motion)
+    twin = converted(tmp_path, "-fit", words, groups="1\n0\n")
+    off = np.abs(fitted.read().positions.astype(float) - twin)
+    print(f"largest difference, -fit {words}: {off.max():.1e} Å")
+    assert off.max() < MOVED_ERROR
+
+
 def test_centring_differs_from_trjconv_by_one_vector(
     solvated: tj.Trajectory, tmp_path: Path
 ) -> None:
@@ -400,3 +445,17 @@ def test_density_along_z_is_that_of_gromacs(tmp_path: Path, quantity: str, allow
     ours = tj.linear_density(everything, quantity=quantity, bins=50)  # type: ignore[arg-type]
     assert np.abs(ours.position - position * 10).max() < 1e-4
     assert np.abs(ours.values - theirs / 1000).max() < allowed
+
+
+@pytest.mark.parametrize("probe", [0.0, 1.4])
+def test_surface_area_is_that_of_gmx(tmp_path: Path, probe: float) -> None:
+    """`gmx sasa` has the same radii and other points: a lattice on the faces of an icosahedron."""
+    path = tmp_path / "protein.gro"
+    tj.open(datafiles.TPR, datafiles.XTC).select("protein").whole()[0].save(path)
+    output = tmp_path / "area.xvg"
+    options = ["-surface", "0", "-nopbc", "-ndots", "960", "-probe", probe / 10]
+    gmx("sasa", "-s", path, "-f", path, *options, "-o", output)
+    (row,) = [line.split() for line in output.read_text().splitlines() if line[0] not in "#@"]
+    area = tj.sasa(tj.open(path, path).all_atoms(), probe=probe).values[0]
+    print(f"probe {probe}: {area:.1f} Å², gmx {100 * float(row[1]):.1f} Å²")
+    assert abs(area - 100 * float(row[1])) < 1e-3 * area

@@ -45,6 +45,21 @@ def bits(folder: Path) -> None:
             np.savez(folder / f"{scheduling} {gathering}.npz", **found)
 
 
+def structures(folder: Path) -> None:
+    """Save the results of every analysis of text files with several frames."""
+    for name in ("made.gro", "made.pdb"):
+        traj, pool = tj.open(folder / name), tj.MpiPool(task_frames=3)
+        found = {}
+        for analysis, compute in pool_laws.analyses(traj).items():
+            try:
+                found[analysis] = compute(pool)
+            except AttributeError:
+                # The result is on rank 0.
+                assert pool.rank
+        if not pool.rank:
+            np.savez(folder / f"{name}.npz", **found)
+
+
 def record_opens(folder: Path) -> None:
     """Record what each rank opens and imports."""
     pool = tj.MpiPool(scheduling="static", oversubscription=4)

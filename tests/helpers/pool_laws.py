@@ -33,6 +33,16 @@ def analyses(traj: tj.Trajectory) -> dict[str, Compute]:
         "cluster_rmsd": lambda pool: tj.cluster_rmsd(atoms, cutoff=1.5, pool=pool).labels,
         "pca": lambda pool: tj.pca(atoms, align=others, pool=pool).projections,
         "density": lambda pool: tj.density(atoms, spacing=9.0, pool=pool).values,
+        "sasa": lambda pool: (
+            tj.sasa(
+                atoms,
+                context=others,
+                radii=np.full(traj.n_named, 1.7),
+                points=64,
+                by="atom",
+                pool=pool,
+            ).values
+        ),
         "apply": lambda pool: tj.apply(lambda x: x.std(axis=0), atoms, pool=pool).values,
         # The positions are read twice, for some atoms at a time; later times repeat the first.
         "msd": lambda pool: (
@@ -46,7 +56,7 @@ def analyses(traj: tj.Trajectory) -> dict[str, Compute]:
         near = traj.select("byres around 6 index 20", updating=True)
         found["count, updating"] = lambda pool: tj.count(near, pool=pool).values
         found["apply, updating"] = lambda pool: (
-            tj.apply(lambda x, atoms: [x.std(), atoms.sum()], near, indices=True, pool=pool).values
+            tj.apply(lambda x, atoms: [x.sum(), atoms.sum()], near, indices=True, pool=pool).values
         )
         found["reduced, updating"] = lambda pool: (
             tj.apply(lambda x: x.sum(axis=0), near, reducer=np.add, pool=pool).values
@@ -54,6 +64,8 @@ def analyses(traj: tj.Trajectory) -> dict[str, Compute]:
     for command in declared_commands():
         options = command.without_topology
         found[command.name] = partial(_values, command.function, atoms, options)
+    if traj.has_topology:
+        found["dssp"] = lambda pool: tj.dssp(traj.all_atoms(), pool=pool).codes
     if np.isfinite(traj.read(atoms=[0]).cells).all():
         found["linear_density"] = lambda pool: (
             tj.linear_density([atoms, others], quantity="number", bins=9, pool=pool).values

@@ -587,9 +587,34 @@ def is_known_departure(text: str) -> bool:
     """Return whether MDAnalysis ignores part of a damaged text."""
     number = r"-?\d*\.?\d*(e[-+]?\d+)?"
     behind = re.search(rf"(\d\w?|\.)\s*([:-]|\sto\s)\s*{number}\S", text)
-    parenthesis = re.search(r"\b(atom(\s+\S+){0,2}|group)\s+[()]", text)
+    parenthesis = re.search(r"\b(atom(\s+\S+){0,2}|group)\s*[()]", text)
     spaced = re.search(r"[:-]\s+\S+\s+(:|-|to)|(:|-|to)\S*\s+(:|-|to)", text)
     return bool(behind or parenthesis or spaced or "_" in text) or not text.strip()
+
+
+def without_departures(text: str, *, has_codes: bool) -> str:
+    """Return a damaged text in the spelling that MDAnalysis reads as trajet reads the text.
+
+    See the departures of the module `select`: comparisons the other way round, exponents in upper
+    case, and, where there are insertion codes, ranges of residues that end before they begin.
+    """
+    text = re.sub(r"(?<=[\d.])E(?=[-+]?\d)", "e", text)
+    number, relation = r"[-+]?\d\S*?", "|".join(sorted(MIRRORED, key=len, reverse=True))
+    text = re.sub(
+        rf"\bprop\s+(abs\s+)?({number})\s*({relation})\s*([a-zA-Z]\w*)",
+        lambda found: f"prop {found[1] or ''}{found[4]} {MIRRORED[found[3]]} {found[2]}",
+        text,
+    )
+    if not has_codes:
+        return text
+
+    def upwards(found: re.Match[str]) -> str:
+        goes_back = int(found[1]) > int(found[3])
+        return " 99999:99998 " if goes_back else found[0]
+
+    ends = r"(-?\d+)[A-Z]?\s*(:|-|\bto\b)\s*(-?\d+)[A-Z]?"
+    words = re.split(r"(\bresid\b[^a-z()]*(?:\bto\b[^a-z()]*)*)", text)
+    return "".join(re.sub(ends, upwards, w) if w.startswith("resid") else w for w in words)
 
 
 def _oracle_tree(tree: Node) -> Node:

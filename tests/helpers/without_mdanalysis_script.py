@@ -29,6 +29,7 @@ CALLS: dict[str, Callable[[tj.Selection, tj.Pool], np.ndarray]] = {
     "dihedrals": lambda atoms, pool: tj.dihedrals(atoms, pool=pool).values,
     "distances": lambda atoms, pool: tj.distances(atoms, "resid 3 and name CA", pool=pool).values,
     "end_to_end": lambda atoms, pool: tj.end_to_end(atoms, pool=pool).values,
+    "dssp": lambda atoms, pool: tj.dssp(atoms, pool=pool).codes,
     "gyration": lambda atoms, pool: tj.gyration(atoms, pool=pool).values,
     "msd": lambda atoms, pool: tj.msd(atoms, by="residue", pool=pool).values,
     "min_distance": lambda atoms, pool: tj.min_distance(atoms, pool=pool).values,
@@ -42,6 +43,7 @@ CALLS: dict[str, Callable[[tj.Selection, tj.Pool], np.ndarray]] = {
     "rdf_pairs": lambda atoms, pool: tj.rdf_pairs([(atoms, atoms)], range=(0.0, 9.0), pool=pool).g,
     "rmsd": lambda atoms, pool: tj.rmsd(atoms, weights="mass", pool=pool).values,
     "rmsf": lambda atoms, pool: tj.rmsf(atoms, align=atoms, pool=pool).values,
+    "sasa": lambda atoms, pool: tj.sasa(atoms, points=50, pool=pool).values,
 }
 
 WITH_CELL = ("linear_density", "rdf", "rdf_pairs")

@@ -6,11 +6,13 @@ import h5py
 import numpy as np
 import pytest
 import trajet as tj
+from click.testing import CliRunner
 from distributed import Client
 from helpers.made_stores import make_store
 from helpers.periodic_systems import PeriodicSystem, Solvated, make_system
 from helpers.pool_laws import assert_same_files
 from helpers.started_ranks import run_on_ranks
+from trajet.cli.group import commands
 
 # Largest difference of a copy, Å: TRR keeps single precision of nm, XTC three digits of nm.
 ERRORS = {"xtc": 5.01e-3, "trr": 1e-5, "dcd": 0.0, "nc": 0.0, "h5md": 0.0}
@@ -122,6 +124,55 @@ def test_velocities_of_fitted_frames_cannot_be_read(system: PeriodicSystem) -> N
     plain, whole = (t.read(velocities=True) for t in (system.open(), system.open().whole()))
     assert plain.velocities is not None
     assert np.array_equal(whole.velocities, plain.velocities)
+
+
+@pytest.mark.parametrize("ending", ["xtc", "h5md"])
+def test_doubts_are_remarks_of_copies(
+    client: Client, system: PeriodicSystem, tmp_path: Path, ending: str
+) -> None:
+    """Large steps and endless molecules, in one process and by workers, in one file and parts."""
+    endless = make_system("endless", tmp_path / "endless").open().whole()
+    jumping, few = system.open().nojump(), slice(0, None, 5)
+    expected = [one for one in jumping.read(frames=few).remarks if "jumps" in one]
+    assert len(expected) == 1
+    for number, pool in enumerate((None, tj.DaskPool(client))):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        copy = tj.convert(endless, folder / f"endless.{ending}", pool=pool, allow_loss=True)
+        assert sum("own periodic image" in one for one in copy.remarks) == 1
+        path = folder / f"jumping.{ending}"
+        copy = tj.convert(jumping, path, frames=few, pool=pool, allow_loss=True)
+        assert [one for one in copy.remarks if "jumps" in one] == expected
+        parts = tj.split(
+            endless, folder / "parts", segments=2, format=ending, pool=pool, allow_loss=True
+        )
+        assert all(any("own periodic image" in one for one in part.remarks) for part in parts)
+        small = tj.convert(jumping, folder / f"small.{ending}", pool=pool, allow_loss=True)
+        assert not any("jumps" in one for one in small.remarks)
+
+
+def test_doubts_are_remarks_of_what_is_read(system: PeriodicSystem, tmp_path: Path) -> None:
+    """Of blocks, of frames, and of the command that writes one; others have none."""
+    made = make_system("endless", tmp_path)
+    endless = made.open().whole()
+    assert endless.untransformed.read().remarks == ()
+    (remark,) = endless.read(frames=[1]).remarks
+    assert "own periodic image" in remark
+    assert remark in repr(endless.read(frames=[1]))
+    assert endless[2].remarks == (remark,)
+    assert remark in repr(endless[2])
+    assert [block.remarks for block in endless.blocks(3)][-1] == (remark,)
+    assert endless.select("resname BEN")[2].remarks == ()
+    words = ("frame", made.topology, made.path, "--frame", 1, "--make-whole")
+    output = ("-o", tmp_path / "one.gro")
+    done = CliRunner().invoke(commands, [*map(str, (*words, *output))])
+    assert done.exit_code == 0, done.output
+    assert f"note: {remark}" in done.output
+    jumping = system.open().nojump()
+    assert any("leads to frame" in one for one in jumping.read(frames=slice(0, None, 5)).remarks)
+    assert jumping.read().remarks == ()
+    near = endless.select("around 5 resname BEN", updating=True)
+    assert near[1].remarks == (remark,)
 
 
 @pytest.mark.parametrize("ending", ["trr", "h5md"])

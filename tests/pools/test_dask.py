@@ -9,6 +9,7 @@ import sys
 import threading
 import types
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from helpers.dask_cluster import (
     change_do,
 )
 from helpers.golden_files import Adk
+from helpers.made_files import write_gro, write_pdb
 from helpers.made_hdf5 import tables_of
 from MDAnalysisTests.datafiles import TRR
 from trajet.cli.group import commands
@@ -47,6 +49,15 @@ def test_bits_are_those_of_one_thread(
     """Rows, moments, histograms and wide rows are compared, of all frames and of some."""
     pool = tj.DaskPool(client, **options)
     pool_laws.assert_same_bits(pool, tj.open(long_adk.psf, long_adk.xtc))
+
+
+@pytest.mark.parametrize("write", [write_gro, write_pdb])
+def test_frames_of_text_files_have_the_bits_of_one_thread(
+    client: Client, tmp_path: Path, write: Callable[[Path, int, int], Path]
+) -> None:
+    """GRO and PDB files of several frames are trajectories of workers, too."""
+    path = write(tmp_path / f"made.{write.__name__[-3:]}", 80, 40)
+    pool_laws.assert_same_bits(tj.DaskPool(client, task_frames=3), tj.open(path))
 
 
 def test_workers_open_only_files_of_their_tasks(

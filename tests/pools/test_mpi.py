@@ -16,6 +16,7 @@ import pytest
 import trajet as tj
 from helpers import pool_laws
 from helpers.golden_files import Adk
+from helpers.made_files import write_gro, write_pdb
 from helpers.made_hdf5 import tables_of
 from helpers.started_ranks import command
 from trajet.pools.timing import WORKER_STAGES
@@ -84,6 +85,19 @@ def test_bits_are_those_of_one_thread(
             assert set(found) == set(truth)
             for name, values in truth.items():
                 assert_same(found[name], values)
+
+
+def test_frames_of_text_files_have_the_bits_of_one_thread(tmp_path: Path) -> None:
+    """GRO and PDB files of several frames are trajectories of ranks, too."""
+    write_gro(tmp_path / "made.gro", 80, 40)
+    write_pdb(tmp_path / "made.pdb", 80, 40)
+    run(3, "-m", "helpers.mpi_ranks", "structures", tmp_path)
+    for name in ("made.gro", "made.pdb"):
+        here = pool_laws.analyses(tj.open(tmp_path / name))
+        with np.load(tmp_path / f"{name}.npz") as found:
+            assert set(found) == set(here)
+            for analysis, compute in here.items():
+                assert_same(found[analysis], compute(tj.LocalPool(threads=1)))
 
 
 def test_setup_is_sent_once(long_adk: Adk, folder: Path) -> None:

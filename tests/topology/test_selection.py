@@ -12,7 +12,13 @@ import MDAnalysis as mda
 import numpy as np
 import pytest
 from helpers import plain_geometry as plain
-from helpers.selection_expressions import GROUPS, Expression, Generator, is_known_departure
+from helpers.selection_expressions import (
+    GROUPS,
+    Expression,
+    Generator,
+    is_known_departure,
+    without_departures,
+)
 from helpers.selection_twin import Twin, has_cylinder, has_negative_distance
 from MDAnalysisTests import datafiles
 from trajet._trajet import SelectionError, SelectionText, Topology, select_atoms
@@ -88,6 +94,8 @@ class System:
     groups: dict[str, mda.AtomGroup]
     generator: Generator
     settled: Counter = field(default_factory=Counter)
+    # The message of MDAnalysis' last error.
+    failure: str = ""
 
     def ours(self, text: str) -> np.ndarray | None:
         """Return the atoms that trajet selects; None if it refuses."""
@@ -101,9 +109,11 @@ class System:
 
     def theirs(self, text: str) -> np.ndarray | None:
         """Return the atoms that MDAnalysis selects; None if it fails in any way."""
+        self.failure = ""
         try:
             return self.universe.select_atoms(text, **self.groups).indices
-        except Exception:
+        except Exception as error:
+            self.failure = str(error)
             return None
 
     def difference(self, expression: Expression) -> str | None:
@@ -131,13 +141,24 @@ class System:
     ) -> str | None:
         """Return why both may differ; None if one of them is wrong."""
         if expression.tree is None:
-            is_known = ours is None and is_known_departure(expression.text)
-            return "MDAnalysis ignores a part" if is_known else None
+            if ours is None and is_known_departure(expression.text):
+                return "MDAnalysis ignores a part"
+            has_codes = hasattr(self.universe.residues, "icodes")
+            plainly = without_departures(expression.text, has_codes=has_codes)
+            if ours is None or plainly == expression.text:
+                return None
+            again = self.theirs(plainly)
+            if again is not None and np.array_equal(ours, again):
+                return "a spelling that MDAnalysis misreads"
+            return "at a cut-off" if self._are_close(plainly, ours) else None
         if ours is None or not self._is_between(expression, ours, OUR_MARGIN):
             return None
         if theirs is None:
-            is_known = has_negative_distance(expression.tree)
-            return "MDAnalysis fails at a negative distance" if is_known else None
+            if has_negative_distance(expression.tree):
+                return "MDAnalysis fails at a negative distance"
+            # Ours are those of the twin.
+            is_far = "too large for box" in self.failure
+            return "a distance that MDAnalysis refuses in this cell" if is_far else None
         if self._is_between(expression, theirs, THEIR_MARGIN):
             return "at a cut-off"
         cell = self.universe.dimensions
@@ -148,6 +169,15 @@ class System:
         return (
             None if np.all(cell[3:] == 90) else "an image in a turned cell that MDAnalysis misses"
         )
+
+    def _are_close(self, text: str, selected: np.ndarray) -> bool:
+        """Return whether these are the atoms with a coordinate, close in float64."""
+        found = re.fullmatch(r"\s*prop ([xyz]) == (\S+)\s*", text)
+        if found is None:
+            return False
+        coordinates = self.universe.atoms.positions[:, "xyz".index(found[1])].astype(np.float64)
+        close = np.flatnonzero(np.isclose(coordinates, float(found[2])))
+        return np.array_equal(selected, close)
 
     def _is_between(self, expression: Expression, selected: np.ndarray, margin: float) -> bool:
         try:

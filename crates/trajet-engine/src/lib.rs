@@ -14,6 +14,7 @@ pub mod density;
 pub mod deviations;
 pub mod dihedrals;
 pub mod distances;
+pub mod dssp;
 mod error;
 pub mod gyration;
 pub mod hydrogen_bonds;
@@ -30,6 +31,7 @@ pub mod report;
 pub mod rmsd;
 pub mod run;
 pub mod schedule;
+pub mod surface;
 pub mod transform;
 pub mod tree;
 pub mod updating;
@@ -66,6 +68,10 @@ pub enum AnalysisSpec {
     Contacts(contacts::Request),
     /// Hydrogen bonds.
     HydrogenBonds(hydrogen_bonds::Request),
+    /// Secondary structure.
+    Dssp(dssp::Request),
+    /// Solvent-accessible surface areas.
+    Surface(surface::Request),
     /// Radius of gyration.
     Gyration(gyration::Request),
     /// Centres of groups of atoms, and distances between them.
@@ -102,6 +108,8 @@ impl AnalysisSpec {
             AnalysisSpec::Density(request) => request.check(),
             AnalysisSpec::LinearDensity(request) => request.check(),
             AnalysisSpec::RdfPairs(request) => request.check(),
+            AnalysisSpec::Surface(request) => request.check(),
+            AnalysisSpec::Dssp(request) => request.check(),
         }
     }
 
@@ -129,6 +137,8 @@ impl AnalysisSpec {
             AnalysisSpec::Density(request) => density::plan(request, n_atoms),
             AnalysisSpec::LinearDensity(request) => linear_density::plan(request, n_atoms),
             AnalysisSpec::RdfPairs(request) => rdf_pairs::plan(request, n_atoms),
+            AnalysisSpec::Surface(request) => surface::plan(request, n_atoms),
+            AnalysisSpec::Dssp(request) => dssp::plan(request, n_atoms),
         }
     }
 }

@@ -30,7 +30,7 @@ pub(crate) struct How {
 }
 
 impl How {
-    fn options(self) -> WriteOptions {
+    pub(crate) fn options(self) -> WriteOptions {
         let How { precision, double, velocities, forces, allow_loss, remarks } = self;
         WriteOptions { precision, double, velocities, forces, allow_loss, remarks }
     }
@@ -46,7 +46,7 @@ pub(crate) struct Within<'py> {
 }
 
 /// Returns the format for the suffix of a path.
-fn format_of(path: &Path) -> PyResult<Format> {
+pub(crate) fn format_of(path: &Path) -> PyResult<Format> {
     Format::of(path).ok_or_else(|| {
         let path = path.display();
         PyValueError::new_err(format!("{path}: the ending of an output is .xtc, .trr, .dcd or .nc"))

@@ -24,6 +24,7 @@ mod stored;
 mod topology;
 mod topology_sidecar;
 mod transforms;
+mod writer;
 
 use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
@@ -73,9 +74,11 @@ fn _trajet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<topology::Topology>()?;
     module.add_class::<topology::StructureFile>()?;
     module.add_function(wrap_pyfunction!(topology::connected, module)?)?;
+    module.add_function(wrap_pyfunction!(topology::van_der_waals_radius, module)?)?;
     module.add_class::<topology_sidecar::TopologySidecar>()?;
     module.add_function(wrap_pyfunction!(topology::read_structure, module)?)?;
     module.add_function(wrap_pyfunction!(topology::structure_text, module)?)?;
+    module.add_class::<writer::PyWriter>()?;
     module.add_class::<selection::SelectionText>()?;
     module.add_class::<selection::PyUpdatingSelection>()?;
     module.add_function(wrap_pyfunction!(selection::select_atoms, module)?)?;

@@ -289,6 +289,18 @@ impl Topology {
         all.into_iter().filter_map(|(is_guessed, name)| is_guessed.then_some(name)).collect()
     }
 
+    /// Returns the element of each atom, as `column` does: that of the file, or else the one that its name means, or an
+    /// empty text.
+    ///
+    /// Raises SelectionError for coarse-grained beads, and if atoms have no names.
+    fn known_elements(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let elements = self
+            .native
+            .known_elements("elements")
+            .map_err(|error| raised(py, "SelectionError", error.to_string()))?;
+        Values::Text(&elements).to_python(py)
+    }
+
     /// Returns the number of the set of bonded atoms that each atom belongs to, an array of int64; None if the topology
     /// lists no bonds.
     fn fragments<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray1<i64>>>> {
@@ -302,6 +314,12 @@ impl Topology {
     fn remarks(&self) -> Vec<String> {
         self.native.remarks.clone()
     }
+}
+
+/// Returns the van der Waals radius of an element in Å; None where it is unknown.
+#[pyfunction]
+pub(crate) fn van_der_waals_radius(symbol: &str) -> Option<f64> {
+    trajet_topology::elements::radius(symbol)
 }
 
 /// Returns for each of `n_atoms` atoms the first atom to which it is connected by pairs, an array of int64.

@@ -69,6 +69,8 @@ pub unsafe trait Lanes: Copy {
     fn add_f(self, a: Self::F, b: Self::F) -> Self::F;
     /// `a / b`, rounded.
     fn div_f(self, a: Self::F, b: Self::F) -> Self::F;
+    /// Returns a bit for each lane, the first one lowest, that is set where `a > b`.
+    fn greater_f(self, a: Self::F, b: Self::F) -> u16;
     /// Returns whether any lane is negative.
     fn any_negative(self, a: Self::I) -> bool;
     /// Returns for each lane the 57 or more bits of `data` from bit `at` on, in the highest bits. Offsets beyond the

@@ -184,6 +184,10 @@ unsafe impl Lanes for Avx512 {
         unsafe { _mm512_div_ps(a, b) }
     }
     #[inline(always)]
+    fn greater_f(self, a: __m512, b: __m512) -> u16 {
+        unsafe { _mm512_cmp_ps_mask::<_CMP_GT_OQ>(a, b) }
+    }
+    #[inline(always)]
     fn any_negative(self, a: __m512i) -> bool {
         unsafe { _mm512_movepi32_mask(a) != 0 }
     }
@@ -465,6 +469,14 @@ unsafe impl Lanes for Avx2 {
     #[inline(always)]
     fn div_f(self, a: TwoF, b: TwoF) -> TwoF {
         both!(_mm256_div_ps(a, b))
+    }
+    #[inline(always)]
+    fn greater_f(self, a: TwoF, b: TwoF) -> u16 {
+        unsafe {
+            let [low, high] =
+                [0, 1].map(|k| _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_GT_OQ>(a[k], b[k])));
+            (low | high << 8) as u16
+        }
     }
     #[inline(always)]
     fn any_negative(self, a: Two) -> bool {

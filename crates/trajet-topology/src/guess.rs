@@ -317,8 +317,12 @@ impl Topology {
         Ok(radii)
     }
 
-    /// Returns the elements of the file, and guessed ones for atoms without.
-    fn known_elements(&self, column: &'static str) -> Result<Column, NotGuessed> {
+    /// Returns the elements of the file, and those guessed from names for atoms without; empty where a name is that of no
+    /// element. `column` is what needs them, for messages.
+    ///
+    /// # Errors
+    /// [`NotGuessed::CoarseGrained`], [`NotGuessed::Nameless`].
+    pub fn known_elements(&self, column: &'static str) -> Result<Column, NotGuessed> {
         let Some(read) = &self.atoms.elements else { return self.elements_of_names(column) };
         if read.values().iter().all(|symbol| !symbol.is_empty()) {
             return Ok(read.clone());

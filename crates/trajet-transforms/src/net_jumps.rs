@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
 use trajet_files::transform::{ChainTransform, PreparedTransform};
 use trajet_files::{Chain, Error, Frames, Scratch, Wanted};
 use trajet_formats::{Atoms, Block};
@@ -12,7 +11,7 @@ use crate::prepared::{Prepared, cell_of};
 use crate::spec::Transforms;
 
 /// A run of frames whose jumps are counted. It begins and ends with a frame that has positions.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct JumpRequest {
     /// The frames, ascending, of this run and all later ones.
     pub frames: Frames,

@@ -71,7 +71,7 @@ def backbone_dihedrals(
             " they need the atoms N, CA and C, and neighbours in the sequence; give other angles as"
             " quadruples" + "".join(f"; {remark}" for remark in remarks)
         )
-    names = _names(topology, here[both], alpha[here[both]])
+    names = unique_residue_names(topology, here[both], alpha[here[both]])
     angles = tuple(f"{angle} {name}" for name in names for angle in ("phi", "psi"))
     return angles, fours[both].reshape(-1, 4).astype(np.int64)
 
@@ -119,8 +119,16 @@ def _torn(topology: Topology) -> NDArray[np.bool_]:
     return np.asarray(torn)
 
 
-def _names(topology: Topology, residues: NDArray[np.int64], alpha: NDArray[np.int64]) -> list[str]:
-    """Return unique names of residues, with the segment or the index of CA if needed."""
+def unique_residue_names(
+    topology: Topology, residues: NDArray[np.int64], atoms: NDArray[np.int64]
+) -> list[str]:
+    """Return unique names of residues, with the segment or the index of one of its atoms if needed.
+
+    Parameters
+    ----------
+    residues, atoms
+        `(n,)`, indices of different residues, and of an atom of each.
+    """
     names = residue_names(topology, residues)
     segments = topology.column("segids")
     rows = topology.residue_segments[residues].tolist()
@@ -132,4 +140,4 @@ def _names(topology: Topology, residues: NDArray[np.int64], alpha: NDArray[np.in
         if len(set(unlike)) == len(unlike):
             return unlike
     # Chains in one segment, as in GRO files.
-    return [f"{name} atom{atom}" for name, atom in zip(names, alpha.tolist(), strict=True)]
+    return [f"{name} atom{atom}" for name, atom in zip(names, atoms.tolist(), strict=True)]

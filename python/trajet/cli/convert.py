@@ -309,7 +309,7 @@ def frame(
     one = chosen[number]
     path = one.save(output, force=force)
     if not quiet:
-        for line in options.notes(opened, opened.transform_remarks([])):
+        for line in options.notes(opened, one.remarks):
             click.echo(line)
         click.echo(f"{path}: frame {one.frame} at {one.time:g} ps, {chosen.n_atoms} atoms")
 

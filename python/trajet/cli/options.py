@@ -113,10 +113,6 @@ def path_to(suffixes: tuple[str, ...]) -> Callable[..., Path | None]:
             raise
         except ValueError as error:
             raise click.BadParameter(str(error), param=param) from error
-        if path.suffix.lower() == ".html":
-            from trajet.html import require_jinja
-
-            require_jinja()
         return path
 
     return check

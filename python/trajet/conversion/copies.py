@@ -279,8 +279,9 @@ class _Copies:
                 threads=asked.threads,
                 progress=asked.progress,
             )
+            content = self.content
             return [
-                WriteOutcome(self.content.remarks, None, path.stat().st_size)
+                WriteOutcome(content.remarks, None, path.stat().st_size, doubts=content.doubts)
                 for path, _ in self.parts
             ]
         return write_files(
@@ -403,7 +404,7 @@ def _copy(
     done, workers = [], list[WorkerEntry]()
     for (path, _), numbers, outcome, own in zip(parts, frames, outcomes, left, strict=True):
         report = None
-        counted = [] if outcome.run is None else outcome.run["workers"]
+        counted = outcome.doubts if outcome.run is None else outcome.run["workers"]
         doubts = trajectory.transform_remarks(counted)
         remarks = tuple(
             dict.fromkeys((*doubts, *lost, *own, *outcome.remarks, *trajectory.remarks))

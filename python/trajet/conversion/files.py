@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from trajet import _trajet, h5md
 from trajet._trajet import OutputError
-from trajet.advise.entries import Assembled, RunReport
+from trajet.advise.entries import Assembled, RunReport, TransformDoubts
 from trajet.pools.jobs import ShowFrames
 from trajet.pools.pool import Frames, Progress
 from trajet.trajectory import frame_numbers
@@ -19,16 +19,18 @@ HDF5 = (".h5md", ".h5")
 
 
 class WriteOutcome(NamedTuple):
-    """Outcome of writing a file: remarks, report of the engine, size, and lost fields.
+    """Outcome of writing a file: remarks, report of the engine, size, lost fields, and doubts.
 
-    The report is None for H5MD. The remarks include those on lost fields. Losses of pieces are
-    merged when the pieces are joined.
+    The report is None for H5MD, for which `doubts` has what reports of other formats have about
+    transformed positions. The remarks include those on lost fields. Losses of pieces are merged
+    when the pieces are joined.
     """
 
     remarks: list[str]
     run: RunReport | None
     n_bytes: int
     losses: Sequence["_trajet.Loss"] = ()
+    doubts: Sequence[TransformDoubts] = ()
 
 
 @dataclass(frozen=True)
@@ -227,4 +229,5 @@ class Copier:
             show(done)
 
         h5md.write_checked(job.own, frame_numbers(job.frames), content, threads, add)
-        return WriteOutcome(content.remarks, None, job.own.stat().st_size)
+        n_bytes = job.own.stat().st_size
+        return WriteOutcome(content.remarks, None, n_bytes, doubts=content.doubts)

@@ -124,7 +124,8 @@ def write_pieces(
     if content is None:
         _record(timing, answers, borders)
         run = timing.report(pool=pool.kind, t_joining=joined)
-    return WriteOutcome(remarks, run, path.stat().st_size)
+    doubts = [one for answer in answers for one in answer.result.doubts]
+    return WriteOutcome(remarks, run, path.stat().st_size, doubts=doubts)
 
 
 def _for_hdf5(how: OutputOptions, content: h5md.Content, chunk: tuple[int, int]) -> OutputOptions:

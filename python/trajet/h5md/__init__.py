@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         check,
         write,
         write_all,
+        write_blocks,
         write_checked,
     )
 else:
@@ -35,7 +36,7 @@ else:
             "trajet.h5md.preserve": "Rest Source keep",
             "trajet.h5md.ranks": "Communicator raise_on_all shares",
             "trajet.h5md.tables": "describe is_hdf5",
-            "trajet.h5md.writing": "Content check write write_all write_checked",
+            "trajet.h5md.writing": "Content check write write_all write_blocks write_checked",
         },
     )
 
@@ -59,6 +60,7 @@ __all__ = [
     "shares",
     "write",
     "write_all",
+    "write_blocks",
     "write_checked",
     "write_described",
 ]

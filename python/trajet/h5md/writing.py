@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from itertools import cycle, product
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from h5py import Dataset, File, Group
     from numpy.typing import DTypeLike
 
-    from trajet.trajectory import AtomChoice, FrameChoice, Trajectory
+    from trajet.advise.entries import TransformDoubts
+    from trajet.trajectory import AtomChoice, Block, FrameChoice, Trajectory
 
 SUFFIXES = _trajet.FORMATS["H5MD"]
 # The particles group.
@@ -153,14 +154,15 @@ class Content:
     complete: bool = False
     # Remarks on contents that were left out.
     remarks: list[str] = field(default_factory=list, compare=False)
+    # What makes the transformed positions read so far doubtful.
+    doubts: "list[TransformDoubts]" = field(default_factory=list, compare=False)
 
     # The particles group.
     group: ClassVar[str] = GROUP
 
     def __post_init__(self) -> None:
         """Raise an error for invalid compression levels."""
-        if self.compression is not None and not 1 <= self.compression <= 9:
-            raise ValueError(f"compression must be 1 to 9 or None, not {self.compression}")
+        check_level(self.compression)
 
     @property
     def n_atoms(self) -> int:
@@ -203,6 +205,8 @@ class Content:
     ) -> tuple["_trajet.ReadFrames", NDArray[np.bool_]]:
         """Read vectors of frames into `values`; return other fields, and which frames have them."""
         got = self.reader.read(numbers, self.atoms, values, name, threads=threads)
+        if name == "positions" and "large_steps" in got["counts"]:
+            self.doubts.append(got["counts"])
         return got, _there(values, got["counts"]["empty_frames"])
 
     def lacking(self, name: Field, frames: NDArray[np.int64]) -> FormatError:
@@ -340,6 +344,18 @@ class Content:
                 yield name, here, values, *self.read(name, here, values, threads)
 
 
+def check_level(compression: int | None) -> None:
+    """Raise an error for invalid compression levels.
+
+    Raises
+    ------
+    ValueError
+        If it is neither None nor 1 to 9.
+    """
+    if compression is not None and not 1 <= compression <= 9:
+        raise ValueError(f"compression must be 1 to 9 or None, not {compression}")
+
+
 def check(
     parts: Sequence[tuple[Path, NDArray[np.int64]]], content: Content, threads: int | None
 ) -> None:
@@ -390,6 +406,67 @@ def write_all(
             for own, part in zip(owns, parts, strict=True)
         ]
         run_parallel(work, n_parallel, sum(len(numbers) for _, numbers in parts), progress)
+
+
+def write_blocks(
+    path: Path,
+    blocks: "Iterable[Block]",
+    *,
+    compression: int | None,
+    threads: int,
+    force: bool,
+) -> None:
+    """Write blocks of frames, which get the name `path` when they are complete.
+
+    Raises
+    ------
+    OutputError
+        If the file cannot be written, steps go back, or frames differ in the fields they have.
+    ValueError
+        If the compression level is invalid.
+    """
+    check_level(compression)
+    library = h5py(f"{path} cannot be written")
+    series: dict[Field, Rows] = {}
+    boxes: list[_Boxes] = []
+    last = None
+    with (
+        output.beside(path, force=force) as own,
+        output_errors(path),
+        library.File(own, "w") as file,
+    ):
+        group = head(file, "N/A")
+        for block in blocks:
+            values = {name: getattr(block, name) for name in ELEMENTS}
+            fields = [name for name in ELEMENTS if values[name] is not None]
+            n_atoms = block.positions.shape[1]
+            if not boxes:
+                # The number of frames is not known yet.
+                packing = Packing(
+                    *default_chunk(n_atoms, 2**31), n_atoms, compression or 0, threads
+                )
+                series = {name: Rows(group, name, packing) for name in fields}
+            if fields != [*series]:
+                raise OutputError(
+                    f"{path}: some frames have {' and '.join(fields)}, and those before them"
+                    f" {' and '.join(series)}: write frames that have the same"
+                )
+            steps = block.steps if last is None else np.append(last, block.steps)
+            if (np.diff(steps) < 0).any():
+                raise OutputError(
+                    f"{path}: the steps of the frames go back, which H5MD does not allow: give"
+                    " frames in ascending order, or steps=..."
+                )
+            last = block.steps[-1:]
+            everywhere = np.ones(len(block.positions), np.bool_)
+            for name, rows in series.items():
+                rows.add(values[name], everywhere, block.steps, block.times)
+            vectors = None if block.vectors is None else block.vectors.reshape(-1, 9)
+            boxes.append(box_vectors(block.cells, vectors))
+        for rows in series.values():
+            rows.close(series["positions"])
+        if boxes:
+            write_box(group, np.concatenate(boxes))
 
 
 def write_checked(

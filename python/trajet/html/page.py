@@ -2,11 +2,9 @@
 
 import math
 from collections.abc import Callable, Sequence
-from types import ModuleType
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from trajet import advise
-from trajet._trajet import MissingPackageError
 from trajet.advise.entries import BeforeName, Entries, StageName, TaskEntry
 from trajet.html import figures
 
@@ -60,11 +58,6 @@ def page(report: Entries) -> str:
     ----------
     report
         The entries of a report.
-
-    Raises
-    ------
-    MissingPackageError
-        If Jinja is not installed.
     """
     number = _formatter(report["stages"]["t_total"])
     is_drawn = bool(report["tasks"])
@@ -93,25 +86,10 @@ def page(report: Entries) -> str:
     )
 
 
-def require_jinja() -> ModuleType:
-    """Return the package `jinja2`.
-
-    Raises
-    ------
-    MissingPackageError
-        If it is not installed.
-    """
-    try:
-        import jinja2
-    except ImportError as error:
-        raise MissingPackageError(
-            "a report as HTML needs jinja2: pip install jinja2, or save it as .json"
-        ) from error
-    return jinja2
-
-
 def _template() -> "Template":
-    jinja2 = require_jinja()
+    # Most runs write no page.
+    import jinja2
+
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("trajet", "html"),
         autoescape=True,

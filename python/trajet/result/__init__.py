@@ -36,7 +36,9 @@ from trajet.result.report import (
     transform_doubts,
 )
 from trajet.result.result import Result
+from trajet.result.secondary import SecondaryStructure
 from trajet.result.series import Series
+from trajet.result.surface import SurfaceAreas
 
 __all__ = [
     "COUNTS",
@@ -66,7 +68,9 @@ __all__ = [
     "RadialDistributions",
     "Report",
     "Result",
+    "SecondaryStructure",
     "Series",
+    "SurfaceAreas",
     "bytes_by_place",
     "diffusion",
     "entries_of",

@@ -30,6 +30,9 @@ class Block:
         `(n_frames, 3, 3)`, float64: box vectors row by row, Å, of frames whose box is rotated: its
         first vector is not along x, or its second not in the x-y plane. NaN in other frames; None
         if no frame has such a box.
+    remarks
+        What makes transformed positions doubtful, such as steps whose direction is uncertain; of
+        blocks that are iterated over, in all frames so far.
     """
 
     positions: NDArray[np.float32]
@@ -40,7 +43,9 @@ class Block:
     velocities: NDArray[np.float32] | None = None
     forces: NDArray[np.float32] | None = None
     vectors: NDArray[np.float64] | None = None
+    remarks: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        """Return the shape of the positions, without the numbers."""
-        return f"<Block: positions {self.positions.shape} Å>"
+        """Return the shape of the positions and the remarks, without the numbers."""
+        notes = "".join(f"; note: {remark}" for remark in self.remarks)
+        return f"<Block: positions {self.positions.shape} Å{notes}>"

@@ -36,6 +36,8 @@ class Frame:
         `(6,)`, float64: a, b, c (Å), α, β, γ (degrees); NaN without a cell.
     box
         The box as vectors.
+    remarks
+        What makes transformed positions doubtful; as those of `Block`.
     """
 
     positions: NDArray[np.float32]
@@ -44,6 +46,7 @@ class Frame:
     step: int
     cell: NDArray[np.float64]
     box: Box
+    remarks: tuple[str, ...]
     _selection: "Selection"
 
     @classmethod
@@ -66,12 +69,14 @@ class Frame:
             int(block.steps[k]),
             block.cells[k].copy(),
             Box.of_cell(block.cells[k], vectors),
+            block.remarks,
             selection,
         )
 
     def __repr__(self) -> str:
-        """Return number, time and size."""
-        return f"<Frame {self.frame}: {self.time:g} ps, {len(self.positions)} atoms>"
+        """Return number, time and size, and the remarks."""
+        notes = "".join(f"; note: {remark}" for remark in self.remarks)
+        return f"<Frame {self.frame}: {self.time:g} ps, {len(self.positions)} atoms{notes}>"
 
     @property
     def indices(self) -> NDArray[np.int64]:

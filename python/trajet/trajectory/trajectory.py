@@ -20,7 +20,7 @@ from trajet._trajet import (
     StaleIndexError,
     StoreError,
 )
-from trajet.advise.entries import Assembled, InputEntry, WorkerEntry
+from trajet.advise.entries import Assembled, InputEntry, TransformDoubts, WorkerEntry
 from trajet.box import Box
 from trajet.dataset import AccessLog, Dataset, DatasetPath
 from trajet.pools.pool import Frames, n_frames_of
@@ -90,7 +90,7 @@ class Trajectory(Transformable):
             *("fresh", "frame_numbers", "indices_of", "n_named", "of_dataset", "of_open_atoms"),
             *("particles", "places", "places_of", "read_places", "reader", "reader_for"),
             *("record_analysis", "rotates", "select_indices", "sidecar", "stem", "t_topology"),
-            *("topology_atoms", "transform_remarks"),
+            *("run_before", "topology_atoms", "transform_remarks", "updating"),
         )
     )
 
@@ -238,7 +238,7 @@ class Trajectory(Transformable):
             "n_atoms_decoded": self._reader.n_decoded(places),
         }
 
-    def transform_remarks(self, workers: Sequence[WorkerEntry]) -> list[str]:
+    def transform_remarks(self, workers: Sequence[TransformDoubts]) -> list[str]:
         """Return remarks on the transforms, given what the workers of a run have counted."""
         remarks = [remark for step in self.transforms for remark in step.remarks]
         doubts = transform_doubts(workers)
@@ -793,6 +793,7 @@ class Trajectory(Transformable):
             further("velocities") if velocities else None,
             further("forces") if forces else None,
             None if vectors is None else vectors.reshape(-1, 3, 3),
+            tuple(self.transform_remarks([got["counts"]])),
         )
 
     def blocks_of_places(
@@ -814,7 +815,8 @@ class Trajectory(Transformable):
                 positions = buffer[: n_frames - begin]
                 times, steps, here, cells, boxes = self.fresh(parts.read, begin, positions)
                 vectors = None if boxes is None else boxes.reshape(-1, 3, 3)
-                yield Block(positions, times, steps, here, cells, vectors=vectors)
+                remarks = tuple(self.transform_remarks([parts.counts()] if self.transforms else []))
+                yield Block(positions, times, steps, here, cells, vectors=vectors, remarks=remarks)
 
         return go(size) if self._access_log is None else self._used_by(go(size), places, parts)
 

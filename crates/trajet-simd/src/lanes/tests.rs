@@ -161,6 +161,8 @@ fn floats<V: Lanes>(v: V) {
         check("add", v.add_f(x, y), &|a, b| a + b);
         check("div", v.div_f(x, y), &|a, b| a / b);
         assert_eq!(stored(v, v.bits(x)), a.map(|a| a.to_bits() as i32));
+        let greater = (0..LANES).fold(0, |bits, k| bits | u16::from(a[k] > b[k]) << k);
+        assert_eq!(v.greater_f(x, y), greater, "{a:?} > {b:?}");
         for value in FLOATS {
             check("splat", v.splat_f(value), &|_, _| value);
         }

@@ -1,0 +1,129 @@
+//! Frames of the caller, written to a file of any format.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use trajet_engine::run::Threads;
+use trajet_files::{Error, Output, ParallelFor, publish};
+use trajet_formats::{
+    CannotHold, Encoder, Format, Input, Patch, Plan, Snapshot, Workspace, WriteOptions, encoder,
+};
+
+/// Frames that are encoded before they are written.
+const AT_ONCE: usize = 64;
+
+/// A file that is written frame by frame, and gets its name when it is complete. If it is dropped before
+/// [`Writer::finish`], there is no output.
+pub struct Writer {
+    output: Output,
+    format: Format,
+    options: WriteOptions,
+    /// The first frame, from which the header is made, and the encoder for it.
+    begun: Option<(Snapshot, Arc<dyn Encoder>)>,
+    /// Times (ps) and steps of all frames, as far as they were known at the beginning.
+    expected: (Vec<f64>, Vec<i64>),
+    /// Times (ps) and steps of all frames so far.
+    times: Vec<f64>,
+    steps: Vec<i64>,
+}
+
+impl Writer {
+    /// Begins a file. An existing one is replaced only with `force`. `expected` are times (ps) and steps of all frames, or
+    /// empty if they are not known yet.
+    ///
+    /// # Errors
+    /// Those of [`Output::begin`].
+    pub fn begin(
+        path: &Path,
+        format: Format,
+        options: WriteOptions,
+        force: bool,
+        expected: (Vec<f64>, Vec<i64>),
+    ) -> Result<Self, Error> {
+        let output = Output::begin(path, force)?;
+        let (times, steps) = (Vec::new(), Vec::new());
+        Ok(Writer { output, format, options, begun: None, expected, times, steps })
+    }
+
+    /// Appends frames, which are encoded on `threads` threads.
+    ///
+    /// # Errors
+    /// [`Error::CannotHold`], [`Error::Unwritable`]. The file is of no use then: drop the writer.
+    pub fn append(&mut self, frames: &[Snapshot], threads: usize) -> Result<(), Error> {
+        let Some(first) = frames.first() else { return Ok(()) };
+        let path = self.output.path().to_owned();
+        let failed = |error| Error::of_output(&path, error);
+        if self.begun.is_none() {
+            let (times, steps) = &self.expected;
+            let is_known = !times.is_empty() && times.len() == steps.len();
+            let only = (&[first.time][..], &[first.step][..]);
+            let (times, steps) = if is_known { (&times[..], &steps[..]) } else { only };
+            let made = self.encoder(first, times, steps).map_err(failed)?;
+            self.output.append(&made.head())?;
+            self.begun = Some((first.clone(), made));
+        }
+        let (_, encoder) = self.begun.as_ref().expect("the first frame is known");
+        for frames in frames.chunks(AT_ONCE) {
+            let encoded: Vec<Mutex<Result<Vec<u8>, CannotHold>>> =
+                frames.iter().map(|_| Mutex::new(Ok(Vec::new()))).collect();
+            Threads(threads).each(frames.len(), &|k| {
+                let number = (self.times.len() + k) as u64;
+                let (mut bytes, mut workspace) = (Vec::new(), Workspace::default());
+                let input = Input::Snapshot(&frames[k]);
+                let done = encoder.encode(number, input, &mut workspace, &mut bytes);
+                *encoded[k].lock().unwrap_or_else(PoisonError::into_inner) = done.map(|()| bytes);
+            });
+            for bytes in encoded {
+                let bytes = bytes.into_inner().unwrap_or_else(PoisonError::into_inner);
+                self.output.append(&bytes.map_err(failed)?)?;
+            }
+            self.times.extend(frames.iter().map(|frame| frame.time));
+            self.steps.extend(frames.iter().map(|frame| frame.step));
+        }
+        Ok(())
+    }
+
+    /// Completes the file and gives it its name. Returns its size in bytes, and remarks on permitted losses.
+    ///
+    /// # Errors
+    /// [`Error::Empty`] without frames; [`Error::CannotHold`], as only now all times are known; [`Error::Unwritable`],
+    /// [`Error::Exists`]. There is no output then.
+    pub fn finish(self) -> Result<(u64, Vec<String>), Error> {
+        let path = self.output.path().to_owned();
+        let Some((first, encoder)) = &self.begun else { return Err(Error::Empty { path }) };
+        // Headers may have the times of all frames.
+        let of_all = self.encoder(first, &self.times, &self.steps);
+        let of_all = of_all.map_err(|error| Error::of_output(&path, error))?;
+        of_all.add_losses(&encoder.losses());
+        let mut remarks = of_all.remarks();
+        remarks.extend(encoder.notes());
+        let mut known = std::collections::BTreeSet::new();
+        remarks.retain(|remark| known.insert(remark.clone()));
+        let head = of_all.head();
+        if head.len() != encoder.head().len() {
+            // DCD has a remark on lost times before the frames.
+            let error = CannotHold {
+                frame: 0,
+                format: self.format.name(),
+                what: "a remark on its times, which were not known when it was begun".to_owned(),
+                remedy: "give the times of all frames (times=...), in equal steps if they may be",
+            };
+            return Err(Error::of_output(&path, error));
+        }
+        let mut patches = vec![Patch { offset: 0, bytes: head }];
+        patches.extend(of_all.patches(self.times.len() as u64));
+        let len = self.output.len();
+        publish(vec![self.output.finish(&patches)?])?;
+        Ok((len, remarks))
+    }
+
+    fn encoder(
+        &self,
+        first: &Snapshot,
+        times: &[f64],
+        steps: &[i64],
+    ) -> Result<Arc<dyn Encoder>, CannotHold> {
+        let first = Input::Snapshot(first);
+        encoder(self.format, &Plan { first, times, steps, options: &self.options })
+    }
+}

@@ -1,0 +1,135 @@
+//! Secondary structure of the residues of proteins.
+
+use std::sync::Mutex;
+
+use serde::Deserialize;
+use trajet_files::Error;
+use trajet_formats::{Atoms, Block, memory};
+use trajet_kernels::dssp::{Assigner, Backbone, Class};
+use trajet_simd::InstructionSet;
+
+use crate::analysis::{Analysis, Pass, State, check_finite, list};
+use crate::error::{FrameError, InvalidArgument};
+
+/// Number of classes that one number of a row holds, three bits each: a double holds integers of 53 bits.
+const PER_NUMBER: usize = 17;
+/// Bits of a class.
+const BITS: usize = 3;
+
+/// Parameters of the analysis.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// N, CA, C and O of each residue, by index in the trajectory.
+    #[serde(deserialize_with = "list")]
+    pub residues: Vec<[i64; 4]>,
+    /// C and O of the residue before each; any atoms for residues that donate no bond.
+    #[serde(deserialize_with = "list")]
+    pub before: Vec<[i64; 2]>,
+    /// Whether N of each residue has a hydrogen atom: not in proline, and not in the first residue of a chain.
+    pub donates: Vec<bool>,
+    /// Place of each residue in the sequence, ascending; places without a residue are those of incomplete ones.
+    pub slots: Vec<u32>,
+    /// Chain of each place of the sequence.
+    pub chains: Vec<u32>,
+}
+
+impl Request {
+    pub(crate) fn check(&self) -> Result<(), InvalidArgument> {
+        if self.residues.is_empty() {
+            return Err(InvalidArgument("there are no residues"));
+        }
+        let n = self.residues.len();
+        if [self.before.len(), self.donates.len(), self.slots.len()] != [n; 3] {
+            return Err(InvalidArgument("lists must have one element for each residue"));
+        }
+        let exists = |&last: &u32| (last as usize) < self.chains.len();
+        if !self.slots.is_sorted_by(|a, b| a < b) || !self.slots.last().is_some_and(exists) {
+            return Err(InvalidArgument("places in the sequence must rise and be those of chains"));
+        }
+        Ok(())
+    }
+}
+
+/// Returns the pass of the analysis on a trajectory of `n_atoms` atoms.
+///
+/// A row has the classes of 17 residues in each number, as an integer: those of the first residue in its
+/// lowest three bits.
+///
+/// # Errors
+/// [`Error::AtomOutOfRange`], [`Error::Memory`].
+///
+/// # Panics
+/// If lists differ in length, or places in the sequence do not rise.
+pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
+    let Request { residues, before, donates, slots, chains } = request;
+    let n = residues.len();
+    let mut union: Vec<i64> = Vec::new();
+    memory::reserve(&mut union, 6 * n, "the atoms of an analysis")?;
+    union.extend(residues.as_flattened());
+    union.extend(before.as_flattened());
+    union.sort_unstable();
+    union.dedup();
+    let atoms = Atoms::listed(&union, n_atoms)?;
+    let column = |atom: i64| union.binary_search(&atom).expect("part of the union") as u32;
+    let backbone = residues.iter().map(|residue| residue.map(column)).collect();
+    let pairs = before.iter().zip(&donates);
+    let donors = pairs.map(|(pair, donates)| donates.then(|| pair.map(column))).collect();
+    let backbone = Backbone::new(backbone, donors, slots, chains).expect("checked");
+    let analysis = Box::new(Dssp { backbone, spare: Mutex::default() });
+    Ok(Pass { atoms, transforms: Vec::new(), analysis, then: None })
+}
+
+/// Yields packed classes, no state.
+struct Dssp {
+    backbone: Backbone,
+    /// Spare searches, whose memory is reused.
+    spare: Mutex<Vec<(Assigner, Vec<Class>)>>,
+}
+
+impl Analysis for Dssp {
+    fn row_width(&self) -> usize {
+        self.backbone.len().div_ceil(PER_NUMBER)
+    }
+
+    fn absorb(&self, block: &Block, rows: &mut [f64], _: &mut State) -> Result<(), FrameError> {
+        check_finite(block)?;
+        let spare = || self.spare.lock().expect("nothing panics with it");
+        let (mut assigner, mut classes) = spare().pop().unwrap_or_default();
+        classes.resize(self.backbone.len(), Class::Loop);
+        for (i, row) in rows.chunks_exact_mut(self.row_width()).enumerate() {
+            let set = InstructionSet::chosen();
+            assigner.assign(set, &self.backbone, block.frame(i), &mut classes);
+            for (number, classes) in row.iter_mut().zip(classes.chunks(PER_NUMBER)) {
+                *number = packed(classes);
+            }
+        }
+        spare().push((assigner, classes));
+        Ok(())
+    }
+
+    fn merge(&self, left: State, _: State) -> State {
+        left
+    }
+}
+
+/// Returns the number that holds some classes.
+fn packed(classes: &[Class]) -> f64 {
+    classes.iter().rev().fold(0u64, |bits, &class| bits << BITS | class as u64) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_holds_its_classes_exactly() {
+        let classes = [Class::Loop; PER_NUMBER];
+        assert_eq!(packed(&classes), ((1u64 << 51) - 1) as f64);
+        assert_eq!(
+            packed(&[Class::Strand, Class::AlphaHelix, Class::Bend]),
+            f64::from(3 + (6 << 6))
+        );
+        assert_eq!(packed(&[]), 0.0);
+    }
+}

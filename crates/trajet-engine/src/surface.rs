@@ -1,0 +1,184 @@
+//! Solvent-accessible surface areas of atoms, of groups of them, or of all.
+
+use std::sync::Mutex;
+
+use serde::Deserialize;
+use trajet_files::Error;
+use trajet_formats::{Atoms, Block, memory};
+use trajet_kernels::surface::{self, Sphere, Surface};
+use trajet_simd::InstructionSet;
+
+use crate::analysis::{Analysis, Pass, State, check_finite, list, optional_list};
+use crate::atom_map::{AtomMap, merge_atom_lists};
+use crate::error::{FrameError, InvalidArgument};
+
+/// Most points on a sphere; more would take memory, and give no further digit.
+const MOST_POINTS: usize = 1_000_000;
+/// Largest radius, Å. Every atom would overlap with all others.
+const LARGEST: f64 = 1e6;
+
+/// Parameters of the analysis.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// Atoms by index in the trajectory.
+    #[serde(deserialize_with = "list")]
+    pub atoms: Vec<i64>,
+    /// Further atoms that cover these, by index.
+    #[serde(deserialize_with = "list")]
+    pub context: Vec<i64>,
+    /// Radii of the atoms and then of the context, Å; 0 for atoms without a sphere.
+    #[serde(deserialize_with = "list")]
+    pub radii: Vec<f64>,
+    /// For each of the atoms the group in whose sum it counts; `None` for one area per atom.
+    #[serde(deserialize_with = "optional_list")]
+    pub groups: Option<Vec<u32>>,
+    /// Radius of the probe, Å.
+    pub probe: f64,
+    /// Number of points on each sphere.
+    pub points: usize,
+}
+
+impl Request {
+    pub(crate) fn check(&self) -> Result<(), InvalidArgument> {
+        let is_radius = |&radius: &f64| (0.0..=LARGEST).contains(&radius);
+        let n_groups = self.groups.as_ref().map_or(self.atoms.len(), Vec::len);
+        let faults = [
+            (self.atoms.is_empty(), "there are no atoms"),
+            (
+                self.radii.len() != self.atoms.len() + self.context.len(),
+                "there must be a radius for each atom",
+            ),
+            (
+                !self.radii.iter().all(is_radius),
+                "radii must be finite numbers (Å) that are not negative",
+            ),
+            (
+                !is_radius(&self.probe),
+                "the radius of the probe must be a finite number (Å) that is not negative",
+            ),
+            (
+                self.points == 0 || self.points > MOST_POINTS,
+                "the number of points must be from 1 to 1,000,000",
+            ),
+            (n_groups != self.atoms.len(), "there must be a group for each atom"),
+        ];
+        match faults.into_iter().find(|(is_fault, _)| *is_fault) {
+            Some((_, message)) => Err(InvalidArgument(message)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Returns the pass of the analysis on a trajectory of `n_atoms` atoms.
+///
+/// # Errors
+/// [`Error::AtomOutOfRange`], [`Error::Memory`].
+///
+/// # Panics
+/// If the number of points is 0, or there are less radii than atoms.
+pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
+    let Request { atoms: selected, context, radii, groups, probe, points } = request;
+    let (union, maps) = merge_atom_lists(&[&selected, &context]);
+    let atoms = Atoms::listed(&union, n_atoms)?;
+    let columns = |map: &AtomMap| match map {
+        AtomMap::Listed(columns) => columns.clone(),
+        AtomMap::All => (0..union.len() as u32).collect(),
+    };
+    let [own, others] = [columns(&maps[0]), columns(&maps[1])];
+    let mut spheres = memory::filled(union.len(), 0.0, "the radii of atoms")?;
+    for (&column, &radius) in own.iter().chain(&others).zip(&radii) {
+        spheres[column as usize] = if radius > 0.0 { radius + probe } else { 0.0 };
+    }
+    let mut wanted = memory::filled(union.len(), false, "the radii of atoms")?;
+    own.iter().for_each(|&column| wanted[column as usize] = true);
+    let groups = groups.map(|groups| Groups::new(&own, &groups));
+    let sphere = Sphere::golden_spiral(points);
+    let analysis =
+        Box::new(Areas { own, radii: spheres, wanted, groups, sphere, spare: Mutex::default() });
+    Ok(Pass { atoms, transforms: Vec::new(), analysis, then: None })
+}
+
+/// Columns sorted by their groups.
+struct Groups {
+    columns: Vec<u32>,
+    /// Where each group begins; one more than there are groups.
+    starts: Vec<usize>,
+}
+
+impl Groups {
+    /// Returns the columns of each group, in their order.
+    fn new(columns: &[u32], groups: &[u32]) -> Self {
+        let mut order: Vec<usize> = (0..columns.len()).collect();
+        order.sort_by_key(|&k| groups[k]);
+        let n = groups.iter().max().map_or(0, |&last| last as usize + 1);
+        let sorted: Vec<u32> = order.iter().map(|&k| groups[k]).collect();
+        let start = |group: usize| sorted.partition_point(|&g| (g as usize) < group);
+        Groups {
+            columns: order.iter().map(|&k| columns[k]).collect(),
+            starts: (0..=n).map(start).collect(),
+        }
+    }
+}
+
+/// Yields an area for each atom or each group, no state.
+struct Areas {
+    /// Columns of the atoms.
+    own: Vec<u32>,
+    /// Radius with that of the probe, of each column.
+    radii: Vec<f64>,
+    /// Whether the area of a column is computed.
+    wanted: Vec<bool>,
+    groups: Option<Groups>,
+    sphere: Sphere,
+    /// Spare searches, whose memory is reused.
+    spare: Mutex<Vec<(Surface, Vec<f64>)>>,
+}
+
+impl Analysis for Areas {
+    fn row_width(&self) -> usize {
+        self.groups.as_ref().map_or(self.own.len(), |groups| groups.starts.len() - 1)
+    }
+
+    fn absorb(&self, block: &Block, rows: &mut [f64], _: &mut State) -> Result<(), FrameError> {
+        check_finite(block)?;
+        let spare = || self.spare.lock().expect("nothing panics with it");
+        let (mut surface, mut areas) = spare().pop().unwrap_or_default();
+        areas.resize(self.radii.len(), 0.0);
+        for (i, row) in rows.chunks_exact_mut(self.row_width()).enumerate() {
+            let (radii, wanted) = (&self.radii[..], &self.wanted[..]);
+            let atoms = surface::Atoms { positions: block.frame(i), radii, wanted };
+            surface.areas(InstructionSet::chosen(), &self.sphere, atoms, &mut areas);
+            match &self.groups {
+                None => {
+                    row.iter_mut()
+                        .zip(&self.own)
+                        .for_each(|(value, &column)| *value = areas[column as usize]);
+                }
+                Some(groups) => {
+                    for (value, range) in row.iter_mut().zip(groups.starts.windows(2)) {
+                        *value = surface::total(&areas, &groups.columns[range[0]..range[1]]);
+                    }
+                }
+            }
+        }
+        spare().push((surface, areas));
+        Ok(())
+    }
+
+    fn merge(&self, left: State, _: State) -> State {
+        left
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_keep_the_order_of_atoms() {
+        let groups = Groups::new(&[5, 3, 9, 1], &[2, 0, 2, 0]);
+        assert_eq!(groups.columns, [3, 1, 5, 9]);
+        assert_eq!(groups.starts, [0, 2, 2, 4]);
+    }
+}

@@ -1,0 +1,316 @@
+"""`dssp`: secondary structure of proteins."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet._trajet import SelectionError
+from trajet.analysis.backbone import unique_residue_names
+from trajet.analysis.job import Steps, analysis
+from trajet.analysis.pbc_checks import find_broken_molecules_at
+from trajet.analysis.runner import RunRequest, main_selection, selecting
+from trajet.box import Box
+from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.result import SecondaryStructure
+from trajet.result.secondary import CLASSES
+from trajet.startup import Stopwatch
+from trajet.topology import Atoms, listed
+from trajet.trajectory import FrameChoice, Selection, Trajectory
+
+if TYPE_CHECKING:
+    from trajet.mdanalysis import AtomGroup
+
+# Names of the carbonyl oxygen, the first of which counts: force fields rename it in the last
+# residue.
+_OXYGENS = ("O", "OT1", "OC1", "O1")
+# Residues whose N has no hydrogen atom; N and C are Amber's names of terminal residues.
+_PROLINES = ("PRO", "NPRO", "CPRO", "HYP")
+# Longest peptide bond, Å, as in DSSP: a longer one is a break of the chain.
+_PEPTIDE_BOND = 2.5
+# Residues in one number of a row, and bits of each: see `crates/trajet-engine/src/dssp.rs`.
+_PER_NUMBER, _BITS = 17, 3
+
+
+@analysis
+def dssp(
+    selection: "Selection | AtomGroup",
+    *,
+    simplified: bool = False,
+    frames: FrameChoice = None,
+    pool: Pool | None = None,
+    progress: Progress | None = None,
+    sample: bool = False,
+) -> Steps[SecondaryStructure]:
+    """Assign the secondary structure of residues (DSSP), frame by frame.
+
+    Parameters
+    ----------
+    selection
+        A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file. Each of its
+        residues that has N, CA, C and O is assigned, from the bonds among these residues; other
+        atoms do not count.
+    simplified
+        Return three classes instead of eight; see `SecondaryStructure.simplified`.
+    frames
+        A slice, frame numbers, or a mask; None for all.
+    pool
+        Where to compute; None for `LocalPool()`: all cores of this process.
+    progress
+        Called with frames done and in total.
+    sample
+        Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
+        (`r_comp_io` and `sample`); a run on one thread needs no sample.
+
+    Returns
+    -------
+    SecondaryStructure
+        `codes` `(n_frames, n_residues)`, uint8, and their letters as `values`: H (α-helix),
+        G (3₁₀-helix), I (π-helix), E (strand), B (bridge), T (turn), S (bend), - (loop).
+
+    Raises
+    ------
+    SelectionError
+        If no residue has all atoms of the backbone.
+    AnalysisError
+        If an atom has no position.
+    FrameError, FormatError
+        If a frame is out of range, or corrupt.
+
+    Notes
+    -----
+    W. Kabsch and C. Sander, Biopolymers 22, 2577 (1983), doi:10.1002/bip.360221211, with the rules
+    of DSSP 2: hydrogen atoms of N are placed 1 Å from it, opposite to the C=O of the residue
+    before; each donor has at most two bonds, of less than -0.5 kcal/mol; π-helices come before
+    α-helices (R. P. Joosten et al., Nucleic Acids Res. 39, D411 (2011), doi:10.1093/nar/gkq1105).
+
+    A chain ends where the segment or the chain identifier changes, where the selection leaves
+    residues out, and where C and the next N are more than 2.5 Å apart in frame 0. No bridge, turn
+    or bend goes across, and the residue behind donates no bond. Residues that lack atoms keep their
+    place in the sequence but have no class; `report["remarks"]` name them.
+
+    Positions are used as stored: make molecules that are broken over the box whole with
+    `selection.whole()`.
+
+    Examples
+    --------
+    >>> import trajet as tj
+    >>> traj = tj.open("adk.psf", "adk.xtc")
+    >>> result = tj.dssp(traj.select("protein"))
+    >>> "".join(result.values[0, :30])
+    '-EEEE-S-SSSSHHHHHHHHHHHH---EEE'
+    >>> result.content().columns[0]
+    'α-helix'
+    """
+    main = main_selection(selection)
+    watch = Stopwatch()
+    remarks: list[str] = []
+    sequence = _sequence(main, remarks)
+    outcome = yield RunRequest(
+        main.trajectory,
+        frames,
+        pool,
+        progress,
+        lambda _: sequence.plan(),
+        t_select=selecting(main) + watch.seconds(),
+        sample=sample,
+    )
+    remarks += find_broken_molecules_at(main, outcome.frames[:1])
+    parameters = {
+        "selections": [main.label],
+        "n_residues": len(sequence.residues),
+        "simplified": simplified,
+    }
+    topology = main.topology_atoms.topology
+    result = SecondaryStructure(
+        codes=_unpacked(outcome.rows, len(sequence.residues)),
+        classes=tuple(CLASSES),
+        times=outcome.times,
+        frames=outcome.frames,
+        residues=sequence.residues,
+        columns=tuple(unique_residue_names(topology, sequence.residues, sequence.alphas)),
+        label=main.label,
+        report=outcome.report("dssp", parameters, remarks=remarks),
+    )
+    return result.simplified() if simplified else result
+
+
+@dataclass(frozen=True)
+class _Sequence:
+    """The residues of a run: columns of their atoms in a frame, and their places.
+
+    Attributes
+    ----------
+    residues, alphas
+        `(n,)`, indices of the residues and of their CA in the topology.
+    atoms, before
+        `(n, 4)` and `(n, 2)`: N, CA, C, O of each; C and O of the residue before.
+    donates
+        `(n,)`, whether N has a hydrogen atom.
+    slots, chains
+        `(n,)` and `(n_slots,)`: place of each residue, and the chain of each place.
+    """
+
+    residues: NDArray[np.int64]
+    alphas: NDArray[np.int64]
+    atoms: NDArray[np.int64]
+    before: NDArray[np.int64]
+    donates: NDArray[np.bool_]
+    slots: NDArray[np.int64]
+    chains: NDArray[np.int64]
+
+    def plan(self) -> AnalysisSpec:
+        """Return the plan; arrays of integers are atoms, so other numbers are lists."""
+        return AnalysisSpec.of(
+            "dssp",
+            residues=self.atoms,
+            before=self.before,
+            donates=self.donates.tolist(),
+            slots=self.slots.tolist(),
+            chains=self.chains.tolist(),
+        )
+
+
+def _sequence(main: Selection, remarks: list[str]) -> _Sequence:
+    """Return the residues of a selection that have a backbone.
+
+    Raises
+    ------
+    SelectionError
+        If there is none.
+    """
+    trajectory, topology = main.trajectory, main.topology_atoms.topology
+    names = topology.column("names")
+    if names is None:
+        raise SelectionError(f"DSSP needs names of atoms, which {topology} lacks")
+    atoms = main.topology_atoms
+    selected = np.unique(atoms.residues)
+    found = [_first_of_each(atoms, names, name) for name in ("N", "CA", "C", *_OXYGENS)]
+    for other in found[4:]:
+        found[3] = np.where(found[3] < 0, other, found[3])
+    backbone = np.stack(found[:4], axis=1)[selected]
+    columns, there = trajectory.places_of(np.maximum(backbone, 0))
+    known = (backbone >= 0) & there
+    whole: NDArray[np.bool_] = np.asarray(known.all(axis=1))
+    # Caps have some: the C=O of acetyl places the hydrogen atom behind. Water has O alone.
+    kept = known.sum(axis=1) >= 2
+    if not whole.any():
+        raise SelectionError(
+            f"{trajectory.label}: selection {main.label!r}: none of its {len(selected)} residues"
+            " has the atoms N, CA, C and O of a backbone"
+        )
+    selected, columns, known, whole = selected[kept], columns[kept], known[kept], whole[kept]
+    incomplete = known[:, 1] & ~whole
+    if incomplete.any():
+        called = unique_residue_names(topology, selected[incomplete], backbone[kept][incomplete, 1])
+        remarks.append(f"residues without a class, since they lack N, CA, C or O: {listed(called)}")
+    several = _with_several(atoms, names, selected[whole])
+    if len(several):
+        called = unique_residue_names(
+            topology, several, backbone[kept][np.isin(selected, several), 1]
+        )
+        remarks.append(
+            "residues with several N, CA, C or O (alternate locations), of which the first one"
+            f" counts: {listed(called)}; use a selection that has one of them ('… and not altloc"
+            " B')"
+        )
+    breaks = _breaks(main, selected, columns, known, remarks)
+    has_carbonyl = np.concatenate([[False], known[:-1, 2:].all(axis=1)]) & ~breaks
+    before = np.concatenate([columns[:1, 2:], columns[:-1, 2:]])
+    kinds = topology.column("resnames")
+    proline = (
+        np.zeros(len(selected), np.bool_) if kinds is None else np.isin(kinds[selected], _PROLINES)
+    )
+    donates = has_carbonyl & ~proline
+    before = np.where(donates[:, None], before, columns[:, 1:2])
+    return _Sequence(
+        residues=selected[whole],
+        alphas=backbone[kept][whole, 1],
+        atoms=columns[whole],
+        before=before[whole],
+        donates=donates[whole],
+        slots=np.flatnonzero(whole),
+        chains=np.cumsum(breaks),
+    )
+
+
+def _first_of_each(atoms: Atoms, names: NDArray[np.str_], name: str) -> NDArray[np.int64]:
+    """Return the first atom of this name in each residue, -1 for none; those in `atoms` precede."""
+    found = np.flatnonzero(names == name)
+    owners = atoms.topology.atoms.residues[found]
+    first = np.full(atoms.topology.n_residues, -1, np.int64)
+    # Of several elements that are assigned, the last one stays.
+    first[owners[::-1]] = found[::-1]
+    own = np.isin(found, atoms.indices)
+    first[owners[own][::-1]] = found[own][::-1]
+    return first
+
+
+def _with_several(
+    atoms: Atoms, names: NDArray[np.str_], residues: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the residues with several selected atoms of a name of the backbone."""
+    of_atoms, of_names = atoms.residues, names[atoms.indices]
+    several = [
+        np.bincount(of_atoms[of_names == name], minlength=atoms.topology.n_residues) > 1
+        for name in ("N", "CA", "C", "O")
+    ]
+    chosen: NDArray[np.bool_] = np.asarray(np.stack(several).any(axis=0))
+    return residues[chosen[residues]]
+
+
+def _breaks(
+    main: Selection,
+    residues: NDArray[np.int64],
+    columns: NDArray[np.int64],
+    known: NDArray[np.bool_],
+    remarks: list[str],
+) -> NDArray[np.bool_]:
+    """Return which residues begin a chain; append a remark on breaks within chains."""
+    topology = main.topology_atoms.topology
+    breaks = np.ones(len(residues), np.bool_)
+    segments = topology.residue_segments[residues]
+    breaks[1:] = (np.diff(residues) != 1) | (np.diff(segments) != 0)
+    if (chains := topology.column("chainIDs")) is not None:
+        # Those of one atom of each residue: all atoms of a residue are in one chain.
+        owners = topology.atoms.residues
+        of_residues = np.empty(topology.n_residues, chains.dtype)
+        of_residues[owners] = chains
+        of_residues = of_residues[residues]
+        breaks[1:] |= of_residues[1:] != of_residues[:-1]
+    # C of one and N of the next.
+    both = np.flatnonzero(~breaks[1:] & known[:-1, 2] & known[1:, 0])
+    ends = np.stack([columns[both, 2], columns[both + 1, 0]], axis=1)
+    apart = _distances(main.trajectory, ends) > _PEPTIDE_BOND
+    if apart.any():
+        broken = both[apart] + 1
+        called = unique_residue_names(topology, residues[broken], columns[broken, 0])
+        remarks.append(
+            "breaks of the chain, since N is more than 2.5 Å from C of the residue before in frame"
+            f" 0, are before {listed(called)}"
+        )
+        breaks[broken] = True
+    return breaks
+
+
+def _distances(trajectory: Trajectory, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return distances of nearest images in frame 0, `(n,)`, Å."""
+    if not len(pairs):
+        return np.empty(0)
+    wanted, where = np.unique(pairs, return_inverse=True)
+    first = trajectory.read_places([0], wanted, None, counted=False)
+    one, other = np.moveaxis(first.positions[0][where.reshape(pairs.shape)], 1, 0)
+    return Box.of(first).distances(one, other)
+
+
+def _unpacked(rows: NDArray[np.float64], n_residues: int) -> NDArray[np.uint8]:
+    """Return the class of each residue, `(n_frames, n_residues)`, from the numbers of rows."""
+    codes = np.empty((len(rows), n_residues), np.uint8)
+    for number, packed in enumerate(rows.T):
+        bits = packed.astype(np.int64)
+        first = number * _PER_NUMBER
+        for place in range(first, min(first + _PER_NUMBER, n_residues)):
+            codes[:, place] = bits & (1 << _BITS) - 1
+            bits >>= _BITS
+    return codes

@@ -1,0 +1,242 @@
+"""`sasa`: solvent-accessible surface areas."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet import _trajet
+from trajet._trajet import SelectionError
+from trajet.analysis.backbone import unique_residue_names
+from trajet.analysis.job import Steps, analysis
+from trajet.analysis.pbc_checks import find_broken_molecules_at
+from trajet.analysis.runner import (
+    RunRequest,
+    describe,
+    further_selection,
+    main_selection,
+    selecting,
+)
+from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.result import SurfaceAreas
+from trajet.topology import known_elements, listed
+from trajet.trajectory import FrameChoice, Selection
+
+if TYPE_CHECKING:
+    from trajet.mdanalysis import AtomGroup
+
+By: TypeAlias = Literal["total", "residue", "atom"]
+Radii: TypeAlias = (
+    "Mapping[str, float] | Sequence[float] | NDArray[np.floating | np.integer] | None"
+)
+
+# Bondi's radius of hydrogen, Å. That of the topology's table is shorter, as bonds need it.
+_HYDROGEN = 1.2
+
+
+@analysis
+def sasa(
+    selection: "Selection | AtomGroup",
+    *,
+    by: By = "total",
+    context: "str | Selection | AtomGroup | None" = None,
+    probe: float = 1.4,
+    points: int = 960,
+    radii: Radii = None,
+    frames: FrameChoice = None,
+    pool: Pool | None = None,
+    progress: Progress | None = None,
+    sample: bool = False,
+) -> Steps[SurfaceAreas]:
+    """Compute the solvent-accessible surface area of atoms, frame by frame.
+
+    Parameters
+    ----------
+    selection
+        A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
+    by
+        "total" for the area of all atoms, "residue" or "atom" for that of each.
+    context
+        Further atoms that cover the selected ones: selection text, a Selection or an AtomGroup. So
+        the area of a ligand in a protein is that of `ligand` with `context="protein"`. None if only
+        the selected atoms cover each other.
+    probe
+        Radius of the probe, Å.
+    points
+        Number of points on the sphere of each atom.
+    radii
+        Van der Waals radii, Å. None for those of the elements: A. Bondi, J. Phys. Chem. 68, 441
+        (1964), doi:10.1021/j100785a001, and for elements that Bondi lacks those of M. Mantina et
+        al., J. Phys. Chem. A 113, 5806 (2009), doi:10.1021/jp8111556, and S. Alvarez, Dalton Trans.
+        42, 8617 (2013), doi:10.1039/c3dt50599e. A dict changes some: `{"Na": 1.02}`. An array has
+        one for each atom of the topology. Atoms of radius 0 have no area and cover nothing.
+    frames
+        A slice, frame numbers, or a mask; None for all.
+    pool
+        Where to compute; None for `LocalPool()`: all cores of this process.
+    progress
+        Called with frames done and in total.
+    sample
+        Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
+        (`r_comp_io` and `sample`); a run on one thread needs no sample.
+
+    Returns
+    -------
+    SurfaceAreas
+        `values` `(n_frames,)` for the total, `(n_frames, n_residues)` or `(n_frames, n_atoms)`;
+        float64, Å².
+
+    Raises
+    ------
+    SelectionError
+        If an atom has no known radius: its element is unknown, or the topology is coarse-grained.
+    AnalysisError
+        If an atom has no position.
+    ValueError
+        If the probe, the points or the radii make no sense.
+    FrameError, FormatError
+        If a frame is out of range, or corrupt.
+
+    Notes
+    -----
+    A. Shrake and J. A. Rupley, J. Mol. Biol. 79, 351 (1973), doi:10.1016/0022-2836(73)90011-9: the
+    share of points, evenly spread over the sphere of an atom and the probe, that are within no
+    other such sphere. Points are on a golden spiral. The error of an atom's area is a few points:
+    one is 4π (r + probe)² / points, 0.13 Å² for carbon.
+
+    Positions are used as stored, and atoms are covered by no periodic images: make molecules that
+    are broken over the box whole with `selection.whole()`. `report["remarks"]` name neighbouring
+    atoms of a molecule that lie on either side of the box in the frame of the largest area.
+
+    Atoms that the topology lacks have no radius: united atoms of force fields without hydrogens
+    need radii of their own.
+
+    Examples
+    --------
+    >>> import trajet as tj
+    >>> traj = tj.open("adk.psf", "adk.xtc")
+    >>> tj.sasa(traj.select("protein"), frames=[0]).values.round(0)
+    array([10421.])
+    >>> tj.sasa(traj.select("resname LYS"), by="residue", context="protein").values.shape
+    (98, 18)
+    """
+    main = main_selection(selection)
+    if by not in get_args(By):
+        raise ValueError(f"by is 'total', 'residue' or 'atom', not {by!r}")
+    around = None if context is None else further_selection(context, main.trajectory)
+    remarks: list[str] = []
+    groups, indices, columns = _columns(main, by)
+    selections = [main] if around is None else [main, around]
+    plan = AnalysisSpec.of(
+        "surface",
+        atoms=main.places,
+        context=np.empty(0, np.int64) if around is None else around.places,
+        radii=_radii(selections, radii, remarks),
+        groups=groups,
+        probe=float(probe),
+        points=points,
+    )
+    outcome = yield RunRequest(
+        main.trajectory,
+        frames,
+        pool,
+        progress,
+        lambda _: plan,
+        t_select=selecting(main, around),
+        sample=sample,
+    )
+    totals = outcome.rows.sum(axis=1)
+    if totals.size:
+        # If a molecule is broken in some frames, the area is largest in one of them.
+        for part in selections:
+            remarks += find_broken_molecules_at(part, [outcome.frames[np.argmax(totals)]])
+    parameters = {
+        "selections": [part.label for part in selections],
+        "n_atoms": [part.n_atoms for part in selections],
+        "by": by,
+        "probe": float(probe),
+        "points": points,
+        "radii": "elements" if radii is None else describe(radii),
+    }
+    return SurfaceAreas(
+        values=outcome.rows[:, 0].copy() if by == "total" else outcome.rows,
+        times=outcome.times,
+        frames=outcome.frames,
+        units="Å²",
+        columns=columns,
+        name="SASA",
+        report=outcome.report("sasa", parameters, remarks=remarks),
+        by=by,
+        indices=indices,
+        label=main.label,
+    )
+
+
+def _columns(
+    main: Selection, by: By
+) -> tuple[list[int] | None, NDArray[np.int64], tuple[str, ...]]:
+    """Return the group of each atom (None if each is its own), and indices and names of columns."""
+    if by == "total":
+        return [0] * main.n_atoms, np.empty(0, np.int64), (main.label,)
+    if not main.trajectory.has_topology and by == "atom":
+        return None, main.indices, tuple(f"atom{index}" for index in main.indices.tolist())
+    atoms = main.topology_atoms
+    residues, first, which = np.unique(atoms.residues, return_index=True, return_inverse=True)
+    names = unique_residue_names(atoms.topology, residues, atoms.indices[first])
+    if by == "residue":
+        return which.tolist(), residues, tuple(names)
+    called = [f"{names[k]} {atoms.name_of(i)}" for i, k in enumerate(which.tolist())]
+    if len(set(called)) < len(called):
+        pairs = zip(called, atoms.indices.tolist(), strict=True)
+        called = [f"{name} atom{index}" for name, index in pairs]
+    return None, atoms.indices, tuple(called)
+
+
+def _radii(selections: list[Selection], radii: Radii, remarks: list[str]) -> NDArray[np.float64]:
+    """Return the radii of the atoms of all selections, one after the other; append remarks."""
+    indices = np.concatenate([selection.indices for selection in selections])
+    trajectory = selections[0].trajectory
+    if radii is not None and not isinstance(radii, Mapping):
+        numbers = np.ascontiguousarray(radii, np.float64)
+        if numbers.shape != (trajectory.n_named,):
+            raise ValueError(
+                f"{numbers.shape} radii do not fit the topology's {trajectory.n_named} atoms: give"
+                " one for each of them, not for the selected ones"
+            )
+        chosen: NDArray[np.float64] = numbers[indices]
+        return chosen
+    atoms = trajectory.topology.atoms[indices]
+    elements = known_elements(atoms)
+    symbols, which = np.unique(elements, return_inverse=True)
+    changed = {symbol.capitalize(): radius for symbol, radius in (radii or {}).items()}
+    if unknown := sorted(set(changed) - set(symbols.tolist())):
+        raise ValueError(
+            f"radii of {', '.join(unknown)}: the selected atoms have only the elements"
+            f" {', '.join(filter(None, symbols.tolist()))}"
+        )
+    table = [_radius(symbol, changed) for symbol in symbols.tolist()]
+    found = np.array(table, np.float64)[which]
+    without = np.flatnonzero(np.isnan(found))
+    if without.size:
+        raise SelectionError(
+            f"{without.size} of {len(found)} atoms have no known radius in {atoms.topology}, the"
+            f" first is {atoms.describe(int(without[0]))}: leave these atoms out, use a topology"
+            " with elements, or give radii= as numbers, 0 for sites without a surface"
+        )
+    if atoms.column("elements") is None:
+        counts = np.bincount(which, minlength=len(symbols)).tolist()
+        words = [f"{symbol} {count}" for symbol, count in zip(symbols, counts, strict=True)]
+        remarks.append(
+            f"radii are those of elements that are guessed from the names of atoms, as"
+            f" {atoms.topology} has no elements: {listed(words)}; united atoms have other radii"
+        )
+    return found
+
+
+def _radius(symbol: str, changed: Mapping[str, float]) -> float:
+    """Return the radius of an element, Å; NaN if it is unknown."""
+    if symbol in changed:
+        return float(changed[symbol])
+    found = _HYDROGEN if symbol == "H" else _trajet.van_der_waals_radius(symbol)
+    return float("nan") if found is None else found

@@ -1,0 +1,333 @@
+"""`write`: positions of the user to trajectory files."""
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet import _trajet, h5md, mdanalysis, output
+from trajet.conversion.copies import SUFFIXES, Conversion
+from trajet.conversion.files import HDF5, OutputOptions
+from trajet.trajectory import Block, Frame, Selection, Trajectory, UpdatingSelection
+
+if TYPE_CHECKING:
+    from trajet.mdanalysis import AtomGroup, Universe
+
+# Positions of frames: an array, blocks of frames, or the frames of a Universe.
+Positions: TypeAlias = (
+    "NDArray[np.floating] | Iterable[NDArray[np.floating] | Block | Frame] | Universe | AtomGroup"
+)
+
+# Frames of an array that are converted and encoded at a time.
+_AT_ONCE = 64
+
+
+def write(
+    path: str | os.PathLike[str],
+    positions: Positions,
+    *,
+    times: "NDArray[np.floating] | Iterable[float] | None" = None,
+    steps: "NDArray[np.integer] | Iterable[int] | None" = None,
+    cells: "NDArray[np.floating] | Iterable[float] | None" = None,
+    precision: float | None = None,
+    double: bool | None = None,
+    compression: int | None = None,
+    allow_loss: bool = False,
+    force: bool = False,
+    threads: int | None = None,
+) -> Conversion:
+    """Write positions that a script made to a trajectory file of any format.
+
+    Frames are encoded block by block on all threads. The file gets its name when it is complete: if
+    the script fails or is killed, there is none. Trajectories and selections, also transformed
+    ones, are written by `convert`.
+
+    Parameters
+    ----------
+    path
+        Path of the output; its ending selects the format: .xtc, .trr, .dcd, .nc (Amber NetCDF),
+        .h5md.
+    positions
+        An array `(n_frames, n_atoms, 3)`, Å; or an iterable, such as a generator, of such arrays
+        (blocks), of `Block` or of `Frame`, of which one at a time is in memory; or a Universe or
+        AtomGroup of MDAnalysis, whose frames are written with its transformations. Numbers are
+        rounded to float32.
+    times
+        `(n_frames,)`, ps; None for those of blocks, frames and Universes, and for 0, 1, 2, … of
+        arrays.
+    steps
+        `(n_frames,)`, integration steps; None as for `times`.
+    cells
+        `(6,)` or `(n_frames, 6)`: a, b, c (Å), α, β, γ (degrees), NaN for no cell; None for those
+        of blocks, frames and Universes, and for no cell of arrays.
+    precision
+        XTC: steps per nm; None for 1000.
+    double
+        TRR: whether to write double precision; None for single.
+    compression
+        H5MD: 1 to 9 for gzip, None for none.
+    allow_loss
+        Leave out what the format cannot hold, instead of raising an error; `remarks` say what.
+    force
+        Replace an existing output.
+    threads
+        Number of threads that encode; None for all cores.
+
+    Returns
+    -------
+    Conversion
+        Path and size of the output, and remarks; its report is None.
+
+    Raises
+    ------
+    OutputError
+        If the output exists, cannot be written, or cannot hold a frame: its positions, cell, time,
+        velocities or forces.
+    ValueError
+        If there is no frame, if shapes or numbers of frames do not fit each other, or if the ending
+        is not that of a format.
+    TypeError
+        If the positions are of another type, such as a trajectory.
+
+    Examples
+    --------
+    >>> import trajet as tj
+    >>> x = tj.open("adk.psf", "adk.xtc").select("name CA").read().positions
+    >>> tj.write("centred.xtc", x - x.mean(axis=1, keepdims=True), cells=[90] * 6).n_frames
+    98
+
+    Block by block, with the times and cells of the blocks:
+
+    >>> from dataclasses import replace
+    >>> blocks = tj.open("adk.psf", "adk.xtc").blocks()
+    >>> shifted = (replace(block, positions=block.positions + 1) for block in blocks)
+    >>> tj.write("shifted.dcd", shifted).n_atoms
+    3341
+    """
+    path = Path(path)
+    output.check(path, SUFFIXES)
+    in_hdf5 = path.suffix.lower() in HDF5
+    if in_hdf5 and (precision is not None or double is not None):
+        raise ValueError(f"{path}: precision is for XTC and double for TRR: leave them out")
+    if not in_hdf5 and compression is not None:
+        raise ValueError(f"{path}: compression is for H5MD: leave it out")
+    if threads is not None and threads < 1:
+        raise ValueError(f"threads must be at least 1, not {threads}")
+    if not force:
+        output.check_new(path)
+    threads = threads or _trajet.available_threads()
+    counted = _Counted(positions, _Given.of(path, times, steps, cells))
+    if in_hdf5:
+        h5md.write_blocks(path, counted, compression=compression, threads=threads, force=force)
+        remarks: list[str] = []
+    else:
+        how = OutputOptions(precision, double, allow_loss=allow_loss)
+        remarks = _write(path, counted, how, force=force, threads=threads)
+    size = path.stat().st_size
+    return Conversion(path, counted.n_frames, counted.n_atoms, size, tuple(remarks), None)
+
+
+def _write(
+    path: Path, blocks: "_Counted", how: OutputOptions, *, force: bool, threads: int
+) -> list[str]:
+    """Write blocks to a file that is not HDF5, and return remarks."""
+    writer = _trajet.TrajectoryWriter(path, how, *blocks.expected, force=force)
+    try:
+        for block in blocks:
+            writer.append(block, threads=threads)
+        _, remarks = writer.finish()
+    finally:
+        # After an error, or Ctrl-C.
+        writer.discard()
+    return remarks
+
+
+@dataclass(frozen=True)
+class _Given:
+    """What a user gave for all frames, or None for what blocks have; see `write`."""
+
+    path: Path
+    times: NDArray[np.float64] | None
+    steps: NDArray[np.int64] | None
+    cells: NDArray[np.float64] | None
+
+    @classmethod
+    def of(cls, path: Path, times: object, steps: object, cells: object) -> "_Given":
+        """Return checked arrays.
+
+        Raises
+        ------
+        ValueError
+            If one has another shape.
+        """
+        own = cls(
+            path,
+            None if times is None else np.asarray(times, np.float64),
+            None if steps is None else np.asarray(steps, np.int64),
+            None if cells is None else np.asarray(cells, np.float64),
+        )
+        for name, array in (("times", own.times), ("steps", own.steps)):
+            if array is not None and array.ndim != 1:
+                raise ValueError(f"{path}: {name} have the shape (n_frames,), not {array.shape}")
+        cells_shape = (6,) if own.cells is None else own.cells.shape
+        if cells_shape[-1:] != (6,) or len(cells_shape) > 2:
+            raise ValueError(
+                f"{path}: cells have the shape (6,) or (n_frames, 6): lengths in Å and angles in"
+                f" degrees, not {cells_shape}"
+            )
+        return own
+
+    def instead(self, block: Block, begin: int) -> Block:
+        """Return a block, whose first frame is frame `begin`, with the given values.
+
+        Raises
+        ------
+        ValueError
+            If there are fewer values than frames.
+        """
+        n = len(block.positions)
+        here = slice(begin, begin + n)
+        for name, n_given in self._counts().items():
+            if n_given < here.stop:
+                raise ValueError(f"{self.path}: there are {n_given} {name} for more frames")
+        if self.times is not None:
+            block = replace(block, times=self.times[here])
+        if self.steps is not None:
+            block = replace(block, steps=self.steps[here])
+        if self.cells is not None:
+            own = np.tile(self.cells, (n, 1)) if self.cells.ndim == 1 else self.cells[here]
+            block = replace(block, cells=own, vectors=None)
+        return block
+
+    def check(self, n_frames: int) -> None:
+        """Raise an error if there are more values than frames, or no frame.
+
+        Raises
+        ------
+        ValueError
+            If there are.
+        """
+        if not n_frames:
+            raise ValueError(f"{self.path}: there is no frame to write")
+        for name, n_given in self._counts().items():
+            if n_given != n_frames:
+                raise ValueError(f"{self.path}: there are {n_given} {name} for {n_frames} frames")
+
+    def _counts(self) -> dict[str, int]:
+        arrays = {"times": self.times, "steps": self.steps}
+        counts = {name: len(array) for name, array in arrays.items() if array is not None}
+        if self.cells is not None and self.cells.ndim == 2:
+            counts["cells"] = len(self.cells)
+        return counts
+
+
+class _Counted:
+    """Checked blocks of what a user gave; frames and atoms are counted on the way."""
+
+    def __init__(self, positions: Positions, given: _Given) -> None:
+        self._positions = positions
+        self._given = given
+        self.n_frames = 0
+        self.n_atoms = 0
+
+    @property
+    def expected(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Times and steps of all frames as far as they are known; DCD files begin with them."""
+        positions, given = self._positions, self._given
+        times, steps = given.times, given.steps
+        if isinstance(positions, Block):
+            times = positions.times if times is None else times
+            steps = positions.steps if steps is None else steps
+        elif isinstance(positions, np.ndarray) and times is None:
+            times = np.arange(len(positions), dtype=np.float64)
+        if times is None:
+            return np.empty(0), np.empty(0, np.int64)
+        return times, np.arange(len(times)) if steps is None else steps
+
+    def __iter__(self) -> Iterator[Block]:
+        given = self._given
+        for part in _parts(given.path, self._positions):
+            block = given.instead(_block(given.path, part, self.n_frames), self.n_frames)
+            n_frames, n_atoms, _ = block.positions.shape
+            if self.n_frames and n_atoms != self.n_atoms:
+                raise ValueError(
+                    f"{given.path}: frame {self.n_frames} has {n_atoms} atoms, and the frames"
+                    f" before it have {self.n_atoms}: give the same atoms in every frame"
+                )
+            self.n_frames += n_frames
+            self.n_atoms = n_atoms
+            yield block
+        given.check(self.n_frames)
+
+
+def _parts(path: Path, positions: Positions) -> "Iterator[NDArray[np.floating] | Block | Frame]":
+    """Iterate over arrays, blocks and frames.
+
+    Raises
+    ------
+    TypeError
+        If the positions are of another type.
+    """
+    if isinstance(positions, (Trajectory, Selection, UpdatingSelection)):
+        raise TypeError(
+            f"{path}: write(...) takes positions, blocks or frames, and {positions!r} is none of"
+            " these: copy it with convert(source, path)"
+        )
+    if mdanalysis.is_universe(positions) or mdanalysis.is_atomgroup(positions):
+        for frame in mdanalysis.frames_of(cast("Universe | AtomGroup", positions)):
+            yield Block(
+                frame.positions[np.newaxis],
+                np.array([frame.time]),
+                np.array([frame.step], np.int64),
+                np.array([frame.step], np.int64),
+                frame.cell[np.newaxis],
+                None if frame.velocities is None else frame.velocities[np.newaxis],
+                None if frame.forces is None else frame.forces[np.newaxis],
+            )
+    elif isinstance(positions, np.ndarray):
+        # Conversions to float32 need memory for a part only.
+        for begin in range(0, len(positions) if positions.ndim == 3 else 1, _AT_ONCE):
+            yield positions[begin : begin + _AT_ONCE]
+    elif isinstance(positions, (Block, Frame)):
+        yield positions
+    elif isinstance(positions, Iterable) and not isinstance(positions, (str, bytes)):
+        yield from positions
+    else:
+        raise TypeError(
+            f"{path}: positions are an array (n_frames, n_atoms, 3), an iterable of such arrays,"
+            f" of blocks or of frames, or a Universe, not {type(positions).__name__}"
+        )
+
+
+def _block(path: Path, part: "NDArray[np.floating] | Block | Frame", begin: int) -> Block:
+    """Return frames as a block; those of arrays are numbered from `begin`, 1 ps apart.
+
+    Raises
+    ------
+    ValueError
+        If positions have another shape.
+    """
+    if isinstance(part, Frame):
+        cells, vectors = part.cell[np.newaxis], part.box.vectors[np.newaxis]
+        stored = vectors if part.box.is_turned else None
+        times, steps = np.array([part.time]), np.array([part.step])
+        block = Block(part.positions[np.newaxis], times, steps, steps, cells, vectors=stored)
+    elif isinstance(part, Block):
+        block = part
+    else:
+        array = np.asarray(part)
+        numbers = np.arange(begin, begin + len(array) if array.ndim else begin, dtype=np.int64)
+        cells = np.full((len(numbers), 6), np.nan)
+        block = Block(array, numbers.astype(np.float64), numbers, numbers, cells)
+    if block.positions.ndim != 3 or block.positions.shape[2] != 3:
+        raise ValueError(
+            f"{path}: positions have the shape (n_frames, n_atoms, 3), not"
+            f" {block.positions.shape}: one frame is positions[np.newaxis]"
+        )
+    if block.positions.dtype.kind not in "fiu":
+        raise ValueError(f"{path}: positions are numbers, not {block.positions.dtype}")
+    return replace(block, positions=np.ascontiguousarray(block.positions, np.float32))

@@ -1,0 +1,156 @@
+"""Results with the secondary structure of residues per frame."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet.result.report import Report
+from trajet.result.result import Result, Table, count_of_frames, time_columns
+from trajet.result.series import Series
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Letters of the classes in the order of their numbers, and their names.
+CLASSES = {
+    "H": "α-helix",
+    "G": "3₁₀-helix",
+    "I": "π-helix",
+    "E": "strand",
+    "B": "bridge",
+    "T": "turn",
+    "S": "bend",
+    "-": "loop",
+}
+SIMPLIFIED = {"H": "helix", "E": "strand", "-": "coil"}
+# The number of the simplified class of each class.
+OF_CLASSES = np.array([0, 0, 0, 1, 1, 2, 2, 2], np.uint8)
+
+
+@dataclass(frozen=True, repr=False)
+class ClassContent(Series):
+    """The share of residues in each class of secondary structure against time.
+
+    Files are those of `Series`; the columns of CSV files end in the letters of the classes.
+
+    Attributes
+    ----------
+    letters
+        The letter of each class.
+    """
+
+    letters: tuple[str, ...]
+
+    def _names(self) -> list[str]:
+        return [f"content_{'loop' if letter == '-' else letter}" for letter in self.letters]
+
+
+@dataclass(frozen=True, repr=False)
+class SecondaryStructure(Result):
+    """The class of secondary structure of each residue in each frame.
+
+    CSV files have
+    the columns frame, time_ps, and one column with a letter per residue.
+
+    Attributes
+    ----------
+    codes
+        `(n_frames, n_residues)`, uint8: the number of each class in `classes`.
+    classes
+        Letters of the classes: H, G, I, E, B, T, S and - of DSSP, or H, E and - if simplified.
+    times
+        `(n_frames,)`, float64, ps.
+    frames
+        `(n_frames,)`, int64, frame numbers.
+    residues
+        `(n_residues,)`, int64, indices of the residues in the topology.
+    columns
+        The name of each residue.
+    label
+        The selection, as text.
+    report
+        Timings and counters of the run.
+    """
+
+    codes: NDArray[np.uint8]
+    classes: tuple[str, ...]
+    times: NDArray[np.float64]
+    frames: NDArray[np.int64]
+    residues: NDArray[np.int64]
+    columns: tuple[str, ...]
+    label: str
+    report: Report
+
+    _ROWS: ClassVar[tuple[str, ...]] = ("codes", "times", "frames")
+    _HAS_MEAN: ClassVar[bool] = False
+
+    @property
+    def values(self) -> NDArray[np.str_]:
+        """The letter of each class, `(n_frames, n_residues)`, one character each."""
+        return np.array(self.classes, "U1")[self.codes]
+
+    def simplified(self) -> "SecondaryStructure":
+        """Return the three classes: helix (H, G, I), strand (E, B) and coil (T, S, -)."""
+        if self.classes == tuple(SIMPLIFIED):
+            return self
+        return SecondaryStructure(
+            codes=OF_CLASSES[self.codes],
+            classes=tuple(SIMPLIFIED),
+            times=self.times,
+            frames=self.frames,
+            residues=self.residues,
+            columns=self.columns,
+            label=self.label,
+            report=self.report,
+        )
+
+    def content(self) -> ClassContent:
+        """Return the share of residues in each class against time.
+
+        Examples
+        --------
+        >>> tj.dssp(traj.select("protein")).content().values.shape  # doctest: +SKIP
+        (98, 8)
+        """
+        shares = [(self.codes == k).mean(axis=1) for k in range(len(self.classes))]
+        return ClassContent(
+            values=np.stack(shares, axis=1),
+            times=self.times,
+            frames=self.frames,
+            units="fraction",
+            columns=tuple(self._names().values()),
+            name="content",
+            report=self.report,
+            letters=self.classes,
+        )
+
+    def plot(self, ax: "Axes | None" = None) -> "Figure":
+        """Draw residues against time, each class in its colour."""
+        from trajet import plots
+
+        return plots.secondary_structure(
+            self.codes,
+            self.times,
+            self.frames,
+            classes=self._names(),
+            labels=self.columns,
+            title=f"secondary structure of {self.label}",
+            ax=ax,
+        )
+
+    def _names(self) -> dict[str, str]:
+        """Return the names of the classes by their letters."""
+        return SIMPLIFIED if self.classes == tuple(SIMPLIFIED) else CLASSES
+
+    def _about(self) -> str:
+        shape = self.codes.shape
+        return f"secondary structure of {count_of_frames(self.frames)}, {shape[1]} residues"
+
+    def _table(self) -> Table:
+        return [
+            *time_columns(self.times, self.frames),
+            *zip(self.columns, self.values.T, strict=True),
+        ]

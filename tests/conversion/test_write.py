@@ -1,0 +1,238 @@
+"""`write`: positions of the user in files of every format, read back by trajet and MDAnalysis."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import MDAnalysis as mda
+import numpy as np
+import pytest
+import trajet as tj
+from helpers.golden_files import Adk
+from helpers.systems import Systems
+
+# Largest difference of positions (Å) that are read back: XTC rounds to 1/1000 nm, TRR to float32
+# in nm.
+OFF = {"xtc": 0.0051, "trr": 1e-5, "dcd": 0.0, "nc": 0.0, "h5md": 0.0}
+CELL = np.array([40.0, 50.0, 60.0, 70.0, 80.0, 90.0])
+
+
+@pytest.fixture
+def x() -> np.ndarray:
+    """Return positions of 150 frames of 40 atoms, more than are encoded at a time."""
+    return np.random.default_rng(7).uniform(-30, 60, (150, 40, 3)).astype(np.float32)
+
+
+@pytest.mark.parametrize("ending", OFF)
+def test_arrays_are_read_back_by_both_programs(x: np.ndarray, ending: str, tmp_path: Path) -> None:
+    """Positions, times and cells; by one array, blocks of any size, and float64."""
+    path = tmp_path / f"out.{ending}"
+    times = 6.0 + 2.0 * np.arange(150)
+    done = tj.write(
+        path, x, times=times, cells=CELL, steps=30 + np.arange(150) * 10, allow_loss=True
+    )
+    assert (done.path, done.n_frames, done.n_atoms) == (path, 150, 40)
+    assert done.size == path.stat().st_size
+    assert done.report is None
+    block = tj.open(None, path).read()
+    assert np.abs(block.positions - x).max() <= OFF[ending]
+    assert np.abs(block.times - times).max() < 1e-3
+    assert np.abs(block.cells - CELL).max() < 1e-4
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = mda.Universe.empty(40, trajectory=True)
+        theirs.load_new(str(path), **({"convert_units": True} if ending == "h5md" else {}))
+        for ts in theirs.trajectory:
+            assert np.abs(ts.positions - x[ts.frame]).max() <= OFF[ending] + 1e-5
+            assert np.abs(ts.dimensions - CELL).max() < 1e-3
+            assert abs(ts.time - times[ts.frame]) < 1e-2
+        assert len(theirs.trajectory) == 150
+    if ending == "h5md":
+        return
+    cut = (x[:1], x[1:70], x[70:140], x[140:])
+    for name, given in (("blocks", iter(cut)), ("wide", x.astype(np.float64))):
+        other = tmp_path / f"{name}.{ending}"
+        tj.write(
+            other,
+            given,
+            times=times,
+            cells=CELL,
+            steps=30 + np.arange(150) * 10,
+            allow_loss=True,
+            threads=2,
+        )
+        assert other.read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize("ending", ["xtc", "trr", "dcd", "nc"])
+def test_blocks_have_the_bytes_of_a_copy(systems: Systems, ending: str, tmp_path: Path) -> None:
+    """Of a trajectory that is transformed by nothing, in a triclinic cell."""
+    traj = systems["solvated.xtc"].trajectory.translate([0, 0, 0])
+    atoms = traj.select("protein")
+    tj.convert(atoms, tmp_path / f"copy.{ending}", allow_loss=True)
+    tj.write(tmp_path / f"own.{ending}", atoms.blocks(3), allow_loss=True)
+    own, copy = ((tmp_path / f"{name}.{ending}").read_bytes() for name in ("own", "copy"))
+    assert own == copy
+    frames = tmp_path / f"frames.{ending}"
+    tj.write(frames, (atoms[k] for k in range(traj.n_frames)), allow_loss=True)
+    assert frames.read_bytes() == copy
+
+
+def test_universes_are_written_with_their_transformations(systems: Systems, tmp_path: Path) -> None:
+    """Positions of the group, velocities, times, steps and cells."""
+    from MDAnalysis.transformations import translate
+
+    universe = systems["cobrotoxin.trr"].fresh()
+    universe.trajectory.add_transformations(translate([1.0, 2.0, 3.0]))
+    protein = universe.select_atoms("protein")
+    done = tj.write(tmp_path / "out.trr", protein)
+    assert done.n_atoms == len(protein)
+    written = tj.open(None, tmp_path / "out.trr").read(velocities=True)
+    for k, ts in enumerate(universe.trajectory):
+        assert np.abs(written.positions[k] - protein.positions).max() < 1e-4
+        assert written.velocities is not None
+        assert np.abs(written.velocities[k] - protein.velocities).max() < 1e-4
+        assert written.times[k] == pytest.approx(ts.time)
+        assert np.abs(written.cells[k] - ts.dimensions).max() < 1e-3
+    tj.write(tmp_path / "out.h5md", universe)
+    assert tj.open(None, tmp_path / "out.h5md").n_atoms == len(universe.atoms)
+    assert tj.open(None, tmp_path / "out.h5md").steps.tolist() == [
+        ts.data["step"] for ts in universe.trajectory
+    ]
+
+
+def test_transformed_blocks_keep_a_turned_box_where_it_fits(
+    systems: Systems, tmp_path: Path
+) -> None:
+    """TRR holds box vectors in any orientation; NetCDF does not."""
+    traj = systems["solvated.xtc"].trajectory.fit("name CA")
+    block = traj.select("protein").read()
+    tj.write(tmp_path / "out.trr", block, double=True)
+    again = tj.open(None, tmp_path / "out.trr").read()
+    assert block.vectors is not None
+    assert again.vectors is not None
+    assert np.abs(again.vectors[1:] - block.vectors[1:]).max() < 1e-4
+    with pytest.raises(tj.OutputError, match="frame"):
+        tj.write(tmp_path / "out.nc", block)
+    assert not (tmp_path / "out.nc").exists()
+    assert not list(tmp_path.glob(".trajet-*"))
+
+
+def test_what_does_not_fit_is_an_error_and_leaves_no_file(x: np.ndarray, tmp_path: Path) -> None:
+    """Shapes, numbers of frames, times, other types, existing files."""
+    path = tmp_path / "out.xtc"
+    wrong: list[tuple[object, dict[str, object], type[Exception], str]] = [
+        (x[0], {}, ValueError, r"shape \(n_frames, n_atoms, 3\), not \(40, 3\)"),
+        (x[:, :, :2], {}, ValueError, "shape"),
+        (x * 1j, {}, ValueError, "are numbers"),
+        (x[:0], {}, ValueError, "no frame to write"),
+        ([], {}, ValueError, "no frame to write"),
+        ([x[:3], x[:3, :4]], {}, ValueError, "frame 3 has 4 atoms"),
+        (x, {"times": [1.0, 2.0]}, ValueError, "there are 2 times for more frames"),
+        (x[:2], {"times": [1.0, 2.0, 3.0]}, ValueError, "3 times for 2 frames"),
+        (x, {"steps": [[1]]}, ValueError, "steps have the shape"),
+        (x, {"cells": [1, 2, 3]}, ValueError, r"\(6,\) or \(n_frames, 6\)"),
+        (x[:2], {"cells": [CELL] * 3}, ValueError, "3 cells for 2 frames"),
+        (x, {"compression": 3}, ValueError, "is for H5MD"),
+        (x, {"threads": 0}, ValueError, "at least 1"),
+        (5, {}, TypeError, "not int"),
+        ("positions.npy", {}, TypeError, "not str"),
+        (np.full_like(x, np.nan), {}, tj.OutputError, "frame 0"),
+        (x * 1e9, {}, tj.OutputError, "frame 0"),
+    ]
+    for given, options, error, message in wrong:
+        with pytest.raises(error, match=message):
+            tj.write(path, given, **options)  # type: ignore[arg-type]
+        assert list(tmp_path.iterdir()) == []
+    with pytest.raises(tj.OutputError, match="equal steps of time"):
+        tj.write(tmp_path / "out.dcd", x[:3], times=[0.0, 1.0, 5.0])
+    with pytest.raises(tj.OutputError, match="steps of the frames go back"):
+        tj.write(tmp_path / "out.h5md", x[:3], steps=[5, 6, 4])
+    assert list(tmp_path.iterdir()) == []
+    kept = tj.write(tmp_path / "out.dcd", x[:3], times=[0.0, 1.0, 5.0], allow_loss=True)
+    assert "equal steps of time" in kept.remarks[0]
+    with pytest.raises(tj.OutputError, match="already exists"):
+        tj.write(kept.path, x)
+    assert tj.write(kept.path, x[:7], force=True).n_frames == 7
+
+
+def test_trajectories_are_left_to_convert(adk: Adk, tmp_path: Path) -> None:
+    """The message names it."""
+    traj = tj.open(adk.psf, adk.xtc)
+    near = traj.select("around 5 resid 10", updating=True)
+    for source in (traj, traj.select("name CA"), near):
+        with pytest.raises(TypeError, match="copy it with convert"):
+            tj.write(tmp_path / "out.xtc", source)  # type: ignore[arg-type]
+
+
+def test_a_failing_script_leaves_nothing(x: np.ndarray, tmp_path: Path) -> None:
+    """Its exception is raised as it is, and an existing file is unchanged."""
+
+    def frames() -> Iterator[np.ndarray]:
+        yield x[:80]
+        raise LookupError("the simulation broke off")
+
+    for name in ("out.xtc", "out.nc", "out.h5md"):
+        path = tmp_path / name
+        path.write_bytes(b"old")
+        with pytest.raises(LookupError, match="broke off"):
+            tj.write(path, frames(), force=True)
+        assert path.read_bytes() == b"old"
+        path.unlink()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_killed_script_leaves_no_file_of_the_name(tmp_path: Path) -> None:
+    """The next output in the folder removes what it left."""
+    script = (
+        "import sys, time, numpy as np, trajet as tj\n"
+        "def frames():\n"
+        "    for k in range(10**6):\n"
+        "        yield np.full((4, 5000, 3), k, np.float32)\n"
+        "        print(k, flush=True)\n"
+        "        time.sleep(0.01)\n"
+        "tj.write(sys.argv[1], frames())\n"
+    )
+    path = tmp_path / "out.trr"
+    with subprocess.Popen(
+        [sys.executable, "-c", script, path], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        for _ in range(5):
+            process.stdout.readline()
+        assert [own.name.startswith(".trajet-") for own in tmp_path.iterdir()] == [True]
+        os.kill(process.pid, signal.SIGKILL)
+    time.sleep(0.1)
+    assert not path.exists()
+    tj.write(tmp_path / "next.trr", np.zeros((1, 3, 3)))
+    assert [own.name for own in tmp_path.iterdir()] == ["next.trr"]
+
+
+def test_blocks_are_read_one_at_a_time(tmp_path: Path) -> None:
+    """A generator of more frames than fit into memory is written as it goes."""
+    taken: list[int] = []
+
+    def frames() -> Iterator[tj.Block]:
+        empty = tj.Block(np.zeros((2, 10, 3), np.float32), *[np.zeros(2)] * 4)  # type: ignore[arg-type]
+        for k in range(4):
+            (own,) = tmp_path.glob(".trajet-*")
+            taken.append(own.stat().st_size)
+            yield replace(
+                empty,
+                positions=np.full((2, 6000, 3), k, np.float32),
+                times=np.array([2.0 * k, 2.0 * k + 1]),
+                steps=np.array([2 * k, 2 * k + 1]),
+                cells=np.full((2, 6), np.nan),
+            )
+
+    tj.write(tmp_path / "out.trr", frames())
+    assert taken[0] == 0
+    assert all(later > earlier for earlier, later in pairwise(taken))
+    assert tj.open(None, tmp_path / "out.trr").times.tolist() == list(range(8))
