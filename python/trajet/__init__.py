@@ -43,6 +43,7 @@ ANALYSES = (
     "contact_map",
     "contacts",
     "count",
+    "density",
     "dihedrals",
     "distances",
     "dssp",
@@ -50,12 +51,14 @@ ANALYSES = (
     "gyration",
     "gyration_moments",
     "hbonds",
+    "linear_density",
     "min_distance",
     "msd",
     "native_contacts",
     "pairwise_rmsd",
     "pca",
     "rdf",
+    "rdf_pairs",
     "rmsd",
     "rmsf",
     "sasa",
@@ -69,6 +72,7 @@ _RESULTS = (
     "Centers",
     "Clusters",
     "ContactMap",
+    "Density",
     "Dihedrals",
     "Distances",
     "GyrationMoments",
@@ -76,12 +80,14 @@ _RESULTS = (
     "HydrogenBondList",
     "HydrogenBondPairs",
     "HydrogenBonds",
+    "LinearDensity",
     "MeanSquaredDisplacement",
     "MinDistance",
     "NativeContacts",
     "PairwiseRmsd",
     "PrincipalComponents",
     "RadialDistribution",
+    "RadialDistributions",
     "Report",
     "SecondaryStructure",
     "Series",
@@ -98,6 +104,7 @@ if TYPE_CHECKING:
     from trajet.analysis.contact_map import contact_map
     from trajet.analysis.contacts import contacts
     from trajet.analysis.count import count
+    from trajet.analysis.density import density
     from trajet.analysis.dihedrals import dihedrals
     from trajet.analysis.distances import distances
     from trajet.analysis.dssp import dssp
@@ -106,12 +113,14 @@ if TYPE_CHECKING:
     from trajet.analysis.gyration_moments import gyration_moments
     from trajet.analysis.hbonds import hbonds
     from trajet.analysis.joint import run
+    from trajet.analysis.linear_density import linear_density
     from trajet.analysis.min_distance import min_distance
     from trajet.analysis.msd import msd
     from trajet.analysis.native_contacts import native_contacts
     from trajet.analysis.pairwise_rmsd import pairwise_rmsd
     from trajet.analysis.pca import pca
     from trajet.analysis.rdf import rdf
+    from trajet.analysis.rdf_pairs import rdf_pairs
     from trajet.analysis.rmsd import rmsd
     from trajet.analysis.rmsf import rmsf
     from trajet.analysis.sasa import sasa
@@ -128,6 +137,7 @@ if TYPE_CHECKING:
         Centers,
         Clusters,
         ContactMap,
+        Density,
         Dihedrals,
         Distances,
         GyrationMoments,
@@ -135,12 +145,14 @@ if TYPE_CHECKING:
         HydrogenBondList,
         HydrogenBondPairs,
         HydrogenBonds,
+        LinearDensity,
         MeanSquaredDisplacement,
         MinDistance,
         NativeContacts,
         PairwiseRmsd,
         PrincipalComponents,
         RadialDistribution,
+        RadialDistributions,
         Report,
         SecondaryStructure,
         Series,
@@ -193,6 +205,7 @@ __all__ = [
     "ContactMap",
     "Conversion",
     "DaskPool",
+    "Density",
     "Dihedrals",
     "Distances",
     "FormatError",
@@ -203,6 +216,7 @@ __all__ = [
     "HydrogenBondList",
     "HydrogenBondPairs",
     "HydrogenBonds",
+    "LinearDensity",
     "LocalPool",
     "MeanSquaredDisplacement",
     "MinDistance",
@@ -215,6 +229,7 @@ __all__ = [
     "PrincipalComponents",
     "ProcessPool",
     "RadialDistribution",
+    "RadialDistributions",
     "Report",
     "SecondaryStructure",
     "Selection",
@@ -239,6 +254,7 @@ __all__ = [
     "contacts",
     "convert",
     "count",
+    "density",
     "dihedrals",
     "distances",
     "dssp",
@@ -246,6 +262,7 @@ __all__ = [
     "gyration",
     "gyration_moments",
     "hbonds",
+    "linear_density",
     "load",
     "min_distance",
     "msd",
@@ -254,6 +271,7 @@ __all__ = [
     "pairwise_rmsd",
     "pca",
     "rdf",
+    "rdf_pairs",
     "rmsd",
     "rmsf",
     "run",

@@ -641,6 +641,109 @@ def displacement(
     return _figure_of(axes)
 
 
+def radials(
+    edges: NDArray[np.float64],
+    g: NDArray[np.float64],
+    *,
+    labels: tuple[str, ...],
+    ax: "Axes | None" = None,
+) -> "Figure":
+    """Draw several g(r) (`(n, bins)`) over the `edges` (`(bins + 1,)`, Å)."""
+    axes = axes_of(ax, (6.4, 4.0))
+    r = (edges[:-1] + edges[1:]) / 2
+    axes.axhline(1, color="0.6", linewidth=0.8, linestyle="--")
+    for k, (values, label) in enumerate(zip(g, labels, strict=True)):
+        colour, style = COLOURS[k % len(COLOURS)], LINES[k // len(COLOURS) % len(LINES)]
+        axes.plot(r, values, color=colour, linestyle=style, linewidth=1.5, label=_shortened(label))
+    axes.set_xlabel("r (Å)")
+    axes.set_ylabel("g(r)")
+    title = f"RDF of {labels[0]}" if len(labels) == 1 else "RDF"
+    axes.set_title(_shortened(title), loc="left", fontsize="medium")
+    axes.set_xlim(edges[0], edges[-1])
+    if np.isfinite(g).any():
+        axes.set_ylim(0, 1.08 * max(1.0, float(np.nanmax(g))))
+    _bare(axes)
+    if len(labels) > 1:
+        _legend_below(axes, ax, 2)
+    return _figure_of(axes)
+
+
+def density_profile(
+    edges: NDArray[np.float64],
+    values: NDArray[np.float64],
+    *,
+    labels: tuple[str, ...],
+    axis: str,
+    quantity: str,
+    ax: "Axes | None" = None,
+) -> "Figure":
+    """Draw densities in slices (`(bins, n)`) between `edges` (`(bins + 1,)`, Å)."""
+    axes = axes_of(ax, (6.4, 4.0))
+    for k, label in enumerate(labels):
+        colour, style = COLOURS[k % len(COLOURS)], LINES[k // len(COLOURS) % len(LINES)]
+        axes.stairs(
+            values[:, k],
+            edges,
+            baseline=None,
+            color=colour,
+            linestyle=style,
+            linewidth=1.2,
+            label=_shortened(label),
+        )
+    if values.size and np.nanmin(values, initial=0) < 0:
+        axes.axhline(0, color="0.6", linewidth=0.8)
+    else:
+        axes.set_ylim(bottom=0)
+    axes.set_xlabel(f"{axis} (Å)")
+    axes.set_ylabel(quantity)
+    axes.margins(x=0)
+    _bare(axes)
+    _legend_below(axes, ax, 1 if len(labels) > 3 else 3)
+    return _figure_of(axes)
+
+
+def projections(
+    values: NDArray[np.float64],
+    edges: Sequence[NDArray[np.float64]],
+    *,
+    quantity: str,
+    title: str,
+    ax: "Axes | None" = None,
+) -> "Figure":
+    """Draw the mean of a grid (`(nx, ny, nz)`) along z, y and x, as three images.
+
+    Into given axes, only the mean along z is drawn.
+    """
+    from matplotlib.figure import Figure
+
+    sides = ((0, 1), (0, 2), (1, 2))
+    if ax is None:
+        figure: Figure = Figure(figsize=(11.0, 4.0), layout="constrained", dpi=150)
+        panels = list(figure.subplots(1, 3))
+        figure.suptitle(_shortened(title), fontsize="medium")
+    else:
+        figure, panels = _figure_of(ax), [ax]
+        ax.set_title(_shortened(title), loc="left", fontsize="medium")
+    means = [np.nan_to_num(values.mean(axis=axis)) for axis in (2, 1, 0)[: len(panels)]]
+    high = max(float(mean.max()) for mean in means)
+    low = min(0.0, *(float(mean.min()) for mean in means))
+    for axes, mean, (one, other) in zip(panels, means, sides, strict=False):
+        image = axes.pcolormesh(
+            edges[one],
+            edges[other],
+            mean.T,
+            cmap="viridis",
+            vmin=low,
+            vmax=high or 1.0,
+            rasterized=True,
+        )
+        axes.set_xlabel(f"{'xyz'[one]} (Å)")
+        axes.set_ylabel(f"{'xyz'[other]} (Å)")
+        axes.set_aspect("equal")
+    figure.colorbar(image, ax=panels, label=f"mean {quantity}")
+    return figure
+
+
 def profile(
     values: NDArray[np.float64],
     atoms: NDArray[np.int64],
@@ -1032,6 +1135,14 @@ def points_drawn(
         canvas.draw()
 
     return draw
+
+
+def _legend_below(axes: "Axes", ax: "Axes | None", columns: int) -> None:
+    """Add a legend: below the axes of a figure of our own, within given ones."""
+    if ax is None:
+        _figure_of(axes).legend(loc="outside lower center", ncols=columns, frameon=False)
+    else:
+        axes.legend(frameon=False, fontsize="small")
 
 
 def _figure_of(axes: "Axes") -> "Figure":

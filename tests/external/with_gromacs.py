@@ -380,7 +380,7 @@ def test_centring_differs_from_trjconv_by_one_vector(
 
 
 def test_radii_of_gyration_are_those_of_gromacs(tmp_path: Path) -> None:
-    """`gmx gyrate` prints the radius and those about the axes with six digits, nm."""
+    """`gmx gyrate` prints the radius and those about the axes."""
     output = tmp_path / "gyrate.xvg"
     program = ["gmx", "-quiet", "gyrate", "-f", datafiles.XTC, "-s", datafiles.TPR]
     subprocess.run([*program, "-o", output], input="Protein\n", text=True, check=True)
@@ -426,6 +426,25 @@ def test_gromos_clusters_are_those_of_gmx_cluster(tmp_path: Path) -> None:
         if not ties:
             assert tj.cluster_rmsd(pairs, cutoff=cutoff).labels.tolist() == theirs.tolist()
     assert chosen < 8
+
+
+@pytest.mark.parametrize(
+    ("quantity", "allowed"), [("number", 1e-6), ("mass", 1e-5), ("charge", 1e-8)]
+)
+def test_density_along_z_is_that_of_gromacs(tmp_path: Path, quantity: str, allowed: float) -> None:
+    """`gmx density` prints six digits, per nm³ (mass: kg/m³)."""
+    output = tmp_path / "density.xvg"
+    program = ["gmx", "-quiet", "density", "-f", datafiles.XTC, "-s", datafiles.TPR, "-sl", "50"]
+    options = ["-d", "Z", "-dens", quantity, "-o", str(output)]
+    subprocess.run([*program, *options], input="System\n", text=True, check=True)
+    rows = [
+        line.split() for line in output.read_text().splitlines() if not line.startswith(("#", "@"))
+    ]
+    position, theirs = np.array(rows, float).T
+    everything = tj.open(datafiles.TPR, datafiles.XTC).select("all")
+    ours = tj.linear_density(everything, quantity=quantity, bins=50)  # type: ignore[arg-type]
+    assert np.abs(ours.position - position * 10).max() < 1e-4
+    assert np.abs(ours.values - theirs / 1000).max() < allowed
 
 
 @pytest.mark.parametrize("probe", [0.0, 1.4])

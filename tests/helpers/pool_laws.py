@@ -32,6 +32,7 @@ def analyses(traj: tj.Trajectory) -> dict[str, Compute]:
         "pairwise_rmsd": lambda pool: tj.pairwise_rmsd(atoms, pool=pool).values,
         "cluster_rmsd": lambda pool: tj.cluster_rmsd(atoms, cutoff=1.5, pool=pool).labels,
         "pca": lambda pool: tj.pca(atoms, align=others, pool=pool).projections,
+        "density": lambda pool: tj.density(atoms, spacing=9.0, pool=pool).values,
         "sasa": lambda pool: (
             tj.sasa(
                 atoms,
@@ -70,6 +71,12 @@ def analyses(traj: tj.Trajectory) -> dict[str, Compute]:
     if traj.has_topology:
         found["dssp"] = lambda pool: tj.dssp(traj.all_atoms(), pool=pool).codes
     if np.isfinite(traj.read(atoms=[0]).cells).all():
+        found["linear_density"] = lambda pool: (
+            tj.linear_density([atoms, others], quantity="number", bins=9, pool=pool).values
+        )
+        found["rdf_pairs"] = lambda pool: (
+            tj.rdf_pairs([(atoms, others), (atoms, atoms)], range=(0.0, 8.0), pool=pool).g
+        )
         found["rdf"] = lambda pool: tj.rdf(atoms, others, range=(0.0, 8.0), pool=pool).g
     if traj.has_topology:
         found["hbonds"] = lambda pool: _hydrogen_bonds(traj, pool)

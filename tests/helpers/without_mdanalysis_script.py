@@ -17,13 +17,19 @@ def spread(positions: np.ndarray) -> float:
     return float(positions.std())
 
 
-# One call of each analysis, by its name; that of `rdf` is given atoms with a cell.
+# One call of each analysis, by its name; those of `WITH_CELL` are given atoms with a cell.
 CALLS: dict[str, Callable[[tj.Selection, tj.Pool], np.ndarray]] = {
     "apply": lambda atoms, pool: tj.apply(spread, atoms, pool=pool).values,
     "contact_map": lambda atoms, pool: tj.contact_map(atoms, pool=pool).values,
     "contacts": lambda atoms, pool: tj.contacts(atoms, pool=pool).values,
+    "center_distances": lambda atoms, pool: (
+        tj.center_distances(atoms, by="residue", pool=pool).values
+    ),
+    "centers": lambda atoms, pool: tj.centers(atoms, pool=pool).values,
+    "density": lambda atoms, pool: tj.density(atoms, spacing=4, pool=pool).values,
     "dihedrals": lambda atoms, pool: tj.dihedrals(atoms, pool=pool).values,
     "distances": lambda atoms, pool: tj.distances(atoms, "resid 3 and name CA", pool=pool).values,
+    "end_to_end": lambda atoms, pool: tj.end_to_end(atoms, pool=pool).values,
     "dssp": lambda atoms, pool: tj.dssp(atoms, pool=pool).codes,
     "gyration": lambda atoms, pool: tj.gyration(atoms, pool=pool).values,
     "native_contacts": lambda atoms, pool: tj.native_contacts(atoms, pool=pool).values,
@@ -33,17 +39,24 @@ CALLS: dict[str, Callable[[tj.Selection, tj.Pool], np.ndarray]] = {
     "hbonds": lambda atoms, pool: tj.hbonds(atoms, pool=pool).values,
     "cluster_rmsd": lambda atoms, pool: tj.cluster_rmsd(atoms, cutoff=1.5, pool=pool).labels,
     "pca": lambda atoms, pool: tj.pca(atoms, pool=pool).projections,
+    "gyration_moments": lambda atoms, pool: tj.gyration_moments(atoms, pool=pool).values,
+    "linear_density": lambda atoms, pool: tj.linear_density(atoms, bins=9, pool=pool).values,
     "rdf": lambda atoms, pool: tj.rdf(atoms, range=(0.0, 9.0), pool=pool).g,
+    "rdf_pairs": lambda atoms, pool: tj.rdf_pairs([(atoms, atoms)], range=(0.0, 9.0), pool=pool).g,
     "rmsd": lambda atoms, pool: tj.rmsd(atoms, weights="mass", pool=pool).values,
     "rmsf": lambda atoms, pool: tj.rmsf(atoms, align=atoms, pool=pool).values,
     "sasa": lambda atoms, pool: tj.sasa(atoms, points=50, pool=pool).values,
 }
 
+WITH_CELL = ("linear_density", "rdf", "rdf_pairs")
+
 
 def subjects(topology: str, source: str, *with_cell: str) -> dict[str, tj.Selection]:
     """Return the atoms that each analysis is given, by its name."""
     atoms = tj.open(topology, source).select("backbone and resid 1:20")
-    return dict.fromkeys(CALLS, atoms) | {"rdf": tj.open(*with_cell).select("name CA")}
+    return dict.fromkeys(CALLS, atoms) | dict.fromkeys(
+        WITH_CELL, tj.open(*with_cell).select("name CA")
+    )
 
 
 def main(folder: Path, topology: str, source: str, *with_cell: str) -> None:

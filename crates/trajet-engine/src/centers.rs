@@ -73,7 +73,7 @@ impl Request {
 /// [`Error::AtomOutOfRange`].
 ///
 /// # Panics
-/// If [`Request::check`] finds a fault.
+/// If [`AnalysisSpec::check`](crate::AnalysisSpec::check) finds a fault.
 pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
     let Request { atoms, sizes, weights, quantity, periodic } = request;
     let atoms = Atoms::listed(&atoms, n_atoms)?;

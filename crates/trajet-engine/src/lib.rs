@@ -11,6 +11,7 @@ pub mod centers;
 pub mod contact_map;
 pub mod contacts;
 pub mod count;
+pub mod density;
 pub mod deviations;
 pub mod dihedrals;
 pub mod distances;
@@ -19,6 +20,7 @@ mod error;
 pub mod gyration;
 pub mod hydrogen_bonds;
 pub mod joint;
+pub mod linear_density;
 pub mod moments;
 pub mod native_contacts;
 pub mod pairwise;
@@ -26,6 +28,7 @@ pub mod particles;
 pub mod plan;
 pub mod positions;
 pub mod rdf;
+pub mod rdf_pairs;
 pub mod report;
 pub mod rmsd;
 pub mod run;
@@ -81,6 +84,12 @@ pub enum AnalysisSpec {
     Centers(centers::Request),
     /// Positions, as stored or superposed.
     Positions(positions::Request),
+    /// Density on a grid.
+    Density(density::Request),
+    /// Density along a vector of the cell.
+    LinearDensity(linear_density::Request),
+    /// Histograms of distances of several pairs of lists of sites.
+    RdfPairs(rdf_pairs::Request),
 }
 
 impl AnalysisSpec {
@@ -104,6 +113,9 @@ impl AnalysisSpec {
             AnalysisSpec::Centers(request) => request.check(),
             AnalysisSpec::Positions(request) => request.check(),
             AnalysisSpec::HydrogenBonds(request) => request.check(),
+            AnalysisSpec::Density(request) => request.check(),
+            AnalysisSpec::LinearDensity(request) => request.check(),
+            AnalysisSpec::RdfPairs(request) => request.check(),
             AnalysisSpec::Surface(request) => request.check(),
             AnalysisSpec::Dssp(request) => request.check(),
         }
@@ -132,6 +144,9 @@ impl AnalysisSpec {
             AnalysisSpec::Centers(request) => centers::plan(request, n_atoms),
             AnalysisSpec::Positions(request) => positions::plan(request, n_atoms),
             AnalysisSpec::HydrogenBonds(request) => hydrogen_bonds::plan(request, n_atoms),
+            AnalysisSpec::Density(request) => density::plan(request, n_atoms),
+            AnalysisSpec::LinearDensity(request) => linear_density::plan(request, n_atoms),
+            AnalysisSpec::RdfPairs(request) => rdf_pairs::plan(request, n_atoms),
             AnalysisSpec::Surface(request) => surface::plan(request, n_atoms),
             AnalysisSpec::Dssp(request) => dssp::plan(request, n_atoms),
         }

@@ -5,13 +5,16 @@ use std::sync::Mutex;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use trajet_files::Error;
-use trajet_formats::{Atoms, Block};
+use trajet_formats::{Atoms, Block, memory};
 pub use trajet_kernels::pairs::Bins;
 use trajet_kernels::pairs::{Groups, PairCounter, block_labels};
 
 use crate::analysis::{Analysis, Pass, State, cell_of, list, no_position, optional_list};
 use crate::atom_map::{AtomMap, merge_atom_lists};
 use crate::error::{FrameError, InvalidArgument};
+
+/// Upper bound on the memory that a thread needs for one bin.
+const BYTES_OF_BIN: usize = 128;
 
 /// Parameters of the analysis.
 #[derive(Clone, Debug, Deserialize)]
@@ -32,8 +35,11 @@ pub struct Request {
 }
 
 /// Deserialises bins from their number and range (Å).
-fn bins<'de, D: Deserializer<'de>>(from: D) -> Result<Bins, D::Error> {
+pub(crate) fn bins<'de, D: Deserializer<'de>>(from: D) -> Result<Bins, D::Error> {
     let (n, range) = <(usize, (f64, f64))>::deserialize(from)?;
+    // Edges and their squares, and the counters of a thread.
+    memory::ask(n.saturating_mul(BYTES_OF_BIN), "the bins of an RDF")
+        .map_err(|refused| D::Error::custom(Error::from(refused)))?;
     Bins::new(n, range).filter(|_| range.0 >= 0.0).ok_or_else(|| {
         D::Error::custom(format!("{n} bins have no width between {} and {} Å", range.0, range.1))
     })
@@ -84,7 +90,7 @@ fn excluded_pairs([n, m]: [usize; 2], (first, second): (usize, usize)) -> u64 {
 }
 
 /// Returns the number of pairs of two lists that are the same atom, except those with the same label.
-fn self_pairs(first: &[i64], second: &[i64], labels: Option<&[Vec<u32>; 2]>) -> u64 {
+pub(crate) fn self_pairs(first: &[i64], second: &[i64], labels: Option<&[Vec<u32>; 2]>) -> u64 {
     let label = |list: usize, i: usize| labels.map_or(0, |labels| labels[list][i]);
     let mut known: Vec<(i64, u32)> =
         second.iter().enumerate().map(|(j, &atom)| (atom, label(1, j))).collect();

@@ -7,6 +7,7 @@
 pub mod cell;
 pub mod centers;
 pub mod contacts;
+pub mod density;
 pub mod deviations;
 pub mod dihedral;
 pub mod distance;

@@ -116,7 +116,7 @@ def rdf(
     outcome = yield RunRequest(
         main.trajectory, frames, pool, progress, lambda _: plan, t_select=t_select, sample=sample
     )
-    remarks = _too_far(main, outcome.frames, last)
+    remarks = range_remarks(main, outcome.frames, last)
     if exclusion_block is not None:
         remarks.extend(_across(main, other or main, exclusion_block))
     # `pairs` is summed over all frames.
@@ -182,7 +182,7 @@ def _across(first: Selection, second: Selection, sizes: tuple[int, int]) -> list
     ]
 
 
-def _too_far(main: Selection, frames: NDArray[np.int64], last: float) -> list[str]:
+def range_remarks(main: Selection, frames: NDArray[np.int64], last: float) -> list[str]:
     """Return a remark if the range exceeds half of the shortest lattice vector."""
     halves = {}
     with contextlib.suppress(TrajetError, OSError):

@@ -197,7 +197,7 @@ def split(
     dcd_cell: str | None,
     quiet: bool,
 ) -> None:
-    """Split a trajectory into files, for many processes to read.
+    """Split a trajectory into files for many processes.
 
     The files are named after the first IN and numbered: FOLDER/run-000.xtc, …. Read together, they
     are the same trajectory: trajet rmsd top.gro 'FOLDER/run-*.xtc' … They appear when all of them

@@ -6,6 +6,7 @@ from trajet.result.centers import CenterDistances, Centers
 from trajet.result.clusters import Clusters
 from trajet.result.components import PrincipalComponents
 from trajet.result.contact_map import ContactMap
+from trajet.result.density import Density, LinearDensity
 from trajet.result.dihedrals import Dihedrals
 from trajet.result.displacement import (
     Diffusion,
@@ -25,7 +26,7 @@ from trajet.result.loading import load
 from trajet.result.min_distance import MinDistance
 from trajet.result.native_contacts import NativeContacts
 from trajet.result.pairwise import PairwiseRmsd
-from trajet.result.radial import RadialDistribution
+from trajet.result.radial import RadialDistribution, RadialDistributions
 from trajet.result.report import (
     COUNTS,
     REPORT_SUFFIXES,
@@ -52,6 +53,7 @@ __all__ = [
     "Centers",
     "Clusters",
     "ContactMap",
+    "Density",
     "Diffusion",
     "Dihedrals",
     "Distances",
@@ -60,12 +62,14 @@ __all__ = [
     "HydrogenBondList",
     "HydrogenBondPairs",
     "HydrogenBonds",
+    "LinearDensity",
     "MeanSquaredDisplacement",
     "MinDistance",
     "NativeContacts",
     "PairwiseRmsd",
     "PrincipalComponents",
     "RadialDistribution",
+    "RadialDistributions",
     "Report",
     "Result",
     "SecondaryStructure",

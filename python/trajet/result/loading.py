@@ -114,7 +114,9 @@ def _value_of(hint: object, array: NDArray[Any], path: Path) -> object:
     types = [get_origin(one) for one in (hint, *get_args(hint))]
     if np.ndarray in types:
         return array
-    return tuple(array.tolist()) if tuple in types else array.item()
+    if tuple not in types:
+        return array.item()
+    return tuple(tuple(row) if isinstance(row, list) else row for row in array.tolist())
 
 
 def _check_rows(result: Result, path: Path) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet.result.report import Report
-from trajet.result.result import Result, Table
+from trajet.result.result import Result, Table, edges_of_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,10 +63,64 @@ class RadialDistribution(Result):
         return " and ".join(dict.fromkeys(self.labels))
 
     def _of_rows(self, chosen: "slice | NDArray[Any]") -> Self:
-        bins = np.arange(len(self.r))[chosen]
-        if not len(bins) or (np.diff(bins) != 1).any():
-            raise ValueError("the bins of an RDF must follow one another: take a slice of some")
-        return replace(super()._of_rows(chosen), edges=self.edges[bins[0] : bins[-1] + 2])
+        edges = edges_of_rows(self.edges, chosen)
+        return replace(super()._of_rows(chosen), edges=edges)
 
     def _table(self) -> Table:
         return [("r_A", self.r), ("g", self.g), ("count", self.counts.astype(np.int64))]
+
+
+@dataclass(frozen=True, repr=False)
+class RadialDistributions(Result):
+    """Radial distribution functions of several pairs of groups.
+
+    Rows of the result are pairs. CSV files have one row per bin, with the column r_A and two
+    columns per pair, g_1 and count_1 and so on, in the order of the pairs.
+
+    Attributes
+    ----------
+    r
+        `(bins,)`, float64, centres of the bins, Å.
+    g
+        `(n_pairs, bins)`, float64; 1 where the local density is the mean density.
+    counts
+        `(n_pairs, bins)`, float64 holding integers: pairs per bin, summed over all frames.
+    edges
+        `(bins + 1,)`, float64, edges of the bins, Å.
+    labels
+        The two selections of each pair, as text.
+    density
+        `(n_pairs,)`, float64, mean number density of the sites of the second selection, 1/Å³.
+    report
+        Timings and counters of the run.
+    """
+
+    r: NDArray[np.float64]
+    g: NDArray[np.float64]
+    counts: NDArray[np.float64]
+    edges: NDArray[np.float64]
+    labels: tuple[tuple[str, str], ...]
+    density: NDArray[np.float64]
+    report: Report
+
+    _ROWS: ClassVar[tuple[str, ...]] = ("g", "counts", "labels", "density")
+    _HAS_MEAN: ClassVar[bool] = False
+
+    def plot(self, ax: "Axes | None" = None) -> "Figure":
+        """Draw g of each pair against the distance; see `Result.plot`."""
+        from trajet import plots
+
+        return plots.radials(self.edges, self.g, labels=tuple(self.names()), ax=ax)
+
+    def names(self) -> list[str]:
+        """Return names of the pairs, such as "name OW - name HW1"."""
+        return [" - ".join(dict.fromkeys(pair)) for pair in self.labels]
+
+    def _about(self) -> str:
+        return f"RDF of {len(self.labels)} pairs, g {self.g.shape}"
+
+    def _table(self) -> Table:
+        columns: Table = [("r_A", self.r)]
+        for k, (g, counts) in enumerate(zip(self.g, self.counts, strict=True), start=1):
+            columns += [(f"g_{k}", g), (f"count_{k}", counts.astype(np.int64))]
+        return columns

@@ -286,7 +286,23 @@ def count_of_frames(frames: NDArray[np.int64]) -> str:
 
 def ascii_units(units: str) -> str:
     """Return a unit in ASCII, for the header of a CSV file."""
-    return {"Å": "A", "Å²": "A2"}.get(units, units)
+    return units.replace("Å", "A").replace("²", "2").replace("³", "3")
+
+
+def edges_of_rows(
+    edges: NDArray[np.float64], chosen: "slice | NDArray[Any]"
+) -> NDArray[np.float64]:
+    """Return the edges (`(n + 1,)`) of the chosen bins out of `n`.
+
+    Raises
+    ------
+    ValueError
+        If the bins do not follow one another.
+    """
+    bins = np.arange(len(edges) - 1)[chosen]
+    if not len(bins) or (np.diff(bins) != 1).any():
+        raise ValueError("the bins must follow one another: take a slice of some")
+    return edges[bins[0] : bins[-1] + 2]
 
 
 def time_columns(times: NDArray[np.float64], frames: NDArray[np.int64]) -> Table:

@@ -57,10 +57,10 @@ def center_distances(
     weights: str,
     no_pbc: bool,
 ) -> None:
-    """Distances between centres of mass or geometry of groups of atoms against time.
+    """Distances between centres of groups against time.
 
-    Centres are computed from positions as stored: if molecules are broken over the box, make them
-    whole with --make-whole.
+    Centres are those of mass, or of geometry with --weights equal. They are computed from positions
+    as stored: if molecules are broken over the box, make them whole with --make-whole.
 
     \b
     Examples:

@@ -52,7 +52,7 @@ def dihedrals(
     features: bool,
     no_pbc: bool,
 ) -> None:
-    """Dihedral angles against time: φ and ψ, or of any four atoms.
+    """Dihedral angles against time: φ, ψ, or any four atoms.
 
     \b
     Examples:

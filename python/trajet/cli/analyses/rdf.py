@@ -53,7 +53,7 @@ def rdf(
     value_range: tuple[float, float],
     exclusion_block: tuple[int, int] | None,
 ) -> None:
-    """Radial distribution function of one or two groups of atoms.
+    """Radial distribution function of one or two groups.
 
     Every frame needs a unit cell of any shape. Distances are those of nearest images. Pairs of an
     atom with itself are not counted, and g is normalised by the number of pairs of different atoms.

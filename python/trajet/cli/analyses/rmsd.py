@@ -54,7 +54,7 @@ def rmsd(
     no_superposition: bool,
     center: bool,
 ) -> None:
-    """RMSD of a selection against time, after optimal superposition.
+    """RMSD of a selection against time, after superposition.
 
     TOPOLOGY is a PSF, PDB, GRO, TPR, PRMTOP or mmCIF file, or another that MDAnalysis reads.
     TRAJECTORY is an XTC, TRR, DCD, Amber NetCDF, H5MD, PDB or GRO file; PDB and GRO files need no

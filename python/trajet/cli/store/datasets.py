@@ -21,7 +21,7 @@ from trajet.store.profile import Profile
 
 @click.group()
 def store() -> None:
-    """Keep trajectories divided by tags, each tag on its own tier.
+    """Keep trajectories divided by tags, on several tiers.
 
     A store is a folder. The protein, lipids, water and so on of each trajectory are stored in files
     of their own, on the tiers that a profile names: often used atoms on fast storage, the others on

@@ -1,0 +1,66 @@
+"""The amounts whose density is computed: numbers, masses or charges of atoms."""
+
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet import topology
+from trajet._trajet import SelectionError
+from trajet.trajectory import Selection
+
+Quantity: TypeAlias = Literal["number", "mass", "charge"]
+
+# Units of densities, and the factor from amounts per Å³. 1 u is 1.66053906660e-24 g (CODATA 2018).
+UNITS = {"number": ("1/Å³", 1.0), "mass": ("g/cm³", 1.66053906660), "charge": ("e/Å³", 1.0)}
+
+# Bins of a histogram that takes 1 GB of memory in a thread.
+_MOST_BINS = 10**7
+
+
+def check_bins(bins: int) -> None:
+    """Raise an error if a histogram cannot have as many bins.
+
+    Raises
+    ------
+    ValueError
+        If there are none, or too many for memory.
+    """
+    if not 1 <= bins <= _MOST_BINS:
+        raise ValueError(f"bins must be from 1 to {_MOST_BINS:,}, not {bins:,}")
+
+
+def amounts_of(
+    quantity: Quantity, selection: Selection, remarks: list[str]
+) -> NDArray[np.float64] | None:
+    """Return the mass (u) or charge (e) of each atom, `(n_atoms,)`; None for numbers.
+
+    Raises
+    ------
+    ValueError
+        If the quantity is none of these.
+    SelectionError
+        If an atom has no mass, or the topology has no charges.
+    """
+    if quantity not in UNITS:
+        raise ValueError(f"quantity must be 'number', 'mass' or 'charge', not {quantity!r}")
+    if quantity == "number":
+        return None
+    atoms = selection.topology_atoms
+    if quantity == "mass":
+        stated = atoms.column("masses")
+        if (
+            stated is not None
+            and "masses" not in atoms.topology.native.guessed
+            and (np.isfinite(stated) & (stated >= 0)).all()
+        ):
+            # Virtual sites have no mass, and add none.
+            return np.ascontiguousarray(stated, np.float64)
+        return topology.masses(atoms, str(atoms.topology), remarks)
+    charges = atoms.column("charges")
+    if charges is None or not np.isfinite(charges).all():
+        raise SelectionError(
+            f"{atoms.topology} has no charges of {selection.label!r}: use a topology that has, such"
+            " as a TPR, PSF or PRMTOP"
+        )
+    return np.ascontiguousarray(charges, np.float64)

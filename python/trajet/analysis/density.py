@@ -1,0 +1,195 @@
+"""`density`: mean density on a grid."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet._trajet import AnalysisError
+from trajet.analysis.amounts import UNITS, Quantity, amounts_of
+from trajet.analysis.job import Steps, analysis
+from trajet.analysis.runner import RunRequest, main_selection, selecting
+from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.result import Density
+from trajet.trajectory import FrameChoice, Selection, frame_numbers, resolve_frames
+
+if TYPE_CHECKING:
+    from trajet.mdanalysis import AtomGroup
+
+# Voxels of a grid of 1 GiB.
+_MOST_VOXELS = 2**27
+
+
+@analysis
+def density(
+    selection: "Selection | AtomGroup",
+    *,
+    spacing: float = 1.0,
+    center: Sequence[float] | NDArray[np.floating] | None = None,
+    size: float | Sequence[float] | None = None,
+    padding: float = 2.0,
+    quantity: Quantity = "number",
+    frames: FrameChoice = None,
+    pool: Pool | None = None,
+    progress: Progress | None = None,
+    sample: bool = False,
+) -> Steps[Density]:
+    """Compute the mean density of atoms on a grid of cubic voxels.
+
+    Parameters
+    ----------
+    selection
+        A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
+    spacing
+        Edge of a voxel, Å.
+    center
+        Centre of the grid, `(3,)`, Å; None for the middle of the atoms in the first chosen frame.
+    size
+        Edges of the grid, Å: one number, or one for x, y and z. None for the extent of the atoms in
+        the first chosen frame, and `padding` on each side. It is enlarged to whole voxels.
+    padding
+        Å beyond the outermost atoms, where `size` is None.
+    quantity
+        "number", "mass" or "charge".
+    frames
+        A slice, frame numbers, or a mask; None for all.
+    pool
+        Where to compute; None for `LocalPool()`: all cores of this process.
+    progress
+        Called with frames done and in total.
+    sample
+        Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
+        (`r_comp_io` and `sample`); a run on one thread needs no sample.
+
+    Returns
+    -------
+    Density
+        `values` `(nx, ny, nz)`, float64: numbers in 1/Å³, mass in g/cm³, charge in e/Å³; with the
+        `edges` of the voxels. `save("density.dx")` writes OpenDX for VMD, PyMOL and ChimeraX.
+
+    Raises
+    ------
+    SelectionError
+        If masses or charges are requested and missing.
+    AnalysisError
+        If an atom has no position.
+    ValueError
+        If the grid has no voxel, or more than 134,217,728 (1 GiB): choose a larger spacing.
+    FrameError, FormatError
+        If a frame is out of range, or corrupt.
+
+    Notes
+    -----
+    Positions are used as stored: they are not wrapped into the cell. Repair, centre and fit the
+    trajectory first, so that the grid stays with the molecule of interest: `traj.whole()`,
+    `traj.center(...)`, `traj.wrap()`, `traj.fit(...)`. `report["remarks"]` say how many atoms were
+    outside of the grid.
+
+    Without `center` and `size` the grid is that of MDAnalysis' `DensityAnalysis`. Each thread holds
+    a few copies of the grid, of 8 bytes a voxel.
+
+    Examples
+    --------
+    >>> import trajet as tj
+    >>> wet = tj.open("solvated.tpr", "solvated.xtc")
+    >>> grid = tj.density(wet.select("name OW"), spacing=2.0)
+    >>> grid.values.shape, grid.units
+    ((62, 43, 31), '1/Å³')
+    """
+    main = main_selection(selection)
+    if not (np.isfinite(spacing) and spacing > 0):
+        raise ValueError(f"spacing must be a length above 0 Å, not {spacing}")
+    if not (np.isfinite(padding) and padding >= 0):
+        raise ValueError(f"padding must be a length of 0 Å or more, not {padding}")
+    remarks: list[str] = []
+    amounts = amounts_of(quantity, main, remarks)
+    low, counts = _grid(main, spacing, center, size, padding, frames)
+    high = low + counts * spacing
+    grid = [(int(n), (float(a), float(b))) for n, a, b in zip(counts, low, high, strict=True)]
+
+    def plan(_: NDArray[np.int64]) -> AnalysisSpec:
+        return AnalysisSpec.of("density", atoms=main.places, amounts=amounts, grid=grid)
+
+    outcome = yield RunRequest(
+        main.trajectory, frames, pool, progress, plan, t_select=selecting(main), sample=sample
+    )
+    n_frames, inside = outcome.state[:2]
+    units, factor = UNITS[quantity]
+    outside = n_frames * main.n_atoms - inside
+    if outside:
+        share = 100 * outside / (n_frames * main.n_atoms)
+        remarks.append(
+            f"{share:.3g} % of the atoms, over all frames, lie outside of the grid: choose another"
+            " center or a larger size, or wrap and centre the trajectory first"
+        )
+    with np.errstate(invalid="ignore"):
+        # Without frames there is no density, and values are NaN.
+        values = outcome.state[2:].reshape(counts) / (n_frames * spacing**3) * factor
+    parameters = {
+        "selections": [main.label],
+        "n_atoms": [main.n_atoms],
+        "quantity": quantity,
+        "spacing": float(spacing),
+        "origin": low.tolist(),
+        "shape": counts.tolist(),
+    }
+    x, y, z = (np.linspace(a, b, n + 1) for n, (a, b) in grid)
+    return Density(
+        values=values,
+        x=x,
+        y=y,
+        z=z,
+        spacing=float(spacing),
+        units=units,
+        label=main.label,
+        name=f"{quantity} density",
+        report=outcome.report("density", parameters, remarks=remarks),
+    )
+
+
+def _grid(
+    selection: Selection,
+    spacing: float,
+    center: Sequence[float] | NDArray[np.floating] | None,
+    size: float | Sequence[float] | None,
+    padding: float,
+    frames: FrameChoice,
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the lower corner of the grid, `(3,)`, Å, and its voxels along x, y and z.
+
+    Raises
+    ------
+    ValueError
+        If center or size are not finite numbers, or there are too many voxels.
+    """
+    middle = np.full(3, np.nan) if center is None else np.asarray(center, np.float64)
+    edges = np.asarray(np.nan if size is None else size, np.float64)
+    edges = np.full(3, edges) if edges.ndim == 0 else edges
+    if middle.shape != (3,) or not (center is None or np.isfinite(middle).all()):
+        raise ValueError(f"center must be three finite numbers (Å), not {center!r}")
+    if edges.shape != (3,) or not (size is None or (np.isfinite(edges) & (edges > 0)).all()):
+        raise ValueError(f"size must be one or three lengths above 0 Å, not {size!r}")
+    if center is None or size is None:
+        trajectory = selection.trajectory
+        numbers = frame_numbers(resolve_frames(frames, trajectory.n_frames, trajectory.label))
+        first = selection.look(int(numbers[0]) if len(numbers) else 0, numbers).positions[0]
+        if not np.isfinite(first).all():
+            raise AnalysisError(
+                f"{trajectory.label}: a selected atom has no position (NaN) in its first frame:"
+                " give center and size, or leave this frame out"
+            )
+        least, most = (pick(first.astype(np.float64), axis=0) for pick in (np.min, np.max))
+        if center is None:
+            middle = (least + most) / 2
+        if size is None:
+            edges = most - least + 2 * padding
+    # An extent that is a whole number of voxels stays one in spite of rounding.
+    counts = np.maximum(1, np.ceil(edges / spacing - 1e-9))
+    if counts.prod() > _MOST_VOXELS:
+        shape = " x ".join(f"{n:.0f}" for n in counts)
+        raise ValueError(
+            f"the grid would have {shape} voxels, {counts.prod() * 8 / 2**30:.3g} GiB: choose a"
+            " larger spacing or a smaller size"
+        )
+    return middle - counts * spacing / 2, counts.astype(np.int64)

@@ -1,0 +1,133 @@
+"""`linear_density`: density profile along an axis of the cell."""
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet.analysis.amounts import UNITS, Quantity, amounts_of, check_bins
+from trajet.analysis.atom_groups import Selections, main_selections
+from trajet.analysis.job import Steps, analysis
+from trajet.analysis.runner import RunRequest, selecting
+from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.result import LinearDensity
+from trajet.trajectory import FrameChoice
+
+
+@analysis
+def linear_density(
+    selection: "Selections",
+    *,
+    axis: Literal["x", "y", "z"] = "z",
+    quantity: Quantity = "mass",
+    bins: int = 100,
+    frames: FrameChoice = None,
+    pool: Pool | None = None,
+    progress: Progress | None = None,
+    sample: bool = False,
+) -> Steps[LinearDensity]:
+    """Compute the mean density in slices of the cell along one of its axes.
+
+    Parameters
+    ----------
+    selection
+        A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file; or a list of
+        several, of which all but the first may be selection texts: one profile for each.
+    axis
+        "x", "y" or "z": slices are parallel to the other two box vectors.
+    quantity
+        "mass", "number" or "charge".
+    bins
+        Number of slices.
+    frames
+        A slice, frame numbers, or a mask; None for all.
+    pool
+        Where to compute; None for `LocalPool()`: all cores of this process.
+    progress
+        Called with frames done and in total.
+    sample
+        Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
+        (`r_comp_io` and `sample`); a run on one thread needs no sample.
+
+    Returns
+    -------
+    LinearDensity
+        `position` `(bins,)`, Å, and `values` `(bins,)`, or `(bins, n_selections)` for a list; mass
+        in g/cm³, numbers in 1/Å³, charge in e/Å³.
+
+    Raises
+    ------
+    SelectionError
+        If masses or charges are requested and missing.
+    AnalysisError
+        If a frame has no unit cell, or an atom has no position.
+    ValueError
+        If axis, quantity or bins are none of those above.
+    FrameError, FormatError
+        If a frame is out of range, or corrupt.
+
+    Notes
+    -----
+    Atoms are wrapped into the cell of their frame, and each frame contributes the density in slices
+    of its own cell: `position` are the centres of slices of the mean height of the cell. To have a
+    membrane in the middle, centre it first: `traj.center(...)` before the selection. In a triclinic
+    cell, `position` is measured at right angles to the other two box vectors.
+
+    `gmx density` does the same with slices of rectangular boxes (1 kg/m³ is 0.001 g/cm³).
+    MDAnalysis' `LinearDensity` takes the cell of the first frame for all frames.
+
+    Examples
+    --------
+    >>> import trajet as tj
+    >>> wet = tj.open("solvated.tpr", "solvated.xtc")
+    >>> profile = tj.linear_density(wet.select("resname SOL"), quantity="number")
+    >>> profile.values.shape, profile.units
+    ((100,), '1/Å³')
+    """
+    chosen = main_selections(selection)
+    main = chosen[0]
+    if axis not in ("x", "y", "z"):
+        raise ValueError(f"axis must be 'x', 'y' or 'z', not {axis!r}")
+    check_bins(bins)
+    remarks: list[str] = []
+    found = [amounts_of(quantity, one, remarks) for one in chosen]
+    amounts = [one for one in found if one is not None]
+
+    def plan(_: NDArray[np.int64]) -> AnalysisSpec:
+        return AnalysisSpec.of(
+            "linear_density",
+            atoms=np.concatenate([one.places for one in chosen]),
+            sizes=[one.n_atoms for one in chosen],
+            amounts=np.concatenate(amounts) if amounts else None,
+            axis="xyz".index(axis),
+            bins=bins,
+        )
+
+    outcome = yield RunRequest(
+        main.trajectory, frames, pool, progress, plan, t_select=selecting(*chosen), sample=sample
+    )
+    n_frames, volume, height = outcome.state[:3]
+    units, factor = UNITS[quantity]
+    with np.errstate(invalid="ignore"):
+        # Without frames there is no density, and values are NaN.
+        values = outcome.state[3:].reshape(len(chosen), bins).T / n_frames * factor
+        edges = np.linspace(0, height / n_frames, bins + 1)
+    parameters = {
+        "selections": [one.label for one in chosen],
+        "n_atoms": [one.n_atoms for one in chosen],
+        "axis": axis,
+        "quantity": quantity,
+        "bins": bins,
+        "mean_volume": volume / n_frames if n_frames else None,
+    }
+    several = isinstance(selection, (list, tuple))
+    return LinearDensity(
+        position=(edges[:-1] + edges[1:]) / 2,
+        values=np.ascontiguousarray(values if several else values[:, 0]),
+        edges=edges,
+        axis=axis,
+        units=units,
+        columns=tuple(one.label for one in chosen),
+        name=f"{quantity} density",
+        report=outcome.report("linear_density", parameters, remarks=remarks),
+    )

@@ -1,0 +1,235 @@
+"""`rdf_pairs`: radial distribution functions of several pairs of selections, of atoms or groups."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+
+from trajet._trajet import SelectionError
+from trajet.analysis.amounts import check_bins
+from trajet.analysis.atom_groups import AtomGroups
+from trajet.analysis.job import Steps, analysis
+from trajet.analysis.pbc_checks import find_broken_molecules_at
+from trajet.analysis.rdf import range_remarks
+from trajet.analysis.reference import Weights
+from trajet.analysis.runner import (
+    RunRequest,
+    describe,
+    further_selection,
+    main_selection,
+    selecting,
+)
+from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.result import RadialDistributions
+from trajet.trajectory import FrameChoice, Selection
+
+if TYPE_CHECKING:
+    from trajet.mdanalysis import AtomGroup
+
+SelectionPair: TypeAlias = "tuple[str | Selection | AtomGroup, str | Selection | AtomGroup]"
+
+
+@analysis
+def rdf_pairs(
+    pairs: "Sequence[SelectionPair]",
+    *,
+    by: Literal["atom", "residue", "molecule", "chain"] = "atom",
+    weights: Weights = "mass",
+    exclude: Literal["residue", "molecule", "chain"] | None = None,
+    bins: int = 75,
+    range: tuple[float, float] = (0.0, 15.0),
+    frames: FrameChoice = None,
+    pool: Pool | None = None,
+    progress: Progress | None = None,
+    sample: bool = False,
+) -> Steps[RadialDistributions]:
+    """Compute the radial distribution functions g(r) of many pairs of selections in one pass.
+
+    Parameters
+    ----------
+    pairs
+        Pairs of selections: `[(oxygen, oxygen), (oxygen, "name HW1 HW2")]`. All but the very first
+        may be selection texts.
+    by
+        "atom": sites are atoms. "residue", "molecule" or "chain": sites are the centres of the
+        selected atoms of each.
+    weights
+        "mass" or None: centres of mass or of geometry.
+    exclude
+        Leave out pairs of sites of one "residue", "molecule" or "chain"; None for all pairs. A site
+        is never paired with itself.
+    bins
+        Number of bins of equal width.
+    range
+        The least and the largest distance that are counted, Å.
+    frames
+        A slice, frame numbers, or a mask; None for all.
+    pool
+        Where to compute; None for `LocalPool()`: all cores of this process.
+    progress
+        Called with frames done and in total.
+    sample
+        Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
+        (`r_comp_io` and `sample`); a run on one thread needs no sample.
+
+    Returns
+    -------
+    RadialDistributions
+        `r` `(bins,)`, centres of the bins, Å; `g` and `counts` `(n_pairs, bins)`.
+
+    Raises
+    ------
+    SelectionError
+        If a selection matches no atom, no pair of different sites is left, or masses or molecules
+        are requested and missing.
+    AnalysisError
+        If a frame has no unit cell, or an atom has no position.
+    ValueError
+        If the bins have no width, or `by` or `exclude` are none of those above.
+    FrameError, FormatError
+        If a frame is out of range, or corrupt.
+
+    Notes
+    -----
+    Distances, counts and g are those of `rdf`: of nearest images, normalised by the number of pairs
+    that are not left out, and by the mean volume. Each frame is read and decoded once for all
+    pairs.
+
+    Centres are computed from positions as stored, and rounded to single precision: make molecules
+    whole with `traj.whole()` before the selection. `report["remarks"]` name neighbouring atoms that
+    lie on either side of the box in the first or last frame.
+
+    For single atoms, g is that of MDAnalysis' `InterRDF_s`; with `exclude="residue"` it is that of
+    `InterRDF` with `exclude_same="residue"`, but for the normalisation: MDAnalysis counts the
+    excluded pairs there.
+
+    Examples
+    --------
+    >>> import trajet as tj
+    >>> wet = tj.open("solvated.tpr", "solvated.xtc")
+    >>> water = wet.select("name OW")
+    >>> sites = [(water, water), (water, "name HW1 HW2")]
+    >>> result = tj.rdf_pairs(sites, exclude="molecule", range=(0, 8), frames=[0])
+    >>> result.g.shape
+    (2, 75)
+    """
+    if not pairs or any(not isinstance(pair, (tuple, list)) or len(pair) != 2 for pair in pairs):
+        raise TypeError("pairs must be a list of pairs of selections: [(a, b), (a, c)]")
+    main = main_selection(pairs[0][0])
+    trajectory = main.trajectory
+    if by not in ("atom", "residue", "molecule", "chain"):
+        raise ValueError(f"by must be 'atom', 'residue', 'molecule' or 'chain', not {by!r}")
+    if exclude not in (None, "residue", "molecule", "chain"):
+        raise ValueError(f"exclude must be 'residue', 'molecule', 'chain' or None, not {exclude!r}")
+    if not (weights is None or isinstance(weights, str)):
+        raise ValueError("weights of pairs of selections are 'mass' or None, not numbers")
+    check_bins(bins)
+    remarks: list[str] = []
+    # Each distinct selection is one list of sites.
+    selections: list[Selection] = []
+    places = dict[bytes, int]()
+    numbers = []
+    for k, pair in enumerate(pairs):
+        found = [
+            main if k == 0 and one is pairs[0][0] else further_selection(one, trajectory)
+            for one in pair
+        ]
+        for one in found:
+            if places.setdefault(one.places.tobytes(), len(selections)) == len(selections):
+                selections.append(one)
+        numbers.append((places[found[0].places.tobytes()], places[found[1].places.tobytes()]))
+    keys = dict[bytes, int]()
+    made = [_sites(one, by, weights, exclude, keys, remarks) for one in selections]
+    lists, n_sites = [sites for sites, _ in made], [n for _, n in made]
+    first, last = (float(value) for value in range)
+    plan = AnalysisSpec.of("rdf_pairs", lists=lists, pairs=numbers, bins=(bins, (first, last)))
+    outcome = yield RunRequest(
+        trajectory,
+        frames,
+        pool,
+        progress,
+        lambda _: plan,
+        t_select=selecting(*selections),
+        sample=sample,
+    )
+    remarks += range_remarks(main, outcome.frames, last)
+    if by != "atom":
+        ends = outcome.frames[[0, -1]] if len(outcome.frames) else outcome.frames
+        for one in selections:
+            remarks += find_broken_molecules_at(one, ends)
+    n_frames, volume = outcome.state[:2]
+    parts = outcome.state[2:].reshape(len(numbers), 1 + bins)
+    n_pairs, counts = parts[:, 0], parts[:, 1:]
+    labels = [(selections[a].label, selections[b].label) for a, b in numbers]
+    if n_frames and not n_pairs.all():
+        a, b = labels[int(np.argmin(n_pairs))]
+        raise SelectionError(
+            f"{a!r} and {b!r}: there is no pair of different sites"
+            + (f" that are not of one {exclude}" if exclude else "")
+        )
+    edges = np.linspace(first, last, bins + 1)
+    shells = 4 / 3 * np.pi * np.diff(edges**3)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        # Without frames there is no density, and g is NaN.
+        g = counts / (n_pairs[:, None] / (volume / n_frames) * shells)
+        density = np.array([n_sites[b] for _, b in numbers]) * n_frames / volume
+    parameters = {
+        "selections": [one.label for one in selections],
+        "n_atoms": [one.n_atoms for one in selections],
+        "pairs": [list(pair) for pair in numbers],
+        "by": by,
+        "weights": describe(weights),
+        "exclude": exclude,
+        "bins": bins,
+        "range": [first, last],
+        "mean_volume": volume / n_frames if n_frames else None,
+    }
+    return RadialDistributions(
+        r=(edges[:-1] + edges[1:]) / 2,
+        g=g,
+        counts=counts.copy(),
+        edges=edges,
+        labels=tuple(labels),
+        density=density,
+        report=outcome.report("rdf_pairs", parameters, remarks=remarks),
+    )
+
+
+def _sites(
+    selection: Selection,
+    by: Literal["atom", "residue", "molecule", "chain"],
+    weights: Weights,
+    exclude: Literal["residue", "molecule", "chain"] | None,
+    keys: dict[bytes, int],
+    remarks: list[str],
+) -> tuple[dict[str, object], int]:
+    """Return the sites of a selection as the plan has them (`rdf_pairs::Sites`), and their number.
+
+    Groups of the same atoms get the same key, of which `keys` has those of earlier selections.
+    """
+    molecules = None if exclude is None else selection.group_numbers(exclude)
+    if by == "atom":
+        return {
+            "atoms": selection.places,
+            "sizes": None,
+            "weights": None,
+            "keys": selection.places.tolist(),
+            "labels": None if molecules is None else molecules.tolist(),
+        }, selection.n_atoms
+    groups = AtomGroups.of([selection], by, weights, remarks)
+    starts = np.cumsum([0, *groups.sizes])
+    own = [
+        keys.setdefault(np.sort(groups.places[begin:end]).tobytes(), len(keys))
+        for begin, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)
+    ]
+    labels = None
+    if molecules is not None:
+        of_atom = dict(zip(selection.places.tolist(), molecules.tolist(), strict=True))
+        labels = [of_atom[place] for place in groups.places[starts[:-1]].tolist()]
+    return {
+        "atoms": groups.places,
+        "sizes": groups.sizes,
+        "weights": groups.weights,
+        "keys": own,
+        "labels": labels,
+    }, len(own)

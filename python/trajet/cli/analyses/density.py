@@ -1,0 +1,113 @@
+"""`trajet density`."""
+
+from pathlib import Path
+from typing import Literal
+
+import click
+import numpy as np
+
+import trajet
+from trajet.cli.analyses.shared import cut, head_of, select_option
+from trajet.cli.options import AnalysisOptions, analysis, path_to
+from trajet.cli.tables import lines_of
+from trajet.result import Density
+
+
+@analysis(
+    select_option,
+    click.option(
+        "--spacing",
+        type=click.FloatRange(0, min_open=True),
+        default=1.0,
+        show_default=True,
+        metavar="Å",
+        help="Edge of a voxel.",
+    ),
+    click.option(
+        "--center",
+        type=float,
+        nargs=3,
+        metavar="X Y Z",
+        help="Centre of the grid, Å. Default: the middle of the atoms in the first frame.",
+    ),
+    click.option(
+        "--size",
+        type=click.FloatRange(0, min_open=True),
+        nargs=3,
+        metavar="X Y Z",
+        help="Edges of the grid, Å. Default: those of the atoms in the first frame, and --padding.",
+    ),
+    click.option(
+        "--padding",
+        type=click.FloatRange(0),
+        default=2.0,
+        show_default=True,
+        metavar="Å",
+        help="Space around the atoms, without --size.",
+    ),
+    click.option(
+        "--quantity",
+        type=click.Choice(["number", "mass", "charge"]),
+        default="number",
+        show_default=True,
+        help="Density of numbers (1/Å³), of mass (g/cm³) or of charge (e/Å³).",
+    ),
+    click.option(
+        "--dx", callback=path_to((".dx",)), metavar="FILE", help="OpenDX, for VMD and PyMOL: .dx"
+    ),
+)
+def density(
+    job: AnalysisOptions,
+    *,
+    select: str,
+    spacing: float,
+    center: tuple[float, float, float] | None,
+    size: tuple[float, float, float] | None,
+    padding: float,
+    quantity: Literal["number", "mass", "charge"],
+    dx: Path | None,
+) -> None:
+    """Mean density of atoms on a grid of cubic voxels.
+
+    Positions are used as stored. Repair and fit the trajectory first, so that the grid stays with
+    the molecule of interest: --make-whole, --center-on, --wrap, --fit.
+
+    \b
+    Examples:
+      trajet density top.tpr run.xtc --select "name OW" --make-whole --center-on protein --wrap \\
+          --fit "name CA" --dx water.dx
+      trajet density adk.psf adk.xtc --select protein --spacing 2 --plot density.png -o density.npz
+    """
+    selection = job.select(select)
+
+    def write(result: Density) -> list[Path]:
+        if dx is None:
+            return []
+        result.save(dx)
+        return [dx]
+
+    def table(result: Density) -> str:
+        shape = " x ".join(map(str, result.values.shape))
+        most = np.unravel_index(int(np.argmax(result.values)), result.values.shape)
+        at = ", ".join(f"{x:.2f}" for x in result.origin + np.array(most) * result.spacing)
+        rows: list[tuple[str, ...]] = [("selection", "voxels", "mean", "max", "at (Å)")]
+        numbers = (result.values.mean(), result.values.max())
+        rows.append((cut(result.label), shape, *(f"{number:.4g}" for number in numbers), at))
+        head = head_of(f"{result.name} ({result.units})", result.report)
+        return "\n".join([head, *lines_of(rows)])
+
+    job.run(
+        trajet.density.job(
+            selection,
+            spacing=spacing,
+            center=center,
+            size=size,
+            padding=padding,
+            quantity=quantity,
+        ),
+        table,
+        write=write,
+    )
+
+
+COMMANDS = (density,)

@@ -1,0 +1,81 @@
+"""`trajet linear-density`."""
+
+from typing import Literal
+
+import click
+
+import trajet
+from trajet.cli.analyses.shared import cut, head_of
+from trajet.cli.options import AnalysisOptions, analysis
+from trajet.cli.tables import lines_of
+from trajet.result import LinearDensity
+
+
+@analysis(
+    click.option(
+        "--select",
+        required=True,
+        multiple=True,
+        metavar="SELECTION",
+        help="Atoms, in MDAnalysis' language. May be repeated: one profile for each.",
+    ),
+    click.option(
+        "--axis",
+        type=click.Choice(["x", "y", "z"]),
+        default="z",
+        show_default=True,
+        help="Axis of the cell along which slices lie.",
+    ),
+    click.option(
+        "--quantity",
+        type=click.Choice(["mass", "number", "charge"]),
+        default="mass",
+        show_default=True,
+        help="Density of mass (g/cm³), of numbers (1/Å³) or of charge (e/Å³).",
+    ),
+    click.option(
+        "--bins", type=click.IntRange(1, 10**6), default=100, show_default=True, metavar="N"
+    ),
+)
+def linear_density(
+    job: AnalysisOptions,
+    *,
+    select: tuple[str, ...],
+    axis: Literal["x", "y", "z"],
+    quantity: Literal["number", "mass", "charge"],
+    bins: int,
+) -> None:
+    """Density profile along an axis of the cell.
+
+    Every frame needs a unit cell. Atoms are wrapped into it. To have a membrane in the middle, put
+    its centre there first, with --center-on.
+
+    \b
+    Examples:
+      trajet linear-density top.tpr run.xtc --select "resname POPC" --select "resname SOL" \\
+          --center-on "resname POPC" --plot profile.png
+      trajet linear-density top.tpr run.xtc --select all --quantity charge -o charge.csv
+    """
+    groups = [job.select(text) for text in select]
+
+    def table(result: LinearDensity) -> str:
+        rows: list[tuple[str, ...]] = [("selection", "mean", "min", "max", f"{axis} of max (Å)")]
+        for label, column in zip(result.columns, result.values.T, strict=True):
+            numbers = (column.mean(), column.min(), column.max())
+            where = f"{result.position[int(column.argmax())]:.3f}"
+            rows.append((cut(label), *(f"{number:.4g}" for number in numbers), where))
+        head = head_of(f"{result.name} along {axis} ({result.units})", result.report)
+        return "\n".join([head, *lines_of(rows)])
+
+    job.run(
+        trajet.linear_density.job(
+            groups,
+            axis=axis,
+            quantity=quantity,
+            bins=bins,
+        ),
+        table,
+    )
+
+
+COMMANDS = (linear_density,)

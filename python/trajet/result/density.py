@@ -1,0 +1,198 @@
+"""Results with densities: along an axis, and on a grid."""
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet import output
+from trajet.result.report import Report
+from trajet.result.result import Result, Table, ascii_units, edges_of_rows
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, repr=False)
+class LinearDensity(Result):
+    """Mean density in slices of the cell.
+
+    CSV files have the column position_A and one column per selection.
+
+    Attributes
+    ----------
+    position
+        `(bins,)`, float64, centres of the slices, Å.
+    values
+        `(bins,)`, or `(bins, n_selections)` for a list of selections; float64, `units`.
+    edges
+        `(bins + 1,)`, float64, Å.
+    axis
+        "x", "y" or "z".
+    units
+        Unit of the values.
+    columns
+        The selections, as text.
+    name
+        Name of the computed quantity.
+    report
+        Timings and counters of the run.
+    """
+
+    position: NDArray[np.float64]
+    values: NDArray[np.float64]
+    edges: NDArray[np.float64]
+    axis: str
+    units: str
+    columns: tuple[str, ...]
+    name: str
+    report: Report
+
+    _ROWS: ClassVar[tuple[str, ...]] = ("values", "position")
+
+    def plot(self, ax: "Axes | None" = None) -> "Figure":
+        """Draw the density of each selection along the axis; see `Result.plot`."""
+        from trajet import plots
+
+        return plots.density_profile(
+            self.edges,
+            self.values.reshape(len(self.position), len(self.columns)),
+            labels=self.columns,
+            axis=self.axis,
+            quantity=f"{self.name} ({self.units})",
+            ax=ax,
+        )
+
+    def _about(self) -> str:
+        return f"{self.name} along {self.axis}, values {self.values.shape} {self.units}"
+
+    def _of_rows(self, chosen: "slice | NDArray[Any]") -> Self:
+        edges = edges_of_rows(self.edges, chosen)
+        return replace(super()._of_rows(chosen), edges=edges)
+
+    def _table(self) -> Table:
+        stem = f"{self.name.replace(' ', '_')}_{ascii_units(self.units)}"
+        names = [stem, *(f"{stem}_group{k}" for k in range(1, len(self.columns)))]
+        columns = self.values.reshape(len(self.position), len(self.columns)).T
+        return [("position_A", self.position), *zip(names, columns, strict=True)]
+
+
+@dataclass(frozen=True, repr=False)
+class Density(Result):
+    """Mean density on a grid of cubic voxels.
+
+    CSV files have one row per voxel with the columns x_A, y_A, z_A (its centre) and the density; DX
+    files are OpenDX, which VMD, PyMOL and ChimeraX draw. Rows of the result are planes of one x.
+
+    Attributes
+    ----------
+    values
+        `(nx, ny, nz)`, float64, `units`.
+    x, y, z
+        Edges of the voxels along each axis: `(nx + 1,)`, `(ny + 1,)`, `(nz + 1,)`, float64, Å.
+    spacing
+        Edge of a voxel, Å.
+    units
+        Unit of the values.
+    label
+        The selection, as text.
+    name
+        Name of the computed quantity.
+    report
+        Timings and counters of the run.
+    """
+
+    values: NDArray[np.float64]
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+    z: NDArray[np.float64]
+    spacing: float
+    units: str
+    label: str
+    name: str
+    report: Report
+
+    @property
+    def edges(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Edges of the voxels along x, y and z, Å."""
+        return self.x, self.y, self.z
+
+    @property
+    def origin(self) -> NDArray[np.float64]:
+        """Centre of the first voxel, `(3,)`, float64, Å, as OpenDX has it."""
+        return np.array([(edges[0] + edges[1]) / 2 for edges in self.edges])
+
+    def plot(self, ax: "Axes | None" = None) -> "Figure":
+        """Draw the mean density along each of the three axes; into given axes, that along z."""
+        from trajet import plots
+
+        return plots.projections(
+            self.values,
+            self.edges,
+            quantity=f"{self.name} ({self.units})",
+            title=f"{self.name} of {self.label}",
+            ax=ax,
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write OpenDX (`.dx`), NPZ or CSV.
+
+        Raises
+        ------
+        ValueError
+            If the name ends in none of these.
+        OutputError
+            If the file cannot be written.
+        """
+        path = Path(path)
+        if path.suffix.lower() in (".npz", ".csv"):
+            super().save(path)
+        else:
+            output.check(path, (".dx", ".npz", ".csv"))
+            output.write(path, self._write_dx)
+
+    def _write_dx(self, file: IO[bytes]) -> None:
+        counts = " ".join(map(str, self.values.shape))
+        head = [
+            f"# {self.name} of {self.label!r}, {self.units}, written by trajet",
+            f"object 1 class gridpositions counts {counts}",
+            "origin " + " ".join(map(repr, self.origin.tolist())),
+            *(
+                "delta " + " ".join(repr(self.spacing if k == axis else 0) for k in range(3))
+                for axis in range(3)
+            ),
+            f"object 2 class gridconnections counts {counts}",
+            f"object 3 class array type double rank 0 items {self.values.size} data follows",
+        ]
+        file.write("".join(f"{line}\n" for line in head).encode(errors="backslashreplace"))
+        numbers = self.values.ravel()
+        whole = numbers.size // 3 * 3
+        np.savetxt(file, numbers[:whole].reshape(-1, 3), fmt="%.10g")
+        if whole < numbers.size:
+            np.savetxt(file, numbers[None, whole:], fmt="%.10g")
+        file.write(
+            b'attribute "dep" string "positions"\n'
+            b'object "density" class field\n'
+            b'component "positions" value 1\n'
+            b'component "connections" value 2\n'
+            b'component "data" value 3\n'
+        )
+
+    def _about(self) -> str:
+        return f"{self.name} of {self.label}, values {self.values.shape} {self.units}"
+
+    def _of_rows(self, chosen: "slice | NDArray[Any]") -> Self:
+        return replace(super()._of_rows(chosen), x=edges_of_rows(self.x, chosen))
+
+    def _table(self) -> Table:
+        centres = np.meshgrid(
+            *((edges[:-1] + edges[1:]) / 2 for edges in self.edges), indexing="ij", copy=False
+        )
+        return [
+            *zip(("x_A", "y_A", "z_A"), (axis.ravel() for axis in centres), strict=True),
+            (f"{self.name.replace(' ', '_')}_{ascii_units(self.units)}", self.values.ravel()),
+        ]

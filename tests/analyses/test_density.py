@@ -1,0 +1,263 @@
+"""Densities on a grid and along an axis: MDAnalysis' and NumPy's numbers, files and laws."""
+
+import json
+from pathlib import Path
+
+import MDAnalysis as mda
+import numpy as np
+import pytest
+import trajet as tj
+from click.testing import CliRunner
+from helpers import plain_geometry as plain
+from helpers import trr_bytes
+from helpers.analysis_laws import POOLS, assert_same_bits_on_any_pool, table
+from helpers.golden_files import Adk
+from helpers.result_laws import assert_result_laws
+from helpers.systems import Systems
+from MDAnalysis.analysis.density import Density as OpenDX
+from MDAnalysis.analysis.density import DensityAnalysis
+from MDAnalysis.analysis.lineardensity import LinearDensity
+from MDAnalysisTests import datafiles
+from trajet.cli.group import commands
+
+# g/cm³ of 1 u/Å³
+GRAMS = 1.66053906660
+
+
+@pytest.fixture(scope="module")
+def wet() -> tj.Trajectory:
+    """Return adenylate kinase in water, with masses and charges."""
+    return tj.open(datafiles.TPR, datafiles.XTC)
+
+
+@pytest.mark.parametrize("name", ["adk.xtc", "solvated.xtc", "cobrotoxin.trr"])
+def test_grid_is_that_of_mdanalysis(systems: Systems, name: str) -> None:
+    """The same voxels, and the same counts in each of them."""
+    system = systems[name]
+    atoms = system.universe.select_atoms("name CA OW")
+    for spacing, padding in ((1.0, 2.0), (2.5, 0.0)):
+        analysis = DensityAnalysis(atoms, delta=spacing, padding=padding).run()
+        theirs = analysis.results.density
+        ours = tj.density(system.trajectory.select(atoms.indices), spacing=spacing, padding=padding)
+        assert ours.values.shape == theirs.grid.shape
+        for own, other in zip(ours.edges, theirs.edges, strict=True):
+            # MDAnalysis takes the extent in float32.
+            assert np.abs(own - other).max() < 1e-4
+        assert ours.units == "1/Å³"
+        # At most a few atoms lie within rounding of a face.
+        counts, expected = (
+            g * spacing**3 * len(system.universe.trajectory) for g in (ours.values, theirs.grid)
+        )
+        assert np.abs(counts - np.rint(counts)).max() < 1e-6
+        assert np.abs(counts - expected).sum() < 1e-4 * expected.sum()
+
+
+@pytest.mark.parametrize("quantity", ["number", "mass", "charge"])
+def test_voxels_are_those_of_numpy(wet: tj.Trajectory, quantity: str) -> None:
+    """Of numbers, masses and charges, on a given grid; the report says what is outside."""
+    selection = wet.select("protein or name OW")
+    result = tj.density(selection, quantity=quantity, center=(30, 30, 30), size=(40, 30, 20))  # type: ignore[arg-type]
+    assert result.values.shape == (40, 30, 20)
+    assert [edges[[0, -1]].tolist() for edges in result.edges] == [[10, 50], [15, 45], [20, 40]]
+    atoms = selection.topology_atoms
+    weights = {
+        "number": np.ones(selection.n_atoms),
+        "mass": atoms.column("masses"),
+        "charge": atoms.column("charges"),
+    }[quantity]
+    x = selection.read().positions.astype(np.float64)
+    # NumPy counts atoms on the upper faces in the last voxels: they lie outside.
+    x[(x == [50, 45, 40]).any(axis=2)] = 1e3
+    expected = sum(np.histogramdd(one, result.edges, weights=weights)[0] for one in x) / len(x)
+    factor = GRAMS if quantity == "mass" else 1
+    assert np.abs(result.values - expected * factor).max() < 1e-9
+    inside = np.histogramdd(x.reshape(-1, 3), result.edges)[0].sum()
+    share = 100 * (1 - inside / x[..., 0].size)
+    assert f"{share:.3g} % of the atoms" in " ".join(result.report["remarks"])
+
+
+@pytest.mark.parametrize("axis", ["x", "y", "z"])
+def test_profile_of_a_rectangular_box_is_that_of_mdanalysis(axis: str) -> None:
+    """MDAnalysis' grid spans the largest edge, and its volume is that of the first frame."""
+    traj = tj.open(datafiles.PDB_sub_sol, datafiles.TRR_sub_sol)
+    universe = mda.Universe(datafiles.PDB_sub_sol, datafiles.TRR_sub_sol)
+    universe.add_TopologyAttr("charges", np.zeros(len(universe.atoms)))
+    # MDAnalysis guesses no mass of the virtual sites of water.
+    atoms, edges = universe.select_atoms("not name MW"), universe.dimensions[:3].copy()
+    theirs = LinearDensity(atoms, binsize=edges.max() / 60.5).run(stop=1).results[axis]
+    assert np.ptp(edges) < 1e-4  # a cube
+    ours = tj.linear_density(
+        traj.select("not name MW"),
+        axis=axis,
+        bins=len(theirs.mass_density),
+        frames=[0],  # type: ignore[arg-type]
+    )
+    assert ours.units == "g/cm³"
+    # Atoms within rounding of a face are in one slice or the other.
+    off = np.abs(ours.values - theirs.mass_density)
+    assert (off > 1e-4).sum() <= 4
+    assert np.abs(off.sum()) < 1e-3 * theirs.mass_density.sum()
+    assert abs(ours.values.mean() - theirs.mass_density.mean()) < 1e-6
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_profile_equals_slices_of_each_cell(wet: tj.Trajectory, axis: int) -> None:
+    """In a rhombic dodecahedron that changes: fractions of the cell, volumes of each frame."""
+    chosen = [wet.select("protein"), "resname SOL"]
+    result = tj.linear_density(chosen, axis="xyz"[axis], quantity="number", bins=37)  # type: ignore[arg-type]
+    heights = []
+    for k, text in enumerate(("protein", "resname SOL")):
+        block = wet.select(text).read()
+        expected = np.zeros(37)
+        for x, cell in zip(block.positions.astype(np.float64), block.cells, strict=True):
+            vectors = plain.cell_vectors(cell)
+            part = np.linalg.solve(vectors.T, x.T)[axis] % 1
+            volume = abs(np.linalg.det(vectors))
+            expected += np.histogram(part, 37, (0, 1))[0] / (volume / 37)
+            faces = np.linalg.norm(np.cross(vectors[axis - 1], vectors[axis - 2]))
+            heights.append(volume / faces)
+        assert np.abs(result.values[:, k] - expected / len(block.cells)).max() < 1e-12
+    assert abs(result.edges[-1] - np.mean(heights)) < 1e-9
+    assert np.abs(np.diff(result.position) - result.edges[-1] / 37).max() < 1e-9
+
+
+def test_charges_of_a_neutral_system_cancel(wet: tj.Trajectory) -> None:
+    """The sum over all slices is the charge of the system, and the mass that of its atoms."""
+    everything = wet.select("all")
+    charge = tj.linear_density(everything, quantity="charge")
+    volume = charge.report["parameters"]["mean_volume"]
+    assert charge.units == "e/Å³"
+    assert abs(charge.values.mean() * volume) < 1e-3
+    water = wet.select("resname SOL")  # with virtual sites, whose mass is 0
+    mass = tj.linear_density(water, frames=[3])
+    volume = mass.report["parameters"]["mean_volume"]
+    total = water.topology_atoms.column("masses").sum()
+    assert abs(mass.values.mean() - total / volume * GRAMS) < 1e-9
+
+
+def test_threads_and_tasks_change_no_bit(wet: tj.Trajectory, long_adk: Adk) -> None:
+    """Of masses, whose sums are rounded; in frames of any order."""
+    assert len(POOLS) == 9
+    some = wet.select("protein")
+    assert_same_bits_on_any_pool(lambda pool: tj.linear_density(some, bins=20, pool=pool).values)
+    dry = tj.open(long_adk.psf, long_adk.xtc).select("backbone")
+    assert_same_bits_on_any_pool(
+        lambda pool: tj.density(dry, spacing=8, quantity="mass", pool=pool).values
+    )
+    given = {"spacing": 8.0, "center": (0, 0, 0), "size": 90.0}
+    there = tj.density(dry, frames=slice(0, 40), **given).values  # type: ignore[arg-type]
+    back = tj.density(dry, frames=slice(39, None, -1), **given).values  # type: ignore[arg-type]
+    assert np.array_equal(there, back)
+
+
+def test_transforms_come_first(wet: tj.Trajectory) -> None:
+    """A fitted protein stays in its voxels."""
+    fitted = wet.whole().fit("name CA")
+    protein = tj.density(fitted.select("name CA"), spacing=2)
+    moving = tj.density(wet.whole().select("name CA"), spacing=2)
+    assert (protein.values > 0).sum() < (moving.values > 0).sum()
+
+
+def test_bad_requests_are_errors_that_say_what_to_do(adk: Adk, tmp_path: Path) -> None:
+    """No cell, no charges, grids without voxels or with too many, unknown words."""
+    calpha = tj.open(adk.psf, adk.xtc).select("name CA")
+    with pytest.raises(tj.AnalysisError, match=r"adk\.xtc: frame 0: it has no unit cell"):
+        tj.linear_density(calpha)
+    gro = tj.open(datafiles.GRO, datafiles.XTC).select("protein")
+    with pytest.raises(tj.SelectionError, match="has no charges .*such as a TPR"):  # noqa: RUF043
+        tj.density(gro, quantity="charge")
+    for options, words in (
+        ({"spacing": 0}, "spacing must be a length above 0"),
+        ({"padding": -1}, "padding must be"),
+        ({"size": (1, 2)}, "size"),
+        ({"size": -3.0}, "size must be one or three lengths above 0"),
+        ({"center": (0, 0)}, "center must be three finite numbers"),
+        ({"spacing": 1e-3}, "GiB: choose a larger spacing or a smaller size"),
+        ({"quantity": "colour"}, "quantity must be 'number', 'mass' or 'charge'"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            tj.density(calpha, **options)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="axis must be 'x', 'y' or 'z'"):
+        tj.linear_density(gro, axis="w")  # type: ignore[arg-type]
+    for bins in (0, 10**12):
+        with pytest.raises(ValueError, match="bins must be from 1 to 10,000,000"):
+            tj.linear_density(gro, bins=bins)
+    x = np.random.default_rng(5).uniform(0, 3, (3, 4, 3))
+    x[0, 2, 0] = np.nan
+    path = trr_bytes.write_trr(tmp_path / "nan.trr", x, boxes=[np.eye(3) * 3] * 3)
+    lost = tj.open(None, path).select(range(4))
+    with pytest.raises(tj.AnalysisError, match="no position"):
+        tj.density(lost)
+    with pytest.raises(tj.AnalysisError, match="frame 0: .*no position"):  # noqa: RUF043
+        tj.density(lost, center=(15, 15, 15), size=30.0)
+    with pytest.raises(tj.AnalysisError, match="frame 0: atom 2 .*no position"):  # noqa: RUF043
+        tj.linear_density(lost, quantity="number")
+    assert np.isnan(tj.linear_density(lost, quantity="number", frames=[]).values).all()
+    one = tj.density(lost, frames=[1], size=6.0, spacing=4.0)
+    assert one.values.shape == (2, 2, 2)
+
+
+def test_grids_are_written_for_viewers(wet: tj.Trajectory, tmp_path: Path) -> None:
+    """OpenDX is read by another program; NPZ and CSV hold all digits."""
+    result = tj.density(wet.select("name CA"), spacing=3.7)
+    for ending in ("dx", "npz", "csv"):
+        result.save(tmp_path / f"ca.{ending}")
+    read = OpenDX(str(tmp_path / "ca.dx"))
+    assert read.grid.shape == result.values.shape
+    assert np.abs(read.grid - result.values).max() < 1e-10
+    assert np.abs(read.origin - result.origin).max() < 1e-12
+    assert np.abs(read.delta - 3.7).max() < 1e-12
+    for own, other in zip(result.edges, read.edges, strict=True):
+        assert np.abs(own - other).max() < 1e-9
+    with np.load(tmp_path / "ca.npz", allow_pickle=False) as saved:
+        assert saved["values"].tobytes() == result.values.tobytes()
+        assert saved["x"].tobytes() == result.edges[0].tobytes()
+    head, rows = table(tmp_path / "ca.csv")
+    assert head == ["x_A", "y_A", "z_A", "number_density_1/A3"]
+    assert np.array_equal(rows[:, 3], result.values.ravel())
+    assert np.allclose(rows[0, :3], result.origin)
+    with pytest.raises(ValueError, match=r"must end in \.dx or \.npz or \.csv"):
+        result.save(tmp_path / "ca.ccp4")
+    assert [axes.get_xlabel() for axes in result.plot().axes[:3]] == ["x (Å)", "x (Å)", "y (Å)"]
+    assert_result_laws(result, tmp_path)
+    assert result[1:3].x.tolist() == result.x[1:4].tolist()
+    assert abs(result[1:3].origin[0] - result.origin[0] - 3.7) < 1e-9
+    profile = tj.linear_density([wet.select("protein"), "name OW"], bins=9, quantity="number")
+    profile.save(tmp_path / "z.csv")
+    head, rows = table(tmp_path / "z.csv")
+    assert head == ["position_A", "number_density_1/A3", "number_density_1/A3_group1"]
+    assert np.array_equal(rows[:, 1:], profile.values)
+    assert profile.plot().axes[0].get_xlabel() == "z (Å)"
+    assert_result_laws(profile, tmp_path)
+    assert_result_laws(tj.linear_density(wet.select("protein"), bins=5), tmp_path)
+    assert profile[2:5].edges.tolist() == profile.edges[2:6].tolist()
+    for one in (result, profile):
+        with pytest.raises(ValueError, match="the bins must follow one another"):
+            one[::2]
+
+
+def test_commands_give_the_numbers_of_the_functions(tmp_path: Path) -> None:
+    """With options, files and tables."""
+    files = [datafiles.TPR, datafiles.XTC, "--stop", "3", "-o", str(tmp_path / "r.csv")]
+    report = ["--report", str(tmp_path / "r.json")]
+    traj = tj.open(datafiles.TPR, datafiles.XTC)
+    words = ["--select", "protein", "--select", "name OW", "--axis", "x", "--quantity", "number"]
+    done = CliRunner().invoke(commands, ["linear-density", *files, *report, *words, "--bins", "7"])
+    assert done.exit_code == 0, done.output
+    expected = tj.linear_density(
+        [traj.select("protein"), "name OW"],
+        axis="x",
+        quantity="number",
+        bins=7,
+        frames=slice(0, 3),
+    )
+    assert np.array_equal(table(tmp_path / "r.csv")[1][:, 1:], expected.values)
+    assert f"{expected.values[:, 1].mean():.4g}" in done.output
+    assert json.loads((tmp_path / "r.json").read_text())["analysis"] == "linear_density"
+    words = ["--select", "name CA", "--spacing", "4", "--dx", str(tmp_path / "ca.dx")]
+    done = CliRunner().invoke(commands, ["density", *files, *report, *words])
+    assert done.exit_code == 0, done.output
+    grid = tj.density(traj.select("name CA"), spacing=4, frames=slice(0, 3))
+    assert np.array_equal(table(tmp_path / "r.csv")[1][:, 3], grid.values.ravel())
+    assert np.abs(OpenDX(str(tmp_path / "ca.dx")).grid - grid.values).max() < 1e-10
+    assert str(tmp_path / "ca.dx") in done.output

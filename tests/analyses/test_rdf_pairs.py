@@ -1,0 +1,189 @@
+"""RDFs of many pairs, of atoms and centres: those of `rdf`, MDAnalysis and a double loop."""
+
+import json
+from pathlib import Path
+
+import MDAnalysis as mda
+import numpy as np
+import pytest
+import trajet as tj
+from click.testing import CliRunner
+from helpers import plain_geometry as plain
+from helpers.analysis_laws import assert_same_bits_on_any_pool, table
+from helpers.golden_files import Adk
+from helpers.result_laws import assert_result_laws
+from MDAnalysis.analysis.rdf import InterRDF, InterRDF_s
+from MDAnalysisTests import datafiles
+from trajet.cli.group import commands
+
+OXYGEN, HYDROGEN = "name OW and resid 215:700", "name HW1 HW2 and resid 215:600"
+SHORT = {"range": (0.0, 9.0), "bins": 30}
+
+
+@pytest.fixture(scope="module")
+def wet() -> tj.Trajectory:
+    """Return adenylate kinase in water, in a rhombic dodecahedron, with molecules."""
+    return tj.open(datafiles.TPR, datafiles.XTC)
+
+
+FRAMES = [2, 7]
+
+
+def naive(
+    traj: tj.Trajectory, one: np.ndarray, other: np.ndarray, leave_out: np.ndarray
+) -> np.ndarray:
+    """Return the counts of a double loop over positions `(n_frames, n, 3)`; a mask leaves out."""
+    counts = np.zeros(30)
+    for x, y, cell in zip(one, other, traj.read(FRAMES, atoms=[0]).cells, strict=True):
+        distances = plain.between(x, y, plain.cell_vectors(cell))[~leave_out]
+        counts += np.histogram(distances, 30, (0, 9))[0]
+    return counts
+
+
+def test_each_pair_has_the_bits_of_rdf(wet: tj.Trajectory) -> None:
+    """Of a selection with itself, of two, and of two that share atoms."""
+    oxygen = wet.select(OXYGEN)
+    pairs = [(oxygen, OXYGEN), (oxygen, HYDROGEN), (oxygen, "resid 214:300"), ("name CA", OXYGEN)]
+    result = tj.rdf_pairs(pairs, **SHORT)  # type: ignore[arg-type]
+    assert result.g.shape == (4, 30)
+    for k, (a, b) in enumerate(pairs):
+        first = wet.select(a) if isinstance(a, str) else a
+        alone = tj.rdf(first, b, **SHORT)  # type: ignore[arg-type]
+        assert result.counts[k].tobytes() == alone.counts.tobytes()
+        assert result.g[k].tobytes() == alone.g.tobytes()
+        assert result.density[k] == alone.density
+    assert result.names()[:2] == [OXYGEN, f"{OXYGEN} - {HYDROGEN}"]
+
+
+@pytest.mark.parametrize("exclude", ["residue", "molecule", None])
+def test_excluded_pairs_equal_a_double_loop(wet: tj.Trajectory, exclude: str | None) -> None:
+    """Within residues or molecules, of sites in any order; g is normalised by the pairs left."""
+    # Atoms of water are three; the protein is one molecule of many residues.
+    a = wet.select(wet.select("resid 3:6 or resid 215:230").indices[::-1])
+    b = wet.select("resid 5:9 or resid 225:240")
+    result = tj.rdf_pairs([(a, b), (a, a)], exclude=exclude, frames=FRAMES, **SHORT)  # type: ignore[arg-type]
+    for k, other in enumerate((b, a)):
+        leave_out = a.indices[:, None] == other.indices
+        if exclude is not None:
+            leave_out |= a.group_numbers(exclude)[:, None] == other.group_numbers(exclude)  # type: ignore[arg-type]
+        counts = naive(wet, a.read(FRAMES).positions, other.read(FRAMES).positions, leave_out)
+        assert np.array_equal(result.counts[k], counts)
+        volume = result.report["parameters"]["mean_volume"]
+        shells = 4 / 3 * np.pi * np.diff(result.edges**3)
+        expected = counts / 2 / ((~leave_out).sum() / volume * shells)
+        assert np.abs(result.g[k] - expected).max() < 1e-9
+
+
+@pytest.mark.parametrize("weights", ["mass", None])
+def test_centers_of_residues_equal_a_double_loop(wet: tj.Trajectory, weights: str | None) -> None:
+    """Sites are those of `centers`, rounded to float32; a residue is not paired with itself."""
+    traj = wet.whole()
+    a, b = traj.select("resid 10:80"), traj.select("resid 70:150 or resname NA+")
+    result = tj.rdf_pairs([(a, a), (a, b)], by="residue", weights=weights, frames=FRAMES, **SHORT)  # type: ignore[arg-type]
+    sites = [
+        tj.centers(one, weights=weights, frames=FRAMES).values.astype(np.float32) for one in (a, b)
+    ]
+    same = np.equal.outer(np.arange(71), np.arange(sites[1].shape[1]) + 60)
+    for k, (other, mask) in enumerate(((sites[0], np.eye(71, dtype=bool)), (sites[1], same))):
+        assert np.array_equal(result.counts[k], naive(traj, sites[0], other, mask))
+    assert result.density[1] * result.report["parameters"]["mean_volume"] == pytest.approx(85)
+    assert result.report["remarks"] == []
+    broken = tj.rdf_pairs([(wet.select("protein"), "protein")], by="residue", **SHORT)  # type: ignore[arg-type]
+    assert any("broken over the box" in remark for remark in broken.report["remarks"])
+
+
+def test_sites_are_those_of_mdanalysis(wet: tj.Trajectory) -> None:
+    """`InterRDF` without pairs of one residue; `InterRDF_s` of each pair of atoms."""
+    universe = mda.Universe(datafiles.TPR, datafiles.XTC)
+    oxygen, hydrogen = (universe.select_atoms(text) for text in (OXYGEN, HYDROGEN))
+    theirs = (
+        InterRDF(oxygen, hydrogen, nbins=30, range=(0, 9), exclude_same="residue").run().results
+    )
+    ours = tj.rdf_pairs([(wet.select(OXYGEN), HYDROGEN)], exclude="residue", **SHORT)  # type: ignore[arg-type]
+    # It rounds distances to float32: pairs at the edge of a bin may lie in the next one.
+    assert np.abs(ours.counts[0] - theirs.count).max() <= 2
+    assert ours.counts.sum() > 10_000
+    # Its normalisation counts the pairs that it leaves out: one oxygen for each hydrogen.
+    both = ours.g[0] > 0
+    assert np.abs(theirs.rdf[both] / ours.g[0, both] - (1 - 1 / len(oxygen))).max() < 1e-3
+    some = [oxygen[:3], hydrogen[:4]]
+    sites = InterRDF_s(universe, [some], nbins=30, range=(0, 9)).run().results
+    pairs = [(wet.select([i]), wet.select([j])) for i in some[0].indices for j in some[1].indices]
+    ours = tj.rdf_pairs(pairs, **SHORT)  # type: ignore[arg-type]
+    expected = sites.rdf[0].reshape(12, 30)
+    assert np.array_equal(ours.counts > 0, expected > 0)
+    assert np.abs(ours.g - expected).max() < 1e-4 * expected.max()
+
+
+def test_threads_and_tasks_change_no_bit(wet: tj.Trajectory) -> None:
+    """Of atoms and of centres."""
+    pairs = [(wet.select("resid 1:60"), "resid 20:90"), ("name CA", "name CA")]
+    for by in ("atom", "residue"):
+        assert_same_bits_on_any_pool(
+            lambda pool, by=by: tj.rdf_pairs(pairs, by=by, exclude="residue", pool=pool, **SHORT).g
+        )
+
+
+def test_bad_requests_are_errors_that_say_what_to_do(wet: tj.Trajectory, adk: Adk) -> None:
+    """No cell, no pair, unknown words, ranges without width."""
+    calpha = tj.open(adk.psf, adk.xtc).select("name CA")
+    with pytest.raises(tj.AnalysisError, match=r"adk\.xtc: frame 0: it has no unit cell"):
+        tj.rdf_pairs([(calpha, calpha)])
+    ions = wet.select("resname NA+")
+    for pairs in ([], [ions], [(ions, ions, ions)]):
+        with pytest.raises(TypeError, match="must be a list of pairs"):
+            tj.rdf_pairs(pairs)
+    one = wet.select([0])
+    with pytest.raises(tj.SelectionError, match="there is no pair of different sites"):
+        tj.rdf_pairs([(ions, ions), (one, one)])
+    with pytest.raises(tj.SelectionError, match="that are not of one molecule"):
+        tj.rdf_pairs([(wet.select("resid 3"), "resid 4")], exclude="molecule")
+    for options, words in (
+        ({"by": "colour"}, "by must be 'atom', 'residue'"),
+        ({"exclude": "atom"}, "exclude must be 'residue', 'molecule'"),
+        ({"weights": [1.0]}, "'mass' or None, not numbers"),
+        ({"range": (5.0, 5.0)}, "no width"),
+        ({"bins": 0}, "bins must be from 1 to 10,000,000"),
+        ({"bins": 10**9}, "bins must be from 1 to 10,000,000"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            tj.rdf_pairs([(ions, ions)], **options)  # type: ignore[arg-type]
+    none = tj.rdf_pairs([(ions, ions)], frames=[])
+    assert np.isnan(none.g).all()
+
+
+def test_files_figures_and_the_command(wet: tj.Trajectory, tmp_path: Path) -> None:
+    """NPZ, CSV and the legend have all pairs; the command gives the numbers of the function."""
+    outputs = ["-o", str(tmp_path / "r.csv"), "--report", str(tmp_path / "r.json")]
+    pairs = ["--pair", "resname NA+", "name CG", "--pair", "resname NA+", "resid 1:9"]
+    options = ["--by", "residue", "--weights", "equal", "--range", "0", "20", "--bins", "40"]
+    files = [datafiles.TPR, datafiles.XTC, "--stop", "4"]
+    done = CliRunner().invoke(commands, ["rdf-pairs", *files, *pairs, *options, *outputs])
+    assert done.exit_code == 0, done.output
+    ions = wet.select("resname NA+")
+    expected = tj.rdf_pairs(
+        [(ions, "name CG"), (ions, "resid 1:9")],
+        by="residue",
+        weights=None,
+        range=(0, 20),
+        bins=40,
+        frames=slice(0, 4),
+    )
+    head, rows = table(tmp_path / "r.csv")
+    assert head == ["r_A", "g_1", "count_1", "g_2", "count_2"]
+    assert np.array_equal(rows[:, [1, 3]], expected.g.T)
+    assert np.array_equal(rows[:, [2, 4]], expected.counts.T)
+    assert json.loads((tmp_path / "r.json").read_text())["analysis"] == "rdf_pairs"
+    assert "resname NA+ - resid 1:9" in done.output
+    expected.save(tmp_path / "r.npz")
+    with np.load(tmp_path / "r.npz", allow_pickle=False) as saved:
+        assert saved["g"].tobytes() == expected.g.tobytes()
+        assert saved["labels"].tolist() == [
+            ["resname NA+", "name CG"],
+            ["resname NA+", "resid 1:9"],
+        ]
+    assert tj.load(tmp_path / "r.npz").names() == expected.names()
+    four = tj.rdf_pairs([(ions, f"resid {k}:20") for k in range(4)], bins=9, frames=[0, 3])
+    assert_result_laws(four, tmp_path)
+    figure = expected.plot()
+    assert [t.get_text() for t in figure.legends[0].get_texts()] == expected.names()
