@@ -46,7 +46,7 @@ def alternate(programs: dict[str, Callable[[], object]], rounds: int) -> None:
 
 
 def make(path: Path, n_frames: int, every: int) -> Path:
-    """Write frames with some of the atoms, evenly spaced, to a DCD file, and a PDB file beside it."""
+    """Write frames with some of the atoms to a DCD file, and a PDB file beside it."""
     import MDAnalysis as mda
     import numpy as np
     from MDAnalysisTests import datafiles

@@ -390,7 +390,7 @@ def test_command_gives_the_numbers_of_the_function(adk: Adk, tmp_path: Path) -> 
     assert len(pairs) == len(result.pairs) + 1
     label = result.pairs.labels(1)[0]
     members = ",".join(map(str, result.pairs.members[0].tolist()))
-    assert pairs[1] == f'{members},20,1.0,"{label}"'
+    assert pairs[1] == f"{members},20,1.0,{label}"
     assert label in "\n".join(shown)
     assert bonds[0] == "frame,donor,hydrogen,acceptor,distance_A,angle_degrees"
     last = [result.bonds.frames, result.bonds.donors, result.bonds.distances, result.bonds.angles]

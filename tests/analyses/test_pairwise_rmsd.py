@@ -141,7 +141,7 @@ def test_result_is_saved_and_drawn(adk: Adk, tmp_path: Path) -> None:
     found.save(tmp_path / "pairs.npz")
     with np.load(tmp_path / "pairs.npz") as stored:
         assert np.array_equal(stored["values"], found.values)
-        assert stored["other_frames"].size == 0
+        assert "other_frames" not in stored
     found.save(tmp_path / "pairs.csv")
     header, *rows = (tmp_path / "pairs.csv").read_text().splitlines()
     assert header.split(",")[:3] == ["frame", "time_ps", "rmsd_A_0"]

@@ -103,7 +103,7 @@ def count(
 
 COMMAND = Command(
     count,
-    """Number of selected atoms against time.
+    """Atoms of a selection against time.
 
     The selection is evaluated in each frame. Distances are those of nearest images. To count
     molecules, select one atom of each.

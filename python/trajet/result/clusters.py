@@ -100,12 +100,6 @@ class Clusters(Result):
             If the clusters are those of a matrix, and no selection is given.
         SelectionError
             If the trajectory was opened without a topology.
-
-        Examples
-        --------
-        >>> clusters = tj.cluster_rmsd(traj.select("name CA"), cutoff=1.5)
-        >>> clusters.save_medoids(".", count=1, selection=traj.select("protein"))
-        [PosixPath('cluster0.pdb')]
         """
         folder = Path(folder)
         if not folder.is_dir():
@@ -120,13 +114,7 @@ class Clusters(Result):
         ]
 
     def plot(self, ax: "Axes | None" = None) -> "Figure":
-        """Draw the cluster of each frame against time, and the sizes of the clusters.
-
-        Examples
-        --------
-        >>> figure = tj.cluster_rmsd(traj.select("name CA"), cutoff=1.5).plot()
-        >>> figure.savefig("clusters.png")
-        """
+        """Draw the cluster of each frame against time, and the sizes of the clusters."""
         from trajet import plots
 
         return plots.clusters(

@@ -165,13 +165,7 @@ class PrincipalComponents(Result):
         return path
 
     def plot(self, ax: "Axes | None" = None) -> "Figure":
-        """Draw the projections on the first two components, coloured by time, and the variances.
-
-        Examples
-        --------
-        >>> figure = tj.pca(traj.select("name CA")).plot()
-        >>> figure.savefig("pca.png")
-        """
+        """Draw the projections on the first two components, coloured by time, and the variances."""
         from trajet import plots
 
         return plots.components(
