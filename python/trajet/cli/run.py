@@ -39,10 +39,10 @@ def run(ctx: click.Context, plan: str) -> None:
       plot = "rmsd.png"
     \b
       [[analysis]]
-      command = "gyration"
+      command = "end-to-end"
       select = "protein"
       make-whole = true
-      output = "gyration.csv"
+      output = "length.csv"
 
     \b
     Examples:
@@ -124,8 +124,10 @@ def _arguments(command: click.Command, options: dict[str, Any], where: str) -> I
             continue
         values = value if isinstance(value, list) else [value]
         if option.multiple:
-            for one in values:
-                yield from (text, str(one))
+            # Of an option with several values, a list is one use, and a list of lists several.
+            is_one_use = option.nargs > 1 and not any(isinstance(one, list) for one in values)
+            for one in [values] if is_one_use else values:
+                yield from (text, *map(str, one if isinstance(one, list) else [one]))
         elif option.nargs > 1:
             yield from (text, *map(str, values))
         else:
