@@ -175,6 +175,22 @@ def test_files_figures_and_the_command(wet: tj.Trajectory, tmp_path: Path) -> No
     assert np.array_equal(rows[:, [2, 4]], expected.counts.T)
     assert json.loads((tmp_path / "r.json").read_text())["analysis"] == "rdf_pairs"
     assert "resname NA+ - resid 1:9" in done.output
+    plan = [
+        f"topology = '{datafiles.TPR}'",
+        f"trajectory = '{datafiles.XTC}'",
+        "stop = 4",
+        *("[[analysis]]", "command = 'rdf-pairs'", "by = 'residue'", "weights = 'equal'"),
+        *("range = [0, 20]", "bins = 40", "output = 'p.csv'"),
+        "pair = [['resname NA+', 'name CG'], ['resname NA+', 'resid 1:9']]",
+        *("[[analysis]]", "command = 'rdf-pairs'", "pair = ['resname NA+', 'name CG']"),
+        *("[[analysis]]", "command = 'density'", "select = 'name CA'", "dx = 'ca.dx'"),
+    ]
+    (tmp_path / "plan.toml").write_text("\n".join(plan))
+    done = CliRunner().invoke(commands, ["run", str(tmp_path / "plan.toml")])
+    assert done.exit_code == 0, done.output
+    assert "1 RDFs" in done.output
+    assert (tmp_path / "p.csv").read_bytes() == (tmp_path / "r.csv").read_bytes()
+    assert (tmp_path / "ca.dx").exists()
     expected.save(tmp_path / "r.npz")
     with np.load(tmp_path / "r.npz", allow_pickle=False) as saved:
         assert saved["g"].tobytes() == expected.g.tobytes()

@@ -120,6 +120,7 @@ def test_commands_work(place: Path) -> None:
         ("native-contacts", *adk, *ca, "--cutoff", "8"),
         ("msd", *adk, *ca),
         ("contacts", *adk, *ca, "--cutoff", "8"),
+        ("count", *adk, *ca),
         ("min-distance", *adk, *ca),
         ("hbonds", *adk, "--select", "protein", "--pairs", "pairs.csv"),
         ("pairwise-rmsd", *adk, *ca),

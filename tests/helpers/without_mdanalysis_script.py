@@ -26,6 +26,7 @@ CALLS: dict[str, Callable[[tj.Selection, tj.Pool], np.ndarray]] = {
         tj.center_distances(atoms, by="residue", pool=pool).values
     ),
     "centers": lambda atoms, pool: tj.centers(atoms, pool=pool).values,
+    "count": lambda atoms, pool: tj.count(atoms, pool=pool).values,
     "density": lambda atoms, pool: tj.density(atoms, spacing=4, pool=pool).values,
     "dihedrals": lambda atoms, pool: tj.dihedrals(atoms, pool=pool).values,
     "distances": lambda atoms, pool: tj.distances(atoms, "resid 3 and name CA", pool=pool).values,

@@ -20,7 +20,7 @@ _ANALYSES = "analysis"
 @click.argument("plan", metavar="PLAN.toml", type=click.Path(exists=True, dir_okay=False))
 @click.pass_context
 def run(ctx: click.Context, plan: str) -> None:
-    """Run several analyses of one trajectory, and read every frame once.
+    """Run several analyses, and read every frame once.
 
     A plan is a TOML file. It names the files and the options that all analyses share, such as
     begin, pool or quiet, then each analysis by its command and options, without the dashes. Paths
@@ -39,10 +39,10 @@ def run(ctx: click.Context, plan: str) -> None:
       plot = "rmsd.png"
     \b
       [[analysis]]
-      command = "dihedrals"
+      command = "end-to-end"
       select = "protein"
       make-whole = true
-      output = "dihedrals.npz"
+      output = "length.csv"
 
     \b
     Examples:
@@ -124,8 +124,10 @@ def _arguments(command: click.Command, options: dict[str, Any], where: str) -> I
             continue
         values = value if isinstance(value, list) else [value]
         if option.multiple:
-            for one in values:
-                yield from (text, str(one))
+            # Of an option with several values, a list is one use, and a list of lists several.
+            is_one_use = option.nargs > 1 and not any(isinstance(one, list) for one in values)
+            for one in [values] if is_one_use else values:
+                yield from (text, *map(str, one if isinstance(one, list) else [one]))
         elif option.nargs > 1:
             yield from (text, *map(str, values))
         else:

@@ -146,12 +146,6 @@ class PrincipalComponents(Result):
             If the file cannot be written.
         SelectionError
             If the trajectory was opened without a topology.
-
-        Examples
-        --------
-        >>> result = tj.pca(traj.select("name CA"))
-        >>> result.save_extremes("first.pdb", n_structures=20).name
-        'first.pdb'
         """
         path = Path(path)
         output.check(path, (".pdb",))

@@ -52,7 +52,7 @@ def contact_map(
     exclude_neighbors: int,
     no_pbc: bool,
 ) -> None:
-    """Map the fraction of frames in which residues are in contact.
+    """Fraction of frames in which residues are in contact.
 
     Two residues are in contact if any atom of one is within the cut-off of any atom of the other.
 

@@ -138,7 +138,7 @@ def hbonds(
     lifetimes_out: Path | None,
     **options: Any,
 ) -> None:
-    """Hydrogen bonds: their number against time, and how often each pair has one.
+    """Hydrogen bonds: numbers, occupancies, lifetimes.
 
     A hydrogen that is bonded to a donor forms a hydrogen bond with an acceptor, if distance and
     angle are within the limits. The topology needs bonds, or --guess-bonds. Distances are those of

@@ -26,7 +26,7 @@ from trajet.cli.options import AnalysisOptions, analysis
 def min_distance(
     job: AnalysisOptions, *, select: str, to: str | None, cutoff: float | None, no_pbc: bool
 ) -> None:
-    """Minimum distance between two groups of atoms against time.
+    """Minimum distance of two groups against time.
 
     Distances are those of nearest images in cells of any shape. The output file names the nearest
     pair of atoms in each frame.

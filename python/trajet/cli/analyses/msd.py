@@ -69,7 +69,7 @@ def msd(
     unwrapped: bool,
     max_memory: int,
 ) -> None:
-    """Mean squared displacement against lag time, and the diffusion coefficient.
+    """Mean squared displacement, and diffusion coefficient.
 
     Positions must be unwrapped: remove jumps over the box with --nojump, for molecules with
     --make-whole --nojump. Frames must be equally spaced in time.

@@ -31,7 +31,7 @@ def pairwise_rmsd(
     matrix: Path | None,
     max_memory: int | None,
 ) -> None:
-    """RMSD of every frame from every other, each pair superposed.
+    """RMSD of every frame from every other.
 
     \b
     Examples:

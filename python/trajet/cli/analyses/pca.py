@@ -75,7 +75,7 @@ def pca(
     extremes: Path | None,
     max_memory: int | None,
 ) -> None:
-    """Principal components of positions, and projections against time.
+    """Principal components of positions, and projections.
 
     \b
     Examples:

@@ -49,7 +49,7 @@ def sasa(
     probe: float,
     points: int,
 ) -> None:
-    """Solvent-accessible surface area (Shrake-Rupley) against time.
+    """Solvent-accessible surface areas against time.
 
     Radii are those of Bondi by elements. Positions are used as stored: if molecules are broken over
     the box, make them whole with --make-whole.
