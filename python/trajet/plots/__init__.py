@@ -1,0 +1,56 @@
+"""Figures by matplotlib, which is imported when a figure is drawn; no other package imports it."""
+
+from trajet.plots.distributions import density_profile, displacement, projections, radial, radials
+from trajet.plots.drawing import COLOURS, png
+from trajet.plots.ensembles import clusters, components
+from trajet.plots.measurements import (
+    Curve,
+    Sized,
+    against_frames,
+    points_drawn,
+    scaling,
+    throughput,
+)
+from trajet.plots.pairs import contact_map, frame_pairs, matrix
+from trajet.plots.protein import (
+    MOST_BARS,
+    correlations,
+    hydrogen_bond_geometry,
+    hydrogen_bonds,
+    occupancies,
+    secondary_structure,
+)
+from trajet.plots.series import angles, coordinates, mean_profile, profile, ramachandran, series
+
+__all__ = [
+    "COLOURS",
+    "MOST_BARS",
+    "Curve",
+    "Sized",
+    "against_frames",
+    "angles",
+    "clusters",
+    "components",
+    "contact_map",
+    "coordinates",
+    "correlations",
+    "density_profile",
+    "displacement",
+    "frame_pairs",
+    "hydrogen_bond_geometry",
+    "hydrogen_bonds",
+    "matrix",
+    "mean_profile",
+    "occupancies",
+    "png",
+    "points_drawn",
+    "profile",
+    "projections",
+    "radial",
+    "radials",
+    "ramachandran",
+    "scaling",
+    "secondary_structure",
+    "series",
+    "throughput",
+]

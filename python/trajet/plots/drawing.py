@@ -1,0 +1,138 @@
+"""Tools of all figures: axes, colours, labels and running averages."""
+
+import io
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+
+# The palette of Okabe and Ito, which is safe for colour blindness.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+MARKS = ("o", "s", "^", "D", "v", "x")
+LINES = ("-", "--", ":", "-.")
+# The running average of a series covers 1/50 of its length, from 200 frames on.
+SMOOTHED_PART = 50
+SMOOTHED_FROM = 200
+PS_PER_NS = 1000.0
+MOST_BINS = 60
+LEGEND_CHARACTERS = 100
+LONGEST_LABEL = 80
+# Most names beside one axis.
+MOST_NAMES = 6
+
+
+def png(figure: "Figure") -> bytes:
+    """Return a figure as a PNG image."""
+    file = io.BytesIO()
+    figure.savefig(file, format="png")
+    return file.getvalue()
+
+
+def axes_of(
+    ax: "Axes | None",
+    size: tuple[float, float],
+    *,
+    layout: Literal["constrained", "compressed"] = "constrained",
+) -> "Axes":
+    """Return the given axes, or those of a new figure of this size (inches)."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=size, layout=layout, dpi=150).subplots() if ax is None else ax
+
+
+def two_axes(
+    ax: "Axes | None",
+    size: tuple[float, float],
+    *,
+    width_ratios: tuple[float, float],
+    sharey: bool = False,
+) -> "tuple[Axes, Axes | None]":
+    """Return the given axes and None, or two axes side by side of a new figure (inches)."""
+    from matplotlib.figure import Figure
+
+    if ax is not None:
+        return ax, None
+    figure = Figure(figsize=size, layout="constrained", dpi=150)
+    left, right = figure.subplots(1, 2, sharey=sharey, width_ratios=width_ratios)
+    return left, right
+
+
+def name_ticks(axis: "Axis", labels: Sequence[str], *, turned: bool = False) -> None:
+    """Name some of the elements 0, 1, … along an axis by their labels, if `turned` at an angle."""
+    places = np.unique(np.linspace(0, len(labels) - 1, MOST_NAMES).astype(int))
+    axis.set_ticks(places, [shortened(labels[k]) for k in places])
+    if turned:
+        for text in axis.get_ticklabels():
+            text.set(rotation=30, ha="right", rotation_mode="anchor")
+
+
+def legend_below(axes: "Axes", ax: "Axes | None", columns: int) -> None:
+    """Add a legend: below the axes of a figure of our own, within given ones."""
+    if ax is None:
+        figure_of(axes).legend(loc="outside lower center", ncols=columns, frameon=False)
+    else:
+        axes.legend(frameon=False, fontsize="small")
+
+
+def figure_of(axes: "Axes") -> "Figure":
+    """Return the figure of axes; of users it may be a part of a figure, which can be drawn too."""
+    return cast("Figure", axes.figure)
+
+
+def bare(axes: "Axes") -> None:
+    """Remove the upper and right borders of axes, and add horizontal grid lines."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis="y", color="0.9", linewidth=0.8)
+    axes.set_axisbelow(True)
+
+
+def abscissa(
+    times: NDArray[np.float64], frames: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], str]:
+    """Return the values of the x axis and its label."""
+    if len(times) < 2 or not (np.diff(times) > 0).all():
+        return frames.astype(np.float64), "frame"
+    if times[-1] - times[0] >= 10 * PS_PER_NS:
+        return times / PS_PER_NS, "time (ns)"
+    return times, "time (ps)"
+
+
+def shortened(label: str) -> str:
+    """Return a label that fits the width of a figure, for text of matplotlib.
+
+    Dollar signs in selections and file names are escaped: matplotlib uses them for formulas.
+    """
+    short = label if len(label) <= LONGEST_LABEL else label[: LONGEST_LABEL - 1] + "…"
+    return short.replace("$", r"\$")
+
+
+def line(
+    axes: "Axes",
+    x: NDArray[np.float64],
+    y: NDArray[np.float64],
+    label: str,
+    colour: str,
+    style: str = "-",
+) -> bool:
+    """Draw a series, a long one with its running average; return whether it has one."""
+    if len(y) < SMOOTHED_FROM or not np.isfinite(y).all():
+        axes.plot(x, y, color=colour, linestyle=style, linewidth=1.2, label=label)
+        return False
+    width = smoothing(len(y))
+    axes.plot(x, y, color=colour, linewidth=0.5, alpha=0.35)
+    smooth = np.convolve(y, np.full(width, 1 / width), mode="valid")
+    begin = (len(y) - len(smooth)) // 2
+    middle = x[begin : begin + len(smooth)]
+    axes.plot(middle, smooth, color=colour, linestyle=style, linewidth=1.8, label=label)
+    return True
+
+
+def smoothing(n_frames: int) -> int:
+    """Return the number of frames of a running average."""
+    return n_frames // SMOOTHED_PART

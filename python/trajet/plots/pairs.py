@@ -1,0 +1,161 @@
+"""Figures of pairs of atoms, residues or frames as matrices."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet.plots.drawing import MOST_NAMES, abscissa, axes_of, figure_of, shortened
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Frames of an image of pairs along each side, at most.
+MOST_PIXELS = 2000
+
+
+def matrix(
+    values: NDArray[np.float64],
+    rows: NDArray[np.int64 | np.str_],
+    columns: NDArray[np.int64 | np.str_],
+    *,
+    quantity: str,
+    axes: tuple[str, str],
+    ax: "Axes | None" = None,
+    of: str = "atom",
+) -> "Figure":
+    """Draw a matrix of pairs (`(n_rows, n_columns)`) as an image, the first row at the bottom.
+
+    Parameters
+    ----------
+    rows, columns
+        The atoms, by index, or the names of groups.
+    quantity
+        Quantity of the colours.
+    axes
+        Selection of the rows and of the columns.
+    of
+        Noun for a row or a column.
+    """
+    drawn = axes_of(ax, (5.6, 4.6))
+    image = drawn.imshow(
+        values, origin="lower", cmap="viridis", aspect="auto", interpolation="nearest"
+    )
+    drawn.figure.colorbar(image, ax=drawn, label=quantity)
+    for axis, atoms, label in (
+        (drawn.yaxis, rows, axes[0]),
+        (drawn.xaxis, columns, axes[1]),
+    ):
+        places = np.unique(np.linspace(0, len(atoms) - 1, 5).astype(int))
+        axis.set_ticks(places, [str(atom) for atom in atoms[places]])
+        axis.set_label_text(f"{of} ({shortened(label)})")
+    return figure_of(drawn)
+
+
+def contact_map(
+    values: NDArray[np.float64],
+    row_names: Sequence[str],
+    column_names: Sequence[str],
+    *,
+    labels: tuple[str, str],
+    title: str,
+    ax: "Axes | None" = None,
+) -> "Figure":
+    """Draw fractions of frames (`(n_rows, n_columns)`) as an image, the first row at the bottom.
+
+    Pairs that are left out are grey.
+
+    Parameters
+    ----------
+    row_names, column_names
+        Names of the rows and columns, some of which are shown.
+    labels
+        What the rows and the columns are.
+    """
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    # Compressed: the bar of colours is as high as the map beside it.
+    axes = axes_of(ax, (5.8, 4.8), layout="compressed")
+    n_rows, n_columns = values.shape
+    axes.set_facecolor("0.85")
+    image = axes.imshow(
+        np.ma.masked_invalid(values),
+        origin="lower",
+        cmap="Blues",
+        vmin=0,
+        vmax=1,
+        aspect="equal" if max(n_rows, n_columns) <= 3 * min(n_rows, n_columns) else "auto",
+        interpolation="nearest",
+    )
+    figure_of(axes).colorbar(image, ax=axes, label="fraction of frames")
+    for axis, names, label in (
+        (axes.yaxis, row_names, labels[0]),
+        (axes.xaxis, column_names, labels[1]),
+    ):
+
+        def name(place: float, _: int, names: Sequence[str] = names) -> str:
+            is_row = place == int(place) and 0 <= place < len(names)
+            return shortened(names[int(place)]) if is_row else ""
+
+        axis.set_major_locator(MaxNLocator(MOST_NAMES, integer=True))
+        axis.set_major_formatter(FuncFormatter(name))
+        axis.set_label_text(shortened(label))
+    axes.set_title(shortened(title), loc="left", fontsize="medium")
+    return figure_of(axes)
+
+
+def frame_pairs(
+    values: NDArray[np.float32],
+    rows: tuple[NDArray[np.float64], NDArray[np.int64]],
+    columns: tuple[NDArray[np.float64], NDArray[np.int64]] | None,
+    *,
+    quantity: str,
+    labels: tuple[str, ...],
+    ax: "Axes | None" = None,
+) -> "Figure":
+    """Draw a matrix of pairs of frames as an image, the first frame at the lower left.
+
+    Parameters
+    ----------
+    values
+        `(n_rows, n_columns)`. Of more than 2000 frames only every k-th is drawn.
+    rows, columns
+        Times and frame numbers of the frames; None for the columns of a matrix within one
+        trajectory.
+    quantity
+        What the colours mean.
+    labels
+        The selection, or those of rows and columns.
+    """
+    # Compressed: the bar of colours is as high as the image beside it.
+    axes = axes_of(ax, (5.6, 4.6), layout="compressed")
+    sides = [columns or rows, rows]
+    steps = [-(-len(frames) // MOST_PIXELS) or 1 for _, frames in sides]
+    shown = np.ma.masked_invalid(np.asarray(values[:: steps[1], :: steps[0]]))
+    extent: list[float] = []
+    for (times, frames), axis, label in zip(
+        sides, (axes.xaxis, axes.yaxis), (labels[-1], labels[0]), strict=True
+    ):
+        x, x_label = abscissa(times, frames)
+        even = len(x) > 1 and bool(np.allclose(np.diff(x), (x[-1] - x[0]) / (len(x) - 1)))
+        if not even:
+            # Frames that are chosen one by one: an image has equal steps.
+            x, x_label = np.arange(len(frames), dtype=np.float64), "frame of the choice"
+        half = (x[-1] - x[0]) / (2 * (len(x) - 1)) if len(x) > 1 else 0.5
+        extent += [x[0] - half, x[-1] + half] if len(x) else [0.0, 1.0]
+        axis.set_label_text(x_label if columns is None else f"{x_label}, {shortened(label)}")
+    image = axes.imshow(
+        shown,
+        origin="lower",
+        cmap="viridis",
+        extent=(extent[0], extent[1], extent[2], extent[3]),
+        aspect="equal" if columns is None else "auto",
+        interpolation="nearest",
+        vmin=0,
+    )
+    figure_of(axes).colorbar(image, ax=axes, label=quantity)
+    if columns is None:
+        axes.set_title(shortened(f"pairs of frames, {labels[0]}"), loc="left", fontsize="medium")
+    return figure_of(axes)
