@@ -314,3 +314,43 @@ def test_function_may_call_apply_itself(calpha: tj.Selection) -> None:
 
     result = tj.apply(inner, calpha, frames=slice(4), pool=tj.LocalPool(threads=2, task_frames=1))
     assert len(set(result.values.tolist())) == 1
+
+
+def test_parameters_named_frame_time_and_cell_are_given(adk: Adk) -> None:
+    """By name, in any order, for frames and for blocks, also where frames go back."""
+    traj = tj.open(adk.psf, adk.xtc)
+    atoms, chosen = traj.select("name CA"), [5, 97, 1, 1]
+    whole = traj.read(frames=chosen, atoms=[0])
+
+    def of_frame(
+        positions: np.ndarray, time: float, *, cell: np.ndarray, frame: int
+    ) -> list[float]:
+        assert cell.shape == (6,)
+        return [frame, time, positions.shape[0]]
+
+    def of_block(positions: np.ndarray, frame: np.ndarray, time: np.ndarray) -> np.ndarray:
+        assert len(frame) == len(time) == len(positions)
+        return np.stack([frame, time], axis=1)
+
+    def of_default(positions: np.ndarray, frame: int = -1, **others: object) -> float:
+        assert not others
+        return frame
+
+    for pool in (tj.LocalPool(threads=2), tj.ProcessPool(workers=1)):
+        values = tj.apply(of_frame, atoms, frames=chosen, pool=pool).values
+        assert values.tolist() == [[f, t, 214] for f, t in zip(chosen, whole.times, strict=True)]
+        values = tj.apply(of_block, atoms, by="block", frames=chosen, pool=pool).values
+        assert values.tolist() == [[f, t] for f, t in zip(chosen, whole.times, strict=True)]
+        assert tj.apply(of_default, atoms, frames=chosen, pool=pool).values.tolist() == chosen
+
+
+def test_exceptions_name_the_frame(adk: Adk) -> None:
+    """The exception is that of the function, with a note."""
+    atoms = tj.open(adk.psf, adk.xtc).select("name CA")
+
+    def fails(positions: np.ndarray, frame: int) -> float:
+        return 1 / (frame - 37)
+
+    with pytest.raises(ZeroDivisionError) as raised:
+        tj.apply(fails, atoms)
+    assert raised.value.__notes__ == ["the function was called for frame 37"]

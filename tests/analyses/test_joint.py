@@ -82,7 +82,12 @@ def test_each_analysis_has_its_own_transforms() -> None:
         for traj in trajectories
         for of, text in ((tj.gyration, "protein"), (tj.rmsd, "name CA"), (tj.gyration, "resid 1:3"))
     ]
-    for pool in (tj.LocalPool(threads=1), tj.LocalPool(threads=2, task_frames=1)):
+    pools = (
+        tj.LocalPool(threads=1),
+        tj.LocalPool(threads=2, task_frames=1),
+        tj.ProcessPool(workers=2),
+    )
+    for pool in pools:
         results = tj.run([of.job(atoms) for of, atoms in made], pool=pool)
         for (of, atoms), result in zip(made, results, strict=True):
             assert np.array_equal(result.values, of(atoms).values), (of.__name__, atoms)

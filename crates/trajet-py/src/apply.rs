@@ -12,7 +12,7 @@ use crate::selection::updating;
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyDict, PyTuple};
 
 /// Parameters of the analysis.
 pub(crate) struct Apply {
@@ -28,6 +28,8 @@ pub(crate) struct Apply {
     pub(crate) cells: bool,
     /// Whether the function also takes the indices of the atoms that `selection` selects, in the topology.
     pub(crate) indices: bool,
+    /// Further arguments that the function takes by name: `frame`, `time`, `cell`.
+    pub(crate) by_name: Vec<String>,
     /// Shape of the return value for a frame; with a reducer, of any return value.
     pub(crate) shape: Vec<usize>,
     pub(crate) raised: Raised,
@@ -44,6 +46,7 @@ pub(crate) struct Arguments<'py> {
     by_frame: bool,
     cells: bool,
     indices: bool,
+    by_name: Vec<String>,
     shape: Vec<usize>,
 }
 
@@ -51,8 +54,17 @@ impl TryFrom<Arguments<'_>> for Apply {
     type Error = PyErr;
 
     fn try_from(arguments: Arguments<'_>) -> PyResult<Self> {
-        let Arguments { atoms, selection, function, reducer, by_frame, cells, indices, shape } =
-            arguments;
+        let Arguments {
+            atoms,
+            selection,
+            function,
+            reducer,
+            by_frame,
+            cells,
+            indices,
+            by_name,
+            shape,
+        } = arguments;
         let selection = selection.map(|bytes| updating(&bytes)).transpose()?;
         Ok(Apply {
             atoms: atoms.as_array().to_vec(),
@@ -62,6 +74,7 @@ impl TryFrom<Arguments<'_>> for Apply {
             by_frame,
             cells,
             indices,
+            by_name,
             shape,
             raised: Raised::default(),
         })
@@ -113,7 +126,8 @@ impl Apply {
             ],
         };
         let given = if self.cells { &arguments[..] } else { &arguments[..1] };
-        let returned = self.function.bind(py).call1(PyTuple::new(py, given)?)?;
+        let named = self.named(py, block, frames.clone())?;
+        let returned = self.function.bind(py).call(PyTuple::new(py, given)?, Some(&named))?;
         let whole = [&[frames.len()], &self.shape[..]].concat();
         let a_frame = self.by_frame || self.reducer.is_some();
         flat(py, &returned, if a_frame { &self.shape } else { &whole })
@@ -140,8 +154,38 @@ impl Apply {
             let indices = selected.iter().map(|&atom| i64::from(atom));
             given.push(PyArray1::from_iter(py, indices).into_any());
         }
-        let returned = self.function.bind(py).call1(PyTuple::new(py, given)?)?;
+        let named = self.named(py, block, i..i + 1)?;
+        let returned = self.function.bind(py).call(PyTuple::new(py, given)?, Some(&named))?;
         flat(py, &returned, &self.shape)
+    }
+
+    /// Returns the arguments that the function takes by name: numbers for a frame, arrays for a block.
+    fn named<'py>(
+        &self,
+        py: Python<'py>,
+        block: &Block,
+        frames: std::ops::Range<usize>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let named = PyDict::new(py);
+        let (meta, first, n) = (&block.meta, frames.start, frames.len());
+        for name in &self.by_name {
+            match (&name[..], self.by_frame) {
+                ("frame", true) => named.set_item(name, meta.frames[first])?,
+                ("time", true) => named.set_item(name, meta.times[first])?,
+                ("cell", true) => named.set_item(name, array(py, &meta.cells[first])?)?,
+                ("frame", false) => {
+                    let numbers = meta.frames[frames.clone()].iter().map(|&frame| frame as i64);
+                    named.set_item(name, PyArray1::from_iter(py, numbers))?;
+                }
+                ("time", false) => named.set_item(name, array(py, &meta.times[frames.clone()])?)?,
+                ("cell", false) => {
+                    let cells = array(py, meta.cells[frames.clone()].as_flattened())?;
+                    named.set_item(name, cells.reshape([n, 6])?)?;
+                }
+                _ => return Err(PyValueError::new_err(format!("no argument {name:?}"))),
+            }
+        }
+        Ok(named)
     }
 
     /// Number of values that the function returns for a frame.
@@ -164,6 +208,7 @@ impl Clone for Apply {
             by_frame: self.by_frame,
             cells: self.cells,
             indices: self.indices,
+            by_name: self.by_name.clone(),
             shape: self.shape.clone(),
             raised: self.raised.clone(),
         })

@@ -1,5 +1,6 @@
 """`apply`: run a user's function on every frame, on any pool."""
 
+import inspect
 import secrets
 from collections.abc import Callable
 from threading import Lock
@@ -57,7 +58,9 @@ def apply(
         for a block. Returns an array of numbers. For a frame, its shape must be constant; for a
         block without a `reducer`, its first axis must be the frames; with a `reducer`, its shape
         must be constant. The function must not rely on the order of the calls. One extra call, with
-        the first frame, determines the shape.
+        the first frame, determines the shape. If it has parameters named `frame`, `time` or `cell`
+        after the first, they are given by name: number, ps, and `(6,)`, Å and degrees; for a block
+        as arrays with the frames as their first axis.
     selection
         A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file. With an
         updating selection the function is called with the positions of the atoms that are selected
@@ -124,10 +127,12 @@ def apply(
     # The native module gives the function the indices of atoms that follow the frame.
     native_indices = indices and updating
     called = _WithIndices(function, main) if indices and isinstance(main, Selection) else function
-    if cells and main.trajectory.rotates:
+    by_name = [name for name in _named_parameters(function) if not (cells and name == "cell")]
+    has_cell = cells or "cell" in by_name
+    if has_cell and main.trajectory.rotates:
         raise ValueError(
-            "cells=True: the cells of fitted frames are rotated, which lengths and angles do not"
-            " tell: leave the fit out, or cells=True"
+            "the function gets cells: those of fitted frames are rotated, which lengths and angles"
+            " do not tell: leave the fit out, or cells=True and the parameter cell"
         )
     shape: tuple[int, ...] = ()
     remarks: list[str] = []
@@ -145,13 +150,15 @@ def apply(
             here, first = main, main.look(int(chosen[0]))
             native, places = None, main.places
         positions, box = first.positions, first.cells
-        if not cells and here.n_atoms:
+        of_first = {"frame": first.frames, "time": first.times, "cell": box}
+        named = {name: of_first[name][0] if by == "frame" else of_first[name] for name in by_name}
+        if not has_cell and here.n_atoms:
             at_first = Coordinates(positions[0], Box.of(first), f"frame {chosen[0]}")
             remarks.extend(find_broken_molecules(here, at_first))
         if by == "frame":
             positions, box = positions[0], box[0]
         given = [positions, *([box] if cells else []), *([here.indices] if native_indices else [])]
-        sample = np.asarray(called(*given))
+        sample = np.asarray(called(*given, **named))
         if sample.dtype.kind not in "biuf":
             raise TypeError(f"the function returned {sample.dtype}: it must return numbers")
         shape = sample.shape
@@ -174,6 +181,7 @@ def apply(
             by_frame=by == "frame",
             cells=cells,
             indices=native_indices,
+            by_name=by_name,
             shape=shape,
         )
 
@@ -204,6 +212,18 @@ def apply(
     )
 
 
+def _named_parameters(function: Callable[..., object]) -> list[str]:
+    """Return which of frame, time and cell a function has as parameters after the first."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        # Some functions of compiled modules have no signature.
+        return []
+    kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    named = {one.name for one in parameters[1:] if one.kind in kinds}
+    return [name for name in ("frame", "time", "cell") if name in named]
+
+
 class _WithIndices:
     """Calls a function with the indices of the atoms of a selection as its last argument."""
 
@@ -211,8 +231,8 @@ class _WithIndices:
         self._function = function
         self._indices = selection.indices
 
-    def __call__(self, *arguments: object) -> object:
-        return self._function(*arguments, self._indices)
+    def __call__(self, *arguments: object, **named: object) -> object:
+        return self._function(*arguments, self._indices, **named)
 
 
 class _ReshapingReducer:
@@ -257,12 +277,12 @@ class _PicklableFunction:
         self._function = function
         self._lock = lock
 
-    def __call__(self, *arguments: object) -> object:
+    def __call__(self, *arguments: object, **named: object) -> object:
         if self._lock is None:
-            return self._function(*arguments)
+            return self._function(*arguments, **named)
         with self._lock.lock:
             # The next call may overwrite the array that this one returned.
-            return np.array(self._function(*arguments))
+            return np.array(self._function(*arguments, **named))
 
     def __reduce__(
         self,
