@@ -175,3 +175,34 @@ def test_result_is_saved_and_drawn(adk: Adk, tmp_path: Path) -> None:
     refused = CliRunner().invoke(commands, [str(word) for word in arguments[:5]])
     assert refused.exit_code == 2
     assert "--cutoff" in refused.output
+
+
+def test_clusters_are_loaded_and_sliced(adk: Adk, tmp_path: Path) -> None:
+    """A file restores labels and medoids; a slice has the sizes of its frames."""
+    clusters = tj.cluster_rmsd(tj.open(adk.psf, adk.xtc).select("name CA"), cutoff=1.5)
+    clusters.save(tmp_path / "clusters.npz")
+    loaded = tj.load(tmp_path / "clusters.npz")
+    assert np.array_equal(loaded.labels, clusters.labels)
+    assert np.array_equal(loaded.medoids, clusters.medoids)
+    assert loaded.pairs is None
+    assert loaded.selection is None
+    some = clusters[:10]
+    assert some.sizes.tolist() == [(some.labels == k).sum() for k in range(len(clusters.sizes))]
+
+
+def test_options_of_a_matrix_are_refused(adk: Adk) -> None:
+    """They were chosen when the matrix was computed."""
+    matrix = tj.pairwise_rmsd(tj.open(adk.psf, adk.xtc).select("name CA"))
+    with pytest.raises(ValueError, match="frames is that of the matrix"):
+        tj.cluster_rmsd(matrix, cutoff=1.5, frames=slice(0, 10))
+    with pytest.raises(ValueError, match="weights is that of the matrix"):
+        tj.cluster_rmsd(matrix, cutoff=1.5, weights="mass")
+    whole, part = matrix.off_diagonal(), matrix[::2]
+    expected = [
+        matrix.values[i, j]
+        for i in range(0, 98, 2)
+        for j in range(98)
+        if i != j and (j % 2 or i < j)
+    ]
+    assert sorted(part.off_diagonal().tolist()) == sorted(expected)
+    assert len(whole) == 98 * 97 // 2

@@ -139,3 +139,27 @@ def test_the_exception_of_one_analysis_ends_the_run(trajectory: tj.Trajectory) -
     first = calpha.read(frames=[0]).positions[0, 0, 0]
     with pytest.raises(ZeroDivisionError, match="of the function"):
         tj.run([tj.rmsd.job(calpha), tj.apply.job(fails, calpha)])
+
+
+def test_analyses_with_frames_of_their_own_are_read_alone(adk: Adk) -> None:
+    """A second pass over other frames is not shared, in whatever order the jobs are given."""
+    traj = tj.open(adk.psf, adk.xtc)
+    calpha, few = traj.select("name CA"), traj.select("name CA and resid 1:10")
+    protein = traj.select("protein")
+
+    def jobs() -> list[Any]:
+        return [
+            tj.pairwise_rmsd.job(few, few, other_frames=slice(0, 10)),
+            tj.pairwise_rmsd.job(few, few, other_frames=slice(50, 60)),
+            tj.hbonds.job(protein, list_bonds=True, pbc=False),
+            tj.pca.job(few, n_components=3),
+            tj.cluster_rmsd.job(calpha, cutoff=1.5),
+        ]
+
+    together = tj.run(jobs())
+    for job, result in zip(jobs(), together, strict=True):
+        (alone,) = tj.run([job])
+        assert np.asarray(result).tobytes() == np.asarray(alone).tobytes(), job.name
+    assert together[1].other_frames.tolist() == list(range(50, 60))
+    assert together[1].values[50, 0] == 0
+    assert len(together[2].bonds) == together[2].values.sum()

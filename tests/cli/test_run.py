@@ -77,8 +77,10 @@ def test_files_equal_those_of_separate_commands(adk: Adk, tmp_path: Path) -> Non
         (('"rmsd"', '"rmse"'), "analysis 1: command is one of"),
         (("no_pbc", "begin = 3\nno_pbc"), "analysis 2: begin is the same for all analyses"),
         (('weights = "equal"', 'weights = "none"'), "analysis 3 (gyration): Invalid value"),
-        (("no_pbc = true", "no_pbc = 1"), "no_pbc is true or false, not 1"),
+        (("no_pbc = true", "no_pbc = 1"), "no-pbc is true or false, not 1"),
         (("[[analysis]]", "[[analyses]]"), "there is no analysis"),
+        (('"gyration.csv"', '"centers.csv"'), "centers.csv is written by"),
+        (("no_pbc = true", "no_pbc = true\nno-pbc = false"), "no-pbc is given twice"),
     ],
 )
 def test_faults_of_a_plan_are_named(

@@ -101,6 +101,12 @@ def cluster_rmsd(
     atoms = None
     if isinstance(selection, PairwiseRmsd):
         pairs = selection
+        given = {"frames": frames, "weights": weights}
+        if ignored := [name for name, value in given.items() if value is not None]:
+            raise ValueError(
+                f"{ignored[0]} is that of the matrix: give it to pairwise_rmsd, or give a selection"
+                " instead of the matrix"
+            )
         if pairs.other_frames is not None:
             raise ValueError("clusters are those of one trajectory: the matrix is of two")
     else:

@@ -24,6 +24,8 @@ def run(
 
     All atoms that one of the analyses needs are decoded, and each analysis gets its own, after the
     transforms of its own trajectory. The results have the same bits as those of separate runs.
+    Analyses that go on to read other frames, as `pairwise_rmsd` with `other_frames`, read these on
+    their own.
     Analyses of several passes share each pass; those of fewer passes run in the last one.
 
     Parameters
@@ -86,9 +88,15 @@ def run(
     for k, job in enumerate(jobs):
         advance(k, job.start(**options), None)
     while running:
-        numbers, (steps, requests) = list(running), zip(*running.values(), strict=True)
+        # An analysis may read frames of its own in a later run: such runs are not shared.
+        of_frames: dict[bytes, list[int]] = {}
+        for k, (_, request) in running.items():
+            of_frames.setdefault(request.frame_numbers().tobytes(), []).append(k)
+        waiting = dict(running)
         running.clear()
-        outcomes = run_jointly(requests, [jobs[k].name for k in numbers])
-        for k, of, outcome in zip(numbers, steps, outcomes, strict=True):
-            advance(k, of, outcome)
+        for numbers in of_frames.values():
+            steps, requests = zip(*(waiting[k] for k in numbers), strict=True)
+            outcomes = run_jointly(requests, [jobs[k].name for k in numbers])
+            for k, of, outcome in zip(numbers, steps, outcomes, strict=True):
+                advance(k, of, outcome)
     return results

@@ -212,6 +212,11 @@ class RunRequest:
     sample: bool = False
     reference: int | None = None
 
+    def frame_numbers(self) -> NDArray[np.int64]:
+        """Return the numbers of the chosen frames, `(n_frames,)`."""
+        trajectory = self.trajectory
+        return frame_numbers(resolve_frames(self.frames, trajectory.n_frames, trajectory.label))
+
 
 def run(request: RunRequest) -> AnalysisOutcome:
     """Run the plan that a request makes for the numbers of the chosen frames.
@@ -227,15 +232,15 @@ def run(request: RunRequest) -> AnalysisOutcome:
 def run_jointly(requests: Sequence[RunRequest], names: Sequence[str] = ()) -> list[AnalysisOutcome]:
     """Run the plans of requests, each frame of which is read and decoded once for all of them.
 
-    Frames, pool, progress and sample are those of the first request. `names` are the names of the
-    analyses, for reports; a request alone has none.
+    All requests are of the same frames; pool, progress and sample are those of the first. `names`
+    are the names of the analyses, for reports; a request alone has none.
 
     Raises
     ------
     TypeError
         If the pool is not a pool, for example a name.
     ValueError
-        If the trajectories differ in more than their transforms.
+        If the trajectories differ in more than their transforms, or the frames differ.
     """
     first = requests[0]
     pool = first.pool
@@ -254,6 +259,12 @@ def run_jointly(requests: Sequence[RunRequest], names: Sequence[str] = ()) -> li
             "the analyses are of different trajectories: open the files once, and make all"
             " selections from that trajectory"
         )
+
+    if any(
+        not np.array_equal(request.frame_numbers(), first.frame_numbers())
+        for request in requests[1:]
+    ):
+        raise ValueError("the analyses are of different frames")
 
     def attempt() -> tuple[list[AnalysisSpec], NDArray[np.float64], NDArray[np.float64], RunReport]:
         plans = [request.make_plan(chosen) for request in requests]

@@ -52,6 +52,7 @@ def run(ctx: click.Context, plan: str) -> None:
         content = tomllib.loads(Path(plan).read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise click.UsageError(f"{plan}: not a TOML file: {error}") from error
+    content = _with_hyphens(content, plan)
     analyses = content.pop(_ANALYSES, [])
     tables = isinstance(analyses, list) and all(isinstance(one, dict) for one in analyses)
     if not tables or not analyses:
@@ -70,9 +71,11 @@ def run(ctx: click.Context, plan: str) -> None:
     assert isinstance(group, click.Group)
     with contextlib.ExitStack() as kept:
         ctx.obj = joint = JointRun(kept)
+        written: dict[Path, str] = {}
         kept.enter_context(contextlib.chdir(Path(plan).resolve().parent))
-        for number, entry in enumerate(analyses, 1):
+        for number, given in enumerate(analyses, 1):
             where = f"{plan}: analysis {number}"
+            entry = _with_hyphens(given, where)
             name = entry.pop("command", None)
             known = [name.replace("_", "-") for name in trajet.ANALYSES if name != "apply"]
             if not isinstance(name, str) or name.replace("_", "-") not in known:
@@ -81,7 +84,7 @@ def run(ctx: click.Context, plan: str) -> None:
                 )
             command = group.get_command(ctx, name)
             assert command is not None
-            if of_run := OPTIONS_OF_RUN.intersection(key.replace("_", "-") for key in entry):
+            if of_run := OPTIONS_OF_RUN.intersection(entry):
                 raise click.UsageError(
                     f"{where}: {min(of_run)} is the same for all analyses: write it above the first"
                     " [[analysis]]"
@@ -89,10 +92,31 @@ def run(ctx: click.Context, plan: str) -> None:
             arguments = list(_arguments(command, {**content, **entry}, where))
             try:
                 with command.make_context(name, [*arguments, "--", *files], parent=ctx) as of_one:
+                    for option, value in of_one.params.items():
+                        if isinstance(value, Path) and option != "rows_in":
+                            other = written.setdefault(value.resolve(), where)
+                            if other != where:
+                                raise click.UsageError(f"{value} is written by {other}, too")
                     command.invoke(of_one)
             except click.UsageError as error:
                 raise click.UsageError(f"{where} ({name}): {error.format_message()}") from error
         joint.run()
+
+
+def _with_hyphens(options: dict[str, Any], where: str) -> dict[str, Any]:
+    """Return options by names with hyphens, as commands have them.
+
+    Raises
+    ------
+    UsageError
+        If an option is given in both spellings.
+    """
+    found: dict[str, Any] = {}
+    for key, value in options.items():
+        if (name := key.replace("_", "-")) in found:
+            raise click.UsageError(f"{where}: {name} is given twice")
+        found[name] = value
+    return found
 
 
 def _arguments(command: click.Command, options: dict[str, Any], where: str) -> Iterator[str]:
@@ -110,7 +134,7 @@ def _arguments(command: click.Command, options: dict[str, Any], where: str) -> I
         for text in (*option.opts, *option.secondary_opts)
     }
     for key, value in options.items():
-        option = known.get(key.replace("_", "-"))
+        option = known.get(key)
         if option is None:
             raise click.UsageError(f"{where}: {command.name} has no option {key!r}")
         if isinstance(value, dict):

@@ -122,7 +122,9 @@ def line(
 ) -> bool:
     """Draw a series, a long one with its running average; return whether it has one."""
     if len(y) < SMOOTHED_FROM or not np.isfinite(y).all():
-        axes.plot(x, y, color=colour, linestyle=style, linewidth=1.2, label=label)
+        # A line of one frame would not be seen.
+        marker = "o" if len(y) == 1 else None
+        axes.plot(x, y, color=colour, linestyle=style, linewidth=1.2, label=label, marker=marker)
         return False
     width = smoothing(len(y))
     axes.plot(x, y, color=colour, linewidth=0.5, alpha=0.35)

@@ -96,10 +96,14 @@ class CenterDistances(Series):
             np.array(self.labels),
             np.array(partners),
             quantity=f"mean {self.name} of centres ({self.units})",
-            axes=(self.columns[0], self.columns[-1]),
+            axes=(self._side(len(self.labels)), self._side(len(partners))),
             of="group",
             ax=ax,
         )
+
+    def _side(self, count: int) -> str:
+        """Return the name of one side of the matrix: the selection, or the number of groups."""
+        return self.columns[0] if len(self.columns) == 1 else f"{count} groups"
 
     def pair_names(self, count: int | None = None) -> list[str]:
         """Return names such as "MET1 - GLY214" of the first `count` pairs, or of all pairs."""

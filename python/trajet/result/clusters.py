@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 class Clusters(Result):
     """Clusters of frames, the largest first.
 
+    A slice has the labels and sizes of its frames; numbers of clusters and medoids stay those of
+    all frames.
+
     NPZ files hold all but `pairs` and `selection`. CSV files have the columns frame, time_ps and
     cluster.
 
@@ -59,7 +62,8 @@ class Clusters(Result):
     frames: NDArray[np.int64]
     method: str
     pairs: PairwiseRmsd | None
-    selection: "Selection | None" = field(compare=False)
+    # A Selection; its class is defined above this package.
+    selection: Any | None = field(compare=False)
     label: str
     report: Report
 
@@ -127,8 +131,13 @@ class Clusters(Result):
         )
 
     def _about(self) -> str:
-        largest = f", the largest of {self.sizes[0]}" if len(self.sizes) else ""
+        largest = f", the largest of {self.sizes.max()}" if len(self.sizes) else ""
         return f"{len(self.sizes)} of {count_of_frames(self.frames)}, {self.method}{largest}"
+
+    def _of_rows(self, chosen: "slice | NDArray[Any]") -> "Clusters":
+        # Sizes are those of the chosen frames; clusters keep their numbers and medoids.
+        some = super()._of_rows(chosen)
+        return replace(some, sizes=np.bincount(some.labels, minlength=len(self.sizes)))
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         # The matrix is a result of its own, and may be large.

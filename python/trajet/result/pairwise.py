@@ -70,9 +70,14 @@ class PairwiseRmsd(Result):
         )
 
     def off_diagonal(self) -> NDArray[np.float32]:
-        """Return the numbers of pairs of different frames, each pair once."""
-        if self.other_frames is not None:
+        """Return the numbers of pairs of different frames, each once; of two selections all."""
+        if self.other_frames is not None and len(self.columns) > 1:
             return np.asarray(self.values).ravel()
+        if self.other_frames is not None:
+            # Some rows of the matrix within one trajectory.
+            rows, columns = self.frames[:, None], self.other_frames[None]
+            twice = np.isin(self.other_frames, self.frames)[None]
+            return np.asarray(self.values)[np.where(twice, rows < columns, rows != columns)]
         return np.concatenate(
             [row[k + 1 :] for k, row in enumerate(self.values)] or [np.empty(0, np.float32)]
         )

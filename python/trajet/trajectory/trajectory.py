@@ -241,13 +241,15 @@ class Trajectory(Transformable):
     def transform_remarks(self, workers: Sequence[TransformDoubts]) -> list[str]:
         """Return remarks on the transforms, given what the workers of a run have counted."""
         remarks = [remark for step in self.transforms for remark in step.remarks]
-        doubts = transform_doubts(workers)
+        # A run of several analyses counts those of all their transforms.
+        doubts = transform_doubts(workers) if self.transforms else {}
         if doubts.get("endless_molecules", 0):
             remarks.append(
                 "molecules that are bonded to their own periodic image were not made whole; their"
                 ' centres, which wrapping and nojump with view="toroidal" use, are arbitrary'
             )
-        if (first := doubts.get("first_large_step")) is not None:
+        first = doubts.get("first_large_step") if self._reader.has_no_jump else None
+        if first is not None:
             frame, place = first
             atom = f"atom {self.indices_of(np.array([place]))[0]}"
             remarks.append(

@@ -44,9 +44,9 @@ def _check(*, cutoff: float | None, method: str, clusters: int | None, **_: obje
     click.option("--weights", type=click.Choice(["mass"]), help="Weights. Default: equal."),
     click.option(
         "--medoids",
-        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        type=click.Path(file_okay=False, path_type=Path),
         metavar="FOLDER",
-        help="Write the medoid of each cluster to a PDB file in this folder.",
+        help="Write the medoid of each cluster to a PDB file in this folder, which is made.",
     ),
     max_memory_option,
     check=_check,
@@ -73,7 +73,10 @@ def cluster_rmsd(
 
     def write(result: Clusters) -> list[Path]:
         """Write the medoids, and return their paths."""
-        return [] if medoids is None else result.save_medoids(medoids)
+        if medoids is None:
+            return []
+        medoids.mkdir(parents=True, exist_ok=True)
+        return result.save_medoids(medoids, force=True)
 
     job.run(
         trajet.cluster_rmsd.job(
