@@ -221,3 +221,12 @@ def test_commands_give_the_numbers_of_the_functions(adk: Adk, tmp_path: Path) ->
         assert np.array_equal(table(path)[1][:, column], values)
     refused = CliRunner().invoke(commands, ["contacts", str(adk.psf), str(adk.xtc), *groups, "-1"])
     assert refused.exit_code == 2
+
+
+def test_pairs_within_both_groups_are_remarked(adk: Adk) -> None:
+    """Twice the contacts of one group, and the report says so."""
+    atoms = tj.open(adk.psf, adk.xtc).select("resid 1:5")
+    one, two = (tj.contacts(atoms, other, cutoff=5.0, pbc=False) for other in (None, atoms))
+    assert (two.values == 2 * one.values).all()
+    assert any("counted twice" in remark for remark in two.report["remarks"])
+    assert not any("counted twice" in remark for remark in one.report["remarks"])

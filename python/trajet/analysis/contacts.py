@@ -95,6 +95,7 @@ def contacts(
         main.trajectory, frames, pool, progress, lambda _: plan, t_select=t_select, sample=sample
     )
     remarks = cell_remarks(outcome.state[0], len(outcome.frames))
+    remarks += shared_remarks(main, other)
     label = between(main, other)
     parameters = {**pairs_entries(main, other), "cutoff": cutoff, "pbc": pbc}
     return Series(
@@ -148,6 +149,17 @@ def pairs_entries(main: Selection, other: Selection | None) -> dict[str, object]
         "selections": [each.label for each in chosen],
         "n_atoms": [each.n_atoms for each in chosen],
     }
+
+
+def shared_remarks(main: Selection, other: Selection | None) -> list[str]:
+    """Return a remark if pairs of two groups are counted twice, as both groups have both atoms."""
+    shared = 0 if other is None else len(np.intersect1d(main.places, other.places))
+    if shared < 2:
+        return []
+    return [
+        f"{shared} atoms are in both groups: contacts among them are counted twice, once from each"
+        " group: give one group for the contacts within it"
+    ]
 
 
 def cell_remarks(without_cell: float, n_frames: int) -> list[str]:

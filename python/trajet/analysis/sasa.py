@@ -225,7 +225,9 @@ def _radii(selections: list[Selection], radii: Radii, remarks: list[str]) -> NDA
             " with elements, or give radii= as numbers, 0 for sites without a surface"
         )
     if atoms.column("elements") is None:
-        counts = np.bincount(which, minlength=len(symbols)).tolist()
+        # An atom may be selected, and be part of the context.
+        once = np.unique(indices, return_index=True)[1]
+        counts = np.bincount(which[once], minlength=len(symbols)).tolist()
         words = [f"{symbol} {count}" for symbol, count in zip(symbols, counts, strict=True)]
         remarks.append(
             f"radii are those of elements that are guessed from the names of atoms, as"
