@@ -163,6 +163,21 @@ def test_what_does_not_fit_is_an_error_and_leaves_no_file(x: np.ndarray, tmp_pat
     assert tj.write(kept.path, x[:7], force=True).n_frames == 7
 
 
+@pytest.mark.parametrize("ending", ["xtc", "dcd", "h5md"])
+def test_updating_groups_of_mdanalysis_are_an_error(
+    systems: Systems, ending: str, tmp_path: Path
+) -> None:
+    """Their atoms differ from frame to frame; the atoms of one frame are written if chosen."""
+    universe = systems["cobrotoxin.trr"].fresh()
+    near = universe.select_atoms("around 5 resid 10", updating=True)
+    path = tmp_path / f"out.{ending}"
+    with pytest.raises(tj.SelectionError, match=r"is updating.*universe\.atoms\[group\.indices\]"):
+        tj.write(path, near)
+    assert list(tmp_path.iterdir()) == []
+    fixed = universe.atoms[near.indices]
+    assert tj.write(path, fixed, allow_loss=True).n_atoms == len(fixed)
+
+
 def test_trajectories_are_left_to_convert(adk: Adk, tmp_path: Path) -> None:
     """The message names it."""
     traj = tj.open(adk.psf, adk.xtc)
