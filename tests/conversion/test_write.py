@@ -163,6 +163,59 @@ def test_what_does_not_fit_is_an_error_and_leaves_no_file(x: np.ndarray, tmp_pat
     assert tj.write(kept.path, x[:7], force=True).n_frames == 7
 
 
+NAN = np.nan
+NO_CELLS = {
+    "partly NaN": [40, 50, 60, 90, 90, NAN],
+    "infinite": [40, 50, np.inf, 90, 90, 90],
+    "negative length": [-40, 50, 60, 90, 90, 90],
+    "one length of zero": [0, 50, 60, 90, 90, 90],
+    "one of zero, one NaN": [0, 0, 0, 90, 90, NAN],
+    "angle of zero": [40, 50, 60, 0, 90, 90],
+    "angle of 180": [40, 50, 60, 90, 180, 90],
+    "angles without a volume": [40, 50, 60, 10, 20, 170],
+}
+
+
+@pytest.mark.parametrize("ending", OFF)
+@pytest.mark.parametrize("numbers", NO_CELLS.values(), ids=NO_CELLS)
+def test_numbers_that_are_no_cell_are_an_error(
+    x: np.ndarray, ending: str, numbers: list[float], tmp_path: Path
+) -> None:
+    """The error names the frame, for given cells and for those of blocks; there is no file."""
+    path = tmp_path / f"out.{ending}"
+    cells = np.tile(CELL, (7, 1))
+    cells[4] = numbers
+    block = tj.Block(x[:7], np.arange(7.0), np.arange(7), np.arange(7), cells)
+    parts = [replace(block, **_cut(block, slice(0, 3))), replace(block, **_cut(block, slice(3, 7)))]
+    for own, given in ((x[:7], cells), (block, None), (iter(parts), None)):
+        with pytest.raises(ValueError, match="frame 4: no cell has the lengths and angles"):
+            tj.write(path, own, cells=given, allow_loss=True)
+    with pytest.raises(ValueError, match="frame 0: no cell has"):
+        tj.write(path, x[:7], cells=numbers)
+    assert list(tmp_path.iterdir()) == []
+    # Those of blocks do not count where others are given.
+    tj.write(path, block, cells=CELL)
+    assert np.abs(tj.open(None, path).read().cells - CELL).max() < 1e-4
+
+
+def _cut(block: tj.Block, here: slice) -> dict[str, np.ndarray]:
+    names = ("positions", "times", "steps", "frames", "cells")
+    return {name: getattr(block, name)[here] for name in names}
+
+
+@pytest.mark.parametrize("ending", OFF)
+def test_zero_lengths_are_no_cell(x: np.ndarray, ending: str, tmp_path: Path) -> None:
+    """As in files that are read, and as six times NaN."""
+    path = tmp_path / f"out.{ending}"
+    for numbers in ([0] * 6, [0, 0, 0, 90, 90, 90], [NAN] * 6):
+        tj.write(path, x[:3], cells=numbers, force=True)
+        assert np.isnan(tj.open(None, path).read().cells).all()
+    tj.write(path, x[:3], cells=[CELL, [0] * 6, CELL], force=True, allow_loss=True)
+    there = tj.open(None, path).read().cells
+    assert np.isnan(there[1]).all()
+    assert np.abs(there[::2] - CELL).max() < 1e-4
+
+
 @pytest.mark.parametrize("ending", ["xtc", "dcd", "h5md"])
 def test_updating_groups_of_mdanalysis_are_an_error(
     systems: Systems, ending: str, tmp_path: Path
