@@ -216,6 +216,55 @@ def test_zero_lengths_are_no_cell(x: np.ndarray, ending: str, tmp_path: Path) ->
     assert np.abs(there[::2] - CELL).max() < 1e-4
 
 
+@pytest.mark.parametrize("ending", OFF)
+def test_times_that_are_not_finite_are_an_error(x: np.ndarray, ending: str, tmp_path: Path) -> None:
+    """The error names the frame, for given times and for those of blocks; there is no file."""
+    path = tmp_path / f"out.{ending}"
+    for wrong in (np.nan, np.inf, -np.inf):
+        times = np.array([0, 1, 2, wrong, 4.0])
+        block = tj.Block(x[:5], times, np.arange(5), np.arange(5), np.full((5, 6), np.nan))
+        parts = [replace(block, **_cut(block, slice(k, k + 1))) for k in range(5)]
+        for own, given in ((x[:5], times), (block, None), (iter(parts), None)):
+            with pytest.raises(ValueError, match=r"frame 3: its time is .*not a finite number"):
+                tj.write(path, own, times=given, allow_loss=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("ending", OFF)
+def test_steps_that_are_not_whole_numbers_are_an_error(
+    x: np.ndarray, ending: str, tmp_path: Path
+) -> None:
+    """Whole numbers of any type are steps."""
+    path = tmp_path / f"out.{ending}"
+    for wrong in (1.5, np.nan, np.inf, 1e300):
+        steps = np.array([0, 1, wrong])
+        block = tj.Block(x[:3], np.arange(3.0), steps, np.arange(3), np.full((3, 6), np.nan))  # type: ignore[arg-type]
+        for own, given in ((x[:3], steps), (block, None), (iter([block]), None)):
+            with pytest.raises(ValueError, match=r"frame 2: its step is .*not a whole number"):
+                tj.write(path, own, steps=given)
+    with pytest.raises(ValueError, match="steps are whole numbers, not"):
+        tj.write(path, x[:3], steps=["1", "2", "3"])  # type: ignore[list-item]
+    assert list(tmp_path.iterdir()) == []
+    tj.write(path, x[:3], steps=np.array([10.0, 20.0, 30.0]))
+    if ending in ("xtc", "trr", "h5md"):
+        assert tj.open(None, path).steps.tolist() == [10, 20, 30]
+
+
+def test_times_that_do_not_increase_get_a_remark(x: np.ndarray, tmp_path: Path) -> None:
+    """It names the first frame, also at the border of two blocks; frames are written as given."""
+    for ending in ("xtc", "trr", "nc", "h5md"):
+        path = tmp_path / f"out.{ending}"
+        done = tj.write(path, x[:5], times=[0, 1, 1, 3, 2])
+        assert done.remarks == (
+            "times do not increase: frame 2 is at 1 ps, and frame 1 at 1 ps (2 such frames in all)",
+        )
+        assert tj.open(None, path).times.tolist() == [0, 1, 1, 3, 2]
+    one = tj.Block(x[:2], np.array([5.0, 6]), np.arange(2), np.arange(2), np.full((2, 6), np.nan))
+    done = tj.write(tmp_path / "two.trr", [one, one])
+    assert done.remarks == ("times do not increase: frame 2 is at 5 ps, and frame 1 at 6 ps",)
+    assert tj.write(tmp_path / "right.trr", x, times=np.arange(150) - 75.0).remarks == ()
+
+
 @pytest.mark.parametrize("ending", ["xtc", "dcd", "h5md"])
 def test_updating_groups_of_mdanalysis_are_an_error(
     systems: Systems, ending: str, tmp_path: Path

@@ -90,7 +90,8 @@ def write(
         velocities or forces.
     ValueError
         If there is no frame, if shapes or numbers of frames do not fit each other, if numbers of a
-        frame are no cell, or if the ending is not that of a format.
+        frame are no cell, its time is not finite or its step not a whole number, or if the ending
+        is not that of a format.
     TypeError
         If the positions are of another type, such as a trajectory.
 
@@ -129,6 +130,7 @@ def write(
         how = OutputOptions(precision, double, allow_loss=allow_loss)
         remarks = _write(path, counted, how, force=force, threads=threads)
     size = path.stat().st_size
+    remarks += counted.remarks
     return Conversion(path, counted.n_frames, counted.n_atoms, size, tuple(remarks), None)
 
 
@@ -163,7 +165,7 @@ class _Given:
         Raises
         ------
         ValueError
-            If one has another shape, or cells with numbers that are no cell.
+            If one has another shape, or numbers that cannot be times, steps or cells.
         """
         for name, given in (("times", times), ("steps", steps)):
             shape = (0,) if given is None else np.shape(np.asarray(given))
@@ -179,8 +181,8 @@ class _Given:
             boxes = _checked_cells(path, boxes.reshape(-1, 6), 0).reshape(boxes.shape)
         return cls(
             path,
-            None if times is None else np.asarray(times, np.float64),
-            None if steps is None else np.asarray(steps, np.int64),
+            None if times is None else _checked_times(path, times, 0),
+            None if steps is None else _checked_steps(path, steps, 0),
             boxes,
         )
 
@@ -236,6 +238,18 @@ class _Counted:
         self._given = given
         self.n_frames = 0
         self.n_atoms = 0
+        self._last_time = -np.inf
+        # Frames whose time is not after that of the frame before: their number, and the first.
+        self._n_back = 0
+        self._first_back = ""
+
+    @property
+    def remarks(self) -> list[str]:
+        """Remarks on the blocks so far."""
+        if not self._n_back:
+            return []
+        more = "" if self._n_back == 1 else f" ({self._n_back} such frames in all)"
+        return [f"times do not increase: {self._first_back}{more}"]
 
     @property
     def expected(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -243,8 +257,9 @@ class _Counted:
         positions, given = self._positions, self._given
         times, steps = given.times, given.steps
         if isinstance(positions, Block):
-            times = positions.times if times is None else times
-            steps = positions.steps if steps is None else steps
+            path = given.path
+            times = _checked_times(path, positions.times, 0) if times is None else times
+            steps = _checked_steps(path, positions.steps, 0) if steps is None else steps
         elif isinstance(positions, np.ndarray) and times is None:
             times = np.arange(len(positions), dtype=np.float64)
         if times is None:
@@ -262,19 +277,34 @@ class _Counted:
                     f"{given.path}: frame {self.n_frames} has {n_atoms} atoms, and the frames"
                     f" before it have {self.n_atoms}: give the same atoms in every frame"
                 )
+            self._compare(block.times)
             self.n_frames += n_frames
             self.n_atoms = n_atoms
             yield block
         given.check(self.n_frames)
 
+    def _compare(self, times: NDArray[np.float64]) -> None:
+        """Compare the times of the next frames with those before them."""
+        times = np.append(self._last_time, times)
+        back = np.flatnonzero(np.diff(times) <= 0)
+        if back.size and not self._n_back:
+            k = int(back[0])
+            frame = self.n_frames + k
+            self._first_back = (
+                f"frame {frame} is at {times[k + 1]:.12g} ps, and frame {frame - 1}"
+                f" at {times[k]:.12g} ps"
+            )
+        self._n_back += len(back)
+        self._last_time = times[-1]
+
 
 def _checked(path: Path, block: Block, begin: int) -> Block:
-    """Return a block, whose first frame is frame `begin`, with checked cells.
+    """Return a block, whose first frame is frame `begin`, with checked times, steps and cells.
 
     Raises
     ------
     ValueError
-        If their shapes do not fit the positions, or a cell is none.
+        If their shapes do not fit the positions, or they are not times, steps or cells.
     """
     n = len(block.positions)
     for name, shape in (("times", (n,)), ("steps", (n,)), ("cells", (n, 6))):
@@ -285,8 +315,53 @@ def _checked(path: Path, block: Block, begin: int) -> Block:
             )
     return replace(
         block,
+        times=_checked_times(path, block.times, begin),
+        steps=_checked_steps(path, block.steps, begin),
         cells=_checked_cells(path, block.cells, begin),
     )
+
+
+def _checked_times(path: Path, times: object, begin: int) -> NDArray[np.float64]:
+    """Return times of frames from `begin`.
+
+    Raises
+    ------
+    ValueError
+        If one is not finite.
+    """
+    array = np.asarray(times, np.float64)
+    wrong = np.flatnonzero(~np.isfinite(array))
+    if wrong.size:
+        k = int(wrong[0])
+        raise ValueError(
+            f"{path}: frame {begin + k}: its time is {array[k]}, not a finite number: give times"
+            " in ps with times=..."
+        )
+    return array
+
+
+def _checked_steps(path: Path, steps: object, begin: int) -> NDArray[np.int64]:
+    """Return integration steps of frames from `begin`.
+
+    Raises
+    ------
+    ValueError
+        If one is not a whole number of 64 bits.
+    """
+    array = np.asarray(steps)
+    if array.dtype == np.int64:
+        return array
+    if array.dtype.kind not in "iuf":
+        raise ValueError(f"{path}: steps are whole numbers, not {array.dtype}")
+    with np.errstate(invalid="ignore"):
+        is_whole = (array == np.rint(array)) & (array >= -(2.0**63)) & (array < 2.0**63)
+    if not is_whole.all():
+        k = int(np.flatnonzero(~is_whole)[0])
+        raise ValueError(
+            f"{path}: frame {begin + k}: its step is {array[k]}, not a whole number of 64 bits:"
+            " give whole numbers with steps=..."
+        )
+    return array.astype(np.int64)
 
 
 def _checked_cells(path: Path, cells: NDArray[np.float64], begin: int) -> NDArray[np.float64]:
