@@ -237,8 +237,14 @@ def frames_of(atoms: "Universe | AtomGroup") -> Iterator[FrameOfUniverse]:
     Raises
     ------
     SelectionError
-        If it has no atoms or no trajectory.
+        If it has no atoms or no trajectory, or is an updating group.
     """
+    if is_atomgroup(atoms) and _is_updating(atoms):
+        raise SelectionError(
+            "no frame can be written: this AtomGroup is updating, another one on every frame, and"
+            " files have the same atoms in every frame: give a fixed group, such as"
+            " universe.atoms[group.indices]"
+        )
     atoms = atoms.atoms
     universe = atoms.universe
     trajectory = getattr(universe, "trajectory", None)
@@ -283,6 +289,13 @@ def _is_a(name: str, thing: object) -> bool:
     return loaded is not None and isinstance(thing, getattr(loaded, name))
 
 
+def _is_updating(atoms: "AtomGroup") -> bool:
+    """Return whether an AtomGroup is another one on every frame."""
+    from MDAnalysis.core.groups import UpdatingAtomGroup
+
+    return isinstance(atoms, UpdatingAtomGroup)
+
+
 def fixed_indices(atoms: "AtomGroup") -> NDArray[np.int64]:
     """Return the indices of an AtomGroup.
 
@@ -291,9 +304,7 @@ def fixed_indices(atoms: "AtomGroup") -> NDArray[np.int64]:
     SelectionError
         If it is empty, or an updating group.
     """
-    from MDAnalysis.core.groups import UpdatingAtomGroup
-
-    if isinstance(atoms, UpdatingAtomGroup):
+    if _is_updating(atoms):
         raise SelectionError(
             _REFUSE + "it is updating, another one on every frame; count(...) and apply(...) take"
             " trajectory.select(text, updating=True), other analyses need the same atoms"

@@ -266,6 +266,33 @@ def test_centres_of_molecules(by: Particles) -> None:
     assert parts.groups.tobytes() == whole.groups.tobytes()
 
 
+def test_wrapping_atoms_after_whole_breaks_molecules_again(adk: Adk, tmp_path: Path) -> None:
+    """Atoms of a drifting protein cross the box, its centre does not; the last transform counts."""
+    protein = mda.Universe(str(adk.psf), str(adk.xtc)).atoms
+    centred = protein.positions - protein.center_of_mass() + [125, 75, 75]
+    drift = np.arange(20)[:, None, None] * np.array([1.0, 0, 0])
+    path = write(tmp_path / "drift.dcd", (centred + drift).astype(np.float32), box=150.0)
+    atoms = tj.open(adk.psf, path).all_atoms()
+    expected = np.arange(20.0) ** 2
+    for right in (
+        atoms.whole(),
+        atoms.whole().wrap(by="molecule"),
+        atoms.whole().wrap(by="atom").whole().wrap(by="molecule"),
+        atoms.wrap(by="residue").whole().wrap(by="molecule"),
+        atoms.whole().wrap(by="atom").nojump(),
+    ):
+        assert np.allclose(tj.msd(right, by="molecule").values, expected, atol=1e-3)
+    for broken in (
+        atoms.wrap(by="atom"),
+        atoms.whole().wrap(by="atom"),
+        atoms.whole().wrap(by="residue"),
+        atoms.whole().wrap(by="atom").wrap(by="molecule"),
+        atoms.whole().nojump().wrap(by="atom"),
+    ):
+        with pytest.raises(tj.AnalysisError, match=r"frame \d+: 1 of 1 particles extend over more"):
+            tj.msd(broken, by="molecule")
+
+
 def test_errors_say_what_to_do(adk: Adk, unwrapped: tj.Trajectory, tmp_path: Path) -> None:
     """Lags, frames, axes, ranges and memory that do not fit."""
     atoms = unwrapped.select(np.arange(64))

@@ -163,6 +163,123 @@ def test_what_does_not_fit_is_an_error_and_leaves_no_file(x: np.ndarray, tmp_pat
     assert tj.write(kept.path, x[:7], force=True).n_frames == 7
 
 
+NAN = np.nan
+NO_CELLS = {
+    "partly NaN": [40, 50, 60, 90, 90, NAN],
+    "infinite": [40, 50, np.inf, 90, 90, 90],
+    "negative length": [-40, 50, 60, 90, 90, 90],
+    "one length of zero": [0, 50, 60, 90, 90, 90],
+    "one of zero, one NaN": [0, 0, 0, 90, 90, NAN],
+    "angle of zero": [40, 50, 60, 0, 90, 90],
+    "angle of 180": [40, 50, 60, 90, 180, 90],
+    "angles without a volume": [40, 50, 60, 10, 20, 170],
+}
+
+
+@pytest.mark.parametrize("ending", OFF)
+@pytest.mark.parametrize("numbers", NO_CELLS.values(), ids=NO_CELLS)
+def test_numbers_that_are_no_cell_are_an_error(
+    x: np.ndarray, ending: str, numbers: list[float], tmp_path: Path
+) -> None:
+    """The error names the frame, for given cells and for those of blocks; there is no file."""
+    path = tmp_path / f"out.{ending}"
+    cells = np.tile(CELL, (7, 1))
+    cells[4] = numbers
+    block = tj.Block(x[:7], np.arange(7.0), np.arange(7), np.arange(7), cells)
+    parts = [replace(block, **_cut(block, slice(0, 3))), replace(block, **_cut(block, slice(3, 7)))]
+    for own, given in ((x[:7], cells), (block, None), (iter(parts), None)):
+        with pytest.raises(ValueError, match="frame 4: no cell has the lengths and angles"):
+            tj.write(path, own, cells=given, allow_loss=True)
+    with pytest.raises(ValueError, match="frame 0: no cell has"):
+        tj.write(path, x[:7], cells=numbers)
+    assert list(tmp_path.iterdir()) == []
+    # Those of blocks do not count where others are given.
+    tj.write(path, block, cells=CELL)
+    assert np.abs(tj.open(None, path).read().cells - CELL).max() < 1e-4
+
+
+def _cut(block: tj.Block, here: slice) -> dict[str, np.ndarray]:
+    names = ("positions", "times", "steps", "frames", "cells")
+    return {name: getattr(block, name)[here] for name in names}
+
+
+@pytest.mark.parametrize("ending", OFF)
+def test_zero_lengths_are_no_cell(x: np.ndarray, ending: str, tmp_path: Path) -> None:
+    """As in files that are read, and as six times NaN."""
+    path = tmp_path / f"out.{ending}"
+    for numbers in ([0] * 6, [0, 0, 0, 90, 90, 90], [NAN] * 6):
+        tj.write(path, x[:3], cells=numbers, force=True)
+        assert np.isnan(tj.open(None, path).read().cells).all()
+    tj.write(path, x[:3], cells=[CELL, [0] * 6, CELL], force=True, allow_loss=True)
+    there = tj.open(None, path).read().cells
+    assert np.isnan(there[1]).all()
+    assert np.abs(there[::2] - CELL).max() < 1e-4
+
+
+@pytest.mark.parametrize("ending", OFF)
+def test_times_that_are_not_finite_are_an_error(x: np.ndarray, ending: str, tmp_path: Path) -> None:
+    """The error names the frame, for given times and for those of blocks; there is no file."""
+    path = tmp_path / f"out.{ending}"
+    for wrong in (np.nan, np.inf, -np.inf):
+        times = np.array([0, 1, 2, wrong, 4.0])
+        block = tj.Block(x[:5], times, np.arange(5), np.arange(5), np.full((5, 6), np.nan))
+        parts = [replace(block, **_cut(block, slice(k, k + 1))) for k in range(5)]
+        for own, given in ((x[:5], times), (block, None), (iter(parts), None)):
+            with pytest.raises(ValueError, match=r"frame 3: its time is .*not a finite number"):
+                tj.write(path, own, times=given, allow_loss=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("ending", OFF)
+def test_steps_that_are_not_whole_numbers_are_an_error(
+    x: np.ndarray, ending: str, tmp_path: Path
+) -> None:
+    """Whole numbers of any type are steps."""
+    path = tmp_path / f"out.{ending}"
+    for wrong in (1.5, np.nan, np.inf, 1e300):
+        steps = np.array([0, 1, wrong])
+        block = tj.Block(x[:3], np.arange(3.0), steps, np.arange(3), np.full((3, 6), np.nan))  # type: ignore[arg-type]
+        for own, given in ((x[:3], steps), (block, None), (iter([block]), None)):
+            with pytest.raises(ValueError, match=r"frame 2: its step is .*not a whole number"):
+                tj.write(path, own, steps=given)
+    with pytest.raises(ValueError, match="steps are whole numbers, not"):
+        tj.write(path, x[:3], steps=["1", "2", "3"])  # type: ignore[list-item]
+    assert list(tmp_path.iterdir()) == []
+    tj.write(path, x[:3], steps=np.array([10.0, 20.0, 30.0]))
+    if ending in ("xtc", "trr", "h5md"):
+        assert tj.open(None, path).steps.tolist() == [10, 20, 30]
+
+
+def test_times_that_do_not_increase_get_a_remark(x: np.ndarray, tmp_path: Path) -> None:
+    """It names the first frame, also at the border of two blocks; frames are written as given."""
+    for ending in ("xtc", "trr", "nc", "h5md"):
+        path = tmp_path / f"out.{ending}"
+        done = tj.write(path, x[:5], times=[0, 1, 1, 3, 2])
+        assert done.remarks == (
+            "times do not increase: frame 2 is at 1 ps, and frame 1 at 1 ps (2 such frames in all)",
+        )
+        assert tj.open(None, path).times.tolist() == [0, 1, 1, 3, 2]
+    one = tj.Block(x[:2], np.array([5.0, 6]), np.arange(2), np.arange(2), np.full((2, 6), np.nan))
+    done = tj.write(tmp_path / "two.trr", [one, one])
+    assert done.remarks == ("times do not increase: frame 2 is at 5 ps, and frame 1 at 6 ps",)
+    assert tj.write(tmp_path / "right.trr", x, times=np.arange(150) - 75.0).remarks == ()
+
+
+@pytest.mark.parametrize("ending", ["xtc", "dcd", "h5md"])
+def test_updating_groups_of_mdanalysis_are_an_error(
+    systems: Systems, ending: str, tmp_path: Path
+) -> None:
+    """Their atoms differ from frame to frame; the atoms of one frame are written if chosen."""
+    universe = systems["cobrotoxin.trr"].fresh()
+    near = universe.select_atoms("around 5 resid 10", updating=True)
+    path = tmp_path / f"out.{ending}"
+    with pytest.raises(tj.SelectionError, match=r"is updating.*universe\.atoms\[group\.indices\]"):
+        tj.write(path, near)
+    assert list(tmp_path.iterdir()) == []
+    fixed = universe.atoms[near.indices]
+    assert tj.write(path, fixed, allow_loss=True).n_atoms == len(fixed)
+
+
 def test_trajectories_are_left_to_convert(adk: Adk, tmp_path: Path) -> None:
     """The message names it."""
     traj = tj.open(adk.psf, adk.xtc)

@@ -367,11 +367,15 @@ class _Checks:
 
     def __init__(self, main: Selection, moving: _Moving, axes: str, *, unwrapped: bool) -> None:
         self._main, self._moving, self._axes = main, moving, axes
-        names = [str(step.words["transform"]) for step in main.trajectory.transforms]
+        steps = [step.words for step in main.trajectory.transforms]
+        names = [str(words["transform"]) for words in steps]
         # What puts molecules into other images undoes the removal of jumps.
         last = max((k for k, name in enumerate(names) if name in ("wrap", "cluster")), default=-1)
-        self._is_whole = unwrapped or "whole" in names or "nojump" in names[last + 1 :]
         self._is_unwrapped = unwrapped or "nojump" in names[last + 1 :]
+        # Wrapping by atom or residue breaks molecules that were made whole before.
+        breaks = [name == "wrap" and steps[k]["by"] != "molecule" for k, name in enumerate(names)]
+        broken = max((k for k, is_breaking in enumerate(breaks) if is_breaking), default=-1)
+        self._is_whole = self._is_unwrapped or "whole" in names[broken + 1 :]
         self._half: NDArray[np.float64] | None = None
         self.remarks: list[str] = []
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet, h5md, mdanalysis, output
+from trajet.box import box_vectors
 from trajet.conversion.copies import SUFFIXES, Conversion
 from trajet.conversion.files import HDF5, OutputOptions
 from trajet.trajectory import Block, Frame, Selection, Trajectory, UpdatingSelection
@@ -62,8 +63,8 @@ def write(
     steps
         `(n_frames,)`, integration steps; None as for `times`.
     cells
-        `(6,)` or `(n_frames, 6)`: a, b, c (Å), α, β, γ (degrees), NaN for no cell; None for those
-        of blocks, frames and Universes, and for no cell of arrays.
+        `(6,)` or `(n_frames, 6)`: a, b, c (Å), α, β, γ (degrees), six times NaN or three lengths of
+        0 for no cell; None for those of blocks, frames and Universes, and for no cell of arrays.
     precision
         XTC: steps per nm; None for 1000.
     double
@@ -88,7 +89,8 @@ def write(
         If the output exists, cannot be written, or cannot hold a frame: its positions, cell, time,
         velocities or forces.
     ValueError
-        If there is no frame, if shapes or numbers of frames do not fit each other, or if the ending
+        If there is no frame, if shapes or numbers of frames do not fit each other, if numbers of a
+        frame are no cell, its time is not finite or its step not a whole number, or if the ending
         is not that of a format.
     TypeError
         If the positions are of another type, such as a trajectory.
@@ -128,6 +130,7 @@ def write(
         how = OutputOptions(precision, double, allow_loss=allow_loss)
         remarks = _write(path, counted, how, force=force, threads=threads)
     size = path.stat().st_size
+    remarks += counted.remarks
     return Conversion(path, counted.n_frames, counted.n_atoms, size, tuple(remarks), None)
 
 
@@ -162,24 +165,26 @@ class _Given:
         Raises
         ------
         ValueError
-            If one has another shape.
+            If one has another shape, or numbers that cannot be times, steps or cells.
         """
-        own = cls(
+        for name, given in (("times", times), ("steps", steps)):
+            shape = (0,) if given is None else np.shape(np.asarray(given))
+            if len(shape) != 1:
+                raise ValueError(f"{path}: {name} have the shape (n_frames,), not {shape}")
+        boxes = None if cells is None else np.asarray(cells, np.float64)
+        if boxes is not None:
+            if boxes.shape[-1:] != (6,) or boxes.ndim > 2:
+                raise ValueError(
+                    f"{path}: cells have the shape (6,) or (n_frames, 6): lengths in Å and angles"
+                    f" in degrees, not {boxes.shape}"
+                )
+            boxes = _checked_cells(path, boxes.reshape(-1, 6), 0).reshape(boxes.shape)
+        return cls(
             path,
-            None if times is None else np.asarray(times, np.float64),
-            None if steps is None else np.asarray(steps, np.int64),
-            None if cells is None else np.asarray(cells, np.float64),
+            None if times is None else _checked_times(path, times, 0),
+            None if steps is None else _checked_steps(path, steps, 0),
+            boxes,
         )
-        for name, array in (("times", own.times), ("steps", own.steps)):
-            if array is not None and array.ndim != 1:
-                raise ValueError(f"{path}: {name} have the shape (n_frames,), not {array.shape}")
-        cells_shape = (6,) if own.cells is None else own.cells.shape
-        if cells_shape[-1:] != (6,) or len(cells_shape) > 2:
-            raise ValueError(
-                f"{path}: cells have the shape (6,) or (n_frames, 6): lengths in Å and angles in"
-                f" degrees, not {cells_shape}"
-            )
-        return own
 
     def instead(self, block: Block, begin: int) -> Block:
         """Return a block, whose first frame is frame `begin`, with the given values.
@@ -233,6 +238,18 @@ class _Counted:
         self._given = given
         self.n_frames = 0
         self.n_atoms = 0
+        self._last_time = -np.inf
+        # Frames whose time is not after that of the frame before: their number, and the first.
+        self._n_back = 0
+        self._first_back = ""
+
+    @property
+    def remarks(self) -> list[str]:
+        """Remarks on the blocks so far."""
+        if not self._n_back:
+            return []
+        more = "" if self._n_back == 1 else f" ({self._n_back} such frames in all)"
+        return [f"times do not increase: {self._first_back}{more}"]
 
     @property
     def expected(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -240,8 +257,9 @@ class _Counted:
         positions, given = self._positions, self._given
         times, steps = given.times, given.steps
         if isinstance(positions, Block):
-            times = positions.times if times is None else times
-            steps = positions.steps if steps is None else steps
+            path = given.path
+            times = _checked_times(path, positions.times, 0) if times is None else times
+            steps = _checked_steps(path, positions.steps, 0) if steps is None else steps
         elif isinstance(positions, np.ndarray) and times is None:
             times = np.arange(len(positions), dtype=np.float64)
         if times is None:
@@ -252,16 +270,128 @@ class _Counted:
         given = self._given
         for part in _parts(given.path, self._positions):
             block = given.instead(_block(given.path, part, self.n_frames), self.n_frames)
+            block = _checked(given.path, block, self.n_frames)
             n_frames, n_atoms, _ = block.positions.shape
             if self.n_frames and n_atoms != self.n_atoms:
                 raise ValueError(
                     f"{given.path}: frame {self.n_frames} has {n_atoms} atoms, and the frames"
                     f" before it have {self.n_atoms}: give the same atoms in every frame"
                 )
+            self._compare(block.times)
             self.n_frames += n_frames
             self.n_atoms = n_atoms
             yield block
         given.check(self.n_frames)
+
+    def _compare(self, times: NDArray[np.float64]) -> None:
+        """Compare the times of the next frames with those before them."""
+        times = np.append(self._last_time, times)
+        back = np.flatnonzero(np.diff(times) <= 0)
+        if back.size and not self._n_back:
+            k = int(back[0])
+            frame = self.n_frames + k
+            self._first_back = (
+                f"frame {frame} is at {times[k + 1]:.12g} ps, and frame {frame - 1}"
+                f" at {times[k]:.12g} ps"
+            )
+        self._n_back += len(back)
+        self._last_time = times[-1]
+
+
+def _checked(path: Path, block: Block, begin: int) -> Block:
+    """Return a block, whose first frame is frame `begin`, with checked times, steps and cells.
+
+    Raises
+    ------
+    ValueError
+        If their shapes do not fit the positions, or they are not times, steps or cells.
+    """
+    n = len(block.positions)
+    for name, shape in (("times", (n,)), ("steps", (n,)), ("cells", (n, 6))):
+        if np.shape(getattr(block, name)) != shape:
+            raise ValueError(
+                f"{path}: frame {begin}: {name} of its block have the shape"
+                f" {np.shape(getattr(block, name))}, not {shape} as its positions"
+            )
+    return replace(
+        block,
+        times=_checked_times(path, block.times, begin),
+        steps=_checked_steps(path, block.steps, begin),
+        cells=_checked_cells(path, block.cells, begin),
+    )
+
+
+def _checked_times(path: Path, times: object, begin: int) -> NDArray[np.float64]:
+    """Return times of frames from `begin`.
+
+    Raises
+    ------
+    ValueError
+        If one is not finite.
+    """
+    array = np.asarray(times, np.float64)
+    wrong = np.flatnonzero(~np.isfinite(array))
+    if wrong.size:
+        k = int(wrong[0])
+        raise ValueError(
+            f"{path}: frame {begin + k}: its time is {array[k]}, not a finite number: give times"
+            " in ps with times=..."
+        )
+    return array
+
+
+def _checked_steps(path: Path, steps: object, begin: int) -> NDArray[np.int64]:
+    """Return integration steps of frames from `begin`.
+
+    Raises
+    ------
+    ValueError
+        If one is not a whole number of 64 bits.
+    """
+    array = np.asarray(steps)
+    if array.dtype == np.int64:
+        return array
+    if array.dtype.kind not in "iuf":
+        raise ValueError(f"{path}: steps are whole numbers, not {array.dtype}")
+    with np.errstate(invalid="ignore"):
+        is_whole = (array == np.rint(array)) & (array >= -(2.0**63)) & (array < 2.0**63)
+    if not is_whole.all():
+        k = int(np.flatnonzero(~is_whole)[0])
+        raise ValueError(
+            f"{path}: frame {begin + k}: its step is {array[k]}, not a whole number of 64 bits:"
+            " give whole numbers with steps=..."
+        )
+    return array.astype(np.int64)
+
+
+def _checked_cells(path: Path, cells: NDArray[np.float64], begin: int) -> NDArray[np.float64]:
+    """Return cells of frames from `begin`, NaN where all lengths are zero.
+
+    Raises
+    ------
+    ValueError
+        If one has some numbers that are not finite, a length or an angle that is not positive, or
+        no volume.
+    """
+    array = np.asarray(cells, np.float64)
+    lengths, angles = array[:, :3], array[:, 3:]
+    is_none = np.isnan(array).all(axis=1)
+    is_finite = np.isfinite(array).all(axis=1)
+    is_zero = is_finite & (lengths == 0).all(axis=1)
+    has_signs = (lengths > 0).all(axis=1) & ((angles > 0) & (angles < 180)).all(axis=1)
+    maybe = np.flatnonzero(is_finite & has_signs)
+    # No box has angles that would put the third vector into the plane of the others.
+    cells_there = maybe[box_vectors(array[maybe], None)[:, 2, 2] > 0]
+    wrong = np.setdiff1d(np.flatnonzero(~(is_none | is_zero)), cells_there)
+    if wrong.size:
+        k = int(wrong[0])
+        numbers = ", ".join(f"{number:g}" for number in array[k])
+        raise ValueError(
+            f"{path}: frame {begin + k}: no cell has the lengths and angles {numbers}: give"
+            " positive lengths in Å and angles in degrees with cells=..., or six times NaN for no"
+            " cell"
+        )
+    return np.where(is_zero[:, np.newaxis], np.nan, array) if is_zero.any() else array
 
 
 def _parts(path: Path, positions: Positions) -> "Iterator[NDArray[np.floating] | Block | Frame]":
