@@ -329,6 +329,21 @@ def test_cutoff_beyond_half_of_the_cell_is_remarked(solvated: tuple[Path, Path])
         assert any("exceeds half of the distance" in remark for remark in remarks) == expected
 
 
+def test_ends_without_a_cell_are_remarked(adk: Adk, solvated: tuple[Path, Path]) -> None:
+    """Bonds in frames without a cell are those of the positions as they are."""
+    bare = tj.open(adk.psf, adk.xtc).select("resid 1:20")
+    for traj, frames, expected in (
+        (bare, None, "adk.xtc: frame 0 and frame 97 have no unit cell"),
+        (bare, [5], "adk.xtc: frame 5 has no unit cell"),
+        (tj.open(*solvated).select("protein and resid 1:3"), [0, 9], None),
+    ):
+        remarks = tj.hbonds(traj, frames=frames).report["remarks"]
+        about = [remark for remark in remarks if "no unit cell" in remark]
+        assert [str(expected) in remark for remark in about] == [True] * (expected is not None)
+        remarks = tj.hbonds(traj, frames=frames, pbc=False).report["remarks"]
+        assert not any("no unit cell" in remark for remark in remarks)
+
+
 def test_lifetimes_need_evenly_spaced_frames(adk: Adk) -> None:
     """Frames out of order, of changing steps, and a single one have no time axis."""
     traj = tj.open(adk.psf, adk.xtc)

@@ -17,7 +17,7 @@ from trajet.analysis.bond_lifetimes import (
 )
 from trajet.analysis.hydrogen_sites import HydrogenSites, hydrogen_sites
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.pbc_checks import shortest_vector
+from trajet.analysis.pbc_checks import boxes_of_ends, find_missing_cells, shortest_vector
 from trajet.analysis.runner import (
     AnalysisOutcome,
     RunRequest,
@@ -25,6 +25,7 @@ from trajet.analysis.runner import (
     main_selection,
     selecting,
 )
+from trajet.box import Box
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
 from trajet.result import (
     HydrogenBondLifetimes,
@@ -153,7 +154,9 @@ def hbonds(
     Notes
     -----
     An atom is no acceptor of its own hydrogens. Distances and angles are computed in double
-    precision from the stored positions. MDAnalysis' `HydrogenBondAnalysis` with the same donors,
+    precision from the stored positions. With `pbc`, a remark in the report names the first and the
+    last frame if they have no cell; bonds in such frames are those of the positions as they are.
+    MDAnalysis' `HydrogenBondAnalysis` with the same donors,
     hydrogens and acceptors finds the same bonds, but for pairs within rounding (1e-5 Å) of the
     cut-off; it also drops pairs of donor and acceptor that are closer than 1 Å.
 
@@ -267,7 +270,8 @@ def hbonds(
         "max_memory": max_memory,
     }
     if pbc:
-        remarks += _beyond_cell(main, outcome, limit)
+        ends = boxes_of_ends(main, outcome.frames)
+        remarks += [*find_missing_cells(main, ends), *_beyond_cell(ends, limit)]
     # The store remembers the analysis once.
     report = outcome.report("hbonds", parameters, remarks=remarks)
     members, counts = search.table(outcome.state)
@@ -452,11 +456,10 @@ def _columns(main: Selection, atoms: NDArray[np.int64]) -> NDArray[np.int64]:
     return columns
 
 
-def _beyond_cell(main: Selection, outcome: AnalysisOutcome, cutoff: float) -> list[str]:
+def _beyond_cell(ends: dict[int, Box], cutoff: float) -> list[str]:
     """Return a remark if the cut-off exceeds half of the shortest lattice vector."""
-    for frame in outcome.frames[:1]:
-        one = main.trajectory.read_places([frame], main.places[:1], None, counted=False)
-        half = shortest_vector(one.cells[0]) / 2
+    for frame, box in ends.items():
+        half = shortest_vector(box.cell) / 2
         # Without a cell it is not a number. Cells are stored in single precision.
         if cutoff > half * (1 + 1e-6):
             return [

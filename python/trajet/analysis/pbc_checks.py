@@ -71,6 +71,23 @@ def find_broken_molecules_at(selection: Selection, frames: Iterable[int]) -> lis
     return []
 
 
+def find_missing_cells(selection: Selection, ends: dict[int, Box]) -> list[str]:
+    """Return a remark on the frames of `boxes_of_ends` that have no cell.
+
+    For analyses whose state does not count the frames without a cell.
+    """
+    missing = [f"frame {frame}" for frame, box in ends.items() if not box.exists]
+    if not missing:
+        return []
+    have = "has" if len(missing) == 1 else "have"
+    return [
+        f"{selection.trajectory.label}: {' and '.join(missing)} {have} no unit cell: distances in"
+        " frames without a cell are those of the positions as they are, not of nearest images"
+        " (only the first and the last frame are looked at): give pbc=False (--no-pbc) if that is"
+        " meant"
+    ]
+
+
 def boxes_of_ends(selection: Selection, frames: NDArray[np.int64]) -> dict[int, Box]:
     """Return the boxes of the first and the last of some frames, by their frame numbers.
 
