@@ -1,6 +1,7 @@
 """Hydrogen bonds are those of MDAnalysis, of mdtraj, and of a triple loop."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from helpers.golden_files import Adk
 from MDAnalysis.analysis.hydrogenbonds import HydrogenBondAnalysis
 from MDAnalysis.lib.correlations import autocorrelation, correct_intermittency
 from MDAnalysisTests import datafiles
+from trajet.analysis import hbonds as hydrogen_bonds
+from trajet.analysis import runner
 
 # MDAnalysis computes distances from coordinates that it rounds to float32.
 ROUNDING = 2e-5
@@ -378,6 +381,30 @@ def test_results_larger_than_the_memory_are_refused(adk: Adk) -> None:
         assert len(tj.hbonds(traj, max_memory=160 * n_bonds, **options).bonds) == n_bonds
         with pytest.raises(MemoryError, match=f"a list of {n_bonds} hydrogen bonds.*--max-memory"):
             tj.hbonds(traj, max_memory=160 * n_bonds - 1, **options)
+
+
+def test_incomplete_second_runs_are_errors(adk: Adk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bonds that do not fit, or are not as many as the frames have, are never correlated."""
+    traj = tj.open(adk.psf, adk.xtc)
+    options: dict[str, Any] = {"frames": slice(0, 20), "by": "pair"}
+    n_pairs = len(tj.hbonds(traj, **options).pairs)
+    with monkeypatch.context() as patch:
+        # All donors at once, whose bonds take more than the memory that is allowed.
+        patch.setattr(hydrogen_bonds._Search, "parts", lambda self, *_: [(0, len(self._donors))])
+        with pytest.raises(
+            MemoryError, match=r"adk\.xtc: the \d+ hydrogen .*fewer atoms"
+        ) as caught:
+            tj.hbonds(traj, lifetimes=True, max_memory=64 * n_pairs, **options)
+        assert "\n" not in str(caught.value)
+    for option, cut in (("lifetimes", 1), ("list_bonds", 5)):
+        steps = tj.hbonds.job(traj, by="pair", **{option: True}).start(frames=slice(0, 20))
+        outcome = runner.run(next(steps))
+        outcome = runner.run(steps.send(outcome))
+        number = int(outcome.rows.sum())
+        with pytest.raises(
+            tj.AnalysisError, match=f"have {number} hydrogen bonds, but {number - 1} were collected"
+        ):
+            steps.send(replace(outcome, state=outcome.state[cut:]))
 
 
 def test_command_gives_the_numbers_of_the_function(adk: Adk, tmp_path: Path) -> None:

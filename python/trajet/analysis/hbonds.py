@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet
-from trajet._trajet import SelectionError
+from trajet._trajet import AnalysisError, SelectionError
 from trajet.analysis.bond_lifetimes import (
     add_bonds,
     frames_of_lag,
@@ -145,7 +145,8 @@ def hbonds(
     MemoryError
         If pairs or bonds take more than `max_memory`.
     AnalysisError
-        If an atom has no position in a frame, or, for lifetimes, if frames are not evenly spaced.
+        If an atom has no position in a frame, or, for lifetimes, if frames are not evenly spaced;
+        or if a second run over the frames collects more or fewer bonds than they have.
     ValueError
         If a lag is longer than the trajectory, or a limit is impossible.
     FrameError, FormatError
@@ -244,14 +245,15 @@ def hbonds(
                 f" more than max_memory={max_memory} (--max-memory): raise it, choose fewer atoms"
                 " (between=) or frames, or leave list_bonds out"
             )
-        listed = yield request("bonds")
+        listed = _check_bonds((yield request("bonds")), 5, max_memory)
     lasting, interval = None, 0.0
     if lifetimes:
         interval = interval_of(outcome)
         longest = frames_of_lag(max_lag, interval, len(values))
         correlation = _trajet.Correlation(len(values), longest, intermittency)
         for labels in search.parts(outcome.state, max_memory // _BYTES["keys"]):
-            add_bonds(correlation, (yield request("keys", labels=labels)))
+            keys = _check_bonds((yield request("keys", labels=labels)), 1, max_memory)
+            add_bonds(correlation, keys)
         lasting = sums_by_lag(correlation)
         remarks += undecayed(lasting)
     parameters = {
@@ -468,6 +470,32 @@ def _beyond_cell(ends: dict[int, Box], cutoff: float) -> list[str]:
                 " pair counts: choose a smaller cut-off"
             ]
     return []
+
+
+def _check_bonds(outcome: AnalysisOutcome, width: int, max_memory: int) -> AnalysisOutcome:
+    """Return the outcome if it has as many bonds, of `width` numbers each, as the frames have.
+
+    Raises
+    ------
+    MemoryError
+        If they did not fit into memory.
+    AnalysisError
+        If their numbers differ.
+    """
+    label, expected = outcome.trajectory.label, int(outcome.rows.sum())
+    if outcome.state[:1].tolist() == [_TOO_LARGE]:
+        raise MemoryError(
+            f"{label}: the {expected} hydrogen bonds that were to be kept at a time take more than"
+            f" max_memory={max_memory} bytes (--max-memory), or than the memory of this machine:"
+            " choose fewer atoms (between=) or frames, or, if memory is left, raise max_memory"
+        )
+    if len(outcome.state) != expected * width:
+        raise AnalysisError(
+            f"{label}: the frames have {expected} hydrogen bonds, but"
+            f" {len(outcome.state) / width:g} were collected: run the analysis again, and report a"
+            " bug if this stays"
+        )
+    return outcome
 
 
 def _list_of(main: Selection, listed: AnalysisOutcome, report: Report) -> HydrogenBondList:
