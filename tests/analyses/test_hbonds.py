@@ -407,6 +407,21 @@ def test_incomplete_second_runs_are_errors(adk: Adk, monkeypatch: pytest.MonkeyP
             steps.send(replace(outcome, state=outcome.state[cut:]))
 
 
+def test_lifetimes_of_other_lags_are_nan(adk: Adk) -> None:
+    """The integral begins at lag 0, and lags ascend."""
+    found = tj.hbonds(tj.open(adk.psf, adk.xtc), lifetimes=True, frames=slice(0, 20)).lifetimes
+    assert found is not None
+    for chosen in (slice(1, None), slice(None, None, -1), [0, 2, 1], [0, 0, 1], slice(0, 0)):
+        some = found[chosen]
+        assert np.isnan([some.continuous_lifetime, some.intermittent_lifetime]).all()
+        repr(some)
+    every = found[::2]
+    area = np.trapezoid(every.intermittent, every.times)
+    assert np.isclose(every.intermittent_lifetime, area, rtol=1e-12)
+    assert found[:1].continuous_lifetime == 0
+    found[1:].plot()
+
+
 def test_command_gives_the_numbers_of_the_function(adk: Adk, tmp_path: Path) -> None:
     """Files hold all digits; a table shows the most frequent pairs."""
     traj = tj.open(adk.psf, adk.xtc)
