@@ -17,7 +17,7 @@ from helpers.analysis_laws import (
     table,
 )
 from helpers.golden_files import Adk
-from helpers.systems import NAMES, System, Systems
+from helpers.systems import NAMES, System, Systems, in_changing_cells
 from MDAnalysisTests import datafiles
 from trajet.cli.group import commands
 
@@ -206,6 +206,29 @@ def test_broken_molecules_are_named(systems: Systems) -> None:
         assert any("broken over the box" in remark for remark in remarks)
     whole = tj.open(datafiles.TPR, datafiles.XTC).whole()
     assert tj.centers(whole.select("protein")).report["remarks"] == []
+
+
+def test_ends_without_a_cell_are_remarked(tmp_path: Path) -> None:
+    """The first and the last of the chosen frames are named; with pbc=False none is."""
+    traj, have_cell = in_changing_cells(tmp_path, 8)
+    assert have_cell == [True, False, True, True, False, True]
+    few = [traj.select(range(10)), traj.select(range(10, 20))]
+    for frames, expected in (
+        (None, None),
+        ([0, 1, 2], None),
+        ([1, 2], "frame 1 has no unit cell"),
+        ([2, 4], "frame 4 has no unit cell"),
+        ([1, 2, 4], "frame 1 and frame 4 have no unit cell"),
+        ([4], "frame 4 has no unit cell"),
+        ([], None),
+    ):
+        result = tj.center_distances(few, weights=None, frames=frames)
+        plainly = tj.center_distances(few, weights=None, frames=frames, pbc=False)
+        remarks = result.report["remarks"]
+        assert [str(expected) in remark for remark in remarks] == [True] * (expected is not None)
+        assert plainly.report["remarks"] == []
+        for k, frame in enumerate(result.frames):
+            assert have_cell[frame] or result.values[k] == plainly.values[k]
 
 
 def test_files_and_figures_name_the_groups(adk: Adk, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Hydrogen bonds are those of MDAnalysis, of mdtraj, and of a triple loop."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from helpers.golden_files import Adk
 from MDAnalysis.analysis.hydrogenbonds import HydrogenBondAnalysis
 from MDAnalysis.lib.correlations import autocorrelation, correct_intermittency
 from MDAnalysisTests import datafiles
+from trajet.analysis import hbonds as hydrogen_bonds
+from trajet.analysis import runner
 
 # MDAnalysis computes distances from coordinates that it rounds to float32.
 ROUNDING = 2e-5
@@ -329,6 +332,21 @@ def test_cutoff_beyond_half_of_the_cell_is_remarked(solvated: tuple[Path, Path])
         assert any("exceeds half of the distance" in remark for remark in remarks) == expected
 
 
+def test_ends_without_a_cell_are_remarked(adk: Adk, solvated: tuple[Path, Path]) -> None:
+    """Bonds in frames without a cell are those of the positions as they are."""
+    bare = tj.open(adk.psf, adk.xtc).select("resid 1:20")
+    for traj, frames, expected in (
+        (bare, None, "adk.xtc: frame 0 and frame 97 have no unit cell"),
+        (bare, [5], "adk.xtc: frame 5 has no unit cell"),
+        (tj.open(*solvated).select("protein and resid 1:3"), [0, 9], None),
+    ):
+        remarks = tj.hbonds(traj, frames=frames).report["remarks"]
+        about = [remark for remark in remarks if "no unit cell" in remark]
+        assert [str(expected) in remark for remark in about] == [True] * (expected is not None)
+        remarks = tj.hbonds(traj, frames=frames, pbc=False).report["remarks"]
+        assert not any("no unit cell" in remark for remark in remarks)
+
+
 def test_lifetimes_need_evenly_spaced_frames(adk: Adk) -> None:
     """Frames out of order, of changing steps, and a single one have no time axis."""
     traj = tj.open(adk.psf, adk.xtc)
@@ -363,6 +381,45 @@ def test_results_larger_than_the_memory_are_refused(adk: Adk) -> None:
         assert len(tj.hbonds(traj, max_memory=160 * n_bonds, **options).bonds) == n_bonds
         with pytest.raises(MemoryError, match=f"a list of {n_bonds} hydrogen bonds.*--max-memory"):
             tj.hbonds(traj, max_memory=160 * n_bonds - 1, **options)
+
+
+def test_incomplete_second_runs_are_errors(adk: Adk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bonds that do not fit, or are not as many as the frames have, are never correlated."""
+    traj = tj.open(adk.psf, adk.xtc)
+    options: dict[str, Any] = {"frames": slice(0, 20), "by": "pair"}
+    n_pairs = len(tj.hbonds(traj, **options).pairs)
+    with monkeypatch.context() as patch:
+        # All donors at once, whose bonds take more than the memory that is allowed.
+        patch.setattr(hydrogen_bonds._Search, "parts", lambda self, *_: [(0, len(self._donors))])
+        with pytest.raises(
+            MemoryError, match=r"adk\.xtc: the \d+ hydrogen .*fewer atoms"
+        ) as caught:
+            tj.hbonds(traj, lifetimes=True, max_memory=64 * n_pairs, **options)
+        assert "\n" not in str(caught.value)
+    for option, cut in (("lifetimes", 1), ("list_bonds", 5)):
+        steps = tj.hbonds.job(traj, by="pair", **{option: True}).start(frames=slice(0, 20))
+        outcome = runner.run(next(steps))
+        outcome = runner.run(steps.send(outcome))
+        number = int(outcome.rows.sum())
+        with pytest.raises(
+            tj.AnalysisError, match=f"have {number} hydrogen bonds, but {number - 1} were collected"
+        ):
+            steps.send(replace(outcome, state=outcome.state[cut:]))
+
+
+def test_lifetimes_of_other_lags_are_nan(adk: Adk) -> None:
+    """The integral begins at lag 0, and lags ascend."""
+    found = tj.hbonds(tj.open(adk.psf, adk.xtc), lifetimes=True, frames=slice(0, 20)).lifetimes
+    assert found is not None
+    for chosen in (slice(1, None), slice(None, None, -1), [0, 2, 1], [0, 0, 1], slice(0, 0)):
+        some = found[chosen]
+        assert np.isnan([some.continuous_lifetime, some.intermittent_lifetime]).all()
+        repr(some)
+    every = found[::2]
+    area = np.trapezoid(every.intermittent, every.times)
+    assert np.isclose(every.intermittent_lifetime, area, rtol=1e-12)
+    assert found[:1].continuous_lifetime == 0
+    found[1:].plot()
 
 
 def test_command_gives_the_numbers_of_the_function(adk: Adk, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import warnings
 from pathlib import Path
+from typing import Any
 
 import MDAnalysis as mda
 import numpy as np
@@ -71,12 +72,16 @@ def test_fractions_equal_a_plain_evaluation(systems: Systems, name: str, pbc: bo
     i, j = np.nonzero(np.triu(square[last] <= cutoff, 1))
     assert len(i) > 20
     r0, r = square[last][i, j], square[:, i, j]
-    for method, expected in (
-        ("hard", r <= 1.2 * r0 * (1 + 1e-9)),
-        ("radius", r <= cutoff * (1 + 1e-9)),
-        ("soft", 1 / (1 + np.exp(5.0 * (r - 1.8 * r0)))),
+    # Half of the shortest lattice vector of hexagonal.dcd is 19.2 Å: with pbc, 1.8 is too much.
+    soft = 1.3 if pbc else 1.8
+    for method, factor, expected in (
+        ("hard", None, r <= 1.2 * r0 * (1 + 1e-9)),
+        ("radius", None, r <= cutoff * (1 + 1e-9)),
+        ("soft", soft, 1 / (1 + np.exp(5.0 * (r - soft * r0)))),
     ):
-        result = tj.native_contacts(chosen, reference=-1, cutoff=cutoff, method=method, pbc=pbc)
+        result = tj.native_contacts(
+            chosen, reference=-1, cutoff=cutoff, method=method, factor=factor, pbc=pbc
+        )
         assert np.array_equal(result.pairs, np.stack([chosen.indices[i], chosen.indices[j]], 1))
         assert np.abs(result.distances - r0).max() < 1e-9
         assert np.abs(result.values - expected.mean(axis=1)).max() < 1e-9
@@ -162,6 +167,52 @@ def test_unusable_requests_are_errors(adk: Adk, tmp_path: Path) -> None:
         assert np.isfinite(values).tolist() == [True, False, True]
     with pytest.raises(tj.AnalysisError, match="choose another frame as reference"):
         tj.native_contacts(atoms, reference=1)
+
+
+def test_contacts_beyond_half_of_the_cell_are_errors(tmp_path: Path) -> None:
+    """The reference, the first and the last frame are checked, with the limit of the method."""
+    x = np.random.default_rng(5).uniform(0, 2, (3, 30, 3))
+    boxes = [np.eye(3) * edge for edge in (3.0, 4.0, 2.0)]
+    path = trr_bytes.write_trr(tmp_path / "cells.trr", x, boxes=boxes)
+    atoms = tj.open(None, path).select(range(30))
+    radius: dict[str, Any] = {"method": "radius", "frames": [0, 1]}
+    tj.native_contacts(atoms, cutoff=15.0, **radius)
+    for where, options in (
+        (r"^frame 0: .* 15\.1000 Å .*\(15\.000 Å\)", {"cutoff": 15.1, **radius}),
+        (r"^frame 2: .*\(10\.000 Å\)", {"cutoff": 10.1, **radius, "reference": 2}),
+        (r"cells\.trr: frame 2: .*\(10\.000 Å\)", {"cutoff": 10.1, "method": "radius"}),
+        (r"cells\.trr: frame 0: .* 15\.3000 Å", {"cutoff": 9.0, "factor": 1.7, **radius}),
+        (r"cells\.trr: frame 0: .*smaller factor.*--no-pbc", {"cutoff": 14.0, "frames": [0]}),
+    ):
+        with pytest.raises(tj.AnalysisError, match=where) as caught:
+            tj.native_contacts(atoms, **options)
+        assert "\n" not in str(caught.value)
+        tj.native_contacts(atoms, pbc=False, **options)
+
+
+def test_missing_cells_are_remarked(tmp_path: Path) -> None:
+    """In frames, and in a reference to which frames with a cell are compared."""
+    x = np.random.default_rng(6).uniform(0, 3, (3, 30, 3))
+    boxes = [np.eye(3) * 3, None, np.eye(3) * 3]
+    path = trr_bytes.write_trr(tmp_path / "cells.trr", x, boxes=boxes)
+    atoms = tj.open(None, path).select(range(30))
+    positions = atoms.read(frames=[0]).positions[0]
+    for reference, frames, expected in (
+        (1, [0], ["frame 1 has no unit cell, but frame 0 has"]),
+        (1, [1, 2], ["frame 1 has no unit cell, but frame 2 has", "1 of 2 frames have no"]),
+        (1, [1], ["1 of 1 frames have no"]),
+        (positions, [0, 2], ["the reference has no unit cell, but frame 0 has"]),
+        (0, [0, 2], []),
+    ):
+        options: dict[str, Any] = {"reference": reference, "frames": frames, "cutoff": 6.0}
+        result = tj.native_contacts(atoms, **options)
+        assert len(result.report["remarks"]) == len(expected)
+        for words, remark in zip(expected, result.report["remarks"], strict=True):
+            assert words in remark
+        assert tj.native_contacts(atoms, pbc=False, **options).report["remarks"] == []
+    # Pairs across the box are native with a cell only.
+    given = tj.native_contacts(atoms, reference=positions, cutoff=6.0)
+    assert len(given.pairs) < len(tj.native_contacts(atoms, reference=0, cutoff=6.0).pairs)
 
 
 def test_results_are_saved_drawn_and_reported(adk: Adk, tmp_path: Path) -> None:

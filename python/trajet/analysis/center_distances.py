@@ -12,7 +12,11 @@ from trajet.analysis.atom_groups import (
     main_selections,
 )
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.pbc_checks import find_broken_molecules_at
+from trajet.analysis.pbc_checks import (
+    boxes_of_ends,
+    find_broken_molecules_at,
+    find_missing_cells,
+)
 from trajet.analysis.reference import Weights
 from trajet.analysis.runner import RunRequest, describe, selecting
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
@@ -83,6 +87,8 @@ def center_distances(
     taken. A molecule that is broken over the box has a wrong centre: make molecules whole with
     `traj.whole()` before the selection; `report["remarks"]` name neighbouring atoms that lie on
     either side of the box in the first or last frame. Nearest images are those of `distances`.
+    With `pbc`, a remark names the first and the last frame if they have no cell; distances in such
+    frames are those of the positions as they are.
 
     Examples
     --------
@@ -125,6 +131,8 @@ def center_distances(
         t_select=selecting(*own, *others),
         sample=sample,
     )
+    if pbc:
+        remarks += find_missing_cells(main, boxes_of_ends(main, outcome.frames))
     ends = outcome.frames[[0, -1]] if len(outcome.frames) else outcome.frames
     for selection in [*own, *others]:
         remarks += find_broken_molecules_at(selection, ends)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet
-from trajet._trajet import SelectionError
+from trajet._trajet import AnalysisError, SelectionError
 from trajet.analysis.bond_lifetimes import (
     add_bonds,
     frames_of_lag,
@@ -17,7 +17,7 @@ from trajet.analysis.bond_lifetimes import (
 )
 from trajet.analysis.hydrogen_sites import HydrogenSites, hydrogen_sites
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.pbc_checks import shortest_vector
+from trajet.analysis.pbc_checks import boxes_of_ends, find_missing_cells, shortest_vector
 from trajet.analysis.runner import (
     AnalysisOutcome,
     RunRequest,
@@ -25,6 +25,7 @@ from trajet.analysis.runner import (
     main_selection,
     selecting,
 )
+from trajet.box import Box
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
 from trajet.result import (
     HydrogenBondLifetimes,
@@ -144,7 +145,8 @@ def hbonds(
     MemoryError
         If pairs or bonds take more than `max_memory`.
     AnalysisError
-        If an atom has no position in a frame, or, for lifetimes, if frames are not evenly spaced.
+        If an atom has no position in a frame, or, for lifetimes, if frames are not evenly spaced;
+        or if a second run over the frames collects more or fewer bonds than they have.
     ValueError
         If a lag is longer than the trajectory, or a limit is impossible.
     FrameError, FormatError
@@ -153,7 +155,9 @@ def hbonds(
     Notes
     -----
     An atom is no acceptor of its own hydrogens. Distances and angles are computed in double
-    precision from the stored positions. MDAnalysis' `HydrogenBondAnalysis` with the same donors,
+    precision from the stored positions. With `pbc`, a remark in the report names the first and the
+    last frame if they have no cell; bonds in such frames are those of the positions as they are.
+    MDAnalysis' `HydrogenBondAnalysis` with the same donors,
     hydrogens and acceptors finds the same bonds, but for pairs within rounding (1e-5 Å) of the
     cut-off; it also drops pairs of donor and acceptor that are closer than 1 Å.
 
@@ -241,14 +245,15 @@ def hbonds(
                 f" more than max_memory={max_memory} (--max-memory): raise it, choose fewer atoms"
                 " (between=) or frames, or leave list_bonds out"
             )
-        listed = yield request("bonds")
+        listed = _check_bonds((yield request("bonds")), 5, max_memory)
     lasting, interval = None, 0.0
     if lifetimes:
         interval = interval_of(outcome)
         longest = frames_of_lag(max_lag, interval, len(values))
         correlation = _trajet.Correlation(len(values), longest, intermittency)
         for labels in search.parts(outcome.state, max_memory // _BYTES["keys"]):
-            add_bonds(correlation, (yield request("keys", labels=labels)))
+            keys = _check_bonds((yield request("keys", labels=labels)), 1, max_memory)
+            add_bonds(correlation, keys)
         lasting = sums_by_lag(correlation)
         remarks += undecayed(lasting)
     parameters = {
@@ -267,7 +272,8 @@ def hbonds(
         "max_memory": max_memory,
     }
     if pbc:
-        remarks += _beyond_cell(main, outcome, limit)
+        ends = boxes_of_ends(main, outcome.frames)
+        remarks += [*find_missing_cells(main, ends), *_beyond_cell(ends, limit)]
     # The store remembers the analysis once.
     report = outcome.report("hbonds", parameters, remarks=remarks)
     members, counts = search.table(outcome.state)
@@ -452,11 +458,10 @@ def _columns(main: Selection, atoms: NDArray[np.int64]) -> NDArray[np.int64]:
     return columns
 
 
-def _beyond_cell(main: Selection, outcome: AnalysisOutcome, cutoff: float) -> list[str]:
+def _beyond_cell(ends: dict[int, Box], cutoff: float) -> list[str]:
     """Return a remark if the cut-off exceeds half of the shortest lattice vector."""
-    for frame in outcome.frames[:1]:
-        one = main.trajectory.read_places([frame], main.places[:1], None, counted=False)
-        half = shortest_vector(one.cells[0]) / 2
+    for frame, box in ends.items():
+        half = shortest_vector(box.cell) / 2
         # Without a cell it is not a number. Cells are stored in single precision.
         if cutoff > half * (1 + 1e-6):
             return [
@@ -465,6 +470,32 @@ def _beyond_cell(main: Selection, outcome: AnalysisOutcome, cutoff: float) -> li
                 " pair counts: choose a smaller cut-off"
             ]
     return []
+
+
+def _check_bonds(outcome: AnalysisOutcome, width: int, max_memory: int) -> AnalysisOutcome:
+    """Return the outcome if it has as many bonds, of `width` numbers each, as the frames have.
+
+    Raises
+    ------
+    MemoryError
+        If they did not fit into memory.
+    AnalysisError
+        If their numbers differ.
+    """
+    label, expected = outcome.trajectory.label, int(outcome.rows.sum())
+    if outcome.state[:1].tolist() == [_TOO_LARGE]:
+        raise MemoryError(
+            f"{label}: the {expected} hydrogen bonds that were to be kept at a time take more than"
+            f" max_memory={max_memory} bytes (--max-memory), or than the memory of this machine:"
+            " choose fewer atoms (between=) or frames, or, if memory is left, raise max_memory"
+        )
+    if len(outcome.state) != expected * width:
+        raise AnalysisError(
+            f"{label}: the frames have {expected} hydrogen bonds, but"
+            f" {len(outcome.state) / width:g} were collected: run the analysis again, and report a"
+            " bug if this stays"
+        )
+    return outcome
 
 
 def _list_of(main: Selection, listed: AnalysisOutcome, report: Report) -> HydrogenBondList:

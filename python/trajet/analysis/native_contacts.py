@@ -10,6 +10,7 @@ from trajet._trajet import SelectionError
 from trajet.analysis.contact_map import chains_of, heavy_atoms
 from trajet.analysis.contacts import between, cell_remarks, pairs_entries
 from trajet.analysis.job import Steps, analysis
+from trajet.analysis.pbc_checks import boxes_of_ends, check_half
 from trajet.analysis.reference import (
     Reference,
     describe_reference,
@@ -110,6 +111,10 @@ def native_contacts(
     ------
     SelectionError
         If atoms and reference do not fit each other, or there is no native contact.
+    AnalysisError
+        With `pbc`, if the cut-off is above half of the shortest lattice vector of the reference, or
+        the longest distance of a contact (the factor times r0, or times the cut-off) above that of
+        the first or last frame.
     ValueError
         If the cut-off, the factor or beta is not positive, or the method is unknown.
     FrameError, FormatError
@@ -125,6 +130,9 @@ def native_contacts(
 
     If two groups share atoms i and j, the pairs i, j and j, i both count. An atom is never paired
     with itself.
+
+    With `pbc`, remarks in the report name the number of frames without a cell, whose distances are
+    those of the positions as they are, and a reference without a cell if the frames have one.
 
     Examples
     --------
@@ -170,7 +178,18 @@ def native_contacts(
         ends = positions[0][first], positions[-1][second]
         distances = _trajet.pair_distances(*ends, None if box is None else box.vectors)
         native[:] = [(pairs, distances)]
+        if box is not None:
+            check_half(box, cutoff, found[0].where)
         limits = scale * (np.full(len(pairs), cutoff) if method == "radius" else distances)
+        for frame, its in boxes_of_ends(main, chosen).items() if pbc else ():
+            check_half(its, limits.max(), f"{main.trajectory.label}: frame {frame}")
+            if its.exists and box is None:
+                remarks.append(
+                    f"{found[0].where} has no unit cell, but frame {frame} has: pairs that are in"
+                    " contact across the box of the reference are missing from the native contacts:"
+                    " give a reference with a cell, or pbc=False (--no-pbc)"
+                )
+                break
         return AnalysisSpec.of(
             "native_contacts",
             first=main.places[first],

@@ -12,7 +12,7 @@ from itertools import permutations, product
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet._trajet import TrajetError
+from trajet._trajet import AnalysisError, TrajetError
 from trajet.analysis.reference import Coordinates
 from trajet.box import Box, box_vectors
 from trajet.topology import Atoms
@@ -69,6 +69,60 @@ def find_broken_molecules_at(selection: Selection, frames: Iterable[int]) -> lis
             if remarks := find_broken_molecules(selection, coordinates):
                 return remarks
     return []
+
+
+def find_missing_cells(selection: Selection, ends: dict[int, Box]) -> list[str]:
+    """Return a remark on the frames of `boxes_of_ends` that have no cell.
+
+    For analyses whose state does not count the frames without a cell.
+    """
+    missing = [f"frame {frame}" for frame, box in ends.items() if not box.exists]
+    if not missing:
+        return []
+    have = "has" if len(missing) == 1 else "have"
+    return [
+        f"{selection.trajectory.label}: {' and '.join(missing)} {have} no unit cell: distances in"
+        " frames without a cell are those of the positions as they are, not of nearest images"
+        " (only the first and the last frame are looked at): give pbc=False (--no-pbc) if that is"
+        " meant"
+    ]
+
+
+def boxes_of_ends(selection: Selection, frames: NDArray[np.int64]) -> dict[int, Box]:
+    """Return the boxes of the first and the last of some frames, by their frame numbers.
+
+    Frames that cannot be read are skipped: the analysis raises their errors.
+    """
+    boxes = {}
+    for frame in dict.fromkeys(frames[[0, -1]].tolist() if len(frames) else []):
+        with contextlib.suppress(TrajetError, OSError):
+            block = selection.trajectory.read_places(
+                [frame], selection.places[:1], None, counted=False
+            )
+            boxes[frame] = Box.of(block)
+    return boxes
+
+
+def check_half(box: Box, distance: float, where: str) -> None:
+    """Check that a distance is at most half of the shortest lattice vector; any is without a box.
+
+    Raises
+    ------
+    AnalysisError
+        If it is longer.
+    """
+    if not box.exists:
+        return
+    with np.errstate(invalid="ignore", divide="ignore"):
+        half = shortest_vector(box.cell) / 2
+    # Cells are stored in single precision. The analysis refuses cells without volume.
+    if 0 < half * (1 + 1e-6) < distance:
+        raise AnalysisError(
+            f"{where}: contacts are up to {distance:.4f} Å long, above half of the shortest lattice"
+            f" vector ({half:.3f} Å), so that an atom may be in contact with several images"
+            " of another: choose a shorter cut-off or a smaller factor, or take positions as they"
+            " are (pbc=False, --no-pbc)"
+        )
 
 
 def shortest_height(cell: NDArray[np.float64]) -> float:

@@ -171,7 +171,8 @@ class HydrogenBondList(Result):
 class HydrogenBondLifetimes(Result):
     """Correlation functions of pairs that form hydrogen bonds, and lifetimes from them.
 
-    CSV files have one row per lag.
+    CSV files have one row per lag. Lifetimes are NaN in a slice whose lags do not begin at 0 and
+    ascend.
 
     Attributes
     ----------
@@ -207,6 +208,9 @@ class HydrogenBondLifetimes(Result):
         return self._integral(self.continuous)
 
     def _integral(self, values: NDArray[np.float64]) -> float:
+        # Without the first lags, or in another order, it is not the integral from 0.
+        if not len(self) or self.times[0] != 0 or (np.diff(self.times) <= 0).any():
+            return float("nan")
         return float(((values[1:] + values[:-1]) / 2 * np.diff(self.times)).sum())
 
     def plot(self, ax: "Axes | None" = None) -> "Figure":
