@@ -68,7 +68,8 @@ def analyses(traj: tj.Trajectory) -> dict[str, Compute]:
     for command in declared_commands():
         options = command.without_topology
         found[command.name] = partial(_values, command.function, atoms, options)
-    if traj.has_topology:
+    has_protein = traj.has_topology and "CA" in traj.topology.column("names")
+    if has_protein:
         found["dssp"] = lambda pool: tj.dssp(traj.all_atoms(), pool=pool).codes
     if np.isfinite(traj.read(atoms=[0]).cells).all():
         found["linear_density"] = lambda pool: (
@@ -78,7 +79,7 @@ def analyses(traj: tj.Trajectory) -> dict[str, Compute]:
             tj.rdf_pairs([(atoms, others), (atoms, atoms)], range=(0.0, 8.0), pool=pool).g
         )
         found["rdf"] = lambda pool: tj.rdf(atoms, others, range=(0.0, 8.0), pool=pool).g
-    if traj.has_topology:
+    if has_protein:
         found["hbonds"] = lambda pool: _hydrogen_bonds(traj, pool)
     return found
 
