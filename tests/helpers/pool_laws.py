@@ -46,7 +46,10 @@ def analyses(traj: tj.Trajectory) -> dict[str, Compute]:
         "contact map": lambda pool: (
             tj.contact_map(atoms, others, by="atom", cutoff=7.0, pool=pool).values
         ),
-        "native contacts": lambda pool: tj.native_contacts(atoms, cutoff=15.0, pool=pool).values,
+        # Within half of the cells of made files.
+        "native contacts": lambda pool: (
+            tj.native_contacts(atoms, cutoff=15.0, factor=1.2, pool=pool).values
+        ),
         "apply": lambda pool: tj.apply(lambda x: x.std(axis=0), atoms, pool=pool).values,
         # The positions are read twice, for some atoms at a time; later times repeat the first.
         "msd": lambda pool: (
