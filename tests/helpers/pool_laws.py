@@ -71,7 +71,8 @@ def analyses(traj: tj.Trajectory) -> dict[str, Compute]:
     for command in declared_commands():
         options = command.without_topology
         found[command.name] = partial(_values, command.function, atoms, options)
-    has_protein = traj.has_topology and "CA" in traj.topology.column("names")
+    names = set(traj.topology.column("names")) if traj.has_topology else set()
+    has_protein = names >= {"N", "CA", "C", "O"}
     if has_protein:
         found["dssp"] = lambda pool: tj.dssp(traj.all_atoms(), pool=pool).codes
     if np.isfinite(traj.read(atoms=[0]).cells).all():
