@@ -274,7 +274,6 @@ def test_any_frames_and_atoms_are_slices_of_the_whole(
             selection = traj.select(atoms.tolist())
             assert np.array_equal(selection.indices, atoms)
             assert_same(selection.read(frames=np.array(frames)), truth, expected, atoms)
-            assert_same(selection.read(frames=tuple(frames)), truth, expected, atoms)
 
 
 def test_field_that_no_requested_frame_has_is_an_error(file: Golden, path: Path) -> None:

@@ -127,8 +127,8 @@ def pca(
 
     The matrix has the same bits on any pool and any processor: deviations are rounded to float32,
     and their products are exact and are added in the order of the numbers. Eigenvectors are
-    LAPACK's (`numpy.linalg.eigh`): they have the same bits on one machine with the same NumPy and
-    the same number of BLAS threads (`OPENBLAS_NUM_THREADS=1`), and agree within rounding otherwise.
+    LAPACK's (`numpy.linalg.eigh` on one BLAS thread): they have the same bits on one machine with
+    the same NumPy, and agree within rounding otherwise.
 
     Variances below 1e-10 of the largest are rounding, and left out with their components.
 
@@ -281,7 +281,12 @@ def _directions(
     matrix: NDArray[np.float64], n_frames: int, n_components: int | None, label: str
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return variances `(rank,)` and eigenvectors `(side, n_components)` of sums of products."""
-    values, vectors = np.linalg.eigh(matrix)
+    # Imported here, as it looks for the libraries of this process.
+    from threadpoolctl import threadpool_limits
+
+    # The bits depend on the number of threads.
+    with threadpool_limits(1, "blas"):
+        values, vectors = np.linalg.eigh(matrix)
     values, vectors = values[::-1] / (n_frames - 1), vectors[:, ::-1]
     rank = int((values > _RANK * values[0]).sum())
     if not values[0] > _STILL:
