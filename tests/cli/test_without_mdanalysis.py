@@ -20,7 +20,7 @@ from trajet.topology import load
 ROOT = Path(__file__).parents[2]
 HIDING = Path(__file__).parents[1] / "helpers" / "without_mdanalysis"
 # MDAnalysis, and packages that only MDAnalysis brings.
-HIDDEN = ("MDAnalysis", "scipy", "joblib", "gridData", "mmtf", "threadpoolctl", "mda_xdrlib")
+HIDDEN = ("MDAnalysis", "scipy", "joblib", "gridData", "mmtf", "mda_xdrlib")
 # Files of formats that only MDAnalysis reads.
 RARE = ("mol2/Molecule.mol2", "adk_open.pqr", "pdbqt_inputpdbqt.pdbqt", "adk_open.crd")
 # Packages that others of the manifest bring along.
