@@ -170,7 +170,7 @@ def test_unusable_requests_are_errors(adk: Adk, tmp_path: Path) -> None:
 
 
 def test_contacts_beyond_half_of_the_cell_are_errors(tmp_path: Path) -> None:
-    """The reference, the first and the last frame are checked, with the limit of the method."""
+    """The reference and every frame are checked, with the limit of the method."""
     x = np.random.default_rng(5).uniform(0, 2, (3, 30, 3))
     boxes = [np.eye(3) * edge for edge in (3.0, 4.0, 2.0)]
     path = trr_bytes.write_trr(tmp_path / "cells.trr", x, boxes=boxes)
@@ -181,6 +181,8 @@ def test_contacts_beyond_half_of_the_cell_are_errors(tmp_path: Path) -> None:
         (r"^frame 0: .* 15\.1000 Å .*\(15\.000 Å\)", {"cutoff": 15.1, **radius}),
         (r"^frame 2: .*\(10\.000 Å\)", {"cutoff": 10.1, **radius, "reference": 2}),
         (r"cells\.trr: frame 2: .*\(10\.000 Å\)", {"cutoff": 10.1, "method": "radius"}),
+        # Also a frame between others.
+        (r"cells\.trr: frame 2: .*\(10\.000 Å\)", {"cutoff": 10.1, **radius, "frames": [0, 2, 1]}),
         (r"cells\.trr: frame 0: .* 15\.3000 Å", {"cutoff": 9.0, "factor": 1.7, **radius}),
         (r"cells\.trr: frame 0: .*smaller factor.*--no-pbc", {"cutoff": 14.0, "frames": [0]}),
     ):
@@ -198,10 +200,10 @@ def test_missing_cells_are_remarked(tmp_path: Path) -> None:
     atoms = tj.open(None, path).select(range(30))
     positions = atoms.read(frames=[0]).positions[0]
     for reference, frames, expected in (
-        (1, [0], ["frame 1 has no unit cell, but frame 0 has"]),
-        (1, [1, 2], ["frame 1 has no unit cell, but frame 2 has", "1 of 2 frames have no"]),
+        (1, [0], ["frame 1 has no unit cell, but 1 of 1 frames have"]),
+        (1, [1, 2], ["frame 1 has no unit cell, but 1 of 2 frames have", "1 of 2 frames have no"]),
         (1, [1], ["1 of 1 frames have no"]),
-        (positions, [0, 2], ["the reference has no unit cell, but frame 0 has"]),
+        (positions, [0, 2], ["the reference has no unit cell, but 2 of 2 frames have"]),
         (0, [0, 2], []),
     ):
         options: dict[str, Any] = {"reference": reference, "frames": frames, "cutoff": 6.0}

@@ -82,7 +82,7 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
     Ok(Pass { atoms, transforms: Vec::new(), analysis, then: None })
 }
 
-/// Yields one row per frame, no state.
+/// Yields one row per frame; the state is only for a remark: the number of frames without a cell, if cells are used.
 struct Centers {
     groups: AtomGroups,
     quantity: Quantity,
@@ -100,7 +100,11 @@ impl Analysis for Centers {
         }
     }
 
-    fn absorb(&self, block: &Block, rows: &mut [f64], _: &mut State) -> Result<(), FrameError> {
+    fn state_len(&self) -> usize {
+        1
+    }
+
+    fn absorb(&self, block: &Block, rows: &mut [f64], state: &mut State) -> Result<(), FrameError> {
         let set = InstructionSet::chosen();
         let width = self.row_width();
         if width == 0 {
@@ -118,6 +122,7 @@ impl Analysis for Centers {
                 continue;
             }
             let cell = if self.periodic { cell_of(block, i)? } else { None };
+            state[0] += f64::from(u8::from(self.periodic && cell.is_none()));
             centers(set, &self.groups, positions, &mut found);
             match self.quantity {
                 Quantity::Centers => {}
@@ -136,7 +141,8 @@ impl Analysis for Centers {
         Ok(())
     }
 
-    fn merge(&self, left: State, _: State) -> State {
+    fn merge(&self, mut left: State, right: State) -> State {
+        left[0] += right[0];
         left
     }
 }

@@ -120,11 +120,16 @@ impl PairFinder {
         let (mut gathered, mut others) = (Vec::new(), Vec::new());
         let labels = self.labels.as_ref().map(|[first, second]| [&first[..], &second[..]]);
         let mut without_cell = 0;
+        let cutoff = cutoff.map(|cutoff| (cutoff, format!("the cut-off ({cutoff} Å)")));
         for i in 0..block.n_frames() {
             let cell = if self.periodic { cell_of(block, i)? } else { None };
-            match &cell {
-                Some(cell) => check_half(cell, cutoff, block.meta.frames[i])?,
-                None => without_cell += usize::from(self.periodic),
+            match (&cell, &cutoff) {
+                (Some(cell), Some((cutoff, what))) => {
+                    let words = [&**what, "choose a shorter cut-off"];
+                    check_half(cell, *cutoff, words, block.meta.frames[i])?;
+                }
+                (Some(_), None) => {}
+                (None, _) => without_cell += usize::from(self.periodic),
             }
             let a = self.maps[0].gather(block.frame(i), &mut gathered);
             let groups = match self.maps.get(1) {
@@ -139,24 +144,28 @@ impl PairFinder {
     }
 }
 
-/// Checks that an atom is within the cut-off of one image of another atom at most.
+/// Checks that an atom is within a distance of one image of another atom at most. `what` names the distance, `shorter`
+/// says how to choose a shorter one.
 ///
 /// # Errors
 /// [`FrameError`].
-fn check_half(cell: &Cell, cutoff: Option<f64>, frame: u64) -> Result<(), FrameError> {
+pub(crate) fn check_half(
+    cell: &Cell,
+    distance: f64,
+    [what, shorter]: [&str; 2],
+    frame: u64,
+) -> Result<(), FrameError> {
     let half = cell.shortest_vector() / 2.0;
-    match cutoff {
-        // Cells are stored in single precision.
-        Some(cutoff) if cutoff > half * (1.0 + 1e-6) => {
-            let why = format!(
-                "the cut-off ({cutoff} Å) is above half of the shortest lattice vector ({half:.3} \
-                 Å), so that an atom may be in contact with several images of another: choose a \
-                 shorter cut-off, or take positions as they are (pbc=False, --no-pbc)"
-            );
-            Err(FrameError { frame, why })
-        }
-        _ => Ok(()),
+    // Cells are stored in single precision.
+    if distance > half * (1.0 + 1e-6) {
+        let why = format!(
+            "{what} is above half of the shortest lattice vector ({half:.3} Å), so that an atom may \
+             be in contact with several images of another: {shorter}, or take positions as they are \
+             (pbc=False, --no-pbc)"
+        );
+        return Err(FrameError { frame, why });
     }
+    Ok(())
 }
 
 /// Yields one row per frame; the state is only for a remark.

@@ -10,6 +10,7 @@ use trajet_simd::InstructionSet;
 
 use crate::analysis::{Analysis, Pass, State, cell_of, list};
 use crate::atom_map::merge_atom_lists;
+use crate::contacts::check_half;
 use crate::error::{FrameError, InvalidArgument};
 
 /// Parameters of the analysis.
@@ -59,14 +60,18 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
     let (union, maps) = merge_atom_lists(&[&first, &second]);
     let atoms = Atoms::listed(&union, n_atoms)?;
     let columns = |list: usize| maps[list].columns().to_vec();
+    let longest = limits.iter().copied().fold(0.0, f64::max);
     let pairs = NativePairs { atoms: [columns(0), columns(1)], limits };
-    let analysis = Box::new(NativeContacts { pairs, beta, periodic, spare: Mutex::default() });
+    let spare = Mutex::default();
+    let analysis = Box::new(NativeContacts { pairs, longest, beta, periodic, spare });
     Ok(Pass { atoms, transforms: Vec::new(), analysis, then: None })
 }
 
 /// Yields one number per frame; the state is only for a remark.
 struct NativeContacts {
     pairs: NativePairs,
+    /// The largest of the pairs' limits.
+    longest: f64,
     beta: Option<f64>,
     periodic: bool,
     /// Spare buffers.
@@ -86,8 +91,13 @@ impl Analysis for NativeContacts {
         let spare = || self.spare.lock().expect("nothing panics with it");
         let mut memory = spare().pop().unwrap_or_default();
         let set = InstructionSet::chosen();
+        let what = format!("the longest native contact, {:.4} Å,", self.longest);
+        let words = [&*what, "choose a shorter cut-off or a smaller factor"];
         for (i, row) in rows.iter_mut().enumerate() {
             let cell = if self.periodic { cell_of(block, i)? } else { None };
+            if let Some(cell) = &cell {
+                check_half(cell, self.longest, words, block.meta.frames[i])?;
+            }
             state[0] += f64::from(u8::from(self.periodic && cell.is_none()));
             *row = self.pairs.fraction(set, cell.as_ref(), block.frame(i), self.beta, &mut memory);
         }

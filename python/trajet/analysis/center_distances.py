@@ -11,12 +11,9 @@ from trajet.analysis.atom_groups import (
     further_selections,
     main_selections,
 )
+from trajet.analysis.contacts import cell_remarks
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.pbc_checks import (
-    boxes_of_ends,
-    find_broken_molecules_at,
-    find_missing_cells,
-)
+from trajet.analysis.pbc_checks import find_broken_molecules_at
 from trajet.analysis.reference import Weights
 from trajet.analysis.runner import RunRequest, describe, selecting
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
@@ -131,8 +128,7 @@ def center_distances(
         t_select=selecting(*own, *others),
         sample=sample,
     )
-    if pbc:
-        remarks += find_missing_cells(main, boxes_of_ends(main, outcome.frames))
+    remarks += cell_remarks(outcome.state[0], len(outcome.frames))
     ends = outcome.frames[[0, -1]] if len(outcome.frames) else outcome.frames
     for selection in [*own, *others]:
         remarks += find_broken_molecules_at(selection, ends)

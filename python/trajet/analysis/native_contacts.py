@@ -10,7 +10,7 @@ from trajet._trajet import SelectionError
 from trajet.analysis.contact_map import chains_of, heavy_atoms
 from trajet.analysis.contacts import between, cell_remarks, pairs_entries
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.pbc_checks import boxes_of_ends, check_half
+from trajet.analysis.pbc_checks import check_half
 from trajet.analysis.reference import (
     Reference,
     describe_reference,
@@ -156,6 +156,8 @@ def native_contacts(
     remarks: list[str] = []
     # Filled when the plan is made, at the begin of the run.
     native: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
+    # The reference, if no cell is used of it.
+    bare: list[str] = []
 
     def plan(chosen: NDArray[np.int64]) -> AnalysisSpec:
         groups = [] if other is None else [other]
@@ -180,16 +182,9 @@ def native_contacts(
         native[:] = [(pairs, distances)]
         if box is not None:
             check_half(box, cutoff, found[0].where)
+        else:
+            bare.append(found[0].where)
         limits = scale * (np.full(len(pairs), cutoff) if method == "radius" else distances)
-        for frame, its in boxes_of_ends(main, chosen).items() if pbc else ():
-            check_half(its, limits.max(), f"{main.trajectory.label}: frame {frame}")
-            if its.exists and box is None:
-                remarks.append(
-                    f"{found[0].where} has no unit cell, but frame {frame} has: pairs that are in"
-                    " contact across the box of the reference are missing from the native contacts:"
-                    " give a reference with a cell, or pbc=False (--no-pbc)"
-                )
-                break
         return AnalysisSpec.of(
             "native_contacts",
             first=main.places[first],
@@ -209,7 +204,14 @@ def native_contacts(
         sample=sample,
         reference=frame_of(reference, main.trajectory),
     )
-    remarks += cell_remarks(outcome.state[0], len(outcome.frames))
+    without_cell, n_frames = int(outcome.state[0]), len(outcome.frames)
+    if pbc and bare and without_cell < n_frames:
+        remarks.append(
+            f"{bare[0]} has no unit cell, but {n_frames - without_cell} of {n_frames} frames have:"
+            " pairs that are in contact across the box of the reference are missing from the native"
+            " contacts: give a reference with a cell, or pbc=False (--no-pbc)"
+        )
+    remarks += cell_remarks(without_cell, n_frames)
     ((pairs, distances),) = native
     parameters = {
         **pairs_entries(main, other),

@@ -260,12 +260,6 @@ def run_jointly(requests: Sequence[RunRequest], names: Sequence[str] = ()) -> li
             " selections from that trajectory"
         )
 
-    if any(
-        not np.array_equal(request.frame_numbers(), first.frame_numbers())
-        for request in requests[1:]
-    ):
-        raise ValueError("the analyses are of different frames")
-
     def attempt() -> tuple[list[AnalysisSpec], NDArray[np.float64], NDArray[np.float64], RunReport]:
         plans = [request.make_plan(chosen) for request in requests]
         if (approve := _approve_rows.get()) is not None:
@@ -295,6 +289,8 @@ def run_jointly(requests: Sequence[RunRequest], names: Sequence[str] = ()) -> li
     begin = time.perf_counter()
     numbers = resolve_frames(first.frames, trajectory.n_frames, trajectory.label)
     chosen = frame_numbers(numbers)
+    if any(not np.array_equal(request.frame_numbers(), chosen) for request in requests[1:]):
+        raise ValueError("the analyses are of different frames")
     plans, rows, state, report = trajectory.fresh(attempt)
     # Frames that were read have been compared with the index.
     times = trajectory.reader.times()[chosen]
