@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import _trajet, cache, mdanalysis
+from trajet import _trajet, cache, universes
 from trajet._trajet import MissingPackageError, SelectionError
 from trajet.box import Box
 
 if TYPE_CHECKING:
-    from trajet.mdanalysis import Universe
+    from trajet.universes import Universe
 
 # Most kinds of masses that a remark names.
 _MOST_NAMED = 5
@@ -460,11 +460,11 @@ def _by_mdanalysis(path: Path, reason: str, use: SidecarUse) -> _trajet.Structur
     `reason` states why the file is not read otherwise.
     """
     sidecar = None
-    if use.is_used and (program := mdanalysis.program()) and mdanalysis.is_one_file(path):
+    if use.is_used and (program := universes.program()) and universes.is_one_file(path):
         sidecar = _trajet.TopologySidecar.of(path, program, beside=use.beside, cache=cache.folder())
     if sidecar is not None and not use.rebuild and (kept := sidecar.load()) is not None:
         return kept
-    parsed = mdanalysis.read_structure(path, reason)
+    parsed = universes.read_structure(path, reason)
     if sidecar is not None:
         sidecar.save(parsed)
     return parsed
@@ -474,9 +474,9 @@ def of_universe(universe: "Universe") -> Structure:
     """Return the topology of a Universe, with its current positions and cell."""
     path = universe.filename
     return Structure(
-        Topology(mdanalysis.topology_of(universe), None if path is None else Path(str(path))),
-        mdanalysis.positions_of(universe),
-        Box.of_cell(mdanalysis.cell_of(universe)),
+        Topology(universes.topology_of(universe), None if path is None else Path(str(path))),
+        universes.positions_of(universe),
+        Box.of_cell(universes.cell_of(universe)),
     )
 
 
@@ -549,8 +549,8 @@ def parsed(text: str) -> _trajet.SelectionText:
             more = "; it is written in MDAnalysis' language, such as 'name CA and resid 1:29'"
             raise _explained(text, f"{error}", more) from error
         explained = _explained(text, f"{error}")
-        if mdanalysis.is_missing():
-            raise MissingPackageError(f"{explained}: {mdanalysis.INSTALL}") from error
+        if universes.is_missing():
+            raise MissingPackageError(f"{explained}: {universes.INSTALL}") from error
         raise explained from error
 
 
@@ -606,7 +606,7 @@ def check_writable(path: Path) -> None:
         If MDAnalysis may write them, and is not installed.
     """
     if path.suffix.lower() not in _WRITTEN:
-        mdanalysis.check_structure(path)
+        universes.check_structure(path)
 
 
 def write_structure(
@@ -638,7 +638,7 @@ def write_structure(
     written = _WRITTEN.get(path.suffix.lower())
     if written is None or (np.diff(atoms.indices) <= 0).any():
         group = universe().atoms[atoms.indices]
-        mdanalysis.write_structure(path, group, positions, box.cell if is_held else None)
+        universes.write_structure(path, group, positions, box.cell if is_held else None)
         return
     text = _trajet.structure_text(
         atoms.topology.native,

@@ -18,7 +18,7 @@ import trajet as tj
 from helpers import xtc_bytes
 from helpers.commands import succeed
 from test_chosen_times import FRAME, WRITERS, sidecar_of
-from trajet import cache, mdanalysis, output, topology
+from trajet import cache, output, topology, universes
 from trajet.pools.dask import dask_client
 
 OTHER_USER = 65534
@@ -111,9 +111,9 @@ def test_topology_sidecar_of_another_user_is_ignored_and_kept(
     sidecar.unlink()
     plant(sidecar, good)
     parsed = []
-    read = mdanalysis.read_structure
+    read = universes.read_structure
     monkeypatch.setattr(
-        mdanalysis, "read_structure", lambda *given: parsed.append(given) or read(*given)
+        universes, "read_structure", lambda *given: parsed.append(given) or read(*given)
     )
     for _ in range(3):
         assert topology.load(path).select("name CA", "").tolist() == [0]

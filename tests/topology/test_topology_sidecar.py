@@ -12,7 +12,7 @@ import pytest
 import trajet as tj
 from helpers.commands import names_in
 from helpers.golden_files import DATA, Adk
-from trajet import cache, mdanalysis, topology
+from trajet import cache, topology, universes
 from trajet.topology import COLUMNS, SidecarUse, Structure
 
 # Files of formats that only MDAnalysis reads.
@@ -52,13 +52,13 @@ def crd(tmp_path: Path) -> Path:
 def parsed(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """Return the list of the files that MDAnalysis parses from here on."""
     files: list[Path] = []
-    read = mdanalysis.read_structure
+    read = universes.read_structure
 
     def counted(path: Path, reason: str) -> object:
         files.append(path)
         return read(path, reason)
 
-    monkeypatch.setattr(mdanalysis, "read_structure", counted)
+    monkeypatch.setattr(universes, "read_structure", counted)
     return files
 
 
@@ -184,7 +184,7 @@ def test_other_version_of_mdanalysis_parses_again(
     """A parser may have been corrected."""
     topology.load(crd)
     monkeypatch.setattr(mda, "__version__", "99.0.0")
-    assert mdanalysis.program() == "MDAnalysis 99.0.0"
+    assert universes.program() == "MDAnalysis 99.0.0"
     topology.load(crd)
     topology.load(crd)
     assert parsed == [crd, crd]
@@ -193,8 +193,8 @@ def test_other_version_of_mdanalysis_parses_again(
 def test_version_of_mdanalysis_is_known_without_an_import(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is read from the package."""
     expected = f"MDAnalysis {mda.__version__}"
-    monkeypatch.delitem(mdanalysis.sys.modules, "MDAnalysis")
-    assert mdanalysis.program() == expected
+    monkeypatch.delitem(universes.sys.modules, "MDAnalysis")
+    assert universes.program() == expected
 
 
 def test_files_that_include_others_are_not_kept(tmp_path: Path, parsed: list[Path]) -> None:

@@ -21,7 +21,7 @@ from trajet.result import Applied
 from trajet.trajectory import FrameChoice, Selection, UpdatingSelection
 
 if TYPE_CHECKING:
-    from trajet.mdanalysis import AtomGroup
+    from trajet.universes import AtomGroup
 
 _BY = ("frame", "block")
 

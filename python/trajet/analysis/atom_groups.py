@@ -12,7 +12,7 @@ from trajet.analysis.runner import further_selection, main_selection
 from trajet.trajectory import Selection, Trajectory
 
 if TYPE_CHECKING:
-    from trajet.mdanalysis import AtomGroup
+    from trajet.universes import AtomGroup
 
 GroupBy: TypeAlias = Literal["residue", "molecule", "chain", "selection"]
 

@@ -16,7 +16,7 @@ from trajet.result import Clusters, PairwiseRmsd, Report
 from trajet.trajectory import FrameChoice, Selection
 
 if TYPE_CHECKING:
-    from trajet.mdanalysis import AtomGroup
+    from trajet.universes import AtomGroup
 
 # Bytes for each pair of frames while SciPy works: half the matrix in float64, and a copy.
 _LINKAGE = 8

@@ -15,7 +15,7 @@ from trajet.topology import Atoms
 from trajet.trajectory import FrameChoice, Selection
 
 if TYPE_CHECKING:
-    from trajet.mdanalysis import AtomGroup
+    from trajet.universes import AtomGroup
 
 # Masses of hydrogen, also repartitioned, are below this, u.
 _HEAVIEST_HYDROGEN = 3.5

@@ -15,7 +15,7 @@ from trajet.result import Density
 from trajet.trajectory import FrameChoice, Selection, frame_numbers, resolve_frames
 
 if TYPE_CHECKING:
-    from trajet.mdanalysis import AtomGroup
+    from trajet.universes import AtomGroup
 
 # Voxels of a grid of 1 GiB.
 _MOST_VOXELS = 2**27

@@ -17,7 +17,7 @@ from trajet.startup import Stopwatch
 from trajet.trajectory import FrameChoice, Selection, Trajectory
 
 if TYPE_CHECKING:
-    from trajet.mdanalysis import AtomGroup
+    from trajet.universes import AtomGroup
 
 # Longest peptide bond, Å: bonds have 1.33 Å, atoms that are not bonded are 3 Å apart.
 _PEPTIDE_BOND = 2.0

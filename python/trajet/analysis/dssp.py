@@ -20,7 +20,7 @@ from trajet.topology import Atoms, listed
 from trajet.trajectory import FrameChoice, Selection, Trajectory
 
 if TYPE_CHECKING:
-    from trajet.mdanalysis import AtomGroup
+    from trajet.universes import AtomGroup
 
 # Names of the carbonyl oxygen, the first of which counts: force fields rename it in the last
 # residue.

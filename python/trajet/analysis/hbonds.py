@@ -38,7 +38,7 @@ from trajet.result.hydrogen_bonds import MEMBERS
 from trajet.trajectory import FrameChoice, Selection
 
 if TYPE_CHECKING:
-    from trajet.mdanalysis import AtomGroup
+    from trajet.universes import AtomGroup
 
 _Atoms: TypeAlias = "str | Selection | AtomGroup"
 

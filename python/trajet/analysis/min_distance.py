@@ -18,7 +18,7 @@ from trajet.result import MinDistance
 from trajet.trajectory import FrameChoice, Selection
 
 if TYPE_CHECKING:
-    from trajet.mdanalysis import AtomGroup
+    from trajet.universes import AtomGroup
 
 
 @analysis

@@ -24,7 +24,7 @@ from trajet.result import Diffusion, MeanSquaredDisplacement, diffusion, range_o
 from trajet.trajectory import FrameChoice, Selection, Trajectory
 
 if TYPE_CHECKING:
-    from trajet.mdanalysis import AtomGroup
+    from trajet.universes import AtomGroup
 
 # Most groups of particles, from which the error of the diffusion coefficient follows.
 _MOST_GROUPS = 20

@@ -30,7 +30,7 @@ from trajet.result import NativeContacts
 from trajet.trajectory import FrameChoice, Selection
 
 if TYPE_CHECKING:
-    from trajet.mdanalysis import AtomGroup
+    from trajet.universes import AtomGroup
 
 # How much longer than in the reference the distance of a contact may be, if no factor is given.
 _FACTORS = {"soft": 1.8, "hard": 1.2, "radius": 1.0}

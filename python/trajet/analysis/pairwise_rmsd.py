@@ -26,7 +26,7 @@ from trajet.result import PairwiseRmsd
 from trajet.trajectory import FrameChoice, Selection
 
 if TYPE_CHECKING:
-    from trajet.mdanalysis import AtomGroup
+    from trajet.universes import AtomGroup
 
 # Bytes of each coordinate: as a row of the run, and centred.
 _ROW, _CENTRED = 8, 4

@@ -32,7 +32,7 @@ from trajet.result import PrincipalComponents
 from trajet.trajectory import FrameChoice, Selection
 
 if TYPE_CHECKING:
-    from trajet.mdanalysis import AtomGroup
+    from trajet.universes import AtomGroup
 
 # Bytes of each coordinate: as a row of the run, and as a deviation.
 _ROW, _DEVIATION = 8, 4

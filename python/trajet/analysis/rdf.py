@@ -15,7 +15,7 @@ from trajet.result import RadialDistribution
 from trajet.trajectory import FrameChoice, Selection
 
 if TYPE_CHECKING:
-    from trajet.mdanalysis import AtomGroup
+    from trajet.universes import AtomGroup
 
 
 @analysis

@@ -24,7 +24,7 @@ from trajet.result import RadialDistributions
 from trajet.trajectory import FrameChoice, Selection
 
 if TYPE_CHECKING:
-    from trajet.mdanalysis import AtomGroup
+    from trajet.universes import AtomGroup
 
 SelectionPair: TypeAlias = "tuple[str | Selection | AtomGroup, str | Selection | AtomGroup]"
 

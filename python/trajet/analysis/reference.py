@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import mdanalysis, topology
+from trajet import topology, universes
 from trajet._trajet import AnalysisError, SelectionError
 from trajet.advise.entries import InputEntry
 from trajet.analysis.atom_matching import check_pairs
@@ -18,7 +18,7 @@ from trajet.topology import Atoms, Structure
 from trajet.trajectory import Selection, Trajectory, describe_file
 
 if TYPE_CHECKING:
-    from trajet.mdanalysis import AtomGroup
+    from trajet.universes import AtomGroup
 
 # Reference of the average structure: frames are superposed on the first one, then averaged.
 AVERAGE = "average"
@@ -139,7 +139,7 @@ def reference_positions(
         # Another trajectory is not compared frame by frame.
         run = chosen if reference.trajectory is main.trajectory else None
         return [_one_frame(other, 0, run, f" of reference {other.label!r}") for other in others]
-    if mdanalysis.is_atomgroup(reference):
+    if universes.is_atomgroup(reference):
         atoms: AtomGroup = reference
         found = topology.of_universe(atoms.universe)
         structure = _Structure(found, "the reference's Universe", remarks)

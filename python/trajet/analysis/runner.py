@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import mdanalysis
+from trajet import universes
 from trajet._trajet import SelectionError
 from trajet.advise.entries import Assembled, InputEntry, Parameters, RunReport
 from trajet.analysis.sample import serial_sample
@@ -29,7 +29,7 @@ from trajet.trajectory import (
 )
 
 if TYPE_CHECKING:
-    from trajet.mdanalysis import AtomGroup
+    from trajet.universes import AtomGroup
 
 # called with the frames and the numbers of each frame that a run will have
 ApproveRows = Callable[[int, int], None]
@@ -56,7 +56,7 @@ def main_selection(thing: "Selection | AtomGroup") -> Selection:
     """Return the main selection of an analysis."""
     if isinstance(thing, Trajectory):
         thing = thing.all_atoms()
-    elif mdanalysis.is_atomgroup(thing):
+    elif universes.is_atomgroup(thing):
         thing = from_atomgroup(thing)
     _check_fixed(thing)
     if not isinstance(thing, Selection):
@@ -98,10 +98,10 @@ def further_selection(thing: "str | Selection | AtomGroup", trajectory: Trajecto
                 " trajectory first, then select from it"
             )
         return thing
-    if mdanalysis.is_atomgroup(thing):
+    if universes.is_atomgroup(thing):
         if len(thing.universe.atoms) != trajectory.n_named:
             raise SelectionError("a group is of another system than the main selection")
-        return trajectory.select(mdanalysis.fixed_indices(thing))
+        return trajectory.select(universes.fixed_indices(thing))
     raise TypeError(f"a group is a selection string or a Selection, not {type(thing).__name__}")
 
 

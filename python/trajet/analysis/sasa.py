@@ -24,7 +24,7 @@ from trajet.topology import known_elements, listed
 from trajet.trajectory import FrameChoice, Selection
 
 if TYPE_CHECKING:
-    from trajet.mdanalysis import AtomGroup
+    from trajet.universes import AtomGroup
 
 By: TypeAlias = Literal["total", "residue", "atom"]
 Radii: TypeAlias = (

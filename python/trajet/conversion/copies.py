@@ -43,7 +43,7 @@ from trajet.trajectory import (
 )
 
 if TYPE_CHECKING:
-    from trajet.mdanalysis import AtomGroup
+    from trajet.universes import AtomGroup
 
 SUFFIXES = tuple(suffix for suffixes in FORMATS.values() for suffix in suffixes)
 # Suffixes of outputs by the format of their source; mdtraj's HDF5 is copied to H5MD.

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import _trajet, h5md, mdanalysis, output
+from trajet import _trajet, h5md, output, universes
 from trajet.box import box_vectors
 from trajet.conversion.copies import SUFFIXES, Conversion
 from trajet.conversion.files import HDF5, OutputOptions
 from trajet.trajectory import Block, Frame, Selection, Trajectory, UpdatingSelection
 
 if TYPE_CHECKING:
-    from trajet.mdanalysis import AtomGroup, Universe
+    from trajet.universes import AtomGroup, Universe
 
 # Positions of frames: an array, blocks of frames, or the frames of a Universe.
 Positions: TypeAlias = (
@@ -407,8 +407,8 @@ def _parts(path: Path, positions: Positions) -> "Iterator[NDArray[np.floating] |
             f"{path}: write(...) takes positions, blocks or frames, and {positions!r} is none of"
             " these: copy it with convert(source, path)"
         )
-    if mdanalysis.is_universe(positions) or mdanalysis.is_atomgroup(positions):
-        for frame in mdanalysis.frames_of(cast("Universe | AtomGroup", positions)):
+    if universes.is_universe(positions) or universes.is_atomgroup(positions):
+        for frame in universes.frames_of(cast("Universe | AtomGroup", positions)):
             yield Block(
                 frame.positions[np.newaxis],
                 np.array([frame.time]),

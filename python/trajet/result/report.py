@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from trajet import advise, mdanalysis, output
+from trajet import advise, output, universes
 from trajet._trajet import INSTRUCTION_SET, FormatError, Reader, __version__, available_threads
 from trajet.advise.entries import (
     AnalysisEntries,
@@ -279,7 +279,7 @@ def make_report(
     counts = {name: sum(worker[name] for worker in workers) for name in COUNTS}
     counts["opens"] += opening["opens"]
     versions = {"trajet": __version__, "python": platform.python_version(), "numpy": np.__version__}
-    if (version := mdanalysis.version()) is not None:
+    if (version := universes.version()) is not None:
         versions["MDAnalysis"] = version
     places = {(worker["host"], worker["worker"]) for worker in workers}
     of_places = bytes_by_place(workers)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from trajet import _trajet, h5md, mdanalysis, output
+from trajet import _trajet, h5md, output, universes
 from trajet._trajet import OutputError, StoreError
 from trajet.box import Box
 from trajet.conversion import Conversion, convert
@@ -547,7 +547,7 @@ def _check_is_trajectory(given: object) -> None:
         what = f"the path {os.fspath(given)!r}"
     elif isinstance(given, Selection):
         what = "a selection: a store takes all atoms of a trajectory"
-    elif mdanalysis.is_universe(given) or mdanalysis.is_atomgroup(given):
+    elif universes.is_universe(given) or universes.is_atomgroup(given):
         what = "an object of MDAnalysis: a store takes its files, not arrays in memory"
     raise TypeError(
         f"give a trajectory with its topology, tj.open('top.psf', 'traj.xtc'): this is {what}"

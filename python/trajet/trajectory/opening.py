@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trajet import _trajet, cache, h5md, mdanalysis
+from trajet import _trajet, cache, h5md, universes
 from trajet._trajet import Reader, SelectionError
 from trajet.box import Box
 from trajet.dataset import find_dataset
@@ -19,7 +19,7 @@ from trajet.trajectory.selection import Selection
 from trajet.trajectory.trajectory import DEFAULT_REQUEST_SIZE, Trajectory
 
 if TYPE_CHECKING:
-    from trajet.mdanalysis import AtomGroup
+    from trajet.universes import AtomGroup
 
 
 @root_only("trajectory")
@@ -202,7 +202,7 @@ def from_atomgroup(atoms: "AtomGroup") -> Selection:
         If the current frame of the Universe is not what the file holds.
     """
     watch = Stopwatch()
-    group = mdanalysis.from_atomgroup(atoms)
+    group = universes.from_atomgroup(atoms)
     opened = open(group.topology, *group.paths)
     same = (opened.n_atoms, opened.n_frames) == (group.n_atoms, group.n_frames)
     if same:

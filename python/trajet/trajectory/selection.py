@@ -15,7 +15,7 @@ from trajet.trajectory.frame import Frame
 from trajet.trajectory.transforms import MakeSteps, Transformable
 
 if TYPE_CHECKING:
-    from trajet.mdanalysis import AtomGroup
+    from trajet.universes import AtomGroup
     from trajet.trajectory.trajectory import Trajectory
 
 

@@ -12,7 +12,7 @@ from weakref import finalize
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import _trajet, mdanalysis
+from trajet import _trajet, universes
 from trajet._trajet import (
     FormatError,
     Reader,
@@ -51,7 +51,7 @@ from trajet.trajectory.transforms import (
 from trajet.trajectory.updating import UpdatingSelection
 
 if TYPE_CHECKING:
-    from trajet.mdanalysis import Universe
+    from trajet.universes import Universe
 
 DEFAULT_REQUEST_SIZE = 256 * 1024
 
@@ -479,7 +479,7 @@ class Trajectory(Transformable):
         if self._universe is None:
             path = self._checked_topology_path()
             watch = Stopwatch()
-            universe = mdanalysis.load(
+            universe = universes.load(
                 self._topology_at or path, f"{path}: making a Universe or AtomGroup of it"
             )
             self._check_size(len(universe.atoms), str(path))
@@ -487,7 +487,7 @@ class Trajectory(Transformable):
             positions, box = self._first_frame()
             # A Universe cannot hold a rotated box.
             cell = np.full(6, np.nan) if self.rotates else box.cell
-            mdanalysis.place(universe, positions, cell)
+            universes.place(universe, positions, cell)
             self._universe = universe
         return self._universe
 
