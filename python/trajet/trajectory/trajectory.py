@@ -37,6 +37,7 @@ from trajet.trajectory.choice import (
     resolve_indices,
 )
 from trajet.trajectory.closed import ClosedReader
+from trajet.trajectory.cursor import Cursor
 from trajet.trajectory.frame import Frame
 from trajet.trajectory.selection import Selection
 from trajet.trajectory.transforms import (
@@ -739,6 +740,29 @@ class Trajectory(Transformable):
         """
         places = None if atoms is None else self.places(atoms)
         return self.blocks_of_places(size, frames, places)
+
+    def cursor(
+        self,
+        atoms: Sequence[int] | NDArray[np.integer | np.bool_] | None = None,
+        *,
+        positions: bool = True,
+        velocities: bool = False,
+        forces: bool = False,
+    ) -> Cursor:
+        """Return a cursor, which reads one frame at a time of atoms that are prepared once.
+
+        Parameters
+        ----------
+        atoms
+            Atom indices in any order, as for `select`; may be empty, to read times and cells
+            alone; None for all.
+        positions, velocities, forces
+            What is read.
+        """
+        places = None
+        if atoms is not None:
+            places = self.places(atoms) if len(atoms) else np.empty(0, np.int64)
+        return Cursor(self, places, positions=positions, velocities=velocities, forces=forces)
 
     def read_places(
         self,
