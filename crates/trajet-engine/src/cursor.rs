@@ -457,3 +457,6 @@ impl Block {
         self.fields[k]
     }
 }
+
+#[cfg(test)]
+mod tests;
