@@ -71,7 +71,7 @@ proptest! {
                 prop_assert_eq!(fields.present, [true, false, false]);
             }
         }
-        prop_assert!(reads_ahead || cursor.n_from_blocks() == 0);
+        prop_assert!(reads_ahead || cursor.n_ahead() == 0);
     }
 }
 
@@ -84,7 +84,7 @@ fn frames_that_follow_one_another_are_read_ahead_once() {
         read(&mut cursor, frame).unwrap();
     }
     // Two strides must be equal before the thread starts.
-    assert_eq!(cursor.n_from_blocks(), FRAMES as u64 - 3);
+    assert_eq!(cursor.n_ahead(), FRAMES as u64 - 3);
     cursor.stop();
     let meter = cursor.meter();
     assert_eq!(meter.frames, FRAMES as u64);
