@@ -1,7 +1,7 @@
 //! One frame at a time, in any order; frames that follow one another are decoded ahead.
 //!
 //! After a few reads with the same stride, a thread decodes the frames that follow, in blocks that double in size up to
-//! [`MOST_BLOCK_BYTES`]. At most [`MOST_READY`] blocks wait to be used. A frame that cannot be read ends a block: its error
+//! `MOST_BLOCK_BYTES`. At most `MOST_READY` blocks wait to be used. A frame that cannot be read ends a block: its error
 //! is that of the read which asks for the frame.
 
 use std::collections::VecDeque;
