@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.labels import atom_columns
 from trajet.analysis.pbc_checks import find_broken_molecules, find_broken_molecules_at
 from trajet.analysis.reference import (
     Reference,
@@ -25,6 +24,7 @@ from trajet.analysis.runner import (
     main_selection,
     selecting,
 )
+from trajet.labels import atom_labels, chains_of
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
 from trajet.result import AtomValues
 from trajet.trajectory import FrameChoice, Selection
@@ -142,11 +142,17 @@ def rmsf(
         "weights": describe(weights),
     }
     inputs = [] if onto is None else describe_reference(reference)
+    atoms = main.topology_atoms if main.trajectory.has_topology else None
     return AtomValues(
         values=np.sqrt((squares[:, 0] + squares[:, 1] + squares[:, 2]) / count),
-        **atom_columns(main),
+        atoms=main.indices,
+        residues=None if atoms is None else atoms.column("resids"),
         units="Å",
         label=main.label,
         name="RMSF",
         report=outcome.report("rmsf", parameters, inputs, remarks),
+        chains=None if atoms is None else chains_of(atoms),
+        residue_names=None if atoms is None else atoms.column("resnames"),
+        atom_names=None if atoms is None else atoms.column("names"),
+        labels=None if atoms is None else atom_labels(atoms.topology, main.indices),
     )

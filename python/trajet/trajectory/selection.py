@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import SelectionError
+from trajet.labels import chains_of
 from trajet.topology import Atoms
 from trajet.trajectory.block import Block
 from trajet.trajectory.choice import FrameChoice, frame_number
@@ -15,8 +16,8 @@ from trajet.trajectory.frame import Frame
 from trajet.trajectory.transforms import MakeSteps, Transformable
 
 if TYPE_CHECKING:
-    from trajet.universes import AtomGroup
     from trajet.trajectory.trajectory import Trajectory
+    from trajet.universes import AtomGroup
 
 
 class Selection(Transformable):
@@ -154,10 +155,8 @@ class Selection(Transformable):
             return self.trajectory.topology.molecules[atoms.indices]
         if by != "chain":
             raise ValueError(f"split by 'residue', 'molecule' or 'chain', not {by!r}")
-        chains = atoms.column("chainIDs")
-        if chains is None or (chains == "").all():
-            chains = atoms.column("segids")
-        assert chains is not None
+        if (chains := chains_of(atoms)) is None:
+            chains = np.zeros(len(atoms), np.str_)
         _, which = np.unique(chains, return_inverse=True)
         return which.astype(np.int64)
 
