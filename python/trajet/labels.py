@@ -16,7 +16,7 @@ from trajet.topology import Atoms, Topology
 
 # Columns that make up the name of a residue.
 _OF_RESIDUES = ("resnames", "resids", "icodes")
-# Columns that tell residues of the same name and number apart.
+# Columns that distinguish residues of the same name and number.
 _OF_CHAINS = ("chainIDs", "segids")
 
 
@@ -46,7 +46,7 @@ def residue_labels(topology: Topology) -> NDArray[np.str_]:
         if chains is not None and (shared := _in_several(labels, chains)).any():
             labels = np.where(shared, _joined(chains, np.array(":"), labels), labels)
             break
-    return _told_apart(labels, first)
+    return _distinct(labels, first)
 
 
 def atom_names(topology: Topology, atoms: NDArray[np.int64]) -> NDArray[np.str_]:
@@ -98,7 +98,7 @@ def _in_several(labels: NDArray[np.str_], chains: NDArray[np.str_]) -> NDArray[n
     return found
 
 
-def _told_apart(labels: NDArray[np.str_], first: NDArray[np.int64]) -> NDArray[np.str_]:
+def _distinct(labels: NDArray[np.str_], first: NDArray[np.int64]) -> NDArray[np.str_]:
     """Return labels; those that occur several times with the index of their first atom."""
     _, which, counts = np.unique(labels, return_inverse=True, return_counts=True)
     return np.where(counts[which] > 1, _joined(labels, np.array("@"), first), labels)
