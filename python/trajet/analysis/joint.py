@@ -78,6 +78,8 @@ def run(
     >>> rmsd.values.shape, rmsf.values.shape
     ((98,), (214,))
     """
+    if isinstance(jobs, Job):
+        raise TypeError("give a list of jobs: tj.run([job])")
     for job in jobs:
         if not isinstance(job, Job):
             raise TypeError(

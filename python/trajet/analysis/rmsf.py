@@ -11,6 +11,7 @@ from trajet.analysis.reference import (
     Reference,
     Weights,
     describe_reference,
+    few_atoms_remarks,
     first_of,
     frame_of,
     group_of,
@@ -107,7 +108,7 @@ def rmsf(
     if align is None and not unasked:
         raise ValueError("reference and weights need align: without it nothing is superposed")
     onto = None if align is None else further_selection(align, main.trajectory)
-    remarks: list[str] = []
+    remarks = [] if onto is None else few_atoms_remarks(onto)
 
     def plan(chosen: NDArray[np.int64]) -> AnalysisSpec:
         group = None

@@ -613,6 +613,12 @@ def analysis(
                     dcd_cell=dcd_cell,
                 )
                 chosen = choose_frames(opened, start, stop, step, begin, end)
+                if stop is not None and stop > opened.n_frames and not quiet:
+                    click.echo(
+                        f"note: {opened.label} ends before --stop {stop}: its last frame is"
+                        f" {opened.n_frames - 1}",
+                        err=True,
+                    )
                 read_topology(opened, quiet=quiet)
                 return AnalysisOptions(
                     trajectory=opened,
@@ -665,7 +671,15 @@ def choose_frames(
             )
         chosen = slice(start, stop, step)
         if not range(*chosen.indices(opened.n_frames)):
-            raise trajet.FrameError(f"{opened.label}: --start, --stop and --step leave no frame")
+            given = ", ".join(
+                f"--{name} {value}"
+                for name, value in (("start", start), ("stop", stop), ("step", step))
+                if value is not None
+            )
+            raise trajet.FrameError(
+                f"{opened.label}: no frame is left by {given}: frames go from --start up to the one"
+                f" before --stop, and the trajectory has frames 0 to {opened.n_frames - 1}"
+            )
         return chosen
     times = opened.times
     first = -np.inf if begin is None else begin

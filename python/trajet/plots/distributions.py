@@ -12,6 +12,7 @@ from trajet.plots.drawing import (
     PS_PER_NS,
     axes_of,
     bare,
+    check_axes,
     figure_of,
     height_of,
     legend_of,
@@ -173,6 +174,7 @@ def projections(
     """
     from matplotlib.figure import Figure
 
+    check_axes(ax)
     sides = ((0, 1), (0, 2), (1, 2))
     if ax is None:
         figure: Figure = Figure(figsize=(11.0, 4.0), layout="constrained", dpi=150)

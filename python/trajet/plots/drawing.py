@@ -1,6 +1,7 @@
 """Tools of all figures: axes, colours, labels and running averages."""
 
 import io
+import os
 import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, cast
@@ -44,6 +45,18 @@ def png(figure: "Figure") -> bytes:
     return file.getvalue()
 
 
+def check_axes(ax: object) -> None:
+    """Raise a TypeError if something else than axes, such as the path of a file, is given."""
+    from matplotlib.axes import Axes
+
+    if ax is not None and not isinstance(ax, Axes):
+        shown = repr(str(ax)) if isinstance(ax, (str, os.PathLike)) else "'plot.png'"
+        raise TypeError(
+            f"plot(ax) draws into axes of matplotlib, not into {type(ax).__name__}: to write a"
+            f" file, call plot().savefig({shown})"
+        )
+
+
 def axes_of(
     ax: "Axes | None",
     size: tuple[float, float],
@@ -53,6 +66,7 @@ def axes_of(
     """Return the given axes, or those of a new figure of this size (inches)."""
     from matplotlib.figure import Figure
 
+    check_axes(ax)
     return Figure(figsize=size, layout=layout, dpi=150).subplots() if ax is None else ax
 
 
@@ -66,6 +80,7 @@ def two_axes(
     """Return the given axes and None, or two axes side by side of a new figure (inches)."""
     from matplotlib.figure import Figure
 
+    check_axes(ax)
     if ax is not None:
         return ax, None
     figure = Figure(figsize=size, layout="constrained", dpi=150)

@@ -14,6 +14,7 @@ from trajet.plots.drawing import (
     abscissa,
     axes_of,
     bare,
+    check_axes,
     figure_of,
     height_of,
     legend_of,
@@ -66,6 +67,7 @@ def series(
     """
     from matplotlib.figure import Figure
 
+    check_axes(ax)
     columns = values.reshape(len(times), len(labels))
     x, x_label = abscissa(times, frames)
     left, right = ax, None

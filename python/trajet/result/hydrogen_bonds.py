@@ -279,7 +279,10 @@ class HydrogenBonds(Series):
 
     def _about(self) -> str:
         mean = f", {self.values.mean():.1f} a frame" if len(self.values) else ""
-        return f"hydrogen bonds of {count_of_frames(self.frames)}{mean}, {len(self.pairs)} pairs"
+        of = "" if len(self) == self.pairs.n_frames else f" in all {self.pairs.n_frames} frames"
+        return (
+            f"hydrogen bonds of {count_of_frames(self.frames)}{mean}, {len(self.pairs)} pairs{of}"
+        )
 
     def _names(self) -> list[str]:
         return ["hydrogen_bonds"]
