@@ -442,7 +442,9 @@ def load(path: Path, sidecar: SidecarUse = SidecarUse()) -> Structure:
     if path.is_dir():
         raise IsADirectoryError(f"{path}: is a folder: give the path of a topology")
     if not path.exists():
-        raise FileNotFoundError(f"{path}: there is no such topology or structure file")
+        raise FileNotFoundError(
+            f"{path}: there is no such topology or structure file: check the path"
+        )
     found = _trajet.read_structure(path)
     if isinstance(found, str):
         found = _by_mdanalysis(path, found, sidecar)

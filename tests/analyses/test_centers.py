@@ -81,7 +81,7 @@ def test_groups_are_residues_molecules_chains_or_the_selection(systems: Systems)
     assert np.abs(twice.values[:, 0] - expected).max() < ROUNDING
 
 
-def test_names_that_repeat_get_their_first_atom(tmp_path: Path) -> None:
+def test_names_that_repeat_get_their_chain(tmp_path: Path) -> None:
     """As in dimers, whose chains have the same residues."""
     atoms = [(k, chain, number) for k, (chain, number) in enumerate(product("AB", (7, 8)))]
     atoms.append((4, "B", 9))
@@ -92,7 +92,7 @@ def test_names_that_repeat_get_their_first_atom(tmp_path: Path) -> None:
     path = tmp_path / "dimer.pdb"
     path.write_text("".join([*lines, "END\n"]))
     dimer = tj.open(path).select("all")
-    assert tj.centers(dimer).labels == ("ALA7@0", "ALA8@1", "ALA7@2", "ALA8@3", "ALA9")
+    assert tj.centers(dimer).labels == ("A:ALA7", "A:ALA8", "B:ALA7", "B:ALA8", "B:ALA9")
     assert tj.centers(dimer, by="chain").labels == ("chain A", "chain B")
 
 

@@ -129,7 +129,7 @@ def test_bad_input_is_refused(
 ) -> None:
     """Methods without their parameter, matrices of two trajectories, and frames without atoms."""
     for options, message in (
-        ({}, "needs a cutoff"),
+        ({}, "from a cutoff"),
         ({"cutoff": 1.0, "n_clusters": 3}, "takes no n_clusters"),
         ({"method": "average"}, "one of both"),
         ({"method": "average", "n_clusters": 0}, "above 0"),

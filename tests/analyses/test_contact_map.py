@@ -111,7 +111,7 @@ def test_maps_by_atom_equal_neighbors_of_mdtraj() -> None:
         apart = np.setxor1d(ours, found)
         assert (np.abs(every[k, np.isin(b.indices, apart)] - 9.0) < 1e-4).all()
     assert result.of == "atom"
-    assert result.row_names[0] == "MET1 CA"
+    assert result.row_names[0] == "MET1:CA"
 
 
 def test_neighbors_end_with_their_chain() -> None:
@@ -135,7 +135,7 @@ def test_atoms_without_topology_have_maps_by_number(tmp_path: Path) -> None:
     every = tj.distances(chosen, chosen).values <= 9.0
     different = ~np.eye(20, dtype=bool)
     assert np.array_equal(result.counts[different], every.sum(axis=0)[different])
-    assert result.row_names[:2] == ("0", "1")
+    assert result.row_names[:2] == ("atom0", "atom1")
     (remark,) = result.report["remarks"]
     assert f"{have_cell.count(False)} of {len(have_cell)} frames have no unit cell" in remark
     some = tj.contact_map(chosen, by="atom", cutoff=9.0, frames=[3, 0, 3])

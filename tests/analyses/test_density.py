@@ -119,6 +119,11 @@ def test_profile_equals_slices_of_each_cell(wet: tj.Trajectory, axis: int) -> No
         assert np.abs(result.values[:, k] - expected / len(block.cells)).max() < 1e-12
     assert abs(result.edges[-1] - np.mean(heights)) < 1e-9
     assert np.abs(np.diff(result.position) - result.edges[-1] / 37).max() < 1e-9
+    # The normal of a face is an axis for z alone.
+    direction = ("the normal of the b-c face", "the normal of the a-c face", "z")[axis]
+    assert result.direction == result.report["parameters"]["direction"] == direction
+    assert result.plot().axes[0].get_xlabel() == f"{direction} (Å)"
+    assert f"number density along {direction}, " in repr(result)
 
 
 def test_charges_of_a_neutral_system_cancel(wet: tj.Trajectory) -> None:
@@ -225,7 +230,7 @@ def test_grids_are_written_for_viewers(wet: tj.Trajectory, tmp_path: Path) -> No
     profile = tj.linear_density([wet.select("protein"), "name OW"], bins=9, quantity="number")
     profile.save(tmp_path / "z.csv")
     head, rows = table(tmp_path / "z.csv")
-    assert head == ["position_A", "number_density_1/A3", "number_density_1/A3_group1"]
+    assert head == ["position_A", "number_density_1/A3:protein", "number_density_1/A3:name_OW"]
     assert np.array_equal(rows[:, 1:], profile.values)
     assert profile.plot().axes[0].get_xlabel() == "z (Å)"
     assert_result_laws(profile, tmp_path)

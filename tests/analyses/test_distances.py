@@ -469,9 +469,9 @@ def test_result_too_large_for_this_memory_is_an_error(systems: Systems) -> None:
 
 
 KINDS = {
-    "between": ({"b": "index 5 or index 77 or index 400"}, ["0-5", "0-77", "0-400", "9-5"]),
-    "within": ({}, ["0-9", "0-33", "0-3000", "9-33"]),
-    "reference": ({"reference": 4}, ["0-ref0", "0-ref9", "0-ref33", "0-ref3000", "9-ref0"]),
+    "between": ({"b": "index 5 or index 77 or index 400"}, ["MET1:N_-_MET1:HA"]),
+    "within": ({}, ["MET1:N_-_MET1:CG", "MET1:N_-_ARG2:HE"]),
+    "reference": ({"reference": 4}, ["MET1:N_-_reference_MET1:N"]),
 }
 
 
@@ -485,7 +485,8 @@ def test_results_are_saved(
     result.save(tmp_path / "d.npz")
     with np.load(tmp_path / "d.npz", allow_pickle=False) as saved:
         arrays = {"values", "times", "frames", "units", "columns", "name", "to_reference", "atoms"}
-        partners = {"partners"} if result.partners is not None else set()
+        arrays |= {"labels"}
+        partners = {"partners", "partner_labels"} if result.partners is not None else set()
         assert set(saved.files) == arrays | partners | {"kind", "report"}
         assert saved["values"].shape == result.values.shape
         assert saved["values"].tobytes() == result.values.tobytes()
@@ -580,16 +581,17 @@ def test_plot_of_few_pairs_shows_series(
         assert np.array_equal(line.get_ydata(), pairs[:, column])
     (legend,) = figure.legends
     names = [text.get_text() for text in legend.get_texts()]
-    then = "ref" if "reference" in options else ""
-    assert names[0] == {"b": "0-5", "reference": "0-ref0"}.get(next(iter(options), ""), "0-9")
-    assert all(re.fullmatch(rf"\d+-{then}\d+", name) for name in names)
+    first = {"b": "MET1:HA", "reference": "reference MET1:N"}
+    other = first.get(next(iter(options), ""), "MET1:CG")
+    assert names[0] == f"MET1:N - {other}"
+    assert names == result.pair_names()
     figure.savefig(tmp_path / "d.png")
     assert (tmp_path / "d.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize("kind", ["between", "within", "reference"])
 def test_plot_of_many_pairs_shows_a_matrix(systems: Systems, tmp_path: Path, kind: str) -> None:
-    """More than six: the mean over frames as an image, with atoms by index on both axes."""
+    """More than six: the mean over frames as an image, with labels of atoms on both axes."""
     traj = systems["adk.xtc"].trajectory
     selection = traj.select("name CA and resid 10-40")
     other = traj.select("name CB and resid 50-55")
@@ -601,8 +603,8 @@ def test_plot_of_many_pairs_shows_a_matrix(systems: Systems, tmp_path: Path, kin
     partners = other if kind == "between" else selection
     suffix = " (reference)" if kind == "reference" else ""
     across = partners.text + suffix
-    assert axes.get_ylabel() == f"atom ({selection.text})"
-    assert axes.get_xlabel() == f"atom ({across})"
+    assert axes.get_ylabel().replace("\n", " ") == f"atom ({selection.text})"
+    assert axes.get_xlabel().replace("\n", " ") == f"atom ({across})"
     (image,) = axes.images
     x = selection.read().positions
     there = {"between": other.read().positions, "within": x, "reference": x[[0] * 98]}[kind]
@@ -612,7 +614,8 @@ def test_plot_of_many_pairs_shows_a_matrix(systems: Systems, tmp_path: Path, kin
     for axis, atoms in ((axes.yaxis, selection.indices), (axes.xaxis, partners.indices)):
         places = np.array(axis.get_ticklocs(), int)
         labels = [text.get_text() for text in axis.get_ticklabels()]
-        assert labels == [str(atom) for atom in atoms[places]]
+        named = [f"{traj.topology.resnames[k]}{traj.topology.resids[k]}" for k in atoms]
+        assert labels == [f"{named[k]}:{traj.topology.names[atoms[k]]}" for k in places]
         assert {places[0], places[-1]} == {0, len(atoms) - 1}
     figure.savefig(tmp_path / "d.png")
     assert (tmp_path / "d.png").read_bytes().startswith(b"\x89PNG")

@@ -1,6 +1,7 @@
 """`run`: several analyses in one pass give the bits of each alone, and read every frame once."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -139,6 +140,92 @@ def test_the_exception_of_one_analysis_ends_the_run(trajectory: tj.Trajectory) -
     first = calpha.read(frames=[0]).positions[0, 0, 0]
     with pytest.raises(ZeroDivisionError, match="of the function"):
         tj.run([tj.rmsd.job(calpha), tj.apply.job(fails, calpha)])
+
+
+@pytest.mark.parametrize("pool", [None, tj.ProcessPool(workers=2)], ids=["threads", "processes"])
+def test_analyses_go_on_without_the_ones_that_fail(
+    trajectory: tj.Trajectory, tmp_path: Path, pool: tj.Pool | None
+) -> None:
+    """Their exceptions are their results; the others have the bits of runs of their own."""
+    calpha = trajectory.select("name CA")
+    (tmp_path / "two.pdb").write_text(
+        "".join(
+            f"ATOM  {k:5}  CB  TRP X{k:4}    {k:8.3f}{0:8.3f}{0:8.3f}  1.00  0.00           C\n"
+            for k in (1, 2)
+        )
+    )
+    jobs = [
+        tj.rmsd.job(calpha),
+        # Known while it is prepared, from the first frame, and from the result of the run.
+        tj.rmsd.job(calpha, reference=tmp_path / "two.pdb"),
+        tj.linear_density.job(calpha, quantity="number"),
+        tj.rmsf.job(calpha),
+    ]
+    results = tj.run(jobs, keep_going=True, pool=pool)
+    for k, of in ((0, tj.rmsd), (3, tj.rmsf)):
+        assert results[k].values.tobytes() == of(calpha).values.tobytes()
+        assert results[k].report["parameters"]["analyses_of_run"] == ["rmsd", "rmsf"]
+    assert isinstance(results[1], tj.TrajetError)
+    assert isinstance(results[2], tj.AnalysisError)
+    assert "has no unit cell" in str(results[2])
+    for k, name in ((1, "rmsd"), (2, "linear_density")):
+        assert results[k].__notes__ == [f"in {name}, analysis {k + 1} of 4"]
+        with pytest.raises(type(results[k])) as caught:
+            tj.run([jobs[0], jobs[k], jobs[3]], pool=pool)
+        assert caught.value.__notes__ == [f"in {name}, analysis 2 of 3"]
+        assert str(caught.value) == str(results[k])
+    (alone,) = tj.run([jobs[2]], keep_going=True)
+    assert isinstance(alone, tj.AnalysisError)
+
+
+def test_a_function_that_fails_is_named_and_not_called_again(trajectory: tj.Trajectory) -> None:
+    """The other analyses have results."""
+    calpha = trajectory.select("name CA")
+    calls = []
+
+    def fails(positions: np.ndarray) -> float:
+        calls.append(positions)
+        raise ZeroDivisionError("of the function")
+
+    rmsd, failed = tj.run(
+        [tj.rmsd.job(calpha), tj.apply.job(fails, calpha)],
+        keep_going=True,
+        pool=tj.LocalPool(threads=1),
+    )
+    assert np.array_equal(rmsd.values, tj.rmsd(calpha).values)
+    assert isinstance(failed, ZeroDivisionError)
+    assert failed.__notes__[-1] == "in apply, analysis 2 of 2"
+    assert len(calls) == 1
+
+
+def test_a_frame_that_cannot_be_read_is_the_error_of_the_run(
+    trajectory: tj.Trajectory, adk: Adk, tmp_path: Path
+) -> None:
+    """No analysis is blamed, and none is left out."""
+    broken = tmp_path / "broken.xtc"
+    data = bytearray(adk.xtc.read_bytes())
+    data[len(data) // 2 : len(data) // 2 + 400] = bytes(400)
+    broken.write_bytes(data)
+    with pytest.raises(tj.FormatError) as caught:
+        calpha = tj.open(adk.psf, broken).select("name CA")
+        tj.run([tj.rmsd.job(calpha), tj.rmsf.job(calpha)], keep_going=True)
+    assert caught.value.__notes__[-1] == "in the run of rmsd, rmsf"
+
+
+def test_a_sample_is_of_all_analyses(tmp_path: Path) -> None:
+    """It is the same in all reports, and changes no number."""
+    positions = np.random.default_rng(3).normal(0, 9, (3000, 40, 3)).astype(np.float32)
+    tj.write(tmp_path / "long.xtc", positions)
+    atoms = tj.open(None, tmp_path / "long.xtc").select(np.arange(40))
+    jobs = [tj.rmsd.job(atoms), tj.rmsf.job(atoms)]
+    pool = tj.LocalPool(threads=2)
+    results = tj.run(jobs, pool=pool, sample=True)
+    samples = [result.report["sample"] for result in results]
+    assert samples[0] == samples[1]
+    assert samples[0]["frames"] >= 5
+    for result, without in zip(results, tj.run(jobs, pool=pool), strict=True):
+        assert "sample" not in without.report
+        assert np.array_equal(result.values, without.values)
 
 
 def test_analyses_with_frames_of_their_own_are_read_alone(adk: Adk) -> None:

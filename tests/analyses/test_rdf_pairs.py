@@ -170,7 +170,10 @@ def test_files_figures_and_the_command(wet: tj.Trajectory, tmp_path: Path) -> No
         frames=slice(0, 4),
     )
     head, rows = table(tmp_path / "r.csv")
-    assert head == ["r_A", "g_1", "count_1", "g_2", "count_2"]
+    assert head == [
+        *("r_A", "g:resname_NA+_-_name_CG", "count:resname_NA+_-_name_CG"),
+        *("g:resname_NA+_-_resid_1:9", "count:resname_NA+_-_resid_1:9"),
+    ]
     assert np.array_equal(rows[:, [1, 3]], expected.g.T)
     assert np.array_equal(rows[:, [2, 4]], expected.counts.T)
     assert json.loads((tmp_path / "r.json").read_text())["analysis"] == "rdf_pairs"

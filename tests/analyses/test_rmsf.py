@@ -429,7 +429,7 @@ def test_results_are_saved(systems: Systems, tmp_path: Path) -> None:
     for result in (with_names, tj.rmsf(without)):
         result.save(tmp_path / "r.npz")
         with np.load(tmp_path / "r.npz", allow_pickle=False) as saved:
-            names = {"residues", "chains", "residue_names", "atom_names"}
+            names = {"residues", "chains", "residue_names", "atom_names", "labels"}
             fields = {"values", "atoms", "units", "label", "name", "kind", "report"}
             assert set(saved.files) == fields | (names if result is with_names else set())
             assert saved["values"].tobytes() == result.values.tobytes()

@@ -93,3 +93,31 @@ def test_faults_of_a_plan_are_named(
     assert done.exit_code == 2
     assert message in done.output
     assert [path.name for path in tmp_path.iterdir()] == ["plan.toml"]
+
+
+def test_analyses_that_fail_are_named_and_the_others_are_written(adk: Adk, tmp_path: Path) -> None:
+    """With exit code 1; a fault of the plan's selections ends it before any frame is read."""
+    failing = """
+[[analysis]]
+command = "linear-density"
+select = "name CA"
+quantity = "number"
+output = "density.csv"
+"""
+    plan = tmp_path / "plan.toml"
+    text = PLAN.format(psf=adk.psf, xtc=adk.xtc)
+    plan.write_text(text + failing)
+    done = invoke("run", plan)
+    assert done.exit_code == 1
+    (line,) = [line for line in done.output.splitlines() if line.startswith("trajet: ")]
+    assert line.startswith("trajet: analysis 4 (linear-density): ")
+    assert "has no unit cell" in line
+    names = {"plan.toml", "rmsd.npz", "rmsd.json", "centers.csv", "gyration.csv"}
+    assert {path.name for path in tmp_path.iterdir()} == names
+    for name in names - {"plan.toml"}:
+        (tmp_path / name).unlink()
+    plan.write_text(text.replace('select = "protein"', 'select = "resname XYZ"'))
+    done = invoke("run", plan)
+    assert done.exit_code == 1
+    assert f"trajet: {plan}: analysis 3 (gyration): " in done.output
+    assert [path.name for path in tmp_path.iterdir()] == ["plan.toml"]

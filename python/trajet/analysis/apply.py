@@ -118,8 +118,7 @@ def apply(
     >>> tj.apply(spread, near).values.shape
     (98, 3)
     """
-    if by not in _BY:
-        raise ValueError(f"by is 'frame' or 'block', not {by!r}")
+    _check(function, by)
     main = selection if isinstance(selection, UpdatingSelection) else main_selection(selection)
     updating = isinstance(main, UpdatingSelection)
     if updating and by != "frame":
@@ -210,6 +209,17 @@ def apply(
         reduced=reducer is not None,
         report=outcome.report("apply", parameters, remarks=remarks),
     )
+
+
+def _check(function: object, by: str) -> None:
+    """Raise an error for something that is no function, or an unknown `by`."""
+    if not callable(function):
+        raise TypeError(
+            f"give the function first, then the selection: apply(function, selection); {function!r}"
+            " cannot be called"
+        )
+    if by not in _BY:
+        raise ValueError(f"by is 'frame' or 'block', not {by!r}")
 
 
 def _named_parameters(function: Callable[..., object]) -> list[str]:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from trajet.analysis.reference import Weights, weights_of
 from trajet.analysis.runner import further_selection, main_selection
+from trajet.labels import chains_of, residue_labels
 from trajet.trajectory import Selection, Trajectory
 
 if TYPE_CHECKING:
@@ -138,10 +139,10 @@ def _divided(selection: Selection, by: GroupBy) -> tuple[NDArray[np.int64], list
     if by == "chain":
         names = _chains(selection, first[kinds])
     else:
-        starts = atoms[ends - sizes]
-        names = _residues(selection, starts.indices)
+        labels = residue_labels(selection.trajectory.topology)
+        names = labels[atoms.residues[ends - sizes]].tolist()
         if by == "molecule":
-            last = _residues(selection, atoms[ends - 1].indices)
+            last = labels[atoms.residues[ends - 1]].tolist()
             names = [
                 name if name == other else f"{name}-{other}"
                 for name, other in zip(names, last, strict=True)
@@ -149,26 +150,11 @@ def _divided(selection: Selection, by: GroupBy) -> tuple[NDArray[np.int64], list
     return order, sizes.tolist(), names
 
 
-def _residues(selection: Selection, indices: NDArray[np.int64]) -> list[str]:
-    """Return the name and number of the residue of each atom, such as "MET1"."""
-    topology = selection.trajectory.topology
-    residues = topology.atoms_residues[indices]
-    names, numbers = topology.column("resnames"), topology.column("resids")
-    inserted = topology.column("icodes")
-    parts = [column[residues] for column in (names, numbers, inserted) if column is not None]
-    if not parts:
-        return [f"residue {number}" for number in residues.tolist()]
-    return ["".join(map(str, one)) for one in zip(*(part.tolist() for part in parts), strict=True)]
-
-
 def _chains(selection: Selection, first: NDArray[np.int64]) -> list[str]:
     """Return the identifier of the chain of each of these atoms of a selection."""
-    atoms = selection.topology_atoms
-    for name in ("chainIDs", "segids"):
-        found = atoms.column(name)
-        if found is not None and not (found == "").all():
-            return [f"chain {one}" for one in found[first].tolist()]
-    return [f"chain {number}" for number in range(1, len(first) + 1)]
+    found = chains_of(selection.topology_atoms[first])
+    named = range(1, len(first) + 1) if found is None else found.tolist()
+    return [f"chain {one}" for one in named]
 
 
 def _distinct(labels: list[str], first: NDArray[np.int64]) -> list[str]:

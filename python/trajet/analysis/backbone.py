@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import SelectionError
-from trajet.analysis.labels import residue_names
+from trajet.labels import residue_labels, residue_names
 from trajet.topology import Atoms, Topology, listed
 
 # Stand for an atom that a residue lacks, or has several of.
@@ -71,7 +71,7 @@ def backbone_dihedrals(
             " they need the atoms N, CA and C, and neighbours in the sequence; give other angles as"
             " quadruples" + "".join(f"; {remark}" for remark in remarks)
         )
-    names = unique_residue_names(topology, here[both], alpha[here[both]])
+    names = residue_labels(topology)[here[both]].tolist()
     angles = tuple(f"{angle} {name}" for name in names for angle in ("phi", "psi"))
     return angles, fours[both].reshape(-1, 4).astype(np.int64)
 
@@ -117,27 +117,3 @@ def _torn(topology: Topology) -> NDArray[np.bool_]:
         two = np.concatenate([[False], same & (located[1:] | located[:-1]), [False]])
         torn |= two[1:] | two[:-1]
     return np.asarray(torn)
-
-
-def unique_residue_names(
-    topology: Topology, residues: NDArray[np.int64], atoms: NDArray[np.int64]
-) -> list[str]:
-    """Return unique names of residues, with the segment or the index of one of its atoms if needed.
-
-    Parameters
-    ----------
-    residues, atoms
-        `(n,)`, indices of different residues, and of an atom of each.
-    """
-    names = residue_names(topology, residues)
-    segments = topology.column("segids")
-    rows = topology.residue_segments[residues].tolist()
-    of_segments = [
-        f"{'' if segments is None else segments[row]}:{name}"
-        for row, name in zip(rows, names, strict=True)
-    ]
-    for unlike in (names, of_segments):
-        if len(set(unlike)) == len(unlike):
-            return unlike
-    # Chains in one segment, as in GRO files.
-    return [f"{name} atom{atom}" for name, atom in zip(names, atoms.tolist(), strict=True)]

@@ -161,6 +161,9 @@ def _check(method: str, cutoff: float | None, n_clusters: int | None) -> None:
     if n_clusters is not None and n_clusters < 1:
         raise ValueError(f"n_clusters is a number above 0, not {n_clusters!r}")
     if method == "gromos" and (cutoff is None or n_clusters is not None):
-        raise ValueError("method 'gromos' needs a cutoff (Å), and takes no n_clusters")
+        raise ValueError(
+            "method 'gromos' finds the clusters from a cutoff: give cutoff=1.5 (Å), without"
+            " n_clusters; for a number of clusters, give method='average', 'complete' or 'single'"
+        )
     if (cutoff is None) == (n_clusters is None):
         raise ValueError(f"method {method!r} needs a cutoff (Å) or n_clusters, one of both")

@@ -9,9 +9,9 @@ from trajet._trajet import SelectionError
 from trajet.analysis.contacts import cell_remarks, pairs_entries
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import RunRequest, further_selection, main_selection, selecting
+from trajet.labels import atom_labels, chains_of, residue_labels
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
 from trajet.result import ContactMap
-from trajet.topology import Atoms
 from trajet.trajectory import FrameChoice, Selection
 
 if TYPE_CHECKING:
@@ -199,12 +199,15 @@ class _Groups:
         ends = np.cumsum(np.bincount(which, minlength=len(self.numbers)))[:-1]
         self.places = np.split(places[order], ends)
         self.residues = selection.topology_atoms.residues[first] if known else np.empty(0, np.int64)
-        self.chains = chains_of(selection.topology_atoms)[first] if known else np.empty(0, np.str_)
+        self.chains = np.empty(0, np.str_)
+        topology = selection.trajectory.topology if known else None
         if known:
-            atoms = selection.topology_atoms[first]
-            self.names = tuple(map(str, _names(atoms, by)))
+            chains = chains_of(selection.topology_atoms)
+            self.chains = np.zeros(len(first), np.str_) if chains is None else chains[first]
+        if topology is not None and by == "residue":
+            self.names = tuple(residue_labels(topology)[self.numbers].tolist())
         else:
-            self.names = tuple(map(str, self.numbers.tolist()))
+            self.names = tuple(atom_labels(topology, self.numbers).tolist())
 
     @classmethod
     def of(cls, selection: Selection, by: str, heavy: bool) -> "_Groups":
@@ -240,24 +243,6 @@ def heavy_atoms(selection: Selection) -> NDArray[np.bool_]:
         )
     heavy: NDArray[np.bool_] = np.where(named, ~hydrogen, weights > _HEAVIEST_HYDROGEN)
     return heavy
-
-
-def chains_of(atoms: Atoms) -> NDArray[np.str_]:
-    """Return the chain identifier of each atom, or its segment if atoms have none."""
-    chains = atoms.column("chainIDs")
-    if chains is None or (chains == "").all():
-        chains = atoms.column("segids")
-    return np.zeros(len(atoms), np.str_) if chains is None else chains
-
-
-def _names(atoms: Atoms, by: str) -> list[str]:
-    """Return names of residues, such as "MET1", or of atoms, such as "MET1 CA"."""
-    columns = [atoms.column(name) for name in ("resnames", "resids", "icodes")]
-    known = [column.astype(str) for column in columns if column is not None]
-    names = ["".join(parts) for parts in zip(*known, strict=True)]
-    if by == "residue":
-        return names
-    return [f"{name} {atoms.name_of(k)}" for k, name in enumerate(names)]
 
 
 def _left_out(rows: _Groups, columns: _Groups, exclude_neighbors: int) -> NDArray[np.bool_]:

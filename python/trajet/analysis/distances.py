@@ -20,6 +20,7 @@ from trajet.analysis.runner import (
     main_selection,
     selecting,
 )
+from trajet.labels import atom_labels
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
 from trajet.result import Distances
 from trajet.trajectory import FrameChoice, Selection
@@ -148,5 +149,13 @@ def distances(
         report=outcome.report("distances", parameters, inputs, remarks),
         atoms=main.indices,
         partners=None if partners is None else partners.indices,
+        labels=_labels(main),
+        partner_labels=None if partners is None else _labels(partners),
         to_reference=reference is not None,
     )
+
+
+def _labels(selection: Selection) -> tuple[str, ...]:
+    """Return the label of each selected atom."""
+    topology = selection.trajectory.topology if selection.trajectory.has_topology else None
+    return tuple(atom_labels(topology, selection.indices).tolist())

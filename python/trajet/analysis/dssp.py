@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import SelectionError
-from trajet.analysis.backbone import unique_residue_names
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import find_broken_molecules_at
 from trajet.analysis.runner import RunRequest, main_selection, selecting
 from trajet.box import Box
+from trajet.labels import residue_labels
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
 from trajet.result import SecondaryStructure
 from trajet.result.secondary import CLASSES
@@ -129,7 +129,7 @@ def dssp(
         times=outcome.times,
         frames=outcome.frames,
         residues=sequence.residues,
-        columns=tuple(unique_residue_names(topology, sequence.residues, sequence.alphas)),
+        columns=tuple(residue_labels(topology)[sequence.residues].tolist()),
         label=main.label,
         report=outcome.report("dssp", parameters, remarks=remarks),
     )
@@ -203,13 +203,11 @@ def _sequence(main: Selection, remarks: list[str]) -> _Sequence:
     selected, columns, known, whole = selected[kept], columns[kept], known[kept], whole[kept]
     incomplete = known[:, 1] & ~whole
     if incomplete.any():
-        called = unique_residue_names(topology, selected[incomplete], backbone[kept][incomplete, 1])
+        called = residue_labels(topology)[selected[incomplete]].tolist()
         remarks.append(f"residues without a class, since they lack N, CA, C or O: {listed(called)}")
     several = _with_several(atoms, names, selected[whole])
     if len(several):
-        called = unique_residue_names(
-            topology, several, backbone[kept][np.isin(selected, several), 1]
-        )
+        called = residue_labels(topology)[several].tolist()
         remarks.append(
             "residues with several N, CA, C or O (alternate locations), of which the first one"
             f" counts: {listed(called)}; use a selection that has one of them ('… and not altloc"
@@ -285,7 +283,7 @@ def _breaks(
     apart = _distances(main.trajectory, ends) > _PEPTIDE_BOND
     if apart.any():
         broken = both[apart] + 1
-        called = unique_residue_names(topology, residues[broken], columns[broken, 0])
+        called = residue_labels(topology)[residues[broken]].tolist()
         remarks.append(
             "breaks of the chain, since N is more than 2.5 Å from C of the residue before in frame"
             f" 0, are before {listed(called)}"

@@ -86,6 +86,8 @@ def gyration(
     """
     main = main_selection(selection)
     remarks: list[str] = []
+    if main.n_atoms == 1:
+        remarks.append(f"{main.label!r} is one atom, whose radius of gyration is 0: choose more")
 
     def plan(_: NDArray[np.int64]) -> AnalysisSpec:
         return AnalysisSpec.of(

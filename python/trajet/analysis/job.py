@@ -72,9 +72,23 @@ def analysis(function: Callable[_P, Steps[_R]]) -> AnalysisFunction[_P, _R]:
     """
     signature = inspect.signature(function)
 
+    def check(args: tuple[object, ...], kwargs: dict[str, object]) -> None:
+        """Raise a TypeError if the arguments do not fit, with advice on those that do."""
+        try:
+            signature.bind(*args, **kwargs)
+        except TypeError as error:
+            kinds = {name: one.kind for name, one in signature.parameters.items()}
+            first = [name for name, kind in kinds.items() if kind != inspect.Parameter.KEYWORD_ONLY]
+            rest = [name for name in kinds if name not in first]
+            raise TypeError(
+                f"{function.__name__}(): {error}; its arguments are {', '.join(first)}, and by name"
+                f" {', '.join(rest)}; selections are made by traj.select('name CA')"
+            ) from None
+
     @root_only("result")
     @wraps(function)
     def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        check(args, kwargs)
         steps = function(*args, **kwargs)
         try:
             request = next(steps)
@@ -90,7 +104,7 @@ def analysis(function: Callable[_P, Steps[_R]]) -> AnalysisFunction[_P, _R]:
                     f"{function.__name__}.job() got {name!r}: all jobs of a run share it, so give"
                     " it to tj.run"
                 )
-        signature.bind(*args, **kwargs)
+        check(args, kwargs)
         return Job(function.__name__, function, args, dict(kwargs))
 
     # Users see a function that returns its result.

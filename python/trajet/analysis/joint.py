@@ -1,14 +1,21 @@
 """`run`: several analyses of one trajectory, for which every frame is read once."""
 
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+from trajet._trajet import AnalysisError, TrajetError
 from trajet.analysis.job import Job, Steps
 from trajet.analysis.runner import RunRequest, run_jointly
+from trajet.pools.local import LocalPool
 from trajet.pools.pool import Pool, Progress
-from trajet.pools.rank_placeholder import root_only
+from trajet.pools.rank_placeholder import RootPool, root_only
 from trajet.result import Result
 from trajet.trajectory import FrameChoice
+
+# The number of a frame in an error of the engine: of the chain, or else of the only file.
+_FRAME = (re.compile(r"is frame (\d+) of the chain"), re.compile(r": frame (\d+): "))
 
 
 @root_only("results")
@@ -19,6 +26,7 @@ def run(
     pool: Pool | None = None,
     progress: Progress | None = None,
     sample: bool = False,
+    keep_going: bool = False,
 ) -> list[Any]:
     """Run several analyses together: every frame is read and decoded once.
 
@@ -40,7 +48,10 @@ def run(
     progress
         Called with frames done and in total.
     sample
-        As in each analysis.
+        As in each analysis: the sample computes all of them.
+    keep_going
+        If an analysis fails, leave it out and run the others again. The result of the one that
+        failed is its exception. Not on MPI, nor if a frame cannot be read.
 
     Returns
     -------
@@ -55,7 +66,8 @@ def run(
     ValueError
         If there are no jobs, or they are of different trajectories.
     Exception
-        The exceptions of the analyses: if one of them cannot take a frame, none has a result.
+        The exception of an analysis, with a note that names it; none has a result then, unless
+        `keep_going` is set.
 
     Examples
     --------
@@ -66,6 +78,8 @@ def run(
     >>> rmsd.values.shape, rmsf.values.shape
     ((98,), (214,))
     """
+    if isinstance(jobs, Job):
+        raise TypeError("give a list of jobs: tj.run([job])")
     for job in jobs:
         if not isinstance(job, Job):
             raise TypeError(
@@ -76,7 +90,16 @@ def run(
         raise ValueError("there are no jobs")
     options = {"frames": frames, "pool": pool, "progress": progress, "sample": sample}
     running: dict[int, tuple[Steps[Result], RunRequest]] = {}
-    results: list[Result | None] = [None] * len(jobs)
+    waiting: dict[int, tuple[Steps[Result], RunRequest]] = {}
+    results: list[Result | Exception | None] = [None] * len(jobs)
+
+    def fail(k: int, error: Exception) -> None:
+        """Keep the exception of an analysis, or raise it."""
+        if len(jobs) > 1:
+            error.add_note(f"in {jobs[k].name}, analysis {k + 1} of {len(jobs)}")
+        if not keep_going:
+            raise error
+        results[k] = error
 
     def advance(k: int, steps: Steps[Result], outcome: Any) -> None:
         """Go on with an analysis up to the run that it needs next, or to its result."""
@@ -84,6 +107,27 @@ def run(
             running[k] = (steps, steps.send(outcome))
         except StopIteration as end:
             results[k] = end.value
+        except Exception as error:
+            fail(k, error)
+
+    def run_shared(numbers: list[int]) -> None:
+        """Run some analyses of the same frames together, if need be without those that fail."""
+        requests = [waiting[k][1] for k in numbers]
+        names = [jobs[k].name for k in numbers]
+        try:
+            outcomes = run_jointly(requests, names)
+        except Exception as error:
+            faults = _faults_of(requests, names, error)
+            if not faults or isinstance(pool, RootPool):
+                error.add_note(f"in the run of {', '.join(names)}")
+                raise
+            for place, fault in faults.items():
+                fail(numbers[place], fault)
+            if others := [k for place, k in enumerate(numbers) if place not in faults]:
+                run_shared(others)
+            return
+        for k, outcome in zip(numbers, outcomes, strict=True):
+            advance(k, waiting[k][0], outcome)
 
     for k, job in enumerate(jobs):
         advance(k, job.start(**options), None)
@@ -92,11 +136,45 @@ def run(
         of_frames: dict[bytes, list[int]] = {}
         for k, (_, request) in running.items():
             of_frames.setdefault(request.frame_numbers().tobytes(), []).append(k)
-        waiting = dict(running)
+        waiting.update(running)
         running.clear()
         for numbers in of_frames.values():
-            steps, requests = zip(*(waiting[k] for k in numbers), strict=True)
-            outcomes = run_jointly(requests, [jobs[k].name for k in numbers])
-            for k, of, outcome in zip(numbers, steps, outcomes, strict=True):
-                advance(k, of, outcome)
+            run_shared(numbers)
     return results
+
+
+def _faults_of(
+    requests: Sequence[RunRequest], names: Sequence[str], error: Exception
+) -> dict[int, Exception]:
+    """Return which of some analyses made their run fail, with the exception of each.
+
+    Each of them prepares its run again, and then takes the frame that the error names. None is
+    found if the error is not that of an analysis.
+    """
+    if len(requests) == 1:
+        return {0: error}
+    found: dict[int, Exception] = {}
+    # The function of a user is not called again.
+    others = [(k, request) for k, request in enumerate(requests) if names[k] != "apply"]
+    for k, request in others:
+        try:
+            request.make_plan(request.frame_numbers())
+        except Exception as fault:
+            found[k] = fault
+    if found:
+        return found
+    if not isinstance(error, (TrajetError, MemoryError)) and names.count("apply") == 1:
+        # An exception of the user's function.
+        return {names.index("apply"): error}
+    frame = next((match for one in _FRAME if (match := one.search(str(error)))), None)
+    if not isinstance(error, AnalysisError) or frame is None:
+        return {}
+    for k, request in others:
+        of_frame = replace(
+            request, frames=[int(frame[1])], pool=LocalPool(threads=1), progress=None
+        )
+        try:
+            run_jointly([replace(of_frame, sample=False)])
+        except AnalysisError as fault:
+            found[k] = fault
+    return found

@@ -1,5 +1,6 @@
 """`linear_density`: density profile along an axis of the cell."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
@@ -8,7 +9,9 @@ from numpy.typing import NDArray
 from trajet.analysis.amounts import UNITS, Quantity, amounts_of, check_bins
 from trajet.analysis.atom_groups import Selections, main_selections
 from trajet.analysis.job import Steps, analysis
+from trajet.analysis.pbc_checks import boxes_of_ends
 from trajet.analysis.runner import RunRequest, selecting
+from trajet.box import Box
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
 from trajet.result import LinearDensity
 from trajet.trajectory import FrameChoice
@@ -34,7 +37,8 @@ def linear_density(
         A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file; or a list of
         several, of which all but the first may be selection texts: one profile for each.
     axis
-        "x", "y" or "z": slices are parallel to the other two box vectors.
+        "x", "y" or "z": slices are parallel to the other two box vectors. In a triclinic cell they
+        follow one another along the normal of that face, which is z for "z", but not x for "x".
     quantity
         "mass", "number" or "charge".
     bins
@@ -106,6 +110,7 @@ def linear_density(
     outcome = yield RunRequest(
         main.trajectory, frames, pool, progress, plan, t_select=selecting(*chosen), sample=sample
     )
+    direction = _direction(axis, boxes_of_ends(main, outcome.frames))
     n_frames, volume, height = outcome.state[:3]
     units, factor = UNITS[quantity]
     with np.errstate(invalid="ignore"):
@@ -116,6 +121,7 @@ def linear_density(
         "selections": [one.label for one in chosen],
         "n_atoms": [one.n_atoms for one in chosen],
         "axis": axis,
+        "direction": direction,
         "quantity": quantity,
         "bins": bins,
         "mean_volume": volume / n_frames if n_frames else None,
@@ -126,8 +132,20 @@ def linear_density(
         values=np.ascontiguousarray(values if several else values[:, 0]),
         edges=edges,
         axis=axis,
+        direction=direction,
         units=units,
         columns=tuple(one.label for one in chosen),
         name=f"{quantity} density",
         report=outcome.report("linear_density", parameters, remarks=remarks),
     )
+
+
+def _direction(axis: str, boxes: Mapping[int, Box]) -> str:
+    """Return the direction of the slices: the axis, or the normal of a face of the cell."""
+    k = "xyz".index(axis)
+    for box in boxes.values():
+        normal = np.cross(box.vectors[k - 2], box.vectors[k - 1])
+        # Cells are stored in single precision.
+        if np.abs(np.delete(normal, k)).max() > 1e-5 * np.abs(normal[k]):
+            return f"the normal of the {'-'.join('abc'.replace('abc'[k], ''))} face"
+    return axis

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from trajet import _trajet
 from trajet._trajet import SelectionError
-from trajet.analysis.contact_map import chains_of, heavy_atoms
+from trajet.analysis.contact_map import heavy_atoms
 from trajet.analysis.contacts import between, cell_remarks, pairs_entries
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import check_half
@@ -25,6 +25,7 @@ from trajet.analysis.runner import (
     main_selection,
     selecting,
 )
+from trajet.labels import chains_of
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
 from trajet.result import NativeContacts
 from trajet.trajectory import FrameChoice, Selection
@@ -253,7 +254,10 @@ def _counted(
         counted &= heavy_atoms(main)[first] & heavy_atoms(other)[second]
     if exclude_neighbors is not None:
         atoms = [each.topology_atoms for each in (main, other)]
-        residues, chains = [each.residues for each in atoms], [chains_of(each) for each in atoms]
-        apart = np.abs(residues[0][first] - residues[1][second])
-        counted &= (apart > exclude_neighbors) | (chains[0][first] != chains[1][second])
+        one, two = (each.residues for each in atoms)
+        near = np.abs(one[first] - two[second]) <= exclude_neighbors
+        chains = [chains_of(each) for each in atoms]
+        if chains[0] is not None and chains[1] is not None:
+            near &= chains[0][first] == chains[1][second]
+        counted &= ~near
     return counted

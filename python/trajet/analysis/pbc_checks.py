@@ -16,7 +16,7 @@ from trajet._trajet import AnalysisError, TrajetError
 from trajet.analysis.reference import Coordinates
 from trajet.box import Box, box_vectors
 from trajet.topology import Atoms
-from trajet.trajectory import Selection
+from trajet.trajectory import Selection, Trajectory
 
 # Largest distance of neighbours along a backbone, Å (CA: 3.8 Å, Martini's beads: 3.5 Å).
 _BACKBONE = {"CA": 5.0, "BB": 5.0}
@@ -93,12 +93,20 @@ def boxes_of_ends(selection: Selection, frames: NDArray[np.int64]) -> dict[int, 
 
     Frames that cannot be read are skipped: the analysis raises their errors.
     """
+    return boxes_at_ends(selection.trajectory, selection.places, frames)
+
+
+def boxes_at_ends(
+    trajectory: Trajectory, places: NDArray[np.int64], frames: NDArray[np.int64]
+) -> dict[int, Box]:
+    """Return the boxes of the first and the last of some frames; see `boxes_of_ends`.
+
+    Of the atoms at these columns, the first one is read: other tags of a data set stay closed.
+    """
     boxes = {}
     for frame in dict.fromkeys(frames[[0, -1]].tolist() if len(frames) else []):
         with contextlib.suppress(TrajetError, OSError):
-            block = selection.trajectory.read_places(
-                [frame], selection.places[:1], None, counted=False
-            )
+            block = trajectory.read_places([frame], places[:1], None, counted=False)
             boxes[frame] = Box.of(block)
     return boxes
 

@@ -96,7 +96,7 @@ def rdf(
     """
     main = main_selection(a)
     other = None if b is None else further_selection(b, main.trajectory)
-    first, last = (float(value) for value in range)
+    first, last = distance_range(range)
     n_a, n_b = main.n_atoms, main.n_atoms if other is None else other.n_atoms
     if exclusion_block is not None:
         blocks = [(n_a, exclusion_block[0]), (n_b, exclusion_block[1])]
@@ -198,3 +198,20 @@ def range_remarks(main: Selection, frames: NDArray[np.int64], last: float) -> li
         f" own nearest image is {halves[frame]:.1f} Å (frame {frame}): beyond it g is too small, as"
         " only the nearest image of a pair counts: choose a smaller range"
     ]
+
+
+def distance_range(range: tuple[float, float]) -> tuple[float, float]:
+    """Return the first and the last distance of an RDF, Å.
+
+    Raises
+    ------
+    TypeError
+        If they are not two numbers.
+    """
+    try:
+        first, last = (float(value) for value in range)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"range is the first and the last distance in Å, such as (0, 15), not {range!r}"
+        ) from None
+    return first, last

@@ -10,7 +10,7 @@ from trajet.analysis.amounts import check_bins
 from trajet.analysis.atom_groups import AtomGroups
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import find_broken_molecules_at
-from trajet.analysis.rdf import range_remarks
+from trajet.analysis.rdf import distance_range, range_remarks
 from trajet.analysis.reference import Weights
 from trajet.analysis.runner import (
     RunRequest,
@@ -141,7 +141,7 @@ def rdf_pairs(
     keys = dict[bytes, int]()
     made = [_sites(one, by, weights, exclude, keys, remarks) for one in selections]
     lists, n_sites = [sites for sites, _ in made], [n for _, n in made]
-    first, last = (float(value) for value in range)
+    first, last = distance_range(range)
     plan = AnalysisSpec.of("rdf_pairs", lists=lists, pairs=numbers, bins=(bins, (first, last)))
     outcome = yield RunRequest(
         trajectory,

@@ -117,6 +117,11 @@ def reference_positions(
     if isinstance(reference, (int, np.integer)) and not isinstance(reference, bool):
         return [_one_frame(item, int(reference), chosen) for item in selections]
     if isinstance(reference, (str, os.PathLike)):
+        if not Path(reference).exists():
+            raise FileNotFoundError(
+                f"{reference}: there is no such reference: give a frame number, 'average', the path"
+                " of a structure, positions, or a Selection of another trajectory"
+            )
         found = topology.load(Path(reference), main.trajectory.sidecar)
         structure = _Structure(found, str(reference), remarks)
         return [structure.coordinates(item) for item in selections]
@@ -232,6 +237,17 @@ def check_same_atoms(mobile: Selection, reference: Selection, remarks: list[str]
         )
     elif mobile.n_atoms != reference.n_atoms:
         raise SelectionError(f"{what}: {mobile.n_atoms} and {reference.n_atoms} atoms")
+
+
+def few_atoms_remarks(selection: Selection) -> list[str]:
+    """Return a remark if a selection has too few atoms to determine a superposition."""
+    if selection.n_atoms > 2:
+        return []
+    atoms = "one atom does" if selection.n_atoms == 1 else "two atoms do"
+    return [
+        f"{selection.label!r}: {atoms} not determine how a frame is turned: superpose three atoms"
+        " or more, such as 'name CA'"
+    ]
 
 
 def describe_reference(reference: Reference) -> list[InputEntry]:

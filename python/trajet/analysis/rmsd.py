@@ -12,6 +12,7 @@ from trajet.analysis.reference import (
     Reference,
     Weights,
     describe_reference,
+    few_atoms_remarks,
     first_of,
     frame_of,
     group_of,
@@ -125,7 +126,7 @@ def rmsd(
     average = is_average(reference)
     if average and fit != "superposition":
         raise ValueError("reference='average' needs a superposition: leave superposition=False out")
-    remarks: list[str] = []
+    remarks = few_atoms_remarks(main) if fit == "superposition" else []
     torn: list[str] = []
 
     def plan(chosen: NDArray[np.int64]) -> AnalysisSpec:

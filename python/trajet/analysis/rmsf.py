@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.labels import atom_columns
 from trajet.analysis.pbc_checks import find_broken_molecules, find_broken_molecules_at
 from trajet.analysis.reference import (
     Reference,
     Weights,
     describe_reference,
+    few_atoms_remarks,
     first_of,
     frame_of,
     group_of,
@@ -25,6 +25,7 @@ from trajet.analysis.runner import (
     main_selection,
     selecting,
 )
+from trajet.labels import atom_labels, chains_of
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
 from trajet.result import AtomValues
 from trajet.trajectory import FrameChoice, Selection
@@ -107,7 +108,7 @@ def rmsf(
     if align is None and not unasked:
         raise ValueError("reference and weights need align: without it nothing is superposed")
     onto = None if align is None else further_selection(align, main.trajectory)
-    remarks: list[str] = []
+    remarks = [] if onto is None else few_atoms_remarks(onto)
 
     def plan(chosen: NDArray[np.int64]) -> AnalysisSpec:
         group = None
@@ -142,11 +143,17 @@ def rmsf(
         "weights": describe(weights),
     }
     inputs = [] if onto is None else describe_reference(reference)
+    atoms = main.topology_atoms if main.trajectory.has_topology else None
     return AtomValues(
         values=np.sqrt((squares[:, 0] + squares[:, 1] + squares[:, 2]) / count),
-        **atom_columns(main),
+        atoms=main.indices,
+        residues=None if atoms is None else atoms.column("resids"),
         units="Å",
         label=main.label,
         name="RMSF",
         report=outcome.report("rmsf", parameters, inputs, remarks),
+        chains=None if atoms is None else chains_of(atoms),
+        residue_names=None if atoms is None else atoms.column("resnames"),
+        atom_names=None if atoms is None else atoms.column("names"),
+        labels=None if atoms is None else atom_labels(atoms.topology, main.indices),
     )

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from trajet import _trajet
 from trajet._trajet import SelectionError
-from trajet.analysis.backbone import unique_residue_names
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import find_broken_molecules_at
 from trajet.analysis.runner import (
@@ -18,6 +17,7 @@ from trajet.analysis.runner import (
     main_selection,
     selecting,
 )
+from trajet.labels import atom_labels, residue_labels
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
 from trajet.result import SurfaceAreas
 from trajet.topology import known_elements, listed
@@ -179,18 +179,12 @@ def _columns(
     """Return the group of each atom (None if each is its own), and indices and names of columns."""
     if by == "total":
         return [0] * main.n_atoms, np.empty(0, np.int64), (main.label,)
-    if not main.trajectory.has_topology and by == "atom":
-        return None, main.indices, tuple(f"atom{index}" for index in main.indices.tolist())
-    atoms = main.topology_atoms
-    residues, first, which = np.unique(atoms.residues, return_index=True, return_inverse=True)
-    names = unique_residue_names(atoms.topology, residues, atoms.indices[first])
-    if by == "residue":
-        return which.tolist(), residues, tuple(names)
-    called = [f"{names[k]} {atoms.name_of(i)}" for i, k in enumerate(which.tolist())]
-    if len(set(called)) < len(called):
-        pairs = zip(called, atoms.indices.tolist(), strict=True)
-        called = [f"{name} atom{index}" for name, index in pairs]
-    return None, atoms.indices, tuple(called)
+    if by == "atom":
+        topology = main.trajectory.topology if main.trajectory.has_topology else None
+        return None, main.indices, tuple(atom_labels(topology, main.indices).tolist())
+    residues, which = np.unique(main.topology_atoms.residues, return_inverse=True)
+    names = residue_labels(main.trajectory.topology)[residues]
+    return which.tolist(), residues, tuple(names.tolist())
 
 
 def _radii(selections: list[Selection], radii: Radii, remarks: list[str]) -> NDArray[np.float64]:

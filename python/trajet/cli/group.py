@@ -1,5 +1,6 @@
 """The command group `trajet`, which imports the module of a command when it is called."""
 
+import difflib
 import importlib
 import importlib.util
 from collections.abc import Iterator
@@ -45,6 +46,8 @@ class _Group(click.Group):
         # Functions have underscores where commands have hyphens: both are understood.
         cmd_name = cmd_name.replace("_", "-")
         if (module := _MODULE_OF.get(cmd_name)) is None:
+            if near := difflib.get_close_matches(cmd_name, _MODULE_OF, 3):
+                ctx.fail(f"No such command {cmd_name!r}. Did you mean {' or '.join(near)}?")
             return None
         with startup.importing(module):
             name = cmd_name.replace("-", "_")

@@ -23,6 +23,7 @@ from trajet.analysis.job import Job
 from trajet.analysis.runner import rows_approved_by
 from trajet.cli import pools, transforms
 from trajet.cli.pools import Decorated
+from trajet.cli.tables import EXPECTED, one_line
 from trajet.cli.transforms import TransformOptions
 from trajet.dataset import datasets_in, find_dataset
 from trajet.pools.pool import Pool
@@ -430,7 +431,15 @@ class JointRun:
     jobs: list[tuple[Job[Any], Callable[[Any], None]]] = field(default_factory=list)
 
     def run(self) -> None:
-        """Run all analyses, then write their files and print their tables."""
+        """Run all analyses, then write their files and print their tables.
+
+        Those that fail are named, and the others have their files.
+
+        Raises
+        ------
+        Exit
+            If an analysis failed.
+        """
         first = self.first
         if first is None:
             return
@@ -444,9 +453,22 @@ class JointRun:
                 pool=first.pool,
                 progress=show,
                 sample=first.sample,
+                keep_going=True,
             )
-        for (_, finish), result in zip(self.jobs, results, strict=True):
-            finish(result)
+        failed = False
+        for number, ((job, finish), result) in enumerate(zip(self.jobs, results, strict=True), 1):
+            try:
+                if isinstance(result, Exception):
+                    raise result
+                finish(result)
+            except BrokenPipeError:
+                raise
+            except EXPECTED as error:
+                failed = True
+                name = job.name.replace("_", "-")
+                click.echo(f"trajet: analysis {number} ({name}): {one_line(error)}", err=True)
+        if failed:
+            raise click.exceptions.Exit(1)
 
 
 def notes(opened: Trajectory, remarks: Sequence[str]) -> list[str]:
@@ -591,6 +613,12 @@ def analysis(
                     dcd_cell=dcd_cell,
                 )
                 chosen = choose_frames(opened, start, stop, step, begin, end)
+                if stop is not None and stop > opened.n_frames and not quiet:
+                    click.echo(
+                        f"note: {opened.label} ends before --stop {stop}: its last frame is"
+                        f" {opened.n_frames - 1}",
+                        err=True,
+                    )
                 read_topology(opened, quiet=quiet)
                 return AnalysisOptions(
                     trajectory=opened,
@@ -643,7 +671,15 @@ def choose_frames(
             )
         chosen = slice(start, stop, step)
         if not range(*chosen.indices(opened.n_frames)):
-            raise trajet.FrameError(f"{opened.label}: --start, --stop and --step leave no frame")
+            given = ", ".join(
+                f"--{name} {value}"
+                for name, value in (("start", start), ("stop", stop), ("step", step))
+                if value is not None
+            )
+            raise trajet.FrameError(
+                f"{opened.label}: no frame is left by {given}: frames go from --start up to the one"
+                f" before --stop, and the trajectory has frames 0 to {opened.n_frames - 1}"
+            )
         return chosen
     times = opened.times
     first = -np.inf if begin is None else begin

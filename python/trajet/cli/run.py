@@ -10,6 +10,7 @@ import click
 
 import trajet
 from trajet.cli.options import OPTIONS_OF_RUN, JointRun
+from trajet.cli.tables import EXPECTED, one_line
 
 # Keys of a plan beside the options that its analyses share.
 _FILES = ("topology", "trajectory")
@@ -24,7 +25,8 @@ def run(ctx: click.Context, plan: str) -> None:
 
     A plan is a TOML file. It names the files and the options that all analyses share, such as
     begin, pool or quiet, then each analysis by its command and options, without the dashes. Paths
-    are relative to the folder of the plan.
+    are relative to the folder of the plan. If an analysis fails, the others have their results,
+    and the exit code is 1.
 
     \b
     Example of a plan:
@@ -90,17 +92,31 @@ def run(ctx: click.Context, plan: str) -> None:
                     " [[analysis]]"
                 )
             arguments = list(_arguments(command, {**content, **entry}, where))
-            try:
-                with command.make_context(name, [*arguments, "--", *files], parent=ctx) as of_one:
-                    for option, value in of_one.params.items():
-                        if isinstance(value, Path) and option != "rows_in":
-                            other = written.setdefault(value.resolve(), where)
-                            if other != where:
-                                raise click.UsageError(f"{value} is written by {other}, too")
-                    command.invoke(of_one)
-            except click.UsageError as error:
-                raise click.UsageError(f"{where} ({name}): {error.format_message()}") from error
+            with (
+                _naming(f"{where} ({name})"),
+                command.make_context(name, [*arguments, "--", *files], parent=ctx) as of_one,
+            ):
+                for option, value in of_one.params.items():
+                    if isinstance(value, Path) and option != "rows_in":
+                        other = written.setdefault(value.resolve(), where)
+                        if other != where:
+                            raise click.UsageError(f"{value} is written by {other}, too")
+                command.invoke(of_one)
         joint.run()
+
+
+@contextlib.contextmanager
+def _naming(where: str) -> Iterator[None]:
+    """Name an analysis of the plan in the errors of its command."""
+    try:
+        yield
+    except click.UsageError as error:
+        raise click.UsageError(f"{where}: {error.format_message()}") from error
+    except BrokenPipeError:
+        raise
+    except EXPECTED as error:
+        click.echo(f"trajet: {where}: {one_line(error)}", err=True)
+        raise click.exceptions.Exit(1) from error
 
 
 def _with_hyphens(options: dict[str, Any], where: str) -> dict[str, Any]:

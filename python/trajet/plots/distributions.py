@@ -12,9 +12,13 @@ from trajet.plots.drawing import (
     PS_PER_NS,
     axes_of,
     bare,
+    check_axes,
     figure_of,
-    legend_below,
+    height_of,
+    legend_of,
     shortened,
+    titled,
+    wrapped,
 )
 
 if TYPE_CHECKING:
@@ -36,7 +40,7 @@ def radial(
     axes.plot(r, g, color=COLOURS[0], linewidth=1.5)
     axes.set_xlabel("r (Å)")
     axes.set_ylabel("g(r)")
-    axes.set_title(shortened(title), loc="left", fontsize="medium")
+    titled(axes, title)
     axes.set_xlim(edges[0], edges[-1])
     if np.isfinite(g).any():
         axes.set_ylim(0, 1.08 * max(1.0, float(np.nanmax(g))))
@@ -90,7 +94,7 @@ def displacement(
         axes.legend(frameon=False, loc="upper left")
     axes.set_xlabel(x_label)
     axes.set_ylabel("MSD (Å²)")
-    axes.set_title(shortened(title), loc="left", fontsize="medium")
+    titled(axes, title)
     bare(axes)
     return figure_of(axes)
 
@@ -112,13 +116,13 @@ def radials(
     axes.set_xlabel("r (Å)")
     axes.set_ylabel("g(r)")
     title = f"RDF of {labels[0]}" if len(labels) == 1 else "RDF"
-    axes.set_title(shortened(title), loc="left", fontsize="medium")
+    titled(axes, title)
     axes.set_xlim(edges[0], edges[-1])
     if np.isfinite(g).any():
         axes.set_ylim(0, 1.08 * max(1.0, float(np.nanmax(g))))
     bare(axes)
     if len(labels) > 1:
-        legend_below(axes, ax, 2)
+        legend_of(axes, ax)
     return figure_of(axes)
 
 
@@ -149,10 +153,10 @@ def density_profile(
     else:
         axes.set_ylim(bottom=0)
     axes.set_xlabel(f"{axis} (Å)")
-    axes.set_ylabel(quantity)
+    axes.set_ylabel(wrapped(quantity, height_of(axes)))
     axes.margins(x=0)
     bare(axes)
-    legend_below(axes, ax, 1 if len(labels) > 3 else 3)
+    legend_of(axes, ax)
     return figure_of(axes)
 
 
@@ -170,14 +174,15 @@ def projections(
     """
     from matplotlib.figure import Figure
 
+    check_axes(ax)
     sides = ((0, 1), (0, 2), (1, 2))
     if ax is None:
         figure: Figure = Figure(figsize=(11.0, 4.0), layout="constrained", dpi=150)
         panels = list(figure.subplots(1, 3))
-        figure.suptitle(shortened(title), fontsize="medium")
+        figure.suptitle(wrapped(title, figure.get_figwidth()), fontsize="medium")
     else:
         figure, panels = figure_of(ax), [ax]
-        ax.set_title(shortened(title), loc="left", fontsize="medium")
+        titled(ax, title)
     means = [np.nan_to_num(values.mean(axis=axis)) for axis in (2, 1, 0)[: len(panels)]]
     high = max(float(mean.max()) for mean in means)
     low = min(0.0, *(float(mean.min()) for mean in means))

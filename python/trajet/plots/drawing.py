@@ -1,6 +1,8 @@
 """Tools of all figures: axes, colours, labels and running averages."""
 
 import io
+import os
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -8,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
@@ -23,6 +26,14 @@ PS_PER_NS = 1000.0
 MOST_BINS = 60
 LEGEND_CHARACTERS = 100
 LONGEST_LABEL = 80
+LONGEST_TICK = 32
+# Mean width of a character of medium size, and the space that a figure needs beside its axes.
+CHARACTER_INCHES = 0.083
+MARGIN_INCHES = 0.9
+# The smallest range of a y axis, as a part of the values.
+LEAST_RANGE = 1e-3
+# The line and the gap before a name in a legend.
+HANDLE_CHARACTERS = 8
 # Most names beside one axis.
 MOST_NAMES = 6
 
@@ -34,6 +45,18 @@ def png(figure: "Figure") -> bytes:
     return file.getvalue()
 
 
+def check_axes(ax: object) -> None:
+    """Raise a TypeError if something else than axes, such as the path of a file, is given."""
+    from matplotlib.axes import Axes
+
+    if ax is not None and not isinstance(ax, Axes):
+        shown = repr(str(ax)) if isinstance(ax, (str, os.PathLike)) else "'plot.png'"
+        raise TypeError(
+            f"plot(ax) draws into axes of matplotlib, not into {type(ax).__name__}: to write a"
+            f" file, call plot().savefig({shown})"
+        )
+
+
 def axes_of(
     ax: "Axes | None",
     size: tuple[float, float],
@@ -43,6 +66,7 @@ def axes_of(
     """Return the given axes, or those of a new figure of this size (inches)."""
     from matplotlib.figure import Figure
 
+    check_axes(ax)
     return Figure(figsize=size, layout=layout, dpi=150).subplots() if ax is None else ax
 
 
@@ -56,6 +80,7 @@ def two_axes(
     """Return the given axes and None, or two axes side by side of a new figure (inches)."""
     from matplotlib.figure import Figure
 
+    check_axes(ax)
     if ax is not None:
         return ax, None
     figure = Figure(figsize=size, layout="constrained", dpi=150)
@@ -66,18 +91,76 @@ def two_axes(
 def name_ticks(axis: "Axis", labels: Sequence[str], *, turned: bool = False) -> None:
     """Name some of the elements 0, 1, … along an axis by their labels, if `turned` at an angle."""
     places = np.unique(np.linspace(0, len(labels) - 1, MOST_NAMES).astype(int))
-    axis.set_ticks(places, [shortened(labels[k]) for k in places])
+    axis.set_ticks(places, [shortened(labels[k], LONGEST_TICK) for k in places])
     if turned:
         for text in axis.get_ticklabels():
-            text.set(rotation=30, ha="right", rotation_mode="anchor")
+            text.set(rotation=40, ha="right", rotation_mode="anchor")
 
 
-def legend_below(axes: "Axes", ax: "Axes | None", columns: int) -> None:
-    """Add a legend: below the axes of a figure of our own, within given ones."""
-    if ax is None:
-        figure_of(axes).legend(loc="outside lower center", ncols=columns, frameon=False)
-    else:
+def legend_of(axes: "Axes", ax: "Axes | None") -> None:
+    """Add a legend: below the axes of a figure of our own, within given ones.
+
+    Below, names are side by side if they fit, else one below the other.
+    """
+    if ax is not None:
         axes.legend(frameon=False, fontsize="small")
+        return
+    figure = figure_of(axes)
+    handles, names = axes.get_legend_handles_labels()
+    inches = figure.get_figwidth()
+    longest = max((len(name) for name in names), default=0) + HANDLE_CHARACTERS
+    columns = max(1, min(len(names), int(inches / CHARACTER_INCHES / longest)))
+    room = inches - (HANDLE_CHARACTERS + 1) * CHARACTER_INCHES
+    shown = [wrapped(name.replace(r"\$", "$"), room) for name in names]
+    figure.legend(handles, shown, loc="outside lower center", ncols=columns, frameon=False)
+
+
+def titled(axes: "Axes", title: str, inches: float | None = None) -> None:
+    """Set the title of axes, in two lines if it is longer than `inches`, or else than the axes."""
+    room = width_of(axes) if inches is None else inches
+    axes.set_title(wrapped(title, room), loc="left", fontsize="medium")
+
+
+def width_of(axes: "Axes") -> float:
+    """Return the width of axes, inches; of a new figure before its layout is computed."""
+    figure = figure_of(axes)
+    if figure.get_layout_engine() is not None and len(figure.axes) == 1:
+        return figure.get_figwidth() - MARGIN_INCHES
+    return axes.get_position().width * figure.get_figwidth()
+
+
+def height_of(axes: "Axes") -> float:
+    """Return the height of axes, inches."""
+    return axes.get_position().height * figure_of(axes).get_figheight()
+
+
+def wrapped(text: str, inches: float) -> str:
+    """Return a text in at most two lines of this width, for text of matplotlib."""
+    width = max(12, int(inches / CHARACTER_INCHES))
+    lines = textwrap.wrap(text, width, max_lines=2, placeholder=" …")
+    return "\n".join(lines).replace("$", r"\$")
+
+
+def show_range(axes: "Axes", drawn: "Artist", values: NDArray[np.float64]) -> None:
+    """Let the y axis show the range of the values, so that a flat curve is seen.
+
+    It begins at 0 if the values then take at least half of it, and are not negative. Changes within
+    rounding of the values are not magnified.
+    """
+    axes.ticklabel_format(axis="y", useOffset=False)
+    finite = values[np.isfinite(values)]
+    if not finite.size:
+        return
+    low, high = float(finite.min()), float(finite.max())
+    if 0 <= low <= high - low:
+        axes.update_datalim([(0.0, 0.0)], updatex=False)
+        drawn.sticky_edges.y.append(0.0)
+    least = LEAST_RANGE * max(abs(low), abs(high))
+    if high - low < least:
+        middle = (low + high) / 2
+        ends = [(0.0, middle - least / 2), (0.0, middle + least / 2)]
+        axes.update_datalim(ends, updatex=False)
+    axes.autoscale_view()
 
 
 def figure_of(axes: "Axes") -> "Figure":
@@ -103,12 +186,12 @@ def abscissa(
     return times, "time (ps)"
 
 
-def shortened(label: str) -> str:
-    """Return a label that fits the width of a figure, for text of matplotlib.
+def shortened(label: str, most: int = LONGEST_LABEL) -> str:
+    """Return a label of at most so many characters, for text of matplotlib.
 
     Dollar signs in selections and file names are escaped: matplotlib uses them for formulas.
     """
-    short = label if len(label) <= LONGEST_LABEL else label[: LONGEST_LABEL - 1] + "…"
+    short = label if len(label) <= most else label[: most - 1] + "…"
     return short.replace("$", r"\$")
 
 

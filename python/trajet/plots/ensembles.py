@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet.plots.drawing import COLOURS, abscissa, bare, figure_of, shortened, two_axes
+from trajet.plots.drawing import COLOURS, abscissa, bare, figure_of, titled, two_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,7 +50,7 @@ def components(
     if pair:
         left.set_aspect("equal", adjustable="datalim")
         figure_of(left).colorbar(dots, ax=left, label=time_label)
-    left.set_title(shortened(title), loc="left", fontsize="medium")
+    titled(left, title)
     bare(left)
     if right is None:
         return figure_of(left)
@@ -86,9 +86,9 @@ def clusters(
     left.scatter(x, labels, s=size, color=COLOURS[0])
     left.set_xlabel(x_label)
     left.set_ylabel("cluster")
-    left.set_title(shortened(title), loc="left", fontsize="medium")
-    left.yaxis.set_major_locator(MaxNLocator(integer=True))
-    left.invert_yaxis()
+    titled(left, title)
+    left.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    left.set_ylim(max(1, len(sizes)) - 0.5, -0.5)
     bare(left)
     if right is None:
         return figure_of(left)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet.plots.drawing import COLOURS, LEGEND_CHARACTERS, LINES, MARKS, bare, shortened
+from trajet.plots.drawing import COLOURS, LEGEND_CHARACTERS, LINES, MARKS, bare, shortened, titled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -131,7 +131,7 @@ def throughput(
     axes.set_yscale("log")
     axes.set_xlabel("time since the begin of the run (s)")
     axes.set_ylabel("tasks a second")
-    axes.set_title(shortened(title), loc="left", fontsize="medium")
+    titled(axes, title)
     bare(axes)
     figure.legend(loc="outside lower center", ncols=2, frameon=False)
     return figure
@@ -188,7 +188,7 @@ def against_frames(curves: Sequence[Sized], *, quantity: str, title: str) -> "Fi
     axes.yaxis.set_major_formatter("{x:g}")
     axes.set_xlabel("frames")
     axes.set_ylabel(quantity)
-    axes.set_title(shortened(title), loc="left", fontsize="medium")
+    titled(axes, title)
     bare(axes)
     figure.legend(loc="outside right upper", frameon=False, fontsize="small")
     return figure

@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet.plots.drawing import MOST_NAMES, abscissa, axes_of, figure_of, shortened
+from trajet.plots.drawing import (
+    abscissa,
+    axes_of,
+    figure_of,
+    height_of,
+    name_ticks,
+    titled,
+    width_of,
+    wrapped,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,8 +27,8 @@ MOST_PIXELS = 2000
 
 def matrix(
     values: NDArray[np.float64],
-    rows: NDArray[np.int64 | np.str_],
-    columns: NDArray[np.int64 | np.str_],
+    rows: NDArray[np.str_],
+    columns: NDArray[np.str_],
     *,
     quantity: str,
     axes: tuple[str, str],
@@ -31,7 +40,7 @@ def matrix(
     Parameters
     ----------
     rows, columns
-        The atoms, by index, or the names of groups.
+        Labels of the atoms, or names of groups.
     quantity
         Quantity of the colours.
     axes
@@ -48,9 +57,9 @@ def matrix(
         (drawn.yaxis, rows, axes[0]),
         (drawn.xaxis, columns, axes[1]),
     ):
-        places = np.unique(np.linspace(0, len(atoms) - 1, 5).astype(int))
-        axis.set_ticks(places, [str(atom) for atom in atoms[places]])
-        axis.set_label_text(f"{of} ({shortened(label)})")
+        name_ticks(axis, atoms.tolist(), turned=axis is drawn.xaxis)
+        room = height_of(drawn) if axis is drawn.yaxis else width_of(drawn)
+        axis.set_label_text(wrapped(f"{of} ({label})", room))
     return figure_of(drawn)
 
 
@@ -74,8 +83,6 @@ def contact_map(
     labels
         What the rows and the columns are.
     """
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
-
     # Compressed: the bar of colours is as high as the map beside it.
     axes = axes_of(ax, (5.8, 4.8), layout="compressed")
     n_rows, n_columns = values.shape
@@ -94,15 +101,11 @@ def contact_map(
         (axes.yaxis, row_names, labels[0]),
         (axes.xaxis, column_names, labels[1]),
     ):
-
-        def name(place: float, _: int, names: Sequence[str] = names) -> str:
-            is_row = place == int(place) and 0 <= place < len(names)
-            return shortened(names[int(place)]) if is_row else ""
-
-        axis.set_major_locator(MaxNLocator(MOST_NAMES, integer=True))
-        axis.set_major_formatter(FuncFormatter(name))
-        axis.set_label_text(shortened(label))
-    axes.set_title(shortened(title), loc="left", fontsize="medium")
+        name_ticks(axis, names, turned=axis is axes.xaxis)
+        room = height_of(axes) if axis is axes.yaxis else width_of(axes)
+        axis.set_label_text(wrapped(label, room))
+    # A narrow map has room beside it.
+    titled(axes, title, figure_of(axes).get_figwidth() / 2)
     return figure_of(axes)
 
 
@@ -145,7 +148,8 @@ def frame_pairs(
             x, x_label = np.arange(len(frames), dtype=np.float64), "frame of the choice"
         half = (x[-1] - x[0]) / (2 * (len(x) - 1)) if len(x) > 1 else 0.5
         extent += [x[0] - half, x[-1] + half] if len(x) else [0.0, 1.0]
-        axis.set_label_text(x_label if columns is None else f"{x_label}, {shortened(label)}")
+        room = height_of(axes) if axis is axes.yaxis else width_of(axes)
+        axis.set_label_text(x_label if columns is None else wrapped(f"{x_label}, {label}", room))
     image = axes.imshow(
         shown,
         origin="lower",
@@ -157,5 +161,5 @@ def frame_pairs(
     )
     figure_of(axes).colorbar(image, ax=axes, label=quantity)
     if columns is None:
-        axes.set_title(shortened(f"pairs of frames, {labels[0]}"), loc="left", fontsize="medium")
+        titled(axes, f"pairs of frames, {labels[0]}")
     return figure_of(axes)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from trajet.plots.drawing import (
     COLOURS,
+    LONGEST_TICK,
     MOST_BINS,
     abscissa,
     axes_of,
@@ -15,7 +16,10 @@ from trajet.plots.drawing import (
     figure_of,
     line,
     shortened,
+    show_range,
     smoothing,
+    titled,
+    width_of,
 )
 
 if TYPE_CHECKING:
@@ -33,8 +37,12 @@ CLASS_COLOURS = {
     "S": "#B5D99C",
     "-": "#F2F2F2",
 }
+# Width of the legend of classes.
+LEGEND_INCHES = 2.3
 # Pairs whose occupancies are drawn.
 MOST_BARS = 12
+# Most characters of the name of such a pair.
+LONGEST_PAIR = 48
 
 
 def secondary_structure(
@@ -81,10 +89,12 @@ def secondary_structure(
         extent=(*ends, -0.5, codes.shape[1] - 0.5),
     )
     places = np.unique(np.linspace(0, len(labels) - 1, min(len(labels), 12)).astype(int))
-    axes.set_yticks(places, [shortened(labels[k]) for k in places])
+    axes.set_yticks(places, [shortened(labels[k], LONGEST_TICK) for k in places])
+    if len(x) > 1:
+        axes.set_xlim(x[0], x[-1])
     axes.set_xlabel(x_label)
     axes.set_ylabel("residue")
-    axes.set_title(shortened(title), loc="left", fontsize="medium")
+    titled(axes, title, width_of(axes) - LEGEND_INCHES)
     shares = np.bincount(codes.ravel(), minlength=len(classes)) / max(1, codes.size)
     handles = [
         Patch(
@@ -137,9 +147,9 @@ def hydrogen_bonds(
     bold = f"; bold: mean of {smoothing(len(x))} neighbouring frames" if smoothed else ""
     left.set_xlabel(x_label + bold)
     left.set_ylabel("hydrogen bonds")
-    left.set_title(shortened(title), loc="left", fontsize="medium")
+    titled(left, title)
     left.margins(x=0)
-    left.set_ylim(bottom=0)
+    show_range(left, left.lines[-1], values)
     bare(left)
     _bars(right, occupancies, labels)
     return figure
@@ -151,7 +161,7 @@ def occupancies(
     """Draw the occupancies (`(n_pairs,)`, descending) of the pairs that have labels."""
     axes = axes_of(ax, (6.4, 4.0))
     _bars(axes, values, labels)
-    axes.set_title(shortened(title), loc="left", fontsize="medium")
+    titled(axes, title)
     return figure_of(axes)
 
 
@@ -165,7 +175,7 @@ def correlations(
     """Draw correlation functions (`(n_lags,)`, by name) against the lag (ps)."""
     axes = axes_of(ax, (6.4, 4.0))
     _correlations(axes, times, curves)
-    axes.set_title(shortened(title), loc="left", fontsize="medium")
+    titled(axes, title)
     return figure_of(axes)
 
 
@@ -187,7 +197,11 @@ def _bars(axes: "Axes", values: NDArray[np.float64], labels: Sequence[str]) -> N
     """Draw horizontal bars, the first one on top."""
     shown = values[: len(labels)]
     axes.barh(np.arange(len(shown)), shown, color=COLOURS[0], height=0.7)
-    axes.set_yticks(np.arange(len(shown)), [shortened(label) for label in labels], fontsize="small")
+    axes.set_yticks(
+        np.arange(len(shown)),
+        [shortened(label, LONGEST_PAIR) for label in labels],
+        fontsize="small",
+    )
     axes.set_ylim(max(len(shown), 1) - 0.4, -0.6)
     axes.set_xlim(0, 1)
     axes.set_xlabel(f"occupancy of the first {len(shown)} of {len(values)} pairs")
@@ -212,7 +226,7 @@ def hydrogen_bond_geometry(
         x, y, np.ma.masked_equal(counts.T, 0), cmap="viridis", norm=norm, rasterized=True
     )
     figure_of(axes).colorbar(mesh, ax=axes, label="count")
-    axes.set_title(shortened(title), loc="left", fontsize="medium")
+    titled(axes, title)
     axes.set_xlabel("distance (Å)")
     axes.set_ylabel("angle D-H-A (degrees)")
     return figure_of(axes)

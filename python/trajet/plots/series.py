@@ -8,17 +8,23 @@ from numpy.typing import NDArray
 
 from trajet.plots.drawing import (
     COLOURS,
-    LEGEND_CHARACTERS,
     LINES,
+    LONGEST_TICK,
     MOST_BINS,
     abscissa,
     axes_of,
     bare,
+    check_axes,
     figure_of,
+    height_of,
+    legend_of,
     line,
     name_ticks,
     shortened,
+    show_range,
     smoothing,
+    titled,
+    wrapped,
 )
 
 if TYPE_CHECKING:
@@ -61,6 +67,7 @@ def series(
     """
     from matplotlib.figure import Figure
 
+    check_axes(ax)
     columns = values.reshape(len(times), len(labels))
     x, x_label = abscissa(times, frames)
     left, right = ax, None
@@ -88,26 +95,20 @@ def series(
             facecolor=(colour, 0.25),
             linewidth=1.2,
         )
+    show_range(left, left.lines[-1], columns)
     bold = f"; bold: mean of {smoothing(len(x))} neighbouring frames" if smoothed else ""
     left.set_xlabel(x_label + bold)
-    left.set_ylabel(shortened(quantity))
-    left.set_title(shortened(title), loc="left", fontsize="medium")
+    left.set_ylabel(wrapped(quantity, height_of(left)))
+    titled(left, title)
     left.margins(x=0)
-    left.set_ylim(bottom=0)
     bare(left)
+    if len(labels) > 1:
+        legend_of(left, ax)
     if right is None:
-        if len(labels) > 1:
-            left.legend(frameon=False, fontsize="small")
         return figure_of(left)
     right.set_xlabel("density")
     right.set_xticks([])
     bare(right)
-    if len(labels) > 1:
-        # Side by side where that fits below the axes, else one below the other.
-        across = sum(len(shortened(label)) + 8 for label in labels) <= LEGEND_CHARACTERS
-        handles = left.get_legend_handles_labels()
-        columns_of_legend = len(labels) if across else 1
-        figure.legend(*handles, loc="outside lower center", ncols=columns_of_legend, frameon=False)
     return figure
 
 
@@ -162,7 +163,7 @@ def ramachandran(
     norm = LogNorm(vmin=1, vmax=max(2.0, float(counts.max())))
     mesh = axes.pcolormesh(x, y, shown, cmap="viridis", norm=norm, rasterized=True)
     axes.figure.colorbar(mesh, ax=axes, label="count")
-    axes.set_title(shortened(title), loc="left", fontsize="medium")
+    titled(axes, title)
     axes.set_xlabel("φ (degrees)")
     axes.set_ylabel("ψ (degrees)")
     axes.set_aspect("equal")
@@ -195,8 +196,7 @@ def coordinates(
     shown = f"the first {len(COLOURS)} of {len(labels)} " if len(labels) > len(COLOURS) else ""
     panels[0].set_title(f"{shown}centres", loc="left", fontsize="medium")
     panels[-1].set_xlabel(x_label)
-    handles = panels[0].get_legend_handles_labels()
-    figure.legend(*handles, loc="outside right upper", frameon=False)
+    legend_of(panels[0], None)
     return figure
 
 
@@ -236,10 +236,12 @@ def mean_profile(
         label="± standard deviation",
     )
     places = np.unique(np.linspace(0, len(x) - 1, min(len(x), 16)).astype(int))
-    axes.set_xticks(places, [shortened(labels[k]) for k in places], rotation=45, ha="right")
+    axes.set_xticks(
+        places, [shortened(labels[k], LONGEST_TICK) for k in places], rotation=45, ha="right"
+    )
     axes.set_xlabel(along)
-    axes.set_ylabel(quantity)
-    axes.set_title(shortened(title), loc="left", fontsize="medium")
+    axes.set_ylabel(wrapped(quantity, height_of(axes)))
+    titled(axes, title)
     axes.margins(x=0.005)
     axes.set_ylim(bottom=0)
     axes.legend(frameon=False, loc="upper right")
@@ -270,8 +272,8 @@ def profile(
     axes.set_xlabel("residue" if along else "atom of the selection")
     if labels is not None and not along:
         name_ticks(axes.xaxis, labels, turned=True)
-    axes.set_ylabel(quantity)
-    axes.set_title(shortened(title), loc="left", fontsize="medium")
+    axes.set_ylabel(wrapped(quantity, height_of(axes)))
+    titled(axes, title)
     axes.margins(x=0)
     axes.set_ylim(bottom=0)
     bare(axes)

@@ -39,6 +39,9 @@ class AtomValues(Result):
         Timings and counters of the run.
     chains, residue_names, atom_names
         `(n_atoms,)`, str; None if the topology has none.
+    labels
+        `(n_atoms,)`, str, such as "MET1:CA", or "A:MET1:CA" if chains share residue numbers; None
+        without a topology.
     """
 
     values: NDArray[np.float64]
@@ -51,9 +54,10 @@ class AtomValues(Result):
     chains: NDArray[np.str_] | None = None
     residue_names: NDArray[np.str_] | None = None
     atom_names: NDArray[np.str_] | None = None
+    labels: NDArray[np.str_] | None = None
 
     _ROWS: ClassVar[tuple[str, ...]] = (
-        *("values", "atoms", "residues", "chains", "residue_names", "atom_names"),
+        *("values", "atoms", "residues", "chains", "residue_names", "atom_names", "labels"),
     )
 
     def plot(self, ax: "Axes | None" = None) -> "Figure":
@@ -67,31 +71,11 @@ class AtomValues(Result):
             self.values,
             self.atoms,
             self.residues,
-            labels=self._labels(),
+            labels=None if self.labels is None else self.labels.tolist(),
             quantity=f"{self.name} ({self.units})",
             title=f"{self.name} of {self.label}",
             ax=ax,
         )
-
-    def _labels(self) -> list[str] | None:
-        """Return a name such as "A LYS12 CA" of each atom, or None without names.
-
-        The chain is left out if there is only one.
-        """
-        several = self.chains is not None and len(set(self.chains.tolist())) > 1
-        parts = [
-            self.chains if several else None,
-            self.residue_names,
-            self.residues,
-            self.atom_names,
-        ]
-        if self.residue_names is None and self.atom_names is None:
-            return None
-        texts = [[""] * len(self.atoms) if p is None else map(str, p.tolist()) for p in parts]
-        return [
-            " ".join(filter(None, (chain, resname + resid, name)))
-            for chain, resname, resid, name in zip(*texts, strict=True)
-        ]
 
     def _about(self) -> str:
         return f"{self.name} of {self.label!r}, values {self.values.shape} {self.units}"

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from trajet import output
 from trajet.result.report import Report
-from trajet.result.result import Result, Table, ascii_units, edges_of_rows
+from trajet.result.result import Result, Table, ascii_units, column_names, edges_of_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 class LinearDensity(Result):
     """Mean density in slices of the cell.
 
-    CSV files have the column position_A and one column per selection.
+    CSV files have the column position_A and one column per selection, such as `mass_density_g/cm3`,
+    or `mass_density_g/cm3:resname_SOL` of several selections.
 
     Attributes
     ----------
@@ -33,6 +34,9 @@ class LinearDensity(Result):
         `(bins + 1,)`, float64, Å.
     axis
         "x", "y" or "z".
+    direction
+        The direction along which positions are measured: that of the axis, or in a triclinic cell
+        where that is another one, "the normal of the b-c face" (of the a-c, of the a-b face).
     units
         Unit of the values.
     columns
@@ -47,6 +51,7 @@ class LinearDensity(Result):
     values: NDArray[np.float64]
     edges: NDArray[np.float64]
     axis: str
+    direction: str
     units: str
     columns: tuple[str, ...]
     name: str
@@ -62,21 +67,20 @@ class LinearDensity(Result):
             self.edges,
             self.values.reshape(len(self.position), len(self.columns)),
             labels=self.columns,
-            axis=self.axis,
+            axis=self.direction,
             quantity=f"{self.name} ({self.units})",
             ax=ax,
         )
 
     def _about(self) -> str:
-        return f"{self.name} along {self.axis}, values {self.values.shape} {self.units}"
+        return f"{self.name} along {self.direction}, values {self.values.shape} {self.units}"
 
     def _of_rows(self, chosen: "slice | NDArray[Any]") -> Self:
         edges = edges_of_rows(self.edges, chosen)
         return replace(super()._of_rows(chosen), edges=edges)
 
     def _table(self) -> Table:
-        stem = f"{self.name.replace(' ', '_')}_{ascii_units(self.units)}"
-        names = [stem, *(f"{stem}_group{k}" for k in range(1, len(self.columns)))]
+        names = column_names(self.name, self.units, self.columns)
         columns = self.values.reshape(len(self.position), len(self.columns)).T
         return [("position_A", self.position), *zip(names, columns, strict=True)]
 

@@ -1,8 +1,9 @@
 """Results with distances per frame."""
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import combinations, islice, product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 class Distances(Series):
     """Distances between pairs of atoms in each frame.
 
-    CSV files have one column per pair, named by the atoms' indices.
+    CSV files have one column per pair, named by the labels of both atoms.
 
     Attributes
     ----------
@@ -32,11 +33,18 @@ class Distances(Series):
         `(n_partners,)`, int64, indices of the second group; None for pairs within one group.
     to_reference
         Whether the positions of the partners are those of the reference, not of the frame.
+    labels
+        Label of each atom: "LEU6:CA", "A:LEU6:CA" if chains share residue numbers, "atom17" without
+        a topology.
+    partner_labels
+        Label of each partner; None for pairs within one group.
     """
 
     atoms: NDArray[np.int64]
     partners: NDArray[np.int64] | None
     to_reference: bool
+    labels: tuple[str, ...]
+    partner_labels: tuple[str, ...] | None
 
     def plot(self, ax: "Axes | None" = None) -> "Figure":
         """Draw each distance against time if there are few, else the matrix of time averages.
@@ -58,8 +66,8 @@ class Distances(Series):
             )
         return plots.matrix(
             self._mean_matrix(),
-            self.atoms,
-            self.atoms if self.partners is None else self.partners,
+            np.array(self.labels),
+            np.array(self.labels if self.partner_labels is None else self.partner_labels),
             quantity=f"mean {self.name} ({self.units})",
             axes=(self.columns[0], self.columns[-1] + (" (reference)" * self.to_reference)),
             ax=ax,
@@ -78,15 +86,12 @@ class Distances(Series):
         return square + square.T
 
     def pair_names(self, count: int | None = None) -> list[str]:
-        """Return names such as "17-203" of the first `count` pairs, or of all pairs."""
-        atoms = self.atoms.tolist()
-        then = "ref" if self.to_reference else ""
-        if self.partners is None:
-            pairs = ((i, j) for k, i in enumerate(atoms) for j in atoms[k + 1 :])
-        else:
-            partners = self.partners.tolist()
-            pairs = ((i, j) for i in atoms for j in partners)
-        return [f"{i}-{then}{j}" for i, j in islice(pairs, count)]
+        """Return names such as "LEU6:CA - ALA55:CA" of the first pairs, or of all pairs."""
+        then = "reference " if self.to_reference else ""
+        pairs: Iterator[tuple[str, str]] = combinations(self.labels, 2)
+        if self.partner_labels is not None:
+            pairs = product(self.labels, self.partner_labels)
+        return [f"{one} - {then}{other}" for one, other in islice(pairs, count)]
 
     def _names(self) -> list[str]:
-        return [f"distance_A_{pair}" for pair in self.pair_names()]
+        return [f"distance_A_{name.replace(' ', '_')}" for name in self.pair_names()]

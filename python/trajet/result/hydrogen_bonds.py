@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet.labels import atom_names, residue_labels
 from trajet.result.report import Report
 from trajet.result.result import Result, Table, count_of_frames
 from trajet.result.series import Series
@@ -69,26 +70,19 @@ class HydrogenBondPairs(Result):
         """Return labels such as "ARG36:NH1-HH11 -- ASP33:OD2" of the first pairs, or all."""
         if self.topology is None:
             return list((self.stored_labels or ())[:count])
-        names = self.topology.column("names")
-        resnames, resids = (self.topology.column(name) for name in ("resnames", "resids"))
-        residues = self.topology.atoms_residues
-
-        def residue(number: int) -> str:
-            parts = [column[number] for column in (resnames, resids) if column is not None]
-            return "".join(map(str, parts)) or f"residue {number}"
-
-        def atom(index: int) -> str:
-            return f"atom {index}" if names is None else str(names[index])
-
-        made = []
-        for row in self.members[:count].tolist():
-            if self.by == "residue":
-                made.append(f"{residue(row[0])} -- {residue(row[1])}")
-                continue
-            donor = "-".join(map(atom, row[:-1]))
-            first, last = residue(residues[row[0]]), residue(residues[row[-1]])
-            made.append(f"{first}:{donor} -- {last}:{atom(row[-1])}")
-        return made
+        residues = residue_labels(self.topology)
+        members = self.members[:count]
+        if self.by == "residue":
+            return [" -- ".join(row) for row in residues[members].tolist()]
+        names = atom_names(self.topology, members.reshape(-1)).reshape(members.shape)
+        donors = map("-".join, names[:, :-1].tolist())
+        first, last = residues[self.topology.atoms_residues[members[:, [0, -1]]]].T.tolist()
+        return [
+            f"{one}:{donor} -- {other}:{acceptor}"
+            for one, donor, other, acceptor in zip(
+                first, donors, last, names[:, -1].tolist(), strict=True
+            )
+        ]
 
     def plot(self, ax: "Axes | None" = None) -> "Figure":
         """Draw the occupancies of the most frequent pairs."""
@@ -285,7 +279,10 @@ class HydrogenBonds(Series):
 
     def _about(self) -> str:
         mean = f", {self.values.mean():.1f} a frame" if len(self.values) else ""
-        return f"hydrogen bonds of {count_of_frames(self.frames)}{mean}, {len(self.pairs)} pairs"
+        of = "" if len(self) == self.pairs.n_frames else f" in all {self.pairs.n_frames} frames"
+        return (
+            f"hydrogen bonds of {count_of_frames(self.frames)}{mean}, {len(self.pairs)} pairs{of}"
+        )
 
     def _names(self) -> list[str]:
         return ["hydrogen_bonds"]

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet.result.report import Report
-from trajet.result.result import Result, Table, edges_of_rows
+from trajet.result.result import Result, Table, column_names, edges_of_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -75,7 +75,7 @@ class RadialDistributions(Result):
     """Radial distribution functions of several pairs of groups.
 
     Rows of the result are pairs. CSV files have one row per bin, with the column r_A and two
-    columns per pair, g_1 and count_1 and so on, in the order of the pairs.
+    columns per pair, such as `g:name_OW_-_name_HW1` and `count:name_OW_-_name_HW1`.
 
     Attributes
     ----------
@@ -121,6 +121,7 @@ class RadialDistributions(Result):
 
     def _table(self) -> Table:
         columns: Table = [("r_A", self.r)]
-        for k, (g, counts) in enumerate(zip(self.g, self.counts, strict=True), start=1):
-            columns += [(f"g_{k}", g), (f"count_{k}", counts.astype(np.int64))]
+        names = zip(*(column_names(one, "", self.names()) for one in ("g", "count")), strict=True)
+        for (name, number), g, counts in zip(names, self.g, self.counts, strict=True):
+            columns += [(name, g), (number, counts.astype(np.int64))]
         return columns

@@ -5,7 +5,7 @@ import csv
 import html
 import io
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields, replace
 from operator import index
 from pathlib import Path
@@ -282,6 +282,21 @@ def _as_array(name: str, value: object) -> NDArray[Any]:
 def count_of_frames(frames: NDArray[np.int64]) -> str:
     """Return the number of frames as text: "98 frames"."""
     return f"{len(frames)} frame{'' if len(frames) == 1 else 's'}"
+
+
+def column_names(quantity: str, units: str, labels: Sequence[str]) -> list[str]:
+    """Return the names of columns of a table: "rmsd_A", or of several "rmsd_A:name_CA" and so on.
+
+    Parameters
+    ----------
+    quantity, units
+        What all columns hold.
+    labels
+        The selection, or the name, of each column.
+    """
+    name = quantity.lower().replace(" ", "_").replace("-", "_")
+    stem = "_".join(filter(None, [name, ascii_units(units)]))
+    return [stem] if len(labels) == 1 else [f"{stem}:{one}".replace(" ", "_") for one in labels]
 
 
 def ascii_units(units: str) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet.result.report import Report
-from trajet.result.result import Result, Table, ascii_units, count_of_frames, time_columns
+from trajet.result.result import Result, Table, column_names, count_of_frames, time_columns
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -82,11 +82,7 @@ class Series(Result):
 
     def _names(self) -> list[str]:
         """Return the name of each series in the header of a CSV file."""
-        name = self.name.lower().replace(" ", "_").replace("-", "_")
-        stem = "_".join(filter(None, [name, ascii_units(self.units)]))
-        if len(self.columns) == 1:
-            return [stem]
-        return [f"{stem}:{label}".replace(" ", "_") for label in self.columns]
+        return column_names(self.name, self.units, self.columns)
 
     def _table(self) -> Table:
         n_columns = int(np.prod(self.values.shape[1:]))

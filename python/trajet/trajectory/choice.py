@@ -41,7 +41,10 @@ def resolve_frames(frames: FrameChoice, n_frames: int, label: str) -> Frames:
             raise FrameError(f"{label}: a mask of {numbers.shape} does not fit {n_frames} frames")
         return np.flatnonzero(numbers).astype(np.int64)
     if numbers.ndim != 1 or not (np.issubdtype(numbers.dtype, np.integer) or numbers.size == 0):
-        raise TypeError("frames must be a slice, a sequence of integers, a mask, or None")
+        raise TypeError(
+            "frames must be a slice, such as slice(0, 100, 10), a list of frame numbers, a mask, or"
+            f" None for all, not {frames!r:.40}"
+        )
     wrong = numbers[(numbers < -n_frames) | (numbers >= n_frames)]
     if wrong.size:
         raise FrameError(
@@ -64,7 +67,7 @@ def frame_number(number: int) -> int:
     if isinstance(number, (bool, slice)) or not hasattr(number, "__index__"):
         raise TypeError(
             "one frame is taken by its number; several are read with read(frames=...) or"
-            " blocks(frames=...)"
+            " blocks(frames=...), and atoms are chosen by select(...)"
         )
     return operator.index(number)
 

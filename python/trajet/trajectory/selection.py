@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import SelectionError
+from trajet.labels import chains_of
 from trajet.topology import Atoms
 from trajet.trajectory.block import Block
 from trajet.trajectory.choice import FrameChoice, frame_number
@@ -155,10 +156,8 @@ class Selection(Transformable):
             return self.trajectory.topology.molecules[atoms.indices]
         if by != "chain":
             raise ValueError(f"split by 'residue', 'molecule' or 'chain', not {by!r}")
-        chains = atoms.column("chainIDs")
-        if chains is None or (chains == "").all():
-            chains = atoms.column("segids")
-        assert chains is not None
+        if (chains := chains_of(atoms)) is None:
+            chains = np.zeros(len(atoms), np.str_)
         _, which = np.unique(chains, return_inverse=True)
         return which.astype(np.int64)
 

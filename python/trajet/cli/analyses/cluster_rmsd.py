@@ -15,7 +15,10 @@ from trajet.result import Clusters
 def _check(*, cutoff: float | None, method: str, clusters: int | None, **_: object) -> None:
     """Raise an error for a method that lacks its parameter."""
     if method == "gromos" and (cutoff is None or clusters is not None):
-        raise click.UsageError("--method gromos needs --cutoff, and takes no --clusters")
+        raise click.UsageError(
+            "--method gromos finds the clusters from a cut-off: give --cutoff 1.5 (Å), without"
+            " --clusters; for a number of clusters, give --method average, complete or single"
+        )
     if (cutoff is None) == (clusters is None):
         raise click.UsageError(f"--method {method} needs --cutoff or --clusters, one of both")
 

@@ -47,8 +47,9 @@ def linear_density(
 ) -> None:
     """Density profile along an axis of the cell.
 
-    Every frame needs a unit cell. Atoms are wrapped into it. To have a membrane in the middle, put
-    its centre there first, with --center-on.
+    Every frame needs a unit cell. Atoms are wrapped into it. In a triclinic cell, slices of
+    --axis x and y follow one another along the normal of a face of the cell. To have a membrane in
+    the middle, put its centre there first, with --center-on.
 
     \b
     Examples:
@@ -59,12 +60,12 @@ def linear_density(
     groups = [job.select(text) for text in select]
 
     def table(result: LinearDensity) -> str:
-        rows: list[tuple[str, ...]] = [("selection", "mean", "min", "max", f"{axis} of max (Å)")]
+        rows: list[tuple[str, ...]] = [("selection", "mean", "min", "max", "at (Å)")]
         for label, column in zip(result.columns, result.values.T, strict=True):
             numbers = (column.mean(), column.min(), column.max())
             where = f"{result.position[int(column.argmax())]:.3f}"
             rows.append((cut(label), *(f"{number:.4g}" for number in numbers), where))
-        head = head_of(f"{result.name} along {axis} ({result.units})", result.report)
+        head = head_of(f"{result.name} along {result.direction} ({result.units})", result.report)
         return "\n".join([head, *lines_of(rows)])
 
     job.run(

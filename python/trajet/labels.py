@@ -1,0 +1,104 @@
+"""Labels of residues and atoms, by which results, tables and figures name them.
+
+The label of a residue is its name, number and insertion code: ARG10. If residues of several chains
+share such a label, all residues of these chains have the chain, or else the segment, before it:
+A:ARG10. Labels that several residues still share, as those of water, have the index of the first
+atom behind them: SOL10@3341. The label of an atom is that of its residue and its name:
+A:ARG10:CA, with its index if the residue has several atoms of that name.
+
+Labels depend on the topology alone: a residue has the same one in every result.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet.topology import Atoms, Topology
+
+# Columns that make up the name of a residue.
+_OF_RESIDUES = ("resnames", "resids", "icodes")
+# Columns that distinguish residues of the same name and number.
+_OF_CHAINS = ("chainIDs", "segids")
+
+
+def chains_of(atoms: Atoms) -> NDArray[np.str_] | None:
+    """Return the chain identifier of each atom, or else its segment; None without both."""
+    for name in _OF_CHAINS:
+        column = atoms.column(name)
+        if column is not None and (column != "").any():
+            return column
+    return None
+
+
+def residue_names(topology: Topology, residues: NDArray[np.int64]) -> list[str]:
+    """Return names, numbers and insertion codes of residues, such as "ALA52A"; not unique."""
+    columns = [topology.column(name) for name in _OF_RESIDUES]
+    parts = [column[residues] for column in columns if column is not None]
+    return _joined(*parts).tolist() if parts else ["residue"] * len(residues)
+
+
+def residue_labels(topology: Topology) -> NDArray[np.str_]:
+    """Return the label of each residue of a topology, `(n_residues,)`; all are different."""
+    first = np.empty(topology.n_residues, np.int64)
+    first[topology.atoms_residues[::-1]] = np.arange(topology.n_atoms)[::-1]
+    labels = np.array(residue_names(topology, np.arange(topology.n_residues)), np.str_)
+    for name in _OF_CHAINS:
+        chains = Atoms(topology, first).column(name)
+        if chains is not None and (shared := _in_several(labels, chains)).any():
+            labels = np.where(shared, _joined(chains, np.array(":"), labels), labels)
+            break
+    return _distinct(labels, first)
+
+
+def atom_names(topology: Topology, atoms: NDArray[np.int64]) -> NDArray[np.str_]:
+    """Return the name of each of some atoms, with its index if others of its residue share it."""
+    names = topology.column("names")
+    if names is None:
+        return _joined(np.array("atom"), atoms)
+    found, which = np.unique(atoms, return_inverse=True)
+    residues = topology.atoms_residues
+    beside = np.flatnonzero(np.isin(residues, residues[found]))
+    codes = np.unique(names[beside], return_inverse=True)[1]
+    keys = residues[beside] * (codes.max(initial=0) + 1) + codes
+    _, key, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    repeated = (counts[key] > 1)[np.searchsorted(beside, found)]
+    return np.where(repeated, _joined(names[found], np.array("@"), found), names[found])[which]
+
+
+def atom_labels(topology: Topology | None, atoms: NDArray[np.int64]) -> NDArray[np.str_]:
+    """Return the label of each of some atoms, `(n,)`: "atom17" without a topology.
+
+    Parameters
+    ----------
+    topology
+        The topology, or None.
+    atoms
+        `(n,)`, int64, indices in the topology.
+    """
+    if topology is None:
+        return _joined(np.array("atom"), atoms)
+    residues = residue_labels(topology)[topology.atoms_residues[atoms]]
+    return _joined(residues, np.array(":"), atom_names(topology, atoms))
+
+
+def _joined(*parts: NDArray[np.str_ | np.int64]) -> NDArray[np.str_]:
+    """Return texts and numbers of one row after each other."""
+    made = parts[0].astype(np.str_)
+    for part in parts[1:]:
+        made = np.strings.add(made, part.astype(np.str_))
+    return made
+
+
+def _in_several(labels: NDArray[np.str_], chains: NDArray[np.str_]) -> NDArray[np.bool_]:
+    """Return which residues are in chains that share a label with another chain."""
+    label = np.unique(labels, return_inverse=True)[1]
+    names, chain = np.unique(chains, return_inverse=True)
+    pairs = np.unique(label * len(names) + chain)
+    shared = np.bincount(pairs // len(names), minlength=len(labels)) > 1
+    found: NDArray[np.bool_] = np.isin(chain, chain[shared[label]]) & (chains != "")
+    return found
+
+
+def _distinct(labels: NDArray[np.str_], first: NDArray[np.int64]) -> NDArray[np.str_]:
+    """Return labels; those that occur several times with the index of their first atom."""
+    _, which, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    return np.where(counts[which] > 1, _joined(labels, np.array("@"), first), labels)

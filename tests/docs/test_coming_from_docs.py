@@ -1,0 +1,95 @@
+"""Every command and call of ours in docs/coming-from runs, in the folder of one system."""
+
+import bz2
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import click.testing
+import numpy as np
+import pytest
+import trajet as tj
+from helpers.doc_examples import examples, run_python
+from MDAnalysisTests import datafiles
+from trajet.cli.group import commands
+
+FOLDER = Path(__file__).parents[2] / "docs" / "coming-from"
+# A row of a table: task, theirs, ours.
+ROW = re.compile(r"^\| ([^|]+) \|([^|]*)\| (`.+`[^|]*) \|$", re.MULTILINE)
+CODE = re.compile(r"`([^`]+)`")
+# Tasks that every page has.
+TASKS = {
+    *("strip water", "RMSD with fit", "RMSF", "radius of gyration", "distances"),
+    *("hydrogen bonds", "DSSP", "SASA", "PCA", "clusters", "RDF", "MSD", "repair of the box"),
+    *("convert", "figure", "processes"),
+}
+
+
+def rows_of(page: Path) -> list[tuple[str, str, str]]:
+    """Return task, cell of theirs and cell of ours of each row of a page."""
+    return ROW.findall(page.read_text(encoding="utf-8"))
+
+
+def _prepare(page: str, folder: Path) -> None:
+    """Write the files that a page names."""
+    if page == "cpptraj":
+        packed = Path(str(datafiles.TRJ_NCBOX)).with_name("tz2.truncoct.parm7.bz2")
+        (folder / "top.parm7").write_bytes(bz2.decompress(packed.read_bytes()))
+        block = tj.open(None, packed.with_name("tz2.truncoct.nc")).read()
+        for k, name in enumerate(("run.nc", "part2.nc")):
+            # The times of this file are all 0.
+            times = np.arange(10.0) + 10 * k
+            tj.write(folder / name, block.positions, times=times, cells=block.cells)
+        return
+    shutil.copy(datafiles.GRO if page == "mdtraj" else datafiles.TPR, folder)
+    found = Path(datafiles.GRO if page == "mdtraj" else datafiles.TPR)
+    (folder / found.name).rename(folder / f"top{found.suffix}")
+    shutil.copy(datafiles.GRO, folder / "other.gro")
+    for name in ("run.xtc", "part2.xtc"):
+        shutil.copy(datafiles.XTC, folder / name)
+
+
+@pytest.mark.parametrize("page", sorted(path.stem for path in FOLDER.glob("*.md")))
+def test_every_command_and_call_runs(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Examples first, then the rows of the table, in their order."""
+    document = FOLDER / f"{page}.md"
+    _prepare(page, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, object] = {}
+    for example in examples(document):
+        assert example.language == "python"
+        run_python(document, example, namespace)
+    rows = rows_of(document)
+    assert {task for task, _, _ in rows} >= TASKS
+    for task, _, cell in rows:
+        for code in CODE.findall(cell):
+            if not code.startswith("trajet "):
+                eval(code, namespace)
+                continue
+            words = shlex.split(code)[1:]
+            done = click.testing.CliRunner().invoke(commands, [*words, "--quiet"])
+            if "No such option" in done.output:
+                done = click.testing.CliRunner().invoke(commands, words)
+            assert done.exit_code == 0, (task, code, done.output, done.exception)
+
+
+def test_calls_of_mdtraj_exist() -> None:
+    """The names of functions and methods in its column."""
+    import mdtraj as md
+
+    cells = " ".join(theirs for _, theirs, _ in rows_of(FOLDER / "mdtraj.md"))
+    functions = set(re.findall(r"\bmd\.(\w+)", cells))
+    assert len(functions) > 10
+    assert not [name for name in functions if not hasattr(md, name)]
+    methods = set(re.findall(r"\bt\.(\w+)\(", cells))
+    assert not [name for name in methods if not hasattr(md.Trajectory, name)]
+
+
+def test_readme_links_the_pages() -> None:
+    """All of them."""
+    readme = FOLDER.parents[1].joinpath("README.md").read_text(encoding="utf-8")
+    for path in FOLDER.glob("*.md"):
+        assert f"docs/coming-from/{path.name}" in readme
