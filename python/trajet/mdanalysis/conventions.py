@@ -1,9 +1,9 @@
 """What MDAnalysis expects of each format: units, time steps, and data beside positions."""
 
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from MDAnalysis.coordinates.base import ReaderBase
 from MDAnalysis.coordinates.DCD import DCDReader
 from MDAnalysis.coordinates.H5MD import H5MDReader
 from MDAnalysis.coordinates.TRJ import NCDFReader
@@ -110,7 +110,7 @@ def _observables(cursor: Cursor) -> dict[str, Any]:
 def convention_of(
     format: str, filename: str, source: "Source", options: dict[str, Any]
 ) -> Convention:
-    """Return the convention of a file.
+    """Return the convention of a file whose frames are known.
 
     Parameters
     ----------
@@ -135,27 +135,30 @@ def convention_of(
             header = dict(file.header)
         every = header["nsavc"]
         dt = convert(header["delta"], "AKMA", "ps") * every if given is None else given
-        return _Dcd(
-            dict(DCDReader.units),
-            {"flavor": DCDReader.flavor, "skip_timestep": every},
-            dt=dt,
-            first=header["istart"] / every,
-        )
-    if format in ("NCDF", "H5MD"):
-        # It checks the header as scripts expect, and warns.
-        with OWN_READERS[format](filename, **options) as own:
-            return _of_header(format, own)
+        attributes = {
+            "flavor": DCDReader.flavor,
+            "skip_timestep": every,
+            "_file": SimpleNamespace(header=header),
+        }
+        return _Dcd(dict(DCDReader.units), attributes, dt=dt, first=header["istart"] / every)
     return Convention()
 
 
-def _of_header(format: str, own: ReaderBase) -> Convention:
-    """Return the convention of a file whose header MDAnalysis' own reader has read."""
-    if format == "H5MD":
-        described = ("compression", "compression_opts", "_driver", "_comm", "_has")
-        return _H5md(dict(own.units), {name: getattr(own, name) for name in described})
-    dt = None
-    if own.has_time and own.n_frames > 1:
-        dt = float(own._get_dt())
-    names = ("remarks", "periodic", "has_time", "has_velocities", "has_forces", "scale_factors")
-    attributes = {name: getattr(own, name) for name in names}
-    return _Ncdf(dict(own.units), attributes, dt=dt, has_time=own.has_time)
+def convention_of_header(format: str, filename: str, options: dict[str, Any]) -> Convention:
+    """Return the convention of a NetCDF or H5MD file, whose header MDAnalysis' own reader checks.
+
+    Raises
+    ------
+    TypeError, ValueError, NotImplementedError, RuntimeError, NoDataError
+        As that reader.
+    """
+    with OWN_READERS[format](filename, **options) as own:
+        if format == "H5MD":
+            described = ("compression", "compression_opts", "_driver", "_comm", "_has")
+            return _H5md(dict(own.units), {name: getattr(own, name) for name in described})
+        names = ("remarks", "periodic", "has_time", "has_velocities", "has_forces")
+        attributes = {name: getattr(own, name) for name in (*names, "scale_factors", "_mmap")}
+        dt = None
+        if own.has_time and own.n_frames > 1:
+            dt = float(own._get_dt())
+        return _Ncdf(dict(own.units), attributes, dt=dt, has_time=own.has_time)

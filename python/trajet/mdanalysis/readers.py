@@ -9,18 +9,28 @@ from typing import Any
 
 import numpy as np
 from MDAnalysis.coordinates.base import ReaderBase
+from MDAnalysis.coordinates.H5MD import H5PYPicklable
+from MDAnalysis.coordinates.TRJ import NCDFPicklable
+from MDAnalysis.coordinates.TRJ import NCDFReader as NCDFOwn
 from MDAnalysis.lib.util import store_init_arguments
 from numpy.typing import NDArray
 
 from trajet import FormatError, StaleIndexError
 from trajet.dataset import find_dataset
-from trajet.mdanalysis.conventions import OWN_READERS, Convention, convention_of
+from trajet.mdanalysis.conventions import (
+    OWN_READERS,
+    Convention,
+    convention_of,
+    convention_of_header,
+)
 from trajet.mdanalysis.source import Report, Source
 from trajet.mdanalysis.timestep import PENDING, LazyTimestep
 from trajet.trajectory.cursor import Cursor
 from trajet.trajectory.opening import open as open_trajectory
 from trajet.trajectory.trajectory import Trajectory
 
+# Formats whose headers MDAnalysis' own readers check.
+_WITH_HEADER = ("NCDF", "H5MD")
 # Bytes at both ends of a file by which a copy of a reader knows it again.
 _END = 4096
 
@@ -123,12 +133,15 @@ class Reader(ReaderBase):  # type: ignore[misc]
         if self._needs_own_reader():
             self._give_to_own_reader()
             return
+        checked = None
+        if self._only in _WITH_HEADER:
+            checked = convention_of_header(self._only, self.filename, options)
         try:
             trajectory = self._opened(rebuild_index=rebuild_index)
             self._source = source = Source(trajectory, self._sub)
             source.head.read(0)
             self.format = trajectory.format
-            convention = convention_of(trajectory.format, self.filename, source, options)
+            convention = checked or self._convention_of(trajectory, source, options)
         except FormatError as error:
             if self._strict or self._only is None:
                 raise UnreadableError(str(error)) from error
@@ -137,6 +150,20 @@ class Reader(ReaderBase):  # type: ignore[misc]
         self.n_atoms, self.n_frames = source.n_atoms, source.n_frames
         self._follow(convention)
         self._identity = _identity(trajectory)
+
+    def _convention_of(
+        self, trajectory: Trajectory, source: Source, options: dict[str, Any]
+    ) -> Convention:
+        """Return the convention of a file of any format."""
+        if trajectory.format in _WITH_HEADER and trajectory.dataset is None:
+            try:
+                return convention_of_header(trajectory.format, self.filename, options)
+            except Exception:
+                # trajet reads files that MDAnalysis does not.
+                return Convention()
+        if trajectory.dataset is not None:
+            return Convention()
+        return convention_of(trajectory.format, self.filename, source, options)
 
     def _opened(self, *, rebuild_index: bool) -> Trajectory:
         """Return the trajectory, whose format is the one that the class reads."""
@@ -192,10 +219,10 @@ class Reader(ReaderBase):  # type: ignore[misc]
     @classmethod
     def parse_n_atoms(cls, filename: str, **kwargs: Any) -> int:
         """Return the number of atoms of a file."""
-        if cls._only is not None and not isinstance(filename, (str, os.PathLike)):
+        if cls._only in _WITH_HEADER:
             return int(OWN_READERS[cls._only].parse_n_atoms(filename, **kwargs))
         try:
-            if find_dataset(filename) is not None:
+            if cls._only is None and find_dataset(filename) is not None:
                 return open_trajectory(filename).n_atoms
             return open_trajectory(None, filename).n_atoms
         except FormatError as error:
@@ -319,8 +346,8 @@ class Reader(ReaderBase):  # type: ignore[misc]
     def __getstate__(self) -> dict[str, Any]:
         """Return what a copy in another process needs: arguments, and the current frame."""
         state = self.__dict__.copy()
-        for name in ("_source", "_own", "_convention"):
-            state.pop(name)
+        for name in ("_source", "_own", "_convention", "_trjfile", "_opened_file"):
+            state.pop(name, None)
         ts = self.ts
         is_unchanged = (
             type(ts) is LazyTimestep and ts.state == PENDING and ts.source is self._source
@@ -424,17 +451,59 @@ class DCDReader(Reader):
 
     _only = "DCD"
 
+    @property
+    def dimensions(self) -> Any:
+        """The unit cell of the current frame."""
+        return self.ts.dimensions
+
 
 class NCDFReader(Reader):
     """Reads Amber NetCDF files."""
 
     _only = "NCDF"
+    version = NCDFOwn.version
+    _verify_units = staticmethod(NCDFOwn._verify_units)
+    _trjfile: Any = None
+
+    @property
+    def trjfile(self) -> Any:
+        """The variables of the file, as MDAnalysis' own reader has them; opened when asked for."""
+        if self._trjfile is None and self._source is not None:
+            self._trjfile = NCDFPicklable(self.filename, mmap=self._mmap, maskandscale=False)
+        return self._trjfile
+
+    def close(self) -> None:
+        """Close the file."""
+        super().close()
+        self._trjfile = None
 
 
 class H5MDReader(Reader):
     """Reads H5MD files."""
 
     _only = "H5MD"
+    _opened_file: Any = None
+
+    @property
+    def _file(self) -> Any:
+        """The file as h5py opens it, for scripts that look at chunks or other groups."""
+        if self._own is not None:
+            return self._own._file
+        if self._opened_file is None and self._source is not None:
+            self._opened_file = H5PYPicklable(self.filename, "r")
+        return self._opened_file
+
+    @property
+    def _particle_group(self) -> Any:
+        particles = self._file["particles"]
+        return particles[next(iter(particles))]
+
+    def close(self) -> None:
+        """Close the file."""
+        super().close()
+        opened, self._opened_file = self._opened_file, None
+        if opened is not None:
+            opened.close()
 
 
 for _class in (XTCReader, TRRReader, DCDReader, NCDFReader, H5MDReader):

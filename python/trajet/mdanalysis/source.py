@@ -238,6 +238,8 @@ class Source:
             return self._of_ready(ts, ix)
         group = self._groups.get(id(ix))
         if group is None:
+            if not len(ix):
+                return np.empty((0, 3), np.float32)
             group = self._learn(ix)
             if group is None:
                 self.whole_asked(ts)
