@@ -28,6 +28,9 @@ OWN_READERS = {
 }
 
 
+_PRESENT = ("has_positions", "has_velocities", "has_forces")
+
+
 @dataclass
 class Convention:
     """How frames of one file become time steps.
@@ -154,11 +157,11 @@ def convention_of_header(format: str, filename: str, options: dict[str, Any]) ->
     """
     with OWN_READERS[format](filename, **options) as own:
         if format == "H5MD":
-            described = ("compression", "compression_opts", "_driver", "_comm", "_has")
+            described = ("compression", "compression_opts", "_driver", "_comm", "_has", *_PRESENT)
             return _H5md(dict(own.units), {name: getattr(own, name) for name in described})
-        names = ("remarks", "periodic", "has_time", "has_velocities", "has_forces")
-        attributes = {name: getattr(own, name) for name in (*names, "scale_factors", "_mmap")}
-        dt = None
-        if own.has_time and own.n_frames > 1:
+        names = ("remarks", "periodic", "has_time", "scale_factors", "_mmap", *_PRESENT[1:])
+        attributes = {name: getattr(own, name) for name in names}
+        dt = options.get("dt")
+        if dt is None and own.has_time and own.n_frames > 1:
             dt = float(own._get_dt())
         return _Ncdf(dict(own.units), attributes, dt=dt, has_time=own.has_time)

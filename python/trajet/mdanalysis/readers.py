@@ -4,6 +4,8 @@ import errno
 import hashlib
 import os
 import warnings
+from collections.abc import Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +51,8 @@ class Reader(ReaderBase):  # type: ignore[misc]
     Parameters
     ----------
     filename
-        A file, or a data set "STORE/name" or some of its tags "STORE/name@protein".
+        A file, or several that are read as one trajectory; or a data set "STORE/name", or some of
+        its tags "STORE/name@protein".
     convert_units
         Whether to convert to Å and ps. If not, MDAnalysis' own reader reads the file.
     sub
@@ -94,7 +97,7 @@ class Reader(ReaderBase):  # type: ignore[misc]
     @store_init_arguments  # type: ignore[untyped-decorator]
     def __init__(
         self,
-        filename: str | os.PathLike[str],
+        filename: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
         convert_units: bool = True,
         *,
         sub: Any = None,
@@ -107,7 +110,7 @@ class Reader(ReaderBase):  # type: ignore[misc]
         strict = self._kwargs["strict"] = self.strict_by_default if strict is None else strict
         self._strict: bool = strict
         if not isinstance(filename, (str, os.PathLike)):
-            # An open h5py.File, for instance.
+            # Several files, or an open h5py.File.
             self.filename = filename
         self._sub = None if sub is None else np.asarray(sub)
         self._source: Source | None = None
@@ -143,7 +146,7 @@ class Reader(ReaderBase):  # type: ignore[misc]
             self.format = trajectory.format
             convention = checked or self._convention_of(trajectory, source, options)
         except FormatError as error:
-            if self._strict or self._only is None:
+            if self._strict or self._own_name is None:
                 raise UnreadableError(str(error)) from error
             self._give_to_own_reader(error)
             return
@@ -154,22 +157,28 @@ class Reader(ReaderBase):  # type: ignore[misc]
     def _convention_of(
         self, trajectory: Trajectory, source: Source, options: dict[str, Any]
     ) -> Convention:
-        """Return the convention of a file of any format."""
-        if trajectory.format in _WITH_HEADER and trajectory.dataset is None:
+        """Return the convention of files of any format."""
+        is_xdr = trajectory.format in ("XTC", "TRR")
+        is_one = trajectory.dataset is None and len(trajectory.paths) == 1
+        if not is_one and not is_xdr:
+            return Convention()
+        if trajectory.format in _WITH_HEADER:
             try:
                 return convention_of_header(trajectory.format, self.filename, options)
             except Exception:
                 # trajet reads files that MDAnalysis does not.
                 return Convention()
-        if trajectory.dataset is not None:
-            return Convention()
         return convention_of(trajectory.format, self.filename, source, options)
 
     def _opened(self, *, rebuild_index: bool) -> Trajectory:
         """Return the trajectory, whose format is the one that the class reads."""
-        if self._only is None and find_dataset(self.filename) is not None:
-            return open_trajectory(self.filename)
-        trajectory = open_trajectory(None, self.filename, rebuild_index=rebuild_index)
+        if isinstance(self.filename, str):
+            files = (self.filename,)
+            if self._only is None and find_dataset(self.filename) is not None:
+                return open_trajectory(self.filename)
+        else:
+            files = tuple(self.filename)
+        trajectory = open_trajectory(None, *files, rebuild_index=rebuild_index)
         if self._only not in (None, trajectory.format):
             raise FormatError(
                 f"{self.filename}: a {trajectory.format} file, not {self._only}: give the right"
@@ -177,24 +186,44 @@ class Reader(ReaderBase):  # type: ignore[misc]
             )
         return trajectory
 
+    @property
+    def _own_name(self) -> str | None:
+        """Name of MDAnalysis' own reader for the file; None if there is none."""
+        if self._only is not None or not isinstance(self.filename, str):
+            return self._only
+        name: str = Path(self.filename).suffix[1:].upper()
+        return name if name in OWN_READERS else None
+
     def _needs_own_reader(self) -> bool:
-        """Return whether only MDAnalysis' own reader can do what was asked for."""
-        if not isinstance(self.filename, str) or self._kwargs.get("driver") is not None:
-            return True
-        return not self.convert_units and self._only not in (None, "DCD")
+        """Return whether only MDAnalysis' own reader can do what was asked for.
+
+        Raises
+        ------
+        ValueError
+            If there is none.
+        """
+        is_path = isinstance(self.filename, str) or self._only is None
+        is_native = not self.convert_units and self._own_name != "DCD"
+        needs = not is_path or is_native or self._kwargs.get("driver") is not None
+        if needs and self._own_name is None:
+            raise ValueError(
+                f"{self.filename}: convert_units=False is for one XTC, TRR, DCD, NetCDF or H5MD"
+                " file: leave it out"
+            )
+        return needs
 
     def _give_to_own_reader(self, error: FormatError | None = None) -> None:
         """Have MDAnalysis' own reader read the file."""
-        if self._only is None:
-            raise ValueError(f"{self.filename}: trajet.mdanalysis.Reader reads paths only")
+        name = self._own_name
+        assert name is not None
         if error is not None:
             warnings.warn(f"{error}; MDAnalysis' own reader reads the file instead", stacklevel=2)
         options = {k: v for k, v in self._kwargs.items() if k not in ("strict",)}
-        if self._only not in ("XTC", "TRR"):
+        if name not in ("XTC", "TRR"):
             options = {k: v for k, v in options.items() if k not in ("sub", "refresh_offsets")}
         self._source = None
-        self._own = own = OWN_READERS[self._only](**options)
-        self.format = self._only
+        self._own = own = OWN_READERS[name](**options)
+        self.format = name
         self.n_atoms, self.n_frames = own.n_atoms, own.n_frames
         names = {*_OWN_ATTRIBUTES}.intersection(own.__dict__)
         self._follow(
@@ -267,7 +296,7 @@ class Reader(ReaderBase):  # type: ignore[misc]
             _set_cell(target, cursor, self.filename)
             data = convention.data(cursor)
         except FormatError as error:
-            if self._strict or self._only is None:
+            if self._strict or self._own_name is None:
                 raise
             self._give_to_own_reader(error)
             return self._go_with_own_reader(frame, ts)
@@ -282,12 +311,12 @@ class Reader(ReaderBase):  # type: ignore[misc]
     def _next_timestep(self) -> LazyTimestep:
         """Return a time step of its own for the next frame."""
         before = self.ts
-        if self._frame < 0 or before.has_velocities or before.has_forces:
-            # A script has added these.
-            made = before if self._frame < 0 and before.source is None else before.copy()
-            return made
+        if before.has_velocities or before.has_forces:
+            # A script has added these, and a copy has them, too.
+            copied: LazyTimestep = before.copy()
+            return copied
         made = self._Timestep(self.n_atoms, reader=self)
-        made.data.update(before.data)
+        made.data = deepcopy(before.data)
         return made
 
     def _go_with_own_reader(self, frame: int, ts: LazyTimestep | None) -> LazyTimestep:
@@ -320,6 +349,8 @@ class Reader(ReaderBase):  # type: ignore[misc]
         """
         made: Reader = super().copy()
         made._check_identity(self._identity)
+        # The file may have grown.
+        made.n_frames = self.n_frames
         return made
 
     def _check_identity(self, before: "list[_Ends]") -> None:

@@ -111,6 +111,8 @@ class Source:
         self._lookup: NDArray[np.intp] | None = None
         self._n_whole = self._n_group = self._n_decoded = self._n_guesses = 0
         self._group_tick = NEVER
+        # Frame that the cursor of the groups has read.
+        self._group_frame = -1
 
     def _file_atoms(self, ix: NDArray[np.integer[Any]] | None) -> NDArray[np.integer[Any]] | None:
         """Return indices of atoms of the time steps as `Trajectory.cursor` takes them."""
@@ -174,11 +176,7 @@ class Source:
             ts.state = PENDING if ts.source is not None else KNOWN
             cursor = self._read_whole(ts, frame)
         else:
-            cursor = (self.group or self.head).read(frame)
-            if cursor is self.group:
-                self._n_decoded += cursor.n_atoms
-                self._n_group += 1
-                self._group_tick = tick
+            cursor = self.head.read(frame) if self.group is None else self._group_at(frame)
         ts.source, ts.frame_read = self, frame
         mark_positions(ts, cursor.has_positions)
         if cursor.has_positions:
@@ -310,14 +308,19 @@ class Source:
         return self._copied(ts, ix)
 
     def _group_at(self, frame: int) -> Cursor:
-        assert self.group is not None
-        if self.group.frame != frame:
-            self.group.read(frame)
-            self._n_decoded += self.group.n_atoms
+        """Return the cursor of the groups, which has read this frame."""
+        cursor = self.group
+        assert cursor is not None
+        if self._group_frame != frame:
+            # If reading fails, the cursor holds no frame.
+            self._group_frame = -1
+            cursor.read(frame)
+            self._group_frame = frame
+            self._n_decoded += cursor.n_atoms
             if self._group_tick != self._tick:
                 self._group_tick = self._tick
                 self._n_group += 1
-        return self.group
+        return cursor
 
     def _stamp(self, ix: NDArray[np.intp] | int, tick: int) -> None:
         if self._asked is None:
@@ -372,6 +375,7 @@ class Source:
     def _set_group(self, atoms: NDArray[np.intp]) -> None:
         """Read ahead these atoms; or times and cells only, if there is none."""
         self._groups.clear()
+        self._group_frame = -1
         self._n_guesses += int(len(atoms) > 0)
         if not len(atoms):
             self.group = self._lookup = None
