@@ -71,6 +71,10 @@ class Segment(TypedDict):
     index_path: Path | None
 
 # Frames beside the numbers that `Reader.read` fills in: ps; Å and degrees.
+class CursorCounts(Counts):
+    # frames that had been read ahead when they were asked for
+    frames_ahead: int
+
 class ReadFrames(TypedDict):
     times: NDArray[np.float64]
     steps: NDArray[np.int64]
@@ -79,6 +83,10 @@ class ReadFrames(TypedDict):
     # (n, 9), Å, of rotated boxes, NaN in other frames; None where no frame has one
     vectors: NDArray[np.float64] | None
     counts: Counts
+
+class ReadFields(ReadFrames):
+    # by field: number of frames that have it
+    n_with: dict[str, int]
 
 # Vectors in the unit and precision of the file, None where no frame has them; which frames have
 # them; what makes Å, ps, … of them.
@@ -403,6 +411,15 @@ class Reader:
         # H5MD of single precision: in the unit of the file
         native_units: bool = False,
     ) -> ReadFrames: ...
+    # fills arrays of "positions", "velocities" and "forces" in one pass: NaN in frames without
+    def read_fields(
+        self,
+        frames: Frames,
+        atoms_wanted: NDArray[np.int64] | None,
+        outs: dict[str, NDArray[np.float32]],
+        *,
+        threads: int = 1,
+    ) -> ReadFields: ...
     # H5MD: (vectors or None, which frames have them, factor) by "positions", "velocities" and
     # "forces"; "times" and "edges" (n, 9) in units of the file, with their factors
     # without `tables`: vectors and steps only, which workers have, too
@@ -430,6 +447,34 @@ class Parts:
     ]: ...
     # as those of `Reader.read`, of all parts so far
     def counts(self) -> Counts: ...
+
+class Cursor:
+    """Reads positions, velocities and forces of one frame at a time."""
+
+    def __init__(
+        self,
+        reader: Reader,
+        atoms_wanted: NDArray[np.int64] | None,
+        *,
+        positions: bool,
+        velocities: bool,
+        forces: bool,
+        reads_ahead: bool,
+    ) -> None: ...
+    # fills an array `(n_atoms, 3)` for each of the fields, in this order; time, step, cell `(6,)`,
+    # box vectors `(9,)` of a rotated box, or None, and which of the three the frame has
+    def read(
+        self, frame: int, *outs: NDArray[np.float32]
+    ) -> tuple[
+        float,
+        int,
+        NDArray[np.float64],
+        NDArray[np.float64] | None,
+        tuple[bool, bool, bool],
+    ]: ...
+    def counts(self) -> CursorCounts: ...
+    # ends the thread that reads ahead
+    def stop(self) -> None: ...
 
 class Plan:
     """Parameters of an analysis; see `trajet.pools.pool.AnalysisSpec`."""

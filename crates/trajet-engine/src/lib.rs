@@ -11,6 +11,7 @@ pub mod centers;
 pub mod contact_map;
 pub mod contacts;
 pub mod count;
+pub mod cursor;
 pub mod density;
 pub mod deviations;
 pub mod dihedrals;

@@ -5,6 +5,7 @@ mod arguments;
 mod arrays;
 mod control;
 mod convert;
+mod cursor;
 mod deviations;
 mod error;
 mod geometry;
@@ -61,6 +62,7 @@ fn _trajet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("DEBUG_BUILD", cfg!(debug_assertions))?;
     module.add_class::<reader::Reader>()?;
     module.add_class::<reader::Parts>()?;
+    module.add_class::<cursor::PyCursor>()?;
     module.add_class::<plan::Plan>()?;
     module.add_class::<store::PyStore>()?;
     module.add_class::<pairwise::CentredFrames>()?;

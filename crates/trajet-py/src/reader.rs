@@ -11,7 +11,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use trajet_engine::run::{Threads, lock};
-use trajet_files::{Chain, Described, Frames, Meter, OpenOptions, ParallelFor, Scratch, Wanted};
+use trajet_files::{
+    Chain, Described, FieldReader, Frames, Meter, OpenOptions, ParallelFor, Scratch, Wanted,
+};
 use trajet_formats::dcd::CellForm;
 use trajet_formats::{Atoms, Field, Format, FrameMeta, Losses};
 
@@ -38,7 +40,7 @@ pub(crate) fn time_text(time: f64) -> String {
 /// An open trajectory. See `_trajet.pyi`.
 #[pyclass(frozen, module = "trajet._trajet")]
 pub(crate) struct Reader {
-    pub(crate) inner: Chain,
+    pub(crate) inner: Arc<Chain>,
     /// `None` if only some of the frames are known.
     options: Option<OpenOptions>,
     /// The transforms of the chain.
@@ -327,12 +329,7 @@ impl Reader {
         threads: usize,
         native_units: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let field = match field {
-            "positions" => Field::Positions,
-            "velocities" => Field::Velocities,
-            "forces" => Field::Forces,
-            other => return Err(PyValueError::new_err(format!("frames have no {other}"))),
-        };
+        let field = self::field(field)?;
         let frames = frames.to_frames();
         let atoms = self.atoms(py, atoms_wanted)?;
         let request = Wanted { frames: &frames, atoms: &atoms, field };
@@ -357,13 +354,66 @@ impl Reader {
             meter.add(&scratch.meter);
             self.return_scratch(scratch);
         }
-        let dict = PyDict::new(py);
-        dict.set_item("times", PyArray1::from_vec(py, meta.times))?;
-        dict.set_item("steps", PyArray1::from_vec(py, meta.steps))?;
-        dict.set_item("cells", cells(py, &meta.cells)?)?;
-        // Cells do not determine the orientation of box vectors, nor their last bits.
-        dict.set_item("vectors", boxes(py, &meta.turned)?)?;
-        dict.set_item("counts", counts(py, &meter)?)?;
+        frames_dict(py, meta, &meter)
+    }
+
+    /// Fills arrays of "positions", "velocities" and "forces" in one pass: NaN in frames without. Returns what `read`
+    /// does, and the number of frames that have each field.
+    #[pyo3(signature = (frames, atoms_wanted, outs, *, threads = 1))]
+    fn read_fields<'py>(
+        &self,
+        py: Python<'py>,
+        frames: PyFrames<'py>,
+        atoms_wanted: Option<PyReadonlyArray1<'py, i64>>,
+        outs: HashMap<String, PyReadwriteArray3<'py, f32>>,
+        threads: usize,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let frames = frames.to_frames();
+        let atoms = self.atoms(py, atoms_wanted)?;
+        let mut arrays: Vec<_> = outs
+            .into_iter()
+            .map(|(name, out)| Ok((field(&name)?, out)))
+            .collect::<PyResult<_>>()?;
+        arrays.sort_by_key(|(field, _)| *field as usize);
+        let fields: Vec<Field> = arrays.iter().map(|(field, _)| *field).collect();
+        let mut rest = Vec::with_capacity(arrays.len());
+        for (_, out) in &mut arrays {
+            rest.push(slice_of(out, frames.len() * atoms.len() * 3)?);
+        }
+        let threads = threads.min(frames.len()).max(1);
+        let reader = || FieldReader::new(&self.inner, &fields, || self.borrow_scratch());
+        let mut readers: Vec<FieldReader> = (0..threads).map(|_| reader()).collect();
+        let (mut meta, mut n_with) = (FrameMeta::default(), [0; 3]);
+        let stride =
+            (ATOMS_BETWEEN_SIGNALS / self.inner.n_atoms()).clamp(1, FRAMES_BETWEEN_SIGNALS);
+        let mut at = 0;
+        while at < frames.len() {
+            let end = (at + stride).min(frames.len());
+            let len = (end - at) * atoms.len() * 3;
+            let mut here = Vec::with_capacity(rest.len());
+            for slice in &mut rest {
+                here.push(slice.split_off_mut(..len).expect("as long as the frames"));
+            }
+            let read = py.detach(|| {
+                self.read_fields_on(&frames, &atoms, at..end, &mut readers, here, &mut meta)
+            });
+            let present = read.map_err(|error| from_io(py, &error))?;
+            n_with.iter_mut().zip(present).for_each(|(n, more)| *n += more);
+            py.check_signals()?;
+            at = end;
+        }
+        self.add_known_boxes(&mut meta);
+        let mut meter = Meter::default();
+        for reader in readers {
+            meter.add(&reader.meter());
+            reader.into_scratches().into_iter().for_each(|scratch| self.return_scratch(scratch));
+        }
+        let dict = frames_dict(py, meta, &meter)?;
+        let with = PyDict::new(py);
+        for field in fields {
+            with.set_item(field.name(), n_with[field as usize])?;
+        }
+        dict.set_item("n_with", with)?;
         Ok(dict)
     }
 
@@ -465,17 +515,18 @@ impl Drop for Parts {
 impl Reader {
     /// Returns a reader of a completely known trajectory.
     pub(crate) fn of(inner: Chain, options: OpenOptions) -> Reader {
+        let inner = Arc::new(inner);
         Reader { inner, options: Some(options), transforms: None, spare: Mutex::default() }
     }
 
     /// Returns a reader of a trajectory of which only some frames are known.
     pub(crate) fn partial(inner: Chain) -> Self {
-        Reader { inner, options: None, transforms: None, spare: Mutex::default() }
+        Reader { inner: Arc::new(inner), options: None, transforms: None, spare: Mutex::default() }
     }
 
     fn with_transforms(&self, transforms: Arc<trajet_transforms::Transforms>) -> Reader {
         Reader {
-            inner: self.inner.transformed(of_chain(&transforms)),
+            inner: Arc::new(self.inner.transformed(of_chain(&transforms))),
             options: self.options.clone(),
             transforms: Some(transforms),
             spare: Mutex::default(),
@@ -519,12 +570,8 @@ impl Reader {
         scratches: &mut [Scratch],
         mut out: PyReadwriteArray3<'_, f32>,
     ) -> PyResult<FrameMeta> {
-        let vectors =
-            out.as_slice_mut().map_err(|_| PyValueError::new_err("out is not C-contiguous"))?;
         let frame_len = request.atoms.len() * 3;
-        if vectors.len() != positions.len() * frame_len {
-            return Err(PyValueError::new_err("out has another size than frames x atoms x 3"));
-        }
+        let vectors = slice_of(&mut out, positions.len() * frame_len)?;
         let stride = ATOMS_BETWEEN_SIGNALS / self.inner.n_atoms();
         let stride = stride.clamp(1, FRAMES_BETWEEN_SIGNALS);
         let mut meta = FrameMeta::default();
@@ -573,4 +620,93 @@ impl Reader {
         }
         Ok(())
     }
+
+    /// Reads fields of frames, split into one contiguous range per thread. Returns the number of frames that have each.
+    fn read_fields_on(
+        &self,
+        frames: &Frames,
+        atoms: &Atoms,
+        positions: Range<usize>,
+        readers: &mut [FieldReader],
+        outs: Vec<&mut [f32]>,
+        meta: &mut FrameMeta,
+    ) -> Result<[u64; 3], trajet_files::Error> {
+        let each = positions.len().div_ceil(readers.len());
+        let (mut jobs, mut rest) = (Vec::new(), outs);
+        for (begin, reader) in positions.clone().step_by(each).zip(readers) {
+            let here = begin..positions.end.min(begin + each);
+            let mut outs = Vec::with_capacity(rest.len());
+            for slice in &mut rest {
+                let len = here.len() * atoms.len() * 3;
+                outs.push(slice.split_off_mut(..len).expect("as long as the frames"));
+            }
+            jobs.push(Mutex::new((here, reader, outs, FrameMeta::default(), Ok([0; 3]))));
+        }
+        Threads(jobs.len()).each(jobs.len(), &|k| {
+            let (here, reader, outs, meta, done) = &mut *lock(&jobs[k]);
+            *done = self.read_fields_of(frames, atoms, here.clone(), reader, outs, meta);
+        });
+        let mut n_with = [0; 3];
+        for job in jobs {
+            let (_, _, _, mut here, done) =
+                job.into_inner().unwrap_or_else(PoisonError::into_inner);
+            n_with.iter_mut().zip(done?).for_each(|(n, more)| *n += more);
+            meta.append(&mut here);
+        }
+        Ok(n_with)
+    }
+
+    /// Reads fields of frames on this thread. Returns the number of frames that have each.
+    fn read_fields_of(
+        &self,
+        frames: &Frames,
+        atoms: &Atoms,
+        positions: Range<usize>,
+        reader: &mut FieldReader,
+        outs: &mut [&mut [f32]],
+        meta: &mut FrameMeta,
+    ) -> Result<[u64; 3], trajet_files::Error> {
+        let frame_len = atoms.len() * 3;
+        let mut n_with = [0; 3];
+        for (k, at) in positions.enumerate() {
+            let span = k * frame_len..(k + 1) * frame_len;
+            let mut here: Vec<&mut [f32]> =
+                outs.iter_mut().map(|out| &mut out[span.clone()]).collect();
+            let read = reader.read(&self.inner, frames, atoms, at, &mut here)?;
+            n_with.iter_mut().zip(read.present).for_each(|(n, is)| *n += u64::from(is));
+            meta.push(frames.get(at), read.info);
+        }
+        Ok(n_with)
+    }
+}
+
+/// Returns the field with this name.
+fn field(name: &str) -> PyResult<Field> {
+    let found = Field::ALL.into_iter().find(|field| field.name() == name);
+    found.ok_or_else(|| PyValueError::new_err(format!("frames have no {name}")))
+}
+
+/// Returns the numbers of an array for this many.
+fn slice_of<'a>(out: &'a mut PyReadwriteArray3<'_, f32>, len: usize) -> PyResult<&'a mut [f32]> {
+    let slice = out.as_slice_mut().map_err(|_| PyValueError::new_err("out is not C-contiguous"))?;
+    if slice.len() != len {
+        return Err(PyValueError::new_err("out has another size than frames x atoms x 3"));
+    }
+    Ok(slice)
+}
+
+/// Returns times, steps, cells and counts of frames that were read.
+fn frames_dict<'py>(
+    py: Python<'py>,
+    meta: FrameMeta,
+    meter: &Meter,
+) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("times", PyArray1::from_vec(py, meta.times))?;
+    dict.set_item("steps", PyArray1::from_vec(py, meta.steps))?;
+    dict.set_item("cells", cells(py, &meta.cells)?)?;
+    // Cells do not determine the orientation of box vectors, nor their last bits.
+    dict.set_item("vectors", boxes(py, &meta.turned)?)?;
+    dict.set_item("counts", counts(py, meter)?)?;
+    Ok(dict)
 }

@@ -1,17 +1,26 @@
 """`Cursor`: some atoms of a trajectory, one frame at a time."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Self
+from weakref import finalize
 
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet import _trajet
+from trajet._trajet import FrameError
+from trajet.trajectory.choice import frame_number
+
 if TYPE_CHECKING:
+    from trajet.advise.entries import Counts
     from trajet.trajectory.trajectory import Trajectory
 
 
 class Cursor:
     """Some atoms of a trajectory, one frame at a time, in any order; made by `Trajectory.cursor`.
+
+    The atoms are prepared once. After a few frames with the same distance, a thread decodes the
+    frames that follow, so that they are ready when they are asked for.
 
     Attributes
     ----------
@@ -31,7 +40,7 @@ class Cursor:
         `(n_atoms, 3)`, float32: Å, Å/ps, kJ/(mol Å). None unless asked for. The next frame
         overwrites them. NaN if the frame has none.
     has_positions, has_velocities, has_forces
-        Whether the frame has what was asked for.
+        Whether the frame has what was asked for; False for what was not.
     """
 
     def __init__(
@@ -42,21 +51,38 @@ class Cursor:
         positions: bool,
         velocities: bool,
         forces: bool,
+        read_ahead: bool,
     ) -> None:
         self._trajectory, self._places = trajectory, places
-        self._fields = {"positions": positions, "velocities": velocities, "forces": forces}
         self.n_atoms = trajectory.n_atoms if places is None else len(places)
         self.n_frames = trajectory.n_frames
-        self.frame = -1
-        self.time, self.step = float("nan"), 0
-        self.cell: NDArray[np.float64] = np.full(6, np.nan)
-        self.vectors: NDArray[np.float64] | None = None
+        # Any frame may be asked for: jumps are counted through all of them.
+        reader = trajectory.reader_for((0, 1, self.n_frames), places, 1, n_read=1)
+        self._native = _trajet.Cursor(
+            reader,
+            places,
+            positions=positions,
+            velocities=velocities,
+            forces=forces,
+            reads_ahead=read_ahead,
+        )
 
-        def own(wanted: bool) -> NDArray[np.float32] | None:
-            return np.full((self.n_atoms, 3), np.nan, np.float32) if wanted else None
+        def own(is_wanted: bool) -> NDArray[np.float32] | None:
+            return np.full((self.n_atoms, 3), np.nan, np.float32) if is_wanted else None
 
         self.positions, self.velocities, self.forces = own(positions), own(velocities), own(forces)
+        self.frame, self.time, self.step = -1, float("nan"), 0
+        self.cell: NDArray[np.float64] = np.full(6, np.nan)
+        self.vectors: NDArray[np.float64] | None = None
         self.has_positions = self.has_velocities = self.has_forces = False
+        self._further = [values for values in (self.velocities, self.forces) if values is not None]
+        # Also at the end of a program, and when nothing refers to the cursor any more.
+        self._end = finalize(self, _end, self._native, trajectory.count_read, places)
+
+    def __repr__(self) -> str:
+        """Return the trajectory, the number of atoms and the frame."""
+        where = "before the first frame" if self.frame < 0 else f"at frame {self.frame}"
+        return f"<Cursor {self._trajectory.label}: {self.n_atoms} atoms, {where}>"
 
     def read(self, frame: int, out: NDArray[np.float32] | None = None) -> Self:
         """Read a frame, and return this cursor.
@@ -68,19 +94,43 @@ class Cursor:
         out
             An array `(n_atoms, 3)`, float32, C order, that receives the positions and becomes
             `positions`.
+
+        Raises
+        ------
+        FrameError
+            If there is no such frame.
+        FormatError
+            If the frame is corrupt.
+        StaleIndexError
+            If the index does not match the frames; the index file is removed.
+        ValueError
+            If the cursor is closed, `out` has another shape, or no positions are read.
         """
-        number = int(frame)
+        number = frame_number(frame)
+        if number < 0:
+            number += self.n_frames
+        if not 0 <= number < self.n_frames:
+            raise FrameError(
+                f"{self._trajectory.label}: frame {frame} is out of range: the trajectory has"
+                f" {self.n_frames} frames, 0 to {self.n_frames - 1}"
+            )
+        if not self._end.alive:
+            raise ValueError(f"this cursor of {self._trajectory.label} is closed")
         if out is not None:
+            if self.positions is None or out.shape != self.positions.shape:
+                raise ValueError(
+                    f"out must be an array of shape {(self.n_atoms, 3)} for the positions"
+                )
             self.positions = out
-        for name in ("positions", "velocities", "forces"):
-            values = getattr(self, name)
-            if values is None:
-                continue
-            got = self._trajectory.reader.read(np.array([number]), self._places, values[None], name)
-            setattr(self, f"has_{name}", got["counts"]["empty_frames"] == 0)
-        self.frame, self.time, self.step = number, float(got["times"][0]), int(got["steps"][0])
-        self.cell = got["cells"][0]
-        self.vectors = None if got["vectors"] is None else got["vectors"][0].reshape(3, 3)
+        native = self._native
+        if self.positions is None:
+            got = self._trajectory.fresh(native.read, number, *self._further)
+        else:
+            got = self._trajectory.fresh(native.read, number, self.positions, *self._further)
+        self.frame = number
+        self.time, self.step, self.cell, vectors, present = got
+        self.vectors = None if vectors is None else vectors.reshape(3, 3)
+        self.has_positions, self.has_velocities, self.has_forces = present
         return self
 
     def __iter__(self) -> Iterator[Self]:
@@ -88,5 +138,43 @@ class Cursor:
         for frame in range(self.n_frames):
             yield self.read(frame)
 
+    def __len__(self) -> int:
+        """Return the number of frames."""
+        return self.n_frames
+
+    def __bool__(self) -> bool:
+        """Return True, also without a frame."""
+        return True
+
+    @property
+    def counts(self) -> "_trajet.CursorCounts":
+        """What was read so far: requests, bytes, frames and atoms, also of frames read ahead.
+
+        `frames_ahead` is the number of frames that had been read ahead when they were asked for.
+        """
+        return self._native.counts()
+
     def close(self) -> None:
-        """End reading ahead."""
+        """End reading ahead; further frames cannot be read.
+
+        Closing is optional: the thread ends when nothing refers to the cursor any more.
+        """
+        self._end()
+
+    def __enter__(self) -> Self:
+        """Return the cursor, which is closed at the end of the block."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the cursor."""
+        self.close()
+
+
+def _end(
+    native: "_trajet.Cursor",
+    count_read: Callable[[NDArray[np.int64] | None, "Counts"], None],
+    places: NDArray[np.int64] | None,
+) -> None:
+    """End reading ahead, and record what was read."""
+    native.stop()
+    count_read(places, native.counts())

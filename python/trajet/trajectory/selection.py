@@ -11,12 +11,13 @@ from trajet._trajet import SelectionError
 from trajet.topology import Atoms
 from trajet.trajectory.block import Block
 from trajet.trajectory.choice import FrameChoice, frame_number
+from trajet.trajectory.cursor import Cursor
 from trajet.trajectory.frame import Frame
 from trajet.trajectory.transforms import MakeSteps, Transformable
 
 if TYPE_CHECKING:
-    from trajet.universes import AtomGroup
     from trajet.trajectory.trajectory import Trajectory
+    from trajet.universes import AtomGroup
 
 
 class Selection(Transformable):
@@ -224,3 +225,28 @@ class Selection(Transformable):
     def blocks(self, size: int | None = None, frames: FrameChoice = None) -> Iterator[Block]:
         """Iterate over blocks of frames, which share their memory. See `Trajectory.blocks`."""
         return self.trajectory.blocks_of_places(size, frames, self.places)
+
+    def cursor(
+        self,
+        *,
+        positions: bool = True,
+        velocities: bool = False,
+        forces: bool = False,
+        read_ahead: bool = True,
+    ) -> Cursor:
+        """Return a cursor, which reads one frame at a time of these atoms; see `Trajectory.cursor`.
+
+        Examples
+        --------
+        >>> with traj.select("name CA").cursor() as cursor:
+        ...     max(frame.positions[:, 2].max() for frame in cursor) > 0
+        np.True_
+        """
+        return Cursor(
+            self.trajectory,
+            self.places,
+            positions=positions,
+            velocities=velocities,
+            forces=forces,
+            read_ahead=read_ahead,
+        )

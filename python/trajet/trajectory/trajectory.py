@@ -52,6 +52,8 @@ from trajet.trajectory.transforms import (
 from trajet.trajectory.updating import UpdatingSelection
 
 if TYPE_CHECKING:
+    from trajet._trajet import ReadFrames
+    from trajet.advise.entries import Counts
     from trajet.universes import Universe
 
 DEFAULT_REQUEST_SIZE = 256 * 1024
@@ -87,11 +89,12 @@ class Trajectory(Transformable):
 
     _INTERNAL = frozenset(
         (
-            *("adopt", "before_run", "blocks_of_places", "describe_inputs", "describe_transforms"),
-            *("fresh", "frame_numbers", "indices_of", "n_named", "of_dataset", "of_open_atoms"),
-            *("particles", "places", "places_of", "read_places", "reader", "reader_for"),
-            *("record_analysis", "rotates", "select_indices", "sidecar", "stem", "t_topology"),
-            *("run_before", "topology_atoms", "transform_remarks", "updating"),
+            *("adopt", "before_run", "blocks_of_places", "count_read", "describe_inputs"),
+            *("describe_transforms", "fresh", "frame_numbers", "indices_of", "n_named"),
+            *("of_dataset", "of_open_atoms", "particles", "places", "places_of", "read_places"),
+            *("reader", "reader_for", "record_analysis", "rotates", "run_before"),
+            *("select_indices", "sidecar", "stem", "t_topology", "topology_atoms"),
+            *("transform_remarks", "updating"),
         )
     )
 
@@ -748,21 +751,49 @@ class Trajectory(Transformable):
         positions: bool = True,
         velocities: bool = False,
         forces: bool = False,
+        read_ahead: bool = True,
     ) -> Cursor:
-        """Return a cursor, which reads one frame at a time of atoms that are prepared once.
+        """Return a cursor, which reads one frame at a time, in any order.
 
         Parameters
         ----------
         atoms
-            Atom indices in any order, as for `select`; may be empty, to read times and cells
-            alone; None for all.
+            Atom indices in any order, as for `select`; none ([]) to read times and cells alone,
+            without decoding; None for all.
         positions, velocities, forces
-            What is read.
+            What to read; all of it in one pass.
+        read_ahead
+            Whether a thread decodes the frames that follow, once frames are read in order.
+
+        Returns
+        -------
+        Cursor
+
+        Raises
+        ------
+        SelectionError
+            If an atom is out of range.
+
+        Examples
+        --------
+        >>> cursor = traj.cursor([0, 7])
+        >>> cursor.read(10).positions.shape
+        (2, 3)
+        >>> float(cursor.time)
+        11.0
         """
-        places = None
-        if atoms is not None:
+        if atoms is None:
+            places = None
+        else:
             places = self.places(atoms) if len(atoms) else np.empty(0, np.int64)
-        return Cursor(self, places, positions=positions, velocities=velocities, forces=forces)
+        return Cursor(
+            self,
+            places,
+            positions=positions,
+            velocities=velocities,
+            forces=forces,
+            read_ahead=read_ahead,
+        )
 
     def read_places(
         self,
@@ -792,22 +823,26 @@ class Trajectory(Transformable):
             threads = _trajet.available_threads() if positions.nbytes > MUCH_BYTES else 1
         counted_from = numbers if run is None else self._on_the_way(numbers, run)
         reader = self.reader_for(counted_from, places, threads, n_read=shape[0])
-        read = partial(reader.read, threads=threads)
-        got = self.fresh(read, numbers, places, positions, "positions")
-        if self._access_log is not None and counted:
-            self._access_log.read(places, got["counts"])
-
-        def further(field: str) -> NDArray[np.float32]:
-            values = np.empty(shape, np.float32)
-            counts = self.fresh(read, numbers, places, values, field)["counts"]
-            if self._access_log is not None and counted:
-                # The frames are counted once, with the positions.
-                self._access_log.read(places, {**counts, "frames": 0})
-            if counts["empty_frames"] == counts["frames"] > 0:
-                raise FormatError(
-                    f"{self.label}: none of the {shape[0]} frames has {field}: read positions only"
-                )
-            return values
+        further: dict[str, NDArray[np.float32]] = {}
+        if velocities:
+            further["velocities"] = np.empty(shape, np.float32)
+        if forces:
+            further["forces"] = np.empty(shape, np.float32)
+        got: ReadFrames
+        if further:
+            fields = partial(reader.read_fields, threads=threads)
+            got = of_all = self.fresh(fields, numbers, places, {"positions": positions, **further})
+            for name in further:
+                if shape[0] and of_all["n_with"][name] == 0:
+                    raise FormatError(
+                        f"{self.label}: none of the {shape[0]} frames has {name}: read positions"
+                        " only"
+                    )
+        else:
+            read = partial(reader.read, threads=threads)
+            got = self.fresh(read, numbers, places, positions, "positions")
+        if counted:
+            self.count_read(places, got["counts"])
 
         vectors = got["vectors"]
         return Block(
@@ -816,8 +851,8 @@ class Trajectory(Transformable):
             got["steps"],
             frame_numbers(numbers),
             got["cells"],
-            further("velocities") if velocities else None,
-            further("forces") if forces else None,
+            further.get("velocities"),
+            further.get("forces"),
             None if vectors is None else vectors.reshape(-1, 3, 3),
             tuple(self.transform_remarks([got["counts"]])),
         )
@@ -855,6 +890,11 @@ class Trajectory(Transformable):
             yield from blocks
         finally:
             self._access_log.read(places, parts.counts())
+
+    def count_read(self, places: NDArray[np.int64] | None, counts: "Counts | WorkerEntry") -> None:
+        """Count a read of atoms for the access log, if this is a data set of a store."""
+        if self._access_log is not None:
+            self._access_log.read(places, counts)
 
     def record_analysis(
         self, what: str, places: NDArray[np.int64] | None, counts: Sequence[WorkerEntry]
