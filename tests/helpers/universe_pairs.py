@@ -24,9 +24,11 @@ def empty_universe(n_atoms: int = N_ATOMS) -> mda.Universe:
     return universe
 
 
-def write_files(folder: Path, n_atoms: int = N_ATOMS, n_frames: int = N_FRAMES) -> dict[str, Path]:
+def write_files(
+    folder: Path, n_atoms: int = N_ATOMS, n_frames: int = N_FRAMES, seed: int = 7
+) -> dict[str, Path]:
     """Write the same random frames in each format; TRR has forces in every third frame."""
-    rng = np.random.default_rng(7)
+    rng = np.random.default_rng(seed)
     paths = {name: folder / f"small.{name}" for name in FORMATS}
     universe = mda.Universe.empty(n_atoms, trajectory=True, velocities=True, forces=True)
     universe.dimensions = [30, 31, 32, 90, 80, 70]
