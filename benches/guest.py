@@ -131,7 +131,7 @@ def rdf(u: Any, frames: slice) -> Any:
 
 
 def around(u: Any, frames: slice) -> Any:
-    """An updating group."""
+    """Count the atoms of an updating group."""
     shell = u.select_atoms("name OW and around 4 (protein and name CA)", updating=True)
     return [len(shell) for _ in u.trajectory[frames]]
 

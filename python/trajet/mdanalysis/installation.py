@@ -92,7 +92,9 @@ def install(*, strict: bool = True) -> Installed:
     >>> import trajet.mdanalysis
     >>> with trajet.mdanalysis.install():
     ...     u = mda.Universe("adk.psf", "adk.xtc")
-    ...     len([ca.positions for ts in u.trajectory for ca in [u.select_atoms("name CA")]])
+    ...     calpha = u.select_atoms("name CA")
+    ...     means = [calpha.positions.mean() for ts in u.trajectory]
+    >>> len(means)
     98
     """
     Reader.strict_by_default = strict

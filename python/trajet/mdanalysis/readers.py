@@ -296,7 +296,8 @@ class Reader(ReaderBase):  # type: ignore[misc]
             _set_cell(target, cursor, self.filename)
             data = convention.data(cursor)
         except FormatError as error:
-            if self._strict or self._own_name is None:
+            is_stale = isinstance(error, StaleIndexError)
+            if self._strict or is_stale or self._own_name is None:
                 raise
             self._give_to_own_reader(error)
             return self._go_with_own_reader(frame, ts)
