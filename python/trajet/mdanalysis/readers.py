@@ -91,7 +91,7 @@ class Reader(ReaderBase):  # type: ignore[misc]
     _Timestep = LazyTimestep
     # The format that the file must have; None for any.
     _only: str | None = None
-    # Whether readers are strict that are not told; set by `install`.
+    # Whether readers are strict by default; set by `install`.
     strict_by_default = True
 
     @store_init_arguments  # type: ignore[untyped-decorator]

@@ -169,7 +169,7 @@ class Source:
         if tick % MEMORY == 0:
             self._forget()
         if not is_whole and self._is_held(ts):
-            # Whoever holds the array finds the positions of the current frame in it.
+            # Views that a script holds must show the current frame.
             is_whole = True
         if is_whole:
             # If reading fails, the array is overwritten in part.
