@@ -2,4 +2,10 @@
 
 from trajet import startup
 
-__getattr__ = startup.lazy_names(__name__, {})
+__getattr__ = startup.lazy_names(
+    __name__,
+    {
+        "trajet.mdanalysis.installation": "install uninstall",
+        "trajet.mdanalysis.readers": "Reader XTCReader TRRReader DCDReader NCDFReader H5MDReader",
+    },
+)
