@@ -76,9 +76,7 @@ class Cursor:
             values = getattr(self, name)
             if values is None:
                 continue
-            got = self._trajectory.reader.read(
-                np.array([number]), self._places, values[None], name
-            )
+            got = self._trajectory.reader.read(np.array([number]), self._places, values[None], name)
             setattr(self, f"has_{name}", got["counts"]["empty_frames"] == 0)
         self.frame, self.time, self.step = number, float(got["times"][0]), int(got["steps"][0])
         self.cell = got["cells"][0]

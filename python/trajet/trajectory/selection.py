@@ -15,8 +15,8 @@ from trajet.trajectory.frame import Frame
 from trajet.trajectory.transforms import MakeSteps, Transformable
 
 if TYPE_CHECKING:
-    from trajet.universes import AtomGroup
     from trajet.trajectory.trajectory import Trajectory
+    from trajet.universes import AtomGroup
 
 
 class Selection(Transformable):
