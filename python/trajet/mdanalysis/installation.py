@@ -1,0 +1,120 @@
+"""`install`: every Universe reads XTC, TRR, DCD, NetCDF and H5MD files through trajet."""
+
+from types import TracebackType
+from typing import Any, Self
+
+import MDAnalysis as mda
+import numpy as np
+from MDAnalysis.core.groups import Atom, AtomGroup, UpdatingAtomGroup
+from numpy.typing import NDArray
+
+from trajet.mdanalysis.readers import (
+    DCDReader,
+    H5MDReader,
+    NCDFReader,
+    Reader,
+    TRRReader,
+    XTCReader,
+)
+from trajet.mdanalysis.timestep import LazyTimestep
+
+_CLASSES: dict[str, type[Reader]] = {
+    "XTC": XTCReader,
+    "TRR": TRRReader,
+    "DCD": DCDReader,
+    "NCDF": NCDFReader,
+    "NC": NCDFReader,
+    "H5MD": H5MDReader,
+}
+
+# What was there before `install`; empty while nothing is installed.
+_before: dict[str, Any] = {}
+
+
+def _group_positions(atoms: AtomGroup) -> NDArray[np.float32]:
+    # An updating group looks at the frame first, which may have it decoded.
+    ix = atoms.ix
+    ts = atoms.universe.trajectory.ts
+    if type(ts) is LazyTimestep and ts.state and ts.source is not None:
+        if isinstance(atoms, UpdatingAtomGroup):
+            return ts.source.updating_asked(ts, ix)
+        return ts.source.positions_of(ts, ix)
+    positions: NDArray[np.float32] = ts.positions[ix]
+    return positions
+
+
+def _atom_position(atom: Atom) -> NDArray[np.float32]:
+    ts = atom.universe.trajectory.ts
+    if type(ts) is LazyTimestep and ts.state and ts.source is not None:
+        return ts.source.position_of(ts, atom.ix)
+    position: NDArray[np.float32] = ts.positions[atom.ix].copy()
+    return position
+
+
+class Installed:
+    """The result of `install`, as a context manager: `uninstall` is called at the end."""
+
+    def __enter__(self) -> Self:
+        """Return this object."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Call `uninstall`."""
+        uninstall()
+
+
+def install(*, strict: bool = True) -> Installed:
+    """Have MDAnalysis read XTC, TRR, DCD, Amber NetCDF and H5MD files through trajet.
+
+    The readers of these formats are replaced in MDAnalysis' table of readers, and the getters
+    `AtomGroup.positions` and `Atom.position` by ones that decode their own atoms only. Universes
+    that exist already keep their readers. A second call changes only `strict`.
+
+    Parameters
+    ----------
+    strict
+        Whether files that trajet refuses (truncated, in unknown units, with contradicting cells)
+        are errors. If not, a warning is given, and MDAnalysis' own reader reads them.
+
+    Returns
+    -------
+    Installed
+        A context manager that calls `uninstall`.
+
+    Examples
+    --------
+    >>> import MDAnalysis as mda
+    >>> import trajet.mdanalysis
+    >>> with trajet.mdanalysis.install():
+    ...     u = mda.Universe("adk.psf", "adk.xtc")
+    ...     len([ca.positions for ts in u.trajectory for ca in [u.select_atoms("name CA")]])
+    98
+    """
+    Reader.strict_by_default = strict
+    if not _before:
+        _before["readers"] = {name: mda._READERS[name] for name in _CLASSES}
+        _before["groups"] = AtomGroup.positions
+        _before["atoms"] = Atom.position
+        mda._READERS.update(_CLASSES)
+        AtomGroup.positions = _with_getter(AtomGroup.positions, _group_positions)
+        Atom.position = _with_getter(Atom.position, _atom_position)
+    return Installed()
+
+
+def uninstall() -> None:
+    """Undo `install`. Universes keep their readers, which decode whole frames from now on."""
+    Reader.strict_by_default = True
+    if _before:
+        mda._READERS.update(_before["readers"])
+        AtomGroup.positions = _before["groups"]
+        Atom.position = _before["atoms"]
+        _before.clear()
+
+
+def _with_getter(before: property, getter: Any) -> property:
+    return property(getter, before.fset, before.fdel, before.__doc__)

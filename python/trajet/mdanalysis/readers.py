@@ -1,0 +1,581 @@
+"""`Reader`: files and data sets that trajet reads, as trajectories of MDAnalysis."""
+
+import errno
+import hashlib
+import os
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from MDAnalysis.coordinates.base import ReaderBase
+from MDAnalysis.coordinates.H5MD import H5PYPicklable
+from MDAnalysis.coordinates.TRJ import NCDFPicklable
+from MDAnalysis.coordinates.TRJ import NCDFReader as NCDFOwn
+from MDAnalysis.lib.util import store_init_arguments
+from numpy.typing import NDArray
+
+from trajet import FormatError, StaleIndexError
+from trajet.dataset import find_dataset
+from trajet.mdanalysis.conventions import (
+    OWN_READERS,
+    Convention,
+    convention_of,
+    convention_of_header,
+)
+from trajet.mdanalysis.source import Report, Source
+from trajet.mdanalysis.timestep import PENDING, LazyTimestep
+from trajet.trajectory.cursor import Cursor
+from trajet.trajectory.opening import open as open_trajectory
+from trajet.trajectory.trajectory import Trajectory
+
+# Formats whose headers MDAnalysis' own readers check.
+_WITH_HEADER = ("NCDF", "H5MD")
+# Bytes at both ends of a file by which a copy of a reader knows it again.
+_END = 4096
+
+
+class UnreadableError(FormatError, OSError):
+    """A file cannot be read; an `OSError` too, as scripts of MDAnalysis expect one."""
+
+
+class ChangedFileError(StaleIndexError, OSError):
+    """A copy of a reader finds another file than the original had."""
+
+
+class Reader(ReaderBase):  # type: ignore[misc]
+    """Reads trajectories for MDAnalysis: every file or data set that `trajet.open` reads.
+
+    Parameters
+    ----------
+    filename
+        A file, or a data set "STORE/name" or some of its tags "STORE/name@protein".
+    convert_units
+        Whether to convert to Å and ps. If not, MDAnalysis' own reader reads the file.
+    sub
+        Indices of the atoms that the time steps have; None for all.
+    refresh_offsets
+        Whether to build the index of frames anew.
+    strict
+        Whether files that trajet refuses are errors (`FormatError`). If not, MDAnalysis' own reader
+        reads them after a warning. None for the choice of `install`.
+    dt
+        Time between frames, ps, instead of the file's.
+    time_offset
+        Added to all times, ps.
+    **kwargs
+        Further arguments of MDAnalysis' readers.
+
+    Raises
+    ------
+    FileNotFoundError, PermissionError
+        If the file cannot be opened.
+    UnreadableError
+        If it is of no known format, or damaged; a `FormatError` and an `OSError`.
+
+    Examples
+    --------
+    >>> import MDAnalysis as mda
+    >>> import trajet.mdanalysis
+    >>> u = mda.Universe("adk.psf", "adk.xtc", format=trajet.mdanalysis.Reader)
+    >>> u.trajectory
+    <Reader adk.xtc with 98 frames of 3341 atoms>
+    >>> u.trajectory[3].positions.shape
+    (3341, 3)
+    """
+
+    filename: Any
+    _Timestep = LazyTimestep
+    # The format that the file must have; None for any.
+    _only: str | None = None
+    # Whether readers are strict that are not told; set by `install`.
+    strict_by_default = True
+
+    @store_init_arguments  # type: ignore[untyped-decorator]
+    def __init__(
+        self,
+        filename: str | os.PathLike[str],
+        convert_units: bool = True,
+        *,
+        sub: Any = None,
+        refresh_offsets: bool = False,
+        strict: bool | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(filename, convert_units=convert_units, **kwargs)
+        # Copies in other processes behave as this reader.
+        strict = self._kwargs["strict"] = self.strict_by_default if strict is None else strict
+        self._strict: bool = strict
+        if not isinstance(filename, (str, os.PathLike)):
+            # An open h5py.File, for instance.
+            self.filename = filename
+        self._sub = None if sub is None else np.asarray(sub)
+        self._source: Source | None = None
+        # MDAnalysis' own reader, where it reads the file instead.
+        self._own: ReaderBase | None = None
+        self._identity: list[_Ends] = []
+        self._frame = -1
+        self._open(rebuild_index=refresh_offsets)
+        self.ts = self._new_timestep()
+        self._read_next_timestep()
+        if self._convention.dt is not None:
+            self.ts.dt = self._convention.dt
+
+    def _open(self, *, rebuild_index: bool = False) -> None:
+        """Open the file.
+
+        Raises
+        ------
+        UnreadableError
+            If it cannot be read.
+        """
+        options = {k: v for k, v in self._kwargs.items() if k not in _OWN_OPTIONS}
+        if self._needs_own_reader():
+            self._give_to_own_reader()
+            return
+        checked = None
+        if self._only in _WITH_HEADER:
+            checked = convention_of_header(self._only, self.filename, options)
+        try:
+            trajectory = self._opened(rebuild_index=rebuild_index)
+            self._source = source = Source(trajectory, self._sub)
+            source.head.read(0)
+            self.format = trajectory.format
+            convention = checked or self._convention_of(trajectory, source, options)
+        except FormatError as error:
+            if self._strict or self._only is None:
+                raise UnreadableError(str(error)) from error
+            self._give_to_own_reader(error)
+            return
+        self.n_atoms, self.n_frames = source.n_atoms, source.n_frames
+        self._follow(convention)
+        self._identity = _identity(trajectory)
+
+    def _convention_of(
+        self, trajectory: Trajectory, source: Source, options: dict[str, Any]
+    ) -> Convention:
+        """Return the convention of a file of any format."""
+        if trajectory.format in _WITH_HEADER and trajectory.dataset is None:
+            try:
+                return convention_of_header(trajectory.format, self.filename, options)
+            except Exception:
+                # trajet reads files that MDAnalysis does not.
+                return Convention()
+        if trajectory.dataset is not None:
+            return Convention()
+        return convention_of(trajectory.format, self.filename, source, options)
+
+    def _opened(self, *, rebuild_index: bool) -> Trajectory:
+        """Return the trajectory, whose format is the one that the class reads."""
+        if self._only is None and find_dataset(self.filename) is not None:
+            return open_trajectory(self.filename)
+        trajectory = open_trajectory(None, self.filename, rebuild_index=rebuild_index)
+        if self._only not in (None, trajectory.format):
+            raise FormatError(
+                f"{self.filename}: a {trajectory.format} file, not {self._only}: give the right"
+                " format, or none"
+            )
+        return trajectory
+
+    def _needs_own_reader(self) -> bool:
+        """Return whether only MDAnalysis' own reader can do what was asked for."""
+        if not isinstance(self.filename, str) or self._kwargs.get("driver") is not None:
+            return True
+        return not self.convert_units and self._only not in (None, "DCD")
+
+    def _give_to_own_reader(self, error: FormatError | None = None) -> None:
+        """Have MDAnalysis' own reader read the file."""
+        if self._only is None:
+            raise ValueError(f"{self.filename}: trajet.mdanalysis.Reader reads paths only")
+        if error is not None:
+            warnings.warn(f"{error}; MDAnalysis' own reader reads the file instead", stacklevel=2)
+        options = {k: v for k, v in self._kwargs.items() if k not in ("strict",)}
+        if self._only not in ("XTC", "TRR"):
+            options = {k: v for k, v in options.items() if k not in ("sub", "refresh_offsets")}
+        self._source = None
+        self._own = own = OWN_READERS[self._only](**options)
+        self.format = self._only
+        self.n_atoms, self.n_frames = own.n_atoms, own.n_frames
+        names = {*_OWN_ATTRIBUTES}.intersection(own.__dict__)
+        self._follow(
+            Convention(
+                dict(own.units),
+                {name: getattr(own, name) for name in names},
+                dt=own.ts.data.get("dt"),
+            )
+        )
+        self._identity = []
+
+    def _follow(self, convention: Convention) -> None:
+        """Take units and attributes of a file."""
+        self._convention = convention
+        self.units = convention.units
+        for name, value in convention.attributes.items():
+            setattr(self, name, value)
+
+    def _new_timestep(self) -> LazyTimestep:
+        return self._Timestep(self.n_atoms, reader=self, **self._ts_kwargs)
+
+    @classmethod
+    def parse_n_atoms(cls, filename: str, **kwargs: Any) -> int:
+        """Return the number of atoms of a file."""
+        if cls._only in _WITH_HEADER:
+            return int(OWN_READERS[cls._only].parse_n_atoms(filename, **kwargs))
+        try:
+            if cls._only is None and find_dataset(filename) is not None:
+                return open_trajectory(filename).n_atoms
+            return open_trajectory(None, filename).n_atoms
+        except FormatError as error:
+            raise UnreadableError(str(error)) from error
+
+    @property
+    def report(self) -> Report:
+        """What the reader guessed of the script's needs, and what it saved."""
+        if self._source is None:
+            return Report(0, 0, 0, 0, 0, 0, "nothing: MDAnalysis' own reader reads the file")
+        return self._source.report
+
+    def _get_dt(self) -> float:
+        """Return the time between frames, for time steps that do not know it."""
+        if self._convention.dt is None:
+            raise AttributeError("dt")
+        return self._convention.dt
+
+    def _read_next_timestep(self, ts: LazyTimestep | None = None) -> LazyTimestep:
+        if self._frame >= self.n_frames - 1:
+            raise OSError(errno.EIO, "trying to go over trajectory limit")
+        return self._go(self._frame + 1, ts)
+
+    def _read_frame(self, frame: int) -> LazyTimestep:
+        if not 0 <= frame < self.n_frames:
+            raise IndexError(f"frame must be from 0 to {self.n_frames - 1}, not {frame}")
+        return self._go(int(frame), None)
+
+    def _go(self, frame: int, ts: LazyTimestep | None) -> LazyTimestep:
+        """Read a frame into a time step."""
+        if self._own is not None:
+            return self._go_with_own_reader(frame, ts)
+        if self._source is None:
+            raise OSError(errno.EBADF, f"{self.filename}: the trajectory is closed: open it again")
+        convention = self._convention
+        if ts is None:
+            ts = self._next_timestep() if convention.is_independent else self.ts
+        target = ts if isinstance(ts, LazyTimestep) else self._new_timestep()
+        whole = bool(self._transformations) or target is not ts
+        try:
+            cursor = self._source.go(target, frame, whole=whole)
+            _set_cell(target, cursor, self.filename)
+            data = convention.data(cursor)
+        except FormatError as error:
+            if self._strict or self._only is None:
+                raise
+            self._give_to_own_reader(error)
+            return self._go_with_own_reader(frame, ts)
+        target.data.update(data)
+        target.frame = self._frame = frame
+        if target is not ts:
+            _copy(target, ts)
+        if convention.is_independent:
+            self.ts = ts
+        return ts
+
+    def _next_timestep(self) -> LazyTimestep:
+        """Return a time step of its own for the next frame."""
+        before = self.ts
+        if self._frame < 0 or before.has_velocities or before.has_forces:
+            # A script has added these.
+            made = before if self._frame < 0 and before.source is None else before.copy()
+            return made
+        made = self._Timestep(self.n_atoms, reader=self)
+        made.data.update(before.data)
+        return made
+
+    def _go_with_own_reader(self, frame: int, ts: LazyTimestep | None) -> LazyTimestep:
+        assert self._own is not None
+        ts = self.ts if ts is None else ts
+        _copy(self._own[frame], ts)
+        ts.frame = self._frame = frame
+        return ts
+
+    def _reopen(self) -> None:
+        self.ts.frame = 0
+        self._frame = -1
+        if self._source is None and self._own is None:
+            self._open()
+
+    def close(self) -> None:
+        """Close the file; time steps that scripts hold can still read theirs."""
+        self._source = None
+        own, self._own = self.__dict__.get("_own"), None
+        if own is not None:
+            own.close()
+
+    def copy(self) -> "Reader":
+        """Return a reader of the same file, at the same frame, which opens it anew.
+
+        Raises
+        ------
+        ChangedFileError
+            If another file is found under its name.
+        """
+        made: Reader = super().copy()
+        made._check_identity(self._identity)
+        return made
+
+    def _check_identity(self, before: "list[_Ends]") -> None:
+        """Compare the file with what the original of a copy had read.
+
+        Raises
+        ------
+        ChangedFileError
+            If it is another one. It may have grown.
+        """
+        if self._source is None:
+            return
+        for path, size, ends in before:
+            try:
+                is_same = _digest_of_ends(Path(path), size) == ends
+            except OSError:
+                is_same = False
+            if not is_same:
+                raise ChangedFileError(
+                    f"{path}: the file has changed since the Universe was made of which this is a"
+                    " copy: make the Universe anew"
+                )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy in another process needs: arguments, and the current frame."""
+        state = self.__dict__.copy()
+        for name in ("_source", "_own", "_convention", "_trjfile", "_opened_file"):
+            state.pop(name, None)
+        ts = self.ts
+        is_unchanged = (
+            type(ts) is LazyTimestep and ts.state == PENDING and ts.source is self._source
+        )
+        if is_unchanged:
+            # The copy reads the positions of its frame, if they are asked for.
+            state["ts"] = (ts.frame_read, ts.frame, ts.data, ts._unitcell.copy(), ts.aux)
+        state["_is_closed"] = self._source is None and self._own is None
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Open the file again."""
+        is_closed, ts = state.pop("_is_closed"), state.pop("ts")
+        frame, n_frames = state["_frame"], state["n_frames"]
+        identity = state["_identity"]
+        self.__dict__.update(state)
+        self._source = self._own = None
+        self._open()
+        self._check_identity(identity)
+        self.n_frames = n_frames
+        if isinstance(ts, tuple):
+            number, shown, data, cell, aux = ts
+            self.ts = self._new_timestep()
+            self._go(number, self.ts)
+            self.ts.data, self.ts.aux = data, aux
+            self.ts.frame = shown
+            self.ts._unitcell[:] = cell
+        else:
+            self.ts = ts
+        self._frame = frame
+        if is_closed:
+            self.close()
+
+    def timeseries(
+        self,
+        asel: Any = None,
+        atomgroup: Any = None,
+        start: int | None = None,
+        stop: int | None = None,
+        step: int | None = None,
+        order: str | None = None,
+    ) -> NDArray[np.float32]:
+        """Return positions of many frames; see `ProtoReader.timeseries`.
+
+        They are decoded on all cores.
+        """
+        if order is None:
+            order = "afc" if self._convention.is_independent else "fac"
+        chosen = atomgroup if asel is None else asel
+        # Readers of DCD files ignore transformations here.
+        is_plain = not self._transformations or self._convention.is_independent
+        if self._source is None or not is_plain or (chosen is not None and not len(chosen)):
+            return self._frame_by_frame(asel, atomgroup, start, stop, step, order)
+        if asel is not None:
+            warnings.warn(
+                "asel argument to timeseries will be renamed to 'atomgroup' in 3.0, see #3911",
+                category=DeprecationWarning,
+                stacklevel=2,
+            )
+            if atomgroup:
+                raise ValueError("Cannot provide both asel and atomgroup kwargs")
+        if sorted(order) != ["a", "c", "f"]:
+            raise ValueError(f"order must be a permutation of 'fac', not {order!r}")
+        frames = np.arange(*self.check_slice_indices(start, stop, step))
+        coordinates = self._source.read_frames(frames, None if chosen is None else chosen.ix)
+        if coordinates is None:
+            return self._frame_by_frame(asel, atomgroup, start, stop, step, order)
+        if not self._convention.is_independent:
+            self.rewind()
+        return np.moveaxis(coordinates, ["fac".index(axis) for axis in order], [0, 1, 2])
+
+    def _frame_by_frame(self, *arguments: Any) -> NDArray[np.float32]:
+        """Return what `timeseries` of the base class does."""
+        positions: NDArray[np.float32] = super().timeseries(*arguments)
+        return positions
+
+    def Writer(self, filename: str, n_atoms: int | None = None, **kwargs: Any) -> Any:
+        """Return MDAnalysis' writer of the same format, with the properties of this trajectory."""
+        own = OWN_READERS.get(self.format)
+        if own is None:
+            return super().Writer(filename, n_atoms=n_atoms, **kwargs)
+        kwargs["n_atoms"] = self.n_atoms if n_atoms is None else n_atoms
+        self._writer = getattr(own, "_writer", None)
+        return own.Writer(self, filename, **kwargs)
+
+
+class XTCReader(Reader):
+    """Reads XTC files."""
+
+    _only = "XTC"
+
+
+class TRRReader(Reader):
+    """Reads TRR files."""
+
+    _only = "TRR"
+
+
+class DCDReader(Reader):
+    """Reads DCD files; each frame has a time step of its own, as MDAnalysis' reader has it."""
+
+    _only = "DCD"
+
+    @property
+    def dimensions(self) -> Any:
+        """The unit cell of the current frame."""
+        return self.ts.dimensions
+
+
+class NCDFReader(Reader):
+    """Reads Amber NetCDF files."""
+
+    _only = "NCDF"
+    version = NCDFOwn.version
+    _verify_units = staticmethod(NCDFOwn._verify_units)
+    _trjfile: Any = None
+
+    @property
+    def trjfile(self) -> Any:
+        """The variables of the file, as MDAnalysis' own reader has them; opened when asked for."""
+        if self._trjfile is None and self._source is not None:
+            self._trjfile = NCDFPicklable(self.filename, mmap=self._mmap, maskandscale=False)
+        return self._trjfile
+
+    def close(self) -> None:
+        """Close the file."""
+        super().close()
+        self._trjfile = None
+
+
+class H5MDReader(Reader):
+    """Reads H5MD files."""
+
+    _only = "H5MD"
+    _opened_file: Any = None
+
+    @property
+    def _file(self) -> Any:
+        """The file as h5py opens it, for scripts that look at chunks or other groups."""
+        if self._own is not None:
+            return self._own._file
+        if self._opened_file is None and self._source is not None:
+            self._opened_file = H5PYPicklable(self.filename, "r")
+        return self._opened_file
+
+    @property
+    def _particle_group(self) -> Any:
+        particles = self._file["particles"]
+        return particles[next(iter(particles))]
+
+    def close(self) -> None:
+        """Close the file."""
+        super().close()
+        opened, self._opened_file = self._opened_file, None
+        if opened is not None:
+            opened.close()
+
+
+for _class in (XTCReader, TRRReader, DCDReader, NCDFReader, H5MDReader):
+    # In the body of a class this would register it.
+    _class.format = _class._only
+
+# Options that MDAnalysis' own readers do not have, or that name this class.
+_OWN_OPTIONS = ("filename", "strict", "sub", "refresh_offsets", "format")
+_OWN_ATTRIBUTES = (
+    *("compression", "compression_opts", "_driver", "_comm", "_has", "flavor", "skip_timestep"),
+    *("remarks", "periodic", "has_time", "has_velocities", "has_forces", "scale_factors"),
+)
+
+# Path, size, and digest of both ends of a file.
+_Ends = tuple[str, int, str]
+
+
+def _identity(trajectory: Trajectory) -> list[_Ends]:
+    """Return by what the files of a trajectory are known again."""
+    return [
+        (
+            str(segment["path"].absolute()),
+            segment["size"],
+            _digest_of_ends(segment["path"], segment["size"]),
+        )
+        for segment in trajectory.reader.segments()
+    ]
+
+
+def _digest_of_ends(path: Path, size: int) -> str:
+    """Return the digest of the first bytes, and of those before this size."""
+    with path.open("rb") as file:
+        first = file.read(min(_END, size))
+        file.seek(max(0, size - _END))
+        last = file.read(min(_END, size))
+    return hashlib.sha256(first + last).hexdigest()
+
+
+def _set_cell(ts: LazyTimestep, cursor: Cursor, filename: str) -> None:
+    """Set the unit cell of a time step.
+
+    Raises
+    ------
+    FormatError
+        If the box is rotated, which six numbers cannot say.
+    """
+    if cursor.vectors is not None and _is_turned(cursor.vectors):
+        raise FormatError(
+            f"{filename}: frame {cursor.frame}: the first box vector is not along x, or the second"
+            " not in the x-y plane: a Universe would turn the box and not the atoms: rotate both"
+            ' (trajet.open(…).transform, or "gmx trjconv"), or read the file with strict=False'
+        )
+    cell = cursor.cell
+    # Not a number: no cell.
+    ts._unitcell[:] = cell if cell[0] == cell[0] else 0
+
+
+def _is_turned(vectors: NDArray[np.float64]) -> bool:
+    """Return whether a box differs from the one that MDAnalysis makes of lengths and angles."""
+    largest = np.abs(vectors).max()
+    beside = max(abs(vectors[0, 1]), abs(vectors[0, 2]), abs(vectors[1, 2]))
+    # False for NaN, of frames without a box.
+    return bool(beside > 1e-6 * largest or (vectors.diagonal() < 0).any())
+
+
+def _copy(source: Any, ts: Any) -> None:
+    """Copy a frame from one time step to another."""
+    ts.dimensions = source.dimensions
+    for name in ("positions", "velocities", "forces"):
+        has = getattr(source, f"has_{name}")
+        setattr(ts, f"has_{name}", has)
+        if has:
+            setattr(ts, name, getattr(source, name))
+    ts.data.update(source.data)
+    ts.frame = source.frame
