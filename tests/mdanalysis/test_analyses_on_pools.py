@@ -161,9 +161,8 @@ def test_universe_in_memory_and_class_of_a_script() -> None:
     class Local(MadeInInit):
         pass
 
-    universe = guest_analyses.adk().copy()
-    universe.transfer_to_memory(step=7)
-    calpha = universe.select_atoms("name CA")
+    positions = np.random.default_rng(7).normal(size=(14, 214, 3))
+    calpha = mda.Merge(atoms()).load_new(positions).atoms
     ours, serial = run(Local(calpha), pool=TWO, progress=False), Local(calpha).run()
     np.testing.assert_allclose(ours.results.total, serial.results.total, rtol=1e-12)
     assert "positions in memory" in report(ours).to_html()
