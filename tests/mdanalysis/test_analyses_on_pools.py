@@ -51,7 +51,7 @@ def test_cluster_gives_serial_results(client: Client) -> None:
     assert seen == sorted(seen)
     assert seen[-1] == (98, 98)
     tasks, workers = report(ours)["tasks"], report(ours)["workers"]
-    assert len(tasks) == 64
+    assert len(tasks) == 16
     assert sum(task["t_open"] > 0 for task in tasks) == len(workers)
 
 
@@ -93,6 +93,13 @@ def test_workers_do_not_change_results() -> None:
     ]
     assert len({one.results.total.tobytes() for one in found}) == 1
     assert len({one.results.mean for one in found}) == 1
+
+
+@pytest.mark.parametrize(("stop", "parts"), [(0, 1), (1, 1), (7, 1), (8, 2), (63, 8), (98, 16)])
+def test_default_parts_depend_on_frames_alone(stop: int, parts: int) -> None:
+    """Each has at least four frames, if there are as many."""
+    ours = run(MadeInInit(atoms()), stop=stop, progress=False)
+    assert [ours.n_frames, len(report(ours)["tasks"])] == [stop, parts]
 
 
 def test_parts_change_last_bits_at_most() -> None:

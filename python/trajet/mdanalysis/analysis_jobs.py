@@ -105,6 +105,8 @@ class AnalysisJobs:
                 " absolute paths, on storage that all workers see"
             )
             raise
+        # They are large: they are kept once.
+        self._shared, self._data = shared, b""
         return shared
 
     def analysis(self, shared: list[Any]) -> AnalysisBase:

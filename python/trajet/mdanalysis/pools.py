@@ -26,8 +26,9 @@ from trajet.pools.tasks import Task, TaskOutcome
 from trajet.pools.timing import WORKER_STAGES, RunTiming
 from trajet.result import COUNTS, Report, make_report
 
-# Ranges of frames of a run. More workers than this need `parts`.
-N_PARTS = 64
+# Ranges of frames of a run: a power of two, which 2, 4 or 8 workers share evenly. Each has at least
+# four frames: to prepare an analysis may take as long as to read some.
+_MOST_PARTS, _LEAST_FRAMES = 64, 4
 
 _reports: WeakKeyDictionary[AnalysisBase, Report] = WeakKeyDictionary()
 
@@ -68,8 +69,9 @@ def run(
         Where to compute; None for this process (`LocalPool()`). In each process one thread at a
         time computes, so that `ProcessPool`, `DaskPool` and `MpiPool` are faster.
     parts
-        Number of ranges; None for 64, or one for each frame if there are fewer. With other numbers
-        sums may differ in their last bits.
+        Number of ranges; None for the largest power of two that leaves each at least four frames,
+        at most 64. More workers than ranges are idle. With another number, sums may differ in their
+        last bits.
     progress
         Whether to show a progress bar of frames on a terminal or in a notebook, or a function that
         is called with frames done and in total.
@@ -109,6 +111,8 @@ def run(
         )
     _check_parallel(analysis)
     analysis._setup_frames(analysis._trajectory, start=start, stop=stop, step=step, frames=frames)
+    # Without frames there is one range, which is empty.
+    n_frames = max(1, analysis.n_frames)
     with _shown(progress, analysis.n_frames) as show:
         # MDAnalysis warns of more workers than parts, and of more parts than frames.
         backend = Backend(LocalPool() if pool is None else pool, 1, progress=show)
@@ -116,9 +120,15 @@ def run(
         return analysis.run(
             **{name: value for name, value in asked.items() if value is not None},
             backend=backend,
-            n_parts=max(1, min(parts or N_PARTS, analysis.n_frames)),
+            n_parts=_n_parts(n_frames) if parts is None else min(parts, n_frames),
             unsupported_backend=True,
         )
+
+
+def _n_parts(n_frames: int) -> int:
+    """Return the default number of ranges."""
+    most = min(_MOST_PARTS, max(1, n_frames // _LEAST_FRAMES))
+    return 1 << (most.bit_length() - 1)
 
 
 class Backend(BackendBase):  # type: ignore[misc]
