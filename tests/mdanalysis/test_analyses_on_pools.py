@@ -18,7 +18,7 @@ from helpers import guest_analyses
 from helpers.guest_analyses import ANALYSES, Failing, MadeInInit, assert_same_run
 from helpers.started_ranks import run_on_ranks
 from MDAnalysis import transformations
-from MDAnalysis.analysis.base import AnalysisBase
+from MDAnalysis.analysis.base import AnalysisBase, AnalysisFromFunction
 from MDAnalysis.analysis.pca import PCA
 from MDAnalysis.analysis.rms import RMSD, RMSF
 from trajet.mdanalysis import Backend, report, run
@@ -255,3 +255,25 @@ def test_backend_of_mdanalysis() -> None:
     assert backend.apply(lambda number: -number, [3, 1, 2]) == [-3, -1, -2]
     with pytest.raises(ValueError, match="n_workers"):
         Backend(TWO, 0)
+
+
+def test_workers_have_the_bonds_of_the_universe() -> None:
+    """Angles, fragments and what was changed before the run are there, in a system of a PSF."""
+
+    def counts(atoms: mda.AtomGroup) -> list[float]:
+        near = atoms.select_atoms("bonded index 100")
+        return [
+            *(len(getattr(atoms, kind)) for kind in ("bonds", "angles", "dihedrals", "impropers")),
+            *(len(atoms.fragments), float(near.indices.sum()), float(atoms.masses.sum())),
+            float(atoms.dihedrals[7].value()),
+        ]
+
+    universe = guest_analyses.adk().copy()
+    universe.delete_bonds(universe.bonds[:50])
+    universe.add_bonds([(0, 3000)])
+    universe.atoms.masses += 0.5
+    analysis = AnalysisFromFunction(counts, universe.trajectory, universe.atoms)
+    truth = analysis.run(step=30).results.timeseries
+    ours = run(analysis, step=30, pool=TWO, progress=False).results.timeseries
+    assert np.array_equal(truth, ours)
+    assert truth[0, 0] == len(universe.bonds)

@@ -3,6 +3,7 @@
 import errno
 import os
 import signal
+import time
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,19 @@ def test_function_is_sent_once_to_each_worker(client: Client, tmp_path: Path) ->
         assert len(loaded) == len(set(loaded))
         assert set(processes) <= set(loaded)
         assert os.getpid() not in loaded
+
+
+def test_large_worker_is_kept() -> None:
+    """A process that holds much is not replaced by another, to which it would be sent again."""
+    pool, held = tj.ProcessPool(workers=1), []
+
+    def hold(_: int) -> int:
+        held.append(bytes(400_000_000))
+        # loky looks at the memory once a second.
+        time.sleep(1.1)
+        return os.getpid()
+
+    assert len(set(pool.map(hold, range(3)))) == 1
 
 
 def test_dead_process_is_an_error() -> None:

@@ -6,6 +6,7 @@ does not see what it computed of others. Its arrays that are those of the curren
 `universe.dimensions` changes with the frame, also where an analysis has kept it.
 """
 
+import copyreg
 import io
 import pickle
 import time
@@ -20,6 +21,7 @@ from MDAnalysis.analysis.base import AnalysisBase
 from MDAnalysis.analysis.results import ResultsGroup
 from MDAnalysis.coordinates.base import ProtoReader
 from MDAnalysis.coordinates.timestep import Timestep
+from MDAnalysis.core.topologyattrs import _Connection
 from numpy.typing import NDArray
 
 from trajet._trajet import WorkerError
@@ -78,7 +80,7 @@ class AnalysisJobs:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for another process."""
-        data = self._data if self._shared is None else cloudpickle().dumps(self._shared)
+        data = self._data if self._shared is None else _universes_as_bytes(self._shared)
         return {**vars(self), "_data": data, "_shared": None}
 
     def begin(self) -> "_AnalysisWorker":
@@ -203,6 +205,31 @@ def _pickler(file: io.BytesIO, shared: list[Any]) -> pickle.Pickler:
 
     pickler: pickle.Pickler = Pickler(file)
     return pickler
+
+
+def _universes_as_bytes(shared: list[Any]) -> bytes:
+    """Return Universes and trajectories as bytes; bonds as arrays.
+
+    Some parsers make bonds, angles and dihedrals of NumPy integers, which pickle slowly one by one.
+    """
+
+    class Pickler(cloudpickle().Pickler):  # type: ignore[misc]
+        def reducer_override(self, thing: object) -> Any:
+            if isinstance(thing, _Connection):
+                values = np.array(thing.values)
+                if values.ndim == 2 and values.dtype.kind == "i":
+                    state = {**vars(thing), "values": values, "_cache": {}}
+                    make, kind = copyreg.__newobj__, (type(thing),)  # type: ignore[attr-defined]
+                    return make, kind, state, None, None, _set_connection
+            return super().reducer_override(thing)
+
+    file = io.BytesIO()
+    Pickler(file).dump(shared)
+    return file.getvalue()
+
+
+def _set_connection(connection: Any, state: dict[str, Any]) -> None:
+    vars(connection).update(state, values=[tuple(atoms) for atoms in state["values"].tolist()])
 
 
 class _Unpickler(pickle.Unpickler):

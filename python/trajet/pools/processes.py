@@ -1,7 +1,9 @@
 """`ProcessPool`: other processes of this machine."""
 
+import gc
 import os
 import pickle
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
@@ -160,6 +162,9 @@ class ProcessPool:
     ) -> list[JobResult]:
         """Run jobs; see `trajet.pools.jobs.JobPool`."""
         executor = _executor(self.workers or _trajet.available_threads())
+        # Processes start while the spec is pickled.
+        with signals.kept_from_children():
+            executor.submit(os.getpid)
         numbers, here = _WorkerNumbers(), _folder()
         done: dict[int, JobResult] = {}
         retried: defaultdict[int, list[str]] = defaultdict(list)
@@ -372,6 +377,16 @@ def _do_job(spec: Path, job: Job, threads: int, folder: str | None) -> JobResult
     worker = _jobs_at_work.get(spec)
     if worker is None:
         _jobs_at_work.clear()
+        # What the last jobs held, such as a Universe, may refer to itself.
+        gc.collect()
+        _keep_large_workers()
         made: JobSpec = pickle.loads(spec.read_bytes())
         worker = _jobs_at_work[spec] = made.begin()
     return try_job(worker, job, threads, lambda _: None)
+
+
+def _keep_large_workers() -> None:
+    """Let this worker grow: loky ends those that grow by 300 MB, and what they hold is sent again."""
+    from loky import process_executor
+
+    process_executor._MAX_MEMORY_LEAK_SIZE = sys.maxsize
