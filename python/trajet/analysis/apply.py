@@ -10,13 +10,13 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trajet._trajet import MissingPackageError
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import find_broken_molecules
 from trajet.analysis.reference import Coordinates
 from trajet.analysis.runner import RunRequest, main_selection, selecting
 from trajet.box import Box
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.pools.portable import cloudpickle
 from trajet.result import Applied
 from trajet.trajectory import FrameChoice, Selection, UpdatingSelection
 
@@ -300,16 +300,8 @@ class _PicklableFunction:
         Callable[[bytes, _ProcessLock | None], "_PicklableFunction"],
         tuple[bytes, _ProcessLock | None],
     ]:
-        try:
-            import cloudpickle
-        except ImportError as error:
-            raise MissingPackageError(
-                "sending a function to other processes needs cloudpickle: pip install cloudpickle"
-            ) from error
-        return _unpickled, (cloudpickle.dumps(self._function), self._lock)
+        return _unpickled, (cloudpickle().dumps(self._function), self._lock)
 
 
 def _unpickled(function: bytes, lock: _ProcessLock | None) -> _PicklableFunction:
-    import cloudpickle
-
-    return _PicklableFunction(cloudpickle.loads(function), lock)
+    return _PicklableFunction(cloudpickle().loads(function), lock)

@@ -29,7 +29,9 @@ from trajet.conversion.files import (
 )
 from trajet.conversion.output_pieces import write_pieces
 from trajet.pools.jobs import Job, JobPool, JobResult
+from trajet.pools.local import LocalPool
 from trajet.pools.pool import Frames, Pool, Progress, n_frames_of
+from trajet.pools.processes import ProcessPool
 from trajet.pools.rank_placeholder import root_only
 from trajet.result import Report, make_report
 from trajet.topology import check_writable, write_structure
@@ -335,7 +337,9 @@ class _Copies:
 
 def _check_pool(pool: Pool | None) -> None:
     """Raise an error if a pool cannot write files."""
-    if pool is not None and not isinstance(pool, JobPool):
+    # Threads of this process write as fast as other processes of this machine.
+    is_here = isinstance(pool, (LocalPool, ProcessPool))
+    if pool is not None and (is_here or not isinstance(pool, JobPool)):
         raise ValueError(
             "files are written by a DaskPool or an MpiPool, or by threads of this process: give"
             " threads instead of this pool"

@@ -104,7 +104,9 @@ def _template() -> "Template":
 def _subject(report: Entries) -> str:
     files = [entry["path"] for entry in report["inputs"] if "format" in entry]
     more = f" and {len(files) - 1} more files" if len(files) > 1 else ""
-    return f"{files[0]}{more}, on {report['host']}, trajet {report['versions']['trajet']}"
+    # A Universe in memory has no file.
+    first = files[0] if files else "positions in memory"
+    return f"{first}{more}, on {report['host']}, trajet {report['versions']['trajet']}"
 
 
 def _facts(report: Entries) -> list[tuple[str, str]]:

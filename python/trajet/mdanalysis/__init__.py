@@ -6,6 +6,7 @@ __getattr__ = startup.lazy_names(
     __name__,
     {
         "trajet.mdanalysis.installation": "install uninstall",
+        "trajet.mdanalysis.pools": "Backend report run",
         "trajet.mdanalysis.readers": "Reader XTCReader TRRReader DCDReader NCDFReader H5MDReader",
     },
 )

@@ -108,15 +108,22 @@ class JobPool(Protocol):
         ...
 
 
+def try_job(worker: JobWorker, job: Job, threads: int, show: ShowFrames) -> JobResult:
+    """Run a job in this process, once."""
+    begin = time.time()
+    result = worker.do(job.what, threads, show)
+    where: Place = {"host": socket.gethostname(), "process": os.getpid()}
+    return JobResult(result, [], where, begin, time.time())
+
+
 def do_job(worker: JobWorker, job: Job, threads: int, show: ShowFrames) -> JobResult:
     """Run a job in this process; try again after transient errors of the storage."""
     retried: list[str] = []
     begin = time.time()
     while True:
         try:
-            result = worker.do(job.what, threads, show)
-            where: Place = {"host": socket.gethostname(), "process": os.getpid()}
-            return JobResult(result, retried, where, begin, time.time())
+            done = try_job(worker, job, threads, show)
+            return replace(done, retried=retried, begin=begin)
         except OSError as error:
             if not is_retried(error, len(retried) + 1):
                 raise

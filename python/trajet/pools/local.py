@@ -1,6 +1,8 @@
 """`LocalPool`: threads of this process."""
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,7 +10,12 @@ from numpy.typing import NDArray
 from trajet import _trajet
 from trajet._trajet import Reader
 from trajet.advise.entries import RunReport
+from trajet.pools.jobs import Job, JobResult, JobSpec, do_job
+from trajet.pools.mapping import map_items
 from trajet.pools.pool import AnalysisSpec, Frames, Progress, check_counts
+
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +35,8 @@ class LocalPool:
     ValueError
         If a number is below one.
     """
+
+    kind: ClassVar[str] = "local"
 
     threads: int | None = None
     task_frames: int | None = None
@@ -58,3 +67,57 @@ class LocalPool:
             task_frames=self.task_frames,
             progress=progress,
         )
+
+    def do_jobs(
+        self, spec: JobSpec, jobs: Sequence[Job], progress: Progress | None = None
+    ) -> list[JobResult]:
+        """Run jobs one after another on the calling thread; see `trajet.pools.jobs.JobPool`."""
+        worker, total, results = spec.begin(), sum(job.n_frames for job in jobs), []
+        before = 0
+
+        def show(done: int) -> None:
+            if progress is not None:
+                progress(before + done, total)
+
+        for job in jobs:
+            results.append(do_job(worker, job, self.n_threads, show).by(worker=0))
+            before += job.n_frames
+            show(0)
+        return results
+
+    def map(
+        self,
+        function: Callable[[_Item], _Result],
+        items: Iterable[_Item],
+        *,
+        progress: Progress | None = None,
+    ) -> list[_Result]:
+        """Call a function for every item, one after another on the calling thread.
+
+        Python code gains nothing from threads: the other pools call it in several processes.
+
+        Parameters
+        ----------
+        function
+            Takes one item.
+        items
+            The arguments.
+        progress
+            Called with the items done and in total.
+
+        Returns
+        -------
+        list
+            `function(item)` of each item, in their order.
+
+        Raises
+        ------
+        Exception
+            Any exception of the function, with a note that names the item; the others are stopped.
+
+        Examples
+        --------
+        >>> tj.LocalPool().map(len, ["protein", "water"])
+        [7, 5]
+        """
+        return map_items(self, function, items, progress)

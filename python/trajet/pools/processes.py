@@ -1,11 +1,16 @@
 """`ProcessPool`: other processes of this machine."""
 
+import gc
+import os
 import pickle
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +19,11 @@ from trajet import _trajet, signals
 from trajet._trajet import MissingPackageError, Reader, WorkerError
 from trajet.advise.entries import RunReport
 from trajet.pools.dispatch import Copy, Dispatch, GiveUp, Submit, Take
+from trajet.pools.jobs import Job, JobResult, JobSpec, JobWorker, try_job
+from trajet.pools.mapping import map_items
 from trajet.pools.passes import PassRun, passes, tasks_of
 from trajet.pools.pool import AnalysisSpec, Frames, Progress, check_counts, n_frames_of
-from trajet.pools.shared import folder_in, in_memory, shared_rows
+from trajet.pools.shared import file_of, folder_in, in_memory, shared_rows
 from trajet.pools.tasks import Task, TaskOutcome, Worker, WorkerSpec
 from trajet.pools.timing import RunTiming
 
@@ -24,6 +31,8 @@ if TYPE_CHECKING:
     from loky import ProcessPoolExecutor
 
 
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
 # Seconds between two checks for Ctrl-C.
 _LOOK = 0.1
 
@@ -52,6 +61,8 @@ class ProcessPool:
     MissingPackageError
         When it runs, if loky is not installed.
     """
+
+    kind: ClassVar[str] = "processes"
 
     workers: int | None = None
     threads: int = 1
@@ -105,7 +116,7 @@ class ProcessPool:
                     executor.shutdown(wait=True, kill_workers=True)
                     raise
         state = part.states.whole()
-        report = timing.report(pool="processes", processes=workers, threads=self.threads)
+        report = timing.report(pool=self.kind, processes=workers, threads=self.threads)
         return part.rows, state, report
 
     def _do(
@@ -122,25 +133,155 @@ class ProcessPool:
         """Run a pass."""
         spec = folder / f"spec{timing.passes}"
         spec.write_bytes(pickle.dumps(part.worker_spec))
-        dispatch = Dispatch([task.n_frames for task in part.tasks])
-        running: dict[Future[TaskOutcome], Copy] = {}
 
-        def died(copy: Copy) -> WorkerError:
-            first, end = part.tasks[copy.task].frames
-            return WorkerError(
-                f"a process of the pool died during the task of frames {first} to"
-                f" {end - 1}: was it killed, or is memory short?"
-            )
+        def submit(number: int) -> "Future[TaskOutcome]":
+            task = part.tasks[number]
+            task_bytes, shape = part.task_bytes(task), part.rows.shape
+            future: Future[TaskOutcome] = executor.submit(_do, spec, rows, shape, task, task_bytes)
+            return future
+
+        def take(number: int, done: TaskOutcome) -> None:
+            part.states.add(done.states)
+            timing.add(numbers.number(done.process), part.tasks[number], done)
+
+        def show(done: int) -> None:
+            if progress is not None:
+                progress(before + done, before + len(part.rows))
+
+        frames = [task.frames for task in part.tasks]
+        _Tasks(
+            n_frames=[task.n_frames for task in part.tasks],
+            names=[f"the task of frames {first} to {end - 1}" for first, end in frames],
+            submit=submit,
+            take=take,
+            retry=lambda number, error: timing.retry(part.tasks[number], error),
+        ).run(show)
+
+    def do_jobs(
+        self, spec: JobSpec, jobs: Sequence[Job], progress: Progress | None = None
+    ) -> list[JobResult]:
+        """Run jobs; see `trajet.pools.jobs.JobPool`."""
+        executor = _executor(self.workers or _trajet.available_threads())
+        # Processes start while the spec is pickled.
+        with signals.kept_from_children():
+            executor.submit(os.getpid)
+        numbers, here = _WorkerNumbers(), _folder()
+        done: dict[int, JobResult] = {}
+        retried: defaultdict[int, list[str]] = defaultdict(list)
+        total = sum(job.n_frames for job in jobs)
+        with file_of(pickle.dumps(spec)) as path:
+
+            def submit(number: int) -> "Future[JobResult]":
+                future: Future[JobResult]
+                future = executor.submit(_do_job, path, jobs[number], self.threads, here)
+                return future
+
+            def take(number: int, answer: JobResult) -> None:
+                where = numbers.number(answer.where["process"])
+                done[number] = replace(answer.by(worker=where), retried=retried[number])
+
+            def show(_: int) -> None:
+                if progress is not None:
+                    progress(sum(jobs[number].n_frames for number in done), total)
+
+            try:
+                _Tasks(
+                    # Files without frames have jobs too.
+                    n_frames=[max(1, job.n_frames) for job in jobs],
+                    names=[f"job {number} of {len(jobs)}" for number in range(len(jobs))],
+                    submit=submit,
+                    take=take,
+                    retry=lambda number, error: retried[number].append(str(error)),
+                ).run(show)
+            except BaseException:
+                executor.shutdown(wait=True, kill_workers=True)
+                raise
+        return [done[number] for number in range(len(jobs))]
+
+    def map(
+        self,
+        function: Callable[[_Item], _Result],
+        items: Iterable[_Item],
+        *,
+        progress: Progress | None = None,
+    ) -> list[_Result]:
+        """Call a function for every item, in the processes of the pool.
+
+        The function is sent to each process once, and may be a lambda or a function of a script.
+        The processes work in the current folder of this one.
+
+        Parameters
+        ----------
+        function
+            Takes one item.
+        items
+            The arguments.
+        progress
+            Called with the items done and in total.
+
+        Returns
+        -------
+        list
+            `function(item)` of each item, in their order.
+
+        Raises
+        ------
+        Exception
+            Any exception of the function, with a note that names the item; the others are stopped.
+        WorkerError
+            If a process dies.
+
+        Examples
+        --------
+        >>> pool = tj.ProcessPool(workers=2)
+        >>> pool.map(lambda cutoff: 2 * cutoff, [3.5, 6.0])
+        [7.0, 12.0]
+        """
+        return map_items(self, function, items, progress)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Tasks:
+    """Tasks that the dispatch core gives to processes.
+
+    Attributes
+    ----------
+    n_frames
+        Frames of each task.
+    names
+        Names of the tasks, for errors.
+    submit
+        Submits a task, by its number.
+    take
+        Takes the result of a task.
+    retry
+        Notes that a task failed, with an error of the storage, and is tried again.
+    """
+
+    n_frames: Sequence[int]
+    names: Sequence[str]
+    submit: Callable[[int], "Future[Any]"]
+    take: Callable[[int, Any], None]
+    retry: Callable[[int, str], None]
+
+    def run(self, show: Callable[[int], None]) -> None:
+        """Run all tasks; `show` is called with the frames that are done.
+
+        Raises
+        ------
+        WorkerError
+            If a process dies.
+        """
+        dispatch = Dispatch(self.n_frames)
+        running: dict[Future[Any], Copy] = {}
 
         def submit(copy: Copy) -> None:
-            task = part.tasks[copy.task]
-            task_bytes = part.task_bytes(task)
             # This starts processes, or a thread that starts them.
             try:
                 with signals.kept_from_children():
-                    future = executor.submit(_do, spec, rows, part.rows.shape, task, task_bytes)
+                    future = self.submit(copy.task)
             except BrokenExecutor as error:
-                raise died(copy) from error
+                raise self._died(copy) from error
             running[future] = copy
 
         for first in dispatch.start({}):
@@ -149,27 +290,31 @@ class ProcessPool:
             ended, _ = wait(running, timeout=_LOOK, return_when=FIRST_COMPLETED)
             for future in sorted(ended, key=lambda future: running[future].task):
                 copy = running.pop(future)
-                task, error = part.tasks[copy.task], future.exception()
+                error = future.exception()
                 if error is None:
                     done = future.result()
-                    name, seconds = str(done.process), done.end - done.begin
-                    instructions = dispatch.finished(copy, name, seconds)
+                    # The core needs neither for tasks without a rule for stragglers.
+                    instructions = dispatch.finished(copy, "", 0.0)
                 else:
                     instructions = dispatch.failed(copy, error)
                 for instruction in instructions:
                     match instruction:
                         case Take():
-                            part.states.add(done.states)
-                            timing.add(numbers.number(done.process), task, done)
+                            self.take(copy.task, done)
                         case Submit(again):
-                            timing.retry(task, str(error))
+                            self.retry(copy.task, str(error))
                             submit(again)
                         case GiveUp() if isinstance(error, BrokenExecutor):
-                            raise died(copy) from error
+                            raise self._died(copy) from error
                         case GiveUp():
                             future.result()
-            if progress is not None:
-                progress(before + dispatch.frames_done, before + len(part.rows))
+            show(dispatch.frames_done)
+
+    def _died(self, copy: Copy) -> WorkerError:
+        return WorkerError(
+            f"a process of the pool died during {self.names[copy.task]}: was it killed, or is"
+            " memory short?"
+        )
 
 
 class _WorkerNumbers:
@@ -211,3 +356,37 @@ def _do(spec: Path, rows: Path, shape: tuple[int, int], task: Task, what: bytes)
         return worker.do(what, np.zeros((end - first, shape[1])))
     mapped = np.memmap(rows, np.float64, "r+", shape=shape)
     return worker.do(what, np.asarray(mapped)[first:end])
+
+
+def _folder() -> str | None:
+    """Return the current folder, if it still exists."""
+    try:
+        return str(Path.cwd())
+    except FileNotFoundError:
+        return None
+
+
+# Worker of the current jobs, by the file of its spec.
+_jobs_at_work: dict[Path, JobWorker] = {}
+
+
+def _do_job(spec: Path, job: Job, threads: int, folder: str | None) -> JobResult:
+    """Run a job in a worker, in the folder of the calling process."""
+    if folder is not None:
+        os.chdir(folder)
+    worker = _jobs_at_work.get(spec)
+    if worker is None:
+        _jobs_at_work.clear()
+        # What the last jobs held, such as a Universe, may refer to itself.
+        gc.collect()
+        _keep_large_workers()
+        made: JobSpec = pickle.loads(spec.read_bytes())
+        worker = _jobs_at_work[spec] = made.begin()
+    return try_job(worker, job, threads, lambda _: None)
+
+
+def _keep_large_workers() -> None:
+    """Let this worker grow: loky ends those that grow by 300 MB, and what they hold is sent again."""
+    from loky import process_executor
+
+    process_executor._MAX_MEMORY_LEAK_SIZE = sys.maxsize

@@ -29,6 +29,27 @@ def folder_in(place: Path | None) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+@contextmanager
+def file_of(data: bytes) -> Iterator[Path]:
+    """Write bytes to a file for other processes of this machine, and remove it at the end.
+
+    It is on disk if memory has no room for it.
+    """
+    with ExitStack() as kept:
+        memory = in_memory()
+        if memory is not None:
+            path = kept.enter_context(folder_in(memory)) / "spec"
+            try:
+                path.write_bytes(data)
+            except OSError:
+                kept.close()
+                memory = None
+        if memory is None:
+            path = kept.enter_context(folder_in(None)) / "spec"
+            path.write_bytes(data)
+        yield path
+
+
 def remove_leftovers() -> None:
     """Remove the files that dead processes of this user left in memory and on disk."""
     for place in (in_memory(), Path(tempfile.gettempdir())):

@@ -8,18 +8,19 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 
 from trajet import advise, output, universes
-from trajet._trajet import INSTRUCTION_SET, FormatError, Reader, __version__, available_threads
+from trajet._trajet import INSTRUCTION_SET, FormatError, __version__, available_threads
 from trajet.advise.entries import (
     AnalysisEntries,
     Assembled,
     BeforeName,
     CountName,
     Entries,
+    OpeningEntry,
     PlaceBytes,
     RunReport,
     StageName,
@@ -238,8 +239,16 @@ def transform_doubts(entries: Iterable[TransformDoubts]) -> TransformDoubts:
     }
 
 
+class Opened(Protocol):
+    """A trajectory whose opening was measured, such as a reader."""
+
+    def opening(self) -> OpeningEntry:
+        """Return what opening the files cost."""
+        ...
+
+
 def make_report(
-    reader: Reader,
+    reader: Opened,
     run: RunReport,
     analysis: AnalysisEntries,
     tiers: Sequence[str] = (),

@@ -2,12 +2,12 @@
 
 import os
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import ClassVar, Literal, TypeVar, get_args
+from typing import ClassVar, Literal, TypeVar, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from trajet import signals
 from trajet._trajet import Pass, Reader, WorkerError
 from trajet.advise.entries import Place, RunReport
 from trajet.pools.jobs import Job, JobResult, JobSpec
+from trajet.pools.mapping import map_items
 from trajet.pools.mpi.communicator import (
     Communicator,
     Message,
@@ -38,6 +39,8 @@ Gathering = Literal["shared", "one-sided", "collective"]
 # Tasks of a rank with dynamic scheduling: enough to even out slow ones.
 _OVERSUBSCRIPTION = 16
 _T = TypeVar("_T")
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
@@ -233,7 +236,61 @@ class MpiPool:
     def do_jobs(
         self, spec: JobSpec, jobs: Sequence[Job], progress: Progress | None = None
     ) -> list[JobResult]:
-        """Run jobs; see `trajet.pools.jobs.JobPool`. Ranks take them as they come free."""
+        """Run jobs; see `trajet.pools.jobs.JobPool`. Ranks take them as they come free.
+
+        Every rank calls it, or rank 0 alone within `lead`. Ranks other than 0 get a placeholder.
+        """
+        return self._led("list", lambda: self._do_jobs(spec, jobs, progress))
+
+    def map(
+        self,
+        function: Callable[[_Item], _Result],
+        items: Iterable[_Item],
+        *,
+        progress: Progress | None = None,
+    ) -> list[_Result]:
+        """Call a function for every item, on all ranks.
+
+        Every rank calls `map`; those other than 0 ignore its arguments and get a placeholder, which
+        is false. The function may be a lambda or a function of a script.
+
+        Parameters
+        ----------
+        function
+            Takes one item.
+        items
+            The arguments.
+        progress
+            Called with the items done and in total.
+
+        Returns
+        -------
+        list
+            `function(item)` of each item, in their order.
+
+        Raises
+        ------
+        Exception
+            Any exception of the function, with a note that names the item; the others are stopped.
+
+        Examples
+        --------
+        >>> pool = tj.MpiPool()  # doctest: +SKIP
+        >>> lengths = pool.map(len, ["protein", "water"])  # doctest: +SKIP
+        >>> if lengths:  # doctest: +SKIP
+        ...     print(lengths)
+        [7, 5]
+        """
+        return self._led("list", lambda: map_items(self, function, items, progress))
+
+    def _led(self, what: str, work: Callable[[], _T]) -> _T:
+        """Do `work` within `lead`."""
+        # Callers check for the placeholder, which the type does not show.
+        return work() if self._ranks.leading else cast(_T, self.lead(what, work))
+
+    def _do_jobs(
+        self, spec: JobSpec, jobs: Sequence[Job], progress: Progress | None
+    ) -> list[JobResult]:
         texts = [pickle.dumps(job) for job in jobs]
         jobs_spec = JobsSpec(
             spec,

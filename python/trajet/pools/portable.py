@@ -1,0 +1,48 @@
+"""Objects that travel to other processes even if only a script knows their class or function."""
+
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, Generic, TypeVar
+
+from trajet._trajet import MissingPackageError
+
+_T = TypeVar("_T")
+
+
+def cloudpickle() -> ModuleType:
+    """Return the module cloudpickle.
+
+    Raises
+    ------
+    MissingPackageError
+        If it is not installed.
+    """
+    try:
+        import cloudpickle as module
+    except ImportError as error:
+        raise MissingPackageError(
+            "sending a function to other processes needs cloudpickle: pip install cloudpickle"
+        ) from error
+    found: ModuleType = module
+    return found
+
+
+@dataclass(frozen=True)
+class Portable(Generic[_T]):
+    """Holds an object, and pickles it with cloudpickle: functions of scripts by their code.
+
+    Attributes
+    ----------
+    value
+        The object.
+    """
+
+    value: _T
+
+    def __reduce__(self) -> tuple[Any, tuple[bytes]]:
+        """Return the object as bytes of cloudpickle, with the function that restores it."""
+        return _restored, (cloudpickle().dumps(self.value),)
+
+
+def _restored(data: bytes) -> Portable[Any]:
+    return Portable(cloudpickle().loads(data))
