@@ -164,7 +164,7 @@ def test_killed_change_leaves_the_old_or_the_new_store(
 def test_kill_before_a_file_operation_leaves_the_old_or_the_new_store(
     adk: Adk, tmp_path: Path, doing: str, step: int
 ) -> None:
-    """Every seventh file operation from a random one on is tested, all of them in `make test-long`."""
+    """Every seventh file operation from a random one on is tested; `make test-long` has all."""
     xtc, more, old = tmp_path / "few.xtc", tmp_path / "more.xtc", tmp_path / "old"
     for path in (xtc, more):
         tj.convert(tj.open(None, adk.xtc), path, frames=slice(3))
