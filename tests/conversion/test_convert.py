@@ -374,7 +374,7 @@ def written(folder: Path) -> int:
     return n
 
 
-@pytest.mark.kills(50)
+@pytest.mark.kills(10)
 @pytest.mark.parametrize("name", ["copy.xtc", "copy.dcd", "copy.h5md", "parts-xtc", "parts-h5md"])
 def test_kills_leave_the_old_or_the_new_output(
     long_run: Path, tmp_path: Path, name: str, kills: int
@@ -393,7 +393,10 @@ def test_kills_leave_the_old_or_the_new_output(
     assert len(whole) == (1 if target.suffix else 6)
     draw = random.Random(name)
     inside = 0
-    for _ in range(kills):
+    # Some kills come too late.
+    for _ in range(2 * kills):
+        if inside == kills:
+            break
         for path in paths:
             path.write_bytes(b"old")
         # A fifth of the kills comes when all is written and being synced or renamed.
@@ -412,6 +415,6 @@ def test_kills_leave_the_old_or_the_new_output(
         inside += process.exitcode == -signal.SIGKILL and bool(left)
         for path in left:
             path.unlink()
-    assert inside > kills / 2
+    assert inside == kills
     killed.copy(long_run, target, n_atoms)
     assert [path.read_bytes() for path in paths] == whole

@@ -1,23 +1,44 @@
 """Runs `python -m trajet` in children of one process that has imported the packages of commands.
 
-Importing MDAnalysis and matplotlib takes most of the time of a short command. A child is a process
-of its own, with its own streams, folder, environment and exit code; it ends as interpreters do.
+Importing packages takes most of the time of a short command, and taking them down again most of
+the rest. A child is a process of its own, with its own streams, folder, environment and exit code.
+It calls exit functions and ends; with a pool it ends as interpreters do.
 
 `commands.run` starts this file as a script, with the file descriptor of a Unix socket. A request is
 one JSON message with the descriptors of the three streams; answers are the number of the child and,
 when it has ended, its exit code as `subprocess` counts it.
 """
 
+import atexit
+import gc
 import importlib
 import json
 import os
+import pkgutil
 import runpy
 import signal
 import socket
 import sys
+import threading
 
-PRELOADED = ("numpy", "MDAnalysis", "matplotlib.figure", "tqdm", "h5py", "trajet.cli.entry")
+PRELOADED = ("numpy", "MDAnalysis", "matplotlib.backends.backend_agg", "tqdm", "h5py", "jinja2")
+# With all of their modules.
+PACKAGES = ("trajet.cli", "trajet.conversion", "trajet.store", "trajet.advise", "trajet.html")
+# Packages of pools, whose threads and processes could disturb the end of the interpreter.
+POOLS = ("distributed", "loky", "mpi4py")
 LARGEST_REQUEST = 2**20
+
+
+def preload() -> None:
+    """Import the packages, and exempt their objects from garbage collection in children."""
+    for name in PRELOADED:
+        importlib.import_module(name)
+    for name in PACKAGES:
+        package = importlib.import_module(name)
+        for module in pkgutil.walk_packages(package.__path__, f"{name}."):
+            importlib.import_module(module.name)
+    gc.collect()
+    gc.freeze()
 
 
 def become(request: dict[str, object], streams: list[int]) -> None:
@@ -33,7 +54,17 @@ def become(request: dict[str, object], streams: list[int]) -> None:
     sys.stdout = os.fdopen(1, "w", encoding="utf-8")
     sys.stderr = os.fdopen(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1)
     sys.argv = ["trajet", *request["arguments"]]  # type: ignore[misc]
-    runpy.run_module("trajet", run_name="__main__", alter_sys=True)
+    try:
+        runpy.run_module("trajet", run_name="__main__", alter_sys=True)
+    except SystemExit as end:
+        if not isinstance(end.code, int) or any(name in sys.modules for name in POOLS):
+            raise
+        threading._shutdown()
+        atexit._run_exitfuncs()
+        gc.collect()
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        os._exit(end.code)
 
 
 def serve(connection: socket.socket) -> bool:
@@ -55,6 +86,5 @@ def serve(connection: socket.socket) -> bool:
 
 
 if __name__ == "__main__":
-    for name in PRELOADED:
-        importlib.import_module(name)
+    preload()
     serve(socket.socket(fileno=int(sys.argv[1])))

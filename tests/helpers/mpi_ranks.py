@@ -28,14 +28,19 @@ HEAVY = {"MDAnalysis", "matplotlib", "scipy", "h5py"}
 FOREVER = 60.0
 
 
-def bits(folder: Path) -> None:
-    """Save the results of every analysis, by every way of scheduling and gathering."""
+def bits(folder: Path, *, all_ways: bool = False) -> None:
+    """Save results by every way of scheduling and gathering.
+
+    They are those of every analysis for dynamic scheduling and one-sided gathering, and of one of
+    each shape for other ways, or with `all_ways` those of every analysis for each way.
+    """
     traj = tj.open(folder / "adk.psf", folder / "adk.xtc")
     ways = [*itertools.product(("static", "dynamic"), ("collective", "one-sided"))]
     for scheduling, gathering in (*ways, ("dynamic", "shared")):
         pool = tj.MpiPool(scheduling=scheduling, gathering=gathering)
         found = {}
-        for name, compute in pool_laws.analyses(traj).items():
+        every = all_ways or (scheduling, gathering) == ("dynamic", "one-sided")
+        for name, compute in pool_laws.analyses(traj, every=every).items():
             try:
                 found[name] = compute(pool)
             except AttributeError:
@@ -45,12 +50,17 @@ def bits(folder: Path) -> None:
             np.savez(folder / f"{scheduling} {gathering}.npz", **found)
 
 
+def every_bit(folder: Path) -> None:
+    """Save the results of every analysis, by every way of scheduling and gathering."""
+    bits(folder, all_ways=True)
+
+
 def structures(folder: Path) -> None:
-    """Save the results of every analysis of text files with several frames."""
+    """Save the results of analyses of each shape of text files with several frames."""
     for name in ("made.gro", "made.pdb"):
         traj, pool = tj.open(folder / name), tj.MpiPool(task_frames=3)
         found = {}
-        for analysis, compute in pool_laws.analyses(traj).items():
+        for analysis, compute in pool_laws.analyses(traj, every=False).items():
             try:
                 found[analysis] = compute(pool)
             except AttributeError:

@@ -32,23 +32,28 @@ from MDAnalysisTests.datafiles import TRR
 from trajet.cli.group import commands
 from trajet.pools.dask import dask_client
 
+OPTIONS: list[dict[str, Any]] = [
+    {"scheduling": "static"},
+    {"scheduling": "static", "oversubscription": 3, "threads": 2},
+    {"oversubscription": 2},
+    {"task_frames": 7, "threads": 2},
+]
+
 
 @pytest.mark.parametrize(
-    "options",
+    ("options", "every"),
     [
-        {},
-        {"scheduling": "static"},
-        {"scheduling": "static", "oversubscription": 3, "threads": 2},
-        {"oversubscription": 2},
-        {"task_frames": 7, "threads": 2},
+        ({}, True),
+        *((options, False) for options in OPTIONS),
+        *(pytest.param(options, True, marks=pytest.mark.long) for options in OPTIONS),
     ],
 )
 def test_bits_are_those_of_one_thread(
-    client: Client, long_adk: Adk, options: dict[str, Any]
+    client: Client, long_adk: Adk, options: dict[str, Any], every: bool
 ) -> None:
-    """Rows, moments, histograms and wide rows are compared, of all frames and of some."""
+    """Every analysis is compared with the default options, one of each shape with others."""
     pool = tj.DaskPool(client, **options)
-    pool_laws.assert_same_bits(pool, tj.open(long_adk.psf, long_adk.xtc))
+    pool_laws.assert_same_bits(pool, tj.open(long_adk.psf, long_adk.xtc), every=every)
 
 
 @pytest.mark.parametrize("write", [write_gro, write_pdb])
@@ -57,7 +62,7 @@ def test_frames_of_text_files_have_the_bits_of_one_thread(
 ) -> None:
     """GRO and PDB files of several frames are trajectories of workers, too."""
     path = write(tmp_path / f"made.{write.__name__[-3:]}", 80, 40)
-    pool_laws.assert_same_bits(tj.DaskPool(client, task_frames=3), tj.open(path))
+    pool_laws.assert_same_bits(tj.DaskPool(client, task_frames=3), tj.open(path), every=False)
 
 
 def test_workers_open_only_files_of_their_tasks(

@@ -73,18 +73,21 @@ def test_ranks_have_memory_of_their_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ranks", RANKS)
+@pytest.mark.parametrize("what", ["bits", pytest.param("every_bit", marks=pytest.mark.long)])
 def test_bits_are_those_of_one_thread(
-    ranks: int, folder: Path, truth: dict[str, np.ndarray]
+    ranks: int, what: str, folder: Path, truth: dict[str, np.ndarray]
 ) -> None:
-    """Every way of scheduling and gathering is used."""
-    run(ranks, "-m", "helpers.mpi_ranks", "bits", folder)
+    """Every way of scheduling and gathering is used, the usual one for every analysis."""
+    run(ranks, "-m", "helpers.mpi_ranks", what, folder)
     ways = sorted(path.stem for path in folder.glob("*.npz"))
     assert len(ways) == 5
+    assert "dynamic one-sided" in ways
     for way in ways:
+        every = way == "dynamic one-sided" or what == "every_bit"
         with np.load(folder / f"{way}.npz") as found:
-            assert set(found) == set(truth)
-            for name, values in truth.items():
-                assert_same(found[name], values)
+            assert set(found) == (set(truth) if every else set(pool_laws.SHAPES))
+            for name, values in found.items():
+                assert_same(values, truth[name])
 
 
 def test_frames_of_text_files_have_the_bits_of_one_thread(tmp_path: Path) -> None:
@@ -93,7 +96,7 @@ def test_frames_of_text_files_have_the_bits_of_one_thread(tmp_path: Path) -> Non
     write_pdb(tmp_path / "made.pdb", 80, 40)
     run(3, "-m", "helpers.mpi_ranks", "structures", tmp_path)
     for name in ("made.gro", "made.pdb"):
-        here = pool_laws.analyses(tj.open(tmp_path / name))
+        here = pool_laws.analyses(tj.open(tmp_path / name), every=False)
         with np.load(tmp_path / f"{name}.npz") as found:
             assert set(found) == set(here)
             for analysis, compute in here.items():

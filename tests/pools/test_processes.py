@@ -18,14 +18,21 @@ from trajet.pools import shared
 
 
 @pytest.mark.parametrize(
-    ("workers", "threads", "task_frames"), [(1, 1, None), (3, 1, 7), (2, 2, 1)]
+    ("workers", "threads", "task_frames", "every"),
+    [
+        (1, 1, None, False),
+        (3, 1, 7, True),
+        (2, 2, 1, False),
+        pytest.param(1, 1, None, True, marks=pytest.mark.long),
+        pytest.param(2, 2, 1, True, marks=pytest.mark.long),
+    ],
 )
 def test_bits_are_those_of_one_thread(
-    long_adk: Adk, workers: int, threads: int, task_frames: int | None
+    long_adk: Adk, workers: int, threads: int, task_frames: int | None, every: bool
 ) -> None:
-    """Rows, moments, histograms and wide rows are compared, of all frames and of some."""
+    """Every analysis is compared on three workers, one of each shape on others."""
     pool = tj.ProcessPool(workers=workers, threads=threads, task_frames=task_frames)
-    pool_laws.assert_same_bits(pool, tj.open(long_adk.psf, long_adk.xtc))
+    pool_laws.assert_same_bits(pool, tj.open(long_adk.psf, long_adk.xtc), every=every)
 
 
 def test_workers_open_only_files_of_their_tasks(long_adk: Adk, tmp_path: Path) -> None:
