@@ -32,7 +32,8 @@ pub struct Assigner {
     search: Search,
     bonds: Bonds,
     ladders: Vec<Ladder>,
-    candidates: Vec<[u32; 2]>,
+    /// Slots of bridges, and whether they are antiparallel.
+    bridges: Vec<([u32; 2], bool)>,
     classes: Vec<Class>,
     starts: Vec<u8>,
 }
@@ -81,13 +82,11 @@ const BULGE: [usize; 2] = [3, 6];
 impl Assigner {
     /// Finds bridges, joins them to ladders, and marks the residues of ladders.
     fn find_ladders(&mut self, backbone: &Backbone) {
-        self.find_candidates(backbone.n_slots());
+        self.find_bridges(backbone);
         self.ladders.clear();
-        for k in 0..self.candidates.len() {
-            let [i, j] = self.candidates[k].map(|slot| slot as usize);
-            if let Some(is_parallel) = self.bridge(backbone, i, j) {
-                self.add_bridge(is_parallel, i, j);
-            }
+        for k in 0..self.bridges.len() {
+            let ([i, j], is_antiparallel) = self.bridges[k];
+            self.add_bridge(!is_antiparallel, i as usize, j as usize);
         }
         self.ladders.sort_by_key(|ladder| ladder.strands[0][0]);
         self.join_ladders(backbone);
@@ -103,41 +102,32 @@ impl Assigner {
         }
     }
 
-    /// Lists pairs of slots that may form a bridge, ascending: each has a bond in a place of one of the patterns.
-    fn find_candidates(&mut self, n_slots: usize) {
-        self.candidates.clear();
+    /// Lists pairs of slots that form a bridge, ascending. Each pattern has two bonds: for each bond this looks for the
+    /// other one. Slots with both patterns form a parallel bridge.
+    fn find_bridges(&mut self, backbone: &Backbone) {
+        let n_slots = backbone.n_slots();
+        self.bridges.clear();
         for (donor, acceptor) in self.bonds.iter() {
-            let (d, a) = (donor as i64, acceptor as i64);
-            let of_patterns = [
-                [d - 1, a],
-                [a + 1, d],
-                [a, d - 1],
-                [d, a + 1],
-                [d - 1, a + 1],
-                [a + 1, d - 1],
-                [a, d],
-                [d, a],
-            ];
-            let is_possible = |&[i, j]: &[i64; 2]| i >= 1 && j >= i + 3 && j + 1 < n_slots as i64;
-            let possible = of_patterns.into_iter().filter(is_possible);
-            self.candidates.extend(possible.map(|pair| pair.map(|slot| slot as u32)));
+            let mut add = |a: usize, b: usize, is_antiparallel: bool| {
+                let [i, j] = [a.min(b), a.max(b)];
+                let is_possible = i >= 1 && j >= i + 3 && j + 1 < n_slots;
+                let is_within_chains = |i| backbone.in_one_chain(i - 1, i + 1);
+                if is_possible && is_within_chains(i) && is_within_chains(j) {
+                    self.bridges.push(([i as u32, j as u32], is_antiparallel));
+                }
+            };
+            if donor >= 2 && self.bonds.has(acceptor, donor - 2) {
+                add(donor - 1, acceptor, false);
+            }
+            if donor >= 2 && acceptor + 2 < n_slots && self.bonds.has(acceptor + 2, donor - 2) {
+                add(donor - 1, acceptor + 1, true);
+            }
+            if self.bonds.has(acceptor, donor) {
+                add(donor, acceptor, true);
+            }
         }
-        self.candidates.sort_unstable();
-        self.candidates.dedup();
-    }
-
-    /// Returns whether two slots form a bridge, and whether it is parallel.
-    fn bridge(&self, backbone: &Backbone, i: usize, j: usize) -> Option<bool> {
-        let bonded = |donor, acceptor| self.bonds.has(donor, acceptor);
-        if !backbone.in_one_chain(i - 1, i + 1) || !backbone.in_one_chain(j - 1, j + 1) {
-            return None;
-        }
-        if (bonded(i + 1, j) && bonded(j, i - 1)) || (bonded(j + 1, i) && bonded(i, j - 1)) {
-            return Some(true);
-        }
-        let is_antiparallel =
-            (bonded(i + 1, j - 1) && bonded(j + 1, i - 1)) || (bonded(j, i) && bonded(i, j));
-        is_antiparallel.then_some(false)
+        self.bridges.sort_unstable();
+        self.bridges.dedup_by_key(|bridge| bridge.0);
     }
 
     /// Adds a bridge to the ladder that it continues, or else begins one.

@@ -169,6 +169,9 @@ impl Search {
         self.lowest.clear();
         self.lowest.resize(n, [WEAKEST; 2]);
         for (&[donor, acceptor], &energy) in self.pairs.iter().zip(&self.energies) {
+            if energy >= WEAKEST {
+                continue;
+            }
             let lowest = &mut self.lowest[donor as usize];
             let acceptors = &mut bonds.acceptors[backbone.slots[donor as usize] as usize];
             let acceptor = backbone.slots[acceptor as usize];
