@@ -11,7 +11,7 @@ use trajet_kernels::pairs::Misplaced;
 
 use crate::error::{FrameError, InvalidArgument};
 use crate::plan::Leaves;
-use crate::transform::Transform;
+use crate::superpose::Superpose;
 
 /// State accumulated over frames: a flat array of fixed length that includes its own weight.
 pub type State = Vec<f64>;
@@ -169,8 +169,8 @@ pub struct Pass {
     /// The analysis' own atoms, which are read. Leaves depend on their number: atoms that are decoded for other
     /// purposes must not be added.
     pub atoms: Atoms,
-    /// Transforms applied before the analysis, in this order.
-    pub transforms: Vec<Box<dyn Transform>>,
+    /// The superposition of frames before the analysis.
+    pub superpose: Option<Superpose>,
     /// The analysis.
     pub analysis: Box<dyn Analysis>,
     /// Makes the next pass from the final state; `None` if rows and state are the result.

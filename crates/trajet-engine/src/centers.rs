@@ -79,7 +79,7 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
     let atoms = Atoms::listed(&atoms, n_atoms)?;
     let groups = AtomGroups::new(&sizes, weights).expect("the request was checked");
     let analysis = Box::new(Centers { groups, quantity, periodic });
-    Ok(Pass { atoms, transforms: Vec::new(), analysis, then: None })
+    Ok(Pass { atoms, superpose: None, analysis, then: None })
 }
 
 /// Yields one row per frame; the state is only for a remark: the number of frames without a cell, if cells are used.

@@ -67,7 +67,7 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
     let labels = others.is_none().then(|| tags.clone());
     let pairs = PairFinder { maps, labels, periodic, spare: Mutex::default() };
     let analysis = Box::new(ContactMap { pairs, tags, layout, cutoff, spare: Mutex::default() });
-    Ok(Pass { atoms, transforms: Vec::new(), analysis, then: None })
+    Ok(Pass { atoms, superpose: None, analysis, then: None })
 }
 
 /// Where the pairs of groups stand in the state.

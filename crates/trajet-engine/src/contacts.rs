@@ -65,7 +65,7 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
     let labels = labels_of(&selected, others.as_deref());
     let pairs = PairFinder { maps, labels, periodic, spare: Mutex::default() };
     let analysis = Box::new(Contacts { pairs, nearest, cutoff });
-    Ok(Pass { atoms, transforms: Vec::new(), analysis, then: None })
+    Ok(Pass { atoms, superpose: None, analysis, then: None })
 }
 
 /// Returns labels that exclude pairs of an atom with itself; `None` if all atoms of the lists are different.

@@ -59,7 +59,7 @@ impl Request {
 pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
     let atoms = Atoms::listed(&request.atoms, n_atoms)?;
     let analysis = Box::new(Density { amounts: request.amounts, grid: Grid::new(&request.grid) });
-    Ok(Pass { atoms, transforms: Vec::new(), analysis, then: None })
+    Ok(Pass { atoms, superpose: None, analysis, then: None })
 }
 
 /// Yields no rows, only a state.

@@ -45,7 +45,7 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
     let quadruples = quadruples.iter().map(|four| four.map(place)).collect();
     Ok(Pass {
         atoms,
-        transforms: Vec::new(),
+        superpose: None,
         analysis: Box::new(Dihedrals { quadruples, features, periodic }),
         then: None,
     })

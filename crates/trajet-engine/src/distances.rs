@@ -61,7 +61,7 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
         }
     };
     let analysis = Box::new(Distances { n: selected.len(), own, with, periodic });
-    Ok(Pass { atoms, transforms: Vec::new(), analysis, then: None })
+    Ok(Pass { atoms, superpose: None, analysis, then: None })
 }
 
 /// Yields one row per frame, no state.

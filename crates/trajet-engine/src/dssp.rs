@@ -77,7 +77,7 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
     let donors = pairs.map(|(pair, donates)| donates.then(|| pair.map(column))).collect();
     let backbone = Backbone::new(backbone, donors, slots, chains).expect("checked");
     let analysis = Box::new(Dssp { backbone, spare: Mutex::default() });
-    Ok(Pass { atoms, transforms: Vec::new(), analysis, then: None })
+    Ok(Pass { atoms, superpose: None, analysis, then: None })
 }
 
 /// Yields packed classes, no state.

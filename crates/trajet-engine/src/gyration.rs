@@ -48,7 +48,7 @@ impl Request {
 pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
     let atoms = Atoms::listed(&request.atoms, n_atoms)?;
     let analysis = Box::new(Gyration { weights: request.weights, quantity: request.quantity });
-    Ok(Pass { atoms, transforms: Vec::new(), analysis, then: None })
+    Ok(Pass { atoms, superpose: None, analysis, then: None })
 }
 
 /// Yields one row per frame, no state.

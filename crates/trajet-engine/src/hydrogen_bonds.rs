@@ -169,7 +169,7 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
         n_acceptor_labels: n_acceptor_labels as u64,
         spare: Mutex::default(),
     });
-    Ok(Pass { atoms, transforms: Vec::new(), analysis, then: None })
+    Ok(Pass { atoms, superpose: None, analysis, then: None })
 }
 
 /// Sites by columns of the block, with their labels.

@@ -350,11 +350,11 @@ impl LeafFold<'_> {
     }
 }
 
-/// Transforms and analyses a leaf of one analysis, and returns its state.
+/// Superposes and analyses a leaf of one analysis, and returns its state.
 fn of_leaf(pass: &Pass, block: &mut Block, rows: &mut [f64]) -> Result<State, FoldError> {
     let mut state = pass.analysis.empty()?;
-    for transform in &pass.transforms {
-        transform.apply(block)?;
+    if let Some(superpose) = &pass.superpose {
+        superpose.apply(block);
     }
     pass.analysis.absorb(block, rows, &mut state)?;
     Ok(state)
@@ -453,7 +453,7 @@ mod tests {
         });
         Pass {
             atoms: Atoms::listed(atoms, N_ATOMS).unwrap(),
-            transforms: Vec::new(),
+            superpose: None,
             analysis: Box::new(recorder),
             then,
         }

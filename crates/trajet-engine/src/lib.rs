@@ -34,8 +34,8 @@ pub mod report;
 pub mod rmsd;
 pub mod run;
 pub mod schedule;
+pub mod superpose;
 pub mod surface;
-pub mod transform;
 pub mod tree;
 pub mod updating;
 

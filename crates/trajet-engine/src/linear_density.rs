@@ -76,7 +76,7 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
     let Request { atoms, sizes, amounts, axis, bins } = request;
     let atoms = Atoms::listed(&atoms, n_atoms)?;
     let analysis = Box::new(LinearDensity { sizes, amounts, axis, bins });
-    Ok(Pass { atoms, transforms: Vec::new(), analysis, then: None })
+    Ok(Pass { atoms, superpose: None, analysis, then: None })
 }
 
 /// Yields no rows, only a state.

@@ -12,7 +12,7 @@ use crate::atom_map::{AtomMap, merge_atom_lists};
 use crate::average::Average;
 use crate::error::{FrameError, InvalidArgument};
 use crate::rmsd::Group;
-use crate::transform::{Superpose, Transform};
+use crate::superpose::Superpose;
 
 /// Parameters of the analysis.
 #[derive(Clone, Debug, Deserialize)]
@@ -49,18 +49,12 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
     let (union, maps) = merge_atom_lists(&lists);
     let atoms = Atoms::listed(&union, n_atoms)?;
     let analysis = Moments { n_atoms: selected.len(), map: maps[0].clone() };
-    let last = move |transforms, atoms| Pass {
-        atoms,
-        transforms,
-        analysis: Box::new(analysis),
-        then: None,
-    };
-    let Some(align) = align else { return Ok(last(Vec::new(), atoms)) };
+    let last =
+        move |superpose, atoms| Pass { atoms, superpose, analysis: Box::new(analysis), then: None };
+    let Some(align) = align else { return Ok(last(None, atoms)) };
     let deciding = maps[1].clone();
     let onto = Reference::new(&align.reference, align.weights.as_deref());
-    let superposed_on = |deciding, reference| -> Vec<Box<dyn Transform>> {
-        vec![Box::new(Superpose { atoms: deciding, reference })]
-    };
+    let superposed_on = |atoms, reference| Some(Superpose { atoms, reference });
     if !average {
         return Ok(last(superposed_on(deciding, onto), atoms));
     }
@@ -68,7 +62,7 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
     let read = atoms.clone();
     Ok(Pass {
         atoms,
-        transforms: Vec::new(),
+        superpose: None,
         analysis: Box::new(average),
         then: Some(Box::new(move |state: State| {
             let mean = Average::positions(&state);

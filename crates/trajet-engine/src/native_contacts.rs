@@ -64,7 +64,7 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
     let pairs = NativePairs { atoms: [columns(0), columns(1)], limits };
     let spare = Mutex::default();
     let analysis = Box::new(NativeContacts { pairs, longest, beta, periodic, spare });
-    Ok(Pass { atoms, transforms: Vec::new(), analysis, then: None })
+    Ok(Pass { atoms, superpose: None, analysis, then: None })
 }
 
 /// Yields one number per frame; the state is only for a remark.

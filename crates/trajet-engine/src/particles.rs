@@ -71,7 +71,7 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
     let atoms = Atoms::listed(&atoms, n_atoms)?;
     let n_positions = sizes.as_ref().map_or(atoms.len(), Vec::len);
     let analysis = Box::new(Particles { sizes, weights, axes, n_positions });
-    Ok(Pass { atoms, transforms: Vec::new(), analysis, then: None })
+    Ok(Pass { atoms, superpose: None, analysis, then: None })
 }
 
 /// Yields one row per frame, no state.

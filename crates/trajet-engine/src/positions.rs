@@ -81,7 +81,7 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
     let width = 3 * selected.len();
     let last = move |fit: Option<Fit>, atoms| Pass {
         atoms,
-        transforms: Vec::new(),
+        superpose: None,
         analysis: Box::new(Positions { width, own, fit, finite, quantity }),
         then: None,
     };
@@ -95,7 +95,7 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
     let read = atoms.clone();
     Ok(Pass {
         atoms,
-        transforms: Vec::new(),
+        superpose: None,
         analysis: Box::new(average),
         then: Some(Box::new(move |state: State| {
             let mean = Average::positions(&state);

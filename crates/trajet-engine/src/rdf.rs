@@ -79,7 +79,7 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
     let excluded = exclusion_block.map_or(0, |sizes| excluded_pairs(n, sizes));
     let pairs = (n[0] as u64) * (n[1] as u64) - excluded - self_pairs;
     let analysis = Box::new(Rdf { maps, bins, labels, self_pairs, pairs, spare: Mutex::default() });
-    Ok(Pass { atoms, transforms: Vec::new(), analysis, then: None })
+    Ok(Pass { atoms, superpose: None, analysis, then: None })
 }
 
 /// Returns the number of excluded pairs of two lists of these lengths.

@@ -117,7 +117,7 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
     });
     let analysis =
         Box::new(RdfPairs { lists: made.collect(), counted, bins, spare: Mutex::default() });
-    Ok(Pass { atoms, transforms: Vec::new(), analysis, then: None })
+    Ok(Pass { atoms, superpose: None, analysis, then: None })
 }
 
 /// A pair of lists.

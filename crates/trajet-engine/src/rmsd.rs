@@ -90,7 +90,7 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
     if !average {
         return Ok(Pass {
             atoms,
-            transforms: Vec::new(),
+            superpose: None,
             analysis: Box::new(Rmsd::new(&main, &groups, fit, maps)),
             then: None,
         });
@@ -102,7 +102,7 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
     };
     let read = atoms.clone();
     Ok(Pass {
-        transforms: Vec::new(),
+        superpose: None,
         analysis: Box::new(average),
         atoms,
         then: Some(Box::new(move |state: State| {
@@ -117,7 +117,7 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
             let groups: Vec<Group> = all.collect();
             Pass {
                 atoms: read,
-                transforms: Vec::new(),
+                superpose: None,
                 analysis: Box::new(Rmsd::new(&main, &groups, fit, maps)),
                 then: None,
             }

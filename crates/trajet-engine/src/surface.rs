@@ -96,7 +96,7 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
     let sphere = Sphere::golden_spiral(points);
     let analysis =
         Box::new(Areas { own, radii: spheres, wanted, groups, sphere, spare: Mutex::default() });
-    Ok(Pass { atoms, transforms: Vec::new(), analysis, then: None })
+    Ok(Pass { atoms, superpose: None, analysis, then: None })
 }
 
 /// Columns sorted by their groups.

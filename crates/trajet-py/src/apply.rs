@@ -103,7 +103,7 @@ impl Apply {
     /// [`Error::AtomOutOfRange`].
     pub(crate) fn first_pass(&self, n_atoms: usize) -> Result<Pass, Error> {
         let atoms = Atoms::listed(&self.atoms, n_atoms)?;
-        Ok(Pass { atoms, transforms: Vec::new(), analysis: Box::new(self.clone()), then: None })
+        Ok(Pass { atoms, superpose: None, analysis: Box::new(self.clone()), then: None })
     }
 
     /// Calls the function with frames of a block, and returns its values as flat numbers.

@@ -132,7 +132,7 @@ impl Analysis for Order {
 
 fn pass_of(analysis: impl Analysis + 'static) -> Pass {
     let atoms = Atoms::all(ATOMS);
-    Pass { atoms, transforms: Vec::new(), analysis: Box::new(analysis), then: None }
+    Pass { atoms, superpose: None, analysis: Box::new(analysis), then: None }
 }
 
 #[test]

@@ -1,19 +1,9 @@
-//! Transforms of coordinates between decoding and analysis.
+//! Superposition of frames between decoding and analysis.
 
 use trajet_formats::Block;
 use trajet_kernels::superpose::{Coordinates, Reference};
 
 use crate::atom_map::AtomMap;
-use crate::error::FrameError;
-
-/// Changes the positions of a block, frame by frame.
-pub trait Transform: Send + Sync {
-    /// Changes all frames of the block.
-    ///
-    /// # Errors
-    /// [`FrameError`] of the first frame that cannot be transformed.
-    fn apply(&self, block: &mut Block) -> Result<(), FrameError>;
-}
 
 /// Superposes each frame on a reference, by some of its atoms.
 #[derive(Debug)]
@@ -24,8 +14,9 @@ pub struct Superpose {
     pub reference: Reference,
 }
 
-impl Transform for Superpose {
-    fn apply(&self, block: &mut Block) -> Result<(), FrameError> {
+impl Superpose {
+    /// Superposes all frames of a block.
+    pub fn apply(&self, block: &mut Block) {
         let mut gathered = Vec::new();
         let mut mobile = Coordinates::default();
         for i in 0..block.n_frames() {
@@ -36,6 +27,5 @@ impl Transform for Superpose {
                 *position = motion.apply(position.map(f64::from)).map(|x| x as f32);
             }
         }
-        Ok(())
     }
 }
