@@ -130,7 +130,7 @@ def test_bad_input_is_refused(
     """Methods without their parameter, matrices of two trajectories, and frames without atoms."""
     for options, message in (
         ({}, "from a cutoff"),
-        ({"cutoff": 1.0, "n_clusters": 3}, "takes no n_clusters"),
+        ({"cutoff": 1.0, "n_clusters": 3}, "without n_clusters"),
         ({"method": "average"}, "one of both"),
         ({"method": "average", "n_clusters": 0}, "above 0"),
         ({"cutoff": -1.0}, "distance"),
