@@ -382,7 +382,10 @@ class Reader(ReaderBase):  # type: ignore[misc]
             state.pop(name, None)
         ts = self.ts
         is_unchanged = (
-            type(ts) is LazyTimestep and ts.state == PENDING and ts.source is self._source
+            type(ts) is LazyTimestep
+            and ts.state == PENDING
+            and ts.source is self._source
+            and (ts.motion_pending or not (ts.has_velocities or ts.has_forces))
         )
         if is_unchanged:
             # The copy reads the positions of its frame, if they are asked for.
