@@ -160,7 +160,15 @@ if TYPE_CHECKING:
         load,
     )
     from trajet.store import Store
-    from trajet.trajectory import Block, Frame, Selection, Trajectory, UpdatingSelection, open
+    from trajet.trajectory import (
+        Block,
+        Cursor,
+        Frame,
+        Selection,
+        Trajectory,
+        UpdatingSelection,
+        open,
+    )
 else:
     __getattr__ = startup.lazy_names(
         __name__,
@@ -175,7 +183,7 @@ else:
             "trajet.pools.processes": "ProcessPool",
             "trajet.result": " ".join(_RESULTS),
             "trajet.store": "Store",
-            "trajet.trajectory": "Block Frame Selection Trajectory UpdatingSelection open",
+            "trajet.trajectory": "Block Cursor Frame Selection Trajectory UpdatingSelection open",
         },
     )
 
@@ -204,6 +212,7 @@ __all__ = [
     "Clusters",
     "ContactMap",
     "Conversion",
+    "Cursor",
     "DaskPool",
     "Density",
     "Dihedrals",

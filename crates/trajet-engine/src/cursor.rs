@@ -1,7 +1,7 @@
 //! One frame at a time, in any order; frames that follow one another are decoded ahead.
 //!
 //! After a few reads with the same stride, a thread decodes the frames that follow, in blocks that double in size up to
-//! [`MOST_BLOCK_BYTES`]. At most [`MOST_READY`] blocks wait to be used. A frame that cannot be read ends a block: its error
+//! `MOST_BLOCK_BYTES`. At most `MOST_READY` blocks wait to be used. A frame that cannot be read ends a block: its error
 //! is that of the read which asks for the frame.
 
 use std::collections::VecDeque;
@@ -39,7 +39,7 @@ pub struct Cursor {
     /// The process in which `ahead` runs: a forked process has none of its threads.
     process: u32,
     /// Frames that were taken from blocks.
-    n_from_blocks: u64,
+    n_ahead: u64,
     /// Counts of threads that have ended.
     ended: Meter,
 }
@@ -79,7 +79,7 @@ impl Cursor {
             block: Block::default(),
             ahead: None,
             process: std::process::id(),
-            n_from_blocks: 0,
+            n_ahead: 0,
             ended: Meter::default(),
         }
     }
@@ -114,8 +114,8 @@ impl Cursor {
         let is_regular = self.last.is_some() && stride != 0 && stride == self.stride;
         self.n_regular = if is_regular { self.n_regular + 1 } else { 1 };
         (self.last, self.stride) = (Some(frame), stride);
-        if let Some(found) = self.from_blocks(frame, is_regular, outs, interrupted)? {
-            self.n_from_blocks += 1;
+        if let Some(found) = self.copy_ahead(frame, is_regular, outs, interrupted)? {
+            self.n_ahead += 1;
             return Ok(found);
         }
         let followed = self.frames_from(frame, is_regular);
@@ -146,8 +146,8 @@ impl Cursor {
     }
 
     /// Returns the number of frames that had been decoded ahead when they were asked for, or were being decoded.
-    pub fn n_from_blocks(&self) -> u64 {
-        self.n_from_blocks
+    pub fn n_ahead(&self) -> u64 {
+        self.n_ahead
     }
 
     /// Drops what a forked process has of its parent's threads: their locks may never be released.
@@ -175,7 +175,7 @@ impl Cursor {
     }
 
     /// Copies a frame from a block, if it was decoded ahead.
-    fn from_blocks(
+    fn copy_ahead(
         &mut self,
         frame: u64,
         is_regular: bool,
@@ -457,3 +457,6 @@ impl Block {
         self.fields[k]
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -743,6 +743,24 @@ impl Chain {
         left.map_err(|error| self.in_chain(error, frame))
     }
 
+    /// Returns numbers of a frame beside its atoms, by name, if its format holds any: "lambda" of TRR.
+    ///
+    /// # Errors
+    /// As [`Chain::read_into`].
+    pub fn observables(
+        &self,
+        frame: u64,
+        scratch: &mut Scratch,
+    ) -> Result<Vec<(&'static str, f64)>, Error> {
+        self.check(&Frames::Strided { first: frame, step: 1, count: 1 })?;
+        let Place { segment, frame: within } = self.place(frame);
+        let Some(reader) = self.segments[segment].reader.as_format_data() else {
+            return Ok(Vec::new());
+        };
+        let found = reader.observables(within, scratch);
+        found.map_err(|error| self.in_chain(error, frame))
+    }
+
     /// Counts the format-specific data that frames hold beside these atoms. In the result, frames are numbered by
     /// their positions in `frames`, from `begin` on.
     ///

@@ -240,6 +240,18 @@ pub trait FormatData {
         atoms: &Atoms,
         scratch: &mut Scratch,
     ) -> Result<Vec<String>, Error>;
+
+    /// Returns numbers of a frame beside its atoms, by name, as far as the front of the frame holds them: "lambda".
+    ///
+    /// # Errors
+    /// As `dyn Reader::read_into`.
+    fn observables(
+        &self,
+        _frame: u64,
+        _scratch: &mut Scratch,
+    ) -> Result<Vec<(&'static str, f64)>, Error> {
+        Ok(Vec::new())
+    }
 }
 
 impl dyn Reader + '_ {

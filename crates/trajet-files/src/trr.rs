@@ -57,6 +57,15 @@ impl Reader {
         Ok(head.expect("checked just now"))
     }
 
+    /// Reads the header of a frame.
+    fn head_alone(&self, frame: u64, meter: &mut Meter) -> Result<Head, Error> {
+        let (offset, len) = self.file.place(frame);
+        let mut front = [0; MOST_HEAD_BYTES];
+        let front = &mut front[..MOST_HEAD_BYTES.min(len)];
+        self.file.source.read_at(offset, front, meter)?;
+        self.head(frame, front)
+    }
+
     /// Reads a whole frame, together with the frames requested next.
     fn whole<'s>(
         &self,
@@ -207,13 +216,18 @@ impl reader::Reader for Reader {
 
 impl reader::FormatData for Reader {
     fn left_out(&self, frame: u64, _: &Atoms, scratch: &mut Scratch) -> Result<Vec<String>, Error> {
-        let (offset, len) = self.file.place(frame);
-        let mut front = [0; MOST_HEAD_BYTES];
-        let front = &mut front[..MOST_HEAD_BYTES.min(len)];
-        self.file.source.read_at(offset, front, &mut scratch.meter)?;
-        let head = self.head(frame, front)?;
+        let head = self.head_alone(frame, &mut scratch.meter)?;
         let [virial, pressure] = [1, 2].map(|part| head.part(part).is_some());
         Ok(left_out(head.lambda, virial, pressure))
+    }
+
+    fn observables(
+        &self,
+        frame: u64,
+        scratch: &mut Scratch,
+    ) -> Result<Vec<(&'static str, f64)>, Error> {
+        let head = self.head_alone(frame, &mut scratch.meter)?;
+        Ok(vec![("lambda", head.lambda)])
     }
 }
 

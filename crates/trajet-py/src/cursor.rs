@@ -94,7 +94,7 @@ impl PyCursor {
     fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (meter, ahead) = py.detach(|| {
             let cursor = lock(&self.inner);
-            (cursor.meter(), cursor.n_from_blocks())
+            (cursor.meter(), cursor.n_ahead())
         });
         let dict = counts(py, &meter)?;
         dict.set_item("frames_ahead", ahead)?;

@@ -307,6 +307,22 @@ impl Reader {
         Ok((losses.list().iter().cloned().map(of_loss).collect(), remark))
     }
 
+    /// Returns numbers of a frame beside its atoms, by name: "lambda" of TRR.
+    fn observables(&self, py: Python<'_>, frame: u64) -> PyResult<HashMap<&'static str, f64>> {
+        let mut scratch = self.borrow_scratch();
+        let found = py.detach(|| self.inner.observables(frame, &mut scratch));
+        self.return_scratch(scratch);
+        Ok(found.map_err(|error| from_io(py, &error))?.into_iter().collect())
+    }
+
+    /// Returns the number of the file that holds a frame, and the frame's number there.
+    fn place(&self, py: Python<'_>, frame: u64) -> PyResult<(usize, u64)> {
+        let frames = Frames::Strided { first: frame, step: 1, count: 1 };
+        self.inner.check(&frames).map_err(|error| from_io(py, &error))?;
+        let place = self.inner.place(frame);
+        Ok((place.segment, place.frame))
+    }
+
     /// Returns the names of variables and attributes of a frame's file that other formats cannot hold.
     fn further_names(&self, py: Python<'_>, frame: u64) -> PyResult<Vec<String>> {
         let mut scratch = self.borrow_scratch();

@@ -302,6 +302,9 @@ impl PreparedTransform for Prepared {
         let own = memory.as_mut().and_then(|memory| memory.downcast_mut::<Memory>());
         let Memory { whole, walk, .. } = own.expect("made just now");
         let mut doubts = Doubts::default();
+        if positions.is_empty() {
+            return Ok(doubts);
+        }
         // A frame without positions, as TRR files may have them.
         if !positions.iter().flatten().any(|x| x.is_finite()) {
             self.no_jump().map_or(Ok(()), |no_jump| no_jump.skip(number, walk))?;

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from trajet.h5md.library import h5py, parallel_h5py
     from trajet.h5md.mpio import MpioFrames
     from trajet.h5md.native_units import NativeContent, left_out, native_content, write_described
+    from trajet.h5md.observables import Numbers, Observables
     from trajet.h5md.preserve import Rest, Source, keep
     from trajet.h5md.ranks import Communicator, raise_on_all, shares
     from trajet.h5md.tables import describe, is_hdf5
@@ -33,6 +34,7 @@ else:
             "trajet.h5md.library": "h5py parallel_h5py",
             "trajet.h5md.mpio": "MpioFrames",
             "trajet.h5md.native_units": "NativeContent left_out native_content write_described",
+            "trajet.h5md.observables": "Numbers Observables",
             "trajet.h5md.preserve": "Rest Source keep",
             "trajet.h5md.ranks": "Communicator raise_on_all shares",
             "trajet.h5md.tables": "describe is_hdf5",
@@ -45,6 +47,8 @@ __all__ = [
     "Content",
     "MpioFrames",
     "NativeContent",
+    "Numbers",
+    "Observables",
     "Rest",
     "Source",
     "check",

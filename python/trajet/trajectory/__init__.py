@@ -2,6 +2,7 @@
 
 from trajet.trajectory.block import Block
 from trajet.trajectory.choice import AtomChoice, FrameChoice, frame_numbers, resolve_frames
+from trajet.trajectory.cursor import Cursor
 from trajet.trajectory.frame import Frame
 from trajet.trajectory.opening import from_atomgroup, is_structure, open
 from trajet.trajectory.selection import Selection
@@ -13,6 +14,7 @@ __all__ = [
     "MUCH_BYTES",
     "AtomChoice",
     "Block",
+    "Cursor",
     "Frame",
     "FrameChoice",
     "Selection",

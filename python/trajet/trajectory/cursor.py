@@ -13,6 +13,7 @@ from trajet.trajectory.choice import frame_number
 
 if TYPE_CHECKING:
     from trajet.advise.entries import Counts
+    from trajet.h5md import Numbers
     from trajet.trajectory.trajectory import Trajectory
 
 
@@ -145,6 +146,10 @@ class Cursor:
     def __bool__(self) -> bool:
         """Return True, also without a frame."""
         return True
+
+    def observables(self) -> "Numbers":
+        """Return λ and observables of the current frame; see `Trajectory.observables`."""
+        return self._trajectory.observables(self.frame)
 
     @property
     def counts(self) -> "_trajet.CursorCounts":

@@ -1,22 +1,25 @@
 """`open`: trajectories of files or of a data set in a store, and of an AtomGroup's Universe."""
 
+import copyreg
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from trajet import _trajet, cache, h5md, universes
-from trajet._trajet import Reader, SelectionError
+from trajet._trajet import FormatError, Reader, SelectionError
 from trajet.box import Box
 from trajet.dataset import find_dataset
 from trajet.pools.pool import Pool
 from trajet.pools.rank_placeholder import root_only
 from trajet.startup import Stopwatch
 from trajet.topology import SidecarUse
+from trajet.trajectory.reopening import OpenCall
 from trajet.trajectory.selection import Selection
 from trajet.trajectory.trajectory import DEFAULT_REQUEST_SIZE, Trajectory
+from trajet.trajectory.transforms import Step
 
 if TYPE_CHECKING:
     from trajet.universes import AtomGroup
@@ -174,13 +177,72 @@ def open(
     if dcd_cell is not None and "DCD" not in reader.format:
         raise ValueError(f"{paths[0]}: not a DCD file: leave dcd_cell= out")
     topology_path = None if topology is None else Path(topology)
+    options: dict[str, Any] = {
+        "continuous": continuous,
+        "allow_truncated_tail": allow_truncated_tail,
+        "request_size": request_size,
+        "sidecar": sidecar,
+        "particles": particles,
+        "units": None if units is None else dict(units),
+        "dcd_cell": dcd_cell,
+    }
     return Trajectory(
         topology_path,
         reader,
+        call=OpenCall(
+            None if topology_path is None else topology_path.absolute(),
+            tuple(path.absolute() for path in paths),
+            options,
+        ),
         t_open=watch.seconds(),
         particles=particles,
         sidecar=SidecarUse(is_used=sidecar, rebuild=rebuild_index),
     )
+
+
+def _reduce(trajectory: Trajectory) -> tuple[Any, ...]:
+    """Return what pickle keeps: the call that opened the files, their digests, and the transforms.
+
+    Raises
+    ------
+    TypeError
+        If the topology is that of an MDAnalysis Universe.
+    """
+    call = trajectory.call
+    if call is None:
+        raise TypeError(
+            f"{trajectory!r} cannot be pickled, as its topology is that of a Universe: open its"
+            " files with trajet.open"
+        )
+    return _reopened, (call, _stamps(trajectory), trajectory.transforms)
+
+
+def _reopened(call: OpenCall, stamps: list[tuple[int, str]], steps: tuple[Step, ...]) -> Trajectory:
+    """Return the trajectory that was pickled.
+
+    Raises
+    ------
+    FormatError
+        If a file is another one than when the trajectory was pickled.
+    """
+    if call.dataset is not None:
+        made = Trajectory.of_dataset(call.dataset, **call.options)
+    else:
+        made = open(call.topology, *call.paths, **call.options)
+    for path, now, then in zip(made.paths, _stamps(made), stamps, strict=True):
+        if now != then:
+            raise FormatError(
+                f"{path}: it has changed since the trajectory was pickled: open it again"
+            )
+    return made.with_steps(steps) if steps else made
+
+
+def _stamps(trajectory: Trajectory) -> list[tuple[int, str]]:
+    """Return size and digest of each file."""
+    return [(segment["size"], segment["digest"]) for segment in trajectory.reader.segments()]
+
+
+copyreg.pickle(Trajectory, _reduce)
 
 
 def is_structure(path: str | os.PathLike[str]) -> bool:

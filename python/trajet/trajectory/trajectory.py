@@ -12,7 +12,7 @@ from weakref import finalize
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import _trajet, universes
+from trajet import _trajet, h5md, universes
 from trajet._trajet import (
     FormatError,
     Reader,
@@ -39,6 +39,7 @@ from trajet.trajectory.choice import (
 from trajet.trajectory.closed import ClosedReader
 from trajet.trajectory.cursor import Cursor
 from trajet.trajectory.frame import Frame
+from trajet.trajectory.reopening import OpenCall
 from trajet.trajectory.selection import Selection
 from trajet.trajectory.transforms import (
     MakeSteps,
@@ -54,6 +55,7 @@ from trajet.trajectory.updating import UpdatingSelection
 if TYPE_CHECKING:
     from trajet._trajet import ReadFrames
     from trajet.advise.entries import Counts
+    from trajet.h5md import Numbers
     from trajet.universes import Universe
 
 DEFAULT_REQUEST_SIZE = 256 * 1024
@@ -89,7 +91,8 @@ class Trajectory(Transformable):
 
     _INTERNAL = frozenset(
         (
-            *("adopt", "before_run", "blocks_of_places", "count_read", "describe_inputs"),
+            *("adopt", "before_run", "blocks_of_places", "call", "count_read"),
+            *("describe_inputs", "with_steps"),
             *("describe_transforms", "fresh", "frame_numbers", "indices_of", "n_named"),
             *("of_dataset", "of_open_atoms", "particles", "places", "places_of", "read_places"),
             *("reader", "reader_for", "record_analysis", "rotates", "run_before"),
@@ -107,6 +110,7 @@ class Trajectory(Transformable):
         t_open: float = 0.0,
         particles: str | None = None,
         sidecar: SidecarUse | None = None,
+        call: OpenCall | None = None,
     ) -> None:
         self.paths: tuple[Path, ...] = tuple(segment["path"] for segment in reader.segments())
         self.topology_path = topology
@@ -114,6 +118,8 @@ class Trajectory(Transformable):
         self.t_topology = t_open
         # Name of the particles group that is read from H5MD files; None for the only one.
         self.particles = particles
+        # How it is opened again, in another process; None with the topology of a Universe.
+        self.call = call
         # How a sidecar of the topology is used.
         self.sidecar = sidecar or SidecarUse()
         # The topology is read later, perhaps after a change of the working directory.
@@ -126,6 +132,8 @@ class Trajectory(Transformable):
         # The trajectory without transforms; None for this one, as a cycle would keep files open.
         self._untransformed: Trajectory | None = None
         self.transforms: tuple[Step, ...] = ()
+        # Open files of observables, by the numbers of the files.
+        self._observables: dict[int, h5md.Observables] = {}
         self._access_log: AccessLog | None = None
         if dataset is not None:
             self._access_log = AccessLog(dataset)
@@ -141,7 +149,12 @@ class Trajectory(Transformable):
         # A store has no files but its own.
         sidecar = SidecarUse(beside=False)
         return cls(
-            dataset.topology, reader, dataset=dataset, t_open=watch.seconds(), sidecar=sidecar
+            dataset.topology,
+            reader,
+            dataset=dataset,
+            t_open=watch.seconds(),
+            sidecar=sidecar,
+            call=OpenCall(None, (), {"request_size": request_size}, place),
         )
 
     def __repr__(self) -> str:
@@ -208,10 +221,23 @@ class Trajectory(Transformable):
             for k in range(len(block.frames)):
                 yield Frame.of(block, k, selection)
 
+    def __copy__(self) -> Self:
+        """Return a copy, which shares the open files."""
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__)
+        return made
+
+    def __deepcopy__(self, _: object) -> Self:
+        """Return a copy, which shares the open files: nothing of a trajectory changes."""
+        return copy(self)
+
     def _transformed(self, make: MakeSteps) -> Self:
         """Return the trajectory with further transforms; see `Transformable`."""
         # This may read the topology, which both share.
-        added = make(self)
+        return self.with_steps(make(self))
+
+    def with_steps(self, added: Sequence[Step]) -> Self:
+        """Return the trajectory with further steps, which were made for it."""
         made = copy(self)
         made.transforms = (*self.transforms, *added)
         steps = native(made.transforms, self.n_atoms)
@@ -513,7 +539,7 @@ class Trajectory(Transformable):
         """Use a Universe as topology, at its current frame, which has this box."""
         structure = of_universe(universe)
         assert structure.positions is not None
-        self._universe, self._first = universe, (structure.positions, box)
+        self._universe, self._first, self.call = universe, (structure.positions, box), None
         self._topology = structure.topology
 
     @property
@@ -779,8 +805,8 @@ class Trajectory(Transformable):
         >>> cursor = traj.cursor([0, 7])
         >>> cursor.read(10).positions.shape
         (2, 3)
-        >>> float(cursor.time)
-        11.0
+        >>> f"{cursor.time:.1f} ps"
+        '11.0 ps'
         """
         if atoms is None:
             places = None
@@ -794,6 +820,48 @@ class Trajectory(Transformable):
             forces=forces,
             read_ahead=read_ahead,
         )
+
+    def observables(self, frame: int) -> "Numbers":
+        """Return numbers of a frame beside its atoms: λ of TRR, observables of H5MD.
+
+        Parameters
+        ----------
+        frame
+            The frame; negative numbers count from the end.
+
+        Returns
+        -------
+        dict
+            Numbers or arrays by name: "lambda" for TRR; for H5MD the paths below "observables",
+            such as "protein/energy", in the units of the file. Empty for other formats.
+
+        Raises
+        ------
+        FrameError
+            If there is no such frame.
+        MissingPackageError
+            If the file is H5MD and h5py is not installed.
+
+        Examples
+        --------
+        >>> traj.observables(0)
+        {}
+        """
+        (number,) = self.frame_numbers([frame]).tolist()
+        found: Numbers = {}
+        for name, value in self.fresh(self._reader.observables, number).items():
+            found[name] = np.float64(value)
+        if self.dataset is not None:
+            return found
+        file, within = self._reader.place(number)
+        segment = self._reader.segments()[file]
+        if segment["format"] == "H5MD":
+            series = self._observables.get(file)
+            if series is None:
+                series = h5md.Observables(segment["path"].absolute(), segment["n_frames"])
+                self._observables[file] = series
+            found |= series.at(within, int(self._reader.steps()[number]))
+        return found
 
     def read_places(
         self,
