@@ -121,7 +121,7 @@ class Reader(ReaderBase):  # type: ignore[misc]
         self._open(rebuild_index=refresh_offsets)
         self.ts = self._new_timestep()
         self._read_next_timestep()
-        if self._convention.dt is not None:
+        if self._convention.has_dt_data and self._convention.dt is not None:
             self.ts.dt = self._convention.dt
 
     def _open(self, *, rebuild_index: bool = False) -> None:
