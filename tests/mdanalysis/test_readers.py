@@ -275,6 +275,9 @@ def test_pickle_of_a_frame_that_was_not_read_is_small(small_files: dict[str, Pat
     np.testing.assert_array_equal(
         pickle.loads(small).ts.positions + 1, pickle.loads(changed).ts.positions
     )
+    ours.trajectory[4]
+    ours.trajectory.ts.velocities = np.ones((60, 3))
+    assert pickle.loads(pickle.dumps(ours.trajectory)).ts.velocities.all()
     assert pickle.loads(small).frame == 4
     assert pickle.loads(small).next().frame == 5
 

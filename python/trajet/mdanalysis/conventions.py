@@ -58,6 +58,8 @@ class Convention:
     attributes: dict[str, Any] = field(default_factory=dict)
     dt: float | None = None
     is_independent = False
+    # Whether `ts.data` has the time between frames from the beginning.
+    has_dt_data = True
 
     def data(self, cursor: Cursor) -> dict[str, Any]:
         """Return `ts.data` of the frame that a cursor has read."""
@@ -72,7 +74,15 @@ class _Xdr(Convention):
 
     def data(self, cursor: Cursor) -> dict[str, Any]:
         time = cursor.time if self.given_dt is None else cursor.frame * self.given_dt
-        return {"time": time, "step": cursor.step, **_observables(cursor)}
+        return {"time": time, "step": cursor.step}
+
+
+@dataclass
+class _Trr(_Xdr):
+    """TRR: λ is data of the frame."""
+
+    def data(self, cursor: Cursor) -> dict[str, Any]:
+        return {**super().data(cursor), **cursor.observables()}
 
 
 @dataclass
@@ -91,6 +101,7 @@ class _Dcd(Convention):
 class _Ncdf(Convention):
     """Amber NetCDF: a file may have no times."""
 
+    has_dt_data = False
     has_time: bool = True
 
     def data(self, cursor: Cursor) -> dict[str, Any]:
@@ -101,13 +112,11 @@ class _Ncdf(Convention):
 class _H5md(Convention):
     """H5MD: observables are data of the frame."""
 
+    has_observables: bool = False
+
     def data(self, cursor: Cursor) -> dict[str, Any]:
-        return {**_observables(cursor), "time": cursor.time, "step": cursor.step}
-
-
-def _observables(cursor: Cursor) -> dict[str, Any]:
-    read = getattr(cursor, "observables", None)
-    return {} if read is None else read()
+        numbers = cursor.observables() if self.has_observables else {}
+        return {**numbers, "time": cursor.time, "step": cursor.step}
 
 
 def convention_of(
@@ -132,7 +141,8 @@ def convention_of(
         if source.n_frames > 1:
             first = source.head.read(0).time
             dt = source.head.read(1).time - first if given is None else given
-        return _Xdr(dict(OWN_READERS[format].units), dt=dt, given_dt=given)
+        kind = _Trr if format == "TRR" else _Xdr
+        return kind(dict(OWN_READERS[format].units), dt=dt, given_dt=given)
     if format == "DCD":
         with DCDFile(filename) as file:
             header = dict(file.header)
@@ -158,7 +168,11 @@ def convention_of_header(format: str, filename: str, options: dict[str, Any]) ->
     with OWN_READERS[format](filename, **options) as own:
         if format == "H5MD":
             described = ("compression", "compression_opts", "_driver", "_comm", "_has", *_PRESENT)
-            return _H5md(dict(own.units), {name: getattr(own, name) for name in described})
+            return _H5md(
+                dict(own.units),
+                {name: getattr(own, name) for name in described},
+                has_observables="observables" in own._file,
+            )
         names = ("remarks", "periodic", "has_time", "scale_factors", "_mmap", *_PRESENT[1:])
         attributes = {name: getattr(own, name) for name in names}
         dt = options.get("dt")

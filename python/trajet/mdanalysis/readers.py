@@ -121,7 +121,7 @@ class Reader(ReaderBase):  # type: ignore[misc]
         self._open(rebuild_index=refresh_offsets)
         self.ts = self._new_timestep()
         self._read_next_timestep()
-        if self._convention.dt is not None:
+        if self._convention.has_dt_data and self._convention.dt is not None:
             self.ts.dt = self._convention.dt
 
     def _open(self, *, rebuild_index: bool = False) -> None:
@@ -382,7 +382,10 @@ class Reader(ReaderBase):  # type: ignore[misc]
             state.pop(name, None)
         ts = self.ts
         is_unchanged = (
-            type(ts) is LazyTimestep and ts.state == PENDING and ts.source is self._source
+            type(ts) is LazyTimestep
+            and ts.state == PENDING
+            and ts.source is self._source
+            and (ts.motion_pending or not (ts.has_velocities or ts.has_forces))
         )
         if is_unchanged:
             # The copy reads the positions of its frame, if they are asked for.
