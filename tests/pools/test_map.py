@@ -95,13 +95,13 @@ def test_large_worker_is_kept() -> None:
     """A process that holds much is not replaced by another, to which it would be sent again."""
     pool, held = tj.ProcessPool(workers=1), []
 
-    def hold(_: int) -> int:
-        held.append(bytes(400_000_000))
+    def hold(size: int) -> int:
+        held.append(b"x" * size)
         # loky looks at the memory once a second.
         time.sleep(1.1)
         return os.getpid()
 
-    assert len(set(pool.map(hold, range(3)))) == 1
+    assert len(set(pool.map(hold, [0, 350_000_000, 0]))) == 1
 
 
 def test_dead_process_is_an_error() -> None:

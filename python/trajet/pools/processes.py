@@ -386,7 +386,7 @@ def _do_job(spec: Path, job: Job, threads: int, folder: str | None) -> JobResult
 
 
 def _keep_large_workers() -> None:
-    """Let this worker grow: loky ends those that grow by 300 MB, and what they hold is sent again."""
+    """Let this worker grow: loky ends those that grow by 300 MB, with what was sent to them."""
     from loky import process_executor
 
     process_executor._MAX_MEMORY_LEAK_SIZE = sys.maxsize
