@@ -112,8 +112,9 @@ fuzz-tools:
 	@command -v $${CXX:-c++} >/dev/null || { echo "a C++ compiler is missing, with which libFuzzer is built: apt-get install g++" >&2; exit 1; }
 
 # Processes that run test files at the same time: more than cores, as many tests wait for other processes.
+# tests/conftest.py gives the order of the files.
 TEST_PROCESSES ?= 3
-PYTEST := $(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile
+PYTEST := $(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
 python-tests: .venv/.made-tested
 	$(PYTEST)
 

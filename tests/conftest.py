@@ -17,6 +17,16 @@ from MDAnalysisTests import datafiles
 # The fixtures of a Dask cluster.
 pytest_plugins = ["helpers.dask_cluster"]
 
+# Files that take longest, longest first: begun last, one would keep the others waiting at the end.
+LONGEST = (
+    *("pools/test_dask.py", "pools/test_mpi.py", "pools/test_dask_faults.py"),
+    *("formats/test_formats.py", "pools/test_ranks.py", "formats/test_refused_memory.py"),
+    *("cli/test_without_mdanalysis.py", "store/test_store_kills.py", "store/test_mount.py"),
+    *("conversion/test_convert.py", "periodic/test_pools.py", "cli/test_signals.py"),
+    *("analyses/test_instruction_sets.py", "periodic/test_copies.py", "chain/test_chain.py"),
+    *("cli/test_bench.py", "docs/test_parallel_docs.py", "cli/test_bench_store.py"),
+)
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Handle Ctrl-C, and ignore MDAnalysis' warnings on reading DCD and PDB files."""
@@ -44,6 +54,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("kills", [kills])
     else:
         metafunc.parametrize("attempt", range(kills))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files that take longest."""
+    order = {Path(__file__).parent / name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: order.get(item.path, len(order)))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -510,7 +510,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(60))]
+        #![proptest_config(ProptestConfig::with_cases(16))]
         #[test]
         fn analyses_together_have_the_bits_of_each_alone(
             analyses in prop::collection::vec(recorded(), 1..5),
