@@ -352,10 +352,15 @@ impl LeafFold<'_> {
 
 /// Superposes and analyses a leaf of one analysis, and returns its state.
 fn of_leaf(pass: &Pass, block: &mut Block, rows: &mut [f64]) -> Result<State, FoldError> {
-    let mut state = pass.analysis.empty()?;
     if let Some(superpose) = &pass.superpose {
         superpose.apply(block);
     }
+    of_superposed(pass, block, rows)
+}
+
+/// Analyses a leaf of one analysis, which was superposed, and returns its state.
+fn of_superposed(pass: &Pass, block: &Block, rows: &mut [f64]) -> Result<State, FoldError> {
+    let mut state = pass.analysis.empty()?;
     pass.analysis.absorb(block, rows, &mut state)?;
     Ok(state)
 }
@@ -378,29 +383,42 @@ impl ComponentFold<'_> {
         let Component { pass, map, .. } = self.of;
         let leaf = (end - 1) / self.grid.frames_per_leaf();
         let frames = self.grid.frames(leaf);
-        let n_atoms = pass.atoms.len();
-        if self.block.n_frames() == 0 {
-            self.block.reset(frames.len(), n_atoms)?;
+        let rows = || {
+            let len = frames.len().saturating_mul(pass.analysis.row_width());
+            memory::filled(len, 0.0, "the numbers of the frames of a leaf")
+        };
+        // The block that was read is the leaf: nothing has to be copied.
+        if read.n_frames() == frames.len()
+            && matches!(map, AtomMap::All)
+            && pass.superpose.is_none()
+        {
+            let mut rows = rows()?;
+            let state = of_superposed(pass, read, &mut rows)?;
+            self.add(leaf, state);
+            return Ok(Some((frames.start, rows)));
         }
-        let mut gathered = Vec::new();
+        if self.block.n_frames() == 0 {
+            self.block.reset(frames.len(), pass.atoms.len())?;
+        }
         for i in 0..read.n_frames() {
             let at = self.block.n_frames();
-            let positions = map.gather(read.frame(i), &mut gathered);
-            self.block.frame_mut(at).copy_from_slice(positions);
+            map.copy(read.frame(i), self.block.frame_mut(at));
             self.block.meta.push(read.meta.frames[i], read.meta.info(i));
         }
         if end < frames.end {
             return Ok(None);
         }
-        let mut rows = memory::filled(
-            frames.len().saturating_mul(pass.analysis.row_width()),
-            0.0,
-            "the numbers of the frames of a leaf",
-        )?;
+        let mut rows = rows()?;
         let state = of_leaf(pass, &mut self.block, &mut rows)?;
-        self.states.add(Node::leaf(leaf), state, |left, right| pass.analysis.merge(left, right));
+        self.add(leaf, state);
         self.block.meta.clear();
         Ok(Some((frames.start, rows)))
+    }
+
+    /// Adds the state of a leaf of the analysis.
+    fn add(&mut self, leaf: usize, state: State) {
+        let analysis = &self.of.pass.analysis;
+        self.states.add(Node::leaf(leaf), state, |left, right| analysis.merge(left, right));
     }
 }
 

@@ -101,12 +101,18 @@ impl Analysis for Moments {
                 &gathered
             }
         };
-        let mut of_block = vec![0.0; state.len()];
+        let is_first = state[0] == 0.0;
+        let mut of_block = if is_first { std::mem::take(state) } else { vec![0.0; state.len()] };
         moments::of_frames(InstructionSet::chosen(), positions, &mut of_block);
-        if !of_block.iter().all(|value| value.is_finite()) {
+        // Without a branch for each number, this takes a fraction of the time.
+        if !of_block.iter().fold(true, |all, value| all & value.is_finite()) {
             check_finite(block)?;
         }
-        moments::merge(InstructionSet::chosen(), state, &of_block);
+        if is_first {
+            *state = of_block;
+        } else {
+            moments::merge(InstructionSet::chosen(), state, &of_block);
+        }
         Ok(())
     }
 

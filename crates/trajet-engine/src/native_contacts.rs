@@ -59,7 +59,7 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
     let Request { first, second, limits, beta, periodic } = request;
     let (union, maps) = merge_atom_lists(&[&first, &second]);
     let atoms = Atoms::listed(&union, n_atoms)?;
-    let columns = |list: usize| maps[list].columns().to_vec();
+    let columns = |list: usize| maps[list].columns(union.len());
     let longest = limits.iter().copied().fold(0.0, f64::max);
     let pairs = NativePairs { atoms: [columns(0), columns(1)], limits };
     let spare = Mutex::default();

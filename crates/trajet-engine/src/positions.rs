@@ -107,7 +107,7 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
     })
 }
 
-/// Superposition of a frame. Moved positions are not rounded to `f32`, as those of `transform::Superpose` are.
+/// Superposition of a frame. Moved positions are not rounded to `f32`, as those of `superpose::Superpose` are.
 struct Fit {
     atoms: AtomMap,
     reference: Reference,

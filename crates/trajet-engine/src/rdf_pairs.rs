@@ -172,7 +172,7 @@ impl List {
 #[derive(Default)]
 struct Buffers {
     counter: PairCounter,
-    gathered: Vec<f32>,
+    gathered: Vec<[f32; 3]>,
     centers: Vec<f64>,
     sites: Vec<Vec<f32>>,
     counts: Vec<u64>,

@@ -9,7 +9,7 @@ use trajet_kernels::surface::{self, Sphere, Surface};
 use trajet_simd::InstructionSet;
 
 use crate::analysis::{Analysis, Pass, State, check_finite, list, optional_list};
-use crate::atom_map::{AtomMap, merge_atom_lists};
+use crate::atom_map::merge_atom_lists;
 use crate::error::{FrameError, InvalidArgument};
 
 /// Most points on a sphere; more would take memory, and give no further digit.
@@ -81,11 +81,7 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
     let Request { atoms: selected, context, radii, groups, probe, points } = request;
     let (union, maps) = merge_atom_lists(&[&selected, &context]);
     let atoms = Atoms::listed(&union, n_atoms)?;
-    let columns = |map: &AtomMap| match map {
-        AtomMap::Listed(columns) => columns.clone(),
-        AtomMap::All => (0..union.len() as u32).collect(),
-    };
-    let [own, others] = [columns(&maps[0]), columns(&maps[1])];
+    let [own, others] = [maps[0].columns(union.len()), maps[1].columns(union.len())];
     let mut spheres = memory::filled(union.len(), 0.0, "the radii of atoms")?;
     for (&column, &radius) in own.iter().chain(&others).zip(&radii) {
         spheres[column as usize] = if radius > 0.0 { radius + probe } else { 0.0 };

@@ -52,14 +52,53 @@ multiversion! {
 #[inline(always)]
 fn axis_sums_of(x: &[f64], weights: Option<&[f64]>, y: [&[f64]; 3]) -> [f64; 5] {
     let n = x.len();
-    let [y0, y1, y2] = [&y[0][..n], &y[1][..n], &y[2][..n]];
+    let y = y.map(|y| &y[..n]);
     match weights {
-        None => sums(n, |i| [x[i], x[i] * x[i], x[i] * y0[i], x[i] * y1[i], x[i] * y2[i]]),
-        Some(weights) => {
-            let w = &weights[..n];
-            sums(n, |i| [x[i] * w[i], w[i] * x[i] * x[i], x[i] * y0[i], x[i] * y1[i], x[i] * y2[i]])
+        None => slice_sums([x, y[0], y[1], y[2]], |[x, a, b, c]| {
+            [*x, times(x, x), times(x, a), times(x, b), times(x, c)]
+        }),
+        Some(weights) => slice_sums([x, y[0], y[1], y[2], &weights[..n]], |[x, a, b, c, w]| {
+            [times(x, w), times(&times(w, x), x), times(x, a), times(x, b), times(x, c)]
+        }),
+    }
+}
+
+/// Eight numbers, one for each lane.
+type Lanes = [f64; LANES];
+
+/// Returns the products of numbers in the same lane.
+#[inline(always)]
+fn times(a: &Lanes, b: &Lanes) -> Lanes {
+    std::array::from_fn(|lane| a[lane] * b[lane])
+}
+
+/// Returns several sums over elements of slices of equal length, each in the fixed order. `terms` computes eight terms
+/// of each sum from eight elements of each slice: from loops over all sums of one element the compiler makes no vectors.
+#[inline(always)]
+fn slice_sums<const M: usize, const N: usize>(
+    slices: [&[f64]; M],
+    terms: impl Fn([&Lanes; M]) -> [Lanes; N],
+) -> [f64; N] {
+    let mut lanes = [[0.0; LANES]; N];
+    let parts = slices.map(|slice| slice.as_chunks::<LANES>());
+    let whole = parts[0].0.len();
+    let chunks = parts.map(|(chunks, _)| &chunks[..whole]);
+    for number in 0..whole {
+        let terms = terms(chunks.map(|chunks| &chunks[number]));
+        for k in 0..N {
+            for lane in 0..LANES {
+                lanes[k][lane] += terms[k][lane];
+            }
         }
     }
+    let mut rest = [[0.0; LANES]; M];
+    let n = parts[0].1.len();
+    rest.iter_mut().zip(parts).for_each(|(rest, (_, numbers))| rest[..n].copy_from_slice(numbers));
+    let terms = terms(rest.each_ref());
+    for k in 0..N {
+        lanes[k].iter_mut().zip(&terms[k]).take(n).for_each(|(lane, term)| *lane += term);
+    }
+    lanes.map(total)
 }
 
 /// Returns several sums at once, each in the fixed order.

@@ -260,8 +260,11 @@ def run_jointly(requests: Sequence[RunRequest], names: Sequence[str] = ()) -> li
             " selections from that trajectory"
         )
 
-    def attempt() -> tuple[list[AnalysisSpec], NDArray[np.float64], NDArray[np.float64], RunReport]:
+    def attempt() -> tuple[
+        list[NDArray[np.int64]], NDArray[np.float64], NDArray[np.float64], RunReport
+    ]:
         plans = [request.make_plan(chosen) for request in requests]
+        read = [plan.atoms() for plan in plans]
         if (approve := _approve_rows.get()) is not None:
             n_frames, n_atoms = n_frames_of(numbers), trajectory.reader.n_atoms
             approve(n_frames, sum(plan.row_width(n_atoms, n_frames) for plan in plans))
@@ -269,10 +272,10 @@ def run_jointly(requests: Sequence[RunRequest], names: Sequence[str] = ()) -> li
         # A pool of the user's own may not have the attribute.
         n_threads = getattr(where, "n_threads", 1)
         readers = []
-        for request, plan in zip(requests, plans, strict=True):
+        for request, atoms in zip(requests, read, strict=True):
             reference = request.reference
             counted = numbers if reference is None else np.append(chosen, reference)
-            readers.append(request.trajectory.reader_for(counted, plan.atoms(), n_threads))
+            readers.append(request.trajectory.reader_for(counted, atoms, n_threads))
         if alone:
             plan, reader = plans[0], readers[0]
         else:
@@ -284,14 +287,14 @@ def run_jointly(requests: Sequence[RunRequest], names: Sequence[str] = ()) -> li
         before = time.perf_counter() - begin
         rows, state, report = where.run(reader, plan, numbers, progress=first.progress)
         measured = {**_shift_times(report, before), **measured}
-        return plans, rows, state, measured
+        return read, rows, state, measured
 
     begin = time.perf_counter()
     numbers = resolve_frames(first.frames, trajectory.n_frames, trajectory.label)
     chosen = frame_numbers(numbers)
     if any(not np.array_equal(request.frame_numbers(), chosen) for request in requests[1:]):
         raise ValueError("the analyses are of different frames")
-    plans, rows, state, report = trajectory.fresh(attempt)
+    read, rows, state, report = trajectory.fresh(attempt)
     # Frames that were read have been compared with the index.
     times = trajectory.reader.times()[chosen]
     report["t_total"] = time.perf_counter() - begin
@@ -303,12 +306,12 @@ def run_jointly(requests: Sequence[RunRequest], names: Sequence[str] = ()) -> li
             chosen,
             times,
             report,
-            plan.atoms(),
+            atoms,
             request.t_select,
             () if alone else tuple(names),
             is_first=request is first,
         )
-        for request, plan, part in zip(requests, plans, parts, strict=True)
+        for request, atoms, part in zip(requests, read, parts, strict=True)
     ]
 
 

@@ -60,8 +60,10 @@ class AnalysisSpec:
             if isinstance(argument, np.ndarray) and np.issubdtype(argument.dtype, np.integer):
                 found.append(argument.ravel())
             elif isinstance(argument, (tuple, list)):
+                # Most long lists hold numbers, on which no call is spent.
                 for part in argument:
-                    look(part)
+                    if isinstance(part, (np.ndarray, tuple, list, dict)):
+                        look(part)
             elif isinstance(argument, dict):
                 look([*argument.values()])
 
