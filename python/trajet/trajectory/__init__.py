@@ -3,10 +3,11 @@
 from trajet.trajectory.block import Block
 from trajet.trajectory.choice import AtomChoice, FrameChoice, frame_numbers, resolve_frames
 from trajet.trajectory.cursor import Cursor
+from trajet.trajectory.files import DEFAULT_REQUEST_SIZE, describe_file
 from trajet.trajectory.frame import Frame
 from trajet.trajectory.opening import from_atomgroup, is_structure, open
 from trajet.trajectory.selection import Selection
-from trajet.trajectory.trajectory import DEFAULT_REQUEST_SIZE, MUCH_BYTES, Trajectory, describe_file
+from trajet.trajectory.trajectory import MUCH_BYTES, Trajectory
 from trajet.trajectory.updating import UpdatingSelection
 
 __all__ = [

@@ -16,9 +16,10 @@ from trajet.pools.pool import Pool
 from trajet.pools.rank_placeholder import root_only
 from trajet.startup import Stopwatch
 from trajet.topology import SidecarUse
+from trajet.trajectory.files import DEFAULT_REQUEST_SIZE
 from trajet.trajectory.reopening import OpenCall
 from trajet.trajectory.selection import Selection
-from trajet.trajectory.trajectory import DEFAULT_REQUEST_SIZE, Trajectory
+from trajet.trajectory.trajectory import Trajectory
 from trajet.trajectory.transforms import Step
 
 if TYPE_CHECKING:

@@ -1,0 +1,373 @@
+"""`TrajectoryFiles`: the open files of a trajectory, and the transforms of their frames."""
+
+import contextlib
+import hashlib
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar, cast
+from weakref import finalize
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet import _trajet, h5md
+from trajet._trajet import (
+    Reader,
+    StaleIndexError,
+)
+from trajet.advise.entries import Assembled, InputEntry, TransformDoubts, WorkerEntry
+from trajet.box import Box
+from trajet.dataset import AccessLog, Dataset
+from trajet.pools.pool import Frames
+from trajet.result import transform_doubts
+from trajet.startup import import_seconds
+from trajet.topology import SidecarUse, Topology
+from trajet.trajectory.choice import (
+    frame_numbers,
+)
+from trajet.trajectory.closed import ClosedReader
+from trajet.trajectory.reopening import OpenCall
+from trajet.trajectory.transforms import (
+    Step,
+    Transformable,
+    fits_without_jumps,
+    frames_walked,
+    n_runs,
+)
+
+if TYPE_CHECKING:
+    from trajet.advise.entries import Counts
+    from trajet.universes import Universe
+
+DEFAULT_REQUEST_SIZE = 256 * 1024
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+class TrajectoryFiles(Transformable):
+    """The open files of a trajectory: names, frames, transforms, readers; see `Trajectory`."""
+
+    def __init__(
+        self,
+        topology: Path | None,
+        reader: Reader,
+        *,
+        dataset: Dataset | None = None,
+        t_open: float = 0.0,
+        particles: str | None = None,
+        sidecar: SidecarUse | None = None,
+        call: OpenCall | None = None,
+    ) -> None:
+        self.paths: tuple[Path, ...] = tuple(segment["path"] for segment in reader.segments())
+        self.topology_path = topology
+        self.dataset = dataset
+        self.t_topology = t_open
+        # Name of the particles group that is read from H5MD files; None for the only one.
+        self.particles = particles
+        # How it is opened again, in another process; None with the topology of a Universe.
+        self.call = call
+        # How a sidecar of the topology is used.
+        self.sidecar = sidecar or SidecarUse()
+        # The topology is read later, perhaps after a change of the working directory.
+        self._topology_at = None if topology is None else topology.absolute()
+        self._reader = reader
+        self._topology: Topology | None = None
+        self._universe: Universe | None = None
+        # Positions and box of frame 0, once a selection needed them.
+        self._first: tuple[NDArray[np.float32], Box] | None = None
+        # The trajectory without transforms; None for this one, as a cycle would keep files open.
+        self._untransformed: Self | None = None
+        self.transforms: tuple[Step, ...] = ()
+        # Open files of observables, by the numbers of the files.
+        self._observables: dict[int, h5md.Observables] = {}
+        self._access_log: AccessLog | None = None
+        if dataset is not None:
+            self._access_log = AccessLog(dataset)
+            finalize(self, self._access_log.close)
+
+    def close(self) -> None:
+        """Close the files; reading frames is an error from then on.
+
+        Trajectories that were made from this one by transforms keep the files open. Closing is
+        optional: files are closed when nothing refers to the trajectory any more.
+        """
+        if self._access_log is not None:
+            self._access_log.close()
+        self._reader = cast(Reader, ClosedReader(self.label))
+        self._untransformed = None
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the trajectory was closed."""
+        return isinstance(self._reader, ClosedReader)
+
+    def __bool__(self) -> bool:
+        """Return True, also without a frame."""
+        return True
+
+    @property
+    def untransformed(self) -> Self:
+        """The trajectory without transforms."""
+        return self._untransformed or self
+
+    @property
+    def rotates(self) -> bool:
+        """Whether frames are rotated after decoding."""
+        return any(
+            step.words.get("motion", "translation") != "translation" for step in self.transforms
+        )
+
+    def describe_transforms(self, places: NDArray[np.int64] | None) -> dict[str, object]:
+        """Return the report's parameters on the transforms, and on the atoms that they need."""
+        if not self.transforms:
+            return {}
+        return {
+            "transforms": [step.words for step in self.transforms],
+            "n_atoms_decoded": self._reader.n_decoded(places),
+        }
+
+    def transform_remarks(self, workers: Sequence[TransformDoubts]) -> list[str]:
+        """Return remarks on the transforms, given what the workers of a run have counted."""
+        remarks = [remark for step in self.transforms for remark in step.remarks]
+        # A run of several analyses counts those of all their transforms.
+        doubts = transform_doubts(workers) if self.transforms else {}
+        if doubts.get("endless_molecules", 0):
+            remarks.append(
+                "molecules that are bonded to their own periodic image were not made whole; their"
+                ' centres, which wrapping and nojump with view="toroidal" use, are arbitrary'
+            )
+        first = doubts.get("first_large_step") if self._reader.has_no_jump else None
+        if first is not None:
+            frame, place = first
+            atom = f"atom {self.indices_of(np.array([place]))[0]}"
+            remarks.append(
+                "jumps may be removed wrongly: steps of more than 0.4 cells have an uncertain"
+                f" direction, the first of them leads to frame {frame} ({atom}); choose frames that"
+                " are closer together, or every_frame=True (--nojump-every-frame)"
+            )
+        return remarks
+
+    def reader_for(
+        self,
+        frames: Frames,
+        places: NDArray[np.int64] | None,
+        threads: int,
+        *,
+        n_read: int | None = None,
+    ) -> Reader:
+        """Return the reader of these frames and atoms.
+
+        Jumps are counted from the first of the frames, by several threads before any frame is read.
+        `n_read` is the number of frames that one call reads, in which a long way to a frame could
+        not be interrupted; None for calls that can be.
+        """
+        if not self._reader.has_no_jump:
+            return self._reader
+        every_frame = any(step.every_frame for step in self.transforms)
+        numbers = frame_numbers(frames)
+        if fits_without_jumps(self.transforms) and len(numbers):
+            # Frame 0 is the reference: its molecules must be in the images of the other frames.
+            numbers = np.concatenate([np.zeros(1, np.int64), numbers])
+        walked = frames_walked(numbers, every_frame=every_frame)
+        n_atoms = self._reader.n_decoded(places)
+        # Steps back would begin anew at the first frame.
+        in_order = threads <= 1 and bool((np.diff(numbers) >= 0).all())
+        if n_read is not None:
+            in_order &= len(walked) <= 2 * n_read
+        runs = 1 if in_order else n_runs(len(walked), n_atoms)
+        # A pool may have more threads than this machine.
+        threads = min(threads, _trajet.available_threads())
+        return self.fresh(
+            partial(self._reader.with_start, runs=runs, threads=threads), walked, places
+        )
+
+    def run_before(self, number: int) -> NDArray[np.int64] | None:
+        """Return the frames through which jumps are counted up to a frame: all from frame 0.
+
+        None if jumps are not removed.
+        """
+        if not self._reader.has_no_jump:
+            return None
+        last = number + self.n_frames if number < 0 else number
+        return np.arange(last + 1)
+
+    def _on_the_way(self, numbers: Frames, run: NDArray[np.int64]) -> Frames:
+        """Return frames, and those of a run from which jumps are counted up to them."""
+        if not self._reader.has_no_jump:
+            return numbers
+        wanted = frame_numbers(numbers)
+        return np.concatenate([run[run <= wanted.max()], wanted])
+
+    @property
+    def path(self) -> Path:
+        """The first or only file."""
+        return self.paths[0]
+
+    @property
+    def label(self) -> str:
+        """Name in messages: the data set, or the first file and the number of files."""
+        if self.dataset is not None:
+            return self.dataset.path.label
+        if len(self.paths) == 1:
+            return str(self.path)
+        return f"{self.path} … ({len(self.paths)} files)"
+
+    @property
+    def stem(self) -> str:
+        """Base name for files made from the trajectory."""
+        return self.path.stem if self.dataset is None else self.dataset.path.name
+
+    @property
+    def tiers(self) -> tuple[str, ...]:
+        """Tiers of the store that holds the data set, in the order of `bytes_by_tier`."""
+        return () if self.dataset is None else self.dataset.tiers
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """Open tags of the data set, in the order of `bytes_by_tag`."""
+        return () if self.dataset is None else tuple(self.dataset.tags_of(None))
+
+    @property
+    def reader(self) -> Reader:
+        """The native reader."""
+        return self._reader
+
+    @property
+    def format(self) -> str:
+        """Format of the files: "XTC", "NCDF", "H5MD", …; several are listed: "XTC, TRR"."""
+        return self._reader.format
+
+    @property
+    def n_frames(self) -> int:
+        """Number of frames."""
+        return self._reader.n_frames
+
+    @property
+    def n_atoms(self) -> int:
+        """Number of atoms of every frame."""
+        return self._reader.n_atoms
+
+    @property
+    def times(self) -> NDArray[np.float64]:
+        """Times of all frames, `(n_frames,)`, float64, ps; no positions are decoded.
+
+        If the index was loaded from a sidecar file, its times are compared once with the headers of
+        all frames, since frames may be chosen by them.
+
+        Raises
+        ------
+        StaleIndexError
+            If the index does not match the frames; the index file is removed.
+        """
+        self.fresh(self._reader.check_times, _trajet.available_threads())
+        return self._reader.times()
+
+    @property
+    def steps(self) -> NDArray[np.int64]:
+        """Integration steps of all frames, `(n_frames,)`, int64."""
+        return self._reader.steps()
+
+    @property
+    def index_state(self) -> str:
+        """Origin of the index: "built", "loaded", "extended" or, by arithmetic, "computed".
+
+        With several files, the origin that took most work.
+        """
+        return self._reader.index_state
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Remarks on the files, such as headers that contradict the frames.
+
+        With several files, also remarks on overlapping and dropped frames.
+        """
+        return tuple(self._reader.remarks)
+
+    @property
+    def index_path(self) -> Path | None:
+        """The index file of the first file; None if the index is kept in memory only."""
+        path: Path | None = self._reader.segments()[0]["index_path"]
+        return path
+
+    @property
+    def _origin(self) -> NDArray[np.int64] | None:
+        """Index of each atom in the topology, or None if all atoms are open."""
+        return None if self.dataset is None else self.dataset.origin
+
+    def places_of(self, indices: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Return the indices of atoms in a frame, and which of them belong to an open tag."""
+        origin = self._origin
+        if origin is None:
+            return indices, np.ones(indices.shape, np.bool_)
+        places = np.searchsorted(origin, indices)
+        return places, origin[np.minimum(places, len(origin) - 1)] == indices
+
+    def indices_of(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the indices in the topology of atoms given by their indices in a frame."""
+        return places if self._origin is None else self._origin[places]
+
+    def of_open_atoms(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return those of one value for each atom of the topology that belong to a frame."""
+        return values if self._origin is None else values[self._origin]
+
+    @property
+    def n_named(self) -> int:
+        """Number of atoms of the topology; exceeds `n_atoms` if only some tags are open."""
+        return self.n_atoms if self.dataset is None else int(self.dataset.manifest["n_atoms"])
+
+    def count_read(self, places: NDArray[np.int64] | None, counts: "Counts | WorkerEntry") -> None:
+        """Count a read of atoms for the access log, if this is a data set of a store."""
+        if self._access_log is not None:
+            self._access_log.read(places, counts)
+
+    def record_analysis(
+        self, what: str, places: NDArray[np.int64] | None, counts: Sequence[WorkerEntry]
+    ) -> None:
+        """Record an analysis in the access log, if this is a data set of a store."""
+        if self._access_log is not None:
+            self._access_log.analysed(what, places, counts)
+
+    def fresh(self, attempt: Callable[_P, _T], *args: _P.args, **named: _P.kwargs) -> _T:
+        """Call `attempt`; if it finds that a loaded index is stale, remove the index file.
+
+        The error is raised again: frame numbers from that index may have been used already, and a
+        result must not mix frames of two versions of a file.
+        """
+        try:
+            return attempt(*args, **named)
+        except StaleIndexError as error:
+            for segment in self._reader.segments():
+                if segment["path"] == error.path and segment["index_path"] is not None:
+                    with contextlib.suppress(OSError):
+                        segment["index_path"].unlink()
+            raise
+
+    def before_run(self, t_select: float, t_total: float) -> dict[str, float]:
+        """Return the report's entries on the time before a run of `t_total` seconds."""
+        times = {
+            "t_import": import_seconds(),
+            "t_topology": self.t_topology,
+            "t_select": t_select,
+        }
+        return {**times, "t_command": sum(times.values()) + t_total}
+
+    def describe_inputs(self) -> list[InputEntry]:
+        """Return the report's entries on the trajectory's files and topology."""
+        inputs: list[InputEntry] = []
+        for segment in self._reader.segments():
+            entry: Assembled = segment
+            del entry["index_path"]
+            entry["path"] = str(segment["path"])
+            inputs.append(entry)
+        if self._topology_at is not None and self._topology_at.is_file():
+            inputs.append({**describe_file(self._topology_at), "path": str(self.topology_path)})
+        return inputs
+
+
+def describe_file(path: Path) -> InputEntry:
+    """Return the report's entry on a structure file: path, size and digest."""
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"path": str(path), "size": path.stat().st_size, "digest": f"sha256:{digest}"}
