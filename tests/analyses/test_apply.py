@@ -354,3 +354,65 @@ def test_exceptions_name_the_frame(adk: Adk) -> None:
     with pytest.raises(ZeroDivisionError) as raised:
         tj.apply(fails, atoms)
     assert raised.value.__notes__ == ["the function was called for frame 37"]
+
+
+def _gap(one: np.ndarray, other: np.ndarray, frame: int) -> dict[str, object]:
+    """Return what a function of two selections may compute."""
+    centres = np.stack([one.mean(axis=0), other.mean(axis=0)])
+    return {"centres": centres, "gap": np.linalg.norm(centres[0] - centres[1]), "frame": frame}
+
+
+@pytest.mark.parametrize("pool", [None, tj.ProcessPool(workers=2)], ids=["threads", "processes"])
+def test_functions_of_several_selections_return_dicts(
+    adk: Adk, tmp_path: Path, pool: tj.Pool | None
+) -> None:
+    """Each selection has its positions, also atoms of both; each name its array."""
+    traj = tj.open(adk.psf, adk.xtc)
+    one, other = traj.select("resid 100:120"), traj.select("name CA and resid 90:110")
+    result = tj.apply(_gap, [one, "name CA and resid 90:110"], pool=pool, threads_safe=True)
+    x, y = one.read().positions, other.read().positions
+    expected = np.stack([x.mean(axis=1), y.mean(axis=1)], axis=1)
+    assert list(result.parts) == ["centres", "gap", "frame"]
+    assert np.abs(result.parts["centres"] - expected).max() < 1e-4
+    gap = np.linalg.norm(result.parts["centres"][:, 0] - result.parts["centres"][:, 1], axis=1)
+    assert np.abs(result.parts["gap"] - gap).max() < 1e-4
+    assert result.parts["frame"].tolist() == list(range(98))
+    assert result.report["parameters"]["selections"] == [one.label, other.label]
+    assert result.report["parameters"]["n_atoms"] == [one.n_atoms, other.n_atoms]
+    result.save(tmp_path / "gap.npz")
+    again = tj.load(tmp_path / "gap.npz")
+    assert {name: part.shape for name, part in again.parts.items()} == {
+        "centres": (98, 2, 3),
+        "gap": (98,),
+        "frame": (98,),
+    }
+    assert result[3:5].parts["gap"].tolist() == result.parts["gap"][3:5].tolist()
+    assert list(result.to_dataframe().columns[2:9]) == [
+        *(f"centres_{k}_{axis}" for k in range(2) for axis in range(3)),
+        "gap",
+    ]
+
+
+def test_parts_of_arrays_are_the_array(adk: Adk) -> None:
+    """By the name of the function."""
+    result = tj.apply(np.ptp, tj.open(adk.psf, adk.xtc).select("name CA"))
+    assert list(result.parts) == ["ptp"]
+    assert result.parts["ptp"] is result.values
+
+
+def test_dicts_that_change_are_errors(adk: Adk) -> None:
+    """So are those of blocks and of texts, and indices of several selections."""
+    traj = tj.open(adk.psf, adk.xtc)
+    calpha = traj.select("name CA")
+    with pytest.raises(ValueError, match="return the same names and shapes for every frame"):
+        tj.apply(lambda x, frame: {"x": x[: 1 + frame // 50]}, calpha)
+    with pytest.raises(ValueError, match="return the same names and shapes for every frame"):
+        tj.apply(lambda x, frame: {"x" if frame < 9 else "y": 1.0}, calpha)
+    with pytest.raises(ValueError, match="is one of frames, without a reducer"):
+        tj.apply(lambda x: {"x": 1.0}, calpha, reducer=np.maximum)
+    with pytest.raises(TypeError, match="has arrays of numbers by texts"):
+        tj.apply(lambda x: {"x": "text"}, calpha)
+    with pytest.raises(TypeError, match="an empty dict"):
+        tj.apply(lambda x: {}, calpha)
+    with pytest.raises(ValueError, match="indices=True is for one selection"):
+        tj.apply(_gap, [calpha, "name CB"], indices=True)

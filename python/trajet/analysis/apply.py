@@ -2,26 +2,24 @@
 
 import inspect
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from threading import Lock
-from typing import TYPE_CHECKING, ClassVar
+from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trajet.analysis.atom_groups import Selections, main_selections
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import find_broken_molecules
 from trajet.analysis.reference import Coordinates
-from trajet.analysis.runner import RunRequest, main_selection, selecting
+from trajet.analysis.runner import RunRequest, selecting
 from trajet.box import Box
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
 from trajet.pools.portable import cloudpickle
 from trajet.result import Applied
 from trajet.trajectory import FrameChoice, Selection, UpdatingSelection
-
-if TYPE_CHECKING:
-    from trajet.universes import AtomGroup
 
 _BY = ("frame", "block")
 
@@ -30,7 +28,7 @@ _BY = ("frame", "block")
 def apply(
     # In quotes, since help() would spell out all that ArrayLike stands for.
     function: "Callable[..., ArrayLike]",
-    selection: "Selection | UpdatingSelection | AtomGroup",
+    selection: "UpdatingSelection | Selections",
     *,
     by: str = "frame",
     reducer: "Callable[[NDArray[np.float64], NDArray[np.float64]], ArrayLike] | None" = None,
@@ -60,9 +58,12 @@ def apply(
         must be constant. The function must not rely on the order of the calls. One extra call, with
         the first frame, determines the shape. If it has parameters named `frame`, `time` or `cell`
         after the first, they are given by name: number, ps, and `(6,)`, Å and degrees; for a block
-        as arrays with the frames as their first axis.
+        as arrays with the frames as their first axis. For each frame, it may return a dict of
+        arrays instead, without a `reducer`, with the same names in the same order.
     selection
-        A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file. With an
+        A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file; or a list of
+        several, of which all but the first may be selection texts: the function gets the positions
+        of each as an argument of its own. With an
         updating selection the function is called with the positions of the atoms that are selected
         in the frame, whose number varies and may be 0; only with `by="frame"`.
     by
@@ -79,7 +80,7 @@ def apply(
         `report["remarks"]` say whether molecules are broken over the box in the first frame.
     indices
         Whether the function gets the indices of the atoms in the topology, `(n_atoms,)`, int64, as
-        its last argument.
+        its last argument; of one selection.
     threads_safe
         Whether several threads of a process may call the function and the reducer at the same time.
         Give True only if two calls share nothing that a call changes, such as an AtomGroup, a
@@ -94,13 +95,14 @@ def apply(
     Returns
     -------
     Applied
-        `values`, float64: `(n_frames, …)`, or the reduced value of all frames.
+        `values`, float64: `(n_frames, …)`, or the reduced value of all frames. If the function
+        returned dicts, `parts` has the array of each name.
 
     Raises
     ------
     ValueError
-        If the function returns arrays of different shapes, no frame is chosen, or blocks of an
-        updating selection are requested.
+        If the function returns arrays of different shapes, no frame is chosen, blocks of an
+        updating selection are requested, or indices of several selections.
     Exception
         Any exception of the function or the reducer.
 
@@ -112,6 +114,10 @@ def apply(
     ...     return np.linalg.norm(positions[-1] - positions[0])
     >>> tj.apply(end_to_end, traj.select("name CA")).values.shape
     (98,)
+    >>> def gap(one, other):
+    ...     return {"distance": np.linalg.norm(one.mean(axis=0) - other.mean(axis=0))}
+    >>> tj.apply(gap, [traj.select("resid 1-29"), "resid 122-159"]).parts["distance"].shape
+    (98,)
     >>> near = traj.select("around 5 resid 100", updating=True)
     >>> def spread(positions):
     ...     return positions.std(axis=0)
@@ -119,14 +125,19 @@ def apply(
     (98, 3)
     """
     _check(function, by)
-    main = selection if isinstance(selection, UpdatingSelection) else main_selection(selection)
+    chosen = [selection] if isinstance(selection, UpdatingSelection) else main_selections(selection)
+    main, user = _of_selections(function, chosen)
+    if indices and len(chosen) > 1:
+        raise ValueError("indices=True is for one selection: several have selection.indices")
     updating = isinstance(main, UpdatingSelection)
     if updating and by != "frame":
         raise ValueError(f"by={by!r}: {main!r} has other atoms in each frame: leave by={by!r} out")
     # The native module gives the function the indices of atoms that follow the frame.
     native_indices = indices and updating
-    called = _WithIndices(function, main) if indices and isinstance(main, Selection) else function
-    by_name = [name for name in _named_parameters(function) if not (cells and name == "cell")]
+    called = _WithIndices(function, main) if indices and isinstance(main, Selection) else user
+    by_name = [
+        name for name in _named_parameters(function, len(chosen)) if not (cells and name == "cell")
+    ]
     has_cell = cells or "cell" in by_name
     if has_cell and main.trajectory.rotates:
         raise ValueError(
@@ -134,10 +145,11 @@ def apply(
             " do not tell: leave the fit out, or cells=True and the parameter cell"
         )
     shape: tuple[int, ...] = ()
+    parts: dict[str, tuple[int, ...]] | None = None
     remarks: list[str] = []
 
     def plan(chosen: NDArray[np.int64]) -> AnalysisSpec:
-        nonlocal shape
+        nonlocal shape, parts
         if not len(chosen):
             raise ValueError(
                 "no frame is chosen: the shape of the function's values is unknown: choose frames"
@@ -157,23 +169,15 @@ def apply(
         if by == "frame":
             positions, box = positions[0], box[0]
         given = [positions, *([box] if cells else []), *([here.indices] if native_indices else [])]
-        sample = np.asarray(called(*given, **named))
-        if sample.dtype.kind not in "biuf":
-            raise TypeError(f"the function returned {sample.dtype}: it must return numbers")
-        shape = sample.shape
+        worker_function, shape, parts = _worker_function(
+            called, called(*given, **named), by, has_reducer=reducer is not None
+        )
         lock = None if threads_safe else _ProcessLock(secrets.token_hex(16))
-        if by == "block" and reducer is None:
-            if not shape or shape[0] != 1:
-                raise ValueError(
-                    f"the function returned an array of shape {shape} for a block of one frame: the"
-                    " first axis must be the frames"
-                )
-            shape = shape[1:]
         return AnalysisSpec.of(
             "apply",
             atoms=places,
             selection=None if native is None else native.to_bytes(),
-            function=_PicklableFunction(called, lock),
+            function=_PicklableFunction(worker_function, lock),
             reducer=None
             if reducer is None
             else _PicklableFunction(_ReshapingReducer(reducer, shape), lock),
@@ -185,7 +189,7 @@ def apply(
         )
 
     outcome = yield RunRequest(
-        main.trajectory, frames, pool, progress, plan, t_select=selecting(main)
+        main.trajectory, frames, pool, progress, plan, t_select=selecting(*chosen)
     )
     if reducer is None:
         values = outcome.rows.reshape((len(outcome.frames), *shape))
@@ -193,8 +197,8 @@ def apply(
         values = outcome.state.reshape(shape)
     name = getattr(function, "__name__", type(function).__name__).strip("<>")
     parameters = {
-        "selections": [main.label],
-        "n_atoms": [None if isinstance(main, UpdatingSelection) else main.n_atoms],
+        "selections": [one.label for one in chosen],
+        "n_atoms": [None if isinstance(one, UpdatingSelection) else one.n_atoms for one in chosen],
         "updating": updating,
         "function": name,
         "by": by,
@@ -208,6 +212,8 @@ def apply(
         name=name,
         reduced=reducer is not None,
         report=outcome.report("apply", parameters, remarks=remarks),
+        names=None if parts is None else tuple(parts),
+        shapes=None if parts is None else tuple("x".join(map(str, one)) for one in parts.values()),
     )
 
 
@@ -222,16 +228,139 @@ def _check(function: object, by: str) -> None:
         raise ValueError(f"by is 'frame' or 'block', not {by!r}")
 
 
-def _named_parameters(function: Callable[..., object]) -> list[str]:
-    """Return which of frame, time and cell a function has as parameters after the first."""
+def _named_parameters(function: Callable[..., object], n_first: int) -> list[str]:
+    """Return which of frame, time and cell a function has as parameters after the first ones."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
         # Some functions of compiled modules have no signature.
         return []
     kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    named = {one.name for one in parameters[1:] if one.kind in kinds}
+    named = {one.name for one in parameters[n_first:] if one.kind in kinds}
     return [name for name in ("frame", "time", "cell") if name in named]
+
+
+def _worker_function(
+    function: Callable[..., object], returned: object, by: str, *, has_reducer: bool
+) -> tuple[Callable[..., object], tuple[int, ...], dict[str, tuple[int, ...]] | None]:
+    """Return the function that workers call, and the shapes of its values.
+
+    Parameters
+    ----------
+    returned
+        What the function returned for the first frame.
+
+    Returns
+    -------
+    function
+        Returns arrays.
+    shape
+        Shape of the array of a frame, or of what the reducer takes.
+    parts
+        Names and shapes of the arrays of a dict; None for other functions.
+    """
+    parts = None
+    if isinstance(returned, dict):
+        if by != "frame" or has_reducer:
+            raise ValueError("a function that returns dicts is one of frames, without a reducer")
+        parts = _shapes_of(returned)
+        flattened = _Flattened(function, parts)
+        function, returned = flattened, flattened.flat(returned)
+    sample = np.asarray(returned)
+    if sample.dtype.kind not in "biuf":
+        raise TypeError(f"the function returned {sample.dtype}: it must return numbers")
+    shape = sample.shape
+    if by == "block" and not has_reducer:
+        if not shape or shape[0] != 1:
+            raise ValueError(
+                f"the function returned an array of shape {shape} for a block of one frame: the"
+                " first axis must be the frames"
+            )
+        shape = shape[1:]
+    return function, shape, parts
+
+
+def _of_selections(
+    function: Callable[..., object], chosen: "Sequence[Selection | UpdatingSelection]"
+) -> "tuple[Selection | UpdatingSelection, Callable[..., object]]":
+    """Return the atoms to read, and the function of their positions."""
+    if len(chosen) == 1:
+        return chosen[0], function
+    fixed = [one for one in chosen if isinstance(one, Selection)]
+    places, columns = np.unique(np.concatenate([one.places for one in fixed]), return_inverse=True)
+    ends = np.cumsum([one.n_atoms for one in fixed])[:-1]
+    main = Selection(fixed[0].trajectory, places, None)
+    return main, _OfSeveral(function, np.split(columns, ends))
+
+
+def _shapes_of(returned: dict[Any, Any]) -> dict[str, tuple[int, ...]]:
+    """Return names and shapes of the arrays that a function returned.
+
+    Raises
+    ------
+    TypeError
+        If there is none, or a name is no text, or a value is no number.
+    """
+    for name, value in returned.items():
+        if not isinstance(name, str) or np.asarray(value).dtype.kind not in "biuf":
+            raise TypeError(f"{name!r}: a dict of the function has arrays of numbers by texts")
+    if not returned:
+        raise TypeError("the function returned an empty dict: it must return numbers")
+    return {name: np.shape(value) for name, value in returned.items()}
+
+
+class _OfSeveral:
+    """Calls a function with the positions of several selections.
+
+    Parameters
+    ----------
+    columns
+        The atoms of each selection, by their positions among those that are read.
+    """
+
+    def __init__(self, function: Callable[..., object], columns: list[NDArray[np.int64]]) -> None:
+        self.function = function
+        self.columns = columns
+
+    def __call__(self, positions: NDArray[np.float32], *further: object, **named: object) -> object:
+        """Return the value of the function."""
+        parts = [positions[..., columns, :] for columns in self.columns]
+        return self.function(*parts, *further, **named)
+
+
+class _Flattened:
+    """Calls a function that returns a dict of arrays, and returns their numbers as one array.
+
+    Parameters
+    ----------
+    parts
+        Name and shape of each array.
+    """
+
+    def __init__(self, function: Callable[..., Any], parts: dict[str, tuple[int, ...]]) -> None:
+        self.function = function
+        self.parts = parts
+
+    def flat(self, returned: object) -> NDArray[np.float64]:
+        """Return the numbers of all arrays, one after the other.
+
+        Raises
+        ------
+        ValueError
+            If names or shapes are others than those of the first frame.
+        """
+        found = _shapes_of(returned) if isinstance(returned, dict) else type(returned).__name__
+        if not isinstance(returned, dict) or found != self.parts:
+            raise ValueError(
+                f"the function returned {found}, and {self.parts} for the first frame: return the"
+                " same names and shapes for every frame"
+            )
+        arrays = [np.ravel(np.asarray(returned[name], np.float64)) for name in self.parts]
+        return np.concatenate([*arrays, np.empty(0)])
+
+    def __call__(self, *given: object, **named: object) -> NDArray[np.float64]:
+        """Return the numbers of the function's arrays."""
+        return self.flat(self.function(*given, **named))
 
 
 class _WithIndices:

@@ -35,6 +35,9 @@ class Applied(Result):
         Whether a reducer was given.
     report
         Timings and counters of the run.
+    names, shapes
+        Name and shape ("2x3") of each array, if the function returned dicts; else None. `values`
+        are `(n_frames, n)` then, all numbers of a frame.
     """
 
     values: NDArray[np.float64]
@@ -43,8 +46,24 @@ class Applied(Result):
     name: str
     reduced: bool
     report: Report
+    names: tuple[str, ...] | None = None
+    shapes: tuple[str, ...] | None = None
 
     _ROWS: ClassVar[tuple[str, ...]] = ("values", "times", "frames")
+
+    @property
+    def parts(self) -> dict[str, NDArray[np.float64]]:
+        """The array of each name, `(n_frames, …)`, if the function returned dicts."""
+        if self.names is None or self.shapes is None:
+            return {self.name: self.values}
+        shapes = [tuple(map(int, filter(None, one.split("x")))) for one in self.shapes]
+        ends = np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1]
+        return {
+            name: part.reshape(len(self.values), *shape)
+            for name, shape, part in zip(
+                self.names, shapes, np.split(self.values, ends, axis=1), strict=True
+            )
+        }
 
     def plot(self, ax: "Axes | None" = None) -> "Figure":
         """Draw each number of a frame against time; see `Result.plot`.
@@ -75,8 +94,11 @@ class Applied(Result):
         return ("values",) if self.reduced else self._ROWS
 
     def _columns(self) -> list[str]:
-        inner = self.values.shape[1:]
-        return ["_".join([self.name, *map(str, index)]) for index in np.ndindex(*inner)]
+        return [
+            "_".join([name, *map(str, index)])
+            for name, part in self.parts.items()
+            for index in np.ndindex(*part.shape[1:])
+        ]
 
     def _about(self) -> str:
         return f"{self.name} of {count_of_frames(self.frames)}, values {self.values.shape}"
