@@ -190,8 +190,11 @@ class Session:
 
     def do_timeseries(self, value: int) -> Any:
         """Return positions of many frames."""
-        chosen = self.groups[2]
-        return self.universe.trajectory.timeseries(chosen, order="fac", start=1, stop=9, step=3)
+        read = self.universe.trajectory.timeseries
+        positions = read(self.groups[2], order="fac", start=1, stop=9, step=3)
+        # MDAnalysis' reader of DCD files is at another frame afterwards than its time step.
+        self.universe.trajectory[2]
+        return positions
 
     def do_reload(self, value: int) -> None:
         """Load the file again."""

@@ -98,6 +98,7 @@ class Source:
         self.whole = trajectory.cursor(self._file_atoms(None))
         self.group: Cursor | None = None
         self.motion_fields = {field: self._has_field(field) for field in ("velocities", "forces")}
+        self._can_move = any(self.motion_fields.values())
         self.motion: Cursor | None = None
         # One cursor for each frame that is read; the ticks of events are compared with it.
         self._tick = 0
@@ -183,7 +184,7 @@ class Source:
             ts.state = READY if is_whole else PENDING
         else:
             ts.state = KNOWN
-        if any(self.motion_fields.values()):
+        if self._can_move:
             ts.motion_pending = True
             if self._motion_tick >= tick - PATIENCE or ts.holds_motion():
                 ts._ask_motion()
