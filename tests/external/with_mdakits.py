@@ -47,7 +47,8 @@ def lipyphilic() -> Numbers:
     leaflets.run()
     neighbours = Neighbours(universe=u, lipid_sel="name P", cutoff=12.0)
     neighbours.run()
-    return {"leaflets": leaflets.leaflets, "neighbours": np.asarray(neighbours.neighbours)}
+    near = np.array([one.toarray() for one in neighbours.neighbours])
+    return {"leaflets": leaflets.leaflets, "neighbours": near}
 
 
 def waterdynamics() -> Numbers:
