@@ -6,6 +6,7 @@
 # make test-openmpi  the tests of MPI on Open MPI, which it installs; the gate has MPICH
 # make test-valgrind the plug-in for VMD in a host that valgrind watches; needs valgrind
 # make test-slurm    the job scripts of docs/parallel.md on a SLURM that it starts; needs root and slurm-wlm
+# make test-mdakits  kits of MDAnalysis with our readers, in an environment of their own
 # make test-mpio  HDF5 on ranks of MPI, with an h5py that it builds; not part of make test
 # make wheel  a wheel for any x86-64 Linux, tried in an environment without Rust
 # make bench  trajet beside its peers and its limits, in one run; QUICK=1: short files, no record
@@ -26,7 +27,7 @@ $(TESTING): export CARGO_PROFILE_RELEASE_LTO := off
 $(TESTING): export CARGO_PROFILE_RELEASE_CODEGEN_UNITS := 16
 $(TESTING): export CARGO_PROFILE_RELEASE_DEBUG := 0
 
-.PHONY: demo test wheel bench gates rust-tests rust-tests-and-fuzz fuzz fuzz-again fuzz-corpus fuzz-tools python-tests test-long test-gromacs test-valgrind test-openmpi test-slurm test-mpio tools clean
+.PHONY: demo test wheel bench gates rust-tests rust-tests-and-fuzz fuzz fuzz-again fuzz-corpus fuzz-tools python-tests test-long test-gromacs test-valgrind test-openmpi test-slurm test-mdakits test-mpio tools clean
 .DELETE_ON_ERROR:
 
 demo: .venv/.made-built
@@ -167,6 +168,17 @@ test-mpio: .venv-mpio/.made
 	$(MPIO) -m pip install --quiet --no-build-isolation --editable .
 	@touch $@
 
+# Kits pin packages of their own. The tests need nothing else of ours than the module.
+KITS := .venv-kits/bin/python
+test-mdakits: .venv-kits/.made
+	$(KITS) -m pytest -s -c /dev/null --rootdir . --noconftest tests/external/with_mdakits.py
+
+.venv-kits/.made: .venv/.made-built
+	$(PYTHON) -m venv .venv-kits
+	$(KITS) -m pip install --quiet pytest 'maturin>=1.9,<2' 'MDAnalysisTests>=2.8' prolif rdkit lipyphilic waterdynamics mdakit-sasa membrane-curvature transport-analysis
+	$(KITS) -m pip install --quiet --no-build-isolation --editable .
+	@touch $@
+
 # Zig links against the C library of 2014, so that the wheel runs wherever there is a later one.
 TARGET := x86_64-unknown-linux-gnu
 wheel: .venv/.made-built
@@ -224,5 +236,5 @@ $(MOLFILE): $(RUST_SOURCES) | tools
 	@touch $@
 
 clean:
-	rm -rf .venv $(OPENMPI) .venv-mpio .make dist target demo-output benches/molly/target benches/data
+	rm -rf .venv $(OPENMPI) .venv-kits .venv-mpio .make dist target demo-output benches/molly/target benches/data
 	rm -rf fuzz/target fuzz/found fuzz/artifacts python/trajet/molfile
