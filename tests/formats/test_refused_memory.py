@@ -31,7 +31,7 @@ import trajet as tj
 def mapped():
     return int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 
-def sweep(do, step=5 << 17):
+def sweep(do):
     expected = do(tj.open(None, path))
     refused = done = 0
     for extra in range(0, 3200 << 17, step):
@@ -51,7 +51,8 @@ def sweep(do, step=5 << 17):
             break
     print(what, refused, done)
 
-what, path = sys.argv[1:]
+what, path = sys.argv[1:3]
+step = int(sys.argv[3])
 soft, hard = resource.getrlimit(resource.RLIMIT_AS)
 trajectory = tj.open(None, path)
 n = trajectory.n_atoms
@@ -72,11 +73,11 @@ elif what == "rmsf":
     sweep(lambda trajectory: tj.rmsf(
         trajectory, reference="average", align=trajectory.select(np.arange(100_000)),
         pool=tj.LocalPool(threads=1),
-    ).values, 1 << 20)
+    ).values)
 elif what == "rmsd":
     sweep(lambda trajectory: tj.rmsd(
         trajectory, groups=[trajectory.select(np.arange(100_000))], pool=tj.LocalPool(threads=1)
-    ).values, 1 << 20)
+    ).values)
 """
 
 
@@ -93,9 +94,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def _sweep(what: str, path: Path) -> None:
+def _sweep(what: str, path: Path, step: int) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", UNDER_LIMITS, what, str(path)],
+        [sys.executable, "-c", UNDER_LIMITS, what, str(path), str(step)],
         capture_output=True,
         text=True,
         timeout=120,
@@ -111,13 +112,14 @@ def _sweep(what: str, path: Path) -> None:
 @pytest.mark.parametrize("name", ALL_FORMATS)
 def test_readers_raise_memory_error(files: Path, name: str) -> None:
     """Buffers are those of requests, of frames and of decompressed chunks."""
-    _sweep("read", files / f"made.{name}")
+    _sweep("read", files / f"made.{name}", 5 << 17)
 
 
+@pytest.mark.parametrize("step", [7 << 19, pytest.param(1 << 20, marks=pytest.mark.long)])
 @pytest.mark.parametrize("analysis", ["rmsd", "rmsf"])
-def test_analyses_raise_memory_error(files: Path, analysis: str) -> None:
+def test_analyses_raise_memory_error(files: Path, analysis: str, step: int) -> None:
     """These are lists of atoms, references, states and buffers of threads."""
-    _sweep(analysis, files / "made.xtc")
+    _sweep(analysis, files / "made.xtc", step)
 
 
 def test_results_too_large_for_memory_raise_memory_error(files: Path) -> None:
