@@ -74,9 +74,9 @@ def pairs(folder: Path, size: str, rounds: int, threads: int) -> None:
     path = make(folder / "pairs.dcd", n_frames, 1)
     traj = tj.open(path.with_suffix(".pdb"), path, sidecar=False)
     pool = tj.LocalPool(threads=threads)
-    for text, n in (("name CA", n_frames), ("all", n_frames // 4)):
-        atoms, frames = traj.select(text), slice(0, n)
-        block = atoms.read(frames=frames)
+    for text in ("name CA", "all"):
+        atoms = traj.select(text)
+        block = atoms.read()
         topology = mdtraj.load(str(path.with_suffix(".pdb"))).topology.subset(atoms.indices)
 
         def theirs(block: tj.Block = block, topology: mdtraj.Topology = topology) -> object:
@@ -85,10 +85,10 @@ def pairs(folder: Path, size: str, rounds: int, threads: int) -> None:
             one = [mdtraj.rmsd(held, held, k, precentered=True) for k in range(len(held))]
             return np.array(one)
 
-        print(f"RMSD of all pairs: {n} frames, {atoms.n_atoms} atoms, {threads} threads")
+        print(f"RMSD of all pairs: {n_frames} frames, {atoms.n_atoms} atoms, {threads} threads")
         programs = {
-            "tj.pairwise_rmsd, from the file": lambda atoms=atoms, frames=frames: tj.pairwise_rmsd(
-                atoms, frames=frames, pool=pool
+            "tj.pairwise_rmsd, from the file": lambda atoms=atoms: tj.pairwise_rmsd(
+                atoms, pool=pool
             ),
             "mdtraj.rmsd from each frame, in memory": theirs,
         }

@@ -22,7 +22,7 @@ from MDAnalysis.analysis.lineardensity import LinearDensity
 from MDAnalysisTests import datafiles
 
 # The frames of each file so many times over, so that starting costs little.
-TIMES = {"adk": 10, "solvated": 4}
+TIMES = {"adk": 20, "solvated": 20}
 
 Work = Callable[[], np.ndarray]
 

@@ -21,7 +21,7 @@ from MDAnalysisTests import datafiles
 # Of the 98 frames, mdtraj's surface areas take half a second each.
 SASA_FRAMES = 5
 # So many times over, so that starting costs little.
-TIMES = 5
+TIMES = 20
 
 
 def prepare(folder: Path) -> tuple[tj.Selection, mdtraj.Trajectory]:
