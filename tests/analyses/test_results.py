@@ -199,7 +199,8 @@ def test_tab_completion_shows_what_is_for_users(adk: Adk) -> None:
     traj = tj.open(adk.psf, adk.xtc)
     assert [name for name in dir(traj) if not name.startswith("_")] == sorted(
         (
-            *("all_atoms", "blocks", "center", "close", "cluster", "dataset", "fit", "format"),
+            *("all_atoms", "blocks", "center", "close", "cluster", "cursor", "dataset", "fit"),
+            *("format", "observables"),
             *("has_topology", "index_path", "index_state", "is_closed", "label", "n_atoms"),
             *("n_frames", "nojump", "path", "paths", "read", "remarks", "repaired", "select"),
             *("steps", "tags", "tiers", "times", "topology", "topology_path", "transforms"),
@@ -208,7 +209,8 @@ def test_tab_completion_shows_what_is_for_users(adk: Adk) -> None:
     )
     assert [name for name in dir(traj.select("all")) if not name.startswith("_")] == sorted(
         (
-            *("atoms", "blocks", "by_residue", "center", "cluster", "fit", "indices", "label"),
+            *("atoms", "blocks", "by_residue", "center", "cluster", "cursor", "fit", "indices"),
+            *("label",),
             *("n_atoms", "nojump", "read", "repaired", "split", "text", "trajectory"),
             *("translate", "whole", "wrap"),
         )
