@@ -70,12 +70,11 @@ def compare(name: str, make: Callable[[], Jobs], pool: tj.LocalPool, rounds: int
             assert numbers(separate).tobytes() == numbers(result).tobytes()
         seconds = [spent for spent, _ in alone.values()]
         stages = [separate.report["stages"] for _, (separate,) in alone.values()]
-        # Stages are means over threads; several passes read several times.
+        # Stages are sums over threads; several passes read several times.
         reading = max(of["t_open"] + of["t_read"] + of["t_decode"] for of in stages)
         computing = sum(of["t_comp"] + of["t_merge"] for of in stages)
-        ratios.append(
-            (together / sum(seconds), together / max(seconds), together / (reading + computing))
-        )
+        parts = (reading + computing) / pool.n_threads
+        ratios.append((together / sum(seconds), together / max(seconds), together / parts))
         names = ", ".join(f"{key} {spent:.3f}" for key, spent in zip(alone, seconds, strict=True))
         print(f"  {names} s; together {together:.3f} s", flush=True)
     of_sum, of_dearest, of_parts = (median(column) for column in zip(*ratios, strict=True))
