@@ -210,6 +210,9 @@ def test_a_frame_that_cannot_be_read_is_the_error_of_the_run(
         calpha = tj.open(adk.psf, broken).select("name CA")
         tj.run([tj.rmsd.job(calpha), tj.rmsf.job(calpha)], keep_going=True)
     assert caught.value.__notes__[-1] == "in the run of rmsd, rmsf"
+    with pytest.raises(tj.FormatError) as caught:
+        tj.run([tj.rmsd.job(calpha)], keep_going=True)
+    assert caught.value.__notes__[-1] == "in the run of rmsd"
 
 
 def test_a_sample_is_of_all_analyses(tmp_path: Path) -> None:

@@ -154,6 +154,40 @@ def test_out_receives_the_positions() -> None:
         cursor.read(0)
 
 
+def test_cursors_without_fields_read_times(capfd: pytest.CaptureFixture[str]) -> None:
+    """No thread reads ahead what nobody asked for, so that none can fail."""
+    traj = tj.open(*FILES["dcd"])
+    cursor = traj.cursor([1, 2], positions=False)
+    assert [frame.time for frame in cursor] == traj.times.tolist()
+    assert cursor.counts["frames_ahead"] == 0
+    assert capfd.readouterr().err == ""
+
+
+def test_an_array_that_is_in_use_is_an_error() -> None:
+    """Two threads must not read frames into one array; the error says what to do."""
+    cursor = tj.open(*FILES["dcd"]).cursor()
+    stop = threading.Event()
+    raised: list[BaseException] = []
+
+    def use() -> None:
+        while not stop.is_set():
+            try:
+                for frame in range(0, 98, 7):
+                    cursor.read(frame)
+            except RuntimeError as error:
+                raised.append(error)
+                stop.set()
+
+    users = [threading.Thread(target=use) for _ in range(3)]
+    for user in users:
+        user.start()
+    stop.wait(60)
+    stop.set()
+    for user in users:
+        user.join()
+    assert "another thread" in str(raised[0])
+
+
 def test_a_damaged_frame_is_an_error_when_it_is_asked_for(tmp_path: Path) -> None:
     """Frames before and after it are read, although it was met while reading ahead."""
     x = np.random.default_rng(2).uniform(0, 3, (40, 20, 3))

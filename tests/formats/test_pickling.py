@@ -70,6 +70,15 @@ def test_another_file_is_an_error(tmp_path: Path) -> None:
         pickle.loads(pickled)
 
 
+def test_another_topology_is_an_error(tmp_path: Path) -> None:
+    """Selections of the copy would be of other atoms."""
+    path = Path(shutil.copy(datafiles.PSF, tmp_path / "one.psf"))
+    pickled = pickle.dumps(tj.open(path, datafiles.DCD))
+    path.write_text(path.read_text().replace(" CB ", " CX "))
+    with pytest.raises(tj.FormatError, match=r"one\.psf: it has changed since .* was pickled"):
+        pickle.loads(pickled)
+
+
 def test_copies_share_the_files() -> None:
     """Both kinds of copy read the same, and outlive the original."""
     traj = tj.open(datafiles.PSF, datafiles.DCD)
@@ -142,3 +151,43 @@ def test_observables_of_other_steps_are_left_out(tmp_path: Path) -> None:
     ]
     assert np.array_equal(found[2]["rare"], [2.0, 3.0])
     assert [one["even"] for one in found] == [0, 1, 2, 3]
+
+
+def test_rows_of_steps_that_repeat_are_the_frames(tmp_path: Path) -> None:
+    """Steps of a continued run begin anew: rows with the steps of the frames are the frames."""
+    path = Path(shutil.copy(datafiles.H5MD_energy, tmp_path / "again.h5md"))
+    with h5py.File(path, "a") as file:
+        (particles,) = file["particles"].values()
+        n_frames = len(particles["position/value"])
+        restarted = np.arange(n_frames) % 3
+        for element in ("position", "box/edges"):
+            del particles[f"{element}/step"]
+            particles[f"{element}/step"] = restarted
+        for name, steps in (("same", restarted), ("fewer", restarted[:-1])):
+            group = file.create_group(f"observables/{name}")
+            group["step"] = steps
+            group["value"] = np.arange(float(len(steps)))
+    traj = tj.open(None, path)
+    found = [traj.observables(k) for k in range(n_frames)]
+    assert [one["same"] for one in found] == list(range(n_frames))
+    assert not any("fewer" in one for one in found)
+
+
+def test_observables_are_those_of_the_opened_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not of a file of this name in another folder, nor of one that took its place."""
+    for folder in ("one", "other"):
+        (tmp_path / folder).mkdir()
+        shutil.copy(datafiles.H5MD_energy, tmp_path / folder / "t.h5md")
+    with h5py.File(tmp_path / "other" / "t.h5md", "a") as file:
+        file["observables/atoms/energy/value"][:] += 1
+        file["observables/atoms/more"] = np.zeros(1000)
+    monkeypatch.chdir(tmp_path / "one")
+    first, second = tj.open(None, "t.h5md"), tj.open(None, "t.h5md")
+    expected = tj.open(None, datafiles.H5MD_energy).observables(2)
+    monkeypatch.chdir(tmp_path / "other")
+    assert first.observables(2) == expected
+    shutil.copy(tmp_path / "other" / "t.h5md", tmp_path / "one" / "t.h5md")
+    with pytest.raises(tj.FormatError, match=r"t\.h5md: it has changed since it was opened"):
+        second.observables(2)

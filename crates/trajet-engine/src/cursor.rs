@@ -67,8 +67,8 @@ impl Cursor {
     /// Returns a cursor over the frames of a chain.
     pub fn new(chain: Arc<Chain>, atoms: Atoms, fields: &[Field], reads_ahead: bool) -> Cursor {
         let reader = FieldReader::new(&chain, fields, Scratch::default);
-        // Without atoms, frames are cheaper to read than to hand over.
-        let reads_ahead = reads_ahead && !atoms.is_empty();
+        // Without atoms or fields, frames are cheaper to read than to hand over.
+        let reads_ahead = reads_ahead && !atoms.is_empty() && !fields.is_empty();
         Cursor {
             source: Arc::new(Source { chain, atoms, fields: fields.to_vec() }),
             reader,
@@ -125,6 +125,19 @@ impl Cursor {
             self.begin_ahead(frame);
         }
         Ok(found)
+    }
+
+    /// Pauses reading ahead until frames follow one another again, and waits until nothing is read: this process is
+    /// about to fork, and its child could never release what the thread holds.
+    pub fn pause(&mut self) {
+        self.forget_threads_of_parent();
+        if let Some(ahead) = &self.ahead {
+            ahead.shared.pause();
+            let mut state = lock(&ahead.shared.state);
+            while state.is_busy {
+                state = ahead.shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            }
+        }
     }
 
     /// Stops reading ahead, and waits for the thread to end.
@@ -209,7 +222,7 @@ impl Cursor {
             self.ahead = Ahead::start(&self.source);
         }
         if let Some(ahead) = &self.ahead {
-            ahead.shared.begin(Run { next, stride: self.stride, n_frames: 1 });
+            ahead.shared.decode(Some(Run { next, stride: self.stride, n_frames: 1 }));
         }
     }
 }
@@ -264,6 +277,8 @@ struct Shared {
 struct State {
     /// The frames that are decoded next.
     run: Option<Run>,
+    /// How often other frames were asked for.
+    generation: u64,
     /// Decoded blocks, in order.
     ready: VecDeque<Block>,
     /// Memory of used blocks.
@@ -290,25 +305,18 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
 impl Shared {
     /// Forgets what was decoded, and decodes no further.
     fn pause(&self) {
-        self.stop.store(true, Ordering::Relaxed);
-        let mut state = lock(&self.state);
-        state.run = None;
-        let State { ready, spare, .. } = &mut *state;
-        spare.extend(ready.drain(..));
+        self.decode(None);
     }
 
-    /// Decodes other frames from now on.
-    fn begin(&self, run: Run) {
-        self.pause();
+    /// Forgets what was decoded, and decodes other frames from now on, if there are any.
+    fn decode(&self, run: Option<Run>) {
         let mut state = lock(&self.state);
-        while state.is_busy {
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-        if state.is_closed {
-            return;
-        }
-        state.run = Some(run);
-        self.stop.store(false, Ordering::Relaxed);
+        state.generation += 1;
+        state.run = run.filter(|_| !state.is_closed);
+        // The thread takes it back when it begins with the run.
+        self.stop.store(true, Ordering::Relaxed);
+        let State { ready, spare, .. } = &mut *state;
+        spare.extend(ready.drain(..));
         self.changed.notify_all();
     }
 
@@ -362,7 +370,9 @@ impl Shared {
                 continue;
             };
             let mut block = state.spare.pop().unwrap_or_default();
+            let generation = state.generation;
             state.is_busy = true;
+            self.stop.store(false, Ordering::Relaxed);
             drop(state);
             let decoded = {
                 let _leaving = Leaving(self);
@@ -372,7 +382,7 @@ impl Shared {
             state.is_busy = false;
             state.meter = reader.meter();
             // The user may have asked for other frames meanwhile.
-            if state.run.is_some() && !self.stop.load(Ordering::Relaxed) {
+            if state.generation == generation {
                 state.run = decoded;
                 if block.fields.is_empty() {
                     state.spare.push(block);

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use numpy::{PyArray1, PyReadonlyArray1, PyReadwriteArray2};
-use pyo3::exceptions::PyValueError;
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadwriteArray2};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use trajet_engine::cursor::Cursor;
@@ -54,9 +54,9 @@ impl PyCursor {
         &self,
         py: Python<'py>,
         frame: u64,
-        outs: Vec<PyReadwriteArray2<'py, f32>>,
+        outs: Vec<Bound<'py, PyArray2<f32>>>,
     ) -> PyResult<PyFrame<'py>> {
-        let mut outs = outs;
+        let mut outs = outs.iter().map(borrowed).collect::<PyResult<Vec<_>>>()?;
         let mut slices = Vec::with_capacity(outs.len());
         for out in &mut outs {
             let slice = out.as_slice_mut();
@@ -101,8 +101,27 @@ impl PyCursor {
         Ok(dict)
     }
 
+    /// Pauses reading ahead, unless another thread reads a frame.
+    fn pause(&self, py: Python<'_>) {
+        py.detach(|| {
+            if let Ok(mut cursor) = self.inner.try_lock() {
+                cursor.pause();
+            }
+        });
+    }
+
     /// Ends the thread that reads ahead.
     fn stop(&self, py: Python<'_>) {
         py.detach(|| lock(&self.inner).stop());
     }
+}
+
+/// Returns an array for writing.
+fn borrowed<'py>(array: &Bound<'py, PyArray2<f32>>) -> PyResult<PyReadwriteArray2<'py, f32>> {
+    array.try_readwrite().map_err(|error| {
+        PyRuntimeError::new_err(format!(
+            "a frame cannot be read into this array ({error}): if another thread reads it at this \
+             moment, use a cursor, or a copy of the Universe, in each thread"
+        ))
+    })
 }

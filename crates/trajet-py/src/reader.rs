@@ -315,12 +315,12 @@ impl Reader {
         Ok(found.map_err(|error| from_io(py, &error))?.into_iter().collect())
     }
 
-    /// Returns the number of the file that holds a frame, and the frame's number there.
-    fn place(&self, py: Python<'_>, frame: u64) -> PyResult<(usize, u64)> {
+    /// Returns the number of the file that holds a frame, the frame's number there, and its step.
+    fn place(&self, py: Python<'_>, frame: u64) -> PyResult<(usize, u64, i64)> {
         let frames = Frames::Strided { first: frame, step: 1, count: 1 };
         self.inner.check(&frames).map_err(|error| from_io(py, &error))?;
         let place = self.inner.place(frame);
-        Ok((place.segment, place.frame))
+        Ok((place.segment, place.frame, self.inner.when(frame).1))
     }
 
     /// Returns the names of variables and attributes of a frame's file that other formats cannot hold.

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from trajet._trajet import AnalysisError, TrajetError
+from trajet._trajet import AnalysisError, SelectionError, TrajetError
 from trajet.analysis.job import Job, Steps
 from trajet.analysis.runner import RunRequest, run_jointly
 from trajet.pools.local import LocalPool
@@ -152,7 +152,9 @@ def _faults_of(
     found if the error is not that of an analysis.
     """
     if len(requests) == 1:
-        return {0: error}
+        # A file that cannot be read is no fault of an analysis.
+        is_own = isinstance(error, (AnalysisError, SelectionError))
+        return {0: error} if is_own or not isinstance(error, TrajetError) else {}
     found: dict[int, Exception] = {}
     # The function of a user is not called again.
     others = [(k, request) for k, request in enumerate(requests) if names[k] != "apply"]

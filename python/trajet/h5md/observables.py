@@ -26,12 +26,16 @@ _DEPTH = 4
 class Observables:
     """The observables of an H5MD file, whose rows are found by the steps of frames.
 
-    The file stays open until the object is freed.
+    The file stays open until the object is freed. Series whose steps repeat or go back are left out
+    unless they are the steps of the frames, as are series without steps that have not a row for
+    each frame.
 
     Parameters
     ----------
     path
         The file.
+    particles
+        Name of the group of particles; None for the only one.
     n_frames
         Number of its frames.
 
@@ -43,13 +47,18 @@ class Observables:
         If the tables of the file cannot be read.
     """
 
-    def __init__(self, path: Path, n_frames: int) -> None:
+    def __init__(self, path: Path, particles: str | None, n_frames: int) -> None:
         self._series: list[tuple[str, Dataset, NDArray[np.int64] | None]] = []
         try:
             self._file = h5py(str(path)).File(path, "r")
             group = find(self._file, "observables")
             if group is not None:
-                self._series = list(_series(group, "", n_frames, _DEPTH))
+                of_frames = _steps_of_frames(self._file, particles, n_frames)
+                for name, values, steps in _series(group, "", _DEPTH):
+                    if _is_of_frames(steps, of_frames, len(values), n_frames):
+                        self._series.append((name, values, None))
+                    elif steps is not None and _ascend(steps) and _ascend(of_frames):
+                        self._series.append((name, values, steps))
         except OSError as error:
             raise FormatError(f"{path}: its observables cannot be read: {error}") from error
 
@@ -70,9 +79,9 @@ class Observables:
 
 
 def _series(
-    group: "Group", prefix: str, n_frames: int, depth: int
+    group: "Group", prefix: str, depth: int
 ) -> Iterator[tuple[str, "Dataset", NDArray[np.int64] | None]]:
-    """Yield name, values and steps of every series; no steps where its rows are the frames."""
+    """Yield name, values and steps of every series; no steps where it does not say them."""
     for name in group:
         member = find(group, name)
         # A dataset is a constant, and no part of a frame.
@@ -81,26 +90,51 @@ def _series(
         values = find(member, "value")
         if values is None:
             if depth > 1:
-                yield from _series(member, f"{prefix}{name}/", n_frames, depth - 1)
+                yield from _series(member, f"{prefix}{name}/", depth - 1)
             continue
         with contextlib.suppress(FormatError):
             bounded.check(values)
-            yield f"{prefix}{name}", values, _steps(member, len(values), n_frames)
+            yield f"{prefix}{name}", values, _steps(member, len(values))
 
 
-def _steps(element: "Group", n_rows: int, n_frames: int) -> NDArray[np.int64] | None:
-    """Return the steps of the rows of a series.
+def _steps_of_frames(
+    file: "Group", particles: str | None, n_frames: int
+) -> NDArray[np.int64] | None:
+    """Return the steps of the frames, as the file has them; None if it does not say them."""
+    groups = find(file, "particles")
+    if groups is None:
+        return None
+    group = find(groups, next(iter(groups)) if particles is None else particles)
+    for name in ("position", "velocity", "force"):
+        element = None if group is None else find(group, name)
+        if element is not None:
+            steps = _steps(element, n_frames)
+            return None if steps is None else steps[:n_frames]
+    return None
 
-    Raises
-    ------
-    FormatError
-        If it does not say them, and has not a row for each frame.
-    """
+
+def _is_of_frames(
+    steps: NDArray[np.int64] | None,
+    of_frames: NDArray[np.int64] | None,
+    n_rows: int,
+    n_frames: int,
+) -> bool:
+    """Return whether the rows of a series are the frames."""
+    if steps is None or of_frames is None:
+        return steps is None and n_rows == n_frames
+    return n_rows >= n_frames and np.array_equal(steps[:n_frames], of_frames)
+
+
+def _ascend(steps: NDArray[np.int64] | None) -> bool:
+    """Return whether no step repeats or goes back."""
+    return steps is not None and bool((np.diff(steps) > 0).all())
+
+
+def _steps(element: "Group", n_rows: int) -> NDArray[np.int64] | None:
+    """Return the steps of the rows of an element; None if it does not say them."""
     steps = find(element, "step")
     if steps is None:
-        if n_rows == n_frames:
-            return None
-        raise FormatError(f"{element.name}: rows without steps that are not the frames")
+        return None
     if steps.shape == ():
         begin = int(np.asarray(bounded.attribute(steps, "offset", 0)).item())
         return begin + np.arange(n_rows) * int(steps[()])

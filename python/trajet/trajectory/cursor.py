@@ -1,8 +1,9 @@
 """`Cursor`: some atoms of a trajectory, one frame at a time."""
 
+import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Self
-from weakref import finalize
+from weakref import WeakSet, finalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,19 @@ if TYPE_CHECKING:
     from trajet.advise.entries import Counts
     from trajet.h5md import Numbers
     from trajet.trajectory.trajectory import Trajectory
+
+
+# Cursors that may read ahead.
+_alive: "WeakSet[Cursor]" = WeakSet()
+
+
+def _pause_all() -> None:
+    """Pause reading ahead: a forked process cannot release the locks of threads that it lacks."""
+    for cursor in list(_alive):
+        cursor.pause()
+
+
+os.register_at_fork(before=_pause_all)
 
 
 class Cursor:
@@ -77,6 +91,7 @@ class Cursor:
         self.vectors: NDArray[np.float64] | None = None
         self.has_positions = self.has_velocities = self.has_forces = False
         self._further = [values for values in (self.velocities, self.forces) if values is not None]
+        _alive.add(self)
         # Also at the end of a program, and when nothing refers to the cursor any more.
         self._end = finalize(self, _end, self._native, trajectory.count_read, places)
 
@@ -158,6 +173,13 @@ class Cursor:
         `frames_ahead` is the number of frames that had been read ahead when they were asked for.
         """
         return self._native.counts()
+
+    def pause(self) -> None:
+        """Pause reading ahead until frames follow one another again.
+
+        This happens by itself before the process forks.
+        """
+        self._native.pause()
 
     def close(self) -> None:
         """End reading ahead; further frames cannot be read.

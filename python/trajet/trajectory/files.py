@@ -81,7 +81,9 @@ class TrajectoryFiles(Transformable):
         self._untransformed: Self | None = None
         self.transforms: tuple[Step, ...] = ()
         # Open files of observables, by the numbers of the files.
-        self._observables: dict[int, h5md.Observables] = {}
+        self._observables: dict[int, h5md.Observables | None] = {}
+        # The working folder may change.
+        self._absolute_paths = tuple(path.absolute() for path in self.paths)
         self._access_log: AccessLog | None = None
         if dataset is not None:
             self._access_log = AccessLog(dataset)

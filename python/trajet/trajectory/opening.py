@@ -16,7 +16,7 @@ from trajet.pools.pool import Pool
 from trajet.pools.rank_placeholder import root_only
 from trajet.startup import Stopwatch
 from trajet.topology import SidecarUse
-from trajet.trajectory.files import DEFAULT_REQUEST_SIZE
+from trajet.trajectory.files import DEFAULT_REQUEST_SIZE, describe_file
 from trajet.trajectory.reopening import OpenCall
 from trajet.trajectory.selection import Selection
 from trajet.trajectory.trajectory import Trajectory
@@ -204,6 +204,8 @@ def open(
 def _reduce(trajectory: Trajectory) -> tuple[Any, ...]:
     """Return what pickle keeps: the call that opened the files, their digests, and the transforms.
 
+    Those of trajectories are of size, head and tail; that of the topology is of the whole file.
+
     Raises
     ------
     TypeError
@@ -215,10 +217,15 @@ def _reduce(trajectory: Trajectory) -> tuple[Any, ...]:
             f"{trajectory!r} cannot be pickled, as its topology is that of a Universe: open its"
             " files with trajet.open"
         )
-    return _reopened, (call, _stamps(trajectory), trajectory.transforms)
+    return _reopened, (call, _stamps(trajectory), _topology_digest(call), trajectory.transforms)
 
 
-def _reopened(call: OpenCall, stamps: list[tuple[int, str]], steps: tuple[Step, ...]) -> Trajectory:
+def _reopened(
+    call: OpenCall,
+    stamps: list[tuple[int, str]],
+    topology_digest: str | None,
+    steps: tuple[Step, ...],
+) -> Trajectory:
     """Return the trajectory that was pickled.
 
     Raises
@@ -226,21 +233,33 @@ def _reopened(call: OpenCall, stamps: list[tuple[int, str]], steps: tuple[Step, 
     FormatError
         If a file is another one than when the trajectory was pickled.
     """
+
+    def check(path: Path | None, now: object, then: object) -> None:
+        if now != then:
+            raise FormatError(
+                f"{path}: it has changed since the trajectory was pickled: open it again"
+            )
+
+    check(call.topology, _topology_digest(call), topology_digest)
     if call.dataset is not None:
         made = Trajectory.of_dataset(call.dataset, **call.options)
     else:
         made = open(call.topology, *call.paths, **call.options)
     for path, now, then in zip(made.paths, _stamps(made), stamps, strict=True):
-        if now != then:
-            raise FormatError(
-                f"{path}: it has changed since the trajectory was pickled: open it again"
-            )
+        check(path, now, then)
     return made.with_steps(steps) if steps else made
 
 
 def _stamps(trajectory: Trajectory) -> list[tuple[int, str]]:
     """Return size and digest of each file."""
     return [(segment["size"], segment["digest"]) for segment in trajectory.reader.segments()]
+
+
+def _topology_digest(call: OpenCall) -> str | None:
+    """Return the digest of the topology, if that is a file."""
+    if call.topology is None or not call.topology.is_file():
+        return None
+    return describe_file(call.topology)["digest"]
 
 
 copyreg.pickle(Trajectory, _reduce)

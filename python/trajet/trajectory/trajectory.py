@@ -548,6 +548,14 @@ class Trajectory(TrajectoryFiles):
             If there is no such frame.
         MissingPackageError
             If the file is H5MD and h5py is not installed.
+        FormatError
+            If an H5MD file has changed since it was opened.
+
+        Notes
+        -----
+        Rows of H5MD series are found by their steps. A series has no number for a frame whose step
+        it lacks. Series whose steps repeat or go back are left out, unless they are the steps of
+        the frames.
 
         Examples
         --------
@@ -560,15 +568,29 @@ class Trajectory(TrajectoryFiles):
             found[name] = np.float64(value)
         if self.dataset is not None:
             return found
-        file, within = self._reader.place(number)
-        segment = self._reader.segments()[file]
-        if segment["format"] == "H5MD":
-            series = self._observables.get(file)
-            if series is None:
-                series = h5md.Observables(segment["path"].absolute(), segment["n_frames"])
-                self._observables[file] = series
-            found |= series.at(within, int(self._reader.steps()[number]))
+        if "H5MD" in self.format:
+            file, within, step = self._reader.place(number)
+            if file not in self._observables:
+                self._observables[file] = self._open_observables(file)
+            if (series := self._observables[file]) is not None:
+                found |= series.at(within, step)
         return found
+
+    def _open_observables(self, file: int) -> "h5md.Observables | None":
+        """Return the observables of a file; None if it is not H5MD.
+
+        Raises
+        ------
+        FormatError
+            If another file is found under its name.
+        """
+        segment = self._reader.segments()[file]
+        if segment["format"] != "H5MD":
+            return None
+        path = self._absolute_paths[file]
+        if _trajet.file_digest(path) != segment["digest"]:
+            raise FormatError(f"{path}: it has changed since it was opened: open it again")
+        return h5md.Observables(path, self.particles, segment["n_frames"])
 
     def read_places(
         self,
