@@ -56,7 +56,7 @@ class Reader(ReaderBase):  # type: ignore[misc]
     convert_units
         Whether to convert to Å and ps. If not, MDAnalysis' own reader reads the file.
     sub
-        Indices of the atoms that the time steps have; None for all.
+        Indices of the atoms that the time steps have, or a mask of all atoms; None for all.
     refresh_offsets
         Whether to build the index of frames anew.
     strict
@@ -75,6 +75,8 @@ class Reader(ReaderBase):  # type: ignore[misc]
         If the file cannot be opened.
     UnreadableError
         If it is of no known format, or damaged; a `FormatError` and an `OSError`.
+    TypeError, ValueError
+        If `sub` has other numbers than integers, is out of range, or a mask of another size.
 
     Examples
     --------
@@ -118,6 +120,8 @@ class Reader(ReaderBase):  # type: ignore[misc]
         self._own: ReaderBase | None = None
         self._identity: list[_Ends] = []
         self._frame = -1
+        # What the current frame has in `ts.data`; the rest is the script's.
+        self._data_names: set[str] = set()
         self._open(rebuild_index=refresh_offsets)
         self.ts = self._new_timestep()
         self._read_next_timestep()
@@ -141,7 +145,8 @@ class Reader(ReaderBase):  # type: ignore[misc]
             checked = convention_of_header(self._only, self.filename, options)
         try:
             trajectory = self._opened(rebuild_index=rebuild_index)
-            self._source = source = Source(trajectory, self._sub)
+            atoms = None if self._sub is None else _indices(self._sub, trajectory.n_atoms)
+            self._source = source = Source(trajectory, atoms)
             source.head.read(0)
             self.format = trajectory.format
             convention = checked or self._convention_of(trajectory, source, options)
@@ -292,16 +297,21 @@ class Reader(ReaderBase):  # type: ignore[misc]
         target = ts if isinstance(ts, LazyTimestep) else self._new_timestep()
         whole = bool(self._transformations) or target is not ts
         try:
-            cursor = self._source.go(target, frame, whole=whole)
-            _set_cell(target, cursor, self.filename)
+            cursor = self._source.read(target, frame, whole=whole)
+            _check_cell(cursor, self.filename)
             data = convention.data(cursor)
+            self._source.show(target, cursor)
         except FormatError as error:
             is_stale = isinstance(error, StaleIndexError)
             if self._strict or is_stale or self._own_name is None:
                 raise
             self._give_to_own_reader(error)
             return self._go_with_own_reader(frame, ts)
+        _set_cell(target, cursor.cell)
+        for name in self._data_names - data.keys():
+            ts.data.pop(name, None)
         target.data.update(data)
+        self._data_names = {*data}
         target.frame = self._frame = frame
         if target is not ts:
             _copy(target, ts)
@@ -381,11 +391,15 @@ class Reader(ReaderBase):  # type: ignore[misc]
         for name in ("_source", "_own", "_convention", "_trjfile", "_opened_file"):
             state.pop(name, None)
         ts = self.ts
+        # A script cannot have changed what is still in the file.
         is_unchanged = (
             type(ts) is LazyTimestep
             and ts.state == PENDING
+            and self._source is not None
             and ts.source is self._source
-            and (ts.motion_pending or not (ts.has_velocities or ts.has_forces))
+            and (
+                ts.motion_pending or not (ts.source.can_move or ts.has_velocities or ts.has_forces)
+            )
         )
         if is_unchanged:
             # The copy reads the positions of its frame, if they are asked for.
@@ -577,13 +591,37 @@ def _digest_of_ends(path: Path, size: int) -> str:
     return hashlib.sha256(first + last).hexdigest()
 
 
-def _set_cell(ts: LazyTimestep, cursor: Cursor, filename: str) -> None:
-    """Set the unit cell of a time step.
+def _indices(sub: NDArray[Any], n_atoms: int) -> NDArray[np.int64]:
+    """Return the indices of the atoms that `sub=` chooses.
+
+    Raises
+    ------
+    TypeError
+        If it has other numbers than integers.
+    ValueError
+        If a mask has not one value for each atom, an index is out of range, or there is none.
+    """
+    if sub.dtype == bool:
+        if sub.shape != (n_atoms,):
+            raise ValueError(
+                f"sub has the shape {sub.shape}: a mask needs one value for each of the {n_atoms}"
+                " atoms"
+            )
+        return np.flatnonzero(sub)
+    if not np.issubdtype(sub.dtype, np.integer):
+        raise TypeError(f"sub must be indices of atoms or a mask, not {sub.dtype}")
+    if sub.ndim != 1 or not len(sub) or sub.min() < -n_atoms or sub.max() >= n_atoms:
+        raise ValueError(f"sub must be a list of indices of atoms from 0 to {n_atoms - 1}")
+    return np.asarray(np.arange(n_atoms)[sub], np.int64)
+
+
+def _check_cell(cursor: Cursor, filename: str) -> None:
+    """Raise an error if the box is rotated, which six numbers cannot say.
 
     Raises
     ------
     FormatError
-        If the box is rotated, which six numbers cannot say.
+        If it is.
     """
     if cursor.vectors is not None and _is_turned(cursor.vectors):
         raise FormatError(
@@ -591,8 +629,10 @@ def _set_cell(ts: LazyTimestep, cursor: Cursor, filename: str) -> None:
             " not in the x-y plane: a Universe would turn the box and not the atoms: rotate both"
             ' (trajet.open(…).transform, or "gmx trjconv"), or read the file with strict=False'
         )
-    cell = cursor.cell
-    # Not a number: no cell.
+
+
+def _set_cell(ts: LazyTimestep, cell: NDArray[np.float64]) -> None:
+    """Set the unit cell of a time step; not a number: no cell."""
     ts._unitcell[:] = cell if cell[0] == cell[0] else 0
 
 
