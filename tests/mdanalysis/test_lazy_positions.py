@@ -449,7 +449,7 @@ def test_unpickled_frame_is_read_lazily_again(small_files: dict[str, Path], prot
     assert made.trajectory.report.frames_of_all_atoms == 0
 
 
-def test_threads_that_share_a_universe_are_told_what_to_do(small_files: dict[str, Path]) -> None:
+def test_threads_that_share_a_universe_get_advice(small_files: dict[str, Path]) -> None:
     """An array that is being read into cannot be read into again."""
     u = load(small_files["trr"], format=guest.Reader)
     assert u.trajectory.ts.has_velocities

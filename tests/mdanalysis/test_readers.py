@@ -231,6 +231,14 @@ def test_timeseries_has_each_order(small: Path, order: str) -> None:
             u.trajectory.timeseries(u.atoms[:2], order="abc")
 
 
+def test_timeseries_goes_backwards(small: Path) -> None:
+    """MDAnalysis' own readers return memory that was never written."""
+    ours = with_ours(small).trajectory
+    np.testing.assert_array_equal(
+        ours.timeseries(order="fac", step=-2), ours.timeseries(order="fac")[::-2]
+    )
+
+
 def test_chain_of_several_files(small_files: dict[str, Path]) -> None:
     """In one Universe, with frames and times of the chain."""
     paths = [small_files[suffix] for suffix in ("xtc", "trr", "xtc")]
