@@ -8,14 +8,14 @@ import numpy as np
 from MDAnalysis.core.groups import Atom, AtomGroup, UpdatingAtomGroup
 from numpy.typing import NDArray
 
-from trajet.mdanalysis.readers import (
+from trajet.mdanalysis.format_readers import (
     DCDReader,
     H5MDReader,
     NCDFReader,
-    Reader,
     TRRReader,
     XTCReader,
 )
+from trajet.mdanalysis.readers import Reader
 from trajet.mdanalysis.timestep import KNOWN, LazyTimestep
 
 _CLASSES: dict[str, type[Reader]] = {

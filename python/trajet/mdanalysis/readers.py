@@ -1,7 +1,6 @@
 """`Reader`: files and data sets that trajet reads, as trajectories of MDAnalysis."""
 
 import errno
-import hashlib
 import os
 import warnings
 from collections.abc import Sequence
@@ -11,9 +10,6 @@ from typing import Any
 
 import numpy as np
 from MDAnalysis.coordinates.base import ReaderBase
-from MDAnalysis.coordinates.H5MD import H5PYPicklable
-from MDAnalysis.coordinates.TRJ import NCDFPicklable
-from MDAnalysis.coordinates.TRJ import NCDFReader as NCDFOwn
 from MDAnalysis.lib.util import store_init_arguments
 from numpy.typing import NDArray
 
@@ -25,6 +21,7 @@ from trajet.mdanalysis.conventions import (
     convention_of,
     convention_of_header,
 )
+from trajet.mdanalysis.identity import Ends, changed_files, identity_of
 from trajet.mdanalysis.source import Report, Source
 from trajet.mdanalysis.timestep import PENDING, LazyTimestep
 from trajet.trajectory.cursor import Cursor
@@ -33,8 +30,6 @@ from trajet.trajectory.trajectory import Trajectory
 
 # Formats whose headers MDAnalysis' own readers check.
 _WITH_HEADER = ("NCDF", "H5MD")
-# Bytes at both ends of a file by which a copy of a reader knows it again.
-_END = 4096
 
 
 class UnreadableError(FormatError, OSError):
@@ -118,7 +113,7 @@ class Reader(ReaderBase):  # type: ignore[misc]
         self._source: Source | None = None
         # MDAnalysis' own reader, where it reads the file instead.
         self._own: ReaderBase | None = None
-        self._identity: list[_Ends] = []
+        self._identity: list[Ends] = []
         self._frame = -1
         # What the current frame has in `ts.data`; the rest is the script's.
         self._data_names: set[str] = set()
@@ -157,7 +152,7 @@ class Reader(ReaderBase):  # type: ignore[misc]
             return
         self.n_atoms, self.n_frames = source.n_atoms, source.n_frames
         self._follow(convention)
-        self._identity = _identity(trajectory)
+        self._identity = identity_of(trajectory)
 
     def _convention_of(
         self, trajectory: Trajectory, source: Source, options: dict[str, Any]
@@ -364,7 +359,7 @@ class Reader(ReaderBase):  # type: ignore[misc]
         made.n_frames = self.n_frames
         return made
 
-    def _check_identity(self, before: "list[_Ends]") -> None:
+    def _check_identity(self, before: list[Ends]) -> None:
         """Compare the file with what the original of a copy had read.
 
         Raises
@@ -374,16 +369,11 @@ class Reader(ReaderBase):  # type: ignore[misc]
         """
         if self._source is None:
             return
-        for path, size, ends in before:
-            try:
-                is_same = _digest_of_ends(Path(path), size) == ends
-            except OSError:
-                is_same = False
-            if not is_same:
-                raise ChangedFileError(
-                    f"{path}: the file has changed since the Universe was made of which this is a"
-                    " copy: make the Universe anew"
-                )
+        for path in changed_files(before):
+            raise ChangedFileError(
+                f"{path}: the file has changed since the Universe was made of which this is a"
+                " copy: make the Universe anew"
+            )
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a copy in another process needs: arguments, and the current frame."""
@@ -483,112 +473,12 @@ class Reader(ReaderBase):  # type: ignore[misc]
         return own.Writer(self, filename, **kwargs)
 
 
-class XTCReader(Reader):
-    """Reads XTC files."""
-
-    _only = "XTC"
-
-
-class TRRReader(Reader):
-    """Reads TRR files."""
-
-    _only = "TRR"
-
-
-class DCDReader(Reader):
-    """Reads DCD files; each frame has a time step of its own, as MDAnalysis' reader has it."""
-
-    _only = "DCD"
-
-    @property
-    def dimensions(self) -> Any:
-        """The unit cell of the current frame."""
-        return self.ts.dimensions
-
-
-class NCDFReader(Reader):
-    """Reads Amber NetCDF files."""
-
-    _only = "NCDF"
-    version = NCDFOwn.version
-    _verify_units = staticmethod(NCDFOwn._verify_units)
-    _trjfile: Any = None
-
-    @property
-    def trjfile(self) -> Any:
-        """The variables of the file, as MDAnalysis' own reader has them; opened when asked for."""
-        if self._trjfile is None and self._source is not None:
-            self._trjfile = NCDFPicklable(self.filename, mmap=self._mmap, maskandscale=False)
-        return self._trjfile
-
-    def close(self) -> None:
-        """Close the file."""
-        super().close()
-        self._trjfile = None
-
-
-class H5MDReader(Reader):
-    """Reads H5MD files."""
-
-    _only = "H5MD"
-    _opened_file: Any = None
-
-    @property
-    def _file(self) -> Any:
-        """The file as h5py opens it, for scripts that look at chunks or other groups."""
-        if self._own is not None:
-            return self._own._file
-        if self._opened_file is None and self._source is not None:
-            self._opened_file = H5PYPicklable(self.filename, "r")
-        return self._opened_file
-
-    @property
-    def _particle_group(self) -> Any:
-        particles = self._file["particles"]
-        return particles[next(iter(particles))]
-
-    def close(self) -> None:
-        """Close the file."""
-        super().close()
-        opened, self._opened_file = self._opened_file, None
-        if opened is not None:
-            opened.close()
-
-
-for _class in (XTCReader, TRRReader, DCDReader, NCDFReader, H5MDReader):
-    # In the body of a class this would register it.
-    _class.format = _class._only
-
 # Options that MDAnalysis' own readers do not have, or that name this class.
 _OWN_OPTIONS = ("filename", "strict", "sub", "refresh_offsets", "format")
 _OWN_ATTRIBUTES = (
     *("compression", "compression_opts", "_driver", "_comm", "_has", "flavor", "skip_timestep"),
     *("remarks", "periodic", "has_time", "has_velocities", "has_forces", "scale_factors"),
 )
-
-# Path, size, and digest of both ends of a file.
-_Ends = tuple[str, int, str]
-
-
-def _identity(trajectory: Trajectory) -> list[_Ends]:
-    """Return by what the files of a trajectory are known again."""
-    return [
-        (
-            str(segment["path"].absolute()),
-            segment["size"],
-            _digest_of_ends(segment["path"], segment["size"]),
-        )
-        for segment in trajectory.reader.segments()
-    ]
-
-
-def _digest_of_ends(path: Path, size: int) -> str:
-    """Return the digest of the first bytes, and of those before this size."""
-    with path.open("rb") as file:
-        first = file.read(min(_END, size))
-        file.seek(max(0, size - _END))
-        last = file.read(min(_END, size))
-    return hashlib.sha256(first + last).hexdigest()
 
 
 def _indices(sub: NDArray[Any], n_atoms: int) -> NDArray[np.int64]:
