@@ -37,15 +37,29 @@ def test_uninstall_restores_everything(small: Path) -> None:
         u = load(small)
         assert isinstance(u.trajectory, guest.Reader)
         assert AtomGroup.positions.__doc__ == before[-2].__doc__
-        with guest.install():
-            pass
-        assert patched() == before
     assert patched() == before
     assert names == mda._READERS
     known = with_theirs(small)
     for _ in zip(u.trajectory, known.trajectory, strict=True):
         np.testing.assert_array_equal(u.atoms[:5].positions, known.atoms[:5].positions)
     guest.uninstall()
+
+
+def test_end_of_a_block_restores_what_it_found(small: Path) -> None:
+    """The readers of the outer block stay, with its `strict`."""
+    before = patched()
+    with guest.install(strict=False):
+        installed = patched()
+        with guest.install():
+            assert load(small).trajectory._strict
+        assert patched() == installed
+        assert not load(small).trajectory._strict
+        with guest.install(strict=False):
+            guest.uninstall()
+        assert patched() == before
+    assert patched() == before
+    with guest.install():
+        assert load(small).trajectory._strict
 
 
 def test_formats_are_read_by_their_classes(small: Path) -> None:

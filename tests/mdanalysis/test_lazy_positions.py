@@ -9,10 +9,14 @@ from typing import Any
 import MDAnalysis as mda
 import numpy as np
 import pytest
+import trajet as tj
 import trajet.mdanalysis as guest
 from helpers.golden_files import Adk
 from helpers.universe_pairs import N_ATOMS, N_FRAMES, load, with_theirs
 from MDAnalysis.lib.distances import distance_array
+from MDAnalysis.lib.formats.libmdaxdr import TRRFile
+from trajet.mdanalysis import readers as reading
+from trajet.trajectory.cursor import Cursor
 
 
 @pytest.fixture(params=["xtc", "trr", "dcd"])
@@ -126,8 +130,9 @@ def test_view_follows_also_through_its_buffer(
 @pytest.mark.parametrize("motion", ["velocities", "forces"])
 def test_held_velocities_follow_the_frame(small_files: dict[str, Path], motion: str) -> None:
     """TRR has one array of them."""
+    theirs = with_theirs(small_files["trr"])
     guest.install()
-    ours, theirs = load(small_files["trr"]), with_theirs(small_files["trr"])
+    ours = load(small_files["trr"])
     held = [getattr(u.trajectory.ts, motion)[2:4] for u in (ours, theirs)]
     for _ in zip(ours.trajectory, theirs.trajectory, strict=True):
         # Where a frame has none, MDAnalysis leaves zeros.
@@ -315,6 +320,146 @@ def test_read_error_leaves_no_positions_of_another_frame(
         np.testing.assert_array_equal(here[0], known.atoms[3:9].positions)
         np.testing.assert_array_equal(here[1], known.atoms.positions)
     assert failed
+
+
+def write_turned(path: Path, n_frames: int = 8) -> None:
+    """Write frames whose positions are their numbers; the boxes of frames 4 and 5 are rotated."""
+    with TRRFile(str(path), "w") as file:
+        for frame in range(n_frames):
+            box = np.diag([3.0, 3.0, 3.0 + frame])
+            if frame in (4, 5):
+                box = np.array([[0.0, 3, 0], [-3, 0, 0], [0, 0, 9]])
+            numbers = np.full((20, 3), frame, np.float32)
+            file.write(numbers, numbers, None, box, frame, 2.0 * frame, 0.0, 20)
+
+
+def shift(ts: Any) -> Any:
+    """Move everything by the number of the frame."""
+    ts.positions += 100 + ts.frame
+    return ts
+
+
+@pytest.mark.parametrize("asks", ["group", "all", "nothing", "held", "motion", "transformation"])
+@pytest.mark.parametrize("refused", ["box", "observables"])
+def test_refused_frame_leaves_the_frame_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asks: str, refused: str
+) -> None:
+    """Number, time, cell, positions and velocities, whatever was read ahead."""
+    path = tmp_path / "turned.trr"
+    write_turned(path)
+    guest.install()
+    u = mda.Universe.empty(20, trajectory=False).load_new(str(path))
+    if refused == "observables":
+        observables = Cursor.observables
+
+        def fail(cursor: Cursor) -> Any:
+            if cursor.frame in (4, 5):
+                raise tj.FormatError("no observables")
+            return observables(cursor)
+
+        monkeypatch.setattr(Cursor, "observables", fail)
+        monkeypatch.setattr(reading, "_is_turned", lambda _: False)
+    if asks == "transformation":
+        u.trajectory.add_transformations(shift)
+    held = []
+    for frame in range(4):
+        ts = u.trajectory[frame]
+        held = [ts.positions[:3]] if asks == "held" else held
+        held = [ts.velocities[:3]] if asks == "motion" else held
+        _ = u.atoms[:3].positions if asks == "group" else None
+        _ = ts.positions if asks == "all" else None
+    for frame in (4, 5, 4):
+        with pytest.raises(tj.FormatError):
+            u.trajectory[frame]
+        ts = u.trajectory.ts
+        assert (ts.frame, ts.time, u.trajectory.frame) == (3, 6, 3)
+        assert u.dimensions[2] == 60
+        expected = 30 + 103 if asks == "transformation" else 30
+        assert (u.atoms[:3].positions == expected).all()
+        assert (ts.positions == expected).all()
+        assert (ts.velocities == 30).all()
+        assert all((array == 30).all() for array in held)
+    assert u.trajectory[6].positions[0, 0] == (60 if asks != "transformation" else 60 + 106)
+
+
+def test_refused_frame_adds_no_positions(tmp_path: Path) -> None:
+    """To a frame without any, that is read whole."""
+    path = tmp_path / "turned.trr"
+    write_turned(path)
+    guest.install()
+    u = mda.Universe.empty(20, trajectory=False).load_new(str(path))
+    _ = u.trajectory[3].positions
+    u.trajectory.ts.has_positions = False
+    with pytest.raises(tj.FormatError):
+        u.trajectory[4]
+    assert not u.trajectory.ts.has_positions
+    np.testing.assert_array_equal(u.trajectory[6].positions, np.full((20, 3), 60))
+
+
+def test_indices_of_a_group_may_be_overwritten(
+    universes: tuple[mda.Universe, mda.Universe],
+) -> None:
+    """In place: the array is the same, and its atoms are others."""
+    groups = [u.atoms[:10] for u in universes]
+    for frame in range(9):
+        for u, group in zip(universes, groups, strict=True):
+            u.trajectory[frame]
+            if frame in (2, 6):
+                group.ix[:] = np.arange(20 + frame, 30 + frame)
+        np.testing.assert_array_equal(groups[0].positions, groups[1].positions)
+
+
+@pytest.mark.parametrize("name", ["_pos", "_velocities"])
+def test_array_that_is_a_view_follows_the_frame(small_files: dict[str, Path], name: str) -> None:
+    """A script may give the time step a view of an array of its own."""
+    theirs = with_theirs(small_files["trr"])
+    guest.install()
+    universes = load(small_files["trr"]), theirs
+    mine = [np.zeros((N_ATOMS, 3), np.float32) for _ in universes]
+    for u, array in zip(universes, mine, strict=True):
+        setattr(u.trajectory.ts, name, array[:])
+    for frame in range(6):
+        for u in universes:
+            u.trajectory[frame]
+        np.testing.assert_array_equal(*mine)
+        np.testing.assert_array_equal(*(u.atoms[:3].positions for u in universes))
+
+
+def test_replaced_array_keeps_its_frame(small_files: dict[str, Path]) -> None:
+    """If it cannot be decoded into (MDAnalysis gives an error then), no other is used instead."""
+    guest.install()
+    u = load(small_files["xtc"])
+    known = u.trajectory.timeseries(order="fac")
+    before = u.trajectory[2].positions
+    u.trajectory.ts._pos = np.zeros((N_ATOMS, 3), np.float32, order="F")
+    for frame in (3, 4, 5):
+        np.testing.assert_array_equal(u.trajectory[frame].positions, known[frame])
+        np.testing.assert_array_equal(before, known[2])
+
+
+@pytest.mark.parametrize("protocol", [4, 5])
+def test_unpickled_frame_is_read_lazily_again(small_files: dict[str, Path], protocol: int) -> None:
+    """Its arrays may be views of the pickle, which nobody holds."""
+    guest.install()
+    u = load(small_files["trr"])
+    u.trajectory.ts.positions += 1
+    made = pickle.loads(pickle.dumps(u, protocol))
+    for _ in made.trajectory[1:]:
+        pass
+    assert made.trajectory.report.frames_of_all_atoms == 0
+
+
+def test_threads_that_share_a_universe_get_advice(small_files: dict[str, Path]) -> None:
+    """An array that is being read into cannot be read into again."""
+    u = load(small_files["trr"], format=guest.Reader)
+    assert u.trajectory.ts.has_velocities
+    motion = u.trajectory._source.motion
+    assert motion is not None
+    monopolised = motion.velocities
+    motion._further = [monopolised, monopolised]
+    u.trajectory[3]
+    with pytest.raises(RuntimeError, match=r"u\.copy\(\)"):
+        _ = u.trajectory.ts.velocities
 
 
 def test_time_steps_of_dcd_are_read_after_the_loop(small_files: dict[str, Path]) -> None:

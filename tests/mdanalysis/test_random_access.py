@@ -43,7 +43,17 @@ STEPS = st.lists(
             st.sampled_from(
                 [
                     *("all", "hold", "hold_ts", "write_all", "write_part", "updating", "motion"),
-                    *("write_motion", "copy_ts", "copy", "pickle", "slice", "has", "remove"),
+                    *(
+                        "write_motion",
+                        "write_atoms_motion",
+                        "remove_motion",
+                        "copy_ts",
+                        "copy",
+                        "pickle",
+                        "slice",
+                        "has",
+                        "remove",
+                    ),
                     *("timeseries", "reload", "add", "iterate", "write_held"),
                 ]
             ),
@@ -172,7 +182,19 @@ class Session:
     def do_pickle(self, value: int) -> Any:
         """Return the frame of an unpickled trajectory."""
         made = pickle.loads(pickle.dumps(self.universe.trajectory))
-        return made.ts.positions, made.frame, made.ts.time
+        arrays = [
+            getattr(made.ts, field) if getattr(made.ts, f"has_{field}") else None
+            for field in ("positions", "velocities", "forces")
+        ]
+        return arrays, made.frame, made.ts.time
+
+    def do_write_atoms_motion(self, value: int) -> None:
+        """Write velocities of some atoms."""
+        self.universe.atoms[:5].velocities = np.ones((5, 3))
+
+    def do_remove_motion(self, value: int) -> None:
+        """Remove velocities, and add forces as zeros."""
+        self.ts.has_velocities, self.ts.has_forces = False, True
 
     def do_slice(self, value: int) -> Any:
         """Return parts of the time step."""

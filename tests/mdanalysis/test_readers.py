@@ -8,6 +8,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import h5py
 import MDAnalysis as mda
 import numpy as np
 import pytest
@@ -120,6 +121,64 @@ def test_subset_of_atoms_is_read(small_files: dict[str, Path]) -> None:
             np.testing.assert_array_equal(mine, known)
 
 
+def test_mask_chooses_atoms(small_files: dict[str, Path]) -> None:
+    """`sub=` takes one value for each atom, or indices; nothing is rounded."""
+    mask = np.zeros(60, bool)
+    mask[5:15] = True
+    known = with_theirs(small_files["xtc"]).trajectory.ts.positions
+    with guest.install():
+        path = str(small_files["xtc"])
+        masked = mda.Universe.empty(10).load_new(path, sub=mask)
+        np.testing.assert_array_equal(masked.atoms.positions, known[5:15])
+        np.testing.assert_array_equal(masked.copy().atoms.positions, known[5:15])
+        last = mda.Universe.empty(2).load_new(path, sub=[-1, -2])
+        np.testing.assert_array_equal(last.atoms.positions, known[[59, 58]])
+        np.testing.assert_array_equal(last.atoms[1:].positions, known[[58]])
+        for wrong in (mask[:59], [60], [-61], [[1, 2]]):
+            with pytest.raises(ValueError, match="sub"):
+                guest.XTCReader(path, sub=wrong)
+        for wrong in ([0.0, 1.5], ["a"]):
+            with pytest.raises(TypeError, match="sub"):
+                guest.XTCReader(path, sub=wrong)
+
+
+def test_velocities_that_begin_later_are_read(tmp_path: Path) -> None:
+    """The first frame of a TRR file has none."""
+    path = tmp_path / "later.trr"
+    source = mda.Universe.empty(6, trajectory=True, velocities=True)
+    with mda.Writer(str(path), 6) as writer:
+        for frame in range(4):
+            ts = source.trajectory.ts
+            ts.has_velocities = frame > 1
+            if ts.has_velocities:
+                ts.velocities = np.full((6, 3), frame)
+            ts.frame = frame
+            writer.write(source)
+    reader = guest.Reader(str(path))
+    assert [ts.has_velocities for ts in reader] == [False, False, True, True]
+    np.testing.assert_allclose(reader[3].velocities, 3)
+
+
+def test_observables_of_another_frame_are_not_shown(
+    small_files: dict[str, Path], tmp_path: Path
+) -> None:
+    """In an order of one's own, and in copies; data of the script stays."""
+    path = Path(shutil.copy(small_files["h5md"], tmp_path))
+    with h5py.File(path, "r+") as file:
+        steps = file["particles/trajectory/position/step"][:]
+        energy = file.create_group("observables/energy")
+        energy["step"], energy["value"] = steps[::2], np.arange(0.0, 60, 10)
+    u = with_ours(path)
+    expected = [5.0 * k if k % 2 == 0 else None for k in range(N_FRAMES)]
+    assert [ts.data.get("energy") for ts in u.trajectory] == expected
+    assert [ts.data.get("energy") for ts in u.trajectory[::-1]] == expected[::-1]
+    u.trajectory[4].data["mine"] = 1
+    for made in (u.copy().trajectory, pickle.loads(pickle.dumps(u.trajectory)), u.trajectory):
+        assert made.ts.data["energy"] == 20
+        assert "energy" not in made[5].data
+        assert made.ts.data["mine"] == 1
+
+
 def test_transformations_and_auxiliaries_are_applied(small: Path) -> None:
     """Once in each frame."""
     table = small.parent / "aux.xvg"
@@ -170,6 +229,14 @@ def test_timeseries_has_each_order(small: Path, order: str) -> None:
             u.trajectory.timeseries(u.atoms[[]])
         with pytest.raises(ValueError, match=r"order|axis|dimensions|key"):
             u.trajectory.timeseries(u.atoms[:2], order="abc")
+
+
+def test_timeseries_goes_backwards(small: Path) -> None:
+    """MDAnalysis' own readers return memory that was never written."""
+    ours = with_ours(small).trajectory
+    np.testing.assert_array_equal(
+        ours.timeseries(order="fac", step=-2), ours.timeseries(order="fac")[::-2]
+    )
 
 
 def test_chain_of_several_files(small_files: dict[str, Path]) -> None:
@@ -280,6 +347,51 @@ def test_pickle_of_a_frame_that_was_not_read_is_small(small_files: dict[str, Pat
     assert pickle.loads(pickle.dumps(ours.trajectory)).ts.velocities.all()
     assert pickle.loads(small).frame == 4
     assert pickle.loads(small).next().frame == 5
+
+
+def set_velocities(u: mda.Universe) -> None:
+    """Set all velocities."""
+    u.trajectory.ts.velocities = np.full((60, 3), 3)
+
+
+def set_some_velocities(u: mda.Universe) -> None:
+    """Add velocities, and set some."""
+    u.trajectory.ts.has_velocities = True
+    u.atoms[:5].velocities = np.ones((5, 3))
+
+
+def remove_motion(u: mda.Universe) -> None:
+    """Remove velocities and forces."""
+    u.trajectory.ts.has_velocities = u.trajectory.ts.has_forces = False
+
+
+def with_frame_as_velocities(ts: Any) -> Any:
+    """Transform a time step."""
+    ts.velocities = np.full((60, 3), ts.frame)
+    return ts
+
+
+def add_transformation(u: mda.Universe) -> None:
+    """Change velocities only."""
+    u.trajectory.add_transformations(with_frame_as_velocities)
+
+
+@pytest.mark.parametrize(
+    "change", [set_velocities, set_some_velocities, remove_motion, add_transformation]
+)
+def test_pickle_has_velocities_and_forces_of_the_script(small: Path, change: Any) -> None:
+    """Set, changed in part, removed, or made by a transformation."""
+    universes = with_ours(small), with_theirs(small)
+    for u in universes:
+        for frame in (0, 3, 5, 6, 8):
+            u.trajectory[frame]
+        change(u)
+    for copied in (lambda u: pickle.loads(pickle.dumps(u)), lambda u: u.copy()):
+        one, other = (copied(u).trajectory.ts for u in universes)
+        for field in ("velocities", "forces"):
+            assert getattr(one, f"has_{field}") == getattr(other, f"has_{field}")
+            if getattr(other, f"has_{field}"):
+                np.testing.assert_array_equal(getattr(one, field), getattr(other, field))
 
 
 def test_pickle_is_loaded_where_nothing_is_installed(

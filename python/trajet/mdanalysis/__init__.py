@@ -7,6 +7,7 @@ __getattr__ = startup.lazy_names(
     {
         "trajet.mdanalysis.installation": "install uninstall",
         "trajet.mdanalysis.pools": "Backend report run",
-        "trajet.mdanalysis.readers": "Reader XTCReader TRRReader DCDReader NCDFReader H5MDReader",
+        "trajet.mdanalysis.readers": "Reader",
+        "trajet.mdanalysis.format_readers": "XTCReader TRRReader DCDReader NCDFReader H5MDReader",
     },
 )

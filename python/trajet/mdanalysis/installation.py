@@ -8,15 +8,15 @@ import numpy as np
 from MDAnalysis.core.groups import Atom, AtomGroup, UpdatingAtomGroup
 from numpy.typing import NDArray
 
-from trajet.mdanalysis.readers import (
+from trajet.mdanalysis.format_readers import (
     DCDReader,
     H5MDReader,
     NCDFReader,
-    Reader,
     TRRReader,
     XTCReader,
 )
-from trajet.mdanalysis.timestep import LazyTimestep
+from trajet.mdanalysis.readers import Reader
+from trajet.mdanalysis.timestep import KNOWN, LazyTimestep
 
 _CLASSES: dict[str, type[Reader]] = {
     "XTC": XTCReader,
@@ -35,7 +35,7 @@ def _group_positions(atoms: AtomGroup) -> NDArray[np.float32]:
     # An updating group looks at the frame first, which may have it decoded.
     ix = atoms.ix
     ts = atoms.universe.trajectory.ts
-    if type(ts) is LazyTimestep and ts.state and ts.source is not None:
+    if type(ts) is LazyTimestep and ts.state != KNOWN and ts.source is not None:
         if isinstance(atoms, UpdatingAtomGroup):
             return ts.source.updating_asked(ts, ix)
         return ts.source.positions_of(ts, ix)
@@ -45,14 +45,20 @@ def _group_positions(atoms: AtomGroup) -> NDArray[np.float32]:
 
 def _atom_position(atom: Atom) -> NDArray[np.float32]:
     ts = atom.universe.trajectory.ts
-    if type(ts) is LazyTimestep and ts.state and ts.source is not None:
+    if type(ts) is LazyTimestep and ts.state != KNOWN and ts.source is not None:
         return ts.source.position_of(ts, atom.ix)
     position: NDArray[np.float32] = ts.positions[atom.ix].copy()
     return position
 
 
 class Installed:
-    """The result of `install`, as a context manager: `uninstall` is called at the end."""
+    """The result of `install`, as a context manager, which undoes this call at the end.
+
+    If the readers had been installed before, they stay, with the `strict` of before.
+    """
+
+    def __init__(self, *, was_installed: bool, was_strict: bool) -> None:
+        self._was_installed, self._was_strict = was_installed, was_strict
 
     def __enter__(self) -> Self:
         """Return this object."""
@@ -64,8 +70,11 @@ class Installed:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Call `uninstall`."""
-        uninstall()
+        """Restore what `install` found."""
+        if not self._was_installed:
+            uninstall()
+        elif _before:
+            Reader.strict_by_default = self._was_strict
 
 
 def install(*, strict: bool = True) -> Installed:
@@ -84,7 +93,7 @@ def install(*, strict: bool = True) -> Installed:
     Returns
     -------
     Installed
-        A context manager that calls `uninstall`.
+        A context manager that undoes this call at the end.
 
     Examples
     --------
@@ -97,6 +106,7 @@ def install(*, strict: bool = True) -> Installed:
     >>> len(means)
     98
     """
+    found = Installed(was_installed=bool(_before), was_strict=Reader.strict_by_default)
     Reader.strict_by_default = strict
     if not _before:
         _before["readers"] = {name: mda._READERS[name] for name in _CLASSES}
@@ -105,7 +115,7 @@ def install(*, strict: bool = True) -> Installed:
         mda._READERS.update(_CLASSES)
         AtomGroup.positions = _with_getter(AtomGroup.positions, _group_positions)
         Atom.position = _with_getter(Atom.position, _atom_position)
-    return Installed()
+    return found
 
 
 def uninstall() -> None:

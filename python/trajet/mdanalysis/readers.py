@@ -1,7 +1,6 @@
 """`Reader`: files and data sets that trajet reads, as trajectories of MDAnalysis."""
 
 import errno
-import hashlib
 import os
 import warnings
 from collections.abc import Sequence
@@ -11,9 +10,6 @@ from typing import Any
 
 import numpy as np
 from MDAnalysis.coordinates.base import ReaderBase
-from MDAnalysis.coordinates.H5MD import H5PYPicklable
-from MDAnalysis.coordinates.TRJ import NCDFPicklable
-from MDAnalysis.coordinates.TRJ import NCDFReader as NCDFOwn
 from MDAnalysis.lib.util import store_init_arguments
 from numpy.typing import NDArray
 
@@ -25,6 +21,7 @@ from trajet.mdanalysis.conventions import (
     convention_of,
     convention_of_header,
 )
+from trajet.mdanalysis.identity import Ends, changed_files, identity_of
 from trajet.mdanalysis.source import Report, Source
 from trajet.mdanalysis.timestep import PENDING, LazyTimestep
 from trajet.trajectory.cursor import Cursor
@@ -33,8 +30,6 @@ from trajet.trajectory.trajectory import Trajectory
 
 # Formats whose headers MDAnalysis' own readers check.
 _WITH_HEADER = ("NCDF", "H5MD")
-# Bytes at both ends of a file by which a copy of a reader knows it again.
-_END = 4096
 
 
 class UnreadableError(FormatError, OSError):
@@ -56,7 +51,7 @@ class Reader(ReaderBase):  # type: ignore[misc]
     convert_units
         Whether to convert to Å and ps. If not, MDAnalysis' own reader reads the file.
     sub
-        Indices of the atoms that the time steps have; None for all.
+        Indices of the atoms that the time steps have, or a mask of all atoms; None for all.
     refresh_offsets
         Whether to build the index of frames anew.
     strict
@@ -75,6 +70,8 @@ class Reader(ReaderBase):  # type: ignore[misc]
         If the file cannot be opened.
     UnreadableError
         If it is of no known format, or damaged; a `FormatError` and an `OSError`.
+    TypeError, ValueError
+        If `sub` has other numbers than integers, is out of range, or a mask of another size.
 
     Examples
     --------
@@ -116,8 +113,10 @@ class Reader(ReaderBase):  # type: ignore[misc]
         self._source: Source | None = None
         # MDAnalysis' own reader, where it reads the file instead.
         self._own: ReaderBase | None = None
-        self._identity: list[_Ends] = []
+        self._identity: list[Ends] = []
         self._frame = -1
+        # What the current frame has in `ts.data`; the rest is the script's.
+        self._data_names: set[str] = set()
         self._open(rebuild_index=refresh_offsets)
         self.ts = self._new_timestep()
         self._read_next_timestep()
@@ -141,7 +140,8 @@ class Reader(ReaderBase):  # type: ignore[misc]
             checked = convention_of_header(self._only, self.filename, options)
         try:
             trajectory = self._opened(rebuild_index=rebuild_index)
-            self._source = source = Source(trajectory, self._sub)
+            atoms = None if self._sub is None else _indices(self._sub, trajectory.n_atoms)
+            self._source = source = Source(trajectory, atoms)
             source.head.read(0)
             self.format = trajectory.format
             convention = checked or self._convention_of(trajectory, source, options)
@@ -152,7 +152,7 @@ class Reader(ReaderBase):  # type: ignore[misc]
             return
         self.n_atoms, self.n_frames = source.n_atoms, source.n_frames
         self._follow(convention)
-        self._identity = _identity(trajectory)
+        self._identity = identity_of(trajectory)
 
     def _convention_of(
         self, trajectory: Trajectory, source: Source, options: dict[str, Any]
@@ -292,16 +292,21 @@ class Reader(ReaderBase):  # type: ignore[misc]
         target = ts if isinstance(ts, LazyTimestep) else self._new_timestep()
         whole = bool(self._transformations) or target is not ts
         try:
-            cursor = self._source.go(target, frame, whole=whole)
-            _set_cell(target, cursor, self.filename)
+            cursor = self._source.read(target, frame, whole=whole)
+            _check_cell(cursor, self.filename)
             data = convention.data(cursor)
+            self._source.show(target, cursor)
         except FormatError as error:
             is_stale = isinstance(error, StaleIndexError)
             if self._strict or is_stale or self._own_name is None:
                 raise
             self._give_to_own_reader(error)
             return self._go_with_own_reader(frame, ts)
+        _set_cell(target, cursor.cell)
+        for name in self._data_names - data.keys():
+            ts.data.pop(name, None)
         target.data.update(data)
+        self._data_names = {*data}
         target.frame = self._frame = frame
         if target is not ts:
             _copy(target, ts)
@@ -354,7 +359,7 @@ class Reader(ReaderBase):  # type: ignore[misc]
         made.n_frames = self.n_frames
         return made
 
-    def _check_identity(self, before: "list[_Ends]") -> None:
+    def _check_identity(self, before: list[Ends]) -> None:
         """Compare the file with what the original of a copy had read.
 
         Raises
@@ -364,16 +369,11 @@ class Reader(ReaderBase):  # type: ignore[misc]
         """
         if self._source is None:
             return
-        for path, size, ends in before:
-            try:
-                is_same = _digest_of_ends(Path(path), size) == ends
-            except OSError:
-                is_same = False
-            if not is_same:
-                raise ChangedFileError(
-                    f"{path}: the file has changed since the Universe was made of which this is a"
-                    " copy: make the Universe anew"
-                )
+        for path in changed_files(before):
+            raise ChangedFileError(
+                f"{path}: the file has changed since the Universe was made of which this is a"
+                " copy: make the Universe anew"
+            )
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a copy in another process needs: arguments, and the current frame."""
@@ -381,11 +381,15 @@ class Reader(ReaderBase):  # type: ignore[misc]
         for name in ("_source", "_own", "_convention", "_trjfile", "_opened_file"):
             state.pop(name, None)
         ts = self.ts
+        # A script cannot have changed what is still in the file.
         is_unchanged = (
             type(ts) is LazyTimestep
             and ts.state == PENDING
+            and self._source is not None
             and ts.source is self._source
-            and (ts.motion_pending or not (ts.has_velocities or ts.has_forces))
+            and (
+                ts.motion_pending or not (ts.source.can_move or ts.has_velocities or ts.has_forces)
+            )
         )
         if is_unchanged:
             # The copy reads the positions of its frame, if they are asked for.
@@ -469,82 +473,6 @@ class Reader(ReaderBase):  # type: ignore[misc]
         return own.Writer(self, filename, **kwargs)
 
 
-class XTCReader(Reader):
-    """Reads XTC files."""
-
-    _only = "XTC"
-
-
-class TRRReader(Reader):
-    """Reads TRR files."""
-
-    _only = "TRR"
-
-
-class DCDReader(Reader):
-    """Reads DCD files; each frame has a time step of its own, as MDAnalysis' reader has it."""
-
-    _only = "DCD"
-
-    @property
-    def dimensions(self) -> Any:
-        """The unit cell of the current frame."""
-        return self.ts.dimensions
-
-
-class NCDFReader(Reader):
-    """Reads Amber NetCDF files."""
-
-    _only = "NCDF"
-    version = NCDFOwn.version
-    _verify_units = staticmethod(NCDFOwn._verify_units)
-    _trjfile: Any = None
-
-    @property
-    def trjfile(self) -> Any:
-        """The variables of the file, as MDAnalysis' own reader has them; opened when asked for."""
-        if self._trjfile is None and self._source is not None:
-            self._trjfile = NCDFPicklable(self.filename, mmap=self._mmap, maskandscale=False)
-        return self._trjfile
-
-    def close(self) -> None:
-        """Close the file."""
-        super().close()
-        self._trjfile = None
-
-
-class H5MDReader(Reader):
-    """Reads H5MD files."""
-
-    _only = "H5MD"
-    _opened_file: Any = None
-
-    @property
-    def _file(self) -> Any:
-        """The file as h5py opens it, for scripts that look at chunks or other groups."""
-        if self._own is not None:
-            return self._own._file
-        if self._opened_file is None and self._source is not None:
-            self._opened_file = H5PYPicklable(self.filename, "r")
-        return self._opened_file
-
-    @property
-    def _particle_group(self) -> Any:
-        particles = self._file["particles"]
-        return particles[next(iter(particles))]
-
-    def close(self) -> None:
-        """Close the file."""
-        super().close()
-        opened, self._opened_file = self._opened_file, None
-        if opened is not None:
-            opened.close()
-
-
-for _class in (XTCReader, TRRReader, DCDReader, NCDFReader, H5MDReader):
-    # In the body of a class this would register it.
-    _class.format = _class._only
-
 # Options that MDAnalysis' own readers do not have, or that name this class.
 _OWN_OPTIONS = ("filename", "strict", "sub", "refresh_offsets", "format")
 _OWN_ATTRIBUTES = (
@@ -552,38 +480,38 @@ _OWN_ATTRIBUTES = (
     *("remarks", "periodic", "has_time", "has_velocities", "has_forces", "scale_factors"),
 )
 
-# Path, size, and digest of both ends of a file.
-_Ends = tuple[str, int, str]
+
+def _indices(sub: NDArray[Any], n_atoms: int) -> NDArray[np.int64]:
+    """Return the indices of the atoms that `sub=` chooses.
+
+    Raises
+    ------
+    TypeError
+        If it has other numbers than integers.
+    ValueError
+        If a mask has not one value for each atom, an index is out of range, or there is none.
+    """
+    if sub.dtype == bool:
+        if sub.shape != (n_atoms,):
+            raise ValueError(
+                f"sub has the shape {sub.shape}: a mask needs one value for each of the {n_atoms}"
+                " atoms"
+            )
+        return np.flatnonzero(sub)
+    if not np.issubdtype(sub.dtype, np.integer):
+        raise TypeError(f"sub must be indices of atoms or a mask, not {sub.dtype}")
+    if sub.ndim != 1 or not len(sub) or sub.min() < -n_atoms or sub.max() >= n_atoms:
+        raise ValueError(f"sub must be a list of indices of atoms from 0 to {n_atoms - 1}")
+    return np.asarray(np.arange(n_atoms)[sub], np.int64)
 
 
-def _identity(trajectory: Trajectory) -> list[_Ends]:
-    """Return by what the files of a trajectory are known again."""
-    return [
-        (
-            str(segment["path"].absolute()),
-            segment["size"],
-            _digest_of_ends(segment["path"], segment["size"]),
-        )
-        for segment in trajectory.reader.segments()
-    ]
-
-
-def _digest_of_ends(path: Path, size: int) -> str:
-    """Return the digest of the first bytes, and of those before this size."""
-    with path.open("rb") as file:
-        first = file.read(min(_END, size))
-        file.seek(max(0, size - _END))
-        last = file.read(min(_END, size))
-    return hashlib.sha256(first + last).hexdigest()
-
-
-def _set_cell(ts: LazyTimestep, cursor: Cursor, filename: str) -> None:
-    """Set the unit cell of a time step.
+def _check_cell(cursor: Cursor, filename: str) -> None:
+    """Raise an error if the box is rotated, which six numbers cannot say.
 
     Raises
     ------
     FormatError
-        If the box is rotated, which six numbers cannot say.
+        If it is.
     """
     if cursor.vectors is not None and _is_turned(cursor.vectors):
         raise FormatError(
@@ -591,8 +519,10 @@ def _set_cell(ts: LazyTimestep, cursor: Cursor, filename: str) -> None:
             " not in the x-y plane: a Universe would turn the box and not the atoms: rotate both"
             ' (trajet.open(…).transform, or "gmx trjconv"), or read the file with strict=False'
         )
-    cell = cursor.cell
-    # Not a number: no cell.
+
+
+def _set_cell(ts: LazyTimestep, cell: NDArray[np.float64]) -> None:
+    """Set the unit cell of a time step; not a number: no cell."""
     ts._unitcell[:] = cell if cell[0] == cell[0] else 0
 
 

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import FormatError
 from trajet._trajet import available_threads
 from trajet.mdanalysis.timestep import (
     KNOWN,
@@ -20,6 +19,7 @@ from trajet.mdanalysis.timestep import (
     LazyTimestep,
     is_held,
     mark_positions,
+    marked_positions,
     positions_array,
 )
 from trajet.trajectory.cursor import Cursor
@@ -36,6 +36,8 @@ CHANGES, REST = 8, 64
 # Groups whose columns are kept.
 GROUPS = 256
 NEVER = -(10**9)
+# Formats whose frames never have velocities and forces.
+_WITHOUT_MOTION = {"XTC", "DCD", "PDB"}
 
 
 @dataclass(frozen=True)
@@ -72,11 +74,32 @@ class Report:
 class _Group:
     """Columns of one group among the atoms that are read ahead."""
 
-    __slots__ = ("columns", "ix", "tick")
+    __slots__ = ("atoms", "columns", "ix", "tick")
 
     def __init__(self, ix: NDArray[np.intp], columns: NDArray[np.intp], tick: int) -> None:
         # The array is held, so that its identity belongs to no other.
         self.ix, self.columns, self.tick = ix, columns, tick
+        # Its numbers, which a script may overwrite.
+        self.atoms = ix.tobytes()
+
+
+def _read(cursor: Cursor, frame: int, out: NDArray[np.float32] | None = None) -> Cursor:
+    """Read a frame.
+
+    Raises
+    ------
+    RuntimeError
+        If another thread reads into the same array.
+    """
+    try:
+        return cursor.read(frame, out)
+    except TypeError as error:
+        if "borrowed" not in str(error):
+            raise
+        raise RuntimeError(
+            f"frame {frame}: another thread reads a frame of the same Universe: give each thread a"
+            " Universe of its own, u.copy()"
+        ) from error
 
 
 class Source:
@@ -97,14 +120,17 @@ class Source:
         self.head = trajectory.cursor([])
         self.whole = trajectory.cursor(self._file_atoms(None))
         self.group: Cursor | None = None
-        self.motion_fields = {field: self._has_field(field) for field in ("velocities", "forces")}
-        self._can_move = any(self.motion_fields.values())
+        self.motion_fields = self._find_motion_fields()
+        self.can_move = any(self.motion_fields.values())
         self.motion: Cursor | None = None
+        # Frame that the cursor of velocities and forces has read.
+        self._motion_frame = -1
+        # Receives whole frames that must not overwrite the array of a time step yet.
+        self._spare: NDArray[np.float32] | None = None
         # One cursor for each frame that is read; the ticks of events are compared with it.
         self._tick = 0
         self._whole_until = NEVER
         self._planned = True
-        self._motion_tick = NEVER
         self._changes: list[int] = []
         self._groups: dict[int, _Group] = {}
         # Tick at which each atom was last asked for, but for those of `_groups`; made when needed.
@@ -121,15 +147,18 @@ class Source:
             ix = self.atoms if ix is None else self.atoms[ix]
         return None if ix is None else self.trajectory.indices_of(np.asarray(ix, np.int64))
 
-    def _has_field(self, field: str) -> bool:
-        """Return whether frames of the files can have velocities or forces."""
-        if self.trajectory.format in ("XTC", "DCD"):
-            return False
-        try:
-            self.trajectory.cursor([], positions=False, **{field: True}).read(0)
-        except FormatError:
-            return False
-        return True
+    def _find_motion_fields(self) -> dict[str, bool]:
+        """Return whether frames of the files can have velocities, and forces."""
+        formats = {*self.trajectory.format.split(", ")}
+        if formats <= _WITHOUT_MOTION:
+            return {"velocities": False, "forces": False}
+        if formats == {"NCDF"} and len(self.trajectory.paths) == 1:
+            # All frames have the same variables.
+            first = self.trajectory.cursor([], positions=False, velocities=True, forces=True)
+            first.read(0)
+            return {"velocities": first.has_velocities, "forces": first.has_forces}
+        # Some frames may have them, and the first none.
+        return {"velocities": True, "forces": True}
 
     @property
     def report(self) -> Report:
@@ -148,19 +177,21 @@ class Source:
             reads,
         )
 
-    def go(self, ts: LazyTimestep, frame: int, *, whole: bool = False) -> Cursor:
-        """Make a frame that of a time step, and return the cursor that has read its header.
+    def read(self, ts: LazyTimestep, frame: int, *, whole: bool = False) -> Cursor:
+        """Read a frame for a time step, and return the cursor that has read it, for `show`.
+
+        If this or anything before `show` fails, the time step is still that of the frame before.
 
         Parameters
         ----------
         ts
-            The time step; all of it but positions, velocities and forces is the caller's.
+            The time step.
         frame
             Number of the frame.
         whole
-            Whether all positions are needed for sure.
+            Whether all positions are needed for sure, and those of the time step are not the ones
+            of the file.
         """
-        # Until the frame is read, the time step is that of no frame.
         self._tick = tick = self._tick + 1
         if whole:
             self._whole_until = tick
@@ -169,61 +200,74 @@ class Source:
             is_whole = self._plan()
         if tick % MEMORY == 0:
             self._forget()
-        if not is_whole and self._is_held(ts):
-            # Views that a script holds must show the current frame.
-            is_whole = True
-        if is_whole:
-            # If reading fails, the array is overwritten in part.
-            ts.state = PENDING if ts.source is not None else KNOWN
-            cursor = self._read_whole(ts, frame)
-        else:
-            cursor = self.head.read(frame) if self.group is None else self._group_at(frame)
-        ts.source, ts.frame_read = self, frame
+        if self.can_move and ts.holds_motion():
+            self._motion_at(frame)
+        # Views that a script holds must show the current frame.
+        if is_whole or self._is_held(ts):
+            return self._read_whole(ts, frame, keeps_array=whole)
+        return self.head.read(frame) if self.group is None else self._group_at(frame)
+
+    def show(self, ts: LazyTimestep, cursor: Cursor) -> None:
+        """Make the frame that `read` has read that of a time step.
+
+        All of the time step but positions, velocities and forces is the caller's.
+        """
+        is_whole = cursor is self.whole
+        holds_motion = self.can_move and ts.holds_motion()
         mark_positions(ts, cursor.has_positions)
+        if is_whole and cursor.has_positions:
+            self._fill(ts)
+        ts.source, ts.frame_read = self, cursor.frame
         if cursor.has_positions:
             ts.state = READY if is_whole else PENDING
         else:
             ts.state = KNOWN
-        if self._can_move:
+        if self.can_move:
             ts.motion_pending = True
-            if self._motion_tick >= tick - PATIENCE or ts.holds_motion():
+            if holds_motion:
                 ts._ask_motion()
-        return cursor
 
     def _is_held(self, ts: LazyTimestep) -> bool:
         """Return whether somebody holds the array of positions of a time step."""
         return is_held(ts, int(self.whole.positions is positions_array(ts)))
 
-    def _read_whole(self, ts: LazyTimestep, frame: int) -> Cursor:
-        """Read all positions of a frame into the array of a time step."""
-        # Afterwards this would fill the array with zeros.
-        mark_positions(ts, True)
-        array = positions_array(ts)
+    def _read_whole(self, ts: LazyTimestep, frame: int, *, keeps_array: bool = False) -> Cursor:
+        """Read all positions of a frame: into the array of a time step, or for `_fill`."""
         self._n_decoded += self.n_atoms
         self._n_whole += 1
-        if array.flags.c_contiguous and array.dtype == np.float32:
-            return self.whole.read(frame, array)
+        array = positions_array(ts)
+        if ts.source is None:
+            # Nobody has seen this time step.
+            mark_positions(ts, True)
+        elif keeps_array or not marked_positions(ts):
+            array = None
         # A script may have replaced the array.
-        cursor = self.whole.read(frame)
-        array[:] = cursor.positions
-        return cursor
+        if array is not None and array.flags.c_contiguous and array.dtype == np.float32:
+            # If reading fails, the array is overwritten in part.
+            ts.state = KNOWN if ts.source is None else PENDING
+            return _read(self.whole, frame, array)
+        if self._spare is None:
+            self._spare = np.empty((self.n_atoms, 3), np.float32)
+        return _read(self.whole, frame, self._spare)
+
+    def _fill(self, ts: LazyTimestep) -> None:
+        """Have the whole frame that was read last in the array of a time step."""
+        array = positions_array(ts)
+        if self.whole.positions is not array:
+            array[:] = self.whole.positions
 
     def whole_asked(self, ts: LazyTimestep) -> None:
         """Have all positions in the array of a time step, and read whole frames from now on."""
         if ts.state == PENDING:
             self._read_whole(ts, ts.frame_read)
+            self._fill(ts)
         ts.state = KNOWN
         self._whole_until = max(self._whole_until, self._tick + PATIENCE)
         self._planned = False
 
     def read_motion(self, ts: LazyTimestep) -> None:
         """Read velocities and forces of a frame into a time step."""
-        if self.motion is None:
-            self.motion = self.trajectory.cursor(
-                self._file_atoms(None), positions=False, **self.motion_fields
-            )
-        self._motion_tick = self._tick
-        cursor = self.motion.read(ts.frame_read)
+        cursor = self._motion_at(ts.frame_read)
         for field, exists in self.motion_fields.items():
             if exists:
                 there = getattr(cursor, f"has_{field}")
@@ -231,12 +275,25 @@ class Source:
                 if there:
                     setattr(ts, field, getattr(cursor, field))
 
+    def _motion_at(self, frame: int) -> Cursor:
+        """Return the cursor of velocities and forces, which has read this frame."""
+        if self.motion is None:
+            self.motion = self.trajectory.cursor(
+                self._file_atoms(None), positions=False, **self.motion_fields
+            )
+        if self._motion_frame != frame:
+            # If reading fails, the cursor holds no frame.
+            self._motion_frame = -1
+            _read(self.motion, frame)
+            self._motion_frame = frame
+        return self.motion
+
     def positions_of(self, ts: LazyTimestep, ix: NDArray[np.intp]) -> NDArray[np.float32]:
         """Return positions of a group of atoms, `(n, 3)`, of a time step that is not `KNOWN`."""
         if ts.state == READY:
             return self._of_ready(ts, ix)
         group = self._groups.get(id(ix))
-        if group is None:
+        if group is None or group.atoms != ix.tobytes():
             if not len(ix):
                 return np.empty((0, 3), np.float32)
             group = self._learn(ix)
@@ -270,6 +327,7 @@ class Source:
     def _copied(ts: LazyTimestep, ix: NDArray[np.intp] | int) -> NDArray[np.float32]:
         """Return a copy of positions of a time step that was decoded whole."""
         positions: NDArray[np.float32] = positions_array(ts)[ix]
+        # An array of indices makes a copy, one index a view.
         return positions.copy() if isinstance(ix, int | np.integer) else positions
 
     def _of_ready(self, ts: LazyTimestep, ix: NDArray[np.intp]) -> NDArray[np.float32]:
@@ -304,7 +362,7 @@ class Source:
 
     def updating_asked(self, ts: LazyTimestep, ix: NDArray[np.intp]) -> NDArray[np.float32]:
         """Return positions of a group that changes from frame to frame: whole frames are read."""
-        if ts.state:
+        if ts.state != KNOWN:
             self.whole_asked(ts)
         return self._copied(ts, ix)
 
@@ -315,7 +373,7 @@ class Source:
         if self._group_frame != frame:
             # If reading fails, the cursor holds no frame.
             self._group_frame = -1
-            cursor.read(frame)
+            _read(cursor, frame)
             self._group_frame = frame
             self._n_decoded += cursor.n_atoms
             if self._group_tick != self._tick:

@@ -14,6 +14,7 @@ KNOWN, READY, PENDING = 0, 1, 2
 
 # The attributes of the C class, below the properties of this one.
 positions_array = Timestep._pos.__get__
+marked_positions = Timestep.has_positions.__get__
 mark_positions = Timestep.has_positions.__set__
 _base = Timestep
 
@@ -51,7 +52,7 @@ class LazyTimestep(Timestep):  # type: ignore[misc]
     @property
     def positions(self) -> Any:
         """Positions of all atoms, `(n_atoms, 3)`, float32, Å."""
-        if self.state:
+        if self.state != KNOWN:
             self._ask()
         return _base.positions.__get__(self)
 
@@ -62,7 +63,7 @@ class LazyTimestep(Timestep):  # type: ignore[misc]
 
     @property
     def _pos(self) -> Any:
-        if self.state:
+        if self.state != KNOWN:
             self._ask()
         return positions_array(self)
 
@@ -160,38 +161,50 @@ class LazyTimestep(Timestep):  # type: ignore[misc]
 
     def holds_motion(self) -> bool:
         """Return whether somebody holds the array of velocities or forces, or a view of it."""
-        return (
-            _motion_references(self, _base._velocities) > _OWN_MOTION_REFERENCES
-            or _motion_references(self, _base._forces) > _OWN_MOTION_REFERENCES
+        return _holds(self, _base._velocities, _OWN_MOTION_REFERENCES) or _holds(
+            self, _base._forces, _OWN_MOTION_REFERENCES
         )
 
     def __getitem__(self, atoms: Any) -> Any:
         """Return the positions of an atom, or of a slice or an array of atoms."""
-        if self.state:
+        if self.state != KNOWN:
             self._ask()
         return super().__getitem__(atoms)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state of the base class, decoded: a pickle needs no file."""
-        if self.state:
+        if self.state != KNOWN:
             self._ask()
         if self.motion_pending:
             self._ask_motion()
         state: dict[str, Any] = super().__getstate__()
         return state
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take a state; arrays that are views, as in pickles of protocol 5, are copied."""
+        views = {
+            name: state[name].copy()
+            for name in ("_pos", "_velocities", "_forces")
+            if state[name] is not None and state[name].base is not None
+        }
+        super().__setstate__(state | views)
 
-def _references(ts: Timestep) -> int:
-    return getrefcount(positions_array(ts))
 
-
-def _motion_references(ts: Timestep, array: Any) -> int:
+def _references(ts: Timestep, array: Any) -> int:
     return getrefcount(array.__get__(ts))
 
 
 # References to arrays of a time step of which no caller knows.
-_OWN_REFERENCES = _references(Timestep(1))
-_OWN_MOTION_REFERENCES = _motion_references(Timestep(1), Timestep._velocities)
+_OWN_REFERENCES = _references(Timestep(1), Timestep._pos)
+_OWN_MOTION_REFERENCES = _references(Timestep(1), Timestep._velocities)
+
+
+def _holds(ts: Timestep, array: Any, own: int) -> bool:
+    """Return whether somebody else than `own` has an array, or the one of which it is a view."""
+    if _references(ts, array) > own:
+        return True
+    found = array.__get__(ts)
+    return found is not None and found.base is not None
 
 
 def is_held(ts: LazyTimestep, own: int) -> bool:
@@ -204,4 +217,4 @@ def is_held(ts: LazyTimestep, own: int) -> bool:
     own
         How many references this package holds beside the time step itself.
     """
-    return _references(ts) > _OWN_REFERENCES + own
+    return _holds(ts, _base._pos, _OWN_REFERENCES + own)
