@@ -214,7 +214,10 @@ class Backend(BackendBase):  # type: ignore[misc]
         # As in a serial run, for what `_conclude` needs. An error comes before anything is sent.
         analysis._prepare()
         jobs = [Job(len(one), one) for one in ranges]
-        done = self._pool.do_jobs(spec, jobs, self._progress)
+        try:
+            done = self._pool.do_jobs(spec, jobs, self._progress)
+        finally:
+            spec.end()
         analysis._trajectory.rewind()
         analysis._ts, analysis._frame_index = analysis._trajectory.ts, analysis.n_frames - 1
         _reports[analysis] = _report(analysis, self._pool, timing, jobs, done)
