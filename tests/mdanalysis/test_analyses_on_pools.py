@@ -20,6 +20,7 @@ from helpers.started_ranks import run_on_ranks
 from MDAnalysis import transformations
 from MDAnalysis.analysis.base import AnalysisBase, AnalysisFromFunction
 from MDAnalysis.analysis.pca import PCA
+from MDAnalysis.analysis.results import ResultsGroup
 from MDAnalysis.analysis.rms import RMSD, RMSF
 from trajet.mdanalysis import Backend, report, run
 
@@ -134,6 +135,49 @@ def test_no_frames_are_as_in_a_serial_run() -> None:
         assert (ours.n_frames, ours.frames.tolist(), ours.results.mean) == (0, [], 0.0)
         assert ours.calls == [1, 1]
     assert report(ours)["parameters"]["n_frames"] == 0
+
+
+class InSingle(MadeInInit):
+    """Has a mean in single precision, which every frame changes."""
+
+    def _single_frame(self) -> None:
+        self.results.total = self.atoms.positions.mean(axis=0)
+        self.results.mean = float(self._ts.frame)
+
+    def _prepare(self) -> None:
+        self.results.total = np.zeros(3, np.float32)
+
+    def _get_aggregator(self) -> ResultsGroup:
+        return ResultsGroup({"total": ResultsGroup.ndarray_mean, "mean": ResultsGroup.float_mean})
+
+
+@pytest.mark.parametrize(
+    "frames",
+    [
+        {"frames": np.arange(98) % 7 == 3},
+        {"frames": [5, 3, 3, 97, -1, -98]},
+        {"step": -9},
+        {"frames": [41]},
+        {"frames": []},
+        {"start": 5, "stop": 5},
+    ],
+)
+def test_choices_of_frames_are_those_of_a_serial_run(frames: dict[str, Any]) -> None:
+    """Masks, lists, negative steps, one frame, none; there may be more parts than frames."""
+    serial = MadeInInit(atoms()).run(**frames)
+    for pool, parts in ((None, 200), (TWO, None)):
+        ours = run(MadeInInit(atoms()), pool=pool, parts=parts, progress=False, **frames)
+        guest_analyses.compare(serial.results.total, ours.results.total, "total", 1e-12)
+        assert ours.results.mean == pytest.approx(serial.results.mean, rel=1e-12)
+        for name in ("frames", "times", "n_frames", "start", "stop", "step"):
+            guest_analyses.compare(getattr(serial, name), getattr(ours, name), name, 0.0)
+
+
+def test_means_keep_their_precision() -> None:
+    """Means of arrays of single precision are such arrays."""
+    serial = InSingle(atoms()).run(frames=[4, 9])
+    ours = run(InSingle(atoms()), frames=[4, 9], parts=2, progress=False)
+    assert ours.results.total.dtype == serial.results.total.dtype == np.float32
 
 
 def test_progress_counts_frames() -> None:

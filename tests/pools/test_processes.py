@@ -3,6 +3,7 @@
 import errno
 import os
 import signal
+import sys
 import tempfile
 import threading
 import time
@@ -14,7 +15,7 @@ import pytest
 import trajet as tj
 from helpers import pool_laws
 from helpers.golden_files import Adk
-from trajet.pools import shared
+from trajet.pools import processes, shared
 
 
 @pytest.mark.parametrize(
@@ -83,6 +84,41 @@ def test_dead_process_ends_the_run(long_adk: Adk) -> None:
     killer.join()
     # The next run has processes of its own.
     assert tj.rmsd(atoms, pool=pool).values.shape == (980,)
+
+
+def test_workers_release_jobs_when_they_are_done(tmp_path: Path) -> None:
+    """Every worker closes files that a function holds; loky limits its memory again."""
+    path = tmp_path / "held"
+    path.touch()
+
+    def held_here() -> tuple[bool, bool]:
+        """Return whether this process has the file open and may grow without limit."""
+        from loky import process_executor
+
+        opened = {os.path.realpath(entry.path) for entry in os.scandir("/proc/self/fd")}
+        limit = process_executor._MAX_MEMORY_LEAK_SIZE
+        return str(path) in opened, limit == sys.maxsize
+
+    class Holding:
+        def __call__(self, _: int) -> tuple[bool, bool]:
+            return held_here()
+
+        def __getstate__(self) -> str:
+            return str(path)
+
+        def __setstate__(self, name: str) -> None:
+            self.file, self.cycle = open(name), self  # noqa: SIM115
+
+    held = tj.ProcessPool(workers=2).map(Holding(), range(20))
+    assert set(held) == {(True, True)}
+    executor = processes._executor(2)
+    until = time.monotonic() + 60
+    while True:
+        futures = [executor.submit(held_here) for _ in range(20)]
+        if {future.result() for future in futures} == {(False, False)}:
+            break
+        assert time.monotonic() < until
+        time.sleep(0.05)
 
 
 def test_rows_go_to_the_disk_if_memory_is_full(

@@ -2,8 +2,9 @@
 
 The analysis travels in two parts. Universes and their trajectories, which may be large, are loaded
 once in each worker. The rest of the analysis is loaded anew for each range of frames, so that it
-does not see what it computed of others. Its arrays that are those of the current frame stay so:
-`universe.dimensions` changes with the frame, also where an analysis has kept it.
+does not see what it computed of others, and begins with the same current frames. Its arrays that
+are those of the current frame stay so: `universe.dimensions` changes with the frame, also where an
+analysis has kept it.
 """
 
 import copyreg
@@ -25,6 +26,7 @@ from MDAnalysis.core.topologyattrs import _Connection
 from numpy.typing import NDArray
 
 from trajet._trajet import WorkerError
+from trajet.mdanalysis.current_frame import CurrentFrame, Part, as_part, attach, own_arrays, part_of
 from trajet.pools.jobs import ShowFrames
 from trajet.pools.portable import Portable, cloudpickle
 
@@ -68,12 +70,14 @@ class AnalysisJobs:
         """
         # Universes and trajectories; their places in this list stand for them in `_analysis`.
         self._shared: list[Any] | None = []
-        file = io.BytesIO()
-        _pickler(file, self._shared).dump(analysis)
+        # The first time collects all trajectories: an array may come before the one it is part of.
+        for _ in range(2):
+            file = io.BytesIO()
+            _pickler(file, self._shared).dump(analysis)
         self._analysis = file.getvalue()
         self._data = b""
         self._frames = [
-            (place, one.ts.frame)
+            (place, CurrentFrame(one))
             for place, one in enumerate(self._shared)
             if isinstance(one, ProtoReader)
         ]
@@ -82,6 +86,12 @@ class AnalysisJobs:
         """Return the state for another process."""
         data = self._data if self._shared is None else _universes_as_bytes(self._shared)
         return {**vars(self), "_data": data, "_shared": None}
+
+    def end(self) -> None:
+        """Make the time steps of this process views of trajectories in memory again."""
+        for place, _ in self._frames:
+            if self._shared is not None:
+                attach(self._shared[place])
 
     def begin(self) -> "_AnalysisWorker":
         """Return the worker of a process."""
@@ -107,6 +117,8 @@ class AnalysisJobs:
                 " absolute paths, on storage that all workers see"
             )
             raise
+        for place, _ in self._frames:
+            own_arrays(shared[place])
         # They are large: they are kept once.
         self._shared, self._data = shared, b""
         return shared
@@ -114,8 +126,7 @@ class AnalysisJobs:
     def analysis(self, shared: list[Any]) -> AnalysisBase:
         """Return a copy of the analysis as it was when this object was made."""
         for place, frame in self._frames:
-            if shared[place].ts.frame != frame:
-                shared[place][frame]
+            frame.restore(shared[place])
         try:
             return _Unpickler(io.BytesIO(self._analysis), shared).load()
         except ModuleNotFoundError as error:
@@ -162,11 +173,8 @@ class _SingleFrame:
 
 
 # What stands for an object of the Universes: its place among them or, of a trajectory, its current
-# frame or an array of that, by name, offset in bytes, shape and strides.
-_Reference: TypeAlias = (
-    tuple[int, Literal["itself", "frame"]]
-    | tuple[int, str, int, tuple[int, ...], tuple[int, ...], np.dtype[Any]]
-)
+# frame or a part of an array of that.
+_Reference: TypeAlias = tuple[int, Literal["itself", "frame"] | Part]
 
 
 def _pickler(file: io.BytesIO, shared: list[Any]) -> pickle.Pickler:
@@ -199,8 +207,8 @@ def _pickler(file: io.BytesIO, shared: list[Any]) -> pickle.Pickler:
                         return place, "frame"
             if isinstance(thing, np.ndarray):
                 for place, ts in current_frames():
-                    if (found := _array_of(ts, thing)) is not None:
-                        return place, *found
+                    if (part := part_of(ts, thing)) is not None:
+                        return place, part
             return None
 
     pickler: pickle.Pickler = Pickler(file)
@@ -241,32 +249,11 @@ class _Unpickler(pickle.Unpickler):
 
     # The base class calls the argument pid.
     def persistent_load(self, pid: _Reference) -> Any:
-        thing = self._shared[pid[0]]
-        match pid[1:]:
-            case ("itself",):
-                return thing
-            case ("frame",):
-                return thing.ts
-            case (name, offset, shape, strides, dtype):
-                return np.ndarray(shape, dtype, getattr(thing.ts, name), offset, strides)
-
-
-def _array_of(
-    ts: Timestep, array: NDArray[Any]
-) -> tuple[str, int, tuple[int, ...], tuple[int, ...], np.dtype[Any]] | None:
-    """Return where an array lies in one of a current frame, if it changes with the frame."""
-    for name, has in (("_unitcell", True), ("_pos", ts.has_positions)):
-        if has and _base(own := getattr(ts, name)) is _base(array):
-            offset = array.ctypes.data - own.ctypes.data
-            return name, offset, array.shape, array.strides, array.dtype
-    return None
-
-
-def _base(array: Any) -> Any:
-    """Return the array that owns the memory of an array."""
-    while isinstance(array.base, np.ndarray):
-        array = array.base
-    return array
+        place, what = pid
+        thing = self._shared[place]
+        if what == "itself":
+            return thing
+        return thing.ts if what == "frame" else as_part(thing.ts, what)
 
 
 def _missing(error: ModuleNotFoundError) -> WorkerError:
@@ -289,7 +276,9 @@ def joined(analysis: AnalysisBase, parts: Iterable[RangeResult]) -> RangeResult:
         # The mean of equal numbers, such as edges of bins, would not be exact.
         if all(np.array_equal(values[0], value) for value in values):
             return np.asarray(values[0])[()]
-        return np.average(np.array(values), axis=0, weights=weights)
+        stacked = np.array(values)
+        average = np.average(stacked, axis=0, weights=weights)
+        return average.astype(stacked.dtype)[()] if stacked.dtype.kind == "f" else average
 
     if type(group) is ResultsGroup and group._lookup:
         means = (ResultsGroup.ndarray_mean, ResultsGroup.float_mean)

@@ -110,13 +110,14 @@ def run(
             f"an analysis of MDAnalysis is needed, such as RMSD(universe), not {analysis!r}"
         )
     _check_parallel(analysis)
-    analysis._setup_frames(analysis._trajectory, start=start, stop=stop, step=step, frames=frames)
+    asked = {"start": start, "stop": stop, "step": step, "frames": frames}
+    # `_setup_frames` counts wrongly where a negative step leads to the first frame.
+    (chosen,) = analysis._setup_computation_groups(n_parts=1, **asked)
     # Without frames there is one range, which is empty.
-    n_frames = max(1, analysis.n_frames)
-    with _shown(progress, analysis.n_frames) as show:
+    n_frames = max(1, len(chosen))
+    with _shown(progress, len(chosen)) as show:
         # MDAnalysis warns of more workers than parts, and of more parts than frames.
         backend = Backend(LocalPool() if pool is None else pool, 1, progress=show)
-        asked = {"start": start, "stop": stop, "step": step, "frames": frames}
         return analysis.run(
             **{name: value for name, value in asked.items() if value is not None},
             backend=backend,
@@ -211,10 +212,14 @@ class Backend(BackendBase):  # type: ignore[misc]
             )
         timing = RunTiming()
         spec = AnalysisJobs(analysis)
+        analysis._prepare_sliced_trajectory(np.concatenate(ranges)[:, 1])
         # As in a serial run, for what `_conclude` needs. An error comes before anything is sent.
         analysis._prepare()
         jobs = [Job(len(one), one) for one in ranges]
-        done = self._pool.do_jobs(spec, jobs, self._progress)
+        try:
+            done = self._pool.do_jobs(spec, jobs, self._progress)
+        finally:
+            spec.end()
         analysis._trajectory.rewind()
         analysis._ts, analysis._frame_index = analysis._trajectory.ts, analysis.n_frames - 1
         _reports[analysis] = _report(analysis, self._pool, timing, jobs, done)

@@ -4,12 +4,15 @@ import gc
 import os
 import pickle
 import sys
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
+from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
@@ -368,25 +371,54 @@ def _folder() -> str | None:
 
 # Worker of the current jobs, by the file of its spec.
 _jobs_at_work: dict[Path, JobWorker] = {}
+_jobs_lock = Lock()
 
 
 def _do_job(spec: Path, job: Job, threads: int, folder: str | None) -> JobResult:
     """Run a job in a worker, in the folder of the calling process."""
     if folder is not None:
         os.chdir(folder)
-    worker = _jobs_at_work.get(spec)
-    if worker is None:
-        _jobs_at_work.clear()
-        # What the last jobs held, such as a Universe, may refer to itself.
-        gc.collect()
-        _keep_large_workers()
-        made: JobSpec = pickle.loads(spec.read_bytes())
-        worker = _jobs_at_work[spec] = made.begin()
+    with _jobs_lock:
+        worker = _jobs_at_work.get(spec)
+        if worker is None:
+            _jobs_at_work.clear()
+            # What the last jobs held, such as a Universe, may refer to itself.
+            gc.collect()
+            _growth_limit()
+            _limit_growth(sys.maxsize)
+            made: JobSpec = pickle.loads(spec.read_bytes())
+            worker = _jobs_at_work[spec] = made.begin()
+            Thread(target=_release_after, args=(spec,), daemon=True).start()
     return try_job(worker, job, threads, lambda _: None)
 
 
-def _keep_large_workers() -> None:
-    """Let this worker grow: loky ends those that grow by 300 MB, with what was sent to them."""
+def _release_after(spec: Path) -> None:
+    """Release the worker of some jobs, with the files that it has open, when the jobs are done.
+
+    Then the calling process removes the file of their spec. loky can send no message to a certain
+    process, which may get no further task.
+    """
+    while spec.exists():
+        time.sleep(_LOOK)
+    with _jobs_lock:
+        if _jobs_at_work.pop(spec, None) is None:
+            return
+        # Others use the same processes.
+        _limit_growth(_growth_limit())
+        gc.collect()
+
+
+@cache
+def _growth_limit() -> int:
+    """Return loky's own limit of the bytes by which a worker may grow."""
     from loky import process_executor
 
-    process_executor._MAX_MEMORY_LEAK_SIZE = sys.maxsize
+    limit: int = process_executor._MAX_MEMORY_LEAK_SIZE
+    return limit
+
+
+def _limit_growth(limit: int) -> None:
+    """Let loky end this worker, with what was sent to it, if it grows by more bytes."""
+    from loky import process_executor
+
+    process_executor._MAX_MEMORY_LEAK_SIZE = limit
