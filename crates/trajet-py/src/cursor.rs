@@ -120,8 +120,8 @@ impl PyCursor {
 fn borrowed<'py>(array: &Bound<'py, PyArray2<f32>>) -> PyResult<PyReadwriteArray2<'py, f32>> {
     array.try_readwrite().map_err(|error| {
         PyRuntimeError::new_err(format!(
-            "a frame cannot be read into this array ({error}): if another thread reads it at this \
-             moment, use a cursor, or a copy of the Universe, in each thread"
+            "a frame cannot be read into this array ({error}): if another thread reads at this \
+             moment, give each thread a cursor of its own (u.copy() of a Universe)"
         ))
     })
 }

@@ -83,25 +83,6 @@ class _Group:
         self.atoms = ix.tobytes()
 
 
-def _read(cursor: Cursor, frame: int, out: NDArray[np.float32] | None = None) -> Cursor:
-    """Read a frame.
-
-    Raises
-    ------
-    RuntimeError
-        If another thread reads into the same array.
-    """
-    try:
-        return cursor.read(frame, out)
-    except TypeError as error:
-        if "borrowed" not in str(error):
-            raise
-        raise RuntimeError(
-            f"frame {frame}: another thread reads a frame of the same Universe: give each thread a"
-            " Universe of its own, u.copy()"
-        ) from error
-
-
 class Source:
     """Frames of a trajectory, for time steps.
 
@@ -245,10 +226,10 @@ class Source:
         if array is not None and array.flags.c_contiguous and array.dtype == np.float32:
             # If reading fails, the array is overwritten in part.
             ts.state = KNOWN if ts.source is None else PENDING
-            return _read(self.whole, frame, array)
+            return self.whole.read(frame, array)
         if self._spare is None:
             self._spare = np.empty((self.n_atoms, 3), np.float32)
-        return _read(self.whole, frame, self._spare)
+        return self.whole.read(frame, self._spare)
 
     def _fill(self, ts: LazyTimestep) -> None:
         """Have the whole frame that was read last in the array of a time step."""
@@ -284,7 +265,7 @@ class Source:
         if self._motion_frame != frame:
             # If reading fails, the cursor holds no frame.
             self._motion_frame = -1
-            _read(self.motion, frame)
+            self.motion.read(frame)
             self._motion_frame = frame
         return self.motion
 
@@ -373,7 +354,7 @@ class Source:
         if self._group_frame != frame:
             # If reading fails, the cursor holds no frame.
             self._group_frame = -1
-            _read(cursor, frame)
+            cursor.read(frame)
             self._group_frame = frame
             self._n_decoded += cursor.n_atoms
             if self._group_tick != self._tick:
