@@ -105,7 +105,7 @@ ANALYSES: dict[str, tuple[Callable[[], AnalysisBase], dict[str, Any]]] = {
         {"stop": 2},
     ),
     "DSSP": (lambda: DSSP(_of_adk("protein")), {"step": 20}),
-    "GNMAnalysis": (lambda: GNMAnalysis(adk(), select="name CA and resid 1:60"), {"step": 10}),
+    "GNMAnalysis": (lambda: GNMAnalysis(adk(), select="name CA and resid 1:60"), {"step": 30}),
     "BAT": (lambda: BAT(adk().select_atoms("resid 1:3")), {"step": 5}),
     "LinearDensity": (lambda: LinearDensity(water().select_atoms("protein"), binsize=2.0), {}),
     "DensityAnalysis": (
@@ -124,6 +124,9 @@ ANALYSES: dict[str, tuple[Callable[[], AnalysisBase], dict[str, Any]]] = {
         {"step": 4},
     ),
 }
+
+# All with one Universe; those of a run on every kind of pool.
+FEW = ("RMSD", "AtomicDistances", "Dihedral", "AnalysisFromFunction")
 
 
 class MadeInInit(AnalysisBase):

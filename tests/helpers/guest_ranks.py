@@ -1,4 +1,4 @@
-"""Runs analyses of MDAnalysis on ranks: `mpiexec -n N python -m helpers.guest_ranks WHAT FOLDER`.
+"""Runs analyses of MDAnalysis on ranks: `mpiexec -n N python -m helpers.guest_ranks WHAT FOLDER …`.
 
 Rank 0 writes its answer to the folder. Classes and functions of this script are known to it alone.
 """
@@ -19,16 +19,17 @@ class OfScript(guest_analyses.MadeInInit):
     """A class of this script."""
 
 
-def everything(folder: Path) -> None:
-    """Run all analyses and `map`; catch errors on every rank."""
+def everything(folder: Path, *names: str) -> None:
+    """Run analyses and `map`; catch errors on every rank."""
     pool, found = tj.MpiPool(), {}
-    for name, (make, frames) in guest_analyses.ANALYSES.items():
+    for name in names:
+        make, frames = guest_analyses.ANALYSES[name]
         analysis = None if pool.rank else make()
         ours = run(analysis, pool=pool, progress=False, **frames)
         assert bool(ours) == (pool.rank == 0)
         if ours:
-            names = ("results", "frames", "times", "n_frames", "start", "stop", "step")
-            found[name] = {one: getattr(ours, one) for one in names}
+            kept = ("results", "frames", "times", "n_frames", "start", "stop", "step")
+            found[name] = {one: getattr(ours, one) for one in kept}
     atoms = guest_analyses.adk().select_atoms("name CA")
     seen: list[tuple[int, int]] = []
     ours = run(OfScript(atoms), pool=pool, progress=lambda *now: seen.append(now))
@@ -65,4 +66,4 @@ def backend(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    globals()[sys.argv[1]](Path(sys.argv[2]))
+    globals()[sys.argv[1]](Path(sys.argv[2]), *sys.argv[3:])

@@ -25,6 +25,12 @@ from MDAnalysis.analysis.rms import RMSD, RMSF
 from trajet.mdanalysis import Backend, report, run
 
 TWO = tj.ProcessPool(workers=2)
+# Every pool has the same jobs: all analyses run on each in `make test-long`.
+SOME = pytest.mark.parametrize(
+    "names",
+    [guest_analyses.FEW, pytest.param(tuple(ANALYSES), marks=pytest.mark.long)],
+    ids=["few", "all"],
+)
 
 
 def atoms() -> mda.AtomGroup:
@@ -42,10 +48,12 @@ def test_local_and_processes_give_serial_results(name: str) -> None:
     guest_analyses.compare(dict(here.results), dict(there.results), name, 0.0)
 
 
-def test_cluster_gives_serial_results(client: Client) -> None:
-    """A cluster of Dask runs all analyses; every worker loads the Universe once."""
+@SOME
+def test_cluster_gives_serial_results(client: Client, names: tuple[str, ...]) -> None:
+    """A cluster of Dask runs analyses; every worker loads the Universe once."""
     pool = tj.DaskPool(client)
-    for name, (make, frames) in ANALYSES.items():
+    for name in names:
+        make, frames = ANALYSES[name]
         assert_same_run(name, run(make(), pool=pool, progress=False, **frames))
     seen: list[tuple[int, int]] = []
     ours = run(MadeInInit(atoms()), pool=pool, progress=lambda *now: seen.append(now))
@@ -56,11 +64,12 @@ def test_cluster_gives_serial_results(client: Client) -> None:
     assert sum(task["t_open"] > 0 for task in tasks) == len(workers)
 
 
-def test_ranks_give_serial_results(tmp_path: Path) -> None:
-    """Ranks of MPI run all analyses; those other than 0 need none."""
-    run_on_ranks(3, "-m", "helpers.guest_ranks", "everything", tmp_path)
+@SOME
+def test_ranks_give_serial_results(tmp_path: Path, names: tuple[str, ...]) -> None:
+    """Ranks of MPI run analyses; those other than 0 need none."""
+    run_on_ranks(3, "-m", "helpers.guest_ranks", "everything", tmp_path, *names)
     answer = pickle.loads((tmp_path / "answer.pickle").read_bytes())
-    assert sorted(answer["analyses"]) == sorted(ANALYSES)
+    assert sorted(answer["analyses"]) == sorted(names)
     for name, found in answer["analyses"].items():
         assert_same_run(name, SimpleNamespace(**found))
     own = run(MadeInInit(atoms()), progress=False)
