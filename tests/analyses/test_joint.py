@@ -1,5 +1,6 @@
 """`run`: several analyses in one pass give the bits of each alone, and read every frame once."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -173,7 +174,11 @@ def test_analyses_go_on_without_the_ones_that_fail(
         with pytest.raises(type(results[k])) as caught:
             tj.run([jobs[0], jobs[k], jobs[3]], pool=pool)
         assert caught.value.__notes__ == [f"in {name}, analysis 2 of 3"]
-        assert str(caught.value) == str(results[k])
+        # Processes may meet another of the frames first.
+        one, other = (
+            re.sub(r"frame \d+", "frame", str(error)) for error in (caught.value, results[k])
+        )
+        assert one == other
     (alone,) = tj.run([jobs[2]], keep_going=True)
     assert isinstance(alone, tj.AnalysisError)
 

@@ -219,7 +219,7 @@ def test_formats_may_be_mixed(adk: Adk, frames: list[bytes], tmp_path: Path) -> 
         alpha, beta = (t.select("name CA") for t in (whole, chain))
         assert bits(tj.rmsd(alpha).values) == bits(tj.rmsd(beta, pool=pool).values)
         assert bits(tj.rmsf(alpha).values) == bits(tj.rmsf(beta, pool=pool).values)
-    with pytest.raises(tj.FormatError, match=r"a\.dcd: there are no velocities in this DCD"):
+    with pytest.raises(tj.FormatError, match=r"a\.dcd .*: none of the 98 frames has velocities"):
         chain.read(velocities=True)
 
 

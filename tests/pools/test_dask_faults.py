@@ -212,7 +212,9 @@ def test_worker_that_opens_late_is_named(client: Client, long_adk: Adk) -> None:
     assert late["frames"] == late["tasks"] == 0
     assert late["t_open"] == pytest.approx(late["t_total"])
     assert slow_in(result.report)[slow] == "opening"
-    (entry,) = [entry for entry in result.report["stragglers"] if "task" not in entry]
+    # On a busy machine others may be late, too.
+    workers = [entry for entry in result.report["stragglers"] if "task" not in entry]
+    (entry,) = [entry for entry in workers if entry["worker"] == late["worker"]]
     assert entry["host"] == late["host"] == socket.gethostname()
     until(lambda: all(client.run(opened, workers=[slow]).values()))
 

@@ -117,6 +117,7 @@ class LocalPool:
 
         Examples
         --------
+        >>> import trajet as tj
         >>> tj.LocalPool().map(len, ["protein", "water"])
         [7, 5]
         """

@@ -236,6 +236,7 @@ class ProcessPool:
 
         Examples
         --------
+        >>> import trajet as tj
         >>> pool = tj.ProcessPool(workers=2)
         >>> pool.map(lambda cutoff: 2 * cutoff, [3.5, 6.0])
         [7.0, 12.0]
