@@ -9,6 +9,7 @@ from MDAnalysis.coordinates import TRJ, TRR, XTC
 from MDAnalysis.core.groups import Atom, AtomGroup, UpdatingAtomGroup
 from numpy.typing import NDArray
 
+from trajet.mdanalysis.block_writer import Writer
 from trajet.mdanalysis.readers import (
     DCDReader,
     H5MDReader,
@@ -18,7 +19,7 @@ from trajet.mdanalysis.readers import (
     XTCReader,
 )
 from trajet.mdanalysis.timestep import LazyTimestep
-from trajet.mdanalysis.writers import NCDFWriter, TRRWriter, Writer, XTCWriter
+from trajet.mdanalysis.writers import NCDFWriter, TRRWriter, XTCWriter
 
 _CLASSES: dict[str, type[Reader]] = {
     "XTC": XTCReader,
