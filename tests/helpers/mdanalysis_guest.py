@@ -50,11 +50,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def _replace_readers(place: object) -> None:
     """Replace readers that a module of tests, or a class in it, has as attributes."""
-    ours: dict[type, type] = {
-        TRJ.NCDFReader: guest.NCDFReader,
-        H5MD.H5MDReader: guest.H5MDReader,
-        writers.NCDFOwn: writers.NCDFWriter,
-    }
+    ours = {TRJ.NCDFReader: guest.NCDFReader, H5MD.H5MDReader: guest.H5MDReader}
     for name, value in list(vars(place).items()):
         if isinstance(value, type) and value in ours:
             setattr(place, name, ours[value])

@@ -17,10 +17,10 @@ from helpers.universe_pairs import N_ATOMS, N_FRAMES, empty_universe
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from MDAnalysis.analysis.align import AlignTraj
-from MDAnalysis.coordinates import TRJ, TRR, XTC
+from MDAnalysis.coordinates import TRR, XTC
 from trajet.mdanalysis import block_writer, writers
 
-SUFFIXES = ("xtc", "trr", "nc")
+SUFFIXES = ("xtc", "trr")
 NM = 10.0
 
 
@@ -64,12 +64,14 @@ def write_both(suffix: str, universe: mda.Universe, **options: Any) -> tuple[Pat
 
 def read_own(path: Path, n_atoms: int = N_ATOMS) -> list[Any]:
     """Return copies of time steps that MDAnalysis' own reader reads."""
-    universe = empty_universe(n_atoms)
+    universe = mda.Universe.empty(n_atoms)
     universe.load_new(str(path))
     return [ts.copy() for ts in universe.trajectory]
 
 
-def check_equal(theirs: Path, ours: Path, *, step: float, n_atoms: int = N_ATOMS) -> None:
+def check_equal(
+    theirs: Path, ours: Path, *, step: float, n_atoms: int = N_ATOMS, cells: float = 0.0
+) -> None:
     """Compare files; positions differ by rounding only, by `step` Å at borders between integers."""
     pairs = list(zip(read_own(theirs, n_atoms), read_own(ours, n_atoms), strict=True))
     assert pairs
@@ -78,7 +80,7 @@ def check_equal(theirs: Path, ours: Path, *, step: float, n_atoms: int = N_ATOMS
         assert seen.data == known.data
         assert (seen.dimensions is None) == (known.dimensions is None)
         if known.dimensions is not None:
-            np.testing.assert_array_equal(seen.dimensions, known.dimensions)
+            np.testing.assert_allclose(seen.dimensions, known.dimensions, rtol=cells)
         assert seen.has_positions == known.has_positions
         if known.has_positions:
             rounding = 4 * np.spacing(np.abs(known.positions).max())
@@ -105,8 +107,7 @@ def check_ties(theirs: Path, ours: Path, universe: mda.Universe, steps_per_angst
         assert np.all((integers[0] == integers[1]) | is_tie)
 
 
-FIELDS: dict[str, dict[str, Any]] = {"nc": {"velocities": True, "forces": True}}
-STEPS = {"xtc": 0.01, "trr": 0.0, "nc": 0.0}
+STEPS = {"xtc": 0.01, "trr": 0.0}
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[*HealthCheck])
@@ -119,7 +120,7 @@ STEPS = {"xtc": 0.01, "trr": 0.0, "nc": 0.0}
 def test_files_hold_the_same_numbers(suffix: str, seed: int, n_frames: int, n_atoms: int) -> None:
     """Positions within the format's precision; times, steps, cells, velocities and forces."""
     universe = random_universe(seed, n_frames, n_atoms)
-    theirs, ours = write_both(suffix, universe, **FIELDS.get(suffix, {}))
+    theirs, ours = write_both(suffix, universe)
     check_equal(theirs, ours, step=STEPS[suffix], n_atoms=n_atoms)
     if suffix == "xtc" and n_atoms > 9:
         check_ties(theirs, ours, universe, 100)
@@ -142,7 +143,7 @@ def test_precision_of_xtc(precision: int) -> None:
     assert ours.read_bytes()[56:60] == theirs.read_bytes()[56:60]
 
 
-@pytest.mark.parametrize("suffix", ["xtc", "trr"])
+@pytest.mark.parametrize("suffix", SUFFIXES)
 def test_dt_replaces_times(suffix: str) -> None:
     """Times are `dt` times the number of the frame."""
     theirs, ours = write_both(suffix, random_universe(2), dt=0.25)
@@ -195,7 +196,7 @@ def test_frames_of_trr_may_differ(case: str, begin: int) -> None:
 def test_writers_are_those_that_scripts_find() -> None:
     """`u.atoms.write`, `reader.Writer`, `Merge` and several frames use them; and not afterwards."""
     universe = random_universe(6)
-    before = (XTC.XTCReader._writer, TRR.TRRReader._writer, TRJ.NCDFWriter)
+    before = (XTC.XTCReader._writer, TRR.TRRReader._writer)
     tables = [dict(mda._MULTIFRAME_WRITERS), dict(mda._SINGLEFRAME_WRITERS)]
     write_both("xtc", universe)
     with guest.install():
@@ -209,14 +210,14 @@ def test_writers_are_those_that_scripts_find() -> None:
         with read.trajectory.Writer("more.xtc") as writer:
             assert type(writer) is writers.XTCWriter
             assert writer.n_atoms == N_ATOMS
-        with read.trajectory.OtherWriter("more.nc") as writer:
-            assert type(writer) is writers.NCDFWriter
+        with read.trajectory.OtherWriter("more.trr") as writer:
+            assert type(writer) is writers.TRRWriter
     times = [ts.time for ts in universe.trajectory]
     n_some = N_ATOMS // 3
     assert np.allclose([ts.time for ts in read_own(Path("some.xtc"), n_some)], times[2:9:3])
     assert len(read_own(Path("all.trr"), n_some)) == N_FRAMES
     assert len(read_own(Path("one.xtc"), n_some)) == len(read_own(Path("merged.trr"), n_some)) == 1
-    assert (XTC.XTCReader._writer, TRR.TRRReader._writer, TRJ.NCDFWriter) == before
+    assert (XTC.XTCReader._writer, TRR.TRRReader._writer) == before
     assert tables == [mda._MULTIFRAME_WRITERS, mda._SINGLEFRAME_WRITERS]
 
 
@@ -238,7 +239,9 @@ def test_fitted_and_transformed_frames_are_written() -> None:
         guest.uninstall()
     np.testing.assert_allclose(*made, rtol=1e-5)
     for kind in ("fitted", "moved"):
-        check_equal(Path(f"theirs_{kind}.trr"), Path(f"ours_{kind}.trr"), step=1e-4)
+        # Our reader rounds cells once.
+        paths = Path(f"theirs_{kind}.trr"), Path(f"ours_{kind}.trr")
+        check_equal(*paths, step=1e-4, cells=2e-7)
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -320,11 +323,8 @@ def test_errors_are_those_of_mdanalysis() -> None:
                 writer.write(universe)
                 with pytest.raises(OSError, match="atoms"):
                     writer.write(other)
-        for suffix in ("xtc", "trr"):
             with pytest.raises(OSError):
                 mda.Writer(f"nowhere/a.{suffix}", N_ATOMS)
-        with pytest.raises(ValueError, match="no atoms"):
-            mda.Writer("a.nc", 0)
         with pytest.raises(TypeError), mda.Writer("a.trr") as writer:
             writer.write(universe)
         universe.trajectory.ts.data["step"] = 2**31
@@ -348,12 +348,11 @@ def test_positions_that_are_no_numbers_are_an_error_in_xtc() -> None:
 
 
 def test_other_arguments_and_files_are_for_mdanalysis() -> None:
-    """Native units, scale factors, other endings; a file without frames is not made."""
+    """Native units, other endings; a file without frames is not made."""
     with guest.install():
         for name, options in {
             "a.xtc": {"convert_units": False},
             "a.trr": {"convert_units": False},
-            "a.nc": {"scale_velocities": 20.455},
             "a.dat": {"format": "XTC"},
         }.items():
             with mda.Writer(name, N_ATOMS, **options) as writer:

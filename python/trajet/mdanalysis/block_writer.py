@@ -37,7 +37,6 @@ class _Pending:
     forces: NDArray[np.float32] | None
     times: list[float] = field(default_factory=list)
     steps: list[int] = field(default_factory=list)
-    cells: list[NDArray[np.float64]] = field(default_factory=list)
     vectors: list[NDArray[np.float64]] = field(default_factory=list)
 
     @classmethod
@@ -65,7 +64,7 @@ class _Pending:
             np.array(self.times),
             steps,
             steps,
-            np.array(self.cells),
+            np.full((n, 6), np.nan),
             None if self.velocities is None else self.velocities[:n],
             None if self.forces is None else self.forces[:n],
             vectors=np.array(self.vectors),
@@ -160,12 +159,11 @@ class Writer(WriterBase):  # type: ignore[misc]
         time: float,
         step: int,
         *,
-        cell: NDArray[np.float64] | None = None,
-        vectors: NDArray[np.float64] | None = None,
+        vectors: NDArray[np.float64],
         velocities: bool = False,
         forces: bool = False,
     ) -> None:
-        """Add a frame to the block; `vectors` are the box in Å, where the format has vectors."""
+        """Add a frame to the block; `vectors` are the box, `(3, 3)`, Å, or zeros."""
         fields = {"velocities": velocities, "forces": forces}
         if self._pending is None or not self._pending.holds(ts.n_atoms, **fields):
             self._send()
@@ -179,8 +177,7 @@ class Writer(WriterBase):  # type: ignore[misc]
             pending.forces[k] = ts.forces
         pending.times.append(time)
         pending.steps.append(step)
-        pending.cells.append(np.full(6, np.nan) if cell is None else cell)
-        pending.vectors.append(np.full((3, 3), np.nan) if vectors is None else vectors)
+        pending.vectors.append(vectors)
 
     def _send(self) -> None:
         """Have the block encoded by a thread, when the one before it is."""
@@ -305,7 +302,7 @@ def _encode(
     try:
         if native is not None:
             native.append(pending.block(), threads=_trajet.available_threads())
-    except BaseException as error:  # noqa: BLE001
+    except BaseException as error:
         errors.append(error)
 
 

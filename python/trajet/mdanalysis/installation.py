@@ -1,11 +1,11 @@
-"""`install`: Universes read files through trajet, and write XTC, TRR and NetCDF through it."""
+"""`install`: Universes read files through trajet, and write XTC and TRR through it."""
 
 from types import TracebackType
 from typing import Any, Self
 
 import MDAnalysis as mda
 import numpy as np
-from MDAnalysis.coordinates import TRJ, TRR, XTC
+from MDAnalysis.coordinates import TRR, XTC
 from MDAnalysis.core.groups import Atom, AtomGroup, UpdatingAtomGroup
 from numpy.typing import NDArray
 
@@ -19,7 +19,7 @@ from trajet.mdanalysis.readers import (
     XTCReader,
 )
 from trajet.mdanalysis.timestep import LazyTimestep
-from trajet.mdanalysis.writers import NCDFWriter, TRRWriter, XTCWriter
+from trajet.mdanalysis.writers import TRRWriter, XTCWriter
 
 _CLASSES: dict[str, type[Reader]] = {
     "XTC": XTCReader,
@@ -31,17 +31,11 @@ _CLASSES: dict[str, type[Reader]] = {
 }
 
 # Formats whose files are written at least 1.2 times as fast.
-_WRITERS: dict[str, type[Writer]] = {
-    "XTC": XTCWriter,
-    "TRR": TRRWriter,
-    "NCDF": NCDFWriter,
-    "NC": NCDFWriter,
-}
+_WRITERS: dict[str, type[Writer]] = {"XTC": XTCWriter, "TRR": TRRWriter}
 # Where `reader.Writer` looks for them.
 _PLACES = (
     (XTC.XTCReader, "_writer", XTCWriter),
     (TRR.TRRReader, "_writer", TRRWriter),
-    (TRJ, "NCDFWriter", NCDFWriter),
 )
 
 # What was there before `install`; empty while nothing is installed.
@@ -88,10 +82,9 @@ class Installed:
 def install(*, strict: bool = True) -> Installed:
     """Have MDAnalysis read XTC, TRR, DCD, Amber NetCDF and H5MD files through trajet.
 
-    The readers of these formats are replaced in MDAnalysis' table of readers, the writers of XTC,
-    TRR and NetCDF in its tables of writers, and the getters `AtomGroup.positions` and
-    `Atom.position` by ones that decode their own atoms only. Universes that exist already keep
-    their readers. A second call changes only `strict`.
+    The readers of these formats are replaced in MDAnalysis' table of readers, the writers of XTC
+    and TRR in its tables of writers, and the getters `AtomGroup.positions` and `Atom.position` by
+    ones that decode their own atoms only. Universes that exist already keep their readers. A second call changes only `strict`.
 
     Parameters
     ----------

@@ -1,11 +1,10 @@
-"""Writers of XTC, TRR and Amber NetCDF files for MDAnalysis, with the interface of its own."""
+"""Writers of XTC and TRR files for MDAnalysis, with the interface of its own."""
 
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from MDAnalysis.coordinates.base import WriterBase
-from MDAnalysis.coordinates.TRJ import NCDFWriter as NCDFOwn
 from MDAnalysis.coordinates.TRR import TRRWriter as TRROwn
 from MDAnalysis.coordinates.XTC import XTCWriter as XTCOwn
 from MDAnalysis.lib.mdamath import triclinic_vectors
@@ -112,58 +111,6 @@ class TRRWriter(Writer, TRROwn):  # type: ignore[misc]
             velocities=ts.has_velocities,
             forces=ts.has_forces,
         )
-
-
-class NCDFWriter(Writer, NCDFOwn):  # type: ignore[misc]
-    """Writes Amber NetCDF files; those whose first frame has no cell by MDAnalysis' own writer."""
-
-    _own = NCDFOwn
-    _suffixes = (".nc",)
-
-    def __new__(cls, filename: Any, n_atoms: int | None, *rest: Any, **more: Any) -> Any:
-        """Return a writer, or MDAnalysis' own for files and options that ours does not write."""
-        is_scaled = any(more[name] is not None for name in more if name.startswith("scale_"))
-        converts = more.get("convert_units", True)
-        if not rest and not is_scaled and converts and cls._takes(filename):
-            return super().__new__(cls)
-        return cls._own(filename, n_atoms, *rest, **more)
-
-    def __init__(
-        self,
-        filename: str | Path,
-        n_atoms: int | None,
-        *,
-        velocities: bool = False,
-        forces: bool = False,
-        **kwargs: Any,
-    ) -> None:
-        super(Writer, self).__init__(
-            filename, n_atoms, velocities=velocities, forces=forces, **kwargs
-        )
-        self._begin(filename, OutputOptions())
-
-    def _own_writer(self, path: Path) -> WriterBase:
-        fields = {"velocities": self.has_velocities, "forces": self.has_forces}
-        return self._own(str(path), self.n_atoms, **fields)
-
-    def _check(self, ts: Any) -> None:
-        if ts.n_atoms != self.n_atoms:
-            raise OSError("NCDFWriter: Timestep does not have the correct number of atoms")
-
-    def _can_write(self, ts: Any) -> bool:
-        return self._n_written > 0 or ts.dimensions is not None
-
-    def _append(self, ts: Any) -> None:
-        self.periodic = True
-        self._put(
-            ts,
-            float(ts.time),
-            self._n_written,
-            cell=None if ts.dimensions is None else np.asarray(ts.dimensions, np.float64),
-            velocities=self.has_velocities,
-            forces=self.has_forces,
-        )
-        self.curr_frame += 1
 
 
 def _compare(n_before: int, n_atoms: int) -> None:
