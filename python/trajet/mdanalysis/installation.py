@@ -84,7 +84,8 @@ def install(*, strict: bool = True) -> Installed:
 
     The readers of these formats are replaced in MDAnalysis' table of readers, the writers of XTC
     and TRR in its tables of writers, and the getters `AtomGroup.positions` and `Atom.position` by
-    ones that decode their own atoms only. Universes that exist already keep their readers. A second call changes only `strict`.
+    ones that decode their own atoms only. Universes that exist already keep their readers. A second
+    call changes only `strict`.
 
     Parameters
     ----------
