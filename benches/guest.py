@@ -13,7 +13,8 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -108,6 +109,36 @@ def align_traj(u: Any, frames: slice) -> Any:
         return run.run(frames=range_of(u, frames)).results.rmsd
 
 
+def writing(suffix: str) -> Callable[[Any, Any], Any]:
+    """Return a script that writes all atoms of each frame."""
+
+    def run(u: Any, frames: slice) -> Any:
+        import MDAnalysis as mda
+
+        own = u.trajectory.__class__.__module__.startswith("MDAnalysis")
+        with TemporaryDirectory() as folder, writers_of(own=own):
+            path = f"{folder}/copy.{suffix}"
+            with mda.Writer(path, u.atoms.n_atoms) as writer:
+                for _ in u.trajectory[frames]:
+                    writer.write(u.atoms)
+            return [Path(path).stat().st_size]
+
+    return run
+
+
+@contextmanager
+def writers_of(*, own: bool) -> Iterator[None]:
+    """Have MDAnalysis use its own writers, or those that are installed."""
+    import trajet.mdanalysis as guest
+
+    if own:
+        guest.uninstall()
+    try:
+        yield
+    finally:
+        guest.install()
+
+
 def hydrogen_bonds(u: Any, frames: slice) -> Any:
     """Hydrogen bonds within the protein."""
     from MDAnalysis.analysis.hydrogenbonds import HydrogenBondAnalysis
@@ -173,6 +204,8 @@ CASES = {
     "solvated hydrogen bonds": Case("solvated", hydrogen_bonds, 0.95, tolerance=1e-3),
     "solvated around": Case("solvated", around, 0.95, part=0.1),
     "solvated AlignTraj": Case("solvated", align_traj, 0.95, part=0.1, tolerance=1e-4),
+    "solvated to XTC": Case("solvated", writing("xtc"), 1.2, part=0.2, tolerance=1e-4),
+    "solvated to TRR": Case("solvated", writing("trr"), 1.2, part=0.2),
     "adk whole frames": Case("adk", whole_frames, 4.5),
     "adk C-alpha": Case("adk", loop_over("name CA"), 4.5),
     "adk RMSD": Case("adk", rmsd, 4.5, tolerance=1e-6),

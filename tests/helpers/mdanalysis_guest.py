@@ -1,14 +1,16 @@
-"""A pytest plugin: MDAnalysis' own tests run with the readers of `trajet.mdanalysis`.
+"""A pytest plugin: MDAnalysis' own tests run with the readers and writers of `trajet.mdanalysis`.
 
 `python -m pytest -p helpers.mdanalysis_guest --outcomes FILE …` writes the outcome of each test.
 """
 
 import json
 from pathlib import Path
+from types import FunctionType
 
 import pytest
 import trajet.mdanalysis as guest
 from MDAnalysis.coordinates import H5MD, TRJ, TRR, XTC
+from trajet.mdanalysis import writers
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -18,12 +20,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Install the readers, also under the names by which tests construct them."""
+    """Install readers and writers, also under the names by which tests construct them."""
     config.stash[_OUTCOMES] = {}
     if config.getoption("--own-readers"):
         return
     guest.install()
     XTC.XTCReader, TRR.TRRReader = guest.XTCReader, guest.TRRReader
+    # Its own writer goes on calling super() of itself.
+    own = XTC.XTCWriter
+    own.__init__ = FunctionType(
+        own.__init__.__code__,
+        {**vars(XTC), "XTCWriter": own},
+        argdefs=own.__init__.__defaults__,
+        closure=own.__init__.__closure__,
+    )
+    XTC.XTCWriter, TRR.TRRWriter = writers.XTCWriter, writers.TRRWriter
 
 
 _OUTCOMES = pytest.StashKey[dict[str, list[str]]]()

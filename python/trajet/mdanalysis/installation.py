@@ -1,13 +1,15 @@
-"""`install`: every Universe reads XTC, TRR, DCD, NetCDF and H5MD files through trajet."""
+"""`install`: Universes read files through trajet, and write XTC and TRR through it."""
 
 from types import TracebackType
 from typing import Any, Self
 
 import MDAnalysis as mda
 import numpy as np
+from MDAnalysis.coordinates import TRR, XTC
 from MDAnalysis.core.groups import Atom, AtomGroup, UpdatingAtomGroup
 from numpy.typing import NDArray
 
+from trajet.mdanalysis.block_writer import Writer
 from trajet.mdanalysis.format_readers import (
     DCDReader,
     H5MDReader,
@@ -17,6 +19,7 @@ from trajet.mdanalysis.format_readers import (
 )
 from trajet.mdanalysis.readers import Reader
 from trajet.mdanalysis.timestep import KNOWN, LazyTimestep
+from trajet.mdanalysis.writers import TRRWriter, XTCWriter
 
 _CLASSES: dict[str, type[Reader]] = {
     "XTC": XTCReader,
@@ -26,6 +29,14 @@ _CLASSES: dict[str, type[Reader]] = {
     "NC": NCDFReader,
     "H5MD": H5MDReader,
 }
+
+# Formats whose files are written at least 1.2 times as fast.
+_WRITERS: dict[str, type[Writer]] = {"XTC": XTCWriter, "TRR": TRRWriter}
+# Where `reader.Writer` looks for them.
+_PLACES = (
+    (XTC.XTCReader, "_writer", XTCWriter),
+    (TRR.TRRReader, "_writer", TRRWriter),
+)
 
 # What was there before `install`; empty while nothing is installed.
 _before: dict[str, Any] = {}
@@ -80,9 +91,10 @@ class Installed:
 def install(*, strict: bool = True) -> Installed:
     """Have MDAnalysis read XTC, TRR, DCD, Amber NetCDF and H5MD files through trajet.
 
-    The readers of these formats are replaced in MDAnalysis' table of readers, and the getters
-    `AtomGroup.positions` and `Atom.position` by ones that decode their own atoms only. Universes
-    that exist already keep their readers. A second call changes only `strict`.
+    The readers of these formats are replaced in MDAnalysis' table of readers, the writers of XTC
+    and TRR in its tables of writers, and the getters `AtomGroup.positions` and `Atom.position` by
+    ones that decode their own atoms only. Universes that exist already keep their readers. A second
+    call changes only `strict`.
 
     Parameters
     ----------
@@ -110,9 +122,16 @@ def install(*, strict: bool = True) -> Installed:
     Reader.strict_by_default = strict
     if not _before:
         _before["readers"] = {name: mda._READERS[name] for name in _CLASSES}
+        tables = (mda._MULTIFRAME_WRITERS, mda._SINGLEFRAME_WRITERS)
+        _before["writers"] = [(table, {n: table[n] for n in _WRITERS}) for table in tables]
+        _before["places"] = [(place, name, getattr(place, name)) for place, name, _ in _PLACES]
         _before["groups"] = AtomGroup.positions
         _before["atoms"] = Atom.position
         mda._READERS.update(_CLASSES)
+        for table in tables:
+            table.update(_WRITERS)
+        for place, name, ours in _PLACES:
+            setattr(place, name, ours)
         AtomGroup.positions = _with_getter(AtomGroup.positions, _group_positions)
         Atom.position = _with_getter(Atom.position, _atom_position)
     return found
@@ -123,6 +142,10 @@ def uninstall() -> None:
     Reader.strict_by_default = True
     if _before:
         mda._READERS.update(_before["readers"])
+        for table, theirs in _before["writers"]:
+            table.update(theirs)
+        for place, name, writer in _before["places"]:
+            setattr(place, name, writer)
         AtomGroup.positions = _before["groups"]
         Atom.position = _before["atoms"]
         _before.clear()

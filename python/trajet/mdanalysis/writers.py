@@ -1,0 +1,152 @@
+"""Writers of XTC and TRR files for MDAnalysis, with the interface of its own."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from MDAnalysis.coordinates.base import WriterBase
+from MDAnalysis.coordinates.TRR import TRRWriter as TRROwn
+from MDAnalysis.coordinates.XTC import XTCWriter as XTCOwn
+from MDAnalysis.lib.mdamath import triclinic_vectors
+from numpy.typing import NDArray
+
+from trajet import output
+from trajet.conversion.files import OutputOptions
+from trajet.mdanalysis.block_writer import Writer
+
+_ANGSTROM_PER_NM = 10.0
+
+
+class XTCWriter(Writer, XTCOwn):  # type: ignore[misc]
+    """Writes XTC files."""
+
+    _own = XTCOwn
+    _suffixes = (".xtc",)
+
+    def __new__(
+        cls, filename: Any, n_atoms: int | None, convert_units: bool = True, *rest: Any, **more: Any
+    ) -> Any:
+        """Return a writer, or MDAnalysis' own for files and units that ours does not write."""
+        if convert_units and cls._takes(filename):
+            return super().__new__(cls)
+        return cls._own(filename, n_atoms, convert_units, *rest, **more)
+
+    def __init__(
+        self,
+        filename: str | Path,
+        n_atoms: int | None,
+        convert_units: bool = True,
+        dt: float | None = None,
+        precision: float = 3,
+        **kwargs: Any,
+    ) -> None:
+        self.filename = filename
+        self._convert_units = convert_units
+        self.n_atoms = n_atoms
+        self._dt = dt
+        self.precision = precision
+        self._n_of_first: int | None = None
+        self._begin(filename, OutputOptions(precision=10.0**precision))
+
+    def _check(self, ts: Any) -> None:
+        first = self._n_of_first = self._n_of_first or ts.n_atoms
+        _compare(first, ts.n_atoms)
+
+    def _can_write(self, ts: Any) -> bool:
+        return True
+
+    def _append(self, ts: Any) -> None:
+        self._put(ts, _time(self, ts), _step(ts), vectors=_vectors(self, ts))
+
+
+class TRRWriter(Writer, TRROwn):  # type: ignore[misc]
+    """Writes TRR files; frames with another λ than 0 or without positions by MDAnalysis' own."""
+
+    _own = TRROwn
+    _suffixes = (".trr",)
+
+    def __new__(
+        cls, filename: Any, n_atoms: int | None, convert_units: bool = True, *rest: Any, **more: Any
+    ) -> Any:
+        """Return a writer, or MDAnalysis' own for files and units that ours does not write."""
+        if convert_units and cls._takes(filename):
+            return super().__new__(cls)
+        return cls._own(filename, n_atoms, convert_units, *rest, **more)
+
+    def __init__(
+        self,
+        filename: str | Path,
+        n_atoms: int | None,
+        convert_units: bool = True,
+        dt: float | None = None,
+        **kwargs: Any,
+    ) -> None:
+        self.filename = filename
+        self._convert_units = convert_units
+        self.n_atoms = n_atoms
+        self._dt = dt
+        self._begin(filename, OutputOptions())
+
+    def _target_of(self, path: Path) -> Path:
+        # Frames of MDAnalysis' own writer may follow.
+        return output.name_beside(path)
+
+    def _own_writer(self, path: Path) -> WriterBase:
+        return self._own(str(path), self.n_atoms, dt=self._dt)
+
+    def _check(self, ts: Any) -> None:
+        if self.n_atoms is None:
+            raise TypeError("n_atoms must be an integer, not None")
+        _compare(self.n_atoms, ts.n_atoms)
+
+    def _can_write(self, ts: Any) -> bool:
+        return bool(ts.has_positions) and np.float32(ts.data.get("lambda", 0)) == 0
+
+    def _append(self, ts: Any) -> None:
+        self._put(
+            ts,
+            _time(self, ts),
+            _step(ts),
+            vectors=_vectors(self, ts),
+            velocities=ts.has_velocities,
+            forces=ts.has_forces,
+        )
+
+
+def _compare(n_before: int, n_atoms: int) -> None:
+    """Raise the error of MDAnalysis' writers for frames of different numbers of atoms.
+
+    Raises
+    ------
+    OSError
+        If they differ.
+    """
+    if n_before != n_atoms:
+        raise OSError(
+            f"Previous frames contained {n_before} atoms. You are trying to write {n_atoms} atoms."
+        )
+
+
+def _time(writer: Any, ts: Any) -> float:
+    return float(ts.time if writer._dt is None else writer._dt * ts.frame)
+
+
+def _step(ts: Any) -> int:
+    """Return the step of a frame.
+
+    Raises
+    ------
+    OverflowError
+        If it does not fit into 32 bits.
+    """
+    step = int(ts.data.get("step", ts.frame))
+    if not -(2**31) <= step < 2**31:
+        raise OverflowError(f"step {step} is too large for a file of GROMACS: 32 bits at most")
+    return step
+
+
+def _vectors(writer: Any, ts: Any) -> NDArray[np.float64]:
+    """Return box vectors in Å, as MDAnalysis' writers compute them in nm; zeros without a cell."""
+    in_nm = triclinic_vectors(writer.convert_dimensions_to_unitcell(ts, inplace=False))
+    vectors: NDArray[np.float64] = in_nm.astype(np.float64) * _ANGSTROM_PER_NM
+    return vectors

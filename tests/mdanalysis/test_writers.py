@@ -1,0 +1,362 @@
+"""Files of our writers hold what files of MDAnalysis' own hold, and have a name when complete."""
+
+import os
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import MDAnalysis as mda
+import numpy as np
+import pytest
+import trajet as tj
+import trajet.mdanalysis as guest
+from helpers.universe_pairs import N_ATOMS, N_FRAMES, empty_universe
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from MDAnalysis.analysis.align import AlignTraj
+from MDAnalysis.coordinates import TRR, XTC
+from trajet.mdanalysis import block_writer, writers
+
+SUFFIXES = ("xtc", "trr")
+NM = 10.0
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.chdir(tmp_path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def random_universe(seed: int, n_frames: int = N_FRAMES, n_atoms: int = N_ATOMS) -> mda.Universe:
+    """Return a Universe in memory, with velocities, forces, and a cell for each frame."""
+    rng = np.random.default_rng(seed)
+    universe = empty_universe(n_atoms)
+    shape = (n_frames, n_atoms, 3)
+    lengths, angles = rng.uniform(20, 60, (n_frames, 3)), rng.uniform(70, 95, (n_frames, 3))
+    universe.load_new(
+        rng.uniform(-40, 60, shape).astype("f4"),
+        velocities=rng.normal(size=shape).astype("f4"),
+        forces=rng.normal(size=shape).astype("f4"),
+        dimensions=np.hstack([lengths, angles]).astype("f4"),
+        dt=rng.uniform(0.1, 5),
+    )
+    return universe
+
+
+def write_both(suffix: str, universe: mda.Universe, **options: Any) -> tuple[Path, Path]:
+    """Write all frames with MDAnalysis' own writer, and with ours."""
+    paths = Path(f"theirs.{suffix}"), Path(f"ours.{suffix}")
+    for path, ours in zip(paths, (False, True), strict=True):
+        if ours:
+            guest.install()
+        with mda.Writer(str(path), universe.atoms.n_atoms, **options) as writer:
+            assert isinstance(writer, block_writer.Writer) == ours
+            for _ in universe.trajectory:
+                writer.write(universe)
+        guest.uninstall()
+    return paths
+
+
+def read_own(path: Path, n_atoms: int = N_ATOMS) -> list[Any]:
+    """Return copies of time steps that MDAnalysis' own reader reads."""
+    universe = mda.Universe.empty(n_atoms)
+    universe.load_new(str(path))
+    return [ts.copy() for ts in universe.trajectory]
+
+
+def check_equal(
+    theirs: Path, ours: Path, *, step: float, n_atoms: int = N_ATOMS, cells: float = 0.0
+) -> None:
+    """Compare files; positions differ by rounding only, by `step` Å at borders between integers."""
+    pairs = list(zip(read_own(theirs, n_atoms), read_own(ours, n_atoms), strict=True))
+    assert pairs
+    for known, seen in pairs:
+        assert (seen.time, seen.frame) == (known.time, known.frame)
+        assert seen.data == known.data
+        assert (seen.dimensions is None) == (known.dimensions is None)
+        if known.dimensions is not None:
+            np.testing.assert_allclose(seen.dimensions, known.dimensions, rtol=cells)
+        assert seen.has_positions == known.has_positions
+        if known.has_positions:
+            rounding = 4 * np.spacing(np.abs(known.positions).max())
+            assert np.abs(seen.positions - known.positions).max() <= step + rounding
+        for name in ("velocities", "forces"):
+            assert getattr(seen, f"has_{name}") == getattr(known, f"has_{name}")
+            if getattr(known, f"has_{name}"):
+                a, b = getattr(seen, name), getattr(known, name)
+                np.testing.assert_allclose(a, b, rtol=4e-7, atol=1e-30)
+
+
+def check_ties(theirs: Path, ours: Path, universe: mda.Universe, steps_per_angstrom: float) -> None:
+    """Check that integers of XTC files differ only where float32 cannot tell which is nearer."""
+    n_atoms = universe.atoms.n_atoms
+    frames = zip(
+        universe.trajectory, read_own(theirs, n_atoms), read_own(ours, n_atoms), strict=True
+    )
+    for ts, known, seen in frames:
+        exact = ts.positions.astype("f8") * steps_per_angstrom
+        integers = [np.rint(one.positions * steps_per_angstrom) for one in (known, seen)]
+        rounding = 2 * np.spacing(np.abs(exact).astype("f4")).astype("f8")
+        assert np.all(np.abs(integers[1] - exact) <= 0.5 + rounding)
+        is_tie = np.abs(exact - np.floor(exact) - 0.5) <= rounding
+        assert np.all((integers[0] == integers[1]) | is_tie)
+
+
+STEPS = {"xtc": 0.01, "trr": 0.0}
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[*HealthCheck])
+@given(
+    st.sampled_from(SUFFIXES),
+    st.integers(0, 2**31),
+    st.integers(1, 40),
+    st.sampled_from([3, 9, 12, 60, 300]),
+)
+def test_files_hold_the_same_numbers(suffix: str, seed: int, n_frames: int, n_atoms: int) -> None:
+    """Positions within the format's precision; times, steps, cells, velocities and forces."""
+    universe = random_universe(seed, n_frames, n_atoms)
+    theirs, ours = write_both(suffix, universe)
+    check_equal(theirs, ours, step=STEPS[suffix], n_atoms=n_atoms)
+    if suffix == "xtc" and n_atoms > 9:
+        check_ties(theirs, ours, universe, 100)
+
+
+def test_frames_of_several_blocks_are_in_order() -> None:
+    """Blocks are encoded by threads, and written one after the other."""
+    universe = random_universe(3, 150, 300)
+    theirs, ours = write_both("trr", universe)
+    check_equal(theirs, ours, step=0.0, n_atoms=300)
+
+
+@pytest.mark.parametrize("precision", [1, 2, 4])
+def test_precision_of_xtc(precision: int) -> None:
+    """`precision` is a number of decimal places, in nm."""
+    universe = random_universe(1)
+    theirs, ours = write_both("xtc", universe, precision=precision)
+    check_equal(theirs, ours, step=NM * 10.0**-precision)
+    check_ties(theirs, ours, universe, 10.0**precision / NM)
+    assert ours.read_bytes()[56:60] == theirs.read_bytes()[56:60]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_dt_replaces_times(suffix: str) -> None:
+    """Times are `dt` times the number of the frame."""
+    theirs, ours = write_both(suffix, random_universe(2), dt=0.25)
+    check_equal(theirs, ours, step=STEPS[suffix])
+    assert read_own(ours)[3].time == 0.75
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("without", ["all", "later", "first", "flat"])
+def test_frames_without_a_cell(suffix: str, without: str) -> None:
+    """`dimensions` may be None, or no cell."""
+    theirs, ours = Path(f"theirs.{suffix}"), Path(f"ours.{suffix}")
+    for path in (theirs, ours):
+        universe = random_universe(4)
+        if path == ours:
+            guest.install()
+        with mda.Writer(str(path), N_ATOMS) as writer:
+            for ts in universe.trajectory:
+                if without == "flat":
+                    ts.dimensions = [10, 10, 0, 90, 90, 90]
+                elif without == "all" or (without == "first") == (ts.frame == 0):
+                    ts.dimensions = None
+                writer.write(universe.atoms)
+        guest.uninstall()
+    check_equal(theirs, ours, step=STEPS[suffix])
+
+
+@pytest.mark.parametrize("case", ["lambda", "positions", "velocities"])
+@pytest.mark.parametrize("begin", [0, 5])
+def test_frames_of_trr_may_differ(case: str, begin: int) -> None:
+    """λ is kept, and frames may lack positions or velocities from any frame on."""
+    theirs, ours = Path("theirs.trr"), Path("ours.trr")
+    for path in (theirs, ours):
+        universe = random_universe(5)
+        if path == ours:
+            guest.install()
+        with mda.Writer(str(path), N_ATOMS) as writer:
+            for ts in universe.trajectory:
+                special = ts.frame >= begin and ts.frame % 3 != 1
+                ts.data["lambda"] = 0.25 * special if case == "lambda" else 0.0
+                ts.has_positions = not (special and case == "positions")
+                ts.has_velocities = not (special and case == "velocities")
+                writer.write(universe)
+            universe.trajectory.ts.has_positions = True
+        guest.uninstall()
+    check_equal(theirs, ours, step=0.0)
+    assert {path.suffix for path in Path().iterdir() if path.name[0] == "."} <= {".npz", ".lock"}
+
+
+def test_writers_are_those_that_scripts_find() -> None:
+    """`u.atoms.write`, `reader.Writer`, `Merge` and several frames use them; and not afterwards."""
+    universe = random_universe(6)
+    before = (XTC.XTCReader._writer, TRR.TRRReader._writer)
+    tables = [dict(mda._MULTIFRAME_WRITERS), dict(mda._SINGLEFRAME_WRITERS)]
+    write_both("xtc", universe)
+    with guest.install():
+        some = universe.select_atoms("name OW")
+        some.write("some.xtc", frames=universe.trajectory[2:9:3])
+        some.write("all.trr", frames="all")
+        some.write("one.xtc")
+        mda.Merge(some).atoms.write("merged.trr")
+        read = empty_universe()
+        read.load_new("ours.xtc")
+        with read.trajectory.Writer("more.xtc") as writer:
+            assert type(writer) is writers.XTCWriter
+            assert writer.n_atoms == N_ATOMS
+        with read.trajectory.OtherWriter("more.trr") as writer:
+            assert type(writer) is writers.TRRWriter
+    times = [ts.time for ts in universe.trajectory]
+    n_some = N_ATOMS // 3
+    assert np.allclose([ts.time for ts in read_own(Path("some.xtc"), n_some)], times[2:9:3])
+    assert len(read_own(Path("all.trr"), n_some)) == N_FRAMES
+    assert len(read_own(Path("one.xtc"), n_some)) == len(read_own(Path("merged.trr"), n_some)) == 1
+    assert (XTC.XTCReader._writer, TRR.TRRReader._writer) == before
+    assert tables == [mda._MULTIFRAME_WRITERS, mda._SINGLEFRAME_WRITERS]
+
+
+def test_fitted_and_transformed_frames_are_written() -> None:
+    """`AlignTraj(filename=...)`, and transformations on the fly."""
+    from MDAnalysis.transformations import translate
+
+    theirs, _ = write_both("trr", random_universe(7))
+    made = []
+    for name in ("theirs", "ours"):
+        if name == "ours":
+            guest.install()
+        universe = empty_universe()
+        universe.load_new(str(theirs), transformations=[translate([1, 2, 3])])
+        reference = universe.copy()
+        fit = AlignTraj(universe, reference, select="name OW", filename=f"{name}_fitted.trr")
+        made.append(fit.run().results.rmsd)
+        universe.atoms.write(f"{name}_moved.trr", frames="all")
+        guest.uninstall()
+    np.testing.assert_allclose(*made, rtol=1e-5)
+    for kind in ("fitted", "moved"):
+        # Our reader rounds cells once.
+        paths = Path(f"theirs_{kind}.trr"), Path(f"ours_{kind}.trr")
+        check_equal(*paths, step=1e-4, cells=2e-7)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_files_have_a_name_when_they_are_closed(suffix: str) -> None:
+    """An existing file is replaced then; an error in the `with` block leaves it, and no other."""
+    universe = random_universe(8)
+    path = Path(f"made.{suffix}")
+    path.write_bytes(b"before")
+    with guest.install():
+        with pytest.raises(KeyError), mda.Writer(str(path), N_ATOMS) as writer:
+            for _ in universe.trajectory:
+                writer.write(universe)
+            raise KeyError
+        assert [entry.name for entry in Path().iterdir()] == [path.name]
+        assert path.read_bytes() == b"before"
+        with pytest.raises(OSError, match="closed"):
+            writer.write(universe)
+        with mda.Writer(str(path), N_ATOMS) as writer:
+            writer.write(universe)
+            assert path.read_bytes() == b"before"
+        writer.close()
+    assert len(read_own(path)) == 1
+
+
+SCRIPT = """
+import sys, warnings
+warnings.simplefilter("ignore")
+import MDAnalysis as mda, trajet.mdanalysis
+trajet.mdanalysis.install()
+u = mda.Universe.empty(21, trajectory=True)
+writer = mda.Writer(sys.argv[1], 21)
+for _ in range(50):
+    writer.write(u.atoms)
+"""
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize(
+    ("end", "n_frames"),
+    [("", 50), ("1 / 0", None), ("import os; os._exit(1)", None), ("del writer; 1 / 0", 50)],
+)
+def test_scripts_that_fail_leave_no_file(suffix: str, end: str, n_frames: int | None) -> None:
+    """A script that forgets `close` leaves a complete file, as with MDAnalysis."""
+    Path("script.py").write_text(SCRIPT + end, encoding="utf-8")
+    path = Path(f"out.{suffix}")
+    done = subprocess.run([sys.executable, "script.py", str(path)], check=False)
+    assert (done.returncode == 0) == (end == "")
+    assert path.exists() == (n_frames is not None)
+    if n_frames is not None:
+        assert len(read_own(path, 21)) == n_frames
+
+
+def test_a_forked_process_leaves_the_file_alone() -> None:
+    """Only the process that began a file closes it."""
+    universe = random_universe(9)
+    with guest.install(), mda.Writer("out.xtc", N_ATOMS) as writer:
+        writer.write(universe)
+        child = os.fork()
+        if child == 0:
+            writer.close()
+            writer.__exit__(KeyError, None, None)
+            os._exit(0)
+        os.waitpid(child, 0)
+        assert not Path("out.xtc").exists()
+        writer.write(universe)
+    assert len(read_own(Path("out.xtc"))) == 2
+
+
+def test_errors_are_those_of_mdanalysis() -> None:
+    """Wrong objects, numbers of atoms and folders."""
+    universe, other = random_universe(10), random_universe(10, n_atoms=30)
+    for install in (False, True):
+        if install:
+            guest.install()
+        for suffix in SUFFIXES:
+            with mda.Writer(f"a.{suffix}", N_ATOMS) as writer:
+                with pytest.raises(TypeError, match="neither an AtomGroup or Universe"):
+                    writer.write(universe.trajectory.ts)
+                writer.write(universe)
+                with pytest.raises(OSError, match="atoms"):
+                    writer.write(other)
+            with pytest.raises(OSError):
+                mda.Writer(f"nowhere/a.{suffix}", N_ATOMS)
+        with pytest.raises(TypeError), mda.Writer("a.trr") as writer:
+            writer.write(universe)
+        universe.trajectory.ts.data["step"] = 2**31
+        with pytest.raises(OverflowError), mda.Writer("a.xtc", N_ATOMS) as writer:
+            writer.write(universe)
+        del universe.trajectory.ts.data["step"]
+
+
+def test_positions_that_are_no_numbers_are_an_error_in_xtc() -> None:
+    """MDAnalysis writes arbitrary integers for them."""
+    universe = random_universe(11)
+    universe.trajectory[4].positions[7, 1] = np.nan
+    with (
+        guest.install(),
+        pytest.raises(tj.OutputError, match=r"frame 4.*atom 7 with y = NaN"),
+        mda.Writer("a.xtc", N_ATOMS) as writer,
+    ):
+        for _ in universe.trajectory:
+            writer.write(universe)
+    assert list(Path().iterdir()) == []
+
+
+def test_other_arguments_and_files_are_for_mdanalysis() -> None:
+    """Native units, other endings; a file without frames is not made."""
+    with guest.install():
+        for name, options in {
+            "a.xtc": {"convert_units": False},
+            "a.trr": {"convert_units": False},
+            "a.dat": {"format": "XTC"},
+        }.items():
+            with mda.Writer(name, N_ATOMS, **options) as writer:
+                assert not isinstance(writer, block_writer.Writer)
+        with mda.Writer("none.xtc", N_ATOMS) as writer:
+            assert type(writer) is writers.XTCWriter
+        assert not Path("none.xtc").exists()
