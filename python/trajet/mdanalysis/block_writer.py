@@ -81,6 +81,14 @@ class Writer(WriterBase):  # type: ignore[misc]
     _own: type[WriterBase]
     _suffixes: tuple[str, ...]
 
+    def __new__(
+        cls, filename: Any, n_atoms: int | None, convert_units: bool = True, *rest: Any, **more: Any
+    ) -> Any:
+        """Return a writer, or MDAnalysis' own for files and units that ours does not write."""
+        if convert_units and cls._takes(filename):
+            return super().__new__(cls)
+        return cls._own(filename, n_atoms, convert_units, *rest, **more)
+
     @classmethod
     def _takes(cls, filename: object) -> bool:
         """Return whether a file is a plain one whose ending is that of the format."""
@@ -125,9 +133,11 @@ class Writer(WriterBase):  # type: ignore[misc]
             try:
                 ts = ag.trajectory.ts
             except AttributeError:
-                raise TypeError("Input obj is neither an AtomGroup or Universe") from None
+                raise TypeError(
+                    f"{type(ag).__name__} is neither an AtomGroup or Universe"
+                ) from None
         if self._native is None and self._rest is None:
-            raise OSError(errno.EIO, "Attempt to write to closed file", str(self.filename))
+            raise OSError(errno.EBADF, "the writer is closed", str(self.filename))
         self._check(ts)
         if self._rest is None and not self._can_write(ts):
             self._hand_over()

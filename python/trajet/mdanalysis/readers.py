@@ -272,7 +272,7 @@ class Reader(ReaderBase):  # type: ignore[misc]
 
     def _read_next_timestep(self, ts: LazyTimestep | None = None) -> LazyTimestep:
         if self._frame >= self.n_frames - 1:
-            raise OSError(errno.EIO, "trying to go over trajectory limit")
+            raise OSError(errno.EIO, f"frame {self._frame} is the last one")
         return self._go(self._frame + 1, ts)
 
     def _read_frame(self, frame: int) -> LazyTimestep:
@@ -442,12 +442,12 @@ class Reader(ReaderBase):  # type: ignore[misc]
             return self._frame_by_frame(asel, atomgroup, start, stop, step, order)
         if asel is not None:
             warnings.warn(
-                "asel argument to timeseries will be renamed to 'atomgroup' in 3.0, see #3911",
+                "asel argument to timeseries is deprecated: use atomgroup",
                 category=DeprecationWarning,
                 stacklevel=2,
             )
             if atomgroup:
-                raise ValueError("Cannot provide both asel and atomgroup kwargs")
+                raise ValueError("Cannot provide both: asel is the old name of atomgroup")
         if sorted(order) != ["a", "c", "f"]:
             raise ValueError(f"order must be a permutation of 'fac', not {order!r}")
         frames = np.arange(*self.check_slice_indices(start, stop, step))

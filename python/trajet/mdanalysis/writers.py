@@ -23,14 +23,6 @@ class XTCWriter(Writer, XTCOwn):  # type: ignore[misc]
     _own = XTCOwn
     _suffixes = (".xtc",)
 
-    def __new__(
-        cls, filename: Any, n_atoms: int | None, convert_units: bool = True, *rest: Any, **more: Any
-    ) -> Any:
-        """Return a writer, or MDAnalysis' own for files and units that ours does not write."""
-        if convert_units and cls._takes(filename):
-            return super().__new__(cls)
-        return cls._own(filename, n_atoms, convert_units, *rest, **more)
-
     def __init__(
         self,
         filename: str | Path,
@@ -64,14 +56,6 @@ class TRRWriter(Writer, TRROwn):  # type: ignore[misc]
 
     _own = TRROwn
     _suffixes = (".trr",)
-
-    def __new__(
-        cls, filename: Any, n_atoms: int | None, convert_units: bool = True, *rest: Any, **more: Any
-    ) -> Any:
-        """Return a writer, or MDAnalysis' own for files and units that ours does not write."""
-        if convert_units and cls._takes(filename):
-            return super().__new__(cls)
-        return cls._own(filename, n_atoms, convert_units, *rest, **more)
 
     def __init__(
         self,
@@ -123,7 +107,8 @@ def _compare(n_before: int, n_atoms: int) -> None:
     """
     if n_before != n_atoms:
         raise OSError(
-            f"Previous frames contained {n_before} atoms. You are trying to write {n_atoms} atoms."
+            f"a frame has {n_atoms} atoms, and those before it have {n_before}: all frames of a"
+            " file must have the same number"
         )
 
 

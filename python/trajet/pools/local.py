@@ -1,8 +1,8 @@
 """`LocalPool`: threads of this process."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,15 +11,12 @@ from trajet import _trajet
 from trajet._trajet import Reader
 from trajet.advise.entries import RunReport
 from trajet.pools.jobs import Job, JobResult, JobSpec, do_job
-from trajet.pools.mapping import map_items
+from trajet.pools.mapping import MappingPool
 from trajet.pools.pool import AnalysisSpec, Frames, Progress, check_counts
-
-_Item = TypeVar("_Item")
-_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, kw_only=True)
-class LocalPool:
+class LocalPool(MappingPool):
     """Threads of this process.
 
     Attributes
@@ -84,41 +81,3 @@ class LocalPool:
             before += job.n_frames
             show(0)
         return results
-
-    def map(
-        self,
-        function: Callable[[_Item], _Result],
-        items: Iterable[_Item],
-        *,
-        progress: Progress | None = None,
-    ) -> list[_Result]:
-        """Call a function for every item, one after another on the calling thread.
-
-        Python code gains nothing from threads: the other pools call it in several processes.
-
-        Parameters
-        ----------
-        function
-            Takes one item.
-        items
-            The arguments.
-        progress
-            Called with the items done and in total.
-
-        Returns
-        -------
-        list
-            `function(item)` of each item, in their order.
-
-        Raises
-        ------
-        Exception
-            Any exception of the function, with a note that names the item; the others are stopped.
-
-        Examples
-        --------
-        >>> import trajet as tj
-        >>> tj.LocalPool().map(len, ["protein", "water"])
-        [7, 5]
-        """
-        return map_items(self, function, items, progress)

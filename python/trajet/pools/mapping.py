@@ -9,16 +9,16 @@ from trajet.pools.jobs import Job, JobPool, ShowFrames
 from trajet.pools.pool import Progress
 from trajet.pools.portable import Portable
 
-_Item = TypeVar("_Item")
-_Result = TypeVar("_Result")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 def map_items(
     pool: JobPool,
-    function: Callable[[_Item], _Result],
-    items: Iterable[_Item],
+    function: Callable[[Item], Result],
+    items: Iterable[Item],
     progress: Progress | None = None,
-) -> list[_Result]:
+) -> list[Result]:
     """Return `function(item)` of every item, in the order of the items.
 
     The function is sent to each worker once. In each process one thread at a time calls it. A call
@@ -45,6 +45,56 @@ def map_items(
     jobs = [Job(1, (number, Portable(item))) for number, item in enumerate(items)]
     done = pool.do_jobs(_MapSpec(Portable(function)), jobs, progress)
     return [one.result.value for one in done]
+
+
+class MappingPool:
+    """A pool whose `map` is that of all pools but MPI, where every rank calls it."""
+
+    def map(
+        self: JobPool,
+        function: Callable[[Item], Result],
+        items: Iterable[Item],
+        *,
+        progress: Progress | None = None,
+    ) -> list[Result]:
+        """Call a function for every item, in the workers of the pool.
+
+        The function is sent to each worker once, and may be a lambda or a function of a script. In
+        each process one thread at a time calls it: a `LocalPool`, which has one process, calls it
+        for one item after another. Processes work in the current folder of this one.
+
+        Parameters
+        ----------
+        function
+            Takes one item.
+        items
+            The arguments.
+        progress
+            Called with the items done and in total.
+
+        Returns
+        -------
+        list
+            `function(item)` of each item, in their order.
+
+        Raises
+        ------
+        Exception
+            Any exception of the function, with a note that names the item; the others are stopped.
+        WorkerError
+            If a process dies, if no worker of Dask joins or an item kills its workers again and
+            again, or if the scheduler cannot be reached.
+
+        Examples
+        --------
+        >>> import trajet as tj
+        >>> tj.LocalPool().map(len, ["protein", "water"])
+        [7, 5]
+        >>> pool = tj.ProcessPool(workers=2)
+        >>> pool.map(lambda cutoff: 2 * cutoff, [3.5, 6.0])
+        [7.0, 12.0]
+        """
+        return map_items(self, function, items, progress)
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,14 @@ import pickle
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from threading import Lock, Thread
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from trajet._trajet import MissingPackageError, Reader, WorkerError
 from trajet.advise.entries import RunReport
 from trajet.pools.dispatch import Copy, Dispatch, GiveUp, Submit, Take
 from trajet.pools.jobs import Job, JobResult, JobSpec, JobWorker, try_job
-from trajet.pools.mapping import map_items
+from trajet.pools.mapping import MappingPool
 from trajet.pools.passes import PassRun, passes, tasks_of
 from trajet.pools.pool import AnalysisSpec, Frames, Progress, check_counts, n_frames_of
 from trajet.pools.shared import file_of, folder_in, in_memory, shared_rows
@@ -34,14 +34,12 @@ if TYPE_CHECKING:
     from loky import ProcessPoolExecutor
 
 
-_Item = TypeVar("_Item")
-_Result = TypeVar("_Result")
 # Seconds between two checks for Ctrl-C.
 _LOOK = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProcessPool:
+class ProcessPool(MappingPool):
     """Other processes of this machine, started on first use and kept for the next run.
 
     Threads do the same work with less overhead. Processes serve where many threads of one process
@@ -200,48 +198,6 @@ class ProcessPool:
                 executor.shutdown(wait=True, kill_workers=True)
                 raise
         return [done[number] for number in range(len(jobs))]
-
-    def map(
-        self,
-        function: Callable[[_Item], _Result],
-        items: Iterable[_Item],
-        *,
-        progress: Progress | None = None,
-    ) -> list[_Result]:
-        """Call a function for every item, in the processes of the pool.
-
-        The function is sent to each process once, and may be a lambda or a function of a script.
-        The processes work in the current folder of this one.
-
-        Parameters
-        ----------
-        function
-            Takes one item.
-        items
-            The arguments.
-        progress
-            Called with the items done and in total.
-
-        Returns
-        -------
-        list
-            `function(item)` of each item, in their order.
-
-        Raises
-        ------
-        Exception
-            Any exception of the function, with a note that names the item; the others are stopped.
-        WorkerError
-            If a process dies.
-
-        Examples
-        --------
-        >>> import trajet as tj
-        >>> pool = tj.ProcessPool(workers=2)
-        >>> pool.map(lambda cutoff: 2 * cutoff, [3.5, 6.0])
-        [7.0, 12.0]
-        """
-        return map_items(self, function, items, progress)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,11 +1,11 @@
 """`DaskPool`, the pool of a Dask cluster."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from trajet._trajet import Pass, Reader, WorkerError
 from trajet.advise.entries import RepeatedEntry, RunReport, TransitionEntry
 from trajet.pools.dask.cluster import distributed
 from trajet.pools.jobs import Job, JobResult, JobSpec
-from trajet.pools.mapping import map_items
+from trajet.pools.mapping import MappingPool
 from trajet.pools.passes import MakeRows, blocks_of, most_frames, passes, rows_in_file, tasks_of
 from trajet.pools.pool import AnalysisSpec, Frames, Progress, check_counts, n_frames_of
 from trajet.pools.tasks import Task
@@ -27,12 +27,10 @@ if TYPE_CHECKING:
     from trajet.pools.dask.workers import Workers
 
 Scheduling = Literal["dynamic", "static"]
-_Item = TypeVar("_Item")
-_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
-class DaskPool:
+class DaskPool(MappingPool):
     """Workers of a Dask cluster: on this machine, by the address of a scheduler, or on SLURM.
 
     Workers read the files of the trajectory themselves, by the absolute paths that they have here.
@@ -178,48 +176,6 @@ class DaskPool:
 
         with self._workers() as workers:
             return run_jobs(self.client, workers, spec, jobs, self.threads, progress)
-
-    def map(
-        self,
-        function: Callable[[_Item], _Result],
-        items: Iterable[_Item],
-        *,
-        progress: Progress | None = None,
-    ) -> list[_Result]:
-        """Call a function for every item, in the workers of the cluster.
-
-        The function is sent to each worker once, and may be a lambda or a function of a script.
-        One thread of a worker at a time calls it.
-
-        Parameters
-        ----------
-        function
-            Takes one item.
-        items
-            The arguments.
-        progress
-            Called with the items done and in total.
-
-        Returns
-        -------
-        list
-            `function(item)` of each item, in their order.
-
-        Raises
-        ------
-        Exception
-            Any exception of the function, with a note that names the item; the others are stopped.
-        WorkerError
-            If no worker joins, if an item kills its workers again and again, or if the scheduler
-            cannot be reached.
-
-        Examples
-        --------
-        >>> pool = tj.DaskPool(client)  # doctest: +SKIP
-        >>> pool.map(len, ["protein", "water"])  # doctest: +SKIP
-        [7, 5]
-        """
-        return map_items(self, function, items, progress)
 
     @contextmanager
     def _workers(self) -> Iterator["Workers"]:

@@ -16,7 +16,7 @@ from trajet import signals
 from trajet._trajet import Pass, Reader, WorkerError
 from trajet.advise.entries import Place, RunReport
 from trajet.pools.jobs import Job, JobResult, JobSpec
-from trajet.pools.mapping import map_items
+from trajet.pools.mapping import Item, Result, map_items
 from trajet.pools.mpi.communicator import (
     Communicator,
     Message,
@@ -39,8 +39,6 @@ Gathering = Literal["shared", "one-sided", "collective"]
 # Tasks of a rank with dynamic scheduling: enough to even out slow ones.
 _OVERSUBSCRIPTION = 16
 _T = TypeVar("_T")
-_Item = TypeVar("_Item")
-_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
@@ -244,34 +242,15 @@ class MpiPool:
 
     def map(
         self,
-        function: Callable[[_Item], _Result],
-        items: Iterable[_Item],
+        function: Callable[[Item], Result],
+        items: Iterable[Item],
         *,
         progress: Progress | None = None,
-    ) -> list[_Result]:
+    ) -> list[Result]:
         """Call a function for every item, on all ranks.
 
-        Every rank calls `map`; those other than 0 ignore its arguments and get a placeholder, which
-        is false. The function may be a lambda or a function of a script.
-
-        Parameters
-        ----------
-        function
-            Takes one item.
-        items
-            The arguments.
-        progress
-            Called with the items done and in total.
-
-        Returns
-        -------
-        list
-            `function(item)` of each item, in their order.
-
-        Raises
-        ------
-        Exception
-            Any exception of the function, with a note that names the item; the others are stopped.
+        As `map` of the other pools. Every rank calls it; those other than 0 ignore its arguments
+        and get a placeholder, which is false.
 
         Examples
         --------
