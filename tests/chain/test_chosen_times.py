@@ -1,63 +1,14 @@
 """Frames chosen by time are chosen by times that were read from the file in this process."""
 
 import os
-import struct
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 import trajet as tj
 from helpers import xtc_bytes
+from helpers.changed_times import FRAME, WRITERS, give_time, sidecar_of
 from helpers.commands import fail, succeed
-from helpers.made_files import write_with_mdanalysis
-from helpers.trr_bytes import write_trr
-
-# Frames whose headers are compared when a kept index is loaded.
-SAMPLED = {99 * k // 8 for k in range(9)}
-# A frame that is none of these, in the part of the file that no digest includes.
-FRAME = 52
-
-
-def _xtc(path: Path) -> Path:
-    times = np.arange(100.0).tolist()
-    xtc_bytes.write_xtc(path, np.random.default_rng(1).uniform(0, 3, (100, 9, 3)), times=times)
-    return path
-
-
-def _trr(path: Path) -> Path:
-    return write_trr(path, np.random.default_rng(1).uniform(0, 3, (100, 9, 3)), picoseconds=1.0)
-
-
-def _ncdf(path: Path) -> Path:
-    return write_with_mdanalysis(path, 9, 100)
-
-
-WRITERS: dict[str, Callable[[Path], Path]] = {".xtc": _xtc, ".trr": _trr, ".nc": _ncdf}
-
-
-def sidecar_of(path: Path) -> Path:
-    """Return the path of the index of a trajectory."""
-    return path.with_name(f".{path.name}.trajet-index")
-
-
-def give_time(path: Path, frame: int, time: float) -> None:
-    """Change the time in the header of a frame without the index."""
-    assert frame not in SAMPLED
-    at = int(tj.open(None, path).reader.offsets()[frame])
-    data = bytearray(path.read_bytes())
-    if path.suffix == ".xtc":
-        at += xtc_bytes.TIME
-        old = struct.unpack_from(">f", data, at)[0]
-    elif path.suffix == ".trr":
-        at += 24 + 13 * 4
-        old = struct.unpack_from(">f", data, at)[0]
-    else:
-        old = 2.5 * frame
-        at = data.index(struct.pack(">f", old), at)
-    assert old == tj.open(None, path).reader.times()[frame]
-    data[at : at + 4] = struct.pack(">f", time)
-    path.write_bytes(data)
 
 
 @pytest.mark.parametrize("ending", WRITERS)
@@ -92,7 +43,7 @@ def test_begin_and_end_choose_by_the_times_in_the_file(tmp_path: Path, ending: s
 
 def test_continuous_drops_frames_by_the_times_in_the_files(tmp_path: Path) -> None:
     """A frame that the kept index takes for repeated is kept if its time differs."""
-    first, second = _xtc(tmp_path / "first.xtc"), tmp_path / "second.xtc"
+    first, second = WRITERS[".xtc"](tmp_path / "first.xtc"), tmp_path / "second.xtc"
     times = (50.0 + np.arange(100)).tolist()
     xtc_bytes.write_xtc(second, np.zeros((100, 9, 3)), times=times)
     before = tj.open(None, first, second, continuous=True)
@@ -105,7 +56,7 @@ def test_continuous_drops_frames_by_the_times_in_the_files(tmp_path: Path) -> No
 
 def test_times_are_compared_once_and_not_at_all_where_the_index_was_built(tmp_path: Path) -> None:
     """Neither an index built in this process nor one already compared is walked again."""
-    path = _xtc(tmp_path / "run.xtc")
+    path = WRITERS[".xtc"](tmp_path / "run.xtc")
     built = tj.open(None, path)
     loaded = tj.open(None, path)
     assert (built.index_state, loaded.index_state) == ("built", "loaded")
@@ -120,7 +71,7 @@ def test_times_are_compared_once_and_not_at_all_where_the_index_was_built(tmp_pa
 
 def test_matching_sidecar_is_not_written_again(tmp_path: Path) -> None:
     """Choosing by time reads the headers and does not change the sidecar."""
-    path = _xtc(tmp_path / "run.xtc")
+    path = WRITERS[".xtc"](tmp_path / "run.xtc")
     tj.open(None, path)
     was = os.stat(sidecar_of(path))
     opened = tj.open(None, path, rebuild_index=True)

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers import xtc_bytes
+from helpers.changed_times import FRAME, WRITERS, sidecar_of
 from helpers.commands import succeed
-from test_chosen_times import FRAME, WRITERS, sidecar_of
 from trajet import cache, output, topology, universes
 from trajet.pools.dask import dask_client
 

@@ -13,6 +13,7 @@ import h5py
 import numpy as np
 import pytest
 import trajet as tj
+from helpers.divided_stores import KINDS, division, made, spec, vectors
 from helpers.made_hdf5 import (
     LAYOUTS,
     N_ATOMS,
@@ -27,7 +28,6 @@ from helpers.mounted_stores import becomes_true, mounted
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from MDAnalysis.coordinates.H5MD import H5MDReader
-from test_store_exact import KINDS, division, made, spec, vectors
 from trajet import _trajet, h5md
 
 ELEMENTS = {"positions": "position", "velocities": "velocity", "forces": "force"}
