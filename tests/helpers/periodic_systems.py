@@ -124,6 +124,32 @@ def _endless(_: np.random.Generator, vectors: np.ndarray) -> list[Molecule]:
     ]
 
 
+def _branched(rng: np.random.Generator, vectors: np.ndarray) -> list[Molecule]:
+    """Return a tree of chains that together reach over more than half of the box, and water."""
+    arms, n = 5, 16
+    places, bonds = [np.zeros((1, 3))], []
+    for arm in range(arms):
+        along = rng.normal(0, 1, 3)
+        # An arm grows from the first atom, or from the middle of the arm before it.
+        root = 0 if arm < 2 else 1 + (arm - 1) * n + n // 2
+        first = 1 + arm * n
+        origin = np.concatenate(places)[root]
+        places.append(origin + _walk(rng, n, 1.5, 2 * along / np.linalg.norm(along)))
+        bonds += [np.array([[root, first]]), _chain_bonds(n) + first]
+    tree = ("PAM", np.concatenate(places), np.concatenate(bonds), 0.9 * vectors.sum(0))
+    return [tree, *_waters(rng, vectors)[:20]]
+
+
+def _ligand(rng: np.random.Generator, vectors: np.ndarray) -> list[Molecule]:
+    """Return a protein at a face of the box, a ligand beyond that face, and water."""
+    protein = ("ALA", _walk(rng, 60, 1.5, None), _chain_bonds(60), 0.5 * (vectors[1] + vectors[2]))
+    angle = np.arange(6) * np.pi / 3
+    ring = 1.4 * np.stack([np.cos(angle), np.sin(angle), 0 * angle], 1)
+    bonds = np.concatenate([_chain_bonds(6), [[0, 5]]])
+    place = protein[1].mean(0) + protein[3] - np.array([6.0, 0, 0])
+    return [protein, ("LIG", ring, bonds, place), *_waters(rng, vectors)[:30]]
+
+
 def _waters(rng: np.random.Generator, vectors: np.ndarray) -> list[Molecule]:
     bonds = np.array([[0, 1], [0, 2]])
     places = rng.uniform(0, 1, (150, 3)) @ vectors
@@ -136,6 +162,10 @@ _SYSTEMS = {
     "membrane": (_membrane, (40.0, 44, 60, 90, 90, 90), 3.0, 0.0),
     "polymer": (_polymer, (50.0, 52, 48, 85, 95, 100), 6.0, 0.0),
     "npt": (_chains, (38.0, 36, 34, 75, 100, 110), 5.0, 0.004),
+    "octahedron": (_chains, (38.0, 38, 38, 70.53, 109.47, 70.53), 6.0, 0.002),
+    "hexagonal": (_membrane, (40.0, 40, 60, 90, 90, 120), 3.0, 0.002),
+    "branched": (_branched, (40.0, 38, 44, 65, 80, 75), 5.0, 0.0),
+    "ligand": (_ligand, (42.0, 40, 38, 90, 105, 90), 5.0, 0.003),
     "endless": (_endless, (36.0, 30, 33, 90, 90, 90), 3.0, 0.0),
     "water": (_waters, (30.0, 30, 30, 90, 90, 90), 6.0, 0.0),
 }
@@ -158,7 +188,7 @@ def make_system(name: str, folder: Path, ending: str = "xtc") -> PeriodicSystem:
     velocity = rng.uniform(-1, 1, (len(parts), 3)) * speed / np.sqrt(3)
     if build is _endless:
         velocity[0] = 0
-    if build is _chains:
+    if build in (_chains, _ligand):
         velocity[1] = velocity[0]
     frames = np.arange(N_FRAMES)[:, None, None]
     noise = rng.normal(0, 0.05, (N_FRAMES, n_atoms, 3))
