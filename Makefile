@@ -59,12 +59,12 @@ gates: .venv/.made-tested fuzz-tools
 
 # The bindings are tested from Python.
 rust-tests: tools
-	PROPTEST_CASES=1000 cargo test --locked --workspace --exclude trajet-py
+	PROPTEST_CASES=256 cargo test --locked --workspace --exclude trajet-py
 
 # Damaged, cut and random files through the parsers: libFuzzer on each target, starting from the seeds and the
 # corpus. FUZZ_SECONDS=600 is a long run, FUZZ_TARGETS=xtc a part. The property tests of the parsers are part of
 # rust-tests.
-FUZZ_SECONDS ?= 3
+FUZZ_SECONDS ?= 2
 FUZZ_TARGETS ?= $(basename $(notdir $(wildcard fuzz/targets/*.rs)))
 fuzz: tools fuzz-tools
 	$(FUZZ_CARGO) build $(FUZZ_PACKAGE)
@@ -123,6 +123,7 @@ python-tests: .venv/.made-tested
 # fuzzing for each target, wide matrices of the benches, and published files: TRAJET_CHEMFILES_DATA and
 # TRAJET_GROMACS_SOURCE name their folders.
 test-long: .venv/.made-tested
+	PROPTEST_CASES=10000 cargo test --locked --workspace --exclude trajet-py
 	PROPTEST_CASES=100000 cargo test --locked -p trajet-formats -p trajet-files --lib
 	$(MAKE) --jobs=2 fuzz FUZZ_SECONDS=600 FUZZ_LEVEL=3
 	$(BIN)/python -m pytest tests/external/with_published_files.py

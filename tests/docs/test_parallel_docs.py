@@ -16,7 +16,8 @@ ALL = examples(DOCUMENT)
 
 @pytest.fixture
 def place(adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the folder in which the examples run."""
+    """Return the folder in which the examples run; workers of Dask are forked there."""
+    monkeypatch.setenv("DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD", "forkserver")
     return place_of(DOCUMENT, adk, tmp_path, monkeypatch)
 
 

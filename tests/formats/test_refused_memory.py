@@ -115,7 +115,7 @@ def test_readers_raise_memory_error(files: Path, name: str) -> None:
     _sweep("read", files / f"made.{name}", 5 << 17)
 
 
-@pytest.mark.parametrize("step", [7 << 19, pytest.param(1 << 20, marks=pytest.mark.long)])
+@pytest.mark.parametrize("step", [13 << 19, pytest.param(1 << 20, marks=pytest.mark.long)])
 @pytest.mark.parametrize("analysis", ["rmsd", "rmsf"])
 def test_analyses_raise_memory_error(files: Path, analysis: str, step: int) -> None:
     """These are lists of atoms, references, states and buffers of threads."""

@@ -20,6 +20,7 @@ import signal
 import socket
 import sys
 import threading
+from collections.abc import Iterable
 
 PRELOADED = ("numpy", "MDAnalysis", "matplotlib.backends.backend_agg", "tqdm", "h5py", "jinja2")
 # With all of their modules.
@@ -29,9 +30,9 @@ POOLS = ("distributed", "loky", "mpi4py")
 LARGEST_REQUEST = 2**20
 
 
-def preload() -> None:
-    """Import the packages, and exempt their objects from garbage collection in children."""
-    for name in PRELOADED:
+def preload(others: Iterable[str] = PRELOADED) -> None:
+    """Import packages, and exempt their objects from garbage collection in children."""
+    for name in others:
         importlib.import_module(name)
     for name in PACKAGES:
         package = importlib.import_module(name)

@@ -272,26 +272,30 @@ warnings.simplefilter("ignore")
 import MDAnalysis as mda, trajet.mdanalysis
 trajet.mdanalysis.install()
 u = mda.Universe.empty(21, trajectory=True)
-writer = mda.Writer(sys.argv[1], 21)
+writers = [mda.Writer(name, 21) for name in sys.argv[1:]]
 for _ in range(50):
-    writer.write(u.atoms)
+    for writer in writers:
+        writer.write(u.atoms)
 """
 
 
-@pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize(
     ("end", "n_frames"),
-    [("", 50), ("1 / 0", None), ("import os; os._exit(1)", None), ("del writer; 1 / 0", 50)],
+    [
+        *(("", 50), ("1 / 0", None), ("import os; os._exit(1)", None)),
+        ("del writer, writers; 1 / 0", 50),
+    ],
 )
-def test_scripts_that_fail_leave_no_file(suffix: str, end: str, n_frames: int | None) -> None:
+def test_scripts_that_fail_leave_no_file(end: str, n_frames: int | None) -> None:
     """A script that forgets `close` leaves a complete file, as with MDAnalysis."""
     Path("script.py").write_text(SCRIPT + end, encoding="utf-8")
-    path = Path(f"out.{suffix}")
-    done = subprocess.run([sys.executable, "script.py", str(path)], check=False)
+    paths = [Path(f"out.{suffix}") for suffix in SUFFIXES]
+    done = subprocess.run([sys.executable, "script.py", *map(str, paths)], check=False)
     assert (done.returncode == 0) == (end == "")
-    assert path.exists() == (n_frames is not None)
-    if n_frames is not None:
-        assert len(read_own(path, 21)) == n_frames
+    for path in paths:
+        assert path.exists() == (n_frames is not None)
+        if n_frames is not None:
+            assert len(read_own(path, 21)) == n_frames
 
 
 def test_a_forked_process_leaves_the_file_alone() -> None:

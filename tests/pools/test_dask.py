@@ -35,8 +35,8 @@ from trajet.pools.dask import dask_client
 OPTIONS: list[dict[str, Any]] = [
     {"scheduling": "static"},
     {"scheduling": "static", "oversubscription": 3, "threads": 2},
-    {"oversubscription": 2},
     {"task_frames": 7, "threads": 2},
+    {"oversubscription": 2},
 ]
 
 
@@ -44,7 +44,7 @@ OPTIONS: list[dict[str, Any]] = [
     ("options", "every"),
     [
         ({}, True),
-        *((options, False) for options in OPTIONS),
+        *((options, False) for options in OPTIONS[1:3]),
         *(pytest.param(options, True, marks=pytest.mark.long) for options in OPTIONS),
     ],
 )

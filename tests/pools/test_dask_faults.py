@@ -357,7 +357,7 @@ def test_worker_killed_in_a_copy_leaves_nothing(
     pool_laws.assert_same_files(tmp_path / "there", tmp_path / "here")
 
 
-@pytest.mark.parametrize("kind", ["xtc", "h5md"])
+@pytest.mark.parametrize("kind", ["h5md", pytest.param("xtc", marks=pytest.mark.long)])
 def test_worker_killed_in_a_conversion_changes_no_byte(
     client: Client, long_adk: Adk, tmp_path: Path, kind: str
 ) -> None:
@@ -479,7 +479,7 @@ def test_interrupt_stops_the_workers(client: Client, long_adk: Adk) -> None:
     until(lambda: not any(client.call_stack().values()))
 
 
-@pytest.mark.kills(2)
+@pytest.mark.kills(1)
 def test_killed_worker_changes_nothing(client: Client, long_adk: Adk, kills: int) -> None:
     """One worker is killed per run, at a random moment; Dask restarts it for the next run."""
 

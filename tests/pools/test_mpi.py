@@ -72,8 +72,13 @@ def test_ranks_have_memory_of_their_own(tmp_path: Path) -> None:
     assert ask_ranks(3, "fill_windows", tmp_path) == "nobody"
 
 
-@pytest.mark.parametrize("ranks", RANKS)
-@pytest.mark.parametrize("what", ["bits", pytest.param("every_bit", marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    ("ranks", "what"),
+    [
+        *((ranks, "bits") for ranks in (1, 5)),
+        *(pytest.param(ranks, "every_bit", marks=pytest.mark.long) for ranks in RANKS),
+    ],
+)
 def test_bits_are_those_of_one_thread(
     ranks: int, what: str, folder: Path, truth: dict[str, np.ndarray]
 ) -> None:
@@ -255,7 +260,9 @@ def wait_until(holds: Any) -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize("ranks", RANKS)
+@pytest.mark.parametrize(
+    "ranks", [5, *(pytest.param(ranks, marks=pytest.mark.long) for ranks in RANKS if ranks != 5)]
+)
 def test_copies_equal_those_of_one_process(ranks: int, folder: Path, long_adk: Adk) -> None:
     """Bytes are equal; ranks open the files of their own frames, and read no topology."""
     paths = pool_laws.segments(long_adk.xtc, folder / "parts", 20)
