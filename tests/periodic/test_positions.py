@@ -335,10 +335,11 @@ def test_center_moves_the_centre_to_that_of_the_cell(
     assert np.array_equal(one, twin.astype(np.float32))
 
 
-def test_repaired_protein_is_in_the_centre(made: dict[str, PeriodicSystem]) -> None:
-    """The chains are together in the centre of the cell, and other molecules around them."""
-    system = made["npt"]
-    got = system.open().repaired("resname ALA GLY").read().positions.astype(float)
+@pytest.mark.parametrize("name", ["npt", "octahedron", "ligand"])
+def test_repaired_complex_is_in_the_centre(made: dict[str, PeriodicSystem], name: str) -> None:
+    """Two chains, or a chain and a ligand, are together there, and other molecules around them."""
+    system = made[name]
+    got = system.open().repaired("resname ALA GLY LIG").read().positions.astype(float)
     own = system.molecules < 2
     centre = 0.5 * system.vectors.sum(1)
     assert np.allclose(got[:, own].mean(1), centre, atol=ROUNDING)

@@ -97,7 +97,9 @@ pub enum NotGuessed {
         column: &'static str,
     },
     /// The radius of an atom is unknown.
-    #[error("bonds are not guessed: no radius is known for atom {atom} ({name})")]
+    #[error(
+        "bonds are not guessed: no radius is known for atom {atom} ({name}); use a topology that lists bonds or elements"
+    )]
     NoRadius {
         /// The index of the atom.
         atom: usize,
