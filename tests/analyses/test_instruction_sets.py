@@ -91,8 +91,7 @@ def files(systems: Systems, tmp_path_factory: pytest.TempPathFactory) -> list[Pa
     folder = tmp_path_factory.mktemp("sets")
     rng = np.random.default_rng(52)
     paths = [
-        systems[name].path
-        for name in ("adk.xtc", "adk.dcd", "skewed.dcd", "cobrotoxin.trr", "solvated.xtc")
+        systems[name].path for name in ("adk.xtc", "skewed.dcd", "cobrotoxin.trr", "solvated.xtc")
     ]
     for made in MADE:
         path = folder / f"{made.name}.xtc"

@@ -273,7 +273,7 @@ def test_load_measures_file_and_memory(
 def test_scheduler_counts_tasks_of_each_pool(tmp_path: Path, pools: tuple[str, ...]) -> None:
     """Each pool does the requested number of tasks, by threads of one worker and by workers."""
     asked = ("--pools", ",".join(("local", *pools)), "--workers", 2)
-    bench("scheduler", "--tasks", 300, *asked, "--repeats", 1, "-o", tmp_path)
+    bench("scheduler", "--tasks", 100, *asked, "--repeats", 1, "-o", tmp_path)
     runs = rows_in(tmp_path / "runs.csv")
     setups = [(row["pool"], row["workers"], row["threads"]) for row in runs]
     assert setups == [
@@ -285,7 +285,7 @@ def test_scheduler_counts_tasks_of_each_pool(tmp_path: Path, pools: tuple[str, .
         mine = [r for r in rates if (r["pool"], r["workers"], r["threads"]) == setup]
         times = [float(row["time"]) for row in mine]
         width = 2 * times[0]
-        assert sum(float(row["tasks_per_second"]) for row in mine) * width == pytest.approx(300)
+        assert sum(float(row["tasks_per_second"]) for row in mine) * width == pytest.approx(100)
     assert (tmp_path / "throughput.png").stat().st_size > 0
 
 

@@ -10,21 +10,35 @@ import numpy as np
 import pytest
 from helpers.universe_pairs import N_ATOMS, N_FRAMES, with_theirs, write_files
 
-# Prints the sums of two frames, which tell the file apart from its successor.
+# Each child prints the sums of two frames, which tell the file apart from its successor.
 SCRIPT = """
-import sys, warnings
+import os, sys, warnings
 warnings.simplefilter("ignore")
 import MDAnalysis as mda
 import trajet.mdanalysis
 trajet.mdanalysis.install()
-path, n_atoms, times = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+path, (n_processes, n_atoms, times) = sys.argv[1], map(int, sys.argv[2:])
+begin, end = os.pipe()
+children = []
+for _ in range(n_processes):
+    if (child := os.fork()) == 0:
+        os.close(end)
+        os.read(begin, 1)
+        lines = []
+        for _ in range(times):
+            u = mda.Universe.empty(n_atoms, trajectory=False).load_new(path)
+            some = [u.trajectory[k].positions.sum(dtype="f8") for k in (0, 7)]
+            group = [u.atoms[3:9].positions.sum(dtype="f8") for _ in u.trajectory]
+            lines.append(f"{u.trajectory.n_frames} {some[0]} {some[1]} {group[7]}\\n")
+        # At once, so that lines of processes do not mix.
+        os.write(1, "".join(lines).encode())
+        os._exit(0)
+    children.append(child)
 print("ready", flush=True)
 sys.stdin.readline()
-for _ in range(times):
-    u = mda.Universe.empty(n_atoms, trajectory=False).load_new(path)
-    some = [u.trajectory[k].positions.sum(dtype="f8") for k in (0, 7)]
-    group = [u.atoms[3:9].positions.sum(dtype="f8") for _ in u.trajectory]
-    print(u.trajectory.n_frames, some[0], some[1], group[7])
+os.close(end)
+codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+sys.exit(codes != [0] * n_processes)
 """
 
 
@@ -41,41 +55,32 @@ def sums(path: Path) -> tuple[float, ...]:
 
 
 class Readers:
-    """Processes that wait until all have started."""
+    """Processes that wait until all have started; they are forked before they open a file."""
 
     def __init__(self, path: Path, n: int, times: int = 1) -> None:
-        environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-        command = [sys.executable, "-c", SCRIPT, str(path), str(N_ATOMS), str(times)]
-        self.processes = [
-            subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-                env=environment,
-            )
-            for _ in range(n)
-        ]
-        for process in self.processes:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "ready\n", process.stderr.read()
+        numbers = map(str, (n, N_ATOMS, times))
+        self.parent = subprocess.Popen(
+            [sys.executable, "-c", SCRIPT, str(path), *numbers],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+        )
+        assert self.parent.stdout is not None
+        assert self.parent.stdout.readline() == "ready\n"
 
     def go(self) -> None:
         """Let all processes begin."""
-        for process in self.processes:
-            assert process.stdin is not None
-            process.stdin.write("\n")
-            process.stdin.flush()
+        assert self.parent.stdin is not None
+        self.parent.stdin.write("\n")
+        self.parent.stdin.flush()
 
     def seen(self) -> list[tuple[float, ...]]:
         """Return what all of them have seen."""
-        rows = []
-        for process in self.processes:
-            out, errors = process.communicate(timeout=500)
-            assert process.returncode == 0, errors
-            rows += [tuple(map(float, line.split())) for line in out.splitlines()]
-        return rows
+        out, errors = self.parent.communicate(timeout=500)
+        assert self.parent.returncode == 0, errors
+        return [tuple(map(float, line.split())) for line in out.splitlines()]
 
 
 @pytest.fixture(params=[4, pytest.param(48, marks=pytest.mark.long)])

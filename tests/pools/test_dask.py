@@ -20,6 +20,7 @@ from click.testing import CliRunner
 from distributed import Client, LocalCluster
 from distributed.security import Security
 from helpers import pool_laws
+from helpers.commands import run
 from helpers.dask_cluster import (
     N_WORKERS,
     PATIENCE,
@@ -408,25 +409,25 @@ def test_command_line_uses_a_scheduler(client: Client, adk: Adk, tmp_path: Path)
     for k, choice in enumerate(choices):
         out = tmp_path / f"{k}.npz"
         what = ["rmsd", adk.psf, adk.xtc, "--select", "name CA", "-o", out, "--quiet"]
-        command = [sys.executable, "-m", "trajet", *what, "--pool", "dask", *choice]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        command = [*what, "--pool", "dask", *choice]
+        done = run(*command)
         assert done.returncode == 0, done.stderr
         with np.load(out) as kept:
             assert kept["values"].tobytes() == here.tobytes()
     tj.split(tj.open(None, adk.xtc), tmp_path / "here", segments=3)
     what = ["split", adk.xtc, "--segments", "3", "-o", tmp_path / "there"]
-    copy = [sys.executable, "-m", "trajet", *what, "--pool", "dask", *choices[0]]
-    done = subprocess.run(copy, capture_output=True, text=True, check=False)
+    copy = [*what, "--pool", "dask", *choices[0]]
+    done = run(*copy)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("98 frames in 3 files") == 1
     pool_laws.assert_same_files(tmp_path / "there", tmp_path / "here")
     command[-2:] = ["--scheduler", "tcp://127.0.0.1:9"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = run(*command)
     assert done.returncode == 1
     assert "tcp://127.0.0.1:9: no Dask scheduler answers there" in done.stderr
     assert len(done.stderr.splitlines()) == 1
     command[-2:] = ["--scheduler", client.scheduler.address, "--workers", "2"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = run(*command)
     assert done.returncode == 2
     assert "leave --workers out" in done.stderr
 
