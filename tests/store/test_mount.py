@@ -298,13 +298,16 @@ def _write_gro(path: Path, n_atoms: int) -> None:
     path.write_text("\n".join(["made", str(n_atoms), *atoms, "   1.0   1.0   1.0", ""]))
 
 
-READ_AND_SAY = """
-import hashlib, random, sys, warnings
+# Eight processes, which are forked before they open the file.
+READ_AT_ONCE = """
+import multiprocessing, sys, warnings
 warnings.simplefilter("ignore")
-sys.path.insert(0, sys.argv[3])
+sys.path.insert(0, sys.argv[2])
 from pathlib import Path
 from test_mount import digest_of_frames
-print(digest_of_frames(Path(sys.argv[1]), int(sys.argv[2])))
+with multiprocessing.get_context("fork").Pool(8) as pool:
+    jobs = [(Path(sys.argv[1]), seed) for seed in range(8)]
+    print(*pool.starmap(digest_of_frames, jobs, chunksize=1))
 """
 
 
@@ -322,13 +325,14 @@ def digest_of_frames(path: Path, seed: int) -> str:
 def test_eight_readers_at_once_read_the_source(wet: Solvated, tmp_path: Path) -> None:
     """They are processes that all start with the same file."""
     with mounted(wet.store.folder, tmp_path / "shown") as shown:
-        words = [sys.executable, "-c", READ_AND_SAY, str(shown / "wet.xtc")]
-        here = str(Path(__file__).parent)
-        readers = [
-            subprocess.Popen([*words, str(seed), here], stdout=subprocess.PIPE, text=True)
-            for seed in range(8)
-        ]
-        digests = [reader.communicate(timeout=4 * PATIENCE)[0].strip() for reader in readers]
+        here = Path(__file__).parent
+        digests = subprocess.run(
+            [sys.executable, "-c", READ_AT_ONCE, shown / "wet.xtc", here],
+            capture_output=True,
+            text=True,
+            timeout=4 * PATIENCE,
+            check=True,
+        ).stdout.split()
         assert digests == [digest_of_frames(wet.xtc, seed) for seed in range(8)]
         assert shown.end() == (0, "")
 
