@@ -425,8 +425,8 @@ impl Chain {
     /// Returns the remarks that a copy of the frames stores, each once ([`trajet_formats::remarks`]): the remarks on the
     /// chain and its files, and those on their sources that the files store. Remarks that a reader of a copy in the
     /// format `copied_to` produces itself are omitted.
-    pub fn doubts(&self, copied_to: Option<&str>) -> Vec<String> {
-        // The remark of a continuous chain that drops no frame is not a doubt.
+    pub fn kept_remarks(&self, copied_to: Option<&str>) -> Vec<String> {
+        // The remark of a continuous chain that drops no frame is not kept.
         let smooth = self.continuous && self.segments.iter().all(|segment| segment.dropped == 0);
         let mut remarks = if smooth { Vec::new() } else { self.remarks.clone() };
         let made_again = self.remarks_made_again(copied_to);

@@ -194,8 +194,8 @@ impl Reader {
     }
 
     /// Returns the remarks that copies in a format keep.
-    fn doubts(&self, copied_to: &str) -> Vec<String> {
-        self.inner.doubts(Some(copied_to))
+    fn kept_remarks(&self, copied_to: &str) -> Vec<String> {
+        self.inner.kept_remarks(Some(copied_to))
     }
 
     /// Compares the times of a stored index with the headers of all frames, once.

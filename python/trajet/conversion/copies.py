@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet, h5md, output
-from trajet._trajet import COPIED_AS, FORMATS, OutputError
+from trajet._trajet import COPIED_AS, FORMATS, WITH_VELOCITIES, OutputError
 from trajet.advise.entries import Assembled, Parameters, RetriedEntry, WorkerEntry
 from trajet.analysis.runner import main_selection
 from trajet.box import Box
@@ -58,8 +58,6 @@ _TURNED = (
     "a box that is turned: its first vector is not along x, or its second not in the plane of x"
     " and y"
 )
-# Formats that may hold velocities.
-_WITH_VELOCITIES = ("TRR", "NCDF", "H5MD", "GRO")
 # Frames per read in the search for velocities or forces.
 _FRAMES_LOOKED_AT = 1000
 
@@ -181,7 +179,7 @@ def convert(
     path = Path(path)
     selection = main_selection(source)
     trajectory = selection.trajectory
-    kept = _doubts(trajectory, path.suffix)
+    kept = _kept_remarks(trajectory, path.suffix)
     how = OutputOptions(precision, double, velocities, forces, compression, allow_loss, kept)
     asked = _Asked(how, force, threads, progress, pool)
     _check_pool(pool)
@@ -346,11 +344,11 @@ def _check_pool(pool: Pool | None) -> None:
         )
 
 
-def _doubts(trajectory: Trajectory, suffix: str) -> tuple[str, ...]:
+def _kept_remarks(trajectory: Trajectory, suffix: str) -> tuple[str, ...]:
     """Return the remarks on a source that copies with this file name ending store."""
     formats = [name for name, endings in ENDINGS.items() if suffix.lower() in endings]
     # Unknown endings raise an error later.
-    return tuple(trajectory.reader.doubts(formats[0])) if formats else ()
+    return tuple(trajectory.reader.kept_remarks(formats[0])) if formats else ()
 
 
 def _outcome(kind: str, number: int, done: JobResult) -> WriteOutcome:
@@ -564,7 +562,7 @@ def _rotated(trajectory: Trajectory, path: Path) -> list[str]:
     if not trajectory.rotates:
         return []
     without = []
-    if any(name in trajectory.format for name in _WITH_VELOCITIES):
+    if any(name in trajectory.format for name in WITH_VELOCITIES):
         without.append("velocities and forces, which are not rotated along")
     if path.suffix.lower() not in HDF5:
         without.append("unit cells, as the format cannot hold rotated ones")
@@ -700,7 +698,7 @@ def split(
     stem = trajectory.stem
     paths = [folder / f"{stem}-{k:0{digits}d}{suffix}" for k in range(len(borders) - 1)]
     _check_pool(pool)
-    kept = _doubts(trajectory, suffix)
+    kept = _kept_remarks(trajectory, suffix)
     how = OutputOptions(compression=compression, allow_loss=allow_loss, remarks=kept)
     asked = _Asked(how, force, threads, progress, pool)
     frames = [(begin, 1, end - begin) for begin, end in pairwise(borders)]

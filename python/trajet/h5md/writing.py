@@ -130,7 +130,7 @@ def write(
         compression=compression,
         chunk=chunk,
         author=author,
-        kept_remarks=tuple(trajectory.reader.doubts("H5MD")),
+        kept_remarks=tuple(trajectory.reader.kept_remarks("H5MD")),
     )
     write_all([(path, numbers)], content, threads=threads, progress=progress)
 
