@@ -30,7 +30,7 @@ impl<F: FrameFormat, I: Indexing> Reader<F, I> {
     ///
     /// # Errors
     /// [`Error::Truncated`], [`Error::Corrupt`], [`Error::AtomCount`], [`Error::Io`].
-    pub fn open(
+    pub(crate) fn open(
         source: Source,
         options: &OpenOptions,
         threads: &dyn ParallelFor,
