@@ -18,7 +18,7 @@ from helpers.made_hdf5 import truth_of, write_h5md
 from MDAnalysisTests import datafiles
 from trajet import h5md
 from trajet.h5md import direct_chunks, writing
-from trajet.h5md.writing import default_chunk
+from trajet.h5md.elements import default_chunk
 
 BOTH: dict[str, Any] = {"velocities": True, "forces": True}
 # Of eight equal files of 98 frames, so that steps do not go back: several batches.

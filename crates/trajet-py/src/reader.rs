@@ -1,7 +1,6 @@
 //! Bindings for an open trajectory.
 
 use std::collections::HashMap;
-use std::ops::Range;
 use std::path::PathBuf;
 use std::slice::from_mut;
 use std::sync::{Arc, Mutex};
