@@ -48,7 +48,7 @@ gates: .venv/.made-tested fuzz-tools
 	cargo fmt --check
 	cargo fmt --check --manifest-path fuzz/Cargo.toml
 	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
-	cargo clippy --locked --manifest-path fuzz/Cargo.toml --target-dir target --all-targets --quiet -- -D warnings
+	cargo clippy --locked --manifest-path fuzz/Cargo.toml --target-dir target --quiet -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
 	$(BIN)/ruff format --check python tests benches examples packaging
 	$(BIN)/ruff check python tests benches examples packaging
@@ -65,16 +65,16 @@ rust-tests: tools
 # corpus. FUZZ_SECONDS=600 is a long run, FUZZ_TARGETS=xtc a part. The property tests of the parsers are part of
 # rust-tests.
 FUZZ_SECONDS ?= 2
-FUZZ_TARGETS ?= $(basename $(notdir $(wildcard fuzz/targets/*.rs)))
+FUZZ_TARGETS ?= $(basename $(notdir $(wildcard fuzz/src/bin/*.rs)))
 fuzz: tools fuzz-tools
 	$(FUZZ_CARGO) build $(FUZZ_PACKAGE)
-	@mkdir -p fuzz/artifacts; $(FUZZ_CARGO) run $(FUZZ_PACKAGE) --bin seed -- fuzz/found/seeds
+	@mkdir -p fuzz/artifacts
 	@$(MAKE) --no-print-directory $(addprefix fuzz-target-,$(FUZZ_TARGETS))
 
 fuzz-target-%:
-	@mkdir -p fuzz/found/$* fuzz/corpus/$*; log=fuzz/found/$*.log; \
+	@mkdir -p fuzz/found/$* fuzz/found/seeds/$* fuzz/corpus/$*; log=fuzz/found/$*.log; \
 	echo "fuzz: $* for $(FUZZ_SECONDS) s, $$log"; \
-	$(FUZZ_CARGO) run $(FUZZ_PACKAGE) --bin $* -- -max_total_time=$(FUZZ_SECONDS) $(FUZZ_OPTIONS) \
+	FUZZ_SEEDS=fuzz/found/seeds/$* $(FUZZ_CARGO) run $(FUZZ_PACKAGE) --bin $* -- -max_total_time=$(FUZZ_SECONDS) $(FUZZ_OPTIONS) \
 		-artifact_prefix=fuzz/artifacts/$*- \
 		fuzz/found/$* fuzz/found/seeds/$* fuzz/corpus/$* >$$log 2>&1 || { \
 		tail -n 60 $$log; \
@@ -101,10 +101,10 @@ fuzz-again: tools fuzz-tools
 
 # Makes the corpus anew from itself, the seeds and what runs have found: the fewest inputs for all edges.
 fuzz-corpus: tools fuzz-tools
-	$(FUZZ_CARGO) run $(FUZZ_PACKAGE) --bin seed -- fuzz/found/seeds
 	@for target in $(FUZZ_TARGETS); do \
-		rm -rf fuzz/found/merged; mkdir -p fuzz/found/merged fuzz/found/$$target fuzz/corpus/$$target; \
-		$(FUZZ_CARGO) run $(FUZZ_PACKAGE) --bin $$target -- -set_cover_merge=1 -use_counters=0 $(FUZZ_OPTIONS) \
+		rm -rf fuzz/found/merged; \
+		mkdir -p fuzz/found/merged fuzz/found/$$target fuzz/found/seeds/$$target fuzz/corpus/$$target; \
+		FUZZ_SEEDS=fuzz/found/seeds/$$target $(FUZZ_CARGO) run $(FUZZ_PACKAGE) --bin $$target -- -set_cover_merge=1 -use_counters=0 $(FUZZ_OPTIONS) \
 			fuzz/found/merged fuzz/corpus/$$target fuzz/found/seeds/$$target fuzz/found/$$target || exit 1; \
 		rm -rf fuzz/corpus/$$target fuzz/found/$$target; mv fuzz/found/merged fuzz/corpus/$$target; \
 	done

@@ -46,7 +46,7 @@ MODULES = {
 # Former names of types and functions, likewise.
 DEFINITIONS = {
     CODE: "Told|Said|Going|Brief|Elsewhere|Heads|Refusal|Crew|Board|Member|Leader|Ledger|Account"
-    "|Held|Silent|Laid|Known|Shown|Face|Subject|Given|Done|together|lend|take_back|doubt",
+    "|Held|Silent|Laid|Known|Shown|Face|Subject|Given|Done|together|lend|take_back|_?doubts?",
     RUST_IO: "Divided|Division",
     ENGINE: "Places|Stretch|Line|Lanes?",
     STORE: "Uses|Operation",

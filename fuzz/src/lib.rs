@@ -31,3 +31,14 @@ pub use store::{Kept, kept};
 pub use structure::structure;
 pub use topology::topology;
 pub use trajet_formats::Format;
+
+/// Defines a fuzz target: its initial inputs, and the check of an input.
+#[macro_export]
+macro_rules! target {
+    ($seeds:expr, |$input:ident| $check:expr) => {
+        libfuzzer_sys::fuzz_target!(
+            init: $crate::seeds::write(|| $seeds),
+            |$input: &[u8]| -> libfuzzer_sys::Corpus { $check.into() }
+        );
+    };
+}

@@ -169,7 +169,7 @@ fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 /// Returns initial inputs: as the store writes them, and as an attacker would.
-pub(crate) fn seeds_of(which: Record) -> Vec<Vec<u8>> {
+pub fn seeds_of(which: Record) -> Vec<Vec<u8>> {
     let texts = match which {
         Record::Manifest => {
             let sound = which.sound();

@@ -94,7 +94,7 @@ fn evaluate(selection: &Selection, cell: Option<&Cell>) {
 }
 
 /// Returns selections of every keyword.
-pub(crate) fn seeds() -> Vec<Vec<u8>> {
+pub fn seeds() -> Vec<Vec<u8>> {
     [
         "all",
         "protein and not backbone or nucleic and (nucleicbackbone or nucleicbase or nucleicsugar)",

@@ -7,18 +7,13 @@ has the same bonds in float64: only rounding remains. 180 and -180 degrees are t
 two shortest images gives either of two angles, and is left out.
 """
 
-import csv
 import json
 import re
-import warnings
 from pathlib import Path
 
-import MDAnalysis as mda
-import mdtraj
 import numpy as np
 import pytest
 import trajet as tj
-from click.testing import CliRunner
 from helpers import plain_geometry as plain
 from helpers import trr_bytes, xtc_bytes
 from helpers.analysis_laws import assert_rows_follow_frames, assert_same_bits_on_any_pool, table
@@ -27,8 +22,6 @@ from helpers.made_coordinates import MADE, Made
 from helpers.systems import NAMES, Systems, in_changing_cells
 from MDAnalysis.analysis import dihedrals as mdanalysis
 from MDAnalysis.lib.distances import calc_bonds, calc_dihedrals
-from MDAnalysisTests import datafiles
-from trajet.cli.group import commands
 
 SINGLE = 1e-5
 BACKBONE_DEGREES = 1e-3
@@ -111,171 +104,6 @@ def test_residues_with_both_angles_are_chosen(systems: Systems, name: str) -> No
         by_quadruple = tj.dihedrals(system.trajectory, result.atoms)
         assert by_quadruple.values.tobytes() == result.values.tobytes()
         assert not by_quadruple.backbone
-
-
-@pytest.fixture(scope="module")
-def porin(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return one frame of a porin: residues 163 to 163J, and 26 bonded to 32; PDB beside XTC."""
-    path = tmp_path_factory.mktemp("porin") / "porin.pdb"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        protein = mda.Universe(datafiles.PDB_icodes).select_atoms("protein")
-        protein.write(path)
-        protein.write(path.with_suffix(".xtc"))
-    return path
-
-
-def test_neighbours_do_not_follow_from_numbering(porin: Path) -> None:
-    """Angles equal mdtraj's; MDAnalysis takes C of 162 and N of 164 for all of 163 to 163J."""
-    result = tj.dihedrals(tj.open(porin, porin.with_suffix(".xtc")).select("protein"))
-    loaded = mdtraj.load(str(porin))
-    phi, psi = (
-        compute(loaded, periodic=False) for compute in (mdtraj.compute_phi, mdtraj.compute_psi)
-    )
-    # The first residue has no φ, the last one no ψ.
-    for kind, atoms, angles in (
-        (0, phi[0][:-1], phi[1][0, :-1]),
-        (1, psi[0][1:], psi[1][0, 1:]),
-    ):
-        assert np.array_equal(result.atoms[kind::2], atoms)
-        # The PDB has thousandths of an Å, the XTC hundredths.
-        assert plain.apart(result.values[0, kind::2], np.degrees(angles)).max() < 1
-    assert len(result.columns) == 2 * (loaded.n_residues - 2)
-    assert {"phi SER163", "psi VAL163A", "phi GLY163J"} < set(result.columns)
-
-
-@pytest.mark.parametrize("first", [1, 5, 31])
-def test_no_angle_joins_two_chains_of_one_segment(porin: Path, first: int, tmp_path: Path) -> None:
-    """The GRO file has two chains of 30 residues."""
-    chain = mda.Universe(porin).residues[40:70].atoms
-    both = mda.Merge(chain, chain)
-    both.residues.resids = [*range(1, 31), *range(first, first + 30)]
-    both.atoms[len(chain) :].translate([40, 0, 0])
-    gro, xtc = tmp_path / "two.gro", tmp_path / "two.xtc"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        both.atoms.write(gro)
-        both.atoms.write(xtc)
-    result = tj.dihedrals(tj.open(gro, xtc).select("protein"))
-    first_atoms = np.array([atom.residue.atoms[0].index for atom in both.atoms])
-    within = result.atoms // len(chain)
-    assert (within == within[:, :1]).all()
-    assert np.bincount(within[:, 0]).tolist() == [56, 56]
-    assert np.ptp(result.values[0].reshape(2, -1), axis=0).max() < 1
-    # Each column has a name of its own: where numbers repeat, by the index of its first atom.
-    features = tj.dihedrals(tj.open(gro, xtc).select("protein"), features=True)
-    features.save(tmp_path / "two.csv")
-    with (tmp_path / "two.csv").open() as file:
-        row = next(csv.DictReader(file))
-    assert len(set(features.columns)) == len(row) - 2 == features.values.shape[1]
-    for k, name in enumerate(features.columns):
-        assert float(row[name.replace(" ", "_")]) == features.values[0, k]
-        alpha = result.atoms[k // 2, 2 - k // 2 % 2]
-        assert first != 1 or name.endswith(f"@{first_atoms[alpha]}")
-        assert first != 31 or "@" not in name
-    (remark,) = result.report["remarks"]
-    assert remark.endswith("not bonded to their neighbours in frame 0 (C and N within 2.0 Å): 2")
-    done = CliRunner().invoke(commands, ["dihedrals", str(gro), str(xtc), "--select", "protein"])
-    assert f"note: {remark}" in done.output
-
-
-def with_locations(
-    porin: Path, path: Path, other: str | None = None, *, blocks: bool = False
-) -> Path:
-    """Write residues 40 to 52 of the porin, with atoms of VAL45 at A, and at B as `other`.
-
-    The atoms at B follow each atom at A, or form a block behind those at A.
-
-    One after the other, or those at B in a block behind those at A.
-    """
-    lines = porin.read_text().splitlines()
-    lines = [line for line in lines if line.startswith("ATOM") and 40 <= int(line[22:26]) <= 52]
-    with path.open("w") as file:
-        behind: list[str] = []
-        for line in lines:
-            if int(line[22:26]) != 45:
-                print(*behind, line, sep="\n", file=file)
-                behind = []
-                continue
-            print(f"{line[:16]}A{line[17:]}", file=file)
-            # Atoms at B are 0.1 Å away.
-            x = float(line[30:38]) + 0.1
-            at_b = f"{line[:16]}B{other or line[17:20]}{line[20:30]}{x:8.3f}{line[38:]}"
-            if blocks:
-                behind.append(at_b)
-            else:
-                print(at_b, file=file)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        mda.Universe(path).atoms.write(path.with_suffix(".xtc"))
-    return path
-
-
-def test_residues_with_alternate_locations_are_left_out_by_name(
-    porin: Path, tmp_path: Path
-) -> None:
-    """They have several N, CA or C; selecting one location includes them."""
-    path = with_locations(porin, tmp_path / "two.pdb")
-    traj = tj.open(path, path.with_suffix(".xtc"))
-    result = tj.dihedrals(traj.select("protein"))
-    assert not {"phi GLY44", "phi VAL45", "phi LYS46"} & set(result.columns)
-    (remark,) = result.report["remarks"]
-    assert "alternate locations?): 3 (GLY44, VAL45, LYS46); " in remark
-    arguments = ["dihedrals", str(path), str(path.with_suffix(".xtc")), "--select", "protein"]
-    assert f"note: {remark}" in CliRunner().invoke(commands, arguments).output
-    with pytest.raises(tj.SelectionError, match=r"3 \(GLY44, VAL45, LYS46\)"):
-        tj.dihedrals(traj.select("resid 44-46"))
-    for left_out, kept in (("B", "A"), ("A", "B")):
-        chosen = tj.dihedrals(traj.select(f"protein and not altloc {left_out}"))
-        assert chosen.report["remarks"] == []
-        assert len(chosen.columns) == 2 * 11
-        there = chosen.atoms[chosen.columns.index("phi VAL45")]
-        assert traj.topology.column("altLocs")[there[1:]].tolist() == [kept] * 3
-        # C of 44 alone has no other location.
-        assert traj.topology.column("names")[there].tolist() == ["C", "N", "CA", "C"]
-
-
-def test_alternate_locations_of_published_files_are_counted(tmp_path: Path) -> None:
-    """Two chains have seven such residues, both ILE84; angles equal those of mdtraj, at A."""
-    universe = mda.Universe(datafiles.PDB_full)
-    path = trr_bytes.write_trr(tmp_path / "x.trr", universe.atoms.positions[None] / 10)
-    traj = tj.open(datafiles.PDB_full, path)
-    result = tj.dihedrals(traj.select("protein"))
-    (remark,) = result.report["remarks"]
-    assert "alternate locations?): 7 (GLU34, MET46, ILE50, ILE64, ILE84, …); " in remark
-    chosen = tj.dihedrals(traj.select("protein and not altloc B"))
-    assert len(chosen.columns) == len(result.columns) + 2 * 7
-    loaded = mdtraj.load(datafiles.PDB_full)
-    phi, angles = mdtraj.compute_phi(loaded, periodic=False)
-    theirs = {
-        f"phi {'ABCD'[residue.chain.index]}:{residue.name}{residue.resSeq}": angle
-        for residue, angle in zip(
-            (loaded.topology.atom(alpha).residue for alpha in phi[:, 2]),
-            np.degrees(angles[0]),
-            strict=True,
-        )
-    }
-    common = [name for name in chosen.columns if name in theirs]
-    assert len(common) >= 190
-    ours = chosen.values[0, [chosen.columns.index(name) for name in common]]
-    assert plain.apart(ours, np.array([theirs[name] for name in common])).max() < 0.01
-
-
-@pytest.mark.parametrize("blocks", [False, True])
-@pytest.mark.parametrize(
-    "text", ["protein", "protein and not altloc A", "protein and not altloc B"]
-)
-def test_two_residues_of_one_number_are_left_out_by_name(
-    porin: Path, tmp_path: Path, text: str, blocks: bool
-) -> None:
-    """A residue is VAL at A and ILE at B, and MDAnalysis splits it."""
-    path = with_locations(porin, tmp_path / "two.pdb", "ILE", blocks=blocks)
-    result = tj.dihedrals(tj.open(path, path.with_suffix(".xtc")).select(text))
-    wrong = {f"{angle} {name}" for angle in ("phi", "psi") for name in ("GLY44", "LYS46")}
-    assert not {"phi VAL45", "phi ILE45", *wrong} & set(result.columns)
-    (remark,) = result.report["remarks"]
-    assert "LYS46); give a topology with one of the names" in remark
-    assert "(GLY44, " in remark
 
 
 def test_atom_groups_equal_selections(systems: Systems) -> None:

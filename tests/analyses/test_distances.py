@@ -659,9 +659,9 @@ def test_every_analysis_command_checks_the_size_of_its_result(
     """One byte above the limit is refused, unless with --force; functions have no limit."""
     name, *arguments = command
     command = [name, str(adk.psf), str(adk.xtc), *arguments, "--quiet"]
-    monkeypatch.setattr("trajet.cli.options._LARGE_RESULT", size)
+    monkeypatch.setattr("trajet.cli.analysis_options._LARGE_RESULT", size)
     assert CliRunner().invoke(commands, command).exit_code == 0
-    monkeypatch.setattr("trajet.cli.options._LARGE_RESULT", size - 1)
+    monkeypatch.setattr("trajet.cli.analysis_options._LARGE_RESULT", size - 1)
     done = CliRunner().invoke(commands, command)
     assert isinstance(done.exception, tj.OutputError)
     assert CliRunner().invoke(commands, [*command, "--force"]).exit_code == 0

@@ -20,7 +20,7 @@ from helpers import trr_bytes, xtc_bytes
 from helpers.commands import fail, misuse, names_in, run, succeed
 from helpers.golden_files import Adk, Golden
 from MDAnalysisTests import datafiles
-from trajet.cli.options import waiting
+from trajet.cli.terminal import waiting
 
 COMMANDS = ("info", "index", "rmsd")
 
@@ -556,14 +556,14 @@ class Terminal(io.StringIO):
 
 def test_terminal_shows_slow_preparation(monkeypatch: pytest.MonkeyPatch) -> None:
     """A line is shown during the preparation alone, and not if it is quick, quiet or redirected."""
-    monkeypatch.setattr("trajet.cli.options._WAIT", 0.0)
+    monkeypatch.setattr("trajet.cli.terminal._WAIT", 0.0)
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     with waiting("reading top.gro"):
         assert terminal.written.wait(60)
         assert terminal.getvalue() == "reading top.gro …"
     assert terminal.getvalue() == "reading top.gro …\r\x1b[K"
-    monkeypatch.setattr("trajet.cli.options._WAIT", 3600.0)
+    monkeypatch.setattr("trajet.cli.terminal._WAIT", 3600.0)
     for quiet, err in ((False, Terminal()), (True, Terminal()), (False, io.StringIO())):
         monkeypatch.setattr(sys, "stderr", err)
         with waiting("reading top.gro", quiet=quiet):

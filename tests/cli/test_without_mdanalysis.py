@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers import without_mdanalysis_script as script
+from helpers.analysis_laws import declared_commands
 from helpers.doc_examples import commands_of, examples
 from helpers.golden_files import DATA, Adk
 from trajet.topology import load
@@ -111,25 +112,21 @@ def test_commands_work(place: Path) -> None:
         ("index", "adk.xtc"),
         ("rmsd", *adk, *ca, "--plot", "a.png", "--report", "r.json", "-o", "a.csv"),
         ("advise", "r.json", "-o", "r.html"),
+        *((one.name.replace("_", "-"), *adk, *ca) for one in declared_commands()),
         ("rmsf", *adk, *ca, "--align", "name CA", "-o", "f.npz"),
         ("dihedrals", *adk, "--select", "protein"),
         ("distances", *adk, "--select", "resid 5 and name CA", "--to", "resid 9 and name CA"),
         ("dssp", *adk),
-        ("gyration", *adk, *ca),
         ("contact-map", *adk, *ca, "--cutoff", "8"),
         ("native-contacts", *adk, *ca, "--cutoff", "8"),
         ("msd", *adk, *ca),
         ("contacts", *adk, *ca, "--cutoff", "8"),
-        ("count", *adk, *ca),
         ("min-distance", *adk, *ca),
         ("hbonds", *adk, "--select", "protein", "--pairs", "pairs.csv"),
         ("pairwise-rmsd", *adk, *ca),
         ("cluster-rmsd", *adk, *ca, "--cutoff", "1.5"),
         ("pca", *adk, *ca),
-        ("gyration-moments", *adk, *ca),
-        ("centers", *adk, *ca),
         ("center-distances", *adk, *ca, "--to", "resid 9"),
-        ("end-to-end", *adk, *ca),
         ("density", *adk, *ca, "--spacing", "4", "--dx", "ca.dx"),
         ("linear-density", "wet.gro", "wet.xtc", *ca),
         ("sasa", *adk, *ca),

@@ -20,7 +20,7 @@ import pytest
 import trajet as tj
 from helpers import killed, xtc_bytes
 from helpers.golden_files import XTC_FILES, Adk, same_bits
-from helpers.made_files import MADE
+from helpers.made_files import mixed_trr
 from MDAnalysisTests import datafiles
 from trajet import _trajet
 
@@ -308,7 +308,7 @@ def test_full_disk_is_an_error_that_names_the_output(
 
 def test_h5md_refuses_values_without_a_place(tmp_path: Path) -> None:
     """λ and virials of TRR have no place; velocities of later frames have one."""
-    mixed = tj.open(None, MADE["made_mixed.trr"](tmp_path / "mixed.trr"))
+    mixed = tj.open(None, mixed_trr(tmp_path / "mixed.trr"))
     block = mixed.read(velocities=True)
     whole = np.flatnonzero(~np.isnan(block.positions[:, 0, 0]))
     moving = ~np.isnan(block.velocities[whole, 0, 0])

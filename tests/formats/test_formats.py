@@ -11,47 +11,30 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers.damage import outcomes_of_damage, word
-from helpers.frame_borders import STREAMING, Borders, borders_of
+from helpers.frame_borders import STREAMING, Borders
 from helpers.golden_files import (
     FORMATS,
+    MADE,
     READ,
     UNREAD,
     Golden,
     Truth,
     all_of,
     assert_same,
+    borders_of,
     format_of,
     read_with_mdanalysis,
     same_bits,
 )
-from helpers.made_files import MADE, random_vectors, write_dcd, write_trr, write_with_mdanalysis
+from helpers.made_files import random_vectors, write_dcd, write_trr, write_with_mdanalysis
 from trajet import _trajet
 from trajet._trajet import Reader
 
 PUBLISHED = {name: path for format in READ.values() for name, path in format.files().items()}
 # Files whose frames have no times: a sidecar would have no content.
 UNTIMED = {"cpptraj_traj.nc"}
-# The vectors of the files with more than positions.
-HOLDS = {
-    "adk_oplsaa.trr": "xv",
-    "cobrotoxin.trr": "xvf",
-    "test.trr": "xvf",
-    "trr_test_only_10_frame_10_atoms.trr": "xvf",
-    "ace_mbondi3.nc": "xvf",
-    "ace_tip3p.nc": "xvf",
-    "posfor.ncdf": "xf",
-    "made_mixed.trr": "xvf",
-    "made_double.trr": "xvf",
-    "made_silent.trr": "v",
-    "made_many.trr": "xv",
-    "made_scaled.nc": "xvf",
-    "test.gro": "xv",
-    "made_steps.gro": "xv",
-}
 # Files some of whose frames have no positions.
 PARTLY_EMPTY = {"made_mixed.trr", "made_double.trr"}
-# Files with a sidecar, different times, and more frames than are compared when it is loaded.
-LONG = {"xyz_random_walk.xtc", "made_many.trr", "made_many.nc", "made_steps.gro"}
 REQUEST_SIZES = (1, 1000, 262144)
 # Files up to this size are quickly damaged many times.
 SMALL = 80_000
@@ -60,24 +43,22 @@ N_CUTS = 30
 MAGIC_SIZE = 4
 
 
-def test_formats_have_their_suffixes() -> None:
-    """Commands and other tests take the formats from this table."""
-    assert _trajet.FORMATS == {
-        "XTC": (".xtc",),
-        "TRR": (".trr",),
-        "DCD": (".dcd",),
-        "NCDF": (".nc", ".ncdf"),
-        "H5MD": (".h5md", ".h5"),
-    }
-    assert _trajet.STRUCTURES == {"PDB": (".pdb", ".ent"), "GRO": (".gro",)}
-    assert _trajet.COPIED_AS == {"PDB": "DCD", "GRO": "TRR"}
+def test_formats_have_the_suffixes_of_the_golden_files() -> None:
+    """Commands and other tests take the formats from these tables."""
+    suffixes = {name: format.suffixes for name, format in READ.items()}
+    written = {name: suffixes[name] for name in FORMATS}
+    assert {**written, "H5MD": (".h5md", ".h5")} == _trajet.FORMATS
+    assert _trajet.STRUCTURES.items() <= suffixes.items()
+    copied = {name: format.copied_as for name, format in READ.items() if format.copied_as}
+    assert copied == _trajet.COPIED_AS
 
 
 def small_files() -> list[str]:
     """Return the names of files small enough to be damaged many times, of every format."""
     names = [name for name, path in PUBLISHED.items() if 0 < path.stat().st_size < SMALL]
+    names = sorted([*names, *MADE])
     assert {format_of(Path(name)).name for name in names} == set(READ)
-    return sorted([*names, *MADE])
+    return names
 
 
 NAMES = sorted({*PUBLISHED, *MADE} - set(UNREAD))
@@ -211,7 +192,7 @@ def test_truth_has_the_vectors_of_the_lists(file: Golden) -> None:
     truth = file.truth
     fields = {"x": truth.positions, "v": truth.velocities, "f": truth.forces}
     there = {k for k, v in fields.items() if v is not None and not np.isnan(v).all()}
-    assert there == set(HOLDS.get(file.name, "x"))
+    assert there == set(file.format.vectors.get(file.name, "x"))
     empty = np.isnan(truth.positions).all(axis=(1, 2))
     assert np.array_equal(empty, np.isnan(truth.positions).any(axis=(1, 2)))
     assert (0 < empty.sum() < truth.n_frames) == (file.name in PARTLY_EMPTY)
@@ -621,7 +602,7 @@ def test_frames_exchanged_behind_the_index_are_detected(
                 block = tj.open(None, path).read(frames=frames)  # the index is rebuilt
             assert_same(block, truth, np.arange(m)[frames], np.arange(truth.n_atoms))
         sidecar_of(path).unlink(missing_ok=True)
-    assert (stale > 0) == (file.name in LONG)
+    assert (stale > 0) == (file.name in file.format.long)
 
 
 # Counts

@@ -13,12 +13,12 @@ import pytest
 import trajet as tj
 from helpers import xtc_bytes
 from helpers.golden_files import Adk, same_bits
-from helpers.made_files import MADE, random_vectors
+from helpers.made_files import mixed_trr, random_vectors
 from helpers.made_hdf5 import truth_of, write_h5md
 from MDAnalysisTests import datafiles
 from trajet import h5md
 from trajet.h5md import direct_chunks, writing
-from trajet.h5md.writing import default_chunk
+from trajet.h5md.elements import default_chunk
 
 BOTH: dict[str, Any] = {"velocities": True, "forces": True}
 # Of eight equal files of 98 frames, so that steps do not go back: several batches.
@@ -195,7 +195,7 @@ def test_incompressible_chunks_are_stored_as_they_are(path: Path, tmp_path: Path
 
 def test_vectors_of_some_frames_have_steps_of_their_own(path: Path, tmp_path: Path) -> None:
     """They are NaN in the other frames."""
-    mixed = tj.open(None, MADE["made_mixed.trr"](tmp_path / "mixed.trr"))
+    mixed = tj.open(None, mixed_trr(tmp_path / "mixed.trr"))
     frames = np.flatnonzero(~np.isnan(mixed.read().positions[:, 0, 0]))
     h5md.write(path, mixed, frames=frames, compression=1, chunk=(2, 20), **BOTH)
     want, got = mixed.read(frames=frames, **BOTH), tj.open(None, path).read(**BOTH)

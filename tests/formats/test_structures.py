@@ -9,8 +9,7 @@ import pytest
 import trajet as tj
 from helpers.commands import succeed
 from helpers.damage import outcomes_of_damage
-from helpers.frame_borders import borders_of
-from helpers.golden_files import DATA, read_with_mdanalysis, same_bits
+from helpers.golden_files import DATA, borders_of, read_with_mdanalysis, same_bits
 from helpers.made_files import write_gro, write_pdb
 
 FILES = {

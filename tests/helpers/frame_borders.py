@@ -33,20 +33,13 @@ class Borders:
         return max(0, bisect_right(self.at, cut) - 1)
 
 
-def borders_of(format: str, data: bytes) -> Borders:
-    """Find the borders in the bytes of a whole file."""
-    found = {"XTC": _xtc, "TRR": _trr, "DCD": _dcd, "NCDF": _ncdf, "PDB": _pdb, "GRO": _gro}[
-        format
-    ](data)
-    assert found.at[-1] <= len(data), "the last frame is cut"
-    return found
-
-
-def _xtc(data: bytes) -> Borders:
+def xtc(data: bytes) -> Borders:
+    """Walk from header to header."""
     return Borders([frame.start for frame in xtc_bytes.walk(data)] + [len(data)])
 
 
-def _trr(data: bytes) -> Borders:
+def trr(data: bytes) -> Borders:
+    """Add up the sizes of the parts."""
     at = [0]
     while at[-1] < len(data):
         magic, _, _, name = struct.unpack_from(">3i12s", data, at[-1])
@@ -59,7 +52,8 @@ def _trr(data: bytes) -> Borders:
     return Borders(at)
 
 
-def _dcd(data: bytes) -> Borders:
+def dcd(data: bytes) -> Borders:
+    """Compute the size of a frame from the header."""
     order = "<" if data[:4] == struct.pack("<i", 84) else ">"
 
     def word(at: int) -> int:
@@ -79,7 +73,8 @@ def _dcd(data: bytes) -> Borders:
     return Borders(at, claimed=control[0])
 
 
-def _ncdf(data: bytes) -> Borders:
+def ncdf(data: bytes) -> Borders:
+    """Compute the size of a record from the header."""
     at = 4
 
     def words(count: int) -> tuple[int, ...]:
@@ -120,7 +115,7 @@ def _ncdf(data: bytes) -> Borders:
     return Borders([first + k * record for k in range(n + 1)], claimed=claimed)
 
 
-def _pdb(data: bytes) -> Borders:
+def pdb(data: bytes) -> Borders:
     """Find models that MODEL and ENDMDL enclose; CRYST1 stands before all of them or behind."""
     lines = data.splitlines(keepends=True)
     starts = np.cumsum([0, *map(len, lines)]).tolist()
@@ -137,16 +132,6 @@ def _pdb(data: bytes) -> Borders:
         pairs = pairwise(models)
         at = [starts[min((k for k in ends if last < k < m), default=m)] for last, m in pairs]
     return Borders([0, *at, len(data)])
-
-
-def _gro(data: bytes) -> Borders:
-    lines = data.splitlines(keepends=True)
-    at, k = [0], 0
-    while k < len(lines):
-        n_lines = int(lines[k + 1]) + 3
-        at.append(at[-1] + sum(map(len, lines[k : k + n_lines])))
-        k += n_lines
-    return Borders(at)
 
 
 # Bytes of a value of each type of NetCDF.

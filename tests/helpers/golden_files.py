@@ -4,8 +4,8 @@ import hashlib
 import re
 import shutil
 import warnings
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,8 @@ from MDAnalysis.coordinates.TRJ import NCDFReader
 from MDAnalysis.coordinates.TRR import TRRReader
 from MDAnalysis.coordinates.XTC import XTCReader
 
-from helpers.frame_borders import borders_of
+from helpers import frame_borders, made_files
+from helpers.frame_borders import Borders
 
 DATA = Path(MDAnalysisTests.__file__).parent / "data"
 
@@ -36,6 +37,8 @@ class Format:
     suffixes: tuple[str, ...]
     # Opens a file.
     reader: Callable[[str], Any]
+    # Finds the frames in the bytes of a file.
+    borders: Callable[[bytes], Borders]
     # The step of a reader's current frame.
     step: Callable[[Any], int]
     # Error of MDAnalysis' cells, beside their rounding to float32: it computes lengths and angles
@@ -49,6 +52,15 @@ class Format:
     chosen: tuple[str, ...] = ()
     # Whether the file is text, which may end behind any of its lines.
     is_text: bool = False
+    # Makes files with features that those of the package lack, by their names.
+    made: Mapping[str, Callable[[Path], Path]] = field(default_factory=dict)
+    # The vectors of files that have more than positions: "xvf".
+    vectors: Mapping[str, str] = field(default_factory=dict)
+    # Files with a sidecar, frames of different times, and more frames and bytes than are compared
+    # when it is loaded.
+    long: frozenset[str] = frozenset()
+    # The format that copies have, for a format that is only read.
+    copied_as: str | None = None
 
     def files(self) -> dict[str, Path]:
         """Return every file of the package, once per content."""
@@ -93,14 +105,92 @@ def _frame(reader: Any) -> int:
 FORMATS = {
     format.name: format
     for format in (
-        Format("XTC", (".xtc",), _xtc, _stored_step, 1e-5, searched=True, counted=False),
-        Format("TRR", (".trr",), _trr, _stored_step, 1e-5, searched=True, counted=False),
-        Format("DCD", (".dcd",), DCDReader, _dcd_step, 0.0, searched=False, counted=False),
+        Format(
+            "XTC",
+            (".xtc",),
+            _xtc,
+            frame_borders.xtc,
+            _stored_step,
+            1e-5,
+            searched=True,
+            counted=False,
+            long=frozenset({"xyz_random_walk.xtc"}),
+        ),
+        Format(
+            "TRR",
+            (".trr",),
+            _trr,
+            frame_borders.trr,
+            _stored_step,
+            1e-5,
+            searched=True,
+            counted=False,
+            made={
+                "made_mixed.trr": made_files.mixed_trr,
+                "made_double.trr": made_files.double_trr,
+                "made_silent.trr": made_files.silent_trr,
+                "made_many.trr": made_files.many_trr,
+            },
+            vectors={
+                "adk_oplsaa.trr": "xv",
+                "cobrotoxin.trr": "xvf",
+                "test.trr": "xvf",
+                "trr_test_only_10_frame_10_atoms.trr": "xvf",
+                "made_mixed.trr": "xvf",
+                "made_double.trr": "xvf",
+                "made_silent.trr": "v",
+                "made_many.trr": "xv",
+            },
+            long=frozenset({"made_many.trr"}),
+        ),
+        Format(
+            "DCD",
+            (".dcd",),
+            DCDReader,
+            frame_borders.dcd,
+            _dcd_step,
+            0.0,
+            searched=False,
+            counted=False,
+            made={
+                "made_fixed.dcd": made_files.fixed_dcd,
+                "made_big_endian.dcd": made_files.big_endian_dcd,
+                "made_vectors.dcd": made_files.vectors_dcd,
+            },
+        ),
         # The format has no steps.
-        Format("NCDF", (".nc", ".ncdf"), _ncdf, _frame, 0.0, searched=True, counted=True),
+        Format(
+            "NCDF",
+            (".nc", ".ncdf"),
+            _ncdf,
+            frame_borders.ncdf,
+            _frame,
+            0.0,
+            searched=True,
+            counted=True,
+            made={"made_scaled.nc": made_files.scaled_nc, "made_many.nc": made_files.many_nc},
+            vectors={
+                "ace_mbondi3.nc": "xvf",
+                "ace_tip3p.nc": "xvf",
+                "posfor.ncdf": "xf",
+                "made_scaled.nc": "xvf",
+            },
+            long=frozenset({"made_many.nc"}),
+        ),
     )
 }
 XTC_FILES = FORMATS["XTC"].files()
+
+
+def _gro_borders(data: bytes) -> Borders:
+    """Count the lines of each frame."""
+    lines = data.splitlines(keepends=True)
+    at, k = [0], 0
+    while k < len(lines):
+        n_lines = int(lines[k + 1]) + 3
+        at.append(at[-1] + sum(map(len, lines[k : k + n_lines])))
+        k += n_lines
+    return Borders(at)
 
 
 class _GroFrames:
@@ -112,7 +202,7 @@ class _GroFrames:
         self.n_atoms = int(self._data.splitlines()[1])
 
     def __iter__(self) -> Iterator[Any]:
-        at = borders_of("GRO", self._data).at
+        at = _gro_borders(self._data).at
         for k, (begin, end) in enumerate(pairwise(at)):
             piece = self._path.with_suffix(".frame.gro")
             piece.write_bytes(self._data[begin:end])
@@ -134,8 +224,9 @@ STRUCTURES = {
     for format in (
         Format(
             "PDB",
-            (".pdb",),
+            (".pdb", ".ent"),
             PDBReader,
+            frame_borders.pdb,
             _frame,
             0.0,
             searched=True,
@@ -148,27 +239,42 @@ STRUCTURES = {
                 "varying_occ_tmp.pdb",
             ),
             is_text=True,
+            made={"made_models.pdb": made_files.models_pdb},
+            copied_as="DCD",
         ),
         Format(
             "GRO",
             (".gro",),
             _GroFrames,
+            _gro_borders,
             _stored_step,
             2e-5,
             searched=True,
             counted=False,
             chosen=("test.gro", "two_water_gro_multiframe.gro"),
             is_text=True,
+            made={"made_steps.gro": lambda path: made_files.write_gro(path, 12, 41)},
+            vectors={"test.gro": "xv", "made_steps.gro": "xv"},
+            long=frozenset({"made_steps.gro"}),
+            copied_as="TRR",
         ),
     )
 }
 # All formats that are read.
 READ = {**FORMATS, **STRUCTURES}
+MADE = {name: make for format in READ.values() for name, make in format.made.items()}
 
 
 def format_of(path: Path) -> Format:
     """Return the format by the suffix."""
     return next(format for format in READ.values() if path.suffix in format.suffixes)
+
+
+def borders_of(format: str, data: bytes) -> Borders:
+    """Find the frames in the bytes of a whole file."""
+    found = READ[format].borders(data)
+    assert found.at[-1] <= len(data), "the last frame is cut"
+    return found
 
 
 @dataclass(frozen=True)

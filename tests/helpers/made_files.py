@@ -2,7 +2,6 @@
 
 import struct
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 
 import MDAnalysis as mda
@@ -107,45 +106,47 @@ def write_with_mdanalysis(
     return path
 
 
-def _mixed_trr(path: Path) -> Path:
+def mixed_trr(path: Path) -> Path:
     """Write frames of different parts, some without positions; the first and last are complete."""
     return write_trr(path, ["bxuf", "bu", "bx", "bvpx", "buf", "b", "bxf", "bxuf"], 33, "f4")
 
 
-def _double_trr(path: Path) -> Path:
+def double_trr(path: Path) -> Path:
+    """Write frames of different parts in double precision."""
     return write_trr(path, ["bx", "bvpxuf", "bu", "bxu"], 21, "f8")
 
 
-def _silent_trr(path: Path) -> Path:
+def silent_trr(path: Path) -> Path:
     """Write velocities and no positions anywhere."""
     return write_trr(path, ["bu", "bu", "bvu"], 8, "f4")
 
 
-def _many_trr(path: Path) -> Path:
+def many_trr(path: Path) -> Path:
     """Write more frames than are compared when an index is loaded."""
     return write_trr(path, ["bxu", "bx", "bx"] * 20, 31, "f4")
 
 
-def _fixed_dcd(path: Path) -> Path:
+def fixed_dcd(path: Path) -> Path:
     """Write frames after the first one without the fixed atoms."""
     cells = np.array([[31, 60.0 + k, 32, 80, 70, 33.3] for k in range(7)])
     return write_dcd(path, random_vectors(7, 40), fixed=np.arange(3, 40, 3), cells=cells)
 
 
-def _big_endian_dcd(path: Path) -> Path:
+def big_endian_dcd(path: Path) -> Path:
     """Write big endian, cosines for angles, and a header that counts too few frames."""
     cells = np.array([[31, -0.2, 32, 0.1, 0.05 * k, 33.3] for k in range(9)])
     return write_dcd(path, random_vectors(9, 50), order=">", cells=cells, claimed=2)
 
 
-def _vectors_dcd(path: Path) -> Path:
+def vectors_dcd(path: Path) -> Path:
     """Write no cell in some frames, the symmetric matrix of new CHARMM in others."""
     cells = np.zeros((6, 6))
     cells[1::2] = [31.2, -2.1, 30.1, 1.4, -0.3, 29.9]
     return write_dcd(path, random_vectors(6, 20), cells=cells, version=46)
 
 
-def _scaled_nc(path: Path) -> Path:
+def scaled_nc(path: Path) -> Path:
+    """Write variables with scale factors."""
     return write_with_mdanalysis(
         path,
         25,
@@ -159,7 +160,8 @@ def _scaled_nc(path: Path) -> Path:
     )
 
 
-def _many_nc(path: Path) -> Path:
+def many_nc(path: Path) -> Path:
+    """Write more frames than are compared when an index is loaded."""
     return write_with_mdanalysis(path, 24, 41)
 
 
@@ -192,25 +194,6 @@ def write_pdb(path: Path, n_atoms: int, n_frames: int) -> Path:
     return path
 
 
-def _steps_gro(path: Path) -> Path:
-    return write_gro(path, 12, 41)
-
-
-def _models_pdb(path: Path) -> Path:
+def models_pdb(path: Path) -> Path:
+    """Write models with a cell each."""
     return write_pdb(path, 25, 12)
-
-
-# Files with features that those of MDAnalysisTests lack.
-MADE: dict[str, Callable[[Path], Path]] = {
-    "made_mixed.trr": _mixed_trr,
-    "made_double.trr": _double_trr,
-    "made_silent.trr": _silent_trr,
-    "made_many.trr": _many_trr,
-    "made_fixed.dcd": _fixed_dcd,
-    "made_big_endian.dcd": _big_endian_dcd,
-    "made_vectors.dcd": _vectors_dcd,
-    "made_scaled.nc": _scaled_nc,
-    "made_many.nc": _many_nc,
-    "made_steps.gro": _steps_gro,
-    "made_models.pdb": _models_pdb,
-}

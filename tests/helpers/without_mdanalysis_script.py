@@ -10,6 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import trajet as tj
+from trajet.analysis.command import Command
+
+from helpers.analysis_laws import declared_commands
 
 
 def spread(positions: np.ndarray) -> float:
@@ -17,22 +20,27 @@ def spread(positions: np.ndarray) -> float:
     return float(positions.std())
 
 
+Call = Callable[[tj.Selection, tj.Pool], np.ndarray]
+
+
+def declared(command: Command) -> Call:
+    """Return the call of an analysis that declares its command."""
+    return lambda atoms, pool: command.function(atoms, pool=pool).values
+
+
 # One call of each analysis, by its name; those of `WITH_CELL` are given atoms with a cell.
-CALLS: dict[str, Callable[[tj.Selection, tj.Pool], np.ndarray]] = {
+CALLS: dict[str, Call] = {
+    **{command.name: declared(command) for command in declared_commands()},
     "apply": lambda atoms, pool: tj.apply(spread, atoms, pool=pool).values,
     "contact_map": lambda atoms, pool: tj.contact_map(atoms, pool=pool).values,
     "contacts": lambda atoms, pool: tj.contacts(atoms, pool=pool).values,
     "center_distances": lambda atoms, pool: (
         tj.center_distances(atoms, by="residue", pool=pool).values
     ),
-    "centers": lambda atoms, pool: tj.centers(atoms, pool=pool).values,
-    "count": lambda atoms, pool: tj.count(atoms, pool=pool).values,
     "density": lambda atoms, pool: tj.density(atoms, spacing=4, pool=pool).values,
     "dihedrals": lambda atoms, pool: tj.dihedrals(atoms, pool=pool).values,
     "distances": lambda atoms, pool: tj.distances(atoms, "resid 3 and name CA", pool=pool).values,
-    "end_to_end": lambda atoms, pool: tj.end_to_end(atoms, pool=pool).values,
     "dssp": lambda atoms, pool: tj.dssp(atoms, pool=pool).codes,
-    "gyration": lambda atoms, pool: tj.gyration(atoms, pool=pool).values,
     "native_contacts": lambda atoms, pool: tj.native_contacts(atoms, pool=pool).values,
     "msd": lambda atoms, pool: tj.msd(atoms, by="residue", pool=pool).values,
     "min_distance": lambda atoms, pool: tj.min_distance(atoms, pool=pool).values,
@@ -40,7 +48,6 @@ CALLS: dict[str, Callable[[tj.Selection, tj.Pool], np.ndarray]] = {
     "hbonds": lambda atoms, pool: tj.hbonds(atoms, pool=pool).values,
     "cluster_rmsd": lambda atoms, pool: tj.cluster_rmsd(atoms, cutoff=1.5, pool=pool).labels,
     "pca": lambda atoms, pool: tj.pca(atoms, pool=pool).projections,
-    "gyration_moments": lambda atoms, pool: tj.gyration_moments(atoms, pool=pool).values,
     "linear_density": lambda atoms, pool: tj.linear_density(atoms, bins=9, pool=pool).values,
     "rdf": lambda atoms, pool: tj.rdf(atoms, range=(0.0, 9.0), pool=pool).g,
     "rdf_pairs": lambda atoms, pool: tj.rdf_pairs([(atoms, atoms)], range=(0.0, 9.0), pool=pool).g,

@@ -471,7 +471,7 @@ def test_rows_of_a_command_go_to_a_file(
     client: Client, adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """--rows-in keeps a result of any size out of memory, so that it needs no --force."""
-    monkeypatch.setattr("trajet.cli.options._LARGE_RESULT", 1000)
+    monkeypatch.setattr("trajet.cli.analysis_options._LARGE_RESULT", 1000)
     rows = tmp_path / "rows.npy"
     pool = ["--pool", "dask", "--scheduler", client.scheduler.address, "--rows-in", str(rows)]
     select = "name CA and resid 1:10"

@@ -11,24 +11,23 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
-use trajet_formats::remarks::kept;
-use trajet_formats::{
-    Atoms, Extra, Field, Format, FrameInfo, FrameMeta, Losses, Lost, Raw, Snapshot, memory,
-};
+use trajet_formats::FrameMeta;
 
 use crate::opener::{Opened, Opener};
 use crate::reader::{Reader, Wanted};
 use crate::source::Handles;
-use crate::transform::{ChainTransform, PreparedTransform};
+use crate::transform::ChainTransform;
 use crate::{
     Error, FrameIndex, Frames, IndexState, OpenOptions, Opening, ParallelFor, Scratch, Watch,
 };
 use overlap::{dropped_remarks, in_order_of_times, n_kept, overlap_remark, without_repeats};
 
 mod overlap;
+mod remarks;
+mod stored;
+mod transformed;
 
 /// Largest number of files of a chain that are open at the same time, beside those that are being read.
 pub const MOST_OPEN: usize = 64;
@@ -63,12 +62,6 @@ impl Segment {
     pub(crate) fn new(reader: Arc<dyn Reader>, dropped: usize) -> Self {
         Segment { reader, dropped, checked: AtomicBool::new(false) }
     }
-}
-
-/// Returns the remark on an incomplete frame at the end of a file, if there is one.
-fn cut(reader: &Arc<dyn Reader>) -> Option<String> {
-    let n = reader.truncated_tail();
-    (n > 0).then(|| format!("{n} bytes of an unfinished frame at the end are left out"))
 }
 
 /// Consecutive frames of a file.
@@ -248,53 +241,6 @@ impl Chain {
         Ok(Chain { segments, runs, n_frames, remarks, alone, continuous, transform: None })
     }
 
-    /// Returns the same files with `transform` applied to the positions of every frame, instead of an earlier transform.
-    #[must_use]
-    pub fn transformed(&self, transform: Arc<ChainTransform>) -> Chain {
-        let segment = |segment: &Segment| Segment {
-            reader: Arc::clone(&segment.reader),
-            dropped: segment.dropped,
-            checked: AtomicBool::new(segment.checked.load(Ordering::Relaxed)),
-        };
-        Chain {
-            segments: self.segments.iter().map(segment).collect(),
-            runs: self.runs.clone(),
-            n_frames: self.n_frames,
-            remarks: self.remarks.clone(),
-            alone: self.alone,
-            continuous: self.continuous,
-            transform: Some(transform),
-        }
-    }
-
-    /// Returns whether positions are changed after decoding. Frames as their format stores them
-    /// ([`Chain::read_raw`], …) are not; [`Chain::read_snapshots`] returns changed ones.
-    pub fn is_transformed(&self) -> bool {
-        self.transform.is_some()
-    }
-
-    /// Returns whether frames are rotated after decoding.
-    pub fn rotates(&self) -> bool {
-        self.transform.as_ref().is_some_and(|transform| transform.rotates())
-    }
-
-    /// Returns the frames that are read for users of `frames`: a transform may depend on further ones.
-    pub(crate) fn frames_read(&self, frames: &Frames) -> Frames {
-        let transform = self.transform.as_ref();
-        transform.and_then(|transform| transform.frames_read(frames)).unwrap_or(frames.clone())
-    }
-
-    /// Returns the atoms that are decoded for users of `atoms`: a transform may need further ones.
-    ///
-    /// # Errors
-    /// As [`crate::transform::Transform::prepare`].
-    pub fn decoded(&self, atoms: &Atoms) -> Result<Atoms, Error> {
-        match &self.transform {
-            Some(transform) => Ok(transform.prepared(atoms)?.decoded().clone()),
-            None => Ok(atoms.clone()),
-        }
-    }
-
     /// Returns whether the chain has one file, whose frames are those of the chain.
     pub fn is_alone(&self) -> bool {
         self.alone
@@ -394,66 +340,6 @@ impl Chain {
         all
     }
 
-    /// Returns remarks on the order and overlap of the files.
-    pub fn chain_remarks(&self) -> &[String] {
-        &self.remarks
-    }
-
-    /// Returns the fields that parts with some of these atoms omit, with the names of the parts; empty if no
-    /// trajectory is partitioned.
-    pub fn lost(&self, atoms: &Atoms) -> Vec<(Extra, String)> {
-        let omitting = self.segments.iter().filter_map(|s| s.reader.as_omitted_fields());
-        omitting.flat_map(|reader| reader.lost(atoms)).collect()
-    }
-
-    /// Returns remarks for the user: on the chain, then on each file.
-    pub fn remarks(&self) -> Vec<String> {
-        let mut remarks = self.remarks.clone();
-        for segment in &self.segments {
-            let reader = &segment.reader;
-            if self.segments.len() == 1 {
-                remarks.extend(reader.all_remarks());
-                continue;
-            }
-            let path = reader.source().path().display();
-            remarks.extend(cut(reader).map(|remark| format!("{path}: {remark}")));
-            remarks.extend(reader.all_remarks().iter().map(|remark| format!("{path}: {remark}")));
-        }
-        remarks
-    }
-
-    /// Returns the remarks that a copy of the frames stores, each once ([`trajet_formats::remarks`]): the remarks on the
-    /// chain and its files, and those on their sources that the files store. Remarks that a reader of a copy in the
-    /// format `copied_to` produces itself are omitted.
-    pub fn doubts(&self, copied_to: Option<&str>) -> Vec<String> {
-        // The remark of a continuous chain that drops no frame is not a doubt.
-        let smooth = self.continuous && self.segments.iter().all(|segment| segment.dropped == 0);
-        let mut remarks = if smooth { Vec::new() } else { self.remarks.clone() };
-        let made_again = self.remarks_made_again(copied_to);
-        for segment in &self.segments {
-            let reader = &segment.reader;
-            let own = reader.remarks().into_iter().filter(|remark| !made_again.contains(remark));
-            let own = cut(reader).into_iter().chain(own);
-            if self.segments.len() == 1 {
-                remarks.extend(own);
-            } else {
-                let path = reader.source().path().display();
-                remarks.extend(own.map(|remark| format!("{path}: {remark}")));
-            }
-            remarks.extend_from_slice(reader.noted());
-        }
-        kept(remarks)
-    }
-
-    /// Returns the remarks on files that a reader of a copy in the format `copied_to` produces itself: a copy has the
-    /// properties of the first file.
-    pub fn remarks_made_again(&self, copied_to: Option<&str>) -> Vec<String> {
-        let Some(first) = self.segments.first() else { return Vec::new() };
-        let lasting = first.reader.lasting_remarks(copied_to);
-        let all = first.reader.remarks().into_iter();
-        all.filter(|remark| !lasting.contains(remark)).collect()
-    }
-
     /// Compares the times and offsets of all frames in a loaded index with the headers of the frames, once. An
     /// index that was built or computed at opening needs no comparison.
     ///
@@ -511,181 +397,6 @@ impl Chain {
         }
     }
 
-    /// Reads frames as `dyn Reader::read_into` does, and transforms positions if the chain has a transform.
-    ///
-    /// # Errors
-    /// As `dyn Reader::read_into`, wrapped in [`Error::InChain`] if there are several files; [`Error::Transform`].
-    ///
-    /// # Panics
-    /// As `dyn Reader::read_into`.
-    pub fn read_into(
-        &self,
-        request: &Wanted<'_>,
-        positions: Range<usize>,
-        scratch: &mut Scratch,
-        out: &mut [f32],
-        meta: &mut FrameMeta,
-    ) -> Result<(), Error> {
-        let Some(transform) = &self.transform else {
-            return self.read_untransformed(request, positions, scratch, out, meta);
-        };
-        if request.field != Field::Positions {
-            if self.rotates() {
-                let why = format!(
-                    "{} of fitted frames are not rotated along: read them without a fit",
-                    request.field.name()
-                );
-                return Err(self.refused(request.frames.get(positions.start), why));
-            }
-            return self.read_untransformed(request, positions, scratch, out, meta);
-        }
-        let prepared = transform.prepared(request.atoms)?;
-        let mut decoded = std::mem::take(&mut scratch.decoded);
-        let read =
-            self.read_transformed(&*prepared, request, positions, scratch, &mut decoded, out, meta);
-        scratch.decoded = decoded;
-        read
-    }
-
-    #[allow(clippy::too_many_arguments)]
-    fn read_transformed(
-        &self,
-        prepared: &dyn PreparedTransform,
-        request: &Wanted<'_>,
-        positions: Range<usize>,
-        scratch: &mut Scratch,
-        decoded: &mut Vec<f32>,
-        out: &mut [f32],
-        meta: &mut FrameMeta,
-    ) -> Result<(), Error> {
-        let frame_len = request.atoms.len() * 3;
-        assert_eq!(out.len(), positions.len() * frame_len, "size of the output");
-        self.check(request.frames)?;
-        let inner = Wanted { atoms: prepared.decoded(), ..*request };
-        memory::resize(decoded, inner.atoms.len() * 3, 0.0, "the atoms of a frame")?;
-        for (k, at) in positions.enumerate() {
-            let out = &mut out[k * frame_len..(k + 1) * frame_len];
-            self.walk_to(prepared, request.frames.get(at), scratch, decoded)?;
-            let target = match prepared.columns() {
-                Some(_) => &mut decoded[..],
-                None => &mut *out,
-            };
-            self.read_untransformed(&inner, at..at + 1, scratch, target, meta)?;
-            let mut info = meta.last();
-            self.transform(prepared, request.frames.get(at), target, &mut info, scratch)?;
-            meta.set_last(info);
-            if let Some(columns) = prepared.columns() {
-                let decoded = decoded.as_chunks::<3>().0;
-                for (position, &column) in out.as_chunks_mut::<3>().0.iter_mut().zip(columns) {
-                    *position = decoded[column as usize];
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Reads and transforms the frames on which the transform of frame `number` depends.
-    pub(crate) fn walk_to(
-        &self,
-        prepared: &dyn PreparedTransform,
-        number: u64,
-        scratch: &mut Scratch,
-        decoded: &mut [f32],
-    ) -> Result<(), Error> {
-        let before = prepared.frames_before(number, &scratch.transform);
-        let before = before.map_err(|why| self.refused(number, why))?;
-        let wanted = Wanted::positions(&before, prepared.decoded());
-        let mut meta = FrameMeta::default();
-        // Endless molecules are counted where a frame is read for its own sake. Doubtful steps are not left out, as
-        // frames between the requested ones are read here only.
-        let endless = scratch.meter.doubts.endless_molecules;
-        for at in 0..before.len() {
-            self.read_untransformed(&wanted, at..at + 1, scratch, decoded, &mut meta)?;
-            self.transform(prepared, before.get(at), decoded, &mut meta.last(), scratch)?;
-            meta.clear();
-        }
-        scratch.meter.doubts.endless_molecules = endless;
-        Ok(())
-    }
-
-    pub(crate) fn transform(
-        &self,
-        prepared: &dyn PreparedTransform,
-        number: u64,
-        positions: &mut [f32],
-        info: &mut FrameInfo,
-        scratch: &mut Scratch,
-    ) -> Result<(), Error> {
-        let begin = Instant::now();
-        let positions = positions.as_chunks_mut::<3>().0;
-        let doubts = prepared.apply(number, positions, info, &mut scratch.transform);
-        scratch.meter.doubts.add(&doubts.map_err(|why| self.refused(number, why))?);
-        scratch.meter.transform_ns += begin.elapsed().as_nanos() as u64;
-        Ok(())
-    }
-
-    /// Returns the error if a transform cannot take a frame.
-    fn refused(&self, number: u64, why: String) -> Error {
-        let path = self.path_of(number).to_owned();
-        self.in_chain(Error::Transform { path, frame: self.place(number).frame, why }, number)
-    }
-
-    /// Reads frames in common units with all their fields, transforms their positions, and calls `take` with the
-    /// position and the data of each. Frames that a transform rotates have no cell then, as few formats can hold a
-    /// rotated one, and neither velocities nor forces, which are not rotated along.
-    ///
-    /// # Errors
-    /// As [`Chain::read_into`], and those of `take`.
-    pub fn read_snapshots(
-        &self,
-        frames: &Frames,
-        atoms: &Atoms,
-        scratch: &mut Scratch,
-        mut take: impl FnMut(usize, &Snapshot) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        self.check(frames)?;
-        let prepared = self.transform.as_ref().map(|t| t.prepared(atoms)).transpose()?;
-        let read = prepared.as_deref().map_or(atoms, PreparedTransform::decoded);
-        let mut decoded = Vec::new();
-        if prepared.is_some() {
-            memory::resize(&mut decoded, read.len() * 3, 0.0, "the atoms of a frame")?;
-        }
-        let (mut whole, mut part) = (Snapshot::default(), Snapshot::default());
-        for at in 0..frames.len() {
-            scratch.check_stop()?;
-            let number = frames.get(at);
-            if let Some(prepared) = &prepared {
-                self.walk_to(&**prepared, number, scratch, &mut decoded)?;
-            }
-            let raw = self.raw(frames, at, read, scratch)?;
-            let (time, step) = self.when(number);
-            raw.snapshot_into(time, step, &mut whole);
-            let given = raw.given_box();
-            if self.rotates() {
-                (whole.velocities, whole.forces) = (None, None);
-                (whole.cell, whole.vectors) = ([f64::NAN; 6], None);
-            }
-            let Some(prepared) = &prepared else {
-                take(at, &whole)?;
-                continue;
-            };
-            if let Some(positions) = &mut whole.positions {
-                let (cell, turned) = given;
-                let mut info = FrameInfo { time, step, cell, turned };
-                let positions = positions.as_flattened_mut();
-                self.transform(&**prepared, number, positions, &mut info, scratch)?;
-            }
-            match prepared.columns() {
-                Some(columns) => {
-                    whole.take_into(columns, &mut part);
-                    take(at, &part)?;
-                }
-                None => take(at, &whole)?,
-            }
-        }
-        Ok(())
-    }
-
     pub(crate) fn read_untransformed(
         &self,
         request: &Wanted<'_>,
@@ -721,179 +432,6 @@ impl Chain {
             }
             rest = others;
             at = here.end;
-        }
-        Ok(())
-    }
-
-    /// Returns the names of a frame's format-specific data beside these atoms.
-    ///
-    /// # Errors
-    /// As [`Chain::read_into`].
-    pub fn left_out_of(
-        &self,
-        frame: u64,
-        atoms: &Atoms,
-        scratch: &mut Scratch,
-    ) -> Result<Vec<String>, Error> {
-        let Place { segment, frame: within } = self.place(frame);
-        let Some(reader) = self.segments[segment].reader.as_format_data() else {
-            return Ok(Vec::new());
-        };
-        let left = reader.left_out(within, atoms, scratch);
-        left.map_err(|error| self.in_chain(error, frame))
-    }
-
-    /// Returns numbers of a frame beside its atoms, by name, if its format holds any: "lambda" of TRR.
-    ///
-    /// # Errors
-    /// As [`Chain::read_into`].
-    pub fn observables(
-        &self,
-        frame: u64,
-        scratch: &mut Scratch,
-    ) -> Result<Vec<(&'static str, f64)>, Error> {
-        self.check(&Frames::Strided { first: frame, step: 1, count: 1 })?;
-        let Place { segment, frame: within } = self.place(frame);
-        let Some(reader) = self.segments[segment].reader.as_format_data() else {
-            return Ok(Vec::new());
-        };
-        let found = reader.observables(within, scratch);
-        found.map_err(|error| self.in_chain(error, frame))
-    }
-
-    /// Counts the format-specific data that frames hold beside these atoms. In the result, frames are numbered by
-    /// their positions in `frames`, from `begin` on.
-    ///
-    /// # Errors
-    /// As [`Chain::read_into`].
-    pub fn left_out(
-        &self,
-        frames: &Frames,
-        begin: usize,
-        atoms: &Atoms,
-        scratch: &mut Scratch,
-    ) -> Result<Losses, Error> {
-        self.check(frames)?;
-        let mut losses = Losses::default();
-        for at in 0..frames.len() {
-            scratch.check_stop()?;
-            let left = self.left_out_of(frames.get(at), atoms, scratch)?;
-            let left: Vec<Lost> = left.into_iter().map(Lost::from).collect();
-            losses.add((begin + at) as u64, &left);
-        }
-        Ok(losses)
-    }
-
-    /// Reads one frame as its format stores it.
-    ///
-    /// # Errors
-    /// As [`Chain::read_into`].
-    pub fn read_raw(&self, frame: u64, scratch: &mut Scratch) -> Result<Raw, Error> {
-        self.read_raw_of(frame, &Atoms::all(self.n_atoms()), scratch)
-    }
-
-    /// Returns the box vectors (Å, row by row) of a frame, if they are in memory once its file is open and frames are
-    /// not rotated.
-    pub fn known_box(&self, frame: u64) -> Option<[f64; 9]> {
-        if self.rotates() {
-            return None;
-        }
-        let Place { segment, frame: within } = self.place(frame);
-        self.segments[segment].reader.as_known_cells()?.known_box(within)
-    }
-
-    /// Appends the bytes of consecutive frames to `out`, unchanged. Returns false, and appends nothing, if they lie
-    /// in several files or in another format, are not self-contained, or are transformed.
-    ///
-    /// # Errors
-    /// As [`Chain::read_into`].
-    ///
-    /// # Panics
-    /// If `frames` is empty or out of range.
-    pub fn copy_frames(
-        &self,
-        frames: Range<u64>,
-        format: Format,
-        scratch: &mut Scratch,
-        out: &mut Vec<u8>,
-    ) -> Result<bool, Error> {
-        if self.is_transformed() {
-            return Ok(false);
-        }
-        let run = self.run_of(frames.start);
-        let reader = &self.segments[run.segment].reader;
-        if frames.end > run.frames.end || reader.format() != format.name() {
-            return Ok(false);
-        }
-        let within = run.within(frames.start)..run.within(frames.end - 1) + 1;
-        let Some(copying) = reader.as_copy_frames() else { return Ok(false) };
-        let copied = copying.copy_frames(within, scratch, out);
-        copied.map_err(|error| self.in_chain(error, frames.start))?;
-        Ok(true)
-    }
-
-    /// Reads some atoms of one frame as its format stores them.
-    ///
-    /// # Errors
-    /// As [`Chain::read_into`].
-    pub fn read_raw_of(
-        &self,
-        frame: u64,
-        atoms: &Atoms,
-        scratch: &mut Scratch,
-    ) -> Result<Raw, Error> {
-        self.check(&Frames::Strided { first: frame, step: 1, count: 1 })?;
-        let Place { segment, frame: within } = self.place(frame);
-        let read = self.segments[segment].reader.read_raw_of(within, atoms, scratch);
-        read.map_err(|error| self.in_chain(error, frame))
-    }
-
-    /// Reads some atoms of the frame at position `at` as its format stores them. All `frames` must exist; those
-    /// that follow are used to read ahead.
-    ///
-    /// # Errors
-    /// As [`Chain::read_into`].
-    pub fn raw(
-        &self,
-        frames: &Frames,
-        at: usize,
-        atoms: &Atoms,
-        scratch: &mut Scratch,
-    ) -> Result<Raw, Error> {
-        if self.alone {
-            return self.segments[0].reader.raw(frames, at, atoms, scratch);
-        }
-        let run = self.run_of(frames.get(at));
-        let within = run.frames_within(frames, at, at + 1);
-        let read = self.segments[run.segment].reader.raw(&within, 0, atoms, scratch);
-        read.map_err(|error| self.in_chain(error, frames.get(at)))
-    }
-
-    /// Reads some atoms of frames as their format stores them, and calls `take` with the position and the data of
-    /// each.
-    ///
-    /// # Errors
-    /// As [`Chain::read_into`], and those of `take`.
-    pub fn read_raws(
-        &self,
-        frames: &Frames,
-        atoms: &Atoms,
-        scratch: &mut Scratch,
-        mut take: impl FnMut(usize, &Raw) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        self.check(frames)?;
-        let mut at = 0;
-        while at < frames.len() {
-            let run = self.run_of(frames.get(at));
-            let within = run.frames_within(frames, at, frames.len());
-            let reader = &self.segments[run.segment].reader;
-            for k in 0..within.len() {
-                scratch.check_stop()?;
-                let raw = reader.raw(&within, k, atoms, scratch);
-                let raw = raw.map_err(|error| self.in_chain(error, frames.get(at + k)))?;
-                take(at + k, &raw)?;
-            }
-            at += within.len();
         }
         Ok(())
     }

@@ -14,8 +14,9 @@ mod frames;
 pub mod h5md;
 pub mod index;
 pub mod indexed;
+mod indexing;
 pub mod leftovers;
-pub mod lines;
+mod lines;
 mod meter;
 pub mod ncdf;
 mod open;
@@ -33,6 +34,7 @@ pub mod topology_sidecar;
 pub mod transform;
 pub mod trr;
 mod walk;
+mod whole_frames;
 pub mod worker;
 pub mod xtc;
 

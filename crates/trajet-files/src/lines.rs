@@ -1,183 +1,17 @@
-//! Reads files whose frames are lines of text, of any such format.
+//! Finds the frames of files whose frames are lines of text, by one scan over all lines.
 
-use std::ops::Range;
-use std::sync::Arc;
+use std::marker::PhantomData;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
 
-use trajet_formats::lines::{
-    DecodedFrame, FoundFrame, FrameScan, LINE_BYTES, LineFormat, ScanEnd, ScannedLine,
-};
+use trajet_formats::lines::{FoundFrame, FrameScan, LINE_BYTES, LineFormat, ScanEnd, ScannedLine};
 use trajet_formats::text::find_newline;
-use trajet_formats::{Fault, Field, FrameInfo, Raw, memory};
+use trajet_formats::{Fault, memory};
 
-use crate::indexed::Indexed;
-use crate::opener::KnownFile;
-use crate::reader::{self, Wanted, WorkerFile};
-use crate::sidecar::{Finder, Found, find};
+use crate::indexing::{Indexing, Search};
+use crate::sidecar::Finder;
 use crate::source::Source;
-use crate::{
-    Error, FrameIndex, Frames, IndexState, Meter, OpenOptions, Opening, ParallelFor, Scratch, Watch,
-};
-
-/// An open file whose frames are lines of text.
-pub struct Reader<F: LineFormat> {
-    file: Indexed,
-    shared: Arc<F::Shared>,
-}
-
-impl<F: LineFormat> Reader<F> {
-    /// Opens a file and indexes its frames, from the sidecar if that is valid.
-    ///
-    /// # Errors
-    /// [`Error::Truncated`], [`Error::Corrupt`], [`Error::AtomCount`], [`Error::Io`].
-    pub fn open(
-        source: Source,
-        options: &OpenOptions,
-        mut opening: Opening,
-    ) -> Result<Reader<F>, Error> {
-        let begin = Instant::now();
-        let found = frames_of::<F>(&source, options, &mut opening.meter)?;
-        let first = first_frame(&source, &found.index, &mut opening.meter)?;
-        let shared = F::shared(&first);
-        drop(first);
-        let file = Indexed::new(source, found, options, opening, begin)?;
-        let shared = shared.map_err(|fault| file.corrupt(0, fault))?.into();
-        Ok(Reader { file, shared })
-    }
-
-    /// Creates the reader of a file that another process has opened.
-    ///
-    /// # Errors
-    /// [`Error::UnknownFormat`] if its data is not that of [`reader::Reader::for_worker`].
-    pub(crate) fn known(
-        file: KnownFile<'_>,
-        index: FrameIndex,
-        options: &OpenOptions,
-    ) -> Result<Reader<F>, Error> {
-        let Ok(shared) = postcard::from_bytes(file.data) else {
-            let path = file.source.path().to_owned();
-            let looks_like = format!("it was opened as {} elsewhere", F::FORMAT.name());
-            return Err(Error::UnknownFormat { path, looks_like });
-        };
-        Ok(Reader { file: file.indexed(index, options), shared: Arc::new(shared) })
-    }
-
-    /// Returns the number of atoms, the time and the step of a decoded frame, after comparing them with the index.
-    fn info(&self, frame: u64, decoded: &DecodedFrame) -> Result<FrameInfo, Error> {
-        let (time, step) = self.file.index.when(frame);
-        let same = decoded.n_atoms == self.file.index.n_atoms()
-            && decoded.time.is_none_or(|found| found.to_bits() == time.to_bits())
-            && decoded.step.is_none_or(|found| found == step);
-        if !same {
-            let path = self.file.source.path().to_owned();
-            return Err(Error::Stale { path, frame, offset: self.file.index.offset(frame) });
-        }
-        let (cell, turned) = decoded.given_box;
-        Ok(FrameInfo { time, step, cell, turned })
-    }
-}
-
-impl<F: LineFormat> reader::Reader for Reader<F> {
-    fn format(&self) -> &'static str {
-        F::FORMAT.name()
-    }
-
-    fn file(&self) -> &Indexed {
-        &self.file
-    }
-
-    fn read_frame(
-        &self,
-        &Wanted { frames, atoms, field }: &Wanted<'_>,
-        at: usize,
-        scratch: &mut Scratch,
-        out: &mut [f32],
-    ) -> Result<FrameInfo, Error> {
-        if !F::FIELDS.contains(&field) {
-            return Err(self.file.no_field(F::FORMAT.name(), field));
-        }
-        let frame = frames.get(at);
-        let bytes = self.file.whole(frames, at, scratch)?;
-        let n_bytes = bytes.len() as u64;
-        let begin = Instant::now();
-        let out = out.as_chunks_mut::<3>().0;
-        let decoded = F::decode(bytes, &self.shared, field, atoms.sorted(), out)
-            .map_err(|fault| self.file.corrupt(frame, fault))?;
-        let info = self.info(frame, &decoded)?;
-        let meter = &mut scratch.meter;
-        meter.decode_ns += begin.elapsed().as_nanos() as u64;
-        meter.bytes_used += n_bytes;
-        meter.frames += 1;
-        match decoded.has_field {
-            true => meter.atoms_decoded += out.len() as u64,
-            false => meter.empty_frames += 1,
-        }
-        Ok(info)
-    }
-
-    fn whole_raw(&self, frames: &Frames, at: usize, scratch: &mut Scratch) -> Result<Raw, Error> {
-        let frame = frames.get(at);
-        let bytes = self.file.whole(frames, at, scratch)?;
-        let n_bytes = bytes.len() as u64;
-        let corrupt = |fault| self.file.corrupt(frame, fault);
-        let decoded = F::decode(bytes, &self.shared, Field::Positions, Some(&[]), &mut []);
-        let info = self.info(frame, &decoded.map_err(corrupt)?)?;
-        let n_atoms = self.file.index.n_atoms();
-        let raw = F::raw(bytes, &self.shared, n_atoms, info.time, info.step).map_err(corrupt)?;
-        scratch.meter.bytes_used += n_bytes;
-        Ok(raw)
-    }
-
-    fn for_worker(&self, _: &trajet_formats::Atoms) -> Result<WorkerFile, Error> {
-        Ok(WorkerFile::new(F::FORMAT.name(), &*self.shared))
-    }
-
-    fn as_reindex(&self) -> Option<&dyn reader::Reindex> {
-        Some(self)
-    }
-
-    fn as_partial_index(&self) -> Option<&dyn reader::PartialIndex> {
-        Some(self)
-    }
-}
-
-impl<F: LineFormat> reader::Reindex for Reader<F> {
-    fn indexed_again(&self, _: &dyn ParallelFor, watch: &Arc<Watch>) -> Result<FrameIndex, Error> {
-        let (request_size, watch) = (self.file.request_size, Arc::clone(watch));
-        let options = &OpenOptions { request_size, watch, ..OpenOptions::default() };
-        Lines::<F>::of(&self.file.source, options).build(None, &mut Meter::default())
-    }
-}
-
-impl<F: LineFormat> reader::PartialIndex for Reader<F> {
-    fn with_index(&self, index: FrameIndex) -> Arc<dyn reader::Reader> {
-        let (file, shared) = (self.file.with_index(index), Arc::clone(&self.shared));
-        Arc::new(Reader::<F> { file, shared })
-    }
-}
-
-/// Returns the index of an open file, from its sidecar or by a scan. The file must end with a whole frame unless the
-/// options allow a truncated tail.
-fn frames_of<F: LineFormat>(
-    source: &Source,
-    options: &OpenOptions,
-    meter: &mut Meter,
-) -> Result<Found, Error> {
-    let mut found = find(&Lines::<F>::of(source, options), source, options, meter)?;
-    let is_cut = source.size() > found.index.end();
-    if is_cut && found.state == IndexState::Loaded {
-        // Only a scan knows how the file goes on.
-        let options = OpenOptions { rebuild_index: true, ..options.clone() };
-        found = find(&Lines::<F>::of(source, &options), source, &options, meter)?;
-    }
-    let end = found.index.end();
-    if source.size() > end && !options.allow_truncated_tail {
-        let lacks = found.index.extent(0).end.saturating_sub(source.size() - end);
-        return Err(truncated(source, found.index.n_frames() as u64, end, lacks));
-    }
-    Ok(found)
-}
+use crate::whole_frames::first_frame;
+use crate::{Error, FrameIndex, Meter, OpenOptions, ParallelFor};
 
 /// Returns the error for a file that ends inside a frame and lacks so many bytes, at least one.
 fn truncated(source: &Source, frame: u64, offset: u64, lacks: u64) -> Error {
@@ -186,24 +20,30 @@ fn truncated(source: &Source, frame: u64, offset: u64, lacks: u64) -> Error {
     Error::Truncated { path: source.path().to_owned(), frame, offset, needed, left }
 }
 
-/// Returns the bytes of frame 0.
-fn first_frame(source: &Source, index: &FrameIndex, meter: &mut Meter) -> Result<Vec<u8>, Error> {
-    let Range { start, end } = index.extent(0);
-    let mut bytes = Vec::new();
-    memory::resize(&mut bytes, (end - start) as usize, 0, "the bytes of a frame")?;
-    source.read_at(start, &mut bytes, meter)?;
-    Ok(bytes)
+/// Finds frames line by line.
+pub(crate) struct ByLines<F>(PhantomData<F>);
+
+impl<F: LineFormat> Indexing for ByLines<F> {
+    type Search<'a> = Lines<'a, F>;
+
+    fn search<'a>(
+        source: &'a Source,
+        options: &'a OpenOptions,
+        _: &'a dyn ParallelFor,
+    ) -> Lines<'a, F> {
+        Lines { source, options, format: PhantomData }
+    }
 }
 
 /// The lines of a file, in which frames are found.
-struct Lines<'a, F> {
+pub(crate) struct Lines<'a, F> {
     source: &'a Source,
     options: &'a OpenOptions,
-    format: std::marker::PhantomData<F>,
+    format: PhantomData<F>,
 }
 
 impl<F: LineFormat> Finder for Lines<'_, F> {
-    const FORMAT: [u8; 4] = F::SIDECAR;
+    const SIDECAR: [u8; 4] = F::SIDECAR;
     const SHORTEST_FRAME: u64 = F::SHORTEST_FRAME;
 
     /// Frames begin behind the end of a line; each is compared with the index when it is read.
@@ -236,11 +76,20 @@ impl<F: LineFormat> Finder for Lines<'_, F> {
     }
 }
 
-impl<'a, F: LineFormat> Lines<'a, F> {
-    fn of(source: &'a Source, options: &'a OpenOptions) -> Self {
-        Lines { source, options, format: std::marker::PhantomData }
+impl<F: LineFormat> Search for Lines<'_, F> {
+    /// Only a scan knows how the file continues.
+    fn has_all(&self, index: &FrameIndex, _: &mut Meter) -> bool {
+        self.source.size() == index.end()
     }
 
+    fn cut(&self, index: &FrameIndex, _: &mut Meter) -> Result<Error, Error> {
+        let (size, end) = (self.source.size(), index.end());
+        let lacks = index.extent(0).end.saturating_sub(size - end);
+        Ok(truncated(self.source, index.n_frames() as u64, end, lacks))
+    }
+}
+
+impl<F: LineFormat> Lines<'_, F> {
     fn corrupt(&self, frame: u64, offset: u64, fault: Fault) -> Error {
         Error::of_frame(self.source.path(), frame, offset, fault)
     }

@@ -345,7 +345,7 @@ struct Records<'a> {
 }
 
 impl Finder for Records<'_> {
-    const FORMAT: [u8; 4] = *b"NCDF";
+    const SIDECAR: [u8; 4] = *b"NCDF";
     /// A frame with one atom in single precision.
     const SHORTEST_FRAME: u64 = 12;
 

@@ -7,10 +7,16 @@ use trajet_formats::Format;
 use trajet_formats::gro::Gro;
 use trajet_formats::pdb::Pdb;
 
+use crate::lines::ByLines;
 use crate::opener::{self, KnownFile, Opener};
 use crate::reader::Reader;
 use crate::source::Written;
-use crate::{Error, OpenOptions, Opening, ParallelFor, Serial, dcd, h5md, lines, ncdf, trr, xtc};
+use crate::{
+    Error, OpenOptions, Opening, ParallelFor, Serial, dcd, h5md, ncdf, trr, whole_frames, xtc,
+};
+
+/// The reader of a format whose frames are lines of text.
+type Text<F> = whole_frames::Reader<F, ByLines<F>>;
 
 /// Opens a trajectory of any supported format, which its first bytes identify, or the suffix of a text file.
 ///
@@ -60,8 +66,8 @@ pub fn open_written(
         Some(Format::Trr) => Arc::new(trr::Reader::open(source, options, threads, opening)?),
         Some(Format::Dcd) => Arc::new(dcd::Reader::open(source, options, opening)?),
         Some(Format::Ncdf) => Arc::new(ncdf::Reader::open(source, options, threads, opening)?),
-        Some(Format::Pdb) => Arc::new(lines::Reader::<Pdb>::open(source, options, opening)?),
-        Some(Format::Gro) => Arc::new(lines::Reader::<Gro>::open(source, options, opening)?),
+        Some(Format::Pdb) => Arc::new(Text::<Pdb>::open(source, options, threads, opening)?),
+        Some(Format::Gro) => Arc::new(Text::<Gro>::open(source, options, threads, opening)?),
         // HDF5 files are opened by `Described`.
         Some(Format::H5md) | None => {
             let looks_like = describe(first);
@@ -99,8 +105,8 @@ pub(crate) fn open_known(
         ("XTC", Some(index)) => Arc::new(xtc::Reader::known(file.indexed(index, options))),
         ("TRR", Some(index)) => Arc::new(trr::Reader::known(file.indexed(index, options))),
         ("NCDF", Some(index)) => Arc::new(ncdf::Reader::known(file.indexed(index, options))?),
-        ("PDB", Some(index)) => Arc::new(lines::Reader::<Pdb>::known(file, index, options)?),
-        ("GRO", Some(index)) => Arc::new(lines::Reader::<Gro>::known(file, index, options)?),
+        ("PDB", Some(index)) => Arc::new(Text::<Pdb>::known(file, index, options)?),
+        ("GRO", Some(index)) => Arc::new(Text::<Gro>::known(file, index, options)?),
         _ => return Err(unknown()),
     })
 }

@@ -57,7 +57,7 @@ impl Found {
 /// Builds and checks the frame index of a format.
 pub(crate) trait Finder {
     /// Identifies the format in sidecars.
-    const FORMAT: [u8; 4];
+    const SIDECAR: [u8; 4];
     /// Size in bytes of the shortest frame that the format allows.
     const SHORTEST_FRAME: u64;
 
@@ -89,7 +89,7 @@ pub(crate) fn find<F: Finder>(
     meter: &mut Meter,
 ) -> Result<Found, Error> {
     let stamp = Stamp::of(source, source.size(), meter)?;
-    let places = Sidecar::of(source.path(), source.owner(), F::FORMAT, options.cache.as_deref());
+    let places = Sidecar::of(source.path(), source.owner(), F::SIDECAR, options.cache.as_deref());
     let loaded = match options.sidecar {
         true => places.load(most_sidecar_bytes(source.size(), F::SHORTEST_FRAME)),
         false => Vec::new(),

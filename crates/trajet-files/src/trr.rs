@@ -12,8 +12,9 @@ use trajet_formats::{Atoms, Fault, Field, Format, FrameInfo, Raw, memory};
 use crate::indexed::Indexed;
 use crate::reader::{self, Wanted};
 use crate::source::Source;
+use crate::walk::Headers;
 use crate::{
-    Error, FrameIndex, Frames, Meter, OpenOptions, Opening, ParallelFor, Scratch, Watch, walk,
+    Error, FrameIndex, Frames, Meter, OpenOptions, Opening, ParallelFor, Scratch, Watch, indexing,
 };
 
 /// An open TRR trajectory.
@@ -34,7 +35,8 @@ impl Reader {
         mut opening: Opening,
     ) -> Result<Reader, Error> {
         let begin = Instant::now();
-        let found = walk::frames_of::<Trr>(&source, options, threads, &mut opening.meter)?;
+        let found =
+            indexing::frames_of::<Headers<Trr>>(&source, options, threads, &mut opening.meter)?;
         let file = Indexed::new(source, found, options, opening, begin)?;
         // A false number of atoms must not determine how much memory is allocated.
         let n_atoms = file.index.n_atoms();
@@ -237,7 +239,7 @@ impl reader::Reindex for Reader {
         threads: &dyn ParallelFor,
         watch: &Arc<Watch>,
     ) -> Result<FrameIndex, Error> {
-        walk::indexed_again::<Trr>(&self.file, threads, watch)
+        indexing::indexed_again::<Headers<Trr>>(&self.file, threads, watch)
     }
 }
 

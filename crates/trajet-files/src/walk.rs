@@ -6,64 +6,38 @@
 
 use std::marker::PhantomData;
 use std::ops::Range;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 
 use trajet_formats::codec::{Headed, Mark, NoHead};
 
-use crate::indexed::Indexed;
+use crate::indexing::{Indexing, Search};
 use crate::options::LEAST_PIECE;
-use crate::sidecar::{Finder, Found, find};
+use crate::sidecar::Finder;
 use crate::source::{Source, Window};
-use crate::{Error, FrameIndex, IndexState, Meter, OpenOptions, ParallelFor, Watch};
+use crate::{Error, FrameIndex, Meter, OpenOptions, ParallelFor};
 
 /// Number of intervals between the frames of a loaded index whose headers are compared with the file before the
 /// index is used.
 const SAMPLES: usize = 8;
 
-/// Returns the index of an open file, from its sidecar or by walking the frames. The file must end with a
-/// whole frame unless the options allow a truncated tail.
-///
-/// # Errors
-/// [`Error::Corrupt`], [`Error::AtomCount`], [`Error::Truncated`], [`Error::Io`],
-/// [`Error::Interrupted`].
-pub(crate) fn frames_of<H: Headed>(
-    source: &Source,
-    options: &OpenOptions,
-    threads: &dyn ParallelFor,
-    meter: &mut Meter,
-) -> Result<Found, Error> {
-    let walk = Walk::<H> { source, options, threads, format: PhantomData };
-    let mut found = find(&walk, source, options, meter)?;
-    // A valid sidecar lists all frames of the file: rebuild it if another whole frame follows.
-    if found.state == IndexState::Loaded && !walk.ends_in_cut(&found.index, meter) {
-        let anew = OpenOptions { rebuild_index: true, ..options.clone() };
-        found = find(&walk, source, &anew, meter)?;
-    }
-    if source.size() > found.index.end() && !options.allow_truncated_tail {
-        return Err(walk.cut(&found.index, meter)?);
-    }
-    Ok(found)
-}
+/// Finds frames by their headers.
+pub(crate) struct Headers<H>(PhantomData<H>);
 
-/// Rebuilds the index of an open file from all frame headers, without a sidecar. An incomplete last frame is
-/// omitted.
-///
-/// # Errors
-/// As [`frames_of`].
-pub(crate) fn indexed_again<H: Headed>(
-    file: &Indexed,
-    threads: &dyn ParallelFor,
-    watch: &Arc<Watch>,
-) -> Result<FrameIndex, Error> {
-    let (request_size, watch) = (file.request_size, Arc::clone(watch));
-    let options = &OpenOptions { request_size, watch, ..OpenOptions::default() };
-    let walk = Walk::<H> { source: &file.source, options, threads, format: PhantomData };
-    walk.build(None, &mut Meter::default())
+impl<H: Headed> Indexing for Headers<H> {
+    type Search<'a> = Walk<'a, H>;
+
+    fn search<'a>(
+        source: &'a Source,
+        options: &'a OpenOptions,
+        threads: &'a dyn ParallelFor,
+    ) -> Walk<'a, H> {
+        Walk { source, options, threads, format: PhantomData }
+    }
 }
 
 /// A walk over the frames of one file.
-struct Walk<'a, H> {
+pub(crate) struct Walk<'a, H> {
     source: &'a Source,
     options: &'a OpenOptions,
     threads: &'a dyn ParallelFor,
@@ -80,7 +54,7 @@ enum Next {
 }
 
 impl<H: Headed> Finder for Walk<'_, H> {
-    const FORMAT: [u8; 4] = H::FORMAT;
+    const SIDECAR: [u8; 4] = H::SIDECAR;
     const SHORTEST_FRAME: u64 = H::SHORTEST_FRAME;
 
     fn agrees(&self, index: &FrameIndex, meter: &mut Meter) -> Result<bool, Error> {
@@ -171,9 +145,8 @@ impl<H: Headed> Finder for Walk<'_, H> {
     }
 }
 
-impl<H: Headed> Walk<'_, H> {
-    /// Whether the file ends, or ends within a frame, after the frames of `index`.
-    fn ends_in_cut(&self, index: &FrameIndex, meter: &mut Meter) -> bool {
+impl<H: Headed> Search for Walk<'_, H> {
+    fn has_all(&self, index: &FrameIndex, meter: &mut Meter) -> bool {
         let (frame, offset) = (index.n_frames() as u64, index.end());
         offset == self.source.size()
             || matches!(
@@ -182,7 +155,6 @@ impl<H: Headed> Walk<'_, H> {
             )
     }
 
-    /// Returns the error for a file whose last frame is incomplete; [`Error::Stale`] if a whole frame follows.
     fn cut(&self, index: &FrameIndex, meter: &mut Meter) -> Result<Error, Error> {
         let (frame, offset) = (index.n_frames() as u64, index.end());
         Ok(match self.next(&mut Window::default(), offset, frame, index.n_atoms(), 1, meter)? {
@@ -190,7 +162,9 @@ impl<H: Headed> Walk<'_, H> {
             Next::Cut { needed } => self.truncated(frame, offset, needed),
         })
     }
+}
 
+impl<H: Headed> Walk<'_, H> {
     fn truncated(&self, frame: u64, offset: u64, needed: u64) -> Error {
         let path = self.source.path().to_owned();
         Error::Truncated { path, frame, offset, needed, left: self.source.size() - offset }

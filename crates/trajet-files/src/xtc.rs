@@ -16,7 +16,10 @@ use trajet_formats::{
 use crate::indexed::Indexed;
 use crate::reader::{self, Wanted};
 use crate::source::Source;
-use crate::{Error, FrameIndex, Frames, OpenOptions, Opening, ParallelFor, Scratch, Watch, walk};
+use crate::walk::Headers;
+use crate::{
+    Error, FrameIndex, Frames, OpenOptions, Opening, ParallelFor, Scratch, Watch, indexing,
+};
 
 /// An open XTC trajectory.
 #[derive(Debug)]
@@ -38,7 +41,8 @@ impl Reader {
         mut opening: Opening,
     ) -> Result<Reader, Error> {
         let begin = Instant::now();
-        let found = walk::frames_of::<Xtc>(&source, options, threads, &mut opening.meter)?;
+        let found =
+            indexing::frames_of::<Headers<Xtc>>(&source, options, threads, &mut opening.meter)?;
         let precision = head::precision(&opening.first);
         Ok(Reader { file: Indexed::new(source, found, options, opening, begin)?, precision })
     }
@@ -194,7 +198,7 @@ impl reader::Reindex for Reader {
         threads: &dyn ParallelFor,
         watch: &Arc<Watch>,
     ) -> Result<FrameIndex, Error> {
-        walk::indexed_again::<Xtc>(&self.file, threads, watch)
+        indexing::indexed_again::<Headers<Xtc>>(&self.file, threads, watch)
     }
 }
 

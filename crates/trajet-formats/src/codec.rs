@@ -35,9 +35,9 @@ impl From<Fault> for NoHead {
 }
 
 /// A format whose frame headers give the length of the frame. Frames begin at multiples of four bytes.
-pub trait Headed: Sync {
-    /// Name of the format in sidecars.
-    const FORMAT: [u8; 4];
+pub trait Headed: Send + Sync + 'static {
+    /// The name of the format in sidecars.
+    const SIDECAR: [u8; 4];
     /// Length of the shortest frame that the format allows, bytes.
     const SHORTEST_FRAME: u64;
     /// Length of the longest frame header, bytes.

@@ -13,6 +13,7 @@ pub mod digest;
 mod encoders;
 mod error;
 mod frame;
+pub mod frame_format;
 mod frame_metadata;
 pub mod gro;
 pub mod h5md;

@@ -1,4 +1,4 @@
-//! Remarks on the source of a copy, stored with it: doubts about the numbers stay with the numbers.
+//! Remarks on the source of a copy, which are stored with the copy and stay with its numbers.
 //!
 //! DCD stores remarks in title lines, NetCDF and H5MD in an attribute, a store in the manifest of a data
 //! set. XTC and TRR have no room for any. Files are not trusted: a remark is one line without control

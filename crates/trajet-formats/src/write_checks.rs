@@ -39,7 +39,7 @@ pub struct WriteChecks {
     n_frames: u64,
     /// Losses of the frames encoded so far.
     losses: Mutex<Losses>,
-    /// Remarks stored in the output if its format can hold text: those of the source, and doubts about the copy.
+    /// Remarks stored in the output if its format can hold text: those of the source, and those on the copy.
     pub(crate) kept: Vec<String>,
     /// Vectors that every frame must have; `None` if frames of the format may differ in this.
     needed: Option<Vec<Field>>,

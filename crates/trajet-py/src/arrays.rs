@@ -1,6 +1,10 @@
 //! Conversion between NumPy arrays or Python numbers and Rust values.
 
-use numpy::{Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{
+    Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2,
+    PyReadwriteArray3,
+};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use trajet_files::{Error, Frames};
 use trajet_formats::{Atoms, memory};
@@ -82,4 +86,16 @@ pub(crate) fn boxes<'py>(
 pub(crate) fn box_vectors(vectors: &PyReadonlyArray2<'_, f64>) -> Option<[[f64; 3]; 3]> {
     let rows = vectors.as_array();
     (rows.dim() == (3, 3)).then(|| [0, 1, 2].map(|row| [0, 1, 2].map(|axis| rows[[row, axis]])))
+}
+
+/// Returns the numbers of an array for this many.
+pub(crate) fn slice_of<'a>(
+    out: &'a mut PyReadwriteArray3<'_, f32>,
+    len: usize,
+) -> PyResult<&'a mut [f32]> {
+    let slice = out.as_slice_mut().map_err(|_| PyValueError::new_err("out is not C-contiguous"))?;
+    if slice.len() != len {
+        return Err(PyValueError::new_err("out has another size than frames x atoms x 3"));
+    }
+    Ok(slice)
 }

@@ -29,8 +29,8 @@ mod writer;
 
 use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
-use trajet_formats::{FORMATS, FormatInfo, Writing};
+use pyo3::types::{PyDict, PyFrozenSet, PyTuple};
+use trajet_formats::{Extra, FORMATS, FormatInfo, Writing};
 use trajet_simd::InstructionSet;
 
 /// Native part of trajet.
@@ -59,6 +59,9 @@ fn _trajet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("FORMATS", formats)?;
     module.add("STRUCTURES", structures)?;
     module.add("COPIED_AS", copied_as)?;
+    let moving = FORMATS.iter().filter(|info| info.extras.contains(&Extra::Velocities));
+    let moving = moving.map(|info| info.name);
+    module.add("WITH_VELOCITIES", PyFrozenSet::new(module.py(), moving)?)?;
     module.add("DEBUG_BUILD", cfg!(debug_assertions))?;
     module.add_class::<reader::Reader>()?;
     module.add_class::<reader::Parts>()?;

@@ -1,23 +1,20 @@
 //! Bindings for an open trajectory.
 
 use std::collections::HashMap;
-use std::ops::Range;
 use std::path::PathBuf;
 use std::slice::from_mut;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadwriteArray3};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
-use trajet_engine::run::{Threads, lock};
-use trajet_files::{
-    Chain, Described, FieldReader, Frames, Meter, OpenOptions, ParallelFor, Scratch, Wanted,
-};
+use trajet_engine::run::lock;
+use trajet_files::{Chain, Described, FieldReader, Frames, Meter, OpenOptions, Scratch, Wanted};
 use trajet_formats::dcd::CellForm;
 use trajet_formats::{Atoms, Field, Format, FrameMeta, Losses};
 
-use crate::arrays::{PyFrames, array, atoms, boxes, cells};
+use crate::arrays::{PyFrames, array, atoms, boxes, cells, slice_of};
 use crate::control::FromPython;
 use crate::error::{from_io, from_run};
 use crate::h5md::PyDescription;
@@ -25,6 +22,8 @@ use crate::report::{PyLoss, counts, of_loss};
 use crate::serialize::to_bytes;
 use crate::stored::Stored;
 use crate::transforms::{Outline, Transforms, of_chain, with_start};
+
+mod filling;
 
 /// Atoms read between two checks for Ctrl-C: some tens of milliseconds.
 const ATOMS_BETWEEN_SIGNALS: usize = 4_000_000;
@@ -194,8 +193,8 @@ impl Reader {
     }
 
     /// Returns the remarks that copies in a format keep.
-    fn doubts(&self, copied_to: &str) -> Vec<String> {
-        self.inner.doubts(Some(copied_to))
+    fn kept_remarks(&self, copied_to: &str) -> Vec<String> {
+        self.inner.kept_remarks(Some(copied_to))
     }
 
     /// Compares the times of a stored index with the headers of all frames, once.
@@ -576,139 +575,12 @@ impl Reader {
     fn return_scratch(&self, scratch: Scratch) {
         lock(&self.spare).push(scratch);
     }
-
-    /// Fills `out` with the frames at `positions` of the requested ones, on one thread per buffer.
-    fn fill(
-        &self,
-        py: Python<'_>,
-        request: &Wanted<'_>,
-        positions: Range<usize>,
-        scratches: &mut [Scratch],
-        mut out: PyReadwriteArray3<'_, f32>,
-    ) -> PyResult<FrameMeta> {
-        let frame_len = request.atoms.len() * 3;
-        let vectors = slice_of(&mut out, positions.len() * frame_len)?;
-        let stride = ATOMS_BETWEEN_SIGNALS / self.inner.n_atoms();
-        let stride = stride.clamp(1, FRAMES_BETWEEN_SIGNALS);
-        let mut meta = FrameMeta::default();
-        let mut rest = vectors;
-        let mut at = positions.start;
-        while at < positions.end {
-            let end = (at + stride).min(positions.end);
-            let (here, others) = rest.split_at_mut((end - at) * frame_len);
-            py.detach(|| self.read_on(request, at..end, scratches, here, &mut meta))
-                .map_err(|error| from_io(py, &error))?;
-            py.check_signals()?;
-            (at, rest) = (end, others);
-        }
-        Ok(meta)
-    }
-
-    /// Reads frames, split into one contiguous range per thread.
-    fn read_on(
-        &self,
-        request: &Wanted<'_>,
-        positions: Range<usize>,
-        scratches: &mut [Scratch],
-        out: &mut [f32],
-        meta: &mut FrameMeta,
-    ) -> Result<(), trajet_files::Error> {
-        if let [scratch] = scratches {
-            return self.inner.read_into(request, positions, scratch, out, meta);
-        }
-        let each = positions.len().div_ceil(scratches.len());
-        let (mut jobs, mut rest) = (Vec::new(), out);
-        for (begin, scratch) in positions.clone().step_by(each).zip(scratches) {
-            let here = begin..positions.end.min(begin + each);
-            let (out, others) = rest.split_at_mut(here.len() * request.atoms.len() * 3);
-            rest = others;
-            jobs.push(Mutex::new((here, scratch, out, FrameMeta::default(), Ok(()))));
-        }
-        Threads(jobs.len()).each(jobs.len(), &|k| {
-            let (here, scratch, out, meta, done) = &mut *lock(&jobs[k]);
-            *done = self.inner.read_into(request, here.clone(), scratch, out, meta);
-        });
-        for job in jobs {
-            let (_, _, _, mut here, done) =
-                job.into_inner().unwrap_or_else(PoisonError::into_inner);
-            done?;
-            meta.append(&mut here);
-        }
-        Ok(())
-    }
-
-    /// Reads fields of frames, split into one contiguous range per thread. Returns the number of frames that have each.
-    fn read_fields_on(
-        &self,
-        frames: &Frames,
-        atoms: &Atoms,
-        positions: Range<usize>,
-        readers: &mut [FieldReader],
-        outs: Vec<&mut [f32]>,
-        meta: &mut FrameMeta,
-    ) -> Result<[u64; 3], trajet_files::Error> {
-        let each = positions.len().div_ceil(readers.len());
-        let (mut jobs, mut rest) = (Vec::new(), outs);
-        for (begin, reader) in positions.clone().step_by(each).zip(readers) {
-            let here = begin..positions.end.min(begin + each);
-            let mut outs = Vec::with_capacity(rest.len());
-            for slice in &mut rest {
-                let len = here.len() * atoms.len() * 3;
-                outs.push(slice.split_off_mut(..len).expect("as long as the frames"));
-            }
-            jobs.push(Mutex::new((here, reader, outs, FrameMeta::default(), Ok([0; 3]))));
-        }
-        Threads(jobs.len()).each(jobs.len(), &|k| {
-            let (here, reader, outs, meta, done) = &mut *lock(&jobs[k]);
-            *done = self.read_fields_of(frames, atoms, here.clone(), reader, outs, meta);
-        });
-        let mut n_with = [0; 3];
-        for job in jobs {
-            let (_, _, _, mut here, done) =
-                job.into_inner().unwrap_or_else(PoisonError::into_inner);
-            n_with.iter_mut().zip(done?).for_each(|(n, more)| *n += more);
-            meta.append(&mut here);
-        }
-        Ok(n_with)
-    }
-
-    /// Reads fields of frames on this thread. Returns the number of frames that have each.
-    fn read_fields_of(
-        &self,
-        frames: &Frames,
-        atoms: &Atoms,
-        positions: Range<usize>,
-        reader: &mut FieldReader,
-        outs: &mut [&mut [f32]],
-        meta: &mut FrameMeta,
-    ) -> Result<[u64; 3], trajet_files::Error> {
-        let frame_len = atoms.len() * 3;
-        let mut n_with = [0; 3];
-        for (k, at) in positions.enumerate() {
-            let span = k * frame_len..(k + 1) * frame_len;
-            let mut here: Vec<&mut [f32]> =
-                outs.iter_mut().map(|out| &mut out[span.clone()]).collect();
-            let read = reader.read(&self.inner, frames, atoms, at, &mut here)?;
-            n_with.iter_mut().zip(read.present).for_each(|(n, is)| *n += u64::from(is));
-            meta.push(frames.get(at), read.info);
-        }
-        Ok(n_with)
-    }
 }
 
 /// Returns the field with this name.
 fn field(name: &str) -> PyResult<Field> {
     let found = Field::ALL.into_iter().find(|field| field.name() == name);
     found.ok_or_else(|| PyValueError::new_err(format!("frames have no {name}")))
-}
-
-/// Returns the numbers of an array for this many.
-fn slice_of<'a>(out: &'a mut PyReadwriteArray3<'_, f32>, len: usize) -> PyResult<&'a mut [f32]> {
-    let slice = out.as_slice_mut().map_err(|_| PyValueError::new_err("out is not C-contiguous"))?;
-    if slice.len() != len {
-        return Err(PyValueError::new_err("out has another size than frames x atoms x 3"));
-    }
-    Ok(slice)
 }
 
 /// Returns times, steps, cells and counts of frames that were read.

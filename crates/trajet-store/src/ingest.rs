@@ -85,7 +85,7 @@ impl Store {
             lost: by_name(&spec.tags, lost),
             segments: vec![segment],
             left: Vec::new(),
-            remarks: chain.doubts(Some(format.name())),
+            remarks: chain.kept_remarks(Some(format.name())),
             is_even: Some(dcd::holds_times(&chain.times(), &chain.steps())),
             seconds: begin.elapsed().as_secs_f64(),
         };
@@ -145,8 +145,12 @@ impl Store {
         self.keep_rest(&mut transaction, &mut further)?;
         check_unchanged(&stamps, format)?;
         let overlap = self.overlap(&was, chain.times()[skip as usize])?;
-        let remarks =
-            was.remarks.iter().chain(&overlap).cloned().chain(chain.doubts(Some(format.name())));
+        let remarks = was
+            .remarks
+            .iter()
+            .chain(&overlap)
+            .cloned()
+            .chain(chain.kept_remarks(Some(format.name())));
         let remarks = remarks::kept(remarks);
         done.remarks.extend(overlap);
         let mut new = Manifest { lost: by_name(&was.tags, lost), remarks, ..was.clone() };
@@ -234,7 +238,7 @@ impl Store {
             left: Vec::new(),
             // Values that were rounded stay rounded however atoms are repartitioned.
             remarks: remarks::kept(
-                was.remarks.iter().cloned().chain(chain.doubts(Some(&was.format))),
+                was.remarks.iter().cloned().chain(chain.kept_remarks(Some(&was.format))),
             ),
             is_even: Some(dcd::holds_times(&chain.times(), &chain.steps())),
             seconds: was.seconds + begin.elapsed().as_secs_f64(),

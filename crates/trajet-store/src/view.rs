@@ -98,7 +98,7 @@ impl Dataset {
     }
 
     /// Returns the remarks that a copy of a tag, or of all, in the format `copied_to` keeps.
-    pub(crate) fn doubts(&self, tag: Option<usize>, copied_to: Option<&str>) -> Vec<String> {
+    pub(crate) fn kept_remarks(&self, tag: Option<usize>, copied_to: Option<&str>) -> Vec<String> {
         let tags = tag.map_or(&self.manifest.tags[..], |tag| from_ref(&self.manifest.tags[tag]));
         let of_tag = |tag: &Tag| Some(format!("{}: {}", tag.name, rounded(tag.precision()?)?));
         let is_whole = tag.is_none() && copied_to == Some(&self.manifest.format);

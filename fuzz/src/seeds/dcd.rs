@@ -97,7 +97,8 @@ impl File {
     }
 }
 
-pub(super) fn files() -> Vec<Vec<u8>> {
+/// Returns DCD files.
+pub fn files() -> Vec<Vec<u8>> {
     let mut files = Vec::new();
     for is_big in [false, true] {
         let plain = File { is_big, ..PLAIN };

@@ -11,7 +11,8 @@ const HEADER_BYTES: usize = 64;
 const END_AT: usize = 32;
 const FRAMES_AT: usize = 56;
 
-pub(super) fn indices() -> Vec<Vec<u8>> {
+/// Returns stored indexes, sound and damaged.
+pub fn indices() -> Vec<Vec<u8>> {
     let mut kept = Vec::new();
     for file in super::indexed() {
         let n = file.len();

@@ -195,7 +195,8 @@ pub(super) fn many_frames() -> Vec<u8> {
     File { n_frames: 20, claimed: 20, n_atoms: 15, ..PLAIN }.write()
 }
 
-pub(super) fn files() -> Vec<Vec<u8>> {
+/// Returns NetCDF files.
+pub fn files() -> Vec<Vec<u8>> {
     let scaled = |form: Form, scale| Form { scale: Some(scale), ..form };
     let float = Scale::Float(20.455);
     let double = Scale::Double(20.455);

@@ -14,7 +14,8 @@ const ATOMS: [(&str, &str, u32, &str, f64, f64, u32); 8] = [
 /// Bonds between atoms counted from 1.
 const BONDS: [[usize; 2]; 5] = [[1, 2], [2, 3], [3, 4], [5, 6], [5, 7]];
 
-pub(super) fn gro() -> Vec<Vec<u8>> {
+/// Returns GRO files.
+pub fn gro() -> Vec<Vec<u8>> {
     let file = |box_line: &str, decimals: usize, velocities: bool| {
         let mut text = format!("title\n{:5}\n", ATOMS.len());
         for (i, (name, residue, number, ..)) in ATOMS.iter().enumerate() {
@@ -39,19 +40,8 @@ pub(super) fn gro() -> Vec<Vec<u8>> {
     ]
 }
 
-/// Returns trajectories: two frames with times, and each file of one frame.
-pub(super) fn several_gro() -> Vec<Vec<u8>> {
-    let mut files = gro();
-    let frame = |k: usize| {
-        let first = String::from_utf8_lossy(&files[1]);
-        first.replacen("title", &format!("t= {k}.50000 step= {k}"), 1).into_bytes()
-    };
-    let frames = [frame(0), frame(1), frame(2)].concat();
-    files.push(frames);
-    files
-}
-
-pub(super) fn pdb() -> Vec<Vec<u8>> {
+/// Returns PDB files.
+pub fn pdb() -> Vec<Vec<u8>> {
     let atoms = |first: usize, segment: &str, element: &str| {
         let mut text = String::new();
         for (i, (name, residue, number, ..)) in ATOMS.iter().enumerate() {
@@ -79,7 +69,8 @@ pub(super) fn pdb() -> Vec<Vec<u8>> {
     ]
 }
 
-pub(super) fn psf() -> Vec<Vec<u8>> {
+/// Returns PSF files.
+pub fn psf() -> Vec<Vec<u8>> {
     let file = |flags: &str, first: usize, width: usize| {
         let number = |n: usize| format!("{n:first$}");
         let mut text = format!("PSF {flags}\n\n{} !NTITLE\n title\n\n", number(1));
@@ -103,7 +94,8 @@ pub(super) fn psf() -> Vec<Vec<u8>> {
     vec![file("CMAP", 8, 4), file("EXT CMAP XPLOR", 10, 8)]
 }
 
-pub(super) fn prmtop() -> Vec<Vec<u8>> {
+/// Returns PRMTOP files.
+pub fn prmtop() -> Vec<Vec<u8>> {
     let lines = |values: Vec<String>, per_line: usize| {
         let rows: Vec<String> = values.chunks(per_line).map(|row| row.concat()).collect();
         rows.join("\n") + "\n"

@@ -32,7 +32,8 @@ pub(super) fn many_frames() -> Vec<u8> {
     (0..20).flat_map(|step| frame(false, 20, POSITIONS, step)).collect()
 }
 
-pub(super) fn files() -> Vec<Vec<u8>> {
+/// Returns TRR files.
+pub fn files() -> Vec<Vec<u8>> {
     let mut files = Vec::new();
     for is_double in [false, true] {
         let one = |n_atoms, parts, step| frame(is_double, n_atoms, parts, step);

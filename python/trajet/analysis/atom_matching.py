@@ -67,7 +67,7 @@ def _check_same_kind(mobile: Atoms, reference: Atoms, what: str) -> None:
 
 
 def check_pairs(mobile: Atoms, reference: Atoms, what: str, *, given: bool) -> list[str]:
-    """Raise an error if two groups cannot be compared atom by atom; return doubts as remarks.
+    """Raise an error if two groups cannot be compared atom by atom; return remarks.
 
     If the order of the atoms was not `given` by the caller but is that of two files, it must be the
     same. Masses do not show it: CHARMM writes CB before C, the PDB after it.
@@ -84,8 +84,8 @@ def check_pairs(mobile: Atoms, reference: Atoms, what: str, *, given: bool) -> l
             f"{what}: {found}: give a structure with the atoms in the order of the trajectory, or"
             " an AtomGroup in that order"
         )
-    doubts = [found] if found else [_other_names(mobile, reference), _shifts(mobile, reference)]
-    return [f"{what}: {doubt}: atoms are compared in their order" for doubt in doubts if doubt]
+    reasons = [found] if found else [_other_names(mobile, reference), _shifts(mobile, reference)]
+    return [f"{what}: {one}: atoms are compared in their order" for one in reasons if one]
 
 
 def _disorder(mobile: Atoms, reference: Atoms) -> str | None:

@@ -179,7 +179,7 @@ def msd(
     values = sums.means()
     sizes = np.diff(borders)
     found = diffusion(lags, values, sizes, len(axes), fit_range)
-    remarks += [*checks.remarks, *_doubts(found)]
+    remarks += [*checks.remarks, *_diffusion_remarks(found)]
     parameters = {
         "selections": [main.label],
         "n_atoms": [main.n_atoms],
@@ -445,7 +445,7 @@ class _Checks:
         return f"the centre of the particle of {name}" if self._moving.are_groups else name
 
 
-def _doubts(found: Diffusion) -> list[str]:
+def _diffusion_remarks(found: Diffusion) -> list[str]:
     """Return a remark if the fitted part of the MSD is not that of free diffusion."""
     if np.isnan(found.coefficient):
         return [

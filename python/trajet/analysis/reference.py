@@ -228,7 +228,7 @@ def _one_frame(
 
 
 def check_same_atoms(mobile: Selection, reference: Selection, remarks: list[str]) -> None:
-    """Raise an error if two selections cannot be compared atom by atom; doubts go to `remarks`."""
+    """Raise an error if selections cannot be compared atom by atom; add remarks to `remarks`."""
     what = f"selection {mobile.label!r} and reference {reference.label!r}"
     if mobile.trajectory.has_topology and reference.trajectory.has_topology:
         given = mobile.text is None or reference.text is None

@@ -9,7 +9,8 @@ import click
 import trajet
 from trajet import advise
 from trajet.cli import options, pools, transforms
-from trajet.cli.options import choose_frames, in_order, progress
+from trajet.cli.options import choose_frames, in_order
+from trajet.cli.terminal import progress
 from trajet.cli.transforms import TransformOptions
 from trajet.conversion import SUFFIXES, Conversion
 from trajet.dataset import find_dataset

@@ -11,8 +11,8 @@ import trajet
 from trajet._trajet import time_text
 from trajet.advise import in_bytes
 from trajet.cli import options
-from trajet.cli.options import progress
 from trajet.cli.tables import EXPECTED, one_line
+from trajet.cli.terminal import progress
 from trajet.dataset import find_dataset
 from trajet.trajectory import Trajectory
 

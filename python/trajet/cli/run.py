@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 import trajet
-from trajet.cli.options import OPTIONS_OF_RUN, JointRun
+from trajet.cli.analysis_options import OPTIONS_OF_RUN, JointRun
 from trajet.cli.tables import EXPECTED, one_line
 
 # Keys of a plan beside the options that its analyses share.

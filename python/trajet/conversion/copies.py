@@ -17,6 +17,14 @@ from trajet._trajet import COPIED_AS, FORMATS, OutputError
 from trajet.advise.entries import Assembled, Parameters, RetriedEntry, WorkerEntry
 from trajet.analysis.runner import main_selection
 from trajet.box import Box
+from trajet.conversion.contents import (
+    content_left_out,
+    converted_content,
+    frames_left_out,
+    left_out_if_rotated,
+    lost_by_tags,
+    native_content,
+)
 from trajet.conversion.files import (
     HDF5,
     CopyJob,
@@ -24,7 +32,6 @@ from trajet.conversion.files import (
     OutputOptions,
     WriteOutcome,
     for_workers,
-    hdf5_content,
     write_files,
 )
 from trajet.conversion.output_pieces import write_pieces
@@ -58,10 +65,6 @@ _TURNED = (
     "a box that is turned: its first vector is not along x, or its second not in the plane of x"
     " and y"
 )
-# Formats that may hold velocities.
-_WITH_VELOCITIES = ("TRR", "NCDF", "H5MD", "GRO")
-# Frames per read in the search for velocities or forces.
-_FRAMES_LOOKED_AT = 1000
 
 
 @dataclass(frozen=True)
@@ -181,7 +184,7 @@ def convert(
     path = Path(path)
     selection = main_selection(source)
     trajectory = selection.trajectory
-    kept = _doubts(trajectory, path.suffix)
+    kept = _kept_remarks(trajectory, path.suffix)
     how = OutputOptions(precision, double, velocities, forces, compression, allow_loss, kept)
     asked = _Asked(how, force, threads, progress, pool)
     _check_pool(pool)
@@ -346,11 +349,11 @@ def _check_pool(pool: Pool | None) -> None:
         )
 
 
-def _doubts(trajectory: Trajectory, suffix: str) -> tuple[str, ...]:
+def _kept_remarks(trajectory: Trajectory, suffix: str) -> tuple[str, ...]:
     """Return the remarks on a source that copies with this file name ending store."""
     formats = [name for name, endings in ENDINGS.items() if suffix.lower() in endings]
     # Unknown endings raise an error later.
-    return tuple(trajectory.reader.doubts(formats[0])) if formats else ()
+    return tuple(trajectory.reader.kept_remarks(formats[0])) if formats else ()
 
 
 def _outcome(kind: str, number: int, done: JobResult) -> WriteOutcome:
@@ -383,7 +386,7 @@ def _copy(
     every = np.arange(trajectory.n_atoms)
     columns = None if np.array_equal(selection.places, every) else selection.places
     content: h5md.Content | None = None
-    lost = [*_lost(trajectory, columns), *_rotated(trajectory, parts[0][0])]
+    lost = [*lost_by_tags(trajectory, columns), *left_out_if_rotated(trajectory, parts[0][0])]
     n_threads = getattr(asked.pool, "n_threads", None) or asked.threads
     reader = trajectory.reader_for(
         np.concatenate(frames), columns, n_threads or _trajet.available_threads()
@@ -392,13 +395,15 @@ def _copy(
     in_hdf5 = parts[0][0].suffix.lower() in HDF5
     joined = asked.pool is not None and write is not _Copies.write_with_pool
     if in_hdf5:
-        content = _native_content(trajectory, parts[0][0], columns, asked, joined=joined)
+        content = native_content(
+            trajectory, parts[0][0], columns, asked.how, asked.pool, joined=joined
+        )
     if content is None:
-        lost += _content_left_out(trajectory, parts[0][0])
+        lost += content_left_out(trajectory, parts[0][0])
     if content is None and in_hdf5:
         numbered = [(path, numbers) for (path, _), numbers in zip(parts, frames, strict=True)]
-        left = [_frames_left_out(trajectory, *part, columns, asked.how) for part in numbered]
-        content = _content(trajectory, reader, np.concatenate(frames), columns, asked.how)
+        left = [frames_left_out(trajectory, *part, columns, asked.how) for part in numbered]
+        content = converted_content(trajectory, reader, np.concatenate(frames), columns, asked.how)
         if trajectory.reader.format == "H5MD":
             # A tag is lossy, fields are left out, or files differ in units or precision.
             lost = [*lost, "written in Å and single precision, not as the original stores it"]
@@ -435,163 +440,6 @@ def _copy(
     return done
 
 
-def _native_content(
-    trajectory: Trajectory,
-    path: Path,
-    columns: NDArray[np.int64] | None,
-    asked: _Asked,
-    *,
-    joined: bool,
-) -> h5md.NativeContent | None:
-    """Return the content of an exact copy of H5MD; None if one file cannot hold it."""
-    reader, dataset, how = trajectory.reader, trajectory.dataset, asked.how
-
-    def frames_only() -> h5md.NativeContent:
-        remarks = _content_left_out(trajectory, path)
-        return h5md.NativeContent(
-            reader,
-            columns,
-            compression=how.compression,
-            remarks=remarks,
-            kept_remarks=how.remarks,
-        )
-
-    if reader.format != "H5MD" or trajectory.transforms:
-        return None
-    atoms = columns
-    if dataset is None:
-        sources = [
-            h5md.Source(segment["path"], segment["n_frames"] - segment["dropped_frames"])
-            for segment in reader.segments()
-        ]
-    else:
-        if not _is_exact(trajectory, how):
-            return None
-        if asked.pool is not None:
-            raise ValueError(
-                f"{path}: only threads of this process write exact H5MD copies of a data set:"
-                " leave the pool out"
-            )
-        if dataset.origin is not None:
-            atoms = dataset.origin if columns is None else dataset.origin[columns]
-        kept = dataset.rest
-        if kept is None:
-            return frames_only()
-        sources = [h5md.Source(*one) for one in kept]
-    content = h5md.native_content(
-        reader,
-        columns,
-        sources,
-        atoms=atoms,
-        particles=trajectory.particles,
-        omitted=[
-            *["velocity"] * (not how.velocities),
-            *["force"] * (not how.forces),
-        ],
-        compression=how.compression,
-        joined=joined,
-        is_file=dataset is None,
-    )
-    if content is None:
-        return frames_only() if dataset is not None else None
-    return replace(content, kept_remarks=how.remarks)
-
-
-def _content_left_out(trajectory: Trajectory, path: Path) -> list[str]:
-    """Return a remark on the contents of HDF5 files that this output cannot hold."""
-    if trajectory.dataset is not None:
-        kept = trajectory.dataset.rest or []
-        sources = [source for source, _ in kept]
-    else:
-        segments = trajectory.reader.segments()
-        sources = [one["path"] for one in segments if one["format"] in ("H5MD", "MDTRAJ")]
-    found = [h5md.left_out(source, trajectory.particles) for source in sources]
-    names = sorted({name for one in found for name in one})
-    what = "H5MD" if path.suffix.lower() in HDF5 else path.suffix[1:].upper()
-    return [f"left out, as {what} has no place for it: {', '.join(names)}"] if names else []
-
-
-def _is_exact(trajectory: Trajectory, how: OutputOptions) -> bool:
-    """Return whether a copy of a data set loses nothing: no tag is lossy, no field left out."""
-    assert trajectory.dataset is not None
-    tags = trajectory.dataset.manifest["tags"]
-    return how.velocities and how.forces and not any(tag["lossy"] for tag in tags)
-
-
-def _lost(trajectory: Trajectory, columns: NDArray[np.int64] | None) -> list[str]:
-    """Return remarks on fields that are not written since lossy tags of a data set lack them."""
-    tags: dict[str, list[str]] = {}
-    for what, tag in trajectory.reader.lost(columns):
-        tags.setdefault(what, []).append(tag)
-    return [
-        f"left out: {what}, which these lossy tags omit: {', '.join(lossy)}"
-        for what, lossy in tags.items()
-    ]
-
-
-def _frames_left_out(
-    trajectory: Trajectory,
-    path: Path,
-    numbers: NDArray[np.int64],
-    columns: NDArray[np.int64] | None,
-    how: OutputOptions,
-) -> list[str]:
-    """Return remarks on fields of frames that H5MD cannot hold.
-
-    Raises
-    ------
-    OutputError
-        If a frame has such a field, and loss is not allowed.
-    """
-    remarks = []
-    if names := trajectory.reader.further_names(int(numbers[0])):
-        remarks.append(f"left out, as H5MD cannot hold it: {'; '.join(names)}")
-    losses, remark = trajectory.reader.left_out(numbers, columns)
-    if remark is None:
-        return remarks
-    if not how.allow_loss:
-        first = min(position for *_, position in losses)
-        lost = ", ".join(what or kind for kind, what, _, position in losses if position == first)
-        raise OutputError(
-            f"{path}: frame {numbers[first]}: H5MD cannot hold {lost}: choose a format that can, or"
-            " allow the loss with --allow-loss (allow_loss=True)"
-        )
-    return [remark, *remarks]
-
-
-def _rotated(trajectory: Trajectory, path: Path) -> list[str]:
-    """Return remarks on what copies of rotated frames leave out."""
-    if not trajectory.rotates:
-        return []
-    without = []
-    if any(name in trajectory.format for name in _WITH_VELOCITIES):
-        without.append("velocities and forces, which are not rotated along")
-    if path.suffix.lower() not in HDF5:
-        without.append("unit cells, as the format cannot hold rotated ones")
-    return [f"left out of fitted frames: {what}" for what in without]
-
-
-def _content(
-    trajectory: Trajectory,
-    reader: _trajet.Reader,
-    every: NDArray[np.int64],
-    columns: NDArray[np.int64] | None,
-    how: OutputOptions,
-) -> h5md.Content:
-    """Return the content of H5MD outputs of frames."""
-    gone = {what for what, _ in trajectory.reader.lost(columns)}
-    if trajectory.rotates:
-        gone |= {"velocities", "forces"}
-    how = replace(
-        how,
-        velocities=how.velocities
-        and "velocities" not in gone
-        and _holds(trajectory, every, "velocities"),
-        forces=how.forces and "forces" not in gone and _holds(trajectory, every, "forces"),
-    )
-    return hdf5_content(reader, columns, how)
-
-
 def _check_topology(path: Path, selection: Selection, *, force: bool) -> None:
     """Raise an error if a structure cannot be written, before any work."""
     _ = selection.trajectory.topology
@@ -599,27 +447,6 @@ def _check_topology(path: Path, selection: Selection, *, force: bool) -> None:
     if not force:
         output.check_new(path)
     check_writable(path)
-
-
-def _holds(trajectory: Trajectory, frames: NDArray[np.int64], kind: str) -> bool:
-    """Return whether any of the frames has velocities or forces."""
-    # Files of a chain may differ; formats without these fields raise errors.
-    mixed = len({segment["format"] for segment in trajectory.reader.segments()}) > 1
-    size = 1 if mixed else _FRAMES_LOOKED_AT
-    for begin in range(0, len(frames), size):
-        try:
-            trajectory.read_places(
-                frames[begin : begin + size],
-                np.zeros(1, np.int64),
-                None,
-                velocities=kind == "velocities",
-                forces=kind == "forces",
-                counted=False,
-            )
-        except _trajet.FormatError:
-            continue
-        return True
-    return False
 
 
 @root_only("conversion")
@@ -700,7 +527,7 @@ def split(
     stem = trajectory.stem
     paths = [folder / f"{stem}-{k:0{digits}d}{suffix}" for k in range(len(borders) - 1)]
     _check_pool(pool)
-    kept = _doubts(trajectory, suffix)
+    kept = _kept_remarks(trajectory, suffix)
     how = OutputOptions(compression=compression, allow_loss=allow_loss, remarks=kept)
     asked = _Asked(how, force, threads, progress, pool)
     frames = [(begin, 1, end - begin) for begin, end in pairwise(borders)]

@@ -11,18 +11,10 @@ from numpy.typing import NDArray
 
 from trajet import output
 from trajet._trajet import OutputError
+from trajet.h5md.elements import ELEMENTS, Field, create, share_rows, write_box, write_rows
 from trajet.h5md.library import h5py
 from trajet.h5md.native_units import NativeContent
-from trajet.h5md.writing import (
-    ELEMENTS,
-    Content,
-    Field,
-    create,
-    output_errors,
-    share_rows,
-    write_box,
-    write_rows,
-)
+from trajet.h5md.writing import Content, output_errors
 
 if TYPE_CHECKING:
     from h5py import Group

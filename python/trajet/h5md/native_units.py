@@ -13,24 +13,22 @@ from numpy.typing import NDArray
 from trajet import _trajet, output
 from trajet._trajet import FormatError
 from trajet.h5md import units
-from trajet.h5md.library import h5py
-from trajet.h5md.links import find
-from trajet.h5md.preserve import Rest, Source, rest_of
-from trajet.h5md.tables import describe
-from trajet.h5md.threads import Show, map_ordered
-from trajet.h5md.writing import (
+from trajet.h5md.elements import (
     ELEMENTS,
-    STEP_BYTES,
-    Content,
     Field,
     Packing,
     Rows,
     head,
     keep_remarks,
     share_rows,
-    write_checked,
     write_rows,
 )
+from trajet.h5md.library import h5py
+from trajet.h5md.links import find
+from trajet.h5md.preserve import Rest, Source, rest_of
+from trajet.h5md.tables import describe
+from trajet.h5md.threads import Show, map_ordered
+from trajet.h5md.writing import STEP_BYTES, Content, write_checked
 
 if TYPE_CHECKING:
     from h5py import File, Group

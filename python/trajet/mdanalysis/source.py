@@ -23,7 +23,8 @@ from trajet.mdanalysis.timestep import (
     positions_array,
 )
 from trajet.trajectory.cursor import Cursor
-from trajet.trajectory.trajectory import MUCH_BYTES, Trajectory
+from trajet.trajectory.reading import MUCH_BYTES
+from trajet.trajectory.trajectory import Trajectory
 
 # All atoms are decoded for so many frames after somebody asked for all.
 PATIENCE = 2

@@ -6,8 +6,9 @@ from trajet.trajectory.cursor import Cursor
 from trajet.trajectory.files import DEFAULT_REQUEST_SIZE, describe_file
 from trajet.trajectory.frame import Frame
 from trajet.trajectory.opening import from_atomgroup, is_structure, open
+from trajet.trajectory.reading import MUCH_BYTES
 from trajet.trajectory.selection import Selection
-from trajet.trajectory.trajectory import MUCH_BYTES, Trajectory
+from trajet.trajectory.trajectory import Trajectory
 from trajet.trajectory.updating import UpdatingSelection
 
 __all__ = [

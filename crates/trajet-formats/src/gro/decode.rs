@@ -4,7 +4,8 @@ use super::columns::{
     ANGSTROM_PER_NM, SHORTEST_LINE, Width, angstrom, box_vectors, n_atoms, step, time,
 };
 use super::scan::Scan;
-use crate::lines::{DecodedFrame, LINE_BYTES, LineFormat, Picked, in_line};
+use crate::frame_format::{DecodedFrame, FrameFormat, Picked};
+use crate::lines::{LINE_BYTES, LineFormat, in_line};
 use crate::text::{LineFault, Lines};
 use crate::trr::{self, Reals};
 use crate::{Fault, Field, Format, GivenBox, Raw, cell_from_vectors, memory, turned_vectors};
@@ -14,12 +15,15 @@ use crate::{Fault, Field, Format, GivenBox, Raw, cell_from_vectors, memory, turn
 pub struct Gro;
 
 impl LineFormat for Gro {
-    const FORMAT: Format = Format::Gro;
     const SIDECAR: [u8; 4] = *b"GRO ";
     /// A title, the number of atoms, one atom, and a box of three numbers.
     const SHORTEST_FRAME: u64 = 1 + 2 + SHORTEST_LINE as u64 + 5;
-    const FIELDS: &'static [Field] = &[Field::Positions, Field::Velocities];
     type Scan = Scan;
+}
+
+impl FrameFormat for Gro {
+    const FORMAT: Format = Format::Gro;
+    const FIELDS: &'static [Field] = &[Field::Positions, Field::Velocities];
     type Shared = ();
 
     fn shared(_: &[u8]) -> Result<(), Fault> {

@@ -3,7 +3,8 @@
 use super::records::{COORDINATES, Record, cell, check_columns, position, record};
 use super::scan::Scan;
 use crate::dcd::{self, CellForm};
-use crate::lines::{DecodedFrame, LineFormat, Picked, in_line};
+use crate::frame_format::{DecodedFrame, FrameFormat, Picked};
+use crate::lines::{LineFormat, in_line};
 use crate::text::{LineFault, Lines};
 use crate::{Fault, Field, Format, Raw, memory, vectors_from_cell};
 
@@ -12,12 +13,15 @@ use crate::{Fault, Field, Format, Raw, memory, vectors_from_cell};
 pub struct Pdb;
 
 impl LineFormat for Pdb {
-    const FORMAT: Format = Format::Pdb;
     const SIDECAR: [u8; 4] = *b"PDB ";
     /// A single atom.
     const SHORTEST_FRAME: u64 = COORDINATES[2].end as u64;
-    const FIELDS: &'static [Field] = &[Field::Positions];
     type Scan = Scan;
+}
+
+impl FrameFormat for Pdb {
+    const FORMAT: Format = Format::Pdb;
+    const FIELDS: &'static [Field] = &[Field::Positions];
     /// The cell of frame 0.
     type Shared = Option<[f64; 6]>;
 

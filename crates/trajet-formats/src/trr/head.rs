@@ -127,7 +127,7 @@ pub fn real_at(bytes: &[u8], real: usize, at: usize) -> f64 {
 pub struct Trr;
 
 impl Headed for Trr {
-    const FORMAT: [u8; 4] = *b"TRR ";
+    const SIDECAR: [u8; 4] = *b"TRR ";
     /// A frame with the positions of one atom only.
     const SHORTEST_FRAME: u64 = WORDS_BYTES as u64 + 8 + 12;
     const HEAD_BYTES: usize = MOST_HEAD_BYTES;

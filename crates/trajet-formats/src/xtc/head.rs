@@ -118,7 +118,7 @@ pub fn precision(first: &[u8]) -> Option<f32> {
 pub struct Xtc;
 
 impl Headed for Xtc {
-    const FORMAT: [u8; 4] = *b"XTC ";
+    const SIDECAR: [u8; 4] = *b"XTC ";
     /// A frame of one atom.
     const SHORTEST_FRAME: u64 = 68;
     const HEAD_BYTES: usize = 96;

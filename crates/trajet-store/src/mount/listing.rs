@@ -159,7 +159,7 @@ impl DatasetListing {
                 );
             }
         }
-        let remarks = self.dataset.doubts(None, None);
+        let remarks = self.dataset.kept_remarks(None, None);
         if !remarks.is_empty() {
             words += &format!("Remarks on {name}:\n\n    {}\n", remarks.join("\n    "));
         }
@@ -325,7 +325,7 @@ impl DatasetListing {
                 Some(tag) => one.dataset.stored(tag, &one.options)?,
             }))
         };
-        let remarks = self.dataset.doubts(tag, Some(format.name()));
+        let remarks = self.dataset.kept_remarks(tag, Some(format.name()));
         Ok(FrameSource { moments: self.moments()?, sizes, remarks, open: Box::new(open) })
     }
 }

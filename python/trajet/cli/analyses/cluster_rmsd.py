@@ -7,7 +7,8 @@ import click
 
 import trajet
 from trajet.cli.analyses.shared import LINES, head_of, left_out, select_option
-from trajet.cli.options import AnalysisOptions, analysis, max_memory_option
+from trajet.cli.analysis_options import AnalysisOptions, analysis
+from trajet.cli.options import max_memory_option
 from trajet.cli.tables import lines_of
 from trajet.result import Clusters
 

@@ -14,7 +14,7 @@ from trajet.cli.analyses.shared import (
     select_option,
     within_option,
 )
-from trajet.cli.options import AnalysisOptions, analysis
+from trajet.cli.analysis_options import AnalysisOptions, analysis
 from trajet.cli.tables import lines_of
 from trajet.result import ContactMap
 

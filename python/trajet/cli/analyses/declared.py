@@ -7,7 +7,7 @@ import click
 
 from trajet.analysis.command import Choice, Command
 from trajet.cli.analyses.shared import select_option, series_table
-from trajet.cli.options import AnalysisOptions, analysis
+from trajet.cli.analysis_options import AnalysisOptions, analysis
 from trajet.cli.pools import Decorated
 
 

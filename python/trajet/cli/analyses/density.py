@@ -8,7 +8,8 @@ import numpy as np
 
 import trajet
 from trajet.cli.analyses.shared import cut, head_of, select_option
-from trajet.cli.options import AnalysisOptions, analysis, path_to
+from trajet.cli.analysis_options import AnalysisOptions, analysis
+from trajet.cli.options import path_to
 from trajet.cli.tables import lines_of
 from trajet.result import Density
 

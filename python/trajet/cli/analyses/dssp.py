@@ -4,7 +4,7 @@ import click
 
 import trajet
 from trajet.cli.analyses.shared import head_of
-from trajet.cli.options import AnalysisOptions, analysis
+from trajet.cli.analysis_options import AnalysisOptions, analysis
 from trajet.cli.tables import lines_of
 from trajet.result import SecondaryStructure
 

@@ -8,7 +8,8 @@ import click
 import trajet
 from trajet.analysis.hbonds import DEFAULT_MEMORY
 from trajet.cli.analyses.shared import LINES, cut, head_of, left_out, no_pbc_option
-from trajet.cli.options import AnalysisOptions, analysis, memory_size, path_to
+from trajet.cli.analysis_options import AnalysisOptions, analysis
+from trajet.cli.options import memory_size, path_to
 from trajet.cli.tables import lines_of
 from trajet.result import HydrogenBonds
 

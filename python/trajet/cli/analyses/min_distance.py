@@ -9,7 +9,7 @@ from trajet.cli.analyses.shared import (
     series_table,
     within_option,
 )
-from trajet.cli.options import AnalysisOptions, analysis
+from trajet.cli.analysis_options import AnalysisOptions, analysis
 
 
 @analysis(

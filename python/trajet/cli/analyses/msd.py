@@ -7,7 +7,8 @@ import click
 import trajet
 from trajet.analysis.msd import MAX_MEMORY, Particles
 from trajet.cli.analyses.shared import cut, head_of, select_option
-from trajet.cli.options import AnalysisOptions, Size, analysis
+from trajet.cli.analysis_options import AnalysisOptions, analysis
+from trajet.cli.options import Size
 from trajet.cli.tables import lines_of
 
 

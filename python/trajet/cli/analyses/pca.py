@@ -6,7 +6,8 @@ import click
 
 import trajet
 from trajet.cli.analyses.shared import head_of, reference_of, select_option
-from trajet.cli.options import AnalysisOptions, analysis, max_memory_option, path_to
+from trajet.cli.analysis_options import AnalysisOptions, analysis
+from trajet.cli.options import max_memory_option, path_to
 from trajet.cli.tables import lines_of
 from trajet.result import PrincipalComponents
 

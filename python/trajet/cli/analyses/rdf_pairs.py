@@ -7,7 +7,7 @@ import numpy as np
 
 import trajet
 from trajet.cli.analyses.shared import LINES, cut, head_of, left_out
-from trajet.cli.options import AnalysisOptions, analysis
+from trajet.cli.analysis_options import AnalysisOptions, analysis
 from trajet.cli.tables import lines_of
 from trajet.result import RadialDistributions
 

@@ -4,7 +4,7 @@ import click
 
 import trajet
 from trajet.cli.analyses.shared import reference_of, series_table
-from trajet.cli.options import AnalysisOptions, analysis
+from trajet.cli.analysis_options import AnalysisOptions, analysis
 
 
 def _check_rmsd(*, no_superposition: bool, center: bool, **_: object) -> None:

@@ -8,11 +8,12 @@ import click
 from trajet.advise import in_bytes
 from trajet.cli import options
 from trajet.cli.convert import say
-from trajet.cli.options import in_order, progress
+from trajet.cli.options import in_order
 from trajet.cli.store import arguments, inspect
 from trajet.cli.store.inspect import complain, echo, say_entry
 from trajet.cli.store.mount import mount
 from trajet.cli.store.watch import watch
+from trajet.cli.terminal import progress
 from trajet.pools import shared
 from trajet.store.catalog import Store
 from trajet.store.entry import Divided

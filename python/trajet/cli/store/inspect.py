@@ -8,9 +8,9 @@ import click
 from trajet._trajet import StoreError
 from trajet.advise import in_bytes
 from trajet.cli import options
-from trajet.cli.options import progress
 from trajet.cli.store import arguments
 from trajet.cli.tables import escaped, lines_of
+from trajet.cli.terminal import progress
 from trajet.store.access_log import Statistics
 from trajet.store.catalog import Store
 from trajet.store.profile import default_text

@@ -6,9 +6,9 @@ from pathlib import Path
 import click
 
 from trajet.cli import options
-from trajet.cli.options import progress
 from trajet.cli.store import arguments
 from trajet.cli.tables import escaped, one_line
+from trajet.cli.terminal import progress
 from trajet.store.catalog import Store
 from trajet.store.profile import Profile
 from trajet.store.watch import Watch

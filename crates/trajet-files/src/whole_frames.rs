@@ -1,0 +1,183 @@
+//! Reads files whose frames are decoded from all of their bytes, of any such format.
+
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Instant;
+
+use trajet_formats::frame_format::{DecodedFrame, FrameFormat};
+use trajet_formats::{Fault, Field, FrameInfo, Raw, memory};
+
+use crate::indexed::Indexed;
+use crate::indexing::{Indexing, frames_of, indexed_again};
+use crate::opener::KnownFile;
+use crate::reader::{self, Wanted, WorkerFile};
+use crate::source::Source;
+use crate::{Error, FrameIndex, Frames, Meter, OpenOptions, Opening, ParallelFor, Scratch, Watch};
+
+/// Positions take 12 bytes of memory each, and at most 48 bytes for each byte of the file.
+const MOST_ATOMS_PER_BYTE: u64 = 4;
+
+/// An open file whose frames are decoded from all of their bytes, and found by `I`.
+pub(crate) struct Reader<F: FrameFormat, I> {
+    file: Indexed,
+    shared: Arc<F::Shared>,
+    indexing: PhantomData<I>,
+}
+
+impl<F: FrameFormat, I: Indexing> Reader<F, I> {
+    /// Opens a file and indexes its frames, from the sidecar if that is valid.
+    ///
+    /// # Errors
+    /// [`Error::Truncated`], [`Error::Corrupt`], [`Error::AtomCount`], [`Error::Io`].
+    pub(crate) fn open(
+        source: Source,
+        options: &OpenOptions,
+        threads: &dyn ParallelFor,
+        mut opening: Opening,
+    ) -> Result<Self, Error> {
+        let begin = Instant::now();
+        let found = frames_of::<I>(&source, options, threads, &mut opening.meter)?;
+        let first = first_frame(&source, &found.index, &mut opening.meter)?;
+        let shared = F::shared(&first);
+        drop(first);
+        let file = Indexed::new(source, found, options, opening, begin)?;
+        let shared = shared.map_err(|fault| file.corrupt(0, fault))?.into();
+        let n_atoms = file.index.n_atoms();
+        // A false number of atoms must not determine how much memory is allocated.
+        if n_atoms as u64 / MOST_ATOMS_PER_BYTE > file.source.size() {
+            let words = format!("the file claims {n_atoms} atoms, for which it has no room");
+            return Err(file.corrupt(0, Fault::Malformed(words)));
+        }
+        Ok(Reader { file, shared, indexing: PhantomData })
+    }
+
+    /// Creates the reader of a file that another process has opened.
+    ///
+    /// # Errors
+    /// [`Error::UnknownFormat`] if its data is not that of [`reader::Reader::for_worker`].
+    pub(crate) fn known(
+        file: KnownFile<'_>,
+        index: FrameIndex,
+        options: &OpenOptions,
+    ) -> Result<Self, Error> {
+        let Ok(shared) = postcard::from_bytes(file.data) else {
+            let path = file.source.path().to_owned();
+            let looks_like = format!("it was opened as {} elsewhere", F::FORMAT.name());
+            return Err(Error::UnknownFormat { path, looks_like });
+        };
+        let (file, shared) = (file.indexed(index, options), Arc::new(shared));
+        Ok(Reader { file, shared, indexing: PhantomData })
+    }
+
+    /// Returns the number of atoms, the time and the step of a decoded frame, after comparing them with the index.
+    fn info(&self, frame: u64, decoded: &DecodedFrame) -> Result<FrameInfo, Error> {
+        let (time, step) = self.file.index.when(frame);
+        let same = decoded.n_atoms == self.file.index.n_atoms()
+            && decoded.time.is_none_or(|found| found.to_bits() == time.to_bits())
+            && decoded.step.is_none_or(|found| found == step);
+        if !same {
+            let path = self.file.source.path().to_owned();
+            return Err(Error::Stale { path, frame, offset: self.file.index.offset(frame) });
+        }
+        let (cell, turned) = decoded.given_box;
+        Ok(FrameInfo { time, step, cell, turned })
+    }
+}
+
+impl<F: FrameFormat, I: Indexing> reader::Reader for Reader<F, I> {
+    fn format(&self) -> &'static str {
+        F::FORMAT.name()
+    }
+
+    fn file(&self) -> &Indexed {
+        &self.file
+    }
+
+    fn read_frame(
+        &self,
+        &Wanted { frames, atoms, field }: &Wanted<'_>,
+        at: usize,
+        scratch: &mut Scratch,
+        out: &mut [f32],
+    ) -> Result<FrameInfo, Error> {
+        if !F::FIELDS.contains(&field) {
+            return Err(self.file.no_field(F::FORMAT.name(), field));
+        }
+        let frame = frames.get(at);
+        let bytes = self.file.whole(frames, at, scratch)?;
+        let n_bytes = bytes.len() as u64;
+        let begin = Instant::now();
+        let out = out.as_chunks_mut::<3>().0;
+        let decoded = F::decode(bytes, &self.shared, field, atoms.sorted(), out)
+            .map_err(|fault| self.file.corrupt(frame, fault))?;
+        let info = self.info(frame, &decoded)?;
+        let meter = &mut scratch.meter;
+        meter.decode_ns += begin.elapsed().as_nanos() as u64;
+        meter.bytes_used += n_bytes;
+        meter.frames += 1;
+        match decoded.has_field {
+            true => meter.atoms_decoded += out.len() as u64,
+            false => meter.empty_frames += 1,
+        }
+        Ok(info)
+    }
+
+    fn whole_raw(&self, frames: &Frames, at: usize, scratch: &mut Scratch) -> Result<Raw, Error> {
+        let frame = frames.get(at);
+        let bytes = self.file.whole(frames, at, scratch)?;
+        let n_bytes = bytes.len() as u64;
+        let corrupt = |fault| self.file.corrupt(frame, fault);
+        let decoded = F::decode(bytes, &self.shared, Field::Positions, Some(&[]), &mut []);
+        let info = self.info(frame, &decoded.map_err(corrupt)?)?;
+        let n_atoms = self.file.index.n_atoms();
+        let raw = F::raw(bytes, &self.shared, n_atoms, info.time, info.step).map_err(corrupt)?;
+        scratch.meter.bytes_used += n_bytes;
+        Ok(raw)
+    }
+
+    fn for_worker(&self, _: &trajet_formats::Atoms) -> Result<WorkerFile, Error> {
+        Ok(WorkerFile::new(F::FORMAT.name(), &*self.shared))
+    }
+
+    fn as_reindex(&self) -> Option<&dyn reader::Reindex> {
+        Some(self)
+    }
+
+    fn as_partial_index(&self) -> Option<&dyn reader::PartialIndex> {
+        Some(self)
+    }
+}
+
+impl<F: FrameFormat, I: Indexing> reader::Reindex for Reader<F, I> {
+    fn indexed_again(
+        &self,
+        threads: &dyn ParallelFor,
+        watch: &Arc<Watch>,
+    ) -> Result<FrameIndex, Error> {
+        indexed_again::<I>(&self.file, threads, watch)
+    }
+}
+
+impl<F: FrameFormat, I: Indexing> reader::PartialIndex for Reader<F, I> {
+    fn with_index(&self, index: FrameIndex) -> Arc<dyn reader::Reader> {
+        let (file, shared) = (self.file.with_index(index), Arc::clone(&self.shared));
+        Arc::new(Reader::<F, I> { file, shared, indexing: PhantomData })
+    }
+}
+
+/// Returns the bytes of frame 0.
+pub(crate) fn first_frame(
+    source: &Source,
+    index: &FrameIndex,
+    meter: &mut Meter,
+) -> Result<Vec<u8>, Error> {
+    let Range { start, end } = index.extent(0);
+    let mut bytes = Vec::new();
+    memory::resize(&mut bytes, (end - start) as usize, 0, "the bytes of a frame")?;
+    source.read_at(start, &mut bytes, meter)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests;

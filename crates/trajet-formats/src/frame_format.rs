@@ -1,0 +1,88 @@
+//! Formats whose frames are decoded from all of their bytes, by one reader that they share.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::{Fault, Field, Format, GivenBox, Raw};
+
+/// The data of a decoded frame beside its vectors.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DecodedFrame {
+    /// The number of atoms.
+    pub n_atoms: usize,
+    /// Time (ps), if the frame gives one.
+    pub time: Option<f64>,
+    /// Integration step, if the frame gives one.
+    pub step: Option<i64>,
+    /// The unit cell.
+    pub given_box: GivenBox,
+    /// Whether the frame has the requested field.
+    pub has_field: bool,
+}
+
+/// A format whose frames are decoded from all of their bytes.
+pub trait FrameFormat: Send + Sync + 'static {
+    /// The format.
+    const FORMAT: Format;
+    /// The fields that frames may have.
+    const FIELDS: &'static [Field];
+    /// The data of frame 0 on which later frames depend.
+    type Shared: Serialize + DeserializeOwned + Default + Send + Sync;
+
+    /// Returns the data of frame 0 on which later frames depend.
+    ///
+    /// # Errors
+    /// [`Fault`].
+    fn shared(first: &[u8]) -> Result<Self::Shared, Fault>;
+
+    /// Writes the vectors of the selected atoms (ascending; `None` for all) to `out`, in the units of [`Field`];
+    /// vectors that the frame lacks are NaN.
+    ///
+    /// # Errors
+    /// [`Fault`] if the bytes are not those of one frame.
+    fn decode(
+        frame: &[u8],
+        shared: &Self::Shared,
+        field: Field,
+        selected: Option<&[u32]>,
+        out: &mut [[f32; 3]],
+    ) -> Result<DecodedFrame, Fault>;
+
+    /// Returns a frame with its numbers as a format that is written stores them, with its number of atoms, time
+    /// (ps) and step.
+    ///
+    /// # Errors
+    /// [`Fault`] if the bytes are not those of a frame, or contradict these numbers.
+    fn raw(
+        frame: &[u8],
+        shared: &Self::Shared,
+        n_atoms: usize,
+        time: f64,
+        step: i64,
+    ) -> Result<Raw, Fault>;
+}
+
+/// The place of the next atom in a list of selected ones, which rise.
+#[derive(Debug)]
+pub struct Picked<'a> {
+    selected: Option<&'a [u32]>,
+    next: usize,
+}
+
+impl<'a> Picked<'a> {
+    /// Returns the place of the first atom; `selected` is `None` for all atoms.
+    pub fn new(selected: Option<&'a [u32]>) -> Self {
+        Picked { selected, next: 0 }
+    }
+
+    /// Returns the place of an atom in the output; `None` if it is not selected. Atoms must rise from call to call.
+    #[inline]
+    pub fn place(&mut self, atom: usize) -> Option<usize> {
+        let place = self.next;
+        if self.selected.is_some_and(|list| list.get(place) != Some(&(atom as u32))) {
+            return None;
+        }
+        self.next += 1;
+        Some(place)
+    }
+}

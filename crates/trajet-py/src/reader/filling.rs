@@ -1,0 +1,134 @@
+//! Reads frames into arrays of numpy, on one thread or several.
+
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
+use numpy::PyReadwriteArray3;
+use pyo3::prelude::*;
+use trajet_engine::run::{Threads, lock};
+use trajet_files::{FieldReader, Frames, ParallelFor, Scratch, Wanted};
+use trajet_formats::{Atoms, FrameMeta};
+
+use super::{ATOMS_BETWEEN_SIGNALS, FRAMES_BETWEEN_SIGNALS, Reader};
+use crate::arrays::slice_of;
+use crate::error::from_io;
+
+impl Reader {
+    /// Fills `out` with the frames at `positions` of the requested ones, on one thread per buffer.
+    pub(super) fn fill(
+        &self,
+        py: Python<'_>,
+        request: &Wanted<'_>,
+        positions: Range<usize>,
+        scratches: &mut [Scratch],
+        mut out: PyReadwriteArray3<'_, f32>,
+    ) -> PyResult<FrameMeta> {
+        let frame_len = request.atoms.len() * 3;
+        let vectors = slice_of(&mut out, positions.len() * frame_len)?;
+        let stride = ATOMS_BETWEEN_SIGNALS / self.inner.n_atoms();
+        let stride = stride.clamp(1, FRAMES_BETWEEN_SIGNALS);
+        let mut meta = FrameMeta::default();
+        let mut rest = vectors;
+        let mut at = positions.start;
+        while at < positions.end {
+            let end = (at + stride).min(positions.end);
+            let (here, others) = rest.split_at_mut((end - at) * frame_len);
+            py.detach(|| self.read_on(request, at..end, scratches, here, &mut meta))
+                .map_err(|error| from_io(py, &error))?;
+            py.check_signals()?;
+            (at, rest) = (end, others);
+        }
+        Ok(meta)
+    }
+
+    /// Reads frames, split into one contiguous range per thread.
+    fn read_on(
+        &self,
+        request: &Wanted<'_>,
+        positions: Range<usize>,
+        scratches: &mut [Scratch],
+        out: &mut [f32],
+        meta: &mut FrameMeta,
+    ) -> Result<(), trajet_files::Error> {
+        if let [scratch] = scratches {
+            return self.inner.read_into(request, positions, scratch, out, meta);
+        }
+        let each = positions.len().div_ceil(scratches.len());
+        let (mut jobs, mut rest) = (Vec::new(), out);
+        for (begin, scratch) in positions.clone().step_by(each).zip(scratches) {
+            let here = begin..positions.end.min(begin + each);
+            let (out, others) = rest.split_at_mut(here.len() * request.atoms.len() * 3);
+            rest = others;
+            jobs.push(Mutex::new((here, scratch, out, FrameMeta::default(), Ok(()))));
+        }
+        Threads(jobs.len()).each(jobs.len(), &|k| {
+            let (here, scratch, out, meta, done) = &mut *lock(&jobs[k]);
+            *done = self.inner.read_into(request, here.clone(), scratch, out, meta);
+        });
+        for job in jobs {
+            let (_, _, _, mut here, done) =
+                job.into_inner().unwrap_or_else(PoisonError::into_inner);
+            done?;
+            meta.append(&mut here);
+        }
+        Ok(())
+    }
+
+    /// Reads fields of frames, split into one contiguous range per thread. Returns the number of frames that have each.
+    pub(super) fn read_fields_on(
+        &self,
+        frames: &Frames,
+        atoms: &Atoms,
+        positions: Range<usize>,
+        readers: &mut [FieldReader],
+        outs: Vec<&mut [f32]>,
+        meta: &mut FrameMeta,
+    ) -> Result<[u64; 3], trajet_files::Error> {
+        let each = positions.len().div_ceil(readers.len());
+        let (mut jobs, mut rest) = (Vec::new(), outs);
+        for (begin, reader) in positions.clone().step_by(each).zip(readers) {
+            let here = begin..positions.end.min(begin + each);
+            let mut outs = Vec::with_capacity(rest.len());
+            for slice in &mut rest {
+                let len = here.len() * atoms.len() * 3;
+                outs.push(slice.split_off_mut(..len).expect("as long as the frames"));
+            }
+            jobs.push(Mutex::new((here, reader, outs, FrameMeta::default(), Ok([0; 3]))));
+        }
+        Threads(jobs.len()).each(jobs.len(), &|k| {
+            let (here, reader, outs, meta, done) = &mut *lock(&jobs[k]);
+            *done = self.read_fields_of(frames, atoms, here.clone(), reader, outs, meta);
+        });
+        let mut n_with = [0; 3];
+        for job in jobs {
+            let (_, _, _, mut here, done) =
+                job.into_inner().unwrap_or_else(PoisonError::into_inner);
+            n_with.iter_mut().zip(done?).for_each(|(n, more)| *n += more);
+            meta.append(&mut here);
+        }
+        Ok(n_with)
+    }
+
+    /// Reads fields of frames on this thread. Returns the number of frames that have each.
+    fn read_fields_of(
+        &self,
+        frames: &Frames,
+        atoms: &Atoms,
+        positions: Range<usize>,
+        reader: &mut FieldReader,
+        outs: &mut [&mut [f32]],
+        meta: &mut FrameMeta,
+    ) -> Result<[u64; 3], trajet_files::Error> {
+        let frame_len = atoms.len() * 3;
+        let mut n_with = [0; 3];
+        for (k, at) in positions.enumerate() {
+            let span = k * frame_len..(k + 1) * frame_len;
+            let mut here: Vec<&mut [f32]> =
+                outs.iter_mut().map(|out| &mut out[span.clone()]).collect();
+            let read = reader.read(&self.inner, frames, atoms, at, &mut here)?;
+            n_with.iter_mut().zip(read.present).for_each(|(n, is)| *n += u64::from(is));
+            meta.push(frames.get(at), read.info);
+        }
+        Ok(n_with)
+    }
+}

@@ -1,0 +1,405 @@
+"""Options that all analyses share, and the commands that they make of functions."""
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+
+import trajet
+from trajet import advise, output
+from trajet.analysis.job import Job
+from trajet.analysis.runner import rows_approved_by
+from trajet.cli import pools, transforms
+from trajet.cli.options import (
+    Size,
+    choose_frames,
+    continuous,
+    dcd_cell,
+    frames,
+    in_files_order,
+    notes,
+    open_files,
+    particles,
+    path_to,
+    quiet,
+    read_topology,
+    select,
+    truncated,
+    units,
+)
+from trajet.cli.tables import EXPECTED, one_line
+from trajet.cli.terminal import progress, waiting
+from trajet.cli.transforms import TransformOptions
+from trajet.dataset import datasets_in, find_dataset
+from trajet.pools.pool import Pool
+from trajet.result import REPORT_SUFFIXES, Result, entries_of
+from trajet.trajectory import (
+    DEFAULT_REQUEST_SIZE,
+    Selection,
+    Trajectory,
+    UpdatingSelection,
+    is_structure,
+)
+
+_R = TypeVar("_R", bound=Result)
+
+# Bytes of a result's rows above which a command needs --force.
+_LARGE_RESULT = 10**9
+
+
+@dataclass(frozen=True)
+class AnalysisOptions:
+    """Values of the options that all analyses share.
+
+    Attributes
+    ----------
+    trajectory
+        The open trajectory.
+    frames
+        The chosen frames.
+    pool
+        The pool to run on.
+    outputs
+        Paths of "output", "plot" and "report", or None.
+    quiet
+        Whether to print nothing.
+    any_size
+        Whether a result may be larger than `_LARGE_RESULT`.
+    sample
+        Whether to measure a serial sample for R_comp/IO before the run.
+    joint
+        The run of several analyses to which this one belongs; None if it runs on its own.
+    """
+
+    trajectory: Trajectory
+    frames: slice | NDArray[np.int64]
+    pool: Pool
+    outputs: dict[str, Path | None]
+    quiet: bool
+    any_size: bool
+    sample: bool
+    joint: "JointRun | None" = None
+
+    def select(self, selection: str) -> Selection:
+        """Evaluate a selection."""
+        return select(self.trajectory, selection, quiet=self.quiet)
+
+    def select_updating(self, selection: str) -> UpdatingSelection:
+        """Return a selection that is evaluated in each frame."""
+        with waiting(f"selecting {selection}", quiet=self.quiet):
+            return self.trajectory.select(selection, updating=True)
+
+    @contextlib.contextmanager
+    def progress(self, what: str) -> Iterator[Callable[[int, int], None]]:
+        """Show the progress of an analysis, and raise an error for a result that is too large."""
+        if self.joint is not None:
+            raise click.UsageError(f"{what} reads frames on its own: run it outside of a plan")
+        with progress(what, " frames", quiet=self.quiet) as show, rows_approved_by(self._approve):
+            yield show
+
+    def _approve(self, n_frames: int, width: int) -> None:
+        """Raise an error for rows that are too large, before any frame is read.
+
+        Raises
+        ------
+        OutputError
+            If they are larger than `_LARGE_RESULT`, and `any_size` is False.
+        """
+        size = 8 * n_frames * width
+        if size > _LARGE_RESULT and not self.any_size:
+            raise trajet.OutputError(
+                f"the result would take {size / 1e9:.1f} GB of memory ({width} numbers of each of"
+                f" {n_frames} frames): choose fewer atoms or frames, compute it anyway (--force),"
+                " or write it to a file (--rows-in FILE.npy with --pool dask or mpi)"
+            )
+
+    def run(
+        self,
+        prepared: Job[_R],
+        table: Callable[[_R], str],
+        *,
+        write: Callable[[_R], Sequence[Path]] = lambda _: (),
+    ) -> None:
+        """Run an analysis, then write the requested files, and print the table of the result.
+
+        `write` writes further files of the command, and returns their paths. In a run of several
+        analyses this is done later, for all of them.
+        """
+
+        def finish(result: _R) -> None:
+            self.finish(result, lambda: table(result), write(result))
+
+        if self.joint is not None:
+            self.joint.jobs.append((prepared, finish))
+            return
+        with self.progress(prepared.name.replace("_", "-")) as show:
+            results = trajet.run(
+                [prepared], frames=self.frames, pool=self.pool, progress=show, sample=self.sample
+            )
+        finish(results[0])
+
+    def finish(
+        self, result: Result, table: Callable[[], str], written: Sequence[Path] = ()
+    ) -> None:
+        """Write the requested files, then print the table and the paths of the files."""
+        if (path := self.outputs["output"]) is not None:
+            result.save(path)
+        if (path := self.outputs["plot"]) is not None:
+            _save_figure(result, path)
+        if (path := self.outputs["report"]) is not None:
+            result.report.save(path)
+        # The reader of a pipe may close it at any time: the files are written before.
+        if not self.quiet:
+            click.echo(table())
+            for line in advise.lead(entries_of(result.report)):
+                click.echo(line)
+            for line in notes(self.trajectory, result.report["remarks"]):
+                click.echo(line)
+            of_all = (self.outputs[name] for name in ("plot", "report", "output"))
+            for path in (*written, *of_all):
+                if path is not None:
+                    click.echo(path)
+
+
+@dataclass
+class JointRun:
+    """Analyses that `trajet run` runs together.
+
+    Attributes
+    ----------
+    kept
+        Closes the pool at the end.
+    first
+        Options of the first analysis, with the trajectory before its transforms: all analyses share
+        its files, frames and pool.
+    jobs
+        Each analysis, and what to do with its result.
+    """
+
+    kept: contextlib.ExitStack
+    first: AnalysisOptions | None = None
+    jobs: list[tuple[Job[Any], Callable[[Any], None]]] = field(default_factory=list)
+
+    def run(self) -> None:
+        """Run all analyses, then write their files and print their tables.
+
+        Those that fail are named, and the others have their files.
+
+        Raises
+        ------
+        Exit
+            If an analysis failed.
+        """
+        first = self.first
+        if first is None:
+            return
+        with (
+            progress("run", " frames", quiet=first.quiet) as show,
+            rows_approved_by(first._approve),
+        ):
+            results = trajet.run(
+                [prepared for prepared, _ in self.jobs],
+                frames=first.frames,
+                pool=first.pool,
+                progress=show,
+                sample=first.sample,
+                keep_going=True,
+            )
+        failed = False
+        for number, ((job, finish), result) in enumerate(zip(self.jobs, results, strict=True), 1):
+            try:
+                if isinstance(result, Exception):
+                    raise result
+                finish(result)
+            except BrokenPipeError:
+                raise
+            except EXPECTED as error:
+                failed = True
+                name = job.name.replace("_", "-")
+                click.echo(f"trajet: analysis {number} ({name}): {one_line(error)}", err=True)
+        if failed:
+            raise click.exceptions.Exit(1)
+
+
+# Options that the analyses of a run have in common.
+OPTIONS_OF_RUN = frozenset(
+    (
+        *("continuous", "start", "stop", "step", "begin", "end", "pool", "workers", "threads"),
+        *("scheduler", "request-size", "allow-truncated-tail", "particles", "units", "dcd-cell"),
+        *("rows-in", "sample", "force", "quiet"),
+    )
+)
+
+_SHARED = (
+    click.argument("topology", metavar="TOPOLOGY|STORE/NAME"),
+    click.argument("trajectories", nargs=-1, metavar="[TRAJECTORY...]", callback=in_files_order),
+    continuous,
+    frames,
+    pools.choice(),
+    click.option(
+        "--request-size",
+        type=Size(),
+        default=DEFAULT_REQUEST_SIZE,
+        metavar="BYTES",
+        help="Bytes of a read request: 256KiB (default) for local disks, 8MiB for network ones.",
+    ),
+    truncated,
+    particles,
+    units,
+    dcd_cell,
+    transforms.options,
+    click.option(
+        "-o", "--output", callback=path_to((".npz", ".csv")), metavar="FILE", help=".npz or .csv"
+    ),
+    click.option(
+        "--plot",
+        callback=path_to((".png", ".pdf", ".svg")),
+        metavar="FILE",
+        help="A figure: .png, .pdf or .svg",
+    ),
+    click.option(
+        "--report",
+        callback=path_to(REPORT_SUFFIXES),
+        metavar="FILE",
+        help="A report of the run's timings: .json, or .html with figures",
+    ),
+    click.option(
+        "--rows-in",
+        callback=path_to((".npy",)),
+        metavar="FILE",
+        help="Write the numbers of all frames to a .npy file. With --pool dask or mpi.",
+    ),
+    click.option(
+        "--sample",
+        is_flag=True,
+        help="Also measure R_comp/IO for the report, on a few frames that one thread reads first.",
+    ),
+    click.option("--force", is_flag=True, help="Compute a result of more than 1 GB in memory."),
+    quiet,
+)
+
+
+def analysis(
+    *own: Callable[[Callable[..., None]], object],
+    check: Callable[..., None] | None = None,
+) -> Callable[[Callable[..., None]], click.Command]:
+    """Return a decorator that makes a command of a function of `AnalysisOptions` and `own` options.
+
+    `check` is called with the values of the own options before any file is opened, and raises
+    `UsageError` if they contradict each other.
+    """
+
+    def make(function: Callable[..., None]) -> click.Command:
+        @functools.wraps(function)
+        def command(
+            *,
+            topology: str,
+            trajectories: list[str],
+            continuous: bool,
+            start: int | None,
+            stop: int | None,
+            step: int | None,
+            begin: float | None,
+            end: float | None,
+            pool: str,
+            workers: int | None,
+            threads: int | None,
+            scheduler: str | None,
+            request_size: int,
+            allow_truncated_tail: bool,
+            particles: str | None,
+            units: dict[str, str] | None,
+            dcd_cell: str | None,
+            transforms: TransformOptions,
+            output: Path | None,
+            plot: Path | None,
+            report: Path | None,
+            rows_in: Path | None,
+            sample: bool,
+            force: bool,
+            quiet: bool,
+            **values: object,
+        ) -> None:
+            if check is not None:
+                check(**values)
+            if (start is not None or stop is not None) and (begin is not None or end is not None):
+                raise click.UsageError(
+                    "choose frames (--start, --stop) or times (--begin, --end), not both"
+                )
+            is_whole = find_dataset(topology) is not None or is_structure(topology)
+            if not trajectories and not is_whole:
+                if (names := datasets_in(topology)) is not None:
+                    known = ", ".join(str(Path(topology) / name) for name in names) or "none yet"
+                    raise click.UsageError(f"{topology} is a store: name a data set of it: {known}")
+                raise click.UsageError(
+                    f"give a trajectory after the topology {topology}, or only a PDB or GRO file,"
+                    " or a data set of a store: STORE/NAME"
+                )
+
+            def shared() -> AnalysisOptions:
+                opened = open_files(
+                    topology,
+                    trajectories,
+                    quiet=quiet,
+                    continuous=continuous,
+                    allow_truncated_tail=allow_truncated_tail,
+                    request_size=request_size,
+                    # Times that choose frames are read from the files now, not from a kept index.
+                    rebuild_index=begin is not None or end is not None,
+                    threads=threads,
+                    particles=particles,
+                    units=units,
+                    dcd_cell=dcd_cell,
+                )
+                chosen = choose_frames(opened, start, stop, step, begin, end)
+                if stop is not None and stop > opened.n_frames and not quiet:
+                    click.echo(
+                        f"note: {opened.label} ends before --stop {stop}: its last frame is"
+                        f" {opened.n_frames - 1}",
+                        err=True,
+                    )
+                read_topology(opened, quiet=quiet)
+                return AnalysisOptions(
+                    trajectory=opened,
+                    frames=chosen,
+                    pool=kept.enter_context(where),
+                    outputs={},
+                    quiet=quiet,
+                    any_size=force or rows_in is not None,
+                    sample=sample,
+                    joint=joint,
+                )
+
+            where = pools.made(pool, pools.PoolOptions(workers, threads, scheduler, rows_in))
+            joint = click.get_current_context().find_object(JointRun)
+            with contextlib.ExitStack() as of_command:
+                kept = of_command if joint is None else joint.kept
+                if joint is None:
+                    job = shared()
+                else:
+                    job = joint.first = joint.first or shared()
+                outputs = {"output": output, "plot": plot, "report": report}
+                opened = transforms.applied_to(job.trajectory)
+                function(replace(job, trajectory=opened, outputs=outputs), **values)
+
+        all_options: Sequence[Callable[[Callable[..., None]], object]]
+        all_options = (*_SHARED[:2], *own, *_SHARED[2:])
+        for option in reversed(all_options):
+            # Some wrap the function, others only note the option in it.
+            command = option(command) or command
+        epilog = "The report's entries are described in docs/report.md."
+        return click.command(epilog=epilog)(command)
+
+    return make
+
+
+def _save_figure(result: Result, path: Path) -> None:
+    figure = result.plot()
+    suffix = path.suffix.lower().removeprefix(".")
+    output.write(path, lambda file: figure.savefig(file, format=suffix))

@@ -1,0 +1,195 @@
+"""Contents of copies, and remarks on what copies leave out."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet import _trajet, h5md
+from trajet._trajet import WITH_VELOCITIES, OutputError
+from trajet.conversion.files import HDF5, OutputOptions, hdf5_content
+from trajet.pools.pool import Pool
+from trajet.trajectory import Trajectory
+
+# Frames per read in the search for velocities or forces.
+_FRAMES_LOOKED_AT = 1000
+
+
+def native_content(
+    trajectory: Trajectory,
+    path: Path,
+    columns: NDArray[np.int64] | None,
+    how: OutputOptions,
+    pool: Pool | None,
+    *,
+    joined: bool,
+) -> h5md.NativeContent | None:
+    """Return the content of an exact copy of H5MD; None if one file cannot hold it."""
+    reader, dataset = trajectory.reader, trajectory.dataset
+
+    def frames_only() -> h5md.NativeContent:
+        remarks = content_left_out(trajectory, path)
+        return h5md.NativeContent(
+            reader,
+            columns,
+            compression=how.compression,
+            remarks=remarks,
+            kept_remarks=how.remarks,
+        )
+
+    if reader.format != "H5MD" or trajectory.transforms:
+        return None
+    atoms = columns
+    if dataset is None:
+        sources = [
+            h5md.Source(segment["path"], segment["n_frames"] - segment["dropped_frames"])
+            for segment in reader.segments()
+        ]
+    else:
+        if not _is_exact(trajectory, how):
+            return None
+        if pool is not None:
+            raise ValueError(
+                f"{path}: only threads of this process write exact H5MD copies of a data set:"
+                " leave the pool out"
+            )
+        if dataset.origin is not None:
+            atoms = dataset.origin if columns is None else dataset.origin[columns]
+        kept = dataset.rest
+        if kept is None:
+            return frames_only()
+        sources = [h5md.Source(*one) for one in kept]
+    content = h5md.native_content(
+        reader,
+        columns,
+        sources,
+        atoms=atoms,
+        particles=trajectory.particles,
+        omitted=[
+            *["velocity"] * (not how.velocities),
+            *["force"] * (not how.forces),
+        ],
+        compression=how.compression,
+        joined=joined,
+        is_file=dataset is None,
+    )
+    if content is None:
+        return frames_only() if dataset is not None else None
+    return replace(content, kept_remarks=how.remarks)
+
+
+def content_left_out(trajectory: Trajectory, path: Path) -> list[str]:
+    """Return a remark on the contents of HDF5 files that this output cannot hold."""
+    if trajectory.dataset is not None:
+        kept = trajectory.dataset.rest or []
+        sources = [source for source, _ in kept]
+    else:
+        segments = trajectory.reader.segments()
+        sources = [one["path"] for one in segments if one["format"] in ("H5MD", "MDTRAJ")]
+    found = [h5md.left_out(source, trajectory.particles) for source in sources]
+    names = sorted({name for one in found for name in one})
+    what = "H5MD" if path.suffix.lower() in HDF5 else path.suffix[1:].upper()
+    return [f"left out, as {what} has no place for it: {', '.join(names)}"] if names else []
+
+
+def _is_exact(trajectory: Trajectory, how: OutputOptions) -> bool:
+    """Return whether a copy of a data set loses nothing: no tag is lossy, no field left out."""
+    assert trajectory.dataset is not None
+    tags = trajectory.dataset.manifest["tags"]
+    return how.velocities and how.forces and not any(tag["lossy"] for tag in tags)
+
+
+def lost_by_tags(trajectory: Trajectory, columns: NDArray[np.int64] | None) -> list[str]:
+    """Return remarks on fields that are not written since lossy tags of a data set lack them."""
+    tags: dict[str, list[str]] = {}
+    for what, tag in trajectory.reader.lost(columns):
+        tags.setdefault(what, []).append(tag)
+    return [
+        f"left out: {what}, which these lossy tags omit: {', '.join(lossy)}"
+        for what, lossy in tags.items()
+    ]
+
+
+def frames_left_out(
+    trajectory: Trajectory,
+    path: Path,
+    numbers: NDArray[np.int64],
+    columns: NDArray[np.int64] | None,
+    how: OutputOptions,
+) -> list[str]:
+    """Return remarks on fields of frames that H5MD cannot hold.
+
+    Raises
+    ------
+    OutputError
+        If a frame has such a field, and loss is not allowed.
+    """
+    remarks = []
+    if names := trajectory.reader.further_names(int(numbers[0])):
+        remarks.append(f"left out, as H5MD cannot hold it: {'; '.join(names)}")
+    losses, remark = trajectory.reader.left_out(numbers, columns)
+    if remark is None:
+        return remarks
+    if not how.allow_loss:
+        first = min(position for *_, position in losses)
+        lost = ", ".join(what or kind for kind, what, _, position in losses if position == first)
+        raise OutputError(
+            f"{path}: frame {numbers[first]}: H5MD cannot hold {lost}: choose a format that can, or"
+            " allow the loss with --allow-loss (allow_loss=True)"
+        )
+    return [remark, *remarks]
+
+
+def left_out_if_rotated(trajectory: Trajectory, path: Path) -> list[str]:
+    """Return remarks on what copies of rotated frames leave out."""
+    if not trajectory.rotates:
+        return []
+    without = []
+    if any(name in trajectory.format for name in WITH_VELOCITIES):
+        without.append("velocities and forces, which are not rotated along")
+    if path.suffix.lower() not in HDF5:
+        without.append("unit cells, as the format cannot hold rotated ones")
+    return [f"left out of fitted frames: {what}" for what in without]
+
+
+def converted_content(
+    trajectory: Trajectory,
+    reader: _trajet.Reader,
+    every: NDArray[np.int64],
+    columns: NDArray[np.int64] | None,
+    how: OutputOptions,
+) -> h5md.Content:
+    """Return the content of H5MD outputs of frames."""
+    gone = {what for what, _ in trajectory.reader.lost(columns)}
+    if trajectory.rotates:
+        gone |= {"velocities", "forces"}
+    how = replace(
+        how,
+        velocities=how.velocities
+        and "velocities" not in gone
+        and _holds(trajectory, every, "velocities"),
+        forces=how.forces and "forces" not in gone and _holds(trajectory, every, "forces"),
+    )
+    return hdf5_content(reader, columns, how)
+
+
+def _holds(trajectory: Trajectory, frames: NDArray[np.int64], kind: str) -> bool:
+    """Return whether any of the frames has velocities or forces."""
+    # Files of a chain may differ; formats without these fields raise errors.
+    mixed = len({segment["format"] for segment in trajectory.reader.segments()}) > 1
+    size = 1 if mixed else _FRAMES_LOOKED_AT
+    for begin in range(0, len(frames), size):
+        try:
+            trajectory.read_places(
+                frames[begin : begin + size],
+                np.zeros(1, np.int64),
+                None,
+                velocities=kind == "velocities",
+                forces=kind == "forces",
+                counted=False,
+            )
+        except _trajet.FormatError:
+            continue
+        return True
+    return False
