@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
-use trajet_formats::FrameMeta;
+use trajet_formats::{Field, FrameMeta};
 
 use crate::opener::{Opened, Opener};
 use crate::reader::{Reader, Wanted};
@@ -395,6 +395,42 @@ impl Chain {
             }),
             _ => Ok(()),
         }
+    }
+
+    /// Reads frames as `dyn Reader::read_into` does, and transforms positions if the chain has a transform.
+    ///
+    /// # Errors
+    /// As `dyn Reader::read_into`, wrapped in [`Error::InChain`] if there are several files; [`Error::Transform`].
+    ///
+    /// # Panics
+    /// As `dyn Reader::read_into`.
+    pub fn read_into(
+        &self,
+        request: &Wanted<'_>,
+        positions: Range<usize>,
+        scratch: &mut Scratch,
+        out: &mut [f32],
+        meta: &mut FrameMeta,
+    ) -> Result<(), Error> {
+        let Some(transform) = &self.transform else {
+            return self.read_untransformed(request, positions, scratch, out, meta);
+        };
+        if request.field != Field::Positions {
+            if self.rotates() {
+                let why = format!(
+                    "{} of fitted frames are not rotated along: read them without a fit",
+                    request.field.name()
+                );
+                return Err(self.refused(request.frames.get(positions.start), why));
+            }
+            return self.read_untransformed(request, positions, scratch, out, meta);
+        }
+        let prepared = transform.prepared(request.atoms)?;
+        let mut decoded = std::mem::take(&mut scratch.decoded);
+        let read =
+            self.read_transformed(&*prepared, request, positions, scratch, &mut decoded, out, meta);
+        scratch.decoded = decoded;
+        read
     }
 
     pub(crate) fn read_untransformed(

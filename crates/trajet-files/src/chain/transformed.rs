@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use trajet_formats::{Atoms, Field, FrameInfo, FrameMeta, Snapshot, memory};
+use trajet_formats::{Atoms, FrameInfo, FrameMeta, Snapshot, memory};
 
 use super::{Chain, Segment};
 use crate::reader::Wanted;
@@ -60,44 +60,8 @@ impl Chain {
         }
     }
 
-    /// Reads frames as `dyn Reader::read_into` does, and transforms positions if the chain has a transform.
-    ///
-    /// # Errors
-    /// As `dyn Reader::read_into`, wrapped in [`Error::InChain`] if there are several files; [`Error::Transform`].
-    ///
-    /// # Panics
-    /// As `dyn Reader::read_into`.
-    pub fn read_into(
-        &self,
-        request: &Wanted<'_>,
-        positions: Range<usize>,
-        scratch: &mut Scratch,
-        out: &mut [f32],
-        meta: &mut FrameMeta,
-    ) -> Result<(), Error> {
-        let Some(transform) = &self.transform else {
-            return self.read_untransformed(request, positions, scratch, out, meta);
-        };
-        if request.field != Field::Positions {
-            if self.rotates() {
-                let why = format!(
-                    "{} of fitted frames are not rotated along: read them without a fit",
-                    request.field.name()
-                );
-                return Err(self.refused(request.frames.get(positions.start), why));
-            }
-            return self.read_untransformed(request, positions, scratch, out, meta);
-        }
-        let prepared = transform.prepared(request.atoms)?;
-        let mut decoded = std::mem::take(&mut scratch.decoded);
-        let read =
-            self.read_transformed(&*prepared, request, positions, scratch, &mut decoded, out, meta);
-        scratch.decoded = decoded;
-        read
-    }
-
     #[allow(clippy::too_many_arguments)]
-    fn read_transformed(
+    pub(super) fn read_transformed(
         &self,
         prepared: &dyn PreparedTransform,
         request: &Wanted<'_>,
@@ -174,7 +138,7 @@ impl Chain {
     }
 
     /// Returns the error if a transform cannot take a frame.
-    fn refused(&self, number: u64, why: String) -> Error {
+    pub(super) fn refused(&self, number: u64, why: String) -> Error {
         let path = self.path_of(number).to_owned();
         self.in_chain(Error::Transform { path, frame: self.place(number).frame, why }, number)
     }
