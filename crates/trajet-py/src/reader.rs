@@ -10,9 +10,10 @@ use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadwriteArray3};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
+use trajet_engine::report::Stages;
 use trajet_engine::run::{Threads, lock};
 use trajet_files::{
-    Chain, Described, FieldReader, Frames, Meter, OpenOptions, ParallelFor, Scratch, Wanted,
+    Chain, Described, FieldReader, Frames, Meter, OpenOptions, ParallelFor, Relay, Scratch, Wanted,
 };
 use trajet_formats::dcd::CellForm;
 use trajet_formats::{Atoms, Field, Format, FrameMeta, Losses};
@@ -45,6 +46,8 @@ pub(crate) struct Reader {
     options: Option<OpenOptions>,
     /// The transforms of the chain.
     transforms: Option<Arc<trajet_transforms::Transforms>>,
+    /// Counts of the reads in which jumps were counted before frames are read.
+    counting: Meter,
     /// Buffers of finished reads, for reuse; one for each concurrent read.
     spare: Mutex<Vec<Scratch>>,
 }
@@ -145,8 +148,32 @@ impl Reader {
             with_start(&self.inner, transforms, &frames, &atoms, runs, threads, &mut control)
         });
         control.check()?;
-        let started = counted.map_err(|error| from_run(py, &error))?;
-        Ok(self.with_transforms(Arc::new(started)))
+        let (started, counting) = counted.map_err(|error| from_run(py, &error))?;
+        Ok(Reader { counting, ..self.with_transforms(Arc::new(started)) })
+    }
+
+    /// Returns whether threads hand jumps over to one another as they read these frames and atoms.
+    #[pyo3(signature = (frames, atoms_wanted))]
+    fn relays(
+        &self,
+        py: Python<'_>,
+        frames: PyFrames<'_>,
+        atoms_wanted: Option<PyReadonlyArray1<'_, i64>>,
+    ) -> PyResult<bool> {
+        let (frames, atoms) = (frames.to_frames(), self.atoms(py, atoms_wanted)?);
+        self.inner.relays(&frames, &atoms).map_err(|error| from_io(py, &error))
+    }
+
+    /// Returns counts and times of the reads in which jumps were counted before frames are read.
+    fn counting<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = counts(py, &self.counting)?;
+        let Stages { t_open, t_read, t_decode, t_comp, .. } =
+            Stages::between(&Meter::default(), &self.counting);
+        dict.set_item("t_open", t_open)?;
+        dict.set_item("t_read", t_read)?;
+        dict.set_item("t_decode", t_decode)?;
+        dict.set_item("t_comp", t_comp)?;
+        Ok(dict)
     }
 
     /// Returns the number of atoms that are decoded for users of these atoms.
@@ -475,6 +502,14 @@ pub(crate) struct Parts {
     scratch: Mutex<Scratch>,
 }
 
+/// The turns of threads that read frames of which the transform depends on those before.
+#[derive(Default)]
+struct Turns {
+    relay: Relay,
+    /// The next turn.
+    next: usize,
+}
+
 /// Times, steps, frame numbers, cells, and vectors of rotated boxes.
 type Meta<'py> = (
     Bound<'py, PyArray1<f64>>,
@@ -532,12 +567,24 @@ impl Reader {
     /// Returns a reader of a completely known trajectory.
     pub(crate) fn of(inner: Chain, options: OpenOptions) -> Reader {
         let inner = Arc::new(inner);
-        Reader { inner, options: Some(options), transforms: None, spare: Mutex::default() }
+        Reader {
+            inner,
+            options: Some(options),
+            transforms: None,
+            counting: Meter::default(),
+            spare: Mutex::default(),
+        }
     }
 
     /// Returns a reader of a trajectory of which only some frames are known.
     pub(crate) fn partial(inner: Chain) -> Self {
-        Reader { inner: Arc::new(inner), options: None, transforms: None, spare: Mutex::default() }
+        Reader {
+            inner: Arc::new(inner),
+            options: None,
+            transforms: None,
+            counting: Meter::default(),
+            spare: Mutex::default(),
+        }
     }
 
     fn with_transforms(&self, transforms: Arc<trajet_transforms::Transforms>) -> Reader {
@@ -545,6 +592,7 @@ impl Reader {
             inner: Arc::new(self.inner.transformed(of_chain(&transforms))),
             options: self.options.clone(),
             transforms: Some(transforms),
+            counting: Meter::default(),
             spare: Mutex::default(),
         }
     }
@@ -593,10 +641,12 @@ impl Reader {
         let mut meta = FrameMeta::default();
         let mut rest = vectors;
         let mut at = positions.start;
+        let mut turns = self.turns(request, &positions, scratches.len());
+        let turns = turns.as_mut().map_err(|error| from_io(py, error))?;
         while at < positions.end {
             let end = (at + stride).min(positions.end);
             let (here, others) = rest.split_at_mut((end - at) * frame_len);
-            py.detach(|| self.read_on(request, at..end, scratches, here, &mut meta))
+            py.detach(|| self.read_on(request, at..end, turns, scratches, here, &mut meta))
                 .map_err(|error| from_io(py, &error))?;
             py.check_signals()?;
             (at, rest) = (end, others);
@@ -604,11 +654,26 @@ impl Reader {
         Ok(meta)
     }
 
+    /// Returns the turns of threads that read these frames; `None` if they need none.
+    fn turns(
+        &self,
+        request: &Wanted<'_>,
+        positions: &Range<usize>,
+        threads: usize,
+    ) -> Result<Option<Turns>, trajet_files::Error> {
+        if threads == 1 || request.field != Field::Positions || positions.is_empty() {
+            return Ok(None);
+        }
+        let relays = self.inner.relays(&request.frames.slice(positions.clone()), request.atoms)?;
+        Ok(relays.then(Turns::default))
+    }
+
     /// Reads frames, split into one contiguous range per thread.
     fn read_on(
         &self,
         request: &Wanted<'_>,
         positions: Range<usize>,
+        turns: &mut Option<Turns>,
         scratches: &mut [Scratch],
         out: &mut [f32],
         meta: &mut FrameMeta,
@@ -626,8 +691,17 @@ impl Reader {
         }
         Threads(jobs.len()).each(jobs.len(), &|k| {
             let (here, scratch, out, meta, done) = &mut *lock(&jobs[k]);
-            *done = self.inner.read_into(request, here.clone(), scratch, out, meta);
+            *done = match &*turns {
+                Some(Turns { relay, next }) => {
+                    let turn = (&*relay, *next + k);
+                    self.read_in_turn(request, here.clone(), turn, scratch, out, meta)
+                }
+                None => self.inner.read_into(request, here.clone(), scratch, out, meta),
+            };
         });
+        if let Some(turns) = turns {
+            turns.next += jobs.len();
+        }
         for job in jobs {
             let (_, _, _, mut here, done) =
                 job.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -635,6 +709,29 @@ impl Reader {
             meta.append(&mut here);
         }
         Ok(())
+    }
+
+    /// Reads frames of which the transform depends on those before, in two steps.
+    fn read_in_turn(
+        &self,
+        request: &Wanted<'_>,
+        positions: Range<usize>,
+        (relay, task): (&Relay, usize),
+        scratch: &mut Scratch,
+        out: &mut [f32],
+        meta: &mut FrameMeta,
+    ) -> Result<(), trajet_files::Error> {
+        let chain = &*self.inner;
+        relay.guarded(task, || {
+            let frames = request.frames.slice(positions.clone());
+            let request = Wanted { frames: &frames, ..*request };
+            let mut held = Vec::new();
+            chain.begin_task(&frames, request.atoms, task, scratch)?;
+            let all = 0..frames.len();
+            chain.read_first_step(&request, all, scratch, &mut held, out, meta)?;
+            chain.hand_over(&frames, request.atoms, relay, task, scratch)?;
+            chain.do_second_step(&request, scratch, &mut held, out, meta)
+        })
     }
 
     /// Reads fields of frames, split into one contiguous range per thread. Returns the number of frames that have each.

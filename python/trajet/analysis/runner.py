@@ -17,7 +17,7 @@ from trajet.advise.entries import Assembled, InputEntry, Parameters, RunReport
 from trajet.analysis.sample import serial_sample
 from trajet.pools.local import LocalPool
 from trajet.pools.pool import AnalysisSpec, Pool, Progress, n_frames_of
-from trajet.result import Report, make_report
+from trajet.result import Report, counting_of, make_report
 from trajet.trajectory import (
     FrameChoice,
     Selection,
@@ -152,7 +152,9 @@ class AnalysisOutcome:
         The store of a data set remembers the analysis.
         """
         # What was read is counted once.
-        read = self.run["workers"] if self.is_first else []
+        read = [*self.run["workers"]] if self.is_first else []
+        if self.is_first and "counting" in self.run:
+            read.append({**self.run["counting"], "worker": 0, "tasks": 0})
         self.trajectory.record_analysis(analysis, self.atoms, read)
         asked: Assembled = {
             "analysis": analysis,
@@ -271,19 +273,23 @@ def run_jointly(requests: Sequence[RunRequest], names: Sequence[str] = ()) -> li
         where = pool or LocalPool()
         # A pool of the user's own may not have the attribute.
         n_threads = getattr(where, "n_threads", 1)
+        # Threads of this process hand over to one another.
+        handing_over = numbers if alone and isinstance(where, LocalPool) else None
         readers = []
         for request, atoms in zip(requests, read, strict=True):
             reference = request.reference
             counted = numbers if reference is None else np.append(chosen, reference)
-            readers.append(request.trajectory.reader_for(counted, atoms, n_threads))
+            readers.append(
+                request.trajectory.reader_for(counted, atoms, n_threads, handing_over=handing_over)
+            )
         if alone:
             plan, reader = plans[0], readers[0]
         else:
             plan, reader = AnalysisSpec.joint(plans, readers), trajectory.reader
-        measured: Assembled = {}
+        measured: Assembled = counting_of(readers)
         # Frames in the middle would need those before them.
         if first.sample and not any(reader.has_no_jump for reader in readers):
-            measured = {"sample": serial_sample(reader, plan, numbers, n_threads)}
+            measured |= {"sample": serial_sample(reader, plan, numbers, n_threads)}
         before = time.perf_counter() - begin
         rows, state, report = where.run(reader, plan, numbers, progress=first.progress)
         measured = {**_shift_times(report, before), **measured}

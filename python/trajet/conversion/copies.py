@@ -33,7 +33,7 @@ from trajet.pools.local import LocalPool
 from trajet.pools.pool import Frames, Pool, Progress, n_frames_of
 from trajet.pools.processes import ProcessPool
 from trajet.pools.rank_placeholder import root_only
-from trajet.result import Report, make_report
+from trajet.result import Report, counting_of, make_report
 from trajet.topology import check_writable, write_structure
 from trajet.trajectory import (
     Block,
@@ -385,11 +385,17 @@ def _copy(
     content: h5md.Content | None = None
     lost = [*_lost(trajectory, columns), *_rotated(trajectory, parts[0][0])]
     n_threads = getattr(asked.pool, "n_threads", None) or asked.threads
+    in_hdf5 = parts[0][0].suffix.lower() in HDF5
+    every_frame = np.concatenate(frames)
+    # Threads that write one file hand over to one another.
+    alone = len(parts) == 1 and asked.pool is None and not in_hdf5
     reader = trajectory.reader_for(
-        np.concatenate(frames), columns, n_threads or _trajet.available_threads()
+        every_frame,
+        columns,
+        n_threads or _trajet.available_threads(),
+        handing_over=every_frame if alone else None,
     )
     left: list[list[str]] = [[] for _ in parts]
-    in_hdf5 = parts[0][0].suffix.lower() in HDF5
     joined = asked.pool is not None and write is not _Copies.write_with_pool
     if in_hdf5:
         content = _native_content(trajectory, parts[0][0], columns, asked, joined=joined)
@@ -406,6 +412,8 @@ def _copy(
     outcomes = trajectory.fresh(write, copies)
     inputs = trajectory.describe_inputs()
     done, workers = [], list[WorkerEntry]()
+    # What was read before all outputs is in the report of the first.
+    counting = counting_of([reader])
     for (path, _), numbers, outcome, own in zip(parts, frames, outcomes, left, strict=True):
         report = None
         counted = outcome.doubts if outcome.run is None else outcome.run["workers"]
@@ -426,6 +434,9 @@ def _copy(
                 "remarks": list(remarks),
                 **trajectory.before_run(selection.t_select, run["t_total"]),
             }
+            run |= counting
+            workers += counting.values()
+            counting = {}
             report = make_report(trajectory.reader, run, what, trajectory.tiers, trajectory.tags)
             workers += run["workers"]
         done.append(

@@ -33,6 +33,7 @@ from trajet.trajectory.transforms import (
     Transformable,
     fits_without_jumps,
     frames_walked,
+    may_be_kept,
     n_runs,
 )
 
@@ -158,12 +159,27 @@ class TrajectoryFiles(Transformable):
         threads: int,
         *,
         n_read: int | None = None,
+        handing_over: Frames | None = None,
     ) -> Reader:
         """Return the reader of these frames and atoms.
 
-        Jumps are counted from the first of the frames, by several threads before any frame is read.
-        `n_read` is the number of frames that one call reads, in which a long way to a frame could
-        not be interrupted; None for calls that can be.
+        Jumps are counted from the first of the frames: while frames are read, or by several threads
+        before any frame is read.
+
+        Parameters
+        ----------
+        frames
+            The frames from which jumps are counted, in any order.
+        places
+            The atoms; None for all.
+        threads
+            Threads that read frames.
+        n_read
+            The number of frames that one call reads, in which a long way to a frame could not be
+            interrupted; None for calls that can be.
+        handing_over
+            The frames that are read, if this is done by threads of this process that hand over to
+            one another.
         """
         if not self._reader.has_no_jump:
             return self._reader
@@ -174,10 +190,13 @@ class TrajectoryFiles(Transformable):
             numbers = np.concatenate([np.zeros(1, np.int64), numbers])
         walked = frames_walked(numbers, every_frame=every_frame)
         n_atoms = self._reader.n_decoded(places)
+        is_near = n_read is None or len(walked) <= 2 * n_read
+        if is_near and threads > 1 and handing_over is not None and may_be_kept(n_atoms, places):
+            reader = self._reader.with_start(walked, places, runs=1, threads=1)
+            if reader.relays(handing_over, places):
+                return reader
         # Steps back would begin anew at the first frame.
-        in_order = threads <= 1 and bool((np.diff(numbers) >= 0).all())
-        if n_read is not None:
-            in_order &= len(walked) <= 2 * n_read
+        in_order = is_near and threads <= 1 and bool((np.diff(numbers) >= 0).all())
         runs = 1 if in_order else n_runs(len(walked), n_atoms)
         # A pool may have more threads than this machine.
         threads = min(threads, _trajet.available_threads())

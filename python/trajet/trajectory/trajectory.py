@@ -619,7 +619,11 @@ class Trajectory(TrajectoryFiles):
         if threads is None:
             threads = _trajet.available_threads() if positions.nbytes > MUCH_BYTES else 1
         counted_from = numbers if run is None else self._on_the_way(numbers, run)
-        reader = self.reader_for(counted_from, places, threads, n_read=shape[0])
+        # Threads that read further fields do not hand over to one another.
+        handing_over = None if velocities or forces else numbers
+        reader = self.reader_for(
+            counted_from, places, threads, n_read=shape[0], handing_over=handing_over
+        )
         further: dict[str, NDArray[np.float32]] = {}
         if velocities:
             further["velocities"] = np.empty(shape, np.float32)
@@ -640,6 +644,8 @@ class Trajectory(TrajectoryFiles):
             got = self.fresh(read, numbers, places, positions, "positions")
         if counted:
             self.count_read(places, got["counts"])
+            if self._reader.has_no_jump and (counting := reader.counting())["frames"]:
+                self.count_read(places, counting)
 
         vectors = got["vectors"]
         return Block(

@@ -123,6 +123,63 @@ impl AddJumps for Shifts<'_> {
     }
 }
 
+/// The jumps of a unit: its number, and three integers, not all of them 0.
+pub type Jump = (u32, [i32; 3]);
+
+/// Finds the jumps between two frames that [`jumps`] would count: appends them to `list` in the order of their units, and
+/// sets `f_before` to `f`. Returns the same as [`jumps`].
+///
+/// # Panics
+/// If the slices differ in length.
+pub fn list_jumps(f_before: &mut [Vector], f: &[Vector], list: &mut Vec<Jump>) -> (f64, usize) {
+    list_jumps_on(InstructionSet::default(), f_before, f, list)
+}
+
+multiversion! {
+    pub(super) fn list_jumps_on(f_before: &mut [Vector], f: &[Vector], list: &mut Vec<Jump>) -> (f64, usize)
+        = list_jumps_of
+}
+
+#[inline(always)]
+fn list_jumps_of(f_before: &mut [Vector], f: &[Vector], list: &mut Vec<Jump>) -> (f64, usize) {
+    steps(f_before, f, list)
+}
+
+impl AddJumps for Vec<Jump> {
+    #[inline(always)]
+    fn add(&mut self, first: usize, jumps: &[[i32; 3]]) {
+        // Most units do not jump.
+        if jumps.as_flattened().iter().fold(0, |any, jump| any | jump) == 0 {
+            return;
+        }
+        for (unit, &jump) in (first as u32..).zip(jumps) {
+            if jump != [0; 3] {
+                self.push((unit, jump));
+            }
+        }
+    }
+}
+
+/// Adds listed jumps to `shifts`, as [`jumps`] does.
+///
+/// # Panics
+/// If there are fewer shifts than units.
+pub fn add_jumps(list: &[Jump], shifts: &mut [[i32; 3]]) {
+    for &(unit, jump) in list {
+        Shifts(shifts).add(unit as usize, &[jump]);
+    }
+}
+
+/// Adds the lattice vectors of listed jumps to `sums`, as [`toroidal_jumps`] does.
+///
+/// # Panics
+/// If there are fewer sums than units.
+pub fn add_toroidal_jumps(cell: &Cell, list: &[Jump], sums: &mut [[i64; 3]]) {
+    for &(unit, jump) in list {
+        Sums { cell, sums }.add(unit as usize, &[jump]);
+    }
+}
+
 struct Sums<'a> {
     cell: &'a Cell,
     sums: &'a mut [[i64; 3]],
