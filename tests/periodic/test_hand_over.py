@@ -31,7 +31,7 @@ def system(tmp_path_factory: pytest.TempPathFactory) -> PeriodicSystem:
 
 def positions(chosen: tj.Trajectory | tj.Selection, pool: tj.LocalPool) -> np.ndarray:
     """Return positions as an analysis sees them."""
-    return tj.apply(lambda x: x.copy(), chosen, pool=pool).values
+    return tj.apply(lambda x: x.copy(), chosen, pool=pool).values.astype(np.float32)
 
 
 def wrapped_walk(path: Path, missing: tuple[int, int] | None = None) -> np.ndarray:
@@ -57,7 +57,7 @@ def test_any_threads_and_tasks_give_the_walk(tmp_path: Path) -> None:
     assert np.abs(one - walk).max() < 1e-3
     few = traj.select([3, 30, 7])
     assert few.read(threads=3).positions.tobytes() == one[:, [3, 30, 7]].tobytes()
-    fitted = traj.fit(range(10)).select([35, 36])
+    fitted = traj.fit(traj.select(range(10))).select([35, 36])
     twin = fitted.read(threads=1).positions
     assert fitted.read(threads=4).positions.tobytes() == twin.tobytes()
     for pool in POOLS:
@@ -86,13 +86,14 @@ def test_reads_before_are_in_the_report(system: PeriodicSystem, tmp_path: Path) 
     """Frames out of order, joint analyses and processes count jumps first, once for all passes."""
     traj = system.open()
     chosen, n = traj.nojump().select("resname ALA"), traj.n_frames
+    few = chosen.trajectory.select("resname GLY")
     two = tj.LocalPool(threads=2)
     backwards = slice(None, None, -1)
     runs = {
         "backwards": lambda: tj.gyration(chosen, frames=backwards, pool=two).report,
         "two passes": lambda: tj.rmsf(chosen, frames=backwards, pool=two).report,
         "processes": lambda: tj.gyration(chosen, pool=tj.ProcessPool(workers=2)).report,
-        "joint": lambda: tj.run([tj.gyration.job(chosen), tj.rmsf.job(chosen)], pool=two)[0].report,
+        "joint": lambda: tj.run([tj.gyration.job(chosen), tj.rmsf.job(few)], pool=two)[0].report,
         "copies": lambda: (
             tj.convert(chosen, tmp_path / "x.trr", frames=backwards, threads=2).report
         ),

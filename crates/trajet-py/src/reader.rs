@@ -10,6 +10,7 @@ use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadwriteArray3};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
+use trajet_engine::plan::most_kept_frames;
 use trajet_engine::report::Stages;
 use trajet_engine::run::{Threads, lock};
 use trajet_files::{
@@ -681,6 +682,9 @@ impl Reader {
         if let [scratch] = scratches {
             return self.inner.read_into(request, positions, scratch, out, meta);
         }
+        if let Some(turns) = turns {
+            return self.read_in_turns(request, positions, turns, scratches, out, meta);
+        }
         let each = positions.len().div_ceil(scratches.len());
         let (mut jobs, mut rest) = (Vec::new(), out);
         for (begin, scratch) in positions.clone().step_by(each).zip(scratches) {
@@ -691,17 +695,8 @@ impl Reader {
         }
         Threads(jobs.len()).each(jobs.len(), &|k| {
             let (here, scratch, out, meta, done) = &mut *lock(&jobs[k]);
-            *done = match &*turns {
-                Some(Turns { relay, next }) => {
-                    let turn = (&*relay, *next + k);
-                    self.read_in_turn(request, here.clone(), turn, scratch, out, meta)
-                }
-                None => self.inner.read_into(request, here.clone(), scratch, out, meta),
-            };
+            *done = self.inner.read_into(request, here.clone(), scratch, out, meta);
         });
-        if let Some(turns) = turns {
-            turns.next += jobs.len();
-        }
         for job in jobs {
             let (_, _, _, mut here, done) =
                 job.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -711,7 +706,44 @@ impl Reader {
         Ok(())
     }
 
-    /// Reads frames of which the transform depends on those before, in two steps.
+    /// Reads frames of which the transform depends on those before, in tasks that threads take in order.
+    fn read_in_turns(
+        &self,
+        request: &Wanted<'_>,
+        positions: Range<usize>,
+        turns: &mut Turns,
+        scratches: &mut [Scratch],
+        out: &mut [f32],
+        meta: &mut FrameMeta,
+    ) -> Result<(), trajet_files::Error> {
+        let threads = scratches.len();
+        let each = most_kept_frames(self.inner.decoded(request.atoms)?.len());
+        let each = each.min(positions.len().div_ceil(threads));
+        let (mut jobs, mut rest) = (Vec::new(), out);
+        for begin in positions.clone().step_by(each) {
+            let here = begin..positions.end.min(begin + each);
+            let (out, others) = rest.split_at_mut(here.len() * request.atoms.len() * 3);
+            rest = others;
+            jobs.push(Mutex::new((here, out, FrameMeta::default(), Ok(()))));
+        }
+        let spare: Mutex<Vec<&mut Scratch>> = Mutex::new(scratches.iter_mut().collect());
+        Threads(threads).each(jobs.len(), &|k| {
+            let (here, out, meta, done) = &mut *lock(&jobs[k]);
+            let scratch = lock(&spare).pop().expect("one for each thread");
+            let turn = (&turns.relay, turns.next + k);
+            *done = self.read_in_turn(request, here.clone(), turn, scratch, out, meta);
+            lock(&spare).push(scratch);
+        });
+        turns.next += jobs.len();
+        for job in jobs {
+            let (_, _, mut here, done) = job.into_inner().unwrap_or_else(PoisonError::into_inner);
+            done?;
+            meta.append(&mut here);
+        }
+        Ok(())
+    }
+
+    /// Reads a task of frames of which the transform depends on those before.
     fn read_in_turn(
         &self,
         request: &Wanted<'_>,

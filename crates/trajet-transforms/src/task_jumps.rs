@@ -15,9 +15,10 @@ use crate::nojump::{LargeStep, PreparedNoJump, Walk, check_known, is_doubtful, w
 /// The jumps of a task.
 #[derive(Default)]
 pub(crate) struct TaskJumps {
-    /// The first frame with positions.
-    first: Option<First>,
-    /// Fractional coordinates in the last frame with positions, and those of the frame that is compared with it.
+    /// The number and cell of the first frame with positions.
+    first: Option<(u64, Cell)>,
+    /// Fractional coordinates in that frame, in the last frame with positions, and in the frame that is compared with it.
+    f_first: Vec<[f64; 3]>,
     f_before: Vec<[f64; 3]>,
     f: Vec<[f64; 3]>,
     /// The cell of each frame and the jumps that lead to it, in order; `None` for frames without positions.
@@ -28,12 +29,6 @@ pub(crate) struct TaskJumps {
     moved: Walk,
     /// Memory for the atoms whose jumps are removed.
     own: Vec<[f32; 3]>,
-}
-
-struct First {
-    number: u64,
-    cell: Cell,
-    f: Vec<[f64; 3]>,
 }
 
 impl TaskJumps {
@@ -63,25 +58,26 @@ impl PreparedNoJump {
         task: &mut TaskJumps,
     ) -> Result<Option<LargeStep>, String> {
         let mut own = std::mem::take(&mut task.own);
-        let counted = self.with_own(positions, &mut own, |own| {
-            check_known(own)?;
-            self.units.fractional(cell, own, &mut task.f);
-            Ok::<_, String>(())
-        });
-        task.own = own;
-        counted?;
         let mut list = task.spare.pop().unwrap_or_default();
         list.clear();
-        let mut doubtful = None;
-        if task.first.is_none() {
-            task.f_before.clone_from(&task.f);
-            let f = std::mem::take(&mut task.f);
-            task.first = Some(First { number, cell: cell.clone(), f });
-        } else {
-            let (largest, unit) = list_jumps(&mut task.f_before, &task.f, &mut list);
-            if is_doubtful(largest) {
-                doubtful = Some((number, self.atom_of(self.start()?, unit)));
+        let step = self.with_own(positions, &mut own, |own| {
+            self.units.fractional(cell, own, &mut task.f);
+            if task.first.is_some() {
+                let step = list_jumps(&mut task.f_before, &task.f, &mut list);
+                // Where a position is not finite, the step is not either.
+                return if step.0.is_finite() { Ok(step) } else { check_known(own).map(|()| step) };
             }
+            check_known(own)?;
+            std::mem::swap(&mut task.f, &mut task.f_first);
+            task.f_before.clone_from(&task.f_first);
+            task.first = Some((number, cell.clone()));
+            Ok((0.0, 0))
+        });
+        task.own = own;
+        let (largest, unit) = step?;
+        let mut doubtful = None;
+        if is_doubtful(largest) {
+            doubtful = Some((number, self.atom_of(self.start()?, unit)));
         }
         task.frames.push_back(Some((cell.clone(), list)));
         Ok(doubtful)
@@ -105,10 +101,11 @@ impl PreparedNoJump {
         before: Option<Walk>,
         task: &mut TaskJumps,
     ) -> Result<(Option<Walk>, Option<LargeStep>), String> {
-        let Some(First { number, cell, f }) = task.first.take() else { return Ok((before, None)) };
+        let Some((number, cell)) = task.first.take() else { return Ok((before, None)) };
+        let f = &task.f_first;
         let start = self.start()?;
         let (mut walk, doubtful) = if let Some(mut before) = before {
-            let unit = before.step_to(&cell, &self.units, &f);
+            let unit = before.step_to(&cell, &self.units, f);
             (before, unit.map(|unit| (number, self.atom_of(start, unit))))
         } else {
             let begin = start.before(self.position_of(number)?);
@@ -171,7 +168,8 @@ mod tests {
     }
 
     fn prepared(view: View, n_frames: usize, chosen: &[i64]) -> Prepared {
-        let start = Start::at_first(Frames::all(n_frames), chosen.iter().map(|&a| a as u32).collect());
+        let start =
+            Start::at_first(Frames::all(n_frames), chosen.iter().map(|&a| a as u32).collect());
         let molecules = (view == View::Toroidal).then(|| vec![0, 0, 1, 2, 2, 2]);
         let steps = vec![
             Step::Translate { by: [1.0, -2.0, 0.5] },
@@ -279,8 +277,7 @@ mod tests {
         let prepared = prepared(View::Lattice, 4, &[0, 1]);
         let mut memory = TransformMemory::default();
         prepared.begin(&mut memory);
-        let refused =
-            prepared.first_step(0, &mut [[f32::NAN; 3]; 2], &mut info(30.0), &mut memory);
+        let refused = prepared.first_step(0, &mut [[f32::NAN; 3]; 2], &mut info(30.0), &mut memory);
         assert!(refused.unwrap_err().contains("first frame from which jumps are counted"));
     }
 }

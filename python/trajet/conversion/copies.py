@@ -386,14 +386,12 @@ def _copy(
     lost = [*_lost(trajectory, columns), *_rotated(trajectory, parts[0][0])]
     n_threads = getattr(asked.pool, "n_threads", None) or asked.threads
     in_hdf5 = parts[0][0].suffix.lower() in HDF5
-    every_frame = np.concatenate(frames)
     # Threads that write one file hand over to one another.
-    alone = len(parts) == 1 and asked.pool is None and not in_hdf5
     reader = trajectory.reader_for(
-        every_frame,
+        np.concatenate(frames),
         columns,
         n_threads or _trajet.available_threads(),
-        handing_over=every_frame if alone else None,
+        hands_over=len(parts) == 1 and asked.pool is None and not in_hdf5,
     )
     left: list[list[str]] = [[] for _ in parts]
     joined = asked.pool is not None and write is not _Copies.write_with_pool

@@ -242,12 +242,13 @@ def transform_doubts(entries: Iterable[TransformDoubts]) -> TransformDoubts:
 
 def counting_of(readers: Iterable["Counting"]) -> Assembled:
     """Return the entry on the reads in which jumps were counted before, if there were any."""
-    entries = [entry for reader in readers if (entry := reader.counting())["frames"]]
+    entries: list[Assembled] = [
+        entry for reader in readers if (entry := reader.counting())["frames"]
+    ]
     if not entries:
         return {}
-    times: tuple[StageName, ...] = ("t_open", "t_read", "t_decode", "t_comp")
-    names = (*times, *COUNTS)
-    sums: Assembled = {name: sum(entry[name] for entry in entries) for name in names}
+    names = ("t_open", "t_read", "t_decode", "t_comp", *COUNTS)
+    sums = {name: sum(entry[name] for entry in entries) for name in names}
     return {"counting": {**sums, **bytes_by_place(entries)}}
 
 

@@ -618,11 +618,18 @@ class Trajectory(TrajectoryFiles):
             raise ValueError(f"threads must be at least 1, not {threads}")
         if threads is None:
             threads = _trajet.available_threads() if positions.nbytes > MUCH_BYTES else 1
-        counted_from = numbers if run is None else self._on_the_way(numbers, run)
-        # Threads that read further fields do not hand over to one another.
-        handing_over = None if velocities or forces else numbers
+        also = run
+        if run is not None and shape[0]:
+            # Frames of the run after these change nothing.
+            also = run[run <= frame_numbers(numbers).max()]
         reader = self.reader_for(
-            counted_from, places, threads, n_read=shape[0], handing_over=handing_over
+            numbers,
+            places,
+            threads,
+            also=also,
+            n_read=shape[0],
+            # Threads that read further fields do not hand over to one another.
+            hands_over=not (velocities or forces),
         )
         further: dict[str, NDArray[np.float32]] = {}
         if velocities:

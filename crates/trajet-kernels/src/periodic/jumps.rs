@@ -152,11 +152,13 @@ impl AddJumps for Vec<Jump> {
         if jumps.as_flattened().iter().fold(0, |any, jump| any | jump) == 0 {
             return;
         }
+        // Which unit jumps cannot be foreseen, so that branches would cost more than copies.
+        let (mut found, mut n) = ([(0, [0; 3]); CHUNK], 0);
         for (unit, &jump) in (first as u32..).zip(jumps) {
-            if jump != [0; 3] {
-                self.push((unit, jump));
-            }
+            found[n % CHUNK] = (unit, jump);
+            n += usize::from(jump[0] | jump[1] | jump[2] != 0);
         }
+        self.extend_from_slice(&found[..n]);
     }
 }
 
