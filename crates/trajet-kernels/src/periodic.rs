@@ -33,7 +33,7 @@ mod tests;
 pub use self::cluster::cluster_groups;
 pub use self::groups::{Groups, centre};
 pub use self::jumps::{
-    Jump, add_jumps, add_toroidal_jumps, fractional, fractional_centres, jumps, list_jumps,
+    add_jumps, add_toroidal_jumps, find_jumps, fractional, fractional_centres, jumps,
     toroidal_jumps,
 };
 pub use self::shift::{move_groups, shift_atoms, translate};

@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 use trajet_files::Frames;
 use trajet_kernels::cell::Cell;
 use trajet_kernels::periodic::{
-    Groups, Jump, add_jumps, add_toroidal_jumps, fractional, fractional_centres, jumps,
-    move_groups, shift_atoms, toroidal_jumps,
+    Groups, add_jumps, add_toroidal_jumps, fractional, fractional_centres, jumps, move_groups,
+    shift_atoms, toroidal_jumps,
 };
 
 /// Steps of more than this share of a cell are doubtful.
@@ -192,7 +192,7 @@ impl Walk {
     }
 
     /// Adds the jumps that lead to a frame with this cell.
-    pub(crate) fn add(&mut self, cell: &Cell, units: &Units, jumps: &[Jump]) {
+    pub(crate) fn add(&mut self, cell: &Cell, units: &Units, jumps: &[[i32; 3]]) {
         match units {
             Units::Atoms => add_jumps(jumps, &mut self.shifts),
             Units::Molecules(_) => add_toroidal_jumps(cell, jumps, &mut self.sums),

@@ -1,16 +1,19 @@
 //! Removal of jumps by tasks that several threads do at the same time, in one pass over the frames.
 //!
-//! A task first lists the jumps between its own frames. It then waits for what the task before hands over: the fractional
+//! A task first finds the jumps between its own frames. It then waits for what the task before hands over: the fractional
 //! coordinates of the frame before its first one, and the shifts up to that frame. It adds the jumps to its first frame
-//! and its own, hands over the same for its last frame, and only then moves atoms. Handing over costs little, as few atoms
-//! jump. All jumps are added in the order of the frames, so that every sum is that of one thread, also where it saturates.
+//! and its own, hands over the same for its last frame, and only then moves atoms. All jumps are added in the order of the
+//! frames, so that every sum is that of one thread, also where it saturates.
 
 use std::collections::VecDeque;
 
 use trajet_kernels::cell::Cell;
-use trajet_kernels::periodic::{Jump, list_jumps};
+use trajet_kernels::periodic::find_jumps;
 
 use crate::nojump::{LargeStep, PreparedNoJump, Walk, check_known, is_doubtful, without_first};
+
+/// The jumps of all units from one frame to the next.
+type Jumps = Vec<[i32; 3]>;
 
 /// The jumps of a task.
 #[derive(Default)]
@@ -22,9 +25,9 @@ pub(crate) struct TaskJumps {
     f_before: Vec<[f64; 3]>,
     f: Vec<[f64; 3]>,
     /// The cell of each frame and the jumps that lead to it, in order; `None` for frames without positions.
-    frames: VecDeque<Option<(Cell, Vec<Jump>)>>,
-    /// Memory of used lists.
-    spare: Vec<Vec<Jump>>,
+    frames: VecDeque<Option<(Cell, Jumps)>>,
+    /// Memory of used jumps.
+    spare: Vec<Jumps>,
     /// The shifts up to the last frame that was moved.
     moved: Walk,
     /// Memory for the atoms whose jumps are removed.
@@ -49,7 +52,7 @@ impl TaskJumps {
 }
 
 impl PreparedNoJump {
-    /// Lists the jumps that lead to the next frame of a task. Returns the step if it is doubtful.
+    /// Finds the jumps that lead to the next frame of a task. Returns the step if it is doubtful.
     pub(crate) fn count(
         &self,
         number: u64,
@@ -58,16 +61,18 @@ impl PreparedNoJump {
         task: &mut TaskJumps,
     ) -> Result<Option<LargeStep>, String> {
         let mut own = std::mem::take(&mut task.own);
-        let mut list = task.spare.pop().unwrap_or_default();
-        list.clear();
+        let mut found = task.spare.pop().unwrap_or_default();
         let step = self.with_own(positions, &mut own, |own| {
             self.units.fractional(cell, own, &mut task.f);
+            found.resize(task.f.len(), [0; 3]);
             if task.first.is_some() {
-                let step = list_jumps(&mut task.f_before, &task.f, &mut list);
+                let step = find_jumps(&mut task.f_before, &task.f, &mut found);
                 // Where a position is not finite, the step is not either.
                 return if step.0.is_finite() { Ok(step) } else { check_known(own).map(|()| step) };
             }
             check_known(own)?;
+            // What the task before hands over leads to this frame.
+            found.fill([0; 3]);
             std::mem::swap(&mut task.f, &mut task.f_first);
             task.f_before.clone_from(&task.f_first);
             task.first = Some((number, cell.clone()));
@@ -79,7 +84,7 @@ impl PreparedNoJump {
         if is_doubtful(largest) {
             doubtful = Some((number, self.atom_of(self.start()?, unit)));
         }
-        task.frames.push_back(Some((cell.clone(), list)));
+        task.frames.push_back(Some((cell.clone(), found)));
         Ok(doubtful)
     }
 

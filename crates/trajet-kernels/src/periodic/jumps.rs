@@ -123,63 +123,60 @@ impl AddJumps for Shifts<'_> {
     }
 }
 
-/// The jumps of a unit: its number, and three integers, not all of them 0.
-pub type Jump = (u32, [i32; 3]);
-
-/// Finds the jumps between two frames that [`jumps`] would count: appends them to `list` in the order of their units, and
-/// sets `f_before` to `f`. Returns the same as [`jumps`].
+/// Finds the jumps between two frames that [`jumps`] would count: sets `found` to those of each unit, and `f_before` to
+/// `f`. Returns the same as [`jumps`].
 ///
 /// # Panics
 /// If the slices differ in length.
-pub fn list_jumps(f_before: &mut [Vector], f: &[Vector], list: &mut Vec<Jump>) -> (f64, usize) {
-    list_jumps_on(InstructionSet::default(), f_before, f, list)
+pub fn find_jumps(f_before: &mut [Vector], f: &[Vector], found: &mut [[i32; 3]]) -> (f64, usize) {
+    find_jumps_on(InstructionSet::default(), f_before, f, found)
 }
 
 multiversion! {
-    pub(super) fn list_jumps_on(f_before: &mut [Vector], f: &[Vector], list: &mut Vec<Jump>) -> (f64, usize)
-        = list_jumps_of
+    pub(super) fn find_jumps_on(f_before: &mut [Vector], f: &[Vector], found: &mut [[i32; 3]]) -> (f64, usize)
+        = find_jumps_of
 }
 
 #[inline(always)]
-fn list_jumps_of(f_before: &mut [Vector], f: &[Vector], list: &mut Vec<Jump>) -> (f64, usize) {
-    steps(f_before, f, list)
+fn find_jumps_of(f_before: &mut [Vector], f: &[Vector], found: &mut [[i32; 3]]) -> (f64, usize) {
+    assert_eq!(f.len(), found.len(), "one jump per unit");
+    steps(f_before, f, &mut Found(found))
 }
 
-impl AddJumps for Vec<Jump> {
+struct Found<'a>(&'a mut [[i32; 3]]);
+
+impl AddJumps for Found<'_> {
     #[inline(always)]
     fn add(&mut self, first: usize, jumps: &[[i32; 3]]) {
-        // Most units do not jump.
-        if jumps.as_flattened().iter().fold(0, |any, jump| any | jump) == 0 {
-            return;
-        }
-        // Which unit jumps cannot be foreseen, so that branches would cost more than copies.
-        let (mut found, mut n) = ([(0, [0; 3]); CHUNK], 0);
-        for (unit, &jump) in (first as u32..).zip(jumps) {
-            found[n % CHUNK] = (unit, jump);
-            n += usize::from(jump[0] | jump[1] | jump[2] != 0);
-        }
-        self.extend_from_slice(&found[..n]);
+        self.0[first..first + jumps.len()].copy_from_slice(jumps);
     }
 }
 
-/// Adds listed jumps to `shifts`, as [`jumps`] does.
+/// Adds jumps that were found to `shifts`, as [`jumps`] does.
 ///
 /// # Panics
-/// If there are fewer shifts than units.
-pub fn add_jumps(list: &[Jump], shifts: &mut [[i32; 3]]) {
-    for &(unit, jump) in list {
-        Shifts(shifts).add(unit as usize, &[jump]);
-    }
+/// If the slices differ in length.
+pub fn add_jumps(found: &[[i32; 3]], shifts: &mut [[i32; 3]]) {
+    add_jumps_on(InstructionSet::default(), found, shifts);
 }
 
-/// Adds the lattice vectors of listed jumps to `sums`, as [`toroidal_jumps`] does.
+multiversion! {
+    pub(super) fn add_jumps_on(found: &[[i32; 3]], shifts: &mut [[i32; 3]]) = add_jumps_of
+}
+
+#[inline(always)]
+fn add_jumps_of(found: &[[i32; 3]], shifts: &mut [[i32; 3]]) {
+    assert_eq!(found.len(), shifts.len(), "one shift per unit");
+    Shifts(shifts).add(0, found);
+}
+
+/// Adds the lattice vectors of jumps that were found to `sums`, as [`toroidal_jumps`] does.
 ///
 /// # Panics
-/// If there are fewer sums than units.
-pub fn add_toroidal_jumps(cell: &Cell, list: &[Jump], sums: &mut [[i64; 3]]) {
-    for &(unit, jump) in list {
-        Sums { cell, sums }.add(unit as usize, &[jump]);
-    }
+/// If the slices differ in length.
+pub fn add_toroidal_jumps(cell: &Cell, found: &[[i32; 3]], sums: &mut [[i64; 3]]) {
+    assert_eq!(found.len(), sums.len(), "one sum per unit");
+    Sums { cell, sums }.add(0, found);
 }
 
 struct Sums<'a> {
