@@ -8,7 +8,7 @@ from typing import TypeAlias, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet.advise.entries import Counts, OpeningEntry, RunReport, Stages
+from trajet.advise.entries import CountingEntry, Counts, OpeningEntry, RunReport, Stages
 
 __version__: str
 DEBUG_BUILD: bool
@@ -388,6 +388,10 @@ class Reader:
         runs: int,
         threads: int,
     ) -> Reader: ...
+    # counts and times of the reads of `with_start`
+    def counting(self) -> CountingEntry: ...
+    # whether threads hand jumps over to one another as they read these frames and atoms
+    def relays(self, frames: Frames, atoms_wanted: NDArray[np.int64] | None) -> bool: ...
     def n_decoded(self, atoms_wanted: NDArray[np.int64] | None) -> int: ...
     def segments(self) -> list[Segment]: ...
     def opening(self) -> OpeningEntry: ...

@@ -300,7 +300,7 @@ class AccessLog:
         self._reads.setdefault(tags, _Read()).add(counts, self._open)
 
     def analysed(
-        self, what: str, columns: NDArray[np.int64] | None, counts: Iterable["WorkerEntry"]
+        self, what: str, columns: NDArray[np.int64] | None, counts: Iterable["Counts | WorkerEntry"]
     ) -> None:
         """Write an entry for an analysis of atoms, given the counters of its workers."""
         total = _Read()

@@ -32,7 +32,7 @@ def system(tmp_path_factory: pytest.TempPathFactory) -> PeriodicSystem:
 
 @pytest.mark.parametrize("name", CHANGES)
 def test_threads_and_tasks_change_no_bit(system: PeriodicSystem, name: str) -> None:
-    """One thread counts jumps as it reads; several count them in runs before."""
+    """Threads hand jumps over from task to task, or count them before they read."""
     traj = CHANGES[name](system.open())
     for analysis, compute in few_analyses(traj).items():
         here = compute(tj.LocalPool(threads=1))
@@ -180,12 +180,23 @@ def without_positions(system: PeriodicSystem, folder: Path, missing: set[int]) -
 def test_frames_without_positions_change_no_jump(
     system: PeriodicSystem, tmp_path: Path, missing: set[int]
 ) -> None:
-    """The runs in which threads count jumps begin at frames 8 and 16, which may lack positions."""
+    """Runs in which jumps are counted begin at frames 8 and 16, tasks at these and others."""
     traj = without_positions(system, tmp_path, missing).whole().nojump()
     one, many = traj.read(threads=1).positions, traj.read(threads=5).positions
     assert one.tobytes() == many.tobytes()
     there = np.array(sorted(set(range(traj.n_frames)) - missing))
     assert np.isnan(one).all(axis=(1, 2)).nonzero()[0].tolist() == sorted(missing)
+    back = traj.read(frames=slice(None, None, -1), threads=5).positions
+    assert one.tobytes() == back[::-1].tobytes()
+    few = traj.select("resname ALA")
+    seen = [
+        tj.apply(
+            lambda x: x.copy(), few, frames=there, pool=tj.LocalPool(threads=3, task_frames=size)
+        )
+        for size in (1, 2, 5)
+    ]
+    for values in seen:
+        assert np.array_equal(values.values, one[there][:, few.indices])
     alone = traj.read(frames=there, threads=1).positions
     assert np.array_equal(alone, one[there])
 

@@ -11,8 +11,8 @@ use std::time::Instant;
 use trajet_engine::report::{RunReport, WorkerReport};
 use trajet_engine::run::{POLL_INTERVAL, Threads, lock};
 use trajet_engine::{TaskError, TaskFault};
-use trajet_files::{Chain, Error, Meter, Output, ParallelFor, Scratch};
-use trajet_formats::{Atoms, Input, Patch, Raw, Workspace, WriteOptions, xxh3_64};
+use trajet_files::{Chain, Error, Meter, Output, ParallelFor, Relay, Scratch};
+use trajet_formats::{Atoms, Input, Patch, Raw, Snapshot, Workspace, WriteOptions, xxh3_64};
 
 use crate::parts::{First, Measure, Part};
 use crate::request::{Divided, FrameRow, FrameRows, Job, OutputPiece, times_and_steps};
@@ -77,6 +77,7 @@ pub(crate) fn copy(
     let task = |begin: usize| begin..(begin + per_task).min(frames.len());
     let tasks: Vec<_> = (0..frames.len()).step_by(per_task).map(task).collect();
     let threads = threads.min(tasks.len());
+    let relays = threads > 1 && chain.relays(frames, atoms).map_err(failed)?;
     let written = Written { outputs, frames: FrameRows::default() };
     let pipeline = Pipeline {
         shared,
@@ -87,6 +88,7 @@ pub(crate) fn copy(
         times,
         steps,
         before,
+        relay: relays.then(Relay::default),
         ahead: AHEAD * threads,
         tasks,
         next: AtomicUsize::new(0),
@@ -150,6 +152,8 @@ struct Pipeline<'a> {
     /// Number of earlier frames of the output, which other pieces hold.
     before: usize,
     tasks: Vec<Range<usize>>,
+    /// Set if tasks hand over to one another.
+    relay: Option<Relay>,
     /// Maximal number of tasks between the oldest unwritten one and the newest.
     ahead: usize,
     next: AtomicUsize,
@@ -290,14 +294,20 @@ impl Pipeline<'_> {
         let begin = self.before + positions.start;
         if chain.is_transformed() {
             let frames = self.job.frames.slice(positions);
-            chain.read_snapshots(&frames, self.atoms, scratch, |k, snapshot| {
+            let encode = |k: usize, snapshot: &Snapshot| {
                 let encoding = Instant::now();
                 let input = Input::Snapshot(snapshot);
                 self.parts[0].encode(begin + k, input, workspace, &mut bytes[0])?;
                 report.stages.t_comp += encoding.elapsed().as_secs_f64();
                 done.fetch_add(1, Ordering::Relaxed);
                 Ok(())
-            })?;
+            };
+            match &self.relay {
+                Some(relay) => {
+                    chain.relay_snapshots(&frames, self.atoms, (relay, task), scratch, encode)?;
+                }
+                None => chain.read_snapshots(&frames, self.atoms, scratch, encode)?,
+            }
             return Ok(());
         }
         chain.read_raws(&self.job.frames.slice(positions), self.atoms, scratch, |k, raw| {

@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use trajet_files::transform::ChainTransform;
-use trajet_files::{Branches, Chain, Error, Frames, Scratch, Wanted};
+use trajet_files::{Branches, Chain, Error, Frames, Relay, Scratch, Wanted};
 use trajet_formats::{Atoms, Block, memory};
 
 use crate::analysis::{Analysis, Pass, State};
@@ -31,6 +31,15 @@ pub struct JointPass {
     components: Vec<Component>,
     /// Analyses of fewer passes, which run with the last pass of the others.
     waiting: Vec<Numbered>,
+}
+
+/// Frames of a task that hands over, whose positions are completed later.
+#[derive(Default)]
+pub(crate) struct HeldChunk {
+    /// The requested atoms.
+    pub(crate) block: Block,
+    /// All decoded atoms, if these are others.
+    held: Vec<f32>,
 }
 
 /// An analysis, its transform instead of that of the trajectory, and its position among all analyses of the run.
@@ -142,6 +151,45 @@ impl JointPass {
         block.reset(positions.len(), self.atoms.len())?;
         let wanted = Wanted::positions(frames, &self.atoms);
         chain.read_into(&wanted, positions, scratch, &mut block.positions, &mut block.meta)
+    }
+
+    /// Returns whether tasks of these frames hand over to one another; see [`Chain::relays`].
+    pub(crate) fn relays(&self, chain: &Chain, frames: &Frames) -> Result<bool, Error> {
+        Ok(self.branches.is_none() && chain.relays(frames, &self.atoms)?)
+    }
+
+    /// Reads the frames of a task that hands over, in these ranges of positions, into `chunks`.
+    pub(crate) fn read_task(
+        &self,
+        chain: &Chain,
+        frames: &Frames,
+        ranges: &[Range<usize>],
+        (relay, task): (&Relay, usize),
+        scratch: &mut Scratch,
+        chunks: &mut Vec<HeldChunk>,
+    ) -> Result<(), Error> {
+        chain.begin_task(frames, &self.atoms, task, scratch)?;
+        chunks.resize_with(ranges.len(), HeldChunk::default);
+        for (range, HeldChunk { block, held }) in ranges.iter().zip(chunks) {
+            block.reset(range.len(), self.atoms.len())?;
+            let wanted = Wanted::positions(frames, &self.atoms);
+            let (out, meta) = (&mut block.positions, &mut block.meta);
+            chain.read_first_step(&wanted, range.clone(), scratch, held, out, meta)?;
+        }
+        chain.hand_over(frames, &self.atoms, relay, task, scratch)
+    }
+
+    /// Completes the positions of the next chunk of a task that has handed over, as [`JointPass::read`] reads them.
+    pub(crate) fn complete(
+        &self,
+        chain: &Chain,
+        frames: &Frames,
+        HeldChunk { block, held }: &mut HeldChunk,
+        scratch: &mut Scratch,
+    ) -> Result<(), Error> {
+        let wanted = Wanted::positions(frames, &self.atoms);
+        let (out, meta) = (&mut block.positions, &mut block.meta);
+        chain.do_second_step(&wanted, scratch, held, out, meta)
     }
 
     /// Returns the leaves of `n_frames` requested frames.

@@ -11,13 +11,13 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::Instant;
 
-use trajet_files::{Chain, Error, Frames, Meter, Scratch};
+use trajet_files::{Chain, Error, Frames, Meter, Relay, Scratch};
 use trajet_formats::Block;
 
 use crate::analysis::{Output, State};
 use crate::error::{FrameError, RunError, TaskError, TaskFault};
-use crate::joint::{FoldError, JointPass};
-use crate::plan::{Leaves, tasks};
+use crate::joint::{FoldError, HeldChunk, JointPass};
+use crate::plan::{Leaves, most_kept_frames, tasks};
 use crate::report::{RunReport, Stages, TaskReport, WorkerReport};
 use crate::schedule::{Event, Instruction, Schedule};
 use crate::tree::{Merger, Node};
@@ -176,6 +176,8 @@ struct Shared<'a> {
     /// The rows of each task, as disjoint parts of the result.
     rows: Vec<Mutex<&'a mut [f64]>>,
     collected: Mutex<Collected>,
+    /// Set if tasks hand over to one another.
+    relay: Option<Relay>,
     workers_left: Mutex<usize>,
     all_left: Condvar,
 }
@@ -185,6 +187,14 @@ struct Collected {
     states: Merger<State>,
     tasks: Vec<TaskReport>,
     errors: Vec<TaskError>,
+}
+
+/// Memory that a worker reuses.
+#[derive(Default)]
+struct Memory {
+    blocks: Vec<Block>,
+    /// Frames of a task that hands over.
+    chunks: Vec<HeldChunk>,
 }
 
 /// A worker's record of a task that it has just ended.
@@ -221,7 +231,14 @@ fn run_pass(
     let threads = report.workers.len();
     let Part { frames, leaves, run } = part;
     ask_for_memory(pass, leaves, threads)?;
-    let tasks = tasks(leaves, run.clone(), threads, budget.task_frames);
+    // One thread knows the frames before.
+    let kept = if threads > 1 { most_kept(chain, pass, frames)? } else { None };
+    let mut tasks = tasks(leaves, run.clone(), threads, budget.task_frames);
+    if let Some(most) = kept
+        && tasks.first().is_some_and(|task| leaves.frames_of(task).len() > most)
+    {
+        tasks = crate::plan::tasks(leaves, run.clone(), threads, Some(most));
+    }
     let shared = Shared {
         chain,
         pass,
@@ -243,6 +260,7 @@ fn run_pass(
             tasks: Vec::with_capacity(tasks.len()),
             errors: Vec::new(),
         }),
+        relay: kept.map(|_| Relay::default()),
         rows: split_rows(rows, leaves, &tasks, pass.row_width()),
         tasks,
         workers_left: Mutex::new(threads),
@@ -289,6 +307,17 @@ fn run_pass(
         return Err(RunError::Tasks(errors));
     }
     Ok(states.into_subtrees())
+}
+
+/// Returns the most frames of a task, if tasks of these frames hand over to one another; `None` if they do not.
+fn most_kept(chain: &Chain, pass: &JointPass, frames: &Frames) -> Result<Option<usize>, RunError> {
+    let most = || match pass.relays(chain, frames)? {
+        true => Ok(Some(most_kept_frames(chain.decoded(pass.atoms())?.len()))),
+        false => Ok(None),
+    };
+    most().map_err(|error: Error| {
+        RunError::Tasks(vec![TaskError::of_run(frames.len(), error.into())])
+    })
 }
 
 /// Checks that the system has the memory that the threads of a pass, and the next pass, will use. Analyses allocate it
@@ -359,7 +388,7 @@ impl Shared<'_> {
         let _leaving = LeaveGuard { left: &self.workers_left, all_left: &self.all_left };
         let begin = Instant::now();
         let mut scratch = Scratch::stopped_by(Arc::clone(&self.stop));
-        let mut blocks = Vec::new();
+        let mut memory = Memory::default();
         let stages = &mut report.stages;
         loop {
             let asked = Instant::now();
@@ -369,7 +398,11 @@ impl Shared<'_> {
             let started = self.begin.elapsed().as_secs_f64();
             let (before, mut t_comp) = (scratch.meter.clone(), 0.0);
             let done = catch_unwind(AssertUnwindSafe(|| {
-                self.task(task, &mut scratch, &mut blocks, &mut t_comp)
+                let mut work = || self.task(task, &mut scratch, &mut memory, &mut t_comp);
+                match &self.relay {
+                    Some(relay) => relay.guarded(task, work),
+                    None => work(),
+                }
             }));
             stages.t_comp += t_comp;
             let result = done.unwrap_or_else(|panic| Err(TaskFault::panicked(&*panic)));
@@ -404,7 +437,7 @@ impl Shared<'_> {
         &self,
         task: usize,
         scratch: &mut Scratch,
-        blocks: &mut Vec<Block>,
+        Memory { blocks, chunks }: &mut Memory,
         t_comp: &mut f64,
     ) -> Result<Subtrees, TaskFault> {
         let pass = self.pass;
@@ -417,19 +450,36 @@ impl Shared<'_> {
         let width = pass.row_width();
         let mut rows = lock(&self.rows[task]);
         let mut states = Merger::new(all_leaves.len());
+        let here = |range: &std::ops::Range<usize>| {
+            range.start - task_frames.start..range.end - task_frames.start
+        };
+        let chunks_of = |leaf| pass.chunks(all_leaves.frames(leaf), all_leaves.n_frames());
+        if let Some(relay) = &self.relay {
+            let before = scratch.meter.clone();
+            let ranges: Vec<_> =
+                leaves.clone().flat_map(chunks_of).map(|chunk| here(&chunk)).collect();
+            let turn = (relay, task);
+            pass.read_task(self.chain, &frames, &ranges, turn, scratch, chunks)?;
+            self.computed(Instant::now(), &before, scratch, t_comp);
+        }
+        let mut chunks = chunks.iter_mut();
         for leaf in leaves {
             let all = all_leaves.frames(leaf);
-            let here = |range: &std::ops::Range<usize>| {
-                range.start - task_frames.start..range.end - task_frames.start
-            };
             let of_leaf = here(&all);
             let rows = &mut rows[of_leaf.start * width..of_leaf.end * width];
             let mut fold = pass.fold(all.clone(), all_leaves.n_frames());
-            for chunk in pass.chunks(all, all_leaves.n_frames()) {
+            for chunk in chunks_of(leaf) {
                 let before = scratch.meter.clone();
-                pass.read(self.chain, &frames, here(&chunk), scratch, blocks)?;
+                let read = if self.relay.is_some() {
+                    let held = chunks.next().expect("as many as were read");
+                    pass.complete(self.chain, &frames, held, scratch)?;
+                    std::slice::from_mut(&mut held.block)
+                } else {
+                    pass.read(self.chain, &frames, here(&chunk), scratch, blocks)?;
+                    &mut blocks[..]
+                };
                 let computing = Instant::now();
-                fold.absorb(blocks, rows).map_err(|error| self.fault_of(error))?;
+                fold.absorb(read, rows).map_err(|error| self.fault_of(error))?;
                 self.computed(computing, &before, scratch, t_comp);
                 self.frames_done.fetch_add(chunk.len(), Ordering::Relaxed);
             }

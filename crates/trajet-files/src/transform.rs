@@ -54,6 +54,56 @@ pub trait PreparedTransform: Send + Sync {
         info: &mut FrameInfo,
         memory: &mut TransformMemory,
     ) -> Result<Doubts, String>;
+
+    /// Returns the transform in two steps, if it depends on the frames before.
+    fn as_two_steps(&self) -> Option<&dyn TwoSteps>;
+}
+
+/// What a task of frames hands to the next one, for a transform that depends on all frames before.
+pub type Baton = Box<dyn Any + Send>;
+
+/// A transform that depends on the frames before, in two steps. The first step needs the frames of a task only, so that
+/// several threads can do it; the second one needs what the task before hands over. See [`crate::Relay`].
+pub trait TwoSteps: Send + Sync {
+    /// Returns whether tasks of these frames can hand over: frames are ascending, each once, and the transform needs no
+    /// other frame between them.
+    fn can_hand_over(&self, frames: &Frames) -> bool;
+
+    /// Forgets the task before and the frames before.
+    fn begin(&self, memory: &mut TransformMemory);
+
+    /// Does the first step for the next frame of a task.
+    ///
+    /// # Errors
+    /// As [`PreparedTransform::apply`].
+    fn first_step(
+        &self,
+        number: u64,
+        positions: &mut [[f32; 3]],
+        info: &mut FrameInfo,
+        memory: &mut TransformMemory,
+    ) -> Result<Doubts, String>;
+
+    /// Takes what the task before handed over, `None` for the first task, and returns what the next task gets.
+    ///
+    /// # Errors
+    /// As [`PreparedTransform::apply`].
+    fn hand_over(
+        &self,
+        before: Option<Baton>,
+        memory: &mut TransformMemory,
+    ) -> Result<(Option<Baton>, Doubts), String>;
+
+    /// Does the second step for the next frame of a task.
+    ///
+    /// # Errors
+    /// As [`PreparedTransform::apply`].
+    fn second_step(
+        &self,
+        positions: &mut [[f32; 3]],
+        info: &mut FrameInfo,
+        memory: &mut TransformMemory,
+    ) -> Result<Doubts, String>;
 }
 
 /// What makes transformed positions doubtful. Reports turn these counts into remarks.

@@ -78,11 +78,18 @@ impl FrameMeta {
     /// # Panics
     /// If there is no frame.
     pub fn set_last(&mut self, info: FrameInfo) {
-        let last = self.frames.len() - 1;
-        self.times[last] = info.time;
-        self.steps[last] = info.step;
-        self.cells[last] = info.cell;
-        self.turned[last] = info.turned;
+        self.set(self.frames.len() - 1, info);
+    }
+
+    /// Replaces the time, step and cell of the `i`-th frame.
+    ///
+    /// # Panics
+    /// If there are fewer frames.
+    pub fn set(&mut self, i: usize, info: FrameInfo) {
+        self.times[i] = info.time;
+        self.steps[i] = info.step;
+        self.cells[i] = info.cell;
+        self.turned[i] = info.turned;
     }
 
     /// Moves all frames of `other` to the end.

@@ -13,8 +13,8 @@ use std::time::Instant;
 
 use trajet_kernels::cell::Cell;
 use trajet_kernels::periodic::{
-    BondTrees, Groups, Shape, WholeMemory, cluster_groups, fractional, fractional_centres, jumps,
-    make_whole, shift_atoms, toroidal_jumps, wrap_groups,
+    BondTrees, Groups, Shape, WholeMemory, add_jumps, cluster_groups, find_jumps, fractional,
+    fractional_centres, jumps, make_whole, shift_atoms, toroidal_jumps, wrap_groups,
 };
 
 /// How long each function is repeated, in s.
@@ -148,6 +148,26 @@ fn main() {
         jumps(&mut before, &now, &mut shifts);
         shift_atoms(&cell, &shifts, p);
     });
+    // Steps of up to 15 Å along each axis, after which atoms are wrapped: many jump.
+    let mut state = 2;
+    let mut moved = broken.clone();
+    moved.iter_mut().flatten().for_each(|x| *x += (30.0 * (random(&mut state) - 0.5)) as f32);
+    wrap_groups(&cell, Shape::Triclinic, &atoms, None, &mut moved).expect("the shape exists");
+    let (mut one, mut other, mut found) = (Vec::new(), Vec::new(), vec![[0; 3]; n]);
+    fractional(&cell, &broken, &mut one);
+    fractional(&cell, &moved, &mut other);
+    before.clone_from(&one);
+    time("jumps, many", &broken, |_| {
+        std::mem::swap(&mut one, &mut other);
+        jumps(&mut before, &one, &mut shifts);
+    });
+    time("find_jumps, many", &broken, |_| {
+        std::mem::swap(&mut one, &mut other);
+        find_jumps(&mut before, &one, &mut found);
+    });
+    time("add_jumps, many", &broken, |_| add_jumps(&found, &mut shifts));
+    println!("{} of {n} atoms jump", found.iter().filter(|jump| **jump != [0; 3]).count());
+    time("shift_atoms, many", &broken, |p| shift_atoms(&cell, &shifts, p));
     time("fractional and toroidal_jumps", &broken, |p| {
         fractional(&cell, p, &mut now);
         toroidal_jumps(&cell, &mut before, &now, &mut sums);

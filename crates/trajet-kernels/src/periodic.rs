@@ -32,7 +32,10 @@ mod tests;
 
 pub use self::cluster::cluster_groups;
 pub use self::groups::{Groups, centre};
-pub use self::jumps::{fractional, fractional_centres, jumps, toroidal_jumps};
+pub use self::jumps::{
+    add_jumps, add_toroidal_jumps, find_jumps, fractional, fractional_centres, jumps,
+    toroidal_jumps,
+};
 pub use self::shift::{move_groups, shift_atoms, translate};
 pub use self::trees::BondTrees;
 pub use self::whole::{WholeMemory, make_whole};

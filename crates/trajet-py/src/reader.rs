@@ -9,8 +9,11 @@ use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadwriteArray3};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
+use trajet_engine::report::Stages;
 use trajet_engine::run::lock;
-use trajet_files::{Chain, Described, FieldReader, Frames, Meter, OpenOptions, Scratch, Wanted};
+use trajet_files::{
+    Chain, Described, FieldReader, Frames, Meter, OpenOptions, Scratch, Wanted,
+};
 use trajet_formats::dcd::CellForm;
 use trajet_formats::{Atoms, Field, Format, FrameMeta, Losses};
 
@@ -44,6 +47,8 @@ pub(crate) struct Reader {
     options: Option<OpenOptions>,
     /// The transforms of the chain.
     transforms: Option<Arc<trajet_transforms::Transforms>>,
+    /// Counts of the reads in which jumps were counted before frames are read.
+    counting: Meter,
     /// Buffers of finished reads, for reuse; one for each concurrent read.
     spare: Mutex<Vec<Scratch>>,
 }
@@ -144,8 +149,32 @@ impl Reader {
             with_start(&self.inner, transforms, &frames, &atoms, runs, threads, &mut control)
         });
         control.check()?;
-        let started = counted.map_err(|error| from_run(py, &error))?;
-        Ok(self.with_transforms(Arc::new(started)))
+        let (started, counting) = counted.map_err(|error| from_run(py, &error))?;
+        Ok(Reader { counting, ..self.with_transforms(Arc::new(started)) })
+    }
+
+    /// Returns whether threads hand jumps over to one another as they read these frames and atoms.
+    #[pyo3(signature = (frames, atoms_wanted))]
+    fn relays(
+        &self,
+        py: Python<'_>,
+        frames: PyFrames<'_>,
+        atoms_wanted: Option<PyReadonlyArray1<'_, i64>>,
+    ) -> PyResult<bool> {
+        let (frames, atoms) = (frames.to_frames(), self.atoms(py, atoms_wanted)?);
+        self.inner.relays(&frames, &atoms).map_err(|error| from_io(py, &error))
+    }
+
+    /// Returns counts and times of the reads in which jumps were counted before frames are read.
+    fn counting<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = counts(py, &self.counting)?;
+        let Stages { t_open, t_read, t_decode, t_comp, .. } =
+            Stages::between(&Meter::default(), &self.counting);
+        dict.set_item("t_open", t_open)?;
+        dict.set_item("t_read", t_read)?;
+        dict.set_item("t_decode", t_decode)?;
+        dict.set_item("t_comp", t_comp)?;
+        Ok(dict)
     }
 
     /// Returns the number of atoms that are decoded for users of these atoms.
@@ -531,12 +560,24 @@ impl Reader {
     /// Returns a reader of a completely known trajectory.
     pub(crate) fn of(inner: Chain, options: OpenOptions) -> Reader {
         let inner = Arc::new(inner);
-        Reader { inner, options: Some(options), transforms: None, spare: Mutex::default() }
+        Reader {
+            inner,
+            options: Some(options),
+            transforms: None,
+            counting: Meter::default(),
+            spare: Mutex::default(),
+        }
     }
 
     /// Returns a reader of a trajectory of which only some frames are known.
     pub(crate) fn partial(inner: Chain) -> Self {
-        Reader { inner: Arc::new(inner), options: None, transforms: None, spare: Mutex::default() }
+        Reader {
+            inner: Arc::new(inner),
+            options: None,
+            transforms: None,
+            counting: Meter::default(),
+            spare: Mutex::default(),
+        }
     }
 
     fn with_transforms(&self, transforms: Arc<trajet_transforms::Transforms>) -> Reader {
@@ -544,6 +585,7 @@ impl Reader {
             inner: Arc::new(self.inner.transformed(of_chain(&transforms))),
             options: self.options.clone(),
             transforms: Some(transforms),
+            counting: Meter::default(),
             spare: Mutex::default(),
         }
     }

@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
-use trajet_engine::run::each;
+use trajet_engine::run::{each, lock};
 use trajet_engine::{Control, RunError, TaskError};
 use trajet_files::transform::ChainTransform;
 use trajet_files::worker::WorkerSpec;
-use trajet_files::{Chain, Error, Frames, Scratch};
+use trajet_files::{Chain, Error, Frames, Meter, Scratch};
 use trajet_formats::Atoms;
 use trajet_transforms::{JumpRequest, NetJumps, Start, Step, atoms_with_jumps, net_jumps};
 
@@ -49,7 +49,8 @@ pub(crate) fn of_chain(transforms: &Arc<trajet_transforms::Transforms>) -> Arc<C
     Arc::new(ChainTransform::new(Arc::clone(transforms) as Arc<_>))
 }
 
-/// Counts jumps in runs of frames on threads, and returns the transforms with the shifts at which each run begins.
+/// Counts jumps in runs of frames on threads. Returns the transforms with the shifts at which each run begins, and the counts
+/// of all reads.
 ///
 /// # Errors
 /// Those of the first run that fails, in order.
@@ -64,7 +65,7 @@ pub(crate) fn with_start(
     runs: usize,
     threads: usize,
     control: &mut dyn Control,
-) -> Result<trajet_transforms::Transforms, RunError> {
+) -> Result<(trajet_transforms::Transforms, Meter), RunError> {
     let failed =
         |error: Error| RunError::Tasks(vec![TaskError::of_run(frames.len(), error.into())]);
     let atoms = atoms_with_jumps(transforms, atoms).map_err(failed)?;
@@ -73,6 +74,7 @@ pub(crate) fn with_start(
     // The last run has no successor that begins with its sum.
     let found: Vec<Mutex<Option<Result<NetJumps, Error>>>> =
         positions[1..].iter().map(|_| Mutex::default()).collect();
+    let meter = Mutex::new(Meter::default());
     let (stop, done) = (Arc::new(AtomicBool::new(false)), AtomicUsize::new(0));
     let count = |run: usize| {
         let here = frames.slice(positions[run]..frames.len());
@@ -80,7 +82,8 @@ pub(crate) fn with_start(
         let request = JumpRequest { frames: here, len, atoms: atoms.clone() };
         let mut scratch = Scratch::stopped_by(Arc::clone(&stop));
         let counted = net_jumps(chain, transforms, &request, &mut scratch);
-        *found[run].lock().unwrap_or_else(PoisonError::into_inner) = Some(counted);
+        lock(&meter).add(&scratch.meter);
+        *lock(&found[run]) = Some(counted);
     };
     if each(found.len(), threads, &count, (&done, frames.len()), &stop, control)? {
         return Err(RunError::Interrupted);
@@ -108,5 +111,5 @@ pub(crate) fn with_start(
             no_jump.start = Some(start.clone());
         }
     }
-    Ok(transforms)
+    Ok((transforms, meter.into_inner().unwrap_or_else(PoisonError::into_inner)))
 }

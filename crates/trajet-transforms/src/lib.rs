@@ -14,6 +14,7 @@ mod net_jumps;
 pub mod nojump;
 mod prepared;
 mod spec;
+mod task_jumps;
 
 pub use fit::FitMotion;
 pub use net_jumps::{JumpRequest, NetJumps, atoms_with_jumps, net_jumps};

@@ -3,8 +3,9 @@
 //! From one frame to the next an atom is taken to have moved by less than half a cell. With fractional coordinates `f`
 //! along the box vectors of each frame, the shift of frame `t` against the frame before is `s_t = -round(f_t - f_{t-1})`,
 //! three integers, and that against the first frame is the sum of all shifts so far. Integers can be summed in parts:
-//! [`crate::net_jumps`] counts those of a run of frames, and [`Start`] holds the sums before certain frames, from which a
-//! reader can begin anywhere.
+//! [`crate::task_jumps`] counts those of a task, which the task before hands the sums so far. Where frames are not read in
+//! order, [`crate::net_jumps`] counts those of runs of frames before, and [`Start`] holds the sums before certain frames,
+//! from which a reader can begin anywhere.
 //!
 //! If the cell changes, there are two views of the same shifts. The lattice view adds `Σ s · L_t` with the cell of the
 //! frame, which keeps bonds and distances to neighbours (M. Kulke and J. V. Vermaas, J. Chem. Theory Comput. 18, 6161
@@ -16,7 +17,8 @@ use serde::{Deserialize, Serialize};
 use trajet_files::Frames;
 use trajet_kernels::cell::Cell;
 use trajet_kernels::periodic::{
-    Groups, fractional, fractional_centres, jumps, move_groups, shift_atoms, toroidal_jumps,
+    Groups, add_jumps, add_toroidal_jumps, fractional, fractional_centres, jumps, move_groups,
+    shift_atoms, toroidal_jumps,
 };
 
 /// Steps of more than this share of a cell are doubtful.
@@ -91,7 +93,7 @@ impl Start {
         Some(Start { frames, atoms: listed, positions, shifts, doubtful })
     }
 
-    fn position_of(&self, number: u64) -> Option<usize> {
+    pub(crate) fn position_of(&self, number: u64) -> Option<usize> {
         match &self.frames {
             Frames::Strided { first, step, count } => {
                 let beyond = number.checked_sub(*first)?;
@@ -111,8 +113,18 @@ impl Start {
         Some(self.frames.slice(self.positions[self.before(first)]..last + 1))
     }
 
+    /// Returns whether all frames between the first and the last of `frames` are frames of the list, in its order, and
+    /// jumps are known at the first frame of the list only.
+    pub(crate) fn is_run(&self, frames: &Frames) -> bool {
+        let follows = |next: Option<usize>, k| {
+            let found = self.position_of(frames.get(k))?;
+            (next.is_none() || next == Some(found)).then_some(Some(found + 1))
+        };
+        self.positions.len() == 1 && (0..frames.len()).try_fold(None, follows).is_some()
+    }
+
     /// Returns the number of the last start at or before a position.
-    fn before(&self, position: usize) -> usize {
+    pub(crate) fn before(&self, position: usize) -> usize {
         self.positions.partition_point(|&start| start <= position) - 1
     }
 }
@@ -125,17 +137,10 @@ pub(crate) enum Units {
 
 impl Units {
     /// Replaces `out` by the fractional coordinates of all units.
-    fn fractional(&self, cell: &Cell, positions: &[[f32; 3]], out: &mut Vec<[f64; 3]>) {
+    pub(crate) fn fractional(&self, cell: &Cell, positions: &[[f32; 3]], out: &mut Vec<[f64; 3]>) {
         match self {
             Units::Atoms => fractional(cell, positions, out),
             Units::Molecules(groups) => fractional_centres(cell, groups, None, positions, out),
-        }
-    }
-
-    fn len(&self, n_columns: usize) -> usize {
-        match self {
-            Units::Atoms => n_columns,
-            Units::Molecules(groups) => groups.starts.len() - 1,
         }
     }
 
@@ -152,8 +157,8 @@ impl Units {
 #[derive(Default)]
 pub(crate) struct Walk {
     /// Position of the last frame.
-    last: Option<usize>,
-    f_before: Vec<[f64; 3]>,
+    pub(crate) last: Option<usize>,
+    pub(crate) f_before: Vec<[f64; 3]>,
     f: Vec<[f64; 3]>,
     shifts: Vec<[i32; 3]>,
     sums: Vec<[i64; 3]>,
@@ -170,14 +175,42 @@ impl Walk {
         units: &Units,
         positions: &[[f32; 3]],
     ) -> Option<usize> {
-        units.fractional(cell, positions, &mut self.f);
+        let mut f = std::mem::take(&mut self.f);
+        units.fractional(cell, positions, &mut f);
+        let unit = self.step_to(cell, units, &f);
+        self.f = f;
+        unit
+    }
+
+    /// Moves on to a frame with these fractional coordinates, as [`Walk::step`].
+    pub(crate) fn step_to(&mut self, cell: &Cell, units: &Units, f: &[[f64; 3]]) -> Option<usize> {
         let (largest, unit) = match units {
-            Units::Atoms => jumps(&mut self.f_before, &self.f, &mut self.shifts),
-            Units::Molecules(_) => {
-                toroidal_jumps(cell, &mut self.f_before, &self.f, &mut self.sums)
-            }
+            Units::Atoms => jumps(&mut self.f_before, f, &mut self.shifts),
+            Units::Molecules(_) => toroidal_jumps(cell, &mut self.f_before, f, &mut self.sums),
         };
-        (largest > LARGE_STEP).then_some(unit)
+        is_doubtful(largest).then_some(unit)
+    }
+
+    /// Adds the jumps that lead to a frame with this cell.
+    pub(crate) fn add(&mut self, cell: &Cell, units: &Units, jumps: &[[i32; 3]]) {
+        match units {
+            Units::Atoms => add_jumps(jumps, &mut self.shifts),
+            Units::Molecules(_) => add_toroidal_jumps(cell, jumps, &mut self.sums),
+        }
+    }
+
+    /// Moves the atoms of a frame by the shifts.
+    pub(crate) fn move_atoms(&self, cell: &Cell, units: &Units, positions: &mut [[f32; 3]]) {
+        match units {
+            Units::Atoms => shift_atoms(cell, &self.shifts, positions),
+            Units::Molecules(groups) => move_groups(groups, &self.sums, positions),
+        }
+    }
+
+    /// Takes the shifts of another walk.
+    pub(crate) fn copy_shifts(&mut self, of: &Walk) {
+        self.shifts.clone_from(&of.shifts);
+        self.sums.clone_from(&of.sums);
     }
 
     /// Returns the sums of shifts of all units, as [`Start::shifts`] has them.
@@ -197,7 +230,11 @@ impl Walk {
         shifts: &[i64],
     ) {
         units.fractional(cell, positions, &mut self.f_before);
-        let n = units.len(positions.len());
+        self.set_shifts(units, self.f_before.len(), shifts);
+    }
+
+    /// Sets the shifts of `n` units to those that [`Start::shifts`] has.
+    pub(crate) fn set_shifts(&mut self, units: &Units, n: usize, shifts: &[i64]) {
         let triples = shifts.as_chunks::<3>().0;
         let all = |unit: usize| triples.get(unit).copied().unwrap_or([0; 3]);
         self.shifts.clear();
@@ -207,6 +244,11 @@ impl Walk {
             Units::Molecules(_) => self.sums.extend((0..n).map(all)),
         }
     }
+}
+
+/// Returns whether the direction of a step of this share of a cell is doubtful.
+pub(crate) fn is_doubtful(step: f64) -> bool {
+    step > LARGE_STEP
 }
 
 /// The removal of jumps for certain decoded atoms.
@@ -219,12 +261,12 @@ pub(crate) struct PreparedNoJump {
 }
 
 impl PreparedNoJump {
-    fn start(&self) -> Result<&Start, String> {
+    pub(crate) fn start(&self) -> Result<&Start, String> {
         let unknown = "jumps cannot be removed from frames before it is known which are requested";
         self.start.as_ref().ok_or_else(|| unknown.to_owned())
     }
 
-    fn position_of(&self, number: u64) -> Result<usize, String> {
+    pub(crate) fn position_of(&self, number: u64) -> Result<usize, String> {
         let start = self.start()?;
         let other = || "is not one of the frames whose jumps were counted".to_owned();
         start.position_of(number).ok_or_else(other)
@@ -251,19 +293,31 @@ impl PreparedNoJump {
         positions: &mut [[f32; 3]],
         walk: &mut Walk,
     ) -> Result<Option<LargeStep>, String> {
-        // Columns are ascending, each once.
-        if self.columns.len() == positions.len() {
-            return self.remove(number, cell, positions, walk);
-        }
         let mut own = std::mem::take(&mut walk.own);
-        own.clear();
-        own.extend(self.columns.iter().map(|&column| positions[column as usize]));
-        let removed = self.remove(number, cell, &mut own, walk);
-        for (&column, &moved) in self.columns.iter().zip(&own) {
-            positions[column as usize] = moved;
-        }
+        let removed =
+            self.with_own(positions, &mut own, |own| self.remove(number, cell, own, walk));
         walk.own = own;
         removed
+    }
+
+    /// Calls `change` with the positions of the atoms whose jumps are removed.
+    pub(crate) fn with_own<T>(
+        &self,
+        positions: &mut [[f32; 3]],
+        own: &mut Vec<[f32; 3]>,
+        change: impl FnOnce(&mut [[f32; 3]]) -> T,
+    ) -> T {
+        // Columns are ascending, each once.
+        if self.columns.len() == positions.len() {
+            return change(positions);
+        }
+        own.clear();
+        own.extend(self.columns.iter().map(|&column| positions[column as usize]));
+        let result = change(own);
+        for (&column, &moved) in self.columns.iter().zip(&*own) {
+            positions[column as usize] = moved;
+        }
+        result
     }
 
     /// Removes the jumps of a frame from the positions of its own atoms, as [`PreparedNoJump::apply`].
@@ -282,8 +336,7 @@ impl PreparedNoJump {
             Some(last) if last == position => {}
             Some(last) if last + 1 == position => {
                 let unit = walk.step(cell, &self.units, own);
-                let atom = |unit| start.atoms[self.units.column(unit) as usize];
-                doubtful = unit.map(|unit| (number, atom(unit)));
+                doubtful = unit.map(|unit| (number, self.atom_of(start, unit)));
             }
             _ if start.positions[begin] == position => {
                 walk.begin(cell, &self.units, own, &start.shifts[begin]);
@@ -292,22 +345,29 @@ impl PreparedNoJump {
             _ => return Err("frames were not read in order".to_owned()),
         }
         walk.last = Some(position);
-        match &self.units {
-            Units::Atoms => shift_atoms(cell, &walk.shifts, own),
-            Units::Molecules(groups) => move_groups(groups, &walk.sums, own),
-        }
+        walk.move_atoms(cell, &self.units, own);
         Ok(doubtful)
+    }
+
+    /// Returns an atom of a unit.
+    pub(crate) fn atom_of(&self, start: &Start, unit: usize) -> u32 {
+        start.atoms[self.units.column(unit) as usize]
     }
 
     /// Leaves out a frame without positions: the next one is compared with the frame before it.
     pub(crate) fn skip(&self, number: u64, walk: &mut Walk) -> Result<(), String> {
         let position = self.position_of(number)?;
         if !walk.last.is_some_and(|last| last == position || last + 1 == position) {
-            return Err("is the first frame from which jumps are counted and has no positions: leave it out".to_owned());
+            return Err(without_first());
         }
         walk.last = Some(position);
         Ok(())
     }
+}
+
+/// Returns the error for a first frame that lacks positions.
+pub(crate) fn without_first() -> String {
+    "is the first frame from which jumps are counted and has no positions: leave it out".to_owned()
 }
 
 /// Checks that all atoms of a frame have positions.

@@ -1,10 +1,13 @@
 //! Transforms for certain atoms: which others must be decoded, and bonds and groups as columns of the decoded atoms.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use trajet_files::transform::{Doubts, PreparedTransform, Transform, TransformMemory};
+use trajet_files::transform::{
+    Baton, Doubts, PreparedTransform, Transform, TransformMemory, TwoSteps,
+};
 use trajet_files::{Error, Frames};
 use trajet_formats::{Atoms, FrameInfo, memory, turned_vectors};
 use trajet_kernels::cell::Cell;
@@ -14,8 +17,9 @@ use trajet_kernels::periodic::{
 };
 
 use crate::fit::{Fit, FitMotion};
-use crate::nojump::{NoJump, PreparedNoJump, Units, View, Walk};
+use crate::nojump::{LargeStep, NoJump, PreparedNoJump, Units, View, Walk};
 use crate::spec::{Step, Transforms};
+use crate::task_jumps::TaskJumps;
 
 /// What memory is asked for, in messages.
 const WHAT: &str = "the molecules of a transform";
@@ -46,7 +50,12 @@ struct Memory {
     number: u64,
     whole: WholeMemory,
     walk: Walk,
+    task: TaskJumps,
 }
+
+/// What a step that removes jumps does with a frame: gets its cell and positions, and returns a doubtful step.
+type OnJumps<'a> =
+    dyn FnMut(&PreparedNoJump, &Cell, &mut [[f32; 3]]) -> Result<Option<LargeStep>, String> + 'a;
 
 /// A set of atoms of a frame.
 type Mask = Vec<bool>;
@@ -100,6 +109,91 @@ impl Prepared {
             _ => None,
         })
     }
+
+    /// Returns the removal of jumps, and its position among the steps.
+    ///
+    /// # Errors
+    /// A text, if there is none.
+    fn no_jump_at(&self) -> Result<(usize, &PreparedNoJump), String> {
+        let found = self.steps.iter().enumerate().find_map(|(k, step)| match step {
+            PreparedStep::NoJump(no_jump) => Some((k, no_jump)),
+            _ => None,
+        });
+        found.ok_or_else(|| "jumps are not removed".to_owned())
+    }
+
+    /// Returns the memory of this transform, which forgets that of another one.
+    fn own_memory<'a>(&self, memory: &'a mut TransformMemory) -> &'a mut Memory {
+        let of_others = |memory: &Memory| memory.number != self.number;
+        if memory.as_ref().and_then(|m| m.downcast_ref::<Memory>()).is_none_or(of_others) {
+            *memory = Some(Box::new(Memory { number: self.number, ..Memory::default() }));
+        }
+        let own = memory.as_mut().and_then(|memory| memory.downcast_mut::<Memory>());
+        own.expect("made just now")
+    }
+
+    /// Does some of the steps; `on_jumps` is called where jumps are removed.
+    fn take_steps(
+        &self,
+        steps: Range<usize>,
+        positions: &mut [[f32; 3]],
+        info: &mut FrameInfo,
+        whole: &mut WholeMemory,
+        on_jumps: &mut OnJumps<'_>,
+    ) -> Result<Doubts, String> {
+        let mut doubts = Doubts::default();
+        let mut known = None;
+        for step in &self.steps[steps] {
+            let needs_cell = !matches!(step, PreparedStep::Fit(_) | PreparedStep::Translate(_));
+            if needs_cell && known.is_none() {
+                known = Some(cell_of(info)?);
+            }
+            let cell = known.as_ref();
+            match (step, cell) {
+                (PreparedStep::Whole(trees), Some(cell)) => {
+                    doubts.endless_molecules += make_whole(cell, trees, positions, whole) as u64;
+                }
+                (PreparedStep::NoJump(no_jump), Some(cell)) => {
+                    doubts.add(&doubts_of(on_jumps(no_jump, cell, positions)?));
+                }
+                (PreparedStep::Cluster(groups), Some(cell)) => {
+                    cluster_groups(cell, groups, None, positions);
+                }
+                (PreparedStep::Center { columns, weights }, Some(cell)) => {
+                    let at = centre(columns, weights.as_deref(), positions);
+                    if !at.iter().all(|x| x.is_finite()) {
+                        return Err("a centred atom has no position there (not a number): leave this frame out"
+                            .to_owned());
+                    }
+                    let [a, b, c] = cell.vectors();
+                    translate([0, 1, 2].map(|k| (a[k] + b[k] + c[k]) / 2.0 - at[k]), positions);
+                }
+                (PreparedStep::Wrap { groups, weights, shape }, Some(cell)) => {
+                    wrap(cell, *shape, groups, weights.as_deref(), positions)?;
+                }
+                (PreparedStep::Fit(fit), _) => {
+                    let Some(motion) = fit.motion(positions) else {
+                        return Err("a fitted atom has no position there (not a number): leave this frame out"
+                            .to_owned());
+                    };
+                    for position in &mut *positions {
+                        *position = motion.apply(position.map(f64::from)).map(|x| x as f32);
+                    }
+                    if turn(info, &motion.rotation) {
+                        known = None;
+                    }
+                }
+                (PreparedStep::Translate(by), _) => translate(*by, positions),
+                (_, None) => unreachable!("the cell is known where a step needs it"),
+            }
+        }
+        Ok(doubts)
+    }
+}
+
+/// Returns whether a frame has positions; some frames of TRR files have none.
+fn has_positions(positions: &[[f32; 3]]) -> bool {
+    positions.iter().flatten().any(|x| x.is_finite())
 }
 
 /// Returns whether a step moves all atoms of the molecules of those that are needed.
@@ -295,71 +389,91 @@ impl PreparedTransform for Prepared {
         info: &mut FrameInfo,
         memory: &mut TransformMemory,
     ) -> Result<Doubts, String> {
-        let of_others = |memory: &Memory| memory.number != self.number;
-        if memory.as_ref().and_then(|m| m.downcast_ref::<Memory>()).is_none_or(of_others) {
-            *memory = Some(Box::new(Memory { number: self.number, ..Memory::default() }));
-        }
-        let own = memory.as_mut().and_then(|memory| memory.downcast_mut::<Memory>());
-        let Memory { whole, walk, .. } = own.expect("made just now");
-        let mut doubts = Doubts::default();
+        let Memory { whole, walk, .. } = self.own_memory(memory);
         if positions.is_empty() {
-            return Ok(doubts);
+            return Ok(Doubts::default());
         }
-        // A frame without positions, as TRR files may have them.
-        if !positions.iter().flatten().any(|x| x.is_finite()) {
+        if !has_positions(positions) {
             self.no_jump().map_or(Ok(()), |no_jump| no_jump.skip(number, walk))?;
-            return Ok(doubts);
+            return Ok(Doubts::default());
         }
-        let mut known = None;
-        for step in &self.steps {
-            let needs_cell = !matches!(step, PreparedStep::Fit(_) | PreparedStep::Translate(_));
-            if needs_cell && known.is_none() {
-                known = Some(cell_of(info)?);
-            }
-            let cell = known.as_ref();
-            match (step, cell) {
-                (PreparedStep::Whole(trees), Some(cell)) => {
-                    doubts.endless_molecules += make_whole(cell, trees, positions, whole) as u64;
-                }
-                (PreparedStep::NoJump(no_jump), Some(cell)) => {
-                    if let Some((to, atom)) = no_jump.apply(number, cell, positions, walk)? {
-                        doubts.large_steps += 1;
-                        doubts.first_large_step = Some((to, u64::from(atom)));
-                    }
-                }
-                (PreparedStep::Cluster(groups), Some(cell)) => {
-                    cluster_groups(cell, groups, None, positions);
-                }
-                (PreparedStep::Center { columns, weights }, Some(cell)) => {
-                    let at = centre(columns, weights.as_deref(), positions);
-                    if !at.iter().all(|x| x.is_finite()) {
-                        return Err("a centred atom has no position there (not a number): leave this frame out"
-                            .to_owned());
-                    }
-                    let [a, b, c] = cell.vectors();
-                    translate([0, 1, 2].map(|k| (a[k] + b[k] + c[k]) / 2.0 - at[k]), positions);
-                }
-                (PreparedStep::Wrap { groups, weights, shape }, Some(cell)) => {
-                    wrap(cell, *shape, groups, weights.as_deref(), positions)?;
-                }
-                (PreparedStep::Fit(fit), _) => {
-                    let Some(motion) = fit.motion(positions) else {
-                        return Err("a fitted atom has no position there (not a number): leave this frame out"
-                            .to_owned());
-                    };
-                    for position in &mut *positions {
-                        *position = motion.apply(position.map(f64::from)).map(|x| x as f32);
-                    }
-                    if turn(info, &motion.rotation) {
-                        known = None;
-                    }
-                }
-                (PreparedStep::Translate(by), _) => translate(*by, positions),
-                (_, None) => unreachable!("the cell is known where a step needs it"),
-            }
-        }
-        Ok(doubts)
+        let mut remove = |no_jump: &PreparedNoJump, cell: &Cell, positions: &mut [[f32; 3]]| {
+            no_jump.apply(number, cell, positions, walk)
+        };
+        self.take_steps(0..self.steps.len(), positions, info, whole, &mut remove)
     }
+
+    fn as_two_steps(&self) -> Option<&dyn TwoSteps> {
+        self.no_jump().is_some().then_some(self)
+    }
+}
+
+impl TwoSteps for Prepared {
+    fn can_hand_over(&self, frames: &Frames) -> bool {
+        let start = self.no_jump().and_then(|no_jump| no_jump.start.as_ref());
+        !self.decoded.is_empty() && start.is_some_and(|start| start.is_run(frames))
+    }
+
+    fn begin(&self, memory: &mut TransformMemory) {
+        let Memory { walk, task, .. } = self.own_memory(memory);
+        *walk = Walk::default();
+        task.clear();
+    }
+
+    fn first_step(
+        &self,
+        number: u64,
+        positions: &mut [[f32; 3]],
+        info: &mut FrameInfo,
+        memory: &mut TransformMemory,
+    ) -> Result<Doubts, String> {
+        let Memory { whole, task, .. } = self.own_memory(memory);
+        let (at, no_jump) = self.no_jump_at()?;
+        if !has_positions(positions) {
+            no_jump.count_none(number, task)?;
+            return Ok(Doubts::default());
+        }
+        let mut count = |no_jump: &PreparedNoJump, cell: &Cell, positions: &mut [[f32; 3]]| {
+            no_jump.count(number, cell, positions, task)
+        };
+        self.take_steps(0..at + 1, positions, info, whole, &mut count)
+    }
+
+    fn hand_over(
+        &self,
+        before: Option<Baton>,
+        memory: &mut TransformMemory,
+    ) -> Result<(Option<Baton>, Doubts), String> {
+        let Memory { walk, task, .. } = self.own_memory(memory);
+        let walked = walk.last.is_some().then(|| std::mem::take(walk));
+        let handed = before.and_then(|baton| baton.downcast::<Walk>().ok()).map(|walk| *walk);
+        let (_, no_jump) = self.no_jump_at()?;
+        let (next, step) = no_jump.hand_over(handed.or(walked), task)?;
+        Ok((next.map(|walk| Box::new(walk) as Baton), doubts_of(step)))
+    }
+
+    fn second_step(
+        &self,
+        positions: &mut [[f32; 3]],
+        info: &mut FrameInfo,
+        memory: &mut TransformMemory,
+    ) -> Result<Doubts, String> {
+        let Memory { whole, task, .. } = self.own_memory(memory);
+        if task.skips_next() {
+            return Ok(Doubts::default());
+        }
+        let (at, _) = self.no_jump_at()?;
+        let mut remove = |no_jump: &PreparedNoJump, cell: &Cell, positions: &mut [[f32; 3]]| {
+            no_jump.remove_counted(cell, positions, task).map(|()| None)
+        };
+        self.take_steps(at..self.steps.len(), positions, info, whole, &mut remove)
+    }
+}
+
+/// Returns the doubts about a step.
+fn doubts_of(step: Option<LargeStep>) -> Doubts {
+    let first_large_step = step.map(|(to, atom)| (to, u64::from(atom)));
+    Doubts { large_steps: u64::from(step.is_some()), first_large_step, ..Doubts::default() }
 }
 
 /// Wraps groups.

@@ -243,6 +243,7 @@ class RunReport(TaskReport, PoolEntries):
     # since the call, and the sample, where the analysis adds them
     t_preparing: NotRequired[float]
     sample: NotRequired[SampleEntry | None]
+    counting: NotRequired["CountingEntry"]
 
 
 class OpeningEntry(TypedDict):
@@ -255,6 +256,15 @@ class OpeningEntry(TypedDict):
     bytes_read: int
     # "built", "loaded", "extended" or "computed"
     index: str
+
+
+class CountingEntry(Counts):
+    """Reads in which jumps over the box were counted before the frames of a run were read."""
+
+    t_open: float
+    t_read: float
+    t_decode: float
+    t_comp: float
 
 
 class InputEntry(TypedDict):
@@ -307,6 +317,7 @@ class Entries(AnalysisEntries, Counts):
     retried: list[RetriedEntry]
     repeated: list[RepeatedEntry]
     opening: OpeningEntry
+    counting: NotRequired[CountingEntry]
     versions: dict[str, str]
     cpu: str
     instruction_set: str

@@ -12,12 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import universes
-from trajet._trajet import SelectionError
-from trajet.advise.entries import Assembled, InputEntry, Parameters, RunReport
+from trajet._trajet import Reader, SelectionError
+from trajet.advise.entries import (
+    Assembled,
+    Counts,
+    InputEntry,
+    Parameters,
+    RunReport,
+    WorkerEntry,
+)
 from trajet.analysis.sample import serial_sample
 from trajet.pools.local import LocalPool
-from trajet.pools.pool import AnalysisSpec, Pool, Progress, n_frames_of
-from trajet.result import Report, make_report
+from trajet.pools.pool import AnalysisSpec, Frames, Pool, Progress, n_frames_of
+from trajet.result import Report, counting_of, make_report
 from trajet.trajectory import (
     FrameChoice,
     Selection,
@@ -152,7 +159,9 @@ class AnalysisOutcome:
         The store of a data set remembers the analysis.
         """
         # What was read is counted once.
-        read = self.run["workers"] if self.is_first else []
+        read: list[Counts | WorkerEntry] = [*self.run["workers"]] if self.is_first else []
+        if self.is_first and "counting" in self.run:
+            read.append(self.run["counting"])
         self.trajectory.record_analysis(analysis, self.atoms, read)
         asked: Assembled = {
             "analysis": analysis,
@@ -271,19 +280,17 @@ def run_jointly(requests: Sequence[RunRequest], names: Sequence[str] = ()) -> li
         where = pool or LocalPool()
         # A pool of the user's own may not have the attribute.
         n_threads = getattr(where, "n_threads", 1)
-        readers = []
-        for request, atoms in zip(requests, read, strict=True):
-            reference = request.reference
-            counted = numbers if reference is None else np.append(chosen, reference)
-            readers.append(request.trajectory.reader_for(counted, atoms, n_threads))
+        # Threads of this process hand over to one another.
+        hands_over = alone and isinstance(where, LocalPool)
+        readers = _readers(requests, read, numbers, n_threads, hands_over=hands_over)
         if alone:
             plan, reader = plans[0], readers[0]
         else:
             plan, reader = AnalysisSpec.joint(plans, readers), trajectory.reader
-        measured: Assembled = {}
+        measured: Assembled = counting_of({id(reader): reader for reader in readers}.values())
         # Frames in the middle would need those before them.
         if first.sample and not any(reader.has_no_jump for reader in readers):
-            measured = {"sample": serial_sample(reader, plan, numbers, n_threads)}
+            measured |= {"sample": serial_sample(reader, plan, numbers, n_threads)}
         before = time.perf_counter() - begin
         rows, state, report = where.run(reader, plan, numbers, progress=first.progress)
         measured = {**_shift_times(report, before), **measured}
@@ -313,6 +320,42 @@ def run_jointly(requests: Sequence[RunRequest], names: Sequence[str] = ()) -> li
         )
         for request, atoms, part in zip(requests, read, parts, strict=True)
     ]
+
+
+def _readers(
+    requests: Sequence[RunRequest],
+    read: Sequence[NDArray[np.int64]],
+    numbers: Frames,
+    n_threads: int,
+    *,
+    hands_over: bool,
+) -> list[Reader]:
+    """Return the reader of each request, given the atoms that each reads.
+
+    Requests with the same transforms share a reader, which counts the jumps of all their atoms
+    once. Molecules are counted as they are selected, so that each selection has its own.
+    """
+
+    def key_of(request: RunRequest, atoms: NDArray[np.int64]) -> tuple[int, int | None, bytes]:
+        views = (step.words.get("view") for step in request.trajectory.transforms)
+        own = atoms.tobytes() if "toroidal" in views else b""
+        return id(request.trajectory), request.reference, own
+
+    keys = [key_of(*one) for one in zip(requests, read, strict=True)]
+    readers: dict[tuple[int, int | None, bytes], Reader] = {}
+    for key, request in zip(keys, requests, strict=True):
+        if key in readers:
+            continue
+        same = [atoms for other, atoms in zip(keys, read, strict=True) if other == key]
+        reference = None if request.reference is None else np.array([request.reference])
+        readers[key] = request.trajectory.reader_for(
+            numbers,
+            np.unique(np.concatenate(same)),
+            n_threads,
+            also=reference,
+            hands_over=hands_over,
+        )
+    return [readers[key] for key in keys]
 
 
 def _of_each(

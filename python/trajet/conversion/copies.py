@@ -40,7 +40,7 @@ from trajet.pools.local import LocalPool
 from trajet.pools.pool import Frames, Pool, Progress, n_frames_of
 from trajet.pools.processes import ProcessPool
 from trajet.pools.rank_placeholder import root_only
-from trajet.result import Report, make_report
+from trajet.result import Report, counting_of, make_report
 from trajet.topology import check_writable, write_structure
 from trajet.trajectory import (
     Block,
@@ -388,11 +388,15 @@ def _copy(
     content: h5md.Content | None = None
     lost = [*lost_by_tags(trajectory, columns), *left_out_if_rotated(trajectory, parts[0][0])]
     n_threads = getattr(asked.pool, "n_threads", None) or asked.threads
+    in_hdf5 = parts[0][0].suffix.lower() in HDF5
+    # Threads that write one file hand over to one another.
     reader = trajectory.reader_for(
-        np.concatenate(frames), columns, n_threads or _trajet.available_threads()
+        np.concatenate(frames),
+        columns,
+        n_threads or _trajet.available_threads(),
+        hands_over=len(parts) == 1 and asked.pool is None and not in_hdf5,
     )
     left: list[list[str]] = [[] for _ in parts]
-    in_hdf5 = parts[0][0].suffix.lower() in HDF5
     joined = asked.pool is not None and write is not _Copies.write_with_pool
     if in_hdf5:
         content = native_content(
@@ -411,6 +415,8 @@ def _copy(
     outcomes = trajectory.fresh(write, copies)
     inputs = trajectory.describe_inputs()
     done, workers = [], list[WorkerEntry]()
+    # What was read before all outputs is in the report of the first.
+    counting = counting_of([reader])
     for (path, _), numbers, outcome, own in zip(parts, frames, outcomes, left, strict=True):
         report = None
         counted = outcome.doubts if outcome.run is None else outcome.run["workers"]
@@ -431,6 +437,9 @@ def _copy(
                 "remarks": list(remarks),
                 **trajectory.before_run(selection.t_select, run["t_total"]),
             }
+            run |= counting
+            workers += counting.values()
+            counting = {}
             report = make_report(trajectory.reader, run, what, trajectory.tiers, trajectory.tags)
             workers += run["workers"]
         done.append(

@@ -18,6 +18,7 @@ from trajet.advise.entries import (
     AnalysisEntries,
     Assembled,
     BeforeName,
+    CountingEntry,
     CountName,
     Entries,
     OpeningEntry,
@@ -239,6 +240,26 @@ def transform_doubts(entries: Iterable[TransformDoubts]) -> TransformDoubts:
     }
 
 
+def counting_of(readers: Iterable["Counting"]) -> Assembled:
+    """Return the entry on the reads in which jumps were counted before, if there were any."""
+    entries: list[Assembled] = [
+        entry for reader in readers if (entry := reader.counting())["frames"]
+    ]
+    if not entries:
+        return {}
+    names = ("t_open", "t_read", "t_decode", "t_comp", *COUNTS)
+    sums = {name: sum(entry[name] for entry in entries) for name in names}
+    return {"counting": {**sums, **bytes_by_place(entries)}}
+
+
+class Counting(Protocol):
+    """A reader that may have counted jumps before frames are read."""
+
+    def counting(self) -> CountingEntry:
+        """Return counts and times of these reads."""
+        ...
+
+
 class Opened(Protocol):
     """A trajectory whose opening was measured, such as a reader."""
 
@@ -270,7 +291,7 @@ def make_report(
     tags
         Open tags of the data set, in the order of `bytes_by_tag`.
     """
-    opening, host = reader.opening(), socket.gethostname()
+    opening, host, counting = reader.opening(), socket.gethostname(), run.get("counting")
     workers, tasks = _places(run, host)
     for worker in workers:
         worker["t_io"] = worker["t_read"] + worker["t_decode"]
@@ -287,11 +308,16 @@ def make_report(
     stages["t_total"] = run["t_total"]
     counts = {name: sum(worker[name] for worker in workers) for name in COUNTS}
     counts["opens"] += opening["opens"]
+    if counting is not None:
+        for stage in ("t_open", "t_read", "t_decode", "t_comp"):
+            stages[stage] += counting[stage]
+        for count in COUNTS:
+            counts[count] += counting[count]
     versions = {"trajet": __version__, "python": platform.python_version(), "numpy": np.__version__}
     if (version := universes.version()) is not None:
         versions["MDAnalysis"] = version
     places = {(worker["host"], worker["worker"]) for worker in workers}
-    of_places = bytes_by_place(workers)
+    of_places = bytes_by_place([*workers, *([] if counting is None else [counting])])
     entries: Assembled = {
         "pool": "local",
         **run,

@@ -33,6 +33,7 @@ from trajet.trajectory.transforms import (
     Transformable,
     fits_without_jumps,
     frames_walked,
+    may_be_kept,
     n_runs,
 )
 
@@ -157,27 +158,49 @@ class TrajectoryFiles(Transformable):
         places: NDArray[np.int64] | None,
         threads: int,
         *,
+        also: NDArray[np.int64] | None = None,
         n_read: int | None = None,
+        hands_over: bool = False,
     ) -> Reader:
         """Return the reader of these frames and atoms.
 
-        Jumps are counted from the first of the frames, by several threads before any frame is read.
-        `n_read` is the number of frames that one call reads, in which a long way to a frame could
-        not be interrupted; None for calls that can be.
+        Jumps are counted from the first of the frames: while frames are read, or by several threads
+        before any frame is read.
+
+        Parameters
+        ----------
+        frames
+            The frames that are read, in this order.
+        places
+            The atoms; None for all.
+        threads
+            Threads that read frames.
+        also
+            Frames that are compared with these: jumps are counted from the first of all.
+        n_read
+            The number of frames that one call reads, in which a long way to a frame could not be
+            interrupted; None for calls that can be.
+        hands_over
+            Whether frames are read by threads of this process that hand over to one another.
         """
         if not self._reader.has_no_jump:
             return self._reader
         every_frame = any(step.every_frame for step in self.transforms)
-        numbers = frame_numbers(frames)
+        numbers = counted = frame_numbers(frames)
+        if also is not None:
+            counted = np.concatenate([also, counted])
         if fits_without_jumps(self.transforms) and len(numbers):
             # Frame 0 is the reference: its molecules must be in the images of the other frames.
-            numbers = np.concatenate([np.zeros(1, np.int64), numbers])
-        walked = frames_walked(numbers, every_frame=every_frame)
+            counted = np.concatenate([np.zeros(1, np.int64), counted])
+        walked = frames_walked(counted, every_frame=every_frame)
         n_atoms = self._reader.n_decoded(places)
+        is_near = n_read is None or len(walked) <= 2 * n_read
+        if hands_over and is_near and threads > 1 and may_be_kept(n_atoms, places):
+            reader = self._reader.with_start(walked, places, runs=1, threads=1)
+            if reader.relays(frames, places):
+                return reader
         # Steps back would begin anew at the first frame.
-        in_order = threads <= 1 and bool((np.diff(numbers) >= 0).all())
-        if n_read is not None:
-            in_order &= len(walked) <= 2 * n_read
+        in_order = is_near and threads <= 1 and bool((np.diff(numbers) >= 0).all())
         runs = 1 if in_order else n_runs(len(walked), n_atoms)
         # A pool may have more threads than this machine.
         threads = min(threads, _trajet.available_threads())
@@ -194,13 +217,6 @@ class TrajectoryFiles(Transformable):
             return None
         last = number + self.n_frames if number < 0 else number
         return np.arange(last + 1)
-
-    def _on_the_way(self, numbers: Frames, run: NDArray[np.int64]) -> Frames:
-        """Return frames, and those of a run from which jumps are counted up to them."""
-        if not self._reader.has_no_jump:
-            return numbers
-        wanted = frame_numbers(numbers)
-        return np.concatenate([run[run <= wanted.max()], wanted])
 
     @property
     def path(self) -> Path:
@@ -325,7 +341,7 @@ class TrajectoryFiles(Transformable):
             self._access_log.read(places, counts)
 
     def record_analysis(
-        self, what: str, places: NDArray[np.int64] | None, counts: Sequence[WorkerEntry]
+        self, what: str, places: NDArray[np.int64] | None, counts: "Sequence[Counts | WorkerEntry]"
     ) -> None:
         """Record an analysis in the access log, if this is a data set of a store."""
         if self._access_log is not None:

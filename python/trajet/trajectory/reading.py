@@ -55,8 +55,19 @@ class ReadingByColumns(TrajectoryFiles):
             raise ValueError(f"threads must be at least 1, not {threads}")
         if threads is None:
             threads = _trajet.available_threads() if positions.nbytes > MUCH_BYTES else 1
-        counted_from = numbers if run is None else self._on_the_way(numbers, run)
-        reader = self.reader_for(counted_from, places, threads, n_read=shape[0])
+        also = run
+        if run is not None and shape[0]:
+            # Frames of the run after these change nothing.
+            also = run[run <= frame_numbers(numbers).max()]
+        reader = self.reader_for(
+            numbers,
+            places,
+            threads,
+            also=also,
+            n_read=shape[0],
+            # Threads that read further fields do not hand over to one another.
+            hands_over=not (velocities or forces),
+        )
         further: dict[str, NDArray[np.float32]] = {}
         if velocities:
             further["velocities"] = np.empty(shape, np.float32)
@@ -77,6 +88,8 @@ class ReadingByColumns(TrajectoryFiles):
             got = self.fresh(read, numbers, places, positions, "positions")
         if counted:
             self.count_read(places, got["counts"])
+            if self._reader.has_no_jump and (counting := reader.counting())["frames"]:
+                self.count_read(places, counting)
 
         vectors = got["vectors"]
         return Block(

@@ -33,6 +33,10 @@ _SHIFT_BYTES = 64 * 1024 * 1024
 _MOST_RUNS = 256
 # Fewest frames of such a run.
 _RUN_FRAMES = 8
+# Most atoms that are decoded for each atom that is analysed, if the frames of a task are kept.
+_MOST_KEPT = 32
+# Number of decoded atoms that are kept for however few atoms.
+_FEW_ATOMS = 20_000
 # Share of residues that bonds may leave unconnected.
 _MOST_APART = 0.1
 # Most molecules that are clustered: the time of a frame grows with their square.
@@ -316,11 +320,20 @@ class Transformable(ABC):
 def n_runs(n_frames: int, n_atoms: int) -> int:
     """Return the number of runs of frames in which jumps are counted before frames are read.
 
-    Threads, and steps back in the order of frames, begin at the start of a run. One thread that
-    reads frames in order needs one run only: it counts jumps while it reads.
+    Processes, and steps back in the order of frames, begin at the start of a run. One thread that
+    reads frames in order, and threads that hand over to one another, need one run only: they count
+    jumps while they read.
     """
     most = _SHIFT_BYTES // (24 * max(1, n_atoms))
     return max(1, min(_MOST_RUNS, most, n_frames // _RUN_FRAMES))
+
+
+def may_be_kept(n_decoded: int, places: NDArray[np.int64] | None) -> bool:
+    """Return whether a thread may keep the frames of a task until the task before hands over.
+
+    Tasks are as long as few atoms that are analysed need, and all that are decoded are kept.
+    """
+    return places is None or n_decoded <= max(_MOST_KEPT * len(places), _FEW_ATOMS)
 
 
 def fits_without_jumps(steps: Sequence[Step]) -> bool:

@@ -9,7 +9,7 @@ use trajet_formats::{Atoms, FrameInfo, FrameMeta, Snapshot, memory};
 
 use super::{Chain, Segment};
 use crate::reader::Wanted;
-use crate::transform::{ChainTransform, PreparedTransform};
+use crate::transform::{ChainTransform, Doubts, PreparedTransform};
 use crate::{Error, Frames, Scratch};
 
 impl Chain {
@@ -132,13 +132,32 @@ impl Chain {
         let begin = Instant::now();
         let positions = positions.as_chunks_mut::<3>().0;
         let doubts = prepared.apply(number, positions, info, &mut scratch.transform);
+        self.add_doubts(doubts, number, begin, scratch)
+    }
+
+    /// Counts the doubts about a frame that a transform has taken since `begin`, or returns its error.
+    pub(crate) fn add_doubts(
+        &self,
+        doubts: Result<Doubts, String>,
+        number: u64,
+        begin: Instant,
+        scratch: &mut Scratch,
+    ) -> Result<(), Error> {
         scratch.meter.doubts.add(&doubts.map_err(|why| self.refused(number, why))?);
         scratch.meter.transform_ns += begin.elapsed().as_nanos() as u64;
         Ok(())
     }
 
+    /// Returns the transform for these atoms; `None` if positions are not changed.
+    pub(crate) fn prepared(
+        &self,
+        atoms: &Atoms,
+    ) -> Result<Option<Arc<dyn PreparedTransform>>, Error> {
+        self.transform.as_ref().map(|transform| transform.prepared(atoms)).transpose()
+    }
+
     /// Returns the error if a transform cannot take a frame.
-    pub(super) fn refused(&self, number: u64, why: String) -> Error {
+    pub(crate) fn refused(&self, number: u64, why: String) -> Error {
         let path = self.path_of(number).to_owned();
         self.in_chain(Error::Transform { path, frame: self.place(number).frame, why }, number)
     }
@@ -157,7 +176,7 @@ impl Chain {
         mut take: impl FnMut(usize, &Snapshot) -> Result<(), Error>,
     ) -> Result<(), Error> {
         self.check(frames)?;
-        let prepared = self.transform.as_ref().map(|t| t.prepared(atoms)).transpose()?;
+        let prepared = self.prepared(atoms)?;
         let read = prepared.as_deref().map_or(atoms, PreparedTransform::decoded);
         let mut decoded = Vec::new();
         if prepared.is_some() {
@@ -170,21 +189,12 @@ impl Chain {
             if let Some(prepared) = &prepared {
                 self.walk_to(&**prepared, number, scratch, &mut decoded)?;
             }
-            let raw = self.raw(frames, at, read, scratch)?;
-            let (time, step) = self.when(number);
-            raw.snapshot_into(time, step, &mut whole);
-            let given = raw.given_box();
-            if self.rotates() {
-                (whole.velocities, whole.forces) = (None, None);
-                (whole.cell, whole.vectors) = ([f64::NAN; 6], None);
-            }
+            let mut info = self.snapshot(frames, at, read, scratch, &mut whole)?;
             let Some(prepared) = &prepared else {
                 take(at, &whole)?;
                 continue;
             };
             if let Some(positions) = &mut whole.positions {
-                let (cell, turned) = given;
-                let mut info = FrameInfo { time, step, cell, turned };
                 let positions = positions.as_flattened_mut();
                 self.transform(&**prepared, number, positions, &mut info, scratch)?;
             }
@@ -197,5 +207,25 @@ impl Chain {
             }
         }
         Ok(())
+    }
+
+    /// Reads a frame in common units with all its fields. Returns what its transform gets.
+    pub(crate) fn snapshot(
+        &self,
+        frames: &Frames,
+        at: usize,
+        atoms: &Atoms,
+        scratch: &mut Scratch,
+        into: &mut Snapshot,
+    ) -> Result<FrameInfo, Error> {
+        let raw = self.raw(frames, at, atoms, scratch)?;
+        let (time, step) = self.when(frames.get(at));
+        raw.snapshot_into(time, step, into);
+        let (cell, turned) = raw.given_box();
+        if self.rotates() {
+            (into.velocities, into.forces) = (None, None);
+            (into.cell, into.vectors) = ([f64::NAN; 6], None);
+        }
+        Ok(FrameInfo { time, step, cell, turned })
     }
 }

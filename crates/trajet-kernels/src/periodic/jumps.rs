@@ -123,6 +123,62 @@ impl AddJumps for Shifts<'_> {
     }
 }
 
+/// Finds the jumps between two frames that [`jumps`] would count: sets `found` to those of each unit, and `f_before` to
+/// `f`. Returns the same as [`jumps`].
+///
+/// # Panics
+/// If the slices differ in length.
+pub fn find_jumps(f_before: &mut [Vector], f: &[Vector], found: &mut [[i32; 3]]) -> (f64, usize) {
+    find_jumps_on(InstructionSet::default(), f_before, f, found)
+}
+
+multiversion! {
+    pub(super) fn find_jumps_on(f_before: &mut [Vector], f: &[Vector], found: &mut [[i32; 3]]) -> (f64, usize)
+        = find_jumps_of
+}
+
+#[inline(always)]
+fn find_jumps_of(f_before: &mut [Vector], f: &[Vector], found: &mut [[i32; 3]]) -> (f64, usize) {
+    assert_eq!(f.len(), found.len(), "one jump per unit");
+    steps(f_before, f, &mut Found(found))
+}
+
+struct Found<'a>(&'a mut [[i32; 3]]);
+
+impl AddJumps for Found<'_> {
+    #[inline(always)]
+    fn add(&mut self, first: usize, jumps: &[[i32; 3]]) {
+        self.0[first..first + jumps.len()].copy_from_slice(jumps);
+    }
+}
+
+/// Adds jumps that were found to `shifts`, as [`jumps`] does.
+///
+/// # Panics
+/// If the slices differ in length.
+pub fn add_jumps(found: &[[i32; 3]], shifts: &mut [[i32; 3]]) {
+    add_jumps_on(InstructionSet::default(), found, shifts);
+}
+
+multiversion! {
+    pub(super) fn add_jumps_on(found: &[[i32; 3]], shifts: &mut [[i32; 3]]) = add_jumps_of
+}
+
+#[inline(always)]
+fn add_jumps_of(found: &[[i32; 3]], shifts: &mut [[i32; 3]]) {
+    assert_eq!(found.len(), shifts.len(), "one shift per unit");
+    Shifts(shifts).add(0, found);
+}
+
+/// Adds the lattice vectors of jumps that were found to `sums`, as [`toroidal_jumps`] does.
+///
+/// # Panics
+/// If the slices differ in length.
+pub fn add_toroidal_jumps(cell: &Cell, found: &[[i32; 3]], sums: &mut [[i64; 3]]) {
+    assert_eq!(found.len(), sums.len(), "one sum per unit");
+    Sums { cell, sums }.add(0, found);
+}
+
 struct Sums<'a> {
     cell: &'a Cell,
     sums: &'a mut [[i64; 3]],

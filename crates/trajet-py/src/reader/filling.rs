@@ -5,13 +5,22 @@ use std::sync::{Mutex, PoisonError};
 
 use numpy::PyReadwriteArray3;
 use pyo3::prelude::*;
+use trajet_engine::plan::most_kept_frames;
 use trajet_engine::run::{Threads, lock};
-use trajet_files::{FieldReader, Frames, ParallelFor, Scratch, Wanted};
-use trajet_formats::{Atoms, FrameMeta};
+use trajet_files::{FieldReader, Frames, ParallelFor, Relay, Scratch, Wanted};
+use trajet_formats::{Atoms, Field, FrameMeta};
 
 use super::{ATOMS_BETWEEN_SIGNALS, FRAMES_BETWEEN_SIGNALS, Reader};
 use crate::arrays::slice_of;
 use crate::error::from_io;
+
+/// The turns of threads that read frames of which the transform depends on those before.
+#[derive(Default)]
+struct Turns {
+    relay: Relay,
+    /// The next turn.
+    next: usize,
+}
 
 impl Reader {
     /// Fills `out` with the frames at `positions` of the requested ones, on one thread per buffer.
@@ -30,10 +39,12 @@ impl Reader {
         let mut meta = FrameMeta::default();
         let mut rest = vectors;
         let mut at = positions.start;
+        let mut turns = self.turns(request, &positions, scratches.len());
+        let turns = turns.as_mut().map_err(|error| from_io(py, error))?;
         while at < positions.end {
             let end = (at + stride).min(positions.end);
             let (here, others) = rest.split_at_mut((end - at) * frame_len);
-            py.detach(|| self.read_on(request, at..end, scratches, here, &mut meta))
+            py.detach(|| self.read_on(request, at..end, turns, scratches, here, &mut meta))
                 .map_err(|error| from_io(py, &error))?;
             py.check_signals()?;
             (at, rest) = (end, others);
@@ -41,17 +52,35 @@ impl Reader {
         Ok(meta)
     }
 
+    /// Returns the turns of threads that read these frames; `None` if they need none.
+    fn turns(
+        &self,
+        request: &Wanted<'_>,
+        positions: &Range<usize>,
+        threads: usize,
+    ) -> Result<Option<Turns>, trajet_files::Error> {
+        if threads == 1 || request.field != Field::Positions || positions.is_empty() {
+            return Ok(None);
+        }
+        let relays = self.inner.relays(&request.frames.slice(positions.clone()), request.atoms)?;
+        Ok(relays.then(Turns::default))
+    }
+
     /// Reads frames, split into one contiguous range per thread.
     fn read_on(
         &self,
         request: &Wanted<'_>,
         positions: Range<usize>,
+        turns: &mut Option<Turns>,
         scratches: &mut [Scratch],
         out: &mut [f32],
         meta: &mut FrameMeta,
     ) -> Result<(), trajet_files::Error> {
         if let [scratch] = scratches {
             return self.inner.read_into(request, positions, scratch, out, meta);
+        }
+        if let Some(turns) = turns {
+            return self.read_in_turns(request, positions, turns, scratches, out, meta);
         }
         let each = positions.len().div_ceil(scratches.len());
         let (mut jobs, mut rest) = (Vec::new(), out);
@@ -72,6 +101,66 @@ impl Reader {
             meta.append(&mut here);
         }
         Ok(())
+    }
+
+    /// Reads frames of which the transform depends on those before, in tasks that threads take in order.
+    fn read_in_turns(
+        &self,
+        request: &Wanted<'_>,
+        positions: Range<usize>,
+        turns: &mut Turns,
+        scratches: &mut [Scratch],
+        out: &mut [f32],
+        meta: &mut FrameMeta,
+    ) -> Result<(), trajet_files::Error> {
+        let threads = scratches.len();
+        let each = most_kept_frames(self.inner.decoded(request.atoms)?.len());
+        let each = each.min(positions.len().div_ceil(threads));
+        let (mut jobs, mut rest) = (Vec::new(), out);
+        for begin in positions.clone().step_by(each) {
+            let here = begin..positions.end.min(begin + each);
+            let (out, others) = rest.split_at_mut(here.len() * request.atoms.len() * 3);
+            rest = others;
+            jobs.push(Mutex::new((here, out, FrameMeta::default(), Ok(()))));
+        }
+        let spare: Mutex<Vec<&mut Scratch>> = Mutex::new(scratches.iter_mut().collect());
+        Threads(threads).each(jobs.len(), &|k| {
+            let (here, out, meta, done) = &mut *lock(&jobs[k]);
+            let scratch = lock(&spare).pop().expect("one for each thread");
+            let turn = (&turns.relay, turns.next + k);
+            *done = self.read_in_turn(request, here.clone(), turn, scratch, out, meta);
+            lock(&spare).push(scratch);
+        });
+        turns.next += jobs.len();
+        for job in jobs {
+            let (_, _, mut here, done) = job.into_inner().unwrap_or_else(PoisonError::into_inner);
+            done?;
+            meta.append(&mut here);
+        }
+        Ok(())
+    }
+
+    /// Reads a task of frames of which the transform depends on those before.
+    fn read_in_turn(
+        &self,
+        request: &Wanted<'_>,
+        positions: Range<usize>,
+        (relay, task): (&Relay, usize),
+        scratch: &mut Scratch,
+        out: &mut [f32],
+        meta: &mut FrameMeta,
+    ) -> Result<(), trajet_files::Error> {
+        let chain = &*self.inner;
+        relay.guarded(task, || {
+            let frames = request.frames.slice(positions.clone());
+            let request = Wanted { frames: &frames, ..*request };
+            let mut held = Vec::new();
+            chain.begin_task(&frames, request.atoms, task, scratch)?;
+            let all = 0..frames.len();
+            chain.read_first_step(&request, all, scratch, &mut held, out, meta)?;
+            chain.hand_over(&frames, request.atoms, relay, task, scratch)?;
+            chain.do_second_step(&request, scratch, &mut held, out, meta)
+        })
     }
 
     /// Reads fields of frames, split into one contiguous range per thread. Returns the number of frames that have each.

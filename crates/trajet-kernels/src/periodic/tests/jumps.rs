@@ -49,6 +49,34 @@ proptest! {
     }
 
     #[test]
+    fn found_jumps_are_those_that_are_counted(
+        cell in all_cells(),
+        frames in frames(),
+        strange in prop::option::of((any::<Index>(), prop_oneof![Just(f64::NAN), Just(1e10)])),
+    ) {
+        let mut frames = frames;
+        if let Some((at, x)) = strange {
+            let last = frames.last_mut().unwrap();
+            let unit = at.index(last.len());
+            last[unit][1] = x;
+        }
+        let n = frames[0].len();
+        let [mut counted, mut finding, mut toroidal] = [(); 3].map(|()| frames[0].clone());
+        let (mut shifts, mut sums) = (vec![[0; 3]; n], vec![[0; 3]; n]);
+        let (mut added, mut vectors) = (shifts.clone(), sums.clone());
+        for f in &frames[1..] {
+            let mut found = vec![[7; 3]; n];
+            let doubt = jumps(&mut counted, f, &mut shifts);
+            prop_assert_eq!(doubt, find_jumps(&mut finding, f, &mut found));
+            toroidal_jumps(&cell, &mut toroidal, f, &mut sums);
+            add_jumps(&found, &mut added);
+            add_toroidal_jumps(&cell, &found, &mut vectors);
+        }
+        prop_assert_eq!(shifts, added);
+        prop_assert_eq!(sums, vectors);
+    }
+
+    #[test]
     fn any_division_of_the_frames_has_the_same_sums(
         frames in frames(),
         lengths in prop::collection::vec(prop::array::uniform3(20.0..80.0f64), 12),
@@ -144,10 +172,13 @@ proptest! {
             let doubt = super::super::jumps::jumps_on(set, &mut before, last, &mut shifts);
             let (mut before, mut sums) = (first.clone(), vec![[0; 3]; first.len()]);
             super::super::jumps::toroidal_jumps_on(set, &cell, &mut before, last, &mut sums);
+            let (mut before, mut found) = (first.clone(), vec![[7; 3]; first.len()]);
+            super::super::jumps::find_jumps_on(set, &mut before, last, &mut found);
+            super::super::jumps::add_jumps_on(set, &shifts.clone(), &mut found);
             let mut f = Vec::new();
             super::super::jumps::fractional_on(set, &cell, &positions, &mut f);
             let bits: Vec<[u64; 3]> = f.iter().map(|f| f.map(f64::to_bits)).collect();
-            (doubt.0.to_bits(), doubt.1, shifts, sums, bits)
+            (doubt.0.to_bits(), doubt.1, shifts, sums, bits, found)
         });
         let results: Vec<_> = results.collect();
         prop_assert!(results.iter().all(|result| *result == results[0]));

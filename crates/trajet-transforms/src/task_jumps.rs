@@ -1,0 +1,288 @@
+//! Removal of jumps by tasks that several threads do at the same time, in one pass over the frames.
+//!
+//! A task first finds the jumps between its own frames. It then waits for what the task before hands over: the fractional
+//! coordinates of the frame before its first one, and the shifts up to that frame. It adds the jumps to its first frame
+//! and its own, hands over the same for its last frame, and only then moves atoms. All jumps are added in the order of the
+//! frames, so that every sum is that of one thread, also where it saturates.
+
+use std::collections::VecDeque;
+
+use trajet_kernels::cell::Cell;
+use trajet_kernels::periodic::find_jumps;
+
+use crate::nojump::{LargeStep, PreparedNoJump, Walk, check_known, is_doubtful, without_first};
+
+/// The jumps of all units from one frame to the next.
+type Jumps = Vec<[i32; 3]>;
+
+/// The jumps of a task.
+#[derive(Default)]
+pub(crate) struct TaskJumps {
+    /// The number and cell of the first frame with positions.
+    first: Option<(u64, Cell)>,
+    /// Fractional coordinates in that frame, in the last frame with positions, and in the frame that is compared with it.
+    f_first: Vec<[f64; 3]>,
+    f_before: Vec<[f64; 3]>,
+    f: Vec<[f64; 3]>,
+    /// The cell of each frame and the jumps that lead to it, in order; `None` for frames without positions.
+    frames: VecDeque<Option<(Cell, Jumps)>>,
+    /// Memory of used jumps.
+    spare: Vec<Jumps>,
+    /// The shifts up to the last frame that was moved.
+    moved: Walk,
+    /// Memory for the atoms whose jumps are removed.
+    own: Vec<[f32; 3]>,
+}
+
+impl TaskJumps {
+    /// Forgets the task before.
+    pub(crate) fn clear(&mut self) {
+        self.first = None;
+        self.frames.clear();
+    }
+
+    /// Passes over the next frame of a task that has handed over, if it lacks positions. Returns whether it does.
+    pub(crate) fn skips_next(&mut self) -> bool {
+        let lacks_positions = matches!(self.frames.front(), Some(None));
+        if lacks_positions {
+            self.frames.pop_front();
+        }
+        lacks_positions
+    }
+}
+
+impl PreparedNoJump {
+    /// Finds the jumps that lead to the next frame of a task. Returns the step if it is doubtful.
+    pub(crate) fn count(
+        &self,
+        number: u64,
+        cell: &Cell,
+        positions: &mut [[f32; 3]],
+        task: &mut TaskJumps,
+    ) -> Result<Option<LargeStep>, String> {
+        let mut own = std::mem::take(&mut task.own);
+        let mut found = task.spare.pop().unwrap_or_default();
+        let step = self.with_own(positions, &mut own, |own| {
+            self.units.fractional(cell, own, &mut task.f);
+            found.resize(task.f.len(), [0; 3]);
+            if task.first.is_some() {
+                let step = find_jumps(&mut task.f_before, &task.f, &mut found);
+                // Where a position is not finite, the step is not either.
+                return if step.0.is_finite() { Ok(step) } else { check_known(own).map(|()| step) };
+            }
+            check_known(own)?;
+            // What the task before hands over leads to this frame.
+            found.fill([0; 3]);
+            std::mem::swap(&mut task.f, &mut task.f_first);
+            task.f_before.clone_from(&task.f_first);
+            task.first = Some((number, cell.clone()));
+            Ok((0.0, 0))
+        });
+        task.own = own;
+        let (largest, unit) = step?;
+        let mut doubtful = None;
+        if is_doubtful(largest) {
+            doubtful = Some((number, self.atom_of(self.start()?, unit)));
+        }
+        task.frames.push_back(Some((cell.clone(), found)));
+        Ok(doubtful)
+    }
+
+    /// Counts no jump to a frame without positions: the next one is compared with the frame before it.
+    pub(crate) fn count_none(&self, number: u64, task: &mut TaskJumps) -> Result<(), String> {
+        let position = self.position_of(number)?;
+        if self.start()?.positions.binary_search(&position).is_ok() {
+            return Err(without_first());
+        }
+        task.frames.push_back(None);
+        Ok(())
+    }
+
+    /// Returns what the next task needs of this one and those before, and the first step if it is doubtful. `before` is
+    /// what the task before handed over, and of the first task how far it has walked; `None` if it begins where jumps are
+    /// known.
+    pub(crate) fn hand_over(
+        &self,
+        before: Option<Walk>,
+        task: &mut TaskJumps,
+    ) -> Result<(Option<Walk>, Option<LargeStep>), String> {
+        let Some((number, cell)) = task.first.take() else { return Ok((before, None)) };
+        let f = &task.f_first;
+        let start = self.start()?;
+        let (mut walk, doubtful) = if let Some(mut before) = before {
+            let unit = before.step_to(&cell, &self.units, f);
+            (before, unit.map(|unit| (number, self.atom_of(start, unit))))
+        } else {
+            let begin = start.before(self.position_of(number)?);
+            let mut begun = Walk::default();
+            begun.set_shifts(&self.units, f.len(), &start.shifts[begin]);
+            (begun, start.doubtful[begin])
+        };
+        task.moved.copy_shifts(&walk);
+        for (cell, jumps) in task.frames.iter().flatten() {
+            walk.add(cell, &self.units, jumps);
+        }
+        std::mem::swap(&mut walk.f_before, &mut task.f_before);
+        Ok((Some(walk), doubtful))
+    }
+
+    /// Removes the jumps of the next frame of a task that has handed over.
+    pub(crate) fn remove_counted(
+        &self,
+        cell: &Cell,
+        positions: &mut [[f32; 3]],
+        task: &mut TaskJumps,
+    ) -> Result<(), String> {
+        let Some(Some((_, jumps))) = task.frames.pop_front() else {
+            return Err("frames were not read in order".to_owned());
+        };
+        task.moved.add(cell, &self.units, &jumps);
+        task.spare.push(jumps);
+        let mut own = std::mem::take(&mut task.own);
+        self.with_own(positions, &mut own, |own| task.moved.move_atoms(cell, &self.units, own));
+        task.own = own;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use trajet_files::Frames;
+    use trajet_files::transform::{Baton, Doubts, PreparedTransform, TransformMemory, TwoSteps};
+    use trajet_formats::{Atoms, FrameInfo};
+
+    use crate::nojump::{NoJump, Start, View};
+    use crate::prepared::Prepared;
+    use crate::spec::{Step, Transforms};
+
+    const N_ATOMS: usize = 6;
+
+    type Frame = (Vec<[f32; 3]>, f64);
+
+    /// Frames of atoms in cells that change, some without positions, some atoms very far away.
+    fn frames() -> impl Strategy<Value = Vec<Frame>> {
+        let far = prop_oneof![Just(1e12f32), Just(-3e14)];
+        let x = prop_oneof![20 => -60.0..60.0f32, 1 => far];
+        let atoms = prop::collection::vec(prop::array::uniform3(x), N_ATOMS);
+        let none = Just(vec![[f32::NAN; 3]; N_ATOMS]);
+        let positions = prop_oneof![8 => atoms.clone(), 1 => none];
+        let frame = (positions, 20.0..40.0f64);
+        ((atoms, 20.0..40.0f64), prop::collection::vec(frame, 0..14))
+            .prop_map(|(first, others)| std::iter::once(first).chain(others).collect())
+    }
+
+    fn prepared(view: View, n_frames: usize, chosen: &[i64]) -> Prepared {
+        let start =
+            Start::at_first(Frames::all(n_frames), chosen.iter().map(|&a| a as u32).collect());
+        let molecules = (view == View::Toroidal).then(|| vec![0, 0, 1, 2, 2, 2]);
+        let steps = vec![
+            Step::Translate { by: [1.0, -2.0, 0.5] },
+            Step::NoJump(NoJump { view, molecules, start: Some(start) }),
+            Step::Translate { by: [0.0, 3.0, 0.0] },
+        ];
+        let atoms = Atoms::listed(chosen, N_ATOMS).unwrap();
+        Prepared::new(&Transforms { steps, n_atoms: N_ATOMS }, &atoms).unwrap()
+    }
+
+    fn info(edge: f64) -> FrameInfo {
+        let cell = [edge, edge + 1.0, 30.0, 90.0, 75.0, 100.0];
+        FrameInfo { time: 0.0, step: 0, cell, turned: None }
+    }
+
+    proptest! {
+        #[test]
+        fn any_tasks_have_the_bits_of_one_thread(
+            frames in frames(),
+            is_toroidal in any::<bool>(),
+            cuts in prop::collection::vec(0..15usize, 0..6),
+            walked in 0..3usize,
+        ) {
+            let view = if is_toroidal { View::Toroidal } else { View::Lattice };
+            let chosen: &[i64] = if is_toroidal { &[0, 1, 2, 3, 4, 5] } else { &[1, 2, 5] };
+            let of_chosen = |frame: &Frame| -> Vec<[f32; 3]> {
+                chosen.iter().map(|&atom| frame.0[atom as usize]).collect()
+            };
+            let prepared = prepared(view, frames.len(), chosen);
+            let n = frames.len();
+            let (mut memory, mut doubts) = (TransformMemory::default(), Doubts::default());
+            let mut serial = Vec::new();
+            for (k, frame) in frames.iter().enumerate() {
+                let mut positions = of_chosen(frame);
+                let found = prepared.apply(k as u64, &mut positions, &mut info(frame.1), &mut memory);
+                doubts.add(&found.unwrap());
+                serial.push(positions);
+            }
+            // The first task walks through some frames before its first.
+            let first = walked.min(n - 1);
+            let mut ends: Vec<usize> = cuts.iter().map(|&cut| cut.clamp(first, n)).chain([n]).collect();
+            ends.sort_unstable();
+            ends.dedup();
+            let (mut baton, mut in_tasks): (Option<Baton>, _) = (None, Doubts::default());
+            let mut begin = first;
+            let mut is_first = true;
+            for end in ends {
+                if begin == end {
+                    continue;
+                }
+                let mut memory = TransformMemory::default();
+                prepared.begin(&mut memory);
+                let read = Frames::Strided { first: begin as u64, step: 1, count: end - begin };
+                prop_assert!(prepared.can_hand_over(&read));
+                if is_first {
+                    for (k, frame) in frames[..first].iter().enumerate() {
+                        let mut positions = of_chosen(frame);
+                        let found =
+                            prepared.apply(k as u64, &mut positions, &mut info(frame.1), &mut memory);
+                        in_tasks.add(&found.unwrap());
+                    }
+                }
+                is_first = false;
+                let mut held = Vec::new();
+                for (k, frame) in frames[..end].iter().enumerate().skip(begin) {
+                    let (mut positions, mut info) = (of_chosen(frame), info(frame.1));
+                    let found = prepared.first_step(k as u64, &mut positions, &mut info, &mut memory);
+                    in_tasks.add(&found.unwrap());
+                    held.push((positions, info));
+                }
+                let (next, found) = prepared.hand_over(baton, &mut memory).unwrap();
+                baton = next;
+                in_tasks.add(&found);
+                for (k, (mut positions, mut info)) in (begin..end).zip(held) {
+                    in_tasks.add(&prepared.second_step(&mut positions, &mut info, &mut memory).unwrap());
+                    let bits = |all: &[[f32; 3]]| -> Vec<u32> {
+                        all.iter().flatten().map(|x| x.to_bits()).collect()
+                    };
+                    prop_assert_eq!(bits(&positions), bits(&serial[k]), "frame {}", k);
+                }
+                begin = end;
+            }
+            prop_assert_eq!(in_tasks, doubts);
+        }
+    }
+
+    #[test]
+    fn frames_out_of_order_or_left_out_cannot_hand_over() {
+        let prepared = prepared(View::Lattice, 10, &[0, 1]);
+        for (frames, can) in [
+            (vec![0, 1, 2], true),
+            (vec![4, 5], true),
+            (vec![], true),
+            (vec![0, 2], false),
+            (vec![3, 2], false),
+            (vec![3, 3], false),
+            (vec![9, 10], false),
+        ] {
+            assert_eq!(prepared.can_hand_over(&frames.clone().into()), can, "{frames:?}");
+        }
+    }
+
+    #[test]
+    fn a_first_frame_without_positions_is_an_error() {
+        let prepared = prepared(View::Lattice, 4, &[0, 1]);
+        let mut memory = TransformMemory::default();
+        prepared.begin(&mut memory);
+        let refused = prepared.first_step(0, &mut [[f32::NAN; 3]; 2], &mut info(30.0), &mut memory);
+        assert!(refused.unwrap_err().contains("first frame from which jumps are counted"));
+    }
+}
