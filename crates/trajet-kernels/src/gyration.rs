@@ -8,8 +8,10 @@
 
 use trajet_simd::multiversion;
 
+use crate::axes::by_axis;
+use crate::cell::Vector;
 use crate::eigen::jacobi;
-use crate::lanes::{sum, sums};
+use crate::lanes::{Lanes, Sums, times};
 
 multiversion! {
     /// Returns the radius of gyration (Å) of positions (`[n_atoms, 3]`, Å) with one weight per atom, or equal weights;
@@ -58,70 +60,82 @@ impl Tensor {
 
 #[inline(always)]
 fn tensor_of(positions: &[f32], weights: Option<&[f64]>) -> Tensor {
-    match weights {
-        None => tensor_by(positions, |_| 1.0),
-        Some(weights) => {
-            assert_eq!(positions.len(), 3 * weights.len(), "one weight per atom");
-            tensor_by(positions, |i| weights[i])
-        }
-    }
-}
-
-#[inline(always)]
-fn tensor_by(positions: &[f32], weight: impl Fn(usize) -> f64) -> Tensor {
-    let points = positions.as_chunks::<3>().0;
-    let (total, centre) = centre_by(points, &weight);
-    let [squares, elements @ ..] = sums(points.len(), |i| {
-        let p = points[i].map(f64::from);
-        let d = [p[0] - centre[0], p[1] - centre[1], p[2] - centre[2]];
-        let w = weight(i);
-        let [x, y, z] = d.map(|d| w * d);
+    let points = points_of(positions, weights);
+    let (total, centre) = centre_of(points, weights);
+    let terms = |[x, y, z]: [&Lanes; 3], [wx, wy, wz]: [&Lanes; 3], squares: Lanes| {
         [
-            w * (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]),
-            x * d[0],
-            y * d[1],
-            z * d[2],
-            x * d[1],
-            x * d[2],
-            y * d[2],
+            squares,
+            times(wx, x),
+            times(wy, y),
+            times(wz, z),
+            times(wx, y),
+            times(wx, z),
+            times(wy, z),
         ]
+    };
+    let mut sums = Sums::<7>::default();
+    by_axis(points, centre, |atoms, [x, y, z]| match weights {
+        None => sums.add([x, y, z], |d| terms(d, d, squared(d))),
+        Some(weights) => sums.add([x, y, z, &weights[atoms]], |[x, y, z, w]| {
+            let [wx, wy, wz] = [times(w, x), times(w, y), times(w, z)];
+            terms([x, y, z], [&wx, &wy, &wz], times(w, &squared([x, y, z])))
+        }),
     });
+    let [squares, elements @ ..] = sums.totals();
     Tensor { radius: (squares / total).sqrt(), elements: elements.map(|sum| sum / total) }
 }
 
 #[inline(always)]
 fn radius_of(positions: &[f32], weights: Option<&[f64]>) -> f64 {
-    match weights {
-        None => radius_by(positions, |_| 1.0),
+    let points = points_of(positions, weights);
+    let (total, centre) = centre_of(points, weights);
+    let mut squares = Sums::<1>::default();
+    by_axis(points, centre, |atoms, [x, y, z]| match weights {
+        None => squares.add([x, y, z], |d| [squared(d)]),
         Some(weights) => {
-            assert_eq!(positions.len(), 3 * weights.len(), "one weight per atom");
-            radius_by(positions, |i| weights[i])
+            squares.add([x, y, z, &weights[atoms]], |[x, y, z, w]| [times(w, &squared([x, y, z]))])
         }
-    }
+    });
+    let [squares] = squares.totals();
+    (squares / total).sqrt()
 }
 
+/// Returns positions as points, after a check of the number of weights.
 #[inline(always)]
-fn radius_by(positions: &[f32], weight: impl Fn(usize) -> f64) -> f64 {
-    let points = positions.as_chunks::<3>().0;
-    let (total, centre) = centre_by(points, &weight);
-    let squares = sum(points.len(), |i| {
-        let p = points[i].map(f64::from);
-        let d = [p[0] - centre[0], p[1] - centre[1], p[2] - centre[2]];
-        weight(i) * (d[0] * d[0] + d[1] * d[1] + d[2] * d[2])
-    });
-    (squares / total).sqrt()
+fn points_of<'a>(positions: &'a [f32], weights: Option<&[f64]>) -> &'a [[f32; 3]] {
+    if let Some(weights) = weights {
+        assert_eq!(positions.len(), 3 * weights.len(), "one weight per atom");
+    }
+    positions.as_chunks::<3>().0
+}
+
+/// Returns the squared lengths of vectors.
+#[inline(always)]
+fn squared([x, y, z]: [&Lanes; 3]) -> Lanes {
+    std::array::from_fn(|lane| x[lane] * x[lane] + y[lane] * y[lane] + z[lane] * z[lane])
 }
 
 /// Returns the sum of the weights and the weighted centre.
 #[inline(always)]
-fn centre_by(points: &[[f32; 3]], weight: impl Fn(usize) -> f64) -> (f64, [f64; 3]) {
-    let at = |i: usize| points[i].map(f64::from);
-    let [total, x, y, z] = sums(points.len(), |i| {
-        let (w, [x, y, z]) = (weight(i), at(i));
-        [w, w * x, w * y, w * z]
-    });
-    let centre = [x / total, y / total, z / total];
-    (total, centre)
+fn centre_of(points: &[[f32; 3]], weights: Option<&[f64]>) -> (f64, Vector) {
+    let (total, sums) = match weights {
+        None => {
+            let mut sums = Sums::<3>::default();
+            by_axis(points, [0.0; 3], |_, axes| sums.add(axes, |axes| axes.map(|axis| *axis)));
+            (points.len() as f64, sums.totals())
+        }
+        Some(weights) => {
+            let mut sums = Sums::<4>::default();
+            by_axis(points, [0.0; 3], |atoms, [x, y, z]| {
+                sums.add([x, y, z, &weights[atoms]], |[x, y, z, w]| {
+                    [*w, times(w, x), times(w, y), times(w, z)]
+                });
+            });
+            let [total, sums @ ..] = sums.totals();
+            (total, sums)
+        }
+    };
+    (total, sums.map(|sum| sum / total))
 }
 
 #[cfg(test)]
