@@ -8,10 +8,10 @@
 
 use trajet_simd::multiversion;
 
-use crate::axes::by_axis;
+use crate::axes::{Axes, blocks};
 use crate::cell::Vector;
 use crate::eigen::jacobi;
-use crate::lanes::{Lanes, Sums, times};
+use crate::lanes::{LANES, Lanes, Sums, times};
 
 multiversion! {
     /// Returns the radius of gyration (Å) of positions (`[n_atoms, 3]`, Å) with one weight per atom, or equal weights;
@@ -73,14 +73,17 @@ fn tensor_of(positions: &[f32], weights: Option<&[f64]>) -> Tensor {
             times(wy, z),
         ]
     };
-    let mut sums = Sums::<7>::default();
-    by_axis(points, centre, |atoms, [x, y, z]| match weights {
-        None => sums.add([x, y, z], |d| terms(d, d, squared(d))),
-        Some(weights) => sums.add([x, y, z, &weights[atoms]], |[x, y, z, w]| {
-            let [wx, wy, wz] = [times(w, x), times(w, y), times(w, z)];
-            terms([x, y, z], [&wx, &wy, &wz], times(w, &squared([x, y, z])))
-        }),
-    });
+    let (mut sums, mut axes) = (Sums::<7>::default(), Axes::new());
+    for (atoms, block) in blocks(points) {
+        let [x, y, z] = axes.of(block, centre);
+        match weights {
+            None => sums.add([x, y, z], |d| terms(d, d, squared(d))),
+            Some(weights) => sums.add([x, y, z, &weights[atoms]], |[x, y, z, w]| {
+                let [wx, wy, wz] = [times(w, x), times(w, y), times(w, z)];
+                terms([x, y, z], [&wx, &wy, &wz], times(w, &squared([x, y, z])))
+            }),
+        }
+    }
     let [squares, elements @ ..] = sums.totals();
     Tensor { radius: (squares / total).sqrt(), elements: elements.map(|sum| sum / total) }
 }
@@ -89,13 +92,15 @@ fn tensor_of(positions: &[f32], weights: Option<&[f64]>) -> Tensor {
 fn radius_of(positions: &[f32], weights: Option<&[f64]>) -> f64 {
     let points = points_of(positions, weights);
     let (total, centre) = centre_of(points, weights);
-    let mut squares = Sums::<1>::default();
-    by_axis(points, centre, |atoms, [x, y, z]| match weights {
-        None => squares.add([x, y, z], |d| [squared(d)]),
-        Some(weights) => {
-            squares.add([x, y, z, &weights[atoms]], |[x, y, z, w]| [times(w, &squared([x, y, z]))])
+    let (mut squares, mut axes) = (Sums::<1>::default(), Axes::new());
+    for (atoms, block) in blocks(points) {
+        let [x, y, z] = axes.of(block, centre);
+        match weights {
+            None => squares.add([x, y, z], |d| [squared(d)]),
+            Some(weights) => squares
+                .add([x, y, z, &weights[atoms]], |[x, y, z, w]| [times(w, &squared([x, y, z]))]),
         }
-    });
+    }
     let [squares] = squares.totals();
     (squares / total).sqrt()
 }
@@ -118,23 +123,19 @@ fn squared([x, y, z]: [&Lanes; 3]) -> Lanes {
 /// Returns the sum of the weights and the weighted centre.
 #[inline(always)]
 fn centre_of(points: &[[f32; 3]], weights: Option<&[f64]>) -> (f64, Vector) {
-    let (total, sums) = match weights {
-        None => {
-            let mut sums = Sums::<3>::default();
-            by_axis(points, [0.0; 3], |_, axes| sums.add(axes, |axes| axes.map(|axis| *axis)));
-            (points.len() as f64, sums.totals())
+    let (mut sums, mut axes) = (Sums::<4>::default(), Axes::new());
+    for (atoms, block) in blocks(points) {
+        let [x, y, z] = axes.of(block, [0.0; 3]);
+        match weights {
+            // The sum of the weights is the number of atoms.
+            None => sums.add([x, y, z], |[x, y, z]| [[0.0; LANES], *x, *y, *z]),
+            Some(weights) => sums.add([x, y, z, &weights[atoms]], |[x, y, z, w]| {
+                [*w, times(w, x), times(w, y), times(w, z)]
+            }),
         }
-        Some(weights) => {
-            let mut sums = Sums::<4>::default();
-            by_axis(points, [0.0; 3], |atoms, [x, y, z]| {
-                sums.add([x, y, z, &weights[atoms]], |[x, y, z, w]| {
-                    [*w, times(w, x), times(w, y), times(w, z)]
-                });
-            });
-            let [total, sums @ ..] = sums.totals();
-            (total, sums)
-        }
-    };
+    }
+    let [total, sums @ ..] = sums.totals();
+    let total = if weights.is_none() { points.len() as f64 } else { total };
     (total, sums.map(|sum| sum / total))
 }
 

@@ -15,7 +15,7 @@ use std::ops::{Add, Mul, Sub};
 
 use trajet_simd::{InstructionSet, multiversion};
 
-use crate::axes::by_axis;
+use crate::axes::{Aligned, Axes, blocks};
 use crate::eigen::jacobi;
 use crate::lanes::{self, Lanes, Sums, times};
 
@@ -51,10 +51,10 @@ impl<'a> Coordinates<'a> {
 #[derive(Clone, Debug)]
 pub struct Reference {
     /// Positions relative to the centre.
-    axes: [Vec<f64>; 3],
+    axes: [Aligned; 3],
     /// Weighted positions relative to the centre.
-    weighted: [Vec<f64>; 3],
-    weights: Option<Vec<f64>>,
+    weighted: [Aligned; 3],
+    weights: Option<Aligned>,
     total_weight: f64,
     /// `Σ w |y|²`.
     inner: f64,
@@ -111,18 +111,20 @@ impl Reference {
             assert_eq!(weights.len(), n, "one weight an atom");
             assert!(weights.iter().all(|&w| w >= 0.0 && w.is_finite()), "weights are not negative");
         }
-        let weights = weights.map(<[f64]>::to_vec);
+        let weights: Option<Aligned> = weights.map(|weights| weights.iter().copied().collect());
         let total_weight = weights.as_ref().map_or(n as f64, |w| lanes::plain(w));
         assert!(total_weight > 0.0, "some weight is not zero");
         let sum = |axis: &Vec<f64>| {
             weights.as_ref().map_or_else(|| lanes::plain(axis), |w| lanes::dot(axis, w))
         };
         let shift = given.each_ref().map(|axis| sum(axis) / total_weight);
-        let axes: [Vec<f64>; 3] =
+        let axes: [Aligned; 3] =
             std::array::from_fn(|k| given[k].iter().map(|x| x - shift[k]).collect());
-        let weighted: [Vec<f64>; 3] = match &weights {
+        let weighted: [Aligned; 3] = match &weights {
             None => axes.clone(),
-            Some(w) => std::array::from_fn(|k| axes[k].iter().zip(w).map(|(y, w)| y * w).collect()),
+            Some(w) => {
+                std::array::from_fn(|k| axes[k].iter().zip(&w[..]).map(|(y, w)| y * w).collect())
+            }
         };
         let inner = (0..3).map(|k| lanes::dot(&axes[k], &weighted[k])).sum();
         let centre = [0, 1, 2].map(|k| origin[k] + shift[k]);
@@ -221,7 +223,7 @@ multiversion! {
     /// Returns for each axis `x` of positions relative to `origin` `Σ x`, `Σ x x` and `Σ x y` for three `y`, the first
     /// two weighted if weights are given. All five are computed in one pass, as each alone would be limited by the
     /// latency of its additions.
-    fn axis_sums(points: &[[f32; 3]], origin: Vector, weights: Option<&[f64]>, y: &[Vec<f64>; 3])
+    fn axis_sums(points: &[[f32; 3]], origin: Vector, weights: Option<&[f64]>, y: &[Aligned; 3])
         -> [[f64; 5]; 3] = axis_sums_of
 }
 
@@ -230,25 +232,27 @@ fn axis_sums_of(
     points: &[[f32; 3]],
     origin: Vector,
     weights: Option<&[f64]>,
-    y: &[Vec<f64>; 3],
+    y: &[Aligned; 3],
 ) -> [[f64; 5]; 3] {
     let mut sums = [Sums::<5>::default(); 3];
-    by_axis(points, origin, |atoms, x| {
+    let mut axes = Axes::new();
+    for (atoms, block) in blocks(points) {
+        let x = axes.of(block, origin);
         let [a, b, c] = [&y[0][atoms.clone()], &y[1][atoms.clone()], &y[2][atoms.clone()]];
-        for k in 0..3 {
+        for (sums, x) in sums.iter_mut().zip(x) {
             match weights {
-                None => sums[k].add([x[k], a, b, c], |[x, a, b, c]| {
+                None => sums.add([x, a, b, c], |[x, a, b, c]| {
                     [*x, times(x, x), times(x, a), times(x, b), times(x, c)]
                 }),
                 Some(weights) => {
-                    sums[k].add([x[k], a, b, c, &weights[atoms.clone()]], |[x, a, b, c, w]| {
+                    sums.add([x, a, b, c, &weights[atoms.clone()]], |[x, a, b, c, w]| {
                         let square = times(&times(w, x), x);
                         [times(x, w), square, times(x, a), times(x, b), times(x, c)]
                     });
                 }
             }
         }
-    });
+    }
     sums.map(Sums::totals)
 }
 
@@ -261,12 +265,16 @@ multiversion! {
 #[inline(always)]
 fn position_sums_of(points: &[[f32; 3]], origin: Vector, weights: Option<&[f64]>) -> Vector {
     let mut sums = Sums::<3>::default();
-    by_axis(points, origin, |atoms, [x, y, z]| match weights {
-        None => sums.add([x, y, z], |[x, y, z]| [*x, *y, *z]),
-        Some(weights) => sums.add([x, y, z, &weights[atoms]], |[x, y, z, w]| {
-            [times(x, w), times(y, w), times(z, w)]
-        }),
-    });
+    let mut axes = Axes::new();
+    for (atoms, block) in blocks(points) {
+        let [x, y, z] = axes.of(block, origin);
+        match weights {
+            None => sums.add([x, y, z], |[x, y, z]| [*x, *y, *z]),
+            Some(weights) => sums.add([x, y, z, &weights[atoms]], |[x, y, z, w]| {
+                [times(x, w), times(y, w), times(z, w)]
+            }),
+        }
+    }
     sums.totals()
 }
 
@@ -294,9 +302,10 @@ fn squared_distance_of(reference: &Reference, mobile: &Coordinates<'_>, motion: 
         })
     };
     let mut sum = Sums::<1>::default();
-    by_axis(mobile.points, mobile.origin, |atoms, [x, y, z]| {
-        let axes = &reference.axes;
-        let [a, b, c] = [&axes[0][atoms.clone()], &axes[1][atoms.clone()], &axes[2][atoms.clone()]];
+    let mut axes = Axes::new();
+    for (atoms, block) in blocks(mobile.points) {
+        let [x, y, z] = axes.of(block, mobile.origin);
+        let [a, b, c] = reference.axes.each_ref().map(|axis| &axis[atoms.clone()]);
         match reference.weights.as_deref() {
             None => {
                 sum.add([x, y, z, a, b, c], |[x, y, z, a, b, c]| [square([x, y, z], [a, b, c])])
@@ -307,7 +316,7 @@ fn squared_distance_of(reference: &Reference, mobile: &Coordinates<'_>, motion: 
                 });
             }
         }
-    });
+    }
     let [sum] = sum.totals();
     sum
 }

@@ -380,7 +380,7 @@ impl PyStates {
 }
 
 impl PyStates {
-    fn take(&self) -> PyResult<Merger<State>> {
+    fn take(&self) -> PyResult<Merger<JointState>> {
         self.merger.lock().unwrap_or_else(PoisonError::into_inner).take().ok_or_else(taken)
     }
 }

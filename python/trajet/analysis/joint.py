@@ -131,10 +131,7 @@ def run(
         for k, outcome in zip(numbers, outcomes, strict=True):
             advance(k, waiting[k][0], outcome)
 
-    keeping: AbstractContextManager[None] = nullcontext()
-    if keep_going and isinstance(pool, RootPool):
-        keeping = pool.keeping_failures()
-    with keeping:
+    with _keeping_failures(pool if keep_going else None):
         for k, job in enumerate(jobs):
             advance(k, job.start(**options), None)
         while running:
@@ -147,6 +144,11 @@ def run(
             for numbers in of_frames.values():
                 run_shared(numbers)
     return results
+
+
+def _keeping_failures(pool: Pool | None) -> AbstractContextManager[None]:
+    """Have the ranks of MPI go on after a run that fails; other pools do so by themselves."""
+    return pool.keeping_failures() if isinstance(pool, RootPool) else nullcontext()
 
 
 def _faults_of(

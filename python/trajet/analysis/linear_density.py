@@ -110,7 +110,9 @@ def linear_density(
     n_frames, volume, height, n_tilted = outcome.state[:4]
     direction = axis
     if n_tilted:
-        direction = f"the normal of the {'-'.join('abc'.replace('abc'['xyz'.index(axis)], ''))} face"
+        direction = (
+            f"the normal of the {'-'.join('abc'.replace('abc'['xyz'.index(axis)], ''))} face"
+        )
     units, factor = UNITS[quantity]
     with np.errstate(invalid="ignore"):
         # Without frames there is no density, and values are NaN.

@@ -122,8 +122,8 @@ def pca(
 
     Up to 512 atoms in more frames than coordinates, covariances of parts are merged (T. F. Chan,
     G. H. Golub and R. J. LeVeque, Am. Stat. 37, 242 (1983)) and frames are read once more for the
-    projections, which alone grow with the frames. Otherwise the positions of all frames are kept in memory, 12
-    bytes for each coordinate: 3341 atoms in 4187 frames take 1.1 GB in all.
+    projections, which alone grow with the frames. Otherwise the positions of all frames are kept in
+    memory, 12 bytes for each coordinate: 3341 atoms in 4187 frames take 1.1 GB in all.
 
     The matrix has the same bits on any pool and any processor: deviations are rounded to float32,
     and their products are exact and are added in the order of the numbers. Eigenvectors are
@@ -205,7 +205,10 @@ def pca(
         last = {**prepared[0], "quantity": {"projections": along}, "average": False}
         if len(average_structure):
             # Frames need not be read again for it.
-            last["align"] = {**cast(dict[str, object], last["align"]), "reference": average_structure}
+            last["align"] = {
+                **cast(dict[str, object], last["align"]),
+                "reference": average_structure,
+            }
         second = yield RunRequest(
             main.trajectory,
             frames,
