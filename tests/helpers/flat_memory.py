@@ -3,6 +3,7 @@
 python -m helpers.flat_memory TOPOLOGY FOLDER [NAME ...]
 """
 
+import ctypes
 import json
 import os
 import struct
@@ -19,6 +20,8 @@ import trajet as tj
 
 # Frames of the short trajectory, and how many times as many the long one has.
 FRAMES, TIMES = 500, 10
+# An analysis that keeps all frames, by which tests know that growth is seen.
+KEEPING = "apply, keeping frames"
 # The bound of analyses that need all frames.
 MAX_MEMORY = 2**22
 # Two threads, whose tasks hold states at the same time.
@@ -35,7 +38,9 @@ def analyses(traj: tj.Trajectory) -> dict[str, Compute]:
     limit = {"max_memory": MAX_MEMORY}
     # The matrix of all pairs takes about the limit.
     few = {"frames": slice(0, 480)}
+    kept: list[np.ndarray] = []
     return {
+        KEEPING: lambda **of: tj.apply(lambda x: kept.append(x.copy()) or 0.0, some, **of),
         "apply": lambda **of: tj.apply(lambda x: x.mean(axis=0), some, **of),
         "apply, reducer": lambda **of: tj.apply(
             lambda x: x.mean(axis=0), some, reducer=np.add, **of
@@ -121,6 +126,12 @@ def measured(compute: Compute) -> tuple[int, int]:
         peak, size = json.loads(text)
         return peak, size
     try:
+        # Libraries count as memory once they are used.
+        compute(frames=slice(0, 20), pool=POOL)
+        # Freed memory would be used again without being counted.
+        ctypes.CDLL(None).malloc_trim(0)
+        # The peak of a forked process begins as the memory of the other; 5 resets it.
+        Path("/proc/self/clear_refs").write_text("5")
         before = status("VmRSS")
         result = compute(pool=POOL)
         sizes = {id(array): array.nbytes for array in arrays_of(result)}

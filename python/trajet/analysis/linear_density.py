@@ -108,7 +108,7 @@ def linear_density(
         main.trajectory, frames, pool, progress, plan, t_select=selecting(*chosen), sample=sample
     )
     n_frames, volume, height, n_tilted = outcome.state[:4]
-    direction = axis
+    direction: str = axis
     if n_tilted:
         direction = (
             f"the normal of the {'-'.join('abc'.replace('abc'['xyz'.index(axis)], ''))} face"
