@@ -12,6 +12,7 @@ from helpers import plain_geometry as plain
 from helpers import trr_bytes
 from helpers.analysis_laws import POOLS, assert_same_bits_on_any_pool, table
 from helpers.golden_files import Adk
+from helpers.made_files import random_vectors, write_dcd
 from helpers.result_laws import assert_result_laws
 from helpers.systems import Systems
 from MDAnalysis.analysis.density import Density as OpenDX
@@ -124,6 +125,19 @@ def test_profile_equals_slices_of_each_cell(wet: tj.Trajectory, axis: int) -> No
     assert result.direction == result.report["parameters"]["direction"] == direction
     assert result.plot().axes[0].get_xlabel() == f"{direction} (Å)"
     assert f"number density along {direction}, " in repr(result)
+
+
+def test_direction_is_that_of_all_frames(tmp_path: Path) -> None:
+    """A single triclinic cell in the middle makes the slices those of a face."""
+    cells = np.tile([30.0, 90, 30, 90, 90, 30], (9, 1))
+    cells[4, 1] = 60
+    path = write_dcd(tmp_path / "tilted.dcd", random_vectors(9, 40), cells=cells)
+    atoms = tj.open(None, path).all_atoms()
+    for axis, direction in (("x", "the normal of the b-c face"), ("z", "z")):
+        result = tj.linear_density(atoms, axis=axis, quantity="number")  # type: ignore[arg-type]
+        assert result.direction == direction
+    others = [0, 1, 2, 3, 5, 6, 7, 8]
+    assert tj.linear_density(atoms, axis="x", quantity="number", frames=others).direction == "x"
 
 
 def test_charges_of_a_neutral_system_cancel(wet: tj.Trajectory) -> None:

@@ -150,6 +150,18 @@ def test_covariances_of_parts_equal_that_of_all_frames(
     assert np.abs(found.projections - whole.projections).max() < SINGLE
 
 
+def test_frames_are_read_once_more_for_projections(long_adk: Adk) -> None:
+    """The average structure of the first run is the reference of the second, which has one pass."""
+    atoms = tj.open(long_adk.psf, long_adk.xtc).select("name CA and resid 1:20")
+    totals: list[int] = []
+    found = tj.pca(atoms, align="name CA", progress=lambda _, total: totals.append(total))
+    assert list(dict.fromkeys(totals)) == [980, 1960]
+    assert totals[-1] == 980
+    average = tj.rmsf(atoms, align="name CA", reference="average")
+    # The sum of all variances is that of the squared fluctuations, with n - 1 for n.
+    assert abs(found.variances.sum() * 979 / 980 - (average.values**2).sum()) < 1e-4
+
+
 def test_input_without_components_is_refused(adk: Adk, tmp_path: Path) -> None:
     """One frame, frames that are all the same, and frames without positions."""
     atoms = tj.open(adk.psf, adk.xtc).select("name CA")

@@ -142,6 +142,29 @@ def catch_errors(folder: Path) -> None:
         save(folder, {"errors": all_errors, "frames": len(result.frames)})
 
 
+def keep_going(folder: Path) -> None:
+    """Run analyses of which some fail, before and in the run, and then another."""
+    pool = tj.MpiPool(task_frames=8)
+    traj = tj.open(folder / "adk.psf", folder / "adk.xtc", pool=pool)
+    atoms = traj.select(range(0, 3000, 70))
+    jobs = [
+        tj.rmsd.job(atoms),
+        tj.rmsd.job(atoms, groups=["name X"]),
+        tj.linear_density.job(atoms, quantity="number"),
+        tj.rmsf.job(atoms, align=atoms, reference="average"),
+    ]
+    results = tj.run(jobs, keep_going=True, pool=pool)
+    again = tj.rmsd(atoms, pool=pool)
+    if results:
+        errors = [f"{type(one).__name__}: {one}" for one in results[1:3]]
+        values = {
+            "rmsd": results[0].values.tolist(),
+            "rmsf": results[3].values.tolist(),
+            "again": again.values.tolist(),
+        }
+        save(folder, {"errors": errors, **values})
+
+
 def failing(*_: object) -> None:
     """Return nothing, as a storage that is gone."""
     raise OSError(errno.EIO, "the storage is gone")

@@ -177,6 +177,18 @@ def test_errors_reach_every_rank(folder: Path) -> None:
     assert found["frames"] == 980
 
 
+def test_analyses_go_on_without_the_ones_that_fail(folder: Path, long_adk: Adk) -> None:
+    """Their exceptions stay on rank 0, and every rank takes part in the further runs."""
+    found = ask_ranks(3, "keep_going", folder)
+    missing, without_cell = found["errors"]
+    assert missing.startswith("SelectionError")
+    assert "has no unit cell" in without_cell
+    atoms = tj.open(long_adk.psf, long_adk.xtc).select(range(0, 3000, 70))
+    rmsf = tj.rmsf(atoms, align=atoms, reference="average")
+    assert found["rmsd"] == found["again"] == tj.rmsd(atoms).values.tolist()
+    assert found["rmsf"] == rmsf.values.tolist()
+
+
 def test_stragglers_and_transient_errors_change_no_bit(folder: Path, long_adk: Adk) -> None:
     """A failed task is retried; one that hangs is done by another rank, and counts once."""
     reports = ask_ranks(3, "stragglers", folder)

@@ -40,11 +40,10 @@ impl Analysis for Average {
     fn absorb(&self, block: &Block, _: &mut [f64], state: &mut State) -> Result<(), FrameError> {
         let (count, sums) = state.split_at_mut(1);
         let mut gathered = Vec::new();
-        let mut mobile = Coordinates::default();
         for i in 0..block.n_frames() {
             let frame = block.frame(i);
-            mobile.set(self.fitted.gather(frame, &mut gathered));
-            let (_, motion) = self.reference.superpose(&mobile);
+            let fitted = self.fitted.gather(frame, &mut gathered);
+            let (_, motion) = self.reference.superpose(&Coordinates::of(fitted));
             count[0] += 1.0;
             let atoms = frame.as_chunks::<3>().0;
             for (sum, position) in sums.as_chunks_mut::<3>().0.iter_mut().zip(atoms) {

@@ -18,9 +18,13 @@ use crate::error::FrameError;
 use crate::plan::Leaves;
 use crate::tree::{Merger, Node};
 
-/// Numbers before the state of each analysis in the state of several: the width of its rows, and the length of its
-/// state.
+/// Numbers before the state of each analysis in the packed states of several: the width of its rows, and the length of
+/// its state.
 const HEADER: usize = 2;
+
+/// The state of each analysis of a pass. States are packed into one array only where they leave the engine: packing at
+/// each merge would copy all of them.
+pub type JointState = Vec<State>;
 
 /// A pass of one analysis or several.
 pub struct JointPass {
@@ -212,30 +216,24 @@ impl JointPass {
     ///
     /// # Errors
     /// [`Error::Memory`].
-    pub fn empty(&self) -> Result<State, Error> {
-        let states = self.analyses().map(Analysis::empty).collect::<Result<_, _>>()?;
-        Ok(self.joined(states))
+    pub fn empty(&self) -> Result<JointState, Error> {
+        self.analyses().map(Analysis::empty).collect()
     }
 
     /// Merges the states of two adjacent ranges of frames, `left` before `right`.
-    pub fn merge(&self, left: State, right: State) -> State {
-        if let [only] = &self.components[..] {
-            return only.pass.analysis.merge(left, right);
-        }
-        let pairs = split(left).into_iter().zip(split(right));
-        let merged = self.analyses().zip(pairs).map(|(of, (left, right))| of.merge(left, right));
-        self.joined(merged.collect())
+    pub fn merge(&self, left: JointState, right: JointState) -> JointState {
+        let pairs = left.into_iter().zip(right);
+        self.analyses().zip(pairs).map(|(of, (left, right))| of.merge(left, right)).collect()
     }
 
     /// Returns the next pass, made from the final state of this one; `None` if this is the last.
     ///
     /// # Errors
     /// [`Error::Memory`].
-    pub fn next(self, state: State) -> Result<Option<JointPass>, Error> {
+    pub fn next(self, states: JointState) -> Result<Option<JointPass>, Error> {
         if self.is_last() {
             return Ok(None);
         }
-        let states = if self.components.len() == 1 { vec![state] } else { split(state) };
         let mut next = self.waiting;
         for (Component { number, transform, pass, .. }, state) in
             self.components.into_iter().zip(states)
@@ -284,37 +282,40 @@ impl JointPass {
             [_] => Vec::new(),
             several => several.iter().map(component).collect(),
         };
-        LeafFold { pass: self, begin: frames.start, next: frames.start, state: None, components }
+        LeafFold { pass: self, begin: frames.start, next: frames.start, only: None, components }
     }
 
     fn analyses(&self) -> impl Iterator<Item = &dyn Analysis> {
         self.components.iter().map(|component| &*component.pass.analysis)
     }
 
-    /// Returns one state of the states of all analyses.
-    fn joined(&self, mut states: Vec<State>) -> State {
+    /// Returns one array of the states of all analyses: the state itself if there is one analysis.
+    pub fn pack(&self, mut states: JointState) -> State {
         if let [only] = &mut states[..] {
             return std::mem::take(only);
         }
-        let mut joined = Vec::with_capacity(states.iter().map(|state| HEADER + state.len()).sum());
+        let mut packed = Vec::with_capacity(states.iter().map(|state| HEADER + state.len()).sum());
         for (analysis, state) in self.analyses().zip(states) {
-            joined.extend([analysis.row_width() as f64, state.len() as f64]);
-            joined.extend(state);
+            packed.extend([analysis.row_width() as f64, state.len() as f64]);
+            packed.extend(state);
         }
-        joined
+        packed
     }
-}
 
-/// Returns the states of several analyses from their joined state.
-fn split(joined: State) -> Vec<State> {
-    let mut rest = &joined[..];
-    let mut states = Vec::new();
-    while let [_, len, of_rest @ ..] = rest {
-        let (state, others) = of_rest.split_at(*len as usize);
-        states.push(state.to_vec());
-        rest = others;
+    /// Returns the states of all analyses from the array that [`JointPass::pack`] made of them; `None` if it is not one.
+    pub fn unpack(&self, packed: &[f64]) -> Option<JointState> {
+        if self.components.len() == 1 {
+            return Some(vec![packed.to_vec()]);
+        }
+        let mut rest = packed;
+        let mut states = JointState::new();
+        while let [_, len, of_rest @ ..] = rest {
+            let (state, others) = of_rest.split_at_checked(*len as usize)?;
+            states.push(state.to_vec());
+            rest = others;
+        }
+        (rest.is_empty() && states.len() == self.components.len()).then_some(states)
     }
-    states
 }
 
 /// The work on a leaf of a pass, block by block.
@@ -325,7 +326,7 @@ pub(crate) struct LeafFold<'a> {
     /// Position of the frame after the last block.
     next: usize,
     /// State of the only analysis.
-    state: Option<State>,
+    only: Option<State>,
     /// Work for each of several analyses.
     components: Vec<ComponentFold<'a>>,
 }
@@ -360,7 +361,7 @@ impl LeafFold<'_> {
         self.next += blocks[0].n_frames();
         if let [Component { pass, .. }] = &self.pass.components[..] {
             // The block is the whole leaf.
-            self.state = Some(of_leaf(pass, &mut blocks[0], rows)?);
+            self.only = Some(of_leaf(pass, &mut blocks[0], rows)?);
             return Ok(());
         }
         let row_width = self.pass.row_width();
@@ -381,20 +382,20 @@ impl LeafFold<'_> {
         Ok(())
     }
 
-    /// Returns the state of the leaf.
+    /// Returns the states of the leaf.
     ///
     /// # Panics
     /// If not all frames of the leaf were analysed.
-    pub(crate) fn finish(self) -> State {
-        if let Some(state) = self.state {
-            return state;
+    pub(crate) fn finish(self) -> JointState {
+        if let Some(state) = self.only {
+            return vec![state];
         }
         let whole = |component: ComponentFold<'_>| {
             let mut subtrees = component.states.into_subtrees();
             assert_eq!(subtrees.len(), 1, "a leaf of the pass holds one subtree of each analysis");
             subtrees.remove(0).1
         };
-        self.pass.joined(self.components.into_iter().map(whole).collect())
+        self.components.into_iter().map(whole).collect()
     }
 }
 
@@ -526,7 +527,7 @@ mod tests {
     }
 
     /// Runs all passes leaf by leaf, as a run does, on positions that tell atom and frame.
-    fn run(mut pass: JointPass, n_frames: usize) -> (Vec<f64>, State, usize) {
+    fn run(mut pass: JointPass, n_frames: usize) -> (Vec<f64>, JointState, usize) {
         loop {
             let (leaves, width) = (pass.leaves(n_frames), pass.row_width());
             let mut rows = vec![0.0; n_frames * width];
@@ -557,6 +558,7 @@ mod tests {
                 states.add(Node::leaf(leaf), fold.finish(), |l, r| pass.merge(l, r));
             }
             let state = states.into_whole().unwrap_or_else(|| pass.empty().unwrap());
+            let state = pass.unpack(&pass.pack(state)).unwrap();
             if pass.is_last() {
                 return (rows, state, width);
             }
@@ -583,12 +585,11 @@ mod tests {
             n_frames in prop_oneof![0usize..10, 200usize..1500],
         ) {
             let passes = analyses.iter().map(|(atoms, recorder)| (None, pass_of(atoms, *recorder)));
-            let (rows, state, width) = run(JointPass::of(passes.collect()).unwrap(), n_frames);
-            let states = if analyses.len() == 1 { vec![state] } else { split(state) };
+            let (rows, states, width) = run(JointPass::of(passes.collect()).unwrap(), n_frames);
             let mut column = 0;
             for ((atoms, recorder), state) in analyses.iter().zip(states) {
                 let (own, own_state, own_width) = run(pass_of(atoms, *recorder).into(), n_frames);
-                prop_assert!(state == own_state);
+                prop_assert!([state] == own_state[..]);
                 let here = column..column + own_width;
                 let found = rows.chunks_exact(width).flat_map(|row| &row[here.clone()]);
                 prop_assert!(found.eq(&own));

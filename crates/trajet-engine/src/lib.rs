@@ -43,7 +43,7 @@ use serde::Deserialize;
 
 pub use analysis::{Analysis, Output, Pass, State};
 pub use error::{FrameError, InvalidArgument, RunError, TaskError, TaskFault};
-pub use joint::JointPass;
+pub use joint::{JointPass, JointState};
 pub use run::{
     Budget, Control, Part, RunHandle, Subtrees, check_times, open, open_with, run, run_part,
 };

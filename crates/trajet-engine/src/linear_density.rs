@@ -3,10 +3,14 @@
 use serde::Deserialize;
 use trajet_files::Error;
 use trajet_formats::{Atoms, Block};
+use trajet_kernels::cell::Cell;
 use trajet_kernels::density::add_to_slices;
 
 use crate::analysis::{Analysis, Pass, State, cell_of, list, optional_list};
 use crate::error::{FrameError, InvalidArgument};
+
+/// Numbers before the densities in a state.
+const HEADER: usize = 4;
 
 /// Parameters of the analysis.
 #[derive(Clone, Debug, Deserialize)]
@@ -37,7 +41,7 @@ impl Request {
         if self.axis > 2 {
             return Err(InvalidArgument("the axes of a cell are 0, 1 and 2"));
         }
-        let numbers = self.bins.checked_mul(self.sizes.len()).and_then(|n| n.checked_add(3));
+        let numbers = self.bins.checked_mul(self.sizes.len()).and_then(|n| n.checked_add(HEADER));
         if self.bins == 0 || numbers.is_none_or(|n| n > isize::MAX as usize / size_of::<f64>()) {
             return Err(InvalidArgument(
                 "the number of bins must be at least 1, and fit in memory",
@@ -68,7 +72,7 @@ pub(crate) fn check_amounts(
 /// Returns the pass of the analysis on a trajectory of `n_atoms` atoms.
 ///
 /// The state holds the number of frames, the sum of their volumes (Å³), the sum of the distances of the two faces of the
-/// cell (Å), then for each group and slice the sum of its densities in each frame (amount per Å³).
+/// cell (Å), the number of frames whose slices are not at right angles to the axis, then for each group and slice the sum of its densities in each frame (amount per Å³).
 ///
 /// # Errors
 /// [`Error::AtomOutOfRange`].
@@ -77,6 +81,18 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
     let atoms = Atoms::listed(&atoms, n_atoms)?;
     let analysis = Box::new(LinearDensity { sizes, amounts, axis, bins });
     Ok(Pass { atoms, superpose: None, analysis, then: None })
+}
+
+/// Returns whether slices along a box vector are not at right angles to the axis of its number. Cells are stored in
+/// single precision.
+fn is_tilted(cell: &Cell, axis: usize) -> bool {
+    let vectors = cell.vectors();
+    let [u, v] = [vectors[(axis + 1) % 3], vectors[(axis + 2) % 3]];
+    let normal: [f64; 3] = std::array::from_fn(|k| {
+        let (a, b) = ((k + 1) % 3, (k + 2) % 3);
+        u[a] * v[b] - u[b] * v[a]
+    });
+    (0..3).any(|k| k != axis && normal[k].abs() > 1e-5 * normal[axis].abs())
 }
 
 /// Yields no rows, only a state.
@@ -93,7 +109,7 @@ impl Analysis for LinearDensity {
     }
 
     fn state_len(&self) -> usize {
-        3 + self.sizes.len() * self.bins
+        HEADER + self.sizes.len() * self.bins
     }
 
     fn absorb(&self, block: &Block, _: &mut [f64], state: &mut State) -> Result<(), FrameError> {
@@ -110,9 +126,10 @@ impl Analysis for LinearDensity {
             state[0] += 1.0;
             state[1] += cell.volume();
             state[2] += cell.heights()[self.axis];
+            state[3] += f64::from(u8::from(is_tilted(&cell, self.axis)));
             let slice_volume = cell.volume() / self.bins as f64;
             let (frame, mut begin) = (block.frame(i), 0);
-            let groups = state[3..].chunks_exact_mut(self.bins);
+            let groups = state[HEADER..].chunks_exact_mut(self.bins);
             for (&size, densities) in self.sizes.iter().zip(groups) {
                 let end = begin + size;
                 let amounts = self.amounts.as_ref().map(|amounts| &amounts[begin..end]);

@@ -19,7 +19,8 @@ use crate::rmsd::Group;
 pub enum Quantity {
     /// Rows: the positions (`[n_atoms, 3]`, Å).
     Positions,
-    /// A state: that of [`trajet_kernels::deviations`].
+    /// A state: that of [`trajet_kernels::deviations`], and after it the average structure on which frames are
+    /// superposed (the atoms of `align`, `[n, 3]`, Å), if there is one. A further run needs no pass for it.
     Covariance,
     /// Rows: projections on components.
     Projections {
@@ -79,17 +80,17 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
     let atoms = Atoms::listed(&union, n_atoms)?;
     let own = maps[0].clone();
     let width = 3 * selected.len();
-    let last = move |fit: Option<Fit>, atoms| Pass {
+    let last = move |fit: Option<Fit>, average: Vec<f64>, atoms| Pass {
         atoms,
         superpose: None,
-        analysis: Box::new(Positions { width, own, fit, finite, quantity }),
+        analysis: Box::new(Positions { width, own, fit, average, finite, quantity }),
         then: None,
     };
-    let Some(align) = align else { return Ok(last(None, atoms)) };
+    let Some(align) = align else { return Ok(last(None, Vec::new(), atoms)) };
     let fitted = maps[1].clone();
     let reference = Reference::new(&align.reference, align.weights.as_deref());
     if !average {
-        return Ok(last(Some(Fit { atoms: fitted, reference }), atoms));
+        return Ok(last(Some(Fit { atoms: fitted, reference }), Vec::new(), atoms));
     }
     let average = Average { n_atoms: atoms.len(), fitted: fitted.clone(), reference };
     let read = atoms.clone();
@@ -102,7 +103,7 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
             let mut memory = Vec::new();
             let mean = fitted.gather(&mean, &mut memory);
             let reference = Reference::new(mean, align.weights.as_deref());
-            last(Some(Fit { atoms: fitted.clone(), reference }), read)
+            last(Some(Fit { atoms: fitted.clone(), reference }), mean.to_vec(), read)
         })),
     })
 }
@@ -119,6 +120,8 @@ struct Positions {
     width: usize,
     own: AtomMap,
     fit: Option<Fit>,
+    /// The average structure of the fitted atoms, if this is the reference.
+    average: Vec<f64>,
     finite: bool,
     quantity: Quantity,
 }
@@ -127,11 +130,10 @@ impl Positions {
     /// Writes the positions of each frame to its row (`[width]`).
     fn write<'r>(&self, block: &Block, rows: impl Iterator<Item = &'r mut [f64]>) {
         let mut gathered = Vec::new();
-        let mut mobile = Coordinates::default();
         for (i, row) in rows.enumerate() {
             let motion = self.fit.as_ref().map(|fit| {
-                mobile.set(fit.atoms.gather(block.frame(i), &mut gathered));
-                fit.reference.superpose(&mobile).1
+                let fitted = fit.atoms.gather(block.frame(i), &mut gathered);
+                fit.reference.superpose(&Coordinates::of(fitted)).1
             });
             let frame = self.own.gather(block.frame(i), &mut gathered).as_chunks::<3>().0;
             for (to, from) in row.as_chunks_mut::<3>().0.iter_mut().zip(frame) {
@@ -153,7 +155,7 @@ impl Analysis for Positions {
 
     fn state_len(&self) -> usize {
         match self.quantity {
-            Quantity::Covariance => state_len(self.width),
+            Quantity::Covariance => state_len(self.width) + self.average.len(),
             _ => 0,
         }
     }
@@ -178,15 +180,24 @@ impl Analysis for Positions {
             }
             return Ok(());
         }
-        let mut of_block = vec![0.0; state.len()];
-        covariance(set, &positions, self.width, &mut of_block);
-        merge(set, state, &of_block, self.width);
+        // A leaf is absorbed at once, by the state of no frames.
+        let (sums, average) = state.split_at_mut(state_len(self.width));
+        average.copy_from_slice(&self.average);
+        if sums[0] == 0.0 {
+            covariance(set, &positions, self.width, sums);
+        } else {
+            let mut of_block = vec![0.0; sums.len()];
+            covariance(set, &positions, self.width, &mut of_block);
+            merge(set, sums, &of_block, self.width);
+        }
         Ok(())
     }
 
     fn merge(&self, mut left: State, right: State) -> State {
         if let Quantity::Covariance = self.quantity {
-            merge(InstructionSet::chosen(), &mut left, &right, self.width);
+            let n = state_len(self.width);
+            merge(InstructionSet::chosen(), &mut left[..n], &right[..n], self.width);
+            left[n..].copy_from_slice(&self.average);
         }
         left
     }

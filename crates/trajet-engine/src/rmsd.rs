@@ -147,10 +147,9 @@ impl Analysis for Rmsd {
 
     fn absorb(&self, block: &Block, rows: &mut [f64], _: &mut State) -> Result<(), FrameError> {
         let mut gathered = Vec::new();
-        let mut mobile = Coordinates::default();
         let [main, groups @ ..] = &self.references[..] else { return Ok(()) };
         for (i, row) in rows.chunks_exact_mut(self.row_width()).enumerate() {
-            mobile.set(self.maps[0].gather(block.frame(i), &mut gathered));
+            let mobile = Coordinates::of(self.maps[0].gather(block.frame(i), &mut gathered));
             if self.fit == Fit::Superposition && groups.is_empty() {
                 row[0] = main.rmsd(&mobile);
                 continue;
@@ -162,7 +161,8 @@ impl Analysis for Rmsd {
             };
             row[0] = value;
             for (k, group) in groups.iter().enumerate() {
-                mobile.set(self.maps[k + 1].gather(block.frame(i), &mut gathered));
+                let mobile =
+                    Coordinates::of(self.maps[k + 1].gather(block.frame(i), &mut gathered));
                 row[k + 1] = group.rmsd_moved(&mobile, &motion);
             }
         }

@@ -14,9 +14,9 @@ use std::time::Instant;
 use trajet_files::{Chain, Error, Frames, Meter, Relay, Scratch};
 use trajet_formats::Block;
 
-use crate::analysis::{Output, State};
+use crate::analysis::Output;
 use crate::error::{FrameError, RunError, TaskError, TaskFault};
-use crate::joint::{FoldError, HeldChunk, JointPass};
+use crate::joint::{FoldError, HeldChunk, JointPass, JointState};
 use crate::plan::{Leaves, most_kept_frames, tasks};
 use crate::report::{RunReport, Stages, TaskReport, WorkerReport};
 use crate::schedule::{Event, Instruction, Schedule};
@@ -107,6 +107,7 @@ pub fn run(
         if pass.is_last() {
             report.tasks.sort_by_key(|t| (t.pass, t.task));
             report.wall = begin.elapsed().as_secs_f64();
+            let state = pass.pack(state);
             return Ok((Output { rows, row_width: width, state }, report));
         }
         pass = pass.next(state).map_err(of_run)?.expect("a further pass");
@@ -184,7 +185,7 @@ struct Shared<'a> {
 
 /// Results of the tasks of a pass.
 struct Collected {
-    states: Merger<State>,
+    states: Merger<JointState>,
     tasks: Vec<TaskReport>,
     errors: Vec<TaskError>,
 }
@@ -207,7 +208,7 @@ struct Attempt {
 }
 
 /// The states of the largest whole subtrees in a task.
-pub type Subtrees = Vec<(Node, State)>;
+pub type Subtrees = Vec<(Node, JointState)>;
 
 /// Role of the calling thread.
 enum Caller<'a> {

@@ -18,11 +18,10 @@ impl Superpose {
     /// Superposes all frames of a block.
     pub fn apply(&self, block: &mut Block) {
         let mut gathered = Vec::new();
-        let mut mobile = Coordinates::default();
         for i in 0..block.n_frames() {
             let frame = block.frame_mut(i);
-            mobile.set(self.atoms.gather(frame, &mut gathered));
-            let (_, motion) = self.reference.superpose(&mobile);
+            let fitted = self.atoms.gather(frame, &mut gathered);
+            let (_, motion) = self.reference.superpose(&Coordinates::of(fitted));
             for position in frame.as_chunks_mut::<3>().0 {
                 *position = motion.apply(position.map(f64::from)).map(|x| x as f32);
             }

@@ -84,15 +84,20 @@ impl Grid {
         })
     }
 
-    /// Adds the weight of each atom, or one, to its voxel (`[nx, ny, nz]`, C order). Returns the number of atoms in the
-    /// grid; positions that are not numbers are outside.
+    /// Calls `add` with the voxel (of `[nx, ny, nz]`, C order) and the weight, or one, of each atom in the grid, in their
+    /// order. Returns the number of these atoms; positions that are not numbers are outside.
     ///
     /// # Panics
-    /// If the length of `voxels` or of the weights does not match.
-    pub fn add(&self, positions: &[f32], weights: Option<&[f64]>, voxels: &mut [f64]) -> usize {
+    /// If the number of weights is not that of the atoms.
+    #[inline]
+    pub fn each(
+        &self,
+        positions: &[f32],
+        weights: Option<&[f64]>,
+        mut add: impl FnMut(usize, f64),
+    ) -> usize {
         let points = positions.as_chunks::<3>().0;
-        let [nx, ny, nz] = self.shape();
-        assert_eq!(voxels.len(), nx * ny * nz, "size of the grid");
+        let [_, ny, nz] = self.shape();
         assert!(weights.is_none_or(|weights| weights.len() == points.len()), "one weight per atom");
         let mut inside = 0;
         for (i, point) in points.iter().enumerate() {
@@ -102,7 +107,7 @@ impl Grid {
             else {
                 continue;
             };
-            voxels[(x * ny + y) * nz + z] += weights.map_or(1.0, |weights| weights[i]);
+            add((x * ny + y) * nz + z, weights.map_or(1.0, |weights| weights[i]));
             inside += 1;
         }
         inside
@@ -173,7 +178,7 @@ mod tests {
             let weights: Vec<f64> = atoms.iter().map(|&(_, w)| w).collect();
             let grid = Grid::new(&axes);
             let mut found = vec![0.0; shape.iter().product()];
-            let inside = grid.add(&positions, Some(&weights), &mut found);
+            let inside = grid.each(&positions, Some(&weights), |voxel, weight| found[voxel] += weight);
             let mut naive = Vec::new();
             let mut counted = 0;
             let within = |axis: usize, k: usize, x: f32| {
@@ -207,7 +212,8 @@ mod tests {
             assert_eq!(add_to_slices(&cell, 1, &positions, None, &mut slices), Err(1));
             let axes = std::array::from_fn(|_| Bins::new(2, (0.0, 2.0)).unwrap());
             let mut voxels = [0.0; 8];
-            assert_eq!(Grid::new(&axes).add(&positions, None, &mut voxels), 1);
+            let inside = Grid::new(&axes).each(&positions, None, |voxel, one| voxels[voxel] += one);
+            assert_eq!(inside, 1);
             assert_eq!(voxels, [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]);
         }
     }

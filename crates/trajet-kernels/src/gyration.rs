@@ -8,8 +8,10 @@
 
 use trajet_simd::multiversion;
 
+use crate::axes::{Axes, blocks};
+use crate::cell::Vector;
 use crate::eigen::jacobi;
-use crate::lanes::{sum, sums};
+use crate::lanes::{LANES, Lanes, Sums, times};
 
 multiversion! {
     /// Returns the radius of gyration (Å) of positions (`[n_atoms, 3]`, Å) with one weight per atom, or equal weights;
@@ -58,70 +60,83 @@ impl Tensor {
 
 #[inline(always)]
 fn tensor_of(positions: &[f32], weights: Option<&[f64]>) -> Tensor {
-    match weights {
-        None => tensor_by(positions, |_| 1.0),
-        Some(weights) => {
-            assert_eq!(positions.len(), 3 * weights.len(), "one weight per atom");
-            tensor_by(positions, |i| weights[i])
+    let points = points_of(positions, weights);
+    let (total, centre) = centre_of(points, weights);
+    let terms = |[x, y, z]: [&Lanes; 3], [wx, wy, wz]: [&Lanes; 3], squares: Lanes| {
+        [
+            squares,
+            times(wx, x),
+            times(wy, y),
+            times(wz, z),
+            times(wx, y),
+            times(wx, z),
+            times(wy, z),
+        ]
+    };
+    let (mut sums, mut axes) = (Sums::<7>::default(), Axes::new());
+    for (atoms, block) in blocks(points) {
+        let [x, y, z] = axes.of(block, centre);
+        match weights {
+            None => sums.add([x, y, z], |d| terms(d, d, squared(d))),
+            Some(weights) => sums.add([x, y, z, &weights[atoms]], |[x, y, z, w]| {
+                let [wx, wy, wz] = [times(w, x), times(w, y), times(w, z)];
+                terms([x, y, z], [&wx, &wy, &wz], times(w, &squared([x, y, z])))
+            }),
         }
     }
-}
-
-#[inline(always)]
-fn tensor_by(positions: &[f32], weight: impl Fn(usize) -> f64) -> Tensor {
-    let points = positions.as_chunks::<3>().0;
-    let (total, centre) = centre_by(points, &weight);
-    let [squares, elements @ ..] = sums(points.len(), |i| {
-        let p = points[i].map(f64::from);
-        let d = [p[0] - centre[0], p[1] - centre[1], p[2] - centre[2]];
-        let w = weight(i);
-        let [x, y, z] = d.map(|d| w * d);
-        [
-            w * (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]),
-            x * d[0],
-            y * d[1],
-            z * d[2],
-            x * d[1],
-            x * d[2],
-            y * d[2],
-        ]
-    });
+    let [squares, elements @ ..] = sums.totals();
     Tensor { radius: (squares / total).sqrt(), elements: elements.map(|sum| sum / total) }
 }
 
 #[inline(always)]
 fn radius_of(positions: &[f32], weights: Option<&[f64]>) -> f64 {
-    match weights {
-        None => radius_by(positions, |_| 1.0),
-        Some(weights) => {
-            assert_eq!(positions.len(), 3 * weights.len(), "one weight per atom");
-            radius_by(positions, |i| weights[i])
+    let points = points_of(positions, weights);
+    let (total, centre) = centre_of(points, weights);
+    let (mut squares, mut axes) = (Sums::<1>::default(), Axes::new());
+    for (atoms, block) in blocks(points) {
+        let [x, y, z] = axes.of(block, centre);
+        match weights {
+            None => squares.add([x, y, z], |d| [squared(d)]),
+            Some(weights) => squares
+                .add([x, y, z, &weights[atoms]], |[x, y, z, w]| [times(w, &squared([x, y, z]))]),
         }
     }
+    let [squares] = squares.totals();
+    (squares / total).sqrt()
 }
 
+/// Returns positions as points, after a check of the number of weights.
 #[inline(always)]
-fn radius_by(positions: &[f32], weight: impl Fn(usize) -> f64) -> f64 {
-    let points = positions.as_chunks::<3>().0;
-    let (total, centre) = centre_by(points, &weight);
-    let squares = sum(points.len(), |i| {
-        let p = points[i].map(f64::from);
-        let d = [p[0] - centre[0], p[1] - centre[1], p[2] - centre[2]];
-        weight(i) * (d[0] * d[0] + d[1] * d[1] + d[2] * d[2])
-    });
-    (squares / total).sqrt()
+fn points_of<'a>(positions: &'a [f32], weights: Option<&[f64]>) -> &'a [[f32; 3]] {
+    if let Some(weights) = weights {
+        assert_eq!(positions.len(), 3 * weights.len(), "one weight per atom");
+    }
+    positions.as_chunks::<3>().0
+}
+
+/// Returns the squared lengths of vectors.
+#[inline(always)]
+fn squared([x, y, z]: [&Lanes; 3]) -> Lanes {
+    std::array::from_fn(|lane| x[lane] * x[lane] + y[lane] * y[lane] + z[lane] * z[lane])
 }
 
 /// Returns the sum of the weights and the weighted centre.
 #[inline(always)]
-fn centre_by(points: &[[f32; 3]], weight: impl Fn(usize) -> f64) -> (f64, [f64; 3]) {
-    let at = |i: usize| points[i].map(f64::from);
-    let [total, x, y, z] = sums(points.len(), |i| {
-        let (w, [x, y, z]) = (weight(i), at(i));
-        [w, w * x, w * y, w * z]
-    });
-    let centre = [x / total, y / total, z / total];
-    (total, centre)
+fn centre_of(points: &[[f32; 3]], weights: Option<&[f64]>) -> (f64, Vector) {
+    let (mut sums, mut axes) = (Sums::<4>::default(), Axes::new());
+    for (atoms, block) in blocks(points) {
+        let [x, y, z] = axes.of(block, [0.0; 3]);
+        match weights {
+            // The sum of the weights is the number of atoms.
+            None => sums.add([x, y, z], |[x, y, z]| [[0.0; LANES], *x, *y, *z]),
+            Some(weights) => sums.add([x, y, z, &weights[atoms]], |[x, y, z, w]| {
+                [*w, times(w, x), times(w, y), times(w, z)]
+            }),
+        }
+    }
+    let [total, sums @ ..] = sums.totals();
+    let total = if weights.is_none() { points.len() as f64 } else { total };
+    (total, sums.map(|sum| sum / total))
 }
 
 #[cfg(test)]

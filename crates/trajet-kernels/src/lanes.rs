@@ -1,7 +1,5 @@
 //! Sums in eight lanes. Only this module defines their order.
 
-use trajet_simd::multiversion;
-
 /// Number of lanes of every sum.
 pub(crate) const LANES: usize = 8;
 
@@ -42,63 +40,66 @@ pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     sum(n, |i| a[i] * b[i])
 }
 
-multiversion! {
-    /// Returns `Σ x`, `Σ x x` and `Σ x y` for three `y`, the first two weighted if weights are given. All five are
-    /// computed in one pass, as each alone would be limited by the latency of its additions.
-    pub(crate) fn axis_sums(x: &[f64], weights: Option<&[f64]>, y: [&[f64]; 3]) -> [f64; 5]
-        = axis_sums_of
-}
-
-#[inline(always)]
-fn axis_sums_of(x: &[f64], weights: Option<&[f64]>, y: [&[f64]; 3]) -> [f64; 5] {
-    let n = x.len();
-    let y = y.map(|y| &y[..n]);
-    match weights {
-        None => slice_sums([x, y[0], y[1], y[2]], |[x, a, b, c]| {
-            [*x, times(x, x), times(x, a), times(x, b), times(x, c)]
-        }),
-        Some(weights) => slice_sums([x, y[0], y[1], y[2], &weights[..n]], |[x, a, b, c, w]| {
-            [times(x, w), times(&times(w, x), x), times(x, a), times(x, b), times(x, c)]
-        }),
-    }
-}
-
 /// Eight numbers, one for each lane.
-type Lanes = [f64; LANES];
+pub(crate) type Lanes = [f64; LANES];
 
 /// Returns the products of numbers in the same lane.
 #[inline(always)]
-fn times(a: &Lanes, b: &Lanes) -> Lanes {
+pub(crate) fn times(a: &Lanes, b: &Lanes) -> Lanes {
     std::array::from_fn(|lane| a[lane] * b[lane])
 }
 
-/// Returns several sums over elements of slices of equal length, each in the fixed order. `terms` computes eight terms
-/// of each sum from eight elements of each slice: from loops over all sums of one element the compiler makes no vectors.
-#[inline(always)]
-fn slice_sums<const M: usize, const N: usize>(
-    slices: [&[f64]; M],
-    terms: impl Fn([&Lanes; M]) -> [Lanes; N],
-) -> [f64; N] {
-    let mut lanes = [[0.0; LANES]; N];
-    let parts = slices.map(|slice| slice.as_chunks::<LANES>());
-    let whole = parts[0].0.len();
-    let chunks = parts.map(|(chunks, _)| &chunks[..whole]);
-    for number in 0..whole {
-        let terms = terms(chunks.map(|chunks| &chunks[number]));
-        for k in 0..N {
-            for lane in 0..LANES {
-                lanes[k][lane] += terms[k][lane];
+/// Several sums over elements of slices, each in the fixed order. The slices may come in parts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sums<const N: usize>([Lanes; N]);
+
+impl<const N: usize> Default for Sums<N> {
+    fn default() -> Self {
+        Sums([[0.0; LANES]; N])
+    }
+}
+
+impl<const N: usize> Sums<N> {
+    /// Adds the elements of slices of equal length. All parts but the last consist of whole lanes. `terms` computes
+    /// eight terms of each sum from eight elements of each slice: from loops over all sums of one element the compiler
+    /// makes no vectors.
+    #[inline(always)]
+    pub(crate) fn add<const M: usize>(
+        &mut self,
+        slices: [&[f64]; M],
+        terms: impl Fn([&Lanes; M]) -> [Lanes; N],
+    ) {
+        let mut lanes = self.0;
+        let parts = slices.map(|slice| slice.as_chunks::<LANES>());
+        let whole = parts[0].0.len();
+        let chunks = parts.map(|(chunks, _)| &chunks[..whole]);
+        for number in 0..whole {
+            let terms = terms(chunks.map(|chunks| &chunks[number]));
+            for k in 0..N {
+                for lane in 0..LANES {
+                    lanes[k][lane] += terms[k][lane];
+                }
             }
         }
+        let n = parts[0].1.len();
+        if n > 0 {
+            let mut rest = [[0.0; LANES]; M];
+            rest.iter_mut()
+                .zip(parts)
+                .for_each(|(rest, (_, last))| rest[..n].copy_from_slice(last));
+            let terms = terms(rest.each_ref());
+            for k in 0..N {
+                lanes[k].iter_mut().zip(&terms[k]).take(n).for_each(|(lane, term)| *lane += term);
+            }
+        }
+        self.0 = lanes;
     }
-    let mut rest = [[0.0; LANES]; M];
-    let n = parts[0].1.len();
-    rest.iter_mut().zip(parts).for_each(|(rest, (_, numbers))| rest[..n].copy_from_slice(numbers));
-    let terms = terms(rest.each_ref());
-    for k in 0..N {
-        lanes[k].iter_mut().zip(&terms[k]).take(n).for_each(|(lane, term)| *lane += term);
+
+    /// Returns the sums.
+    #[inline(always)]
+    pub(crate) fn totals(self) -> [f64; N] {
+        self.0.map(total)
     }
-    lanes.map(total)
 }
 
 /// Returns several sums at once, each in the fixed order.
@@ -127,7 +128,6 @@ pub(crate) fn sums<const N: usize>(n: usize, terms: impl Fn(usize) -> [f64; N]) 
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use trajet_simd::InstructionSet;
 
     #[test]
     fn the_order_is_the_documented_one() {
@@ -151,24 +151,18 @@ mod tests {
         }
 
         #[test]
-        fn axis_sums_equal_single_sums_on_every_instruction_set(
-            rows in prop::collection::vec(prop::array::uniform5(-1e3..1e3f64), 0..60),
+        fn sums_of_parts_equal_single_sums(
+            rows in prop::collection::vec(prop::array::uniform3(-1e3..1e3f64), 0..60),
+            part in 1usize..4,
         ) {
-            let column = |k: usize| rows.iter().map(|row| row[k]).collect::<Vec<_>>();
-            let [x, w, a, b, c] = [0, 1, 2, 3, 4].map(column);
-            let squares = |w: &[f64]| {
-                plain(&x.iter().zip(w).map(|(x, w)| w * x * x).collect::<Vec<_>>())
-            };
-            let cross = [dot(&x, &a), dot(&x, &b), dot(&x, &c)];
-            let ones = vec![1.0; x.len()];
-            for set in InstructionSet::available() {
-                let equal = axis_sums(set, &x, None, [&a, &b, &c]);
-                prop_assert_eq!(equal[..2].to_vec(), [plain(&x), squares(&ones)]);
-                prop_assert_eq!(equal[2..].to_vec(), cross);
-                let weighted = axis_sums(set, &x, Some(&w), [&a, &b, &c]);
-                prop_assert_eq!(weighted[..2].to_vec(), [dot(&x, &w), squares(&w)]);
-                prop_assert_eq!(weighted[2..].to_vec(), cross);
+            let [a, b, c] = [0, 1, 2].map(|k| rows.iter().map(|row| row[k]).collect::<Vec<_>>());
+            let mut sums = Sums::<3>::default();
+            for begin in (0..rows.len()).step_by(part * LANES) {
+                let here = begin..rows.len().min(begin + part * LANES);
+                let slices = [&a[here.clone()], &b[here.clone()], &c[here]];
+                sums.add(slices, |[a, b, c]| [*a, times(a, b), times(b, c)]);
             }
+            prop_assert_eq!(sums.totals(), [plain(&a), dot(&a, &b), dot(&b, &c)]);
         }
     }
 }

@@ -4,6 +4,7 @@
 //! order, and a product is always rounded before it is added (no fused multiply-add). Results thus have the same bits
 //! with every instruction set, number of threads and machine.
 
+mod axes;
 pub mod cell;
 pub mod centers;
 pub mod contacts;

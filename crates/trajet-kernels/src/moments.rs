@@ -21,29 +21,51 @@ fn of_frames_of(frames: &[f32], state: &mut [f64]) {
     let width = (state.len() - 1) / 2;
     let (count, rest) = state.split_at_mut(1);
     let (mean, squares) = rest.split_at_mut(width);
-    mean.fill(0.0);
-    squares.fill(0.0);
-    count[0] = 0.0;
     if width == 0 || frames.is_empty() {
+        state.fill(0.0);
         return;
     }
     assert!(frames.len().is_multiple_of(width), "frames of {width} coordinates");
-    let squares = &mut squares[..width];
     count[0] = (frames.len() / width) as f64;
-    for frame in frames.chunks_exact(width) {
-        for k in 0..width {
-            mean[k] += f64::from(frame[k]);
+    let rest = of_columns::<32>(frames, width, count[0], mean, squares);
+    let rest = of_columns::<8>(frames, width, count[0], rest.0, rest.1);
+    of_columns::<1>(frames, width, count[0], rest.0, rest.1);
+}
+
+/// Computes means and squares of the last columns, `N` at a time, whose sums stay in registers. Returns the rest, fewer
+/// than `N`.
+#[inline(always)]
+fn of_columns<'s, const N: usize>(
+    frames: &[f32],
+    width: usize,
+    count: f64,
+    mean: &'s mut [f64],
+    squares: &'s mut [f64],
+) -> (&'s mut [f64], &'s mut [f64]) {
+    let first = width - mean.len();
+    let (means, rest) = mean.as_chunks_mut::<N>();
+    let (squares, rest_squares) = squares.as_chunks_mut::<N>();
+    for (part, (mean, squares)) in means.iter_mut().zip(squares).enumerate() {
+        let columns = first + part * N..first + (part + 1) * N;
+        let mut sums = [0.0; N];
+        for frame in frames.chunks_exact(width) {
+            let x = &frame[columns.clone()];
+            for k in 0..N {
+                sums[k] += f64::from(x[k]);
+            }
         }
-    }
-    for sum in mean.iter_mut() {
-        *sum /= count[0];
-    }
-    for frame in frames.chunks_exact(width) {
-        for k in 0..width {
-            let deviation = f64::from(frame[k]) - mean[k];
-            squares[k] += deviation * deviation;
+        let of_part = sums.map(|sum| sum / count);
+        let mut sums = [0.0; N];
+        for frame in frames.chunks_exact(width) {
+            let x = &frame[columns.clone()];
+            for k in 0..N {
+                let deviation = f64::from(x[k]) - of_part[k];
+                sums[k] += deviation * deviation;
+            }
         }
+        (*mean, *squares) = (of_part, sums);
     }
+    (rest, rest_squares)
 }
 
 multiversion! {

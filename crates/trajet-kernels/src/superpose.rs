@@ -15,8 +15,9 @@ use std::ops::{Add, Mul, Sub};
 
 use trajet_simd::{InstructionSet, multiversion};
 
+use crate::axes::{Aligned, Axes, blocks};
 use crate::eigen::jacobi;
-use crate::lanes;
+use crate::lanes::{self, Lanes, Sums, times};
 
 pub use crate::cell::Vector;
 
@@ -25,52 +26,24 @@ pub(crate) const TOLERANCE: f64 = 1e-9;
 /// Maximal number of Newton steps. About six suffice unless roots coincide.
 pub(crate) const MAX_STEPS: usize = 50;
 
-/// Coordinates as one array per axis, in `f64`.
-#[derive(Clone, Debug, Default)]
-pub struct Coordinates {
-    axes: [Vec<f64>; 3],
+/// Positions of a frame, which are taken relative to the first of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Coordinates<'a> {
+    points: &'a [[f32; 3]],
     origin: Vector,
     set: InstructionSet,
 }
 
-impl Coordinates {
-    /// Sets positions (`[n_atoms, 3]`, Å), relative to the first of them. Buffers are reused.
-    pub fn set(&mut self, positions: &[f32]) {
-        let (triples, rest) = positions.as_chunks::<3>();
+impl<'a> Coordinates<'a> {
+    /// Returns the coordinates of positions (`[n_atoms, 3]`, Å).
+    ///
+    /// # Panics
+    /// If they do not come in threes.
+    pub fn of(positions: &'a [f32]) -> Self {
+        let (points, rest) = positions.as_chunks::<3>();
         assert!(rest.is_empty(), "positions come in threes");
-        self.origin = triples.first().map_or([0.0; 3], |p| p.map(f64::from));
-        self.axes.iter_mut().for_each(|axis| axis.resize(triples.len(), 0.0));
-        split(self.set, triples, self.origin, &mut self.axes);
-    }
-
-    /// Returns coordinates of positions in double precision, relative to the first of them.
-    fn of(positions: &[f64]) -> Self {
-        let (triples, rest) = positions.as_chunks::<3>();
-        assert!(rest.is_empty(), "positions come in threes");
-        let origin = triples.first().copied().unwrap_or_default();
-        let axes = [0, 1, 2].map(|k| triples.iter().map(|p| p[k] - origin[k]).collect());
-        Coordinates { axes, origin, ..Default::default() }
-    }
-
-    fn len(&self) -> usize {
-        self.axes[0].len()
-    }
-}
-
-multiversion! {
-    /// Splits positions into axes, relative to `origin`.
-    fn split(triples: &[[f32; 3]], origin: Vector, axes: &mut [Vec<f64>; 3]) = split_of
-}
-
-#[inline(always)]
-fn split_of(triples: &[[f32; 3]], origin: Vector, axes: &mut [Vec<f64>; 3]) {
-    let n = triples.len();
-    let [x, y, z] = axes;
-    let (x, y, z) = (&mut x[..n], &mut y[..n], &mut z[..n]);
-    for i in 0..n {
-        x[i] = f64::from(triples[i][0]) - origin[0];
-        y[i] = f64::from(triples[i][1]) - origin[1];
-        z[i] = f64::from(triples[i][2]) - origin[2];
+        let origin = points.first().map_or([0.0; 3], |p| p.map(f64::from));
+        Coordinates { points, origin, set: InstructionSet::chosen() }
     }
 }
 
@@ -78,10 +51,10 @@ fn split_of(triples: &[[f32; 3]], origin: Vector, axes: &mut [Vec<f64>; 3]) {
 #[derive(Clone, Debug)]
 pub struct Reference {
     /// Positions relative to the centre.
-    axes: [Vec<f64>; 3],
+    axes: [Aligned; 3],
     /// Weighted positions relative to the centre.
-    weighted: [Vec<f64>; 3],
-    weights: Option<Vec<f64>>,
+    weighted: [Aligned; 3],
+    weights: Option<Aligned>,
     total_weight: f64,
     /// `Σ w |y|²`.
     inner: f64,
@@ -127,25 +100,34 @@ impl Reference {
     /// # Panics
     /// If there is no atom, the number of weights differs from that of the atoms, or weights are negative or all zero.
     pub fn new(positions: &[f64], weights: Option<&[f64]>) -> Self {
-        let given = Coordinates::of(positions);
-        let n = given.len();
+        let (points, rest) = positions.as_chunks::<3>();
+        assert!(rest.is_empty(), "positions come in threes");
+        let n = points.len();
         assert!(n > 0, "a reference has at least one atom");
+        let origin = points[0];
+        let given: [Vec<f64>; 3] =
+            std::array::from_fn(|k| points.iter().map(|p| p[k] - origin[k]).collect());
         if let Some(weights) = weights {
             assert_eq!(weights.len(), n, "one weight an atom");
             assert!(weights.iter().all(|&w| w >= 0.0 && w.is_finite()), "weights are not negative");
         }
-        let weights = weights.map(<[f64]>::to_vec);
+        let weights: Option<Aligned> = weights.map(|weights| weights.iter().copied().collect());
         let total_weight = weights.as_ref().map_or(n as f64, |w| lanes::plain(w));
         assert!(total_weight > 0.0, "some weight is not zero");
-        let shift = centre(&given, weights.as_deref(), total_weight);
-        let axes: [Vec<f64>; 3] =
-            std::array::from_fn(|k| given.axes[k].iter().map(|x| x - shift[k]).collect());
-        let weighted: [Vec<f64>; 3] = match &weights {
+        let sum = |axis: &Vec<f64>| {
+            weights.as_ref().map_or_else(|| lanes::plain(axis), |w| lanes::dot(axis, w))
+        };
+        let shift = given.each_ref().map(|axis| sum(axis) / total_weight);
+        let axes: [Aligned; 3] =
+            std::array::from_fn(|k| given[k].iter().map(|x| x - shift[k]).collect());
+        let weighted: [Aligned; 3] = match &weights {
             None => axes.clone(),
-            Some(w) => std::array::from_fn(|k| axes[k].iter().zip(w).map(|(y, w)| y * w).collect()),
+            Some(w) => {
+                std::array::from_fn(|k| axes[k].iter().zip(&w[..]).map(|(y, w)| y * w).collect())
+            }
         };
         let inner = (0..3).map(|k| lanes::dot(&axes[k], &weighted[k])).sum();
-        let centre = [0, 1, 2].map(|k| given.origin[k] + shift[k]);
+        let centre = [0, 1, 2].map(|k| origin[k] + shift[k]);
         Reference { axes, weighted, weights, total_weight, inner, centre }
     }
 
@@ -158,7 +140,7 @@ impl Reference {
     ///
     /// # Panics
     /// If the frame has a different number of atoms.
-    pub fn rmsd(&self, mobile: &Coordinates) -> f64 {
+    pub fn rmsd(&self, mobile: &Coordinates<'_>) -> f64 {
         let moments = self.moments(mobile);
         let half = (moments.inner + self.inner) / 2.0;
         match largest_root(half, &moments.cross) {
@@ -171,7 +153,7 @@ impl Reference {
     ///
     /// # Panics
     /// If the frame has a different number of atoms.
-    pub fn superpose(&self, mobile: &Coordinates) -> (f64, Motion) {
+    pub fn superpose(&self, mobile: &Coordinates<'_>) -> (f64, Motion) {
         let moments = self.moments(mobile);
         let motion = self.motion_of(mobile, &moments);
         let half = (moments.inner + self.inner) / 2.0;
@@ -186,11 +168,12 @@ impl Reference {
     ///
     /// # Panics
     /// If the frame has a different number of atoms.
-    pub fn rmsd_unrotated(&self, mobile: &Coordinates, centred: bool) -> (f64, Motion) {
+    pub fn rmsd_unrotated(&self, mobile: &Coordinates<'_>, centred: bool) -> (f64, Motion) {
         let from = match centred {
             true => {
-                let shift = centre(mobile, self.weights.as_deref(), self.total_weight);
-                [0, 1, 2].map(|k| mobile.origin[k] + shift[k])
+                let weights = self.weights.as_deref();
+                let sums = position_sums(mobile.set, mobile.points, mobile.origin, weights);
+                [0, 1, 2].map(|k| mobile.origin[k] + sums[k] / self.total_weight)
             }
             false => self.centre,
         };
@@ -203,28 +186,24 @@ impl Reference {
     ///
     /// # Panics
     /// If the frame has a different number of atoms.
-    pub fn rmsd_moved(&self, mobile: &Coordinates, motion: &Motion) -> f64 {
+    pub fn rmsd_moved(&self, mobile: &Coordinates<'_>, motion: &Motion) -> f64 {
         self.explicit(mobile, motion)
     }
 
     /// Returns `sqrt(Σ w |moved x - y|² / Σ w)`.
-    fn explicit(&self, mobile: &Coordinates, motion: &Motion) -> f64 {
+    fn explicit(&self, mobile: &Coordinates<'_>, motion: &Motion) -> f64 {
         self.check(mobile);
         (squared_distance(mobile.set, self, mobile, motion) / self.total_weight).sqrt()
     }
 
-    fn check(&self, mobile: &Coordinates) -> usize {
-        let n = self.n_atoms();
-        assert_eq!(mobile.len(), n, "atoms of the frame and of the reference");
-        n
+    fn check(&self, mobile: &Coordinates<'_>) {
+        assert_eq!(mobile.points.len(), self.n_atoms(), "atoms of the frame and of the reference");
     }
 
-    fn moments(&self, mobile: &Coordinates) -> Moments {
+    fn moments(&self, mobile: &Coordinates<'_>) -> Moments {
         self.check(mobile);
-        let [wx, wy, wz] = &self.weighted;
         let weights = self.weights.as_deref();
-        let sums =
-            [0, 1, 2].map(|k| lanes::axis_sums(mobile.set, &mobile.axes[k], weights, [wx, wy, wz]));
+        let sums = axis_sums(mobile.set, mobile.points, mobile.origin, weights, &self.weighted);
         let centre = sums.map(|[sum, ..]| sum / self.total_weight);
         let spread: f64 = sums.iter().map(|[_, square, ..]| square).sum();
         let centre_square: f64 = centre.iter().map(|c| c * c).sum();
@@ -234,51 +213,112 @@ impl Reference {
         Moments { centre, inner, cross }
     }
 
-    fn motion_of(&self, mobile: &Coordinates, moments: &Moments) -> Motion {
+    fn motion_of(&self, mobile: &Coordinates<'_>, moments: &Moments) -> Motion {
         let from = [0, 1, 2].map(|k| mobile.origin[k] + moments.centre[k]);
         Motion { rotation: best_rotation(&moments.cross), from, to: self.centre }
     }
 }
 
 multiversion! {
+    /// Returns for each axis `x` of positions relative to `origin` `Σ x`, `Σ x x` and `Σ x y` for three `y`, the first
+    /// two weighted if weights are given. All five are computed in one pass, as each alone would be limited by the
+    /// latency of its additions.
+    fn axis_sums(points: &[[f32; 3]], origin: Vector, weights: Option<&[f64]>, y: &[Aligned; 3])
+        -> [[f64; 5]; 3] = axis_sums_of
+}
+
+#[inline(always)]
+fn axis_sums_of(
+    points: &[[f32; 3]],
+    origin: Vector,
+    weights: Option<&[f64]>,
+    y: &[Aligned; 3],
+) -> [[f64; 5]; 3] {
+    let mut sums = [Sums::<5>::default(); 3];
+    let mut axes = Axes::new();
+    for (atoms, block) in blocks(points) {
+        let x = axes.of(block, origin);
+        let [a, b, c] = [&y[0][atoms.clone()], &y[1][atoms.clone()], &y[2][atoms.clone()]];
+        for (sums, x) in sums.iter_mut().zip(x) {
+            match weights {
+                None => sums.add([x, a, b, c], |[x, a, b, c]| {
+                    [*x, times(x, x), times(x, a), times(x, b), times(x, c)]
+                }),
+                Some(weights) => {
+                    sums.add([x, a, b, c, &weights[atoms.clone()]], |[x, a, b, c, w]| {
+                        let square = times(&times(w, x), x);
+                        [times(x, w), square, times(x, a), times(x, b), times(x, c)]
+                    });
+                }
+            }
+        }
+    }
+    sums.map(Sums::totals)
+}
+
+multiversion! {
+    /// Returns the sums of positions relative to `origin`, weighted if weights are given.
+    fn position_sums(points: &[[f32; 3]], origin: Vector, weights: Option<&[f64]>) -> Vector
+        = position_sums_of
+}
+
+#[inline(always)]
+fn position_sums_of(points: &[[f32; 3]], origin: Vector, weights: Option<&[f64]>) -> Vector {
+    let mut sums = Sums::<3>::default();
+    let mut axes = Axes::new();
+    for (atoms, block) in blocks(points) {
+        let [x, y, z] = axes.of(block, origin);
+        match weights {
+            None => sums.add([x, y, z], |[x, y, z]| [*x, *y, *z]),
+            Some(weights) => sums.add([x, y, z, &weights[atoms]], |[x, y, z, w]| {
+                [times(x, w), times(y, w), times(z, w)]
+            }),
+        }
+    }
+    sums.totals()
+}
+
+multiversion! {
     /// Returns `Σ w |moved x - y|²`.
-    fn squared_distance(reference: &Reference, mobile: &Coordinates, motion: &Motion) -> f64
+    fn squared_distance(reference: &Reference, mobile: &Coordinates<'_>, motion: &Motion) -> f64
         = squared_distance_of
 }
 
 #[inline(always)]
-fn squared_distance_of(reference: &Reference, mobile: &Coordinates, motion: &Motion) -> f64 {
-    let n = reference.n_atoms();
+fn squared_distance_of(reference: &Reference, mobile: &Coordinates<'_>, motion: &Motion) -> f64 {
     let offset = [0, 1, 2].map(|k| motion.to[k] - reference.centre[k]);
     let start = [0, 1, 2].map(|k| mobile.origin[k] - motion.from[k]);
-    let (x, y) = (&mobile.axes, &reference.axes);
-    let (x, y) = ([&x[0][..n], &x[1][..n], &x[2][..n]], [&y[0][..n], &y[1][..n], &y[2][..n]]);
-    let square = |i: usize| {
-        let d = [x[0][i] + start[0], x[1][i] + start[1], x[2][i] + start[2]];
-        let mut square = 0.0;
-        for k in 0..3 {
-            let r = motion.rotation[k];
-            let moved = r[0] * d[0] + r[1] * d[1] + r[2] * d[2] + offset[k];
-            let difference = moved - y[k][i];
-            square += difference * difference;
-        }
-        square
+    let square = |x: [&Lanes; 3], y: [&Lanes; 3]| -> Lanes {
+        std::array::from_fn(|lane| {
+            let d = [x[0][lane] + start[0], x[1][lane] + start[1], x[2][lane] + start[2]];
+            let mut square = 0.0;
+            for k in 0..3 {
+                let r = motion.rotation[k];
+                let moved = r[0] * d[0] + r[1] * d[1] + r[2] * d[2] + offset[k];
+                let difference = moved - y[k][lane];
+                square += difference * difference;
+            }
+            square
+        })
     };
-    match reference.weights.as_deref() {
-        None => lanes::sum(n, square),
-        Some(weights) => {
-            let w = &weights[..n];
-            lanes::sum(n, |i| w[i] * square(i))
+    let mut sum = Sums::<1>::default();
+    let mut axes = Axes::new();
+    for (atoms, block) in blocks(mobile.points) {
+        let [x, y, z] = axes.of(block, mobile.origin);
+        let [a, b, c] = reference.axes.each_ref().map(|axis| &axis[atoms.clone()]);
+        match reference.weights.as_deref() {
+            None => {
+                sum.add([x, y, z, a, b, c], |[x, y, z, a, b, c]| [square([x, y, z], [a, b, c])])
+            }
+            Some(weights) => {
+                sum.add([x, y, z, a, b, c, &weights[atoms]], |[x, y, z, a, b, c, w]| {
+                    [times(w, &square([x, y, z], [a, b, c]))]
+                });
+            }
         }
     }
-}
-
-/// Returns the weighted centre, relative to the origin of the coordinates.
-fn centre(coordinates: &Coordinates, weights: Option<&[f64]>, total: f64) -> Vector {
-    [0, 1, 2].map(|k| {
-        let axis = &coordinates.axes[k];
-        weights.map_or_else(|| lanes::plain(axis), |w| lanes::dot(axis, w)) / total
-    })
+    let [sum] = sum.totals();
+    sum
 }
 
 /// Returns the rotation that superposes `x` on `y`, given their correlation matrix `Σ w x_i y_j`, by Jacobi's method.
@@ -369,19 +409,13 @@ mod tests {
     use crate::reference;
     use proptest::prelude::*;
 
-    fn coordinates(positions: &[f32]) -> Coordinates {
-        let mut c = Coordinates::default();
-        c.set(positions);
-        c
-    }
-
     fn reference_of(positions: &[f32], weights: Option<&[f64]>) -> Reference {
         let positions: Vec<f64> = positions.iter().copied().map(f64::from).collect();
         Reference::new(&positions, weights)
     }
 
     fn rmsd(mobile: &[f32], target: &[f32], weights: Option<&[f64]>) -> f64 {
-        reference_of(target, weights).rmsd(&coordinates(mobile))
+        reference_of(target, weights).rmsd(&Coordinates::of(mobile))
     }
 
     fn structure(
@@ -412,7 +446,7 @@ mod tests {
             for weights in [None, Some(&w[..])] {
                 let (naive, _) = reference::superpose(&a, &b, weights);
                 prop_assert!((rmsd(&a, &b, weights) - naive).abs() < 1e-9);
-                let (with_motion, _) = reference_of(&b, weights).superpose(&coordinates(&a));
+                let (with_motion, _) = reference_of(&b, weights).superpose(&Coordinates::of(&a));
                 prop_assert_eq!(with_motion.to_bits(), rmsd(&a, &b, weights).to_bits());
             }
         }
@@ -420,10 +454,44 @@ mod tests {
         #[test]
         fn the_motion_yields_the_rmsd((a, b, w) in structure(1..40)) {
             let target = reference_of(&b, Some(&w));
-            let (value, motion) = target.superpose(&coordinates(&a));
-            prop_assert!((target.rmsd_moved(&coordinates(&a), &motion) - value).abs() < 1e-8);
+            let (value, motion) = target.superpose(&Coordinates::of(&a));
+            prop_assert!((target.rmsd_moved(&Coordinates::of(&a), &motion) - value).abs() < 1e-8);
             let determinant = determinant3(&motion.rotation);
             prop_assert!((determinant - 1.0).abs() < 1e-12, "a rotation, not a reflection");
+        }
+
+        #[test]
+        fn sums_have_the_order_of_lanes_on_every_instruction_set(
+            (a, b, w) in prop_oneof![structure(1..40), structure(500..540)],
+        ) {
+            for weights in [None, Some(&w[..])] {
+                let target = reference_of(&b, weights);
+                let here = Coordinates::of(&a);
+                let axes: [Vec<f64>; 3] = std::array::from_fn(|k| {
+                    here.points.iter().map(|p| f64::from(p[k]) - here.origin[k]).collect()
+                });
+                let ones = vec![1.0; w.len()];
+                let w = weights.unwrap_or(&ones);
+                let expected = axes.each_ref().map(|x| {
+                    let weighted: Vec<f64> = x.iter().zip(w).map(|(x, w)| w * x).collect();
+                    let [a, b, c] = &target.weighted;
+                    let sum = lanes::dot(x, w);
+                    [sum, lanes::dot(&weighted, x), lanes::dot(x, a), lanes::dot(x, b), lanes::dot(x, c)]
+                });
+                let (_, motion) = target.superpose(&here);
+                let (centred, shift) = target.rmsd_unrotated(&here, true);
+                for set in InstructionSet::available() {
+                    let here = Coordinates { set, ..here };
+                    let found = axis_sums(set, here.points, here.origin, weights, &target.weighted);
+                    prop_assert_eq!(found, expected);
+                    let found = position_sums(set, here.points, here.origin, weights);
+                    prop_assert_eq!(found, expected.map(|sums| sums[0]));
+                    prop_assert_eq!(target.superpose(&here).1, motion);
+                    prop_assert_eq!(target.rmsd_unrotated(&here, true), (centred, shift));
+                    let moved = target.rmsd_moved(&here, &motion);
+                    prop_assert_eq!(moved, target.rmsd_moved(&Coordinates::of(&a), &motion));
+                }
+            }
         }
 
         #[test]
@@ -468,9 +536,9 @@ mod tests {
         fn rmsd_without_rotation_is_the_plain_sum((a, b, w) in structure(1..30)) {
             let target = reference_of(&b, Some(&w));
             let plain = reference::rmsd_plain(&a, &b, Some(&w), false);
-            prop_assert!((target.rmsd_unrotated(&coordinates(&a), false).0 - plain).abs() < 1e-10);
+            prop_assert!((target.rmsd_unrotated(&Coordinates::of(&a), false).0 - plain).abs() < 1e-10);
             let centred = reference::rmsd_plain(&a, &b, Some(&w), true);
-            prop_assert!((target.rmsd_unrotated(&coordinates(&a), true).0 - centred).abs() < 1e-10);
+            prop_assert!((target.rmsd_unrotated(&Coordinates::of(&a), true).0 - centred).abs() < 1e-10);
         }
     }
 

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use trajet_engine::plan::{Leaves, tasks};
 use trajet_engine::report::{RunReport, Stages};
 use trajet_engine::tree::{Merger, Node};
-use trajet_engine::{Budget, JointPass, Part, RunError, RunHandle, State, Subtrees, run_part};
+use trajet_engine::{Budget, JointPass, JointState, Part, RunError, RunHandle, Subtrees, run_part};
 use trajet_files::transform::ChainTransform;
 use trajet_files::worker::{Slice, WorkerTrajectory};
 use trajet_files::{Chain, Frames, Meter};
@@ -48,8 +48,8 @@ impl PyPass {
     ) -> PyResult<Self> {
         let mut inner = plan.first_pass(n_atoms).map_err(|error| from_io(py, &error))?;
         for state in states {
-            let next =
-                inner.next(state.as_array().to_vec()).map_err(|error| from_io(py, &error))?;
+            let state = inner.unpack(&state.as_array().to_vec()).ok_or_else(no_states)?;
+            let next = inner.next(state).map_err(|error| from_io(py, &error))?;
             inner = next.ok_or_else(|| PyValueError::new_err("the plan has fewer passes"))?;
         }
         let leaves = inner.leaves(n_frames);
@@ -295,7 +295,7 @@ impl PyWorkerTrajectory {
         let budget = Budget { threads, task_frames: Some(n_frames.div_ceil(shares)) };
         let result = run_part(&chain, inner, &part, rows.values, budget, report, handle);
         let packs = Instant::now();
-        let states = result.map(packed);
+        let states = result.map(|states| packed(inner, states));
         if let Some(first) = report.workers.first_mut() {
             first.meter.add(&opening);
             let around = Stages {
@@ -312,20 +312,21 @@ impl PyWorkerTrajectory {
 }
 
 /// Packs states: for each its level, place and length, then its values.
-fn packed(states: Subtrees) -> Vec<f64> {
-    let mut all = Vec::with_capacity(states.iter().map(|(_, state)| 3 + state.len()).sum());
-    for (node, state) in states {
+fn packed(pass: &JointPass, states: Subtrees) -> Vec<f64> {
+    let packed: Vec<_> = states.into_iter().map(|(node, state)| (node, pass.pack(state))).collect();
+    let mut all = Vec::with_capacity(packed.iter().map(|(_, state)| 3 + state.len()).sum());
+    for (node, state) in packed {
         all.extend([f64::from(node.level), node.place as f64, state.len() as f64]);
         all.extend(state);
     }
     all
 }
 
-fn unpacked(mut all: &[f64]) -> Option<Subtrees> {
+fn unpacked(pass: &JointPass, mut all: &[f64]) -> Option<Subtrees> {
     let mut states = Subtrees::new();
     while let [level, place, len, rest @ ..] = all {
         let (state, others) = rest.split_at_checked(*len as usize)?;
-        states.push((Node { level: *level as u32, place: *place as usize }, state.to_vec()));
+        states.push((Node { level: *level as u32, place: *place as usize }, pass.unpack(state)?));
         all = others;
     }
     all.is_empty().then_some(states)
@@ -335,7 +336,7 @@ fn unpacked(mut all: &[f64]) -> Option<Subtrees> {
 #[pyclass(frozen, module = "trajet._trajet", name = "States")]
 pub(crate) struct PyStates {
     pass: Py<PyPass>,
-    merger: Mutex<Option<Merger<State>>>,
+    merger: Mutex<Option<Merger<JointState>>>,
 }
 
 #[pymethods]
@@ -348,10 +349,8 @@ impl PyStates {
 
     /// Adds the states that a task returned.
     fn add(&self, states: PyReadonlyArray1<'_, f64>) -> PyResult<()> {
-        let states = states.as_array().to_vec();
-        let states = unpacked(&states)
-            .ok_or_else(|| PyValueError::new_err("these numbers are no states"))?;
         let pass = &self.pass.get().inner;
+        let states = unpacked(pass, &states.as_array().to_vec()).ok_or_else(no_states)?;
         let mut held = self.merger.lock().unwrap_or_else(PoisonError::into_inner);
         let merger = held.as_mut().ok_or_else(taken)?;
         for (node, state) in states {
@@ -362,7 +361,8 @@ impl PyStates {
 
     /// Takes the states that could not be merged yet, to be added to another merger.
     fn subtrees<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        Ok(PyArray1::from_vec(py, packed(self.take()?.into_subtrees())))
+        let pass = &self.pass.get().inner;
+        Ok(PyArray1::from_vec(py, packed(pass, self.take()?.into_subtrees())))
     }
 
     /// Takes the state of the whole pass.
@@ -375,16 +375,20 @@ impl PyStates {
                 .into_whole()
                 .ok_or_else(|| PyValueError::new_err("the states of some tasks were not added"))?,
         };
-        Ok(PyArray1::from_vec(py, whole))
+        Ok(PyArray1::from_vec(py, inner.pack(whole)))
     }
 }
 
 impl PyStates {
-    fn take(&self) -> PyResult<Merger<State>> {
+    fn take(&self) -> PyResult<Merger<JointState>> {
         self.merger.lock().unwrap_or_else(PoisonError::into_inner).take().ok_or_else(taken)
     }
 }
 
 fn taken() -> PyErr {
     PyValueError::new_err("these states were taken already")
+}
+
+fn no_states() -> PyErr {
+    PyValueError::new_err("these numbers are no states")
 }

@@ -47,8 +47,7 @@ impl Fit {
         if self.motion == FitMotion::Plane {
             return Some(self.in_plane(gathered.as_chunks::<3>().0));
         }
-        let mut mobile = Coordinates::default();
-        mobile.set(&gathered);
+        let mobile = Coordinates::of(&gathered);
         let motion = match self.motion {
             FitMotion::Superposition => self.reference.superpose(&mobile).1,
             _ => self.reference.rmsd_unrotated(&mobile, true).1,

@@ -125,7 +125,7 @@ def density(
         )
     with np.errstate(invalid="ignore"):
         # Without frames there is no density, and values are NaN.
-        values = outcome.state[2:].reshape(counts) / (n_frames * spacing**3) * factor
+        values = _sums_of(outcome.state, counts) / (n_frames * spacing**3) * factor
     parameters = {
         "selections": [main.label],
         "n_atoms": [main.n_atoms],
@@ -193,3 +193,17 @@ def _grid(
             " larger spacing or a smaller size"
         )
     return middle - counts * spacing / 2, counts.astype(np.int64)
+
+
+def _sums_of(state: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the sum of each voxel, of shape `counts`.
+
+    A state of few frames has the numbers and sums of voxels with atoms alone.
+    """
+    sums = state[2:]
+    n_voxels = int(counts.prod())
+    if len(sums) != n_voxels:
+        voxels, few = sums.reshape(-1, 2).T
+        sums = np.zeros(n_voxels)
+        sums[voxels.astype(np.int64)] = few
+    return sums.reshape(counts)

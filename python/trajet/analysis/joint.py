@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -51,7 +52,7 @@ def run(
         As in each analysis: the sample computes all of them.
     keep_going
         If an analysis fails, leave it out and run the others again. The result of the one that
-        failed is its exception. Not on MPI, nor if a frame cannot be read.
+        failed is its exception. Not if a frame cannot be read.
 
     Returns
     -------
@@ -118,7 +119,8 @@ def run(
             outcomes = run_jointly(requests, names)
         except Exception as error:
             faults = _faults_of(requests, names, error)
-            if not faults or isinstance(pool, RootPool):
+            # On MPI all ranks raise the same error.
+            if not faults or (isinstance(pool, RootPool) and not keep_going):
                 error.add_note(f"in the run of {', '.join(names)}")
                 raise
             for place, fault in faults.items():
@@ -129,18 +131,24 @@ def run(
         for k, outcome in zip(numbers, outcomes, strict=True):
             advance(k, waiting[k][0], outcome)
 
-    for k, job in enumerate(jobs):
-        advance(k, job.start(**options), None)
-    while running:
-        # An analysis may read frames of its own in a later run: such runs are not shared.
-        of_frames: dict[bytes, list[int]] = {}
-        for k, (_, request) in running.items():
-            of_frames.setdefault(request.frame_numbers().tobytes(), []).append(k)
-        waiting.update(running)
-        running.clear()
-        for numbers in of_frames.values():
-            run_shared(numbers)
+    with _keeping_failures(pool if keep_going else None):
+        for k, job in enumerate(jobs):
+            advance(k, job.start(**options), None)
+        while running:
+            # An analysis may read frames of its own in a later run: such runs are not shared.
+            of_frames: dict[bytes, list[int]] = {}
+            for k, (_, request) in running.items():
+                of_frames.setdefault(request.frame_numbers().tobytes(), []).append(k)
+            waiting.update(running)
+            running.clear()
+            for numbers in of_frames.values():
+                run_shared(numbers)
     return results
+
+
+def _keeping_failures(pool: Pool | None) -> AbstractContextManager[None]:
+    """Have the ranks of MPI go on after a run that fails; other pools do so by themselves."""
+    return pool.keeping_failures() if isinstance(pool, RootPool) else nullcontext()
 
 
 def _faults_of(

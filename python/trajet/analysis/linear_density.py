@@ -1,6 +1,5 @@
 """`linear_density`: density profile along an axis of the cell."""
 
-from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
@@ -9,9 +8,7 @@ from numpy.typing import NDArray
 from trajet.analysis.amounts import UNITS, Quantity, amounts_of, check_bins
 from trajet.analysis.atom_groups import Selections, main_selections
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.pbc_checks import boxes_of_ends
 from trajet.analysis.runner import RunRequest, selecting
-from trajet.box import Box
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
 from trajet.result import LinearDensity
 from trajet.trajectory import FrameChoice
@@ -110,12 +107,16 @@ def linear_density(
     outcome = yield RunRequest(
         main.trajectory, frames, pool, progress, plan, t_select=selecting(*chosen), sample=sample
     )
-    direction = _direction(axis, boxes_of_ends(main, outcome.frames))
-    n_frames, volume, height = outcome.state[:3]
+    n_frames, volume, height, n_tilted = outcome.state[:4]
+    direction: str = axis
+    if n_tilted:
+        direction = (
+            f"the normal of the {'-'.join('abc'.replace('abc'['xyz'.index(axis)], ''))} face"
+        )
     units, factor = UNITS[quantity]
     with np.errstate(invalid="ignore"):
         # Without frames there is no density, and values are NaN.
-        values = outcome.state[3:].reshape(len(chosen), bins).T / n_frames * factor
+        values = outcome.state[4:].reshape(len(chosen), bins).T / n_frames * factor
         edges = np.linspace(0, height / n_frames, bins + 1)
     parameters = {
         "selections": [one.label for one in chosen],
@@ -138,14 +139,3 @@ def linear_density(
         name=f"{quantity} density",
         report=outcome.report("linear_density", parameters, remarks=remarks),
     )
-
-
-def _direction(axis: str, boxes: Mapping[int, Box]) -> str:
-    """Return the direction of the slices: the axis, or the normal of a face of the cell."""
-    k = "xyz".index(axis)
-    for box in boxes.values():
-        normal = np.cross(box.vectors[k - 2], box.vectors[k - 1])
-        # Cells are stored in single precision.
-        if np.abs(np.delete(normal, k)).max() > 1e-5 * np.abs(normal[k]):
-            return f"the normal of the {'-'.join('abc'.replace('abc'[k], ''))} face"
-    return axis

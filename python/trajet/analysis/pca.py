@@ -1,6 +1,6 @@
 """`pca`: principal components of the positions of atoms."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,9 +121,9 @@ def pca(
     561 (1987)). Its side m costs 32 m² bytes.
 
     Up to 512 atoms in more frames than coordinates, covariances of parts are merged (T. F. Chan,
-    G. H. Golub and R. J. LeVeque, Am. Stat. 37, 242 (1983)) and frames are read twice: only the
-    projections grow with the frames. Otherwise the positions of all frames are kept in memory, 12
-    bytes for each coordinate: 3341 atoms in 4187 frames take 1.1 GB in all.
+    G. H. Golub and R. J. LeVeque, Am. Stat. 37, 242 (1983)) and frames are read once more for the
+    projections, which alone grow with the frames. Otherwise the positions of all frames are kept in
+    memory, 12 bytes for each coordinate: 3341 atoms in 4187 frames take 1.1 GB in all.
 
     The matrix has the same bits on any pool and any processor: deviations are rounded to float32,
     and their products are exact and are added in the order of the numbers. Eigenvectors are
@@ -198,16 +198,23 @@ def pca(
         reference=compared,
     )
     if _is_folded(len(outcome.frames), 3 * main.n_atoms):
-        mean, matrix = _unfolded(outcome.state, 3 * main.n_atoms)
+        mean, matrix, average_structure = _unfolded(outcome.state, 3 * main.n_atoms)
         variances, components = _directions(matrix, len(outcome.frames), n_components, main.label)
         _make_positive(components)
         along = {"mean": mean, "components": np.ascontiguousarray(components.T).ravel()}
+        last = {**prepared[0], "quantity": {"projections": along}, "average": False}
+        if len(average_structure):
+            # Frames need not be read again for it.
+            last["align"] = {
+                **cast(dict[str, object], last["align"]),
+                "reference": average_structure,
+            }
         second = yield RunRequest(
             main.trajectory,
             frames,
             pool,
             progress,
-            lambda _: AnalysisSpec.of("positions", **prepared[0], quantity={"projections": along}),
+            lambda _: AnalysisSpec.of("positions", **last),
             t_select=0.0,
             reference=compared,
         )
@@ -267,14 +274,17 @@ def _check_size(
 
 def _unfolded(
     state: NDArray[np.float64], width: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the mean `(width,)` and the sums of products `(width, width)` of a state."""
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the mean `(width,)` and the sums of products `(width, width)` of a state.
+
+    The last array is the average structure on which frames were superposed, `(n, 3)`, or empty.
+    """
     matrix = np.zeros((width, width))
     first = 1 + width
     for k in range(width):
         matrix[k, k:] = matrix[k:, k] = state[first : first + width - k]
         first += width - k
-    return state[1 : 1 + width].copy(), matrix
+    return state[1 : 1 + width].copy(), matrix, state[first:].reshape(-1, 3).copy()
 
 
 def _directions(

@@ -1,6 +1,7 @@
 """Placeholder returned on ranks other than 0."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import wraps
 from typing import Any, NoReturn, ParamSpec, Protocol, TypeVar, cast, runtime_checkable
 
@@ -71,6 +72,10 @@ class RootPool(Protocol):
 
     def lead(self, what: str, work: Callable[[], _R]) -> _R | RankPlaceholder:
         """Do `work` on rank 0; on other ranks take part in it and return a placeholder."""
+        ...
+
+    def keeping_failures(self) -> AbstractContextManager[None]:
+        """Keep the errors of runs on rank 0, within `lead`; the others wait for its next run."""
         ...
 
 

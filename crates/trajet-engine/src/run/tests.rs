@@ -7,6 +7,7 @@ use trajet_files::OpenOptions;
 use trajet_formats::Atoms;
 
 use super::*;
+use crate::analysis::State;
 use crate::analysis::{Analysis, Pass};
 use crate::rmsd::{Fit, Group, Request, plan};
 
@@ -179,6 +180,7 @@ fn parts_in_any_order_merge_to_the_whole() {
             }
             let state = merger.into_whole().unwrap();
             if pass.is_last() {
+                let state = pass.pack(state);
                 break Output { rows, row_width: width, state };
             }
             pass = pass.next(state).unwrap().unwrap();

@@ -100,6 +100,8 @@ class Communicator:
         self.awaited = False
         # Whether rank 0 is within `MpiPool.lead`, whose end the others wait for.
         self.leading = False
+        # Whether rank 0 keeps the errors of runs, within `MpiPool.keeping_failures`.
+        self.keeping = False
         self._left = False
         if self.size > 1:
             atexit.register(self._leave)

@@ -2,8 +2,8 @@
 
 import os
 import pickle
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -163,6 +163,18 @@ class MpiPool:
         self._broadcast(Message.DONE)
         return result
 
+    @contextmanager
+    def keeping_failures(self) -> Iterator[None]:
+        """Keep the errors of runs on rank 0; the others wait for its next run.
+
+        Called on rank 0 within `lead`, whose end broadcasts the outcome to the others.
+        """
+        self._ranks.keeping = True
+        try:
+            yield
+        finally:
+            self._ranks.keeping = False
+
     def follow(self) -> None:
         """Take part in the next call of rank 0 that uses the pool.
 
@@ -223,7 +235,10 @@ class MpiPool:
         try:
             found = self._run(reader, plan, frames, progress)
         except Exception as error:
-            self._broadcast_failure(error)
+            if self._ranks.keeping:
+                self._ranks.awaited = True
+            else:
+                self._broadcast_failure(error)
             raise
         # The others wait for a further run, or for the end.
         self._ranks.awaited = True
@@ -329,6 +344,7 @@ class MpiPool:
                         dynamic=self.scheduling == "dynamic",
                         transport=storage.transport,
                         ends=np.cumsum([len(text) for text in texts], dtype=np.int64),
+                        keeps_failure=ranks.keeping,
                     )
                     self._broadcast(Message.BEGIN, pickle.dumps(pass_spec))
                 show = partial(_show, progress, timing.passes, len(part.rows))
@@ -398,15 +414,19 @@ class MpiPool:
                     worker = Worker(pass_spec.spec_after(worker_spec), worker)
                 _, error = rank_worker.take_part(pass_spec, worker)
                 if error is not None:
+                    if pass_spec.keeps_failure:
+                        return
                     raise error
                 if worker.pass_.is_last:
                     return
                 with rank_worker.clock("t_wait"):
                     message, body = self._receive()
-                if message != Message.BEGIN:
-                    self._respond(message, body)
-                    return
-                pass_spec = pickle.loads(body)
+                further = pickle.loads(body) if message == Message.BEGIN else None
+                if further is None or further.worker_spec is not None:
+                    # Rank 0 has given up this run.
+                    break
+                pass_spec = further
+        self._respond(message, body)
 
     def _write_down(
         self, timing: RunTiming, tasks: Sequence[Task], records: Sequence[RankRecord]

@@ -48,6 +48,9 @@ class PassSpec:
         Arguments of `make_transport`: its name, a path, and the offset of the rows in that file.
     ends
         End of each serialised task, in bytes.
+    keeps_failure
+        Whether rank 0 keeps the error of a pass that fails, while the others wait for its next
+        message. Otherwise every rank raises it.
     """
 
     worker_spec: WorkerSpec | None
@@ -56,6 +59,7 @@ class PassSpec:
     dynamic: bool
     transport: tuple[str, Path, int]
     ends: NDArray[np.int64]
+    keeps_failure: bool
 
     def spec_after(self, first: WorkerSpec) -> WorkerSpec:
         """Return the worker spec of this pass, given that of the first."""
