@@ -6,10 +6,16 @@ use trajet_files::Error;
 use trajet_formats::{Atoms, Block, memory};
 use trajet_kernels::density::Grid;
 use trajet_kernels::pairs::Bins;
+use trajet_topology::select::UpdatingSelection;
 
 use crate::analysis::{Analysis, Pass, State, check_finite, list, optional_list};
+use crate::atom_map::AtomMap;
 use crate::error::{FrameError, InvalidArgument};
 use crate::linear_density::check_amounts;
+use crate::updating::{Group, GroupMemory, check_selection};
+
+/// Numbers of the state before those of the voxels.
+const SUMS: usize = 3;
 
 /// Parameters of the analysis.
 #[derive(Clone, Debug, Deserialize)]
@@ -18,6 +24,8 @@ pub struct Request {
     /// Atoms by index in the trajectory.
     #[serde(deserialize_with = "list")]
     pub atoms: Vec<i64>,
+    /// The selection of those of the atoms that count in a frame; `None` for all. It is evaluated from their positions.
+    pub selection: Option<UpdatingSelection>,
     /// The amount that each atom contributes, such as its mass; `None` for one.
     #[serde(deserialize_with = "optional_list")]
     pub amounts: Option<Vec<f64>>,
@@ -41,8 +49,9 @@ fn axes<'de, D: Deserializer<'de>>(from: D) -> Result<[Bins; 3], D::Error> {
 impl Request {
     pub(crate) fn check(&self) -> Result<(), InvalidArgument> {
         check_amounts(self.amounts.as_deref(), self.atoms.len())?;
+        check_selection(self.selection.as_ref(), self.atoms.len())?;
         let voxels = self.grid.iter().try_fold(1usize, |all, bins| all.checked_mul(bins.count()));
-        match voxels.and_then(|voxels| voxels.checked_add(2)?.checked_mul(size_of::<f64>())) {
+        match voxels.and_then(|voxels| voxels.checked_add(SUMS)?.checked_mul(size_of::<f64>())) {
             Some(bytes) if isize::try_from(bytes).is_ok() => Ok(()),
             _ => Err(InvalidArgument("the grid has too many voxels: choose a larger spacing")),
         }
@@ -51,19 +60,23 @@ impl Request {
 
 /// Returns the pass of the analysis on a trajectory of `n_atoms` atoms.
 ///
-/// The state holds the number of frames, the number of atoms in the grid, summed over the frames, then the sum of the
-/// amounts in each voxel (`[nx, ny, nz]`, C order).
+/// The state holds the number of frames, the number of atoms and that of atoms in the grid, both summed over the frames,
+/// then the sum of the amounts in each voxel (`[nx, ny, nz]`, C order).
 ///
 /// # Errors
 /// [`Error::AtomOutOfRange`].
 pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
     let atoms = Atoms::listed(&request.atoms, n_atoms)?;
-    let analysis = Box::new(Density { amounts: request.amounts, grid: Grid::new(&request.grid) });
+    let group = Group::new(AtomMap::All, request.selection);
+    let (amounts, grid) = (request.amounts, Grid::new(&request.grid));
+    let analysis = Box::new(Density { group, amounts, grid });
     Ok(Pass { atoms, superpose: None, analysis, then: None })
 }
 
 /// Yields no rows, only a state.
 struct Density {
+    group: Group,
+    /// Of all atoms that are read.
     amounts: Option<Vec<f64>>,
     grid: Grid,
 }
@@ -74,15 +87,20 @@ impl Analysis for Density {
     }
 
     fn state_len(&self) -> usize {
-        2 + self.grid.shape().iter().product::<usize>()
+        SUMS + self.grid.shape().iter().product::<usize>()
     }
 
     fn absorb(&self, block: &Block, _: &mut [f64], state: &mut State) -> Result<(), FrameError> {
         check_finite(block)?;
+        let (mut memory, mut gathered) = (GroupMemory::default(), Vec::new());
         for i in 0..block.n_frames() {
-            let inside = self.grid.add(block.frame(i), self.amounts.as_deref(), &mut state[2..]);
+            let members = self.group.members(block, i, &mut memory)?;
+            let amounts =
+                self.amounts.as_deref().map(|amounts| members.values(amounts, &mut gathered));
+            let inside = self.grid.add(members.positions, amounts, &mut state[SUMS..]);
             state[0] += 1.0;
-            state[1] += inside as f64;
+            state[1] += members.len() as f64;
+            state[2] += inside as f64;
         }
         Ok(())
     }
