@@ -4,16 +4,16 @@ import contextlib
 import errno
 import os
 import re
-import shutil
-import tempfile
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from trajet import _trajet
 from trajet._trajet import OutputError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 # Bytes between two calls of fsync while a file is written.
 _SYNCED = 2**25
@@ -49,6 +49,8 @@ def check(path: Path, suffixes: tuple[str, ...]) -> None:
         raise OutputError(f"{path}: is a folder: give the name of a file in it")
     if not path.parent.is_dir():
         raise OutputError(f"{path}: there is no folder {path.parent}: create it first")
+    import tempfile
+
     try:
         with tempfile.TemporaryFile(dir=path.parent):
             pass
@@ -121,6 +123,8 @@ def remove_unfinished() -> None:
     for own in list(_unfinished):
         with contextlib.suppress(OSError):
             if own.is_dir() and not own.is_symlink():
+                import shutil
+
                 shutil.rmtree(own)
             else:
                 own.unlink()
@@ -165,6 +169,8 @@ def synced_on_the_way(own: Path) -> Iterator[Callable[[int], None]]:
     Yields a function to call with the number of bytes written since its last call. The system
     reports a failure of the disk once; that error is raised in this function or at the end.
     """
+    from concurrent.futures import ThreadPoolExecutor
+
     with own.open("rb") as file, ThreadPoolExecutor(1, "trajet-sync") as executor:
         last: Future[None] | None = None
         since = 0
@@ -221,6 +227,8 @@ def folder_within(folder: Path) -> Iterator[Path]:
     OutputError
         If the folder cannot be created.
     """
+    import shutil
+
     own = name_beside(folder / "parts")
     # Ctrl-C may come as soon as the folder exists.
     try:

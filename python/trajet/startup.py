@@ -18,6 +18,8 @@ if signals.is_command():
 
 _BEGIN = time.perf_counter()
 _seconds = 0.0
+# Whether a block that imports something is being timed, so that one within it is not counted twice.
+_is_timed = False
 
 
 def package_imported() -> None:
@@ -29,13 +31,16 @@ def package_imported() -> None:
 @contextmanager
 def importing(name: str) -> Iterator[None]:
     """Count the time of a block that imports module `name`, if it was not imported before."""
-    global _seconds  # noqa: PLW0603
-    is_new, begin = name not in sys.modules, time.perf_counter()
+    global _seconds, _is_timed  # noqa: PLW0603
+    if _is_timed or name in sys.modules:
+        yield
+        return
+    _is_timed, begin = True, time.perf_counter()
     try:
         yield
     finally:
-        if is_new:
-            _seconds += time.perf_counter() - begin
+        _is_timed = False
+        _seconds += time.perf_counter() - begin
 
 
 def lazy_names(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:

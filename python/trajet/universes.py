@@ -306,8 +306,9 @@ def fixed_indices(atoms: "AtomGroup") -> NDArray[np.int64]:
     """
     if _is_updating(atoms):
         raise SelectionError(
-            _REFUSE + "it is updating, another one on every frame; count(...) and apply(...) take"
-            " trajectory.select(text, updating=True), other analyses need the same atoms"
+            _REFUSE + "it is updating, another one on every frame; count(...), contacts(...),"
+            " density(...) and apply(...) take trajectory.select(text,"
+            " updating=True), other analyses need the same atoms"
         )
     if len(atoms) == 0:
         raise SelectionError(_REFUSE + "it is empty")

@@ -147,5 +147,6 @@ def test_the_analysis_page_lists_all_files_of_its_model() -> None:
         "python/trajet/analysis/gyration_moments.py",
         "python/trajet/result/__init__.py",
         "python/trajet/result/gyration.py",
+        "python/trajet/result/modules.py",
     }
     assert {str(path.relative_to(ROOT)) for path in found} | {test} == set(listed) | of_moments

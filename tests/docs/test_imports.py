@@ -121,3 +121,53 @@ except SystemExit as end:
 print(sorted({HEAVY} & set(sys.modules)), "numpy" in sys.modules)
 """
     assert run(code).splitlines()[-1] == "[] False"
+
+
+def test_command_imports_only_what_it_uses(adk: Adk) -> None:
+    """One kind of result, and none of the modules that take milliseconds for little."""
+    code = """
+import os, runpy, sys
+for name in ("TMPDIR", "TEMP", "TMP"):
+    os.environ.pop(name, None)
+sys.argv = ["trajet", "rmsd", *sys.argv[1:], "--select", "name CA", "--quiet"]
+try:
+    runpy.run_module("trajet", run_name="__main__", alter_sys=True)
+except SystemExit as end:
+    assert not end.code
+slow = {"concurrent.futures", "csv", "html", "logging", "numpy.ma", "shutil", "socket",
+        "statistics", "subprocess", "tempfile", "zipfile", "trajet.h5md.tables",
+        "trajet.pools.dispatch", "trajet.plots"}
+print(sorted(slow & set(sys.modules)))
+print(sorted(name for name in sys.modules if name.startswith("trajet.result.")))
+"""
+    modules = [f"trajet.result.{name}" for name in ("modules", "report", "result", "series")]
+    assert run(code, str(adk.psf), str(adk.xtc)).splitlines()[-2:] == ["[]", f"{modules}"]
+
+
+def test_results_are_found_in_their_modules() -> None:
+    """Each public name of `trajet.result` is in one module, and a saved result finds its class."""
+    code = """
+import importlib
+import trajet.result
+from trajet.result.modules import MODULES
+names = [name for of_module in MODULES.values() for name in of_module.split()]
+print(sorted(names) == sorted(trajet.result.__all__))
+print([name for name in names if not hasattr(trajet.result, name)])
+from trajet.result.result import KINDS
+print(sorted(set(KINDS) - set(names)))
+"""
+    assert run(code).splitlines() == ["True", "[]", "[]"]
+
+
+def test_import_within_an_import_is_timed_once() -> None:
+    """The time of imports is at most the time that passed."""
+    code = """
+import time
+begin = time.perf_counter()
+from trajet import startup
+with startup.importing("one"):
+    with startup.importing("two"):
+        time.sleep(0.05)
+print(0.05 <= startup.import_seconds() <= time.perf_counter() - begin)
+"""
+    assert run(code) == "True"

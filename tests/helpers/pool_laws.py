@@ -74,6 +74,10 @@ def _analyses(traj: tj.Trajectory) -> dict[str, Compute]:
     if traj.has_topology:
         near = traj.select("byres around 6 index 20", updating=True)
         found["count, updating"] = lambda pool: tj.count(near, pool=pool).values
+        found["contacts, updating"] = lambda pool: tj.contacts(near, atoms, pool=pool).values
+        found["density, updating"] = lambda pool: (
+            tj.density(near, center=[0, 0, 0], size=90.0, spacing=9.0, pool=pool).values
+        )
         found["apply, updating"] = lambda pool: (
             tj.apply(lambda x, atoms: [x.sum(), atoms.sum()], near, indices=True, pool=pool).values
         )

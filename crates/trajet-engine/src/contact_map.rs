@@ -10,6 +10,7 @@ use crate::analysis::{Analysis, Pass, State};
 use crate::atom_map::merge_atom_lists;
 use crate::contacts::{Frame, PairFinder, check_cutoff};
 use crate::error::{FrameError, InvalidArgument};
+use crate::updating::Group;
 
 /// What memory is asked for, in messages.
 const WHAT: &str =
@@ -65,7 +66,8 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
     memory::ask(layout.len().saturating_mul(8).saturating_add(layout.len() / 8), WHAT)?;
     // Pairs within one group are no contacts of groups.
     let labels = others.is_none().then(|| tags.clone());
-    let pairs = PairFinder { maps, labels, periodic, spare: Mutex::default() };
+    let groups = maps.into_iter().map(|map| Group::new(map, None)).collect();
+    let pairs = PairFinder { groups, labels, periodic, spare: Mutex::default() };
     let analysis = Box::new(ContactMap { pairs, tags, layout, cutoff, spare: Mutex::default() });
     Ok(Pass { atoms, superpose: None, analysis, then: None })
 }

@@ -8,10 +8,12 @@ use trajet_formats::{Atoms, Block};
 use trajet_kernels::cell::Cell;
 use trajet_kernels::contacts::{ContactFinder, Labels};
 use trajet_kernels::pairs::{Groups, Misplaced};
+use trajet_topology::select::UpdatingSelection;
 
 use crate::analysis::{Analysis, Pass, State, cell_of, list, no_position, optional_list};
-use crate::atom_map::{AtomMap, merge_atom_lists};
+use crate::atom_map::merge_atom_lists;
 use crate::error::{FrameError, InvalidArgument};
+use crate::updating::{Group, GroupMemory, check_selection};
 
 /// Parameters of the analysis.
 #[derive(Clone, Debug, Deserialize)]
@@ -23,6 +25,9 @@ pub struct Request {
     /// The second atom of each pair; `None` for pairs within one list.
     #[serde(deserialize_with = "optional_list")]
     pub others: Option<Vec<i64>>,
+    /// The selections of those of the two lists that are used in a frame; `None` for all. Each is evaluated from the
+    /// positions of its list.
+    pub selections: [Option<UpdatingSelection>; 2],
     /// Whether the nearest pair is found.
     pub nearest: bool,
     /// If set, pairs up to this distance (Å) are counted.
@@ -33,6 +38,9 @@ pub struct Request {
 
 impl Request {
     pub(crate) fn check(&self) -> Result<(), InvalidArgument> {
+        let [first, second] = &self.selections;
+        check_selection(first.as_ref(), self.atoms.len())?;
+        check_selection(second.as_ref(), self.others.as_ref().map_or(0, Vec::len))?;
         self.cutoff.map_or(Ok(()), check_cutoff)
     }
 }
@@ -57,13 +65,15 @@ pub(crate) fn check_cutoff(cutoff: f64) -> Result<(), InvalidArgument> {
 /// # Errors
 /// [`Error::AtomOutOfRange`].
 pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
-    let Request { atoms: selected, others, nearest, cutoff, periodic } = request;
+    let Request { atoms: selected, others, selections, nearest, cutoff, periodic } = request;
     let mut lists = vec![&selected[..]];
     lists.extend(others.as_deref());
     let (union, maps) = merge_atom_lists(&lists);
     let atoms = Atoms::listed(&union, n_atoms)?;
     let labels = labels_of(&selected, others.as_deref());
-    let pairs = PairFinder { maps, labels, periodic, spare: Mutex::default() };
+    let groups = maps.into_iter().zip(selections);
+    let groups = groups.map(|(map, selection)| Group::new(map, selection)).collect();
+    let pairs = PairFinder { groups, labels, periodic, spare: Mutex::default() };
     let analysis = Box::new(Contacts { pairs, nearest, cutoff });
     Ok(Pass { atoms, superpose: None, analysis, then: None })
 }
@@ -85,8 +95,8 @@ fn labels_of(first: &[i64], second: Option<&[i64]>) -> Option<[Vec<u32>; 2]> {
 
 /// The atoms of pairs in the frames of a block, and what finds contacts among them.
 pub(crate) struct PairFinder {
-    /// Columns of one list, or of two.
-    pub(crate) maps: Vec<AtomMap>,
+    /// One list, or two.
+    pub(crate) groups: Vec<Group>,
     /// Labels of the atoms of the two lists. Pairs with the same label are left out.
     pub(crate) labels: Option<[Vec<u32>; 2]>,
     pub(crate) periodic: bool,
@@ -101,14 +111,16 @@ pub(crate) struct Frame<'a> {
     pub(crate) cell: Option<&'a Cell>,
     pub(crate) groups: Groups<'a>,
     pub(crate) labels: Labels<'a>,
+    /// The numbers of the atoms of both groups in their lists; `None` for all atoms of a list.
+    pub(crate) numbers: [Option<&'a [u32]>; 2],
 }
 
 impl PairFinder {
     /// Calls `each` for every frame of a block. Returns the number of frames without a cell, if cells are used.
     ///
     /// # Errors
-    /// [`FrameError`] of the first frame whose cell has no volume, whose cell is too small for the cut-off, or in which
-    /// an atom has no position.
+    /// [`FrameError`] of the first frame whose cell has no volume, whose cell is too small for the cut-off, in which an
+    /// atom has no position, or in which a selection cannot be evaluated.
     pub(crate) fn each_frame(
         &self,
         block: &Block,
@@ -117,8 +129,8 @@ impl PairFinder {
     ) -> Result<usize, FrameError> {
         let spare = || self.spare.lock().expect("nothing panics with it");
         let mut finder = spare().pop().unwrap_or_default();
-        let (mut gathered, mut others) = (Vec::new(), Vec::new());
-        let labels = self.labels.as_ref().map(|[first, second]| [&first[..], &second[..]]);
+        let mut memories = [GroupMemory::default(), GroupMemory::default()];
+        let mut gathered = [Vec::new(), Vec::new()];
         let mut without_cell = 0;
         let cutoff = cutoff.map(|cutoff| (cutoff, format!("the cut-off ({cutoff} Å)")));
         for i in 0..block.n_frames() {
@@ -131,12 +143,22 @@ impl PairFinder {
                 (Some(_), None) => {}
                 (None, _) => without_cell += usize::from(self.periodic),
             }
-            let a = self.maps[0].gather(block.frame(i), &mut gathered);
-            let groups = match self.maps.get(1) {
-                None => Groups::Same(a),
-                Some(map) => Groups::Two(a, map.gather(block.frame(i), &mut others)),
+            let [memory, other_memory] = &mut memories;
+            let first = self.groups[0].members(block, i, memory)?;
+            let (groups, second) = match self.groups.get(1) {
+                None => (Groups::Same(first.positions), first),
+                Some(group) => {
+                    let second = group.members(block, i, other_memory)?;
+                    (Groups::Two(first.positions, second.positions), second)
+                }
             };
-            each(&mut finder, &Frame { i, cell: cell.as_ref(), groups, labels })
+            let [of_first, of_second] = &mut gathered;
+            let labels = self
+                .labels
+                .as_ref()
+                .map(|[a, b]| [first.values(a, of_first), second.values(b, of_second)]);
+            let numbers = [first.numbers, second.numbers];
+            each(&mut finder, &Frame { i, cell: cell.as_ref(), groups, labels, numbers })
                 .map_err(|misplaced| no_position(block.meta.frames[i], misplaced))?;
         }
         spare().push(finder);
@@ -187,14 +209,17 @@ impl Analysis for Contacts {
     fn absorb(&self, block: &Block, rows: &mut [f64], state: &mut State) -> Result<(), FrameError> {
         let width = self.row_width();
         let without_cell = self.pairs.each_frame(block, self.cutoff, |finder, frame| {
-            let Frame { i, cell, groups, labels } = *frame;
+            let Frame { i, cell, groups, labels, numbers } = *frame;
             let (nearest, count) =
                 rows[i * width..][..width].split_at_mut(width - usize::from(self.cutoff.is_some()));
             if let [distance, first, second] = nearest {
                 (*distance, *first, *second) = match finder.nearest(cell, groups, labels)? {
                     Some(found) => {
-                        let [i, j] = found.atoms.map(f64::from);
-                        (found.distance, i, j)
+                        let in_list = |k: usize| {
+                            let atom = found.atoms[k];
+                            f64::from(numbers[k].map_or(atom, |numbers| numbers[atom as usize]))
+                        };
+                        (found.distance, in_list(0), in_list(1))
                     }
                     None => (f64::NAN, f64::NAN, f64::NAN),
                 };

@@ -7,7 +7,7 @@ use trajet_topology::select::UpdatingSelection;
 
 use crate::analysis::{Analysis, Pass, State, list};
 use crate::error::{FrameError, InvalidArgument};
-use crate::updating::Updating;
+use crate::updating::{Updating, check_selection};
 
 /// Parameters of the analysis.
 #[derive(Clone, Debug, Deserialize)]
@@ -23,12 +23,7 @@ pub struct Request {
 
 impl Request {
     pub(crate) fn check(&self) -> Result<(), InvalidArgument> {
-        match &self.selection {
-            Some(selection) if selection.atoms().len() != self.atoms.len() => {
-                Err(InvalidArgument("the selection depends on another number of atoms"))
-            }
-            _ => Ok(()),
-        }
+        check_selection(self.selection.as_ref(), self.atoms.len())
     }
 }
 

@@ -9,13 +9,16 @@ use trajet_files::Error;
 use trajet_formats::{Atoms, Block, memory};
 use trajet_kernels::density::Grid;
 use trajet_kernels::pairs::Bins;
+use trajet_topology::select::UpdatingSelection;
 
 use crate::analysis::{Analysis, Pass, State, check_finite, list, optional_list};
+use crate::atom_map::AtomMap;
 use crate::error::{FrameError, InvalidArgument};
 use crate::linear_density::check_amounts;
+use crate::updating::{Group, GroupMemory, check_selection};
 
 /// Numbers before the sums in a state.
-const HEADER: usize = 2;
+const HEADER: usize = 3;
 
 /// Parameters of the analysis.
 #[derive(Clone, Debug, Deserialize)]
@@ -24,6 +27,8 @@ pub struct Request {
     /// Atoms by index in the trajectory.
     #[serde(deserialize_with = "list")]
     pub atoms: Vec<i64>,
+    /// The selection of those of the atoms that count in a frame; `None` for all. It is evaluated from their positions.
+    pub selection: Option<UpdatingSelection>,
     /// The amount that each atom contributes, such as its mass; `None` for one.
     #[serde(deserialize_with = "optional_list")]
     pub amounts: Option<Vec<f64>>,
@@ -47,8 +52,9 @@ fn axes<'de, D: Deserializer<'de>>(from: D) -> Result<[Bins; 3], D::Error> {
 impl Request {
     pub(crate) fn check(&self) -> Result<(), InvalidArgument> {
         check_amounts(self.amounts.as_deref(), self.atoms.len())?;
+        check_selection(self.selection.as_ref(), self.atoms.len())?;
         let voxels = self.grid.iter().try_fold(1usize, |all, bins| all.checked_mul(bins.count()));
-        match voxels.and_then(|voxels| voxels.checked_add(2)?.checked_mul(size_of::<f64>())) {
+        match voxels.and_then(|voxels| voxels.checked_add(HEADER)?.checked_mul(size_of::<f64>())) {
             Some(bytes) if isize::try_from(bytes).is_ok() => Ok(()),
             _ => Err(InvalidArgument("the grid has too many voxels: choose a larger spacing")),
         }
@@ -57,23 +63,25 @@ impl Request {
 
 /// Returns the pass of the analysis on a trajectory of `n_atoms` atoms.
 ///
-/// The state holds the number of frames, the number of atoms in the grid, summed over the frames, then the sums of the
-/// amounts: either of each voxel (`[nx, ny, nz]`, C order), or, where this takes less, the numbers and sums of the voxels
-/// that have some, ascending. A grid has many more voxels than a few frames have atoms.
+/// The state holds the number of frames, the number of atoms and that of atoms in the grid, both summed over the frames,
+/// then the sums of the amounts: either of each voxel (`[nx, ny, nz]`, C order), or, where this takes less, the numbers
+/// and sums of the voxels that have some, ascending. A grid has many more voxels than a few frames have atoms.
 ///
 /// # Errors
 /// [`Error::AtomOutOfRange`].
 pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
     let atoms = Atoms::listed(&request.atoms, n_atoms)?;
-    let grid = Grid::new(&request.grid);
+    let group = Group::new(AtomMap::All, request.selection);
+    let (amounts, grid) = (request.amounts, Grid::new(&request.grid));
     let n_voxels = grid.shape().iter().product();
-    let analysis =
-        Box::new(Density { amounts: request.amounts, grid, n_voxels, spare: Mutex::default() });
+    let analysis = Box::new(Density { group, amounts, grid, n_voxels, spare: Mutex::default() });
     Ok(Pass { atoms, superpose: None, analysis, then: None })
 }
 
 /// Yields no rows, only a state.
 struct Density {
+    group: Group,
+    /// Of all atoms that are read.
     amounts: Option<Vec<f64>>,
     grid: Grid,
     n_voxels: usize,
@@ -153,11 +161,16 @@ impl Analysis for Density {
             touched: vec![0; self.n_voxels.div_ceil(64)],
         });
         let mut found = vec![0.0; HEADER];
+        let (mut memory, mut gathered) = (GroupMemory::default(), Vec::new());
         for i in 0..block.n_frames() {
+            let members = self.group.members(block, i, &mut memory)?;
+            let amounts =
+                self.amounts.as_deref().map(|amounts| members.values(amounts, &mut gathered));
             let add = |voxel, amount| voxels.add(voxel, amount);
-            let inside = self.grid.each(block.frame(i), self.amounts.as_deref(), add);
+            let inside = self.grid.each(members.positions, amounts, add);
             found[0] += 1.0;
-            found[1] += inside as f64;
+            found[1] += members.len() as f64;
+            found[2] += inside as f64;
         }
         voxels.move_to(&mut found);
         self.spare().push(voxels);
@@ -235,6 +248,7 @@ mod tests {
             for atoms in &leaves {
                 let amounts = atoms.iter().map(|&(_, amount)| f64::from(amount)).collect();
                 let analysis = Density {
+                    group: Group::new(AtomMap::All, None),
                     amounts: Some(amounts),
                     grid: Grid::new(&grid),
                     n_voxels,
@@ -257,11 +271,12 @@ mod tests {
                 let inside = analysis.grid.each(&block.positions, analysis.amounts.as_deref(), |voxel, amount| {
                     twin[HEADER + voxel] += amount;
                 });
-                (twin[0], twin[1]) = (1.0, inside as f64);
+                (twin[0], twin[1], twin[2]) = (1.0, atoms.len() as f64, inside as f64);
                 states.push(state);
                 twins.push(twin);
             }
             let analysis = Density {
+                group: Group::new(AtomMap::All, None),
                 amounts: None,
                 grid: Grid::new(&grid),
                 n_voxels,

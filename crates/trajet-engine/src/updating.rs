@@ -6,7 +6,8 @@ use trajet_formats::Block;
 use trajet_kernels::cell::Cell;
 use trajet_topology::select::{SelectMemory, UpdatingSelection};
 
-use crate::error::FrameError;
+use crate::atom_map::AtomMap;
+use crate::error::{FrameError, InvalidArgument};
 
 /// A selection, with memory for each thread that evaluates it.
 #[derive(Debug)]
@@ -30,8 +31,18 @@ impl Updating {
     /// # Panics
     /// If the block has other atoms.
     pub fn select(&self, block: &Block, i: usize) -> Result<Vec<u32>, FrameError> {
+        self.select_among(block.frame(i), block, i)
+    }
+
+    /// Returns the same from `positions` (`[n, 3]`) of the atoms of [`UpdatingSelection::atoms`] in that frame.
+    fn select_among(
+        &self,
+        positions: &[f32],
+        block: &Block,
+        i: usize,
+    ) -> Result<Vec<u32>, FrameError> {
         let refused = |why: String| FrameError { frame: block.meta.frames[i], why };
-        let (positions, _) = block.frame(i).as_chunks();
+        let (positions, _) = positions.as_chunks();
         if !positions.as_flattened().iter().all(|x| x.is_finite()) {
             return Err(refused(
                 "an atom on which the selection depends has no position there (not a number): \
@@ -60,5 +71,91 @@ impl Updating {
 impl Clone for Updating {
     fn clone(&self) -> Self {
         Updating::new(self.selection.clone())
+    }
+}
+
+/// Checks that a selection is evaluated from as many atoms as a list has.
+///
+/// # Errors
+/// [`InvalidArgument`].
+pub(crate) fn check_selection(
+    selection: Option<&UpdatingSelection>,
+    n_atoms: usize,
+) -> Result<(), InvalidArgument> {
+    match selection {
+        Some(selection) if selection.atoms().len() != n_atoms => {
+            Err(InvalidArgument("the selection depends on another number of atoms"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A list of atoms of an analysis, all of which are used in every frame, or those that a selection chooses in each.
+#[derive(Debug)]
+pub(crate) struct Group {
+    /// The columns of the list.
+    map: AtomMap,
+    /// The selection; `None` for all atoms of the list. It is evaluated from the atoms of the list.
+    selection: Option<Updating>,
+}
+
+/// Memory for the atoms of a group in a frame.
+#[derive(Debug, Default)]
+pub(crate) struct GroupMemory {
+    listed: Vec<[f32; 3]>,
+    chosen: Vec<[f32; 3]>,
+    chosen_numbers: Vec<u32>,
+}
+
+/// The atoms of a group in a frame.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Members<'a> {
+    /// Their positions (`[n, 3]`).
+    pub(crate) positions: &'a [f32],
+    /// Their numbers in the list of the group, ascending; `None` if they are the list.
+    pub(crate) numbers: Option<&'a [u32]>,
+}
+
+impl Group {
+    /// Returns the group of a list with these columns.
+    pub(crate) fn new(map: AtomMap, selection: Option<UpdatingSelection>) -> Self {
+        Group { map, selection: selection.map(Updating::new) }
+    }
+
+    /// Returns the atoms of the group in the `i`-th frame of a block.
+    ///
+    /// # Errors
+    /// As [`Updating::select`].
+    pub(crate) fn members<'a>(
+        &self,
+        block: &'a Block,
+        i: usize,
+        memory: &'a mut GroupMemory,
+    ) -> Result<Members<'a>, FrameError> {
+        let GroupMemory { listed, chosen, chosen_numbers } = memory;
+        let positions = self.map.gather(block.frame(i), listed);
+        let Some(selection) = &self.selection else {
+            return Ok(Members { positions, numbers: None });
+        };
+        *chosen_numbers = selection.columns(&selection.select_among(positions, block, i)?);
+        let points = positions.as_chunks::<3>().0;
+        chosen.clear();
+        chosen.extend(chosen_numbers.iter().map(|&number| points[number as usize]));
+        Ok(Members { positions: chosen.as_flattened(), numbers: Some(chosen_numbers) })
+    }
+}
+
+impl Members<'_> {
+    /// Returns the values of these atoms, of those of the list; gathered into `memory` if they are not all.
+    pub(crate) fn values<'b, T: Copy>(&self, of_list: &'b [T], memory: &'b mut Vec<T>) -> &'b [T] {
+        let Some(numbers) = self.numbers else { return of_list };
+        memory.clear();
+        memory.extend(numbers.iter().map(|&number| of_list[number as usize]));
+        memory
+    }
+
+    /// Returns the number of atoms.
+    pub(crate) fn len(&self) -> usize {
+        self.positions.len() / 3
     }
 }

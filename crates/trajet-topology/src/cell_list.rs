@@ -21,7 +21,7 @@ mod near;
 use trajet_kernels::cell::Cell;
 use trajet_simd::InstructionSet;
 
-use self::grid::{BLOCK, Grid};
+use self::grid::{BLOCK, Grid, NeighbourMemory};
 use self::near::{Bounds, Near, Points};
 use crate::Fault;
 use crate::error::reserve;
@@ -107,70 +107,111 @@ fn atoms_within_on(
     })
 }
 
-/// Calls a function with each atom that has a finite position and with all atoms within a distance (Å) of it, itself
-/// among them, and with their squared distances (Å²), until the function returns `false`. Neither atoms nor neighbours
-/// come in a particular order.
+/// Which pairs [`pairs_within`] finds.
+#[derive(Clone, Copy, Debug)]
+pub struct PairRange<F> {
+    /// No pair is farther apart than this (Å).
+    pub longest: f64,
+    /// Pairs are farther apart than this (Å); negative for pairs of atoms at one place.
+    pub above: f64,
+    /// Returns the distance (Å), at most `longest`, that two atoms are closer than.
+    pub below: F,
+    /// Most atoms, itself among them, that may be within the longest distance of an atom.
+    pub most_neighbours: usize,
+}
+
+/// Calls a function with each pair of atoms in a range, once, the smaller index first. The pairs come in no particular
+/// order, but those of one first atom follow one another. Returns an atom that has too many neighbours, where the search
+/// ends; `None` if there is no such atom.
 ///
 /// # Errors
 /// [`Fault::Memory`], and those of the function.
 ///
 /// # Panics
-/// As [`atoms_within`].
-pub fn neighbours_within(
+/// If there are 2³¹ atoms, or the longest distance is negative, infinite or NaN.
+pub fn pairs_within(
     positions: &[[f32; 3]],
     cell: Option<&Cell>,
-    distance: f64,
-    each: impl FnMut(u32, &[(u32, f64)]) -> Result<bool, Fault>,
-) -> Result<(), Fault> {
-    neighbours_within_on(InstructionSet::default(), positions, cell, distance, each)
+    range: &PairRange<impl Fn(u32, u32) -> f64>,
+    found: impl FnMut(u32, u32) -> Result<(), Fault>,
+) -> Result<Option<u32>, Fault> {
+    pairs_within_on(InstructionSet::default(), positions, cell, range, found)
 }
 
-fn neighbours_within_on(
+fn pairs_within_on(
     instructions: InstructionSet,
     positions: &[[f32; 3]],
     cell: Option<&Cell>,
-    distance: f64,
-    mut each: impl FnMut(u32, &[(u32, f64)]) -> Result<bool, Fault>,
-) -> Result<(), Fault> {
-    check(positions, distance);
+    range: &PairRange<impl Fn(u32, u32) -> f64>,
+    mut found: impl FnMut(u32, u32) -> Result<(), Fault>,
+) -> Result<Option<u32>, Fault> {
+    check(positions, range.longest);
     let mut atoms = Vec::new();
     reserve(&mut atoms, positions.len(), "a grid")?;
     atoms.extend(0..positions.len() as u32);
     let bounds = lengths(positions, &atoms, cell);
     let n = positions.len();
-    let grid = Grid::new(cell, n, bounds, distance, LEAST_WIDTH_FOR_PAIRS, instructions);
+    let grid = Grid::new(cell, n, bounds, range.longest, LEAST_WIDTH_FOR_PAIRS, instructions);
     let sorted = Sorted::new(&grid, positions, &Placed::new(&grid, positions, &atoms, None)?)?;
-    let (mut places, mut neighbours) = (Vec::new(), Vec::new());
+    let square_of = |a: u32, b: u32| grid.square(positions[a as usize], positions[b as usize]);
+    // Squares beyond this are of pairs that are certainly far enough apart.
+    let apart = if range.above < 0.0 { -1.0 } else { grid.limits_of(range.above).possible };
+    let has_one_image = !grid.has_all_images() && !grid.has_several_images();
+    let (mut places, mut others, mut crowded) = (Vec::new(), Vec::new(), None);
     each_group(&grid, positions, &sorted, &sorted, false, |group, near, _| {
         for &home in group {
             let atom = sorted.atoms[home as usize];
+            let point = sorted.points.get(home as usize);
             places.clear();
             if grid.has_all_images() {
                 reserve(&mut places, near.atoms().len(), "neighbours")?;
                 places.extend(0..near.atoms().len() as u32);
             } else {
-                let point = sorted.points.get(home as usize);
                 near.within(instructions, point, grid.limits.possible, &mut places)?;
             }
-            neighbours.clear();
-            reserve(&mut neighbours, places.len(), "neighbours")?;
-            for &place in &places {
-                let other = near.atoms()[place as usize];
-                let square = grid.square(positions[atom as usize], positions[other as usize]);
-                if square <= grid.square_of_distance {
-                    neighbours.push((other, square));
+            others.clear();
+            reserve(&mut others, places.len(), "neighbours")?;
+            if has_one_image && places.len() <= range.most_neighbours {
+                for &place in &places {
+                    let other = near.atoms()[place as usize];
+                    if other <= atom {
+                        continue;
+                    }
+                    let below = (range.below)(atom, other);
+                    let (limits, square) =
+                        (grid.limits_of(below), near.square(place as usize, point));
+                    if square > limits.possible {
+                        continue;
+                    }
+                    // Rounding matters to few pairs.
+                    if !(square <= limits.sure && square > apart) {
+                        let distance = square_of(atom, other).sqrt();
+                        if !(distance > range.above && distance < below) {
+                            continue;
+                        }
+                    }
+                    found(atom, other)?;
                 }
+                continue;
             }
-            if grid.has_several_images() {
-                neighbours.sort_unstable_by_key(|(other, _)| *other);
-                neighbours.dedup_by_key(|(other, _)| *other);
-            }
-            if !each(atom, &neighbours)? {
+            others.extend(places.iter().map(|&place| near.atoms()[place as usize]));
+            others.sort_unstable();
+            others.dedup();
+            others.retain(|&other| square_of(atom, other) <= grid.square_of_distance);
+            if others.len() > range.most_neighbours {
+                crowded = Some(atom);
                 return Ok(false);
+            }
+            for &other in others.iter().filter(|&&other| other > atom) {
+                let distance = square_of(atom, other).sqrt();
+                if distance > range.above && distance < (range.below)(atom, other) {
+                    found(atom, other)?;
+                }
             }
         }
         Ok(true)
-    })
+    })?;
+    Ok(crowded)
 }
 
 fn check(positions: &[[f32; 3]], distance: f64) {
@@ -279,7 +320,7 @@ fn each_group(
     is_any_enough: bool,
     mut each: impl FnMut(&[u32], &Near, bool) -> Result<bool, Fault>,
 ) -> Result<(), Fault> {
-    let mut near = Near::default();
+    let (mut near, mut memory) = (Near::default(), NeighbourMemory::default());
     let (mut rest, mut group) = (Vec::new(), Vec::new());
     for number in 0..grid.len() {
         let (first, end) = (homes.starts[number], homes.starts[number + 1]);
@@ -293,7 +334,7 @@ fn each_group(
         while let Some(&home) = rest.first() {
             let repetition_of =
                 |home: u32| grid.repetition(positions[homes.atoms[home as usize] as usize]);
-            let repetition = repetition_of(home);
+            let repetition = if grid.repeats_itself() { repetition_of(home) } else { [0.0; 3] };
             group.clear();
             if grid.repeats_itself() {
                 reserve(&mut group, rest.len(), "a grid")?;
@@ -310,7 +351,7 @@ fn each_group(
             let bounds = Bounds::around(group.iter().map(|&home| homes.points.get(home as usize)));
             let mut all = Ok(false);
             near.clear();
-            grid.neighbours(place, repetition, |cells, shift| {
+            grid.neighbours(place, repetition, is_any_enough, &mut memory, |cells, shift| {
                 let range = others.starts[cells.start] as usize..others.starts[cells.end] as usize;
                 if range.is_empty() {
                     return true;
@@ -369,31 +410,38 @@ mod tests {
         (square - distance * distance).abs() < 1e-8 * (1.0 + square)
     }
 
-    /// Returns all pairs of different atoms within a distance, sorted, by one instruction set.
-    fn pairs_within(
+    /// Returns all pairs of different atoms that are closer than a distance, sorted, by one instruction set.
+    fn close_pairs(
         set: InstructionSet,
         positions: &[[f32; 3]],
         cell: Option<&Cell>,
         distance: f64,
     ) -> Vec<[u32; 2]> {
-        let mut pairs = Vec::new();
-        let mut seen = Vec::new();
-        neighbours_within_on(set, positions, cell, distance, |atom, neighbours| {
-            seen.push(atom);
-            assert!(neighbours.iter().any(|(other, _)| *other == atom), "itself");
-            for &(other, found) in neighbours {
-                let expected = square(cell, positions[atom as usize], positions[other as usize]);
-                assert!((found - expected).abs() <= 1e-7 * (1.0 + expected), "{found} {expected}");
-                if atom < other {
-                    pairs.push([atom, other]);
-                }
-            }
-            Ok(true)
-        })
-        .unwrap();
-        seen.sort_unstable();
-        assert!(seen.is_sorted_by(|a, b| a < b), "each atom once");
+        pairs_in_range(set, positions, cell, distance, -1.0, |_, _| distance)
+    }
+
+    /// Returns all pairs in a range, sorted, by one instruction set.
+    fn pairs_in_range(
+        set: InstructionSet,
+        positions: &[[f32; 3]],
+        cell: Option<&Cell>,
+        longest: f64,
+        above: f64,
+        below: impl Fn(u32, u32) -> f64,
+    ) -> Vec<[u32; 2]> {
+        let mut pairs: Vec<[u32; 2]> = Vec::new();
+        let range = PairRange { longest, above, below, most_neighbours: positions.len() };
+        let crowded = pairs_within_on(set, positions, cell, &range, |atom, other| {
+            assert!(atom < other);
+            pairs.push([atom, other]);
+            Ok(())
+        });
+        assert_eq!(crowded, Ok(None));
+        let groups = pairs.chunk_by(|[a, _], [b, _]| a == b).count();
         pairs.sort_unstable();
+        assert!(pairs.is_sorted_by(|a, b| a < b), "each pair once");
+        let firsts = pairs.chunk_by(|[a, _], [b, _]| a == b).count();
+        assert_eq!(groups, firsts, "the pairs of an atom follow one another");
         pairs
     }
 
@@ -417,19 +465,45 @@ mod tests {
             distance in prop_oneof![0.0..3.0f64, 3.0..40.0f64, 40.0..400.0f64],
         ) {
             let cell = cell.as_ref();
-            let pairs = pairs_within(InstructionSet::SCALAR, &positions, cell, distance);
-            prop_assert!(pairs.is_sorted_by(|a, b| a < b), "each pair once");
+            let pairs = close_pairs(InstructionSet::SCALAR, &positions, cell, distance);
             for j in 0..positions.len() {
                 for i in 0..j {
                     let square = square(cell, positions[i], positions[j]);
                     if !is_doubtful(square, distance) {
                         let found = pairs.binary_search(&[i as u32, j as u32]).is_ok();
-                        prop_assert_eq!(found, square <= distance * distance, "{} {} {}", i, j, square);
+                        prop_assert_eq!(found, square < distance * distance, "{} {} {}", i, j, square);
                     }
                 }
             }
             for set in InstructionSet::available() {
-                prop_assert_eq!(&pairs, &pairs_within(set, &positions, cell, distance), "{:?}", set);
+                prop_assert_eq!(&pairs, &close_pairs(set, &positions, cell, distance), "{:?}", set);
+            }
+        }
+
+        #[test]
+        fn pairs_in_ranges_of_their_own_are_those_of_the_naive_search(
+            cell in cells(), positions in positions(),
+            reaches in proptest::collection::vec(prop_oneof![0.0..4.0f64, 4.0..30.0f64], 120),
+            above in prop_oneof![Just(-1.0), Just(0.0), Just(0.1), 0.0..20.0f64],
+        ) {
+            let cell = cell.as_ref();
+            let below = |a: u32, b: u32| reaches[a as usize] + reaches[b as usize];
+            let longest = 2.0 * reaches.iter().fold(0.0, |a: f64, &b| a.max(b));
+            let scalar = InstructionSet::SCALAR;
+            let pairs = pairs_in_range(scalar, &positions, cell, longest, above, below);
+            for j in 0..positions.len() as u32 {
+                for i in 0..j {
+                    let square = square(cell, positions[i as usize], positions[j as usize]);
+                    let (least, most) = (above.max(0.0), below(i, j));
+                    if !is_doubtful(square, least) && !is_doubtful(square, most) {
+                        let expected = square > least * least && square < most * most;
+                        prop_assert_eq!(pairs.binary_search(&[i, j]).is_ok(), expected);
+                    }
+                }
+            }
+            for set in InstructionSet::available() {
+                let again = pairs_in_range(set, &positions, cell, longest, above, below);
+                prop_assert_eq!(&pairs, &again, "{:?}", set);
             }
         }
 
@@ -491,20 +565,23 @@ mod tests {
                 .filter(|&i| of_pair(positions[i as usize], positions[0]) <= distance * distance)
                 .collect();
             prop_assert_eq!(found, expected);
-            let pairs = pairs_within(InstructionSet::default(), &positions, cell, distance);
-            let mut expected = Vec::new();
-            for i in 0..n {
-                for j in i + 1..n {
-                    // The f64 square of a pair can depend on the order of its atoms.
-                    let is_in = |a: u32, b: u32| {
-                        of_pair(positions[a as usize], positions[b as usize]) <= distance * distance
-                    };
-                    if is_in(i, j) {
-                        expected.push([i, j]);
+            // One pair is on either side of the bound, or at it.
+            let longest = 2.0 * distance + 1.0;
+            for is_upper in [true, false] {
+                let (above, below) = if is_upper { (-1.0, distance) } else { (distance, longest) };
+                let set = InstructionSet::default();
+                let pairs = pairs_in_range(set, &positions, cell, longest, above, |_, _| below);
+                let mut expected = Vec::new();
+                for i in 0..n {
+                    for j in i + 1..n {
+                        let of = of_pair(positions[i as usize], positions[j as usize]);
+                        if of.sqrt() > above && of.sqrt() < below {
+                            expected.push([i, j]);
+                        }
                     }
                 }
+                prop_assert_eq!(pairs, expected);
             }
-            prop_assert_eq!(pairs, expected);
         }
     }
 
@@ -516,7 +593,7 @@ mod tests {
         let set = InstructionSet::default();
         for cell in [None, Some(&cell)] {
             for distance in [3.0, 1e300] {
-                assert_eq!(pairs_within(set, &positions, cell, distance), [[1, 4]]);
+                assert_eq!(close_pairs(set, &positions, cell, distance), [[1, 4]]);
                 let groups: [&[u32]; 2] = [&[0, 1, 2, 3, 4, 5], &[0, 1, 2]];
                 assert_eq!(sorted_atoms_within(set, &positions, groups, cell, distance), [1, 4]);
             }
@@ -547,7 +624,7 @@ mod tests {
         }
         let set = InstructionSet::default();
         // Three times 20 * 20 * 19 neighbours, without four of the atom far away.
-        assert_eq!(pairs_within(set, &positions, None, 3.1).len(), 22_796);
-        assert_eq!(pairs_within(set, &lattice, Some(&large), 3.1).len(), 22_800);
+        assert_eq!(close_pairs(set, &positions, None, 3.1).len(), 22_796);
+        assert_eq!(close_pairs(set, &lattice, Some(&large), 3.1).len(), 22_800);
     }
 }

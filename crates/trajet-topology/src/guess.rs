@@ -11,7 +11,7 @@
 
 use trajet_kernels::cell::Cell;
 
-use crate::cell_list::neighbours_within;
+use crate::cell_list::{PairRange, pairs_within};
 use crate::error::reserve;
 use crate::{Bonds, Column, ColumnBuilder, Fault, Topology, elements};
 
@@ -272,25 +272,20 @@ impl Topology {
             return Err(NotGuessed::NoRadius { atom, name });
         }
         let longest = 2.0 * FUDGE_FACTOR * radii.iter().fold(0.0, |a: f64, &b| a.max(b));
-        let (mut bonds, mut crowded) = (Vec::new(), None);
-        neighbours_within(positions, cell, longest, |atom, neighbours| {
-            if neighbours.len() > MOST_NEIGHBOURS {
-                crowded = Some(atom as usize);
-                return Ok(false);
-            }
-            reserve(&mut bonds, neighbours.len(), "bonds")?;
-            let radius = radii[atom as usize];
-            for &(other, square) in neighbours {
-                let distance = square.sqrt();
-                let most = FUDGE_FACTOR * (radius + radii[other as usize]);
-                if other > atom && distance > SHORTEST_BOND && distance < most {
-                    bonds.push([atom, other]);
-                }
-            }
-            Ok(true)
+        let range = PairRange {
+            longest,
+            above: SHORTEST_BOND,
+            below: |a: u32, b: u32| FUDGE_FACTOR * (radii[a as usize] + radii[b as usize]),
+            most_neighbours: MOST_NEIGHBOURS,
+        };
+        let mut bonds = Vec::new();
+        let crowded = pairs_within(positions, cell, &range, |atom, other| {
+            reserve(&mut bonds, 1, "bonds")?;
+            bonds.push([atom, other]);
+            Ok(())
         })?;
         if let Some(atom) = crowded {
-            return Err(NotGuessed::Crowded { atom });
+            return Err(NotGuessed::Crowded { atom: atom as usize });
         }
         self.bonds = Some(Bonds::new(bonds));
         self.guessed.bonds = true;

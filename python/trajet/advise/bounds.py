@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from statistics import median
 
 from trajet.advise.entries import (
     SHORT,
@@ -11,6 +10,7 @@ from trajet.advise.entries import (
     Lane,
     busy,
     lane_of,
+    median,
     seconds_in,
 )
 

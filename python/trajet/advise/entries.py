@@ -382,6 +382,16 @@ def lane_of(entry: WorkerEntry | TaskEntry | StragglerEntry) -> Lane:
     return entry["worker"], entry["thread"]
 
 
+def median(values: Iterable[float]) -> float:
+    """Return the middle value, or the mean of the two in the middle.
+
+    `statistics` would take several milliseconds of every command to import.
+    """
+    ordered = sorted(values)
+    middle = len(ordered) // 2
+    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
+
+
 def worth_naming(total: float) -> float:
     """Return the least delay, in seconds, that is reported for a run that took `total` seconds."""
     return max(_WORTH_NAMING * total, _NOISE)

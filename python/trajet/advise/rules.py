@@ -15,7 +15,6 @@ of the group that finished first. Differences to the paper:
 """
 
 from collections.abc import Mapping, Sequence
-from statistics import median
 
 from trajet.advise.entries import (
     GATHERING,
@@ -29,6 +28,7 @@ from trajet.advise.entries import (
     TaskEntry,
     WorkerEntry,
     lane_of,
+    median,
     seconds_in,
     worth_naming,
 )

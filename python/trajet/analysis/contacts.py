@@ -1,15 +1,16 @@
 """`contacts`: the number of contacts of two groups."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from trajet._trajet import SelectionError
+from trajet.analysis.atom_sets import AtomSet, further_set, main_set
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.runner import RunRequest, further_selection, main_selection, selecting
+from trajet.analysis.runner import RunRequest
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
 from trajet.result import Series
-from trajet.trajectory import FrameChoice, Selection
+from trajet.trajectory import FrameChoice, Selection, UpdatingSelection
 
 if TYPE_CHECKING:
     from trajet.universes import AtomGroup
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 
 @analysis
 def contacts(
-    a: "Selection | AtomGroup",
-    b: "str | Selection | AtomGroup | None" = None,
+    a: "Selection | UpdatingSelection | AtomGroup",
+    b: "str | Selection | UpdatingSelection | AtomGroup | None" = None,
     *,
     cutoff: float = 4.5,
     pbc: bool = True,
@@ -32,10 +33,11 @@ def contacts(
     Parameters
     ----------
     a
-        A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
+        A Selection, an updating selection, whose atoms are chosen in each frame, or an MDAnalysis
+        AtomGroup whose coordinates are those of a file.
     b
-        The second group: selection text, a Selection or an AtomGroup. None for pairs within `a`,
-        each of which is counted once.
+        The second group: selection text, a Selection, an updating selection or an AtomGroup. None
+        for pairs within `a`, each of which is counted once.
     cutoff
         The largest distance of a contact, Å.
     pbc
@@ -85,19 +87,24 @@ def contacts(
     >>> tj.contacts(acidic, "resname ARG LYS and name NH1 NH2 NZ", cutoff=4.0).values[:3]
     array([61., 64., 69.])
     """
-    main = main_selection(a)
-    other = None if b is None else further_selection(b, main.trajectory)
+    main = main_set(a)
+    other = None if b is None else further_set(b, main.trajectory)
     check_for_pairs(main, other)
     cutoff = float(cutoff)
     plan = contacts_plan(main, other, nearest=False, cutoff=cutoff, pbc=pbc)
-    t_select = selecting(main, other)
+    t_select = main.t_select + (0.0 if other is None else other.t_select)
     outcome = yield RunRequest(
         main.trajectory, frames, pool, progress, lambda _: plan, t_select=t_select, sample=sample
     )
     remarks = cell_remarks(outcome.state[0], len(outcome.frames))
     remarks += shared_remarks(main, other)
     label = between(main, other)
-    parameters = {**pairs_entries(main, other), "cutoff": cutoff, "pbc": pbc}
+    parameters = {
+        **pairs_entries(main, other),
+        "updating": any(each is not None and each.updating is not None for each in (main, other)),
+        "cutoff": cutoff,
+        "pbc": pbc,
+    }
     return Series(
         values=outcome.rows[:, 0].copy(),
         times=outcome.times,
@@ -110,20 +117,35 @@ def contacts(
 
 
 def contacts_plan(
-    main: Selection, other: Selection | None, *, nearest: bool, cutoff: float | None, pbc: bool
+    main: AtomSet, other: AtomSet | None, *, nearest: bool, cutoff: float | None, pbc: bool
 ) -> AnalysisSpec:
     """Return the plan that counts contacts, finds the nearest pair, or does both."""
     return AnalysisSpec.of(
         "contacts",
-        atoms=main.places,
-        others=None if other is None else other.places,
+        atoms=main.atoms.places,
+        others=None if other is None else other.atoms.places,
+        selections=(main.native, None if other is None else other.native),
         nearest=nearest,
         cutoff=cutoff,
         periodic=pbc,
     )
 
 
-def check_for_pairs(main: Selection, other: Selection | None) -> None:
+class Named(Protocol):
+    """Atoms with a name, such as a Selection or an AtomSet."""
+
+    @property
+    def label(self) -> str:
+        """Name in figures and reports."""
+        ...
+
+    @property
+    def n_atoms(self) -> int | None:
+        """Number of atoms; None if it is another in each frame."""
+        ...
+
+
+def check_for_pairs(main: AtomSet, other: AtomSet | None) -> None:
     """Raise an error if there is no pair of different atoms.
 
     Raises
@@ -131,18 +153,18 @@ def check_for_pairs(main: Selection, other: Selection | None) -> None:
     SelectionError
         If both groups, or the only one, have the same single atom.
     """
-    places = [main.places] if other is None else [main.places, other.places]
+    places = [each.atoms.places for each in (main, other) if each is not None]
     if len(np.unique(np.concatenate(places))) < 2:
         labels = " and ".join(repr(each.label) for each in (main, other) if each is not None)
         raise SelectionError(f"{labels}: there is no pair of different atoms: choose more atoms")
 
 
-def between(main: Selection, other: Selection | None) -> str:
+def between(main: Named, other: Named | None) -> str:
     """Return the names of the two groups, or of the only one."""
     return main.label if other is None else f"{main.label} and {other.label}"
 
 
-def pairs_entries(main: Selection, other: Selection | None) -> dict[str, object]:
+def pairs_entries(main: Named, other: Named | None) -> dict[str, object]:
     """Return the entries of the report on one group or two."""
     chosen = [main] if other is None else [main, other]
     return {
@@ -151,14 +173,16 @@ def pairs_entries(main: Selection, other: Selection | None) -> dict[str, object]
     }
 
 
-def shared_remarks(main: Selection, other: Selection | None) -> list[str]:
+def shared_remarks(main: AtomSet, other: AtomSet | None) -> list[str]:
     """Return a remark if pairs of two groups are counted twice, as both groups have both atoms."""
-    shared = 0 if other is None else len(np.intersect1d(main.places, other.places))
+    shared = 0 if other is None else len(np.intersect1d(main.atoms.places, other.atoms.places))
     if shared < 2:
         return []
+    is_sure = main.updating is None and other is not None and other.updating is None
+    verb = "are" if is_sure else "may be"
     return [
-        f"{shared} atoms are in both groups: contacts among them are counted twice, once from each"
-        " group: give one group for the contacts within it"
+        f"{shared} atoms {verb} in both groups: contacts among them are counted twice, once from"
+        " each group: give one group for the contacts within it"
     ]
 
 

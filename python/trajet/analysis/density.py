@@ -6,13 +6,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet._trajet import AnalysisError
+from trajet._trajet import AnalysisError, SelectionError
 from trajet.analysis.amounts import UNITS, Quantity, amounts_of
+from trajet.analysis.atom_sets import AtomSet, main_set
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.runner import RunRequest, main_selection, selecting
+from trajet.analysis.runner import RunRequest
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
 from trajet.result import Density
-from trajet.trajectory import FrameChoice, Selection, frame_numbers, resolve_frames
+from trajet.trajectory import (
+    FrameChoice,
+    Selection,
+    UpdatingSelection,
+    frame_numbers,
+    resolve_frames,
+)
 
 if TYPE_CHECKING:
     from trajet.universes import AtomGroup
@@ -23,7 +30,7 @@ _MOST_VOXELS = 2**27
 
 @analysis
 def density(
-    selection: "Selection | AtomGroup",
+    selection: "Selection | UpdatingSelection | AtomGroup",
     *,
     spacing: float = 1.0,
     center: Sequence[float] | NDArray[np.floating] | None = None,
@@ -40,7 +47,8 @@ def density(
     Parameters
     ----------
     selection
-        A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
+        A Selection, an updating selection, whose atoms are chosen in each frame, or an MDAnalysis
+        AtomGroup whose coordinates are those of a file.
     spacing
         Edge of a voxel, Å.
     center
@@ -71,7 +79,8 @@ def density(
     Raises
     ------
     SelectionError
-        If masses or charges are requested and missing.
+        If masses or charges are requested and missing; or if an updating selection selects no atom
+        in the first chosen frame, without `center` and `size`.
     AnalysisError
         If an atom has no position.
     ValueError
@@ -97,28 +106,30 @@ def density(
     >>> grid.values.shape, grid.units
     ((62, 43, 31), '1/Å³')
     """
-    main = main_selection(selection)
+    main = main_set(selection)
     if not (np.isfinite(spacing) and spacing > 0):
         raise ValueError(f"spacing must be a length above 0 Å, not {spacing}")
     if not (np.isfinite(padding) and padding >= 0):
         raise ValueError(f"padding must be a length of 0 Å or more, not {padding}")
     remarks: list[str] = []
-    amounts = amounts_of(quantity, main, remarks)
+    amounts = amounts_of(quantity, main.atoms, remarks)
     low, counts = _grid(main, spacing, center, size, padding, frames)
     high = low + counts * spacing
     grid = [(int(n), (float(a), float(b))) for n, a, b in zip(counts, low, high, strict=True)]
 
     def plan(_: NDArray[np.int64]) -> AnalysisSpec:
-        return AnalysisSpec.of("density", atoms=main.places, amounts=amounts, grid=grid)
+        return AnalysisSpec.of(
+            "density", atoms=main.atoms.places, selection=main.native, amounts=amounts, grid=grid
+        )
 
     outcome = yield RunRequest(
-        main.trajectory, frames, pool, progress, plan, t_select=selecting(main), sample=sample
+        main.trajectory, frames, pool, progress, plan, t_select=main.t_select, sample=sample
     )
-    n_frames, inside = outcome.state[:2]
+    n_frames, counted, inside = outcome.state[:3]
     units, factor = UNITS[quantity]
-    outside = n_frames * main.n_atoms - inside
+    outside = counted - inside
     if outside:
-        share = 100 * outside / (n_frames * main.n_atoms)
+        share = 100 * outside / counted
         remarks.append(
             f"{share:.3g} % of the atoms, over all frames, lie outside of the grid: choose another"
             " center or a larger size, or wrap and centre the trajectory first"
@@ -129,6 +140,7 @@ def density(
     parameters = {
         "selections": [main.label],
         "n_atoms": [main.n_atoms],
+        "updating": main.updating is not None,
         "quantity": quantity,
         "spacing": float(spacing),
         "origin": low.tolist(),
@@ -149,7 +161,7 @@ def density(
 
 
 def _grid(
-    selection: Selection,
+    atoms: AtomSet,
     spacing: float,
     center: Sequence[float] | NDArray[np.floating] | None,
     size: float | Sequence[float] | None,
@@ -171,9 +183,15 @@ def _grid(
     if edges.shape != (3,) or not (size is None or (np.isfinite(edges) & (edges > 0)).all()):
         raise ValueError(f"size must be one or three lengths above 0 Å, not {size!r}")
     if center is None or size is None:
-        trajectory = selection.trajectory
+        trajectory = atoms.trajectory
         numbers = frame_numbers(resolve_frames(frames, trajectory.n_frames, trajectory.label))
-        first = selection.look(int(numbers[0]) if len(numbers) else 0, numbers).positions[0]
+        number = int(numbers[0]) if len(numbers) else 0
+        first = atoms.positions_in(number, numbers)
+        if not len(first):
+            raise SelectionError(
+                f"{atoms.label!r} selects no atom in frame {number}, the first one: give center and"
+                " size"
+            )
         if not np.isfinite(first).all():
             raise AnalysisError(
                 f"{trajectory.label}: a selected atom has no position (NaN) in its first frame:"
@@ -200,7 +218,7 @@ def _sums_of(state: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[n
 
     A state of few frames has the numbers and sums of voxels with atoms alone.
     """
-    sums = state[2:]
+    sums = state[3:]
     n_voxels = int(counts.prod())
     if len(sums) != n_voxels:
         voxels, few = sums.reshape(-1, 2).T

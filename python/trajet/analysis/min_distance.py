@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from trajet.analysis.atom_sets import AtomSet
 from trajet.analysis.contacts import (
     between,
     cell_remarks,
@@ -93,9 +94,10 @@ def min_distance(
     """
     main = main_selection(a)
     other = None if b is None else further_selection(b, main.trajectory)
-    check_for_pairs(main, other)
+    sets = AtomSet(main), None if other is None else AtomSet(other)
+    check_for_pairs(*sets)
     cutoff = None if cutoff is None else float(cutoff)
-    plan = contacts_plan(main, other, nearest=True, cutoff=cutoff, pbc=pbc)
+    plan = contacts_plan(*sets, nearest=True, cutoff=cutoff, pbc=pbc)
     t_select = selecting(main, other)
     outcome = yield RunRequest(
         main.trajectory, frames, pool, progress, lambda _: plan, t_select=t_select, sample=sample

@@ -87,9 +87,9 @@ def _check_fixed(thing: object) -> None:
     """
     if isinstance(thing, UpdatingSelection):
         raise SelectionError(
-            f"{thing!r} has other atoms in each frame, and this needs the same in all: count(...)"
-            " and apply(...) take it; select with updating=False, or the atoms of one frame with"
-            " .at(frame)"
+            f"{thing!r} has other atoms in each frame, and this needs the same in all: count(...),"
+            " contacts(...), density(...) and apply(...) take it; select with"
+            " updating=False, or the atoms of one frame with .at(frame)"
         )
 
 

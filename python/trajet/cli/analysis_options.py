@@ -90,6 +90,10 @@ class AnalysisOptions:
         """Evaluate a selection."""
         return select(self.trajectory, selection, quiet=self.quiet)
 
+    def select_in(self, selection: str, *, updating: bool) -> Selection | UpdatingSelection:
+        """Evaluate a selection, on frame 0 or in each frame."""
+        return self.select_updating(selection) if updating else self.select(selection)
+
     def select_updating(self, selection: str) -> UpdatingSelection:
         """Return a selection that is evaluated in each frame."""
         with waiting(f"selecting {selection}", quiet=self.quiet):

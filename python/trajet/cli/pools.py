@@ -10,7 +10,6 @@ from typing import TypeVar
 import click
 
 import trajet
-from trajet.pools import shared
 from trajet.pools.pool import Pool
 
 
@@ -178,5 +177,7 @@ def made(name: str, options: PoolOptions) -> AbstractContextManager[Pool]:
             )
         if options.scheduler is not None:
             raise click.UsageError("the scheduler has its own workers: leave --workers out")
+    from trajet.pools import shared
+
     shared.remove_leftovers()
     return _POOLS[name](options)

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from trajet.h5md.observables import Numbers, Observables
     from trajet.h5md.preserve import Rest, Source, keep
     from trajet.h5md.ranks import Communicator, raise_on_all, shares
-    from trajet.h5md.tables import describe, is_hdf5
+    from trajet.h5md.signature import is_hdf5
+    from trajet.h5md.tables import describe
     from trajet.h5md.writing import (
         Content,
         check,
@@ -37,7 +38,8 @@ else:
             "trajet.h5md.observables": "Numbers Observables",
             "trajet.h5md.preserve": "Rest Source keep",
             "trajet.h5md.ranks": "Communicator raise_on_all shares",
-            "trajet.h5md.tables": "describe is_hdf5",
+            "trajet.h5md.signature": "is_hdf5",
+            "trajet.h5md.tables": "describe",
             "trajet.h5md.writing": "Content check write write_all write_blocks write_checked",
         },
     )

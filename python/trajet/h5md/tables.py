@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from h5py import Dataset, File, Group
     from h5py.h5d import StoreInfo
 
-_MAGIC = b"\x89HDF\r\n\x1a\n"
 _DEFLATE, _SHUFFLE = 1, 2
 _FILTERS = {3: "Fletcher32", 4: "SZIP", 5: "N-bit", 6: "scale-offset", 32000: "LZF"}
 # From this number on filters are registered by others, and come with their programs.
@@ -33,20 +32,6 @@ _REGISTERED = 256
 _SAMPLES = 8
 _Float = NDArray[np.float64]
 _Int = NDArray[np.int64]
-
-
-def is_hdf5(path: Path) -> bool:
-    """Tell whether a file begins as HDF5 files do; one that is cut before that ends does, too."""
-    try:
-        # Opening a named pipe would wait for its writer.
-        if not path.is_file():
-            return False
-        with path.open("rb") as file:
-            first = file.read(len(_MAGIC))
-    except OSError:
-        # The native reader raises the error.
-        return False
-    return bool(first) and _MAGIC.startswith(first)
 
 
 def describe(

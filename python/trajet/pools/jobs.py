@@ -5,14 +5,12 @@ jobs. A job may run twice, if its worker was taken for dead: that must do no har
 """
 
 import os
-import socket
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol, TypeAlias, Unpack, runtime_checkable
 
 from trajet.advise.entries import Place
-from trajet.pools.dispatch import is_retried
 from trajet.pools.pool import Progress
 
 # Called with the frames of a job that are done; an exception from it ends the job.
@@ -112,7 +110,7 @@ def try_job(worker: JobWorker, job: Job, threads: int, show: ShowFrames) -> JobR
     """Run a job in this process, once."""
     begin = time.time()
     result = worker.do(job.what, threads, show)
-    where: Place = {"host": socket.gethostname(), "process": os.getpid()}
+    where: Place = {"host": os.uname().nodename, "process": os.getpid()}
     return JobResult(result, [], where, begin, time.time())
 
 
@@ -125,6 +123,8 @@ def do_job(worker: JobWorker, job: Job, threads: int, show: ShowFrames) -> JobRe
             done = try_job(worker, job, threads, show)
             return replace(done, retried=retried, begin=begin)
         except OSError as error:
+            from trajet.pools.dispatch import is_retried
+
             if not is_retried(error, len(retried) + 1):
                 raise
             retried.append(str(error))

@@ -68,7 +68,10 @@ class AnalysisSpec:
                 look([*argument.values()])
 
         look(self.arguments)
-        return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
+        atoms = np.sort(np.concatenate(found)) if found else np.empty(0, np.int64)
+        # `np.unique` imports the masked arrays of NumPy.
+        distinct: NDArray[np.int64] = atoms[np.diff(atoms, prepend=atoms[:1] - 1) != 0]
+        return distinct
 
     def row_width(self, n_atoms: int, n_frames: int) -> int:
         """Return the numbers per frame in the rows of the first pass; further passes keep few."""

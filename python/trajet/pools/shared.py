@@ -1,9 +1,7 @@
 """Folders and memory that processes of this machine share."""
 
 import os
-import secrets
-import shutil
-import tempfile
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -18,9 +16,11 @@ from trajet import _trajet, output
 @contextmanager
 def folder_in(place: Path | None) -> Iterator[Path]:
     """Make a folder in `place` (None: that of temporary files) and remove it at the end."""
-    place = Path(tempfile.gettempdir()) if place is None else place
+    import shutil
+
+    place = temporary() if place is None else place
     _trajet.remove_leftovers(place)
-    folder = place / f"trajet-{_trajet.process_mark()}-{secrets.token_hex(6)}"
+    folder = place / f"trajet-{_trajet.process_mark()}-{os.urandom(6).hex()}"
     output.unfinished(folder)
     try:
         folder.mkdir(0o700)
@@ -52,9 +52,24 @@ def file_of(data: bytes) -> Iterator[Path]:
 
 def remove_leftovers() -> None:
     """Remove the files that dead processes of this user left in memory and on disk."""
-    for place in (in_memory(), Path(tempfile.gettempdir())):
+    for place in (in_memory(), temporary()):
         if place is not None:
             _trajet.remove_leftovers(place)
+
+
+def temporary() -> Path:
+    """Return the folder of temporary files, that of `tempfile.gettempdir`.
+
+    The import of `tempfile` takes several milliseconds, of every command.
+    """
+    usual = "/tmp"
+    is_chosen = any(os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP"))
+    is_usable = os.path.isdir(usual) and os.access(usual, os.W_OK | os.X_OK)
+    if "tempfile" not in sys.modules and not is_chosen and is_usable:
+        return Path(usual)
+    import tempfile
+
+    return Path(tempfile.gettempdir())
 
 
 def in_memory() -> Path | None:
@@ -77,7 +92,7 @@ def shared_rows(kept: ExitStack, shape: tuple[int, int]) -> tuple[NDArray[np.flo
     size = 8 * shape[0] * shape[1]
     if size == 0:
         return np.zeros(shape), Path()
-    places = [place for place in (in_memory(), Path(tempfile.gettempdir())) if place is not None]
+    places = [place for place in (in_memory(), temporary()) if place is not None]
     for place in places:
         try:
             file = _reserved(kept, place, size)
@@ -94,6 +109,8 @@ def shared_rows(kept: ExitStack, shape: tuple[int, int]) -> tuple[NDArray[np.flo
 
 def _reserved(kept: ExitStack, place: Path, size: int) -> IO[bytes]:
     """Return a file without a name, whose bytes are allocated already."""
+    import tempfile
+
     with ExitStack() as own:
         file = own.enter_context(tempfile.TemporaryFile(dir=place))
         os.posix_fallocate(file.fileno(), 0, size)

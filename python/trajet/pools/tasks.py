@@ -6,7 +6,6 @@ Their states are merged along the tree of the leaves, so that the bits are those
 """
 
 import os
-import socket
 import time
 from dataclasses import dataclass
 
@@ -100,7 +99,7 @@ class Worker:
             threads=self.worker_spec.threads,
             stop=stop,
         )
-        return TaskOutcome(states, report, begin, time.time(), socket.gethostname(), os.getpid())
+        return TaskOutcome(states, report, begin, time.time(), os.uname().nodename, os.getpid())
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 import math
 import os
-import socket
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -39,7 +38,7 @@ def partial_outcome(begin: float, spent: Stages, threads: int) -> TaskOutcome:
     total = sum(each.values())
     nothing = dict.fromkeys((*COUNTS, "tasks"), 0)
     report: Assembled = {"workers": [{**nothing, **each, "t_total": total}] * threads}
-    return TaskOutcome(np.empty(0), report, begin, begin + total, socket.gethostname(), os.getpid())
+    return TaskOutcome(np.empty(0), report, begin, begin + total, os.uname().nodename, os.getpid())
 
 
 @dataclass

@@ -1,5 +1,6 @@
 """Loading of results that were saved as NPZ."""
 
+import importlib
 import os
 import zipfile
 import zlib
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import FormatError
+from trajet.result.modules import MODULES
 from trajet.result.report import Report
 from trajet.result.result import KINDS, Result
 
@@ -53,6 +55,9 @@ def load(path: str | os.PathLike[str]) -> Any:
             " a result"
         )
     kind = str(arrays.pop("kind"))
+    for module, names in MODULES.items():
+        if kind in names.split():
+            importlib.import_module(module)
     if kind not in KINDS:
         raise FormatError(
             f"{path}: a result of the class {kind}, which this version of trajet does not have:"

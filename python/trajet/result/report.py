@@ -3,7 +3,7 @@
 import json
 import os
 import platform
-import socket
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
@@ -291,7 +291,7 @@ def make_report(
     tags
         Open tags of the data set, in the order of `bytes_by_tag`.
     """
-    opening, host, counting = reader.opening(), socket.gethostname(), run.get("counting")
+    opening, host, counting = reader.opening(), os.uname().nodename, run.get("counting")
     workers, tasks = _places(run, host)
     for worker in workers:
         worker["t_io"] = worker["t_read"] + worker["t_decode"]
@@ -313,7 +313,7 @@ def make_report(
             stages[stage] += counting[stage]
         for count in COUNTS:
             counts[count] += counting[count]
-    versions = {"trajet": __version__, "python": platform.python_version(), "numpy": np.__version__}
+    versions = {"trajet": __version__, "python": sys.version.split()[0], "numpy": np.__version__}
     if (version := universes.version()) is not None:
         versions["MDAnalysis"] = version
     places = {(worker["host"], worker["worker"]) for worker in workers}
@@ -346,7 +346,7 @@ def make_report(
         "cpu": _cpu(),
         "instruction_set": INSTRUCTION_SET,
         "host": host,
-        "platform": platform.platform(),
+        "platform": _platform(),
     }
     del entries["t_total"]
     sentences = {"advice": advise.advice(entries), "heuristics": advise.heuristics(entries)}
@@ -373,6 +373,17 @@ def _places(run: RunReport, host: str) -> tuple[list[WorkerEntry], list[TaskEntr
 def _ratio(part: float, other: float) -> float | None:
     """Return `part / other`, or None if `other` is 0."""
     return part / other if other > 0 else None
+
+
+def _platform() -> str:
+    """Return the operating system, its version, the kind of processor, and the C library.
+
+    `platform.platform` starts a process for that.
+    """
+    system = os.uname()
+    library = os.confstr("CS_GNU_LIBC_VERSION") if "CS_GNU_LIBC_VERSION" in os.confstr_names else ""
+    words = [system.sysname, system.release, system.machine, library and f"with-{library}"]
+    return "-".join(word.replace(" ", "") for word in words if word)
 
 
 @cache

@@ -1,8 +1,5 @@
 """Base class of all results."""
 
-import base64
-import csv
-import html
 import io
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -232,6 +229,8 @@ class Result:
             yield from zip(*some, strict=True)
 
     def _write_csv(self, file: IO[bytes]) -> None:
+        import csv
+
         text = io.StringIO()
         # Names of functions, segments and residues may contain commas and quotes.
         writer = csv.writer(text, lineterminator="\n")
@@ -251,6 +250,9 @@ class Result:
 
     def _repr_html_(self) -> str:
         """Return the summary and, if it can be drawn, the plot: notebooks show them."""
+        import base64
+        import html
+
         from trajet import plots
 
         summary = f"<p>{html.escape(repr(self))}</p>"

@@ -1,7 +1,6 @@
 """`TrajectoryFiles`: the open files of a trajectory, and the transforms of their frames."""
 
 import contextlib
-import hashlib
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -386,6 +385,8 @@ class TrajectoryFiles(Transformable):
 
 def describe_file(path: Path) -> InputEntry:
     """Return the report's entry on a structure file: path, size and digest."""
+    import hashlib
+
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     return {"path": str(path), "size": path.stat().st_size, "digest": f"sha256:{digest}"}

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 class UpdatingSelection(Transformable):
     """Atoms that a text matches in each frame anew; `Trajectory.select(..., updating=True)`.
 
-    `count` and `apply` take it; they evaluate it in the workers of the pool. The other analyses
-    need the same atoms in every frame. Only atoms on whose positions the selection depends are
-    decoded, and those that it may select if their positions are used.
+    `count`, `contacts`, `density` and `apply` take it; they evaluate it in the workers of the pool.
+    The other analyses need the same atoms in every frame. Only atoms on whose positions the
+    selection depends are decoded, and those that it may select if their positions are used.
 
     Attributes
     ----------
@@ -157,13 +157,13 @@ class UpdatingSelection(Transformable):
         """
         return list(self._frames(frames))
 
-    def look(self, frame: int) -> tuple[Selection, Block]:
+    def look(self, frame: int, run: NDArray[np.int64] | None = None) -> tuple[Selection, Block]:
         """Read the atoms that are selected in a frame without an entry in the access log.
 
-        Jumps are not counted.
+        Jumps are counted from the first of the frames `run`, or not at all.
         """
         native, places = self.prepared(has_selected=True)
-        block = self.trajectory.read_places([frame], places, None, counted=False)
+        block = self.trajectory.read_places([frame], places, None, counted=False, run=run)
         selection, columns = self._chosen(block, 0, native)
         return selection, replace(block, positions=block.positions[:, columns])
 

@@ -44,6 +44,8 @@ pub(super) struct Grid<'a> {
     /// How many grid cells farther along each vector an atom within the distance can be.
     reach: [usize; 3],
     images: Images,
+    /// How far (Å) rounding to f32 can move an image.
+    slack: f64,
     pub(super) square_of_distance: f64,
     /// Bounds of squared distances in f32: up to the first, a pair is certainly within the distance; beyond the second,
     /// it certainly is not.
@@ -72,6 +74,13 @@ enum Images {
 
 /// Grid cells in one direction: a range of the table, and the number of box vectors to add to the images.
 type Segment = (Range<usize>, f64);
+
+/// Memory for the neighbours of a grid cell: ranges along the first vector, places along the others.
+#[derive(Debug, Default)]
+pub(super) struct NeighbourMemory {
+    xs: Vec<Segment>,
+    rows: [Vec<(usize, f64)>; 2],
+}
 
 impl<'a> Grid<'a> {
     /// Returns a grid for searches up to a distance (Å), with cells at least as wide as `least_width`. The `bounds` are
@@ -126,7 +135,8 @@ impl<'a> Grid<'a> {
         let size: f64 = cell.map_or(0.0, |cell| {
             cell.reduced().iter().map(|v| v.iter().map(|x| x.abs()).sum::<f64>()).sum()
         });
-        let limits = Limits::new(distance, ROUGH_SLACK * size);
+        let slack = ROUGH_SLACK * size;
+        let limits = Limits::new(distance, slack);
         let square_of_distance = distance * distance;
         Grid {
             cell,
@@ -136,6 +146,7 @@ impl<'a> Grid<'a> {
             repeats,
             reach: reached,
             images,
+            slack,
             square_of_distance,
             limits,
         }
@@ -144,6 +155,12 @@ impl<'a> Grid<'a> {
     /// Returns the number of cells of the table.
     pub(super) fn len(&self) -> usize {
         self.table.iter().product()
+    }
+
+    /// Returns the bounds of squared distances in f32 for another distance (Å).
+    #[inline]
+    pub(super) fn limits_of(&self, distance: f64) -> Limits {
+        Limits::new(distance, self.slack)
     }
 
     /// Returns whether neighbours stand for all images at once, so that only [`Grid::square`] decides.
@@ -208,7 +225,8 @@ impl<'a> Grid<'a> {
     fn shift(&self, whole: [f64; 3]) -> [f32; 3] {
         let Some(cell) = self.cell.filter(|_| whole != [0.0; 3]) else { return [0.0; 3] };
         let [a, b, c] = cell.reduced();
-        [0, 1, 2].map(|k| (whole[0] * a[k] + whole[1] * b[k] + whole[2] * c[k]) as f32)
+        let along = |k: usize| (whole[0] * a[k] + whole[1] * b[k] + whole[2] * c[k]) as f32;
+        [along(0), along(1), along(2)]
     }
 
     /// Returns the position of a grid cell in the table.
@@ -218,31 +236,34 @@ impl<'a> Grid<'a> {
     }
 
     /// Calls a function with ranges of grid cells, which together are the neighbours of a cell and itself, and with the
-    /// vector to add to their images, until it returns `false`. The nearest come first, roughly. A range comes again
-    /// for another image only.
+    /// vector to add to their images, until it returns `false`. If `nearest_first`, the nearest come first, roughly. A
+    /// range comes again for another image only.
     #[inline]
     pub(super) fn neighbours(
         &self,
         place: [usize; 3],
         repetition: [f64; 3],
+        nearest_first: bool,
+        memory: &mut NeighbourMemory,
         mut each: impl FnMut(Range<usize>, [f32; 3]) -> bool,
     ) {
-        let [xs, ys, zs] = [0, 1, 2].map(|k| {
-            let (m, reach) = (self.table[k], self.reach[k]);
-            match self.images {
-                Images::Listed => {
-                    let first = place[k] + repetition[k] as usize * m;
-                    segments(first, reach, m, m * self.repeats[k])
-                }
-                Images::One | Images::All => around(place[k], reach, m),
+        let NeighbourMemory { xs, rows: [ys, zs] } = memory;
+        xs.clear();
+        self.each_segment(0, place[0], repetition[0], |range, whole| xs.push((range, whole)));
+        for (k, places) in [(1, &mut *ys), (2, &mut *zs)] {
+            places.clear();
+            self.each_segment(k, place[k], repetition[k], |range, whole| {
+                places.extend(range.map(|at| (at, whole)));
+            });
+            if nearest_first {
+                places.sort_by_key(|(at, whole)| (whole.abs() as usize, at.abs_diff(place[k])));
             }
-        });
+        }
         let [n, m, _] = self.table;
-        let (ys, zs) = (nearest_first(&ys, place[1]), nearest_first(&zs, place[2]));
-        for (k, whole_z) in zs {
-            for &(j, whole_y) in &ys {
+        for &(k, whole_z) in &*zs {
+            for &(j, whole_y) in &*ys {
                 let row = (k * m + j) * n;
-                for (x, whole_x) in &xs {
+                for (x, whole_x) in &*xs {
                     let shift = self.shift([*whole_x, whole_y, whole_z]);
                     if !each(row + x.start..row + x.end, shift) {
                         return;
@@ -252,17 +273,41 @@ impl<'a> Grid<'a> {
         }
     }
 
+    /// Calls a function with the ranges of places along an axis that are neighbours of a place.
+    #[inline]
+    fn each_segment(
+        &self,
+        axis: usize,
+        place: usize,
+        repetition: f64,
+        mut each: impl FnMut(Range<usize>, f64),
+    ) {
+        let (m, reach) = (self.table[axis], self.reach[axis]);
+        match self.images {
+            Images::Listed => {
+                let first = place + repetition as usize * m;
+                segments(first, reach, m, m * self.repeats[axis], each);
+            }
+            Images::One | Images::All => around(place, reach, m, |range| each(range, 0.0)),
+        }
+    }
+
     /// Marks the neighbours of a grid cell, and itself.
     pub(super) fn mark_neighbours(&self, number: usize, marks: &mut [bool]) {
         let place = self.place_of(number);
-        let [xs, ys, zs] = [0, 1, 2].map(|k| around(place[k], self.reach[k], self.table[k]));
-        let [n, m, _] = self.table;
-        for k in zs.iter().flat_map(|(z, _)| z.clone()) {
-            for j in ys.iter().flat_map(|(y, _)| y.clone()) {
-                let row = (k * m + j) * n;
-                xs.iter().for_each(|(x, _)| marks[row + x.start..row + x.end].fill(true));
+        let [n, m, l] = self.table;
+        around(place[2], self.reach[2], l, |zs| {
+            for k in zs {
+                around(place[1], self.reach[1], m, |ys| {
+                    for j in ys {
+                        let row = (k * m + j) * n;
+                        around(place[0], self.reach[0], n, |x| {
+                            marks[row + x.start..row + x.end].fill(true);
+                        });
+                    }
+                });
             }
-        }
+        });
     }
 
     /// Returns the squared distance of two points, that of the nearest images in a cell.
@@ -293,39 +338,47 @@ impl Limits {
     }
 }
 
-/// Returns the numbers within `reach` of a place on a ring of `n`, as ranges without repetitions.
-fn around(place: usize, reach: usize, n: usize) -> Vec<Segment> {
+/// Calls a function with the numbers within `reach` of a place on a ring of `n`, as ranges without repetitions.
+#[inline]
+fn around(place: usize, reach: usize, n: usize, mut each: impl FnMut(Range<usize>)) {
     if reach >= n.div_ceil(2) || 2 * reach + 1 >= n {
-        return vec![(0..n, 0.0)];
+        return each(0..n);
     }
     match (place.checked_sub(reach), place + reach + 1) {
-        (Some(first), end) if end > n => vec![(first..n, 0.0), (0..end - n, 0.0)],
-        (Some(first), end) => vec![(first..end, 0.0)],
-        (None, end) => vec![(0..end, 0.0), (n + place - reach..n, 0.0)],
+        (Some(first), end) if end > n => {
+            each(first..n);
+            each(0..end - n);
+        }
+        (Some(first), end) => each(first..end),
+        (None, end) => {
+            each(0..end);
+            each(n + place - reach..n);
+        }
     }
 }
 
-/// Returns the places within `reach` of a place on a line, as ranges of a table of `m` that repeats itself, with the
-/// number of turns of `n` that lead to each; `n` is a multiple of `m`.
-fn segments(place: usize, reach: usize, m: usize, n: usize) -> Vec<Segment> {
+/// Calls a function with the places within `reach` of a place on a line, as ranges of a table of `m` that repeats itself,
+/// and with the number of turns of `n` that lead to each; `n` is a multiple of `m`.
+#[inline]
+fn segments(
+    place: usize,
+    reach: usize,
+    m: usize,
+    n: usize,
+    mut each: impl FnMut(Range<usize>, f64),
+) {
+    // Most places are far from both ends of the table.
+    if n == m && place >= reach && place + reach < m {
+        return each(place - reach..place + reach + 1, 0.0);
+    }
     let (m, n) = (m as i64, n as i64);
     let (mut first, end) = (place as i64 - reach as i64, (place + reach + 1) as i64);
-    let mut found = Vec::with_capacity(2);
     while first < end {
         let start = first.rem_euclid(m);
         let length = (m - start).min(end - first);
-        found.push((start as usize..(start + length) as usize, first.div_euclid(n) as f64));
+        each(start as usize..(start + length) as usize, first.div_euclid(n) as f64);
         first += length;
     }
-    found
-}
-
-/// Returns the single places of segments, those next to a place of the table first.
-fn nearest_first(segments: &[Segment], place: usize) -> Vec<(usize, f64)> {
-    let each = |(range, whole): &Segment| range.clone().map(|at| (at, *whole)).collect::<Vec<_>>();
-    let mut places: Vec<(usize, f64)> = segments.iter().flat_map(each).collect();
-    places.sort_by_key(|(at, whole)| (whole.abs() as usize, at.abs_diff(place)));
-    places
 }
 
 multiversion! {
@@ -380,8 +433,8 @@ mod tests {
         #[test]
         fn the_neighbours_on_a_ring_come_once(n in 1..40usize, place in 0..40usize, reach in 0..40usize) {
             let place = place % n;
-            let mut found: Vec<usize> =
-                around(place, reach, n).into_iter().flat_map(|(part, _)| part).collect();
+            let mut found: Vec<usize> = Vec::new();
+            around(place, reach, n, |part| found.extend(part));
             found.sort_unstable();
             let expected: Vec<usize> =
                 (0..n).filter(|&i| i.abs_diff(place).min(n - i.abs_diff(place)) <= reach).collect();
@@ -394,10 +447,10 @@ mod tests {
         ) {
             let n = m * repeats;
             let place = place % n;
-            let found: Vec<(usize, f64)> = segments(place, reach, m, n)
-                .into_iter()
-                .flat_map(|(part, whole)| part.map(move |at| (at, whole)))
-                .collect();
+            let mut found: Vec<(usize, f64)> = Vec::new();
+            segments(place, reach, m, n, |part, whole| {
+                found.extend(part.map(|at| (at, whole)));
+            });
             let line = place as i64 - reach as i64..=(place + reach) as i64;
             let expected: Vec<(usize, f64)> = line
                 .map(|at| (at.rem_euclid(m as i64) as usize, (at as f64 / n as f64).floor()))

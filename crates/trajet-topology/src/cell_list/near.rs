@@ -28,12 +28,14 @@ impl Points {
 
     #[inline]
     pub(super) fn get(&self, at: usize) -> [f32; 3] {
-        [0, 1, 2].map(|k| self.axes[k][at])
+        [self.axes[0][at], self.axes[1][at], self.axes[2][at]]
     }
 
     #[inline]
     pub(super) fn set(&mut self, at: usize, point: [f32; 3]) {
-        (0..3).for_each(|k| self.axes[k][at] = point[k]);
+        for (axis, x) in self.axes.iter_mut().zip(point) {
+            axis[at] = x;
+        }
     }
 }
 
@@ -100,7 +102,9 @@ impl Near {
         limits: Limits,
     ) -> Result<bool, Fault> {
         self.make_room(range.len())?;
-        let axes = [0, 1, 2].map(|k| &points.axes[k][range.start..range.end + LANES]);
+        let padded = range.start..range.end + LANES;
+        let [xs, ys, zs] = &points.axes;
+        let axes = [&xs[padded.clone()], &ys[padded.clone()], &zs[padded]];
         let farthest = gather(set, self, axes, &atoms[range], shift, bounds, limits.possible);
         Ok(farthest <= limits.sure)
     }
@@ -112,6 +116,14 @@ impl Near {
             axis[self.len..self.len + LANES].fill(f32::INFINITY);
         }
         Ok(())
+    }
+
+    /// Returns the squared distance of a point to one of the atoms.
+    #[inline]
+    pub(super) fn square(&self, place: usize, point: [f32; 3]) -> f32 {
+        let at = self.points.get(place);
+        let d = [at[0] - point[0], at[1] - point[1], at[2] - point[2]];
+        d[0] * d[0] + d[1] * d[1] + d[2] * d[2]
     }
 
     /// Returns the squared distance of a point to the nearest of the atoms; infinite if there are none.
@@ -133,9 +145,11 @@ impl Near {
         Ok(())
     }
 
+    #[inline]
     fn padded(&self) -> [&[[f32; LANES]]; 3] {
         let n = self.len.div_ceil(LANES);
-        [0, 1, 2].map(|k| &self.points.axes[k].as_chunks().0[..n])
+        let [xs, ys, zs] = &self.points.axes;
+        [&xs.as_chunks().0[..n], &ys.as_chunks().0[..n], &zs.as_chunks().0[..n]]
     }
 
     /// Makes room for more atoms and a whole number of lanes.

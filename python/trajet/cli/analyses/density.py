@@ -7,7 +7,7 @@ import click
 import numpy as np
 
 import trajet
-from trajet.cli.analyses.shared import cut, head_of, select_option
+from trajet.cli.analyses.shared import cut, head_of, select_option, updating_option
 from trajet.cli.analysis_options import AnalysisOptions, analysis
 from trajet.cli.options import path_to
 from trajet.cli.tables import lines_of
@@ -16,6 +16,7 @@ from trajet.result import Density
 
 @analysis(
     select_option,
+    updating_option,
     click.option(
         "--spacing",
         type=click.FloatRange(0, min_open=True),
@@ -61,6 +62,7 @@ def density(
     job: AnalysisOptions,
     *,
     select: str,
+    updating: bool,
     spacing: float,
     center: tuple[float, float, float] | None,
     size: tuple[float, float, float] | None,
@@ -79,7 +81,7 @@ def density(
           --fit "name CA" --dx water.dx
       trajet density adk.psf adk.xtc --select protein --spacing 2 --plot density.png -o density.npz
     """
-    selection = job.select(select)
+    selection = job.select_in(select, updating=updating)
 
     def write(result: Density) -> list[Path]:
         if dx is None:

@@ -30,6 +30,9 @@ contact_cutoff_option = click.option(
     metavar="Å",
     help="The largest distance of a contact.",
 )
+updating_option = click.option(
+    "--updating", is_flag=True, help="Evaluate selections in each frame, not only on frame 0."
+)
 heavy_option = click.option("--heavy", is_flag=True, help="Leave out hydrogens.")
 
 

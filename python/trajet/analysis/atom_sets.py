@@ -1,0 +1,89 @@
+"""Atoms of an analysis that takes the same atoms in every frame, or other ones in each."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet.analysis.runner import further_selection, main_selection
+from trajet.trajectory import Selection, Trajectory, UpdatingSelection
+
+if TYPE_CHECKING:
+    from trajet.universes import AtomGroup
+
+
+@dataclass(frozen=True)
+class AtomSet:
+    """Atoms that are read, and the selection of those that count in each frame.
+
+    Attributes
+    ----------
+    atoms
+        The atoms that are read: those that may count, and those on whose positions that depends.
+    updating
+        The selection that follows the frame; None if all atoms count in every frame.
+    native
+        The same for the native module.
+    """
+
+    atoms: Selection
+    updating: UpdatingSelection | None = None
+    native: bytes | None = None
+
+    @property
+    def trajectory(self) -> Trajectory:
+        """The trajectory."""
+        return self.atoms.trajectory
+
+    @property
+    def label(self) -> str:
+        """Name in figures and reports."""
+        return self.atoms.label
+
+    @property
+    def n_atoms(self) -> int | None:
+        """Number of atoms; None if it is another in each frame."""
+        return self.atoms.n_atoms if self.updating is None else None
+
+    @property
+    def t_select(self) -> float:
+        """Seconds that evaluating the selection took."""
+        return (self.updating or self.atoms).t_select
+
+    def positions_in(self, frame: int, run: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return the positions of the atoms that count in a frame, `(n, 3)`, Å.
+
+        Jumps are counted from the first of the frames `run`.
+        """
+        if self.updating is None:
+            block = self.atoms.look(frame, run)
+        else:
+            _, block = self.updating.look(frame, run)
+        positions: NDArray[np.float32] = block.positions[0]
+        return positions
+
+
+def main_set(thing: "Selection | UpdatingSelection | AtomGroup") -> AtomSet:
+    """Return the main atoms of an analysis that may be others in each frame."""
+    if not isinstance(thing, UpdatingSelection):
+        return AtomSet(main_selection(thing))
+    native, places = thing.prepared(has_selected=True)
+    return AtomSet(Selection(thing.trajectory, places, thing.text), thing, native.to_bytes())
+
+
+def further_set(
+    thing: "str | Selection | UpdatingSelection | AtomGroup", trajectory: Trajectory
+) -> AtomSet:
+    """Return further atoms of the same system.
+
+    Raises
+    ------
+    SelectionError
+        If they are of another trajectory.
+    """
+    if not isinstance(thing, UpdatingSelection):
+        return AtomSet(further_selection(thing, trajectory))
+    found = main_set(thing)
+    further_selection(found.atoms, trajectory)
+    return found
