@@ -11,9 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use trajet_engine::report::Stages;
 use trajet_engine::run::lock;
-use trajet_files::{
-    Chain, Described, FieldReader, Frames, Meter, OpenOptions, Scratch, Wanted,
-};
+use trajet_files::{Chain, Described, FieldReader, Frames, Meter, OpenOptions, Scratch, Wanted};
 use trajet_formats::dcd::CellForm;
 use trajet_formats::{Atoms, Field, Format, FrameMeta, Losses};
 
