@@ -21,9 +21,10 @@ def test_examples_of_the_page_run(
             run_python(DOCUMENT, example, names)
     finally:
         trajet.mdanalysis.uninstall()
-    first, second, third, fourth, fifth = capsys.readouterr().out.splitlines()
+    first, second, third, tag, fourth, fifth = capsys.readouterr().out.splitlines()
     assert first == "98 214 atoms"
     assert second.endswith(" 98")
     assert third == "98 (3341, 3)"
+    assert tag == "3341 3365"
     assert fourth.startswith("0 of ")
     assert fifth == "98"

@@ -22,7 +22,9 @@ from MDAnalysis.analysis.base import AnalysisBase, AnalysisFromFunction
 from MDAnalysis.analysis.pca import PCA
 from MDAnalysis.analysis.results import ResultsGroup
 from MDAnalysis.analysis.rms import RMSD, RMSF
-from trajet.mdanalysis import Backend, report, run
+from MDAnalysisTests import datafiles
+from trajet.mdanalysis import Backend, Reader, XTCReader, install, report, run
+from trajet.mdanalysis.pools import _n_parts
 
 TWO = tj.ProcessPool(workers=2)
 # Every pool has the same jobs: all analyses run on each in `make test-long`.
@@ -106,10 +108,50 @@ def test_workers_do_not_change_results() -> None:
 
 
 @pytest.mark.parametrize(("stop", "parts"), [(0, 1), (1, 1), (7, 1), (8, 2), (63, 8), (98, 16)])
-def test_default_parts_depend_on_frames_alone(stop: int, parts: int) -> None:
+def test_default_parts_do_not_depend_on_workers(stop: int, parts: int) -> None:
     """Each has at least four frames, if there are as many."""
     ours = run(MadeInInit(atoms()), stop=stop, progress=False)
     assert [ours.n_frames, len(report(ours)["tasks"])] == [stop, parts]
+
+
+@pytest.mark.parametrize(
+    ("n_frames", "n_atoms", "parts"),
+    [
+        *((1, 10**6, 1), (30, 10**6, 4), (98, 3341, 16), (9_800, 3341, 16), (20_100, 3341, 32)),
+        *((10**6, 3341, 64), (1_000, 10**6, 64), (10**6, 0, 16)),
+    ],
+)
+def test_more_than_16_parts_are_for_many_positions(n_frames: int, n_atoms: int, parts: int) -> None:
+    """A range that is read in a few milliseconds takes as long to begin."""
+    assert _n_parts(n_frames, n_atoms) == parts
+
+
+class Decoded(MadeInInit):
+    """Has the number of frames of which its atoms alone were decoded, by their reader's report."""
+
+    def _single_frame(self) -> None:
+        self.atoms.positions.sum()
+        self.results.total = np.array([self._trajectory.report.frames_of_groups])
+
+    def _get_aggregator(self) -> ResultsGroup:
+        return ResultsGroup({"total": ResultsGroup.ndarray_sum, "mean": ResultsGroup.float_mean})
+
+
+def test_workers_decode_groups_where_readers_are_installed() -> None:
+    """As the process that runs the analysis; afterwards nothing is installed in them."""
+    files = (datafiles.PSF, datafiles.DCD)
+    plain = mda.Universe(*files, format=Reader)
+    with install():
+        patched = mda.Universe(*files)
+        ours = run(Decoded(patched.select_atoms("name CA")), pool=TWO, parts=2, progress=False)
+    assert ours.results.total[0] >= 98
+    theirs = run(Decoded(plain.select_atoms("name CA")), pool=TWO, parts=2, progress=False)
+    assert theirs.results.total[0] == 0
+    assert TWO.map(lambda _: _is_installed(), range(4)) == [False] * 4
+
+
+def _is_installed() -> bool:
+    return mda._READERS["XTC"] is XTCReader
 
 
 def test_parts_change_last_bits_at_most() -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import trajet as tj
 import trajet.mdanalysis as guest
-from helpers.made_stores import make_store
+from helpers.made_stores import TWO_TAGS, make_store
 from helpers.universe_pairs import (
     N_FRAMES,
     assert_same_cell,
@@ -433,6 +433,28 @@ def test_data_set_of_a_store_is_a_trajectory(tmp_path: Path) -> None:
         with guest.install():
             np.testing.assert_array_equal(part.atoms[5:9].positions, ts.positions[5:9])
         assert part.trajectory.ts.time == ts.time
+
+
+def test_topology_of_other_atoms_than_those_of_a_tag_is_an_error(tmp_path: Path) -> None:
+    """The error says how to make the Universe, and both ways work."""
+    (tmp_path / "two.toml").write_text(TWO_TAGS)
+    adk = tj.open(datafiles.PSF, datafiles.DCD)
+    tj.Store(tmp_path / "md", create=True).add("adk", adk, profile=tmp_path / "two.toml")
+    label, pdb = f"{tmp_path}/md/adk@some", tmp_path / "some.pdb"
+    with pytest.raises(ValueError, match="has 151 atoms, and the topology 3341: ") as caught:
+        mda.Universe(datafiles.PSF, label, format=guest.Reader)
+    assert f'MDAnalysis.Merge(trajet.open("{label}").all_atoms().atoms)' in str(caught.value)
+    assert f'"trajet frame {label} -o FILE.pdb"' in str(caught.value)
+    some = tj.open(label)
+    merged = mda.Merge(some.all_atoms().atoms).load_new(label, format=guest.Reader)
+    # As the command does.
+    some.all_atoms()[0].save(pdb)
+    written = mda.Universe(str(pdb), label, format=guest.Reader)
+    expected = some.read(frames=slice(0, 9, 4)).positions
+    for u in (merged, written):
+        assert list(u.atoms.names) == list(some.topology.names[some.all_atoms().indices])
+        found = [ts.positions.copy() for ts in u.trajectory[0:9:4]]
+        np.testing.assert_array_equal(found, expected)
 
 
 def test_nothing_is_written_beside_the_file_but_our_index(

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from trajet._trajet import WorkerError
 from trajet.mdanalysis.current_frame import CurrentFrame, Part, as_part, attach, own_arrays, part_of
+from trajet.mdanalysis.installation import installed_as, strictness
 from trajet.pools.jobs import ShowFrames
 from trajet.pools.portable import Portable, cloudpickle
 
@@ -76,6 +77,8 @@ class AnalysisJobs:
             _pickler(file, self._shared).dump(analysis)
         self._analysis = file.getvalue()
         self._data = b""
+        # Workers decode as this process does: groups of atoms alone, or whole frames.
+        self.strict = strictness()
         self._frames = [
             (place, CurrentFrame(one))
             for place, one in enumerate(self._shared)
@@ -142,7 +145,7 @@ class _AnalysisWorker:
 
     def do(self, what: NDArray[np.int64], threads: int, show: ShowFrames) -> Portable[RangeResult]:
         """Run the analysis over frames: `what` has their places and numbers, `(n_frames, 2)`."""
-        with self._lock:
+        with self._lock, installed_as(self._jobs.strict):
             show(0)
             begin, loading = time.perf_counter(), 0.0
             if self._shared is None:

@@ -1,5 +1,8 @@
 """`install`: Universes read files through trajet, and write XTC and TRR through it."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
 from types import TracebackType
 from typing import Any, Self
 
@@ -40,6 +43,11 @@ _PLACES = (
 
 # What was there before `install`; empty while nothing is installed.
 _before: dict[str, Any] = {}
+
+# Jobs that run in this process with the readers that `installed_as` has installed: several, if a
+# Dask worker has several threads.
+_jobs: set[object] = set()
+_jobs_lock = Lock()
 
 
 def _group_positions(atoms: AtomGroup) -> NDArray[np.float32]:
@@ -149,6 +157,36 @@ def uninstall() -> None:
         AtomGroup.positions = _before["groups"]
         Atom.position = _before["atoms"]
         _before.clear()
+
+
+def strictness() -> bool | None:
+    """Return `strict` of `install`, or None if nothing is installed."""
+    return Reader.strict_by_default if _before else None
+
+
+@contextmanager
+def installed_as(strict: bool | None) -> Iterator[None]:
+    """Have the readers installed in a worker process while a job runs, as where it comes from.
+
+    Parameters
+    ----------
+    strict
+        `strictness` of the process that sent the job; None changes nothing. It does not change
+        either what this process has installed by itself.
+    """
+    job = object()
+    with _jobs_lock:
+        if strict is not None and (_jobs or not _before):
+            install(strict=strict)
+            _jobs.add(job)
+    try:
+        yield
+    finally:
+        with _jobs_lock:
+            if job in _jobs:
+                _jobs.remove(job)
+                if not _jobs:
+                    uninstall()
 
 
 def _with_getter(before: property, getter: Any) -> property:

@@ -29,6 +29,9 @@ from trajet.result import COUNTS, Report, make_report
 # Ranges of frames of a run: a power of two, which 2, 4 or 8 workers share evenly. Each has at least
 # four frames: to prepare an analysis may take as long as to read some.
 _MOST_PARTS, _LEAST_FRAMES = 64, 4
+# Beyond so many ranges, each has so many positions of atoms: a range takes milliseconds to begin,
+# in which hundreds of frames of a small protein are read.
+_FEW_PARTS, _LEAST_POSITIONS = 16, 1 << 21
 
 _reports: WeakKeyDictionary[AnalysisBase, Report] = WeakKeyDictionary()
 
@@ -70,8 +73,8 @@ def run(
         time computes, so that `ProcessPool`, `DaskPool` and `MpiPool` are faster.
     parts
         Number of ranges; None for the largest power of two that leaves each at least four frames,
-        at most 64. More workers than ranges are idle. With another number, sums may differ in their
-        last bits.
+        at most 16, or 64 if each has two million positions of atoms. More workers than ranges are
+        idle. With another number, sums may differ in their last bits.
     progress
         Whether to show a progress bar of frames on a terminal or in a notebook, or a function that
         is called with frames done and in total.
@@ -121,14 +124,15 @@ def run(
         return analysis.run(
             **{name: value for name, value in asked.items() if value is not None},
             backend=backend,
-            n_parts=_n_parts(n_frames) if parts is None else min(parts, n_frames),
+            n_parts=min(parts or _n_parts(n_frames, analysis._trajectory.n_atoms), n_frames),
             unsupported_backend=True,
         )
 
 
-def _n_parts(n_frames: int) -> int:
+def _n_parts(n_frames: int, n_atoms: int) -> int:
     """Return the default number of ranges."""
-    most = min(_MOST_PARTS, max(1, n_frames // _LEAST_FRAMES))
+    most = min(_MOST_PARTS, max(_FEW_PARTS, n_frames * n_atoms // _LEAST_POSITIONS))
+    most = min(most, max(1, n_frames // _LEAST_FRAMES))
     return 1 << (most.bit_length() - 1)
 
 

@@ -71,7 +71,8 @@ class Reader(ReaderBase):  # type: ignore[misc]
     UnreadableError
         If it is of no known format, or damaged; a `FormatError` and an `OSError`.
     TypeError, ValueError
-        If `sub` has other numbers than integers, is out of range, or a mask of another size.
+        If `sub` has other numbers than integers, is out of range, or a mask of another size; or if
+        a data set and the topology of the Universe have different numbers of atoms.
 
     Examples
     --------
@@ -142,6 +143,7 @@ class Reader(ReaderBase):  # type: ignore[misc]
             trajectory = self._opened(rebuild_index=rebuild_index)
             atoms = None if self._sub is None else _indices(self._sub, trajectory.n_atoms)
             self._source = source = Source(trajectory, atoms)
+            _check_topology(trajectory, source.n_atoms, self._kwargs.get("n_atoms"))
             source.head.read(0)
             self.format = trajectory.format
             convention = checked or self._convention_of(trajectory, source, options)
@@ -503,6 +505,24 @@ def _indices(sub: NDArray[Any], n_atoms: int) -> NDArray[np.int64]:
     if sub.ndim != 1 or not len(sub) or sub.min() < -n_atoms or sub.max() >= n_atoms:
         raise ValueError(f"sub must be a list of indices of atoms from 0 to {n_atoms - 1}")
     return np.asarray(np.arange(n_atoms)[sub], np.int64)
+
+
+def _check_topology(trajectory: Trajectory, n_atoms: int, wanted: int | None) -> None:
+    """Compare a data set with the topology of a Universe, which may have atoms of other tags.
+
+    Raises
+    ------
+    ValueError
+        If the topology has another number of atoms.
+    """
+    if trajectory.dataset is None or wanted in (None, n_atoms):
+        return
+    label = trajectory.label
+    raise ValueError(
+        f"{label}: has {n_atoms} atoms, and the topology {wanted}: make the Universe of its atoms,"
+        f' MDAnalysis.Merge(trajet.open("{label}").all_atoms().atoms), or of a file that "trajet'
+        f' frame {label} -o FILE.pdb" writes'
+    )
 
 
 def _check_cell(cursor: Cursor, filename: str) -> None:
