@@ -56,10 +56,11 @@ def apply(
         for a block. Returns an array of numbers. For a frame, its shape must be constant; for a
         block without a `reducer`, its first axis must be the frames; with a `reducer`, its shape
         must be constant. The function must not rely on the order of the calls. One extra call, with
-        the first frame, determines the shape. If it has parameters named `frame`, `time` or `cell`
-        after the first, they are given by name: number, ps, and `(6,)`, Å and degrees; for a block
-        as arrays with the frames as their first axis. For each frame, it may return a dict of
-        arrays instead, without a `reducer`, with the same names in the same order.
+        the first frame, determines the shape. Parameters of the function that are named `frame`,
+        `time` or `cell`, after the first one, are passed by name: the frame number, the time (ps),
+        and the cell, `(6,)`, Å and degrees. For a block they are arrays whose first axis is the
+        frames. For each frame, it may return a dict of arrays instead, without a `reducer`, with
+        the same names in the same order.
     selection
         A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file; or a list of
         several, of which all but the first may be selection texts: the function gets the positions
@@ -80,7 +81,7 @@ def apply(
         `report["remarks"]` say whether molecules are broken over the box in the first frame.
     indices
         Whether the function gets the indices of the atoms in the topology, `(n_atoms,)`, int64, as
-        its last argument; of one selection.
+        its last argument; for one selection only.
     threads_safe
         Whether several threads of a process may call the function and the reducer at the same time.
         Give True only if two calls share nothing that a call changes, such as an AtomGroup, a

@@ -47,11 +47,12 @@ def cluster_rmsd(
         Å. For `"gromos"`: frames at most so far apart are neighbours. For other methods: clusters
         further apart are not joined.
     method
-        `"gromos"`: the frame with the most neighbours is removed with these as a cluster, again and
-        again (Daura et al.). `"average"`, `"complete"`, `"single"`: hierarchical clusters with this
-        linkage, by SciPy (`pip install 'trajet[cluster]'`).
+        `"gromos"`: the frame with the most neighbours and these neighbours are a cluster; it is
+        taken out, and the next one is found among the other frames (Daura et al.). `"average"`,
+        `"complete"`, `"single"`: hierarchical clusters with this linkage, by SciPy
+        (`pip install 'trajet[cluster]'`).
     n_clusters
-        Instead of `cutoff`, for hierarchical methods: how many clusters there are at most.
+        Instead of `cutoff`, for hierarchical methods: the largest number of clusters.
     weights
         None for equal weights, "mass", or one number per atom, as for `pairwise_rmsd`.
     max_memory
@@ -76,7 +77,7 @@ def cluster_rmsd(
     Raises
     ------
     ValueError
-        If neither or both of `cutoff` and `n_clusters` are given, or the method has none of it.
+        If neither or both of `cutoff` and `n_clusters` are given, or `n_clusters` for `"gromos"`.
     AnalysisError
         If a frame has no positions.
     MemoryError

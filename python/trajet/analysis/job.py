@@ -37,7 +37,7 @@ class Job(Generic[_R_co]):
     _kwargs: dict[str, object] = field(repr=False)
 
     def start(self, **of_run: object) -> Steps[_R_co]:
-        """Return the steps of the analysis, with the parameters of the run that it has."""
+        """Return the steps of the analysis, given those parameters of the run that it takes."""
         known = inspect.signature(self._function).parameters
         given = {name: value for name, value in of_run.items() if name in known}
         return self._function(*self._args, **self._kwargs, **given)

@@ -82,7 +82,8 @@ def msd(
         Whether the sums over all pairs of frames are made by Fourier transforms, in n log n steps,
         or pair by pair, in n² steps; the numbers differ by rounding.
     unwrapped
-        Positions are known to be unwrapped: a step of more than half of the cell is no error.
+        Give True if positions are known to be unwrapped: a step of more than half of the cell is
+        then no error.
     max_memory
         Bytes that positions and transforms may take. If the positions of all particles take more,
         the trajectory is read several times, for some of the particles at a time.
@@ -117,9 +118,10 @@ def msd(
 
     Notes
     -----
-    Steps between neighbouring frames of more than half of the cell along an axis are an error, as
-    wrapped positions have them; they are not looked for if jumps are removed (`nojump`), with
-    `unwrapped`, and in frames that have no cell, which `report["remarks"]` say.
+    A step between neighbouring frames of more than half of the cell along an axis is an error,
+    because it shows that positions are wrapped. Steps are not checked if jumps are removed
+    (`nojump`), with `unwrapped`, and in frames that have no cell; `report["remarks"]` name such
+    frames.
 
     Fourier transforms: G. R. Kneller, V. Keiner, M. Kneller and M. Schiller, Comput. Phys. Commun.
     91, 191 (1995), doi:10.1016/0010-4655(95)00048-K. The fit is described at

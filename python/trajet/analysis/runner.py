@@ -1,4 +1,4 @@
-"""What every analysis is about: selections, frames, a run, and what the report says of it."""
+"""Selections, runs and reports of all analyses."""
 
 import contextlib
 import os
@@ -38,7 +38,7 @@ _approve_rows: ContextVar[ApproveRows | None] = ContextVar("approve_rows", defau
 
 @contextlib.contextmanager
 def rows_approved_by(approve: ApproveRows) -> Iterator[None]:
-    """Call `approve` before a run reads frames; what it raises ends the run.
+    """Call `approve` before a run reads frames; an exception that it raises ends the run.
 
     Parameters
     ----------

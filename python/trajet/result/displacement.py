@@ -20,7 +20,7 @@ DEFAULT_FIT = (0.1, 0.5)
 
 
 class Diffusion(NamedTuple):
-    """A diffusion coefficient: the slope of a straight line through an MSD, by twice its axes.
+    """A diffusion coefficient: the slope of a line through an MSD, divided by twice its axes.
 
     Attributes
     ----------
