@@ -60,7 +60,7 @@ def amounts_of(
     charges = atoms.column("charges")
     if charges is None or not np.isfinite(charges).all():
         raise SelectionError(
-            f"{atoms.topology} has no charges of {selection.label!r}: use a topology that has, such"
-            " as a TPR, PSF or PRMTOP"
+            f"{atoms.topology} has no charges of {selection.label!r}: use a topology with charges,"
+            " such as a TPR, PSF or PRMTOP"
         )
     return np.ascontiguousarray(charges, np.float64)

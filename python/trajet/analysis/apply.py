@@ -129,7 +129,9 @@ def apply(
     chosen = [selection] if isinstance(selection, UpdatingSelection) else main_selections(selection)
     main, user = _of_selections(function, chosen)
     if indices and len(chosen) > 1:
-        raise ValueError("indices=True is for one selection: several have selection.indices")
+        raise ValueError(
+            "indices=True is for one selection: of several, use the attribute indices of each"
+        )
     updating = isinstance(main, UpdatingSelection)
     if updating and by != "frame":
         raise ValueError(f"by={by!r}: {main!r} has other atoms in each frame: leave by={by!r} out")
@@ -142,8 +144,8 @@ def apply(
     has_cell = cells or "cell" in by_name
     if has_cell and main.trajectory.rotates:
         raise ValueError(
-            "the function gets cells: those of fitted frames are rotated, which lengths and angles"
-            " do not tell: leave the fit out, or cells=True and the parameter cell"
+            "cells of fitted frames are rotated, which lengths and angles cannot express: leave out"
+            " the fit, or cells=True and the parameter cell of the function"
         )
     shape: tuple[int, ...] = ()
     parts: dict[str, tuple[int, ...]] | None = None
@@ -263,7 +265,7 @@ def _worker_function(
     parts = None
     if isinstance(returned, dict):
         if by != "frame" or has_reducer:
-            raise ValueError("a function that returns dicts is one of frames, without a reducer")
+            raise ValueError("a function may return dicts only for frames, without a reducer")
         parts = _shapes_of(returned)
         flattened = _Flattened(function, parts)
         function, returned = flattened, flattened.flat(returned)
@@ -304,7 +306,10 @@ def _shapes_of(returned: dict[Any, Any]) -> dict[str, tuple[int, ...]]:
     """
     for name, value in returned.items():
         if not isinstance(name, str) or np.asarray(value).dtype.kind not in "biuf":
-            raise TypeError(f"{name!r}: a dict of the function has arrays of numbers by texts")
+            raise TypeError(
+                f"{name!r}: a dict that the function returns must have texts as keys and numbers or"
+                " arrays of numbers as values"
+            )
     if not returned:
         raise TypeError("the function returned an empty dict: it must return numbers")
     return {name: np.shape(value) for name, value in returned.items()}

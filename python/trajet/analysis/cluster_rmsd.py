@@ -105,11 +105,11 @@ def cluster_rmsd(
         given = {"frames": frames, "weights": weights}
         if ignored := [name for name, value in given.items() if value is not None]:
             raise ValueError(
-                f"{ignored[0]} is that of the matrix: give it to pairwise_rmsd, or give a selection"
-                " instead of the matrix"
+                f"the matrix was computed with its own {ignored[0]}: give {ignored[0]} to"
+                " pairwise_rmsd, or give a selection instead of the matrix"
             )
         if pairs.other_frames is not None:
-            raise ValueError("clusters are those of one trajectory: the matrix is of two")
+            raise ValueError("clusters need RMSDs within one trajectory: this matrix is of two")
     else:
         atoms = main_selection(selection)
         pairs = yield from pairwise_rmsd.job(atoms, weights=weights, max_memory=max_memory).start(

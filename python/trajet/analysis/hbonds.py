@@ -190,7 +190,7 @@ def hbonds(
     if distance not in _CUTOFFS:
         raise ValueError(f"distance is one of {', '.join(map(repr, _CUTOFFS))}, not {distance!r}")
     if not lifetimes and (max_lag is not None or intermittency):
-        raise ValueError("max_lag and intermittency are those of lifetimes: set lifetimes=True")
+        raise ValueError("max_lag and intermittency are options of lifetimes: set lifetimes=True")
     if intermittency < 0:
         raise ValueError(f"intermittency is a number of frames, not {intermittency}")
     remarks: list[str] = []

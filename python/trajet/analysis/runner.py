@@ -80,9 +80,9 @@ def _check_fixed(thing: object) -> None:
     """
     if isinstance(thing, UpdatingSelection):
         raise SelectionError(
-            f"{thing!r} has other atoms in each frame, and this needs the same in all: count(...)"
-            " and apply(...) take it; select with updating=False, or the atoms of one frame with"
-            " .at(frame)"
+            f"{thing!r} may have other atoms in each frame, and this analysis needs the same atoms"
+            " in all frames: use count(...) or apply(...), select with updating=False, or take the"
+            " atoms of one frame with .at(frame)"
         )
 
 
