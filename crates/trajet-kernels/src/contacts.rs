@@ -246,7 +246,7 @@ fn box_around(groups: Groups<'_>, reach: f64) -> Result<Cell, Misplaced> {
 /// Order of the two atoms of a pair.
 #[derive(Clone, Copy, Debug)]
 enum Order {
-    /// That of the first group.
+    /// The atom of the first group first, as the search gives it.
     Found,
     /// The atom of the first group first, although the search gives it last.
     Swapped,

@@ -104,7 +104,7 @@ def hierarchical(
 
 
 def by_size(labels: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Number labels from 0 by size of their cluster, the largest first; ties by first frame."""
+    """Return labels as numbers from 0: the largest cluster first; of equal ones, the earliest."""
     _, first, which, sizes = np.unique(
         labels, return_index=True, return_inverse=True, return_counts=True
     )
