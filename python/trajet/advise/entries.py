@@ -5,7 +5,7 @@ from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
 # Entries that are put together from others and by names of a tuple, which mypy cannot follow.
 Assembled: TypeAlias = Any
-# What an analysis was asked for: values that JSON has, under names of its own.
+# Parameters of an analysis, by its own names; values are of types that JSON has.
 Parameters: TypeAlias = dict[str, Any]
 StageName: TypeAlias = Literal[
     "t_open",

@@ -251,7 +251,7 @@ def _worker_function(
     Parameters
     ----------
     returned
-        What the function returned for the first frame.
+        Value of the function for the first frame.
 
     Returns
     -------

@@ -319,7 +319,7 @@ class _Search:
     groups
         Two groups, for bonds between them; None for bonds of all.
     by
-        What a pair is, as for `hbonds`.
+        Kind of pairs, as for `hbonds`.
     """
 
     def __init__(

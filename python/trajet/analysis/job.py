@@ -13,8 +13,8 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _R_co = TypeVar("_R_co", covariant=True)
 
-# What the function of an analysis returns: it yields requests, gets their outcomes, and returns
-# the result.
+# Generator that the function of an analysis returns: it yields requests, gets their outcomes, and
+# returns the result.
 Steps: TypeAlias = Generator[RunRequest, AnalysisOutcome, _R]
 
 # The parameters of a run, which all jobs of a run share.

@@ -66,8 +66,8 @@ def msd(
         must be unwrapped: remove jumps over the box with `selection.nojump()`, or for molecules
         with `selection.whole().nojump()`.
     by
-        What moves: each "atom", or the centre of the selected atoms of each "residue", "molecule"
-        or "chain", as `Selection.split` makes them.
+        The particles: each "atom", or the centre of the selected atoms of each "residue",
+        "molecule" or "chain", as `Selection.split` makes them.
     weights
         Weights of the centres: "mass", None for equal weights, or one number per atom.
     axes
@@ -371,7 +371,7 @@ class _Checks:
         self._main, self._moving, self._axes = main, moving, axes
         steps = [step.words for step in main.trajectory.transforms]
         names = [str(words["transform"]) for words in steps]
-        # What puts molecules into other images undoes the removal of jumps.
+        # Transforms that put molecules into other images undo the removal of jumps.
         last = max((k for k, name in enumerate(names) if name in ("wrap", "cluster")), default=-1)
         self._is_unwrapped = unwrapped or "nojump" in names[last + 1 :]
         # Wrapping by atom or residue breaks molecules that were made whole before.

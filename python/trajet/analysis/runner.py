@@ -151,7 +151,7 @@ class AnalysisOutcome:
 
         The store of a data set remembers the analysis.
         """
-        # What was read is counted once.
+        # All analyses of a run share its reads, which are counted once.
         read = self.run["workers"] if self.is_first else []
         self.trajectory.record_analysis(analysis, self.atoms, read)
         asked: Assembled = {
@@ -165,7 +165,7 @@ class AnalysisOutcome:
                 **self.trajectory.describe_transforms(self.atoms),
             },
             "inputs": [*self.trajectory.describe_inputs(), *(further_inputs or [])],
-            # What makes a number doubtful comes first: a command shows a few of them.
+            # Remarks on doubtful numbers come first: a command shows a few remarks.
             "remarks": [
                 *dict.fromkeys(remarks),
                 *self.trajectory.transform_remarks(self.run["workers"]),

@@ -218,7 +218,7 @@ def mean_profile(
     labels
         Names of the columns, some of which are written below the axis.
     along
-        What the columns are: "residue", "atom".
+        Kind of the columns: "residue", "atom".
     quantity, title
         Label of the y axis, and title of the figure.
     """

@@ -37,7 +37,7 @@ class ContactMap(Result):
     within
         Whether the pairs are those within one group.
     of
-        What the rows and columns are: "residue" or "atom".
+        Kind of the rows and columns: "residue" or "atom".
     cutoff
         The largest distance of a contact, Å.
     report

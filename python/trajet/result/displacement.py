@@ -69,7 +69,7 @@ class MeanSquaredDisplacement(Result):
     axes
         The axes along which displacements are measured, such as "xyz" or "z".
     particles
-        What moves: "atom", "residue", "molecule" or "chain".
+        Kind of the particles: "atom", "residue", "molecule" or "chain".
     label
         The selection, as text.
     fit_first, fit_last

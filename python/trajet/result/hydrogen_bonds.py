@@ -34,7 +34,7 @@ class HydrogenBondPairs(Result):
     Attributes
     ----------
     by
-        What a pair is: "bond" (donor, hydrogen, acceptor), "pair" (donor, acceptor) or "residue"
+        Kind of the pairs: "bond" (donor, hydrogen, acceptor), "pair" (donor, acceptor) or "residue"
         (residues of donor and acceptor).
     members
         `(n_pairs, 3)` or `(n_pairs, 2)`, int64: indices in the topology of the atoms, or of the

@@ -53,8 +53,8 @@ impl Labels {
     }
 }
 
-/// Data of the topology that a term needs, or the reason why they are missing. The error is returned when they are used,
-/// so a term that no atom reaches needs none of them.
+/// Data of the topology that a term needs, or why they are missing. The error is returned when they are used, so a term
+/// that no atom reaches needs none of them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Lookup<T>(Result<T, Missing>);
 
