@@ -408,9 +408,9 @@ def test_dicts_that_change_are_errors(adk: Adk) -> None:
         tj.apply(lambda x, frame: {"x": x[: 1 + frame // 50]}, calpha)
     with pytest.raises(ValueError, match="return the same names and shapes for every frame"):
         tj.apply(lambda x, frame: {"x" if frame < 9 else "y": 1.0}, calpha)
-    with pytest.raises(ValueError, match="is one of frames, without a reducer"):
+    with pytest.raises(ValueError, match="only for frames, without a reducer"):
         tj.apply(lambda x: {"x": 1.0}, calpha, reducer=np.maximum)
-    with pytest.raises(TypeError, match="has arrays of numbers by texts"):
+    with pytest.raises(TypeError, match="must have texts as keys and numbers"):
         tj.apply(lambda x: {"x": "text"}, calpha)
     with pytest.raises(TypeError, match="an empty dict"):
         tj.apply(lambda x: {}, calpha)

@@ -243,14 +243,14 @@ fn box_around(groups: Groups<'_>, reach: f64) -> Result<Cell, Misplaced> {
     Cell::of_vectors(vectors).ok_or(Misplaced { group: 0, atom: 0 })
 }
 
-/// Which atom of a pair comes first.
+/// Order of the two atoms of a pair.
 #[derive(Clone, Copy, Debug)]
 enum Order {
-    /// That of the first group.
+    /// The atom of the first group first, as the search gives it.
     Found,
-    /// That of the first group, which the search gives last.
+    /// The atom of the first group first, although the search gives it last.
     Swapped,
-    /// The lower one.
+    /// The atom with the lower index first.
     Ascending,
 }
 

@@ -17,9 +17,9 @@ use crate::pairs::close::PairFinder;
 /// The distance that a criterion limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measured {
-    /// That of donor and acceptor.
+    /// The distance of donor and acceptor.
     DonorAcceptor,
-    /// That of hydrogen and acceptor.
+    /// The distance of hydrogen and acceptor.
     HydrogenAcceptor,
 }
 

@@ -31,7 +31,7 @@ impl Panels {
     /// Makes a table of rows with `depth` elements.
     ///
     /// # Panics
-    /// If there are no whole panels.
+    /// If the number of elements is not a multiple of `depth`.
     pub fn new(elements: Vec<[f32; WIDTH]>, depth: usize) -> Self {
         assert!(elements.len().is_multiple_of(depth.max(1)), "panels are whole");
         Panels { elements, depth }

@@ -57,7 +57,8 @@ impl Column {
         self.codes.iter().map(|&code| &*self.values[code as usize])
     }
 
-    /// Returns a column of these rows. One without rows, which stands for names that a topology lacks, stays so.
+    /// Returns a column of these rows. A column without rows, which stands for names that a topology lacks, stays
+    /// empty.
     ///
     /// # Panics
     /// If there is no such row.
@@ -143,7 +144,7 @@ fn place(packed: u64) -> usize {
 }
 
 impl ColumnBuilder {
-    /// Returns a builder with room for so many rows.
+    /// Returns a builder with room for this many rows.
     ///
     /// # Errors
     /// [`Fault::Memory`].
@@ -224,7 +225,7 @@ impl ColumnBuilder {
         self.column.codes.push(last);
     }
 
-    /// Adds the last `n` rows again, so many times.
+    /// Adds the last `n` rows again, `times` times.
     ///
     /// # Errors
     /// [`Fault::Memory`].

@@ -41,7 +41,7 @@ pub enum Error {
         path: PathBuf,
         /// Where in the file.
         location: Location,
-        /// What is wrong and what was expected.
+        /// The fault, and the expected content.
         reason: String,
     },
     /// A binary file is malformed.
@@ -51,7 +51,7 @@ pub enum Error {
         path: PathBuf,
         /// The offset in the file.
         byte: u64,
-        /// What is wrong and what was expected.
+        /// The fault, and the expected content.
         reason: String,
     },
     /// The file is of a version or kind that is not read.

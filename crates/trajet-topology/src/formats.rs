@@ -28,7 +28,7 @@ pub enum Content {
     Chains,
     /// Names of segments.
     Segments,
-    /// Which atoms form a molecule.
+    /// Molecules: the groups of atoms that form one each.
     Molecules,
 }
 

@@ -68,7 +68,7 @@ struct Rows<'a> {
     positions: Option<Vec<[f32; 3]>>,
     /// The width of a coordinate; `None` before the first atom.
     width: Option<Width>,
-    /// What the wrapped residue numbers lack.
+    /// The number to add to residue numbers, which wrap around in the file.
     offset: i64,
     last_number: i64,
     invalid_serial: Option<u64>,

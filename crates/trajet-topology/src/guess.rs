@@ -17,12 +17,13 @@ use crate::{Bonds, Column, ColumnBuilder, Fault, Topology, elements};
 
 /// Atoms are bonded if they are closer than this times the sum of their radii.
 const FUDGE_FACTOR: f64 = 0.55;
-/// Atoms that are closer (Å) are alternate locations of one.
+/// Atoms that are closer than this (Å) are alternate locations of one atom.
 const SHORTEST_BOND: f64 = 0.1;
-/// More neighbours than any molecule has: the positions are not those of atoms.
+/// More neighbours than any atom of a molecule has. Beyond this, the positions are taken not to be those of atoms.
 const MOST_NEIGHBOURS: usize = 100;
 
-/// Names that stand for an element although its symbol is another, or two letters that would else be read as one.
+/// Names with their elements: names that differ from the symbol, and symbols of two letters that the rules would read
+/// as one letter.
 const NAMES: [(&str, &str); 36] = [
     ("AC", "C"),
     ("BC", "C"),
@@ -76,7 +77,7 @@ const BEADS: [(Option<&str>, &str); 6] = [
     (Some("WF"), "WF"),
 ];
 
-/// Why a column cannot be guessed.
+/// Reason why a column cannot be guessed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotGuessed {
@@ -314,8 +315,8 @@ impl Topology {
         Ok(radii)
     }
 
-    /// Returns the elements of the file, and those guessed from names for atoms without; empty where a name is that of no
-    /// element. `column` is what needs them, for messages.
+    /// Returns the elements of the file, and those guessed from names for atoms without; empty where a name is that of
+    /// no element. `column` names the column that is guessed from them, for messages.
     ///
     /// # Errors
     /// [`NotGuessed::CoarseGrained`], [`NotGuessed::Nameless`].
@@ -354,8 +355,8 @@ impl Topology {
         Ok(column.finish())
     }
 
-    /// Returns the atoms that are residues of their own and named as these are by the symbol of an element, with the
-    /// symbol; `None` if no name of a residue is such a symbol.
+    /// Returns the atoms that are the only one of their residue (ions), if the names of atom and residue are both the
+    /// symbol of an element, with the symbol; `None` if no residue has such a name.
     fn ions(&self) -> Option<Vec<(usize, &'static str)>> {
         let symbol_of = |name: &str| {
             let letters = name.trim_end_matches(|c: char| c.is_ascii_digit() || "+-".contains(c));

@@ -41,7 +41,7 @@ const CATEGORIES: [(Category, &str); 3] = [
 /// The items of `_cell`.
 const CELL: [&str; 6] =
     ["length_a", "length_b", "length_c", "angle_alpha", "angle_beta", "angle_gamma"];
-/// The cell that stands for none.
+/// The unit cell that means that there is none.
 const NO_CELL: [f64; 6] = [1.0, 1.0, 1.0, 90.0, 90.0, 90.0];
 
 /// Returns whether a file begins as CIF files do: with a block, after comments.
@@ -77,7 +77,7 @@ pub(crate) fn read(bytes: &[u8], with_positions: bool) -> Result<Structure, Faul
     block.finish()
 }
 
-/// What is used of a block.
+/// The parts of a block that are used.
 #[derive(Debug)]
 struct Block<'a> {
     with_positions: bool,
@@ -92,7 +92,7 @@ struct Block<'a> {
 struct Pairs<'a> {
     tags: Vec<&'a [u8]>,
     values: Vec<Value<'a>>,
-    /// The line of the last.
+    /// The line of the last value.
     line: u64,
 }
 

@@ -120,7 +120,7 @@ pub struct Molecules {
     pub types: Column,
 }
 
-/// Which columns were guessed.
+/// Flags of the columns that were guessed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Guessed {
     /// Types, from names.

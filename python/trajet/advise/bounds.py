@@ -1,4 +1,4 @@
-"""The bound of a run: a stage, the start of the run, or stragglers."""
+"""The bound of a run, which limited its speed: a stage, the start of the run, or stragglers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -5,7 +5,7 @@ from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
 # Entries that are put together from others and by names of a tuple, which mypy cannot follow.
 Assembled: TypeAlias = Any
-# What an analysis was asked for: values that JSON has, under names of its own.
+# Parameters of an analysis, by its own names; values are of types that JSON has.
 Parameters: TypeAlias = dict[str, Any]
 StageName: TypeAlias = Literal[
     "t_open",
@@ -60,9 +60,9 @@ class PlaceBytes(TypedDict, total=False):
 
 
 class TransformDoubts(TypedDict, total=False):
-    """What makes transformed positions doubtful; absent where nothing does.
+    """Reasons to doubt transformed positions; absent if there are none.
 
-    `first_large_step` is the first frame with such a step, and the place of the atom.
+    `first_large_step` is the first frame with a large step, and the place of the atom.
     """
 
     endless_molecules: int
@@ -116,7 +116,7 @@ OfPass = TypedDict("OfPass", {"pass": int})
 
 
 class TaskEntry(OfPass, Stages):
-    """A task; of the engine, `worker` is the number of the thread."""
+    """A task; in reports of the engine, `worker` is the number of the thread."""
 
     task: int
     worker: int
@@ -164,7 +164,7 @@ class RetriedEntry(OfPass):
 
 
 class RepeatedEntry(OfPass):
-    """A late task that an idle worker ran as well; of MPI `late` to `won`, of Dask the others."""
+    """A late task that an idle worker ran as well: `late` to `won` by MPI, the rest by Dask."""
 
     task: int
     late: NotRequired[int]
@@ -210,7 +210,7 @@ class MpiEntry(TypedDict):
 
 
 class PoolEntries(TypedDict, total=False):
-    """What pools add to the report of a run."""
+    """Entries that pools add to the report of a run."""
 
     pool: str
     processes: int
@@ -229,13 +229,13 @@ class PoolEntries(TypedDict, total=False):
 
 
 class TaskReport(TypedDict):
-    """What a worker reports of a task."""
+    """Report of a worker on a task."""
 
     workers: list[WorkerEntry]
 
 
 class RunReport(TaskReport, PoolEntries):
-    """What a pool reports of a run."""
+    """Report of a pool on a run."""
 
     tasks: list[TaskEntry]
     passes: int
@@ -247,7 +247,7 @@ class RunReport(TaskReport, PoolEntries):
 
 
 class OpeningEntry(TypedDict):
-    """What opening a trajectory cost, summed over its files."""
+    """Cost of opening a trajectory, summed over its files."""
 
     t_open: float
     t_index: float
@@ -282,7 +282,7 @@ class InputEntry(TypedDict):
 
 
 class AnalysisEntries(TypedDict):
-    """What was asked for, and of which files."""
+    """The analysis, its parameters and its input files."""
 
     analysis: str
     # of each analysis its own

@@ -175,11 +175,11 @@ class Verdict:
 
     @property
     def limits(self) -> dict[str, float]:
-        """The longest time, by each rule, that is not yet that of a straggler."""
+        """The longest time, by each rule, that does not make a straggler."""
         return {"median": OVER_MEDIAN * self.median, "fastest": OVER_FASTEST * self.fastest}
 
     def rules(self, seconds: float, worth: float) -> list[str]:
-        """Return the rules by which a time of `seconds` is that of a straggler.
+        """Return the rules by which a worker that took `seconds` is a straggler.
 
         It must exceed the median or the fastest group by more than `worth` seconds as well.
         """

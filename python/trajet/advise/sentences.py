@@ -215,7 +215,7 @@ def _of_ratio(report: Entries, bounded: Bound) -> list[str]:
 
 
 def _to_input(ratio: float, spent: Stages) -> str:
-    """Return a ratio and what it is of."""
+    """Return a ratio of computing to input, with both times, as text."""
     t_io = seconds_in(spent, ("t_read", "t_decode"))
     return (
         f"{in_two_digits(ratio)}: {in_seconds(spent['t_comp'])} of computing to {in_seconds(t_io)}"

@@ -19,12 +19,12 @@ _MOST_BINS = 10**7
 
 
 def check_bins(bins: int) -> None:
-    """Raise an error if a histogram cannot have as many bins.
+    """Raise an error if the number of bins of a histogram is out of range.
 
     Raises
     ------
     ValueError
-        If there are none, or too many for memory.
+        If it is below 1, or too large for memory.
     """
     if not 1 <= bins <= _MOST_BINS:
         raise ValueError(f"bins must be from 1 to {_MOST_BINS:,}, not {bins:,}")
@@ -60,7 +60,7 @@ def amounts_of(
     charges = atoms.column("charges")
     if charges is None or not np.isfinite(charges).all():
         raise SelectionError(
-            f"{atoms.topology} has no charges of {selection.label!r}: use a topology that has, such"
-            " as a TPR, PSF or PRMTOP"
+            f"{atoms.topology} has no charges of {selection.label!r}: use a topology with charges,"
+            " such as a TPR, PSF or PRMTOP"
         )
     return np.ascontiguousarray(charges, np.float64)

@@ -56,10 +56,11 @@ def apply(
         for a block. Returns an array of numbers. For a frame, its shape must be constant; for a
         block without a `reducer`, its first axis must be the frames; with a `reducer`, its shape
         must be constant. The function must not rely on the order of the calls. One extra call, with
-        the first frame, determines the shape. If it has parameters named `frame`, `time` or `cell`
-        after the first, they are given by name: number, ps, and `(6,)`, Å and degrees; for a block
-        as arrays with the frames as their first axis. For each frame, it may return a dict of
-        arrays instead, without a `reducer`, with the same names in the same order.
+        the first frame, determines the shape. Parameters of the function that are named `frame`,
+        `time` or `cell`, after the first one, are passed by name: the frame number, the time (ps),
+        and the cell, `(6,)`, Å and degrees. For a block they are arrays whose first axis is the
+        frames. For each frame, it may return a dict of arrays instead, without a `reducer`, with
+        the same names in the same order.
     selection
         A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file; or a list of
         several, of which all but the first may be selection texts: the function gets the positions
@@ -80,7 +81,7 @@ def apply(
         `report["remarks"]` say whether molecules are broken over the box in the first frame.
     indices
         Whether the function gets the indices of the atoms in the topology, `(n_atoms,)`, int64, as
-        its last argument; of one selection.
+        its last argument; for one selection only.
     threads_safe
         Whether several threads of a process may call the function and the reducer at the same time.
         Give True only if two calls share nothing that a call changes, such as an AtomGroup, a
@@ -128,7 +129,9 @@ def apply(
     chosen = [selection] if isinstance(selection, UpdatingSelection) else main_selections(selection)
     main, user = _of_selections(function, chosen)
     if indices and len(chosen) > 1:
-        raise ValueError("indices=True is for one selection: several have selection.indices")
+        raise ValueError(
+            "indices=True is for one selection: of several, use the attribute indices of each"
+        )
     updating = isinstance(main, UpdatingSelection)
     if updating and by != "frame":
         raise ValueError(f"by={by!r}: {main!r} has other atoms in each frame: leave by={by!r} out")
@@ -141,8 +144,8 @@ def apply(
     has_cell = cells or "cell" in by_name
     if has_cell and main.trajectory.rotates:
         raise ValueError(
-            "the function gets cells: those of fitted frames are rotated, which lengths and angles"
-            " do not tell: leave the fit out, or cells=True and the parameter cell"
+            "cells of fitted frames are rotated, which lengths and angles cannot express: leave out"
+            " the fit, or cells=True and the parameter cell of the function"
         )
     shape: tuple[int, ...] = ()
     parts: dict[str, tuple[int, ...]] | None = None
@@ -248,7 +251,7 @@ def _worker_function(
     Parameters
     ----------
     returned
-        What the function returned for the first frame.
+        Value of the function for the first frame.
 
     Returns
     -------
@@ -262,7 +265,7 @@ def _worker_function(
     parts = None
     if isinstance(returned, dict):
         if by != "frame" or has_reducer:
-            raise ValueError("a function that returns dicts is one of frames, without a reducer")
+            raise ValueError("a function may return dicts only for frames, without a reducer")
         parts = _shapes_of(returned)
         flattened = _Flattened(function, parts)
         function, returned = flattened, flattened.flat(returned)
@@ -303,7 +306,10 @@ def _shapes_of(returned: dict[Any, Any]) -> dict[str, tuple[int, ...]]:
     """
     for name, value in returned.items():
         if not isinstance(name, str) or np.asarray(value).dtype.kind not in "biuf":
-            raise TypeError(f"{name!r}: a dict of the function has arrays of numbers by texts")
+            raise TypeError(
+                f"{name!r}: a dict that the function returns must have texts as keys and numbers or"
+                " arrays of numbers as values"
+            )
     if not returned:
         raise TypeError("the function returned an empty dict: it must return numbers")
     return {name: np.shape(value) for name, value in returned.items()}

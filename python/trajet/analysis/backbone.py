@@ -16,10 +16,10 @@ def backbone_dihedrals(
 ) -> tuple[tuple[str, ...], NDArray[np.int64]]:
     """Return names and atoms of φ and ψ of each residue of `atoms` that has both.
 
-    Neighbouring residues follow one another in a segment of the topology; whether they are bonded
-    is not checked. Residue numbers cannot show it: 52A and 53 follow 52, and chains in one segment
-    may share numbers. If a residue has several N, CA or C (alternate locations), the one in `atoms`
-    is used. Residues with none or several in `atoms` are left out, which a remark says.
+    Residues are neighbours if they follow one another in a segment of the topology. Whether they
+    are bonded is not checked, and residue numbers are not used: 52A and 53 follow 52, and chains in
+    one segment may share numbers. If a residue has several N, CA or C (alternate locations), the
+    one in `atoms` is used. Residues with none or several in `atoms` are left out, with a remark.
 
     Returns
     -------

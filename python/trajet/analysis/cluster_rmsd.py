@@ -47,11 +47,12 @@ def cluster_rmsd(
         Å. For `"gromos"`: frames at most so far apart are neighbours. For other methods: clusters
         further apart are not joined.
     method
-        `"gromos"`: the frame with the most neighbours is removed with these as a cluster, again and
-        again (Daura et al.). `"average"`, `"complete"`, `"single"`: hierarchical clusters with this
-        linkage, by SciPy (`pip install 'trajet[cluster]'`).
+        `"gromos"`: the frame with the most neighbours and these neighbours are a cluster; it is
+        taken out, and the next one is found among the other frames (Daura et al.). `"average"`,
+        `"complete"`, `"single"`: hierarchical clusters with this linkage, by SciPy
+        (`pip install 'trajet[cluster]'`).
     n_clusters
-        Instead of `cutoff`, for hierarchical methods: how many clusters there are at most.
+        Instead of `cutoff`, for hierarchical methods: the largest number of clusters.
     weights
         None for equal weights, "mass", or one number per atom, as for `pairwise_rmsd`.
     max_memory
@@ -76,7 +77,7 @@ def cluster_rmsd(
     Raises
     ------
     ValueError
-        If neither or both of `cutoff` and `n_clusters` are given, or the method has none of it.
+        If neither or both of `cutoff` and `n_clusters` are given, or `n_clusters` for `"gromos"`.
     AnalysisError
         If a frame has no positions.
     MemoryError
@@ -104,11 +105,11 @@ def cluster_rmsd(
         given = {"frames": frames, "weights": weights}
         if ignored := [name for name, value in given.items() if value is not None]:
             raise ValueError(
-                f"{ignored[0]} is that of the matrix: give it to pairwise_rmsd, or give a selection"
-                " instead of the matrix"
+                f"the matrix was computed with its own {ignored[0]}: give {ignored[0]} to"
+                " pairwise_rmsd, or give a selection instead of the matrix"
             )
         if pairs.other_frames is not None:
-            raise ValueError("clusters are those of one trajectory: the matrix is of two")
+            raise ValueError("clusters need RMSDs within one trajectory: this matrix is of two")
     else:
         atoms = main_selection(selection)
         pairs = yield from pairwise_rmsd.job(atoms, weights=weights, max_memory=max_memory).start(

@@ -17,15 +17,15 @@ _ROWS = 256
 def gromos(values: NDArray[np.float32], cutoff: float) -> NDArray[np.int64]:
     """Return the cluster of each frame, by the method of Daura et al.
 
-    The frame with the most neighbours within the cut-off, the first of several, is removed with
-    them as a cluster, again and again until no frame is left.
+    The frame with the most neighbours within the cut-off (the first of several) and these
+    neighbours are a cluster. It is removed, and the step is repeated until no frame is left.
 
     Parameters
     ----------
     values
         `(n_frames, n_frames)`, a symmetric matrix, Å.
     cutoff
-        Neighbours are at most so far, Å.
+        Largest RMSD of neighbours, Å.
 
     Returns
     -------
@@ -71,14 +71,15 @@ def hierarchical(
     values
         `(n_frames, n_frames)`, a symmetric matrix, Å.
     linkage
-        How the distance of two clusters follows from those of their frames.
+        How the distance of two clusters follows from the distances of their frames.
     cutoff, n_clusters
         Clusters further apart than this are not joined; or the number of clusters at most.
 
     Returns
     -------
     ndarray, shape (n_frames,), int64
-        Numbers from 0, the largest cluster first; of equal ones that with the first frame.
+        Numbers from 0, the largest cluster first; among equally large ones, the one with the
+        earliest frame first.
 
     Raises
     ------
@@ -103,7 +104,7 @@ def hierarchical(
 
 
 def by_size(labels: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Return numbers from 0 for labels: the largest first, of equal ones the earliest."""
+    """Return labels as numbers from 0: the largest cluster first; of equal ones, the earliest."""
     _, first, which, sizes = np.unique(
         labels, return_index=True, return_inverse=True, return_counts=True
     )

@@ -21,11 +21,11 @@ def check_memory(parts: Sequence[tuple[str, int]], max_memory: int | None, advic
     Parameters
     ----------
     parts
-        What the memory is for, and bytes.
+        For each part its name in messages, and its number of bytes.
     max_memory
         Bytes; None for no limit but that of the system.
     advice
-        What needs less.
+        End of the message: how to need less memory.
 
     Raises
     ------
@@ -42,7 +42,7 @@ def check_memory(parts: Sequence[tuple[str, int]], max_memory: int | None, advic
 
 
 def check_limit(max_memory: int | None) -> None:
-    """Raise an error for a limit that is no number of bytes.
+    """Raise an error if a memory limit is not a positive number of bytes.
 
     Raises
     ------

@@ -56,7 +56,7 @@ def contact_map(
         Whether hydrogens are left out: atoms of that element, or, without elements in the topology,
         of a mass up to 3.5 u.
     exclude_neighbors
-        Leave out pairs of residues of one chain that are up to so many residues apart in the
+        Leave out pairs of residues of one chain that are at most this many residues apart in the
         topology. 0 leaves out only a residue with itself, 1 also those that follow each other.
     pbc
         Whether distances are those of nearest images, in frames with a cell.

@@ -24,7 +24,7 @@ _WORK_PART = 4
 
 @dataclass(frozen=True)
 class Shape:
-    """Size of the problem.
+    """Sizes of the arrays of a computation, and its memory limit.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class Shape:
     fft
         Whether Fourier transforms are used, or all pairs of frames.
     max_memory
-        Bytes of all arrays.
+        Largest number of bytes of all arrays.
     """
 
     n_frames: int

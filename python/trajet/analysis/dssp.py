@@ -271,7 +271,7 @@ def _breaks(
     segments = topology.residue_segments[residues]
     breaks[1:] = (np.diff(residues) != 1) | (np.diff(segments) != 0)
     if (chains := topology.column("chainIDs")) is not None:
-        # Those of one atom of each residue: all atoms of a residue are in one chain.
+        # The chain of one atom of each residue: all its atoms are in that chain.
         owners = topology.atoms.residues
         of_residues = np.empty(topology.n_residues, chains.dtype)
         of_residues[owners] = chains

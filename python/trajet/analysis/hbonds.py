@@ -93,8 +93,8 @@ def hbonds(
         Atoms to use, as for `between`. None for donors and acceptors of the `elements`, and for all
         hydrogens.
     elements
-        Elements of donors and acceptors. Elements that a topology does not state are known by
-        masses or names.
+        Elements of donors and acceptors. Elements that a topology lacks are guessed from masses or
+        names.
     bonds
         Where the bonds of donors and hydrogens are from: None for the topology, "guess" for
         distances in the structure file.
@@ -107,8 +107,8 @@ def hbonds(
     pbc
         Whether distances and angles are those of nearest images, in frames with a cell.
     by
-        What a pair is whose occupancy is computed: "bond" for each hydrogen with an acceptor,
-        "pair" for each donor with an acceptor, "residue" for residues of donors and acceptors.
+        The pairs whose occupancies are computed: "bond" for each hydrogen with an acceptor, "pair"
+        for each donor with an acceptor, "residue" for residues of donors and acceptors.
     list_bonds
         Whether the result lists each hydrogen bond of each frame. The frames are then read twice.
     lifetimes
@@ -117,11 +117,11 @@ def hbonds(
     max_lag
         The largest lag of the correlation functions, ps; None for half of the time of the frames.
     intermittency
-        A pair that is not bonded for up to so many frames counts as bonded between, in the
-        continuous correlation.
+        Longest gap, in frames, that the continuous correlation ignores: a pair that is bonded
+        before and after it counts as bonded throughout.
     max_memory
-        Bytes that the table of pairs, the list of bonds, or the bonds that are correlated at a time
-        may take while they are made.
+        Largest number of bytes of the table of pairs, of the list of bonds, and of the bonds that
+        are correlated at a time.
     frames
         A slice, frame numbers, or a mask; None for all.
     pool
@@ -190,7 +190,7 @@ def hbonds(
     if distance not in _CUTOFFS:
         raise ValueError(f"distance is one of {', '.join(map(repr, _CUTOFFS))}, not {distance!r}")
     if not lifetimes and (max_lag is not None or intermittency):
-        raise ValueError("max_lag and intermittency are those of lifetimes: set lifetimes=True")
+        raise ValueError("max_lag and intermittency are options of lifetimes: set lifetimes=True")
     if intermittency < 0:
         raise ValueError(f"intermittency is a number of frames, not {intermittency}")
     remarks: list[str] = []
@@ -319,7 +319,7 @@ class _Search:
     groups
         Two groups, for bonds between them; None for bonds of all.
     by
-        What a pair is, as for `hbonds`.
+        Kind of pairs, as for `hbonds`.
     """
 
     def __init__(

@@ -167,8 +167,8 @@ def _bonds(
         raise ValueError(f"bonds are None or 'guess', not {source!r}")
     if (listed := topology.bonds) is None:
         raise SelectionError(
-            f"{topology} has no bonds, which tell the donor of each hydrogen: use a topology that"
-            " has, such as a TPR, PSF or PRMTOP, or guess them from distances with"
+            f"{topology} has no bonds, which connect each hydrogen to its donor: use a topology"
+            " with bonds, such as a TPR, PSF or PRMTOP, or guess them from distances with"
             ' bonds="guess" (--guess-bonds)'
         )
     return listed

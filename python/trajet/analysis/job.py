@@ -13,8 +13,8 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _R_co = TypeVar("_R_co", covariant=True)
 
-# What the function of an analysis returns: it yields requests, gets their outcomes, and returns
-# the result.
+# Generator that the function of an analysis returns: it yields requests, gets their outcomes, and
+# returns the result.
 Steps: TypeAlias = Generator[RunRequest, AnalysisOutcome, _R]
 
 # The parameters of a run, which all jobs of a run share.
@@ -37,7 +37,7 @@ class Job(Generic[_R_co]):
     _kwargs: dict[str, object] = field(repr=False)
 
     def start(self, **of_run: object) -> Steps[_R_co]:
-        """Return the steps of the analysis, with the parameters of the run that it has."""
+        """Return the steps of the analysis, given those parameters of the run that it takes."""
         known = inspect.signature(self._function).parameters
         given = {name: value for name, value in of_run.items() if name in known}
         return self._function(*self._args, **self._kwargs, **given)

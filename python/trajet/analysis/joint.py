@@ -49,7 +49,7 @@ def run(
     progress
         Called with frames done and in total.
     sample
-        As in each analysis: the sample computes all of them.
+        As in each analysis; the sample computes all analyses together.
     keep_going
         If an analysis fails, leave it out and run the others again. The result of the one that
         failed is its exception. Not if a frame cannot be read.
@@ -63,7 +63,7 @@ def run(
     Raises
     ------
     TypeError
-        If something else than a job is given.
+        If an item is not a job.
     ValueError
         If there are no jobs, or they are of different trajectories.
     Exception

@@ -66,8 +66,8 @@ def msd(
         must be unwrapped: remove jumps over the box with `selection.nojump()`, or for molecules
         with `selection.whole().nojump()`.
     by
-        What moves: each "atom", or the centre of the selected atoms of each "residue", "molecule"
-        or "chain", as `Selection.split` makes them.
+        The particles: each "atom", or the centre of the selected atoms of each "residue",
+        "molecule" or "chain", as `Selection.split` makes them.
     weights
         Weights of the centres: "mass", None for equal weights, or one number per atom.
     axes
@@ -82,7 +82,8 @@ def msd(
         Whether the sums over all pairs of frames are made by Fourier transforms, in n log n steps,
         or pair by pair, in n² steps; the numbers differ by rounding.
     unwrapped
-        Positions are known to be unwrapped: a step of more than half of the cell is no error.
+        Give True if positions are known to be unwrapped: a step of more than half of the cell is
+        then no error.
     max_memory
         Bytes that positions and transforms may take. If the positions of all particles take more,
         the trajectory is read several times, for some of the particles at a time.
@@ -117,9 +118,10 @@ def msd(
 
     Notes
     -----
-    Steps between neighbouring frames of more than half of the cell along an axis are an error, as
-    wrapped positions have them; they are not looked for if jumps are removed (`nojump`), with
-    `unwrapped`, and in frames that have no cell, which `report["remarks"]` say.
+    A step between neighbouring frames of more than half of the cell along an axis is an error,
+    because it shows that positions are wrapped. Steps are not checked if jumps are removed
+    (`nojump`), with `unwrapped`, and in frames that have no cell; `report["remarks"]` name such
+    frames.
 
     Fourier transforms: G. R. Kneller, V. Keiner, M. Kneller and M. Schiller, Comput. Phys. Commun.
     91, 191 (1995), doi:10.1016/0010-4655(95)00048-K. The fit is described at
@@ -369,7 +371,7 @@ class _Checks:
         self._main, self._moving, self._axes = main, moving, axes
         steps = [step.words for step in main.trajectory.transforms]
         names = [str(words["transform"]) for words in steps]
-        # What puts molecules into other images undoes the removal of jumps.
+        # Transforms that put molecules into other images undo the removal of jumps.
         last = max((k for k, name in enumerate(names) if name in ("wrap", "cluster")), default=-1)
         self._is_unwrapped = unwrapped or "nojump" in names[last + 1 :]
         # Wrapping by atom or residue breaks molecules that were made whole before.

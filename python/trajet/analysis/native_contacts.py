@@ -80,15 +80,15 @@ def native_contacts(
     method
         "soft", "hard" or "radius".
     factor
-        By which r0, or the cut-off, is multiplied: for "soft" 1.8 by default, for "hard" 1.2, for
-        "radius" 1.
+        Factor by which r0, or the cut-off, is multiplied: for "soft" 1.8 by default, for "hard"
+        1.2, for "radius" 1.
     beta
         Steepness of the soft cut-off, 1/Å.
     heavy
         Whether hydrogens are left out, as by `contact_map`.
     exclude_neighbors
-        Leave out pairs of atoms whose residues are up to so many residues apart in one chain, as
-        `contact_map` does: 0 leaves out pairs within a residue. None for all pairs.
+        Leave out pairs of atoms whose residues are at most this many residues apart in one chain,
+        as `contact_map` does: 0 leaves out pairs within a residue. None for all pairs.
     pbc
         Whether distances are those of nearest images, in frames, and references, with a cell.
     frames

@@ -63,7 +63,7 @@ def pairwise_rmsd(
     frames
         A slice, frame numbers, or a mask; None for all.
     other_frames
-        Those of `other`.
+        Frames of `other`, chosen as by `frames`.
     path
         A .npy file to which the matrix is written, in parts, instead of memory. An existing file is
         replaced.

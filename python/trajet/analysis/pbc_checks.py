@@ -101,7 +101,7 @@ def boxes_at_ends(
 ) -> dict[int, Box]:
     """Return the boxes of the first and the last of some frames; see `boxes_of_ends`.
 
-    Of the atoms at these columns, the first one is read: other tags of a data set stay closed.
+    Only the first of the atoms at these columns is read, so other tags of a data set stay closed.
     """
     boxes = {}
     for frame in dict.fromkeys(frames[[0, -1]].tolist() if len(frames) else []):
@@ -112,7 +112,7 @@ def boxes_at_ends(
 
 
 def check_half(box: Box, distance: float, where: str) -> None:
-    """Check that a distance is at most half of the shortest lattice vector; any is without a box.
+    """Check that a distance is at most half of the shortest lattice vector, if there is a box.
 
     Raises
     ------

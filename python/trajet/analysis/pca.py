@@ -81,7 +81,7 @@ def pca(
         With `align`: weights of the superposition: None for equal ones, "mass", or one number per
         atom. The components are those of unweighted positions.
     n_components
-        How many components and projections to return; None for all. Variances are returned of all.
+        How many components and projections to return; None for all. All variances are returned.
     max_memory
         Bytes that positions and matrix may take together; None for no limit but the system's.
     frames
@@ -98,9 +98,10 @@ def pca(
     Returns
     -------
     PrincipalComponents
-        `variances` (Å²) in descending order, those of n frames divided by n - 1; `components`
-        `(n_components, n_atoms, 3)`, of length 1 each, the number that is largest by amount being
-        positive; `projections` `(n_frames, n_components)`, Å; `mean` `(n_atoms, 3)`, Å.
+        `variances` (Å²) in descending order, sums over n frames divided by n - 1; `components`
+        `(n_components, n_atoms, 3)`, each of length 1, and with the sign that makes its number of
+        largest magnitude positive; `projections` `(n_frames, n_components)`, Å; `mean`
+        `(n_atoms, 3)`, Å.
 
     Raises
     ------

@@ -205,7 +205,9 @@ class _Structure:
             atoms = Atoms(self.structure.topology, indices)
             self.remarks.extend(check_pairs(selection.topology_atoms, atoms, what, given=given))
         elif len(indices) != selection.n_atoms:
-            raise SelectionError(f"{what}: {selection.n_atoms} and {len(indices)} atoms")
+            raise SelectionError(
+                f"{what} have {selection.n_atoms} and {len(indices)} atoms: choose the same atoms"
+            )
         if self.structure.positions is None:
             raise SelectionError(
                 f"{self.name} has no coordinates: give a structure that has (PDB, GRO, …)"
@@ -236,7 +238,9 @@ def check_same_atoms(mobile: Selection, reference: Selection, remarks: list[str]
             check_pairs(mobile.topology_atoms, reference.topology_atoms, what, given=given)
         )
     elif mobile.n_atoms != reference.n_atoms:
-        raise SelectionError(f"{what}: {mobile.n_atoms} and {reference.n_atoms} atoms")
+        raise SelectionError(
+            f"{what} have {mobile.n_atoms} and {reference.n_atoms} atoms: choose the same atoms"
+        )
 
 
 def few_atoms_remarks(selection: Selection) -> list[str]:

@@ -1,4 +1,4 @@
-"""What every analysis is about: selections, frames, a run, and what the report says of it."""
+"""Selections, runs and reports of all analyses."""
 
 import contextlib
 import os
@@ -45,7 +45,7 @@ _approve_rows: ContextVar[ApproveRows | None] = ContextVar("approve_rows", defau
 
 @contextlib.contextmanager
 def rows_approved_by(approve: ApproveRows) -> Iterator[None]:
-    """Call `approve` before a run reads frames; what it raises ends the run.
+    """Call `approve` before a run reads frames; an exception that it raises ends the run.
 
     Parameters
     ----------
@@ -87,9 +87,9 @@ def _check_fixed(thing: object) -> None:
     """
     if isinstance(thing, UpdatingSelection):
         raise SelectionError(
-            f"{thing!r} has other atoms in each frame, and this needs the same in all: count(...),"
-            " contacts(...), density(...) and apply(...) take it; select with"
-            " updating=False, or the atoms of one frame with .at(frame)"
+            f"{thing!r} may have other atoms in each frame, and this analysis needs the same atoms"
+            " in all frames: use count(...), contacts(...), density(...) or apply(...), select with"
+            " updating=False, or take the atoms of one frame with .at(frame)"
         )
 
 
@@ -158,7 +158,7 @@ class AnalysisOutcome:
 
         The store of a data set remembers the analysis.
         """
-        # What was read is counted once.
+        # All analyses of a run share its reads, which are counted once.
         read: list[Counts | WorkerEntry] = [*self.run["workers"]] if self.is_first else []
         if self.is_first and "counting" in self.run:
             read.append(self.run["counting"])
@@ -174,7 +174,7 @@ class AnalysisOutcome:
                 **self.trajectory.describe_transforms(self.atoms),
             },
             "inputs": [*self.trajectory.describe_inputs(), *(further_inputs or [])],
-            # What makes a number doubtful comes first: a command shows a few of them.
+            # Remarks on doubtful numbers come first: a command shows a few remarks.
             "remarks": [
                 *dict.fromkeys(remarks),
                 *self.trajectory.transform_remarks(self.run["workers"]),

@@ -94,7 +94,7 @@ def sasa(
     AnalysisError
         If an atom has no position.
     ValueError
-        If the probe, the points or the radii make no sense.
+        If `probe`, `points` or `radii` are out of range.
     FrameError, FormatError
         If a frame is out of range, or corrupt.
 
@@ -105,9 +105,9 @@ def sasa(
     other such sphere. Points are on a golden spiral. The error of an atom's area is a few points:
     one is 4π (r + probe)² / points, 0.13 Å² for carbon.
 
-    Positions are used as stored, and atoms are covered by no periodic images: make molecules that
-    are broken over the box whole with `selection.whole()`. `report["remarks"]` name neighbouring
-    atoms of a molecule that lie on either side of the box in the frame of the largest area.
+    Positions are used as stored, and periodic images cover no atoms: make molecules that are broken
+    over the box whole with `selection.whole()`. `report["remarks"]` name neighbouring atoms of a
+    molecule that lie on either side of the box in the frame of the largest area.
 
     Atoms that the topology lacks have no radius: united atoms of force fields without hydrogens
     need radii of their own.

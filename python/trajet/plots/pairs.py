@@ -81,7 +81,7 @@ def contact_map(
     row_names, column_names
         Names of the rows and columns, some of which are shown.
     labels
-        What the rows and the columns are.
+        Labels of the axes of rows and columns.
     """
     # Compressed: the bar of colours is as high as the map beside it.
     axes = axes_of(ax, (5.8, 4.8), layout="compressed")
@@ -128,7 +128,7 @@ def frame_pairs(
         Times and frame numbers of the frames; None for the columns of a matrix within one
         trajectory.
     quantity
-        What the colours mean.
+        Quantity that the colours show.
     labels
         The selection, or those of rows and columns.
     """

@@ -122,7 +122,7 @@ def angles(
 ) -> "Figure":
     """Draw angles (`(n_frames, n)`, degrees) against time.
 
-    As points: lines would cross the jump at 180 degrees.
+    They are drawn as points: lines would cross the jump at 180 degrees.
     """
     x, x_label = abscissa(times, frames)
     axes = axes_of(ax, (8.0, 4.0))
@@ -218,7 +218,7 @@ def mean_profile(
     labels
         Names of the columns, some of which are written below the axis.
     along
-        What the columns are: "residue", "atom".
+        Kind of the columns: "residue", "atom".
     quantity, title
         Label of the y axis, and title of the figure.
     """
@@ -261,8 +261,8 @@ def profile(
 ) -> "Figure":
     """Draw one value per atom (`(n_atoms,)`).
 
-    Along residue numbers where each residue has one atom and numbers go up, else along the atoms,
-    of which some are named by their `labels`.
+    The x axis has residue numbers if each residue has one atom and the numbers increase; otherwise
+    it has atoms, some of which are named by their `labels`.
     """
     along = residues is not None and len(residues) > 1 and bool((np.diff(residues) > 0).all())
     x = residues if along and residues is not None else np.arange(len(atoms))

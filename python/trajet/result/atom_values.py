@@ -61,7 +61,7 @@ class AtomValues(Result):
     )
 
     def plot(self, ax: "Axes | None" = None) -> "Figure":
-        """Draw the values against residue numbers, or against atoms if those do not go up.
+        """Draw the values against residue numbers, or against atoms if these do not increase.
 
         See `Result.plot`.
         """

@@ -110,7 +110,7 @@ class Clusters(Result):
             raise OutputError(f"{folder}: there is no such folder: create it first")
         atoms = self.selection if selection is None else selection
         if atoms is None:
-            raise ValueError("clusters of a matrix know no atoms: give selection")
+            raise ValueError("the atoms of these clusters are unknown: give selection=")
         frames = self.medoids[:count].tolist()
         return [
             atoms[frame].save(folder / f"cluster{number}.pdb", force=force)

@@ -77,8 +77,8 @@ class PrincipalComponents(Result):
         -------
         ndarray, shape (n_components,), float64
             From 0 to 1. Component i is compared with a cosine of i + 1 half periods over the
-            frames, in their order. A value near 1 is that of random diffusion: the component may
-            be none of the molecule's own motions.
+            frames, in their order. A value near 1 is typical of random diffusion, so the component
+            may not be a motion of the molecule.
 
         Notes
         -----

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class ContactMap(Result):
-    """In which fraction of the frames two residues, or two atoms, are in contact.
+    """Fraction of the frames in which two residues, or two atoms, are in contact.
 
     CSV files have the columns row, column, fraction and frames, with one line per pair that is in
     contact in any frame; pairs within one group once.
@@ -37,7 +37,7 @@ class ContactMap(Result):
     within
         Whether the pairs are those within one group.
     of
-        What the rows and columns are: "residue" or "atom".
+        Kind of the rows and columns: "residue" or "atom".
     cutoff
         The largest distance of a contact, Å.
     report

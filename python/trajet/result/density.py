@@ -35,8 +35,8 @@ class LinearDensity(Result):
     axis
         "x", "y" or "z".
     direction
-        The direction along which positions are measured: that of the axis, or in a triclinic cell
-        where that is another one, "the normal of the b-c face" (of the a-c, of the a-b face).
+        The direction along which positions are measured: the axis, or, where the two differ in a
+        triclinic cell, "the normal of the b-c face" (of the a-c, of the a-b face).
     units
         Unit of the values.
     columns

@@ -20,7 +20,7 @@ DEFAULT_FIT = (0.1, 0.5)
 
 
 class Diffusion(NamedTuple):
-    """A diffusion coefficient: the slope of a straight line through an MSD, by twice its axes.
+    """A diffusion coefficient: the slope of a line through an MSD, divided by twice its axes.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class MeanSquaredDisplacement(Result):
     axes
         The axes along which displacements are measured, such as "xyz" or "z".
     particles
-        What moves: "atom", "residue", "molecule" or "chain".
+        Kind of the particles: "atom", "residue", "molecule" or "chain".
     label
         The selection, as text.
     fit_first, fit_last

@@ -34,7 +34,7 @@ class HydrogenBondPairs(Result):
     Attributes
     ----------
     by
-        What a pair is: "bond" (donor, hydrogen, acceptor), "pair" (donor, acceptor) or "residue"
+        Kind of the pairs: "bond" (donor, hydrogen, acceptor), "pair" (donor, acceptor) or "residue"
         (residues of donor and acceptor).
     members
         `(n_pairs, 3)` or `(n_pairs, 2)`, int64: indices in the topology of the atoms, or of the
@@ -173,12 +173,12 @@ class HydrogenBondLifetimes(Result):
     times
         `(n_lags,)`, float64, ps: the lags, from 0 on.
     intermittent
-        `(n_lags,)`, float64: how many of the pairs that are bonded at a time are bonded again after
-        the lag. NaN without any bond.
+        `(n_lags,)`, float64: fraction of the pairs bonded in a frame that are bonded after the lag,
+        whatever happens between. NaN without any bond.
     continuous
-        `(n_lags,)`, float64: how many of them are bonded throughout.
+        `(n_lags,)`, float64: fraction of these pairs that are bonded throughout the lag.
     intermittency
-        Number of frames in which a pair need not be bonded to be bonded throughout.
+        Longest gap, in frames, that does not end a bond in `continuous`.
     report
         Timings and counters of the run.
     """
@@ -239,7 +239,7 @@ class HydrogenBondLifetimes(Result):
 
 @dataclass(frozen=True, repr=False)
 class HydrogenBonds(Series):
-    """The number of hydrogen bonds in each frame, and what was asked for beside it.
+    """The number of hydrogen bonds in each frame, with pairs and, on request, bonds and lifetimes.
 
     `values` are `(n_frames,)`, float64 holding integers; files are those of `Series`, and
     NPZ files hold the rest, too. A slice has some of the values; the rest stays that of all frames.

@@ -12,7 +12,7 @@ from trajet.result.series import Series
 
 @dataclass(frozen=True, repr=False)
 class MinDistance(Series):
-    """The distance of the nearest pair of two groups in each frame, and which atoms it is.
+    """The distance of the nearest pair of two groups in each frame, and the atoms of this pair.
 
     CSV files have the columns frame, time_ps, min_distance_A, atom, partner
     and, with a cut-off, contacts.

@@ -70,7 +70,7 @@ class PairwiseRmsd(Result):
         )
 
     def off_diagonal(self) -> NDArray[np.float32]:
-        """Return the numbers of pairs of different frames, each once; of two selections all."""
+        """Return the RMSDs of pairs of different frames, each once; all of two selections."""
         if self.other_frames is not None and len(self.columns) > 1:
             return np.asarray(self.values).ravel()
         if self.other_frames is not None:

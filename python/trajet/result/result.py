@@ -292,7 +292,7 @@ def column_names(quantity: str, units: str, labels: Sequence[str]) -> list[str]:
     Parameters
     ----------
     quantity, units
-        What all columns hold.
+        Quantity and unit of all columns.
     labels
         The selection, or the name, of each column.
     """

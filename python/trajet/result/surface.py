@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class SurfaceAreas(Series):
     """Solvent-accessible surface areas: of a selection, or of each of its residues or atoms.
 
-    CSV files have the columns frame, time_ps, and one column per residue or atom, which its name
-    ends.
+    CSV files have the columns frame, time_ps, and one column per residue or atom, whose header ends
+    in its name.
 
     Attributes
     ----------

@@ -474,8 +474,8 @@ class Store:
 
         For each data set `NAME`, the folder shows the whole trajectory (`NAME.xtc`, or with the
         ending of the original's format), each tag (`NAME@TAG.xtc`), positions and cells of both as
-        DCD (`NAME.dcd`, `NAME@TAG.dcd`), and topologies. Changes of data sets show within a second;
-        files that are open keep their contents.
+        DCD (`NAME.dcd`, `NAME@TAG.dcd`), and topologies. Changes of data sets appear within a
+        second; files that are open keep their contents.
 
         The call returns when the folder was unmounted and all files are closed. Ctrl-C unmounts it
         at once; programs that still read get I/O errors.

@@ -73,7 +73,8 @@ class Tag:
     lossy
         Whether fields that the format cannot hold may be left out.
     precision
-        XTC: steps per nm; None for the original's.
+        XTC: positions are rounded to multiples of 1/`precision` nm; None for the original's
+        precision.
     optional
         Whether the tag is left out if it selects no atom; otherwise that is an error.
     """

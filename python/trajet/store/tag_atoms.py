@@ -79,12 +79,12 @@ def assign_atoms(profile: Profile, trajectory: Trajectory) -> list[TagAtoms]:
 
 
 def omitted_tags(profile: Profile, parts: Sequence[TagAtoms], trajectory: Trajectory) -> list[str]:
-    """Return a remark on the optional tags that `divide` left out; none for the built-in profile.
+    """Return a remark on the optional tags that selected no atom; none for the built-in profile.
 
     Parameters
     ----------
     parts
-        The result of `divide` for this profile and trajectory.
+        The result of `assign_atoms` for this profile and trajectory.
     """
     kept = {part.tag.name for part in parts}
     names = [repr(tag.name) for tag in profile.tags if tag.name not in kept]

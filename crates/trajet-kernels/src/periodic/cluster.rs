@@ -69,7 +69,7 @@ struct Waiting {
     axes: [Vec<f64>; 3],
     /// Squared distances (Å²) to the nearest placed groups.
     distances: Vec<f64>,
-    /// Those placed groups.
+    /// The nearest placed group of each group.
     neighbours: Vec<usize>,
 }
 

@@ -12,7 +12,7 @@ use crate::cell::{Cell, Vector, minus, square};
 
 /// Rounding of a position relative to the cell's size: four times that of one `f32`.
 const ROUNDING: f64 = 1.0 / (1 << 22) as f64;
-/// Rounding of fractional coordinates in `f64`: what is nearer to 1 is at the upper face.
+/// Rounding of fractional coordinates in `f64`: a coordinate nearer to 1 than this is at the upper face.
 const FACE: f64 = 1.0 - 1.0 / (1u64 << 40) as f64;
 
 /// Where wrapping puts centres; GROMACS' `-ur tric`, `compact` and `rect`.

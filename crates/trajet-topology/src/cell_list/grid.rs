@@ -61,7 +61,7 @@ pub(super) struct Limits {
     pub(super) possible: f32,
 }
 
-/// Which images of an atom the neighbours of a grid cell stand for.
+/// The images of an atom that the neighbours of a grid cell stand for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Images {
     /// There are no periodic images.

@@ -56,7 +56,7 @@ enum Item {
     Model,
 }
 
-/// What tells residues apart.
+/// The values by which residues are distinguished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ResidueKey<'a> {
     pub(super) chain: &'a str,
@@ -65,7 +65,7 @@ pub(super) struct ResidueKey<'a> {
     pub(super) name: &'a str,
 }
 
-/// What tells atoms apart, but for alternate locations.
+/// The values by which atoms are distinguished; alternate locations of an atom have the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct AtomKey<'a> {
     pub(super) residue: ResidueKey<'a>,

@@ -22,7 +22,7 @@ pub enum Problem {
     /// Something else must stand here.
     #[error("expected {expected}")]
     Expected {
-        /// What must stand here.
+        /// The expected word or kind of word.
         expected: String,
     },
     /// The word is no keyword.

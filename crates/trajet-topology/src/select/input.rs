@@ -1,4 +1,4 @@
-//! What a selection is evaluated with, besides the topology.
+//! Inputs of the evaluation of a selection, besides the topology.
 
 use std::collections::BTreeMap;
 
@@ -16,8 +16,8 @@ pub struct Coordinates<'a> {
     pub cell: Option<&'a Cell>,
 }
 
-/// What a selection needs of a topology, besides the columns that every topology has. What is missing can often be
-/// guessed beforehand.
+/// The data that a selection needs, besides the columns that every topology has. Missing columns can often be guessed
+/// beforehand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Needs {

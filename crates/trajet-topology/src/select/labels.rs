@@ -53,7 +53,8 @@ impl Labels {
     }
 }
 
-/// What a term needs of the topology. An error is returned where it is used: a term that no atom reaches needs nothing.
+/// Data of the topology that a term needs, or why they are missing. The error is returned when they are used, so a term
+/// that no atom reaches needs none of them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Lookup<T>(Result<T, Missing>);
 

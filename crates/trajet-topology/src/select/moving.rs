@@ -23,7 +23,7 @@ pub(super) enum Reduced {
     Moving(Box<Moving>),
 }
 
-/// A term that depends on positions. It has all that its evaluation needs of the topology.
+/// A term that depends on positions. It holds all data of the topology that its evaluation needs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum Moving {
     Compare { axis: usize, comparison: Comparison },
@@ -36,7 +36,7 @@ pub(super) enum Moving {
     Chain(Mask, Vec<Step>),
 }
 
-/// A term of a chain, and what the fixed operands between it and the next term amount to.
+/// A term of a chain, with the effect of the fixed operands between it and the next term.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Step {
     operator: Operator,

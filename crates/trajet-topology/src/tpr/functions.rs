@@ -2,14 +2,14 @@
 //!
 //! A file refers to a function by its place in this order, so that a function that was added shifts all behind it.
 
-/// What an interaction says of how atoms are connected.
+/// The connection of atoms that an interaction implies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     /// Two atoms are bonded or constrained.
     Bond,
     /// A rigid water: the first atom is bonded to the second and the third.
     Settle,
-    /// The first of so many atoms is a virtual site that the others construct, or a particle that a shell belongs to.
+    /// The first of this many atoms is a virtual site that the others construct, or a particle that a shell belongs to.
     Connection(usize),
     /// Nothing.
     None,

@@ -23,7 +23,7 @@ pub(super) struct System<'a> {
     pub(super) n_intermolecular: usize,
 }
 
-/// So many molecules of a type.
+/// A number of molecules of one type.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
     pub(super) molecule_type: usize,
@@ -38,7 +38,7 @@ pub(super) struct MoleculeType<'a> {
     /// The residues that have atoms.
     pub(super) residues: Vec<Residue<'a>>,
     pub(super) bonds: Bonds,
-    /// Virtual sites and the atoms that construct them, shells and what they belong to.
+    /// Virtual sites and the atoms that construct them, shells and the atoms that they belong to.
     pub(super) connections: Bonds,
 }
 
@@ -85,7 +85,7 @@ impl<'a> Texts<'a> {
 }
 
 impl<'a> System<'a> {
-    /// Reads all from the texts to the groups of atoms.
+    /// Reads everything from the texts to the groups of atoms.
     pub(super) fn read(decoder: &mut Decoder<'a>, version: i32) -> Result<Self, Fault> {
         let texts = Texts::read(decoder)?;
         decoder.index(texts.texts.len(), "the number of the title")?;
@@ -354,7 +354,7 @@ impl Block {
     }
 }
 
-/// Skips what is between the molecules and the positions, and returns the number of interactions between molecules.
+/// Skips the data between the molecules and the positions, and returns the number of interactions between molecules.
 fn skip_rest(
     decoder: &mut Decoder<'_>,
     functions: &[Function],
