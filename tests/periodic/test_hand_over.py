@@ -75,7 +75,7 @@ def test_threads_read_each_frame_once(system: PeriodicSystem, view: str) -> None
     chosen = traj.nojump(view=view).select("resname ALA")
     plain = traj.whole().select("resname ALA")
     for pool in (tj.LocalPool(threads=1), *POOLS):
-        for compute in (tj.gyration, tj.rmsf):
+        for compute in (tj.gyration, tj.rmsd, tj.rmsf):
             reports = [compute(one, pool=pool).report for one in (plain, chosen)]
             assert "counting" not in reports[1]
             for name in COUNTS:
