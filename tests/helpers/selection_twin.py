@@ -1,10 +1,12 @@
 """Selections written down plainly in float64: which atoms are selected for sure, and which may be.
 
-Leaves without positions are selected by MDAnalysis. Distances are those to the nearest of all
+Leaves without positions are selected by MDAnalysis. Coordinates are compared in float64, as
+`numpy.isclose` does for equality. Distances are those to the nearest of all
 periodic images. An atom is selected for sure if it still is when all cut-offs are a margin less
 favourable.
 """
 
+import re
 from itertools import product
 
 import MDAnalysis as mda
@@ -16,6 +18,8 @@ from helpers import plain_geometry as plain
 Bounds = tuple[
     np.ndarray, np.ndarray
 ]  # Masks of the atoms that are selected for sure, and that may be.
+
+COORDINATE = re.compile(r"\s*prop (abs )?([xyz]) (<=?|>=?|==|!=) (\S+)\s*")
 
 
 class Twin:
@@ -36,6 +40,8 @@ class Twin:
         """Return the atoms that a tree selects."""
         kind, *parts = tree
         if kind == "leaf":
+            if (found := COORDINATE.fullmatch(parts[0])) is not None:
+                return self._coordinate(*found.groups())
             mask = self._select(parts[0])
             return mask, mask
         if kind == "point":
@@ -64,6 +70,18 @@ class Twin:
         mask = np.zeros(self.n_atoms, bool)
         mask[self.universe.select_atoms(text, **self.groups, **extra).indices] = True
         return mask
+
+    def _coordinate(self, absolute: str | None, axis: str, relation: str, value: str) -> Bounds:
+        number, margin = float(value), self.margin
+        coordinates = self.positions[:, "xyz".index(axis)]
+        if absolute:
+            coordinates = np.abs(coordinates)
+        if relation in ("==", "!="):
+            off = np.abs(coordinates - number) - (1e-8 + 1e-5 * abs(number))
+            sure, possible = off <= -margin, off <= margin
+            return (sure, possible) if relation == "==" else (~possible, ~sure)
+        above = coordinates - number if relation[0] == ">" else number - coordinates
+        return above > margin, above >= -margin
 
     def _region(
         self, kind: str, numbers: list[float], sure: np.ndarray, possible: np.ndarray

@@ -252,6 +252,28 @@ def test_many_random_selections_equal_those_of_mdanalysis(name: str) -> None:
     compare(name, 1, 25 * SYSTEMS[name][1])
 
 
+@pytest.mark.parametrize(
+    ("rule", "wrong"),
+    [
+        # Residues of the atoms are not added, distances are too long, alternatives are excluded.
+        (r"\bbyres\b", ""),
+        (r"\baround(\s+)(?=[\d.])", r"around\g<1>1"),
+        (r"\bor\b", "and"),
+    ],
+)
+def test_a_wrong_rule_is_found(monkeypatch: pytest.MonkeyPatch, rule: str, wrong: str) -> None:
+    """The expressions of the gate fail if they are evaluated by another rule."""
+    right = select_atoms
+
+    def mutant(topology: Topology, text: str, *rest: object) -> np.ndarray:
+        return right(topology, re.sub(rule, wrong, text), *rest)
+
+    monkeypatch.setitem(compare.__globals__, "select_atoms", mutant)
+    count = SYSTEMS["icodes.pdb"][1]
+    with pytest.raises(AssertionError, match=f"of {count} differ"):
+        compare("icodes.pdb", 0, count)
+
+
 def test_the_gate_compares_two_thousand_selections() -> None:
     """Shares of systems may change, their sum may not fall."""
     assert sum(count for _, count in SYSTEMS.values()) >= 2000
