@@ -25,6 +25,11 @@ PATHS = (
     "parallelism",
     "transformations",
     "auxiliary",
+    "topology/test_minimal.py",
+    "topology/test_guessers.py",
+    "utils/test_modelling.py",
+    "utils/test_selections.py",
+    "visualization",
 )
 
 

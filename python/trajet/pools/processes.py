@@ -338,9 +338,10 @@ def _do_job(spec: Path, job: Job, threads: int, folder: str | None) -> JobResult
     with _jobs_lock:
         worker = _jobs_at_work.get(spec)
         if worker is None:
-            _jobs_at_work.clear()
-            # What the last jobs held, such as a Universe, may refer to itself.
-            gc.collect()
+            if _jobs_at_work:
+                _jobs_at_work.clear()
+                # What the last jobs held, such as a Universe, may refer to itself.
+                gc.collect()
             _growth_limit()
             _limit_growth(sys.maxsize)
             made: JobSpec = pickle.loads(spec.read_bytes())
