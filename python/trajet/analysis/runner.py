@@ -350,7 +350,8 @@ def _readers(
         reference = None if request.reference is None else np.array([request.reference])
         readers[key] = request.trajectory.reader_for(
             numbers,
-            np.unique(np.concatenate(same)),
+            # `np.unique` imports the masked arrays of NumPy.
+            same[0] if len(same) == 1 else np.unique(np.concatenate(same)),
             n_threads,
             also=reference,
             hands_over=hands_over,
