@@ -107,7 +107,7 @@ into_folder = click.option(
     required=True,
     type=click.Path(file_okay=False, path_type=Path),
     metavar="FOLDER",
-    help="Takes runs.csv, table.csv and figures.",
+    help="Folder for runs.csv, table.csv and figures.",
 )
 
 
@@ -216,7 +216,12 @@ def scaling(
 @_frames
 @_select
 @click.option(
-    "--loads", default=_LOADS, show_default=True, callback=numbers, metavar="1,40", help="RMSDs."
+    "--loads",
+    default=_LOADS,
+    show_default=True,
+    callback=numbers,
+    metavar="1,40",
+    help="Numbers of RMSDs of each frame.",
 )
 @_pools
 @_workers

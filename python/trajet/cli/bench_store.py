@@ -27,7 +27,7 @@ _FIGURES = (
     show_default=True,
     callback=numbers,
     metavar="N,N",
-    help="Sizes, in frames; these are of the paper's table 1.",
+    help="Sizes, in frames; the default is table 1 of Deng et al. (2021).",
 )
 @several("--storages", store_cases.STORAGES, ",".join(store_cases.STORAGES), "Files and stores.")
 @several(

@@ -32,7 +32,10 @@ _compression = click.option(
 @options.frames
 @options.continuous
 @click.option(
-    "--precision", type=float, metavar="N", help="XTC: steps per nm. Default: the input's, or 1000."
+    "--precision",
+    type=float,
+    metavar="N",
+    help="XTC: round positions to 1/N nm. Default: the input's precision, or 1000.",
 )
 @click.option("--double/--single", default=None, help="TRR: precision. Default: the input's.")
 @click.option("--no-velocities", is_flag=True, help="Leave velocities out.")

@@ -132,8 +132,8 @@ def convert(
     frames
         A slice, frame numbers, or a mask; None for all.
     precision
-        XTC: steps per nm; None for the source's precision, or 1000 if it has none. XTC stores up to
-        nine atoms as plain floats, without a precision.
+        XTC: positions are rounded to multiples of 1/precision nm; None for the source's precision,
+        or 1000 if it has none. XTC stores up to nine atoms as plain floats, without a precision.
     double
         TRR: whether to write double precision; None for the source's precision.
     velocities, forces

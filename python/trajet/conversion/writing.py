@@ -66,7 +66,7 @@ def write(
         `(6,)` or `(n_frames, 6)`: a, b, c (Å), α, β, γ (degrees), six times NaN or three lengths of
         0 for no cell; None for those of blocks, frames and Universes, and for no cell of arrays.
     precision
-        XTC: steps per nm; None for 1000.
+        XTC: positions are rounded to multiples of 1/precision nm; None for 1000.
     double
         TRR: whether to write double precision; None for single.
     compression

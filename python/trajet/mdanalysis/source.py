@@ -43,7 +43,7 @@ _WITHOUT_MOTION = {"XTC", "DCD", "PDB"}
 
 @dataclass(frozen=True)
 class Report:
-    """What a reader guessed of a script's needs, and what it saved.
+    """Which atoms a reader decoded ahead for a script, and how much decoding that saved.
 
     Attributes
     ----------

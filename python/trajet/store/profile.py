@@ -265,7 +265,7 @@ def _check_precision(tag: Tag, what: str) -> None:
     number = isinstance(precision, (int, float)) and not isinstance(precision, bool)
     if not number or not 0 < float(precision or 0) < 1e7:
         raise StoreError(
-            f"{what}: precision {precision!r} is not a number of steps per nm: try 100"
+            f"{what}: precision {precision!r} is not above 0 and below 1e7: try 100, for 0.01 nm"
         )
     if tag.format != "xtc":
         raise StoreError(f'{what}: precision needs format = "xtc", not {tag.format!r}')

@@ -37,7 +37,8 @@ from trajet.result import Density
         type=click.FloatRange(0, min_open=True),
         nargs=3,
         metavar="X Y Z",
-        help="Edges of the grid, Å. Default: those of the atoms in the first frame, and --padding.",
+        help="Edges of the grid, Å. Default: the extent of the atoms in the first frame, and"
+        " --padding on each side.",
     ),
     click.option(
         "--padding",

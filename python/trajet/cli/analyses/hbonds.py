@@ -114,7 +114,7 @@ def _check(
         default=0,
         show_default=True,
         metavar="FRAMES",
-        help="Frames for which a pair may be parted in the continuous correlation.",
+        help="Longest gap, in frames, that the continuous correlation ignores.",
     ),
     click.option(
         "--max-memory",

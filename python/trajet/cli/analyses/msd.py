@@ -19,7 +19,7 @@ from trajet.cli.tables import lines_of
         type=click.Choice(["atom", "residue", "molecule", "chain"]),
         default="atom",
         show_default=True,
-        help="What moves: atoms, or centres of groups of them.",
+        help="Whose displacements: those of atoms, or of centres of groups of atoms.",
     ),
     click.option(
         "--weights",
