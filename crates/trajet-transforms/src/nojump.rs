@@ -3,7 +3,7 @@
 //! From one frame to the next an atom is taken to have moved by less than half a cell. With fractional coordinates `f`
 //! along the box vectors of each frame, the shift of frame `t` against the frame before is `s_t = -round(f_t - f_{t-1})`,
 //! three integers, and that against the first frame is the sum of all shifts so far. Integers can be summed in parts:
-//! [`crate::task_jumps`] counts those of a task, which the task before hands the sums so far. Where frames are not read in
+//! `task_jumps` counts those of a task, which the task before hands the sums so far. Where frames are not read in
 //! order, [`crate::net_jumps`] counts those of runs of frames before, and [`Start`] holds the sums before certain frames,
 //! from which a reader can begin anywhere.
 //!
