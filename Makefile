@@ -14,6 +14,9 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+# Modules are compiled to bytecode when they are imported, once: most of what pip installs never is.
+export PYTHONDONTWRITEBYTECODE :=
+PIP := $(BIN)/python -m pip install --quiet --no-compile
 # Builds call the tools of the virtual environment by name.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 # Cargo would look for make's job server, which only recipes that call make are given.
@@ -155,7 +158,7 @@ test-openmpi: .venv/.made-tested | tools
 
 test-slurm: .venv/.made-tested
 	@command -v slurmctld >/dev/null || { echo "SLURM is missing: apt-get install slurm-wlm" >&2; exit 1; }
-	$(BIN)/python -m pip install --quiet dask-jobqueue
+	$(PIP) dask-jobqueue
 	tests/external/slurm_here.sh $(BIN)/python -m pytest tests/external/with_slurm.py
 
 # Wheels of h5py know no MPI: it is built, in an environment of its own, with the MPICH of Debian.
@@ -183,7 +186,7 @@ test-mdakits: .venv-kits/.made
 # Zig links against the C library of 2014, so that the wheel runs wherever there is a later one.
 TARGET := x86_64-unknown-linux-gnu
 wheel: .venv/.made-built
-	$(BIN)/python -m pip install --quiet 'ziglang>=0.13' 'cargo-zigbuild>=0.20'
+	$(PIP) 'ziglang>=0.13' 'cargo-zigbuild>=0.20'
 	rm -rf dist
 	$(BIN)/cargo-zigbuild $(MOLFILE_BUILD) --target $(TARGET).2.17 -- -C strip=symbols
 	install -D $${CARGO_TARGET_DIR:-target}/$(TARGET)/release/libtrajet_molfile.so $(MOLFILE)
@@ -208,12 +211,12 @@ tools:
 
 .venv/.made-venv: | tools
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --upgrade pip 'maturin>=1.9,<2'
+	$(PIP) --upgrade pip 'maturin>=1.9,<2'
 	@touch $@
 
 # MDAnalysisTests holds the trajectory of the demonstration, which needs no MDAnalysis; tests install that.
 .venv/.made-python-packages: .venv/.made-venv pyproject.toml
-	$(BIN)/python -m pip install --quiet --no-deps 'MDAnalysisTests>=2.8'
+	$(PIP) --no-deps 'MDAnalysisTests>=2.8'
 	@touch $@
 
 # The plug-in is no part of the native module, which VMD could not load without Python.
@@ -225,15 +228,15 @@ $(MOLFILE): $(RUST_SOURCES) | tools
 
 .venv/.made-built: .venv/.made-python-packages $(RUST_SOURCES) $(MOLFILE) | tools
 	@echo "building the native module: some minutes, the first time"
-	$(BIN)/python -m pip install --quiet --no-build-isolation --editable .
+	$(PIP) --no-build-isolation --editable .
 	@rm -f .venv/.made-tested; touch $@
 
 .venv/.made-tested: .venv/.made-python-packages $(RUST_SOURCES) $(MOLFILE) | tools
-	$(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[test]'
+	$(PIP) --no-build-isolation --editable '.[test]'
 	@rm -f .venv/.made-built; touch $@
 
 .venv/.made-bench-tools: .venv/.made-built
-	$(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[bench]'
+	$(PIP) --no-build-isolation --editable '.[bench]'
 	@touch $@
 
 clean:

@@ -13,7 +13,7 @@ import pytest
 import trajet as tj
 from helpers import pool_laws
 from helpers.golden_files import Adk, same_bits
-from helpers.made_files import MADE
+from helpers.made_files import mixed_trr
 from helpers.made_hdf5 import write_h5md
 from helpers.started_ranks import assert_written_alike, run_on_ranks
 from helpers.thread_ranks import ThreadRank, on_ranks
@@ -126,7 +126,7 @@ def test_h5md_on_ranks_is_that_of_one_process(sources: Path, tmp_path: Path, siz
 
 def test_h5md_on_ranks_lists_frames_without_velocities(tmp_path: Path) -> None:
     """All ranks raise one error, which names the frames; an existing file stays."""
-    mixed, out = MADE["made_mixed.trr"](tmp_path / "mixed.trr"), tmp_path / "out.h5md"
+    mixed, out = mixed_trr(tmp_path / "mixed.trr"), tmp_path / "out.h5md"
     out.write_text("precious")
     lines = errors_on_ranks("velocities", mixed, out)
     assert re.search(r"FormatError: .*frames? \d.* ha(s|ve) no velocities: choose", lines[0])

@@ -80,7 +80,7 @@ REFUSED = {
     "optional must be true or false": ONE + "optional = 1\n",
     "precision needs format": ONE + "precision = 100\nlossy = true\n",
     "write lossy = true": ONE + 'format = "xtc"\nprecision = 100\n',
-    "not a number of steps": ONE + 'format = "xtc"\nprecision = -1\nlossy = true\n',
+    "not above 0 and below": ONE + 'format = "xtc"\nprecision = -1\nlossy = true\n',
 }
 
 
