@@ -117,7 +117,7 @@ fuzz-tools:
 
 # Processes that run test files at the same time: more than cores, as many tests wait for other processes.
 # tests/conftest.py gives the order of the files.
-TEST_PROCESSES ?= 3
+TEST_PROCESSES ?= 4
 PYTEST := $(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
 python-tests: .venv/.made-tested
 	$(PYTEST)
