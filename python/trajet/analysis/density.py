@@ -96,7 +96,8 @@ def density(
     outside of the grid.
 
     Without `center` and `size` the grid is that of MDAnalysis' `DensityAnalysis`. Each thread holds
-    a few copies of the grid, of 8 bytes a voxel.
+    a few copies of the grid, of 8 bytes a voxel, and one more copy waits to be merged for each
+    doubling of the number of frames.
 
     Examples
     --------
