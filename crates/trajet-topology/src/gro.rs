@@ -42,7 +42,12 @@ pub(crate) fn read(text: &[u8], with_positions: bool) -> Result<Structure, Fault
     if vectors.iter().any(|&x| x != 0.0) {
         let rows = vectors.as_chunks::<3>().0;
         let vectors = [0, 1, 2].map(|k| rows[k].map(|x| x * gro::ANGSTROM_PER_NM));
-        structure.cell = Some(crate::cell::from_vectors(&vectors));
+        let cell = crate::cell::from_vectors(&vectors);
+        // Numbers such as 1e200 are finite, and their squares are not.
+        if cell.iter().any(|x| !x.is_finite()) {
+            return Err(lines.fault(1, "the box vectors are too long"));
+        }
+        structure.cell = Some(cell);
         structure.cell_vectors = Some(vectors);
     }
     Ok(structure)
@@ -191,5 +196,13 @@ mod tests {
         );
         assert_eq!(numbers(&[5, 0, 1]), [5, 0, 1]);
         assert_eq!(numbers(&[0, 1, 1, 0]), [0, 1, 0]);
+    }
+
+    #[test]
+    fn box_vectors_of_infinite_length_are_refused() {
+        for text in ["t\n0\n10000E0200 1 802\n", "t\n0\n1 1 1 0 0 1e200 0 0 0\n"] {
+            assert!(read(text.as_bytes(), true).is_err());
+        }
+        assert!(read(b"t\n0\n1 1 802\n", true).unwrap().cell.is_some());
     }
 }
