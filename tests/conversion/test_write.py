@@ -353,3 +353,28 @@ def test_blocks_are_read_one_at_a_time(tmp_path: Path) -> None:
     assert taken[0] == 0
     assert all(later > earlier for earlier, later in pairwise(taken))
     assert tj.open(None, tmp_path / "out.trr").times.tolist() == list(range(8))
+
+
+def test_arrays_that_are_not_aligned_are_read(tmp_path: Path) -> None:
+    """Numbers may begin at any byte, as they do in messages."""
+    rng = np.random.default_rng(5)
+    positions = rng.uniform(0, 9, (4, 7, 3)).astype(np.float32)
+    whole = {
+        "positions": positions,
+        "times": np.arange(4.0),
+        "cells": np.full((4, 6), [30, 31, 32, 90.0, 90.0, 90.0]),
+    }
+    shifted = {}
+    for name, array in whole.items():
+        memory = np.empty(array.nbytes + 1, np.uint8)[1:]
+        shifted[name] = memory.view(array.dtype).reshape(array.shape)
+        shifted[name][...] = array
+        assert not shifted[name].flags.aligned
+    for name, arrays in (("whole.trr", whole), ("shifted.trr", shifted)):
+        rest = {key: arrays[key] for key in ("times", "cells")}
+        tj.write(tmp_path / name, arrays["positions"], **rest)
+    assert (tmp_path / "shifted.trr").read_bytes() == (tmp_path / "whole.trr").read_bytes()
+    chosen = np.empty(17, np.uint8)[1:].view(np.int64)
+    chosen[:] = [2, 5]
+    found = tj.open(None, tmp_path / "whole.trr").select(chosen).read()
+    assert np.abs(found.positions - positions[:, [2, 5]]).max() < 1e-6

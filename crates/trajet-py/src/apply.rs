@@ -7,9 +7,10 @@ use trajet_engine::{Analysis, FrameError, Pass, State};
 use trajet_files::Error;
 use trajet_formats::{Atoms, Block};
 
+use crate::aligned::Aligned1;
 use crate::arrays::array;
 use crate::selection::updating;
-use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
+use numpy::{PyArray1, PyArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -39,7 +40,7 @@ pub(crate) struct Apply {
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Arguments<'py> {
-    atoms: PyReadonlyArray1<'py, i64>,
+    atoms: Aligned1<'py, i64>,
     selection: Option<Vec<u8>>,
     function: Py<PyAny>,
     reducer: Option<Py<PyAny>>,
@@ -244,7 +245,7 @@ fn flat(py: Python<'_>, value: &Bound<'_, PyAny>, expected: &[usize]) -> PyResul
              the first frame, and of a block with the frames as its first axis"
         )));
     }
-    let numbers: PyReadonlyArray1<'_, f64> = array.call_method1("ravel", ())?.extract()?;
+    let numbers: Aligned1<'_, f64> = array.call_method1("ravel", ())?.extract()?;
     Ok(numbers.as_array().to_vec())
 }
 

@@ -3,8 +3,8 @@
 
 use std::fmt::Display;
 
+use numpy::Element;
 use numpy::ndarray::{ArrayView1, ArrayView2};
-use numpy::{Element, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
@@ -13,6 +13,7 @@ use serde::de::{self, Deserialize, Deserializer, IntoDeserializer, Visitor};
 use serde::forward_to_deserialize_any;
 use trajet_formats::memory;
 
+use crate::aligned::{Aligned1, Aligned2};
 use crate::error::from_io;
 
 /// What memory is asked for, in messages.
@@ -130,15 +131,15 @@ fn entries<'py>(dict: &Bound<'py, PyDict>) -> Result<Vec<(String, Value<'py>)>, 
 /// Deserialises an array: a sequence of numbers, or of rows of numbers.
 fn array<'de, V: Visitor<'de>>(value: &Bound<'_, PyAny>, visitor: V) -> Result<V::Value, Fault> {
     let py = value.py();
-    if let Ok(list) = value.extract::<PyReadonlyArray1<'_, i64>>() {
+    if let Ok(list) = value.extract::<Aligned1<'_, i64>>() {
         numbers(py, list.as_array(), visitor)
-    } else if let Ok(list) = value.extract::<PyReadonlyArray1<'_, f64>>() {
+    } else if let Ok(list) = value.extract::<Aligned1<'_, f64>>() {
         numbers(py, list.as_array(), visitor)
-    } else if let Ok(table) = value.extract::<PyReadonlyArray2<'_, i64>>() {
+    } else if let Ok(table) = value.extract::<Aligned2<'_, i64>>() {
         rows(py, table.as_array(), visitor)
-    } else if let Ok(table) = value.extract::<PyReadonlyArray2<'_, f32>>() {
+    } else if let Ok(table) = value.extract::<Aligned2<'_, f32>>() {
         rows(py, table.as_array(), visitor)
-    } else if let Ok(table) = value.extract::<PyReadonlyArray2<'_, f64>>() {
+    } else if let Ok(table) = value.extract::<Aligned2<'_, f64>>() {
         rows(py, table.as_array(), visitor)
     } else {
         let message = format!("a plan takes no {}: {value}", value.get_type());

@@ -1,21 +1,19 @@
 //! Conversion between NumPy arrays or Python numbers and Rust values.
 
-use numpy::{
-    Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2,
-    PyReadwriteArray3,
-};
+use numpy::{Element, PyArray1, PyArray2, PyArrayMethods, PyReadwriteArray3};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use trajet_files::{Error, Frames};
 use trajet_formats::{Atoms, memory};
 
+use crate::aligned::{Aligned1, Aligned2};
 use crate::error::from_io;
 
 /// Frames from Python: `(first, step, count)` or an array of indices.
 #[derive(FromPyObject)]
 pub(crate) enum PyFrames<'py> {
     Strided((u64, i64, usize)),
-    Listed(PyReadonlyArray1<'py, i64>),
+    Listed(Aligned1<'py, i64>),
 }
 
 impl PyFrames<'_> {
@@ -33,10 +31,7 @@ impl PyFrames<'_> {
 }
 
 /// Converts atoms from Python; `None` stands for all.
-pub(crate) fn atoms(
-    list: Option<PyReadonlyArray1<'_, i64>>,
-    n_atoms: usize,
-) -> Result<Atoms, Error> {
+pub(crate) fn atoms(list: Option<Aligned1<'_, i64>>, n_atoms: usize) -> Result<Atoms, Error> {
     match list {
         None => Ok(Atoms::all(n_atoms)),
         Some(list) => match list.as_slice() {
@@ -83,7 +78,7 @@ pub(crate) fn boxes<'py>(
 }
 
 /// Returns box vectors from an array `(3, 3)`; `None` for another shape.
-pub(crate) fn box_vectors(vectors: &PyReadonlyArray2<'_, f64>) -> Option<[[f64; 3]; 3]> {
+pub(crate) fn box_vectors(vectors: &Aligned2<'_, f64>) -> Option<[[f64; 3]; 3]> {
     let rows = vectors.as_array();
     (rows.dim() == (3, 3)).then(|| [0, 1, 2].map(|row| [0, 1, 2].map(|axis| rows[[row, axis]])))
 }

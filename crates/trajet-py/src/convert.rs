@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use trajet_convert::{OutputPiece, Request, convert_piece, join};
 use trajet_formats::{Format, Loss, Losses, WriteOptions};
 
+use crate::aligned::Aligned1;
 use crate::arrays::{PyFrames, atoms};
 use crate::control::FromPython;
 use crate::error::{from_io, from_run};
@@ -41,8 +41,8 @@ impl How {
 pub(crate) struct Within<'py> {
     head: u64,
     begin: usize,
-    times: PyReadonlyArray1<'py, f64>,
-    steps: PyReadonlyArray1<'py, i64>,
+    times: Aligned1<'py, f64>,
+    steps: Aligned1<'py, i64>,
 }
 
 /// Returns the format for the suffix of a path.
@@ -62,7 +62,7 @@ pub(crate) fn convert<'py>(
     py: Python<'py>,
     reader: &Reader,
     parts: Vec<(PathBuf, PyFrames<'py>)>,
-    atoms_wanted: Option<PyReadonlyArray1<'py, i64>>,
+    atoms_wanted: Option<Aligned1<'py, i64>>,
     how: How,
     force: bool,
     threads: usize,
@@ -113,7 +113,7 @@ pub(crate) fn join_pieces<'py>(
     py: Python<'py>,
     reader: &Reader,
     part: (PathBuf, PyFrames<'py>),
-    atoms_wanted: Option<PyReadonlyArray1<'py, i64>>,
+    atoms_wanted: Option<Aligned1<'py, i64>>,
     how: How,
     pieces: Vec<(PathBuf, u64)>,
     losses: Vec<PyLoss>,

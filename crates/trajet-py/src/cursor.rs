@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadwriteArray2};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadwriteArray2};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -11,6 +11,7 @@ use trajet_engine::run::lock;
 use trajet_files::{Error, FrameFields};
 use trajet_formats::Field;
 
+use crate::aligned::Aligned1;
 use crate::arrays::atoms;
 use crate::error::from_io;
 use crate::reader::Reader;
@@ -33,7 +34,7 @@ impl PyCursor {
     #[pyo3(signature = (reader, atoms_wanted, *, positions, velocities, forces, reads_ahead))]
     fn new(
         reader: &Bound<'_, Reader>,
-        atoms_wanted: Option<PyReadonlyArray1<'_, i64>>,
+        atoms_wanted: Option<Aligned1<'_, i64>>,
         positions: bool,
         velocities: bool,
         forces: bool,

@@ -1,11 +1,12 @@
 //! Products of the deviations of all frames from their mean.
 
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
+use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use trajet_engine::deviations::Rows;
 use trajet_formats::memory;
 
+use crate::aligned::Aligned2;
 use crate::arrays;
 use crate::control::FromPython;
 use crate::error::{from_io, from_run};
@@ -23,7 +24,7 @@ impl Deviations {
     #[pyo3(signature = (positions, *, of_frames, threads))]
     fn new(
         py: Python<'_>,
-        positions: PyReadonlyArray2<'_, f64>,
+        positions: Aligned2<'_, f64>,
         of_frames: bool,
         threads: usize,
     ) -> PyResult<Self> {

@@ -1,6 +1,6 @@
 //! Distances of a few pairs of positions, and contacts in one structure; analyses compute theirs in the engine.
 
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
+use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use trajet_formats::memory;
@@ -8,6 +8,7 @@ use trajet_kernels::cell::Cell;
 use trajet_kernels::contacts::ContactFinder;
 use trajet_kernels::pairs::Groups;
 
+use crate::aligned::Aligned2;
 use crate::arrays;
 use crate::error::from_io;
 
@@ -16,9 +17,9 @@ use crate::error::from_io;
 #[pyfunction]
 pub(crate) fn pair_distances<'py>(
     py: Python<'py>,
-    one: PyReadonlyArray2<'_, f32>,
-    other: PyReadonlyArray2<'_, f32>,
-    vectors: Option<PyReadonlyArray2<'_, f64>>,
+    one: Aligned2<'_, f32>,
+    other: Aligned2<'_, f32>,
+    vectors: Option<Aligned2<'_, f64>>,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
     let (one, other) = (one.as_array(), other.as_array());
     if one.ncols() != 3 || one.dim() != other.dim() {
@@ -52,9 +53,9 @@ pub(crate) fn pair_distances<'py>(
 #[pyfunction]
 pub(crate) fn contact_pairs<'py>(
     py: Python<'py>,
-    one: PyReadonlyArray2<'_, f32>,
-    other: Option<PyReadonlyArray2<'_, f32>>,
-    vectors: Option<PyReadonlyArray2<'_, f64>>,
+    one: Aligned2<'_, f32>,
+    other: Option<Aligned2<'_, f32>>,
+    vectors: Option<Aligned2<'_, f64>>,
     cutoff: f64,
 ) -> PyResult<Bound<'py, PyArray2<i64>>> {
     let cell = vectors.and_then(|vectors| Cell::of_vectors(arrays::box_vectors(&vectors)?));

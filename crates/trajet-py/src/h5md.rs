@@ -1,7 +1,7 @@
 //! Layouts of HDF5 files, which Python reads with h5py, and chunks that Python writes.
 
+use numpy::PyArray2;
 use numpy::ndarray::{ArrayView1, ArrayView2};
-use numpy::{PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -14,6 +14,7 @@ use trajet_formats::h5md::{
 use trajet_formats::remarks::of_text;
 use trajet_formats::{cell_from_vectors, turned_vectors};
 
+use crate::aligned::{Aligned1, Aligned2, Aligned3};
 use crate::arrays::{boxes, cells};
 
 /// A dataset. See `_trajet.pyi`.
@@ -21,7 +22,7 @@ use crate::arrays::{boxes, cells};
 #[pyo3(from_item_all)]
 pub(crate) struct PySeries<'py> {
     rows: u64,
-    row_of: Option<PyReadonlyArray1<'py, i64>>,
+    row_of: Option<Aligned1<'py, i64>>,
     double: bool,
     big_endian: bool,
     factor: f64,
@@ -43,7 +44,7 @@ struct PyChunks<'py> {
     shuffle: bool,
     deflate: bool,
     /// One row per chunk: first row, first atom, first axis, offset, size, skipped filters.
-    table: PyReadonlyArray2<'py, u64>,
+    table: Aligned2<'py, u64>,
 }
 
 /// A trajectory. See `_trajet.pyi`.
@@ -52,9 +53,9 @@ struct PyChunks<'py> {
 pub(crate) struct PyDescription<'py> {
     layout: String,
     n_atoms: u64,
-    times: PyReadonlyArray1<'py, f64>,
-    steps: PyReadonlyArray1<'py, i64>,
-    boxes: PyReadonlyArray2<'py, f64>,
+    times: Aligned1<'py, f64>,
+    steps: Aligned1<'py, i64>,
+    boxes: Aligned2<'py, f64>,
     positions: Option<PySeries<'py>>,
     velocities: Option<PySeries<'py>>,
     forces: Option<PySeries<'py>>,
@@ -69,9 +70,9 @@ pub(crate) struct PyDescription<'py> {
 #[pyo3(from_item_all)]
 struct PyOwn<'py> {
     time_factor: Option<f64>,
-    times: Option<PyReadonlyArray1<'py, f64>>,
+    times: Option<Aligned1<'py, f64>>,
     edges_factor: f64,
-    edges: Option<PyReadonlyArray2<'py, f64>>,
+    edges: Option<Aligned2<'py, f64>>,
     lengths: bool,
     periodic: [bool; 3],
     deflate: bool,
@@ -174,7 +175,7 @@ type PyPacked<'py> = (usize, usize, u32, Bound<'py, PyBytes>);
 #[pyo3(signature = (vectors, chunk, *, level, threads))]
 pub(crate) fn pack_chunks<'py>(
     py: Python<'py>,
-    vectors: PyReadonlyArray3<'py, f32>,
+    vectors: Aligned3<'py, f32>,
     chunk: (usize, usize),
     level: u32,
     threads: usize,
@@ -202,7 +203,7 @@ type PyCells<'py> = (Bound<'py, PyArray2<f64>>, Option<Bound<'py, PyArray2<f64>>
 #[pyfunction]
 pub(crate) fn cells_of_vectors<'py>(
     py: Python<'py>,
-    vectors: PyReadonlyArray2<'py, f64>,
+    vectors: Aligned2<'py, f64>,
 ) -> PyResult<PyCells<'py>> {
     let vectors = vectors.as_array();
     if vectors.ncols() != 9 {

@@ -1,5 +1,6 @@
 //! The native module of the Python package `trajet`: conversion only, no science.
 
+mod aligned;
 mod apply;
 mod arguments;
 mod arrays;

@@ -2,10 +2,12 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use numpy::{PyArray1, PyReadonlyArray1};
+use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use trajet_kernels::lifetimes::Correlation;
+
+use crate::aligned::Aligned1;
 
 /// Sums of four correlations by lag.
 type Sums<'py> = [Bound<'py, PyArray1<i64>>; 4];
@@ -34,8 +36,8 @@ impl PyCorrelation {
     fn add(
         &self,
         py: Python<'_>,
-        starts: PyReadonlyArray1<'_, i64>,
-        frames: PyReadonlyArray1<'_, u32>,
+        starts: Aligned1<'_, i64>,
+        frames: Aligned1<'_, u32>,
     ) -> PyResult<()> {
         let (starts, frames) = (starts.as_array().to_vec(), frames.as_array().to_vec());
         let added = py.detach(|| {

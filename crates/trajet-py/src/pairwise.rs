@@ -1,11 +1,12 @@
 //! RMSD of all pairs of frames.
 
-use numpy::{PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use trajet_engine::pairwise::{BLOCK, centred, matrix};
 use trajet_formats::memory;
 
+use crate::aligned::{Aligned1, Aligned2};
 use crate::control::FromPython;
 use crate::error::{from_io, from_run};
 
@@ -26,8 +27,8 @@ impl CentredFrames {
     #[pyo3(signature = (positions, weights, *, threads))]
     fn new(
         py: Python<'_>,
-        positions: PyReadonlyArray2<'_, f64>,
-        weights: Option<PyReadonlyArray1<'_, f64>>,
+        positions: Aligned2<'_, f64>,
+        weights: Option<Aligned1<'_, f64>>,
         threads: usize,
     ) -> PyResult<Self> {
         let (n_frames, width) = positions.as_array().dim();

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use numpy::{PyArray1, PyReadonlyArray1, PyReadwriteArray2};
+use numpy::{PyArray1, PyReadwriteArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyBytes, PyDict};
@@ -18,6 +18,7 @@ use trajet_files::worker::{Slice, WorkerTrajectory};
 use trajet_files::{Chain, Frames, Meter};
 use trajet_store::partitioned::WORKER_OPENER;
 
+use crate::aligned::Aligned1;
 use crate::apply::Raised;
 use crate::arrays::PyFrames;
 use crate::error::{from_io, from_run};
@@ -44,7 +45,7 @@ impl PyPass {
         plan: &Plan,
         n_atoms: usize,
         n_frames: usize,
-        states: Vec<PyReadonlyArray1<'_, f64>>,
+        states: Vec<Aligned1<'_, f64>>,
     ) -> PyResult<Self> {
         let mut inner = plan.first_pass(n_atoms).map_err(|error| from_io(py, &error))?;
         for state in states {
@@ -208,7 +209,7 @@ impl PyWorkerTrajectory {
         threads: usize,
         stop: Option<&Stop>,
     ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyDict>)> {
-        let shape = rows.as_array().shape().to_vec();
+        let shape = rows.shape().to_vec();
         let rows =
             rows.as_slice_mut().map_err(|_| PyValueError::new_err("rows are not C-contiguous"))?;
         let (mut report, nobody) = (RunReport::default(), RunHandle::default());
@@ -348,7 +349,7 @@ impl PyStates {
     }
 
     /// Adds the states that a task returned.
-    fn add(&self, states: PyReadonlyArray1<'_, f64>) -> PyResult<()> {
+    fn add(&self, states: Aligned1<'_, f64>) -> PyResult<()> {
         let pass = &self.pass.get().inner;
         let states = unpacked(pass, &states.as_array().to_vec()).ok_or_else(no_states)?;
         let mut held = self.merger.lock().unwrap_or_else(PoisonError::into_inner);

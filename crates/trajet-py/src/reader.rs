@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::slice::from_mut;
 use std::sync::{Arc, Mutex};
 
-use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadwriteArray3};
+use numpy::{PyArray1, PyArray2, PyReadwriteArray3, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
@@ -15,6 +15,7 @@ use trajet_files::{Chain, Described, FieldReader, Frames, Meter, OpenOptions, Sc
 use trajet_formats::dcd::CellForm;
 use trajet_formats::{Atoms, Field, Format, FrameMeta, Losses};
 
+use crate::aligned::Aligned1;
 use crate::arrays::{PyFrames, array, atoms, boxes, cells, slice_of};
 use crate::control::FromPython;
 use crate::error::{from_io, from_run};
@@ -100,7 +101,7 @@ impl Reader {
     fn outline<'py>(
         &self,
         py: Python<'py>,
-        atoms_wanted: Option<PyReadonlyArray1<'py, i64>>,
+        atoms_wanted: Option<Aligned1<'py, i64>>,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let (atoms, options) = (self.atoms(py, atoms_wanted)?, self.whole()?);
         let spec = self.inner.outline(options, &atoms).map_err(|error| from_io(py, &error))?;
@@ -133,7 +134,7 @@ impl Reader {
         &self,
         py: Python<'_>,
         frames: PyFrames<'_>,
-        atoms_wanted: Option<PyReadonlyArray1<'_, i64>>,
+        atoms_wanted: Option<Aligned1<'_, i64>>,
         runs: usize,
         threads: usize,
     ) -> PyResult<Self> {
@@ -157,7 +158,7 @@ impl Reader {
         &self,
         py: Python<'_>,
         frames: PyFrames<'_>,
-        atoms_wanted: Option<PyReadonlyArray1<'_, i64>>,
+        atoms_wanted: Option<Aligned1<'_, i64>>,
     ) -> PyResult<bool> {
         let (frames, atoms) = (frames.to_frames(), self.atoms(py, atoms_wanted)?);
         self.inner.relays(&frames, &atoms).map_err(|error| from_io(py, &error))
@@ -180,7 +181,7 @@ impl Reader {
     fn n_decoded(
         &self,
         py: Python<'_>,
-        atoms_wanted: Option<PyReadonlyArray1<'_, i64>>,
+        atoms_wanted: Option<Aligned1<'_, i64>>,
     ) -> PyResult<usize> {
         let decoded = self.inner.decoded(&self.atoms(py, atoms_wanted)?);
         Ok(decoded.map_err(|error| from_io(py, &error))?.len())
@@ -304,7 +305,7 @@ impl Reader {
     fn lost(
         &self,
         py: Python<'_>,
-        atoms: Option<PyReadonlyArray1<'_, i64>>,
+        atoms: Option<Aligned1<'_, i64>>,
     ) -> PyResult<Vec<(&'static str, String)>> {
         let lost = self.inner.lost(&self.atoms(py, atoms)?);
         Ok(lost.into_iter().map(|(extra, tag)| (extra.name(), tag)).collect())
@@ -316,7 +317,7 @@ impl Reader {
         &self,
         py: Python<'_>,
         frames: PyFrames<'_>,
-        atoms_wanted: Option<PyReadonlyArray1<'_, i64>>,
+        atoms_wanted: Option<Aligned1<'_, i64>>,
     ) -> PyResult<(Vec<PyLoss>, Option<String>)> {
         let (frames, atoms) = (frames.to_frames(), self.atoms(py, atoms_wanted)?);
         let (mut scratch, mut losses, mut begin) = (self.borrow_scratch(), Losses::default(), 0);
@@ -365,7 +366,7 @@ impl Reader {
         &self,
         py: Python<'py>,
         frames: PyFrames<'py>,
-        atoms_wanted: Option<PyReadonlyArray1<'py, i64>>,
+        atoms_wanted: Option<Aligned1<'py, i64>>,
         out: PyReadwriteArray3<'py, f32>,
         field: &str,
         threads: usize,
@@ -406,7 +407,7 @@ impl Reader {
         &self,
         py: Python<'py>,
         frames: PyFrames<'py>,
-        atoms_wanted: Option<PyReadonlyArray1<'py, i64>>,
+        atoms_wanted: Option<Aligned1<'py, i64>>,
         outs: HashMap<String, PyReadwriteArray3<'py, f32>>,
         threads: usize,
     ) -> PyResult<Bound<'py, PyDict>> {
@@ -465,7 +466,7 @@ impl Reader {
         &self,
         py: Python<'py>,
         frames: PyFrames<'py>,
-        atoms_wanted: Option<PyReadonlyArray1<'py, i64>>,
+        atoms_wanted: Option<Aligned1<'py, i64>>,
         tables: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
         let (frames, atoms) = (frames.to_frames(), self.atoms(py, atoms_wanted)?);
@@ -483,7 +484,7 @@ impl Reader {
     fn parts<'py>(
         this: &Bound<'py, Self>,
         frames: PyFrames<'py>,
-        atoms_wanted: Option<PyReadonlyArray1<'py, i64>>,
+        atoms_wanted: Option<Aligned1<'py, i64>>,
     ) -> PyResult<Parts> {
         let reader = this.get();
         let atoms = reader.atoms(this.py(), atoms_wanted)?;
@@ -520,7 +521,7 @@ impl Parts {
         out: PyReadwriteArray3<'py, f32>,
     ) -> PyResult<Meta<'py>> {
         let request = Wanted::positions(&self.frames, &self.atoms);
-        let end = begin.saturating_add(out.as_array().shape()[0]);
+        let end = begin.saturating_add(out.shape()[0]);
         if end > self.frames.len() {
             return Err(PyValueError::new_err("there are not so many frames"));
         }
@@ -603,7 +604,7 @@ impl Reader {
         }
     }
 
-    fn atoms(&self, py: Python<'_>, list: Option<PyReadonlyArray1<'_, i64>>) -> PyResult<Atoms> {
+    fn atoms(&self, py: Python<'_>, list: Option<Aligned1<'_, i64>>) -> PyResult<Atoms> {
         atoms(list, self.inner.n_atoms()).map_err(|error| from_io(py, &error))
     }
 

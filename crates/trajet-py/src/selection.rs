@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::{PyArray1, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -11,6 +11,7 @@ use trajet_topology::select::{
     Coordinates, Groups, PreparedSelection, Problem, SelectError, Selection, UpdatingSelection,
 };
 
+use crate::aligned::{Aligned1, Aligned2};
 use crate::arrays;
 use crate::error::raised;
 use crate::topology::Topology;
@@ -32,7 +33,7 @@ impl SelectionText {
     fn new(
         py: Python<'_>,
         text: &str,
-        groups: Option<BTreeMap<String, PyReadonlyArray1<'_, i64>>>,
+        groups: Option<BTreeMap<String, Aligned1<'_, i64>>>,
     ) -> PyResult<Self> {
         let parsed = py.detach(|| Selection::parse(text));
         let selection = parsed.map_err(|error| {
@@ -95,9 +96,9 @@ impl SelectionText {
         &self,
         py: Python<'py>,
         topology: &Topology,
-        positions: Option<PyReadonlyArray2<'py, f32>>,
+        positions: Option<Aligned2<'py, f32>>,
         r#box: Option<[[f64; 3]; 3]>,
-        among: Option<PyReadonlyArray1<'py, i64>>,
+        among: Option<Aligned1<'py, i64>>,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let coordinates = positions.as_ref().map(rows).transpose()?;
         let cell = match r#box.map(Cell::of_vectors) {
@@ -123,7 +124,7 @@ impl SelectionText {
         &self,
         py: Python<'py>,
         topology: &Topology,
-        among: Option<PyReadonlyArray1<'py, i64>>,
+        among: Option<Aligned1<'py, i64>>,
         has_selected: bool,
     ) -> PyResult<PyUpdatingSelection> {
         let among = checked_atoms(topology, among)?;
@@ -193,7 +194,7 @@ impl PyUpdatingSelection {
     fn select<'py>(
         &self,
         py: Python<'py>,
-        positions: PyReadonlyArray2<'py, f32>,
+        positions: Aligned2<'py, f32>,
         cell: [f64; 6],
         vectors: Option<[f64; 9]>,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
@@ -223,7 +224,7 @@ pub(crate) fn updating(bytes: &[u8]) -> PyResult<UpdatingSelection> {
 /// `ValueError` if one of them does not exist.
 fn checked_atoms(
     topology: &Topology,
-    among: Option<PyReadonlyArray1<'_, i64>>,
+    among: Option<Aligned1<'_, i64>>,
 ) -> PyResult<Option<Vec<u32>>> {
     let Some(among) = among else { return Ok(None) };
     let n_atoms = topology.native.n_atoms();
@@ -241,15 +242,15 @@ pub(crate) fn select_atoms<'py>(
     py: Python<'py>,
     topology: &Topology,
     text: &str,
-    positions: Option<PyReadonlyArray2<'py, f32>>,
+    positions: Option<Aligned2<'py, f32>>,
     r#box: Option<[[f64; 3]; 3]>,
-    groups: Option<BTreeMap<String, PyReadonlyArray1<'py, i64>>>,
+    groups: Option<BTreeMap<String, Aligned1<'py, i64>>>,
 ) -> PyResult<Bound<'py, PyArray1<i64>>> {
     SelectionText::new(py, text, groups)?.select(py, topology, positions, r#box, None)
 }
 
 /// Returns positions as rows.
-fn rows<'a>(positions: &'a PyReadonlyArray2<'_, f32>) -> PyResult<&'a [[f32; 3]]> {
+fn rows<'a>(positions: &'a Aligned2<'_, f32>) -> PyResult<&'a [[f32; 3]]> {
     let is_rows = positions.shape()[1] == 3;
     match positions.as_slice() {
         Ok(numbers) if is_rows => Ok(numbers.as_chunks().0),

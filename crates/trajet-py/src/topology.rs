@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
+use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::{
     PyIndexError, PyIsADirectoryError, PyKeyError, PyMemoryError, PyOSError, PyValueError,
 };
@@ -16,6 +16,7 @@ use trajet_topology::{
     Structure, Topology as Native,
 };
 
+use crate::aligned::Aligned2;
 use crate::arrays::array;
 use crate::error::{from_os, raised};
 
@@ -145,7 +146,7 @@ impl Topology {
     #[pyo3(signature = (columns, bonds, guessed))]
     fn from_columns(
         columns: &Bound<'_, PyDict>,
-        bonds: Option<PyReadonlyArray2<'_, i64>>,
+        bonds: Option<Aligned2<'_, i64>>,
         guessed: Vec<String>,
     ) -> PyResult<Self> {
         let residues_of_atoms = required::<i64>(columns, "resindices")?;
@@ -327,7 +328,7 @@ pub(crate) fn van_der_waals_radius(symbol: &str) -> Option<f64> {
 pub(crate) fn connected<'py>(
     py: Python<'py>,
     n_atoms: usize,
-    pairs: PyReadonlyArray2<'py, i64>,
+    pairs: Aligned2<'py, i64>,
 ) -> PyResult<Bound<'py, PyArray1<i64>>> {
     let flat: Vec<i64> = pairs.as_array().iter().copied().collect();
     let flat = indices(&flat, n_atoms, "pairs")?;
@@ -385,10 +386,10 @@ impl StructureFile {
     #[pyo3(signature = (topology, positions, cell))]
     fn of(
         topology: &Topology,
-        positions: Option<PyReadonlyArray2<'_, f32>>,
+        positions: Option<Aligned2<'_, f32>>,
         cell: Option<[f64; 6]>,
     ) -> PyResult<Self> {
-        let rows = |positions: PyReadonlyArray2<'_, f32>| -> Option<Vec<[f32; 3]>> {
+        let rows = |positions: Aligned2<'_, f32>| -> Option<Vec<[f32; 3]>> {
             let array = positions.as_array();
             (array.dim() == (topology.native.n_atoms(), 3))
                 .then(|| array.rows().into_iter().map(|row| [row[0], row[1], row[2]]).collect())
@@ -488,7 +489,7 @@ pub(crate) fn structure_text(
     py: Python<'_>,
     topology: &Topology,
     atoms: Vec<u32>,
-    positions: PyReadonlyArray2<'_, f32>,
+    positions: Aligned2<'_, f32>,
     vectors: Option<[[f64; 3]; 3]>,
     format: &str,
 ) -> PyResult<String> {

@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
+use numpy::PyUntypedArrayMethods;
 use numpy::ndarray::ArrayView1;
-use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use trajet_convert::Writer;
 use trajet_formats::{Snapshot, memory};
 
+use crate::aligned::{Aligned1, Aligned2, Aligned3};
 use crate::convert::{How, format_of};
 use crate::error::from_io;
 
@@ -22,13 +23,13 @@ pub(crate) struct PyWriter {
 /// A block of frames; see `Block` of `trajet.trajectory`.
 #[derive(FromPyObject)]
 pub(crate) struct Frames<'py> {
-    positions: PyReadonlyArray3<'py, f32>,
-    times: PyReadonlyArray1<'py, f64>,
-    steps: PyReadonlyArray1<'py, i64>,
-    cells: PyReadonlyArray2<'py, f64>,
-    velocities: Option<PyReadonlyArray3<'py, f32>>,
-    forces: Option<PyReadonlyArray3<'py, f32>>,
-    vectors: Option<PyReadonlyArray3<'py, f64>>,
+    positions: Aligned3<'py, f32>,
+    times: Aligned1<'py, f64>,
+    steps: Aligned1<'py, i64>,
+    cells: Aligned2<'py, f64>,
+    velocities: Option<Aligned3<'py, f32>>,
+    forces: Option<Aligned3<'py, f32>>,
+    vectors: Option<Aligned3<'py, f64>>,
 }
 
 #[pymethods]
@@ -41,8 +42,8 @@ impl PyWriter {
         py: Python<'_>,
         path: PathBuf,
         how: How,
-        times: PyReadonlyArray1<'_, f64>,
-        steps: PyReadonlyArray1<'_, i64>,
+        times: Aligned1<'_, f64>,
+        steps: Aligned1<'_, i64>,
         force: bool,
     ) -> PyResult<Self> {
         let (format, options) = (format_of(&path)?, how.options());
@@ -86,7 +87,7 @@ fn snapshots(py: Python<'_>, block: &Frames<'_>) -> PyResult<Vec<Snapshot>> {
         return Err(PyValueError::new_err("positions must be (n_frames, n_atoms, 3)"));
     };
     let fields = [Some(&block.positions), block.velocities.as_ref(), block.forces.as_ref()];
-    let is_like = |field: &PyReadonlyArray3<'_, f32>| field.shape() == block.positions.shape();
+    let is_like = |field: &Aligned3<'_, f32>| field.shape() == block.positions.shape();
     let lengths = [block.times.len(), block.steps.len(), block.cells.shape()[0]];
     let fits = fields.iter().flatten().all(|field| is_like(field))
         && lengths == [n_frames; 3]
@@ -98,7 +99,7 @@ fn snapshots(py: Python<'_>, block: &Frames<'_>) -> PyResult<Vec<Snapshot>> {
     let n = fields.iter().flatten().count();
     memory::ask(n.saturating_mul(n_frames * n_atoms * 12), "the frames of a block")
         .map_err(|refused| from_io(py, &refused.into()))?;
-    let rows = |field: Option<&PyReadonlyArray3<'_, f32>>, k: usize| {
+    let rows = |field: Option<&Aligned3<'_, f32>>, k: usize| {
         let of_frame = field?.as_array();
         let of_frame = of_frame.index_axis(numpy::ndarray::Axis(0), k);
         let row = |x: ArrayView1<'_, f32>| [x[0], x[1], x[2]];
