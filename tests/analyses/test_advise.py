@@ -323,6 +323,13 @@ def test_opening_retries_and_scheduler_clock_have_advice() -> None:
     assert "took 10 s by the scheduler's clock, 4 s by its own" in text
 
 
+def test_ratio_that_is_not_finite_is_missing() -> None:
+    """A report is JSON whatever its numbers."""
+    report = made_reports.report([worker(0, t_comp=4.0, t_comm=1e-308)])
+    assert report["r_comp_comm"] is None
+    assert json.loads(report.to_json())["r_comp_comm"] is None
+
+
 seconds = st.floats(0, 100, allow_subnormal=False)
 stages = st.fixed_dictionaries(
     {name: seconds for name in tj.result.STAGES if name not in ("t_total", "t_index")}

@@ -1,5 +1,6 @@
 """Entries of a report, and queries on them; docs/report.md describes each entry."""
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
@@ -401,5 +402,10 @@ def computing_to_input(spent: Stages | None) -> float | None:
     """Return t_comp / t_io, where t_io is reading and decoding; None if t_io is 0."""
     if spent is None:
         return None
-    t_io = seconds_in(spent, ("t_read", "t_decode"))
-    return float(spent["t_comp"]) / t_io if t_io > 0 else None
+    return finite_ratio(spent["t_comp"], seconds_in(spent, ("t_read", "t_decode")))
+
+
+def finite_ratio(part: float, other: float) -> float | None:
+    """Return `part / other`, or None if that is not a finite number, which JSON cannot hold."""
+    ratio = part / other if other > 0 else math.inf
+    return ratio if math.isfinite(ratio) else None

@@ -28,6 +28,7 @@ from trajet.advise.entries import (
     TaskEntry,
     TransformDoubts,
     WorkerEntry,
+    finite_ratio,
 )
 
 SCHEMA = 3
@@ -331,7 +332,7 @@ def make_report(
         "tiers": dict(zip(tiers, of_places.get("bytes_by_tier", [0] * len(tiers)), strict=False)),
         "tags": dict(zip(tags, of_places.get("bytes_by_tag", [0] * len(tags)), strict=True)),
         "r_comp_io": advise.computing_to_input(serial),
-        "r_comp_comm": _ratio(stages["t_comp"], stages["t_comm"]),
+        "r_comp_comm": finite_ratio(stages["t_comp"], stages["t_comm"]),
         "passes": run["passes"],
         "threads": len(workers),
         "cores": available_threads(),
@@ -368,11 +369,6 @@ def _places(run: RunReport, host: str) -> tuple[list[WorkerEntry], list[TaskEntr
     ]
     tasks = [{**task, "worker": 0, "thread": task["worker"]} for task in run["tasks"]]
     return workers, tasks
-
-
-def _ratio(part: float, other: float) -> float | None:
-    """Return `part / other`, or None if `other` is 0."""
-    return part / other if other > 0 else None
 
 
 def _platform() -> str:
