@@ -23,12 +23,13 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export CARGO_MAKEFLAGS :=
 RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
-# The tests and fuzzing link without optimisation across crates, which takes half of the time: results have the same
-# bits. The markers .made-built and .made-tested tell which module is installed.
-TESTING := test gates python-tests rust-tests-and-fuzz fuzz test-long test-gromacs test-openmpi test-slurm
+# What the gate and the other tests build has a profile of its own (Cargo.toml), and fuzzing links without optimisation
+# across crates: results have the same bits. The markers .made-built and .made-tested tell which module is installed.
+TESTING := test gates python-tests rust-tests-and-fuzz rust-tests fuzz test-long test-gromacs test-openmpi test-slurm
 $(TESTING): export CARGO_PROFILE_RELEASE_LTO := off
-$(TESTING): export CARGO_PROFILE_RELEASE_CODEGEN_UNITS := 16
 $(TESTING): export CARGO_PROFILE_RELEASE_DEBUG := 0
+$(TESTING): PROFILE := gate
+PROFILE := release
 
 .PHONY: demo test wheel bench gates rust-tests rust-tests-and-fuzz fuzz fuzz-again fuzz-corpus fuzz-tools python-tests test-long test-gromacs test-valgrind test-openmpi test-slurm test-mdakits test-mpio tools clean
 .DELETE_ON_ERROR:
@@ -50,9 +51,9 @@ rust-tests-and-fuzz:
 gates: .venv/.made-tested fuzz-tools
 	cargo fmt --check
 	cargo fmt --check --manifest-path fuzz/Cargo.toml
-	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
+	cargo clippy --locked --profile gate --workspace --all-targets --quiet -- -D warnings
 	cargo clippy --locked --manifest-path fuzz/Cargo.toml --target-dir target --quiet -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
+	RUSTDOCFLAGS="-D warnings" cargo doc --locked --profile gate --workspace --no-deps --quiet
 	$(BIN)/ruff format --check python tests benches examples packaging
 	$(BIN)/ruff check python tests benches examples packaging
 	$(BIN)/mypy
@@ -62,12 +63,12 @@ gates: .venv/.made-tested fuzz-tools
 
 # The bindings are tested from Python.
 rust-tests: tools
-	PROPTEST_CASES=256 cargo test --locked --workspace --exclude trajet-py
+	PROPTEST_CASES=256 cargo test --locked --profile gate --workspace --exclude trajet-py
 
 # Damaged, cut and random files through the parsers: libFuzzer on each target, starting from the seeds and the
 # corpus. FUZZ_SECONDS=600 is a long run, FUZZ_TARGETS=xtc a part. The property tests of the parsers are part of
 # rust-tests.
-FUZZ_SECONDS ?= 2
+FUZZ_SECONDS ?= 1
 FUZZ_TARGETS ?= $(basename $(notdir $(wildcard fuzz/src/bin/*.rs)))
 fuzz: tools fuzz-tools
 	$(FUZZ_CARGO) build $(FUZZ_PACKAGE)
@@ -126,8 +127,8 @@ python-tests: .venv/.made-tested
 # fuzzing for each target, wide matrices of the benches, and published files: TRAJET_CHEMFILES_DATA and
 # TRAJET_GROMACS_SOURCE name their folders.
 test-long: .venv/.made-tested
-	PROPTEST_CASES=10000 cargo test --locked --workspace --exclude trajet-py
-	PROPTEST_CASES=100000 cargo test --locked -p trajet-formats -p trajet-files --lib
+	PROPTEST_CASES=10000 cargo test --locked --profile gate --workspace --exclude trajet-py
+	PROPTEST_CASES=100000 cargo test --locked --profile gate -p trajet-formats -p trajet-files --lib
 	$(MAKE) --jobs=2 fuzz FUZZ_SECONDS=600 FUZZ_LEVEL=3
 	$(BIN)/python -m pytest tests/external/with_published_files.py
 	$(PYTEST) -k "kill or killed or kills" --kills 25
@@ -221,10 +222,10 @@ tools:
 
 # The plug-in is no part of the native module, which VMD could not load without Python.
 MOLFILE := python/trajet/molfile/trajet_molfile.so
-MOLFILE_BUILD := rustc --quiet --locked --release -p trajet-molfile --lib --crate-type cdylib
+MOLFILE_BUILD = rustc --quiet --locked --profile $(PROFILE) -p trajet-molfile --lib --crate-type cdylib
 $(MOLFILE): $(RUST_SOURCES) | tools
 	cargo $(MOLFILE_BUILD) -- -C strip=symbols
-	install -D $${CARGO_TARGET_DIR:-target}/release/libtrajet_molfile.so $@
+	install -D $${CARGO_TARGET_DIR:-target}/$(PROFILE)/libtrajet_molfile.so $@
 
 .venv/.made-built: .venv/.made-python-packages $(RUST_SOURCES) $(MOLFILE) | tools
 	@echo "building the native module: some minutes, the first time"
@@ -232,7 +233,7 @@ $(MOLFILE): $(RUST_SOURCES) | tools
 	@rm -f .venv/.made-tested; touch $@
 
 .venv/.made-tested: .venv/.made-python-packages $(RUST_SOURCES) $(MOLFILE) | tools
-	$(PIP) --no-build-isolation --editable '.[test]'
+	TRAJET_TEST_BUILD=1 MATURIN_PEP517_ARGS="--profile gate" $(PIP) --no-build-isolation --editable '.[test]'
 	@rm -f .venv/.made-built; touch $@
 
 .venv/.made-bench-tools: .venv/.made-built

@@ -16,7 +16,7 @@ from peers.contestant import Contestant, clock
 
 
 def load() -> Any:
-    """Return the package; raise `MissingError` if it is missing, or a debug build."""
+    """Return the package; raise `MissingError` if it is missing, or no release build."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -25,6 +25,8 @@ def load() -> Any:
             raise MissingError(f"trajet: {error}") from None
     if any("debug" in str(warning.message) for warning in caught) or tj._trajet.DEBUG_BUILD:
         raise MissingError("trajet: a debug build, which nobody should time")
+    if tj._trajet.TEST_BUILD:
+        raise MissingError("trajet: built for the tests, with little optimisation: make .venv/.made-built")
     return tj
 
 

@@ -12,6 +12,7 @@ from trajet.advise.entries import CountingEntry, Counts, OpeningEntry, RunReport
 
 __version__: str
 DEBUG_BUILD: bool
+TEST_BUILD: bool
 INSTRUCTION_SET: str
 INSTRUCTION_SETS: list[str]
 REMARKS_ATTRIBUTE: str

@@ -64,6 +64,8 @@ fn _trajet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let moving = moving.map(|info| info.name);
     module.add("WITH_VELOCITIES", PyFrozenSet::new(module.py(), moving)?)?;
     module.add("DEBUG_BUILD", cfg!(debug_assertions))?;
+    // Set by the Makefile for the profile `gate`.
+    module.add("TEST_BUILD", option_env!("TRAJET_TEST_BUILD").is_some())?;
     module.add_class::<reader::Reader>()?;
     module.add_class::<reader::Parts>()?;
     module.add_class::<cursor::PyCursor>()?;
