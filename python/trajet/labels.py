@@ -21,7 +21,7 @@ _OF_RESIDUES = ("resnames", "resids", "icodes")
 # Columns that distinguish residues of the same name and number.
 _OF_CHAINS = ("chainIDs", "segids")
 
-# Labels of the residues of topologies in use. Those of all waters take longer than many an analysis.
+# Labels of the residues of topologies in use: those of all waters take longer than many analyses.
 _known: "WeakKeyDictionary[Topology, NDArray[np.str_]]" = WeakKeyDictionary()
 
 
