@@ -9,6 +9,8 @@ A:ARG10:CA, with its index if the residue has several atoms of that name.
 Labels depend on the topology alone: a residue has the same one in every result.
 """
 
+from weakref import WeakKeyDictionary
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,6 +20,9 @@ from trajet.topology import Atoms, Topology
 _OF_RESIDUES = ("resnames", "resids", "icodes")
 # Columns that distinguish residues of the same name and number.
 _OF_CHAINS = ("chainIDs", "segids")
+
+# Labels of the residues of topologies in use: those of all waters take longer than many analyses.
+_known: "WeakKeyDictionary[Topology, NDArray[np.str_]]" = WeakKeyDictionary()
 
 
 def chains_of(atoms: Atoms) -> NDArray[np.str_] | None:
@@ -37,7 +42,12 @@ def residue_names(topology: Topology, residues: NDArray[np.int64]) -> list[str]:
 
 
 def residue_labels(topology: Topology) -> NDArray[np.str_]:
-    """Return the label of each residue of a topology, `(n_residues,)`; all are different."""
+    """Return the label of each residue of a topology, `(n_residues,)`; all are different.
+
+    The array is read-only, as all callers share it.
+    """
+    if (known := _known.get(topology)) is not None:
+        return known
     first = np.empty(topology.n_residues, np.int64)
     first[topology.atoms_residues[::-1]] = np.arange(topology.n_atoms)[::-1]
     labels = np.array(residue_names(topology, np.arange(topology.n_residues)), np.str_)
@@ -46,7 +56,10 @@ def residue_labels(topology: Topology) -> NDArray[np.str_]:
         if chains is not None and (shared := _in_several(labels, chains)).any():
             labels = np.where(shared, _joined(chains, np.array(":"), labels), labels)
             break
-    return _distinct(labels, first)
+    labels = _distinct(labels, first)
+    labels.setflags(write=False)
+    _known[topology] = labels
+    return labels
 
 
 def atom_names(topology: Topology, atoms: NDArray[np.int64]) -> NDArray[np.str_]:

@@ -17,6 +17,7 @@ from MDAnalysis.lib.correlations import autocorrelation, correct_intermittency
 from MDAnalysisTests import datafiles
 from trajet.analysis import hbonds as hydrogen_bonds
 from trajet.analysis import runner
+from trajet.result import HydrogenBondList
 
 # MDAnalysis computes distances from coordinates that it rounds to float32.
 ROUNDING = 2e-5
@@ -420,6 +421,56 @@ def test_lifetimes_of_other_lags_are_nan(adk: Adk) -> None:
     assert np.isclose(every.intermittent_lifetime, area, rtol=1e-12)
     assert found[:1].continuous_lifetime == 0
     found[1:].plot()
+
+
+def _kept(pairs: tj.HydrogenBondPairs | None) -> list[Any]:
+    assert pairs is not None
+    return [pairs.members.tolist(), pairs.counts.tolist(), pairs.n_frames, pairs.labels()]
+
+
+@pytest.mark.parametrize("by", ["bond", "pair", "residue"])
+def test_slices_have_the_bonds_of_their_frames(by: str, adk: Adk, tmp_path: Path) -> None:
+    """With a list of bonds, rows of a result are a run over these frames, also after loading."""
+    traj = tj.open(adk.psf, adk.xtc)
+    options: dict[str, Any] = {"by": by, "list_bonds": True, "cutoff": 3.5, "angle": 130.0}
+    whole = tj.hbonds(traj, frames=range(40), lifetimes=True, **options)
+    loaded = tj.load(_saved(whole, tmp_path / "all.npz"))
+    mask = np.arange(40) % 7 == 3
+    for chosen in (slice(7, 29, 3), slice(30, 3, -4), [4, 4, 30], mask, [], slice(5, 6)):
+        expected = tj.hbonds(traj, frames=np.arange(40)[chosen], **options)
+        some = whole[chosen]
+        assert some.values.tolist() == expected.values.tolist()
+        assert _kept(some.pairs) == _kept(expected.pairs)
+        for field in HydrogenBondList._ROWS:
+            here, there = getattr(some.bonds, field), getattr(expected.bonds, field)
+            assert (here.dtype, here.tobytes()) == (there.dtype, there.tobytes())
+        assert some.lifetimes is None
+        of_file = loaded[chosen]
+        assert of_file.bonds.distances.tobytes() == some.bonds.distances.tobytes()
+        if by == "residue":
+            # Files have no topology, which knows the residues of the atoms.
+            assert of_file.pairs is None
+        else:
+            assert _kept(of_file.pairs) == _kept(expected.pairs)
+    again = whole[7:][3:9]
+    assert _kept(again.pairs) == _kept(whole[10:16].pairs)
+    assert f"hydrogen bonds of 6 frames, {again.values.mean():.1f} a frame, " in repr(again)
+    assert f", {len(again.pairs)} pairs, mean" in repr(again)
+
+
+def test_slices_without_a_list_have_no_pairs(adk: Adk) -> None:
+    """Occupancies of all frames are not those of some; all rows in order keep everything."""
+    whole = tj.hbonds(tj.open(adk.psf, adk.xtc), frames=slice(0, 12), lifetimes=True)
+    some = whole[2:5]
+    assert some.pairs is None
+    assert some.lifetimes is None
+    assert repr(some).startswith("<HydrogenBonds: hydrogen bonds of 3 frames, ")
+    assert "pairs" not in repr(some)
+    for every in (whole[:], whole[np.ones(12, np.bool_)]):
+        assert every.pairs is whole.pairs
+        assert every.lifetimes is whole.lifetimes
+    for not_every in (whole[::-1], whole[[*range(12), 0]]):
+        assert not_every.pairs is None
 
 
 def test_command_gives_the_numbers_of_the_function(adk: Adk, tmp_path: Path) -> None:

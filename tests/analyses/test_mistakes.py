@@ -149,11 +149,3 @@ def test_count_remarks_frames_without_a_cell(adk: Adk, systems: Systems) -> None
     ):
         result = tj.count(of.select(text, updating=True), frames=slice(0, 3))
         assert not any("unit cell" in one for one in result.report["remarks"])
-
-
-def test_slices_of_hydrogen_bonds_say_what_their_pairs_are_of(adk: Adk) -> None:
-    """The pairs stay those of all frames."""
-    bonds = tj.hbonds(tj.open(adk.psf, adk.xtc).select("protein"), frames=slice(0, 6))
-    n_pairs = len(bonds.pairs)
-    assert f", {n_pairs} pairs, " in repr(bonds)
-    assert f", {n_pairs} pairs in all 6 frames, " in repr(bonds[1:3])

@@ -96,8 +96,11 @@ impl<const N: usize> Sums<N> {
     }
 
     /// Returns the sums.
-    #[inline(always)]
-    pub(crate) fn totals(self) -> [f64; N] {
+    ///
+    /// This is a function of its own, since the compiler would otherwise choose vectors for these few additions, and
+    /// keep them while it adds elements: parts of several sums, instead of the lanes of one.
+    #[inline(never)]
+    pub(crate) fn totals(&self) -> [f64; N] {
         self.0.map(total)
     }
 }

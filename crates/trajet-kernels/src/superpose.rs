@@ -253,7 +253,7 @@ fn axis_sums_of(
             }
         }
     }
-    sums.map(Sums::totals)
+    sums.map(|sums| sums.totals())
 }
 
 multiversion! {

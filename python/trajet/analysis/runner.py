@@ -5,7 +5,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -134,6 +134,8 @@ class AnalysisOutcome:
         Names of all analyses of the run, if it had several.
     is_first
         Whether this is the first of them.
+    files
+        Entries on the files, which the reports of all analyses of the run share.
     """
 
     trajectory: Trajectory
@@ -146,6 +148,7 @@ class AnalysisOutcome:
     t_select: float
     analyses: tuple[str, ...] = ()
     is_first: bool = True
+    files: list[InputEntry] = field(default_factory=list)
 
     def report(
         self,
@@ -163,6 +166,8 @@ class AnalysisOutcome:
         if self.is_first and "counting" in self.run:
             read.append(self.run["counting"])
         self.trajectory.record_analysis(analysis, self.atoms, read)
+        if not self.files:
+            self.files.extend(self.trajectory.describe_inputs())
         asked: Assembled = {
             "analysis": analysis,
             "parameters": {
@@ -173,7 +178,7 @@ class AnalysisOutcome:
                 **({"analyses_of_run": list(self.analyses)} if self.analyses else {}),
                 **self.trajectory.describe_transforms(self.atoms),
             },
-            "inputs": [*self.trajectory.describe_inputs(), *(further_inputs or [])],
+            "inputs": [*self.files, *(further_inputs or [])],
             # Remarks on doubtful numbers come first: a command shows a few remarks.
             "remarks": [
                 *dict.fromkeys(remarks),
@@ -306,6 +311,7 @@ def run_jointly(requests: Sequence[RunRequest], names: Sequence[str] = ()) -> li
     times = trajectory.reader.times()[chosen]
     report["t_total"] = time.perf_counter() - begin
     parts = [(rows, state)] if alone else _of_each(rows, state)
+    files: list[InputEntry] = []
     return [
         AnalysisOutcome(
             request.trajectory,
@@ -317,6 +323,7 @@ def run_jointly(requests: Sequence[RunRequest], names: Sequence[str] = ()) -> li
             request.t_select,
             () if alone else tuple(names),
             is_first=request is first,
+            files=files,
         )
         for request, atoms, part in zip(requests, read, parts, strict=True)
     ]

@@ -92,6 +92,52 @@ class HydrogenBondPairs(Result):
             self.occupancies, self.labels(plots.MOST_BARS), title=self._about(), ax=ax
         )
 
+    def of_bonds(
+        self, bonds: "HydrogenBondList", rows: NDArray[np.int64], n_frames: int
+    ) -> "HydrogenBondPairs | None":
+        """Return the pairs that some of the bonds form, with their occupancies.
+
+        Parameters
+        ----------
+        bonds
+            Bonds of these pairs.
+        rows
+            `(n_bonds,)`, the frame of each bond: equal for bonds of the same frame.
+        n_frames
+            Number of frames.
+
+        Returns
+        -------
+        HydrogenBondPairs or None
+            None if the residues of the atoms are not known, as the result was loaded.
+        """
+        members = np.column_stack([bonds.donors, bonds.hydrogens, bonds.acceptors])
+        if self.by != "bond":
+            members = members[:, [0, 2]]
+        if self.by == "residue":
+            if self.topology is None:
+                return None
+            members = self.topology.atoms_residues[members]
+        order = np.lexsort((rows, *members.T[::-1]))
+        members, rows = members[order], rows[order]
+        is_new = np.ones(len(rows), np.bool_)
+        is_new[1:] = (members[1:] != members[:-1]).any(axis=1)
+        # A pair counts once in a frame.
+        counted = is_new.copy()
+        counted[1:] |= rows[1:] != rows[:-1]
+        counts = np.bincount((np.cumsum(is_new) - 1)[counted]).astype(np.int64)
+        members = members[is_new]
+        # As in a run over these frames: the most frequent first, then by their members.
+        order = np.argsort(-counts, kind="stable")
+        members, labels = members[order], None
+        if self.stored_labels is not None:
+            known = zip(map(tuple, self.members.tolist()), self.stored_labels, strict=True)
+            labels_of = dict(known)
+            labels = tuple(labels_of[row] for row in map(tuple, members.tolist()))
+        return replace(
+            self, members=members, counts=counts[order], n_frames=n_frames, stored_labels=labels
+        )
+
     def _about(self) -> str:
         return f"{len(self)} hydrogen-bonded pairs in {self.n_frames} frames"
 
@@ -242,19 +288,24 @@ class HydrogenBonds(Series):
     """The number of hydrogen bonds in each frame, with pairs and, on request, bonds and lifetimes.
 
     `values` are `(n_frames,)`, float64 holding integers; files are those of `Series`, and
-    NPZ files hold the rest, too. A slice has some of the values; the rest stays that of all frames.
+    NPZ files hold the rest, too.
+
+    A slice has the bonds of its own frames, and pairs that are counted from them: those of a run
+    over these frames. Without a list of bonds it has no pairs, and never lifetimes.
 
     Attributes
     ----------
     pairs
-        The pairs that form hydrogen bonds, with their occupancies.
+        The pairs that form hydrogen bonds, with their occupancies; None in a slice of some frames
+        whose bonds are not listed, or, by residue, of a result that was loaded.
     bonds
         Every hydrogen bond of every frame; None unless it was asked for.
     lifetimes
-        Correlation functions and lifetimes of the pairs; None unless they were asked for.
+        Correlation functions and lifetimes of the pairs; None unless they were asked for, and in a
+        slice of some frames.
     """
 
-    pairs: HydrogenBondPairs
+    pairs: HydrogenBondPairs | None
     bonds: HydrogenBondList | None
     lifetimes: HydrogenBondLifetimes | None
 
@@ -265,7 +316,7 @@ class HydrogenBonds(Series):
         """
         from trajet import plots
 
-        if ax is not None:
+        if ax is not None or self.pairs is None:
             return super().plot(ax)
         return plots.hydrogen_bonds(
             self.values,
@@ -279,10 +330,24 @@ class HydrogenBonds(Series):
 
     def _about(self) -> str:
         mean = f", {self.values.mean():.1f} a frame" if len(self.values) else ""
-        of = "" if len(self) == self.pairs.n_frames else f" in all {self.pairs.n_frames} frames"
-        return (
-            f"hydrogen bonds of {count_of_frames(self.frames)}{mean}, {len(self.pairs)} pairs{of}"
-        )
+        pairs = "" if self.pairs is None else f", {len(self.pairs)} pairs"
+        return f"hydrogen bonds of {count_of_frames(self.frames)}{mean}{pairs}"
+
+    def _of_rows(self, chosen: "slice | NDArray[Any]") -> "HydrogenBonds":
+        some = super()._of_rows(chosen)
+        every = np.arange(len(self))
+        rows = every[chosen]
+        if np.array_equal(rows, every):
+            return some
+        if self.bonds is None:
+            return replace(some, pairs=None, lifetimes=None)
+        counts = self.values.astype(np.int64)
+        before, lengths = np.cumsum(counts) - counts, counts[rows]
+        of_row = np.repeat(np.arange(len(rows)), lengths)
+        within = np.arange(len(of_row)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        bonds = self.bonds[before[rows][of_row] + within]
+        pairs = self.pairs and self.pairs.of_bonds(bonds, of_row, len(rows))
+        return replace(some, pairs=pairs, bonds=bonds, lifetimes=None)
 
     def _names(self) -> list[str]:
         return ["hydrogen_bonds"]

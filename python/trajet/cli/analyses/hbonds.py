@@ -1,7 +1,7 @@
 """`trajet hbonds`."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import click
 
@@ -11,7 +11,7 @@ from trajet.cli.analyses.shared import LINES, cut, head_of, left_out, no_pbc_opt
 from trajet.cli.analysis_options import AnalysisOptions, analysis
 from trajet.cli.options import memory_size, path_to
 from trajet.cli.tables import lines_of
-from trajet.result import HydrogenBonds
+from trajet.result import HydrogenBondPairs, HydrogenBonds
 
 _TABLE = (".csv", ".npz")
 
@@ -190,7 +190,8 @@ def _table(result: HydrogenBonds) -> str:
     head = head_of("hydrogen bonds", result.report)
     mean, std, least, most = (f"{number:.1f}" for number in numbers)
     rows: list[tuple[str, ...]] = [("pair", "frames", "occupancy")]
-    pairs = result.pairs
+    # Only slices lack pairs.
+    pairs = cast(HydrogenBondPairs, result.pairs)
     labels = pairs.labels(LINES)
     for label, count, part in zip(labels, pairs.counts, pairs.occupancies, strict=False):
         rows.append((cut(label), str(count), f"{part:.3f}"))
