@@ -4,7 +4,8 @@ Usage: `python benches/guest_pools.py [--rounds N] [--workers N] [--repeats N] [
 [--reader]`. RMSD of C-alpha of ADK, whose frames are repeated 100 times, and of a made system of a
 million atoms with few frames. All ways run in turn in every round, each with a Universe of its own
 that is made before the clock starts; results are compared first. `cold` starts the processes
-of the pool within the clock, as MDAnalysis' backend always does; `warm` finds them running.
+of the pool within the clock, as MDAnalysis' backend always does; `warm` finds them running, and
+`forked` forks them within the clock.
 `--reader` reads through `trajet.mdanalysis.Reader` in all ways. Aims: faster than serial
 from two workers on for ADK, and at least twice as fast as `multiprocessing` for the million atoms.
 """
@@ -37,6 +38,7 @@ Way = Callable[[Any], Any]
 def ways(workers: int) -> dict[str, Way]:
     """Return the ways to run an analysis."""
     pool = tj.ProcessPool(workers=workers)
+    forked = tj.ProcessPool(workers=workers, fork=True)
 
     def cold(analysis: Any) -> Any:
         return run(analysis, pool=pool, progress=False)
@@ -46,6 +48,7 @@ def ways(workers: int) -> dict[str, Way]:
         "multiprocessing": lambda analysis: analysis.run(
             backend="multiprocessing", n_workers=workers
         ),
+        "forked": lambda analysis: run(analysis, pool=forked, progress=False),
         "cold": cold,
         "warm": cold,
     }
@@ -73,7 +76,7 @@ def compare(name: str, make: Callable[[], Any], workers: int, rounds: int) -> No
             assert np.array_equal(analysis.results.rmsd, truth)
     for way, seconds in times.items():
         print(f"  {way:16} best {min(seconds):7.3f} s, median {median(seconds):7.3f} s")
-    for way in ("cold", "warm"):
+    for way in ("forked", "cold", "warm"):
         for other in ("serial", "multiprocessing"):
             ratio = median(a / b for a, b in zip(times[other], times[way], strict=True))
             print(f"  {way} is {ratio:.2f} times as fast as {other}", flush=True)

@@ -50,6 +50,31 @@ def test_local_and_processes_give_serial_results(name: str) -> None:
     guest_analyses.compare(dict(here.results), dict(there.results), name, 0.0)
 
 
+@pytest.mark.parametrize("reader", [None, Reader])
+def test_forked_processes_open_files_of_their_own(reader: type[Reader] | None) -> None:
+    """Positions in a file that several processes had open would be those of all."""
+    forked = tj.ProcessPool(workers=3, fork=True)
+    options = {} if reader is None else {"format": reader}
+    u = mda.Universe(datafiles.PSF, datafiles.DCD, **options)
+    known = RMSD(u, select="name CA").run().results.rmsd
+    # The reader of this process is in the middle of its file.
+    u.trajectory[40]
+    for _ in range(3):
+        ours = run(RMSD(u, select="name CA", ref_frame=0), pool=forked, progress=False)
+        np.testing.assert_array_equal(ours.results.rmsd, known)
+        assert len(report(ours)["tasks"]) == 16
+
+
+@pytest.mark.parametrize(
+    "name", [*guest_analyses.FEW, *(pytest.param(n, marks=pytest.mark.long) for n in ANALYSES)]
+)
+def test_forked_processes_give_serial_results(name: str) -> None:
+    """As other processes do."""
+    make, frames = ANALYSES[name]
+    pool = tj.ProcessPool(workers=2, fork=True)
+    assert_same_run(name, run(make(), pool=pool, progress=False, **frames))
+
+
 @SOME
 def test_cluster_gives_serial_results(client: Client, names: tuple[str, ...]) -> None:
     """A cluster of Dask runs analyses; every worker loads the Universe once."""

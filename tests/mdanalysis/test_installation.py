@@ -17,7 +17,12 @@ NAMES = ("XTC", "TRR", "DCD", "NCDF", "NC", "H5MD")
 
 def patched() -> list[object]:
     """Return everything that `install` replaces."""
-    return [*(mda._READERS[name] for name in NAMES), AtomGroup.positions, Atom.position]
+    getters = [AtomGroup.positions, Atom.position]
+    return [
+        *(mda._READERS[name] for name in NAMES),
+        mda.Universe.transfer_to_memory,
+        *getters,
+    ]
 
 
 def test_reader_class_patches_nothing(small: Path) -> None:

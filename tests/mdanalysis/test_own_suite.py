@@ -17,7 +17,7 @@ PATHS = (
         f"coordinates/test_{name}.py"
         for name in (
             *("xdr", "dcd", "netcdf", "h5md", "chainreader", "reader_api", "timestep_api"),
-            *("copying", "memory", "lammps", "writer_api", "trj"),
+            *("copying", "memory", "lammps", "writer_api", "writer_registration", "trj"),
         )
     ),
     "core",
@@ -25,10 +25,11 @@ PATHS = (
     "parallelism",
     "transformations",
     "auxiliary",
+    "formats",
+    "lib",
     "topology/test_minimal.py",
     "topology/test_guessers.py",
-    "utils/test_modelling.py",
-    "utils/test_selections.py",
+    "utils",
     "visualization",
 )
 

@@ -9,6 +9,7 @@ import threading
 import time
 from contextlib import ExitStack
 from pathlib import Path
+from types import ModuleType
 from typing import IO
 
 import pytest
@@ -26,12 +27,78 @@ from trajet.pools import processes, shared
         pytest.param(2, 2, 1, True, marks=pytest.mark.long),
     ],
 )
+@pytest.mark.parametrize("fork", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_bits_are_those_of_one_thread(
-    long_adk: Adk, workers: int, threads: int, task_frames: int | None, every: bool
+    long_adk: Adk, workers: int, threads: int, task_frames: int | None, every: bool, fork: bool
 ) -> None:
     """Every analysis is compared, with any numbers of workers and threads."""
-    pool = tj.ProcessPool(workers=workers, threads=threads, task_frames=task_frames)
+    pool = tj.ProcessPool(workers=workers, threads=threads, task_frames=task_frames, fork=fork)
     pool_laws.assert_same_bits(pool, tj.open(long_adk.psf, long_adk.xtc), every=every)
+
+
+FORKED = tj.ProcessPool(workers=2, fork=True)
+
+
+def children() -> set[int]:
+    """Return the child processes of this process."""
+    of_threads = Path("/proc/self/task").glob("*/children")
+    return {int(child) for one in of_threads for child in one.read_text().split()}
+
+
+def test_forked_processes_give_the_bits_of_one_thread_and_end(long_adk: Adk) -> None:
+    """They end with the run, also where it fails."""
+    # The tracker of semaphores stays.
+    FORKED.map(abs, [1])
+    before = children()
+    pool = tj.ProcessPool(workers=3, task_frames=7, fork=True)
+    traj = tj.open(long_adk.psf, long_adk.xtc)
+    computed = pool_laws.analyses(traj, every=False)
+    for name in ("rmsd, average", "apply"):
+        here = computed[name](tj.LocalPool(threads=1))
+        assert here.tobytes() == computed[name](pool).tobytes(), name
+        assert children() == before
+    with pytest.raises(ZeroDivisionError) as raised:
+        FORKED.map(lambda number: 1 // number, [2, 1, 0])
+    assert raised.value.__notes__ == ["item 2 of map"]
+    assert children() == before
+    with pytest.raises(tj.TrajetError, match="died"):
+        FORKED.map(lambda _: os.kill(os.getpid(), signal.SIGKILL), [1, 2])
+    assert children() == before
+
+
+def test_forked_processes_have_what_this_one_has_imported() -> None:
+    """Other processes import it themselves; none is this process."""
+    module = ModuleType("made_here")
+    sys.modules[module.__name__] = module
+
+    def seen(_: int) -> tuple[int, bool]:
+        return os.getpid(), "made_here" in sys.modules
+
+    try:
+        found = FORKED.map(seen, range(8))
+    finally:
+        del sys.modules[module.__name__]
+    assert {is_there for _, is_there in found} == {True}
+    assert os.getpid() not in {process for process, _ in found}
+
+
+def test_forked_processes_read_while_a_cursor_reads_ahead(long_adk: Adk) -> None:
+    """They wait for no thread of this process, and neither does it for them."""
+    traj = tj.open(long_adk.psf, long_adk.xtc)
+    cursor = traj.cursor(traj.select("name CA").indices)
+    known = traj.select("name CA").read().positions
+    for frame in range(20):
+        cursor.read(frame)
+    path = long_adk.xtc
+
+    def read(frame: int) -> bytes:
+        own = tj.open(long_adk.psf, path)
+        return own.cursor(own.select("name CA").indices).read(frame).positions.tobytes()
+
+    numbers = range(0, 900, 100)
+    assert FORKED.map(read, numbers) == [known[number].tobytes() for number in numbers]
+    for frame in range(20, 40):
+        assert cursor.read(frame).positions.tobytes() == known[frame].tobytes()
 
 
 def test_workers_open_only_files_of_their_tasks(long_adk: Adk, tmp_path: Path) -> None:

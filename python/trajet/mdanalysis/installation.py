@@ -20,6 +20,7 @@ from trajet.mdanalysis.format_readers import (
     TRRReader,
     XTCReader,
 )
+from trajet.mdanalysis.in_memory import with_blocks
 from trajet.mdanalysis.readers import Reader
 from trajet.mdanalysis.timestep import KNOWN, LazyTimestep
 from trajet.mdanalysis.writers import TRRWriter, XTCWriter
@@ -100,9 +101,10 @@ def install(*, strict: bool = True) -> Installed:
     """Have MDAnalysis read XTC, TRR, DCD, Amber NetCDF and H5MD files through trajet.
 
     The readers of these formats are replaced in MDAnalysis' table of readers, the writers of XTC
-    and TRR in its tables of writers, and the getters `AtomGroup.positions` and `Atom.position` by
-    ones that decode their own atoms only. Universes that exist already keep their readers. A second
-    call changes only `strict`.
+    and TRR in its tables of writers, the getters `AtomGroup.positions` and `Atom.position` by ones
+    that decode their own atoms only, and `Universe.transfer_to_memory` by one that decodes many
+    frames at once. Universes that exist already keep their readers. A second call changes only
+    `strict`.
 
     Parameters
     ----------
@@ -142,6 +144,8 @@ def install(*, strict: bool = True) -> Installed:
             setattr(place, name, ours)
         AtomGroup.positions = _with_getter(AtomGroup.positions, _group_positions)
         Atom.position = _with_getter(Atom.position, _atom_position)
+        _before["to memory"] = mda.Universe.transfer_to_memory
+        mda.Universe.transfer_to_memory = with_blocks(mda.Universe.transfer_to_memory)
     return found
 
 
@@ -156,6 +160,7 @@ def uninstall() -> None:
             setattr(place, name, writer)
         AtomGroup.positions = _before["groups"]
         Atom.position = _before["atoms"]
+        mda.Universe.transfer_to_memory = _before["to memory"]
         _before.clear()
 
 

@@ -460,6 +460,42 @@ class Reader(ReaderBase):  # type: ignore[misc]
             self.rewind()
         return np.moveaxis(coordinates, ["fac".index(axis) for axis in order], [0, 1, 2])
 
+    def read_arrays(
+        self, start: int | None, stop: int | None, step: int | None
+    ) -> dict[str, NDArray[np.float32] | None] | None:
+        """Return arrays of many frames, as `Universe.transfer_to_memory` keeps them.
+
+        Returns
+        -------
+        dict or None
+            "positions", "velocities", "forces" and "dimensions"; None for what the current frame
+            does not have. None instead if frames must be read one by one: for transformations, and
+            where some frame lacks what the current one has.
+        """
+        frames = np.arange(*self.check_slice_indices(start, stop, step))
+        if self._source is None or self._transformations or self._auxs or not len(frames):
+            return None
+        fields = [name for name in ("velocities", "forces") if getattr(self.ts, f"has_{name}")]
+        try:
+            found = self._source.read_fields(frames, ["positions", *fields])
+        except StaleIndexError:
+            raise
+        except FormatError:
+            # The frame that is refused says so, or has what is needed of it.
+            return None
+        if found is None:
+            return None
+        arrays, cells, vectors = found
+        if vectors is not None and any(map(_is_turned, vectors)):
+            return None
+        cells[np.isnan(cells[:, 0])] = 0
+        is_without = (cells[:, :3] == 0).all(axis=1)
+        if self.ts.dimensions is not None and is_without.any():
+            return None
+        empty = dict.fromkeys(("velocities", "forces", "dimensions"))
+        dimensions = {} if self.ts.dimensions is None else {"dimensions": cells.astype(np.float32)}
+        return {**empty, **arrays, **dimensions}
+
     def _frame_by_frame(self, *arguments: Any) -> NDArray[np.float32]:
         """Return what `timeseries` of the base class does."""
         positions: NDArray[np.float32] = super().timeseries(*arguments)

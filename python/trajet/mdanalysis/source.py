@@ -6,7 +6,8 @@ frames follow one another.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,9 @@ from trajet.mdanalysis.timestep import (
 from trajet.trajectory.cursor import Cursor
 from trajet.trajectory.reading import MUCH_BYTES
 from trajet.trajectory.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from trajet._trajet import ReadFrames
 
 # All atoms are decoded for so many frames after somebody asked for all.
 PATIENCE = 2
@@ -328,19 +332,59 @@ class Source:
 
         None if some frame has none.
         """
+        if not len(frames):
+            return np.empty((0, self.n_atoms if ix is None else len(ix), 3), np.float32)
+        found = self.read_fields(frames, ["positions"], ix)
+        return None if found is None else found[0]["positions"]
+
+    def read_fields(
+        self, frames: NDArray[np.int64], fields: list[str], ix: NDArray[np.intp] | None = None
+    ) -> (
+        tuple[dict[str, NDArray[np.float32]], NDArray[np.float64], NDArray[np.float64] | None]
+        | None
+    ):
+        """Return fields of one frame or more, decoded on all cores; None if some frame lacks one.
+
+        Parameters
+        ----------
+        frames
+            Numbers of the frames.
+        fields
+            "positions", and possibly "velocities" and "forces".
+        ix
+            The atoms; None for all.
+
+        Returns
+        -------
+        fields
+            Arrays by name, `(n_frames, n_atoms, 3)`, as those of a cursor.
+        cells
+            Unit cells, `(n_frames, 6)`; NaN where a frame has none.
+        vectors
+            Box vectors, `(n_frames, 3, 3)`; NaN or None where the cells determine them.
+        """
         places = self.atoms if ix is None else ix if self.atoms is None else self.atoms[ix]
         n_atoms = self.n_atoms if ix is None else len(ix)
-        out = np.empty((len(frames), n_atoms, 3), np.float32)
-        if not len(frames):
-            return out
+        out = {name: np.empty((len(frames), n_atoms, 3), np.float32) for name in fields}
         trajectory = self.trajectory
-        threads = available_threads() if out.nbytes > MUCH_BYTES else 1
+        is_much = sum(one.nbytes for one in out.values()) > MUCH_BYTES
+        threads = available_threads() if is_much else 1
         if places is not None:
             places = np.asarray(places, np.int64)
-        got = trajectory.fresh(
-            trajectory.reader.read, frames, places, out, "positions", threads=threads
-        )
-        return None if got["counts"]["empty_frames"] else out
+        got: ReadFrames
+        if len(fields) > 1:
+            read = partial(trajectory.reader.read_fields, threads=threads)
+            got = of_all = trajectory.fresh(read, frames, places, out)
+            is_complete = all(of_all["n_with"][name] == len(frames) for name in fields)
+        else:
+            read_one = partial(trajectory.reader.read, threads=threads)
+            got = trajectory.fresh(read_one, frames, places, out["positions"], "positions")
+            is_complete = not got["counts"]["empty_frames"]
+        trajectory.count_read(places, got["counts"])
+        vectors = got["vectors"]
+        if vectors is not None:
+            vectors = vectors.reshape(-1, 3, 3)
+        return (out, got["cells"], vectors) if is_complete else None
 
     def updating_asked(self, ts: LazyTimestep, ix: NDArray[np.intp]) -> NDArray[np.float32]:
         """Return positions of a group that changes from frame to frame: whole frames are read."""

@@ -6,14 +6,14 @@ import pickle
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from threading import Lock, Thread
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from trajet import _trajet, signals
 from trajet._trajet import MissingPackageError, Reader, WorkerError
 from trajet.advise.entries import RunReport
 from trajet.pools.dispatch import Copy, Dispatch, GiveUp, Submit, Take
+from trajet.pools.forked import ForkedExecutor, forked
 from trajet.pools.jobs import Job, JobResult, JobSpec, JobWorker, try_job
 from trajet.pools.mapping import MappingPool
 from trajet.pools.passes import PassRun, passes, tasks_of
@@ -33,9 +34,13 @@ from trajet.pools.timing import RunTiming
 if TYPE_CHECKING:
     from loky import ProcessPoolExecutor
 
+    Executor: TypeAlias = ProcessPoolExecutor | ForkedExecutor
+
 
 # Seconds between two checks for Ctrl-C.
 _LOOK = 0.1
+# Module of loky that workers of it have.
+_LOKY = "loky.process_executor"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +59,11 @@ class ProcessPool(MappingPool):
     task_frames
         Frames of a task, rounded up to whole leaves; None for a size that keeps all workers busy.
         It changes no bit of a result.
+    fork
+        Whether the processes are forked from this one for each run instead, and end with it. They
+        need not import packages, which may take longer than to analyse a few thousand frames. As
+        with all forks, a lock that another thread of this process holds at this moment stays
+        locked in them: do not fork under MPI, or while other threads compute.
 
     Raises
     ------
@@ -68,6 +78,7 @@ class ProcessPool(MappingPool):
     workers: int | None = None
     threads: int = 1
     task_frames: int | None = None
+    fork: bool = False
 
     def __post_init__(self) -> None:
         """Check the arguments."""
@@ -76,7 +87,20 @@ class ProcessPool(MappingPool):
     @property
     def n_threads(self) -> int:
         """Number of threads of all processes."""
-        return (self.workers or _trajet.available_threads()) * self.threads
+        return self._n_workers * self.threads
+
+    @property
+    def _n_workers(self) -> int:
+        return self.workers or _trajet.available_threads()
+
+    @contextmanager
+    def _processes(self) -> Iterator["Executor"]:
+        """Yield the executor of a run."""
+        if self.fork:
+            with forked(self._n_workers) as executor:
+                yield executor
+        else:
+            yield _executor(self._n_workers)
 
     def run(
         self,
@@ -87,11 +111,11 @@ class ProcessPool(MappingPool):
         progress: Progress | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], RunReport]:
         """Run a plan; see `trajet.pools.pool.Pool.run`."""
-        workers = self.workers or _trajet.available_threads()
-        executor = _executor(workers)
+        workers = self._n_workers
         timing, numbers = RunTiming(), _WorkerNumbers()
         n_frames = n_frames_of(frames)
         with ExitStack() as kept:
+            executor = kept.enter_context(self._processes())
             folder, rows_at = kept.enter_context(folder_in(in_memory())), Path()
 
             def make_rows(shape: tuple[int, int]) -> NDArray[np.float64]:
@@ -122,7 +146,7 @@ class ProcessPool(MappingPool):
 
     def _do(
         self,
-        executor: "ProcessPoolExecutor",
+        executor: "Executor",
         folder: Path,
         part: PassRun,
         rows: Path,
@@ -162,7 +186,17 @@ class ProcessPool(MappingPool):
         self, spec: JobSpec, jobs: Sequence[Job], progress: Progress | None = None
     ) -> list[JobResult]:
         """Run jobs; see `trajet.pools.jobs.JobPool`."""
-        executor = _executor(self.workers or _trajet.available_threads())
+        with self._processes() as executor:
+            return self._do_jobs(executor, spec, jobs, progress)
+
+    def _do_jobs(
+        self,
+        executor: "Executor",
+        spec: JobSpec,
+        jobs: Sequence[Job],
+        progress: Progress | None,
+    ) -> list[JobResult]:
+        """Run jobs on an executor."""
         # Processes start while the spec is pickled.
         with signals.kept_from_children():
             executor.submit(os.getpid)
@@ -340,8 +374,7 @@ def _do_job(spec: Path, job: Job, threads: int, folder: str | None) -> JobResult
         if worker is None:
             if _jobs_at_work:
                 _jobs_at_work.clear()
-                # What the last jobs held, such as a Universe, may refer to itself.
-                gc.collect()
+                _collect()
             _growth_limit()
             _limit_growth(sys.maxsize)
             made: JobSpec = pickle.loads(spec.read_bytes())
@@ -363,20 +396,36 @@ def _release_after(spec: Path) -> None:
             return
         # Others use the same processes.
         _limit_growth(_growth_limit())
-        gc.collect()
+        _collect()
+
+
+# Whether this worker has imported what its jobs need.
+_is_warm = False
+
+
+def _collect() -> None:
+    """Collect what jobs held that are done, such as a Universe, which may refer to itself.
+
+    After the first jobs the remaining objects are those of modules, for the most part: the worker
+    no longer goes through them whenever it collects.
+    """
+    global _is_warm  # noqa: PLW0603
+    gc.collect()
+    if not _is_warm:
+        gc.freeze()
+        _is_warm = True
 
 
 @cache
 def _growth_limit() -> int:
     """Return loky's own limit of the bytes by which a worker may grow."""
-    from loky import process_executor
-
-    limit: int = process_executor._MAX_MEMORY_LEAK_SIZE
+    loky = sys.modules.get(_LOKY)
+    limit: int = sys.maxsize if loky is None else loky._MAX_MEMORY_LEAK_SIZE
     return limit
 
 
 def _limit_growth(limit: int) -> None:
     """Let loky end this worker, with what was sent to it, if it grows by more bytes."""
-    from loky import process_executor
-
-    process_executor._MAX_MEMORY_LEAK_SIZE = limit
+    # Forked workers may be without loky.
+    if (loky := sys.modules.get(_LOKY)) is not None:
+        loky._MAX_MEMORY_LEAK_SIZE = limit  # type: ignore[attr-defined]
