@@ -30,6 +30,8 @@ from trajet.analysis.job import Job
 # Analyses by name: jobs that are made anew for each run.
 Jobs = dict[str, Job[Any]]
 
+CASES = ("six", "adk", "solvated")
+
 
 def all_kinds(traj: tj.Trajectory) -> Jobs:
     """Return analyses of every kind, most of which compute more than they read."""
@@ -123,6 +125,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--frames", type=int, default=10_000, help="of ADK")
     parser.add_argument("--solvated", type=int, default=2_000, help="frames of the solvated one")
     options = parser.parse_args(arguments)
+    for case in options.cases:
+        if case not in CASES:
+            parser.error(f"there is no case {case!r}: choose among {', '.join(CASES)}")
     pool = tj.LocalPool(threads=options.threads)
     with tempfile.TemporaryDirectory() as place:
 
@@ -136,13 +141,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
         def adk() -> tj.Trajectory:
             once = Path(place) / "adk.xtc"
-            tj.convert(tj.open(datafiles.PSF, datafiles.DCD), once)
+            if not once.exists():
+                tj.convert(tj.open(datafiles.PSF, datafiles.DCD), once)
             return repeated(datafiles.PSF, once, options.frames)
 
         def solvated() -> tj.Trajectory:
             return repeated(datafiles.TPR, Path(datafiles.XTC), options.solvated)
 
-        for case in options.cases or ("six", "adk", "solvated"):
+        for case in options.cases or CASES:
             traj = solvated() if case == "solvated" else adk()
             jobs = all_kinds if case == "six" else light
             text = () if case == "six" else ("name CA" if case == "solvated" else "protein",)

@@ -26,7 +26,9 @@ def load() -> Any:
     if any("debug" in str(warning.message) for warning in caught) or tj._trajet.DEBUG_BUILD:
         raise MissingError("trajet: a debug build, which nobody should time")
     if tj._trajet.TEST_BUILD:
-        raise MissingError("trajet: built for the tests, with little optimisation: make .venv/.made-built")
+        raise MissingError(
+            "trajet: built for the tests, with little optimisation: make .venv/.made-built"
+        )
     return tj
 
 

@@ -461,9 +461,11 @@ def test_slices_have_the_bonds_of_their_frames(by: str, adk: Adk, tmp_path: Path
 def test_slices_without_a_list_have_no_pairs(adk: Adk) -> None:
     """Occupancies of all frames are not those of some; all rows in order keep everything."""
     whole = tj.hbonds(tj.open(adk.psf, adk.xtc), frames=slice(0, 12), lifetimes=True)
+    assert f", {len(whole.pairs)} pairs, " in repr(whole)
     some = whole[2:5]
     assert some.pairs is None
     assert some.lifetimes is None
+    some.plot()
     assert repr(some).startswith("<HydrogenBonds: hydrogen bonds of 3 frames, ")
     assert "pairs" not in repr(some)
     for every in (whole[:], whole[np.ones(12, np.bool_)]):
@@ -471,6 +473,17 @@ def test_slices_without_a_list_have_no_pairs(adk: Adk) -> None:
         assert every.lifetimes is whole.lifetimes
     for not_every in (whole[::-1], whole[[*range(12), 0]]):
         assert not_every.pairs is None
+
+
+def test_slices_never_have_bonds_of_other_frames(adk: Adk) -> None:
+    """Where a list is not that of the frames of a result, its slices have none."""
+    whole = tj.hbonds(tj.open(adk.psf, adk.xtc), frames=slice(0, 8), list_bonds=True)
+    of_others = replace(
+        whole, values=whole.values[5:], times=whole.times[5:], frames=whole.frames[5:]
+    )
+    some = of_others[1:]
+    assert (some.pairs, some.bonds) == (None, None)
+    assert some.values.tolist() == whole.values[6:].tolist()
 
 
 def test_command_gives_the_numbers_of_the_function(adk: Adk, tmp_path: Path) -> None:

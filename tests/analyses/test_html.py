@@ -158,8 +158,8 @@ def test_many_tasks_make_a_small_page() -> None:
     assert len(text) < 1_500_000
     assert len([tag for tag, _ in page.elements if tag not in ("td", "tr", "th")]) < 2000
     assert sum(wide for _, _, wide in page.boxes("t_read")) == pytest.approx(200 * n * 5.0)
-    # 100,000 tasks, too many to be distinguished, are drawn together.
-    tiny = [task(i, 0, 1e-3 * i, 1e-3 * (i + 1)) for i in range(100_000)]
+    # 20,000 tasks of a worker, too many to be distinguished, are drawn together.
+    tiny = [task(i, 0, 5e-3 * i, 5e-3 * (i + 1)) for i in range(20_000)]
     text = made_reports.report([worker(0, t_merge=100.0)], tiny, total=100.0).to_html()
     assert len(text) < 150_000
     drawn = Page(text).boxes("t_comp")

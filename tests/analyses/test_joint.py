@@ -89,10 +89,11 @@ def test_each_analysis_has_its_own_transforms() -> None:
         tj.LocalPool(threads=2, task_frames=1),
         tj.ProcessPool(workers=2),
     )
+    alone = [of(atoms).values for of, atoms in made]
     for pool in pools:
         results = tj.run([of.job(atoms) for of, atoms in made], pool=pool)
-        for (of, atoms), result in zip(made, results, strict=True):
-            assert np.array_equal(result.values, of(atoms).values), (of.__name__, atoms)
+        for (of, atoms), values, result in zip(made, alone, results, strict=True):
+            assert np.array_equal(result.values, values), (of.__name__, atoms)
             steps = [step.words for step in atoms.trajectory.transforms]
             assert result.report["parameters"].get("transforms", []) == steps
 

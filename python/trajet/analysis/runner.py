@@ -178,7 +178,7 @@ class AnalysisOutcome:
                 **({"analyses_of_run": list(self.analyses)} if self.analyses else {}),
                 **self.trajectory.describe_transforms(self.atoms),
             },
-            "inputs": [*self.files, *(further_inputs or [])],
+            "inputs": [*({**entry} for entry in self.files), *(further_inputs or [])],
             # Remarks on doubtful numbers come first: a command shows a few remarks.
             "remarks": [
                 *dict.fromkeys(remarks),

@@ -339,14 +339,17 @@ class HydrogenBonds(Series):
         rows = every[chosen]
         if np.array_equal(rows, every):
             return some
-        if self.bonds is None:
-            return replace(some, pairs=None, lifetimes=None)
         counts = self.values.astype(np.int64)
+        if self.bonds is None or not np.array_equal(
+            np.repeat(self.frames, counts), self.bonds.frames
+        ):
+            # There is no list, or it is of other frames: slices once kept the bonds of all.
+            return replace(some, pairs=None, bonds=None, lifetimes=None)
         before, lengths = np.cumsum(counts) - counts, counts[rows]
         of_row = np.repeat(np.arange(len(rows)), lengths)
         within = np.arange(len(of_row)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         bonds = self.bonds[before[rows][of_row] + within]
-        pairs = self.pairs and self.pairs.of_bonds(bonds, of_row, len(rows))
+        pairs = None if self.pairs is None else self.pairs.of_bonds(bonds, of_row, len(rows))
         return replace(some, pairs=pairs, bonds=bonds, lifetimes=None)
 
     def _names(self) -> list[str]:
