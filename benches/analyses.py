@@ -63,7 +63,7 @@ class Size:
     # How often the 98 frames of ADK are repeated, and the 10 of the solvated protein.
     dry: int
     wet: int
-    # Frames of all pairs, and of the principal components, with every so manieth atom.
+    # Frames of all pairs, and of the principal components, and the step between its atoms.
     pairs: int
     components: tuple[int, int]
     # Frames and atoms of a random walk.

@@ -4,6 +4,7 @@ MDAnalysis' own value of a frame against itself is not zero but up to 5e-6 Å (t
 error), so that a frame that is its own reference must be zero instead.
 """
 
+import functools
 import re
 import shutil
 from pathlib import Path
@@ -52,11 +53,17 @@ def long_adk(adk: Adk, tmp_path_factory: pytest.TempPathFactory) -> Adk:
     return Adk(adk.psf, xtc)
 
 
+@functools.cache
+def parsed(topology: Path) -> mda.core.topology.Topology:
+    """Return MDAnalysis' topology of a file, which takes it seconds."""
+    return mda.Universe(str(topology))._topology
+
+
 def universe_of(golden: Golden, xtc: Path) -> mda.Universe:
     """Load the golden file with its topology, or with masses alone."""
     topology, _ = TOPOLOGIES[golden.name]
     if topology is not None:
-        return mda.Universe(str(topology), str(xtc), refresh_offsets=True)
+        return mda.Universe(parsed(topology).copy(), str(xtc), refresh_offsets=True)
     universe = mda.Universe.empty(golden.truth.n_atoms, trajectory=False)
     universe.add_TopologyAttr("masses", np.ones(golden.truth.n_atoms))
     universe.load_new(str(xtc), refresh_offsets=True)

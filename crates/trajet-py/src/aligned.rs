@@ -1,6 +1,7 @@
 //! NumPy arrays of callers, aligned.
 //!
-//! References to numbers must be aligned, and an array need not be: one that arrived in a message begins anywhere in it.
+//! References to numbers must be aligned, and an array need not be: one that arrived in a message begins anywhere in it,
+//! and one without elements, which NumPy always calls aligned, anywhere at all.
 
 use std::ops::Deref;
 
@@ -8,7 +9,7 @@ use numpy::ndarray::{Dimension, Ix1, Ix2, Ix3};
 use numpy::{Element, PyReadonlyArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
-/// An array to read. An array that is not aligned is copied.
+/// An array to read. An array that may not be aligned is copied.
 pub(crate) struct Aligned<'py, T: Element, D: Dimension>(PyReadonlyArray<'py, T, D>);
 
 /// Of one axis.
@@ -23,7 +24,7 @@ impl<'py, T: Element, D: Dimension> FromPyObject<'_, 'py> for Aligned<'py, T, D>
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         let array: PyReadonlyArray<'py, T, D> = object.extract()?;
-        if array.is_aligned() {
+        if array.is_aligned() && array.len() > 0 {
             return Ok(Self(array));
         }
         Ok(Self(object.call_method0("copy")?.extract()?))
