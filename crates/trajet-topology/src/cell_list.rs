@@ -17,7 +17,9 @@
 
 mod grid;
 mod near;
+mod pairs;
 
+pub use self::pairs::{PairRange, Pairs, pairs_within};
 use trajet_kernels::cell::Cell;
 use trajet_simd::InstructionSet;
 
@@ -28,8 +30,6 @@ use crate::error::reserve;
 
 /// Minimal width of grid cells (Å): few atoms of a liquid are in a narrower one.
 const LEAST_WIDTH: f64 = 2.5;
-/// The same for pairs, where every atom is one of a group.
-const LEAST_WIDTH_FOR_PAIRS: f64 = 4.0;
 
 /// Calls a function with each of the `candidates` that is within a distance (Å) of any atom of the `set`, once and in no
 /// particular order. Atoms of the set are within any distance of themselves. The `positions` (Å) are of all atoms; `cell`
@@ -105,113 +105,6 @@ fn atoms_within_on(
         }
         Ok(true)
     })
-}
-
-/// Which pairs [`pairs_within`] finds.
-#[derive(Clone, Copy, Debug)]
-pub struct PairRange<F> {
-    /// No pair is farther apart than this (Å).
-    pub longest: f64,
-    /// Pairs are farther apart than this (Å); negative for pairs of atoms at one place.
-    pub above: f64,
-    /// Returns the distance (Å), at most `longest`, that two atoms are closer than.
-    pub below: F,
-    /// Most atoms, itself among them, that may be within the longest distance of an atom.
-    pub most_neighbours: usize,
-}
-
-/// Calls a function with each pair of atoms in a range, once, the smaller index first. The pairs come in no particular
-/// order, but those of one first atom follow one another. Returns an atom that has too many neighbours, where the search
-/// ends; `None` if there is no such atom.
-///
-/// # Errors
-/// [`Fault::Memory`], and those of the function.
-///
-/// # Panics
-/// If there are 2³¹ atoms, or the longest distance is negative, infinite or NaN.
-pub fn pairs_within(
-    positions: &[[f32; 3]],
-    cell: Option<&Cell>,
-    range: &PairRange<impl Fn(u32, u32) -> f64>,
-    found: impl FnMut(u32, u32) -> Result<(), Fault>,
-) -> Result<Option<u32>, Fault> {
-    pairs_within_on(InstructionSet::default(), positions, cell, range, found)
-}
-
-fn pairs_within_on(
-    instructions: InstructionSet,
-    positions: &[[f32; 3]],
-    cell: Option<&Cell>,
-    range: &PairRange<impl Fn(u32, u32) -> f64>,
-    mut found: impl FnMut(u32, u32) -> Result<(), Fault>,
-) -> Result<Option<u32>, Fault> {
-    check(positions, range.longest);
-    let mut atoms = Vec::new();
-    reserve(&mut atoms, positions.len(), "a grid")?;
-    atoms.extend(0..positions.len() as u32);
-    let bounds = lengths(positions, &atoms, cell);
-    let n = positions.len();
-    let grid = Grid::new(cell, n, bounds, range.longest, LEAST_WIDTH_FOR_PAIRS, instructions);
-    let sorted = Sorted::new(&grid, positions, &Placed::new(&grid, positions, &atoms, None)?)?;
-    let square_of = |a: u32, b: u32| grid.square(positions[a as usize], positions[b as usize]);
-    // Squares beyond this are of pairs that are certainly far enough apart.
-    let apart = if range.above < 0.0 { -1.0 } else { grid.limits_of(range.above).possible };
-    let has_one_image = !grid.has_all_images() && !grid.has_several_images();
-    let (mut places, mut others, mut crowded) = (Vec::new(), Vec::new(), None);
-    each_group(&grid, positions, &sorted, &sorted, false, |group, near, _| {
-        for &home in group {
-            let atom = sorted.atoms[home as usize];
-            let point = sorted.points.get(home as usize);
-            places.clear();
-            if grid.has_all_images() {
-                reserve(&mut places, near.atoms().len(), "neighbours")?;
-                places.extend(0..near.atoms().len() as u32);
-            } else {
-                near.within(instructions, point, grid.limits.possible, &mut places)?;
-            }
-            others.clear();
-            reserve(&mut others, places.len(), "neighbours")?;
-            if has_one_image && places.len() <= range.most_neighbours {
-                for &place in &places {
-                    let other = near.atoms()[place as usize];
-                    if other <= atom {
-                        continue;
-                    }
-                    let below = (range.below)(atom, other);
-                    let (limits, square) =
-                        (grid.limits_of(below), near.square(place as usize, point));
-                    if square > limits.possible {
-                        continue;
-                    }
-                    // Rounding matters to few pairs.
-                    if !(square <= limits.sure && square > apart) {
-                        let distance = square_of(atom, other).sqrt();
-                        if !(distance > range.above && distance < below) {
-                            continue;
-                        }
-                    }
-                    found(atom, other)?;
-                }
-                continue;
-            }
-            others.extend(places.iter().map(|&place| near.atoms()[place as usize]));
-            others.sort_unstable();
-            others.dedup();
-            others.retain(|&other| square_of(atom, other) <= grid.square_of_distance);
-            if others.len() > range.most_neighbours {
-                crowded = Some(atom);
-                return Ok(false);
-            }
-            for &other in others.iter().filter(|&&other| other > atom) {
-                let distance = square_of(atom, other).sqrt();
-                if distance > range.above && distance < (range.below)(atom, other) {
-                    found(atom, other)?;
-                }
-            }
-        }
-        Ok(true)
-    })?;
-    Ok(crowded)
 }
 
 fn check(positions: &[[f32; 3]], distance: f64) {
@@ -302,9 +195,9 @@ impl Sorted {
             // Until all atoms have their places, this is where the next one of the cell goes.
             let slot = &mut starts[number as usize + 1];
             atoms[*slot as usize] = atom;
-            points.set(*slot as usize, grid.image(positions[atom as usize]));
             *slot += 1;
         }
+        grid.images(positions, &atoms, &mut points.axes);
         starts.pop();
         Ok(Sorted { starts, atoms, points })
     }
@@ -376,6 +269,7 @@ fn each_group(
 
 #[cfg(test)]
 mod tests {
+    use super::pairs::pairs_within_on;
     use super::*;
     use proptest::prelude::*;
     use trajet_kernels::reference;
@@ -390,6 +284,10 @@ mod tests {
                 .prop_map(|([a, b, c], [x, y, z])| Cell::new([a, b, c, x, y, z]))
                 .prop_filter("three vectors in a plane", Option::is_some);
         prop_oneof![1 => Just(None), 4 => cell]
+    }
+
+    fn fraction() -> std::ops::Range<f64> {
+        -0.5..1.5
     }
 
     fn positions() -> impl Strategy<Value = Vec<[f32; 3]>> {
@@ -417,31 +315,27 @@ mod tests {
         cell: Option<&Cell>,
         distance: f64,
     ) -> Vec<[u32; 2]> {
-        pairs_in_range(set, positions, cell, distance, -1.0, |_, _| distance)
+        let reaches = vec![distance / 2.0; positions.len()];
+        pairs_in_range(set, positions, cell, distance, -1.0, &reaches)
     }
 
-    /// Returns all pairs in a range, sorted, by one instruction set.
+    /// Returns all pairs in a range, sorted, by one instruction set; `reaches` has at least one for each atom.
     fn pairs_in_range(
         set: InstructionSet,
         positions: &[[f32; 3]],
         cell: Option<&Cell>,
         longest: f64,
         above: f64,
-        below: impl Fn(u32, u32) -> f64,
+        reaches: &[f64],
     ) -> Vec<[u32; 2]> {
-        let mut pairs: Vec<[u32; 2]> = Vec::new();
-        let range = PairRange { longest, above, below, most_neighbours: positions.len() };
-        let crowded = pairs_within_on(set, positions, cell, &range, |atom, other| {
-            assert!(atom < other);
-            pairs.push([atom, other]);
-            Ok(())
-        });
-        assert_eq!(crowded, Ok(None));
-        let groups = pairs.chunk_by(|[a, _], [b, _]| a == b).count();
-        pairs.sort_unstable();
+        let n = positions.len();
+        let (reaches, factor) = (&reaches[..n], 1.0);
+        let range = PairRange { longest, above, reaches, factor, most_neighbours: n };
+        let Pairs::Found(pairs) = pairs_within_on(set, positions, cell, &range).unwrap() else {
+            panic!("no atom has more neighbours than there are atoms");
+        };
+        assert!(pairs.iter().all(|[a, b]| a < b));
         assert!(pairs.is_sorted_by(|a, b| a < b), "each pair once");
-        let firsts = pairs.chunk_by(|[a, _], [b, _]| a == b).count();
-        assert_eq!(groups, firsts, "the pairs of an atom follow one another");
         pairs
     }
 
@@ -490,7 +384,7 @@ mod tests {
             let below = |a: u32, b: u32| reaches[a as usize] + reaches[b as usize];
             let longest = 2.0 * reaches.iter().fold(0.0, |a: f64, &b| a.max(b));
             let scalar = InstructionSet::SCALAR;
-            let pairs = pairs_in_range(scalar, &positions, cell, longest, above, below);
+            let pairs = pairs_in_range(scalar, &positions, cell, longest, above, &reaches);
             for j in 0..positions.len() as u32 {
                 for i in 0..j {
                     let square = square(cell, positions[i as usize], positions[j as usize]);
@@ -502,8 +396,57 @@ mod tests {
                 }
             }
             for set in InstructionSet::available() {
-                let again = pairs_in_range(set, &positions, cell, longest, above, below);
+                let again = pairs_in_range(set, &positions, cell, longest, above, &reaches);
                 prop_assert_eq!(&pairs, &again, "{:?}", set);
+            }
+        }
+
+        #[test]
+        fn pairs_of_dense_atoms_are_those_of_the_naive_search(
+            cell in (8.0..25.0f64, prop_oneof![Just(90.0), Just(60.0), 55.0..125.0f64], 0..4u8),
+            points in proptest::collection::vec(([fraction(), fraction(), fraction()], 0.3..1.5f64), 1..300),
+            most_neighbours in 1..60usize,
+        ) {
+            let (length, angle, kind) = cell;
+            let made = Cell::new([length, length * 1.1, length * 1.3, 90.0, angle, angle]).unwrap();
+            let cell = (kind > 0).then_some(&made);
+            let (mut positions, mut reaches) = (Vec::new(), Vec::new());
+            for (at, reach) in points {
+                positions.push(made.lattice_vector(at).map(|x| x as f32));
+                reaches.push(reach);
+            }
+            let n = positions.len();
+            let (longest, above) = (3.0, 0.4);
+            let (mut expected, mut counts, mut is_clear) = (Vec::new(), vec![1; n], true);
+            for i in 0..n {
+                for j in i + 1..n {
+                    let square = square(cell, positions[i], positions[j]);
+                    let below = reaches[i] + reaches[j];
+                    for bound in [longest, above, below] {
+                        is_clear &= !is_doubtful(square, bound);
+                    }
+                    if square <= longest * longest {
+                        counts[i] += 1;
+                        counts[j] += 1;
+                    }
+                    if square > above * above && square < below * below {
+                        expected.push([i as u32, j as u32]);
+                    }
+                }
+            }
+            prop_assume!(is_clear);
+            for set in InstructionSet::available() {
+                let found = pairs_in_range(set, &positions, cell, longest, above, &reaches);
+                prop_assert_eq!(&found, &expected, "{:?}", set);
+                let reaches = &reaches;
+                let range = PairRange { longest, above, reaches, factor: 1.0, most_neighbours };
+                match pairs_within_on(set, &positions, cell, &range).unwrap() {
+                    Pairs::Found(found) => {
+                        prop_assert!(counts.iter().all(|&count| count <= most_neighbours));
+                        prop_assert_eq!(&found, &expected, "{:?}", set);
+                    }
+                    Pairs::Crowded(atom) => prop_assert!(counts[atom as usize] > most_neighbours),
+                }
             }
         }
 
@@ -570,7 +513,8 @@ mod tests {
             for is_upper in [true, false] {
                 let (above, below) = if is_upper { (-1.0, distance) } else { (distance, longest) };
                 let set = InstructionSet::default();
-                let pairs = pairs_in_range(set, &positions, cell, longest, above, |_, _| below);
+                let reaches = vec![below / 2.0; n as usize];
+                let pairs = pairs_in_range(set, &positions, cell, longest, above, &reaches);
                 let mut expected = Vec::new();
                 for i in 0..n {
                     for j in i + 1..n {

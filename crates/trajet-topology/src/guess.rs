@@ -11,7 +11,7 @@
 
 use trajet_kernels::cell::Cell;
 
-use crate::cell_list::{PairRange, pairs_within};
+use crate::cell_list::{PairRange, Pairs, pairs_within};
 use crate::error::reserve;
 use crate::{Bonds, Column, ColumnBuilder, Fault, Topology, elements};
 
@@ -268,7 +268,7 @@ impl Topology {
             return Err(NotGuessed::WrongPositions { positions: positions.len(), atoms });
         }
         let radii = self.radii_of_elements()?;
-        if let Some(atom) = radii.iter().position(|radius| radius.is_nan()) {
+        if let Some(atom) = radii.iter().position(|radius| !radius.is_finite()) {
             let name = self.atoms.names.get(atom).to_owned();
             return Err(NotGuessed::NoRadius { atom, name });
         }
@@ -276,18 +276,14 @@ impl Topology {
         let range = PairRange {
             longest,
             above: SHORTEST_BOND,
-            below: |a: u32, b: u32| FUDGE_FACTOR * (radii[a as usize] + radii[b as usize]),
+            reaches: &radii,
+            factor: FUDGE_FACTOR,
             most_neighbours: MOST_NEIGHBOURS,
         };
-        let mut bonds = Vec::new();
-        let crowded = pairs_within(positions, cell, &range, |atom, other| {
-            reserve(&mut bonds, 1, "bonds")?;
-            bonds.push([atom, other]);
-            Ok(())
-        })?;
-        if let Some(atom) = crowded {
-            return Err(NotGuessed::Crowded { atom: atom as usize });
-        }
+        let bonds = match pairs_within(positions, cell, &range)? {
+            Pairs::Found(bonds) => bonds,
+            Pairs::Crowded(atom) => return Err(NotGuessed::Crowded { atom: atom as usize }),
+        };
         self.bonds = Some(Bonds::new(bonds));
         self.guessed.bonds = true;
         Ok(())
@@ -307,9 +303,14 @@ impl Topology {
         let mut radii = Vec::new();
         reserve(&mut radii, elements.len(), "radii")?;
         radii.extend(elements.codes().iter().map(|&code| by_code[code as usize]));
-        for (atom, radius) in radii.iter_mut().enumerate().filter(|(_, radius)| radius.is_nan()) {
-            if self.is_dummy(atom) {
-                *radius = 0.0;
+        if radii.iter().any(|radius| radius.is_nan()) && !self.is_nameless() {
+            let names = &self.atoms.names;
+            let is_dummy: Vec<bool> =
+                names.values().iter().map(|name| type_of_name(name) == "DUMMY").collect();
+            for (radius, &name) in radii.iter_mut().zip(names.codes()) {
+                if radius.is_nan() && is_dummy[name as usize] {
+                    *radius = 0.0;
+                }
             }
         }
         Ok(radii)
@@ -344,15 +345,7 @@ impl Topology {
         let symbol = |name: &str| elements::symbol(&type_of_name(name)).unwrap_or_default();
         let of_names = self.atoms.names.map(|name| symbol(name).to_owned());
         let Some(ions) = self.ions() else { return Ok(of_names) };
-        let mut column = ColumnBuilder::with_rows(of_names.len())?;
-        let mut ions = ions.into_iter().peekable();
-        for (atom, symbol) in of_names.iter().enumerate() {
-            match ions.next_if(|(ion, _)| *ion == atom) {
-                Some((_, symbol)) => column.push(symbol),
-                None => column.push(symbol),
-            }
-        }
-        Ok(column.finish())
+        Ok(of_names.replaced(ions))
     }
 
     /// Returns the atoms that are the only one of their residue (ions), if the names of atom and residue are both the

@@ -7,7 +7,7 @@ use trajet_simd::{InstructionSet, multiversion};
 
 /// Grid cells beyond one for each atom; small systems are searched on as many. A table has at least as many cells along
 /// each vector as are neighbours of one.
-const SPARE_CELLS: usize = 32_768;
+pub(super) const SPARE_CELLS: usize = 32_768;
 /// Most cells of a table; their numbers are computed as `i32`.
 const MOST_CELLS: usize = i32::MAX as usize;
 /// Share of a box vector by which rounding can displace an atom.
@@ -45,7 +45,7 @@ pub(super) struct Grid<'a> {
     reach: [usize; 3],
     images: Images,
     /// How far (Å) rounding to f32 can move an image.
-    slack: f64,
+    pub(super) slack: f64,
     pub(super) square_of_distance: f64,
     /// Bounds of squared distances in f32: up to the first, a pair is certainly within the distance; beyond the second,
     /// it certainly is not.
@@ -174,6 +174,46 @@ impl<'a> Grid<'a> {
         self.images == Images::Listed && (0..3).any(spans)
     }
 
+    /// Returns whether all atoms of a grid cell have the same neighbours, none of them in two images.
+    pub(super) fn has_rows(&self) -> bool {
+        let is_single = self.images == Images::One || self.repeats == [1; 3];
+        is_single && !self.has_all_images() && !self.has_several_images()
+    }
+
+    /// Returns whether all neighbours of a grid cell are between the ends of the table, so that no one is an image.
+    #[inline]
+    pub(super) fn is_within(&self, place: [usize; 3]) -> bool {
+        (0..3).all(|k| place[k] >= self.reach[k] && place[k] + self.reach[k] < self.table[k])
+    }
+
+    /// Returns how far along its row a neighbour can be.
+    pub(super) fn reach_along_rows(&self) -> usize {
+        self.reach[0]
+    }
+
+    /// Returns by how much the numbers of grid cells in neighbouring rows differ, in ascending order, for those whose
+    /// neighbours are all between the ends of the table.
+    pub(super) fn offsets_of_rows(&self) -> Vec<isize> {
+        let ([n, m, l], [_, across, up]) = (self.table, self.reach);
+        if 2 * across >= m || 2 * up >= l {
+            return Vec::new();
+        }
+        let [n, m, across, up] = [n, m, across, up].map(|count| count as isize);
+        (-up..=up).flat_map(|k| (-across..=across).map(move |j| (k * m + j) * n)).collect()
+    }
+
+    /// Advances the position of a grid cell in the table to that of the next.
+    #[inline]
+    pub(super) fn advance(&self, place: &mut [usize; 3]) {
+        for k in 0..3 {
+            place[k] += 1;
+            if place[k] < self.table[k] {
+                return;
+            }
+            place[k] = 0;
+        }
+    }
+
     /// Returns whether atoms of different places can be in one cell of the table.
     pub(super) fn repeats_itself(&self) -> bool {
         self.images == Images::One || self.repeats != [1; 3]
@@ -181,11 +221,7 @@ impl<'a> Grid<'a> {
 
     /// Returns the numbers of the grid cells of some atoms; −1 for positions that are not finite.
     pub(super) fn numbers(&self, positions: &[[f32; 3]], atoms: &[u32]) -> [i32; BLOCK] {
-        let mut axes = [[0.0; BLOCK]; 3];
-        for (lane, &atom) in atoms.iter().enumerate() {
-            let [x, y, z] = positions[atom as usize];
-            (axes[0][lane], axes[1][lane], axes[2][lane]) = (x, y, z);
-        }
+        let axes = gathered(positions, atoms);
         let mut numbers = [0; BLOCK];
         numbers_of_block(self.set, self, &axes, &mut numbers);
         numbers
@@ -207,17 +243,20 @@ impl<'a> Grid<'a> {
         })
     }
 
-    /// Returns the image of a finite point within the box; the point itself without a box.
-    #[inline]
-    pub(super) fn image(&self, point: [f32; 3]) -> [f32; 3] {
-        let Some(cell) = self.cell else { return point };
-        let point = point.map(f64::from);
-        let mut image = point;
-        for (r, v) in self.reciprocal.iter().zip(cell.reduced()) {
-            let whole = (r[0] * point[0] + r[1] * point[1] + r[2] * point[2]).floor();
-            (0..3).for_each(|k| image[k] -= whole * v[k]);
+    /// Fills the coordinates of some atoms with their images within the box; without a box with their positions, which
+    /// must be finite.
+    pub(super) fn images(&self, positions: &[[f32; 3]], atoms: &[u32], axes: &mut [Vec<f32>; 3]) {
+        let [xs, ys, zs] = axes;
+        for (k, block) in atoms.chunks(BLOCK).enumerate() {
+            let mut points = gathered(positions, block);
+            if let Some(cell) = self.cell {
+                images_of_block(self.set, &self.reciprocal, cell.reduced(), &mut points);
+            }
+            let start = k * BLOCK;
+            for (axis, points) in [&mut *xs, &mut *ys, &mut *zs].into_iter().zip(&points) {
+                axis[start..start + block.len()].copy_from_slice(&points[..block.len()]);
+            }
         }
-        image.map(|x| x as f32)
     }
 
     /// Returns a lattice vector.
@@ -381,6 +420,43 @@ fn segments(
     }
 }
 
+/// Returns the coordinates of at most a block of atoms.
+fn gathered(positions: &[[f32; 3]], atoms: &[u32]) -> [[f32; BLOCK]; 3] {
+    let mut axes = [[0.0; BLOCK]; 3];
+    for (lane, &atom) in atoms.iter().enumerate() {
+        let [x, y, z] = positions[atom as usize];
+        (axes[0][lane], axes[1][lane], axes[2][lane]) = (x, y, z);
+    }
+    axes
+}
+
+multiversion! {
+    fn images_of_block(
+        reciprocal: &[[f64; 3]; 3], vectors: &[[f64; 3]; 3], points: &mut [[f32; BLOCK]; 3],
+    ) = images_body
+}
+
+#[inline(always)]
+fn images_body(
+    reciprocal: &[[f64; 3]; 3],
+    vectors: &[[f64; 3]; 3],
+    points: &mut [[f32; BLOCK]; 3],
+) {
+    let [xs, ys, zs] = points;
+    for lane in 0..BLOCK {
+        let [x, y, z] = [xs[lane], ys[lane], zs[lane]].map(f64::from);
+        let (mut at_x, mut at_y, mut at_z) = (x, y, z);
+        for k in 0..3 {
+            let (r, v) = (&reciprocal[k], &vectors[k]);
+            let whole = (r[0] * x + r[1] * y + r[2] * z).floor();
+            at_x -= whole * v[0];
+            at_y -= whole * v[1];
+            at_z -= whole * v[2];
+        }
+        (xs[lane], ys[lane], zs[lane]) = (at_x as f32, at_y as f32, at_z as f32);
+    }
+}
+
 multiversion! {
     fn numbers_of_block<'a, 'b>(
         grid: &Grid<'a>, axes: &[[f32; BLOCK]; 3], numbers: &'b mut [i32; BLOCK],
@@ -414,7 +490,7 @@ fn numbers_body(grid: &Grid<'_>, axes: &[[f32; BLOCK]; 3], numbers: &mut [i32; B
 }
 
 /// Returns the reciprocal vectors of three vectors, and the distances of the opposite faces of their cell.
-fn reciprocal([a, b, c]: &[[f64; 3]; 3]) -> ([[f64; 3]; 3], [f64; 3]) {
+pub(super) fn reciprocal([a, b, c]: &[[f64; 3]; 3]) -> ([[f64; 3]; 3], [f64; 3]) {
     let cross = |u: &[f64; 3], v: &[f64; 3]| {
         [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]]
     };

@@ -30,13 +30,6 @@ impl Points {
     pub(super) fn get(&self, at: usize) -> [f32; 3] {
         [self.axes[0][at], self.axes[1][at], self.axes[2][at]]
     }
-
-    #[inline]
-    pub(super) fn set(&mut self, at: usize, point: [f32; 3]) {
-        for (axis, x) in self.axes.iter_mut().zip(point) {
-            axis[at] = x;
-        }
-    }
 }
 
 /// A box around points.
@@ -116,14 +109,6 @@ impl Near {
             axis[self.len..self.len + LANES].fill(f32::INFINITY);
         }
         Ok(())
-    }
-
-    /// Returns the squared distance of a point to one of the atoms.
-    #[inline]
-    pub(super) fn square(&self, place: usize, point: [f32; 3]) -> f32 {
-        let at = self.points.get(place);
-        let d = [at[0] - point[0], at[1] - point[1], at[2] - point[2]];
-        d[0] * d[0] + d[1] * d[1] + d[2] * d[2]
     }
 
     /// Returns the squared distance of a point to the nearest of the atoms; infinite if there are none.
