@@ -164,6 +164,25 @@ def test_subset_of_atoms_cuts_elements_of_atoms(rich: Path) -> None:
         assert h5py.check_enum_dtype(file["particles/all/species"].dtype) == {"C": 6, "O": 8}
 
 
+@pytest.mark.parametrize("atoms", [None, [0, 3, 4], [4, 3, 2, 1, 0]])
+def test_topology_of_gromacs_is_not_that_of_other_atoms(
+    rich: Path, atoms: list[int] | None
+) -> None:
+    """It gives atoms their names by their places: only copies of all atoms in order keep it."""
+    where = "h5md/modules/gromacs_topology"
+    with h5py.File(rich, "a") as file:
+        group = file.create_group(where)
+        group.attrs["molecule_block_counts"] = [1]
+        group["Protein/charge"] = np.arange(5.0)
+    copy, remarks = converted(rich, atoms=atoms)
+    left_out = "it names atoms by their numbers, and some are left out"
+    assert [one for one in remarks if where in one] == (
+        [] if atoms is None else [f"connectivity/bonds, {where}: left out: {left_out}"]
+    )
+    with h5py.File(copy) as file:
+        assert (where in file) == (atoms is None)
+
+
 class PoolOfThisProcess:
     """A pool whose worker gets only the bytes that a worker process gets."""
 

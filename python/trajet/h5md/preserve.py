@@ -39,6 +39,9 @@ _GROUP_KEPT = "trajet_particles"
 _DEPTH = 64
 # HDF5 keeps smaller datasets in their headers.
 _COMPACT = 60_000
+# Molecule types of GROMACS from 2026 on, which give atoms names, masses and charges by their order.
+_GROMACS_TOPOLOGY = "h5md/modules/gromacs_topology"
+_NUMBERS_ATOMS = "it names atoms by their numbers, and some are left out"
 _LEAVES_FILE = "its data are stored in another file, which copies never follow"
 
 _Int = NDArray[np.int64]
@@ -453,6 +456,8 @@ class _Copy:
         elif isinstance(source, self.library.Group):
             if depth >= _DEPTH:
                 self._leave_out(path, f"it is nested deeper than {_DEPTH} groups")
+            elif self.atoms is not None and path == _GROMACS_TOPOLOGY:
+                self._leave_out(path, _NUMBERS_ATOMS)
             elif self._is_element(path):
                 self._element(source, path, depth)
             else:
@@ -612,7 +617,7 @@ class _Copy:
             and path.startswith("connectivity/")
             and self._names_atoms(source)
         ):
-            self._leave_out(path, "it names atoms by their numbers, and some are left out")
+            self._leave_out(path, _NUMBERS_ATOMS)
             return
         if (reason := self._reason(source)) is not None:
             self._leave_out(path, reason)
