@@ -467,3 +467,10 @@ def test_nothing_is_written_beside_the_file_but_our_index(
         assert len([u.copy().trajectory[k].positions for k in range(3)]) == 3
     names = {path.name for path in tmp_path.iterdir()} - {"small.xtc", "small.trr"}
     assert names <= {".small.xtc.trajet-index", ".small.trr.trajet-index"}
+
+
+def test_time_between_frames_is_that_of_their_reader_where_it_reads() -> None:
+    """Without conversion of units MDAnalysis' own reader reads, whose step is not 1 ps."""
+    theirs = mda.Universe(datafiles.PRMncdf, datafiles.NCDF, convert_units=False)
+    ours = mda.Universe(datafiles.PRMncdf, datafiles.NCDF, convert_units=False, format=guest.Reader)
+    assert ours.trajectory.dt == theirs.trajectory.dt == 0.0

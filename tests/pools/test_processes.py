@@ -3,6 +3,7 @@
 import errno
 import os
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
@@ -64,6 +65,31 @@ def test_forked_processes_give_the_bits_of_one_thread_and_end(long_adk: Adk) -> 
     with pytest.raises(tj.TrajetError, match="died"):
         FORKED.map(lambda _: os.kill(os.getpid(), signal.SIGKILL), [1, 2])
     assert children() == before
+
+
+def test_forked_processes_end_after_their_parent_is_killed(tmp_path: Path) -> None:
+    """Their queues stay open, as each of them holds both ends."""
+    script = f"""
+import os, pathlib, time
+import trajet as tj
+def work(number):
+    path = pathlib.Path({str(tmp_path)!r}, f"{{number}}.begun")
+    path.write_text(str(os.getpid()))
+    path.rename(path.with_suffix(".pid"))
+    time.sleep(60)
+tj.ProcessPool(workers=2, fork=True).map(work, range(2))
+"""
+    with subprocess.Popen([sys.executable, "-c", script]) as parent:
+        while len(found := sorted(tmp_path.glob("*.pid"))) < 2:
+            assert parent.poll() is None
+            time.sleep(0.05)
+        parent.kill()
+    left = {int(path.read_text()) for path in found}
+    end = time.monotonic() + 30
+    while left and time.monotonic() < end:
+        left = {process for process in left if Path("/proc", str(process), "exe").exists()}
+        time.sleep(0.05)
+    assert left == set()
 
 
 def test_forked_processes_have_what_this_one_has_imported() -> None:

@@ -268,6 +268,8 @@ class Reader(ReaderBase):  # type: ignore[misc]
 
     def _get_dt(self) -> float:
         """Return the time between frames, for time steps that do not know it."""
+        if self._own is not None and self._convention.dt is None:
+            return float(self._own._get_dt())
         if self._convention.dt is None:
             raise AttributeError("dt")
         return self._convention.dt

@@ -45,7 +45,7 @@ _LOKY = "loky.process_executor"
 
 @dataclass(frozen=True, kw_only=True)
 class ProcessPool(MappingPool):
-    """Other processes of this machine, started on first use and kept for the next run.
+    """Other processes of this machine, by default started on first use and kept for the next run.
 
     Threads do the same work with less overhead. Processes serve where many threads of one process
     are slow (memory of several sockets), and to try out a cluster.
@@ -61,16 +61,18 @@ class ProcessPool(MappingPool):
         It changes no bit of a result.
     fork
         Whether the processes are forked from this one for each run instead, and end with it. They
-        need not import packages, which may take longer than to analyse a few thousand frames. As
-        with all forks, a lock that another thread of this process holds at this moment stays
-        locked in them: do not fork under MPI, or while other threads compute.
+        need not import packages, which may take longer than to analyse a few thousand frames: use
+        it for a single run of a script that has imported MDAnalysis. Leave it out for many runs
+        one after another, which share the processes that are kept. As with all forks, a lock that
+        another thread of this process holds at this moment stays locked in them, and open files
+        and OpenMP threads are shared: do not fork under MPI, or while other threads compute.
 
     Raises
     ------
     ValueError
         If a number is below one.
     MissingPackageError
-        When it runs, if loky is not installed.
+        When it runs without `fork`, if loky is not installed.
     """
 
     kind: ClassVar[str] = "processes"
