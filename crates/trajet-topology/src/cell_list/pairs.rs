@@ -12,7 +12,7 @@ use trajet_simd::{InstructionSet, on_lanes};
 
 use super::grid::{Grid, NeighbourMemory, SPARE_CELLS, reciprocal};
 use super::near::Points;
-use super::{Placed, Sorted, check, each_group, lengths};
+use super::sorted::{Placed, Sorted, check, each_group, lengths};
 use crate::Fault;
 use crate::error::reserve;
 
