@@ -13,8 +13,9 @@ use std::time::Instant;
 
 use trajet_kernels::cell::Cell;
 use trajet_kernels::periodic::{
-    BondTrees, Groups, Shape, WholeMemory, add_jumps, cluster_groups, find_jumps, fractional,
-    fractional_centres, jumps, make_whole, shift_atoms, toroidal_jumps, wrap_groups,
+    AtomJumps, AtomShifts, BondTrees, FrameBefore, Groups, Shape, WholeMemory, add_and_shift_atoms,
+    add_atom_jumps, cluster_groups, count_jumps, find_atom_jumps, follow_atoms, fractional_centres,
+    make_whole, shift_atoms, toroidal_jumps, wrap_groups,
 };
 
 /// How long each function is repeated, in s.
@@ -135,42 +136,41 @@ fn main() {
     time(&format!("cluster_groups, {} molecules", few.len()), &whole, |p| {
         cluster_groups(&cell, &few, None, p);
     });
-    let (mut before, mut now) = (Vec::new(), Vec::new());
-    fractional(&cell, &whole, &mut before);
-    let (mut shifts, mut sums) = (vec![[0; 3]; n], vec![[0; 3]; n]);
-    time("fractional", &broken, |p| fractional(&cell, p, &mut now));
-    time("fractional and jumps", &broken, |p| {
-        fractional(&cell, p, &mut now);
-        jumps(&mut before, &now, &mut shifts);
-    });
-    time("fractional, jumps and shift_atoms", &broken, |p| {
-        fractional(&cell, p, &mut now);
-        jumps(&mut before, &now, &mut shifts);
-        shift_atoms(&cell, &shifts, p);
-    });
     // Steps of up to 15 Å along each axis, after which atoms are wrapped: many jump.
     let mut state = 2;
     let mut moved = broken.clone();
     moved.iter_mut().flatten().for_each(|x| *x += (30.0 * (random(&mut state) - 0.5)) as f32);
     wrap_groups(&cell, Shape::Triclinic, &atoms, None, &mut moved).expect("the shape exists");
-    let (mut one, mut other, mut found) = (Vec::new(), Vec::new(), vec![[0; 3]; n]);
-    fractional(&cell, &broken, &mut one);
-    fractional(&cell, &moved, &mut other);
-    before.clone_from(&one);
-    time("jumps, many", &broken, |_| {
+    let (mut one, mut other) = (&broken, &moved);
+    let (mut before, mut shifts) = (FrameBefore::default(), AtomShifts::default());
+    let mut found = AtomJumps::default();
+    before.set(&cell, one);
+    shifts.set(n, |_| [0; 3]);
+    time("count_jumps, many", &broken, |_| {
         std::mem::swap(&mut one, &mut other);
-        jumps(&mut before, &one, &mut shifts);
+        count_jumps(&cell, &mut before, one, &mut shifts);
     });
-    time("find_jumps, many", &broken, |_| {
+    time("find_atom_jumps, many", &broken, |_| {
         std::mem::swap(&mut one, &mut other);
-        find_jumps(&mut before, &one, &mut found);
+        find_atom_jumps(&cell, &mut before, one, &mut found);
     });
-    time("add_jumps, many", &broken, |_| add_jumps(&found, &mut shifts));
-    println!("{} of {n} atoms jump", found.iter().filter(|jump| **jump != [0; 3]).count());
+    let mut once = AtomShifts::default();
+    once.set(n, |_| [0; 3]);
+    add_atom_jumps(&found, &mut once);
+    println!("{} of {n} atoms jump", once.iter().filter(|jump| *jump != [0; 3]).count());
+    time("add_atom_jumps, many", &broken, |_| add_atom_jumps(&found, &mut once));
+    time("add_and_shift_atoms, many", &broken, |p| {
+        add_and_shift_atoms(&found, &cell, &mut once, p);
+    });
     time("shift_atoms, many", &broken, |p| shift_atoms(&cell, &shifts, p));
-    time("fractional and toroidal_jumps", &broken, |p| {
-        fractional(&cell, p, &mut now);
-        toroidal_jumps(&cell, &mut before, &now, &mut sums);
+    time("follow_atoms, few", &broken, |p| {
+        follow_atoms(&cell, &mut before, p, &mut shifts);
+    });
+    let (mut f, mut f_before, mut sums) = (Vec::new(), Vec::new(), vec![[0; 3]; molecules.len()]);
+    fractional_centres(&cell, &molecules, None, &whole, &mut f_before);
+    time("fractional_centres and toroidal_jumps", &whole, |p| {
+        fractional_centres(&cell, &molecules, None, p, &mut f);
+        toroidal_jumps(&cell, &mut f_before, &f, &mut sums);
     });
     let mut before = Vec::new();
     time("fractional_centres of molecules", &whole, |p| {

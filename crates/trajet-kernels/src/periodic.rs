@@ -19,6 +19,7 @@
 //! 2. Jumps are counted from fractional coordinates, each in the cell of its own frame, so that a change of the cell
 //!    alone is no motion. The vectors that are added are those of the later frame, as in the paper.
 
+mod atom_jumps;
 mod cluster;
 mod groups;
 mod jumps;
@@ -30,13 +31,14 @@ mod wrap;
 #[cfg(test)]
 mod tests;
 
+pub use self::atom_jumps::{
+    AtomJumps, AtomShifts, FrameBefore, LARGE_STEP, add_and_shift_atoms, add_atom_jumps,
+    count_jumps, count_jumps_between, find_atom_jumps, follow_atoms, shift_atoms,
+};
 pub use self::cluster::cluster_groups;
 pub use self::groups::{Groups, centre};
-pub use self::jumps::{
-    add_jumps, add_toroidal_jumps, find_jumps, fractional, fractional_centres, jumps,
-    toroidal_jumps,
-};
-pub use self::shift::{move_groups, shift_atoms, translate};
+pub use self::jumps::{add_toroidal_jumps, find_jumps, fractional_centres, toroidal_jumps};
+pub use self::shift::{move_groups, translate};
 pub use self::trees::BondTrees;
 pub use self::whole::{WholeMemory, make_whole};
 pub use self::wrap::{Shape, TurnedCell, wrap_groups};

@@ -91,13 +91,13 @@ pub fn net_jumps(
             let path = chain.path_of(number).to_owned();
             Error::Transform { path, frame: chain.place(number).frame, why }
         };
-        check_known(positions).map_err(refused)?;
         let cell = cell_of(&block.meta.last()).map_err(refused)?;
         if has_begun {
-            let unit = walk.step(&cell, units, positions);
+            let unit = walk.step(&cell, units, positions).map_err(refused)?;
             let step = unit.map(|unit| (number, listed[units.column(unit) as usize]));
             doubtful = doubtful.or(step);
         } else {
+            check_known(positions).map_err(refused)?;
             walk.begin(&cell, units, positions, &[]);
             has_begun = true;
         }

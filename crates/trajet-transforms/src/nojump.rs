@@ -17,12 +17,10 @@ use serde::{Deserialize, Serialize};
 use trajet_files::Frames;
 use trajet_kernels::cell::Cell;
 use trajet_kernels::periodic::{
-    Groups, add_jumps, add_toroidal_jumps, fractional, fractional_centres, jumps, move_groups,
-    shift_atoms, toroidal_jumps,
+    AtomJumps, AtomShifts, FrameBefore, Groups, LARGE_STEP, add_and_shift_atoms, add_atom_jumps,
+    add_toroidal_jumps, count_jumps, count_jumps_between, find_atom_jumps, find_jumps,
+    follow_atoms, fractional_centres, move_groups, shift_atoms, toroidal_jumps,
 };
-
-/// Steps of more than this share of a cell are doubtful.
-const LARGE_STEP: f64 = 0.4;
 
 /// Which sums of shifts are added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -136,14 +134,6 @@ pub(crate) enum Units {
 }
 
 impl Units {
-    /// Replaces `out` by the fractional coordinates of all units.
-    pub(crate) fn fractional(&self, cell: &Cell, positions: &[[f32; 3]], out: &mut Vec<[f64; 3]>) {
-        match self {
-            Units::Atoms => fractional(cell, positions, out),
-            Units::Molecules(groups) => fractional_centres(cell, groups, None, positions, out),
-        }
-    }
-
     /// Returns a column of a unit.
     pub(crate) fn column(&self, unit: usize) -> u32 {
         match self {
@@ -151,51 +141,180 @@ impl Units {
             Units::Molecules(groups) => groups.members[groups.starts[unit] as usize],
         }
     }
+
+    /// Returns the number of units of some atoms.
+    fn count(&self, n_atoms: usize) -> usize {
+        match self {
+            Units::Atoms => n_atoms,
+            Units::Molecules(groups) => groups.len(),
+        }
+    }
 }
 
-/// Fractional coordinates of the last frame, and the shifts so far.
+/// A frame that others are compared with: positions of atoms, or fractional coordinates of centres of molecules.
+#[derive(Clone, Default)]
+pub(crate) struct Compared {
+    atoms: FrameBefore,
+    centres: Vec<[f64; 3]>,
+}
+
+impl Compared {
+    /// Sets the frame.
+    pub(crate) fn set(&mut self, cell: &Cell, units: &Units, positions: &[[f32; 3]]) {
+        match units {
+            Units::Atoms => self.atoms.set(cell, positions),
+            Units::Molecules(groups) => {
+                fractional_centres(cell, groups, None, positions, &mut self.centres);
+            }
+        }
+    }
+}
+
+/// The jumps of all units from one frame to the next.
+#[derive(Default)]
+pub(crate) struct FrameJumps {
+    atoms: AtomJumps,
+    molecules: Vec<[i32; 3]>,
+    /// Memory for fractional coordinates.
+    f: Vec<[f64; 3]>,
+}
+
+impl FrameJumps {
+    /// Sets the jumps to none.
+    pub(crate) fn set_to_none(&mut self, units: &Units, n_atoms: usize) {
+        match units {
+            Units::Atoms => self.atoms.set_to_none(n_atoms),
+            Units::Molecules(groups) => {
+                self.molecules.clear();
+                self.molecules.resize(groups.len(), [0; 3]);
+            }
+        }
+    }
+
+    /// Finds the jumps from the frame before to this one, which becomes the frame before. Returns the largest step, as a
+    /// share of a cell, and its unit.
+    ///
+    /// # Errors
+    /// As [`check_known`].
+    pub(crate) fn find(
+        &mut self,
+        cell: &Cell,
+        units: &Units,
+        before: &mut Compared,
+        positions: &[[f32; 3]],
+    ) -> Result<(f64, usize), String> {
+        let step = match units {
+            Units::Atoms => find_atom_jumps(cell, &mut before.atoms, positions, &mut self.atoms),
+            Units::Molecules(groups) => {
+                fractional_centres(cell, groups, None, positions, &mut self.f);
+                self.molecules.resize(self.f.len(), [0; 3]);
+                find_jumps(&mut before.centres, &self.f, &mut self.molecules)
+            }
+        };
+        checked(step, positions)
+    }
+}
+
+/// The frame before, and the shifts so far.
 #[derive(Default)]
 pub(crate) struct Walk {
     /// Position of the last frame.
     pub(crate) last: Option<usize>,
-    pub(crate) f_before: Vec<[f64; 3]>,
-    f: Vec<[f64; 3]>,
-    shifts: Vec<[i32; 3]>,
+    pub(crate) before: Compared,
+    /// The shifts of atoms, in cells.
+    shifts: AtomShifts,
+    /// The shifts of molecules, in fixed point.
     sums: Vec<[i64; 3]>,
+    /// Memory for fractional coordinates.
+    f: Vec<[f64; 3]>,
     /// Memory for the atoms whose jumps are removed.
     own: Vec<[f32; 3]>,
 }
 
 impl Walk {
-    /// Moves on to a frame without a position that is not finite. Returns the unit of the largest step if that is
-    /// doubtful.
+    /// Moves on to a frame. Returns the unit of the largest step if that is doubtful.
+    ///
+    /// # Errors
+    /// As [`check_known`].
     pub(crate) fn step(
         &mut self,
         cell: &Cell,
         units: &Units,
         positions: &[[f32; 3]],
-    ) -> Option<usize> {
-        let mut f = std::mem::take(&mut self.f);
-        units.fractional(cell, positions, &mut f);
-        let unit = self.step_to(cell, units, &f);
-        self.f = f;
-        unit
+    ) -> Result<Option<usize>, String> {
+        let step = match units {
+            Units::Atoms => count_jumps(cell, &mut self.before.atoms, positions, &mut self.shifts),
+            Units::Molecules(groups) => self.step_of_centres(cell, groups, positions),
+        };
+        Ok(doubtful(checked(step, positions)?))
     }
 
-    /// Moves on to a frame with these fractional coordinates, as [`Walk::step`].
-    pub(crate) fn step_to(&mut self, cell: &Cell, units: &Units, f: &[[f64; 3]]) -> Option<usize> {
-        let (largest, unit) = match units {
-            Units::Atoms => jumps(&mut self.f_before, f, &mut self.shifts),
-            Units::Molecules(_) => toroidal_jumps(cell, &mut self.f_before, f, &mut self.sums),
+    /// Moves on to a frame, and moves its atoms by the shifts. Returns the unit of the largest step if that is doubtful.
+    ///
+    /// # Errors
+    /// As [`check_known`]. The walk must begin again then.
+    pub(crate) fn follow(
+        &mut self,
+        cell: &Cell,
+        units: &Units,
+        positions: &mut [[f32; 3]],
+    ) -> Result<Option<usize>, String> {
+        let step = match units {
+            Units::Atoms => follow_atoms(cell, &mut self.before.atoms, positions, &mut self.shifts),
+            Units::Molecules(groups) => {
+                let step = self.step_of_centres(cell, groups, positions);
+                move_groups(groups, &self.sums, positions);
+                step
+            }
         };
-        is_doubtful(largest).then_some(unit)
+        // Moved atoms have positions if they had some before.
+        Ok(doubtful(checked(step, positions)?))
+    }
+
+    fn step_of_centres(
+        &mut self,
+        cell: &Cell,
+        groups: &Groups,
+        positions: &[[f32; 3]],
+    ) -> (f64, usize) {
+        fractional_centres(cell, groups, None, positions, &mut self.f);
+        toroidal_jumps(cell, &mut self.before.centres, &self.f, &mut self.sums)
+    }
+
+    /// Adds the jumps to a frame all of whose atoms have positions, as [`Walk::step`]; the frame before stays.
+    pub(crate) fn step_to(&mut self, cell: &Cell, units: &Units, now: &Compared) -> Option<usize> {
+        doubtful(match units {
+            Units::Atoms => count_jumps_between(&self.before.atoms, &now.atoms, &mut self.shifts),
+            Units::Molecules(_) => {
+                toroidal_jumps(cell, &mut self.before.centres, &now.centres, &mut self.sums)
+            }
+        })
     }
 
     /// Adds the jumps that lead to a frame with this cell.
-    pub(crate) fn add(&mut self, cell: &Cell, units: &Units, jumps: &[[i32; 3]]) {
+    pub(crate) fn add(&mut self, cell: &Cell, units: &Units, jumps: &FrameJumps) {
         match units {
-            Units::Atoms => add_jumps(jumps, &mut self.shifts),
-            Units::Molecules(_) => add_toroidal_jumps(cell, jumps, &mut self.sums),
+            Units::Atoms => add_atom_jumps(&jumps.atoms, &mut self.shifts),
+            Units::Molecules(_) => add_toroidal_jumps(cell, &jumps.molecules, &mut self.sums),
+        }
+    }
+
+    /// Adds the jumps that lead to a frame with this cell, and moves its atoms by the shifts.
+    pub(crate) fn add_and_move(
+        &mut self,
+        cell: &Cell,
+        units: &Units,
+        jumps: &FrameJumps,
+        positions: &mut [[f32; 3]],
+    ) {
+        match units {
+            Units::Atoms => {
+                add_and_shift_atoms(&jumps.atoms, cell, &mut self.shifts, positions);
+            }
+            Units::Molecules(groups) => {
+                self.add(cell, units, jumps);
+                move_groups(groups, &self.sums, positions);
+            }
         }
     }
 
@@ -229,21 +348,39 @@ impl Walk {
         positions: &[[f32; 3]],
         shifts: &[i64],
     ) {
-        units.fractional(cell, positions, &mut self.f_before);
-        self.set_shifts(units, self.f_before.len(), shifts);
+        self.before.set(cell, units, positions);
+        self.set_shifts(units, positions.len(), shifts);
     }
 
-    /// Sets the shifts of `n` units to those that [`Start::shifts`] has.
-    pub(crate) fn set_shifts(&mut self, units: &Units, n: usize, shifts: &[i64]) {
+    /// Sets the shifts of all units of some atoms to those that [`Start::shifts`] has.
+    pub(crate) fn set_shifts(&mut self, units: &Units, n_atoms: usize, shifts: &[i64]) {
         let triples = shifts.as_chunks::<3>().0;
         let all = |unit: usize| triples.get(unit).copied().unwrap_or([0; 3]);
-        self.shifts.clear();
-        self.sums.clear();
         match units {
-            Units::Atoms => self.shifts.extend((0..n).map(|unit| all(unit).map(saturated))),
-            Units::Molecules(_) => self.sums.extend((0..n).map(all)),
+            Units::Atoms => self.shifts.set(n_atoms, |unit| all(unit).map(saturated)),
+            Units::Molecules(_) => {
+                self.sums.clear();
+                self.sums.extend((0..units.count(n_atoms)).map(all));
+            }
         }
     }
+}
+
+/// Returns the unit of a step if that is doubtful.
+fn doubtful((largest, unit): (f64, usize)) -> Option<usize> {
+    is_doubtful(largest).then_some(unit)
+}
+
+/// Returns a step between two frames if all atoms of the second one have positions: where a position is not finite, the
+/// step is not either.
+///
+/// # Errors
+/// As [`check_known`].
+fn checked(step: (f64, usize), positions: &[[f32; 3]]) -> Result<(f64, usize), String> {
+    if !step.0.is_finite() {
+        check_known(positions)?;
+    }
+    Ok(step)
 }
 
 /// Returns whether the direction of a step of this share of a cell is doubtful.
@@ -297,7 +434,25 @@ impl PreparedNoJump {
         let removed =
             self.with_own(positions, &mut own, |own| self.remove(number, cell, own, walk));
         walk.own = own;
+        if removed.is_err() {
+            walk.last = None;
+        }
         removed
+    }
+
+    /// Returns the positions of the atoms whose jumps are removed.
+    pub(crate) fn own<'a>(
+        &self,
+        positions: &'a [[f32; 3]],
+        own: &'a mut Vec<[f32; 3]>,
+    ) -> &'a [[f32; 3]] {
+        // Columns are ascending, each once.
+        if self.columns.len() == positions.len() {
+            return positions;
+        }
+        own.clear();
+        own.extend(self.columns.iter().map(|&column| positions[column as usize]));
+        own
     }
 
     /// Calls `change` with the positions of the atoms whose jumps are removed.
@@ -329,22 +484,22 @@ impl PreparedNoJump {
         walk: &mut Walk,
     ) -> Result<Option<LargeStep>, String> {
         let (start, position) = (self.start()?, self.position_of(number)?);
-        let mut doubtful = None;
-        check_known(own)?;
         let begin = start.before(position);
-        match walk.last {
-            Some(last) if last == position => {}
-            Some(last) if last + 1 == position => {
-                let unit = walk.step(cell, &self.units, own);
-                doubtful = unit.map(|unit| (number, self.atom_of(start, unit)));
-            }
-            _ if start.positions[begin] == position => {
-                walk.begin(cell, &self.units, own, &start.shifts[begin]);
-                doubtful = start.doubtful[begin];
-            }
-            _ => return Err("frames were not read in order".to_owned()),
+        if walk.last.is_some_and(|last| last + 1 == position) {
+            let unit = walk.follow(cell, &self.units, own)?;
+            walk.last = Some(position);
+            return Ok(unit.map(|unit| (number, self.atom_of(start, unit))));
         }
-        walk.last = Some(position);
+        check_known(own)?;
+        let mut doubtful = None;
+        if walk.last != Some(position) {
+            if start.positions[begin] != position {
+                return Err("frames were not read in order".to_owned());
+            }
+            walk.begin(cell, &self.units, own, &start.shifts[begin]);
+            walk.last = Some(position);
+            doubtful = start.doubtful[begin];
+        }
         walk.move_atoms(cell, &self.units, own);
         Ok(doubtful)
     }

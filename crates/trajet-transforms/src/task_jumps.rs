@@ -1,33 +1,32 @@
 //! Removal of jumps by tasks that several threads do at the same time, in one pass over the frames.
 //!
-//! A task first finds the jumps between its own frames. It then waits for what the task before hands over: the fractional
-//! coordinates of the frame before its first one, and the shifts up to that frame. It adds the jumps to its first frame
-//! and its own, hands over the same for its last frame, and only then moves atoms. All jumps are added in the order of the
-//! frames, so that every sum is that of one thread, also where it saturates.
+//! A task first finds the jumps between its own frames. It then waits for what the task before hands over: the positions
+//! in the frame before its first one, and the shifts up to that frame. It adds the jumps to its first frame and its own,
+//! hands over the same for its last frame, and only then moves atoms. All jumps are added in the order of the frames, so
+//! that every sum is that of one thread, also where it saturates.
 
 use std::collections::VecDeque;
 
 use trajet_kernels::cell::Cell;
-use trajet_kernels::periodic::find_jumps;
 
-use crate::nojump::{LargeStep, PreparedNoJump, Walk, check_known, is_doubtful, without_first};
-
-/// The jumps of all units from one frame to the next.
-type Jumps = Vec<[i32; 3]>;
+use crate::nojump::{
+    Compared, FrameJumps, LargeStep, PreparedNoJump, Walk, check_known, is_doubtful, without_first,
+};
 
 /// The jumps of a task.
 #[derive(Default)]
 pub(crate) struct TaskJumps {
-    /// The number and cell of the first frame with positions.
+    /// The number and cell of the first frame with positions, and that frame.
     first: Option<(u64, Cell)>,
-    /// Fractional coordinates in that frame, in the last frame with positions, and in the frame that is compared with it.
-    f_first: Vec<[f64; 3]>,
-    f_before: Vec<[f64; 3]>,
-    f: Vec<[f64; 3]>,
+    compared_first: Compared,
+    /// The last frame with positions.
+    before: Compared,
+    /// Number of atoms whose jumps are removed.
+    n_atoms: usize,
     /// The cell of each frame and the jumps that lead to it, in order; `None` for frames without positions.
-    frames: VecDeque<Option<(Cell, Jumps)>>,
+    frames: VecDeque<Option<(Cell, FrameJumps)>>,
     /// Memory of used jumps.
-    spare: Vec<Jumps>,
+    spare: Vec<FrameJumps>,
     /// The shifts up to the last frame that was moved.
     moved: Walk,
     /// Memory for the atoms whose jumps are removed.
@@ -57,29 +56,22 @@ impl PreparedNoJump {
         &self,
         number: u64,
         cell: &Cell,
-        positions: &mut [[f32; 3]],
+        positions: &[[f32; 3]],
         task: &mut TaskJumps,
     ) -> Result<Option<LargeStep>, String> {
-        let mut own = std::mem::take(&mut task.own);
         let mut found = task.spare.pop().unwrap_or_default();
-        let step = self.with_own(positions, &mut own, |own| {
-            self.units.fractional(cell, own, &mut task.f);
-            found.resize(task.f.len(), [0; 3]);
-            if task.first.is_some() {
-                let step = find_jumps(&mut task.f_before, &task.f, &mut found);
-                // Where a position is not finite, the step is not either.
-                return if step.0.is_finite() { Ok(step) } else { check_known(own).map(|()| step) };
-            }
+        let own = self.own(positions, &mut task.own);
+        let (mut largest, mut unit) = (0.0, 0);
+        if task.first.is_some() {
+            (largest, unit) = found.find(cell, &self.units, &mut task.before, own)?;
+        } else {
             check_known(own)?;
             // What the task before hands over leads to this frame.
-            found.fill([0; 3]);
-            std::mem::swap(&mut task.f, &mut task.f_first);
-            task.f_before.clone_from(&task.f_first);
-            task.first = Some((number, cell.clone()));
-            Ok((0.0, 0))
-        });
-        task.own = own;
-        let (largest, unit) = step?;
+            found.set_to_none(&self.units, own.len());
+            task.before.set(cell, &self.units, own);
+            task.compared_first.clone_from(&task.before);
+            (task.first, task.n_atoms) = (Some((number, cell.clone())), own.len());
+        }
         let mut doubtful = None;
         if is_doubtful(largest) {
             doubtful = Some((number, self.atom_of(self.start()?, unit)));
@@ -107,22 +99,21 @@ impl PreparedNoJump {
         task: &mut TaskJumps,
     ) -> Result<(Option<Walk>, Option<LargeStep>), String> {
         let Some((number, cell)) = task.first.take() else { return Ok((before, None)) };
-        let f = &task.f_first;
         let start = self.start()?;
         let (mut walk, doubtful) = if let Some(mut before) = before {
-            let unit = before.step_to(&cell, &self.units, f);
+            let unit = before.step_to(&cell, &self.units, &task.compared_first);
             (before, unit.map(|unit| (number, self.atom_of(start, unit))))
         } else {
             let begin = start.before(self.position_of(number)?);
             let mut begun = Walk::default();
-            begun.set_shifts(&self.units, f.len(), &start.shifts[begin]);
+            begun.set_shifts(&self.units, task.n_atoms, &start.shifts[begin]);
             (begun, start.doubtful[begin])
         };
         task.moved.copy_shifts(&walk);
         for (cell, jumps) in task.frames.iter().flatten() {
             walk.add(cell, &self.units, jumps);
         }
-        std::mem::swap(&mut walk.f_before, &mut task.f_before);
+        std::mem::swap(&mut walk.before, &mut task.before);
         Ok((Some(walk), doubtful))
     }
 
@@ -136,11 +127,12 @@ impl PreparedNoJump {
         let Some(Some((_, jumps))) = task.frames.pop_front() else {
             return Err("frames were not read in order".to_owned());
         };
-        task.moved.add(cell, &self.units, &jumps);
-        task.spare.push(jumps);
         let mut own = std::mem::take(&mut task.own);
-        self.with_own(positions, &mut own, |own| task.moved.move_atoms(cell, &self.units, own));
+        self.with_own(positions, &mut own, |own| {
+            task.moved.add_and_move(cell, &self.units, &jumps, own);
+        });
         task.own = own;
+        task.spare.push(jumps);
         Ok(())
     }
 }

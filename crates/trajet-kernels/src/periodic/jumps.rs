@@ -1,4 +1,4 @@
-//! Jumps of atoms and groups through the faces of the cell.
+//! Jumps of groups through the faces of the cell.
 
 use trajet_simd::{InstructionSet, multiversion};
 
@@ -7,27 +7,12 @@ use super::shift::FIXED_POINT;
 use crate::cell::{Cell, Vector};
 use crate::lanes::LANES;
 
-/// Number of units that are looked at together, and of their coordinates.
+/// Number of groups that are looked at together, and of their coordinates.
 const CHUNK: usize = 16;
 const CHUNK_COORDINATES: usize = 3 * CHUNK;
 type Coordinates = [f64; CHUNK_COORDINATES];
 /// Numbers of this size have only integers as neighbours, and the difference from it in their last bits.
 const INTEGERS: f64 = 1.5 * (1u64 << 52) as f64;
-
-/// Computes the coordinates of atoms along the box vectors, in units of their lengths: `out[atom]`.
-pub fn fractional(cell: &Cell, positions: &[[f32; 3]], out: &mut Vec<Vector>) {
-    fractional_on(InstructionSet::default(), cell, positions, out);
-}
-
-multiversion! {
-    pub(super) fn fractional_on(cell: &Cell, positions: &[[f32; 3]], out: &mut Vec<Vector>) = fractional_of
-}
-
-#[inline(always)]
-fn fractional_of(cell: &Cell, positions: &[[f32; 3]], out: &mut Vec<Vector>) {
-    out.clear();
-    out.extend(positions.iter().map(|position| cell.fractional(position.map(f64::from))));
-}
 
 /// Computes the coordinates of the centres of groups along the box vectors, in units of their lengths: `out[group]`.
 /// `weights` are one per member of all groups; without them all count the same. The coordinates of a group whose centre
@@ -47,32 +32,33 @@ pub fn fractional_centres(
     out.extend((0..groups.len()).map(|g| cell.fractional(groups.centre(g, weights, positions))));
 }
 
-/// Counts jumps between two frames: adds `s = -round(f - f_before)`, ties to even, to `shifts`, for each unit (atom or
-/// group) and box vector, and sets `f_before` to `f`. Shifts saturate.
+/// Finds the jumps of groups between two frames: sets `found` to `s = -round(f - f_before)`, ties to even, for each group
+/// and box vector, and `f_before` to `f`.
 ///
-/// Returns the largest `|Δf - round(Δf)|` and the first unit that has it; 0 and 0 if there are no units. Above about
-/// 0.4 it is doubtful which way the unit went. It is infinite where a coordinate is not a number, which counts as no
+/// Returns the largest `|Δf - round(Δf)|` and the first group that has it; 0 and 0 if there are no groups. Above about
+/// 0.4 it is doubtful which way the group went. It is infinite where a coordinate is not a number, which counts as no
 /// jump, and where the number of jumps is beyond 2³¹.
 ///
 /// # Panics
 /// If the slices differ in length.
-pub fn jumps(f_before: &mut [Vector], f: &[Vector], shifts: &mut [[i32; 3]]) -> (f64, usize) {
-    jumps_on(InstructionSet::default(), f_before, f, shifts)
+pub fn find_jumps(f_before: &mut [Vector], f: &[Vector], found: &mut [[i32; 3]]) -> (f64, usize) {
+    find_jumps_on(InstructionSet::default(), f_before, f, found)
 }
 
 multiversion! {
-    pub(super) fn jumps_on(f_before: &mut [Vector], f: &[Vector], shifts: &mut [[i32; 3]]) -> (f64, usize)
-        = jumps_of
+    pub(super) fn find_jumps_on(f_before: &mut [Vector], f: &[Vector], found: &mut [[i32; 3]]) -> (f64, usize)
+        = find_jumps_of
 }
 
 #[inline(always)]
-fn jumps_of(f_before: &mut [Vector], f: &[Vector], shifts: &mut [[i32; 3]]) -> (f64, usize) {
-    assert_eq!(f.len(), shifts.len(), "one shift per unit");
-    steps(f_before, f, &mut Shifts(shifts))
+fn find_jumps_of(f_before: &mut [Vector], f: &[Vector], found: &mut [[i32; 3]]) -> (f64, usize) {
+    assert_eq!(f.len(), found.len(), "one jump per group");
+    steps(f_before, f, &mut Found(found))
 }
 
-/// Counts jumps as [`jumps`] does, and adds the lattice vectors of the jumps to `sums`: `Σ_k s_k v_k` in units of 2⁻³²
-/// Å, rounded at each step, so that sums do not depend on how frames are divided. Sums saturate at 2³¹ Å.
+/// Finds jumps as [`find_jumps`] does, and adds the lattice vectors of the jumps to `sums`: `Σ_k s_k v_k` in units of 2⁻³²
+/// Å, rounded at each step, so that sums do not depend on how frames are divided. Sums saturate at 2³¹ Å. Returns the
+/// same.
 ///
 /// # Panics
 /// If the slices differ in length.
@@ -101,46 +87,14 @@ fn toroidal_jumps_of(
     f: &[Vector],
     sums: &mut [[i64; 3]],
 ) -> (f64, usize) {
-    assert_eq!(f.len(), sums.len(), "one sum per unit");
+    assert_eq!(f.len(), sums.len(), "one sum per group");
     steps(f_before, f, &mut Sums { cell, sums })
 }
 
 /// Takes jumps. A closure would not be compiled for the instruction set.
 trait AddJumps {
-    /// Adds the jumps of consecutive units, beginning with the unit `first`.
+    /// Adds the jumps of consecutive groups, beginning with the group `first`.
     fn add(&mut self, first: usize, jumps: &[[i32; 3]]);
-}
-
-struct Shifts<'a>(&'a mut [[i32; 3]]);
-
-impl AddJumps for Shifts<'_> {
-    #[inline(always)]
-    fn add(&mut self, first: usize, jumps: &[[i32; 3]]) {
-        let shifts = self.0[first..first + jumps.len()].as_flattened_mut();
-        for (shift, jump) in shifts.iter_mut().zip(jumps.as_flattened()) {
-            *shift = shift.saturating_add(*jump);
-        }
-    }
-}
-
-/// Finds the jumps between two frames that [`jumps`] would count: sets `found` to those of each unit, and `f_before` to
-/// `f`. Returns the same as [`jumps`].
-///
-/// # Panics
-/// If the slices differ in length.
-pub fn find_jumps(f_before: &mut [Vector], f: &[Vector], found: &mut [[i32; 3]]) -> (f64, usize) {
-    find_jumps_on(InstructionSet::default(), f_before, f, found)
-}
-
-multiversion! {
-    pub(super) fn find_jumps_on(f_before: &mut [Vector], f: &[Vector], found: &mut [[i32; 3]]) -> (f64, usize)
-        = find_jumps_of
-}
-
-#[inline(always)]
-fn find_jumps_of(f_before: &mut [Vector], f: &[Vector], found: &mut [[i32; 3]]) -> (f64, usize) {
-    assert_eq!(f.len(), found.len(), "one jump per unit");
-    steps(f_before, f, &mut Found(found))
 }
 
 struct Found<'a>(&'a mut [[i32; 3]]);
@@ -152,30 +106,12 @@ impl AddJumps for Found<'_> {
     }
 }
 
-/// Adds jumps that were found to `shifts`, as [`jumps`] does.
-///
-/// # Panics
-/// If the slices differ in length.
-pub fn add_jumps(found: &[[i32; 3]], shifts: &mut [[i32; 3]]) {
-    add_jumps_on(InstructionSet::default(), found, shifts);
-}
-
-multiversion! {
-    pub(super) fn add_jumps_on(found: &[[i32; 3]], shifts: &mut [[i32; 3]]) = add_jumps_of
-}
-
-#[inline(always)]
-fn add_jumps_of(found: &[[i32; 3]], shifts: &mut [[i32; 3]]) {
-    assert_eq!(found.len(), shifts.len(), "one shift per unit");
-    Shifts(shifts).add(0, found);
-}
-
 /// Adds the lattice vectors of jumps that were found to `sums`, as [`toroidal_jumps`] does.
 ///
 /// # Panics
 /// If the slices differ in length.
 pub fn add_toroidal_jumps(cell: &Cell, found: &[[i32; 3]], sums: &mut [[i64; 3]]) {
-    assert_eq!(found.len(), sums.len(), "one sum per unit");
+    assert_eq!(found.len(), sums.len(), "one sum per group");
     Sums { cell, sums }.add(0, found);
 }
 
@@ -200,10 +136,10 @@ impl AddJumps for Sums<'_> {
     }
 }
 
-/// Adds the jumps of all units to `out`; returns the largest doubt and its unit, as [`jumps`].
+/// Adds the jumps of all groups to `out`; returns the largest doubt and its group, as [`find_jumps`].
 #[inline(always)]
 fn steps(f_before: &mut [Vector], f: &[Vector], out: &mut impl AddJumps) -> (f64, usize) {
-    assert_eq!(f_before.len(), f.len(), "one fractional coordinate before per unit");
+    assert_eq!(f_before.len(), f.len(), "as many groups as before");
     let mut worst = (0.0, 0);
     let (before, before_rest) = f_before.as_flattened_mut().as_chunks_mut::<CHUNK_COORDINATES>();
     let (now, now_rest) = f.as_flattened().as_chunks::<CHUNK_COORDINATES>();
@@ -212,7 +148,7 @@ fn steps(f_before: &mut [Vector], f: &[Vector], out: &mut impl AddJumps) -> (f64
     }
     let n = now_rest.len();
     if n > 0 {
-        // Padded with units that stay where they are.
+        // Padded with groups that stay where they are.
         let (mut last_before, mut last_now) = ([0.0; CHUNK_COORDINATES], [0.0; CHUNK_COORDINATES]);
         last_before[..n].copy_from_slice(before_rest);
         last_now[..n].copy_from_slice(now_rest);
@@ -222,7 +158,7 @@ fn steps(f_before: &mut [Vector], f: &[Vector], out: &mut impl AddJumps) -> (f64
     worst
 }
 
-/// Adds the jumps of the `n` first units of a chunk, and sets `before` to `now`.
+/// Adds the jumps of the `n` first groups of a chunk, and sets `before` to `now`.
 #[inline(always)]
 fn add_chunk(
     first: usize,
@@ -253,8 +189,7 @@ fn step(before: &Coordinates, now: &Coordinates, jumps: &mut [i32; CHUNK_COORDIN
             let k = start + lane;
             let (whole, doubt) = doubt_of(now[k] - before[k]);
             *largest = if doubt > *largest { doubt } else { *largest };
-            // The last bits of this sum are the integer.
-            jumps[k] = (INTEGERS - whole).to_bits() as u32 as i32;
+            jumps[k] = jump_of(whole);
         }
     }
     let largest = lanes.into_iter().fold(0.0, f64::max);
@@ -267,10 +202,17 @@ fn step(before: &Coordinates, now: &Coordinates, jumps: &mut [i32; CHUNK_COORDIN
     largest
 }
 
+/// Returns the jump that undoes a change by a whole number, of at most 2³¹.
+#[inline(always)]
+pub(super) fn jump_of(whole: f64) -> i32 {
+    // The last bits of this sum are the integer.
+    (INTEGERS - whole).to_bits() as u32 as i32
+}
+
 /// Returns the nearest whole number, and how far the change is from it: infinity if that is not a number, or the whole
 /// number too large.
 #[inline(always)]
-fn doubt_of(change: f64) -> (f64, f64) {
+pub(super) fn doubt_of(change: f64) -> (f64, f64) {
     let whole = change.round_ties_even();
     let doubt = (change - whole).abs();
     // Written so that NaN is infinite as well.

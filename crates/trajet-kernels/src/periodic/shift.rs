@@ -1,7 +1,7 @@
 //! Moves atoms by vectors.
 
 use super::groups::Groups;
-use crate::cell::{Cell, Vector};
+use crate::cell::Vector;
 
 /// Å per unit of the sums of [`super::toroidal_jumps`].
 pub(super) const FIXED_POINT: f64 = 1.0 / (1u64 << 32) as f64;
@@ -27,19 +27,6 @@ pub(super) fn move_atom(position: &mut [f32; 3], by: Vector) {
 pub(super) fn move_columns(columns: &[u32], by: Vector, positions: &mut [[f32; 3]]) {
     for &column in columns {
         move_atom(&mut positions[column as usize], by);
-    }
-}
-
-/// Adds `Σ shift_k v_k` to the position of each atom, with the box vectors `v_k`.
-///
-/// # Panics
-/// If the number of shifts is not that of the positions.
-pub fn shift_atoms(cell: &Cell, shifts: &[[i32; 3]], positions: &mut [[f32; 3]]) {
-    assert_eq!(shifts.len(), positions.len(), "one shift per position");
-    for (position, shift) in positions.iter_mut().zip(shifts) {
-        if *shift != [0; 3] {
-            move_atom(position, cell.lattice_vector(shift.map(f64::from)));
-        }
     }
 }
 

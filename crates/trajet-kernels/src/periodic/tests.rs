@@ -1,5 +1,6 @@
 //! Laws of the kernels of periodic boundaries, in random cells.
 
+mod atom_jumps;
 mod jumps;
 mod shifts;
 mod whole;

@@ -1,6 +1,7 @@
 //! Naive twins of [`crate::periodic`], for box vectors that have the first along x and the second in the x-y plane.
 
 use super::{Vector, distance_squared, dot, nearest};
+use crate::cell::Cell;
 
 /// Returns positions of which each is the image nearest to that of an atom that it is bonded to: a recursion over the
 /// bonds, from the lowest atom of each molecule on.
@@ -128,4 +129,32 @@ pub fn jumps(f: &[f64]) -> i32 {
         }
     }
     shift
+}
+
+/// Returns the jump of an atom from one frame to another, along each box vector, and the largest part of a cell by which
+/// it is uncertain; infinity if that is not known.
+pub fn jump_of_atom(from: (&Cell, [f32; 3]), to: (&Cell, [f32; 3])) -> ([i32; 3], f64) {
+    let fraction = |(cell, position): (&Cell, [f32; 3])| cell.fractional(position.map(f64::from));
+    let (from, to) = (fraction(from), fraction(to));
+    let (mut jump, mut largest) = ([0; 3], 0.0);
+    for axis in 0..3 {
+        let change = to[axis] - from[axis];
+        let whole = change.round_ties_even();
+        let is_known = change.is_finite() && whole.abs() <= f64::from(i32::MAX);
+        let doubt = if is_known { (change - whole).abs() } else { f64::INFINITY };
+        largest = f64::max(largest, doubt);
+        // A cast saturates.
+        jump[axis] = if change.is_nan() { 0 } else { (0.0 - whole) as i32 };
+    }
+    (jump, largest)
+}
+
+/// Returns the position of an atom that is shifted by numbers of box vectors; the same if `f32` cannot hold it.
+pub fn shifted(cell: &Cell, shift: [i32; 3], position: [f32; 3]) -> [f32; 3] {
+    if shift == [0; 3] {
+        return position;
+    }
+    let by = cell.lattice_vector(shift.map(f64::from));
+    let moved = [0, 1, 2].map(|k| (f64::from(position[k]) + by[k]) as f32);
+    if moved.iter().all(|x| x.is_finite()) { moved } else { position }
 }

@@ -12,8 +12,12 @@ fn frames() -> impl Strategy<Value = Vec<Vec<Vector>>> {
 /// Adds up all steps from the first frame on; `state` is that of the first frame.
 fn shifts_over(frames: &[Vec<Vector>]) -> (Vec<[i32; 3]>, Vec<(f64, usize)>) {
     let mut before = frames[0].clone();
-    let mut shifts = vec![[0; 3]; before.len()];
-    let doubts = frames[1..].iter().map(|f| jumps(&mut before, f, &mut shifts)).collect();
+    let (mut shifts, mut found) = (vec![[0; 3]; before.len()], vec![[7; 3]; before.len()]);
+    let mut doubts = Vec::new();
+    for f in &frames[1..] {
+        doubts.push(find_jumps(&mut before, f, &mut found));
+        shifts.as_flattened_mut().iter_mut().zip(found.as_flattened()).for_each(|(n, x)| *n += x);
+    }
     assert_eq!(&before, frames.last().unwrap());
     (shifts, doubts)
 }
@@ -61,18 +65,14 @@ proptest! {
             last[unit][1] = x;
         }
         let n = frames[0].len();
-        let [mut counted, mut finding, mut toroidal] = [(); 3].map(|()| frames[0].clone());
-        let (mut shifts, mut sums) = (vec![[0; 3]; n], vec![[0; 3]; n]);
-        let (mut added, mut vectors) = (shifts.clone(), sums.clone());
+        let [mut finding, mut toroidal] = [(); 2].map(|()| frames[0].clone());
+        let (mut sums, mut vectors) = (vec![[0; 3]; n], vec![[0; 3]; n]);
         for f in &frames[1..] {
             let mut found = vec![[7; 3]; n];
-            let doubt = jumps(&mut counted, f, &mut shifts);
+            let doubt = toroidal_jumps(&cell, &mut toroidal, f, &mut sums);
             prop_assert_eq!(doubt, find_jumps(&mut finding, f, &mut found));
-            toroidal_jumps(&cell, &mut toroidal, f, &mut sums);
-            add_jumps(&found, &mut added);
             add_toroidal_jumps(&cell, &found, &mut vectors);
         }
-        prop_assert_eq!(shifts, added);
         prop_assert_eq!(sums, vectors);
     }
 
@@ -128,8 +128,9 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let n = starts.len();
-        let (mut path, mut f, mut out) = (starts.clone(), Vec::new(), Vec::new());
-        let mut shifts = vec![[0; 3]; n];
+        let mut path = starts.clone();
+        let (mut before, mut shifts) = (FrameBefore::default(), AtomShifts::default());
+        shifts.set(n, |_| [0; 3]);
         let groups = groups_of(&(0..n).collect::<Vec<_>>());
         let reach: f64 = cell.vectors().iter().map(|v| square(*v).sqrt()).sum();
         let wrapped = |path: &[Vector]| {
@@ -141,7 +142,7 @@ proptest! {
         // f32 must resolve a fortieth of the cell.
         prop_assume!(cell.heights().iter().all(|h| 8.0 * ROUNDING * 8.0 * reach < 0.025 * h));
         let first = wrapped(&path);
-        fractional(&cell, &first, &mut f);
+        before.set(&cell, &first);
         let offset: Vec<Vector> = (0..n)
             .map(|k| minus(exact(first[k]), cell.lattice_vector(path[k])))
             .collect();
@@ -151,10 +152,8 @@ proptest! {
                 *p = [0, 1, 2].map(|x| p[x] + sign * step[x]);
             }
             let mut positions = wrapped(&path);
-            fractional(&cell, &positions, &mut out);
-            let (doubt, _) = jumps(&mut f, &out, &mut shifts);
+            let (doubt, _) = follow_atoms(&cell, &mut before, &mut positions, &mut shifts);
             prop_assert!(doubt < 0.45);
-            shift_atoms(&cell, &shifts, &mut positions);
             for k in 0..n {
                 let goal = cell.lattice_vector(path[k]);
                 let goal = [0, 1, 2].map(|x| goal[x] + offset[k][x]);
@@ -166,25 +165,15 @@ proptest! {
     #[test]
     fn every_instruction_set_counts_the_same_jumps(cell in all_cells(), frames in frames()) {
         let [first, last] = [frames.first(), frames.last()].map(Option::unwrap);
-        let positions: Vec<[f32; 3]> = last.iter().map(|f| f.map(|x| (x * 30.0) as f32)).collect();
         let results = trajet_simd::InstructionSet::available().into_iter().map(|set| {
-            let (mut before, mut shifts) = (first.clone(), vec![[0; 3]; first.len()]);
-            let doubt = super::super::jumps::jumps_on(set, &mut before, last, &mut shifts);
             let (mut before, mut sums) = (first.clone(), vec![[0; 3]; first.len()]);
             super::super::jumps::toroidal_jumps_on(set, &cell, &mut before, last, &mut sums);
             let (mut before, mut found) = (first.clone(), vec![[7; 3]; first.len()]);
-            super::super::jumps::find_jumps_on(set, &mut before, last, &mut found);
-            super::super::jumps::add_jumps_on(set, &shifts.clone(), &mut found);
-            let mut f = Vec::new();
-            super::super::jumps::fractional_on(set, &cell, &positions, &mut f);
-            let bits: Vec<[u64; 3]> = f.iter().map(|f| f.map(f64::to_bits)).collect();
-            (doubt.0.to_bits(), doubt.1, shifts, sums, bits, found)
+            let doubt = super::super::jumps::find_jumps_on(set, &mut before, last, &mut found);
+            (doubt.0.to_bits(), doubt.1, sums, found)
         });
         let results: Vec<_> = results.collect();
         prop_assert!(results.iter().all(|result| *result == results[0]));
-        for (position, bits) in positions.iter().zip(&results[0].4) {
-            prop_assert_eq!(cell.fractional(exact(*position)).map(f64::to_bits), *bits);
-        }
     }
 
     #[test]
@@ -226,9 +215,9 @@ proptest! {
 #[test]
 fn ties_are_rounded_to_even() {
     let mut before = vec![[0.0, 0.5, 1.0]];
-    let mut shifts = vec![[0; 3]];
-    let doubt = jumps(&mut before, &[[0.5, 0.0, 2.5]], &mut shifts);
-    assert_eq!((doubt, shifts), ((0.5, 0), vec![[0, 0, -2]]));
+    let mut found = vec![[7; 3]];
+    let doubt = find_jumps(&mut before, &[[0.5, 0.0, 2.5]], &mut found);
+    assert_eq!((doubt, found), ((0.5, 0), vec![[0, 0, -2]]));
 }
 
 #[test]
@@ -237,12 +226,12 @@ fn coordinates_that_are_not_numbers_are_no_jumps_and_doubtful() {
     let mut now = vec![[0.9; 3]; 40];
     now[20][1] = f64::NAN;
     now[30][0] = f64::INFINITY;
-    let mut shifts = vec![[0; 3]; 40];
-    assert_eq!(jumps(&mut before, &now, &mut shifts), (f64::INFINITY, 20));
-    assert_eq!((shifts[20], shifts[21]), ([-1, 0, -1], [-1, -1, -1]));
+    let mut found = vec![[7; 3]; 40];
+    assert_eq!(find_jumps(&mut before, &now, &mut found), (f64::INFINITY, 20));
+    assert_eq!((found[20], found[21]), ([-1, 0, -1], [-1, -1, -1]));
     // More jumps than can be counted.
-    let (mut before, mut shifts) = (vec![[0.0; 3]], vec![[-5, 5, 0]]);
-    assert_eq!(jumps(&mut before, &[[1e10, -1e10, 0.2]], &mut shifts), (f64::INFINITY, 0));
-    assert_eq!(shifts, [[i32::MIN, i32::MAX, 0]]);
-    assert_eq!(jumps(&mut [], &[], &mut []), (0.0, 0));
+    let (mut before, mut found) = (vec![[0.0; 3]], vec![[7; 3]]);
+    let doubt = find_jumps(&mut before, &[[1e10, -1e10, 0.2]], &mut found);
+    assert_eq!((doubt, found[0]), ((f64::INFINITY, 0), [i32::MIN, i32::MAX, 0]));
+    assert_eq!(find_jumps(&mut [], &[], &mut []), (0.0, 0));
 }

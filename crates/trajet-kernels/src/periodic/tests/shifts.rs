@@ -64,8 +64,9 @@ proptest! {
         atoms in prop::collection::vec((prop::array::uniform3(-99.0..99.0f32), prop::array::uniform3(-3..3i32)), 1..30),
     ) {
         let (before, shifts): (Vec<[f32; 3]>, Vec<[i32; 3]>) = atoms.into_iter().unzip();
-        let mut after = before.clone();
-        shift_atoms(&cell, &shifts, &mut after);
+        let (mut after, mut of_atoms) = (before.clone(), AtomShifts::default());
+        of_atoms.set(shifts.len(), |atom| shifts[atom]);
+        shift_atoms(&cell, &of_atoms, &mut after);
         for (k, shift) in shifts.iter().enumerate() {
             let expected = [0, 1, 2].map(|x| {
                 let by: f64 = (0..3).map(|v| f64::from(shift[v]) * cell.vectors()[v][x]).sum();
@@ -113,16 +114,17 @@ proptest! {
             check(&mut |p| cluster_groups(&cell, &groups, weights, p));
             let (mut f, mut shifts, mut sums) = (Vec::new(), vec![[0; 3]; groups.len()], Vec::new());
             fractional_centres(&cell, &groups, weights, &rows, &mut f);
-            jumps(&mut f.clone(), &f, &mut shifts);
+            find_jumps(&mut f.clone(), &f, &mut shifts);
             assert_eq!(shifts, vec![[0; 3]; groups.len()]);
             sums.resize(groups.len(), [i64::MAX - 1, i64::MIN + 1, 0]);
             let zero = vec![[0.0; 3]; groups.len()];
             toroidal_jumps(&cell, &mut zero.clone(), &f, &mut sums);
             check(&mut |p| move_groups(&groups, &sums, p));
         }
-        let (mut f, mut shifts) = (Vec::new(), vec![[i32::MAX - 1, i32::MIN + 1, 0]; n]);
-        fractional(&cell, &rows, &mut f);
-        jumps(&mut vec![[0.0; 3]; n], &f, &mut shifts);
+        let (mut before, mut shifts) = (FrameBefore::default(), AtomShifts::default());
+        before.set(&cell, &vec![[0.0; 3]; n]);
+        shifts.set(n, |_| [i32::MAX - 1, i32::MIN + 1, 0]);
+        count_jumps(&cell, &mut before, &rows, &mut shifts);
         check(&mut |p| shift_atoms(&cell, &shifts, p));
         check(&mut |p| translate([1e39, -3e38, weights[0]], p));
     }
