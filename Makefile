@@ -23,13 +23,9 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export CARGO_MAKEFLAGS :=
 RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
-# What the gate and the other tests build has a profile of its own (Cargo.toml), and fuzzing links without optimisation
-# across crates: results have the same bits. The markers .made-built and .made-tested tell which module is installed.
-TESTING := test gates python-tests rust-tests-and-fuzz rust-tests fuzz test-long test-gromacs test-openmpi test-slurm
-$(TESTING): export CARGO_PROFILE_RELEASE_LTO := off
-$(TESTING): export CARGO_PROFILE_RELEASE_DEBUG := 0
-$(TESTING): PROFILE := gate
-PROFILE := release
+# Fuzzing links without optimisation across crates, which takes half of the time: results have the same bits.
+fuzz: export CARGO_PROFILE_RELEASE_LTO := off
+fuzz: export CARGO_PROFILE_RELEASE_DEBUG := 0
 
 .PHONY: demo test wheel bench gates rust-tests rust-tests-and-fuzz fuzz fuzz-again fuzz-corpus fuzz-tools python-tests test-long test-gromacs test-valgrind test-openmpi test-slurm test-mdakits test-mpio tools clean
 .DELETE_ON_ERROR:
@@ -189,7 +185,7 @@ TARGET := x86_64-unknown-linux-gnu
 wheel: .venv/.made-built
 	$(PIP) 'ziglang>=0.13' 'cargo-zigbuild>=0.20'
 	rm -rf dist
-	$(BIN)/cargo-zigbuild $(MOLFILE_BUILD) --target $(TARGET).2.17 -- -C strip=symbols
+	$(BIN)/cargo-zigbuild $(MOLFILE_BUILD) --release --target $(TARGET).2.17 -- -C strip=symbols
 	install -D $${CARGO_TARGET_DIR:-target}/$(TARGET)/release/libtrajet_molfile.so $(MOLFILE)
 	$(BIN)/maturin build --release --locked --zig --compatibility manylinux2014 --out dist
 	$(BIN)/python packaging/check_wheel.py dist/*.whl
@@ -220,19 +216,21 @@ tools:
 	$(PIP) --no-deps 'MDAnalysisTests>=2.8'
 	@touch $@
 
-# The plug-in is no part of the native module, which VMD could not load without Python.
+# The plug-in is no part of the native module, which VMD could not load without Python. Both are built in one profile,
+# that of releases or that of the tests (Cargo.toml); the markers .made-built and .made-tested tell which is installed.
 MOLFILE := python/trajet/molfile/trajet_molfile.so
-MOLFILE_BUILD = rustc --quiet --locked --profile $(PROFILE) -p trajet-molfile --lib --crate-type cdylib
-$(MOLFILE): $(RUST_SOURCES) | tools
-	cargo $(MOLFILE_BUILD) -- -C strip=symbols
-	install -D $${CARGO_TARGET_DIR:-target}/$(PROFILE)/libtrajet_molfile.so $@
+MOLFILE_BUILD := rustc --quiet --locked -p trajet-molfile --lib --crate-type cdylib
+build_molfile = cargo $(MOLFILE_BUILD) --profile $(1) -- -C strip=symbols && \
+	install -D $${CARGO_TARGET_DIR:-target}/$(1)/libtrajet_molfile.so $(MOLFILE)
 
-.venv/.made-built: .venv/.made-python-packages $(RUST_SOURCES) $(MOLFILE) | tools
+.venv/.made-built: .venv/.made-python-packages $(RUST_SOURCES) | tools
 	@echo "building the native module: some minutes, the first time"
+	$(call build_molfile,release)
 	$(PIP) --no-build-isolation --editable .
 	@rm -f .venv/.made-tested; touch $@
 
-.venv/.made-tested: .venv/.made-python-packages $(RUST_SOURCES) $(MOLFILE) | tools
+.venv/.made-tested: .venv/.made-python-packages $(RUST_SOURCES) | tools
+	$(call build_molfile,gate)
 	TRAJET_TEST_BUILD=1 MATURIN_PEP517_ARGS="--profile gate" $(PIP) --no-build-isolation --editable '.[test]'
 	@rm -f .venv/.made-built; touch $@
 

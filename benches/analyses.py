@@ -4,9 +4,10 @@ Usage: `python benches/analyses.py [NAME ...] [--quick] [--full] [--rounds N] [-
 programs take turns, in every round; the table has the best milliseconds per frame of each, the
 median of the ratios within a round, and the aim. Reading, decoding and starting are included for
 trajet; what MDAnalysis does once for all frames of hydrogen bonds is not counted against it. Values
-are compared before anything is timed. `--quick` takes about three minutes; `--full` has PCA of
-4,187 frames of 3,341 atoms (MDAnalysis' issue 5351), which takes MDAnalysis a quarter of an hour
-and 5 GB. OpenMP and BLAS get as many threads as trajet. The native module must be a release build.
+are compared before they are timed; those of PCA, within its only round. `--quick` takes about three
+minutes; `--full` has PCA of 4,187 frames of 3,341 atoms (MDAnalysis' issue 5351), which takes
+MDAnalysis a quarter of an hour and 5 GB. OpenMP and BLAS get as many threads as trajet. The native
+module must be a release build.
 
 The other scripts of this folder have more cases of each analysis, and further peers.
 """
@@ -36,6 +37,7 @@ from MDAnalysis.analysis.msd import EinsteinMSD
 from MDAnalysis.analysis.pca import PCA
 from MDAnalysis.analysis.rdf import InterRDF
 from MDAnalysisTests import datafiles
+from peers.trajet import require_release_build
 
 # Seconds per frame of one run.
 Timed = Callable[[], float]
@@ -326,6 +328,7 @@ class Table:
 
 def main() -> None:
     """Print the table."""
+    require_release_build()
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="only these analyses")
     parser.add_argument("--quick", action="store_true")
@@ -342,6 +345,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         size = QUICK if options.quick else USUAL
         table = Table(Path(folder), size, pool, full=options.full).rows()
+        for name in options.names:
+            if name not in table:
+                parser.error(f"there is no analysis {name!r}: choose among {', '.join(table)}")
         for name in options.names or table:
             for row in table[name]():
                 n = min(options.rounds, row.rounds or options.rounds)

@@ -26,6 +26,7 @@ from MDAnalysis.lib.distances import (
     self_distance_array,
 )
 from MDAnalysisTests import datafiles
+from peers.trajet import require_release_build
 
 ACIDS = "resname ASP GLU and name OD1 OD2 OE1 OE2"
 BASES = "resname ARG LYS and name NH1 NH2 NZ"
@@ -145,6 +146,7 @@ def full_table(rounds: int, pool: tj.LocalPool) -> None:
 
 def main() -> None:
     """Print the table."""
+    require_release_build()
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)

@@ -17,6 +17,7 @@ import MDAnalysis as mda
 import numpy as np
 import trajet as tj
 from MDAnalysis.analysis.msd import EinsteinMSD
+from peers.trajet import require_release_build
 
 
 def write_walk(path: Path, n_frames: int, n_atoms: int) -> None:
@@ -33,6 +34,7 @@ def write_walk(path: Path, n_frames: int, n_atoms: int) -> None:
 
 def main() -> None:
     """Print the least times of both, and their ratio, for Fourier transforms and pair by pair."""
+    require_release_build()
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--frames", type=int, default=2000)
     parser.add_argument("--atoms", type=int, default=2000)

@@ -19,6 +19,8 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 
+from peers.trajet import require_release_build
+
 NOISE = 0.3
 SIZES = {"small": (1000, 3), "full": (4187, 1)}
 PAIRS = {"small": 1000, "full": 4187}
@@ -138,6 +140,7 @@ BENCHES = {"pairs": pairs, "pca": components, "clusters": clusters}
 
 def main() -> None:
     """Print the tables."""
+    require_release_build()
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(BENCHES)}")
     parser.add_argument("--rounds", type=int, default=3)

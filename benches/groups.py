@@ -20,6 +20,7 @@ import trajet as tj
 from MDAnalysis.analysis.density import DensityAnalysis
 from MDAnalysis.analysis.lineardensity import LinearDensity
 from MDAnalysisTests import datafiles
+from peers.trajet import require_release_build
 
 # The frames of each file so many times over, so that starting costs little.
 TIMES = {"adk": 20, "solvated": 20}
@@ -108,6 +109,7 @@ def cases(folder: Path, pool: tj.LocalPool) -> dict[str, tuple[int, Work, Work]]
 
 def main() -> None:
     """Print the table."""
+    require_release_build()
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)

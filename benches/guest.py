@@ -21,6 +21,8 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from peers.trajet import require_release_build
+
 HERE = Path(__file__).resolve().parent
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -266,6 +268,7 @@ def compare(name: str, case: Case, files: tuple[str, str], rounds: int) -> bool:
 
 def main() -> int:
     """Print the table; the exit status is 1 where a target is missed."""
+    require_release_build()
     if any(os.environ.get(name) != "1" for name in THREADS):
         os.environ.update(dict.fromkeys(THREADS, "1"))
         os.execv(sys.executable, [sys.executable, *sys.argv])

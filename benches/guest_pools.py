@@ -29,6 +29,7 @@ from loky import get_reusable_executor
 from machine import describe_load
 from MDAnalysis.analysis.rms import RMSD
 from MDAnalysisTests import datafiles
+from peers.trajet import require_release_build
 from selections import write_system
 from trajet.mdanalysis import run
 
@@ -84,6 +85,7 @@ def compare(name: str, make: Callable[[], Any], workers: int, rounds: int) -> No
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the bench."""
+    require_release_build()
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--workers", type=int, default=2)

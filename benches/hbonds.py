@@ -20,6 +20,7 @@ import numpy as np
 import trajet as tj
 from MDAnalysis.analysis.hydrogenbonds import HydrogenBondAnalysis
 from MDAnalysisTests import datafiles
+from peers.trajet import require_release_build
 
 SYSTEMS = {"all 47,681 atoms": "all", "the protein": "protein"}
 
@@ -44,6 +45,7 @@ def by_mdanalysis(top: str, path: str, among: str) -> HydrogenBondAnalysis:
 
 def main() -> None:
     """Print the table."""
+    require_release_build()
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--times", type=int, default=5, help="how often the file is repeated")

@@ -25,6 +25,7 @@ import numpy as np
 import trajet as tj
 from machine import describe_load
 from MDAnalysisTests import datafiles
+from peers.trajet import require_release_build
 from trajet.analysis.job import Job
 
 # Analyses by name: jobs that are made anew for each run.
@@ -118,6 +119,7 @@ def compare(name: str, make: Callable[[], Jobs], pool: tj.LocalPool, rounds: int
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the bench."""
+    require_release_build()
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("cases", nargs="*", metavar="CASE", help="six, adk or solvated")
     parser.add_argument("--rounds", type=int, default=3)

@@ -22,6 +22,7 @@ import numpy as np
 import trajet as tj
 from MDAnalysis import transformations
 from MDAnalysisTests import datafiles
+from peers.trajet import require_release_build
 
 
 def fastest(
@@ -55,6 +56,7 @@ def with_mdanalysis(top: str, path: Path, make: Callable[[mda.Universe], object]
 
 def main() -> None:
     """Print the table."""
+    require_release_build()
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     # The ten frames of the file so many times over, so that starting costs little.

@@ -17,6 +17,7 @@ import mdtraj
 import numpy as np
 import trajet as tj
 from MDAnalysisTests import datafiles
+from peers.trajet import require_release_build
 
 # Of the 98 frames, mdtraj's surface areas take half a second each.
 SASA_FRAMES = 5
@@ -50,6 +51,7 @@ def check(selection: tj.Selection, twin: mdtraj.Trajectory) -> None:
 
 def main() -> None:
     """Print the table."""
+    require_release_build()
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])

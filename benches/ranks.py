@@ -19,6 +19,7 @@ import time
 from pathlib import Path
 
 import trajet as tj
+from peers.trajet import require_release_build
 
 DATA = Path(__file__).resolve().parent / "data"
 N_FRAMES = 10_000
@@ -73,6 +74,7 @@ def on_ranks(source: Path, n: int) -> dict[str, float]:
 
 def main() -> None:
     """Measure, or convert on one of the ranks."""
+    require_release_build()
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--data", type=Path, default=DATA)

@@ -19,6 +19,7 @@ import numpy as np
 import trajet as tj
 from MDAnalysis.lib.distances import capped_distance
 from MDAnalysisTests import datafiles
+from peers.trajet import require_release_build
 from trajet._trajet import read_structure
 
 T = TypeVar("T")
@@ -100,6 +101,7 @@ def row(name: str, ours: float, theirs: float, remark: str) -> None:
 
 def main() -> None:
     """Run all comparisons."""
+    require_release_build()
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--atoms", type=int, default=1_000_000)
     parser.add_argument("--proteins", type=int, default=27)

@@ -32,6 +32,14 @@ def load() -> Any:
     return tj
 
 
+def require_release_build() -> None:
+    """End the program if trajet is missing, or no release build, whose times say nothing."""
+    try:
+        load()
+    except MissingError as error:
+        raise SystemExit(str(error)) from None
+
+
 def instruction_set() -> str:
     """Return the name of the instruction set that trajet uses here."""
     return str(load()._trajet.INSTRUCTION_SET)

@@ -104,13 +104,10 @@ def files(systems: Systems, tmp_path_factory: pytest.TempPathFactory) -> list[Pa
     return paths
 
 
-@pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.long)])
-def test_same_bits_on_every_instruction_set(files: list[Path], every: bool) -> None:
+def test_same_bits_on_every_instruction_set(files: list[Path]) -> None:
     """Positions, RMSD, RMSF, angles and distances of every file have the same digests."""
     printed = {}
-    sets = _trajet.INSTRUCTION_SETS
-    # The kernels' own tests compare all sets.
-    for name in sets if every else (sets[0], sets[-1]):
+    for name in _trajet.INSTRUCTION_SETS:
         done = run(name, EVERYTHING, *map(str, files))
         assert done.returncode == 0, done.stderr[-2000:]
         assert done.stderr == ""

@@ -143,7 +143,7 @@ def test_subset_of_atoms_cuts_elements_of_atoms(rich: Path) -> None:
     atoms = np.array([0, 3, 4])
     copy, remarks = converted(rich, atoms=atoms)
     assert remarks == (
-        "connectivity/bonds: left out: it names atoms by their numbers, and some are left out",
+        "connectivity/bonds: left out: it names atoms by their numbers, which the copy changes",
     )
     was, now = content_of(rich), content_of(copy)
     cut = {"species", "mass", "id", "names"}
@@ -168,14 +168,14 @@ def test_subset_of_atoms_cuts_elements_of_atoms(rich: Path) -> None:
 def test_topology_of_gromacs_is_not_that_of_other_atoms(
     rich: Path, atoms: list[int] | None
 ) -> None:
-    """It gives atoms their names by their places: only copies of all atoms in order keep it."""
+    """It names atoms by their order: only copies of all atoms, in this order, keep it."""
     where = "h5md/modules/gromacs_topology"
     with h5py.File(rich, "a") as file:
         group = file.create_group(where)
         group.attrs["molecule_block_counts"] = [1]
         group["Protein/charge"] = np.arange(5.0)
     copy, remarks = converted(rich, atoms=atoms)
-    left_out = "it names atoms by their numbers, and some are left out"
+    left_out = "it names atoms by their numbers, which the copy changes"
     assert [one for one in remarks if where in one] == (
         [] if atoms is None else [f"connectivity/bonds, {where}: left out: {left_out}"]
     )

@@ -474,3 +474,19 @@ def test_time_between_frames_is_that_of_their_reader_where_it_reads() -> None:
     theirs = mda.Universe(datafiles.PRMncdf, datafiles.NCDF, convert_units=False)
     ours = mda.Universe(datafiles.PRMncdf, datafiles.NCDF, convert_units=False, format=guest.Reader)
     assert ours.trajectory.dt == theirs.trajectory.dt == 0.0
+
+
+def test_h5md_is_read_after_velocities_were_removed(small_files: dict[str, Path]) -> None:
+    """MDAnalysis' own reader asks for the array that is gone."""
+    theirs, ours = (
+        mda.Universe.empty(tj.open(None, small_files["h5md"]).n_atoms).load_new(
+            str(small_files["h5md"]), **options
+        )
+        for options in ({}, {"format": guest.Reader})
+    )
+    known = ours.trajectory[1].velocities.copy()
+    for u in (theirs, ours):
+        u.trajectory.ts.has_velocities = False
+    with pytest.raises(mda.NoDataError):
+        theirs.trajectory[1]
+    np.testing.assert_array_equal(ours.trajectory[1].velocities, known)

@@ -45,7 +45,7 @@ OPTIONS: list[dict[str, Any]] = [
     ("options", "every"),
     [
         ({}, True),
-        (OPTIONS[2], False),
+        *((options, False) for options in OPTIONS[1:3]),
         *(pytest.param(options, True, marks=pytest.mark.long) for options in OPTIONS),
     ],
 )

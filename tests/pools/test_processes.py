@@ -48,6 +48,9 @@ def children() -> set[int]:
 
 def test_forked_processes_give_the_bits_of_one_thread_and_end(long_adk: Adk) -> None:
     """They end with the run, also where it fails."""
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as known:
+        assert known.pid in children()
+        known.kill()
     # The tracker of semaphores stays.
     FORKED.map(abs, [1])
     before = children()
@@ -65,6 +68,32 @@ def test_forked_processes_give_the_bits_of_one_thread_and_end(long_adk: Adk) -> 
     with pytest.raises(tj.TrajetError, match="died"):
         FORKED.map(lambda _: os.kill(os.getpid(), signal.SIGKILL), [1, 2])
     assert children() == before
+
+
+def test_interrupt_ends_a_run_that_waits_for_the_rest_of_a_result(tmp_path: Path) -> None:
+    """As where the kernel kills a process while it sends."""
+    begun = tmp_path / "begun"
+    script = f"""
+import multiprocessing.connection, os, pathlib, signal
+import trajet as tj
+def work(number):
+    def send(self, message, write=os.write):
+        write(self.fileno(), bytes(message)[:1000])
+        pathlib.Path({str(begun)!r}).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    multiprocessing.connection.Connection._send = send
+    return bytes(5_000_000)
+tj.ProcessPool(workers=1, fork=True).map(work, [0])
+"""
+    with subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE) as run:
+        while not begun.exists():
+            assert run.poll() is None
+            time.sleep(0.05)
+        time.sleep(0.5)
+        assert run.poll() is None
+        run.send_signal(signal.SIGINT)
+        _, message = run.communicate(timeout=60)
+    assert b"KeyboardInterrupt" in message
 
 
 def test_forked_processes_end_after_their_parent_is_killed(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ _DEPTH = 64
 _COMPACT = 60_000
 # Molecule types of GROMACS from 2026 on, which give atoms names, masses and charges by their order.
 _GROMACS_TOPOLOGY = "h5md/modules/gromacs_topology"
-_NUMBERS_ATOMS = "it names atoms by their numbers, and some are left out"
+_NUMBERS_ATOMS = "it names atoms by their numbers, which the copy changes"
 _LEAVES_FILE = "its data are stored in another file, which copies never follow"
 
 _Int = NDArray[np.int64]

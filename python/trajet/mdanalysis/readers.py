@@ -268,11 +268,11 @@ class Reader(ReaderBase):  # type: ignore[misc]
 
     def _get_dt(self) -> float:
         """Return the time between frames, for time steps that do not know it."""
-        if self._own is not None and self._convention.dt is None:
+        if self._convention.dt is not None:
+            return self._convention.dt
+        if self._own is not None:
             return float(self._own._get_dt())
-        if self._convention.dt is None:
-            raise AttributeError("dt")
-        return self._convention.dt
+        raise AttributeError("dt")
 
     def _read_next_timestep(self, ts: LazyTimestep | None = None) -> LazyTimestep:
         if self._frame >= self.n_frames - 1:

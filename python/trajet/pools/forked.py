@@ -42,6 +42,11 @@ class ForkedExecutor(ProcessPoolExecutor):
             processes: dict[int, Any] = getattr(self, "_processes", None) or {}
             for process in list(processes.values()):
                 process.kill()
+                process.join()
+            # The thread that receives results waits for the rest of one whose sender was killed, as
+            # long as anybody could send it.
+            if (results := getattr(self, "_result_queue", None)) is not None:
+                results._writer.close()
         super().shutdown(wait, cancel_futures=cancel_futures or kill_workers)
 
 

@@ -62,10 +62,9 @@ class ProcessPool(MappingPool):
     fork
         Whether the processes are forked from this one for each run instead, and end with it. They
         need not import packages, which may take longer than to analyse a few thousand frames: use
-        it for a single run of a script that has imported MDAnalysis. Leave it out for many runs
-        one after another, which share the processes that are kept. As with all forks, a lock that
-        another thread of this process holds at this moment stays locked in them, and open files
-        and OpenMP threads are shared: do not fork under MPI, or while other threads compute.
+        it in scripts that have imported MDAnalysis. As with all forks, a lock that another thread
+        of this process holds at this moment stays locked in them, and open files are shared: do
+        not fork under MPI, or while other threads compute, OpenMP's among them.
 
     Raises
     ------
