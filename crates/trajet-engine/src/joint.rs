@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use trajet_files::transform::ChainTransform;
-use trajet_files::{Branches, Chain, Error, Frames, Relay, Scratch, Wanted};
+use trajet_files::{Branches, Chain, Error, Frames, Relay, Scratch, TaskPart, Wanted};
 use trajet_formats::{Atoms, Block, memory};
 
 use crate::analysis::{Analysis, Pass, State};
@@ -44,6 +44,14 @@ pub(crate) struct HeldChunk {
     pub(crate) block: Block,
     /// All decoded atoms, if these are others.
     held: Vec<f32>,
+}
+
+impl HeldChunk {
+    /// Returns the chunk as a part of a task, whose frames are at these positions.
+    fn part(&mut self, positions: Range<usize>) -> TaskPart<'_> {
+        let HeldChunk { block, held } = self;
+        TaskPart { positions, held, out: &mut block.positions, meta: &mut block.meta }
+    }
 }
 
 /// An analysis, its transform instead of that of the trajectory, and its position among all analyses of the run.
@@ -168,19 +176,18 @@ impl JointPass {
         chain: &Chain,
         frames: &Frames,
         ranges: &[Range<usize>],
-        (relay, task): (&Relay, usize),
+        turn: (&Relay, usize),
         scratch: &mut Scratch,
         chunks: &mut Vec<HeldChunk>,
     ) -> Result<(), Error> {
-        chain.begin_task(frames, &self.atoms, task, scratch)?;
         chunks.resize_with(ranges.len(), HeldChunk::default);
-        for (range, HeldChunk { block, held }) in ranges.iter().zip(chunks) {
-            block.reset(range.len(), self.atoms.len())?;
-            let wanted = Wanted::positions(frames, &self.atoms);
-            let (out, meta) = (&mut block.positions, &mut block.meta);
-            chain.read_first_step(&wanted, range.clone(), scratch, held, out, meta)?;
+        let mut parts = Vec::with_capacity(ranges.len());
+        for (range, chunk) in ranges.iter().zip(chunks) {
+            chunk.block.reset(range.len(), self.atoms.len())?;
+            parts.push(chunk.part(range.clone()));
         }
-        chain.hand_over(frames, &self.atoms, relay, task, scratch)
+        let wanted = Wanted::positions(frames, &self.atoms);
+        chain.read_task(&wanted, turn, scratch, &mut parts)
     }
 
     /// Completes the positions of the next chunk of a task that has handed over, as [`JointPass::read`] reads them.
@@ -188,12 +195,12 @@ impl JointPass {
         &self,
         chain: &Chain,
         frames: &Frames,
-        HeldChunk { block, held }: &mut HeldChunk,
+        chunk: &mut HeldChunk,
         scratch: &mut Scratch,
     ) -> Result<(), Error> {
         let wanted = Wanted::positions(frames, &self.atoms);
-        let (out, meta) = (&mut block.positions, &mut block.meta);
-        chain.do_second_step(&wanted, scratch, held, out, meta)
+        let positions = 0..chunk.block.meta.frames.len();
+        chain.complete(&wanted, scratch, &mut chunk.part(positions))
     }
 
     /// Returns the leaves of `n_frames` requested frames.

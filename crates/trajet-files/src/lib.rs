@@ -54,6 +54,6 @@ pub use options::{DEFAULT_REQUEST_SIZE, OpenOptions, Watch};
 pub use output::{Output, PIECE, Whole, publish};
 pub use parallel::{ParallelFor, Serial};
 pub use reader::{Reader, Wanted};
-pub use relay::Relay;
+pub use relay::{Relay, TaskPart};
 pub use scratch::Scratch;
 pub use stamp::Stamp;

@@ -1,14 +1,17 @@
 //! Tasks whose transform depends on all frames before, read by several threads in one pass.
 //!
-//! A thread reads the frames of a task and does the first step of the transform ([`TwoSteps`]). Then it waits for its turn
-//! ([`Relay`]), hands over what the next task needs, and does the second step. Tasks must be taken in order: a task waits
-//! only for tasks that threads have taken before, so that the first of all unfinished tasks never waits.
+//! A thread decodes the frames of a task. As soon as the task before has handed over what it knows of the frames before
+//! ([`Relay`]), the thread transforms the frames that it has, in order, and then each further one after decoding. If the
+//! task before has not handed over when all frames are decoded, the thread does not wait: it does the first step of the
+//! transform ([`TwoSteps`]) frame by frame, which needs no other task, and the second step of these frames later. Tasks must
+//! be taken in order: a task waits only for tasks that threads have taken before, so that the first of all unfinished tasks
+//! never waits.
 
 use std::ops::Range;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use trajet_formats::{Atoms, FrameMeta, Snapshot, memory};
+use trajet_formats::{Atoms, FrameInfo, FrameMeta, Snapshot, memory};
 
 use crate::chain::Chain;
 use crate::reader::Wanted;
@@ -82,6 +85,12 @@ impl Relay {
         waited
     }
 
+    /// Returns what the task before handed over; `None` if it has not handed over yet.
+    fn poll(&self, task: usize) -> Option<Option<Baton>> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        (state.next == task).then(|| state.baton.take())
+    }
+
     /// Gives the turn to the next task.
     fn pass_on(&self, task: usize, baton: Option<Baton>) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -111,9 +120,104 @@ fn two_steps(prepared: &dyn PreparedTransform) -> &dyn TwoSteps {
     prepared.as_two_steps().expect("frames whose tasks hand over")
 }
 
+/// Some frames of a task, and memory for them.
+pub struct TaskPart<'a> {
+    /// Their positions among the frames of the task.
+    pub positions: Range<usize>,
+    /// Memory for the decoded atoms, if these are others than requested.
+    pub held: &'a mut Vec<f32>,
+    /// Gets the positions of the requested atoms, `[frames, atoms, 3]`.
+    pub out: &'a mut [f32],
+    /// Gets these frames only.
+    pub meta: &'a mut FrameMeta,
+}
+
+/// The frames of a task, which are read in order and held.
+trait TaskFrames {
+    /// Reads the next frame.
+    fn read(&mut self, at: usize, scratch: &mut Scratch) -> Result<(), Error>;
+
+    /// Changes decoded positions, time and cell of a frame that was read.
+    fn change<T>(
+        &mut self,
+        at: usize,
+        change: impl FnOnce(&mut [[f32; 3]], &mut FrameInfo) -> T,
+    ) -> T;
+}
+
+/// Frames in the parts of a task.
+struct FramesOfParts<'a, 'b> {
+    chain: &'a Chain,
+    /// What is decoded.
+    wanted: Wanted<'a>,
+    /// Whether decoded atoms are others than requested.
+    is_held: bool,
+    /// The part of each frame, and its place in it.
+    places: Vec<(usize, usize)>,
+    parts: &'a mut [TaskPart<'b>],
+}
+
+impl FramesOfParts<'_, '_> {
+    fn frame(&mut self, at: usize) -> (&mut [f32], &mut FrameMeta, usize) {
+        let (part, k) = self.places[at];
+        let TaskPart { held, out, meta, .. } = &mut self.parts[part];
+        let all = if self.is_held { &mut held[..] } else { &mut out[..] };
+        let frame_len = self.wanted.atoms.len() * 3;
+        (&mut all[k * frame_len..(k + 1) * frame_len], meta, k)
+    }
+}
+
+impl TaskFrames for FramesOfParts<'_, '_> {
+    fn read(&mut self, at: usize, scratch: &mut Scratch) -> Result<(), Error> {
+        let (chain, wanted) = (self.chain, self.wanted);
+        let (target, meta, _) = self.frame(at);
+        chain.read_untransformed(&wanted, at..at + 1, scratch, target, meta)
+    }
+
+    fn change<T>(
+        &mut self,
+        at: usize,
+        change: impl FnOnce(&mut [[f32; 3]], &mut FrameInfo) -> T,
+    ) -> T {
+        let (positions, meta, k) = self.frame(at);
+        let mut info = meta.info(k);
+        let changed = change(positions.as_chunks_mut::<3>().0, &mut info);
+        meta.set(k, info);
+        changed
+    }
+}
+
+/// Frames with all their fields.
+struct Snapshots<'a> {
+    chain: &'a Chain,
+    frames: &'a Frames,
+    decoded: &'a Atoms,
+    held: Vec<(Snapshot, FrameInfo)>,
+}
+
+impl TaskFrames for Snapshots<'_> {
+    fn read(&mut self, at: usize, scratch: &mut Scratch) -> Result<(), Error> {
+        scratch.check_stop()?;
+        let mut whole = Snapshot::default();
+        let info = self.chain.snapshot(self.frames, at, self.decoded, scratch, &mut whole)?;
+        self.held.push((whole, info));
+        Ok(())
+    }
+
+    fn change<T>(
+        &mut self,
+        at: usize,
+        change: impl FnOnce(&mut [[f32; 3]], &mut FrameInfo) -> T,
+    ) -> T {
+        let (whole, info) = &mut self.held[at];
+        let mut none = [[f32::NAN; 3]];
+        change(whole.positions.as_deref_mut().unwrap_or(&mut none), info)
+    }
+}
+
 impl Chain {
     /// Returns whether a transform depends on the frames before and tasks of these frames can hand over: then they are read
-    /// by [`Chain::read_first_step`], [`Chain::hand_over`] and [`Chain::do_second_step`].
+    /// by [`Chain::read_task`] and [`Chain::complete`].
     ///
     /// # Errors
     /// As [`crate::transform::Transform::prepare`].
@@ -123,118 +227,52 @@ impl Chain {
         Ok(steps.is_some_and(|steps| steps.can_hand_over(frames)))
     }
 
-    /// Begins a task of frames: reads what the first task of all depends on.
+    /// Reads the frames of a task (`request.frames`) into its parts, and hands over to the next task. [`Chain::complete`]
+    /// completes each part.
     ///
     /// # Errors
-    /// As [`Chain::read_into`].
-    ///
-    /// # Panics
-    /// As [`Chain::read_first_step`].
-    pub fn begin_task(
-        &self,
-        frames: &Frames,
-        atoms: &Atoms,
-        task: usize,
-        scratch: &mut Scratch,
-    ) -> Result<(), Error> {
-        self.check(frames)?;
-        let prepared = self.prepared(atoms)?.expect("a transform");
-        two_steps(&*prepared).begin(&mut scratch.transform);
-        if task > 0 || frames.is_empty() {
-            return Ok(());
-        }
-        let mut decoded = std::mem::take(&mut scratch.decoded);
-        let len = prepared.decoded().len() * 3;
-        let walked = memory::resize(&mut decoded, len, 0.0, "the atoms of a frame")
-            .map_err(Error::from)
-            .and_then(|()| self.walk_to(&*prepared, frames.get(0), scratch, &mut decoded));
-        scratch.decoded = decoded;
-        walked
-    }
-
-    /// Reads the next frames of a task, and does the first step of the transform. The positions are in `held`
-    /// (`[frames, decoded atoms, 3]`) if other atoms are decoded than requested, or else in `out`; `meta` gets these frames
-    /// only.
-    ///
-    /// # Errors
-    /// As [`Chain::read_into`].
+    /// As [`Chain::read_into`]; [`Error::Interrupted`] after a cancellation, or if an earlier task failed.
     ///
     /// # Panics
     /// As [`Chain::read_into`], and if the frames are not those of a task that [`Chain::relays`].
-    pub fn read_first_step(
+    pub fn read_task(
         &self,
         request: &Wanted<'_>,
-        positions: Range<usize>,
+        turn: (&Relay, usize),
         scratch: &mut Scratch,
-        held: &mut Vec<f32>,
-        out: &mut [f32],
-        meta: &mut FrameMeta,
+        parts: &mut [TaskPart<'_>],
     ) -> Result<(), Error> {
         let prepared = self.prepared(request.atoms)?.expect("a transform");
-        let steps = two_steps(&*prepared);
-        let inner = Wanted { atoms: prepared.decoded(), ..*request };
-        let frame_len = inner.atoms.len() * 3;
-        let target = if prepared.columns().is_some() {
-            let len = positions.len().saturating_mul(frame_len);
-            memory::resize(held, len, 0.0, "the atoms of the frames of a task")?;
-            &mut held[..]
-        } else {
-            out
-        };
-        assert_eq!(target.len(), positions.len() * frame_len, "size of the output");
-        for (at, target) in positions.zip(target.chunks_exact_mut(frame_len)) {
-            self.read_untransformed(&inner, at..at + 1, scratch, target, meta)?;
-            let (begin, number, mut info) = (Instant::now(), request.frames.get(at), meta.last());
-            let target = target.as_chunks_mut::<3>().0;
-            let doubts = steps.first_step(number, target, &mut info, &mut scratch.transform);
-            self.add_doubts(doubts, number, begin, scratch)?;
-            meta.set_last(info);
+        let wanted = Wanted { atoms: prepared.decoded(), ..*request };
+        let is_held = prepared.columns().is_some();
+        let mut places = Vec::with_capacity(request.frames.len());
+        for (part, TaskPart { positions, held, out, .. }) in parts.iter_mut().enumerate() {
+            places.extend((0..positions.len()).map(|k| (part, k)));
+            let len = positions.len().saturating_mul(wanted.atoms.len() * 3);
+            if is_held {
+                memory::resize(held, len, 0.0, "the atoms of the frames of a task")?;
+            } else {
+                assert_eq!(out.len(), len, "size of the output");
+            }
         }
-        Ok(())
+        let mut frames = FramesOfParts { chain: self, wanted, is_held, places, parts };
+        self.relay(&*prepared, request.frames, turn, scratch, &mut frames)
     }
 
-    /// Waits until the task before has handed over, and hands over to the next task.
-    ///
-    /// # Errors
-    /// [`Error::Interrupted`] after a cancellation, or if an earlier task failed; [`Error::Transform`].
-    ///
-    /// # Panics
-    /// As [`Chain::read_first_step`].
-    pub fn hand_over(
-        &self,
-        frames: &Frames,
-        atoms: &Atoms,
-        relay: &Relay,
-        task: usize,
-        scratch: &mut Scratch,
-    ) -> Result<(), Error> {
-        let prepared = self.prepared(atoms)?.expect("a transform");
-        let steps = two_steps(&*prepared);
-        let before = relay.wait(task, scratch)?;
-        let begin = Instant::now();
-        let (baton, doubts) = steps
-            .hand_over(before, &mut scratch.transform)
-            .map_err(|why| self.refused(frames.get(0), why))?;
-        relay.pass_on(task, baton);
-        self.add_doubts(Ok(doubts), frames.get(0), begin, scratch)
-    }
-
-    /// Does the second step of the transform for the next frames of a task, which [`Chain::read_first_step`] has read with
-    /// the same `held`, `out` and `meta`; `out` gets their positions.
+    /// Completes the positions of a part of a task; the parts of a task in order.
     ///
     /// # Errors
     /// [`Error::Transform`].
     ///
     /// # Panics
-    /// As [`Chain::read_first_step`].
-    pub fn do_second_step(
+    /// As [`Chain::read_task`].
+    pub fn complete(
         &self,
         request: &Wanted<'_>,
         scratch: &mut Scratch,
-        held: &mut [f32],
-        out: &mut [f32],
-        meta: &mut FrameMeta,
+        part: &mut TaskPart<'_>,
     ) -> Result<(), Error> {
+        let TaskPart { held, out, meta, .. } = part;
         let prepared = self.prepared(request.atoms)?.expect("a transform");
         let steps = two_steps(&*prepared);
         let (n, n_decoded) = (request.atoms.len() * 3, prepared.decoded().len() * 3);
@@ -262,42 +300,32 @@ impl Chain {
     /// Reads the frames of a task that hands over in common units with all their fields, as [`Chain::read_snapshots`].
     ///
     /// # Errors
-    /// As [`Chain::read_snapshots`] and [`Chain::hand_over`].
+    /// As [`Chain::read_snapshots`] and [`Chain::read_task`].
     ///
     /// # Panics
-    /// As [`Chain::read_first_step`].
+    /// As [`Chain::read_task`].
     pub fn relay_snapshots(
         &self,
         frames: &Frames,
         atoms: &Atoms,
-        (relay, task): (&Relay, usize),
+        turn: (&Relay, usize),
         scratch: &mut Scratch,
         mut take: impl FnMut(usize, &Snapshot) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        self.begin_task(frames, atoms, task, scratch)?;
         let prepared = self.prepared(atoms)?.expect("a transform");
         let steps = two_steps(&*prepared);
-        let mut held = Vec::new();
+        let decoded = prepared.decoded();
+        let mut read = Snapshots { chain: self, frames, decoded, held: Vec::new() };
+        self.relay(&*prepared, frames, turn, scratch, &mut read)?;
+        let mut part = Snapshot::default();
         for at in 0..frames.len() {
             scratch.check_stop()?;
-            let mut whole = Snapshot::default();
-            let mut info = self.snapshot(frames, at, prepared.decoded(), scratch, &mut whole)?;
-            let (begin, number) = (Instant::now(), frames.get(at));
-            let mut none = [[f32::NAN; 3]];
-            let positions = whole.positions.as_deref_mut().unwrap_or(&mut none);
-            let doubts = steps.first_step(number, positions, &mut info, &mut scratch.transform);
-            self.add_doubts(doubts, number, begin, scratch)?;
-            held.push((whole, info));
-        }
-        self.hand_over(frames, atoms, relay, task, scratch)?;
-        let mut part = Snapshot::default();
-        for (at, (mut whole, mut info)) in held.into_iter().enumerate() {
-            scratch.check_stop()?;
             let begin = Instant::now();
-            let mut none = [[f32::NAN; 3]];
-            let positions = whole.positions.as_deref_mut().unwrap_or(&mut none);
-            let doubts = steps.second_step(positions, &mut info, &mut scratch.transform);
+            let doubts = read.change(at, |positions, info| {
+                steps.second_step(positions, info, &mut scratch.transform)
+            });
             self.add_doubts(doubts, frames.get(at), begin, scratch)?;
+            let whole = std::mem::take(&mut read.held[at].0);
             match prepared.columns() {
                 Some(columns) => {
                     whole.take_into(columns, &mut part);
@@ -307,6 +335,105 @@ impl Chain {
             }
         }
         Ok(())
+    }
+
+    /// Reads the frames of a task, transforms them, but for the second step of some, and hands over to the next task.
+    fn relay(
+        &self,
+        prepared: &dyn PreparedTransform,
+        frames: &Frames,
+        (relay, task): (&Relay, usize),
+        scratch: &mut Scratch,
+        held: &mut impl TaskFrames,
+    ) -> Result<(), Error> {
+        self.begin_task(prepared, frames, task, scratch)?;
+        let steps = two_steps(prepared);
+        // The frames that are transformed, or had the first step before the task before handed over.
+        let (mut done, mut has_received) = (0, false);
+        for at in 0..frames.len() {
+            held.read(at, scratch)?;
+            if !has_received && let Some(before) = relay.poll(task) {
+                self.receive(steps, before, frames, scratch)?;
+                has_received = true;
+            }
+            while has_received && done <= at {
+                self.transform_held(prepared, frames, done, scratch, held)?;
+                done += 1;
+            }
+        }
+        while !has_received && done < frames.len() {
+            if let Some(before) = relay.poll(task) {
+                self.receive(steps, before, frames, scratch)?;
+                has_received = true;
+                continue;
+            }
+            let (begin, number) = (Instant::now(), frames.get(done));
+            let doubts = held.change(done, |positions, info| {
+                steps.first_step(number, positions, info, &mut scratch.transform)
+            });
+            self.add_doubts(doubts, number, begin, scratch)?;
+            done += 1;
+        }
+        if !has_received {
+            let before = relay.wait(task, scratch)?;
+            self.receive(steps, before, frames, scratch)?;
+        }
+        for at in done..frames.len() {
+            self.transform_held(prepared, frames, at, scratch, held)?;
+        }
+        relay.pass_on(task, steps.hand_over(&mut scratch.transform));
+        Ok(())
+    }
+
+    /// Takes what the task before handed over.
+    fn receive(
+        &self,
+        steps: &dyn TwoSteps,
+        before: Option<Baton>,
+        frames: &Frames,
+        scratch: &mut Scratch,
+    ) -> Result<(), Error> {
+        let begin = Instant::now();
+        let doubts = steps.receive(before, &mut scratch.transform);
+        self.add_doubts(doubts, frames.get(0), begin, scratch)
+    }
+
+    /// Transforms a frame of a task that has received.
+    fn transform_held(
+        &self,
+        prepared: &dyn PreparedTransform,
+        frames: &Frames,
+        at: usize,
+        scratch: &mut Scratch,
+        held: &mut impl TaskFrames,
+    ) -> Result<(), Error> {
+        let (begin, number) = (Instant::now(), frames.get(at));
+        let doubts = held.change(at, |positions, info| {
+            prepared.apply(number, positions, info, &mut scratch.transform)
+        });
+        self.add_doubts(doubts, number, begin, scratch)
+    }
+
+    /// Begins a task of frames: reads what the first task of all depends on.
+    fn begin_task(
+        &self,
+        prepared: &dyn PreparedTransform,
+        frames: &Frames,
+        task: usize,
+        scratch: &mut Scratch,
+    ) -> Result<(), Error> {
+        self.check(frames)?;
+        two_steps(prepared).begin(&mut scratch.transform);
+        if task > 0 || frames.is_empty() {
+            return Ok(());
+        }
+        let mut decoded = std::mem::take(&mut scratch.decoded);
+        let len = prepared.decoded().len() * 3;
+        let walked = memory::resize(&mut decoded, len, 0.0, "the atoms of a frame")
+            .map_err(Error::from)
+            .and_then(|()| self.walk_to(prepared, frames.get(0), scratch, &mut decoded));
+        scratch.decoded = decoded;
+        walked
     }
 }
 

@@ -63,7 +63,8 @@ pub trait PreparedTransform: Send + Sync {
 pub type Baton = Box<dyn Any + Send>;
 
 /// A transform that depends on the frames before, in two steps. The first step needs the frames of a task only, so that
-/// several threads can do it; the second one needs what the task before hands over. See [`crate::Relay`].
+/// several threads can do it; the second one needs what the task before hands over. A task receives that once, before or
+/// after the first step of any of its frames; frames after these get the whole transform. See [`crate::Relay`].
 pub trait TwoSteps: Send + Sync {
     /// Returns whether tasks of these frames can hand over: frames are ascending, each once, and the transform needs no
     /// other frame between them.
@@ -72,7 +73,7 @@ pub trait TwoSteps: Send + Sync {
     /// Forgets the task before and the frames before.
     fn begin(&self, memory: &mut TransformMemory);
 
-    /// Does the first step for the next frame of a task.
+    /// Does the first step for the next frame of a task that has not received.
     ///
     /// # Errors
     /// As [`PreparedTransform::apply`].
@@ -84,17 +85,21 @@ pub trait TwoSteps: Send + Sync {
         memory: &mut TransformMemory,
     ) -> Result<Doubts, String>;
 
-    /// Takes what the task before handed over, `None` for the first task, and returns what the next task gets.
+    /// Takes what the task before handed over, `None` for the first task.
     ///
     /// # Errors
     /// As [`PreparedTransform::apply`].
-    fn hand_over(
+    fn receive(
         &self,
         before: Option<Baton>,
         memory: &mut TransformMemory,
-    ) -> Result<(Option<Baton>, Doubts), String>;
+    ) -> Result<Doubts, String>;
 
-    /// Does the second step for the next frame of a task.
+    /// Returns what the next task gets, once all frames had the first step or the whole transform.
+    fn hand_over(&self, memory: &mut TransformMemory) -> Option<Baton>;
+
+    /// Does the second step for the next frame of a task that has received; nothing for frames that had the whole
+    /// transform.
     ///
     /// # Errors
     /// As [`PreparedTransform::apply`].

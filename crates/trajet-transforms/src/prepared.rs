@@ -439,17 +439,22 @@ impl TwoSteps for Prepared {
         self.take_steps(0..at + 1, positions, info, whole, &mut count)
     }
 
-    fn hand_over(
+    fn receive(
         &self,
         before: Option<Baton>,
         memory: &mut TransformMemory,
-    ) -> Result<(Option<Baton>, Doubts), String> {
+    ) -> Result<Doubts, String> {
         let Memory { walk, task, .. } = self.own_memory(memory);
-        let walked = walk.last.is_some().then(|| std::mem::take(walk));
-        let handed = before.and_then(|baton| baton.downcast::<Walk>().ok()).map(|walk| *walk);
+        if let Some(handed) = before.and_then(|baton| baton.downcast::<Walk>().ok()) {
+            *walk = *handed;
+        }
         let (_, no_jump) = self.no_jump_at()?;
-        let (next, step) = no_jump.hand_over(handed.or(walked), task)?;
-        Ok((next.map(|walk| Box::new(walk) as Baton), doubts_of(step)))
+        Ok(doubts_of(no_jump.receive(walk, task)?))
+    }
+
+    fn hand_over(&self, memory: &mut TransformMemory) -> Option<Baton> {
+        let walk = std::mem::take(&mut self.own_memory(memory).walk);
+        walk.last.is_some().then(|| Box::new(walk) as Baton)
     }
 
     fn second_step(

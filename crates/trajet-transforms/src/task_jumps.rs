@@ -1,9 +1,10 @@
 //! Removal of jumps by tasks that several threads do at the same time, in one pass over the frames.
 //!
-//! A task first finds the jumps between its own frames. It then waits for what the task before hands over: the positions
-//! in the frame before its first one, and the shifts up to that frame. It adds the jumps to its first frame and its own,
-//! hands over the same for its last frame, and only then moves atoms. All jumps are added in the order of the frames, so
-//! that every sum is that of one thread, also where it saturates.
+//! A task finds the jumps between its first frames. Then it receives what the task before hands over: the positions in
+//! the frame before its first one, and the shifts up to that frame. It adds the jumps to its first frame and its own,
+//! follows its further frames as one thread does, hands over the same for its last frame, and only then moves the atoms of
+//! its first frames. All jumps are added in the order of the frames, so that every sum is that of one thread, also where it
+//! saturates.
 
 use std::collections::VecDeque;
 
@@ -21,6 +22,8 @@ pub(crate) struct TaskJumps {
     compared_first: Compared,
     /// The last frame with positions.
     before: Compared,
+    /// The position of the last frame.
+    last: Option<usize>,
     /// Number of atoms whose jumps are removed.
     n_atoms: usize,
     /// The cell of each frame and the jumps that lead to it, in order; `None` for frames without positions.
@@ -36,22 +39,23 @@ pub(crate) struct TaskJumps {
 impl TaskJumps {
     /// Forgets the task before.
     pub(crate) fn clear(&mut self) {
-        self.first = None;
+        (self.first, self.last) = (None, None);
         self.frames.clear();
     }
 
-    /// Passes over the next frame of a task that has handed over, if it lacks positions. Returns whether it does.
+    /// Passes over the next frame if its atoms are not moved later: if it lacks positions, or was moved when it was
+    /// followed. Returns whether that is so.
     pub(crate) fn skips_next(&mut self) -> bool {
-        let lacks_positions = matches!(self.frames.front(), Some(None));
-        if lacks_positions {
+        let is_counted = matches!(self.frames.front(), Some(Some(_)));
+        if !is_counted {
             self.frames.pop_front();
         }
-        lacks_positions
+        !is_counted
     }
 }
 
 impl PreparedNoJump {
-    /// Finds the jumps that lead to the next frame of a task. Returns the step if it is doubtful.
+    /// Finds the jumps that lead to the next frame of a task that has not received. Returns the step if it is doubtful.
     pub(crate) fn count(
         &self,
         number: u64,
@@ -59,6 +63,7 @@ impl PreparedNoJump {
         positions: &[[f32; 3]],
         task: &mut TaskJumps,
     ) -> Result<Option<LargeStep>, String> {
+        task.last = Some(self.position_of(number)?);
         let mut found = task.spare.pop().unwrap_or_default();
         let own = self.own(positions, &mut task.own);
         let (mut largest, mut unit) = (0.0, 0);
@@ -86,38 +91,40 @@ impl PreparedNoJump {
         if self.start()?.positions.binary_search(&position).is_ok() {
             return Err(without_first());
         }
+        task.last = Some(position);
         task.frames.push_back(None);
         Ok(())
     }
 
-    /// Returns what the next task needs of this one and those before, and the first step if it is doubtful. `before` is
-    /// what the task before handed over, and of the first task how far it has walked; `None` if it begins where jumps are
-    /// known.
-    pub(crate) fn hand_over(
+    /// Moves a walk on through the frames of a task whose jumps were found. Returns the step to the first of them if it is
+    /// doubtful. The walk is what the task before handed over, and of the first task how far it has walked; it has not begun
+    /// if jumps are known at the first frame.
+    pub(crate) fn receive(
         &self,
-        before: Option<Walk>,
+        walk: &mut Walk,
         task: &mut TaskJumps,
-    ) -> Result<(Option<Walk>, Option<LargeStep>), String> {
-        let Some((number, cell)) = task.first.take() else { return Ok((before, None)) };
+    ) -> Result<Option<LargeStep>, String> {
+        let has_begun = walk.last.is_some();
+        walk.last = task.last.or(walk.last);
+        let Some((number, cell)) = task.first.take() else { return Ok(None) };
         let start = self.start()?;
-        let (mut walk, doubtful) = if let Some(mut before) = before {
-            let unit = before.step_to(&cell, &self.units, &task.compared_first);
-            (before, unit.map(|unit| (number, self.atom_of(start, unit))))
+        let doubtful = if has_begun {
+            let unit = walk.step_to(&cell, &self.units, &task.compared_first);
+            unit.map(|unit| (number, self.atom_of(start, unit)))
         } else {
             let begin = start.before(self.position_of(number)?);
-            let mut begun = Walk::default();
-            begun.set_shifts(&self.units, task.n_atoms, &start.shifts[begin]);
-            (begun, start.doubtful[begin])
+            walk.set_shifts(&self.units, task.n_atoms, &start.shifts[begin]);
+            start.doubtful[begin]
         };
-        task.moved.copy_shifts(&walk);
+        task.moved.copy_shifts(walk);
         for (cell, jumps) in task.frames.iter().flatten() {
             walk.add(cell, &self.units, jumps);
         }
         std::mem::swap(&mut walk.before, &mut task.before);
-        Ok((Some(walk), doubtful))
+        Ok(doubtful)
     }
 
-    /// Removes the jumps of the next frame of a task that has handed over.
+    /// Removes the jumps of the next frame whose jumps were found before its task received.
     pub(crate) fn remove_counted(
         &self,
         cell: &Cell,
@@ -189,6 +196,8 @@ mod tests {
             is_toroidal in any::<bool>(),
             cuts in prop::collection::vec(0..15usize, 0..6),
             walked in 0..3usize,
+            // Frames of each task before it receives.
+            early in prop::collection::vec(0..15usize, 8),
         ) {
             let view = if is_toroidal { View::Toroidal } else { View::Lattice };
             let chosen: &[i64] = if is_toroidal { &[0, 1, 2, 3, 4, 5] } else { &[1, 2, 5] };
@@ -213,7 +222,7 @@ mod tests {
             let (mut baton, mut in_tasks): (Option<Baton>, _) = (None, Doubts::default());
             let mut begin = first;
             let mut is_first = true;
-            for end in ends {
+            for (end, early) in ends.into_iter().zip(early) {
                 if begin == end {
                     continue;
                 }
@@ -231,15 +240,23 @@ mod tests {
                 }
                 is_first = false;
                 let mut held = Vec::new();
+                let receives = (begin + early).min(end);
                 for (k, frame) in frames[..end].iter().enumerate().skip(begin) {
                     let (mut positions, mut info) = (of_chosen(frame), info(frame.1));
-                    let found = prepared.first_step(k as u64, &mut positions, &mut info, &mut memory);
+                    if k == receives {
+                        in_tasks.add(&prepared.receive(baton.take(), &mut memory).unwrap());
+                    }
+                    let found = match k < receives {
+                        true => prepared.first_step(k as u64, &mut positions, &mut info, &mut memory),
+                        false => prepared.apply(k as u64, &mut positions, &mut info, &mut memory),
+                    };
                     in_tasks.add(&found.unwrap());
                     held.push((positions, info));
                 }
-                let (next, found) = prepared.hand_over(baton, &mut memory).unwrap();
-                baton = next;
-                in_tasks.add(&found);
+                if receives == end {
+                    in_tasks.add(&prepared.receive(baton.take(), &mut memory).unwrap());
+                }
+                baton = prepared.hand_over(&mut memory);
                 for (k, (mut positions, mut info)) in (begin..end).zip(held) {
                     in_tasks.add(&prepared.second_step(&mut positions, &mut info, &mut memory).unwrap());
                     let bits = |all: &[[f32; 3]]| -> Vec<u32> {

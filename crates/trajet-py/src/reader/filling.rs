@@ -7,7 +7,7 @@ use numpy::PyReadwriteArray3;
 use pyo3::prelude::*;
 use trajet_engine::plan::most_kept_frames;
 use trajet_engine::run::{Threads, lock};
-use trajet_files::{FieldReader, Frames, ParallelFor, Relay, Scratch, Wanted};
+use trajet_files::{FieldReader, Frames, ParallelFor, Relay, Scratch, TaskPart, Wanted};
 use trajet_formats::{Atoms, Field, FrameMeta};
 
 use super::{ATOMS_BETWEEN_SIGNALS, FRAMES_BETWEEN_SIGNALS, Reader};
@@ -155,11 +155,10 @@ impl Reader {
             let frames = request.frames.slice(positions.clone());
             let request = Wanted { frames: &frames, ..*request };
             let mut held = Vec::new();
-            chain.begin_task(&frames, request.atoms, task, scratch)?;
-            let all = 0..frames.len();
-            chain.read_first_step(&request, all, scratch, &mut held, out, meta)?;
-            chain.hand_over(&frames, request.atoms, relay, task, scratch)?;
-            chain.do_second_step(&request, scratch, &mut held, out, meta)
+            let all = TaskPart { positions: 0..frames.len(), held: &mut held, out, meta };
+            let mut parts = [all];
+            chain.read_task(&request, (relay, task), scratch, &mut parts)?;
+            chain.complete(&request, scratch, &mut parts[0])
         })
     }
 
