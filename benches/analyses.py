@@ -76,7 +76,7 @@ class Size:
 
 
 QUICK = Size(10, 10, 500, (400, 6), (1000, 1000), 4, 1)
-USUAL = Size(20, 20, 1000, (1000, 3), (2000, 2000), 10, 2)
+USUAL = Size(20, 50, 1000, (1000, 3), (2000, 2000), 10, 2)
 
 
 def per_frame(work: Callable[[], object], n_frames: int) -> Timed:

@@ -361,18 +361,29 @@ fn images(basis: &Basis) -> Option<Vec<(Vector, Vector)>> {
         return None;
     }
     let [a, b, c] = bounds.map(|bound| (0.5 + bound).floor() as i32);
-    let candidates: Vec<(Vector, Vector)> = (-a..=a)
-        .flat_map(|i| (-b..=b).flat_map(move |j| (-c..=c).map(move |k| [i, j, k].map(f64::from))))
-        .map(|whole| (combine(&basis.vectors, whole), whole))
-        .collect();
-    let as_good = |image: Vector, other: Vector| {
+    // Lattice vectors with their integers and squares.
+    let mut candidates = Vec::with_capacity(27);
+    for i in -a..=a {
+        for j in -b..=b {
+            for k in -c..=c {
+                let whole = [i, j, k].map(f64::from);
+                let image = combine(&basis.vectors, whole);
+                candidates.push((image, whole, square(image)));
+            }
+        }
+    }
+    let as_good = |image: Vector, other: Vector, longer: f64| {
         let difference = minus(image, other);
         let most: f64 = basis.vectors.iter().map(|&v| dot(v, difference).abs()).sum();
-        difference != [0.0; 3] && square(image) - square(other) >= most
+        difference != [0.0; 3] && longer >= most
     };
-    let is_needed =
-        |image: Vector| square(image) > 0.0 && !candidates.iter().any(|&(m, _)| as_good(image, m));
-    Some(candidates.iter().copied().filter(|&(image, _)| is_needed(image)).collect())
+    let is_needed = |image: Vector, length: f64| {
+        // A shorter one is looked for, as what is compared with is not negative.
+        let longer = candidates.iter().map(|&(other, _, square)| (other, length - square));
+        length > 0.0 && !longer.filter(|&(_, by)| by >= 0.0).any(|(m, by)| as_good(image, m, by))
+    };
+    let needed = candidates.iter().filter(|&&(image, _, square)| is_needed(image, square));
+    Some(needed.map(|&(image, whole, _)| (image, whole)).collect())
 }
 
 #[inline(always)]

@@ -1,5 +1,6 @@
 """`centers`: centres of mass or of geometry of groups of atoms."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -115,12 +116,20 @@ def centers(
         times=outcome.times,
         frames=outcome.frames,
         units="Å",
-        columns=tuple(f"{label} {axis}" for label in groups.labels for axis in "xyz"),
+        columns=_columns(groups.labels),
         name="center",
         report=outcome.report("centers", parameters, remarks=remarks),
         labels=groups.labels,
         sizes=np.array(groups.sizes, np.int64),
     )
+
+
+def _columns(labels: Sequence[str]) -> tuple[str, ...]:
+    """Return the name of each coordinate. There may be tens of thousands of groups."""
+    names: list[str] = [""] * (3 * len(labels))
+    for k, axis in enumerate((" x", " y", " z")):
+        names[k::3] = [label + axis for label in labels]
+    return tuple(names)
 
 
 COMMAND = Command(

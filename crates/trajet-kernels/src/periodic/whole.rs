@@ -14,7 +14,9 @@ const ROUNDING: f64 = 1e-9;
 /// Buffers of [`make_whole`], reused between frames.
 #[derive(Clone, Debug, Default)]
 pub struct WholeMemory {
-    /// Shifts of the atoms of one molecule, by column.
+    /// The shift of each atom of a molecule, by column, as its place in `shifts`. All are zero between molecules.
+    shift_of: Vec<u32>,
+    /// The shifts of a molecule; the first one is none.
     shifts: Vec<Vector>,
 }
 
@@ -50,53 +52,58 @@ fn make_whole_of(
     memory: &mut WholeMemory,
 ) -> usize {
     assert_eq!(positions.len(), trees.n_columns(), "one position per column");
-    memory.shifts.resize(positions.len(), [0.0; 3]);
+    memory.shift_of.resize(positions.len(), 0);
     let short = cell.surely_shortest_f32();
-    let starts = trees.starts();
-    let (mut molecule, mut n_endless) = (0, 0);
-    for (chunk, bonds) in trees.bonds().chunks(CHUNK).enumerate() {
-        if bonds.iter().all(|&bond| is_short(positions, bond, short)) {
+    let (bonds, starts) = (trees.bonds(), trees.starts());
+    let (mut begin, mut n_endless) = (0, 0);
+    while begin < bonds.len() {
+        let end = bonds.len().min(begin + CHUNK);
+        if bonds[begin..end].iter().all(|&bond| is_short(positions, bond, short)) {
+            begin = end;
             continue;
         }
-        // The molecules that the chunk has bonds of, and that were not looked at yet.
-        let begin = chunk * CHUNK;
-        molecule = molecule.max(starts.partition_point(|&start| start <= begin) - 1);
-        while molecule < trees.n_molecules() && starts[molecule] < begin + bonds.len() {
-            n_endless +=
-                usize::from(!is_made_whole(cell, short, trees, molecule, positions, memory));
+        // The molecules that the chunk has bonds of; those before `begin` are short.
+        let mut molecule = starts.partition_point(|&start| start <= begin) - 1;
+        while starts[molecule] < end {
+            let from = begin.saturating_sub(starts[molecule]);
+            let is_whole = is_made_whole(cell, short, trees, (molecule, from), positions, memory);
+            n_endless += usize::from(!is_whole);
             molecule += 1;
         }
+        begin = starts[molecule];
     }
     n_endless
 }
 
-/// Makes one molecule whole, or returns `false` if it is endless.
+/// Makes one molecule whole, or returns `false` if it is endless. Its bonds before `from` are short.
 #[inline(always)]
 fn is_made_whole(
     cell: &Cell,
     short: f32,
     trees: &BondTrees,
-    molecule: usize,
+    (molecule, from): (usize, usize),
     positions: &mut [[f32; 3]],
     memory: &mut WholeMemory,
 ) -> bool {
     let (tree, closures) = trees.molecule(molecule);
-    let shifts = &mut memory.shifts;
-    shifts[tree[0][0] as usize] = [0.0; 3];
-    let mut is_moved = false;
+    let tree = &tree[from.min(tree.len())..];
+    let WholeMemory { shift_of, shifts } = memory;
+    shifts.clear();
+    shifts.push([0.0; 3]);
     for &[parent, child] in tree {
-        let mut shift = shifts[parent as usize];
+        let mut place = shift_of[parent as usize];
         if !is_short(positions, [parent, child], short) {
             let by = cell.shift_to_shortest(difference(positions, [parent, child]));
-            if is_countable(by) {
-                shift = [0, 1, 2].map(|k| shift[k] + by[k]);
+            if is_countable(by) && by != [0.0; 3] {
+                let shift = [0, 1, 2].map(|k| shifts[place as usize][k] + by[k]);
+                place = place_of(shift, shifts);
             }
         }
-        is_moved |= shift != [0.0; 3];
-        shifts[child as usize] = shift;
+        shift_of[child as usize] = place;
     }
     for &[a, b] in closures {
-        let apart = minus(shifts[b as usize], shifts[a as usize]);
+        let [from, to] = [a, b].map(|column| shift_of[column as usize] as usize);
+        let apart = minus(shifts[to], shifts[from]);
         if apart == [0.0; 3] && is_short(positions, [a, b], short) {
             continue;
         }
@@ -108,18 +115,36 @@ fn is_made_whole(
         };
         let nearest = cell.shift_to_shortest(d);
         if nearest != apart && length(apart) > length(nearest) * (1.0 + ROUNDING) {
+            tree.iter().for_each(|&[_, child]| shift_of[child as usize] = 0);
             return false;
         }
     }
-    if is_moved {
+    if shifts.len() > 1 {
+        shifts.iter_mut().for_each(|shift| *shift = cell.lattice_vector(*shift));
         for &[_, child] in tree {
-            let shift = shifts[child as usize];
-            if shift != [0.0; 3] {
-                move_atom(&mut positions[child as usize], cell.lattice_vector(shift));
+            let place = std::mem::take(&mut shift_of[child as usize]);
+            if place != 0 {
+                move_atom(&mut positions[child as usize], shifts[place as usize]);
             }
         }
     }
     true
+}
+
+/// The last shifts among which an equal one is looked for.
+const RECENT: usize = 4;
+
+/// Returns the place of a shift, which is added unless it is none or one of the last ones.
+fn place_of(shift: Vector, shifts: &mut Vec<Vector>) -> u32 {
+    if shift == [0.0; 3] {
+        return 0;
+    }
+    let recent = shifts.len().saturating_sub(RECENT);
+    if let Some(place) = shifts[recent..].iter().position(|&one| one == shift) {
+        return (recent + place) as u32;
+    }
+    shifts.push(shift);
+    shifts.len() as u32 - 1
 }
 
 /// Returns the position of the second column of a bond relative to that of the first.

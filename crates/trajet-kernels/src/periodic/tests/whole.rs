@@ -1,11 +1,16 @@
 use super::*;
 use crate::reference;
 
-/// Makes a system whole and returns the positions and the number of endless molecules.
+/// Makes a system whole, twice with the same memory, and returns the positions and the number of endless molecules.
 fn made_whole(cell: &Cell, trees: &BondTrees, broken: &[[f32; 3]]) -> (Vec<[f32; 3]>, usize) {
-    let mut positions = broken.to_vec();
-    let n_endless = make_whole(cell, trees, &mut positions, &mut WholeMemory::default());
-    (positions, n_endless)
+    let mut memory = WholeMemory::default();
+    let [first, second] = [(); 2].map(|()| {
+        let mut positions = broken.to_vec();
+        let n_endless = make_whole(cell, trees, &mut positions, &mut memory);
+        (positions, n_endless)
+    });
+    assert_eq!(first, second);
+    first
 }
 
 proptest! {
