@@ -186,8 +186,12 @@ class Topology:
 
     @staticmethod
     def from_columns(
-        columns: Mapping[str, object], bonds: NDArray[np.int64] | None, guessed: Sequence[str]
+        columns: Mapping[str, object],
+        bonds: NDArray[np.int64] | None,
+        guessed: Sequence[str],
+        connections: NDArray[np.int64] | None = None,
     ) -> Topology: ...
+    def with_bonds(self, bonds: NDArray[np.int64]) -> Topology: ...
     @property
     def n_atoms(self) -> int: ...
     @property
@@ -294,6 +298,7 @@ class TopologySidecar:
     def save(self, content: StructureFile) -> Path | None: ...
 
 # Å; None where it is unknown
+def element_symbol(number: int) -> str | None: ...
 def van_der_waals_radius(symbol: str) -> float | None: ...
 
 # for each atom the first one to which it is connected by pairs

@@ -448,6 +448,11 @@ def load(path: Path, sidecar: SidecarUse = SidecarUse()) -> Structure:
     found = _trajet.read_structure(path)
     if isinstance(found, str):
         found = _by_mdanalysis(path, found, sidecar)
+    return structure_of(found, path)
+
+
+def structure_of(found: _trajet.StructureFile, path: Path) -> Structure:
+    """Return the content of a file, with types and masses guessed where it has none."""
     # As MDAnalysis does; masses of coarse-grained beads are unknown.
     found.guess("types")
     with contextlib.suppress(SelectionError):

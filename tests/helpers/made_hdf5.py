@@ -13,6 +13,8 @@ from helpers.golden_files import Truth
 from helpers.made_files import TRICLINIC, random_vectors
 
 N_ATOMS, N_FRAMES = 53, 11
+# Atomic numbers of elements in TPR files of the tests.
+_NUMBERS = {"H": 1, "C": 6, "N": 7, "O": 8, "NA": 11, "Na": 11, "S": 16}
 
 # Layouts of the numbers of a dataset in a file, beside their type.
 LAYOUTS: dict[str, dict[str, Any]] = {
@@ -118,6 +120,40 @@ def write_as_gromacs(path: Path, positions: np.ndarray) -> Path:
         system["velocity/step"] = np.arange(0, 10 * N_FRAMES, 50)
         system["velocity/time"] = np.arange(0, N_FRAMES, 5) / 2
     return path
+
+
+def add_gromacs_topology(path: Path, atoms: mda.AtomGroup) -> None:
+    """Add the topology and bonds of a Universe of a TPR file as GROMACS 2026 writes them.
+
+    As in its sources: a group for each molecule type, texts of fixed length in tables, numbers of
+    residues plus one, and bonds by index without a reference to the particles.
+    """
+    # Segments of TPR files are blocks of molecules of the same type.
+    blocks = [(str(one.atoms.moltypes[0]), one.atoms) for one in atoms.segments]
+    with h5py.File(path, "a") as file:
+        file.require_group("h5md/creator").attrs["name"] = np.bytes_(b"GROMACS")
+        group = file.create_group("h5md/modules/gromacs_topology")
+        group.attrs["version"] = np.array([0, 1], "i4")
+        group.attrs["system_name"] = np.bytes_(b"a system")
+        group.attrs["molecule_block_names"] = np.array([name.encode() for name, _ in blocks])
+        counts = [len(np.unique(block.molnums)) for _, block in blocks]
+        group.attrs["molecule_block_counts"] = np.array(counts, "i4")
+        for name, block in dict(blocks).items():
+            molecule = block[block.molnums == block.molnums[0]]
+            kind = group.create_group(name)
+            kind["id"] = np.arange(1, len(molecule) + 1)
+            kind["mass"] = molecule.masses.astype("f4")
+            kind["charge"] = molecule.charges.astype("f4")
+            kind["species"] = np.array([_NUMBERS.get(one, -1) for one in molecule.elements], "i4")
+            kind["residue_id"] = molecule.resids.astype("i4") + 1
+            for column, texts in (
+                ("particle_name", molecule.names),
+                ("residue_name", molecule.resnames),
+            ):
+                table, codes = np.unique(texts.astype("S"), return_inverse=True)
+                kind[f"{column}_table"], kind[column] = table, codes.astype("i4")
+            kind["sequence"] = np.zeros(molecule.n_residues, "i4")
+        file["connectivity/bonds"] = atoms.universe.bonds.indices.astype("i8")
 
 
 def write_with_mdanalysis(path: Path, *, cells: bool = True, **options: Any) -> Path:

@@ -416,6 +416,8 @@ def test_invalid_requests_are_errors(
     asked = spec(tmp_path, np.zeros(N_ATOMS, int))
     with pytest.raises(tj.StoreError, match="frame 5 differs from the one that was divided"):
         native.add("one", traj.reader, asked, top, [[]], threads=2)
+    # Bonds of the file are read with its topology.
+    assert traj.topology.n_atoms == N_ATOMS
     monkeypatch.setitem(sys.modules, "h5py", None)
     with pytest.raises(tj.MissingPackageError, match="tag 'front' is kept as h5md: h5py is needed"):
         store.add("one", traj, profile=profile(tmp_path))

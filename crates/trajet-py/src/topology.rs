@@ -16,7 +16,7 @@ use trajet_topology::{
     Structure, Topology as Native,
 };
 
-use crate::aligned::Aligned2;
+use crate::aligned::{Aligned1, Aligned2};
 use crate::arrays::array;
 use crate::error::{from_os, raised};
 
@@ -138,25 +138,24 @@ const OF_SEGMENTS: [&str; 1] = ["segids"];
 
 #[pymethods]
 impl Topology {
-    /// Makes a topology of columns: arrays of int64 or float64, or lists of str. "resindices" has one element for
-    /// each atom, "segindices" one for each residue. `guessed` names the columns that were guessed.
+    /// Makes a topology of columns: arrays of int64 or float64, and texts as lists of str or as `column` returns them.
+    /// "resindices" has one element for each atom, "segindices" one for each residue. `guessed` names the columns that
+    /// were guessed.
     ///
     /// Raises ValueError if columns have the wrong lengths or indices are out of range.
     #[staticmethod]
-    #[pyo3(signature = (columns, bonds, guessed))]
+    #[pyo3(signature = (columns, bonds, guessed, connections=None))]
     fn from_columns(
         columns: &Bound<'_, PyDict>,
         bonds: Option<Aligned2<'_, i64>>,
         guessed: Vec<String>,
+        connections: Option<Aligned2<'_, i64>>,
     ) -> PyResult<Self> {
         let residues_of_atoms = required::<i64>(columns, "resindices")?;
         let segments_of_residues = required::<i64>(columns, "segindices")?;
         let segids = required::<String>(columns, "segids")?;
         let (n_atoms, n_residues) = (residues_of_atoms.len(), segments_of_residues.len());
-        let text = |name, n| -> PyResult<Option<Column>> {
-            let texts = optional::<String>(columns, name, n)?;
-            Ok(texts.map(|texts| texts.iter().map(String::as_str).collect()))
-        };
+        let text = |name, n| texts(columns, name, n);
         let numbers = |name| optional::<f64>(columns, name, n_atoms);
         let formal_charges = optional::<i64>(columns, "formalcharges", n_atoms)?;
         let molnums = optional::<i64>(columns, "molnums", n_atoms)?;
@@ -166,14 +165,7 @@ impl Topology {
             }
             _ => None,
         };
-        let bonds = match bonds {
-            None => None,
-            Some(bonds) => {
-                let flat: Vec<i64> = bonds.as_array().iter().copied().collect();
-                let flat = indices(&flat, n_atoms, "bonds")?;
-                Some(Bonds::new(flat.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect()))
-            }
-        };
+        let bonds = bonds.map(|bonds| bonds_of(&bonds, n_atoms)).transpose()?;
         let is_guessed = |name: &str| guessed.iter().any(|one| one == name);
         Ok(Topology::new(Native {
             atoms: Atoms {
@@ -204,7 +196,7 @@ impl Topology {
             segments: Segments { ids: segids.iter().map(String::as_str).collect() },
             molecules,
             bonds,
-            connections: None,
+            connections: connections.map(|pairs| bonds_of(&pairs, n_atoms)).transpose()?,
             guessed: Guessed {
                 types: is_guessed("types"),
                 elements: is_guessed("elements"),
@@ -214,6 +206,16 @@ impl Topology {
             },
             remarks: Vec::new(),
         }))
+    }
+
+    /// Returns a topology with these bonds, an array `(n_bonds, 2)` of int64, instead of its own.
+    ///
+    /// Raises ValueError if an index is out of range.
+    fn with_bonds(&self, bonds: Aligned2<'_, i64>) -> PyResult<Self> {
+        let mut native = Native::clone(&self.native);
+        native.bonds = Some(bonds_of(&bonds, native.n_atoms())?);
+        native.guessed.bonds = false;
+        Ok(Topology::new(native))
     }
 
     #[getter]
@@ -321,6 +323,12 @@ impl Topology {
 #[pyfunction]
 pub(crate) fn van_der_waals_radius(symbol: &str) -> Option<f64> {
     trajet_topology::elements::radius(symbol)
+}
+
+/// Returns the symbol of an element by its atomic number; None if there is no such element.
+#[pyfunction]
+pub(crate) fn element_symbol(number: i64) -> Option<&'static str> {
+    trajet_topology::elements::symbol_of_number(number)
 }
 
 /// Returns for each of `n_atoms` atoms the first atom to which it is connected by pairs, an array of int64.
@@ -550,6 +558,28 @@ where
         return Err(PyValueError::new_err(format!("{name} has {found} elements instead of {n}")));
     }
     Ok(Some(values))
+}
+
+/// Returns a column of `n` texts, if it is there: a list, or an array of codes and the text of each code.
+fn texts(columns: &Bound<'_, PyDict>, name: &str, n: usize) -> PyResult<Option<Column>> {
+    let Some(values) = columns.get_item(name)? else { return Ok(None) };
+    let Ok((codes, values)) = values.extract::<(Aligned1<'_, u32>, Vec<String>)>() else {
+        let texts = optional::<String>(columns, name, n)?;
+        return Ok(texts.map(|texts| texts.iter().map(String::as_str).collect()));
+    };
+    let codes = codes.as_array();
+    let text = |code: &u32| values.get(*code as usize).map(String::as_str);
+    match codes.iter().map(text).collect::<Option<Column>>() {
+        Some(column) if column.len() == n => Ok(Some(column)),
+        _ => Err(PyValueError::new_err(format!("{name} does not have {n} codes of texts"))),
+    }
+}
+
+/// Returns the pairs of an array `(n_bonds, 2)` as bonds.
+fn bonds_of(pairs: &Aligned2<'_, i64>, n_atoms: usize) -> PyResult<Bonds> {
+    let flat: Vec<i64> = pairs.as_array().iter().copied().collect();
+    let flat = indices(&flat, n_atoms, "bonds")?;
+    Ok(Bonds::new(flat.as_chunks::<2>().0.to_vec()))
 }
 
 /// Checks that indices are below `n`.

@@ -134,7 +134,7 @@ pub(crate) fn symbol(text: &str) -> Option<&'static str> {
 }
 
 /// Returns the symbol of an element by its atomic number.
-pub(crate) fn symbol_of_number(number: i64) -> Option<&'static str> {
+pub fn symbol_of_number(number: i64) -> Option<&'static str> {
     let place = usize::try_from(number.checked_sub(1)?).ok()?;
     ELEMENTS.get(place).map(|(symbol, ..)| *symbol)
 }

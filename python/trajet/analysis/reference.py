@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import topology, universes
+from trajet import h5md, topology, universes
 from trajet._trajet import AnalysisError, SelectionError
 from trajet.advise.entries import InputEntry
 from trajet.analysis.atom_matching import check_pairs
 from trajet.box import Box
-from trajet.topology import Atoms, Structure
+from trajet.topology import Atoms, SidecarUse, Structure
 from trajet.trajectory import Selection, Trajectory, describe_file
+from trajet.trajectory import open as open_trajectory
 
 if TYPE_CHECKING:
     from trajet.universes import AtomGroup
@@ -122,7 +123,7 @@ def reference_positions(
                 f"{reference}: there is no such reference: give a frame number, 'average', the path"
                 " of a structure, positions, or a Selection of another trajectory"
             )
-        found = topology.load(Path(reference), main.trajectory.sidecar)
+        found = _read_structure(Path(reference), main.trajectory.sidecar)
         structure = _Structure(found, str(reference), remarks)
         return [structure.coordinates(item) for item in selections]
     if isinstance(reference, Selection):
@@ -165,6 +166,15 @@ def reference_positions(
     if not np.isfinite(array).all():
         raise ValueError("reference positions must be finite numbers")
     return [Coordinates(array, Box(), "the reference")]
+
+
+def _read_structure(path: Path, sidecar: SidecarUse) -> Structure:
+    """Return the content of a structure file; of an H5MD file with names, at its first frame."""
+    if not h5md.is_hdf5(path):
+        return topology.load(path, sidecar)
+    opened = open_trajectory(path, path)
+    first = opened.read([0])
+    return Structure(opened.topology, first.positions[0], Box.of(first))
 
 
 @dataclass(frozen=True)

@@ -343,7 +343,7 @@ def analysis(
                     raise click.UsageError(f"{topology} is a store: name a data set of it: {known}")
                 raise click.UsageError(
                     f"give a trajectory after the topology {topology}, or only a PDB or GRO file,"
-                    " or a data set of a store: STORE/NAME"
+                    " an H5MD file of GROMACS from 2026 on, or a data set of a store: STORE/NAME"
                 )
 
             def shared() -> AnalysisOptions:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from trajet.h5md.ranks import Communicator, raise_on_all, shares
     from trajet.h5md.signature import is_hdf5
     from trajet.h5md.tables import describe
+    from trajet.h5md.topology import bonds_of, has_topology, keep_topology, read_structure
     from trajet.h5md.writing import (
         Content,
         check,
@@ -40,6 +41,7 @@ else:
             "trajet.h5md.ranks": "Communicator raise_on_all shares",
             "trajet.h5md.signature": "is_hdf5",
             "trajet.h5md.tables": "describe",
+            "trajet.h5md.topology": "bonds_of has_topology keep_topology read_structure",
             "trajet.h5md.writing": "Content check write write_all write_blocks write_checked",
         },
     )
@@ -53,16 +55,20 @@ __all__ = [
     "Observables",
     "Rest",
     "Source",
+    "bonds_of",
     "check",
     "describe",
     "h5py",
+    "has_topology",
     "is_hdf5",
     "join",
     "keep",
+    "keep_topology",
     "left_out",
     "native_content",
     "parallel_h5py",
     "raise_on_all",
+    "read_structure",
     "shares",
     "write",
     "write_all",

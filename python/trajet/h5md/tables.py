@@ -66,16 +66,16 @@ def describe(
     begin = time.perf_counter()
     known.check_named(units or {})
     look = _Look(str(path), particles, dict(units or {}), allow_truncated_tail)
-    with _opened(path) as file:
+    with opened(path) as file:
         if REMARKS_ATTRIBUTE in file.attrs:
-            look.noted = _text(attribute(file, REMARKS_ATTRIBUTE))
+            look.noted = text(attribute(file, REMARKS_ATTRIBUTE))
         if link(file, "particles") is not None:
             found = look.h5md(file)
-        elif "AMBER" in _text(attribute(file, "Conventions", "")) or "_NCProperties" in file.attrs:
+        elif "AMBER" in text(attribute(file, "Conventions", "")) or "_NCProperties" in file.attrs:
             raise FormatError(
                 f"{path}: it is NetCDF-4, which is HDF5: convert it with nccopy -k nc6 or cpptraj"
             )
-        elif "Pande" in _text(attribute(file, "conventions", "")):
+        elif "Pande" in text(attribute(file, "conventions", "")):
             found = look.mdtraj(file)
         else:
             raise FormatError(
@@ -86,8 +86,16 @@ def describe(
 
 
 @contextlib.contextmanager
-def _opened(path: Path) -> Iterator["File"]:
-    """Open a file; whatever h5py raises while it is looked at says that its tables are damaged."""
+def opened(path: Path) -> Iterator["File"]:
+    """Open a file; whatever h5py raises while it is looked at is an error of damaged tables.
+
+    Raises
+    ------
+    FormatError
+        If the tables cannot be read; TruncatedError if the file is cut.
+    MissingPackageError
+        If h5py is not installed.
+    """
     module = h5py(str(path))
     try:
         with module.File(path, "r") as file:
@@ -279,7 +287,7 @@ class _Look:
         if self.particles in names:
             # Other groups may stand in other files.
             names = [self.particles]
-        there = {name: group for name in names if _has_vectors(group := member(groups, name))}
+        there = {name: group for name in names if has_vectors(group := member(groups, name))}
         if self.particles is not None:
             if self.particles not in there:
                 raise _OptionError(
@@ -327,7 +335,7 @@ class _Look:
         codes = [code for code, *_ in filters]
         if codes not in ([], [_DEFLATE], [_SHUFFLE], [_SHUFFLE, _DEFLATE]):
             other = next((f for f in filters if f[0] not in (_DEFLATE, _SHUFFLE)), filters[0])
-            name = _FILTERS.get(other[0]) or _text(other[3]) or f"number {other[0]}"
+            name = _FILTERS.get(other[0]) or text(other[3]) or f"number {other[0]}"
             # HDF5's own tools know HDF5's own filters.
             remedy = (
                 "repack it with 'h5repack -f SHUF -f GZIP=2 OLD NEW'"
@@ -466,7 +474,7 @@ class _Look:
     ) -> float:
         """Return the factor that converts the numbers of a dataset to Å, ps, …."""
         where = f"{self.path}: {dataset.name.strip('/')}"
-        named = _text(attribute(dataset, unit_attribute, "")) or None
+        named = text(attribute(dataset, unit_attribute, "")) or None
         given = self.units.get(quantity)
         if named is not None:
             by = known.factor(quantity, named, where)
@@ -508,7 +516,7 @@ class _Look:
         if dimension != 3:
             raise self._error(f"its space has {dimension} dimensions: three are read")
         edges, named = member(box, "edges"), attribute(box, "boundary")
-        boundary = ["periodic"] * 3 if named is None else [_text(b) for b in np.ravel(named)]
+        boundary = ["periodic"] * 3 if named is None else [text(b) for b in np.ravel(named)]
         if named is not None and len(boundary) == 3:
             own["periodic"] = [b == "periodic" for b in boundary]
         if edges is None:
@@ -629,11 +637,11 @@ def creator_of(file: "File") -> str:
     creator = find(file, "h5md/creator")
     if creator is None:
         return ""
-    name = _text(attribute(creator, "name", ""))
-    return (_text(attribute(creator, "source_name", "")) if name == "trajet" else "") or name
+    name = text(attribute(creator, "name", ""))
+    return (text(attribute(creator, "source_name", "")) if name == "trajet" else "") or name
 
 
-def _has_vectors(group: "Group") -> bool:
+def has_vectors(group: "Group") -> bool:
     """Tell whether a group of particles has positions, velocities or forces."""
     names = ("position", "velocity", "force")
     return hasattr(group, "keys") and any(member(group, name) is not None for name in names)
@@ -644,7 +652,7 @@ def _has_no_rows(value: "Dataset") -> bool:
     return (getattr(value, "shape", None) or (1,))[0] == 0
 
 
-def _text(value: object) -> str:
+def text(value: object) -> str:
     """Return an attribute as text."""
     value = np.asarray(value).reshape(-1)
     if value.size == 0:

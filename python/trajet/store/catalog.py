@@ -161,13 +161,14 @@ class Store:
         with (
             _structures(parts, trajectory) as structures,
             _rest(trajectory) as (rest, remarks),
+            _topology_file(trajectory.topology_path.absolute()) as topology,
         ):
             done = trajectory.fresh(
                 self._native.add,
                 name,
                 trajectory.reader,
                 _spec(chosen, parts),
-                trajectory.topology_path.absolute(),
+                topology,
                 structures,
                 threads=threads or _trajet.available_threads(),
                 progress=progress,
@@ -616,6 +617,18 @@ def _manifest_tag(part: TagAtoms) -> dict[str, object]:
     """Return the entry of a tag in a manifest, which has no `optional`."""
     entry = {key: value for key, value in vars(part.tag).items() if key != "optional"}
     return {**entry, "atoms": part.ranges()}
+
+
+@contextlib.contextmanager
+def _topology_file(path: Path) -> Iterator[Path]:
+    """Yield a topology without frames: the path itself, or that of a temporary H5MD file."""
+    if not h5md.is_hdf5(path):
+        yield path
+        return
+    with folder_in(None) as folder, _room_in(folder):
+        made = folder / f"topology{path.suffix}"
+        h5md.keep_topology(path, made)
+        yield made
 
 
 @contextlib.contextmanager

@@ -387,6 +387,10 @@ def describe_file(path: Path) -> InputEntry:
     """Return the report's entry on a structure file: path, size and digest."""
     import hashlib
 
+    size = path.stat().st_size
+    # It may have the frames of a trajectory.
+    if h5md.is_hdf5(path):
+        return {"path": str(path), "size": size, "digest": _trajet.file_digest(path)}
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return {"path": str(path), "size": path.stat().st_size, "digest": f"sha256:{digest}"}
+    return {"path": str(path), "size": size, "digest": f"sha256:{digest}"}

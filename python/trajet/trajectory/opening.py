@@ -47,12 +47,13 @@ def open(
     Parameters
     ----------
     topology
-        A PSF, PDB, GRO, TPR, PRMTOP or mmCIF file, or another that MDAnalysis reads; None to read
+        A PSF, PDB, GRO, TPR, PRMTOP or mmCIF file, an H5MD file in which GROMACS (from 2026 on)
+        named the atoms, or another file that MDAnalysis reads; None to read
         coordinates only. It is read when atoms are first selected. Without trajectories: a PDB or
-        GRO file, of one frame or several, which is its own topology; or a data set of a store,
-        "STORE/name", or some of its tags, "STORE/name@protein,lipid". With tags, the trajectory has
-        only the atoms of these tags, in their original order; atom indices stay those of the
-        original.
+        GRO file, of one frame or several, which is its own topology, or an H5MD file of GROMACS
+        from 2026 on; or a data set of a store, "STORE/name", or some of its tags,
+        "STORE/name@protein,lipid". With tags, the trajectory has only the atoms of these tags, in
+        their original order; atom indices stay those of the original.
     *trajectories
         One XTC, TRR, DCD, Amber NetCDF, H5MD or mdtraj HDF5 file, a PDB or GRO file, or several
         files of the same atoms, in any of these formats. Several files are read as one trajectory:
@@ -128,8 +129,8 @@ def open(
         if found is None:
             raise TypeError(
                 "give the topology first, then the trajectory: open('top.psf', 'traj.xtc');"
-                " give None for no topology; PDB and GRO files, and data sets of a store, include"
-                " their topology"
+                " give None for no topology; PDB and GRO files, H5MD files of GROMACS from 2026"
+                " on, and data sets of a store include their topology"
             )
         file_options = (particles, units, dcd_cell)
         if continuous or allow_truncated_tail or any(one is not None for one in file_options):
@@ -266,13 +267,16 @@ copyreg.pickle(Trajectory, _reduce)
 
 
 def is_structure(path: str | os.PathLike[str]) -> bool:
-    """Return whether a file is a trajectory that names its atoms, by its suffix.
+    """Return whether a file is a trajectory that names its atoms.
 
-    It is opened without another topology, as data sets are.
+    It is opened without another topology, as data sets are. These are PDB and GRO files, by their
+    suffix, and H5MD files with the topology of GROMACS.
     """
     suffix = Path(path).suffix.lower()
     is_known = any(suffix in suffixes for suffixes in _trajet.STRUCTURES.values())
-    return is_known and find_dataset(path) is None
+    if not is_known:
+        return h5md.is_hdf5(Path(path)) and h5md.has_topology(Path(path))
+    return find_dataset(path) is None
 
 
 def from_atomgroup(atoms: "AtomGroup") -> Selection:

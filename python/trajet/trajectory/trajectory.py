@@ -158,7 +158,8 @@ class Trajectory(ReadingByColumns):
     def topology(self) -> Topology:
         """The topology: names, residues, masses and bonds of the atoms.
 
-        For some tags of a data set it has all atoms of the original.
+        For some tags of a data set it has all atoms of the original. If it lists no bonds, its
+        bonds are those that an H5MD trajectory lists, `connectivity/bonds`.
 
         Raises
         ------
@@ -174,12 +175,23 @@ class Trajectory(ReadingByColumns):
         if self._topology is None:
             path = self._checked_topology_path()
             watch = Stopwatch()
-            found = load_structure(self._topology_at or path, self.sidecar).topology
+            where = self._topology_at or path
+            is_hdf5 = h5md.is_hdf5(where)
+            read = h5md.read_structure(where) if is_hdf5 else load_structure(where, self.sidecar)
+            found = read.topology
             found.path = path
             self._check_size(found.n_atoms, str(path))
+            if found.native.bonds is None and (bonds := self._bonds_of_frames()) is not None:
+                found.native = found.native.with_bonds(bonds)
             self._topology = found
             self.t_topology += watch.seconds()
         return self._topology
+
+    def _bonds_of_frames(self) -> NDArray[np.int64] | None:
+        """Return the bonds that the first file of the trajectory lists, if that is H5MD."""
+        if self.dataset is not None or self._reader.segments()[0]["format"] != "H5MD":
+            return None
+        return h5md.bonds_of(self._absolute_paths[0], self.particles, self.n_atoms)
 
     def _checked_topology_path(self) -> Path:
         """Return the path of the topology.

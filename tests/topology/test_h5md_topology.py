@@ -1,0 +1,213 @@
+"""Topologies and bonds in H5MD files are those of the TPR files that GROMACS made them of."""
+
+import pickle
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import h5py
+import MDAnalysis as mda
+import numpy as np
+import pytest
+import trajet as tj
+from helpers.commands import succeed
+from helpers.made_hdf5 import add_gromacs_topology
+from MDAnalysisTests.datafiles import GRO, TPR, XTC
+from trajet.topology import COLUMNS
+
+TOPOLOGY = "h5md/modules/gromacs_topology"
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return an H5MD file of a solvated protein with ions, as GROMACS 2026 writes it."""
+    path = tmp_path_factory.mktemp("gromacs") / "solvated.h5md"
+    tj.convert(tj.open(None, XTC), path, frames=slice(0, 2))
+    add_gromacs_topology(path, mda.Universe(TPR).atoms)
+    return path
+
+
+@pytest.fixture
+def solvated(original: Path, tmp_path: Path) -> Path:
+    """Return a copy of the file."""
+    return shutil.copy(original, tmp_path / "solvated.h5md")
+
+
+def test_topology_is_that_of_the_tpr(original: Path) -> None:
+    """All columns but types, which GROMACS leaves out, and bonds."""
+    ours, tpr = tj.open(original).topology, tj.open(TPR, XTC).topology
+    names = [name for name in COLUMNS if tpr.column(name) is not None and name != "types"]
+    assert {"names", "elements", "masses", "charges", "resids", "molnums"} <= set(names)
+    for name in names:
+        found, expected = ours.column(name), tpr.column(name)
+        assert found is not None and found.tolist() == expected.tolist(), name
+    assert ours.bonds.tolist() == tpr.bonds.tolist()
+    assert "masses" not in ours.native.guessed
+
+
+def test_file_is_its_own_topology(original: Path) -> None:
+    """Analyses, also of repaired molecules, are those with the TPR as topology."""
+    with tj.open(original) as alone:
+        beside = tj.open(TPR, original)
+        for traj in (alone, beside):
+            assert traj.select("protein and name CA").n_atoms == 214
+        first, second = (
+            tj.rmsd(traj.whole().select("protein"), weights="mass") for traj in (alone, beside)
+        )
+        assert np.array_equal(first.values, second.values)
+        again = pickle.loads(pickle.dumps(alone))
+        assert again.topology.masses.tolist() == alone.topology.masses.tolist()
+
+
+def test_file_is_a_reference(original: Path) -> None:
+    """Its first frame is."""
+    calpha = tj.open(TPR, XTC).select("name CA")
+    first = tj.rmsd(calpha, reference=str(original))
+    assert np.array_equal(first.values, tj.rmsd(calpha, reference=0).values)
+
+
+def test_command_takes_the_file_alone(original: Path, tmp_path: Path) -> None:
+    """As it takes a PDB file."""
+    output = tmp_path / "rmsd.csv"
+    succeed("rmsd", original, "--select", "name CA", "--output", output)
+    assert len(output.read_text().splitlines()) == 3
+
+
+def test_store_keeps_the_topology_without_frames(original: Path, tmp_path: Path) -> None:
+    """A data set has its names and bonds."""
+    store = tj.Store(tmp_path / "store", create=True)
+    store.add("solvated", tj.open(original))
+    (kept,) = (tmp_path / "store").rglob("topology*.h5md")
+    with h5py.File(kept) as file:
+        assert not list(file["particles"])
+    stored = tj.open(tmp_path / "store" / "solvated").topology
+    assert stored.names.tolist() == tj.open(original).topology.names.tolist()
+    assert stored.bonds.tolist() == tj.open(original).topology.bonds.tolist()
+
+
+def test_bonds_of_frames_complete_a_topology(original: Path) -> None:
+    """GRO files list no bonds; those of other topologies remain."""
+    traj = tj.open(GRO, original)
+    assert traj.topology.bonds.tolist() == tj.open(TPR, XTC).topology.bonds.tolist()
+    assert tj.open(GRO, XTC).topology.bonds is None
+    # The protein, and the atoms of a water, whose virtual site has no bond.
+    assert np.unique(traj.topology.molecules[:3341]).tolist() == [0]
+    assert traj.topology.molecules[3341:3345].tolist() == [3341, 3341, 3341, 3344]
+
+
+def test_file_without_names_is_no_topology(tmp_path: Path) -> None:
+    """The error says what is missing."""
+    path = tmp_path / "plain.h5md"
+    tj.convert(tj.open(None, XTC), path, frames=slice(0, 1))
+    with pytest.raises(TypeError, match="give the topology first"):
+        tj.open(path)
+    with pytest.raises(tj.FormatError, match="does not name its atoms"):
+        _ = tj.open(path, path).topology
+
+
+def test_other_number_of_atoms_is_an_error(original: Path) -> None:
+    """As for any topology."""
+    with pytest.raises(tj.SelectionError, match="has 47681 atoms"):
+        _ = tj.open(original, tj.open(GRO).paths[0].parent / "adk_dims.dcd").topology
+
+
+def _set(path: str, value: object) -> Callable[[h5py.File], None]:
+    def change(file: h5py.File) -> None:
+        del file[path]
+        file[path] = value
+
+    return change
+
+
+def _set_attribute(name: str, value: object) -> Callable[[h5py.File], None]:
+    def change(file: h5py.File) -> None:
+        file[TOPOLOGY].attrs[name] = value
+
+    return change
+
+
+def _delete(path: str) -> Callable[[h5py.File], None]:
+    def change(file: h5py.File) -> None:
+        del file[path]
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (_set_attribute("version", [1, 0]), "has version 1.0, and only 0.x is known"),
+        (_set_attribute("molecule_block_counts", [1, 2]), "no list of molecules"),
+        (_set_attribute("molecule_block_counts", [-1, 5, 5]), "no list of molecules"),
+        (_set_attribute("molecule_block_counts", [1, 2**31 - 1, 4]), "too many for a file"),
+        (_set_attribute("molecule_block_names", [b"A", b"B", b"C"]), "no molecule type 'A'"),
+        (_delete(f"{TOPOLOGY}/SOL"), "no molecule type 'SOL'"),
+        (_delete(f"{TOPOLOGY}/SOL/mass"), "no column 'mass' of numbers"),
+        (_set(f"{TOPOLOGY}/SOL/mass", np.ones(5)), r"shape \(5,\) instead of \(4"),
+        (_set(f"{TOPOLOGY}/SOL/mass", np.ones(4, "i4")), "no column 'mass' of numbers"),
+        (_delete(f"{TOPOLOGY}/SOL/particle_name_table"), "no table of texts particle_name_table"),
+        (_set(f"{TOPOLOGY}/SOL/particle_name", [0, 1, 2, 9]), "not in particle_name_table"),
+        (_set(f"{TOPOLOGY}/SOL/particle_name", [0, 1, 2, -1]), "not in particle_name_table"),
+        (_set("connectivity/bonds", [[0, 47681]]), "an atom that does not exist"),
+        (_set("connectivity/bonds", [[0, -1]]), "an atom that does not exist"),
+        (_set("connectivity/bonds", [0, 1]), "not a table of pairs"),
+        (_set("connectivity/bonds", [[0.5, 1]]), "not a table of pairs"),
+    ],
+)
+def test_damaged_topology_is_an_error(
+    solvated: Path, change: Callable[[h5py.File], None], message: str
+) -> None:
+    """It says what and where."""
+    with h5py.File(solvated, "a") as file:
+        assert len(file[TOPOLOGY].attrs["molecule_block_counts"]) == 3
+        change(file)
+    with pytest.raises(tj.FormatError, match=message) as caught:
+        _ = tj.open(solvated).topology
+    assert str(solvated) in str(caught.value)
+
+
+def with_bonds(solvated: Path, pairs: object, **options: object) -> h5py.File:
+    """Return the open file with other bonds, of another program."""
+    file = h5py.File(solvated, "a")
+    del file["connectivity/bonds"]
+    for name in ("name", "source_name"):
+        file["h5md/creator"].attrs[name] = "other"
+    file["connectivity"].create_dataset("bonds", data=np.asarray(pairs), **options)
+    return file
+
+
+def test_bonds_name_particles_by_their_id(solvated: Path) -> None:
+    """Where the group of particles has one, in any order; else by their index."""
+    (name,) = h5py.File(solvated)["particles"]
+    numbers = 10 * np.random.default_rng(1).permutation(47681)
+    with with_bonds(solvated, [[numbers[7], numbers[3]]]) as file:
+        group = file["particles"][name]
+        file["connectivity/bonds"].attrs["particles_group"] = group.ref
+        group["id"] = numbers
+    assert tj.open(GRO, solvated).topology.bonds.tolist() == [[3, 7]]
+    with h5py.File(solvated, "a") as file:
+        file["connectivity/bonds"][...] = [[3, 7]]
+    with pytest.raises(tj.FormatError, match="id of a particle that does not exist"):
+        _ = tj.open(GRO, solvated).topology
+    with h5py.File(solvated, "a") as file:
+        del file["particles"][name]["id"]
+    assert tj.open(GRO, solvated).topology.bonds.tolist() == [[3, 7]]
+
+
+def test_pairs_of_the_fill_value_are_no_bonds(solvated: Path) -> None:
+    """H5MD fills rows that are not used."""
+    with with_bonds(solvated, [[3, 7], [-1, -1]], fillvalue=-1):
+        pass
+    assert tj.open(GRO, solvated).topology.bonds.tolist() == [[3, 7]]
+
+
+def test_bonds_of_other_particles_are_left_out(solvated: Path) -> None:
+    """They are not those of the atoms that are read; nor are bonds that change in time."""
+    with with_bonds(solvated, [[3, 7]]) as file:
+        wall = file.create_group("particles/wall")
+        file["connectivity/bonds"].attrs["particles_group"] = wall.ref
+    assert tj.open(GRO, solvated).topology.bonds is None
+    with h5py.File(solvated, "a") as file:
+        del file["connectivity/bonds"]
+        file["connectivity/bonds/value"] = [[[3, 7]]]
+    assert tj.open(GRO, solvated).topology.bonds is None
