@@ -2,10 +2,11 @@
 
 Folders of such files are named by environment variables; tests whose folder is not named are
 skipped. `TRAJET_CHEMFILES_DATA` is a checkout of chemfiles/tests-data, `TRAJET_GROMACS_SOURCE` one
-of gromacs/gromacs (or a folder with its spc2-traj.h5md).
+of gromacs/gromacs (or a folder with its spc2-traj.h5md and its TPR files).
 """
 
 import os
+import subprocess
 from pathlib import Path
 
 import h5py
@@ -14,6 +15,11 @@ import pytest
 import trajet as tj
 from helpers.made_hdf5 import content_of
 from helpers.made_ncdf import assert_same, read_all
+from helpers.structure_files import StructureFile
+from helpers.tpr_laws import FIRST_VERSION, assert_topology_of_mdanalysis, version_of
+
+# TPR files that MDAnalysis 2.11 refuses: of a version that no release writes, and of free energies.
+CONVERTED = {"orires", "dhdl"}
 
 
 def folder(variable: str) -> Path:
@@ -62,6 +68,25 @@ def test_h5md_of_gromacs_is_read_and_copied_completely(tmp_path: Path) -> None:
     assert {key: value for key, value in copied.items() if key != name} == {
         key: value for key, value in found.items() if key != name
     }
+
+
+@pytest.mark.parametrize("name", ["clustsize", "dhdl", "freevolume", "orires", "trpcage"])
+def test_topologies_of_gromacs_are_those_of_mdanalysis(name: str, tmp_path: Path) -> None:
+    """Atoms, masses, charges and bonds; versions before GROMACS 5.1 are refused with a remedy.
+
+    GROMACS converts files that MDAnalysis cannot read.
+    """
+    path = next(folder("TRAJET_GROMACS_SOURCE").rglob(f"{name}.tpr"))
+    if version_of(path) < FIRST_VERSION:
+        with pytest.raises(tj.FormatError, match="gmx convert-tpr"):
+            StructureFile.open(path)
+        return
+    as_mdanalysis_reads = path
+    if name in CONVERTED:
+        as_mdanalysis_reads = tmp_path / "converted.tpr"
+        convert = ["gmx", "-quiet", "convert-tpr", "-extend", "1", "-s", path]
+        subprocess.run([*convert, "-o", as_mdanalysis_reads], check=True, capture_output=True)
+    assert_topology_of_mdanalysis(path, as_mdanalysis_reads)
 
 
 @pytest.mark.parametrize(

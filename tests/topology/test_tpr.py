@@ -23,38 +23,14 @@ import MDAnalysisTests
 import numpy as np
 import pytest
 from helpers.structure_files import StructureFile
-from MDAnalysis.topology.TPRParser import TPRParser
-from numpy.typing import NDArray
+from helpers.tpr_laws import FIRST_VERSION, assert_topology_of_mdanalysis, column, pairs, version_of
 from trajet._trajet import FormatError
 
 DATA = Path(MDAnalysisTests.__file__).parent / "data"
-FIRST_VERSION = 103
 # Both refuse them: GROMACS wrote another encoding for some months.
 BETAS = {"tprs/2lyz_gmx_2020-beta2.tpr", "tprs/all_bonded/dummy_2020-beta2.tpr"}
 # Files of more bytes are read in long runs.
 LARGE = 600_000
-# Columns of the atoms, and of their residues: names in MDAnalysis and here.
-OF_ATOMS = {
-    "ids": "ids",
-    "names": "names",
-    "types": "types",
-    "elements": "elements",
-    "chainIDs": "chainIDs",
-    "masses": "masses",
-    "charges": "charges",
-}
-OF_RESIDUES = {"resids": "resids", "resnames": "resnames"}
-OF_MOLECULES = {"molnums": "molnums", "moltypes": "moltypes"}
-
-
-def version_of(path: Path) -> int:
-    """Return the version of a TPR file."""
-    start = path.read_bytes()[:200]
-    (n_text,) = struct.unpack_from(">i", start, 4)
-    version: int = struct.unpack_from(">i", start, 8 + -(-n_text // 4) * 4 + 4)[0]
-    return version
-
-
 ALL = {str(path.relative_to(DATA)): version_of(path) for path in sorted(DATA.rglob("*.tpr"))}
 READ = [name for name, version in ALL.items() if version >= FIRST_VERSION and name not in BETAS]
 TOO_OLD = [name for name, version in ALL.items() if version < FIRST_VERSION]
@@ -66,19 +42,6 @@ def marked(name: str) -> object:
     return pytest.param(name, marks=pytest.mark.long) if large else name
 
 
-def column(topology: StructureFile, name: str) -> NDArray[np.generic]:
-    """Return a column that the file has."""
-    values = topology.column(name)
-    assert values is not None, name
-    return values
-
-
-def pairs(bonds: NDArray[np.uint32] | None) -> list[tuple[int, int]]:
-    """Return pairs of atoms as tuples."""
-    assert bonds is not None
-    return [(a, b) for a, b in bonds.tolist()]
-
-
 def test_files_of_every_release_are_compared() -> None:
     """The files are of all versions that releases since GROMACS 5.1 write."""
     releases = {103, 110, 112, 116, 119, 122, 127, 129, 133, 134, 137, 138}
@@ -87,31 +50,8 @@ def test_files_of_every_release_are_compared() -> None:
 
 @pytest.mark.parametrize("name", [marked(name) for name in READ])
 def test_columns_and_bonds_equal_those_of_mdanalysis(name: str) -> None:
-    """Every column equals MDAnalysis' one, which rounds masses and charges to single precision."""
-    ours = StructureFile.open(DATA / name)
-    with TPRParser(str(DATA / name)) as parser:
-        theirs = parser.parse()
-    atoms = np.arange(theirs.n_atoms)
-    residues = theirs.tt.atoms2residues(atoms)
-    assert np.array_equal(column(ours, "resindices"), residues)
-    for other, here in OF_ATOMS.items():
-        if other == "elements" and not hasattr(theirs, "elements"):
-            assert ours.column("elements") is None
-            continue
-        expected = getattr(theirs, other).values
-        found = column(ours, here)
-        if other in ("masses", "charges"):
-            expected, found = expected.astype(np.float32), found.astype(np.float32)
-        assert np.array_equal(found, expected), other
-    for other, here in OF_RESIDUES.items():
-        assert np.array_equal(column(ours, here), getattr(theirs, other).values), other
-    for other, here in OF_MOLECULES.items():
-        assert np.array_equal(column(ours, here), getattr(theirs, other).values[residues]), other
-    # MDAnalysis sorts segments by name, here they are in the order of the file.
-    segments = column(ours, "segids")[column(ours, "segindices")]
-    expected = theirs.segids.values[theirs.tt.residues2segments(np.arange(theirs.n_residues))]
-    assert np.array_equal(segments, expected)
-    assert pairs(ours.bonds) == sorted({tuple(sorted(bond)) for bond in theirs.bonds.values})
+    """Masses and charges in single precision."""
+    assert_topology_of_mdanalysis(DATA / name)
 
 
 @pytest.mark.parametrize("name", [marked(name) for name in READ])
