@@ -1,6 +1,9 @@
 """Time selections, bonds by distance and topology loading beside MDAnalysis, in one run.
 
 python benches/selections.py [--atoms 1000000] [--proteins 27] [--turned] [--tpr FILE]
+
+Selections that follow the frame are counted in the solvated protein of MDAnalysisTests, on one
+thread (aim: 20 times MDAnalysis); their times are of all frames and include reading.
 """
 
 from __future__ import annotations
@@ -35,6 +38,13 @@ SELECTIONS = (
     "sphzone 20 protein",
     "cyzone 15 10 -10 protein",
     "same x as name CA",
+)
+# Evaluated in each frame.
+UPDATING = (
+    "around 5 protein",
+    "name OW and around 3.5 protein",
+    "byres around 5 protein",
+    "name OW and around 4 (protein and name CA)",
 )
 WATER = np.array([[0.0, 0.0, 0.0], [0.816, 0.577, 0.0], [-0.816, 0.577, 0.0]])
 # Å³ per molecule of water, and Å from its centre to the protein.
@@ -99,6 +109,21 @@ def row(name: str, ours: float, theirs: float, remark: str) -> None:
     print(f"{name:36} {ours:10.1f} {theirs:10.1f} {theirs / ours:8.1f}x  {remark}", flush=True)
 
 
+def updating_rows() -> None:
+    """Print the times of selections that are evaluated in each frame."""
+    traj = tj.open(datafiles.TPR, datafiles.XTC)
+    universe = mda.Universe(datafiles.TPR, datafiles.XTC)
+    print(f"{traj.n_frames} frames of {traj.n_atoms} atoms; ms: trajet, MDAnalysis")
+    one = tj.LocalPool(threads=1)
+    for text in UPDATING:
+        followed = traj.select(text, updating=True)
+        group = universe.select_atoms(text, updating=True)
+        ours, counts = best(lambda followed=followed: tj.count(followed, pool=one).values, 5)
+        theirs, expected = best(lambda group=group: [len(group) for _ in universe.trajectory], 1)
+        is_same = counts.tolist() == expected
+        row(f"updating: {text}", ours, theirs, "same" if is_same else "DIFFERENT")
+
+
 def main() -> None:
     """Run all comparisons."""
     require_release_build()
@@ -109,6 +134,7 @@ def main() -> None:
     parser.add_argument("--tpr", type=Path, help="also load this topology")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
+    updating_rows()
     with tempfile.TemporaryDirectory() as folder:
         paths = write_system(Path(folder), options.atoms, options.proteins, turned=options.turned)
         traj, universe = tj.open(*paths), mda.Universe(*paths)
