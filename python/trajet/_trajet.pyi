@@ -186,10 +186,7 @@ class Topology:
 
     @staticmethod
     def from_columns(
-        columns: Mapping[str, object],
-        bonds: NDArray[np.int64] | None,
-        guessed: Sequence[str],
-        connections: NDArray[np.int64] | None = None,
+        columns: Mapping[str, object], bonds: NDArray[np.int64] | None, guessed: Sequence[str]
     ) -> Topology: ...
     def with_bonds(self, bonds: NDArray[np.int64]) -> Topology: ...
     @property

@@ -128,7 +128,8 @@ def test_too_few_atoms_are_remarked(adk: Adk) -> None:
     one, two, three = (traj.select(np.arange(n)) for n in (1, 2, 3))
     turned = "not determine how a frame is turned: superpose three atoms or more"
     for atoms, words in ((one, "one atom does"), (two, "two atoms do")):
-        for result in (tj.rmsd(atoms), tj.rmsf(three, align=atoms)):
+        fitted = tj.rmsd(three.fit(atoms), superposition=False)
+        for result in (tj.rmsd(atoms), tj.rmsf(three, align=atoms), fitted):
             (remark,) = result.report["remarks"]
             assert f"{words} {turned}" in remark
     (remark,) = tj.gyration(one).report["remarks"]
@@ -136,6 +137,8 @@ def test_too_few_atoms_are_remarked(adk: Adk) -> None:
     for result in (tj.rmsd(three), tj.rmsf(one, align=three), tj.rmsf(one), tj.gyration(two)):
         assert result.report["remarks"] == []
     assert tj.rmsd(one, superposition=False).report["remarks"] == []
+    moved = tj.rmsd(three.fit(one, motion="translation"), superposition=False)
+    assert moved.report["remarks"] == []
 
 
 def test_count_remarks_frames_without_a_cell(adk: Adk, systems: Systems) -> None:

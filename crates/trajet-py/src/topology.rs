@@ -144,12 +144,11 @@ impl Topology {
     ///
     /// Raises ValueError if columns have the wrong lengths or indices are out of range.
     #[staticmethod]
-    #[pyo3(signature = (columns, bonds, guessed, connections=None))]
+    #[pyo3(signature = (columns, bonds, guessed))]
     fn from_columns(
         columns: &Bound<'_, PyDict>,
         bonds: Option<Aligned2<'_, i64>>,
         guessed: Vec<String>,
-        connections: Option<Aligned2<'_, i64>>,
     ) -> PyResult<Self> {
         let residues_of_atoms = required::<i64>(columns, "resindices")?;
         let segments_of_residues = required::<i64>(columns, "segindices")?;
@@ -196,7 +195,7 @@ impl Topology {
             segments: Segments { ids: segids.iter().map(String::as_str).collect() },
             molecules,
             bonds,
-            connections: connections.map(|pairs| bonds_of(&pairs, n_atoms)).transpose()?,
+            connections: None,
             guessed: Guessed {
                 types: is_guessed("types"),
                 elements: is_guessed("elements"),

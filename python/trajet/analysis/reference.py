@@ -253,17 +253,6 @@ def check_same_atoms(mobile: Selection, reference: Selection, remarks: list[str]
         )
 
 
-def few_atoms_remarks(selection: Selection) -> list[str]:
-    """Return a remark if a selection has too few atoms to determine a superposition."""
-    if selection.n_atoms > 2:
-        return []
-    atoms = "one atom does" if selection.n_atoms == 1 else "two atoms do"
-    return [
-        f"{selection.label!r}: {atoms} not determine how a frame is turned: superpose three atoms"
-        " or more, such as 'name CA'"
-    ]
-
-
 def describe_reference(reference: Reference) -> list[InputEntry]:
     """Return the report's entries on a structure file that is the reference."""
     if isinstance(reference, (str, os.PathLike)) and reference != AVERAGE:

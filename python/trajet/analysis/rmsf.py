@@ -11,7 +11,6 @@ from trajet.analysis.reference import (
     Reference,
     Weights,
     describe_reference,
-    few_atoms_remarks,
     first_of,
     frame_of,
     group_of,
@@ -28,7 +27,7 @@ from trajet.analysis.runner import (
 from trajet.labels import atom_labels, chains_of
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
 from trajet.result import AtomValues
-from trajet.trajectory import FrameChoice, Selection
+from trajet.trajectory import FrameChoice, Selection, few_atoms_remarks
 
 if TYPE_CHECKING:
     from trajet.universes import AtomGroup

@@ -54,8 +54,7 @@ def read_structure(path: Path) -> Structure:
     """Return the topology of an H5MD file of GROMACS, without positions.
 
     Names, residues, segments and molecules are numbered as those of a TPR file; elements are those
-    of the atomic numbers; types are guessed. A virtual site is connected to the first atom of its
-    residue.
+    of the atomic numbers; types are guessed.
 
     Raises
     ------
@@ -82,8 +81,7 @@ def read_structure(path: Path) -> Structure:
         columns = _columns(kinds, [block for block in blocks if block[1]])
         bonds = _bonds(file, None, n_atoms)
         try:
-            sites = None if bonds is None else _virtual_sites(columns, bonds)
-            native = _trajet.Topology.from_columns(columns, bonds, [], sites)
+            native = _trajet.Topology.from_columns(columns, bonds, [])
         except ValueError as error:
             raise _error(group, f"is not consistent: {error}") from error
     return structure_of(_trajet.StructureFile.of(native, None, None), path)
@@ -267,25 +265,6 @@ def _columns(kinds: dict[str, _Kind], blocks: Sequence[tuple[str, int]]) -> dict
         "segindices": np.repeat(np.arange(len(of)), n_residues),
         "segids": [f"seg_{k}_{name}" for k, name in enumerate(names)],
     }
-
-
-def _virtual_sites(columns: dict[str, Any], bonds: _Int) -> _Int:
-    """Return pairs of virtual sites and the first atom of their residue that is none.
-
-    Virtual sites have no mass and no bonds. Which atoms construct them is not in the file.
-    """
-    masses, residues = columns["masses"], columns["resindices"]
-    is_site = masses == 0
-    is_site[bonds.reshape(-1)] = False
-    # Residues are ascending.
-    atoms = np.flatnonzero(~is_site)
-    sites = np.flatnonzero(is_site)
-    if not len(atoms):
-        return np.empty((0, 2), np.int64)
-    at = np.minimum(np.searchsorted(residues[atoms], residues[sites]), len(atoms) - 1)
-    is_near = residues[atoms[at]] == residues[sites]
-    pairs: _Int = np.stack([atoms[at], sites], axis=1)[is_near]
-    return pairs
 
 
 def _joined(parts: Sequence[tuple[_Texts, int]]) -> _Texts:

@@ -307,10 +307,11 @@ class Reader(ReaderBase):  # type: ignore[misc]
             self._give_to_own_reader(error)
             return self._go_with_own_reader(frame, ts)
         _set_cell(target, cursor.cell)
-        for name in self._data_names - data.keys():
-            ts.data.pop(name, None)
+        if self._data_names != data.keys():
+            for name in self._data_names - data.keys():
+                ts.data.pop(name, None)
+            self._data_names = {*data}
         target.data.update(data)
-        self._data_names = {*data}
         target.frame = self._frame = frame
         if target is not ts:
             _copy(target, ts)

@@ -9,6 +9,7 @@ from trajet.trajectory.opening import from_atomgroup, is_structure, open
 from trajet.trajectory.reading import MUCH_BYTES
 from trajet.trajectory.selection import Selection
 from trajet.trajectory.trajectory import Trajectory
+from trajet.trajectory.transforms import few_atoms_remarks
 from trajet.trajectory.updating import UpdatingSelection
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "Trajectory",
     "UpdatingSelection",
     "describe_file",
+    "few_atoms_remarks",
     "frame_numbers",
     "from_atomgroup",
     "is_structure",

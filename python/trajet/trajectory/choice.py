@@ -64,6 +64,8 @@ def frame_number(number: int) -> int:
     TypeError
         If it is not a whole number.
     """
+    if type(number) is int:
+        return number
     if isinstance(number, (bool, slice)) or not hasattr(number, "__index__"):
         raise TypeError(
             "one frame is taken by its number; several are read with read(frames=...) or"

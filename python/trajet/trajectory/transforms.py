@@ -650,6 +650,8 @@ def _fit(
     if not np.isfinite(positions).all():
         raise AnalysisError(f"{trajectory.label}: {where}: a fitted atom has no position (NaN)")
     numbers, remarks = _weights(selection, weights)
+    if motion == "superposition":
+        remarks = (*remarks, *few_atoms_remarks(selection))
     words = {
         "transform": "fit",
         "atoms": selection.label,
@@ -664,6 +666,17 @@ def _fit(
         "motion": motion,
     }
     return Step("fit", arguments, words, remarks)
+
+
+def few_atoms_remarks(selection: "Selection") -> list[str]:
+    """Return a remark if a selection has too few atoms to determine a superposition."""
+    if selection.n_atoms > 2:
+        return []
+    atoms = "one atom does" if selection.n_atoms == 1 else "two atoms do"
+    return [
+        f"{selection.label!r}: {atoms} not determine how a frame is turned: superpose three atoms"
+        " or more, such as 'name CA'"
+    ]
 
 
 def native(steps: Sequence[Step], n_atoms: int) -> _trajet.Transforms:
