@@ -30,6 +30,8 @@ from trajet.trajectory.trajectory import Trajectory
 
 # Formats whose headers MDAnalysis' own readers check.
 _WITH_HEADER = ("NCDF", "H5MD")
+# Types of values that never change.
+_PLAIN = {bool, int, float, str, np.float32, np.float64, np.int32, np.int64}
 
 
 class UnreadableError(FormatError, OSError):
@@ -327,7 +329,9 @@ class Reader(ReaderBase):  # type: ignore[misc]
             copied: LazyTimestep = before.copy()
             return copied
         made = self._Timestep(self.n_atoms, reader=self)
-        made.data = deepcopy(before.data)
+        # Numbers and texts need no copies.
+        is_plain = _PLAIN.issuperset(map(type, before.data.values()))
+        made.data = {**before.data} if is_plain else deepcopy(before.data)
         return made
 
     def _go_with_own_reader(self, frame: int, ts: LazyTimestep | None) -> LazyTimestep:

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 PATIENCE = 2
 # Atoms that were not asked for in so many frames are forgotten.
 MEMORY = 32
+# If more than FEW atoms and a SHAREth of all are asked for one by one in a frame, all are decoded;
+# of a SMALL system with the first one, which takes as long as to look up an atom.
+FEW, SHARE, SMALL = 16, 50, 2000
 # Of more than this share of the atoms, all are decoded.
 MOST = 0.5
 # So often may the atoms change within MEMORY frames; then all are decoded for REST frames.
@@ -124,6 +127,9 @@ class Source:
         self._planned = True
         self._changes: list[int] = []
         self._groups: dict[int, _Group] = {}
+        # Atoms that were asked for one by one in a frame, and how many are too many.
+        self._single_tick, self._n_single = -1, 0
+        self._most_single = max(FEW, self.n_atoms // SHARE) if self.n_atoms > SMALL else 0
         # Tick at which each atom was last asked for, but for those of `_groups`; made when needed.
         self._asked: NDArray[np.int32] | None = None
         self._lookup: NDArray[np.intp] | None = None
@@ -300,6 +306,13 @@ class Source:
 
     def position_of(self, ts: LazyTimestep, index: int) -> NDArray[np.float32]:
         """Return the position of one atom, `(3,)`, of a time step that is not `KNOWN`."""
+        if self._single_tick != self._tick:
+            self._single_tick, self._n_single = self._tick, 0
+        self._n_single += 1
+        # A script that goes through the atoms: looking at each costs more than decoding all.
+        if self._n_single > self._most_single:
+            self.whole_asked(ts)
+            return self._copied(ts, index)
         if ts.state == READY:
             self._stamp(index, self._tick)
             self._planned = False
