@@ -148,7 +148,8 @@ impl Visitor for CountInBins<'_> {
         let n = candidates.len();
         self.slots.resize(self.slots.len().max(n), [0; CHUNK]);
         let slots = &mut self.slots[..n];
-        candidates.each(|at, squares| self.bins.slots(squares, &mut slots[at]));
+        let (bins, fast) = (self.bins, self.bins.fast());
+        candidates.each(|at, squares| fast.slots(bins, squares, &mut slots[at]));
         self.histogram.add(slots);
     }
 

@@ -27,9 +27,16 @@ pub struct Bins {
     edges: Vec<f64>,
     /// The smallest squares whose roots are not below the edges; for the last edge, above it.
     thresholds: Vec<f64>,
-    /// `root * scale + offset` is 1 at the first edge and grows by one per bin.
+    fast: FastSlots,
+}
+
+/// What assigns most squares to bins. A copy of it stays in registers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FastSlots {
+    /// `root * scale + offset` is 1 at the first edge and grows by one per bin, to `top` in the middle of the last slot.
     scale: f32,
     offset: f32,
+    top: f32,
     /// At this distance from the centre of a bin or more, the error of the `f32` root may matter.
     sure: f32,
 }
@@ -57,7 +64,9 @@ impl Bins {
         let error = 8.0 * f64::from(f32::EPSILON) * (n as f64 + 2.0 + offset.abs());
         let believed = error < MOST_ERROR && SCALES.contains(&scale);
         let sure = if believed { 0.5 - error as f32 } else { -1.0 };
-        Some(Bins { edges, thresholds, scale: scale as f32, offset: offset as f32, sure })
+        let fast =
+            FastSlots { scale: scale as f32, offset: offset as f32, top: n as f32 + 1.5, sure };
+        Some(Bins { edges, thresholds, fast })
     }
 
     /// Returns the number of bins.
@@ -80,23 +89,9 @@ impl Bins {
         self.edges[self.count()].max(0.0)
     }
 
-    /// Returns the slots of squares, none of which may be NaN. Infinite ones are above the last bin.
-    #[inline(always)]
-    pub(crate) fn slots(&self, squares: &[f64; CHUNK], slots: &mut [u32; CHUNK]) {
-        let top = (self.count() as f32) + 1.5;
-        let mut unsure = false;
-        for k in 0..CHUNK {
-            let place = (squares[k] as f32).sqrt() * self.scale + self.offset;
-            let place = if place < top { place } else { top };
-            let place = if place > 0.5 { place } else { 0.5 };
-            let half = place - 0.5;
-            let rounded = half + MAGIC;
-            slots[k] = rounded.to_bits() & WHOLE;
-            unsure |= (half - (rounded - MAGIC)).abs() >= self.sure;
-        }
-        if unsure {
-            self.exact_slots(squares, slots);
-        }
+    /// Returns what assigns most squares to bins.
+    pub(crate) fn fast(&self) -> FastSlots {
+        self.fast
     }
 
     #[cold]
@@ -111,6 +106,28 @@ impl Bins {
     /// the last bin.
     fn slot(&self, square: f64) -> usize {
         self.thresholds.partition_point(|&threshold| threshold <= square)
+    }
+}
+
+impl FastSlots {
+    /// Sets the slots of squares, none of which may be NaN. Infinite ones are above the last bin. `bins` are those that it
+    /// belongs to.
+    #[inline(always)]
+    pub(crate) fn slots(self, bins: &Bins, squares: &[f64; CHUNK], slots: &mut [u32; CHUNK]) {
+        let FastSlots { scale, offset, top, sure } = self;
+        let mut unsure = false;
+        for k in 0..CHUNK {
+            let place = (squares[k] as f32).sqrt() * scale + offset;
+            let place = if place < top { place } else { top };
+            let place = if place > 0.5 { place } else { 0.5 };
+            let half = place - 0.5;
+            let rounded = half + MAGIC;
+            slots[k] = rounded.to_bits() & WHOLE;
+            unsure |= (half - (rounded - MAGIC)).abs() >= sure;
+        }
+        if unsure {
+            bins.exact_slots(squares, slots);
+        }
     }
 }
 
@@ -145,9 +162,11 @@ impl Histogram {
     /// Counts slots.
     #[inline(always)]
     pub(crate) fn add(&mut self, slots: &[[u32; CHUNK]]) {
+        // Otherwise the compiler would read the place of the counters again after each one.
+        let counters = &mut self.slots[..];
         for slots in slots {
             for k in 0..CHUNK {
-                self.slots[slots[k] as usize][k % COPIES] += 1;
+                counters[slots[k] as usize][k % COPIES] += 1;
             }
         }
     }
@@ -178,7 +197,7 @@ mod tests {
             let mut chunk = [f64::INFINITY; CHUNK];
             chunk[..squares.len()].copy_from_slice(squares);
             let mut slots = [0; CHUNK];
-            bins.slots(&chunk, &mut slots);
+            bins.fast().slots(bins, &chunk, &mut slots);
             histogram.add(&[slots]);
         }
         let mut counts = vec![0; bins.count()];
