@@ -79,10 +79,59 @@ def test_store_keeps_the_topology_without_frames(original: Path, tmp_path: Path)
     store.add("solvated", tj.open(original))
     (kept,) = (tmp_path / "store").rglob("topology*.h5md")
     with h5py.File(kept) as file:
-        assert not list(file["particles"])
+        assert "particles" not in file
     stored = tj.open(tmp_path / "store" / "solvated").topology
     assert stored.names.tolist() == tj.open(original).topology.names.tolist()
     assert stored.bonds.tolist() == tj.open(original).topology.bonds.tolist()
+
+
+def test_store_keeps_bonds_of_other_programs(solvated: Path, tmp_path: Path) -> None:
+    """Those of its H5MD topology; a remark says where it keeps none."""
+    (name,) = h5py.File(solvated)["particles"]
+    with with_bonds(solvated, [[70, 30]]) as file:
+        group = file["particles"][name]
+        group["id"] = 10 * np.arange(47681)
+        file["connectivity/bonds"].attrs["particles_group"] = group.ref
+    store = tj.Store(tmp_path / "store", create=True)
+    assert not any("bonds" in one for one in store.add("one", tj.open(solvated)).remarks)
+    assert tj.open(tmp_path / "store" / "one").topology.bonds.tolist() == [[3, 7]]
+    remarks = store.add("two", tj.open(GRO, solvated)).remarks
+    assert any("the data set has no bonds" in one for one in remarks)
+    assert tj.open(tmp_path / "store" / "two").topology.bonds is None
+
+
+def test_reference_without_positions_is_an_error(solvated: Path) -> None:
+    """Files of velocities have none."""
+    (name,) = h5py.File(solvated)["particles"]
+    with h5py.File(solvated, "a") as file:
+        group = file["particles"][name]
+        group.move("position", "velocity")
+        del group["velocity/value"].attrs["unit"]
+        group["velocity/value"].attrs["unit"] = "Angstrom ps-1"
+    with pytest.raises(tj.SelectionError, match="has no coordinates"):
+        tj.rmsd(tj.open(TPR, XTC).select("name CA"), reference=str(solvated))
+
+
+def test_types_in_many_blocks_are_read_once(solvated: Path) -> None:
+    """As in mixed membranes."""
+    with h5py.File(solvated, "a") as file:
+        group = file[TOPOLOGY]
+        names, counts = (
+            group.attrs[f"molecule_block_{what}"].tolist() for what in ("names", "counts")
+        )
+        at = names.index(b"SOL")
+        group.attrs["molecule_block_names"] = [*names[:at], *[b"SOL"] * 1000, *names[at:]]
+        group.attrs["molecule_block_counts"] = [
+            *counts[:at],
+            *[1] * 1000,
+            counts[at] - 1000,
+            *counts[at + 1 :],
+        ]
+    topology, original = tj.open(solvated).topology, tj.open(TPR, XTC).topology
+    assert topology.n_segments == len(counts) + 1000
+    for name in ("names", "resnames", "molnums", "masses"):
+        assert topology.column(name).tolist() == original.column(name).tolist()
+    assert len(topology.native.column("names")[1]) == len(original.native.column("names")[1])
 
 
 def test_bonds_of_frames_complete_a_topology(original: Path) -> None:
@@ -95,13 +144,13 @@ def test_bonds_of_frames_complete_a_topology(original: Path) -> None:
     assert traj.topology.molecules[3341:3345].tolist() == [3341, 3341, 3341, 3344]
 
 
-def test_file_without_names_is_no_topology(tmp_path: Path) -> None:
+def test_file_of_frames_alone_is_no_topology(tmp_path: Path) -> None:
     """The error says what is missing."""
     path = tmp_path / "plain.h5md"
     tj.convert(tj.open(None, XTC), path, frames=slice(0, 1))
     with pytest.raises(TypeError, match="give the topology first"):
         tj.open(path)
-    with pytest.raises(tj.FormatError, match="does not name its atoms"):
+    with pytest.raises(tj.FormatError, match="has no topology that is read"):
         _ = tj.open(path, path).topology
 
 
@@ -126,6 +175,30 @@ def _set_attribute(name: str, value: object) -> Callable[[h5py.File], None]:
     return change
 
 
+def _delete_attribute(name: str) -> Callable[[h5py.File], None]:
+    def change(file: h5py.File) -> None:
+        del file[TOPOLOGY].attrs[name]
+
+    return change
+
+
+def _set_unit(path: str, unit: str) -> Callable[[h5py.File], None]:
+    def change(file: h5py.File) -> None:
+        file[path].attrs["unit"] = np.bytes_(unit)
+
+    return change
+
+
+def _empty_type(file: h5py.File) -> None:
+    """Have many molecules of a type without atoms."""
+    group = file[TOPOLOGY]
+    names, counts = (group.attrs[f"molecule_block_{what}"] for what in ("names", "counts"))
+    group.attrs["molecule_block_names"] = [*names, b"none"]
+    group.attrs["molecule_block_counts"] = [*counts, 2**31 - 1]
+    for name, column in group["SOL"].items():
+        group[f"none/{name}"] = column[()] if name.endswith("table") else column[:0]
+
+
 def _delete(path: str) -> Callable[[h5py.File], None]:
     def change(file: h5py.File) -> None:
         del file[path]
@@ -136,16 +209,25 @@ def _delete(path: str) -> Callable[[h5py.File], None]:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (_set_attribute("version", [1, 0]), "has version 1.0, and only 0.x is known"),
+        (_set_attribute("version", [1, 0]), "has version 1.0, and only 0.1 is known"),
+        (_set_attribute("version", [0, 2]), "has version 0.2, and only 0.1 is known"),
+        (_delete_attribute("version"), "has version no version"),
+        (_set_attribute("molecule_block_counts", [0, 0, 0]), "has no atoms"),
         (_set_attribute("molecule_block_counts", [1, 2]), "no list of molecules"),
         (_set_attribute("molecule_block_counts", [-1, 5, 5]), "no list of molecules"),
         (_set_attribute("molecule_block_counts", [1, 2**31 - 1, 4]), "too many for a file"),
         (_set_attribute("molecule_block_names", [b"A", b"B", b"C"]), "no molecule type 'A'"),
+        (_empty_type, "has no atoms"),
         (_delete(f"{TOPOLOGY}/SOL"), "no molecule type 'SOL'"),
         (_delete(f"{TOPOLOGY}/SOL/mass"), "no column 'mass' of numbers"),
         (_set(f"{TOPOLOGY}/SOL/mass", np.ones(5)), r"shape \(5,\) instead of \(4"),
         (_set(f"{TOPOLOGY}/SOL/mass", np.ones(4, "i4")), "no column 'mass' of numbers"),
-        (_delete(f"{TOPOLOGY}/SOL/particle_name_table"), "no table of texts particle_name_table"),
+        (_set(f"{TOPOLOGY}/SOL/mass", np.full(4, np.nan)), "a mass or charge that is no number"),
+        (_set(f"{TOPOLOGY}/SOL/mass", np.full(4, -1.0)), "a mass below zero"),
+        (_set_unit(f"{TOPOLOGY}/SOL/mass", "kg"), "has the unit 'kg' instead of 'u'"),
+        (_delete(f"{TOPOLOGY}/SOL/particle_name_table"), "has no table particle_name_table"),
+        (_set(f"{TOPOLOGY}/SOL/particle_name_table", np.arange(4.0)), "has no table"),
+        (_set(f"{TOPOLOGY}/SOL/particle_name_table", np.full(5, b"O")), "of at most 4 strings"),
         (_set(f"{TOPOLOGY}/SOL/particle_name", [0, 1, 2, 9]), "not in particle_name_table"),
         (_set(f"{TOPOLOGY}/SOL/particle_name", [0, 1, 2, -1]), "not in particle_name_table"),
         (_set("connectivity/bonds", [[0, 47681]]), "an atom that does not exist"),
@@ -187,8 +269,10 @@ def test_bonds_name_particles_by_their_id(solvated: Path) -> None:
     assert tj.open(GRO, solvated).topology.bonds.tolist() == [[3, 7]]
     with h5py.File(solvated, "a") as file:
         file["connectivity/bonds"][...] = [[3, 7]]
-    with pytest.raises(tj.FormatError, match="id of a particle that does not exist"):
-        _ = tj.open(GRO, solvated).topology
+    traj = tj.open(GRO, solvated)
+    assert traj.topology.bonds is None
+    (remark,) = [one for one in traj.remarks if "bonds are left out" in one]
+    assert "id of a particle that does not exist" in remark
     with h5py.File(solvated, "a") as file:
         del file["particles"][name]["id"]
     assert tj.open(GRO, solvated).topology.bonds.tolist() == [[3, 7]]
@@ -206,6 +290,10 @@ def test_bonds_of_other_particles_are_left_out(solvated: Path) -> None:
     with with_bonds(solvated, [[3, 7]]) as file:
         wall = file.create_group("particles/wall")
         file["connectivity/bonds"].attrs["particles_group"] = wall.ref
+    assert tj.open(GRO, solvated).topology.bonds is None
+    with h5py.File(solvated, "a") as file:
+        bonds, wall = file["connectivity/bonds"], file["particles/wall"]
+        bonds.attrs["particles_group"] = np.array([wall.ref], h5py.ref_dtype)
     assert tj.open(GRO, solvated).topology.bonds is None
     with h5py.File(solvated, "a") as file:
         del file["connectivity/bonds"]

@@ -47,10 +47,10 @@ pub(crate) struct HeldChunk {
 }
 
 impl HeldChunk {
-    /// Returns the chunk as a part of a task, whose frames are at these positions.
-    fn part(&mut self, positions: Range<usize>) -> TaskPart<'_> {
+    /// Returns the chunk as a part of a task, with so many frames.
+    fn part(&mut self, n_frames: usize) -> TaskPart<'_> {
         let HeldChunk { block, held } = self;
-        TaskPart { positions, held, out: &mut block.positions, meta: &mut block.meta }
+        TaskPart { n_frames, held, out: &mut block.positions, meta: &mut block.meta }
     }
 }
 
@@ -184,7 +184,7 @@ impl JointPass {
         let mut parts = Vec::with_capacity(ranges.len());
         for (range, chunk) in ranges.iter().zip(chunks) {
             chunk.block.reset(range.len(), self.atoms.len())?;
-            parts.push(chunk.part(range.clone()));
+            parts.push(chunk.part(range.len()));
         }
         let wanted = Wanted::positions(frames, &self.atoms);
         chain.read_task(&wanted, turn, scratch, &mut parts)
@@ -199,8 +199,8 @@ impl JointPass {
         scratch: &mut Scratch,
     ) -> Result<(), Error> {
         let wanted = Wanted::positions(frames, &self.atoms);
-        let positions = 0..chunk.block.meta.frames.len();
-        chain.complete(&wanted, scratch, &mut chunk.part(positions))
+        let n_frames = chunk.block.meta.frames.len();
+        chain.complete(&wanted, scratch, &mut chunk.part(n_frames))
     }
 
     /// Returns the leaves of `n_frames` requested frames.

@@ -542,4 +542,4 @@ impl std::fmt::Debug for Chain {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

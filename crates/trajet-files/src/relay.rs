@@ -7,7 +7,6 @@
 //! be taken in order: a task waits only for tasks that threads have taken before, so that the first of all unfinished tasks
 //! never waits.
 
-use std::ops::Range;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -86,9 +85,15 @@ impl Relay {
     }
 
     /// Returns what the task before handed over; `None` if it has not handed over yet.
-    fn poll(&self, task: usize) -> Option<Option<Baton>> {
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`] if an earlier task failed.
+    fn poll(&self, task: usize) -> Result<Option<Option<Baton>>, Error> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        (state.next == task).then(|| state.baton.take())
+        if state.failed.is_some_and(|failed| failed < task) {
+            return Err(Error::Interrupted);
+        }
+        Ok((state.next == task).then(|| state.baton.take()))
     }
 
     /// Gives the turn to the next task.
@@ -120,10 +125,10 @@ fn two_steps(prepared: &dyn PreparedTransform) -> &dyn TwoSteps {
     prepared.as_two_steps().expect("frames whose tasks hand over")
 }
 
-/// Some frames of a task, and memory for them.
+/// Some frames of a task, which follow those of the part before, and memory for them.
 pub struct TaskPart<'a> {
-    /// Their positions among the frames of the task.
-    pub positions: Range<usize>,
+    /// The number of its frames.
+    pub n_frames: usize,
     /// Memory for the decoded atoms, if these are others than requested.
     pub held: &'a mut Vec<f32>,
     /// Gets the positions of the requested atoms, `[frames, atoms, 3]`.
@@ -246,15 +251,16 @@ impl Chain {
         let wanted = Wanted { atoms: prepared.decoded(), ..*request };
         let is_held = prepared.columns().is_some();
         let mut places = Vec::with_capacity(request.frames.len());
-        for (part, TaskPart { positions, held, out, .. }) in parts.iter_mut().enumerate() {
-            places.extend((0..positions.len()).map(|k| (part, k)));
-            let len = positions.len().saturating_mul(wanted.atoms.len() * 3);
+        for (part, TaskPart { n_frames, held, out, .. }) in parts.iter_mut().enumerate() {
+            places.extend((0..*n_frames).map(|k| (part, k)));
+            let len = n_frames.saturating_mul(wanted.atoms.len() * 3);
             if is_held {
                 memory::resize(held, len, 0.0, "the atoms of the frames of a task")?;
             } else {
                 assert_eq!(out.len(), len, "size of the output");
             }
         }
+        assert_eq!(places.len(), request.frames.len(), "frames of all parts");
         let mut frames = FramesOfParts { chain: self, wanted, is_held, places, parts };
         self.relay(&*prepared, request.frames, turn, scratch, &mut frames)
     }
@@ -352,7 +358,7 @@ impl Chain {
         let (mut done, mut has_received) = (0, false);
         for at in 0..frames.len() {
             held.read(at, scratch)?;
-            if !has_received && let Some(before) = relay.poll(task) {
+            if !has_received && let Some(before) = relay.poll(task)? {
                 self.receive(steps, before, frames, scratch)?;
                 has_received = true;
             }
@@ -362,7 +368,8 @@ impl Chain {
             }
         }
         while !has_received && done < frames.len() {
-            if let Some(before) = relay.poll(task) {
+            scratch.check_stop()?;
+            if let Some(before) = relay.poll(task)? {
                 self.receive(steps, before, frames, scratch)?;
                 has_received = true;
                 continue;
@@ -379,6 +386,7 @@ impl Chain {
             self.receive(steps, before, frames, scratch)?;
         }
         for at in done..frames.len() {
+            scratch.check_stop()?;
             self.transform_held(prepared, frames, at, scratch, held)?;
         }
         relay.pass_on(task, steps.hand_over(&mut scratch.transform));

@@ -46,11 +46,11 @@ impl TaskJumps {
     /// Passes over the next frame if its atoms are not moved later: if it lacks positions, or was moved when it was
     /// followed. Returns whether that is so.
     pub(crate) fn skips_next(&mut self) -> bool {
-        let is_counted = matches!(self.frames.front(), Some(Some(_)));
-        if !is_counted {
+        let is_skipped = !matches!(self.frames.front(), Some(Some(_)));
+        if is_skipped {
             self.frames.pop_front();
         }
-        !is_counted
+        is_skipped
     }
 }
 

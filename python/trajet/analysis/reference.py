@@ -14,7 +14,7 @@ from trajet._trajet import AnalysisError, SelectionError
 from trajet.advise.entries import InputEntry
 from trajet.analysis.atom_matching import check_pairs
 from trajet.box import Box
-from trajet.topology import Atoms, SidecarUse, Structure
+from trajet.topology import Atoms, Structure
 from trajet.trajectory import Selection, Trajectory, describe_file
 from trajet.trajectory import open as open_trajectory
 
@@ -123,7 +123,7 @@ def reference_positions(
                 f"{reference}: there is no such reference: give a frame number, 'average', the path"
                 " of a structure, positions, or a Selection of another trajectory"
             )
-        found = _read_structure(Path(reference), main.trajectory.sidecar)
+        found = _read_structure(Path(reference), main.trajectory)
         structure = _Structure(found, str(reference), remarks)
         return [structure.coordinates(item) for item in selections]
     if isinstance(reference, Selection):
@@ -168,13 +168,21 @@ def reference_positions(
     return [Coordinates(array, Box(), "the reference")]
 
 
-def _read_structure(path: Path, sidecar: SidecarUse) -> Structure:
-    """Return the content of a structure file; of an H5MD file with names, at its first frame."""
+def _read_structure(path: Path, trajectory: Trajectory) -> Structure:
+    """Return the content of a structure file, or the first frame of an H5MD file with a topology.
+
+    It is read with the options of a trajectory.
+    """
+    use = trajectory.sidecar
     if not h5md.is_hdf5(path):
-        return topology.load(path, sidecar)
-    opened = open_trajectory(path, path)
-    first = opened.read([0])
-    return Structure(opened.topology, first.positions[0], Box.of(first))
+        return topology.load(path, use)
+    with open_trajectory(
+        path, path, sidecar=use.is_used, rebuild_index=use.rebuild, particles=trajectory.particles
+    ) as opened:
+        first = opened.read([0])
+        has_positions = bool(np.isfinite(first.positions).any())
+        positions = first.positions[0] if has_positions else None
+        return Structure(opened.topology, positions, Box.of(first))
 
 
 @dataclass(frozen=True)

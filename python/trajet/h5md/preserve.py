@@ -27,6 +27,7 @@ from trajet.h5md.bounded import SLAB, attribute_bytes, file_size, is_small, is_s
 from trajet.h5md.library import h5py
 from trajet.h5md.links import find, link
 from trajet.h5md.tables import creator_of
+from trajet.h5md.topology import GROMACS_TOPOLOGY
 
 if TYPE_CHECKING:
     from h5py import Dataset, File, Group, Reference
@@ -39,8 +40,6 @@ _GROUP_KEPT = "trajet_particles"
 _DEPTH = 64
 # HDF5 keeps smaller datasets in their headers.
 _COMPACT = 60_000
-# Molecule types of GROMACS from 2026 on, which give atoms names, masses and charges by their order.
-_GROMACS_TOPOLOGY = "h5md/modules/gromacs_topology"
 _NUMBERS_ATOMS = "it names atoms by their numbers, which the copy changes"
 _LEAVES_FILE = "its data are stored in another file, which copies never follow"
 
@@ -456,7 +455,7 @@ class _Copy:
         elif isinstance(source, self.library.Group):
             if depth >= _DEPTH:
                 self._leave_out(path, f"it is nested deeper than {_DEPTH} groups")
-            elif self.atoms is not None and path == _GROMACS_TOPOLOGY:
+            elif self.atoms is not None and path == GROMACS_TOPOLOGY:
                 self._leave_out(path, _NUMBERS_ATOMS)
             elif self._is_element(path):
                 self._element(source, path, depth)

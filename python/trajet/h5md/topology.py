@@ -1,12 +1,11 @@
 """Topologies in H5MD files: GROMACS' molecule types, and bonds.
 
 GROMACS from 2026 on stores its topology in "h5md/modules/gromacs_topology" (h5md_topologyutils.cpp
-in its sources): a group for each type of molecules describes the atoms of one molecule, and the
+in its sources): a group for each molecule type describes the atoms of one molecule, and the
 attributes `molecule_block_names` and `molecule_block_counts` say how many molecules of which type
 follow one another. Bonds are the pairs of "connectivity/bonds", as in H5MD 1.1.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,16 +27,16 @@ if TYPE_CHECKING:
 
 GROMACS_TOPOLOGY = "h5md/modules/gromacs_topology"
 _BONDS = "connectivity/bonds"
-# The first number of the versions of `gromacs_topology` that are read.
-_VERSION = 0
+# The version of `gromacs_topology` that is read. GROMACS calls its layout experimental.
+_VERSION = [0, 1]
 
 _Int = NDArray[np.int64]
-# An array of codes, and the text of each code.
-_Texts = tuple[NDArray[np.uint32], list[str]]
+# An array of codes, and the string of each code.
+_Strings = tuple[NDArray[np.uint32], list[str]]
 
 
 def has_topology(path: Path) -> bool:
-    """Return whether an HDF5 file names its atoms: whether GROMACS' topology is in it.
+    """Return whether an HDF5 file has the topology that GROMACS writes.
 
     Raises
     ------
@@ -50,16 +49,24 @@ def has_topology(path: Path) -> bool:
         return find(file, GROMACS_TOPOLOGY) is not None
 
 
-def read_structure(path: Path) -> Structure:
+def read_structure(path: Path, particles: str | None = None) -> Structure:
     """Return the topology of an H5MD file of GROMACS, without positions.
 
-    Names, residues, segments and molecules are numbered as those of a TPR file; elements are those
-    of the atomic numbers; types are guessed.
+    Atoms, residues, segments and molecules are numbered as those of a TPR file. The file has no
+    insertion codes: neighbouring residues that differ in these alone are one. Elements are those of
+    the atomic numbers; types are guessed.
+
+    Parameters
+    ----------
+    path
+        The file.
+    particles
+        Name of the particles group; None for the only one.
 
     Raises
     ------
     FormatError
-        If the file does not name its atoms, or its topology is damaged or of an unknown version.
+        If the file has no such topology, or one that is damaged or of another version.
     MissingPackageError
         If h5py is not installed.
     """
@@ -67,21 +74,24 @@ def read_structure(path: Path) -> Structure:
         group = member(file, GROMACS_TOPOLOGY)
         if group is None:
             raise FormatError(
-                f"{path}: this HDF5 file does not name its atoms (GROMACS writes their names from"
-                f" 2026 on, in {GROMACS_TOPOLOGY}): use a topology, such as a PSF, PDB, GRO or TPR"
-                " file"
+                f"{path}: this HDF5 file has no topology that is read (GROMACS writes one from 2026"
+                f" on, in {GROMACS_TOPOLOGY}): use a topology, such as a PSF, PDB, GRO or TPR file"
             )
         _check_version(group)
         blocks = _blocks(group)
-        kinds = {name: _Kind.of(group, name) for name, _ in blocks}
-        n_atoms = sum(kinds[name].n_atoms * count for name, count in blocks)
+        types = {
+            name: _MoleculeType.of(group, name) for name in dict.fromkeys(n for n, _ in blocks)
+        }
+        counts = [(types[name].n_atoms * count, count) for name, count in blocks]
+        n_atoms = sum(n for n, _ in counts)
         # A few bytes can claim any number of molecules.
         if n_atoms > bounded.most_rows(file):
             raise _error(group, f"has {n_atoms} atoms, too many for a file of its size")
-        columns = _columns(kinds, [block for block in blocks if block[1]])
-        bonds = _bonds(file, None, n_atoms)
+        if not n_atoms:
+            raise _error(group, "has no atoms: give the TPR file as topology")
+        columns = _columns([(name, types[name], count) for name, count in blocks if count])
         try:
-            native = _trajet.Topology.from_columns(columns, bonds, [])
+            native = _trajet.Topology.from_columns(columns, _bonds(file, particles, n_atoms), [])
         except ValueError as error:
             raise _error(group, f"is not consistent: {error}") from error
     return structure_of(_trajet.StructureFile.of(native, None, None), path)
@@ -90,7 +100,7 @@ def read_structure(path: Path) -> Structure:
 def bonds_of(path: Path, particles: str | None, n_atoms: int) -> _Int | None:
     """Return the bonds that an H5MD file lists, `(n_bonds, 2)`, indices of atoms.
 
-    None if it has no bonds, bonds that change in time, or bonds whose numbers it does not explain.
+    None if it has no bonds, bonds that change in time, or those of other particles.
 
     Parameters
     ----------
@@ -112,27 +122,22 @@ def bonds_of(path: Path, particles: str | None, n_atoms: int) -> _Int | None:
         return _bonds(file, particles, n_atoms)
 
 
-def keep_topology(path: Path, target: Path) -> None:
-    """Write a new file that has the topology of an H5MD file, but not its frames.
+def keep_topology(path: Path, target: Path, particles: str | None = None) -> None:
+    """Write a new file that has the topology of an H5MD file of GROMACS, but not its frames.
+
+    Bonds are pairs of indices of atoms.
 
     Raises
     ------
-    FormatError
-        If the file does not name its atoms.
-    MissingPackageError
-        If h5py is not installed.
+    FormatError, MissingPackageError
+        As for `read_structure`.
     """
-    # What is not read is not copied.
-    read_structure(path)
+    structure = read_structure(path, particles)
     with opened(path) as file, h5py(str(target)).File(target, "w") as copy:
-        copy.require_group("h5md/modules")
-        for name in (GROMACS_TOPOLOGY, _BONDS):
-            if find(file, name) is not None:
-                file.copy(name, copy, name)
-        creator = copy.create_group("h5md/creator")
-        creator.attrs["name"], creator.attrs["source_name"] = "trajet", creator_of(file)
-        copy["h5md"].attrs["version"] = np.array([1, 1], np.int32)
-        copy.create_group("particles")
+        copy.require_group("h5md/modules").attrs["note"] = "a topology without frames"
+        file.copy(GROMACS_TOPOLOGY, copy, GROMACS_TOPOLOGY)
+        if (bonds := structure.topology.native.bonds) is not None:
+            copy[_BONDS] = bonds
 
 
 def _error(group: "Group | Dataset", what: str) -> FormatError:
@@ -141,12 +146,12 @@ def _error(group: "Group | Dataset", what: str) -> FormatError:
 
 def _check_version(group: "Group") -> None:
     """Refuse a topology of a version that may have another layout."""
-    version = np.asarray(attribute(group, "version", [_VERSION])).reshape(-1)
-    if not version.size or version.dtype.kind not in "iu" or version[0] != _VERSION:
-        found = ".".join(str(number) for number in version.tolist())
+    version = np.asarray(attribute(group, "version", [])).reshape(-1).tolist()
+    if version != _VERSION:
+        found = ".".join(map(str, version)) or "no version"
+        known = ".".join(map(str, _VERSION))
         raise _error(
-            group,
-            f"has version {found}, and only {_VERSION}.x is known: give the TPR file as topology",
+            group, f"has version {found}, and only {known} is known: give the TPR file as topology"
         )
 
 
@@ -163,14 +168,14 @@ def _blocks(group: "Group") -> list[tuple[str, int]]:
 
 
 @dataclass(frozen=True)
-class _Kind:
-    """A type of molecules: columns of the atoms and residues of one molecule."""
+class _MoleculeType:
+    """Columns of the atoms and residues of one molecule."""
 
-    names: _Texts
-    residue_names: _Texts
+    names: _Strings
+    residue_names: _Strings
     # Residue of each atom, from 0.
     residues: _Int
-    elements: _Texts
+    elements: _Strings
     masses: NDArray[np.float64]
     charges: NDArray[np.float64]
 
@@ -183,98 +188,115 @@ class _Kind:
         return len(self.residue_names[0])
 
     @classmethod
-    def of(cls, blocks: "Group", name: str) -> "_Kind":
+    def of(cls, blocks: "Group", name: str) -> "_MoleculeType":
         """Return the molecule type of this name."""
         group = member(blocks, name)
         if group is None or not hasattr(group, "keys"):
             raise _error(blocks, f"has no molecule type {name!r}: give the TPR file as topology")
         numbers = _column(group, "residue_id", "iu", None)
         n = len(numbers)
-        names = _texts(group, "particle_name", n)
-        codes, texts = _texts(group, "residue_name", n)
+        if not n:
+            raise _error(group, "has no atoms: give the TPR file as topology")
+        names = _strings(group, "particle_name", n)
+        codes, strings = _strings(group, "residue_name", n)
         # Numbers of residues begin anywhere: GROMACS writes those of its own topology plus one.
         is_first = np.ones(n, np.bool_)
         is_first[1:] = (np.diff(numbers) != 0) | (np.diff(codes.astype(np.int64)) != 0)
         species = _column(group, "species", "iu", n)
         atomic_numbers, elements = np.unique(species, return_inverse=True)
         symbols = [_trajet.element_symbol(number) or "" for number in atomic_numbers.tolist()]
+        masses = _column(group, "mass", "f", n, unit="u")
+        charges = _column(group, "charge", "f", n, unit="e")
+        if not (np.isfinite(masses) & (masses >= 0) & np.isfinite(charges)).all():
+            raise _error(group, "has a mass or charge that is no number, or a mass below zero")
         return cls(
             names,
-            (codes[is_first], texts),
+            (codes[is_first], strings),
             np.cumsum(is_first) - 1,
             (elements.astype(np.uint32), symbols),
-            _column(group, "mass", "f", n).astype(np.float64),
-            _column(group, "charge", "f", n).astype(np.float64),
+            masses.astype(np.float64),
+            charges.astype(np.float64),
         )
 
 
-def _column(group: "Group", name: str, kinds: str, n: int | None) -> "NDArray[Any]":
+def _column(
+    group: "Group", name: str, kinds: str, n: int | None, *, unit: str | None = None
+) -> "NDArray[Any]":
     """Return a dataset with one number for each atom; `kinds` are those of NumPy's types."""
     dataset = member(group, name)
     if getattr(dataset, "dtype", None) is None or dataset.dtype.kind not in kinds:
         raise _error(group, f"has no column {name!r} of numbers: give the TPR file as topology")
-    if len(dataset.shape or ()) != 1 or n not in (None, dataset.shape[0]):
+    shape = dataset.shape or ()
+    is_column = len(shape) == 1 and n in (None, *shape)
+    if not is_column or dataset.size > bounded.most_rows(group):
         raise _error(dataset, f"has shape {dataset.shape} instead of ({n or 'n_atoms'},)")
+    if unit is not None and (found := text(attribute(dataset, "unit", unit))) != unit:
+        raise _error(dataset, f"has the unit {found!r} instead of {unit!r}")
     values = bounded.read(dataset)
     return values.astype(np.int64) if "i" in kinds else values
 
 
-def _texts(group: "Group", name: str, n: int) -> _Texts:
-    """Return a column of texts, which is stored as codes and a table."""
+def _strings(group: "Group", name: str, n: int) -> _Strings:
+    """Return a column of strings, which is stored as codes and a table."""
     codes = _column(group, name, "iu", n)
     table = member(group, f"{name}_table")
-    if table is None or len(getattr(table, "shape", None) or ()) != 1:
-        raise _error(group, f"has no table of texts {name}_table")
-    texts = [text(value) for value in bounded.read(table).tolist()]
-    if n and not (codes.min() >= 0 and codes.max() < len(texts)):
+    is_table = getattr(table, "dtype", None) is not None and table.dtype.kind == "S"
+    # Each string of the table is that of an atom.
+    if not is_table or len(table.shape or ()) != 1 or table.shape[0] > n:
+        raise _error(group, f"has no table {name}_table of at most {n} strings of fixed length")
+    strings = [text(value) for value in bounded.read(table).tolist()]
+    if not (codes.min() >= 0 and codes.max() < len(strings)):
         raise _error(group, f"has a code in {name} that is not in {name}_table")
-    return codes.astype(np.uint32), texts
+    return codes.astype(np.uint32), strings
 
 
-def _columns(kinds: dict[str, _Kind], blocks: Sequence[tuple[str, int]]) -> dict[str, Any]:
+def _columns(blocks: list[tuple[str, _MoleculeType, int]]) -> dict[str, Any]:
     """Return the columns of all molecules, as `from_columns` takes them."""
-    of = [(kinds[name], count) for name, count in blocks]
-    n_atoms = np.array([kind.n_atoms * count for kind, count in of], np.int64)
-    n_residues = np.array([kind.n_residues * count for kind, count in of], np.int64)
+    counts = np.array([count for *_, count in blocks], np.int64)
+    n_atoms = counts * np.array([kind.n_atoms for _, kind, _ in blocks], np.int64)
+    n_residues = counts * np.array([kind.n_residues for _, kind, _ in blocks], np.int64)
     first_residues = np.cumsum(n_residues) - n_residues
-    counts = np.array([count for _, count in blocks], np.int64)
     first_molecules = np.cumsum(counts) - counts
     resindices = [
         (first + np.arange(count)[:, None] * kind.n_residues + kind.residues).reshape(-1)
-        for (kind, count), first in zip(of, first_residues, strict=True)
+        for (_, kind, count), first in zip(blocks, first_residues, strict=True)
     ]
     molnums = [
         first + np.repeat(np.arange(count), kind.n_atoms)
-        for (kind, count), first in zip(of, first_molecules, strict=True)
+        for (_, kind, count), first in zip(blocks, first_molecules, strict=True)
     ]
-    names = [name for name, _ in blocks]
-    by_block = np.repeat(np.arange(len(of), dtype=np.uint32), n_atoms)
-    elements = _joined([(kind.elements, count) for kind, count in of])
+    names = [name for name, *_ in blocks]
+    of_blocks = np.repeat(np.arange(len(blocks), dtype=np.uint32), n_atoms)
+    elements = _joined([(kind.elements, count) for _, kind, count in blocks])
     return {
-        "names": _joined([(kind.names, count) for kind, count in of]),
+        "names": _joined([(kind.names, count) for _, kind, count in blocks]),
         **({"elements": elements} if any(elements[1]) else {}),
-        "masses": np.concatenate([np.tile(kind.masses, count) for kind, count in of]),
-        "charges": np.concatenate([np.tile(kind.charges, count) for kind, count in of]),
+        "masses": np.concatenate([np.tile(kind.masses, count) for _, kind, count in blocks]),
+        "charges": np.concatenate([np.tile(kind.charges, count) for _, kind, count in blocks]),
         "ids": np.arange(n_atoms.sum()),
-        "chainIDs": (by_block, [name.removeprefix("Protein_chain_") for name in names]),
+        "chainIDs": (of_blocks, [name.removeprefix("Protein_chain_") for name in names]),
         "molnums": np.concatenate(molnums),
-        "moltypes": (by_block, names),
+        "moltypes": (of_blocks, names),
         "resindices": np.concatenate(resindices),
-        "resnames": _joined([(kind.residue_names, count) for kind, count in of]),
+        "resnames": _joined([(kind.residue_names, count) for _, kind, count in blocks]),
         "resids": np.arange(1, n_residues.sum() + 1),
-        "segindices": np.repeat(np.arange(len(of)), n_residues),
+        "segindices": np.repeat(np.arange(len(blocks)), n_residues),
         "segids": [f"seg_{k}_{name}" for k, name in enumerate(names)],
     }
 
 
-def _joined(parts: Sequence[tuple[_Texts, int]]) -> _Texts:
-    """Return columns of texts, each repeated so many times, one after the other."""
-    texts: list[str] = []
+def _joined(parts: list[tuple[_Strings, int]]) -> _Strings:
+    """Return columns of strings, each repeated so many times, one after the other."""
+    strings: list[str] = []
+    # Blocks of the same type share a table.
+    starts: dict[int, int] = {}
     codes = []
-    for (numbers, values), count in parts:
-        codes.append(np.tile(numbers + np.uint32(len(texts)), count))
-        texts += values
-    return np.concatenate(codes), texts
+    for (numbers, table), count in parts:
+        if id(table) not in starts:
+            starts[id(table)] = len(strings)
+            strings += table
+        codes.append(np.tile(numbers + np.uint32(starts[id(table)]), count))
+    return np.concatenate(codes), strings
 
 
 def _bonds(file: "File", particles: str | None, n_atoms: int) -> _Int | None:
@@ -312,11 +334,14 @@ def _group_of(
     if particles is None and len(names) == 1:
         particles = names[0]
     own = None if particles is None else find(file, f"particles/{particles}")
-    reference = attribute(dataset, "particles_group")
-    if isinstance(reference, h5py(file.filename).Reference):
-        return own if own is not None and file[reference] == own else _OtherParticles()
-    # GROMACS writes indices, and no reference.
-    if "GROMACS" in creator_of(file):
+    if "particles_group" in dataset.attrs:
+        reference = np.ravel(attribute(dataset, "particles_group"))
+        is_one = reference.size == 1 and isinstance(reference[0], h5py(file.filename).Reference)
+        return (
+            own if own is not None and is_one and file[reference[0]] == own else _OtherParticles()
+        )
+    # GROMACS writes indices, and no reference; a topology without frames has indices, too.
+    if "GROMACS" in creator_of(file) or not names:
         return None
     return own if own is not None else _OtherParticles()
 
@@ -327,7 +352,7 @@ def _identifiers(group: "Group") -> _Int | None:
     value = member(element, "value") if hasattr(element, "keys") else element
     if value is None:
         return None
-    # Readers refuse files whose particles change places.
+    # The readers of frames refuse files whose particles change places.
     rows = bounded.read(value, 1 if len(value.shape) == 2 else None, np.int64)
     return rows.reshape(-1)
 

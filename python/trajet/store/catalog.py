@@ -161,7 +161,7 @@ class Store:
         with (
             _structures(parts, trajectory) as structures,
             _rest(trajectory) as (rest, remarks),
-            _topology_file(trajectory.topology_path.absolute()) as topology,
+            _topology_file(trajectory) as (topology, left_out_bonds),
         ):
             done = trajectory.fresh(
                 self._native.add,
@@ -174,7 +174,7 @@ class Store:
                 progress=progress,
                 rest=rest,
             )
-        return _divided(done, [*left_out, *remarks, *trajectory.remarks])
+        return _divided(done, [*left_out, *left_out_bonds, *remarks, *trajectory.remarks])
 
     def append(
         self,
@@ -620,15 +620,25 @@ def _manifest_tag(part: TagAtoms) -> dict[str, object]:
 
 
 @contextlib.contextmanager
-def _topology_file(path: Path) -> Iterator[Path]:
-    """Yield a topology without frames: the path itself, or that of a temporary H5MD file."""
+def _topology_file(trajectory: Trajectory) -> Iterator[tuple[Path, list[str]]]:
+    """Yield a topology without frames, and remarks on what it lacks.
+
+    It is the file that the trajectory was opened with, or a temporary H5MD file.
+    """
+    assert trajectory.topology_path is not None
+    path = trajectory.topology_path.absolute()
     if not h5md.is_hdf5(path):
-        yield path
+        remark = (
+            "the data set has no bonds: those that the H5MD file lists are not in the topology"
+            f" {path.name}; add it with a topology that has bonds, such as a TPR or PSF"
+        )
+        # Tags were selected: the topology has been read.
+        yield path, [remark] if trajectory.has_bonds_of_frames else []
         return
     with folder_in(None) as folder, _room_in(folder):
         made = folder / f"topology{path.suffix}"
-        h5md.keep_topology(path, made)
-        yield made
+        h5md.keep_topology(path, made, trajectory.particles)
+        yield made, []
 
 
 @contextlib.contextmanager

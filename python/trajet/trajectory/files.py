@@ -74,6 +74,9 @@ class TrajectoryFiles(Transformable):
         self._topology_at = None if topology is None else topology.absolute()
         self._reader = reader
         self._topology: Topology | None = None
+        # Whether its bonds are those that the trajectory lists, and remarks on these.
+        self.has_bonds_of_frames = False
+        self._bond_remarks: tuple[str, ...] = ()
         self._universe: Universe | None = None
         # Positions and box of frame 0, once a selection needed them.
         self._first: tuple[NDArray[np.float32], Box] | None = None
@@ -300,7 +303,7 @@ class TrajectoryFiles(Transformable):
 
         With several files, also remarks on overlapping and dropped frames.
         """
-        return tuple(self._reader.remarks)
+        return (*self._reader.remarks, *self._bond_remarks)
 
     @property
     def index_path(self) -> Path | None:
@@ -388,7 +391,7 @@ def describe_file(path: Path) -> InputEntry:
     import hashlib
 
     size = path.stat().st_size
-    # It may have the frames of a trajectory.
+    # To hash a whole trajectory takes too long.
     if h5md.is_hdf5(path):
         return {"path": str(path), "size": size, "digest": _trajet.file_digest(path)}
     with path.open("rb") as file:

@@ -48,7 +48,7 @@ def open(
     ----------
     topology
         A PSF, PDB, GRO, TPR, PRMTOP or mmCIF file, an H5MD file in which GROMACS (from 2026 on)
-        named the atoms, or another file that MDAnalysis reads; None to read
+        has written its topology, or another file that MDAnalysis reads; None to read
         coordinates only. It is read when atoms are first selected. Without trajectories: a PDB or
         GRO file, of one frame or several, which is its own topology, or an H5MD file of GROMACS
         from 2026 on; or a data set of a store, "STORE/name", or some of its tags,
@@ -205,7 +205,8 @@ def open(
 def _reduce(trajectory: Trajectory) -> tuple[Any, ...]:
     """Return what pickle keeps: the call that opened the files, their digests, and the transforms.
 
-    Those of trajectories are of size, head and tail; that of the topology is of the whole file.
+    Those of trajectories and HDF5 files are of size, head and tail; that of another topology is of
+    the whole file.
 
     Raises
     ------
@@ -267,9 +268,9 @@ copyreg.pickle(Trajectory, _reduce)
 
 
 def is_structure(path: str | os.PathLike[str]) -> bool:
-    """Return whether a file is a trajectory that names its atoms.
+    """Return whether a file is a trajectory that contains a topology.
 
-    It is opened without another topology, as data sets are. These are PDB and GRO files, by their
+    It is opened without another topology, as data sets are. Such are PDB and GRO files, by their
     suffix, and H5MD files with the topology of GROMACS.
     """
     suffix = Path(path).suffix.lower()

@@ -58,7 +58,8 @@ class Trajectory(ReadingByColumns):
         (
             *("adopt", "before_run", "blocks_of_places", "call", "count_read"),
             *("describe_inputs", "with_steps"),
-            *("describe_transforms", "fresh", "frame_numbers", "indices_of", "n_named"),
+            *("describe_transforms", "fresh", "frame_numbers", "has_bonds_of_frames"),
+            *("indices_of", "n_named"),
             *("of_dataset", "of_open_atoms", "particles", "places", "places_of", "read_places"),
             *("reader", "reader_for", "record_analysis", "rotates", "run_before"),
             *("select_indices", "sidecar", "stem", "t_topology", "topology_atoms"),
@@ -177,12 +178,15 @@ class Trajectory(ReadingByColumns):
             watch = Stopwatch()
             where = self._topology_at or path
             is_hdf5 = h5md.is_hdf5(where)
-            read = h5md.read_structure(where) if is_hdf5 else load_structure(where, self.sidecar)
-            found = read.topology
+            if is_hdf5:
+                found = h5md.read_structure(where, self.particles).topology
+            else:
+                found = load_structure(where, self.sidecar).topology
             found.path = path
             self._check_size(found.n_atoms, str(path))
             if found.native.bonds is None and (bonds := self._bonds_of_frames()) is not None:
                 found.native = found.native.with_bonds(bonds)
+                self.has_bonds_of_frames = True
             self._topology = found
             self.t_topology += watch.seconds()
         return self._topology
@@ -191,7 +195,12 @@ class Trajectory(ReadingByColumns):
         """Return the bonds that the first file of the trajectory lists, if that is H5MD."""
         if self.dataset is not None or self._reader.segments()[0]["format"] != "H5MD":
             return None
-        return h5md.bonds_of(self._absolute_paths[0], self.particles, self.n_atoms)
+        try:
+            return h5md.bonds_of(self._absolute_paths[0], self.particles, self.n_atoms)
+        except FormatError as error:
+            # Most analyses need no bonds.
+            self._bond_remarks = (f"bonds are left out: {error}",)
+            return None
 
     def _checked_topology_path(self) -> Path:
         """Return the path of the topology.

@@ -373,7 +373,7 @@ def _bond_source(trajectory: "Trajectory", given: BondSource = None) -> BondSour
 def _pairs(found: Topology, source: BondSource) -> NDArray[np.int64]:
     """Return the bonds of a topology, `(n, 2)`, with connections of virtual sites.
 
-    Atoms without mass that have no bond are connected to the first atom of their residue.
+    An atom without mass and bonds is connected to the first atom of its residue that is no such.
 
     Raises
     ------
@@ -396,9 +396,12 @@ def _pairs(found: Topology, source: BondSource) -> NDArray[np.int64]:
         return pairs
     sites = masses == 0
     sites[pairs.ravel()] = False
-    alone = np.flatnonzero(sites)
-    _, first = np.unique(found.atoms_residues, return_index=True)
-    return np.concatenate([pairs, np.stack([first[found.atoms_residues[alone]], alone], axis=1)])
+    alone, others = np.flatnonzero(sites), np.flatnonzero(~sites)
+    residues, first = np.unique(found.atoms_residues[others], return_index=True)
+    at = np.searchsorted(residues, found.atoms_residues[alone])
+    has_other = np.isin(found.atoms_residues[alone], residues)
+    near = others[first[at[has_other]]]
+    return np.concatenate([pairs, np.stack([near, alone[has_other]], axis=1)])
 
 
 def _connected(found: Topology, source: BondSource) -> NDArray[np.int64]:

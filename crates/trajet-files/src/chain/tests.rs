@@ -57,7 +57,7 @@ fn trr(frames: &[Made]) -> Vec<u8> {
     bytes
 }
 
-struct Folder {
+pub(crate) struct Folder {
     folder: tempfile::TempDir,
     paths: Vec<PathBuf>,
 }
@@ -74,7 +74,7 @@ impl Folder {
         Folder { folder, paths }
     }
 
-    fn chain(&self, options: &OpenOptions) -> Chain {
+    pub(crate) fn chain(&self, options: &OpenOptions) -> Chain {
         open(&self.paths, options, &Serial).unwrap()
     }
 
@@ -83,7 +83,7 @@ impl Folder {
     }
 }
 
-fn plain() -> OpenOptions {
+pub(crate) fn plain() -> OpenOptions {
     OpenOptions { sidecar: false, ..OpenOptions::default() }
 }
 
@@ -91,7 +91,7 @@ fn continuous() -> OpenOptions {
     OpenOptions { continuous: true, ..plain() }
 }
 
-fn of_times(times: &[&[f32]]) -> Folder {
+pub(crate) fn of_times(times: &[&[f32]]) -> Folder {
     let mut number = 0;
     Folder::of(times.iter().map(|times| {
         let frames: Vec<Made> = times

@@ -155,7 +155,7 @@ impl Reader {
             let frames = request.frames.slice(positions.clone());
             let request = Wanted { frames: &frames, ..*request };
             let mut held = Vec::new();
-            let all = TaskPart { positions: 0..frames.len(), held: &mut held, out, meta };
+            let all = TaskPart { n_frames: frames.len(), held: &mut held, out, meta };
             let mut parts = [all];
             chain.read_task(&request, (relay, task), scratch, &mut parts)?;
             chain.complete(&request, scratch, &mut parts[0])
