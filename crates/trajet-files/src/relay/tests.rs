@@ -179,7 +179,7 @@ impl TwoSteps for Sums {
 }
 
 /// Frames of one atom at zero; the task before hands over once so many are read.
-struct Held<'a> {
+struct ZeroFrames<'a> {
     frames: Vec<[[f32; 3]; 1]>,
     relay: &'a Relay,
     at_frame: usize,
@@ -187,7 +187,7 @@ struct Held<'a> {
 
 const HANDED_OVER: f32 = 100.0;
 
-impl TaskFrames for Held<'_> {
+impl TaskFrames for ZeroFrames<'_> {
     fn read(&mut self, _: usize, _: &mut Scratch) -> Result<(), Error> {
         self.frames.push([[0.0; 3]]);
         if self.frames.len() == self.at_frame {
@@ -219,7 +219,7 @@ fn a_task_receives_at_any_frame() {
         let (relay, mut scratch) = (Relay::default(), Scratch::default());
         let sums =
             Sums { first_steps: AtomicUsize::new(0), atoms: Atoms::listed(&[0], 7).unwrap() };
-        let mut held = Held { frames: Vec::new(), relay: &relay, at_frame };
+        let mut held = ZeroFrames { frames: Vec::new(), relay: &relay, at_frame };
         if at_frame == 0 {
             relay.pass_on(0, Some(Box::new(HANDED_OVER)));
         }
