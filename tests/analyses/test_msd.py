@@ -82,7 +82,7 @@ def unwrapped(walk: np.ndarray, tmp_path_factory: pytest.TempPathFactory) -> tj.
 def test_sums_equal_the_naive_ones(
     seed: int, n_frames: int, n_particles: int, n_axes: int, data: st.DataObject
 ) -> None:
-    """Of Fourier transforms and of pairs, for any lags and groups, however particles are added."""
+    """Of Fourier transforms and of pairs, however particles are added, on any threads."""
     rng = np.random.default_rng(seed)
     walks = np.cumsum(rng.normal(0, 1, (n_particles, n_axes, n_frames)), axis=2) + 1000
     n_lags = data.draw(st.integers(1, n_frames))
@@ -91,8 +91,8 @@ def test_sums_equal_the_naive_ones(
     for fft in (True, False):
         shape = Shape(n_frames, n_lags, n_axes, borders, fft, 2**20)
         found = []
-        for together in (1, 3, n_particles):
-            sums = Displacements(shape)
+        for together, threads in ((1, 1), (3, 2), (n_particles, 5)):
+            sums = Displacements(shape, threads)
             for group in range(n_groups):
                 for begin in range(borders[group], borders[group + 1], together):
                     end = min(begin + together, borders[group + 1])

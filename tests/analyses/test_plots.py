@@ -138,6 +138,20 @@ def test_clusters_have_whole_numbers(systems: Systems) -> None:
     assert [tick for tick in axis.get_ticklocs() if low <= tick <= high] == [0]
 
 
+def test_counts_have_whole_ticks(systems: Systems) -> None:
+    """Of atoms, and of their distribution: each number has a bin."""
+    traj = systems["solvated.xtc"].trajectory
+    near = traj.select("name OW and around 3 resid 100", updating=True)
+    counted = tj.count(near, frames=slice(0, 5))
+    figure = counted.plot()
+    left, right = figure.axes
+    figure.canvas.draw()
+    assert all(float(tick).is_integer() for tick in left.get_yticks())
+    n = int(np.ptp(counted.values)) + 1
+    corners = {y for patch in right.patches for _, y in patch.get_xy()}
+    assert {y % 1 for y in corners} == {0.5} and len(corners) == n + 1
+
+
 def test_axes_of_a_user_show_all_that_is_drawn_into_them(systems: Systems) -> None:
     """Also where the second curve goes beyond the first."""
     traj = systems["adk.xtc"].trajectory

@@ -12,7 +12,9 @@ subtracted first, as the difference of large numbers would lose digits; the padd
 the longest lag, not as the series.
 """
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,11 +95,11 @@ class Displacements:
     """Sums of squared displacements of groups of particles.
 
     Particles are added one after the other, so that the bits do not depend on how many are added at
-    a time.
+    a time, nor on the number of threads.
     """
 
-    def __init__(self, shape: Shape) -> None:
-        self.shape = shape
+    def __init__(self, shape: Shape, threads: int = 1) -> None:
+        self.shape, self.threads = shape, threads
         n_groups = len(shape.borders) - 1
         if shape.fft:
             self._powers = np.zeros((n_groups, shape.n_frequencies))
@@ -121,9 +123,20 @@ class Displacements:
             self._add_pairs(series, group)
 
     def _add_spectra(self, series: NDArray[np.float64], group: int) -> None:
-        spectra = np.fft.rfft(series, self.shape.n_padded)
-        powers = _over_axes(spectra.real**2 + spectra.imag**2)
-        del spectra
+        powers = np.empty((len(series), self.shape.n_frequencies))
+
+        def transform(part: slice) -> None:
+            spectra = np.fft.rfft(series[part], self.shape.n_padded)
+            powers[part] = _over_axes(spectra.real**2 + spectra.imag**2)
+
+        borders = np.linspace(0, len(series), self.threads + 1).astype(int).tolist()
+        parts = [slice(*two) for two in pairwise(borders) if two[0] < two[1]]
+        if len(parts) == 1:
+            transform(parts[0])
+        else:
+            # NumPy computes without the lock of the interpreter.
+            with ThreadPoolExecutor(len(parts)) as executor:
+                list(executor.map(transform, parts))
         _add_in_order(self._powers[group], powers)
         _add_in_order(self._squares[group], _over_axes(series**2))
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet import _trajet
 from trajet._trajet import AnalysisError
 from trajet.analysis.displacements import Displacements, Shape
 from trajet.analysis.job import Steps, analysis
@@ -148,7 +149,8 @@ def msd(
     borders = np.linspace(0, moving.n_particles, n_groups + 1).astype(np.int64)
     shape = Shape(len(numbers), len(lags), len(axes), borders, fft, max_memory)
     n_together = _particles_in(shape, moving.n_particles)
-    sums = Displacements(shape)
+    here = _trajet.available_threads()
+    sums = Displacements(shape, here if pool is None else min(here, pool.n_threads))
     outcome: AnalysisOutcome | None = None
     checks = _Checks(main, moving, axes, unwrapped=unwrapped)
     begins = range(0, moving.n_particles, n_together)

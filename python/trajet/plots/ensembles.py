@@ -62,6 +62,7 @@ def components(
     right.set_xlabel("component")
     right.set_ylabel("share of the variance (%)")
     right.set_ylim(0, 105)
+    right.set_xlim(0.4, shown + 0.6)
     right.xaxis.set_major_locator(MaxNLocator(integer=True))
     right.legend(frameon=False, loc="center right")
     bare(right)

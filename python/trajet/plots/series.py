@@ -66,6 +66,7 @@ def series(
         The figure, which is not registered with pyplot: save it or show it.
     """
     from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
 
     check_axes(ax)
     columns = values.reshape(len(times), len(labels))
@@ -75,7 +76,11 @@ def series(
         figure = Figure(figsize=(8.0, 4.0), layout="constrained", dpi=150)
         left, right = figure.subplots(1, 2, sharey=True, width_ratios=(5, 1))
     seen = columns[np.isfinite(columns)]
-    bins = np.histogram_bin_edges(seen, min(MOST_BINS, max(10, int(np.sqrt(len(x))))))
+    is_whole = bool(seen.size) and np.array_equal(seen, np.round(seen))
+    if is_whole and np.ptp(seen) < MOST_BINS:
+        bins = np.arange(seen.min() - 0.5, seen.max() + 1.0)
+    else:
+        bins = np.histogram_bin_edges(seen, min(MOST_BINS, max(10, int(np.sqrt(len(x))))))
     smoothed = False
     for column, label in enumerate(labels):
         y, colour = columns[:, column], COLOURS[column % len(COLOURS)]
@@ -101,6 +106,8 @@ def series(
     left.set_ylabel(wrapped(quantity, height_of(left)))
     titled(left, title)
     left.margins(x=0)
+    if is_whole:
+        left.yaxis.set_major_locator(MaxNLocator(integer=True))
     bare(left)
     if len(labels) > 1:
         legend_of(left, ax)
