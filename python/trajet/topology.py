@@ -163,7 +163,7 @@ class Topology:
 
     @cached_property
     def guessed_bonds(self) -> NDArray[np.int64]:
-        """Bonds guessed from the distances in the file, as `bonds`.
+        """Bonds guessed from the distances in the file, as `bonds`, whatever bonds it lists.
 
         Raises
         ------

@@ -141,6 +141,20 @@ def test_too_few_atoms_are_remarked(adk: Adk) -> None:
     assert moved.report["remarks"] == []
 
 
+def test_few_or_distant_frames_are_remarked(systems: Systems) -> None:
+    """Lifetimes of bonds that are gone in the next frame, and lines through few lags."""
+    traj = systems["solvated.xtc"].trajectory
+    protein, water = traj.select("protein"), traj.select("resname SOL and around 5 protein")
+    options = {"by": "residue", "lifetimes": True, "bonds": "guess"}
+    report = tj.hbonds(traj, between=(protein, water), **options).report
+    assert any("not resolved; save frames more often" in one for one in report["remarks"])
+    calpha = traj.select("protein and name CA")
+    report = tj.msd(calpha, unwrapped=True, fit_range=(100, 200)).report
+    assert any("is fitted to " in one for one in report["remarks"])
+    # What a notebook shows has the remarks.
+    assert all(f"note: {one}" in repr(report) for one in report["remarks"])
+
+
 def test_count_remarks_frames_without_a_cell(adk: Adk, systems: Systems) -> None:
     """If the selection compares distances."""
     traj = tj.open(adk.psf, adk.xtc)

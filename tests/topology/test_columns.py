@@ -8,6 +8,7 @@ import MDAnalysis as mda
 import MDAnalysisTests
 import numpy as np
 import pytest
+import trajet as tj
 from helpers.structure_files import StructureFile
 from numpy.typing import NDArray
 from trajet._trajet import FormatError
@@ -382,19 +383,31 @@ def test_guessed_masses_and_types_equal_those_of_mdanalysis(name: str, tmp_path:
     assert "masses" in ours.guessed
 
 
+def test_guessed_bonds_do_not_depend_on_listed_ones(tmp_path: Path) -> None:
+    """PDB files often list a few bonds (CONECT)."""
+    lines = (DATA / "adk_open.pdb").read_text().splitlines()
+    atoms = [line for line in lines if line.startswith(("CRYST1", "ATOM"))]
+    plain, few = tmp_path / "plain.pdb", tmp_path / "few.pdb"
+    plain.write_text("\n".join([*atoms, "END", ""]))
+    few.write_text("\n".join([*atoms, "CONECT    1    2", "END", ""]))
+    bonds = [tj.open(path).topology.guessed_bonds.tolist() for path in (plain, few)]
+    assert len(bonds[0]) > 1000
+    assert bonds[0] == bonds[1]
+    assert tj.open(few).topology.bonds.tolist() == [[0, 1]]
+
+
 @pytest.mark.parametrize(
     "name", ["adk_open.pdb", "two_water_gro.gro", "capping/aaqaa.gro", "nucl_res.pdb"]
 )
 def test_guessed_bonds_equal_those_of_mdanalysis(name: str) -> None:
-    """The rule of distances is the same."""
+    """The rule of distances is the same; bonds that the file lists are replaced."""
     theirs, ours = (
         mda.Universe(str(DATA / name), to_guess=("types",)),
         StructureFile.open(DATA / name),
     )
     theirs.guess_TopologyAttrs(to_guess=["bonds"])
-    if ours.bonds is None:
-        ours.guess("bonds")
-        assert ours.guessed == ["bonds"]
+    ours.guess("bonds")
+    assert ours.guessed == ["bonds"]
     assert ours.bonds is not None
     assert {tuple(bond) for bond in ours.bonds.tolist()} == {
         tuple(sorted(b)) for b in theirs.bonds.indices.tolist()

@@ -436,7 +436,8 @@ impl StructureFile {
         array(py, vectors.as_flattened())?.reshape([3, 3]).map(Some)
     }
 
-    /// Guesses a column that the file lacks: "types", "elements", "masses", "radii" or "bonds".
+    /// Guesses a column that the file lacks: "types", "elements", "masses" or "radii"; or "bonds", which replace those
+    /// that the file lists.
     ///
     /// Raises SelectionError if it cannot be guessed, as for coarse-grained beads.
     fn guess(&mut self, py: Python<'_>, column: &str) -> PyResult<()> {
@@ -454,6 +455,8 @@ impl StructureFile {
                     (Some(vectors), _) => Cell::of_vectors(vectors),
                     (None, cell) => cell.and_then(Cell::new),
                 };
+                // Files with some bonds (CONECT) have them replaced.
+                topology.bonds = None;
                 topology.guess_bonds(self.positions.as_deref().unwrap_or_default(), cell.as_ref())
             }),
             other => return Err(PyKeyError::new_err(format!("no column {other:?} is guessed"))),

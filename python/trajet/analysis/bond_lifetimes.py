@@ -14,6 +14,8 @@ from trajet.analysis.runner import AnalysisOutcome
 _UNEVEN = 1e-3
 # Correlations above this at the largest lag have not decayed.
 _DECAYED = 0.05
+# Correlations below this at the first lag have decayed too fast.
+_UNRESOLVED = 0.5
 # Bonds that are correlated at a time; between, an interrupt is raised.
 _AT_ONCE = 2**20
 
@@ -100,6 +102,18 @@ def undecayed(correlations: tuple[NDArray[np.float64], NDArray[np.float64]]) -> 
         " its integral is too short; choose a larger max_lag (--max-lag) or more frames"
         for name, values in zip(("intermittent", "continuous"), correlations, strict=True)
         if values[-1] > _DECAYED
+    ]
+
+
+def unresolved(
+    correlations: tuple[NDArray[np.float64], NDArray[np.float64]], interval: float
+) -> list[str]:
+    """Return remarks on correlations that have decayed within the time between frames, ps."""
+    return [
+        f"the {name} correlation falls to {values[1]:.2g} in the {interval:g} ps from one frame to"
+        " the next: the lifetime is mostly this interval, and not resolved; save frames more often"
+        for name, values in zip(("intermittent", "continuous"), correlations, strict=True)
+        if len(values) > 1 and values[1] < _UNRESOLVED
     ]
 
 

@@ -14,6 +14,7 @@ from trajet.analysis.bond_lifetimes import (
     interval_of,
     sums_by_lag,
     undecayed,
+    unresolved,
 )
 from trajet.analysis.hydrogen_sites import HydrogenSites, hydrogen_sites
 from trajet.analysis.job import Steps, analysis
@@ -255,7 +256,7 @@ def hbonds(
             keys = _check_bonds((yield request("keys", labels=labels)), 1, max_memory)
             add_bonds(correlation, keys)
         lasting = sums_by_lag(correlation)
-        remarks += undecayed(lasting)
+        remarks += [*unresolved(lasting, interval), *undecayed(lasting)]
     parameters = {
         "selections": [main.label, *(group.label for group in groups or ())],
         "n_atoms": [main.n_atoms, *(group.n_atoms for group in groups or ())],

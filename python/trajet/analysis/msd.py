@@ -37,6 +37,8 @@ MAX_MEMORY = 2**29
 _SAME_STEP = 1e-3
 # An MSD whose exponent differs by more from 1 is not that of free diffusion.
 _DIFFUSIVE = 0.2
+# The fewest lags to which a line is fitted without a remark.
+_FEWEST_LAGS = 4
 
 Particles = Literal["atom", "residue", "molecule", "chain"]
 
@@ -183,7 +185,8 @@ def msd(
     values = sums.means()
     sizes = np.diff(borders)
     found = diffusion(lags, values, sizes, len(axes), fit_range)
-    remarks += [*checks.remarks, *_diffusion_remarks(found)]
+    n_fitted = int(((lags >= found.first) & (lags <= found.last)).sum())
+    remarks += [*checks.remarks, *_diffusion_remarks(found, n_fitted)]
     parameters = {
         "selections": [main.label],
         "n_atoms": [main.n_atoms],
@@ -449,16 +452,23 @@ class _Checks:
         return f"the centre of the particle of {name}" if self._moving.are_groups else name
 
 
-def _diffusion_remarks(found: Diffusion) -> list[str]:
+def _diffusion_remarks(found: Diffusion, n_fitted: int) -> list[str]:
     """Return a remark if the fitted part of the MSD is not that of free diffusion."""
     if np.isnan(found.coefficient):
         return [
             "the diffusion coefficient is not fitted: there are too few lags: choose more frames"
         ]
+    few = []
+    if n_fitted < _FEWEST_LAGS:
+        few = [
+            f"the diffusion coefficient is fitted to {n_fitted} lags, and its error says little:"
+            " choose more frames, or a longer fit_range= (--fit-range)"
+        ]
     if not abs(found.exponent - 1) > _DIFFUSIVE:
-        return []
+        return few
     return [
+        *few,
         f"the MSD grows with the power {found.exponent:.2f} of the lag from {found.first:g} to"
         f" {found.last:g} ps, and not in proportion to it: the diffusion coefficient means little;"
-        " choose another range with fit_range= (--fit-range), or a longer trajectory"
+        " choose another range with fit_range= (--fit-range), or a longer trajectory",
     ]

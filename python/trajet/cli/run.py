@@ -25,8 +25,8 @@ def run(ctx: click.Context, plan: str) -> None:
 
     A plan is a TOML file. It names the files and the options that all analyses share, such as
     begin, pool or quiet, then each analysis by its command and options, without the dashes. Paths
-    are relative to the folder of the plan. If an analysis fails, the others have their results,
-    and the exit code is 1.
+    are relative to the folder of the plan. Selections and options of all are checked first. If an
+    analysis then fails, the others have their results, and the exit code is 1.
 
     \b
     Example of a plan:

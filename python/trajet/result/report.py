@@ -180,6 +180,7 @@ class Report(Mapping[str, Any]):
             f"{self['frames']} frames, {self['requests']} requests, {self['bytes_read']} bytes,"
             f" {self['threads']} threads{ratio}"
         )
+        lines += [f"note: {remark}" for remark in self["remarks"]]
         return "\n".join(lines)
 
     def to_json(self) -> str:
