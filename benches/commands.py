@@ -56,7 +56,7 @@ def processor_seconds(command: list[str]) -> tuple[float, float]:
 
 
 def rmsd_commands(
-    python: list[str], topology: Path, trajectory: Path, folder: Path
+    before: str | None, topology: Path, trajectory: Path, folder: Path
 ) -> dict[str, list[str]]:
     """Return the command that computes the RMSD of C-alpha with each program, by its name."""
     files = [str(topology), str(trajectory)]
@@ -66,8 +66,8 @@ def rmsd_commands(
         return [python, "-m", "trajet", "rmsd", *files, "--select", "name CA", "--quiet"]
 
     commands = {"trajet": trajet(sys.executable)}
-    if python:
-        commands["trajet before"] = trajet(python[0])
+    if before is not None:
+        commands["trajet before"] = trajet(before)
     commands["MDAnalysis"] = [sys.executable, "-c", SCRIPT, *files]
     if topology.suffix == ".gro" and (gmx := shutil.which("gmx")):
         output = str(folder / "rmsd.xvg")
@@ -94,7 +94,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--data", type=Path, default=HERE / "data")
-    parser.add_argument("--before", action="append", default=[], metavar="PYTHON")
+    parser.add_argument("--before", metavar="PYTHON")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     print(f"processor seconds, the least of {options.rounds} rounds; {describe_load()}")

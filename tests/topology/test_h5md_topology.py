@@ -209,9 +209,9 @@ def _delete(path: str) -> Callable[[h5py.File], None]:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (_set_attribute("version", [1, 0]), "has version 1.0, and only 0.1 is known"),
-        (_set_attribute("version", [0, 2]), "has version 0.2, and only 0.1 is known"),
-        (_delete_attribute("version"), "has version no version"),
+        (_set_attribute("version", [1, 0]), "has version 1.0, and only version 0.1 is read"),
+        (_set_attribute("version", [0, 2]), "has version 0.2, and only version 0.1 is read"),
+        (_delete_attribute("version"), "has no version, and only version 0.1 is read"),
         (_set_attribute("molecule_block_counts", [0, 0, 0]), "has no atoms"),
         (_set_attribute("molecule_block_counts", [1, 2]), "no list of molecules"),
         (_set_attribute("molecule_block_counts", [-1, 5, 5]), "no list of molecules"),
@@ -275,12 +275,19 @@ def test_bonds_name_particles_by_their_id(solvated: Path) -> None:
     assert "id of a particle that does not exist" in remark
     with h5py.File(solvated, "a") as file:
         del file["particles"][name]["id"]
+        file["particles"][name]["id"] = np.arange(47681.0)
+    traj = tj.open(GRO, solvated)
+    assert traj.topology.bonds is None
+    assert any("is not a whole number for each particle" in one for one in traj.remarks)
+    with h5py.File(solvated, "a") as file:
+        del file["particles"][name]["id"]
     assert tj.open(GRO, solvated).topology.bonds.tolist() == [[3, 7]]
 
 
-def test_pairs_of_the_fill_value_are_no_bonds(solvated: Path) -> None:
+@pytest.mark.parametrize(("kind", "fill"), [("i8", -1), ("u8", 2**64 - 1), ("u4", 2**32 - 1)])
+def test_pairs_of_the_fill_value_are_no_bonds(solvated: Path, kind: str, fill: int) -> None:
     """H5MD fills rows that are not used."""
-    with with_bonds(solvated, [[3, 7], [-1, -1]], fillvalue=-1):
+    with with_bonds(solvated, np.array([[3, 7], [fill, fill]], kind), fillvalue=fill):
         pass
     assert tj.open(GRO, solvated).topology.bonds.tolist() == [[3, 7]]
 

@@ -378,7 +378,7 @@ fn images(basis: &Basis) -> Option<Vec<(Vector, Vector)>> {
         difference != [0.0; 3] && longer >= most
     };
     let is_needed = |image: Vector, length: f64| {
-        // A shorter one is looked for, as what is compared with is not negative.
+        // A longer vector is never as good: `most` is not negative.
         let longer = candidates.iter().map(|&(other, _, square)| (other, length - square));
         length > 0.0 && !longer.filter(|&(_, by)| by >= 0.0).any(|(m, by)| as_good(image, m, by))
     };

@@ -109,7 +109,7 @@ impl<const N: usize> Sums<N> {
 #[inline(always)]
 pub(crate) fn sums<const N: usize>(n: usize, terms: impl Fn(usize) -> [f64; N]) -> [f64; N] {
     if n <= LANES / 2 {
-        // The same without lanes that stay zero, for the many small groups of atoms.
+        // The same sums without the lanes that stay zero: there may be many small groups of atoms.
         let term = |i| if i < n { terms(i).map(|x| 0.0 + x) } else { [0.0; N] };
         let [a, b, c, d] = [0, 1, 2, 3].map(term);
         return std::array::from_fn(|k| (a[k] + c[k]) + (b[k] + d[k]));

@@ -129,14 +129,11 @@ class Displacements:
             spectra = np.fft.rfft(series[part], self.shape.n_padded)
             powers[part] = _over_axes(spectra.real**2 + spectra.imag**2)
 
-        borders = np.linspace(0, len(series), self.threads + 1).astype(int).tolist()
-        parts = [slice(*two) for two in pairwise(borders) if two[0] < two[1]]
-        if len(parts) == 1:
-            transform(parts[0])
-        else:
-            # NumPy computes without the lock of the interpreter.
-            with ThreadPoolExecutor(len(parts)) as executor:
-                list(executor.map(transform, parts))
+        threads = max(1, min(self.threads, len(series)))
+        borders = np.linspace(0, len(series), threads + 1).astype(int).tolist()
+        # NumPy's transforms release the GIL.
+        with ThreadPoolExecutor(threads) as executor:
+            list(executor.map(transform, (slice(*two) for two in pairwise(borders))))
         _add_in_order(self._powers[group], powers)
         _add_in_order(self._squares[group], _over_axes(series**2))
 

@@ -148,10 +148,10 @@ def _check_version(group: "Group") -> None:
     """Refuse a topology of a version that may have another layout."""
     version = np.asarray(attribute(group, "version", [])).reshape(-1).tolist()
     if version != _VERSION:
-        found = ".".join(map(str, version)) or "no version"
+        found = "version " + ".".join(map(str, version)) if version else "no version"
         known = ".".join(map(str, _VERSION))
         raise _error(
-            group, f"has version {found}, and only {known} is known: give the TPR file as topology"
+            group, f"has {found}, and only version {known} is read: give the TPR file as topology"
         )
 
 
@@ -310,10 +310,12 @@ def _bonds(file: "File", particles: str | None, n_atoms: int) -> _Int | None:
     group = _group_of(file, dataset, particles)
     if isinstance(group, _OtherParticles):
         return None
-    pairs: _Int = bounded.read(dataset, dtype=np.int64)
+    stored = bounded.read(dataset)
     properties = dataset.id.get_create_plist()
     if properties.fill_value_defined() == h5py(file.filename).h5d.FILL_VALUE_USER_DEFINED:
-        pairs = pairs[(pairs != np.int64(dataset.fillvalue)).all(axis=1)]
+        # Numbers of the type of the file: its largest one is none of int64.
+        stored = stored[(stored != dataset.fillvalue).all(axis=1)]
+    pairs: _Int = stored.astype(np.int64)
     if group is not None and (numbers := _identifiers(group)) is not None:
         pairs = _places(numbers, pairs, dataset)
     if pairs.size and not (pairs.min() >= 0 and pairs.max() < n_atoms):
@@ -352,6 +354,8 @@ def _identifiers(group: "Group") -> _Int | None:
     value = member(element, "value") if hasattr(element, "keys") else element
     if value is None:
         return None
+    if value.dtype.kind not in "iu" or len(value.shape) not in (1, 2):
+        raise _error(value, "is not a whole number for each particle")
     # The readers of frames refuse files whose particles change places.
     rows = bounded.read(value, 1 if len(value.shape) == 2 else None, np.int64)
     return rows.reshape(-1)

@@ -171,7 +171,7 @@ class Report(Mapping[str, Any]):
         return len(self._entries)
 
     def __repr__(self) -> str:
-        """Return a table of the stages, and the most important counters."""
+        """Return a table of the stages, the most important counters, and the remarks."""
         stages = self["stages"]
         lines = [f"{name:<12}{stages[name]:>12.4f} s" for name in STAGES if stages[name] > 0]
         lines += [f"{name:<12}{self[name]:>12.4f} s" for name in BEFORE if name in self]

@@ -177,8 +177,7 @@ class Trajectory(ReadingByColumns):
             path = self._checked_topology_path()
             watch = Stopwatch()
             where = self._topology_at or path
-            is_hdf5 = h5md.is_hdf5(where)
-            if is_hdf5:
+            if h5md.is_hdf5(where):
                 found = h5md.read_structure(where, self.particles).topology
             else:
                 found = load_structure(where, self.sidecar).topology

@@ -396,6 +396,8 @@ def _pairs(found: Topology, source: BondSource) -> NDArray[np.int64]:
         return pairs
     sites = masses == 0
     sites[pairs.ravel()] = False
+    if not sites.any():
+        return pairs
     alone, others = np.flatnonzero(sites), np.flatnonzero(~sites)
     residues, first = np.unique(found.atoms_residues[others], return_index=True)
     at = np.searchsorted(residues, found.atoms_residues[alone])

@@ -162,7 +162,7 @@ impl Histogram {
     /// Counts slots.
     #[inline(always)]
     pub(crate) fn add(&mut self, slots: &[[u32; CHUNK]]) {
-        // Otherwise the compiler would read the place of the counters again after each one.
+        // A local slice, as the compiler would load the pointer again after each addition.
         let counters = &mut self.slots[..];
         for slots in slots {
             for k in 0..CHUNK {

@@ -14,7 +14,7 @@ const ROUNDING: f64 = 1e-9;
 /// Buffers of [`make_whole`], reused between frames.
 #[derive(Clone, Debug, Default)]
 pub struct WholeMemory {
-    /// The shift of each atom of a molecule, by column, as its place in `shifts`. All are zero between molecules.
+    /// The shift of each atom of a molecule, by column, as its index in `shifts`. All are zero between molecules.
     shift_of: Vec<u32>,
     /// The shifts of a molecule; the first one is none.
     shifts: Vec<Vector>,
@@ -134,7 +134,7 @@ fn is_made_whole(
 /// The last shifts among which an equal one is looked for.
 const RECENT: usize = 4;
 
-/// Returns the place of a shift, which is added unless it is none or one of the last ones.
+/// Returns the index of a shift, which is added unless it is none or one of the last ones.
 fn place_of(shift: Vector, shifts: &mut Vec<Vector>) -> u32 {
     if shift == [0.0; 3] {
         return 0;
