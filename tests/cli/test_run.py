@@ -70,15 +70,24 @@ def test_files_equal_those_of_separate_commands(adk: Adk, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("topology =", "topologie ="), "name the topology"),
+        (("topology =", "topologie ="), "(not 'topologie')"),
         (("step = 7", "step ="), "not a TOML file"),
         (("step = 7", 'output = "all.csv"'), "output is of one analysis"),
-        (("step = 7", "steps = 7"), "rmsd has no option 'steps'"),
-        (('"rmsd"', '"rmse"'), "analysis 1: command is one of"),
+        (
+            ("step = 7", "steps = 7"),
+            "above the first [[analysis]]: rmsd has no option 'steps': did you mean step",
+        ),
+        (
+            ("no_pbc", "weight = 1\nno_pbc"),
+            "analysis 2: center-distances has no option 'weight': did you mean weights",
+        ),
+        (('"rmsd"', '"rmse"'), "not 'rmse': did you mean rmsf or rmsd?"),
+        (('command = "rmsd"', 'comand = "rmsd"'), "(not 'comand')"),
+        (('select = "protein"', 'select = ["protein", "all"]'), "select takes one value, not a"),
         (("no_pbc", "begin = 3\nno_pbc"), "analysis 2: begin is the same for all analyses"),
         (('weights = "equal"', 'weights = "none"'), "analysis 3 (gyration): Invalid value"),
         (("no_pbc = true", "no_pbc = 1"), "no-pbc is true or false, not 1"),
-        (("[[analysis]]", "[[analyses]]"), "there is no analysis"),
+        (("[[analysis]]", "[[analyses]]"), "(not 'analyses')"),
         (('"gyration.csv"', '"centers.csv"'), "centers.csv is written by"),
         (("no_pbc = true", "no_pbc = true\nno-pbc = false"), "no-pbc is given twice"),
     ],

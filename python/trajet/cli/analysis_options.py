@@ -16,6 +16,7 @@ from trajet import advise, output
 from trajet.analysis.job import Job
 from trajet.analysis.runner import rows_approved_by
 from trajet.cli import pools, transforms
+from trajet.cli.command import Command
 from trajet.cli.options import (
     Size,
     choose_frames,
@@ -397,8 +398,11 @@ def analysis(
         for option in reversed(all_options):
             # Some wrap the function, others only note the option in it.
             command = option(command) or command
-        epilog = "The report's entries are described in docs/report.md."
-        return click.command(epilog=epilog)(command)
+        epilog = (
+            "Distances are in Å and times in ps; another unit is written behind the number, as in"
+            " 0.45nm, 0.2ns or 1us. The report's entries are described in docs/report.md."
+        )
+        return click.command(cls=Command, epilog=epilog)(command)
 
     return make
 

@@ -16,6 +16,7 @@ from trajet.bench.child_process import Row
 from trajet.bench.files import Files
 from trajet.bench.run import SetupRun, check_same, measured
 from trajet.bench.setups import EMPTY, MEMORY, MPIO, Axes, Setup
+from trajet.cli.command import Group
 from trajet.cli.options import amount
 from trajet.cli.pools import Decorated
 from trajet.pools.shared import folder_in
@@ -116,7 +117,7 @@ def repeated(count: int) -> Callable[[Decorated], Decorated]:
     return amount("--repeats", count, "Runs of each line that count; one before them does not.")
 
 
-@click.group()
+@click.group(cls=Group)
 def bench() -> None:
     """Measure how analyses scale here, and what a store saves.
 

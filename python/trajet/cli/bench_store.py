@@ -9,6 +9,7 @@ from trajet.bench import setups, store_cases, store_loaders, store_table
 from trajet.bench.child_process import Row
 from trajet.bench.store_bench import Bench
 from trajet.cli.bench import bench, into_folder, numbers, repeated, save, save_figure, several
+from trajet.cli.command import command
 from trajet.cli.options import amount
 
 # The paper's figures 7a to 7c: file, column, label, and factor to the unit of the label.
@@ -20,7 +21,7 @@ _FIGURES = (
 )
 
 
-@click.command()
+@command()
 @click.option(
     "--frames",
     default="626,1251,5006",

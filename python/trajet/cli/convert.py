@@ -9,6 +9,7 @@ import click
 import trajet
 from trajet import advise
 from trajet.cli import options, pools, transforms
+from trajet.cli.command import command
 from trajet.cli.options import choose_frames, in_order
 from trajet.cli.terminal import progress
 from trajet.cli.transforms import TransformOptions
@@ -25,7 +26,7 @@ _compression = click.option(
 )
 
 
-@click.command()
+@command()
 @click.argument("files", nargs=-1, required=True, metavar="IN... OUT")
 @click.option("--topology", metavar="FILE", help="Topology, for --select and transforms.")
 @click.option("--select", metavar="SELECTION", help="The atoms to write. Default: all.")
@@ -158,7 +159,7 @@ def _threads_or_pool(name: str, pool: Pool, threads: int | None) -> _Workers:
     return {"threads": threads} if name == "local" else {"pool": pool}
 
 
-@click.command()
+@command()
 @click.argument("files", nargs=-1, required=True, metavar="IN...")
 @click.option("--segments", type=click.IntRange(1), metavar="N", help="Number of files to write.")
 @click.option(
@@ -251,7 +252,7 @@ def split(
         click.echo(f"{frames} frames in {len(parts)} files: {parts[0].path} to {parts[-1].path}")
 
 
-@click.command()
+@command()
 @click.argument("topology", metavar="TOPOLOGY|STORE/NAME")
 @click.argument(
     "trajectories", nargs=-1, metavar="[TRAJECTORY...]", callback=options.in_files_order

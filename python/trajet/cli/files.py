@@ -11,13 +11,14 @@ import trajet
 from trajet._trajet import time_text
 from trajet.advise import in_bytes
 from trajet.cli import options
+from trajet.cli.command import command
 from trajet.cli.tables import EXPECTED, one_line
 from trajet.cli.terminal import progress
 from trajet.dataset import find_dataset
 from trajet.trajectory import Trajectory
 
 
-@click.command()
+@command()
 @options.files
 @options.continuous
 @options.truncated
@@ -162,7 +163,7 @@ def _rounding(times: NDArray[np.float64]) -> float:
     return 4 * float(np.finfo(np.float32).eps) * float(np.abs(times).max())
 
 
-@click.command()
+@command()
 @options.files
 @click.option("--force", is_flag=True, help="Build the index again even if a valid one exists.")
 @options.threads

@@ -15,6 +15,7 @@ import trajet
 from trajet import output
 from trajet._trajet import time_text
 from trajet.cli.pools import Decorated
+from trajet.cli.quantities import Time
 from trajet.cli.terminal import progress, waiting
 from trajet.dataset import find_dataset
 from trajet.trajectory import Selection, Trajectory
@@ -251,8 +252,8 @@ _FRAMES = (
         callback=_nonzero,
         help="Take every N-th frame; may be negative.",
     ),
-    click.option("--begin", type=float, metavar="PS", help="Take frames from this time on."),
-    click.option("--end", type=float, metavar="PS", help="Take frames up to this time."),
+    click.option("--begin", type=Time(), metavar="PS", help="Take frames from this time on."),
+    click.option("--end", type=Time(), metavar="PS", help="Take frames up to this time."),
 )
 
 

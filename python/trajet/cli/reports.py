@@ -4,11 +4,12 @@ from pathlib import Path
 
 import click
 
+from trajet.cli.command import command
 from trajet.cli.options import path_to
 from trajet.result import Report
 
 
-@click.command()
+@command()
 @click.argument("report", metavar="REPORT.json")
 @click.option(
     "-o",

@@ -1,8 +1,9 @@
 """`trajet run`: several analyses in one pass, as a plan file describes them."""
 
 import contextlib
+import difflib
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import click
 
 import trajet
 from trajet.cli.analysis_options import OPTIONS_OF_RUN, JointRun
+from trajet.cli.command import command
 from trajet.cli.tables import EXPECTED, one_line
 
 # Keys of a plan beside the options that its analyses share.
@@ -17,7 +19,7 @@ _FILES = ("topology", "trajectory")
 _ANALYSES = "analysis"
 
 
-@click.command()
+@command()
 @click.argument("plan", metavar="PLAN.toml", type=click.Path(exists=True, dir_okay=False))
 @click.pass_context
 def run(ctx: click.Context, plan: str) -> None:
@@ -58,10 +60,16 @@ def run(ctx: click.Context, plan: str) -> None:
     analyses = content.pop(_ANALYSES, [])
     tables = isinstance(analyses, list) and all(isinstance(one, dict) for one in analyses)
     if not tables or not analyses:
-        raise click.UsageError(f"{plan}: there is no analysis: write one below [[analysis]]")
+        raise click.UsageError(
+            f"{plan}: there is no analysis: write one below [[analysis]]"
+            + _instead_of(_ANALYSES, content)
+        )
     topology, trajectories = (content.pop(key, None) for key in _FILES)
     if not isinstance(topology, str):
-        raise click.UsageError(f'{plan}: name the topology or the data set: topology = "adk.psf"')
+        raise click.UsageError(
+            f'{plan}: name the topology or the data set: topology = "adk.psf"'
+            + _instead_of(_FILES[0], content)
+        )
     if misplaced := content.keys() & {"output", "plot", "report"}:
         raise click.UsageError(
             f"{plan}: {min(misplaced)} is of one analysis: write it below [[analysis]]"
@@ -81,9 +89,7 @@ def run(ctx: click.Context, plan: str) -> None:
             name = entry.pop("command", None)
             known = [name.replace("_", "-") for name in trajet.ANALYSES if name != "apply"]
             if not isinstance(name, str) or name.replace("_", "-") not in known:
-                raise click.UsageError(
-                    f"{where}: command is one of {', '.join(known)}, not {name!r}"
-                )
+                raise click.UsageError(f"{where}: {_wrong_command(name, known, entry)}")
             command = group.get_command(ctx, name)
             assert command is not None
             if of_run := OPTIONS_OF_RUN.intersection(entry):
@@ -91,7 +97,9 @@ def run(ctx: click.Context, plan: str) -> None:
                     f"{where}: {min(of_run)} is the same for all analyses: write it above the first"
                     " [[analysis]]"
                 )
-            arguments = list(_arguments(command, {**content, **entry}, where))
+            shared = {key: value for key, value in content.items() if key not in entry}
+            above = f"{plan}: above the first [[analysis]]"
+            arguments = [*_arguments(command, shared, above), *_arguments(command, entry, where)]
             with (
                 _naming(f"{where} ({name})"),
                 command.make_context(name, [*arguments, "--", *files], parent=ctx) as of_one,
@@ -152,7 +160,9 @@ def _arguments(command: click.Command, options: dict[str, Any], where: str) -> I
     for key, value in options.items():
         option = known.get(key)
         if option is None:
-            raise click.UsageError(f"{where}: {command.name} has no option {key!r}")
+            raise click.UsageError(
+                f"{where}: {command.name} has no option {key!r}{_did_you_mean(key, known)}"
+            )
         if isinstance(value, dict):
             raise click.UsageError(f"{where}: {key} is a value or a list, not a table")
         text = next(opt for opt in option.opts if opt.startswith("--"))
@@ -171,7 +181,31 @@ def _arguments(command: click.Command, options: dict[str, Any], where: str) -> I
         elif option.nargs > 1:
             yield from (text, *map(str, values))
         else:
+            may_be_list = "," in (option.metavar or "")
+            if (len(values) != 1 and not may_be_list) or any(isinstance(v, list) for v in values):
+                raise click.UsageError(f"{where}: {key} takes one value, not a list")
             yield f"{text}={','.join(map(str, values))}"
+
+
+def _wrong_command(name: object, known: Sequence[str], entry: Iterable[str]) -> str:
+    """Return the message on a command that is missing or unknown."""
+    words = ", ".join(known)
+    if name is None:
+        return f"name the command: command = one of {words}{_instead_of('command', entry)}"
+    near = _did_you_mean(str(name).replace("_", "-"), known)
+    return f"command is one of {words}, not {name!r}{near}"
+
+
+def _did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return a question with the known words that are like a word, to end a message with."""
+    near = difflib.get_close_matches(word, list(known), 2)
+    return f": did you mean {' or '.join(near)}?" if near else ""
+
+
+def _instead_of(word: str, given: Iterable[str]) -> str:
+    """Return a note on a given word that is like a word that is missing."""
+    near = difflib.get_close_matches(word, list(given), 1)
+    return f" (not {near[0]!r})" if near else ""
 
 
 COMMANDS = (run,)

@@ -6,12 +6,13 @@ from pathlib import Path
 import click
 
 import trajet
+from trajet.cli.command import command
 
 # VMD looks for plug-ins in folders of this name (VMDPLUGINPATH).
 _LIBRARY = Path("molfile") / "trajet_molfile.so"
 
 
-@click.command()
+@command()
 def molfile() -> None:
     """Print the path of the plug-in for VMD.
 

@@ -9,6 +9,7 @@ import trajet
 from trajet.cli.analyses.shared import LINES, head_of, left_out, select_option
 from trajet.cli.analysis_options import AnalysisOptions, analysis
 from trajet.cli.options import max_memory_option
+from trajet.cli.quantities import Distance
 from trajet.cli.tables import lines_of
 from trajet.result import Clusters
 
@@ -28,7 +29,7 @@ def _check(*, cutoff: float | None, method: str, clusters: int | None, **_: obje
     select_option,
     click.option(
         "--cutoff",
-        type=click.FloatRange(min=0),
+        type=Distance(0),
         metavar="Å",
         help="Largest RMSD of neighbours (gromos), or of clusters that are joined.",
     ),

@@ -10,6 +10,7 @@ import trajet
 from trajet.cli.analyses.shared import cut, head_of, select_option, updating_option
 from trajet.cli.analysis_options import AnalysisOptions, analysis
 from trajet.cli.options import path_to
+from trajet.cli.quantities import Distance, same_units
 from trajet.cli.tables import lines_of
 from trajet.result import Density
 
@@ -19,7 +20,7 @@ from trajet.result import Density
     updating_option,
     click.option(
         "--spacing",
-        type=click.FloatRange(0, min_open=True),
+        type=Distance(positive=True),
         default=1.0,
         show_default=True,
         metavar="Å",
@@ -27,22 +28,24 @@ from trajet.result import Density
     ),
     click.option(
         "--center",
-        type=float,
+        type=Distance(),
         nargs=3,
+        callback=same_units,
         metavar="X Y Z",
         help="Centre of the grid, Å. Default: the middle of the atoms in the first frame.",
     ),
     click.option(
         "--size",
-        type=click.FloatRange(0, min_open=True),
+        type=Distance(positive=True),
         nargs=3,
+        callback=same_units,
         metavar="X Y Z",
         help="Edges of the grid, Å. Default: the extent of the atoms in the first frame, and"
         " --padding on each side.",
     ),
     click.option(
         "--padding",
-        type=click.FloatRange(0),
+        type=Distance(0),
         default=2.0,
         show_default=True,
         metavar="Å",

@@ -10,6 +10,7 @@ from trajet.analysis.hbonds import DEFAULT_MEMORY
 from trajet.cli.analyses.shared import LINES, cut, head_of, left_out, no_pbc_option
 from trajet.cli.analysis_options import AnalysisOptions, analysis
 from trajet.cli.options import memory_size, path_to
+from trajet.cli.quantities import Distance, Time
 from trajet.cli.tables import lines_of
 from trajet.result import HydrogenBondPairs, HydrogenBonds
 
@@ -64,7 +65,7 @@ def _check(
     ),
     click.option(
         "--cutoff",
-        type=click.FloatRange(0, min_open=True),
+        type=Distance(positive=True),
         metavar="Å",
         help="Largest distance. Default: 3.0 of donor and acceptor, 2.5 of hydrogen and acceptor.",
     ),
@@ -104,7 +105,7 @@ def _check(
     ),
     click.option(
         "--max-lag",
-        type=click.FloatRange(0),
+        type=Time(0),
         metavar="PS",
         help="Largest lag of the correlation functions. Default: half of the time.",
     ),

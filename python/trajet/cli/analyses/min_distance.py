@@ -10,6 +10,7 @@ from trajet.cli.analyses.shared import (
     within_option,
 )
 from trajet.cli.analysis_options import AnalysisOptions, analysis
+from trajet.cli.quantities import Distance
 
 
 @analysis(
@@ -17,7 +18,7 @@ from trajet.cli.analysis_options import AnalysisOptions, analysis
     within_option,
     click.option(
         "--cutoff",
-        type=click.FloatRange(0, min_open=True),
+        type=Distance(positive=True),
         metavar="Å",
         help="Also count pairs up to this distance; they are in the output file.",
     ),

@@ -9,6 +9,7 @@ from trajet.analysis.msd import MAX_MEMORY, Particles
 from trajet.cli.analyses.shared import cut, head_of, select_option
 from trajet.cli.analysis_options import AnalysisOptions, analysis
 from trajet.cli.options import Size
+from trajet.cli.quantities import Time, same_units
 from trajet.cli.tables import lines_of
 
 
@@ -31,14 +32,15 @@ from trajet.cli.tables import lines_of
     click.option("--axes", default="xyz", show_default=True, help="Axes of the displacement."),
     click.option(
         "--max-lag",
-        type=float,
+        type=Time(),
         metavar="PS",
         help="The longest lag. Default: the length of the trajectory.",
     ),
     click.option(
         "--fit-range",
-        type=float,
+        type=Time(),
         nargs=2,
+        callback=same_units,
         metavar="FROM TO",
         help="Lags of the fit, ps. Default: 10 % to 50 % of the longest.",
     ),

@@ -6,6 +6,7 @@ import numpy as np
 import trajet
 from trajet.cli.analyses.shared import cut, head_of, select_option
 from trajet.cli.analysis_options import AnalysisOptions, analysis
+from trajet.cli.quantities import Distance, same_units
 from trajet.cli.tables import lines_of
 from trajet.result import RadialDistribution
 
@@ -27,8 +28,9 @@ def _check_rdf(*, value_range: tuple[float, float], **_: object) -> None:
     click.option(
         "--range",
         "value_range",
-        type=float,
+        type=Distance(),
         nargs=2,
+        callback=same_units,
         default=(0.0, 15.0),
         show_default=True,
         metavar="FROM TO",

@@ -8,6 +8,7 @@ import numpy as np
 import trajet
 from trajet.cli.analyses.shared import LINES, cut, head_of, left_out
 from trajet.cli.analysis_options import AnalysisOptions, analysis
+from trajet.cli.quantities import Distance, same_units
 from trajet.cli.tables import lines_of
 from trajet.result import RadialDistributions
 
@@ -53,8 +54,9 @@ def _check(*, value_range: tuple[float, float], **_: object) -> None:
     click.option(
         "--range",
         "value_range",
-        type=float,
+        type=Distance(),
         nargs=2,
+        callback=same_units,
         default=(0.0, 15.0),
         show_default=True,
         metavar="FROM TO",

@@ -5,6 +5,7 @@ import click
 import trajet
 from trajet.cli.analyses.shared import LINES, cut, head_of, left_out, select_option
 from trajet.cli.analysis_options import AnalysisOptions, analysis
+from trajet.cli.quantities import Distance
 from trajet.cli.tables import lines_of
 from trajet.result import SurfaceAreas
 
@@ -25,7 +26,7 @@ from trajet.result import SurfaceAreas
     ),
     click.option(
         "--probe",
-        type=click.FloatRange(0),
+        type=Distance(0),
         default=1.4,
         show_default=True,
         metavar="Å",

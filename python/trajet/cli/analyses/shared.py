@@ -6,6 +6,7 @@ import re
 import click
 
 from trajet import advise
+from trajet.cli.quantities import Distance
 from trajet.cli.tables import lines_of
 from trajet.result import Report, Series, entries_of
 
@@ -24,7 +25,7 @@ within_option = click.option(
 )
 contact_cutoff_option = click.option(
     "--cutoff",
-    type=click.FloatRange(0, min_open=True),
+    type=Distance(positive=True),
     default=4.5,
     show_default=True,
     metavar="Å",

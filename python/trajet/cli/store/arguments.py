@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 import click
 
+from trajet.cli.command import Command
 from trajet.dataset import is_store, split_path
 
 folder = click.option("--store", "folder", required=True, metavar="FOLDER", help="The store.")
@@ -95,7 +96,7 @@ trajectories = click.option(
 )
 
 
-class Several(click.Command):
+class Several(Command):
     """A command whose option --trajectory takes all words up to the next option."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

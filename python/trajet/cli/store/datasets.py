@@ -7,6 +7,7 @@ import click
 
 from trajet.advise import in_bytes
 from trajet.cli import options
+from trajet.cli.command import Group
 from trajet.cli.convert import say
 from trajet.cli.options import in_order
 from trajet.cli.store import arguments, inspect
@@ -20,7 +21,7 @@ from trajet.store.entry import Divided
 from trajet.store.profile import Profile
 
 
-@click.group()
+@click.group(cls=Group)
 def store() -> None:
     """Keep trajectories divided by tags, on several tiers.
 

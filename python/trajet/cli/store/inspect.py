@@ -8,6 +8,7 @@ import click
 from trajet._trajet import StoreError
 from trajet.advise import in_bytes
 from trajet.cli import options
+from trajet.cli.command import command
 from trajet.cli.store import arguments
 from trajet.cli.tables import escaped, lines_of
 from trajet.cli.terminal import progress
@@ -20,7 +21,7 @@ _SELECT = 90
 _Answer = TypeVar("_Answer")
 
 
-@click.command("list")
+@command("list")
 @arguments.folder
 @options.quiet
 def list_(folder: str, quiet: bool) -> None:
@@ -63,7 +64,7 @@ def complain(problems: Sequence[str]) -> None:
         raise click.exceptions.Exit(1)
 
 
-@click.command()
+@command()
 @arguments.dataset()
 @options.quiet
 def show(name: str, folder: str, quiet: bool) -> None:
@@ -107,7 +108,7 @@ def say_entry(at: Store, name: str) -> None:
     )
 
 
-@click.command()
+@command()
 @arguments.dataset(required=False)
 @options.threads
 @options.quiet
@@ -132,7 +133,7 @@ def verify(name: str | None, folder: str, threads: int | None, quiet: bool) -> N
         click.echo(f"{', '.join(names) or 'no data sets'}: every byte is as it was written")
 
 
-@click.command()
+@command()
 @arguments.dataset(required=False)
 @options.quiet
 def stats(name: str | None, folder: str, quiet: bool) -> None:
@@ -172,7 +173,7 @@ def _stats_lines(found: Statistics) -> list[str]:
     return [*lines, *found.advice]
 
 
-@click.command()
+@command()
 def profile() -> None:
     """Print the built-in profile, as a template for your own.
 

@@ -8,11 +8,12 @@ from types import FrameType
 import click
 
 from trajet.cli import options
+from trajet.cli.command import command
 from trajet.cli.tables import escaped
 from trajet.store.catalog import Store
 
 
-@click.command()
+@command()
 @click.argument("places", metavar="[STORE] FOLDER", nargs=-1)
 @click.option("--store", "folder", metavar="STORE", help="Instead of the first argument.")
 @options.quiet

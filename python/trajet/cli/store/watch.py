@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from trajet.cli import options
+from trajet.cli.command import command
 from trajet.cli.store import arguments
 from trajet.cli.tables import escaped, one_line
 from trajet.cli.terminal import progress
@@ -14,7 +15,7 @@ from trajet.store.profile import Profile
 from trajet.store.watch import Watch
 
 
-@click.command()
+@command()
 @click.argument("watched", metavar="FOLDER")
 @click.option("--store", "folder", required=True, metavar="STORE", help="Created if needed.")
 @arguments.profile

@@ -1,0 +1,97 @@
+"""Values of options that are distances or times, with or without a unit: 4.5, 0.45nm, 0.2ns."""
+
+import math
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import ClassVar
+
+import click
+
+_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+
+
+class Quantity(click.ParamType[float]):
+    """A finite number in the unit of trajet, or with another unit behind it.
+
+    Parameters
+    ----------
+    least
+        The least value that is taken, in the unit of trajet.
+    positive
+        Whether the value must be more than zero.
+    """
+
+    # Each unit with its multiple of the unit of trajet.
+    UNITS: ClassVar[Mapping[str, Decimal]] = {}
+    EXAMPLES: ClassVar[str] = ""
+
+    def __init__(self, least: float | None = None, *, positive: bool = False) -> None:
+        self._least = 0.0 if positive else least
+        self._positive = positive
+
+    def convert(
+        self, value: str | float, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Return the number in the unit of trajet."""
+        number = value if isinstance(value, (int, float)) else self._number(value, param, ctx)
+        if self._positive and not number > 0:
+            self.fail(f"{value} is not more than 0", param, ctx)
+        if self._least is not None and not number >= self._least:
+            self.fail(f"{value} is less than {self._least:g}", param, ctx)
+        return number
+
+    def _number(self, text: str, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        found = re.fullmatch(rf"\s*({_NUMBER})\s*(\D*?)\s*", text)
+        factor = self.UNITS.get(found[2]) if found else None
+        if found is None or factor is None:
+            self.fail(f"{text!r} is not a {self.name}: write {self.EXAMPLES}", param, ctx)
+        # Decimal: 0.3 nm are 3 Å, not 2.9999999999999996.
+        number = Number(found[1]) if not found[2] else Number(Decimal(found[1]) * factor)
+        if not math.isfinite(number):
+            self.fail(f"{text!r} is too large", param, ctx)
+        number.has_unit = bool(found[2])
+        return number
+
+
+class Number(float):
+    """A number that was given with or without its unit."""
+
+    has_unit = False
+
+
+class Distance(Quantity):
+    """A distance in Å: 4.5, 4.5A, 0.45nm, 450pm."""
+
+    name = "distance"
+    EXAMPLES = "4.5 (Å) or 0.45nm"
+    UNITS: ClassVar[Mapping[str, Decimal]] = {
+        **dict.fromkeys(("", "Å", "\N{ANGSTROM SIGN}", "A", "angstrom"), Decimal(1)),
+        "nm": Decimal(10),
+        "pm": Decimal("0.01"),
+    }
+
+
+class Time(Quantity):
+    """A time in ps: 200, 200ps, 0.2ns, 0.0002us."""
+
+    name = "time"
+    EXAMPLES = "200 (ps), 0.2ns or 1us"
+    UNITS: ClassVar[Mapping[str, Decimal]] = {
+        **dict.fromkeys(("", "ps"), Decimal(1)),
+        "fs": Decimal("0.001"),
+        "ns": Decimal(10) ** 3,
+        **dict.fromkeys(("us", "\N{MICRO SIGN}s", "\N{GREEK SMALL LETTER MU}s"), Decimal(10) ** 6),
+        "ms": Decimal(10) ** 9,
+    }
+
+
+def same_units(
+    _: click.Context, param: click.Parameter, values: tuple[float, ...] | None
+) -> tuple[float, ...] | None:
+    """Refuse several numbers of which only some have a unit, as the callback of an option."""
+    given = [value for value in values or () if value]
+    with_unit = [isinstance(value, Number) and value.has_unit for value in given]
+    if any(with_unit) and not all(with_unit):
+        raise click.BadParameter("give the unit with each of the numbers", param=param)
+    return values
