@@ -26,11 +26,34 @@ _known: "WeakKeyDictionary[Topology, NDArray[np.str_]]" = WeakKeyDictionary()
 
 
 def chains_of(atoms: Atoms) -> NDArray[np.str_] | None:
-    """Return the chain identifier of each atom, or else its segment; None without both."""
+    """Return the chain identifier of each atom, or else its segment; None without both.
+
+    Which of them it is depends on the topology alone, so that two groups of atoms can be compared.
+    """
+    name = _chain_column(atoms.topology)
+    return None if name is None else atoms.column(name)
+
+
+def chain_numbers(atoms: Atoms) -> NDArray[np.int64]:
+    """Return the number in the topology of the chain of each atom, `(n,)`; see `chains_of`."""
+    topology = atoms.topology
+    name = _chain_column(topology)
+    if name is None:
+        return np.zeros(len(atoms), np.int64)
+    column = topology.native.column(name)
+    assert isinstance(column, tuple)
+    codes = column[0]
+    if name == "segids":
+        codes = codes[topology.residue_segments][topology.atoms_residues]
+    return codes[atoms.indices].astype(np.int64)
+
+
+def _chain_column(topology: Topology) -> str | None:
+    """Return the name of the column that distinguishes chains; None if there is none."""
     for name in _OF_CHAINS:
-        column = atoms.column(name)
-        if column is not None and (column != "").any():
-            return column
+        column = topology.native.column(name)
+        if isinstance(column, tuple) and any(text != "" for text in column[1]):
+            return name
     return None
 
 

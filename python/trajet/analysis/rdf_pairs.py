@@ -26,6 +26,9 @@ from trajet.trajectory import FrameChoice, Selection
 if TYPE_CHECKING:
     from trajet.universes import AtomGroup
 
+# Groups, finer ones first: a residue lies within one molecule and one chain.
+_GROUPS = ("atom", "residue", "molecule", "chain")
+
 SelectionPair: TypeAlias = "tuple[str | Selection | AtomGroup, str | Selection | AtomGroup]"
 
 
@@ -56,8 +59,8 @@ def rdf_pairs(
     weights
         "mass" or None: centres of mass or of geometry.
     exclude
-        Leave out pairs of sites of one "residue", "molecule" or "chain"; None for all pairs. A site
-        is never paired with itself.
+        Leave out pairs of sites of one "residue", "molecule" or "chain", which must not be smaller
+        than the sites; None for all pairs. A site is never paired with itself.
     bins
         Number of bins of equal width.
     range
@@ -80,12 +83,13 @@ def rdf_pairs(
     Raises
     ------
     SelectionError
-        If a selection matches no atom, no pair of different sites is left, or masses or molecules
-        are requested and missing.
+        If a selection matches no atom, no pair of different sites is left, masses or molecules are
+        requested and missing, or a site has atoms of several groups that `exclude` names.
     AnalysisError
         If a frame has no unit cell, or an atom has no position.
     ValueError
-        If the bins have no width, or `by` or `exclude` are none of those above.
+        If the bins have no width, `by` or `exclude` are none of those above, or `exclude` is finer
+        than `by`.
     FrameError, FormatError
         If a frame is out of range, or corrupt.
 
@@ -117,10 +121,15 @@ def rdf_pairs(
         raise TypeError("pairs must be a list of pairs of selections: [(a, b), (a, c)]")
     main = main_selection(pairs[0][0])
     trajectory = main.trajectory
-    if by not in ("atom", "residue", "molecule", "chain"):
+    if by not in _GROUPS:
         raise ValueError(f"by must be 'atom', 'residue', 'molecule' or 'chain', not {by!r}")
     if exclude not in (None, "residue", "molecule", "chain"):
         raise ValueError(f"exclude must be 'residue', 'molecule', 'chain' or None, not {exclude!r}")
+    if exclude is not None and _GROUPS.index(exclude) < _GROUPS.index(by):
+        raise ValueError(
+            f"exclude={exclude!r} is finer than by={by!r}: a site that is a {by} belongs to several"
+            f" {exclude}s: exclude pairs of one {by}, or take smaller sites"
+        )
     if not (weights is None or isinstance(weights, str)):
         raise ValueError("weights of pairs of selections are 'mass' or None, not numbers")
     check_bins(bins)
@@ -225,7 +234,17 @@ def _sites(
     labels = None
     if molecules is not None:
         of_atom = dict(zip(selection.places.tolist(), molecules.tolist(), strict=True))
-        labels = [of_atom[place] for place in groups.places[starts[:-1]].tolist()]
+        of_atoms = np.array([of_atom[place] for place in groups.places.tolist()])
+        of_sites = of_atoms[starts[:-1]]
+        several = np.flatnonzero(of_atoms != np.repeat(of_sites, groups.sizes))
+        if several.size:
+            site = groups.labels[int(np.searchsorted(starts, several[0], side="right")) - 1]
+            raise SelectionError(
+                f"{selection.label!r}: the {by} {site} has atoms of several {exclude}s, so that"
+                f" exclude={exclude!r} means nothing for it: leave it out (exclude=None), or take"
+                ' smaller sites, such as by="residue" (--by residue)'
+            )
+        labels = of_sites.tolist()
     return {
         "atoms": groups.places,
         "sizes": groups.sizes,

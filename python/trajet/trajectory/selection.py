@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import SelectionError
-from trajet.labels import chains_of
+from trajet.labels import chain_numbers
 from trajet.topology import Atoms
 from trajet.trajectory.block import Block
 from trajet.trajectory.choice import FrameChoice, frame_number
@@ -145,6 +145,8 @@ class Selection(Transformable):
     def group_numbers(self, by: Literal["residue", "molecule", "chain"]) -> NDArray[np.int64]:
         """Return the number of the residue, molecule or chain of each selected atom; see `split`.
 
+        Groups are numbered over the topology: the numbers of several selections can be compared.
+
         Returns
         -------
         ndarray, shape (n_atoms,), int64
@@ -156,10 +158,7 @@ class Selection(Transformable):
             return self.trajectory.topology.molecules[atoms.indices]
         if by != "chain":
             raise ValueError(f"split by 'residue', 'molecule' or 'chain', not {by!r}")
-        if (chains := chains_of(atoms)) is None:
-            chains = np.zeros(len(atoms), np.str_)
-        _, which = np.unique(chains, return_inverse=True)
-        return which.astype(np.int64)
+        return chain_numbers(atoms)
 
     def _combined(
         self,

@@ -46,7 +46,7 @@ def _check(*, value_range: tuple[float, float], **_: object) -> None:
     click.option(
         "--exclude",
         type=click.Choice(["residue", "molecule", "chain"]),
-        help="Leave out pairs of sites of one residue, molecule or chain.",
+        help="Leave out pairs of sites of one residue, molecule or chain, not smaller than --by.",
     ),
     click.option(
         "--bins", type=click.IntRange(1, 10**6), default=75, show_default=True, metavar="N"
