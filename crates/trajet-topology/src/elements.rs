@@ -128,9 +128,18 @@ const ELEMENTS: [(&str, f64, f64); 118] = [
     ("Og", 0.0, 0.0),
 ];
 
-/// Returns the symbol as it is usually written; `None` if there is no such element.
+/// Isotopes of hydrogen that files state as elements: symbol, mass (u), and the radius of hydrogen (Å). Names of atoms
+/// never stand for them: `D` also begins the names of dummy atoms and Drude particles.
+const ISOTOPES: [(&str, f64, f64); 2] = [("D", 2.014, 1.1), ("T", 3.016, 1.1)];
+
+/// Returns the symbol of an element, `D` or `T` as it is usually written; `None` if there is no such element.
 pub(crate) fn symbol(text: &str) -> Option<&'static str> {
     find(text).map(|(symbol, ..)| *symbol)
+}
+
+/// Returns the symbol of an element that a name stands for, as [`symbol`]; `None` for isotopes.
+pub(crate) fn symbol_in_name(text: &str) -> Option<&'static str> {
+    symbol(text).filter(|&symbol| ISOTOPES.iter().all(|&(isotope, ..)| isotope != symbol))
 }
 
 /// Returns the symbol of an element by its atomic number.
@@ -150,7 +159,7 @@ pub fn radius(symbol: &str) -> Option<f64> {
 }
 
 fn find(text: &str) -> Option<&'static (&'static str, f64, f64)> {
-    ELEMENTS.iter().find(|(symbol, ..)| symbol.eq_ignore_ascii_case(text))
+    ELEMENTS.iter().chain(&ISOTOPES).find(|(symbol, ..)| symbol.eq_ignore_ascii_case(text))
 }
 
 #[cfg(test)]
@@ -161,7 +170,8 @@ mod tests {
     fn symbols_are_found_in_any_case_and_distinct() {
         assert_eq!(symbol("cl"), Some("Cl"));
         assert_eq!(symbol("CL"), Some("Cl"));
-        assert_eq!((symbol("D"), symbol("")), (None, None));
+        assert_eq!((symbol("d"), symbol("X"), symbol("")), (Some("D"), None, None));
+        assert_eq!((symbol_in_name("D"), symbol_in_name("H")), (None, Some("H")));
         assert_eq!(symbol_of_number(17), Some("Cl"));
         assert_eq!((symbol_of_number(0), symbol_of_number(-1)), (None, None));
         assert_eq!((symbol_of_number(118), symbol_of_number(119)), (Some("Og"), None));
@@ -178,6 +188,12 @@ mod tests {
             .collect();
         assert_eq!(heavier, ["Ar", "Co", "Te", "Th", "U", "Pu", "Lr"]);
         assert_eq!((mass("O"), mass("og"), mass("?")), (Some(15.999), None, None));
+    }
+
+    #[test]
+    fn isotopes_of_hydrogen_have_its_radius() {
+        assert_eq!([mass("D"), mass("T")], [Some(2.014), Some(3.016)]);
+        assert!(["D", "T"].iter().all(|symbol| radius(symbol) == radius("H")));
     }
 
     #[test]

@@ -342,7 +342,7 @@ impl Topology {
         if let Some(bead) = self.bead_of_coarse_grained_model() {
             return Err(NotGuessed::CoarseGrained { column, bead });
         }
-        let symbol = |name: &str| elements::symbol(&type_of_name(name)).unwrap_or_default();
+        let symbol = |name: &str| elements::symbol_in_name(&type_of_name(name)).unwrap_or_default();
         let of_names = self.atoms.names.map(|name| symbol(name).to_owned());
         let Some(ions) = self.ions() else { return Ok(of_names) };
         Ok(of_names.replaced(ions))

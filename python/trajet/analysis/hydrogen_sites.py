@@ -14,9 +14,12 @@ from trajet.trajectory import Selection
 
 # Masses (u) of the elements that atoms with bonds to hydrogen have. The masses of united atoms
 # (CH2: 14.027) differ by more than the tolerance, those of force fields by less.
-_MASSES = {"H": 1.008, "D": 2.014, "C": 12.011, "N": 14.007, "O": 15.999, "F": 18.998, "S": 32.065}
+_MASSES = {
+    **{"H": 1.008, "D": 2.014, "T": 3.016, "C": 12.011, "N": 14.007, "O": 15.999, "F": 18.998},
+    "S": 32.065,
+}
 _MASS_TOLERANCE = 0.012
-_HYDROGENS = ("H", "D")
+_HYDROGENS = ("H", "D", "T")
 
 
 @dataclass(frozen=True)

@@ -234,5 +234,5 @@ def _radius(symbol: str, changed: Mapping[str, float]) -> float:
     """Return the radius of an element, Å; NaN if it is unknown."""
     if symbol in changed:
         return float(changed[symbol])
-    found = _HYDROGEN if symbol == "H" else _trajet.van_der_waals_radius(symbol)
+    found = _HYDROGEN if symbol in ("H", "D", "T") else _trajet.van_der_waals_radius(symbol)
     return float("nan") if found is None else found

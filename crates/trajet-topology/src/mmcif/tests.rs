@@ -30,7 +30,7 @@ fn columns_are_those_of_the_first_model() {
     let (atoms, residues) = (&topology.atoms, &topology.residues);
     assert_eq!(texts(&atoms.names), ["C1'", "SG", "SG", "F E", "O", "O"]);
     assert_eq!(texts(atoms.types.as_ref().unwrap()), ["N", "S", "S", "Fe", "D", "X"]);
-    assert_eq!(texts(atoms.elements.as_ref().unwrap()), ["N", "S", "S", "Fe", "", ""]);
+    assert_eq!(texts(atoms.elements.as_ref().unwrap()), ["N", "S", "S", "Fe", "D", ""]);
     assert_eq!(texts(atoms.alt_locs.as_ref().unwrap()), ["", "A", "B", "", "", ""]);
     assert_eq!(texts(atoms.chains.as_ref().unwrap()), ["H", "H", "H", "H", "L", "B"]);
     let records = texts(atoms.record_types.as_ref().unwrap());
