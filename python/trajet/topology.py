@@ -148,6 +148,13 @@ class Topology:
             )
         return fragments
 
+    @property
+    def repeats_residue_numbers(self) -> bool:
+        """Whether residues have numbers of their molecules, as in TPR files, which may repeat."""
+        numbers = self.residues.resids
+        is_counted = np.array_equal(numbers, np.arange(1, len(numbers) + 1))
+        return self.column("molnums") is not None and not is_counted
+
     @cached_property
     def bonds(self) -> NDArray[np.int64] | None:
         """Bonds, `(n_bonds, 2)`, int64, indices of atoms; None if the file lists none."""
@@ -591,6 +598,17 @@ def needs_positions(text: str) -> bool:
         If the text is invalid.
     """
     return "positions" in parsed(text).needs
+
+
+def names_residue_numbers(text: str) -> bool:
+    """Return whether a selection has numbers of residues.
+
+    Raises
+    ------
+    SelectionError
+        If the text is invalid.
+    """
+    return "residue_numbers" in parsed(text).needs
 
 
 def depends_on_order(text: str) -> bool:

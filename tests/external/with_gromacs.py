@@ -234,8 +234,7 @@ def test_topologies_are_those_that_gromacs_reads(path: Path) -> None:
     for ours, theirs in {
         "names": "names",
         "types": "types",
-        "residue_names": "residue_names",
-        "file_residue_numbers": "residue_numbers",
+        "resnames": "residue_names",
     }.items():
         column = topology.column(ours)
         assert column is not None
@@ -243,13 +242,24 @@ def test_topologies_are_those_that_gromacs_reads(path: Path) -> None:
     for name in ("masses", "charges"):
         assert_printed(np.array(all_of(name)), topology.column(name))
     residues = np.array(all_of("residues")) + np.repeat(residue_starts, sizes)
-    assert np.array_equal(topology.column("residues"), residues)
+    assert np.array_equal(topology.column("resindices"), residues)
     numbers = np.repeat(np.arange(len(molecules)), sizes)
-    assert np.array_equal(topology.column("molecules"), numbers)
+    assert np.array_equal(topology.column("molnums"), numbers)
     assert topology.bonds is not None
     assert topology.connections is not None
     assert topology.bonds.tolist() == all_pairs("bonds")
     assert topology.connections.tolist() == all_pairs("connections")
+
+
+@pytest.mark.parametrize("path", tpr_files(), ids=lambda path: path.name)
+def test_residue_numbers_are_those_that_gromacs_writes(path: Path, tmp_path: Path) -> None:
+    """In a GRO file, whose columns hold the last five digits."""
+    gmx("editconf", "-f", path, "-o", tmp_path / "written.gro")
+    lines = (tmp_path / "written.gro").read_text().splitlines()[2:-1]
+    atoms = StructureFile.open(path)
+    numbers, residues = atoms.column("resids"), atoms.column("resindices")
+    assert numbers is not None and residues is not None
+    assert [int(line[:5]) for line in lines] == (numbers[residues] % 100_000).tolist()
 
 
 SOLVATED = (datafiles.TPR, datafiles.XTC)

@@ -1,6 +1,7 @@
 """TPR files: their versions, and comparison of their topologies with MDAnalysis'."""
 
 import struct
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,7 @@ OF_ATOMS = {
     "masses": "masses",
     "charges": "charges",
 }
-OF_RESIDUES = {"resids": "resids", "resnames": "resnames"}
+OF_RESIDUES = {"resnames": "resnames"}
 OF_MOLECULES = {"molnums": "molnums", "moltypes": "moltypes"}
 
 
@@ -46,6 +47,29 @@ def pairs(bonds: NDArray[np.uint32] | None) -> list[tuple[int, int]]:
     return [(a, b) for a, b in bonds.tolist()]
 
 
+def assert_numbered_as_gromacs_does(topology: StructureFile) -> None:
+    """Molecules of one residue are numbered through, after all other numbers of residues.
+
+    Molecules of several residues have the same numbers in every copy.
+    """
+    numbers = column(topology, "resids").tolist()
+    first_atoms = np.unique(column(topology, "resindices"), return_index=True)[1]
+    molecules = column(topology, "molnums")[first_atoms].tolist()
+    types = column(topology, "moltypes")[first_atoms].tolist()
+    if len(set(molecules)) == 1:
+        return
+    n_residues = Counter(molecules)
+    of_molecules: dict[int, list[int]] = {}
+    for number, molecule in zip(numbers, molecules, strict=True):
+        of_molecules.setdefault(molecule, []).append(number)
+    several = {k: tuple(found) for k, found in of_molecules.items() if n_residues[k] > 1}
+    single = [found[0] for k, found in of_molecules.items() if n_residues[k] == 1]
+    first = max([0, *(number for found in several.values() for number in found)]) + 1
+    assert single == list(range(first, first + len(single)))
+    by_type = {(types[molecules.index(k)], found) for k, found in several.items()}
+    assert len(by_type) == len({name for name, _ in by_type})
+
+
 def assert_topology_of_mdanalysis(path: Path, converted: Path | None = None) -> None:
     """Every column equals MDAnalysis' one, which rounds masses and charges to single precision.
 
@@ -68,6 +92,7 @@ def assert_topology_of_mdanalysis(path: Path, converted: Path | None = None) -> 
         assert np.array_equal(found, expected), other
     for other, here in OF_RESIDUES.items():
         assert np.array_equal(column(ours, here), getattr(theirs, other).values), other
+    assert_numbered_as_gromacs_does(ours)
     for other, here in OF_MOLECULES.items():
         assert np.array_equal(column(ours, here), getattr(theirs, other).values[residues]), other
     # MDAnalysis sorts segments by name, here they are in the order of the file.

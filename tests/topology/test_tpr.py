@@ -6,7 +6,7 @@ Differences of MDAnalysis 2.11, none of which is in a file that is compared colu
 |---|---|---|---|
 | masses and charges of double precision | rounded to single | as in the file | here |
 | order of segments | by name, `seg_10` before `seg_2` | as in the file | here |
-| residue numbers of the file, insertion codes | none | kept in columns of their own | here |
+| residue numbers, insertion codes | from 1 on; none | as GROMACS prints them | here |
 | virtual sites, shells | no attribute | `connections` | here |
 | interactions between molecules | positions are misread in silence | a remark | here |
 | versions of development, for example 111 | refused | read | here |
@@ -14,6 +14,7 @@ Differences of MDAnalysis 2.11, none of which is in a file that is compared colu
 """
 
 import os
+import re
 import struct
 import warnings
 from pathlib import Path
@@ -22,8 +23,9 @@ import MDAnalysis as mda
 import MDAnalysisTests
 import numpy as np
 import pytest
+import trajet as tj
 from helpers.structure_files import StructureFile
-from helpers.tpr_laws import FIRST_VERSION, assert_topology_of_mdanalysis, column, pairs, version_of
+from helpers.tpr_laws import FIRST_VERSION, assert_topology_of_mdanalysis, pairs, version_of
 from trajet._trajet import FormatError
 
 DATA = Path(MDAnalysisTests.__file__).parent / "data"
@@ -151,10 +153,35 @@ def test_a_tpr_file_without_suffix_is_recognised(tmp_path: Path) -> None:
     assert StructureFile.open(path).n_atoms == StructureFile.open(DATA / name).n_atoms == 2263
 
 
-def test_numbers_of_residues_in_the_file_are_kept() -> None:
-    """Residues are counted through the system; the file numbers them per molecule."""
-    topology = StructureFile.open(DATA / "tprs/2lyz_gmx_2023.tpr")
-    numbers, of_file = column(topology, "resids"), column(topology, "file_resids")
-    assert numbers.tolist() == list(range(1, topology.n_residues + 1))
-    assert of_file[:129].tolist() == list(range(1, 130))
-    assert set(of_file[129:].tolist()) == {1}
+def renumbered(data: bytes, n_residues: int, shift: int) -> bytes:
+    """Return a TPR file in which the residues 1 to `n_residues` of a molecule have larger numbers.
+
+    A residue is the number of its name, its own number, and an insertion code of one byte.
+    """
+    numbers = range(1, n_residues + 1)
+    rows = (re.escape(struct.pack(">i", number) + b" ") for number in numbers)
+    found = re.search(b"....".join(rows), data, re.DOTALL)
+    assert found, "there are no such residues"
+    entries = bytearray(found[0])
+    for k, number in enumerate(numbers):
+        struct.pack_into(">i", entries, 9 * k, number + shift)
+    return data[: found.start()] + bytes(entries) + data[found.end() :]
+
+
+def test_selections_by_residue_numbers_of_the_file_are_remarked_once(tmp_path: Path) -> None:
+    """The same text means other atoms in MDAnalysis, which counts residues from 1."""
+    data = (DATA / "tprs/2lyz_gmx_2023.tpr").read_bytes()
+    path = tmp_path / "top.tpr"
+    for shift in (0, 200):
+        path.write_bytes(renumbered(data, 129, shift))
+        positions = StructureFile.open(path).positions
+        assert positions is not None
+        tj.write(tmp_path / "run.trr", positions[None], force=True)
+        traj = tj.open(path, tmp_path / "run.trr", sidecar=False)
+        numbers = traj.topology.residues.resids
+        assert numbers.tolist() == list(range(1 + shift, 1 + shift + len(numbers)))
+        first = traj.select(f"resid {1 + shift} and name CA")
+        assert first.indices.tolist() == traj.select("name CA").indices[:1].tolist()
+        traj.select("byres around 3 resnum 210", updating=True)
+        remarks = tj.gyration(first, weights=None).report["remarks"]
+        assert sum("MDAnalysis counts" in remark for remark in remarks) == (shift > 0)

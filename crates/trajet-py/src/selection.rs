@@ -71,8 +71,8 @@ impl SelectionText {
         self.selection.text()
     }
 
-    /// Names of what the selection needs of a topology or a frame, if not every topology has it: "positions",
-    /// "elements", "masses", "radii", "bonds".
+    /// Names of what the selection needs of a topology or a frame: "positions", "elements", "masses", "radii", "bonds",
+    /// "residue_numbers".
     #[getter]
     fn needs(&self) -> Vec<&'static str> {
         let needs = self.selection.needs();
@@ -82,6 +82,7 @@ impl SelectionText {
             (needs.masses, "masses"),
             (needs.radii, "radii"),
             (needs.bonds, "bonds"),
+            (needs.residue_numbers, "residue_numbers"),
         ];
         all.into_iter().filter_map(|(is_needed, name)| is_needed.then_some(name)).collect()
     }

@@ -103,8 +103,6 @@ fn residue_column<'a>(topology: &'a Native, name: &str) -> Option<Values<'a>> {
         "resids" => Some(Values::Whole(residues.numbers.clone())),
         "icodes" => residues.insertion_codes.as_ref().and_then(Values::text),
         "segindices" => Some(whole(&residues.segments)),
-        "file_resids" => residues.file_numbers.clone().map(Values::Whole),
-        "file_icodes" => residues.file_insertion_codes.as_ref().and_then(Values::text),
         _ => None,
     }
 }
@@ -132,8 +130,7 @@ const OF_ATOMS: [&str; 16] = [
     "molnums",
     "moltypes",
 ];
-const OF_RESIDUES: [&str; 6] =
-    ["resnames", "resids", "icodes", "segindices", "file_resids", "file_icodes"];
+const OF_RESIDUES: [&str; 4] = ["resnames", "resids", "icodes", "segindices"];
 const OF_SEGMENTS: [&str; 1] = ["segids"];
 
 #[pymethods]
@@ -190,7 +187,6 @@ impl Topology {
                     .unwrap_or_else(|| vec![1; n_residues]),
                 insertion_codes: text("icodes", n_residues)?,
                 segments: indices(&segments_of_residues, segids.len(), "segindices")?,
-                ..Residues::default()
             },
             segments: Segments { ids: segids.iter().map(String::as_str).collect() },
             molecules,

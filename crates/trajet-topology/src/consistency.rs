@@ -26,8 +26,6 @@ impl Topology {
             && numbers(&atoms.b_factors)
             && numbers(&atoms.radii)
             && names(&residues.names, n_residues)
-            && has_length(residues.file_numbers.as_ref(), n_residues)
-            && has_rows(residues.file_insertion_codes.as_ref(), n_residues)
             && has_rows(residues.insertion_codes.as_ref(), n_residues)
             && residues.segments.len() == n_residues
             && has_rows(Some(&self.segments.ids), n_segments);

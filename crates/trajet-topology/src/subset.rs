@@ -68,14 +68,13 @@ impl Atoms {
 
 impl Residues {
     fn take(&self, residues: &[u32], segments: Vec<u32>) -> Self {
-        let texts =
-            |column: &Option<Column>| column.as_ref().map(|column| take_texts(column, residues));
         Residues {
             names: take_texts(&self.names, residues),
             numbers: take(&self.numbers, residues),
-            file_numbers: self.file_numbers.as_ref().map(|numbers| take(numbers, residues)),
-            file_insertion_codes: texts(&self.file_insertion_codes),
-            insertion_codes: texts(&self.insertion_codes),
+            insertion_codes: self
+                .insertion_codes
+                .as_ref()
+                .map(|column| take_texts(column, residues)),
             segments,
         }
     }

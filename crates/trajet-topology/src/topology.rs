@@ -92,12 +92,8 @@ pub struct Atoms {
 pub struct Residues {
     /// Names, for example `ALA`.
     pub names: Column,
-    /// Numbers as the file states them, or counted from 1 if `file_numbers` has those.
+    /// Numbers as the file states them; see `tpr` for those of molecules.
     pub numbers: Vec<i64>,
-    /// Numbers as the file states them, if they are numbered per molecule, as in TPR files.
-    pub file_numbers: Option<Vec<i64>>,
-    /// Insertion codes that belong to `file_numbers`; empty where there are none.
-    pub file_insertion_codes: Option<Column>,
     /// Insertion codes; empty where there are none.
     pub insertion_codes: Option<Column>,
     /// Index of the segment of each residue.

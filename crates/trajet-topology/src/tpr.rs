@@ -27,10 +27,11 @@
 //! | 119 | 2020 | | 138 | 2026 |
 //! | 122 | 2021 | | others | while these were being developed |
 //!
-//! Conventions, which are those of `TPRParser` in MDAnalysis 2.11 so that selections mean the same:
+//! Conventions; all but the first are those of `TPRParser` in MDAnalysis 2.11, so that selections mean the same:
 //!
-//! 1. Residues are counted from 1 through the whole system. The numbers in the file are those of each molecule, so that
-//!    all waters may have number 2; they are in `Residues::file_numbers`.
+//! 1. Residues have the numbers that GROMACS prints and writes to GRO and PDB files (`mtop_util.cpp`): molecules of
+//!    several residues those of the file, in every copy; molecules of one residue are numbered through, from the largest
+//!    of these numbers on. `TPRParser` counts all residues from 1.
 //! 2. Serial numbers of atoms count from 0.
 //! 3. A molecule block is a segment, `seg_INDEX_TYPE`. The chain is the name of the molecule's type, or `X` if that is
 //!    `Protein_chain_X`.

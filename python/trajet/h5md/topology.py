@@ -52,8 +52,9 @@ def has_topology(path: Path) -> bool:
 def read_structure(path: Path, particles: str | None = None) -> Structure:
     """Return the topology of an H5MD file of GROMACS, without positions.
 
-    Atoms, residues, segments and molecules are numbered as those of a TPR file. The file has no
-    insertion codes: neighbouring residues that differ in these alone are one. Elements are those of
+    Atoms, segments and molecules are numbered as those of a TPR file. Residues are counted from 1,
+    as versions of GROMACS differ in the numbers that they store. The file has no insertion codes:
+    neighbouring residues that differ in these alone are one. Elements are those of
     the atomic numbers; types are guessed.
 
     Parameters

@@ -77,6 +77,8 @@ class TrajectoryFiles(Transformable):
         # Whether its bonds are those that the trajectory lists, and remarks on these.
         self.has_bonds_of_frames = False
         self._bond_remarks: tuple[str, ...] = ()
+        # A remark on the numbers of residues, once a selection has used them.
+        self._residue_remarks: tuple[str, ...] = ()
         self._universe: Universe | None = None
         # Positions and box of frame 0, once a selection needed them.
         self._first: tuple[NDArray[np.float32], Box] | None = None
@@ -303,7 +305,7 @@ class TrajectoryFiles(Transformable):
 
         With several files, also remarks on overlapping and dropped frames.
         """
-        return (*self._reader.remarks, *self._bond_remarks)
+        return (*self._reader.remarks, *self._bond_remarks, *self._residue_remarks)
 
     @property
     def index_path(self) -> Path | None:

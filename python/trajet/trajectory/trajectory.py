@@ -13,7 +13,14 @@ from trajet._trajet import FormatError, SelectionError, StoreError
 from trajet.box import Box
 from trajet.dataset import DatasetPath
 from trajet.startup import Stopwatch
-from trajet.topology import Atoms, SidecarUse, Topology, needs_positions, of_universe
+from trajet.topology import (
+    Atoms,
+    SidecarUse,
+    Topology,
+    names_residue_numbers,
+    needs_positions,
+    of_universe,
+)
 from trajet.topology import load as load_structure
 from trajet.trajectory.block import Block
 from trajet.trajectory.choice import (
@@ -35,6 +42,12 @@ from trajet.trajectory.updating import UpdatingSelection
 if TYPE_CHECKING:
     from trajet.h5md import Numbers
     from trajet.universes import Universe
+
+
+_NUMBERS_OF_MOLECULES = (
+    "{path}: `resid` means the residue numbers of the file, as in GRO and PDB files of GROMACS,"
+    " which may repeat in each molecule; MDAnalysis counts the residues of TPR files from 1 instead"
+)
 
 
 class Trajectory(ReadingByColumns):
@@ -361,6 +374,7 @@ class Trajectory(ReadingByColumns):
         SelectionError
             If the text is invalid, or matches no atom whatever the positions are.
         """
+        self._remark_on_residue_numbers(text)
         where = self.label if self._origin is not None else str(self.topology)
         return self.topology.updating(text, where, among=self._origin, has_selected=has_selected)
 
@@ -372,10 +386,18 @@ class Trajectory(ReadingByColumns):
         SelectionError
             As `Topology.select`.
         """
+        self._remark_on_residue_numbers(text)
         positions, box = self._first_frame() if needs_positions(text) else (None, None)
         return self.topology.select(
             text, where, among=self._origin, positions=positions, box=box, empty=empty
         )
+
+    def _remark_on_residue_numbers(self, text: str) -> None:
+        """Remark, once, that a selection has numbers of residues that MDAnalysis counts."""
+        if self._residue_remarks or not names_residue_numbers(text):
+            return
+        if self.topology.repeats_residue_numbers:
+            self._residue_remarks = (_NUMBERS_OF_MOLECULES.format(path=self.topology),)
 
     def all_atoms(self) -> Selection:
         """Return the selection of all atoms of a frame."""

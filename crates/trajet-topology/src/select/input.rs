@@ -31,4 +31,6 @@ pub struct Needs {
     pub radii: bool,
     /// Bonds.
     pub bonds: bool,
+    /// Numbers of residues.
+    pub residue_numbers: bool,
 }

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::error::{ParseError, Problem};
 use super::expression::{Comparison, Expression, Operator, Property, Region, Relation};
-use super::field::{FloatField, TextField};
+use super::field::{FloatField, IntegerField, TextField};
 use super::input::Needs;
 use super::intervals::Intervals;
 use super::keyword::{self, Keyword};
@@ -182,6 +182,7 @@ impl<'a> Parser<'a> {
             Keyword::Kind { residues, names } => Ok(Expression::Kind { residues, names }),
             Keyword::Text(field) => self.texts(field),
             Keyword::Integer(field) => {
+                self.note(Property::Integer(field));
                 let expected = "a whole number or a range such as `1:5`";
                 let values = self.values(expected, number::integers)?;
                 Ok(Expression::Integer(field, Intervals::new(values)))
@@ -192,6 +193,7 @@ impl<'a> Parser<'a> {
                 Ok(Expression::Float(field, self.values(expected, number::floats)?))
             }
             Keyword::Residue => {
+                self.note(Property::Integer(IntegerField::ResidueNumber));
                 let expected = "a residue number such as `163` or `163B`, or a range such as `1:5`";
                 let values = self.values(expected, number::residues)?;
                 let has_codes = values.iter().any(|(a, b)| !(a.1.is_empty() && b.1.is_empty()));
@@ -263,6 +265,7 @@ impl<'a> Parser<'a> {
             Property::Float(FloatField::Mass) => self.needs.masses = true,
             Property::Float(FloatField::Radius) => self.needs.radii = true,
             Property::Fragment => self.needs.bonds = true,
+            Property::Integer(IntegerField::ResidueNumber) => self.needs.residue_numbers = true,
             _ => {}
         }
     }

@@ -18,15 +18,17 @@ struct Rows {
     molecules: Vec<u32>,
     molecule_types: ColumnBuilder,
     residue_names: ColumnBuilder,
-    file_numbers: Vec<i64>,
-    file_insertion_codes: ColumnBuilder,
+    residue_numbers: Vec<i64>,
+    insertion_codes: ColumnBuilder,
     residue_segments: Vec<u32>,
     segments: ColumnBuilder,
     bonds: Vec<[u32; 2]>,
     connections: Vec<[u32; 2]>,
     n_molecules: u32,
-    /// The first molecule of several residues whose numbers in the file are others: its type, our number, the file's.
-    numbered_otherwise: Option<(String, i64, i64)>,
+    /// Molecules of at most so many residues are numbered through, as GROMACS does.
+    renumber_up_to: usize,
+    /// The number of the last residue that was numbered through.
+    last_number: i64,
 }
 
 /// Pairs of atoms per byte of the file. Molecules of one kind are stored once: a few thousand atoms, each bonded to all
@@ -45,7 +47,7 @@ pub(super) fn topology(system: &System<'_>, n_bytes: usize) -> Result<Topology, 
         let reason = format!("{n_pairs} bonds among {n_atoms} atoms in a file of {n_bytes} bytes");
         return Err(Fault::MalformedBinary(0, reason));
     }
-    let mut rows = Rows::with_atoms(n_atoms)?;
+    let mut rows = Rows::of_system(system)?;
     for (i, block) in system.blocks.iter().enumerate() {
         if block.n_molecules > 0 {
             rows.add(i, block, &system.types[block.molecule_type])?;
@@ -58,7 +60,15 @@ pub(super) fn topology(system: &System<'_>, n_bytes: usize) -> Result<Topology, 
 }
 
 impl Rows {
-    fn with_atoms(n: usize) -> Result<Rows, Fault> {
+    /// Returns empty columns for the molecules of a system.
+    fn of_system(system: &System<'_>) -> Result<Rows, Fault> {
+        let n = system.n_atoms();
+        let is_one_molecule = matches!(system.blocks[..], [block] if block.n_molecules == 1);
+        let renumber_up_to = if is_one_molecule { 0 } else { 1 };
+        let numbered_by_file =
+            system.types.iter().filter(|kind| kind.n_listed_residues > renumber_up_to);
+        let numbers = numbered_by_file.flat_map(|kind| kind.residues.iter().map(|r| r.number));
+        let last_number = i64::from(numbers.max().unwrap_or(0).max(0));
         let column = || ColumnBuilder::with_rows(n);
         let mut rows = Rows {
             names: column()?,
@@ -71,14 +81,15 @@ impl Rows {
             molecules: vec![],
             molecule_types: column()?,
             residue_names: ColumnBuilder::default(),
-            file_numbers: vec![],
-            file_insertion_codes: ColumnBuilder::default(),
+            residue_numbers: vec![],
+            insertion_codes: ColumnBuilder::default(),
             residue_segments: vec![],
             segments: ColumnBuilder::default(),
             bonds: vec![],
             connections: vec![],
             n_molecules: 0,
-            numbered_otherwise: None,
+            renumber_up_to,
+            last_number,
         };
         reserve(&mut rows.masses, n, "masses")?;
         reserve(&mut rows.charges, n, "charges")?;
@@ -90,7 +101,7 @@ impl Rows {
     /// Adds the molecules of a block, at least one.
     fn add(&mut self, i: usize, block: &Block, kind: &MoleculeType<'_>) -> Result<(), Fault> {
         let (n, n_residues) = (kind.atoms.len(), kind.residues.len());
-        let (first_atom, first_residue) = (self.residues.len(), self.file_numbers.len());
+        let (first_atom, first_residue) = (self.residues.len(), self.residue_numbers.len());
         self.add_once(i, kind)?;
 
         let further = block.n_molecules - 1;
@@ -102,8 +113,14 @@ impl Rows {
         repeat_tail(&mut self.masses, n, further, "masses")?;
         repeat_tail(&mut self.charges, n, further, "charges")?;
         self.residue_names.repeat_rows(n_residues, further)?;
-        self.file_insertion_codes.repeat_rows(n_residues, further)?;
-        repeat_tail(&mut self.file_numbers, n_residues, further, "residues")?;
+        self.insertion_codes.repeat_rows(n_residues, further)?;
+        repeat_tail(&mut self.residue_numbers, n_residues, further, "residues")?;
+        if kind.n_listed_residues <= self.renumber_up_to {
+            for number in &mut self.residue_numbers[first_residue..] {
+                self.last_number += 1;
+                *number = self.last_number;
+            }
+        }
         repeat_tail(&mut self.residue_segments, n_residues, further, "residues")?;
 
         // Atoms are fewer than 2^31, and molecules and residues with atoms are no more than atoms.
@@ -142,35 +159,21 @@ impl Rows {
             self.residue_names.push(residue.name);
             let code = residue.insertion_code;
             let mut buffer = [0; 4];
-            self.file_insertion_codes.push(match code == ' ' || code == '\0' {
+            self.insertion_codes.push(match code == ' ' || code == '\0' {
                 true => "",
                 false => code.encode_utf8(&mut buffer),
             });
-            let number = i64::from(residue.number);
-            let count = self.file_numbers.len() as i64 + 1;
-            if number != count && kind.residues.len() > 1 && self.numbered_otherwise.is_none() {
-                self.numbered_otherwise = Some((kind.name.to_owned(), count, number));
-            }
-            self.file_numbers.push(number);
+            self.residue_numbers.push(i64::from(residue.number));
             self.residue_segments.push(segment);
         }
         Ok(())
     }
 
     fn finish(self, serials: Vec<i64>, n_intermolecular: usize) -> Result<Topology, Fault> {
-        let mut numbers = Vec::new();
-        reserve(&mut numbers, self.file_numbers.len(), "residues")?;
-        numbers.extend(1..=self.file_numbers.len() as i64);
         let is_empty = |column: &Column| column.values().iter().all(|value| value.is_empty());
         let elements = Some(self.elements.finish()).filter(|column| !is_empty(column));
-        let codes = Some(self.file_insertion_codes.finish()).filter(|column| !is_empty(column));
+        let codes = Some(self.insertion_codes.finish()).filter(|column| !is_empty(column));
         let mut remarks = Vec::new();
-        if let Some((molecule, residue, number)) = self.numbered_otherwise {
-            remarks.push(format!(
-                "residues are counted from 1 through the system: residue {residue} is number {number} of {molecule} in \
-                 the file"
-            ));
-        }
         if n_intermolecular > 0 {
             remarks.push("interactions between molecules are not counted as bonds".to_owned());
         }
@@ -188,11 +191,9 @@ impl Rows {
             },
             residues: Residues {
                 names: self.residue_names.finish(),
-                numbers,
+                numbers: self.residue_numbers,
+                insertion_codes: codes,
                 segments: self.residue_segments,
-                file_numbers: Some(self.file_numbers),
-                file_insertion_codes: codes,
-                ..Residues::default()
             },
             segments: Segments { ids: self.segments.finish() },
             molecules: Some(Molecules {

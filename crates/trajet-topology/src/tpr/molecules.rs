@@ -37,6 +37,8 @@ pub(super) struct MoleculeType<'a> {
     pub(super) atoms: Vec<Atom<'a>>,
     /// The residues that have atoms.
     pub(super) residues: Vec<Residue<'a>>,
+    /// The number of residues in the file, also of those without atoms.
+    pub(super) n_listed_residues: usize,
     pub(super) bonds: Bonds,
     /// Virtual sites and the atoms that construct them, shells and the atoms that they belong to.
     pub(super) connections: Bonds,
@@ -168,6 +170,7 @@ impl<'a> MoleculeType<'a> {
     ) -> Result<Self, Fault> {
         let name = texts.get(decoder, "the name of a molecule type")?;
         let (mut atoms, residues) = read_atoms(decoder, texts)?;
+        let n_listed_residues = residues.len();
         let residues = drop_unused(&mut atoms, residues)?;
         let mut pairs =
             Pairs { n_parameters, n_atoms: atoms.len(), bonds: vec![], connections: vec![] };
@@ -181,7 +184,7 @@ impl<'a> MoleculeType<'a> {
         check_ranges(decoder, n_lists, n_exclusions, "exclusions")?;
         decoder.skip(n_exclusions, 4, "exclusions")?;
         let (bonds, connections) = (Bonds::new(pairs.bonds), Bonds::new(pairs.connections));
-        Ok(MoleculeType { name, atoms, residues, bonds, connections })
+        Ok(MoleculeType { name, atoms, residues, n_listed_residues, bonds, connections })
     }
 }
 

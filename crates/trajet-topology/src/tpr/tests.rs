@@ -49,9 +49,8 @@ fn columns_are_those_of_the_file() {
     assert_eq!(atoms.residues, [0, 0, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 6]);
 
     assert_eq!(texts(&residues.names), ["ALA", "GLY", "SOL", "SOL", "SOL", "ALA", "GLY"]);
-    assert_eq!(residues.numbers, [1, 2, 3, 4, 5, 6, 7]);
-    assert_eq!(residues.file_numbers, Some(vec![34, 34, 1, 1, 1, 34, 34]));
-    let codes = residues.file_insertion_codes.as_ref().unwrap();
+    assert_eq!(residues.numbers, [34, 34, 35, 36, 37, 34, 34]);
+    let codes = residues.insertion_codes.as_ref().unwrap();
     assert_eq!(texts(codes), ["", "A", "", "", "", "", "A"]);
     assert_eq!(residues.segments, [0, 0, 1, 1, 1, 2, 2]);
     // The index is that of the molecule block; block 2 has no molecules.
@@ -68,7 +67,7 @@ fn columns_are_those_of_the_file() {
     let connections = topology.connections.unwrap();
     assert_eq!(connections.pairs()[..4], [[3, 6], [4, 6], [5, 6], [7, 10]]);
     assert_eq!(connections.len(), 3 * 3);
-    assert_eq!(topology.remarks.len(), 2, "{:?}", topology.remarks);
+    assert_eq!(topology.remarks.len(), 1, "{:?}", topology.remarks);
 }
 
 #[test]
@@ -169,6 +168,7 @@ fn more_bonds_than_the_file_can_stand_for_are_an_error() {
         name: "DENSE",
         atoms: vec![atom; n],
         residues: vec![molecules::Residue { name: "A", number: 1, insertion_code: ' ' }],
+        n_listed_residues: 1,
         bonds: Bonds::new((0..n as u32).flat_map(|i| (0..i).map(move |j| [j, i])).collect()),
         connections: Bonds::default(),
     };
