@@ -214,7 +214,9 @@ def main() -> None:
                 n_dry,
                 {
                     "trajet": lambda: (
-                        tj.native_contacts(acids, BASES, cutoff=6.0, pool=pool).values
+                        tj.native_contacts(
+                            acids, BASES, cutoff=6.0, heavy=False, exclude_neighbors=-1, pool=pool
+                        ).values
                     ),
                     "MDAnalysis": native(dry),
                 },

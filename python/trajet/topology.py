@@ -616,6 +616,7 @@ def depends_on_order(text: str) -> bool:
     return not {"index", "bynum"}.isdisjoint(text.replace("(", " ").replace(")", " ").split())
 
 
+_ANGSTROM_PER_NM = 10.0
 # Formats of structures that are written without MDAnalysis.
 _WRITTEN = {".gro": "GRO", ".pdb": "PDB"}
 
@@ -640,6 +641,9 @@ def write_structure(
     positions: NDArray[np.float32],
     box: Box,
     universe: "Callable[[], Universe]",
+    *,
+    when: tuple[float, int] | None = None,
+    velocities: NDArray[np.float32] | None = None,
 ) -> None:
     """Write atoms in the format of the path's ending.
 
@@ -653,6 +657,10 @@ def write_structure(
     universe
         Returns the Universe of the topology, for formats and orders of atoms that only MDAnalysis
         writes.
+    when
+        Time (ps) and step, for the titles of GRO and PDB files.
+    velocities
+        `(n_atoms, 3)`, Å/ps, for GRO files.
 
     Raises
     ------
@@ -672,7 +680,34 @@ def write_structure(
         box.vectors.tolist() if is_held else None,
         written,
     )
+    if velocities is not None:
+        text = _with_velocities(text, velocities, path)
+    if when is not None:
+        title = f"Written by trajet t= {when[0]:.5f} step= {when[1]}"
+        _, rest = text.split("\n", 1)
+        text = f"{title}\n{rest}" if written == "GRO" else f"TITLE     {title}\n{rest}"
     path.write_text(text, encoding="ascii")
+
+
+def _with_velocities(text: str, velocities: NDArray[np.float32], path: Path) -> str:
+    """Return the text of a GRO file with velocities, given in Å/ps.
+
+    Raises
+    ------
+    OutputError
+        If the columns cannot hold one.
+    """
+    title, count, *atoms, box, end = text.split("\n")
+    rows = (velocities.astype(np.float64) / _ANGSTROM_PER_NM).tolist()
+    for k, (line, row) in enumerate(zip(atoms, rows, strict=True)):
+        columns = "".join(f"{value:8.4f}" for value in row)
+        if len(columns) != 24 or not np.isfinite(row).all():
+            raise OutputError(
+                f"{path}: atom {k}: the columns of GRO files cannot hold a velocity of {row} nm/ps:"
+                " write a PDB file, which has none"
+            )
+        atoms[k] = line + columns
+    return "\n".join([title, count, *atoms, box, end])
 
 
 def write_models(path: Path, atoms: Atoms, models: NDArray[np.float32]) -> None:

@@ -165,6 +165,26 @@ def test_hydrogen_acceptor_distances_equal_a_triple_loop(adk: Adk) -> None:
     assert np.abs(numbers[:, :2] - numbers[:, 2:]).max() < 1e-9
 
 
+@pytest.mark.parametrize("largest", [20.0, 30.0])
+def test_angles_at_the_donor_equal_a_triple_loop(adk: Adk, largest: float) -> None:
+    """The criterion of gmx hbond: 3.5 Å and an angle H-D-A of at most 30 degrees."""
+    traj = tj.open(adk.psf, adk.xtc)
+    positions = traj.read([0]).positions[0].astype(np.float64)
+    found = tj.hbonds(traj, cutoff=3.5, angle=0.0, list_bonds=True, frames=[0])
+    bonds = found_here(found)
+
+    def angle_at_donor(donor: int, hydrogen: int, acceptor: int) -> float:
+        u, v = positions[[hydrogen, acceptor]] - positions[donor]
+        return float(np.degrees(np.arccos(u @ v / np.linalg.norm(u) / np.linalg.norm(v))))
+
+    expected = {key for key in bonds if angle_at_donor(*key[1:]) <= largest}
+    result = tj.hbonds(traj, cutoff=3.5, donor_angle=largest, list_bonds=True, frames=[0])
+    assert found_here(result) == {key: bonds[key] for key in expected}
+    assert 100 < len(expected) < len(bonds)
+    parameters = result.report["parameters"]
+    assert (parameters["angle"], parameters["donor_angle"]) == (None, largest)
+
+
 def test_criterion_of_baker_and_hubbard_equals_mdtraj(
     solvated: tuple[Path, Path], tmp_path: Path
 ) -> None:

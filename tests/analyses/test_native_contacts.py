@@ -20,6 +20,8 @@ from trajet.cli.group import commands
 
 ACIDS = "resname ASP GLU and name OD1 OD2 OE1 OE2"
 BASES = "resname ARG LYS and name NH1 NH2 NZ"
+# Those of MDAnalysis: also hydrogens, and neighbours in sequence.
+ALL_PAIRS: dict[str, Any] = {"heavy": False, "exclude_neighbors": -1}
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +53,7 @@ def test_fractions_equal_mdanalysis(
     )
     truth = run.run().results.timeseries[:, 1]
     result = tj.native_contacts(
-        traj.select(ACIDS), BASES, cutoff=cutoff, method=method, factor=factor
+        traj.select(ACIDS), BASES, cutoff=cutoff, method=method, factor=factor, **ALL_PAIRS
     )
     assert len(result.pairs) == run.initial_contacts[0].sum()
     # A pair next to the limit may be on either side of it in float32; in this file none is.
@@ -80,13 +82,19 @@ def test_fractions_equal_a_plain_evaluation(systems: Systems, name: str, pbc: bo
         ("soft", soft, 1 / (1 + np.exp(5.0 * (r - soft * r0)))),
     ):
         result = tj.native_contacts(
-            chosen, reference=-1, cutoff=cutoff, method=method, factor=factor, pbc=pbc
+            chosen,
+            reference=-1,
+            cutoff=cutoff,
+            method=method,
+            factor=factor,
+            pbc=pbc,
+            **ALL_PAIRS,
         )
         assert np.array_equal(result.pairs, np.stack([chosen.indices[i], chosen.indices[j]], 1))
         assert np.abs(result.distances - r0).max() < 1e-9
         assert np.abs(result.values - expected.mean(axis=1)).max() < 1e-9
     exact = tj.native_contacts(
-        chosen, reference=-1, cutoff=cutoff, method="hard", factor=1, pbc=pbc
+        chosen, reference=-1, cutoff=cutoff, method="hard", factor=1, pbc=pbc, **ALL_PAIRS
     )
     assert exact.values[last] == 1
 
@@ -94,7 +102,9 @@ def test_fractions_equal_a_plain_evaluation(systems: Systems, name: str, pbc: bo
 def test_best_hummer_eaton_takes_heavy_atoms_of_distant_residues(adk: Adk) -> None:
     """Pairs are heavy atoms within 4.5 Å whose residues are more than three apart."""
     traj = tj.open(adk.psf, adk.xtc)
-    result = tj.native_contacts(traj.select("protein"), heavy=True, exclude_neighbors=3)
+    result = tj.native_contacts(traj.select("protein"))
+    assert result.report["parameters"]["heavy"] is True
+    assert result.report["parameters"]["exclude_neighbors"] == 3
     universe = mda.Universe(str(adk.psf), str(adk.xtc))
     heavy = universe.select_atoms("protein and not name H*")
     apart = np.abs(np.subtract.outer(heavy.resindices, heavy.resindices)) > 3
@@ -235,3 +245,19 @@ def test_results_are_saved_drawn_and_reported(adk: Adk, tmp_path: Path) -> None:
     parameters = result.report["parameters"]
     assert parameters["n_native"] == len(result.pairs)
     assert (parameters["method"], parameters["factor"], parameters["beta"]) == ("hard", 1.1, None)
+
+
+def test_pairs_without_options_depend_on_the_selection(adk: Adk, tmp_path: Path) -> None:
+    """One atom of each residue: all pairs; several: heavy atoms more than three residues apart."""
+    traj = tj.open(adk.psf, adk.xtc)
+    ca, backbone = traj.select("name CA"), traj.select("backbone")
+    for chosen, options in (
+        (ca, ALL_PAIRS),
+        (backbone, {"heavy": True, "exclude_neighbors": 3}),
+    ):
+        found = tj.native_contacts(chosen, cutoff=8.0)
+        assert np.array_equal(found.pairs, tj.native_contacts(chosen, cutoff=8.0, **options).pairs)
+    nameless = tj.open(None, adk.xtc).select(range(30))
+    assert len(tj.native_contacts(nameless).pairs) > 0
+    with pytest.raises(ValueError, match="exclude_neighbors must be -1 or more"):
+        tj.native_contacts(ca, exclude_neighbors=-2)

@@ -542,6 +542,25 @@ def test_density_along_z_is_that_of_gromacs(tmp_path: Path, quantity: str, allow
     assert np.abs(ours.values - theirs / 1000).max() < allowed
 
 
+def test_hydrogen_bonds_are_those_of_gmx_hbond(tmp_path: Path) -> None:
+    """The number in each frame, each hydrogen counted; `gmx hbond` is of GROMACS before 2024."""
+    output = tmp_path / "number.xvg"
+    options = ["-r", "0.35", "-a", "30", "-nomerge", "-num", output, "-xvg", "none"]
+    gmx("hbond", "-s", datafiles.TPR, "-f", datafiles.XTC, *options, typed="Protein\nProtein\n")
+    theirs = np.loadtxt(output)[:, 1].astype(int).tolist()
+    protein = tj.open(datafiles.TPR, datafiles.XTC).select("protein")
+    ours = tj.hbonds(protein, cutoff=3.5, donor_angle=30.0).values.astype(int).tolist()
+    assert ours == theirs
+
+
+def test_backbone_of_gromacs_has_no_oxygen(tmp_path: Path) -> None:
+    """Its default group `Backbone`."""
+    gmx("select", "-s", datafiles.TPR, "-select", "group Backbone", "-on", tmp_path / "b.ndx")
+    numbers = " ".join((tmp_path / "b.ndx").read_text().splitlines()[1:]).split()
+    ours = tj.open(datafiles.TPR, datafiles.XTC).select("protein and name N CA C")
+    assert [int(number) - 1 for number in numbers] == ours.indices.tolist()
+
+
 @pytest.mark.parametrize("probe", [0.0, 1.4])
 def test_surface_area_is_that_of_gmx(tmp_path: Path, probe: float) -> None:
     """`gmx sasa` has the same radii and other points: a lattice on the faces of an icosahedron."""

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use serde::{Deserialize, Deserializer};
 use trajet_files::Error;
 use trajet_formats::{Atoms, Block, memory};
-use trajet_kernels::hydrogen_bonds::{Bond, BondFinder, Criterion, Measured, Sites};
+use trajet_kernels::hydrogen_bonds::{AngleLimit, Bond, BondFinder, Criterion, Measured, Sites};
 use trajet_kernels::pairs::Misplaced;
 
 use crate::analysis::{Analysis, Pass, State, cell_of, check_finite, list};
@@ -78,8 +78,10 @@ pub struct Request {
     pub distance: Distance,
     /// Largest distance, Å.
     pub cutoff: f64,
-    /// Least angle D-H-A, degrees.
+    /// Least angle D-H-A, degrees; unused with `donor_angle`.
     pub angle: f64,
+    /// Largest angle H-D-A, degrees, instead of `angle`.
+    pub donor_angle: Option<f64>,
     /// Whether differences are minimum images in frames that have a cell.
     pub periodic: bool,
     /// What the state holds.
@@ -111,7 +113,8 @@ impl Request {
         if !(self.cutoff > 0.0 && self.cutoff.is_finite()) {
             return Err(InvalidArgument("the cut-off of a distance must be positive"));
         }
-        if !(0.0..=180.0).contains(&self.angle) {
+        let angles = [Some(self.angle), self.donor_angle];
+        if !angles.iter().flatten().all(|angle| (0.0..=180.0).contains(angle)) {
             return Err(InvalidArgument("an angle is between 0 and 180 degrees"));
         }
         Ok(())
@@ -127,8 +130,10 @@ impl Request {
 /// # Panics
 /// If there are fewer hydrogens or labels than donors, or fewer labels than acceptors.
 pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
-    let Request { searches, distance, cutoff, angle, periodic, fold, most, n_acceptor_labels } =
+    let Request { searches, distance, cutoff, periodic, fold, most, n_acceptor_labels, .. } =
         request;
+    let angle =
+        request.donor_angle.map_or(AngleLimit::AtHydrogen(request.angle), AngleLimit::AtDonor);
     let mut lists: Vec<&[i64]> = vec![&[]];
     for search in &searches {
         lists.extend([&search.donors[..], &search.hydrogens, &search.acceptors]);
@@ -370,7 +375,7 @@ mod tests {
         HydrogenBonds {
             searches: Vec::new(),
             atoms: Vec::new(),
-            criterion: Criterion::new(Measured::DonorAcceptor, 3.0, 150.0),
+            criterion: Criterion::new(Measured::DonorAcceptor, 3.0, AngleLimit::AtHydrogen(150.0)),
             periodic: true,
             fold,
             most,
@@ -448,16 +453,18 @@ mod tests {
             distance: Distance::DonorAcceptor,
             cutoff: 3.0,
             angle: 150.0,
+            donor_angle: None,
             periodic: true,
             fold: Fold::Occupancies,
             most: 1,
             n_acceptor_labels: 1,
         };
         assert_eq!(good.check(), Ok(()));
-        let changes: [fn(&mut Request); 7] = [
+        let changes: [fn(&mut Request); 8] = [
             |request| request.cutoff = f64::NAN,
             |request| request.cutoff = f64::INFINITY,
             |request| request.angle = -1.0,
+            |request| request.donor_angle = Some(181.0),
             |request| request.searches[0].hydrogens.clear(),
             |request| request.searches[0].donor_labels.clear(),
             |request| request.searches[0].acceptor_labels = vec![1],

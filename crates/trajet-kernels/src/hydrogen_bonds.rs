@@ -1,7 +1,7 @@
 //! Hydrogen bonds by a geometric criterion.
 //!
 //! A hydrogen H that is bonded to the donor D forms a hydrogen bond with the acceptor A if a distance, that of D and A
-//! or that of H and A, is at most a cut-off, and the angle D-H-A is at least another. All differences are minimum
+//! or that of H and A, is at most a cut-off, and the angle D-H-A is at least a limit, or H-D-A at most. All differences are minimum
 //! images, so that a donor and its hydrogen may be on either side of the box.
 //!
 //! Sources: E. N. Baker and R. E. Hubbard, Prog. Biophys. Mol. Biol. 44, 97 (1984), doi:10.1016/0079-6107(84)90007-5
@@ -23,26 +23,37 @@ pub enum Measured {
     HydrogenAcceptor,
 }
 
+/// The angle that a criterion limits (degrees).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum AngleLimit {
+    /// The least angle D-H-A.
+    AtHydrogen(f64),
+    /// The largest angle H-D-A.
+    AtDonor(f64),
+}
+
 /// A geometric criterion.
 #[derive(Clone, Copy, Debug)]
 pub struct Criterion {
     measured: Measured,
     cutoff: f64,
-    /// Cosine of the least angle.
+    angle: AngleLimit,
+    /// Cosine of the limit.
     cosine: f64,
 }
 
 impl Criterion {
-    /// Returns the criterion of a largest distance (Å) and a least angle D-H-A (degrees).
-    pub fn new(measured: Measured, cutoff: f64, angle: f64) -> Self {
+    /// Returns the criterion of a largest distance (Å) and an angle.
+    pub fn new(measured: Measured, cutoff: f64, angle: AngleLimit) -> Self {
+        let (AngleLimit::AtHydrogen(limit) | AngleLimit::AtDonor(limit)) = angle;
         // Exact where angles are often exact.
-        let cosine = match angle {
+        let cosine = match limit {
             0.0 => 1.0,
             90.0 => 0.0,
             180.0 => -1.0,
-            _ => libm::cos(angle.to_radians()),
+            _ => libm::cos(limit.to_radians()),
         };
-        Criterion { measured, cutoff, cosine }
+        Criterion { measured, cutoff, angle, cosine }
     }
 }
 
@@ -181,8 +192,15 @@ impl BondFinder {
                 let own = at(hydrogen);
                 let back = image(cell, minus(at(donor), own));
                 let on = image(cell, minus(to, own));
-                let cosine = dot(back, on) / (square(back) * square(on)).sqrt();
-                if cosine <= criterion.cosine {
+                let cosine = cosine_of(back, on);
+                let is_bond = match criterion.angle {
+                    AngleLimit::AtHydrogen(_) => cosine <= criterion.cosine,
+                    AngleLimit::AtDonor(_) => {
+                        let across = image(cell, minus(to, at(donor)));
+                        cosine_of(back.map(|x| -x), across) >= criterion.cosine
+                    }
+                };
+                if is_bond {
                     bonds.push(Bond { pair, acceptor, distance: apart.sqrt(), cosine });
                 }
             }
@@ -192,6 +210,12 @@ impl BondFinder {
         bonds.dedup_by_key(|bond| (bond.pair, bond.acceptor));
         Ok(())
     }
+}
+
+/// Returns the cosine of the angle between two vectors.
+#[inline(always)]
+fn cosine_of(a: Vector, b: Vector) -> f64 {
+    dot(a, b) / (square(a) * square(b)).sqrt()
 }
 
 /// Returns the minimum image of a difference.
@@ -251,6 +275,7 @@ mod tests {
             part in 0.05..0.6f64,
             angle in prop_oneof![Just(0.0), Just(90.0), 60.0..170.0f64],
             of_donor in any::<bool>(),
+            at_donor in any::<bool>(),
         ) {
             let cell = Cell::new(numbers).unwrap();
             let [a, b, c] = *cell.vectors();
@@ -267,7 +292,11 @@ mod tests {
                 if of_donor { Measured::DonorAcceptor } else { Measured::HydrogenAcceptor };
             let sites = Sites::new(pairs.clone(), acceptors.clone());
             let mut found = Vec::new();
-            let criterion = Criterion::new(measured, cutoff, angle);
+            let limit = match at_donor {
+                true => AngleLimit::AtDonor(180.0 - angle),
+                false => AngleLimit::AtHydrogen(angle),
+            };
+            let criterion = Criterion::new(measured, cutoff, limit);
             let of = Some(&cell).filter(|_| has_cell);
             for set in InstructionSet::available() {
                 let mut bonds = Vec::new();
@@ -277,7 +306,11 @@ mod tests {
             prop_assert!(found.iter().all(|bonds| *bonds == found[0]));
             let vectors = of.map(Cell::vectors);
             let naive = |slack: f64| {
-                let limits = (cutoff + slack, angle - slack);
+                let limit = match limit {
+                    AngleLimit::AtDonor(angle) => AngleLimit::AtDonor(angle + slack),
+                    AngleLimit::AtHydrogen(angle) => AngleLimit::AtHydrogen(angle - slack),
+                };
+                let limits = (cutoff + slack, limit);
                 reference::hydrogen_bonds(vectors, &frame, sites.pairs(), sites.acceptors(), limits, of_donor)
             };
             let key = |bond: &Bond| [bond.pair, bond.acceptor];
@@ -309,18 +342,26 @@ mod tests {
 
     #[test]
     fn limits_belong_to_the_criterion() {
-        let by_donor = |d, angle| Criterion::new(Measured::DonorAcceptor, d, angle);
-        let by_hydrogen = |d, angle| Criterion::new(Measured::HydrogenAcceptor, d, angle);
+        let at_hydrogen = AngleLimit::AtHydrogen;
+        let by_donor = |d, angle| Criterion::new(Measured::DonorAcceptor, d, at_hydrogen(angle));
+        let by_hydrogen =
+            |d, angle| Criterion::new(Measured::HydrogenAcceptor, d, at_hydrogen(angle));
+        let at_donor =
+            |angle| Criterion::new(Measured::DonorAcceptor, 3.0, AngleLimit::AtDonor(angle));
         assert_eq!(bonds_of([3.0, 0.0], by_donor(3.0, 180.0)), [(3.0, 180.0)]);
         assert_eq!(bonds_of([3.0, 0.0], by_donor(2.999, 150.0)), []);
         assert_eq!(bonds_of([3.0, 0.0], by_hydrogen(2.0, 150.0)), [(2.0, 180.0)]);
         assert_eq!(bonds_of([1.0, 2.0], by_hydrogen(2.0, 90.0)), [(2.0, 90.0)]);
         assert_eq!(bonds_of([1.0, 2.0], by_hydrogen(2.0, 90.1)), []);
+        // The angle of the bond is that at the hydrogen.
+        assert_eq!(bonds_of([3.0, 0.0], at_donor(0.0)), [(3.0, 180.0)]);
+        assert_eq!(bonds_of([0.0, 2.0], at_donor(90.0)).len(), 1);
+        assert_eq!(bonds_of([0.0, 2.0], at_donor(89.9)), []);
     }
 
     #[test]
     fn atoms_at_one_place_and_without_a_position_form_no_bond() {
-        let criterion = Criterion::new(Measured::DonorAcceptor, 3.0, 0.0);
+        let criterion = Criterion::new(Measured::DonorAcceptor, 3.0, AngleLimit::AtHydrogen(0.0));
         let find = |frame: [f32; 9], sites| {
             let mut bonds = Vec::new();
             BondFinder::default().find(None, &frame, &criterion, &sites, &mut bonds).map(|()| bonds)

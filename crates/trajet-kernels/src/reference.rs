@@ -3,6 +3,7 @@
 pub mod periodic;
 
 use crate::eigen::jacobi;
+use crate::hydrogen_bonds::AngleLimit;
 
 type Vector = [f64; 3];
 
@@ -189,15 +190,15 @@ pub fn dihedral(vectors: Option<&[Vector; 3]>, [p, q, r, s]: [Vector; 4]) -> Opt
     Some(if dot(cross(u, v), along) < 0.0 { -angle } else { angle })
 }
 
-/// Returns all hydrogen bonds within `limits`, the largest distance (Å) of donor or else hydrogen and acceptor, and the
-/// least angle (degrees): indices of the pair of donor and hydrogen and of the acceptor, with distance and angle. The
-/// angle is that of a triangle with these sides.
+/// Returns all hydrogen bonds within `limits`, the largest distance (Å) of donor or else hydrogen and acceptor, and that
+/// of an angle: indices of the pair of donor and hydrogen and of the acceptor, with distance and angle D-H-A (degrees).
+/// The angle D-H-A is that of a triangle with these sides.
 pub fn hydrogen_bonds(
     vectors: Option<&[Vector; 3]>,
     frame: &[f32],
     pairs: &[[u32; 2]],
     acceptors: &[u32],
-    limits: (f64, f64),
+    limits: (f64, AngleLimit),
     of_donor: bool,
 ) -> Vec<([u32; 2], f64, f64)> {
     let atoms = points(frame);
@@ -217,7 +218,15 @@ pub fn hydrogen_bonds(
             let measured = if of_donor { apart(donor, acceptor) } else { on };
             let distance = dot(measured, measured).sqrt();
             let is_own = acceptor == donor || acceptor == hydrogen;
-            if !is_own && distance <= limits.0 && angle >= limits.1 {
+            let has_angle = match limits.1 {
+                AngleLimit::AtHydrogen(least) => angle >= least,
+                AngleLimit::AtDonor(largest) => {
+                    let (to, on) = (apart(donor, hydrogen), apart(donor, acceptor));
+                    let lengths = dot(to, to).sqrt() * dot(on, on).sqrt();
+                    (dot(to, on) / lengths).clamp(-1.0, 1.0).acos().to_degrees() <= largest
+                }
+            };
+            if !is_own && distance <= limits.0 && has_angle {
                 found.push(([pair as u32, other as u32], distance, angle));
             }
         }

@@ -171,7 +171,7 @@ def _backbone(
         )
     if n_left_out := int((~kept).sum()):
         remarks.append(
-            "residues left out, since atoms of their φ and ψ are in tags that are not open:"
+            "residues left out, since atoms of their φ and ψ are not in the trajectory:"
             f" {n_left_out}"
         )
     bonded = _bonded(trajectory, columns[np.repeat(kept, 2)])

@@ -65,6 +65,7 @@ def hbonds(
     distance: Literal["donor-acceptor", "hydrogen-acceptor"] = "donor-acceptor",
     cutoff: float | None = None,
     angle: float = 150.0,
+    donor_angle: float | None = None,
     pbc: bool = True,
     by: Literal["bond", "pair", "residue"] = "bond",
     list_bonds: bool = False,
@@ -80,7 +81,8 @@ def hbonds(
     """Find hydrogen bonds by distance and angle: their number in each frame, and who forms them.
 
     A hydrogen H that is bonded to the donor D forms a hydrogen bond with the acceptor A if their
-    distance is at most `cutoff`, and the angle D-H-A is at least `angle`.
+    distance is at most `cutoff`, and the angle D-H-A is at least `angle`, or the angle H-D-A at most
+    `donor_angle`.
 
     Parameters
     ----------
@@ -104,7 +106,10 @@ def hbonds(
     cutoff
         Å; None for 3.0 Å of donor and acceptor, or 2.5 Å of hydrogen and acceptor.
     angle
-        Degrees.
+        Least angle D-H-A, degrees; without effect if `donor_angle` is given.
+    donor_angle
+        Largest angle H-D-A, degrees, instead of `angle`: `cutoff=3.5, donor_angle=30` is the
+        criterion of `gmx hbond`.
     pbc
         Whether distances and angles are those of nearest images, in frames with a cell.
     by
@@ -211,6 +216,7 @@ def hbonds(
         "distance": distance.replace("-", "_"),
         "cutoff": limit,
         "angle": float(angle),
+        "donor_angle": None if donor_angle is None else float(donor_angle),
         "periodic": pbc,
     }
 
@@ -264,6 +270,7 @@ def hbonds(
         "n_hydrogens": len(np.unique(sites.pairs[:, 1])),
         "n_acceptors": len(sites.acceptors),
         **criterion,
+        **({} if donor_angle is None else {"angle": None}),
         "by": by,
         "between": groups is not None,
         "list_bonds": list_bonds,

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 _FACTORS = {"soft": 1.8, "hard": 1.2, "radius": 1.0}
 # Rounding of distances, relative: that of the reference frame itself is within a factor of 1.
 _ROUNDING = 1e-9
+# Contacts are those of residues more than this many apart, if no number is given.
+_NEIGHBORS = 3
 
 
 @analysis
@@ -49,7 +51,7 @@ def native_contacts(
     method: Literal["soft", "hard", "radius"] = "soft",
     factor: float | None = None,
     beta: float = 5.0,
-    heavy: bool = False,
+    heavy: bool | None = None,
     exclude_neighbors: int | None = None,
     pbc: bool = True,
     frames: FrameChoice = None,
@@ -85,10 +87,13 @@ def native_contacts(
     beta
         Steepness of the soft cut-off, 1/Å.
     heavy
-        Whether hydrogens are left out, as by `contact_map`.
+        Whether hydrogens are left out, as by `contact_map`. None leaves them out where residues
+        have several selected atoms.
     exclude_neighbors
         Leave out pairs of atoms whose residues are at most this many residues apart in one chain,
-        as `contact_map` does: 0 leaves out pairs within a residue. None for all pairs.
+        as `contact_map` does: 0 leaves out pairs within a residue, -1 none. None is 3 where
+        residues have several selected atoms, and -1 where each has one (such as its CA) or the
+        trajectory has no topology.
     pbc
         Whether distances are those of nearest images, in frames, and references, with a cell.
     frames
@@ -123,11 +128,11 @@ def native_contacts(
 
     Notes
     -----
-    The soft cut-off is that of R. B. Best, G. Hummer and W. A. Eaton, PNAS 110, 17874 (2013),
-    doi:10.1073/pnas.1311599110, who take heavy atoms within 4.5 Å whose residues are more than
-    three apart (`heavy=True, exclude_neighbors=3`), beta = 5/Å and a factor (their lambda) of 1.8
-    for atomistic models. MDAnalysis' `hard_cut_q` is "hard" with a factor of 1, its `radius_cut_q`
-    is "radius".
+    The soft cut-off and the defaults are those of R. B. Best, G. Hummer and W. A. Eaton, PNAS 110,
+    17874 (2013), doi:10.1073/pnas.1311599110: heavy atoms within 4.5 Å whose residues are more than
+    three apart, beta = 5/Å and a factor (their lambda) of 1.8 for atomistic models. MDAnalysis'
+    `hard_cut_q` is "hard" with a factor of 1, its `radius_cut_q` is "radius"; both take all pairs
+    of atoms (`heavy=False, exclude_neighbors=-1`).
 
     If two groups share atoms i and j, the pairs i, j and j, i both count. An atom is never paired
     with itself.
@@ -139,7 +144,7 @@ def native_contacts(
     --------
     >>> import trajet as tj
     >>> traj = tj.open("adk.psf", "adk.xtc")
-    >>> result = tj.native_contacts(traj.select("protein"), heavy=True, exclude_neighbors=3)
+    >>> result = tj.native_contacts(traj.select("protein"))
     >>> result.values[[0, -1]].round(3)
     array([1.   , 0.919])
     """
@@ -152,8 +157,14 @@ def native_contacts(
     for name, value in (("cutoff", cutoff), ("factor", scale), ("beta", beta)):
         if not 0 < value < np.inf:
             raise ValueError(f"{name} must be a number above 0, not {value}")
+    if exclude_neighbors is not None and exclude_neighbors < -1:
+        raise ValueError(f"exclude_neighbors must be -1 or more, not {exclude_neighbors}")
     main = main_selection(a)
     other = None if b is None else further_selection(b, main.trajectory)
+    has_several = any(map(_has_several_atoms_of_a_residue, (main, other or main)))
+    heavy = has_several if heavy is None else heavy
+    if exclude_neighbors is None:
+        exclude_neighbors = _NEIGHBORS if has_several else -1
     remarks: list[str] = []
     # Filled when the plan is made, at the begin of the run.
     native: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
@@ -240,19 +251,27 @@ def native_contacts(
     )
 
 
+def _has_several_atoms_of_a_residue(selection: Selection) -> bool:
+    """Return whether a selection has several atoms of one residue, if there is a topology."""
+    if not selection.trajectory.has_topology:
+        return False
+    residues = selection.topology_atoms.residues
+    return len(np.unique(residues)) < len(residues)
+
+
 def _counted(
     main: Selection,
     other: Selection,
     pairs: NDArray[np.int64],
     heavy: bool,
-    exclude_neighbors: int | None,
+    exclude_neighbors: int,
 ) -> NDArray[np.bool_]:
     """Return which of some pairs of atoms, `(n, 2)` positions in the selections, count."""
     first, second = pairs.T
     counted: NDArray[np.bool_] = main.places[first] != other.places[second]
     if heavy:
         counted &= heavy_atoms(main)[first] & heavy_atoms(other)[second]
-    if exclude_neighbors is not None:
+    if exclude_neighbors >= 0:
         atoms = [each.topology_atoms for each in (main, other)]
         one, two = (each.residues for each in atoms)
         near = np.abs(one[first] - two[second]) <= exclude_neighbors

@@ -314,6 +314,8 @@ def frame(
     one = chosen[number]
     path = one.save(output, force=force)
     if not quiet:
+        if path.suffix.lower() != ".gro" and one.read_velocities() is not None:
+            click.echo("note: velocities are left out: of structure files, only .gro holds them")
         for line in options.notes(opened, one.remarks):
             click.echo(line)
         click.echo(f"{path}: frame {one.frame} at {one.time:g} ps, {chosen.n_atoms} atoms")

@@ -2,11 +2,14 @@
 
 import functools
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import click
+import numpy as np
 
 from trajet.advise.entries import Assembled
+from trajet.analysis.reference import reference_positions
+from trajet.cli.analyses.shared import reference_of
 from trajet.cli.pools import Decorated
 from trajet.trajectory import Trajectory
 from trajet.trajectory.transforms import BondSource, JumpView, WrapCell, WrapGroups
@@ -57,9 +60,24 @@ _OPTIONS = (
         help="The shape that --wrap (default: triclinic) and --repair (default: compact) fill.",
     ),
     click.option(
+        "--wrap-weights",
+        type=click.Choice(["equal", "mass"]),
+        help="Weights of the centres of --wrap. Default: equal.",
+    ),
+    click.option(
         "--fit",
         metavar="SELECTION",
-        help="Superpose frames on frame 0 by SELECTION, and move all atoms along.",
+        help="Superpose frames on a reference by SELECTION, and move all atoms along.",
+    ),
+    click.option(
+        "--fit-reference",
+        metavar="FRAME|FILE",
+        help="The reference of --fit: a frame of the trajectory or a structure file. Default: 0.",
+    ),
+    click.option(
+        "--fit-weights",
+        type=click.Choice(["equal", "mass"]),
+        help="Weights of the atoms of --fit. Default: equal.",
     ),
     click.option(
         "--bonds",
@@ -81,7 +99,10 @@ class TransformOptions:
     center_on: str | None
     wrap: WrapGroups | None
     wrap_cell: WrapCell | None
+    wrap_weights: Literal["equal", "mass"] | None
     fit: str | None
+    fit_reference: str | None
+    fit_weights: Literal["equal", "mass"] | None
     bonds: BondSource
 
     def check(self) -> None:
@@ -90,6 +111,10 @@ class TransformOptions:
             raise click.UsageError("--nojump-every-frame needs --nojump")
         if self.wrap_cell is not None and self.wrap is None and self.repair is None:
             raise click.UsageError("--wrap-cell needs --wrap or --repair")
+        if self.wrap_weights is not None and self.wrap is None:
+            raise click.UsageError("--wrap-weights needs --wrap")
+        if self.fit is None and not (self.fit_reference is None and self.fit_weights is None):
+            raise click.UsageError("--fit-reference and --fit-weights need --fit")
         if self.bonds is not None and not self.make_whole and self.repair is None:
             raise click.UsageError("--bonds needs --make-whole or --repair")
         if self.repair is not None and (
@@ -114,10 +139,23 @@ class TransformOptions:
         if self.center_on is not None:
             opened = opened.center(self.center_on)
         if self.wrap is not None:
-            opened = opened.wrap(self.wrap, self.wrap_cell or "triclinic")
+            weights: Literal["mass"] | None = "mass" if self.wrap_weights == "mass" else None
+            opened = opened.wrap(self.wrap, self.wrap_cell or "triclinic", weights=weights)
         if self.fit is not None:
-            opened = opened.fit(self.fit)
+            opened = self._fitted(opened, self.fit)
         return opened
+
+    def _fitted(self, opened: Trajectory, atoms: str) -> Trajectory:
+        """Return the trajectory, superposed by some atoms."""
+        reference = reference_of(self.fit_reference or "0")
+        weights: Literal["mass"] | None = "mass" if self.fit_weights == "mass" else None
+        if isinstance(reference, int):
+            return opened.fit(atoms, reference=reference, weights=weights)
+        selection, remarks, no_frames = opened.select(atoms), list[str](), np.empty(0, np.int64)
+        (structure,) = reference_positions(reference, selection, [], remarks, no_frames)
+        for remark in remarks:
+            click.echo(f"note: {remark}", err=True)
+        return opened.fit(selection.indices, reference=structure.positions, weights=weights)
 
 
 def options(command: Decorated) -> Decorated:

@@ -623,10 +623,28 @@ def _manifest_tag(part: TagAtoms) -> dict[str, object]:
 def _topology_file(trajectory: Trajectory) -> Iterator[tuple[Path, list[str]]]:
     """Yield a topology without frames, and remarks on what it lacks.
 
-    It is the file that the trajectory was opened with, or a temporary H5MD file.
+    It is the file that the trajectory was opened with, a temporary H5MD file, or a PSF file of the
+    atoms of a trajectory that has some of the topology.
     """
     assert trajectory.topology_path is not None
     path = trajectory.topology_path.absolute()
+    if trajectory.n_atoms != trajectory.n_named:
+        with folder_in(None) as folder, _room_in(folder):
+            made = folder / f"{path.stem}.psf"
+            atoms = trajectory.topology_atoms
+            rows = np.zeros((trajectory.n_atoms, 3), np.float32)
+            text = _trajet.structure_text(
+                atoms.topology.native, atoms.indices.tolist(), rows, None, "PSF"
+            )
+            made.write_text(text, encoding="ascii")
+            yield (
+                made,
+                [
+                    f"the data set has a PSF topology of the {trajectory.n_atoms} atoms that the"
+                    f" trajectory has of {path.name}: indices of atoms count these"
+                ],
+            )
+        return
     if not h5md.is_hdf5(path):
         remark = (
             "the data set has no bonds: those that the H5MD file lists are not in the topology"

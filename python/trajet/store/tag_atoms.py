@@ -100,7 +100,8 @@ def _chosen(tag: Tag, profile: Profile, trajectory: Trajectory) -> NDArray[np.in
     """Return the atoms that a tag selects, possibly none."""
     try:
         where = str(trajectory.topology_path)
-        return trajectory.select_indices(tag.select, where, empty=True)
+        indices = trajectory.select_indices(tag.select, where, empty=True)
+        return trajectory.places_of(indices)[0]
     except SelectionError as error:
         raise SelectionError(f"{profile.where}: tag {tag.name!r}: {error}") from error
 

@@ -77,6 +77,9 @@ class TrajectoryFiles(Transformable):
         # Whether its bonds are those that the trajectory lists, and remarks on these.
         self.has_bonds_of_frames = False
         self._bond_remarks: tuple[str, ...] = ()
+        # Atom of the topology of each atom of a frame, and the number of all atoms of the topology,
+        # if the files have only some.
+        self._chosen: tuple[NDArray[np.int64], int] | None = None
         # A remark on the numbers of residues, once a selection has used them.
         self._residue_remarks: tuple[str, ...] = ()
         self._universe: Universe | None = None
@@ -315,8 +318,15 @@ class TrajectoryFiles(Transformable):
 
     @property
     def _origin(self) -> NDArray[np.int64] | None:
-        """Index of each atom in the topology, or None if all atoms are open."""
+        """Index of each atom in the topology, or None if frames have all atoms."""
+        if self._chosen is not None:
+            return self._chosen[0]
         return None if self.dataset is None else self.dataset.origin
+
+    @property
+    def absent_atoms(self) -> str:
+        """Where atoms of the topology are that frames lack, for messages."""
+        return "not in the trajectory" if self.dataset is None else "in tags that are not open"
 
     def places_of(self, indices: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Return the indices of atoms in a frame, and which of them belong to an open tag."""
@@ -336,7 +346,9 @@ class TrajectoryFiles(Transformable):
 
     @property
     def n_named(self) -> int:
-        """Number of atoms of the topology; exceeds `n_atoms` if only some tags are open."""
+        """Number of atoms of the topology; exceeds `n_atoms` if frames have only some of them."""
+        if self._chosen is not None:
+            return self._chosen[1]
         return self.n_atoms if self.dataset is None else int(self.dataset.manifest["n_atoms"])
 
     def count_read(self, places: NDArray[np.int64] | None, counts: "Counts | WorkerEntry") -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import output
-from trajet._trajet import OutputError
+from trajet._trajet import WITH_VELOCITIES, OutputError
 from trajet.box import Box
 from trajet.topology import check_writable, write_structure
 from trajet.trajectory.block import Block
@@ -78,6 +78,27 @@ class Frame:
         notes = "".join(f"; note: {remark}" for remark in self.remarks)
         return f"<Frame {self.frame}: {self.time:g} ps, {len(self.positions)} atoms{notes}>"
 
+    def read_velocities(self) -> NDArray[np.float32] | None:
+        """Read the velocities of the atoms, `(n_atoms, 3)`, float32, Å/ps; None if there are none.
+
+        Raises
+        ------
+        FormatError
+            If the frame is corrupt.
+        """
+        trajectory = self._selection.trajectory
+        if not any(name in trajectory.format for name in WITH_VELOCITIES):
+            return None
+        block = trajectory.read_places(
+            [self.frame],
+            self._selection.places,
+            None,
+            velocities=True,
+            required=False,
+            run=trajectory.run_before(self.frame),
+        )
+        return None if block.velocities is None else block.velocities[0]
+
     @property
     def indices(self) -> NDArray[np.int64]:
         """Indices of the atoms in the topology, `(n_atoms,)`, int64."""
@@ -85,6 +106,8 @@ class Frame:
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> Path:
         """Write the atoms to a structure file; the ending selects the format.
+
+        Time and step are in the title of GRO and PDB files, and velocities in GRO files.
 
         Parameters
         ----------
@@ -131,5 +154,7 @@ class Frame:
                 self.positions,
                 self.box,
                 lambda: trajectory.universe,
+                when=(self.time, self.step),
+                velocities=self.read_velocities() if path.suffix.lower() == ".gro" else None,
             )
         return path

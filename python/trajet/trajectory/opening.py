@@ -16,6 +16,7 @@ from trajet.pools.pool import Pool
 from trajet.pools.rank_placeholder import root_only
 from trajet.startup import Stopwatch
 from trajet.topology import SidecarUse
+from trajet.trajectory.choice import AtomChoice
 from trajet.trajectory.files import DEFAULT_REQUEST_SIZE, describe_file
 from trajet.trajectory.reopening import OpenCall
 from trajet.trajectory.selection import Selection
@@ -40,6 +41,7 @@ def open(
     particles: str | None = None,
     units: Mapping[str, str] | None = None,
     dcd_cell: str | None = None,
+    atoms: AtomChoice | None = None,
     pool: Pool | None = None,
 ) -> Trajectory:
     """Open a trajectory.
@@ -90,6 +92,10 @@ def open(
         for lengths and angles. By default the version in the header decides, or the first frame if
         the version does not. Needed for files that contradict themselves. Copies and stores record
         it.
+    atoms
+        The atoms of the topology that the files have, where they have only some of them
+        (`compressed-x-grps` of GROMACS): selection text, "protein", or indices, in the order of
+        the topology. Indices of atoms stay those of the topology.
     pool
         A pool whose processes all run this script (`MpiPool`): rank 0 opens the trajectory. The
         other ranks get a placeholder, which `select` and the analyses accept.
@@ -109,6 +115,8 @@ def open(
         file or between files; or if the cells of a DCD file contradict its header.
     StoreError
         If the store has no such data set, or the data set no such tag.
+    SelectionError
+        If `atoms` has another number of atoms than the files.
     MissingPackageError
         If a file is HDF5 and h5py is not installed.
 
@@ -132,12 +140,12 @@ def open(
                 " give None for no topology; PDB and GRO files, H5MD files of GROMACS from 2026"
                 " on, and data sets of a store include their topology"
             )
-        file_options = (particles, units, dcd_cell)
+        file_options = (particles, units, dcd_cell, atoms)
         if continuous or allow_truncated_tail or any(one is not None for one in file_options):
             raise ValueError(
                 f"{found.label}: these options apply when a data set is added, not when it is"
-                " opened: leave continuous=, allow_truncated_tail=, particles=, units= and"
-                " dcd_cell= out"
+                " opened: leave continuous=, allow_truncated_tail=, particles=, units=, dcd_cell="
+                " and atoms= out"
             )
         return Trajectory.of_dataset(found, request_size=request_size)
     for path in trajectories:
@@ -187,8 +195,9 @@ def open(
         "particles": particles,
         "units": None if units is None else dict(units),
         "dcd_cell": dcd_cell,
+        "atoms": atoms if atoms is None or isinstance(atoms, str) else np.array(atoms),
     }
-    return Trajectory(
+    made = Trajectory(
         topology_path,
         reader,
         call=OpenCall(
@@ -200,6 +209,9 @@ def open(
         particles=particles,
         sidecar=SidecarUse(is_used=sidecar, rebuild=rebuild_index),
     )
+    if atoms is not None:
+        made.choose_atoms(atoms)
+    return made
 
 
 def _reduce(trajectory: Trajectory) -> tuple[Any, ...]:

@@ -37,11 +37,14 @@ class ReadingByColumns(TrajectoryFiles):
         *,
         velocities: bool = False,
         forces: bool = False,
+        required: bool = True,
         threads: int | None = None,
         counted: bool = True,
         run: NDArray[np.int64] | None = None,
     ) -> Block:
         """Read atoms by their checked indices in a frame; see `read`.
+
+        Velocities and forces that no frame has are an error if they are `required`, else None.
 
         With `counted=False` the read does not enter the access log of a data set. `run` are the
         frames of a run to which these frames are compared: jumps are counted from the first of
@@ -77,12 +80,15 @@ class ReadingByColumns(TrajectoryFiles):
         if further:
             fields = partial(reader.read_fields, threads=threads)
             got = of_all = self.fresh(fields, numbers, places, {"positions": positions, **further})
-            for name in further:
-                if shape[0] and of_all["n_with"][name] == 0:
+            for name in list(further):
+                if not shape[0] or of_all["n_with"][name] > 0:
+                    continue
+                if required:
                     raise FormatError(
                         f"{self.label}: none of the {shape[0]} frames has {name}: read positions"
                         " only"
                     )
+                del further[name]
         else:
             read = partial(reader.read, threads=threads)
             got = self.fresh(read, numbers, places, positions, "positions")

@@ -33,6 +33,7 @@ from trajet.trajectory.choice import (
 from trajet.trajectory.cursor import Cursor
 from trajet.trajectory.files import DEFAULT_REQUEST_SIZE
 from trajet.trajectory.frame import Frame
+from trajet.trajectory.groups import groups_of_size
 from trajet.trajectory.reading import ReadingByColumns
 from trajet.trajectory.reopening import OpenCall
 from trajet.trajectory.selection import Selection
@@ -69,7 +70,8 @@ class Trajectory(ReadingByColumns):
 
     _INTERNAL = frozenset(
         (
-            *("adopt", "before_run", "blocks_of_places", "call", "count_read"),
+            *("absent_atoms", "adopt", "before_run", "blocks_of_places", "call", "choose_atoms"),
+            *("count_read",),
             *("describe_inputs", "with_steps"),
             *("describe_transforms", "fresh", "frame_numbers", "has_bonds_of_frames"),
             *("indices_of", "n_named"),
@@ -172,7 +174,7 @@ class Trajectory(ReadingByColumns):
     def topology(self) -> Topology:
         """The topology: names, residues, masses and bonds of the atoms.
 
-        For some tags of a data set it has all atoms of the original. If it lists no bonds, its
+        For some tags of a data set, or files with some `atoms`, it has all. If it lists no bonds, its
         bonds are those that an H5MD trajectory lists, `connectivity/bonds`.
 
         Raises
@@ -187,21 +189,60 @@ class Trajectory(ReadingByColumns):
             If only MDAnalysis reads its format, and MDAnalysis is not installed.
         """
         if self._topology is None:
-            path = self._checked_topology_path()
             watch = Stopwatch()
-            where = self._topology_at or path
-            if h5md.is_hdf5(where):
-                found = h5md.read_structure(where, self.particles).topology
-            else:
-                found = load_structure(where, self.sidecar).topology
-            found.path = path
-            self._check_size(found.n_atoms, str(path))
-            if found.native.bonds is None and (bonds := self._bonds_of_frames()) is not None:
-                found.native = found.native.with_bonds(bonds)
-                self.has_bonds_of_frames = True
+            found = self._load_topology()
+            self._check_size(found)
+            self._add_bonds_of_frames(found)
             self._topology = found
             self.t_topology += watch.seconds()
         return self._topology
+
+    def _load_topology(self) -> Topology:
+        path = self._checked_topology_path()
+        where = self._topology_at or path
+        if h5md.is_hdf5(where):
+            found = h5md.read_structure(where, self.particles).topology
+        else:
+            found = load_structure(where, self.sidecar).topology
+        found.path = path
+        return found
+
+    def choose_atoms(self, atoms: AtomChoice) -> None:
+        """Take the atoms of each frame for some of the topology, in its order; see `open`.
+
+        Raises
+        ------
+        SelectionError
+            If their number is not that of a frame.
+        """
+        watch = Stopwatch()
+        found = self._load_topology()
+        if isinstance(atoms, str):
+            if needs_positions(atoms):
+                raise SelectionError(
+                    f"atoms={atoms!r}: the atoms of the files cannot be told by positions: select"
+                    " them by names, or give their indices"
+                )
+            chosen = found.select(atoms, str(found))
+        else:
+            chosen = resolve_indices(np.asarray(atoms), found.n_atoms)
+            if (np.diff(chosen) <= 0).any():
+                raise SelectionError("atoms: the indices must rise, as files have that order")
+        if len(chosen) != self.n_atoms:
+            raise SelectionError(
+                f"atoms={atoms if isinstance(atoms, str) else 'indices'!r}: selects"
+                f" {len(chosen)} of the {found.n_atoms} atoms of {found}, but {self.path} has"
+                f" {self.n_atoms}{groups_of_size(found, self.n_atoms)}"
+            )
+        self._chosen = chosen, found.n_atoms
+        self._add_bonds_of_frames(found)
+        self._topology = found
+        self.t_topology += watch.seconds()
+
+    def _add_bonds_of_frames(self, found: Topology) -> None:
+        if found.native.bonds is None and (bonds := self._bonds_of_frames()) is not None:
+            found.native = found.native.with_bonds(self.indices_of(bonds))
+            self.has_bonds_of_frames = True
 
     def _bonds_of_frames(self) -> NDArray[np.int64] | None:
         """Return the bonds that the first file of the trajectory lists, if that is H5MD."""
@@ -234,13 +275,15 @@ class Trajectory(ReadingByColumns):
             raise StoreError(f"{path}: no such file: {self.label} was removed since it was opened")
         return path
 
-    def _check_size(self, n_atoms: int, where: str) -> None:
+    def _check_size(self, found: Topology) -> None:
         """Raise an error if a topology has another number of atoms."""
-        if n_atoms != self.n_named:
-            raise SelectionError(
-                f"{where} has {n_atoms} atoms, but {self.path} has {self.n_named} (frame 0 at byte"
-                " 0): give the topology of the atoms that were written"
-            )
+        if found.n_atoms == self.n_named:
+            return
+        some = groups_of_size(found, self.n_named) if self.dataset is None else ""
+        raise SelectionError(
+            f"{found} has {found.n_atoms} atoms, but {self.path} has {self.n_named} (frame 0 at byte"
+            f" 0): give the topology of the atoms that were written{some}"
+        )
 
     @property
     def topology_atoms(self) -> Atoms:
@@ -252,8 +295,8 @@ class Trajectory(ReadingByColumns):
     def universe(self) -> "Universe":
         """The topology as an MDAnalysis Universe, at the positions of frame 0.
 
-        For some tags of a data set it has all atoms of the original; atoms of other tags have NaN
-        as positions.
+        For some tags of a data set, and files with some atoms of the topology, it has all atoms;
+        those that frames lack have NaN as positions.
 
         Raises
         ------
@@ -268,7 +311,10 @@ class Trajectory(ReadingByColumns):
             universe = universes.load(
                 self._topology_at or path, f"{path}: making a Universe or AtomGroup of it"
             )
-            self._check_size(len(universe.atoms), str(path))
+            if len(universe.atoms) != self.n_named:
+                raise SelectionError(
+                    f"{path} has {len(universe.atoms)} atoms in MDAnalysis, and {self.n_named} here"
+                )
             self.t_topology += watch.seconds()
             positions, box = self._first_frame()
             # A Universe cannot hold a rotated box.
@@ -280,7 +326,7 @@ class Trajectory(ReadingByColumns):
     def _first_frame(self) -> tuple[NDArray[np.float32], Box]:
         """Return the positions of all atoms of the topology in frame 0, and its box.
 
-        Atoms of tags that are not open are NaN.
+        Atoms that frames lack are NaN.
         """
         if self._first is None:
             block = self.read_places([0], None, None, counted=False)
@@ -422,8 +468,9 @@ class Trajectory(ReadingByColumns):
         places, there = self.places_of(indices)
         if not there.all():
             raise SelectionError(
-                f"{self.label}: atom {indices[~there][0]} is in a tag that is not open (indices are"
-                " those of the original): leave it out, or open its tag too"
+                f"{self.label}: atom {indices[~there][0]} is {self.absent_atoms} (indices are those"
+                " of the topology): leave it out"
+                + ("" if self.dataset is None else ", or open its tag too")
             )
         return places
 

@@ -492,8 +492,8 @@ def _check_complete(trajectory: "Trajectory", labels: NDArray[np.int64]) -> None
     if len(incomplete):
         atom = trajectory.topology_atoms.describe(int(incomplete[0]))
         raise SelectionError(
-            f"{trajectory.label}: atoms of the molecule of {atom} are in tags that are not open,"
-            " so that its centre is unknown: open all tags of its molecule"
+            f"{trajectory.label}: atoms of the molecule of {atom} are {trajectory.absent_atoms},"
+            " so that its centre is unknown: give a trajectory with all atoms of its molecule"
         )
 
 
@@ -517,7 +517,8 @@ def _check_connected(
         atom = trajectory.topology_atoms.describe(int(np.flatnonzero(~same)[0]))
         raise SelectionError(
             f"{trajectory.label}: the molecule of {atom} cannot be made whole, as atoms between"
-            " the open ones are in tags that are not open: open all tags of its molecule"
+            f" others are {trajectory.absent_atoms}: give a trajectory with all atoms of its"
+            " molecule"
         )
 
 

@@ -78,6 +78,13 @@ def _check(
         help="Least angle donor - hydrogen - acceptor.",
     ),
     click.option(
+        "--donor-angle",
+        type=click.FloatRange(0, 180),
+        metavar="DEGREES",
+        help="Largest angle hydrogen - donor - acceptor, instead of --angle. gmx hbond: --cutoff 3.5"
+        " --donor-angle 30.",
+    ),
+    click.option(
         "--by",
         type=click.Choice(["bond", "pair", "residue"]),
         default="bond",

@@ -7,7 +7,6 @@ import click
 import trajet
 from trajet.cli.analyses.shared import (
     contact_cutoff_option,
-    heavy_option,
     no_pbc_option,
     reference_of,
     select_option,
@@ -50,12 +49,17 @@ from trajet.cli.analysis_options import AnalysisOptions, analysis
         metavar="1/Å",
         help="Steepness of the soft cut-off.",
     ),
-    heavy_option,
+    click.option(
+        "--heavy/--all-atoms",
+        default=None,
+        help="Leave out hydrogens. Default: where residues have several selected atoms.",
+    ),
     click.option(
         "--exclude-neighbors",
-        type=click.IntRange(0),
+        type=click.IntRange(-1),
         metavar="N",
-        help="Leave out pairs of residues of a chain that are up to N residues apart.",
+        help="Leave out pairs of residues of a chain that are up to N residues apart; -1 for none."
+        " Default: 3 where residues have several selected atoms, else -1.",
     ),
     no_pbc_option,
 )
@@ -69,17 +73,19 @@ def native_contacts(
     method: str,
     factor: float | None,
     beta: float,
-    heavy: bool,
+    heavy: bool | None,
     exclude_neighbors: int | None,
     no_pbc: bool,
 ) -> None:
     """Compute the fraction Q of native contacts against time.
 
-    Native contacts are the pairs of atoms within the cut-off in the reference.
+    Native contacts are the pairs of atoms within the cut-off in the reference: of heavy atoms whose
+    residues are more than three apart, as by Best, Hummer and Eaton, or of all atoms where each
+    residue has one selected atom, such as its CA.
 
     \b
     Examples:
-      trajet native-contacts adk.psf adk.xtc --select protein --heavy --exclude-neighbors 3
+      trajet native-contacts adk.psf adk.xtc --select protein
       trajet native-contacts top.gro run.xtc --select "name CA" --cutoff 8 --method hard \\
           --reference crystal.pdb -o q.csv --plot q.png
     """

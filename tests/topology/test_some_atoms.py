@@ -1,0 +1,87 @@
+"""Trajectories that have only some atoms of their topology: `atoms=`, `--atoms`."""
+
+import pickle
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+import trajet as tj
+from helpers.commands import fail, succeed
+from helpers.golden_files import Adk
+from MDAnalysisTests import datafiles
+
+
+@pytest.fixture(scope="module")
+def protein(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the protein alone of a solvated system, as `compressed-x-grps = Protein` writes it."""
+    path = tmp_path_factory.mktemp("some") / "protein.xtc"
+    tj.convert(tj.open(datafiles.GRO, datafiles.XTC, sidecar=False).select("protein"), path)
+    return path
+
+
+def test_results_are_those_of_all_atoms(protein: Path) -> None:
+    """Indices, names and masses are those of the topology."""
+    whole = tj.open(datafiles.GRO, datafiles.XTC, sidecar=False)
+    some = tj.open(datafiles.GRO, protein, atoms="protein", sidecar=False)
+    for text in ("name CA", "resid 200:214 and name N CA C"):
+        ours, truth = some.select(text), whole.select(text)
+        assert ours.indices.tolist() == truth.indices.tolist()
+        assert np.array_equal(tj.rmsd(ours).values, tj.rmsd(truth).values)
+        assert np.array_equal(tj.gyration(ours).values, tj.gyration(truth).values)
+    again = pickle.loads(pickle.dumps(some))
+    assert np.array_equal(tj.rmsd(again.select("name CA")).values, tj.rmsd(some.select("name CA")).values)
+    with pytest.raises(tj.SelectionError, match="not in the trajectory"):
+        some.select([some.n_atoms])
+    with pytest.raises(tj.SelectionError, match="matches none"):
+        some.select("resname SOL")
+
+
+def test_any_rising_indices_are_taken(adk: Adk, tmp_path: Path) -> None:
+    """Also atoms between others; the positions are those of the same atoms."""
+    whole = tj.open(adk.psf, adk.xtc)
+    indices = np.sort(np.random.default_rng(0).choice(whole.n_atoms, 500, replace=False))
+    tj.convert(whole.select(indices), tmp_path / "some.trr", velocities=False)
+    some = tj.open(adk.psf, tmp_path / "some.trr", atoms=indices)
+    chosen = some.select("name CA C N")
+    expected = np.intersect1d(whole.select("name CA C N").indices, indices)
+    assert chosen.indices.tolist() == expected.tolist()
+    assert np.array_equal(chosen.read().positions, whole.select(expected).read().positions)
+    for wrong in (indices[1:], indices[::-1], [*indices[:-1].tolist(), whole.n_atoms]):
+        with pytest.raises(tj.SelectionError):
+            tj.open(adk.psf, tmp_path / "some.trr", atoms=wrong)
+    with pytest.raises(tj.SelectionError, match="cannot be told by positions"):
+        tj.open(adk.psf, tmp_path / "some.trr", atoms="around 5 name CA")
+
+
+def test_advice_names_a_selection_that_works(protein: Path) -> None:
+    """Opened without `atoms`, the error names the groups whose number of atoms is right."""
+    for atoms in ({}, {"atoms": "name CA"}):
+        with pytest.raises(tj.SelectionError) as refused:
+            _ = tj.open(datafiles.GRO, protein, sidecar=False, **atoms).topology
+        found = re.search(r"atoms='([^']+)' \(--atoms ([^)]+)\)", str(refused.value).split("; or,")[1])
+        assert found, refused.value
+        assert tj.open(datafiles.GRO, protein, atoms=found[1], sidecar=False).select("protein")
+    words = shlex.split(found[2])
+    output = fail("gyration", datafiles.GRO, protein, "--select", "protein")
+    assert f"--atoms {found[2]}" in output
+    succeed("gyration", datafiles.GRO, protein, "--select", "protein", "--atoms", *words)
+
+
+def test_copies_and_stores_have_these_atoms(protein: Path, tmp_path: Path) -> None:
+    """A store has a topology of its own, which counts them from 0."""
+    some = tj.open(datafiles.GRO, protein, atoms="protein", sidecar=False)
+    truth = tj.rmsd(some.select("name CA")).values
+    tj.convert(some, tmp_path / "copy.trr", topology=tmp_path / "copy.gro")
+    copy = tj.open(tmp_path / "copy.gro", tmp_path / "copy.trr")
+    assert np.array_equal(tj.rmsd(copy.select("name CA")).values, truth)
+    store = tj.Store(tmp_path / "store", create=True)
+    done = store.add("adk", some)
+    assert any("count these" in remark for remark in done.remarks)
+    kept = tj.open(tmp_path / "store/adk")
+    assert kept.topology.n_atoms == some.n_atoms
+    assert np.array_equal(tj.rmsd(kept.select("name CA")).values, truth)
+    assert np.array_equal(
+        tj.rmsd(some.select("name CA"), pool=tj.ProcessPool(workers=2)).values, truth
+    )
