@@ -284,9 +284,10 @@ class Topology:
         self, text: str, where: str, among: NDArray[np.int64] | None
     ) -> SelectionError:
         n_among = self.n_atoms if among is None else len(among)
+        listed = "its names" if self.path is None else f"`trajet info {self.path} --residues`"
         return SelectionError(
-            f"selection {text!r} matches none of the {n_among} atoms of {where}:"
-            " check names and residues there"
+            f"selection {text!r} matches none of the {n_among} atoms of {where}: compare it with"
+            f" {listed}"
         )
 
 

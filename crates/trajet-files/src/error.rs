@@ -36,8 +36,7 @@ pub enum Error {
     },
     /// The first bytes belong to no supported format.
     #[error(
-        "{}: frame 0 at byte 0: unrecognised trajectory format ({looks_like}): give a file of {}, and the topology \
-         comes before the trajectory",
+        "{}: frame 0 at byte 0: unrecognised trajectory format ({looks_like}): give a file of {}",
         path.display(),
         format_names()
     )]

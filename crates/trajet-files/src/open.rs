@@ -135,7 +135,13 @@ fn describe(first: &[u8]) -> String {
         }
     }
     if first.iter().all(|b| b.is_ascii_graphic() || b.is_ascii_whitespace()) {
-        return format!("it is a text file that begins with {:?}", String::from_utf8_lossy(first));
+        let text = String::from_utf8_lossy(first);
+        return match ["PSF", "%VERSION", "data_"].iter().any(|start| text.starts_with(start)) {
+            true => format!(
+                "it is a topology that begins with {text:?}, and the topology comes before the trajectory"
+            ),
+            false => format!("it is a text file that begins with {text:?}"),
+        };
     }
     let hex: Vec<String> = first.iter().take(8).map(|b| format!("{b:02x}")).collect();
     format!("it begins with the bytes {}", hex.join(" "))

@@ -85,11 +85,16 @@ def hydrogen_sites(
     kept = is_hydrogen[both_ways[:, 1]] & is_donor[both_ways[:, 0]] & among[both_ways[:, 0]]
     pairs = np.unique(both_ways[kept], axis=0)
     if not len(pairs):
-        lacking = "hydrogens" if not is_hydrogen.any() else "hydrogen that is bonded to a donor"
+        if not is_hydrogen.any():
+            raise SelectionError(
+                f"selection {main.label!r} of {topology} has no hydrogens, whose positions hydrogen"
+                " bonds need: use an all-atom topology with its trajectory, or choose hydrogens="
+                " (--hydrogens)"
+            )
+        guess = "" if bonds == "guess" else ' guess bonds (bonds="guess", --guess-bonds), or'
         raise SelectionError(
-            f"selection {main.label!r} of {topology} has no {lacking}: hydrogen bonds need the"
-            " positions of hydrogens, and donors that are bonded to them: use an all-atom topology"
-            " with its trajectory, or choose donors= and hydrogens= (--donors, --hydrogens)"
+            f"selection {main.label!r} of {topology} has no hydrogen that is bonded to a donor"
+            f" ({', '.join(elements)}):{guess} choose donors= (--donors) and elements= (--elements)"
         )
     found = np.flatnonzero(is_acceptor & among)
     if not len(found):

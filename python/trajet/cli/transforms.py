@@ -116,7 +116,10 @@ class TransformOptions:
         if self.fit is None and not (self.fit_reference is None and self.fit_weights is None):
             raise click.UsageError("--fit-reference and --fit-weights need --fit")
         if self.bonds is not None and not self.make_whole and self.repair is None:
-            raise click.UsageError("--bonds needs --make-whole or --repair")
+            raise click.UsageError(
+                "--bonds guesses the bonds of --make-whole and --repair: add one of them (hbonds"
+                " guesses the donors of hydrogens with --guess-bonds)"
+            )
         if self.repair is not None and (
             self.make_whole or self.cluster or self.center_on or self.wrap
         ):

@@ -154,8 +154,13 @@ class TrajectoryFiles(Transformable):
             atom = f"atom {self.indices_of(np.array([place]))[0]}"
             remarks.append(
                 "jumps may be removed wrongly: steps of more than 0.4 cells have an uncertain"
-                f" direction, the first of them leads to frame {frame} ({atom}); choose frames that"
-                " are closer together, or every_frame=True (--nojump-every-frame)"
+                f" direction, the first of them leads to frame {frame} ({atom}); "
+                + (
+                    "the frames were written too rarely to tell"
+                    if any(step.every_frame for step in self.transforms)
+                    else "take all frames between (every_frame=True, --nojump-every-frame), if the"
+                    " run skips some; else they were written too rarely to tell"
+                )
             )
         return remarks
 
