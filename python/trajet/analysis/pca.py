@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import AnalysisError, Deviations
-from trajet.analysis.collected import check_limit, check_memory, threads_of
+from trajet.analysis.collected import threads_of
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import find_broken_molecules, find_broken_molecules_at
 from trajet.analysis.reference import (
@@ -27,6 +27,7 @@ from trajet.analysis.runner import (
     main_selection,
     selecting,
 )
+from trajet.memory import check_limit, check_memory
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
 from trajet.result import PrincipalComponents
 from trajet.trajectory import FrameChoice, Selection
@@ -83,7 +84,7 @@ def pca(
     n_components
         How many components and projections to return; None for all. All variances are returned.
     max_memory
-        Bytes that positions and matrix may take together; None for no limit but the system's.
+        Bytes that positions and matrix may take together; None for the memory that is available.
     frames
         A slice, frame numbers, or a mask; None for all.
     pool
@@ -108,7 +109,7 @@ def pca(
     SelectionError
         If atoms and reference do not match, or masses are requested and missing.
     MemoryError
-        If positions and matrix need more than `max_memory`, or than the system has.
+        If positions and matrix need more than `max_memory`, or than is available.
     AnalysisError
         If there are fewer than two frames, if an atom has no position in a frame, or if no atom
         moves.
@@ -270,7 +271,9 @@ def _check_size(
         ]
     else:
         parts = [("positions", n_frames * width * (_ROW + _DEVIATION)), matrix]
-    check_memory(parts, max_memory, "choose fewer frames (frames=slice(None, None, 10)) or atoms")
+    raised = "" if max_memory else "; max_memory= (--max-memory) allows more"
+    advice = f"choose fewer frames (frames=slice(None, None, 10)) or atoms{raised}"
+    check_memory(parts, max_memory, advice)
 
 
 def _unfolded(

@@ -22,6 +22,7 @@ from trajet.advise.entries import (
     WorkerEntry,
 )
 from trajet.analysis.sample import serial_sample
+from trajet.memory import check_memory
 from trajet.pools.local import LocalPool
 from trajet.pools.pool import AnalysisSpec, Frames, Pool, Progress, n_frames_of
 from trajet.result import Report, counting_of, make_report
@@ -38,8 +39,8 @@ from trajet.trajectory import (
 if TYPE_CHECKING:
     from trajet.universes import AtomGroup
 
-# called with the frames and the numbers of each frame that a run will have
-ApproveRows = Callable[[int, int], None]
+# called with the bytes of a result, its numbers, and the end of an advice on how to do without it
+ApproveRows = Callable[[int, str, str], None]
 _approve_rows: ContextVar[ApproveRows | None] = ContextVar("approve_rows", default=None)
 
 
@@ -50,13 +51,20 @@ def rows_approved_by(approve: ApproveRows) -> Iterator[None]:
     Parameters
     ----------
     approve
-        Called with the number of frames, and with how many float64 each adds to the result.
+        Called with the bytes of the result, with the numbers that it consists of, and with the end
+        of a sentence on how to do without it.
     """
     token = _approve_rows.set(approve)
     try:
         yield
     finally:
         _approve_rows.reset(token)
+
+
+def approve(size: int, numbers: str, advice: str) -> None:
+    """Raise an error if the caller does not approve of a result of so many bytes."""
+    if (function := _approve_rows.get()) is not None:
+        function(size, numbers, advice)
 
 
 def main_selection(thing: "Selection | AtomGroup") -> Selection:
@@ -279,10 +287,8 @@ def run_jointly(requests: Sequence[RunRequest], names: Sequence[str] = ()) -> li
     ]:
         plans = [request.make_plan(chosen) for request in requests]
         read = [plan.atoms() for plan in plans]
-        if (approve := _approve_rows.get()) is not None:
-            n_frames, n_atoms = n_frames_of(numbers), trajectory.reader.n_atoms
-            approve(n_frames, sum(plan.row_width(n_atoms, n_frames) for plan in plans))
         where = pool or LocalPool()
+        _check_rows(plans, n_frames_of(numbers), trajectory.reader.n_atoms, where)
         # A pool of the user's own may not have the attribute.
         n_threads = getattr(where, "n_threads", 1)
         # Threads of this process hand over to one another.
@@ -327,6 +333,22 @@ def run_jointly(requests: Sequence[RunRequest], names: Sequence[str] = ()) -> li
         )
         for request, atoms, part in zip(requests, read, parts, strict=True)
     ]
+
+
+def _check_rows(plans: Sequence[AnalysisSpec], n_frames: int, n_atoms: int, pool: Pool) -> None:
+    """Raise an error if there is no memory for the numbers of all frames.
+
+    Raises
+    ------
+    MemoryError
+        If they take more than is available.
+    """
+    width = sum(plan.row_width(n_atoms, n_frames) for plan in plans)
+    size, numbers = 8 * n_frames * width, f"{width} numbers of each of {n_frames} frames"
+    to_file = ", or write it to a file (--rows-in FILE.npy with --pool dask or mpi)"
+    approve(size, numbers, to_file)
+    if getattr(pool, "rows_in", None) is None:
+        check_memory([(numbers, size)], None, f"choose fewer atoms or frames{to_file}")
 
 
 def _readers(

@@ -108,20 +108,18 @@ class AnalysisOptions:
         with progress(what, " frames", quiet=self.quiet) as show, rows_approved_by(self._approve):
             yield show
 
-    def _approve(self, n_frames: int, width: int) -> None:
-        """Raise an error for rows that are too large, before any frame is read.
+    def _approve(self, size: int, numbers: str, advice: str) -> None:
+        """Raise an error for a result that is too large, before any frame is read.
 
         Raises
         ------
         OutputError
-            If they are larger than `_LARGE_RESULT`, and `any_size` is False.
+            If it is larger than `_LARGE_RESULT`, and `any_size` is False.
         """
-        size = 8 * n_frames * width
         if size > _LARGE_RESULT and not self.any_size:
             raise trajet.OutputError(
-                f"the result would take {size / 1e9:.1f} GB of memory ({width} numbers of each of"
-                f" {n_frames} frames): choose fewer atoms or frames, compute it anyway (--force),"
-                " or write it to a file (--rows-in FILE.npy with --pool dask or mpi)"
+                f"the result would take {size / 1e9:.1f} GB of memory ({numbers}): choose fewer"
+                f" atoms or frames, compute it anyway (--force){advice}"
             )
 
     def run(

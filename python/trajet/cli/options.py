@@ -66,7 +66,8 @@ max_memory_option = click.option(
     "--max-memory",
     type=Size(most=2**50),
     metavar="BYTES",
-    help="Memory that positions of all frames and results may take, as in 8GiB. Default: no limit.",
+    help="Memory that positions of all frames and results may take, as in 8GiB. Default: as much as"
+    " is available.",
 )
 memory_size = Size(most=2**50)
 

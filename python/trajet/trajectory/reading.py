@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from trajet import _trajet
 from trajet._trajet import FormatError
+from trajet.memory import check_memory
 from trajet.pools.pool import n_frames_of
 from trajet.trajectory.block import Block
 from trajet.trajectory.choice import FrameChoice, frame_numbers, resolve_frames
@@ -50,6 +51,10 @@ class ReadingByColumns(TrajectoryFiles):
         numbers = resolve_frames(frames, self.n_frames, self.label)
         n_atoms = self.n_atoms if places is None else len(places)
         shape = (n_frames_of(numbers), n_atoms, 3)
+        size = 12 * shape[0] * shape[1]
+        parts = [("positions", 0 if out is not None else size)]
+        parts += [("velocities", size)] * velocities + [("forces", size)] * forces
+        check_memory(parts, None, "choose fewer frames or atoms, or read block by block (blocks())")
         positions = np.empty(shape, np.float32) if out is None else _fitting(out, shape)
         if threads is not None and threads < 1:
             raise ValueError(f"threads must be at least 1, not {threads}")
