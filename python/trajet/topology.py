@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from trajet import _trajet, cache, universes
 from trajet._trajet import MissingPackageError, SelectionError
 from trajet.box import Box
+from trajet.quoting import quoted
 
 if TYPE_CHECKING:
     from trajet.universes import Universe
@@ -285,7 +286,7 @@ class Topology:
     ) -> SelectionError:
         n_among = self.n_atoms if among is None else len(among)
         return SelectionError(
-            f"selection {text!r} matches none of the {n_among} atoms of {where}:"
+            f"selection {quoted(text)} matches none of the {n_among} atoms of {where}:"
             " check names and residues there"
         )
 
@@ -578,7 +579,7 @@ def _parsed_among(text: str, where: str, among: NDArray[np.int64] | None) -> _tr
     """
     if among is not None and "global" in text.replace("(", " ").replace(")", " ").split():
         raise SelectionError(
-            f"selection {text!r}: only some atoms of {where} are open, but `global` selects"
+            f"selection {quoted(text)}: only some atoms of {where} are open, but `global` selects"
             " among all: open the whole data set, or leave `global` out"
         )
     return parsed(text)
@@ -586,7 +587,7 @@ def _parsed_among(text: str, where: str, among: NDArray[np.int64] | None) -> _tr
 
 def _explained(text: str, reason: str, more: str = "") -> SelectionError:
     """Return the error of a selection on one line, without the mark below its text."""
-    return SelectionError(f"selection {text!r}: {reason.splitlines()[0]}{more}")
+    return SelectionError(f"selection {quoted(text)}: {reason.splitlines()[0]}{more}")
 
 
 def needs_positions(text: str) -> bool:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from trajet import topology
 from trajet._trajet import SelectionError
+from trajet.quoting import quoted
 from trajet.trajectory import Selection
 
 Quantity: TypeAlias = Literal["number", "mass", "charge"]
@@ -60,7 +61,7 @@ def amounts_of(
     charges = atoms.column("charges")
     if charges is None or not np.isfinite(charges).all():
         raise SelectionError(
-            f"{atoms.topology} has no charges of {selection.label!r}: use a topology with charges,"
-            " such as a TPR, PSF or PRMTOP"
+            f"{atoms.topology} has no charges of {quoted(selection.label)}: use a topology with"
+            " charges, such as a TPR, PSF or PRMTOP"
         )
     return np.ascontiguousarray(charges, np.float64)

@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from trajet._trajet import SelectionError
 from trajet.labels import residue_labels, residue_names
+from trajet.quoting import quoted
 from trajet.topology import Atoms, Topology, listed
 
 # Stand for an atom that a residue lacks, or has several of.
@@ -67,7 +68,7 @@ def backbone_dihedrals(
         )
     if not both.any():
         raise SelectionError(
-            f"selection {label!r}: none of its {len(selected)} residues has both φ and ψ:"
+            f"selection {quoted(label)}: none of its {len(selected)} residues has both φ and ψ:"
             " they need the atoms N, CA and C, and neighbours in the sequence; give other angles as"
             " quadruples" + "".join(f"; {remark}" for remark in remarks)
         )

@@ -17,6 +17,7 @@ from trajet.analysis.pbc_checks import find_broken_molecules_at
 from trajet.analysis.reference import Weights
 from trajet.analysis.runner import RunRequest, describe, selecting
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.quoting import quoted
 from trajet.result import CenterDistances
 from trajet.trajectory import FrameChoice
 
@@ -105,7 +106,7 @@ def center_distances(
     n_a = groups.n_groups_of(len(own))
     if b is None and n_a < 2:
         raise SelectionError(
-            f"{main.label!r} is one group, which has no distance to another: give the second"
+            f"{quoted(main.label)} is one group, which has no distance to another: give the second"
             " selection (b), a list of selections, or divide it (by='residue')"
         )
 

@@ -12,6 +12,7 @@ from trajet.analysis.reference import Weights
 from trajet.analysis.runner import main_selection
 from trajet.memory import check_limit, check_memory
 from trajet.pools.pool import Pool, Progress, n_frames_of
+from trajet.quoting import quoted
 from trajet.result import Clusters, PairwiseRmsd, Report
 from trajet.trajectory import FrameChoice, Selection, resolve_frames
 
@@ -130,8 +131,8 @@ def cluster_rmsd(
     if missing.size:
         first = 0 if missing.size == len(values) else missing[0]
         raise AnalysisError(
-            f"selection {pairs.columns[0]!r}: frame {pairs.frames[first]}: an atom has no position"
-            " (NaN): leave this frame out"
+            f"selection {quoted(pairs.columns[0])}: frame {pairs.frames[first]}: an atom has no"
+            " position (NaN): leave this frame out"
         )
     if method == "gromos":
         assert cutoff is not None

@@ -11,6 +11,7 @@ from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import RunRequest, further_selection, main_selection, selecting
 from trajet.labels import atom_labels, chains_of, residue_labels
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.quoting import quoted
 from trajet.result import ContactMap
 from trajet.trajectory import FrameChoice, Selection
 
@@ -215,7 +216,7 @@ class _Groups:
         if heavy:
             chosen = heavy_atoms(selection)
             if not chosen.any():
-                raise SelectionError(f"{selection.label!r} has no heavy atoms")
+                raise SelectionError(f"{quoted(selection.label)} has no heavy atoms")
             selection = Selection(selection.trajectory, selection.places[chosen], selection.text)
         return cls(selection, by)
 
@@ -238,8 +239,8 @@ def heavy_atoms(selection: Selection) -> NDArray[np.bool_]:
     unknown = np.flatnonzero(~named & np.isnan(weights))
     if unknown.size:
         raise SelectionError(
-            f"{unknown.size} atoms of {selection.label!r} have neither element nor mass, the first"
-            f" is {atoms.describe(int(unknown[0]))}: select heavy atoms by their names"
+            f"{unknown.size} atoms of {quoted(selection.label)} have neither element nor mass, the"
+            f" first is {atoms.describe(int(unknown[0]))}: select heavy atoms by their names"
         )
     heavy: NDArray[np.bool_] = np.where(named, ~hydrogen, weights > _HEAVIEST_HYDROGEN)
     return heavy

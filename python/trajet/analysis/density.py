@@ -12,6 +12,7 @@ from trajet.analysis.atom_sets import AtomSet, main_set
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import RunRequest
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.quoting import quoted
 from trajet.result import Density
 from trajet.trajectory import (
     FrameChoice,
@@ -190,8 +191,8 @@ def _grid(
         first = atoms.positions_in(number, numbers)
         if not len(first):
             raise SelectionError(
-                f"{atoms.label!r} selects no atom in frame {number}, the first one: give center and"
-                " size"
+                f"{quoted(atoms.label)} selects no atom in frame {number}, the first one: give"
+                " center and size"
             )
         if not np.isfinite(first).all():
             raise AnalysisError(

@@ -12,6 +12,7 @@ from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import RunRequest, main_selection, selecting
 from trajet.box import Box
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.quoting import quoted
 from trajet.result import Dihedrals
 from trajet.startup import Stopwatch
 from trajet.trajectory import FrameChoice, Selection, Trajectory
@@ -166,7 +167,7 @@ def _backbone(
     kept: NDArray[np.bool_] = np.asarray(there.reshape(-1, 8).all(axis=1))
     if not kept.any():
         raise SelectionError(
-            f"{trajectory.label}: selection {main.label!r}: no residue has all atoms of φ"
+            f"{trajectory.label}: selection {quoted(main.label)}: no residue has all atoms of φ"
             " and ψ in the tags that are open: open the whole data set"
         )
     if n_left_out := int((~kept).sum()):
@@ -178,7 +179,8 @@ def _backbone(
     kept[kept] = bonded
     if not bonded.any():
         raise SelectionError(
-            f"{trajectory.label}: selection {main.label!r}: no residue is bonded to its neighbours"
+            f"{trajectory.label}: selection {quoted(main.label)}: no residue is bonded to its"
+            " neighbours"
             f" in frame 0 (C and N within {_PEPTIDE_BOND} Å): make molecules whole, or is the"
             " topology another system's?"
         )

@@ -13,6 +13,7 @@ from trajet.analysis.runner import RunRequest, main_selection, selecting
 from trajet.box import Box
 from trajet.labels import residue_labels
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.quoting import quoted
 from trajet.result import SecondaryStructure
 from trajet.result.secondary import CLASSES
 from trajet.startup import Stopwatch
@@ -197,8 +198,8 @@ def _sequence(main: Selection, remarks: list[str]) -> _Sequence:
     kept = known.sum(axis=1) >= 2
     if not whole.any():
         raise SelectionError(
-            f"{trajectory.label}: selection {main.label!r}: none of its {len(selected)} residues"
-            " has the atoms N, CA, C and O of a backbone"
+            f"{trajectory.label}: selection {quoted(main.label)}: none of its {len(selected)}"
+            " residues has the atoms N, CA, C and O of a backbone"
         )
     selected, columns, known, whole = selected[kept], columns[kept], known[kept], whole[kept]
     incomplete = known[:, 1] & ~whole

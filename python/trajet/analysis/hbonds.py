@@ -28,6 +28,7 @@ from trajet.analysis.runner import (
 )
 from trajet.box import Box
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.quoting import quoted
 from trajet.result import (
     HydrogenBondLifetimes,
     HydrogenBondList,
@@ -358,8 +359,8 @@ class _Search:
             len(search["donors"]) and len(search["acceptors"]) for search in self._searches
         ):
             raise SelectionError(
-                f"between {groups[0].label!r} and {groups[1].label!r}: neither group has a donor"
-                " with hydrogens where the other has an acceptor"
+                f"between {quoted(groups[0].label)} and {quoted(groups[1].label)}: neither group"
+                " has a donor with hydrogens where the other has an acceptor"
             )
 
     def plan(

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from trajet import _trajet
 from trajet._trajet import SelectionError
+from trajet.quoting import quoted
 from trajet.topology import Topology
 from trajet.trajectory import Selection
 
@@ -87,14 +88,15 @@ def hydrogen_sites(
     if not len(pairs):
         lacking = "hydrogens" if not is_hydrogen.any() else "hydrogen that is bonded to a donor"
         raise SelectionError(
-            f"selection {main.label!r} of {topology} has no {lacking}: hydrogen bonds need the"
+            f"selection {quoted(main.label)} of {topology} has no {lacking}: hydrogen bonds need"
+            " the"
             " positions of hydrogens, and donors that are bonded to them: use an all-atom topology"
             " with its trajectory, or choose donors= and hydrogens= (--donors, --hydrogens)"
         )
     found = np.flatnonzero(is_acceptor & among)
     if not len(found):
         raise SelectionError(
-            f"selection {main.label!r} of {topology} has no acceptor of hydrogen bonds"
+            f"selection {quoted(main.label)} of {topology} has no acceptor of hydrogen bonds"
             f" ({', '.join(elements)}): choose acceptors= (--acceptors) or other atoms"
         )
     return HydrogenSites(pairs, found)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from trajet._trajet import AnalysisError, TrajetError
 from trajet.analysis.reference import Coordinates
 from trajet.box import Box, box_vectors
+from trajet.quoting import quoted
 from trajet.topology import Atoms
 from trajet.trajectory import Selection, Trajectory
 
@@ -47,7 +48,8 @@ def find_broken_molecules(selection: Selection, coordinates: Coordinates) -> lis
     k = int(torn[0])
     words = " and ".join(atoms.describe(int(i)) for i in pairs[k])
     return [
-        f"selection {selection.label!r}, {coordinates.where}: molecules are broken over the box,"
+        f"selection {quoted(selection.label)}, {coordinates.where}: molecules are broken over the"
+        " box,"
         f" and positions are taken as they are written: {torn.size} pairs of neighbours lie on"
         f" either side, the first is {words}, {written[k]:.1f} Å apart, {images[k]:.1f} Å as"
         " nearest images: make molecules whole with --make-whole (selection.whole()), unless they"

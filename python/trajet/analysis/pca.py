@@ -29,6 +29,7 @@ from trajet.analysis.runner import (
 )
 from trajet.memory import check_limit, check_memory
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.quoting import quoted
 from trajet.result import PrincipalComponents
 from trajet.trajectory import FrameChoice, Selection
 
@@ -304,7 +305,7 @@ def _directions(
     values, vectors = values[::-1] / (n_frames - 1), vectors[:, ::-1]
     rank = int((values > _RANK * values[0]).sum())
     if not values[0] > _STILL:
-        raise AnalysisError(f"selection {label!r}: no atom moves: there are no components")
+        raise AnalysisError(f"selection {quoted(label)}: no atom moves: there are no components")
     count = rank if n_components is None else min(rank, n_components)
     return values[:rank].copy(), vectors[:, :count].copy()
 

@@ -11,6 +11,7 @@ from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import shortest_vector
 from trajet.analysis.runner import RunRequest, further_selection, main_selection, selecting
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.quoting import quoted
 from trajet.result import RadialDistribution
 from trajet.trajectory import FrameChoice, Selection
 
@@ -126,7 +127,8 @@ def rdf(
         if exclusion_block is not None:
             raise SelectionError(f"exclusion_block {exclusion_block} leaves out every pair")
         raise SelectionError(
-            f"{main.label!r} and {(other or main).label!r}: there is no pair of different atoms"
+            f"{quoted(main.label)} and {quoted((other or main).label)}: there is no pair of"
+            " different atoms"
         )
     shells = 4 / 3 * np.pi * np.diff(edges**3)
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -20,6 +20,7 @@ from trajet.analysis.runner import (
     selecting,
 )
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.quoting import quoted
 from trajet.result import RadialDistributions
 from trajet.trajectory import FrameChoice, Selection
 
@@ -240,7 +241,8 @@ def _sites(
         if several.size:
             site = groups.labels[int(np.searchsorted(starts, several[0], side="right")) - 1]
             raise SelectionError(
-                f"{selection.label!r}: the {by} {site} has atoms of several {exclude}s, so that"
+                f"{quoted(selection.label)}: the {by} {site} has atoms of several {exclude}s, so"
+                " that"
                 f" exclude={exclude!r} means nothing for it: leave it out (exclude=None), or take"
                 ' smaller sites, such as by="residue" (--by residue)'
             )

@@ -14,6 +14,7 @@ from trajet._trajet import AnalysisError, SelectionError
 from trajet.advise.entries import InputEntry
 from trajet.analysis.atom_matching import check_pairs
 from trajet.box import Box
+from trajet.quoting import quoted
 from trajet.topology import Atoms, Structure
 from trajet.trajectory import Selection, Trajectory, describe_file
 from trajet.trajectory import open as open_trajectory
@@ -136,15 +137,17 @@ def reference_positions(
                 and topology.depends_on_order(item.text)
             ):
                 raise SelectionError(
-                    f"group {item.text!r}: {reference.trajectory.label} numbers atoms differently:"
-                    " select the group by names"
+                    f"group {quoted(item.text)}: {reference.trajectory.label} numbers atoms"
+                    " differently: select the group by names"
                 )
             others.append(reference.trajectory.select(item.text))
         for item, other in zip(selections, others, strict=True):
             check_same_atoms(item, other, remarks)
         # Another trajectory is not compared frame by frame.
         run = chosen if reference.trajectory is main.trajectory else None
-        return [_one_frame(other, 0, run, f" of reference {other.label!r}") for other in others]
+        return [
+            _one_frame(other, 0, run, f" of reference {quoted(other.label)}") for other in others
+        ]
     if universes.is_atomgroup(reference):
         atoms: AtomGroup = reference
         found = topology.of_universe(atoms.universe)
@@ -218,7 +221,7 @@ class _Structure:
 
         Doubts whether they are the same atoms are appended to the remarks.
         """
-        what = f"selection {selection.label!r} and reference {self.name}"
+        what = f"selection {quoted(selection.label)} and reference {self.name}"
         if selection.trajectory.has_topology:
             atoms = Atoms(self.structure.topology, indices)
             self.remarks.extend(check_pairs(selection.topology_atoms, atoms, what, given=given))
@@ -249,7 +252,7 @@ def _one_frame(
 
 def check_same_atoms(mobile: Selection, reference: Selection, remarks: list[str]) -> None:
     """Raise an error if selections cannot be compared atom by atom; add remarks to `remarks`."""
-    what = f"selection {mobile.label!r} and reference {reference.label!r}"
+    what = f"selection {quoted(mobile.label)} and reference {quoted(reference.label)}"
     if mobile.trajectory.has_topology and reference.trajectory.has_topology:
         given = mobile.text is None or reference.text is None
         remarks.extend(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet.quoting import quoted
 from trajet.result.report import Report
 from trajet.result.result import Result, Table, ascii_units
 
@@ -78,7 +79,7 @@ class AtomValues(Result):
         )
 
     def _about(self) -> str:
-        return f"{self.name} of {self.label!r}, values {self.values.shape} {self.units}"
+        return f"{self.name} of {quoted(self.label)}, values {self.values.shape} {self.units}"
 
     def _table(self) -> Table:
         columns = {

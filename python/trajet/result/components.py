@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from trajet import output
 from trajet._trajet import SelectionError
+from trajet.quoting import quoted
 from trajet.result.report import Report
 from trajet.result.result import Result, Table, count_of_frames, time_columns
 from trajet.topology import Atoms, write_models
@@ -174,7 +175,8 @@ class PrincipalComponents(Result):
     def _about(self) -> str:
         share = self.cumulated[len(self.components) - 1]
         return (
-            f"{len(self.components)} components of {self.label!r}, {count_of_frames(self.frames)},"
+            f"{len(self.components)} components of {quoted(self.label)},"
+            f" {count_of_frames(self.frames)},"
             f" {100 * share:.1f} % of {self.variances.sum():.4g} Å²"
         )
 

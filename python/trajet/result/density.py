@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import output
+from trajet.quoting import quoted
 from trajet.result.report import Report
 from trajet.result.result import Result, Table, ascii_units, column_names, edges_of_rows
 
@@ -162,7 +163,7 @@ class Density(Result):
     def _write_dx(self, file: IO[bytes]) -> None:
         counts = " ".join(map(str, self.values.shape))
         head = [
-            f"# {self.name} of {self.label!r}, {self.units}, written by trajet",
+            f"# {self.name} of {quoted(self.label)}, {self.units}, written by trajet",
             f"object 1 class gridpositions counts {counts}",
             "origin " + " ".join(map(repr, self.origin.tolist())),
             *(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet.quoting import quoted
 from trajet.result.report import Report
 from trajet.result.result import Result, Table
 
@@ -176,8 +177,8 @@ class MeanSquaredDisplacement(Result):
 
     def _about(self) -> str:
         return (
-            f"MSD of {self.label!r} along {self.axes}, {self._moving()}, {len(self.lags)} lags,"
-            f" D {self._coefficient()}"
+            f"MSD of {quoted(self.label)} along {self.axes}, {self._moving()}, {len(self.lags)}"
+            f" lags, D {self._coefficient()}"
         )
 
     def _table(self) -> Table:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from trajet import _trajet, topology
 from trajet._trajet import AnalysisError, SelectionError
+from trajet.quoting import quoted
 from trajet.topology import Topology
 
 if TYPE_CHECKING:
@@ -538,8 +539,8 @@ def _cluster(trajectory: "Trajectory", atoms: Chosen, source: BondSource = None)
     n_molecules = len(np.unique(molecules[selection.places]))
     if n_molecules > _MOST_CLUSTERED:
         raise SelectionError(
-            f"{selection.label!r} has {n_molecules} molecules, and at most {_MOST_CLUSTERED} are"
-            " clustered: select the solute"
+            f"{quoted(selection.label)} has {n_molecules} molecules, and at most {_MOST_CLUSTERED}"
+            " are clustered: select the solute"
         )
     arguments: dict[str, object] = {"atoms": selection.places, "molecules": molecules}
     return Step("cluster", arguments, {"transform": "cluster", "atoms": selection.label})
@@ -679,8 +680,8 @@ def few_atoms_remarks(selection: "Selection") -> list[str]:
         return []
     atoms = "one atom does" if selection.n_atoms == 1 else "two atoms do"
     return [
-        f"{selection.label!r}: {atoms} not determine how a frame is turned: superpose three atoms"
-        " or more, such as 'name CA'"
+        f"{quoted(selection.label)}: {atoms} not determine how a frame is turned: superpose three"
+        " atoms or more, such as 'name CA'"
     ]
 
 
