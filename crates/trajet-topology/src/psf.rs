@@ -29,7 +29,7 @@ pub(crate) fn read(text: &[u8], _with_positions: bool) -> Result<Structure, Faul
     if !recognise(header) {
         return Err(lines.fault(1, format!("expected `PSF`, found {}", quoted(header))));
     }
-    let has = |flag: &[u8]| words(header).any(|word| word == flag);
+    let has = |flag: &[u8]| words(header).any(|word| word.eq_ignore_ascii_case(flag));
     let layout = match (has(b"NAMD"), has(b"EXT")) {
         (true, _) => None,
         (false, true) => Some(Layout { first: 10, width: 8 }),

@@ -122,8 +122,10 @@ def _facts(opened: Trajectory) -> Iterator[tuple[str, str]]:
     yield "time", f"{time_text(times[0])} to {time_text(times[-1])} ps"
     yield "time step", _time_step(times)
     cell = first.cells[0]
-    if np.isnan(cell).any():
+    if np.isnan(cell).all():
         yield "cell", "none"
+    elif np.isnan(cell).any():
+        yield "cell", "never written in frame 0"
     else:
         a, b, c, *angles = (f"{value:.7g}" for value in cell)
         yield "cell", f"{a} x {b} x {c} Å, {' '.join(angles)} degrees (frame 0)"

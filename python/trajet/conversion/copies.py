@@ -61,6 +61,8 @@ ENDINGS = {
     "MDTRAJ": FORMATS["H5MD"][:1],
     **{name: FORMATS[other] for name, other in COPIED_AS.items()},
 }
+# Frames that are read in turn to find one with a cell.
+_FRAMES_AT_ONCE = 256
 _TURNED = (
     "a box that is turned: its first vector is not along x, or its second not in the plane of x"
     " and y"
@@ -411,6 +413,9 @@ def _copy(
         if trajectory.reader.format == "H5MD":
             # A tag is lossy, fields are left out, or files differ in units or precision.
             lost = [*lost, "written in Å and single precision, not as the original stores it"]
+    if parts[0][0].suffix.lower() in ENDINGS["NCDF"]:
+        none = not _have_cells(trajectory, np.concatenate(frames))
+        asked = replace(asked, how=replace(asked.how, without_cells=none))
     copies = _Copies(trajectory, reader, parts, columns, content, asked)
     outcomes = trajectory.fresh(write, copies)
     inputs = trajectory.describe_inputs()
@@ -447,6 +452,22 @@ def _copy(
         )
     trajectory.record_analysis("convert", columns, workers)
     return done
+
+
+def _have_cells(trajectory: Trajectory, frames: NDArray[np.int64]) -> bool:
+    """Return whether one of some frames has a cell; frames after the first such one are not read.
+
+    The header of a NetCDF file, which is written first, says whether its frames have cells.
+    """
+    one = np.zeros(1, np.int64)
+    begin, n = 0, 1
+    while begin < len(frames):
+        cells = trajectory.read_places(frames[begin : begin + n], one, None, counted=False).cells
+        # Angles of cells that were never written are zeros.
+        if not np.isnan(cells).all():
+            return True
+        begin, n = begin + n, _FRAMES_AT_ONCE
+    return False
 
 
 def _check_topology(path: Path, selection: Selection, *, force: bool) -> None:

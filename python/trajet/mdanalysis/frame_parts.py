@@ -1,5 +1,6 @@
 """Unit cells and copies of time steps of MDAnalysis."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -26,8 +27,16 @@ def check_cell(cursor: Cursor, filename: str) -> None:
         )
 
 
-def set_cell(ts: LazyTimestep, cell: NDArray[np.float64]) -> None:
+def set_cell(ts: LazyTimestep, cell: NDArray[np.float64], frame: int) -> None:
     """Set the unit cell of a time step; not a number: no cell."""
+    # Angles that were never written are zeros.
+    if cell[0] != cell[0] and cell[3] == 0:
+        warnings.warn(
+            f"frame {frame}: its unit cell was never written (cell_lengths or cell_angles hold"
+            " NetCDF's fill value): dimensions are None in such frames, so that analyses take no"
+            " nearest images: leave them out",
+            stacklevel=2,
+        )
     ts._unitcell[:] = cell if cell[0] == cell[0] else 0
 
 

@@ -322,7 +322,7 @@ class Reader(ReaderBase):  # type: ignore[misc]
             return self._go_with_own_reader(frame, ts)
         except OSError as error:
             raise read_error(self.filename, frame, error) from error
-        set_cell(target, cursor.cell)
+        set_cell(target, cursor.cell, frame)
         if self._data_names != data.keys():
             for name in self._data_names - data.keys():
                 ts.data.pop(name, None)
