@@ -103,6 +103,11 @@ class Topology:
         return values
 
     @property
+    def remarks(self) -> tuple[str, ...]:
+        """Remarks on the file, such as numbers or bonds that are not certain."""
+        return tuple(self.native.remarks)
+
+    @property
     def n_atoms(self) -> int:
         """Number of atoms."""
         return self.native.n_atoms

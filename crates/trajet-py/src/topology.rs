@@ -200,6 +200,7 @@ impl Topology {
                 bonds: is_guessed("bonds"),
             },
             remarks: Vec::new(),
+            warnings: Vec::new(),
         }))
     }
 
@@ -211,6 +212,13 @@ impl Topology {
         native.bonds = Some(bonds_of(&bonds, native.n_atoms())?);
         native.guessed.bonds = false;
         Ok(Topology::new(native))
+    }
+
+    /// Returns a topology with these remarks, which are shown with each result.
+    fn with_warnings(&self, warnings: Vec<String>) -> Self {
+        let mut native = Native::clone(&self.native);
+        native.warnings = warnings;
+        Topology::new(native)
     }
 
     #[getter]
@@ -310,7 +318,13 @@ impl Topology {
     /// Remarks of the reader.
     #[getter]
     fn remarks(&self) -> Vec<String> {
-        self.native.remarks.clone()
+        self.warnings().into_iter().chain(self.native.remarks.clone()).collect()
+    }
+
+    /// Those remarks that are shown with each result.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.native.warnings.clone()
     }
 }
 

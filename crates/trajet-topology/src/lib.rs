@@ -8,6 +8,8 @@ mod cell;
 pub mod cell_list;
 mod column;
 mod consistency;
+#[cfg(test)]
+mod cut_files;
 pub mod elements;
 mod error;
 mod formats;

@@ -38,6 +38,7 @@ impl Topology {
             connections: self.connections.as_ref().map(|pairs| pairs.take(atoms, n_atoms)),
             guessed: self.guessed,
             remarks: self.remarks.clone(),
+            warnings: self.warnings.clone(),
         })
     }
 }

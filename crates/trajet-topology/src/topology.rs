@@ -52,6 +52,8 @@ pub struct Topology {
     pub guessed: Guessed,
     /// Remarks for the user, for example on repeated serial numbers.
     pub remarks: Vec<String>,
+    /// Remarks that are shown with each result: the file may be cut, or what it states is not certain.
+    pub warnings: Vec<String>,
 }
 
 /// The columns of the atoms; all have one row for each atom.

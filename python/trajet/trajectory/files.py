@@ -303,9 +303,21 @@ class TrajectoryFiles(Transformable):
     def remarks(self) -> tuple[str, ...]:
         """Remarks on the files, such as headers that contradict the frames.
 
-        With several files, also remarks on overlapping and dropped frames.
+        With several files, also remarks on overlapping and dropped frames. Once the topology was
+        read, also on what is not certain there.
         """
-        return (*self._reader.remarks, *self._bond_remarks, *self._residue_remarks)
+        of_files = self._reader.remarks
+        of_topology = (*self._topology_remarks(of_files), *self._residue_remarks)
+        return (*of_files, *of_topology, *self._bond_remarks)
+
+    def _topology_remarks(self, of_files: Sequence[str]) -> list[str]:
+        """Return remarks on the topology, without those on a file that is a trajectory as well."""
+        if self._topology is None or self._topology.path is None:
+            return []
+        warnings = self._topology.native.warnings
+        if self._topology_at in self._absolute_paths:
+            warnings = [text for text in warnings if not any(text in one for one in of_files)]
+        return [f"{self._topology.path}: {text}" for text in warnings]
 
     @property
     def index_path(self) -> Path | None:
