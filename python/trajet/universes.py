@@ -226,7 +226,13 @@ def topology_of(universe: "Universe") -> _trajet.Topology:
                 columns[name] = _plain(getattr(group, name))
     columns.setdefault("segids", [""] * len(universe.segments))
     bonds = np.asarray(universe.bonds.indices, np.int64) if hasattr(universe, "bonds") else None
-    guessed = [attribute.attrname for attribute in universe._topology.guessed_attributes]
+    # An attribute that was added later replaces one of the same name.
+    latest = {attribute.attrname: attribute for attribute in universe._topology.attrs}
+    guessed = [
+        attribute.attrname
+        for attribute in universe._topology.guessed_attributes
+        if latest[attribute.attrname] is attribute
+    ]
     return _trajet.Topology.from_columns(columns, bonds, guessed)
 
 

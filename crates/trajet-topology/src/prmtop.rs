@@ -7,7 +7,7 @@
 //! 1. Charges are multiplied by 18.2223, those of CHAMBER by the square root of 332.0716, as its comment says.
 //! 2. Residues are numbered from 1, as the format has no numbers; `RESIDUE_NUMBER`, which ParmEd adds, is not read.
 //!    `RESIDUE_CHAINID` gives chains and segments.
-//! 3. Atomic numbers that are no element (-1 and 0, of extra points) give no element.
+//! 3. Atomic numbers that are no element (-1 and 0, of extra points) give no element, whatever the name.
 //! 4. A file that ends inside of a section is an error. One whose last line has no end, or that ends before the sections
 //!    that all have, may have been cut, on which there is a warning.
 
@@ -17,7 +17,8 @@ use crate::error::reserve;
 use crate::grouping::{AtomColumns, group, merge_segments};
 use crate::text::{LineFaults, Lines, columns, decimal, integer, quoted};
 use crate::{
-    Atoms, Bonds, Column, ColumnBuilder, Fault, Residues, Segments, Structure, Topology, elements,
+    Atoms, Bonds, Column, ColumnBuilder, Fault, Particle, Residues, Segments, Structure, Topology,
+    elements,
 };
 
 /// Charges are stored in units of e / 18.2223.
@@ -335,10 +336,11 @@ fn build(sections: &Sections<'_>) -> Result<Structure, Fault> {
     let masses = get("MASS").ok().map(|section| section.decimals(n, "masses")).transpose()?;
     let types = get("AMBER_ATOM_TYPE").ok().map(|section| section.texts(n, "atom types"));
     let mut remarks = Vec::new();
-    let elements = match get("ATOMIC_NUMBER") {
-        Ok(section) => Some(read_elements(&section.integers(n, "atomic numbers")?, &mut remarks)),
-        Err(_) => None,
-    };
+    let (mut elements, mut particles) = (None, None);
+    if let Ok(section) = get("ATOMIC_NUMBER") {
+        let numbers = section.integers(n, "atomic numbers")?;
+        (elements, particles) = read_elements(&numbers, masses.as_deref(), &mut remarks)?;
+    }
     let mut bonds = Vec::new();
     for (flag, place) in
         [("BONDS_INC_HYDROGEN", N_BONDS_WITH_HYDROGEN), ("BONDS_WITHOUT_HYDROGEN", N_BONDS)]
@@ -352,6 +354,7 @@ fn build(sections: &Sections<'_>) -> Result<Structure, Fault> {
         charges,
         masses,
         chains,
+        particles,
         residues: atoms_of_residues,
         ..Atoms::default()
     };
@@ -410,19 +413,29 @@ fn read_charges(section: &Section<'_>, n: usize) -> Result<Vec<f64>, Fault> {
     Ok(charges)
 }
 
-/// Returns the symbols of atomic numbers.
-fn read_elements(numbers: &[i64], remarks: &mut Vec<String>) -> Column {
-    let mut unknown = 0;
+/// Returns the symbols of atomic numbers, and the kinds of particles if some are no element.
+fn read_elements(
+    numbers: &[i64],
+    masses: Option<&[f64]>,
+    remarks: &mut Vec<String>,
+) -> Result<(Option<Column>, Option<Vec<Particle>>), Fault> {
     let mut column = ColumnBuilder::default();
+    let mut particles = Vec::new();
+    reserve(&mut particles, numbers.len(), "atoms")?;
     for &number in numbers {
         let symbol = elements::symbol_of_number(number);
-        unknown += usize::from(symbol.is_none());
         column.push(symbol.unwrap_or_default());
+        particles.push(if symbol.is_some() { Particle::Atom } else { Particle::NoElement });
     }
+    // Extra points without mass are no defect of the file.
+    let has_mass = |atom: usize| masses.is_none_or(|masses| masses[atom] != 0.0);
+    let is_unknown = |atom: usize| particles[atom] == Particle::NoElement;
+    let unknown = (0..numbers.len()).filter(|&atom| is_unknown(atom) && has_mass(atom)).count();
     if unknown > 0 {
         remarks.push(format!("{unknown} atoms have an atomic number of no element"));
     }
-    column.finish()
+    let particles = Some(particles).filter(|kinds| kinds.contains(&Particle::NoElement));
+    Ok((Some(column.finish()), particles))
 }
 
 /// Adds the bonds of a section: three times the indices of two atoms, and the type of the bond.

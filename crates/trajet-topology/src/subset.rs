@@ -62,6 +62,7 @@ impl Atoms {
             occupancies: numbers(&self.occupancies),
             b_factors: numbers(&self.b_factors),
             radii: numbers(&self.radii),
+            particles: self.particles.as_ref().map(|particles| take(particles, atoms)),
             residues,
         }
     }

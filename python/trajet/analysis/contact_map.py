@@ -10,6 +10,7 @@ from trajet.analysis.contacts import cell_remarks, pairs_entries
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import RunRequest, further_selection, main_selection, selecting
 from trajet.labels import atom_labels, chains_of, residue_labels
+from trajet.particles import heavy_atoms
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
 from trajet.quoting import quoted
 from trajet.result import ContactMap
@@ -17,9 +18,6 @@ from trajet.trajectory import FrameChoice, Selection
 
 if TYPE_CHECKING:
     from trajet.universes import AtomGroup
-
-# Masses of hydrogen, also repartitioned, are below this, u.
-_HEAVIEST_HYDROGEN = 3.5
 
 
 @analysis
@@ -54,8 +52,7 @@ def contact_map(
     by
         "residue", or "atom" for contacts of single atoms.
     heavy
-        Whether hydrogens are left out: atoms of that element, or, without elements in the topology,
-        of a mass up to 3.5 u.
+        Whether hydrogens are left out, and sites that are no atoms, such as virtual sites.
     exclude_neighbors
         Leave out pairs of residues of one chain that are at most this many residues apart in the
         topology. 0 leaves out only a residue with itself, 1 also those that follow each other.
@@ -214,36 +211,11 @@ class _Groups:
     def of(cls, selection: Selection, by: str, heavy: bool) -> "_Groups":
         """Return the rows of a selection, without hydrogens if only `heavy` atoms count."""
         if heavy:
-            chosen = heavy_atoms(selection)
+            chosen = heavy_atoms(selection.topology_atoms)
             if not chosen.any():
                 raise SelectionError(f"{quoted(selection.label)} has no heavy atoms")
             selection = Selection(selection.trajectory, selection.places[chosen], selection.text)
         return cls(selection, by)
-
-
-def heavy_atoms(selection: Selection) -> NDArray[np.bool_]:
-    """Return which atoms of a selection are no hydrogens, `(n_atoms,)`.
-
-    Raises
-    ------
-    SelectionError
-        If neither the element nor the mass of an atom is known.
-    """
-    atoms = selection.topology_atoms
-    elements, masses = atoms.column("elements"), atoms.column("masses")
-    named = np.zeros(len(atoms), np.bool_) if elements is None else elements != ""
-    hydrogen = np.zeros(len(atoms), np.bool_)
-    if elements is not None:
-        hydrogen = np.isin(np.char.upper(elements.astype(str)), ("H", "D", "T"))
-    weights = np.full(len(atoms), np.nan) if masses is None else masses
-    unknown = np.flatnonzero(~named & np.isnan(weights))
-    if unknown.size:
-        raise SelectionError(
-            f"{unknown.size} atoms of {quoted(selection.label)} have neither element nor mass, the"
-            f" first is {atoms.describe(int(unknown[0]))}: select heavy atoms by their names"
-        )
-    heavy: NDArray[np.bool_] = np.where(named, ~hydrogen, weights > _HEAVIEST_HYDROGEN)
-    return heavy
 
 
 def _left_out(rows: _Groups, columns: _Groups, exclude_neighbors: int) -> NDArray[np.bool_]:

@@ -42,10 +42,11 @@ def dihedrals(
     ----------
     selection
         Without `quadruples`: φ (C'-N-CA-C) and ψ (N-CA-C-N') are computed for each residue of these
-        atoms that has both. Neighbouring residues follow one another in the topology and are bonded
-        in frame 0; their numbers do not matter. If a residue has several N, CA or C, the selection
-        must contain one of them ("protein and not altloc B"); `report["remarks"]` name residues
-        that are left out. With `quadruples`: the trajectory, or any selection of it.
+        atoms that has both. Neighbouring residues follow one another in the topology, or have a
+        bond that closes a ring there, and are bonded in frame 0; their numbers do not matter. If a
+        residue has several N, CA or C, the selection must contain one of them ("protein and not
+        altloc B"); `report["remarks"]` name residues that are left out. With `quadruples`: the
+        trajectory, or any selection of it.
     quadruples
         `(n, 4)` atom indices, as for `Trajectory.select`.
     features

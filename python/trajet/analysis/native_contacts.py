@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from trajet import _trajet
 from trajet._trajet import SelectionError
-from trajet.analysis.contact_map import heavy_atoms
 from trajet.analysis.contacts import between, cell_remarks, pairs_entries
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import check_half
@@ -26,6 +25,7 @@ from trajet.analysis.runner import (
     selecting,
 )
 from trajet.labels import chains_of
+from trajet.particles import heavy_atoms
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
 from trajet.result import NativeContacts
 from trajet.trajectory import FrameChoice, Selection
@@ -251,7 +251,8 @@ def _counted(
     first, second = pairs.T
     counted: NDArray[np.bool_] = main.places[first] != other.places[second]
     if heavy:
-        counted &= heavy_atoms(main)[first] & heavy_atoms(other)[second]
+        heavy_of = [heavy_atoms(each.topology_atoms) for each in (main, other)]
+        counted &= heavy_of[0][first] & heavy_of[1][second]
     if exclude_neighbors is not None:
         atoms = [each.topology_atoms for each in (main, other)]
         one, two = (each.residues for each in atoms)

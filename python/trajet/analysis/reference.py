@@ -14,6 +14,7 @@ from trajet._trajet import AnalysisError, SelectionError
 from trajet.advise.entries import InputEntry
 from trajet.analysis.atom_matching import check_pairs
 from trajet.box import Box
+from trajet.particles import masses_as_weights
 from trajet.quoting import quoted
 from trajet.topology import Atoms, Structure
 from trajet.trajectory import Selection, Trajectory, describe_file
@@ -65,8 +66,7 @@ def weights_of(
     if isinstance(weights, str):
         if weights != "mass":
             raise ValueError(f"weights must be None, 'mass' or numbers, not {weights!r}")
-        atoms = selection.topology_atoms
-        return topology.masses(atoms, str(atoms.topology), remarks)
+        return masses_as_weights(selection.topology_atoms, remarks)
     numbers = np.ascontiguousarray(weights, dtype=np.float64)
     if numbers.shape != (selection.n_atoms,):
         raise ValueError(f"{numbers.shape} weights do not fit {selection.n_atoms} atoms")

@@ -21,11 +21,13 @@ from trajet.advise.entries import (
     RunReport,
     WorkerEntry,
 )
+from trajet.analysis.alternate_locations import location_remarks
 from trajet.analysis.sample import serial_sample
 from trajet.memory import check_memory
 from trajet.pools.local import LocalPool
 from trajet.pools.pool import AnalysisSpec, Frames, Pool, Progress, n_frames_of
 from trajet.result import Report, counting_of, make_report
+from trajet.topology import Atoms
 from trajet.trajectory import (
     FrameChoice,
     Selection,
@@ -189,7 +191,7 @@ class AnalysisOutcome:
             "inputs": [*({**entry} for entry in self.files), *(further_inputs or [])],
             # Remarks on doubtful numbers come first: a command shows a few remarks.
             "remarks": [
-                *dict.fromkeys(remarks),
+                *dict.fromkeys([*remarks, *self._location_remarks()]),
                 *self.trajectory.transform_remarks(self.run["workers"]),
                 *self.trajectory.remarks,
             ],
@@ -197,6 +199,13 @@ class AnalysisOutcome:
         }
         trajectory = self.trajectory
         return make_report(trajectory.reader, self.run, asked, trajectory.tiers, trajectory.tags)
+
+    def _location_remarks(self) -> list[str]:
+        """Return a remark if atoms at alternate locations count several times."""
+        if not self.trajectory.has_topology:
+            return []
+        indices = np.unique(self.trajectory.indices_of(self.atoms))
+        return location_remarks(Atoms(self.trajectory.topology, indices))
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ from trajet.trajectory.reopening import OpenCall
 from trajet.trajectory.transforms import (
     Step,
     Transformable,
+    check_known,
     fits_without_jumps,
     frames_walked,
     may_be_kept,
@@ -165,6 +166,7 @@ class TrajectoryFiles(Transformable):
         also: NDArray[np.int64] | None = None,
         n_read: int | None = None,
         hands_over: bool = False,
+        checked: bool = True,
     ) -> Reader:
         """Return the reader of these frames and atoms.
 
@@ -186,7 +188,16 @@ class TrajectoryFiles(Transformable):
             interrupted; None for calls that can be.
         hands_over
             Whether frames are read by threads of this process that hand over to one another.
+        checked
+            Whether it is an error if molecules of these atoms cannot be repaired; see `Step`.
+
+        Raises
+        ------
+        SelectionError
+            If they cannot.
         """
+        if checked:
+            check_known(self, self.transforms, places)
         if not self._reader.has_no_jump:
             return self._reader
         every_frame = any(step.every_frame for step in self.transforms)

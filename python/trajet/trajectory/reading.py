@@ -72,6 +72,7 @@ class ReadingByColumns(TrajectoryFiles):
             n_read=shape[0],
             # Threads that read further fields do not hand over to one another.
             hands_over=not (velocities or forces),
+            checked=counted,
         )
         further: dict[str, NDArray[np.float32]] = {}
         if velocities:

@@ -6,7 +6,7 @@ from typing import Literal
 import click
 
 import trajet
-from trajet.cli.analyses.shared import LINES, head_of, left_out, select_option
+from trajet.cli.analyses.shared import LINES, head_of, left_out, select_option, weights_option
 from trajet.cli.analysis_options import AnalysisOptions, analysis
 from trajet.cli.options import max_memory_option
 from trajet.cli.quantities import Distance
@@ -46,7 +46,7 @@ def _check(*, cutoff: float | None, method: str, clusters: int | None, **_: obje
         metavar="N",
         help="Instead of --cutoff: how many hierarchical clusters at most.",
     ),
-    click.option("--weights", type=click.Choice(["mass"]), help="Weights. Default: equal."),
+    weights_option("--weights", "Weights. Default: equal."),
     click.option(
         "--medoids",
         type=click.Path(file_okay=False, path_type=Path),

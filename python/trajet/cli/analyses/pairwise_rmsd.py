@@ -6,7 +6,7 @@ import click
 import numpy as np
 
 import trajet
-from trajet.cli.analyses.shared import cut, head_of, select_option
+from trajet.cli.analyses.shared import cut, head_of, select_option, weights_option
 from trajet.cli.analysis_options import AnalysisOptions, analysis
 from trajet.cli.options import max_memory_option, path_to
 from trajet.cli.tables import lines_of
@@ -15,7 +15,7 @@ from trajet.result import PairwiseRmsd
 
 @analysis(
     select_option,
-    click.option("--weights", type=click.Choice(["mass"]), help="Weights. Default: equal."),
+    weights_option("--weights", "Weights. Default: equal."),
     click.option(
         "--matrix",
         callback=path_to((".npy",)),

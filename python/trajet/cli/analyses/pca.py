@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 import trajet
-from trajet.cli.analyses.shared import head_of, reference_of, select_option
+from trajet.cli.analyses.shared import head_of, reference_of, select_option, weights_option
 from trajet.cli.analysis_options import AnalysisOptions, analysis
 from trajet.cli.options import max_memory_option, path_to
 from trajet.cli.tables import lines_of
@@ -42,11 +42,7 @@ def _check_pca(
         help="Structure to superpose on: a frame, a structure file, or the average structure"
         " (default).",
     ),
-    click.option(
-        "--weights",
-        type=click.Choice(["mass"]),
-        help="Weights of the superposition. Default: equal.",
-    ),
+    weights_option("--weights", "Weights of the superposition. Default: equal."),
     click.option(
         "--components",
         type=click.IntRange(min=1),

@@ -4,7 +4,7 @@ import click
 import numpy as np
 
 import trajet
-from trajet.cli.analyses.shared import cut, head_of, reference_of
+from trajet.cli.analyses.shared import cut, head_of, reference_of, weights_option
 from trajet.cli.analysis_options import AnalysisOptions, analysis
 from trajet.cli.tables import lines_of
 from trajet.result import AtomValues
@@ -33,9 +33,7 @@ def _check_rmsf(
         help="Reference for --align: a frame (default: 0), a structure file, or the average"
         " structure.",
     ),
-    click.option(
-        "--weights", type=click.Choice(["mass"]), help="Weights of --align. Default: equal."
-    ),
+    weights_option("--weights", "Weights of --align. Default: equal."),
     check=_check_rmsf,
 )
 def rmsf(

@@ -2,6 +2,8 @@
 
 import os
 import re
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import click
 
@@ -9,6 +11,8 @@ from trajet import advise
 from trajet.cli.quantities import Distance
 from trajet.cli.tables import lines_of
 from trajet.result import Report, Series, entries_of
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 # Tables cut longer labels, and leave out further lines.
 _LABEL = 40
@@ -35,6 +39,16 @@ updating_option = click.option(
     "--updating", is_flag=True, help="Evaluate selections in each frame, not only on frame 0."
 )
 heavy_option = click.option("--heavy", is_flag=True, help="Leave out hydrogens.")
+
+
+def weights_option(name: str, what: str) -> Callable[[Decorated], Decorated]:
+    """Return the option for weights that are equal unless masses are asked for."""
+    return click.option(
+        name,
+        type=click.Choice(["mass", "equal"]),
+        callback=lambda context, option, value: None if value == "equal" else value,
+        help=what,
+    )
 
 
 def reference_of(text: str, *words: str) -> int | str:
