@@ -21,6 +21,7 @@ from trajet.advise.entries import (
     RunReport,
     WorkerEntry,
 )
+from trajet.analysis.cell_summary import CellSummary
 from trajet.analysis.sample import serial_sample
 from trajet.pools.local import LocalPool
 from trajet.pools.pool import AnalysisSpec, Frames, Pool, Progress, n_frames_of
@@ -122,6 +123,8 @@ class AnalysisOutcome:
         `(n_frames, width)`, float64.
     state
         The folded numbers, float64.
+    cells
+        Which frames have no cell, or too small a cell, if the analysis uses cells.
     frames, times
         `(n_frames,)`, frame numbers and ps.
     run
@@ -141,6 +144,7 @@ class AnalysisOutcome:
     trajectory: Trajectory
     rows: NDArray[np.float64]
     state: NDArray[np.float64]
+    cells: CellSummary
     frames: NDArray[np.int64]
     times: NDArray[np.float64]
     run: RunReport
@@ -315,7 +319,8 @@ def run_jointly(requests: Sequence[RunRequest], names: Sequence[str] = ()) -> li
     return [
         AnalysisOutcome(
             request.trajectory,
-            *part,
+            part_rows,
+            *CellSummary.split(folded, len(chosen)),
             chosen,
             times,
             report,
@@ -325,7 +330,7 @@ def run_jointly(requests: Sequence[RunRequest], names: Sequence[str] = ()) -> li
             is_first=request is first,
             files=files,
         )
-        for request, atoms, part in zip(requests, read, parts, strict=True)
+        for request, atoms, (part_rows, folded) in zip(requests, read, parts, strict=True)
     ]
 
 
@@ -369,7 +374,7 @@ def _readers(
 def _of_each(
     rows: NDArray[np.float64], joined: NDArray[np.float64]
 ) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """Return rows and state of each of several analyses.
+    """Return rows and state of each of several analyses, with the summary of cells in the state.
 
     Before each state, the joined states have the width of the rows and the length of the state.
     """
