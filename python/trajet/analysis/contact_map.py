@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import SelectionError
-from trajet.analysis.contacts import cell_remarks, pairs_entries
+from trajet.analysis.contacts import pairs_entries
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import RunRequest, further_selection, main_selection, selecting
 from trajet.labels import atom_labels, chains_of, residue_labels
@@ -136,10 +136,10 @@ def contact_map(
         )
     counts = np.zeros(left_out.shape, np.int64)
     if other is None:
-        counts[np.triu_indices(len(rows.places), 1)] = outcome.state[2:]
+        counts[np.triu_indices(len(rows.places), 1)] = outcome.state[1:]
         counts += counts.T
     else:
-        counts[:] = outcome.state[2:].reshape(counts.shape)
+        counts[:] = outcome.state[1:].reshape(counts.shape)
     counts[left_out] = 0
     with np.errstate(invalid="ignore"):
         # Without frames there is no fraction.
@@ -153,7 +153,7 @@ def contact_map(
         "exclude_neighbors": exclude_neighbors,
         "pbc": pbc,
     }
-    remarks = cell_remarks(outcome.state[1], n_frames)
+    remarks = outcome.cells.missing() if pbc else []
     return ContactMap(
         values=values,
         counts=counts,

@@ -96,12 +96,14 @@ def contacts(
     outcome = yield RunRequest(
         main.trajectory, frames, pool, progress, lambda _: plan, t_select=t_select, sample=sample
     )
-    remarks = cell_remarks(outcome.state[0], len(outcome.frames))
+    updating = [None if each is None else each.updating for each in (main, other)]
+    cells = outcome.cells
+    remarks = cells.missing() if pbc else cells.missing_for(updating)
     remarks += shared_remarks(main, other)
     label = between(main, other)
     parameters = {
         **pairs_entries(main, other),
-        "updating": any(each is not None and each.updating is not None for each in (main, other)),
+        "updating": any(each is not None for each in updating),
         "cutoff": cutoff,
         "pbc": pbc,
     }
@@ -183,15 +185,4 @@ def shared_remarks(main: AtomSet, other: AtomSet | None) -> list[str]:
     return [
         f"{shared} atoms {verb} in both groups: contacts among them are counted twice, once from"
         " each group: give one group for the contacts within it"
-    ]
-
-
-def cell_remarks(without_cell: float, n_frames: int) -> list[str]:
-    """Return a remark if nearest images were asked for in frames that have no cell."""
-    if not without_cell:
-        return []
-    return [
-        f"{int(without_cell)} of {n_frames} frames have no unit cell: their distances are those of"
-        " the positions as they are, not of nearest images: give pbc=False (--no-pbc) if that is"
-        " meant"
     ]

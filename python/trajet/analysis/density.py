@@ -129,6 +129,7 @@ def density(
     )
     n_frames, counted, inside = outcome.state[:3]
     units, factor = UNITS[quantity]
+    remarks += outcome.cells.missing_for([main.updating])
     outside = counted - inside
     if outside:
         share = 100 * outside / counted

@@ -116,6 +116,8 @@ def dihedrals(
         t_select=selecting(main) + watch.seconds(),
         sample=sample,
     )
+    if pbc:
+        remarks += outcome.cells.missing_in_some()
     columns = names
     if features:
         columns = tuple(f"{function} {name}" for name in names for function in ("cos", "sin"))

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from trajet._trajet import SelectionError
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.pbc_checks import find_broken_molecules_at
+from trajet.analysis.pbc_checks import find_broken_molecules_at, suspect_frames
 from trajet.analysis.runner import RunRequest, main_selection, selecting
 from trajet.box import Box
 from trajet.labels import residue_labels
@@ -117,7 +117,10 @@ def dssp(
         t_select=selecting(main) + watch.seconds(),
         sample=sample,
     )
-    remarks += find_broken_molecules_at(main, outcome.frames[:1])
+    codes = _unpacked(outcome.rows, len(sequence.residues))
+    # Hydrogen bonds of broken molecules are missed, so that residues have no structure.
+    n_loop = (codes == len(CLASSES) - 1).sum(axis=1).astype(np.float64)
+    remarks += find_broken_molecules_at(main, suspect_frames(outcome.frames, n_loop))
     parameters = {
         "selections": [main.label],
         "n_residues": len(sequence.residues),
@@ -125,7 +128,7 @@ def dssp(
     }
     topology = main.topology_atoms.topology
     result = SecondaryStructure(
-        codes=_unpacked(outcome.rows, len(sequence.residues)),
+        codes=codes,
         classes=tuple(CLASSES),
         times=outcome.times,
         frames=outcome.frames,

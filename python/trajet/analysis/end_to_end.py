@@ -9,7 +9,7 @@ from trajet._trajet import SelectionError
 from trajet.analysis.atom_groups import AtomGroups, GroupBy
 from trajet.analysis.command import Choice, Command
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.pbc_checks import find_broken_molecules_at
+from trajet.analysis.pbc_checks import find_broken_molecules_at, suspect_frames
 from trajet.analysis.runner import RunRequest, main_selection, selecting
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
 from trajet.result import Series
@@ -104,7 +104,7 @@ def end_to_end(
         main.trajectory, frames, pool, progress, plan, t_select=selecting(main), sample=sample
     )
     remarks = find_broken_molecules_at(
-        main, outcome.frames[[0, -1]] if len(outcome.frames) else outcome.frames
+        main, suspect_frames(outcome.frames, outcome.rows.sum(axis=1))
     )
     parameters = {
         "selections": [main.label],

@@ -7,7 +7,6 @@ import numpy as np
 from trajet.analysis.atom_sets import AtomSet
 from trajet.analysis.contacts import (
     between,
-    cell_remarks,
     check_for_pairs,
     contacts_plan,
     pairs_entries,
@@ -102,7 +101,7 @@ def min_distance(
     outcome = yield RunRequest(
         main.trajectory, frames, pool, progress, lambda _: plan, t_select=t_select, sample=sample
     )
-    remarks = cell_remarks(outcome.state[0], len(outcome.frames))
+    remarks = outcome.cells.missing() if pbc else []
     first, second = outcome.rows[:, 1:3].astype(np.int64).T
     partners = main if other is None else other
     parameters = {**pairs_entries(main, other), "cutoff": cutoff, "pbc": pbc}

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from trajet import _trajet
 from trajet._trajet import SelectionError
-from trajet.analysis.contacts import between, cell_remarks, pairs_entries
+from trajet.analysis.contacts import between, pairs_entries
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import check_half
 from trajet.analysis.reference import (
@@ -205,14 +205,14 @@ def native_contacts(
         sample=sample,
         reference=frame_of(reference, main.trajectory),
     )
-    without_cell, n_frames = int(outcome.state[0]), len(outcome.frames)
-    if pbc and bare and without_cell < n_frames:
+    cells, n_frames = outcome.cells, len(outcome.frames)
+    if pbc and bare and cells.n_present:
         remarks.append(
-            f"{bare[0]} has no unit cell, but {n_frames - without_cell} of {n_frames} frames have:"
+            f"{bare[0]} has no unit cell, but {cells.n_present} of {n_frames} frames have:"
             " pairs that are in contact across the box of the reference are missing from the native"
             " contacts: give a reference with a cell, or pbc=False (--no-pbc)"
         )
-    remarks += cell_remarks(without_cell, n_frames)
+    remarks += cells.missing() if pbc else []
     ((pairs, distances),) = native
     parameters = {
         **pairs_entries(main, other),

@@ -12,7 +12,7 @@ from trajet import output
 from trajet._trajet import CentredFrames
 from trajet.analysis.collected import threads_of
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.pbc_checks import find_broken_molecules_at
+from trajet.analysis.pbc_checks import find_broken_molecules_at, suspect_frames
 from trajet.analysis.reference import Weights, check_same_atoms, weights_of
 from trajet.analysis.runner import (
     AnalysisOutcome,
@@ -138,7 +138,6 @@ def pairwise_rmsd(
         def plan(chosen: NDArray[np.int64]) -> AnalysisSpec:
             n_frames.append(len(chosen))
             check_size(n_frames, main.n_atoms, max_memory, in_memory=path is None)
-            remarks.extend(find_broken_molecules_at(atoms, [*chosen[:1], *chosen[1:][-1:]]))
             return AnalysisSpec.of(
                 "positions",
                 atoms=atoms.places,
@@ -178,6 +177,12 @@ def pairwise_rmsd(
             room = min(room, max_memory - _bytes_of_positions(n_frames, main.n_atoms))
         _write(path, own, others, threads=threads, room=room)
         values = np.load(path, mmap_mode="r")
+    # Frames in which a molecule is broken are far from a frame in which it is whole.
+    of_others = _first_row(values)
+    of_frames = of_others if second is None else _first_row(values.T)
+    remarks += find_broken_molecules_at(main, suspect_frames(outcome.frames, of_frames))
+    if second is not None and beside is not None:
+        remarks += find_broken_molecules_at(second, suspect_frames(beside.frames, of_others))
     parameters = {
         "selections": [main.label] if second is None else [main.label, second.label],
         "n_atoms": [main.n_atoms],
@@ -196,6 +201,11 @@ def pairwise_rmsd(
         name="RMSD",
         report=outcome.report("pairwise_rmsd", parameters, inputs, remarks),
     )
+
+
+def _first_row(values: NDArray[np.float32]) -> NDArray[np.float64] | None:
+    """Return the first row of a matrix; None if it is empty."""
+    return values[0].astype(np.float64) if values.size else None
 
 
 def check_size(

@@ -8,7 +8,11 @@ from numpy.typing import NDArray
 from trajet._trajet import AnalysisError, Deviations
 from trajet.analysis.collected import threads_of
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.pbc_checks import find_broken_molecules, find_broken_molecules_at
+from trajet.analysis.pbc_checks import (
+    find_broken_molecules,
+    find_broken_molecules_at,
+    suspect_frames,
+)
 from trajet.analysis.reference import (
     AVERAGE,
     Reference,
@@ -177,7 +181,6 @@ def pca(
             target = reference_positions(here, onto, [], remarks, chosen)[0]
             remarks.extend(find_broken_molecules(onto, target))
             group = group_of(onto, target, weights, remarks)
-        remarks.extend(find_broken_molecules_at(main, [*chosen[:1], *chosen[1:][-1:]]))
         prepared[:] = [
             {
                 "atoms": main.places,
@@ -228,6 +231,9 @@ def pca(
             positions, n_components, threads_of(pool), main.label
         )
     components = np.ascontiguousarray(components.T)
+    # The first component shows the frames in which a molecule is broken, if there are some.
+    first = projections[:, 0] if projections.shape[1] else None
+    remarks.extend(find_broken_molecules_at(main, suspect_frames(outcome.frames, first)))
     parameters = {
         "selections": [main.label],
         "n_atoms": [main.n_atoms],

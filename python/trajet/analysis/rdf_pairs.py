@@ -9,7 +9,7 @@ from trajet._trajet import SelectionError
 from trajet.analysis.amounts import check_bins
 from trajet.analysis.atom_groups import AtomGroups
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.pbc_checks import find_broken_molecules_at
+from trajet.analysis.pbc_checks import find_broken_molecules_at, suspect_frames
 from trajet.analysis.rdf import distance_range, range_remarks
 from trajet.analysis.reference import Weights
 from trajet.analysis.runner import (
@@ -162,11 +162,10 @@ def rdf_pairs(
         t_select=selecting(*selections),
         sample=sample,
     )
-    remarks += range_remarks(main, outcome.frames, last)
+    remarks += range_remarks(outcome.cells, last)
     if by != "atom":
-        ends = outcome.frames[[0, -1]] if len(outcome.frames) else outcome.frames
         for one in selections:
-            remarks += find_broken_molecules_at(one, ends)
+            remarks += find_broken_molecules_at(one, suspect_frames(outcome.frames))
     n_frames, volume = outcome.state[:2]
     parts = outcome.state[2:].reshape(len(numbers), 1 + bins)
     n_pairs, counts = parts[:, 0], parts[:, 1:]

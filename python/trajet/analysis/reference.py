@@ -14,6 +14,7 @@ from trajet._trajet import AnalysisError, SelectionError
 from trajet.advise.entries import InputEntry
 from trajet.analysis.atom_matching import check_pairs
 from trajet.box import Box
+from trajet.checked_numbers import checked_numbers, checked_positions, checked_weights
 from trajet.particles import masses_as_weights
 from trajet.quoting import quoted
 from trajet.topology import Atoms, Structure
@@ -67,10 +68,7 @@ def weights_of(
         if weights != "mass":
             raise ValueError(f"weights must be None, 'mass' or numbers, not {weights!r}")
         return masses_as_weights(selection.topology_atoms, remarks)
-    numbers = np.ascontiguousarray(weights, dtype=np.float64)
-    if numbers.shape != (selection.n_atoms,):
-        raise ValueError(f"{numbers.shape} weights do not fit {selection.n_atoms} atoms")
-    return numbers
+    return checked_weights(weights, selection.n_atoms)
 
 
 @dataclass(frozen=True)
@@ -155,7 +153,7 @@ def reference_positions(
         indices = np.asarray(atoms.indices, np.int64)
         first = structure.coordinates_of(main, indices, given=True)
         return [first, *(structure.coordinates(item) for item in groups)]
-    array = np.ascontiguousarray(reference, dtype=np.float32)
+    array = checked_numbers(reference, "reference positions")
     if groups:
         raise ValueError(
             "with groups, the reference must have positions of their atoms too: give a frame, a"
@@ -166,9 +164,8 @@ def reference_positions(
             f"reference positions of shape {array.shape} do not fit {main.n_atoms} atoms:"
             f" expected ({main.n_atoms}, 3)"
         )
-    if not np.isfinite(array).all():
-        raise ValueError("reference positions must be finite numbers")
-    return [Coordinates(array, Box(), "the reference")]
+    array = checked_positions(array, array.shape, "the reference")
+    return [Coordinates(array.astype(np.float32), Box(), "the reference")]
 
 
 def _read_structure(path: Path, trajectory: Trajectory) -> Structure:

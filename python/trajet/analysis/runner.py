@@ -22,6 +22,7 @@ from trajet.advise.entries import (
     WorkerEntry,
 )
 from trajet.analysis.alternate_locations import location_remarks
+from trajet.analysis.cell_summary import CellSummary
 from trajet.analysis.sample import serial_sample
 from trajet.memory import check_memory
 from trajet.pools.local import LocalPool
@@ -132,6 +133,8 @@ class AnalysisOutcome:
         `(n_frames, width)`, float64.
     state
         The folded numbers, float64.
+    cells
+        Which frames have no cell, or too small a cell, if the analysis uses cells.
     frames, times
         `(n_frames,)`, frame numbers and ps.
     run
@@ -151,6 +154,7 @@ class AnalysisOutcome:
     trajectory: Trajectory
     rows: NDArray[np.float64]
     state: NDArray[np.float64]
+    cells: CellSummary
     frames: NDArray[np.int64]
     times: NDArray[np.float64]
     run: RunReport
@@ -330,7 +334,8 @@ def run_jointly(requests: Sequence[RunRequest], names: Sequence[str] = ()) -> li
     return [
         AnalysisOutcome(
             request.trajectory,
-            *part,
+            part_rows,
+            *CellSummary.split(folded, len(chosen)),
             chosen,
             times,
             report,
@@ -340,7 +345,7 @@ def run_jointly(requests: Sequence[RunRequest], names: Sequence[str] = ()) -> li
             is_first=request is first,
             files=files,
         )
-        for request, atoms, part in zip(requests, read, parts, strict=True)
+        for request, atoms, (part_rows, folded) in zip(requests, read, parts, strict=True)
     ]
 
 
@@ -400,7 +405,7 @@ def _readers(
 def _of_each(
     rows: NDArray[np.float64], joined: NDArray[np.float64]
 ) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """Return rows and state of each of several analyses.
+    """Return rows and state of each of several analyses, with the summary of cells in the state.
 
     Before each state, the joined states have the width of the rows and the length of the state.
     """

@@ -7,6 +7,9 @@ from numpy.typing import NDArray
 
 from trajet.result.series import Series
 
+# Largest sum of the moments of atoms that are at one place, Å².
+_NO_EXTENT = 1e-14
+
 
 @dataclass(frozen=True, repr=False)
 class AxisRadii(Series):
@@ -53,10 +56,15 @@ class GyrationMoments(Series):
 
     @property
     def anisotropy(self) -> NDArray[np.float64]:
-        """Relative shape anisotropy κ², `(n_frames,)`, float64, from 0 (sphere) to 1 (rod)."""
+        """Relative shape anisotropy κ², `(n_frames,)`, float64, from 0 (sphere) to 1 (rod).
+
+        NaN where all atoms are at one place, as a single atom is.
+        """
         a, b, c = self.values.T
-        with np.errstate(invalid="ignore"):
-            kappa: NDArray[np.float64] = 1 - 3 * (a * b + b * c + c * a) / (a + b + c) ** 2
+        total = a + b + c
+        # Below, moments are the rounding of the centre.
+        total = np.where(total > _NO_EXTENT, total, np.nan)
+        kappa: NDArray[np.float64] = 1 - 3 * (a * b + b * c + c * a) / total**2
         return kappa
 
     def _names(self) -> list[str]:

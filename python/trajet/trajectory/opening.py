@@ -1,8 +1,10 @@
 """`open`: trajectories of files or of a data set in a store, and of an AtomGroup's Universe."""
 
+import contextlib
 import copyreg
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +26,9 @@ from trajet.trajectory.transforms import Step
 
 if TYPE_CHECKING:
     from trajet.universes import AtomGroup
+
+# The trajectories of Universes, by the id of the Universe, while several analyses share them.
+_shared: ContextVar[dict[int, Trajectory] | None] = ContextVar("shared", default=None)
 
 
 @root_only("trajectory")
@@ -280,6 +285,16 @@ def is_structure(path: str | os.PathLike[str]) -> bool:
     return find_dataset(path) is None
 
 
+@contextlib.contextmanager
+def sharing_universes() -> Iterator[None]:
+    """Open the files of each Universe once: its AtomGroups are selections of one trajectory."""
+    token = _shared.set({})
+    try:
+        yield
+    finally:
+        _shared.reset(token)
+
+
 def from_atomgroup(atoms: "AtomGroup") -> Selection:
     """Return the atoms of an AtomGroup as a Selection of the file that its Universe reads.
 
@@ -290,7 +305,9 @@ def from_atomgroup(atoms: "AtomGroup") -> Selection:
     """
     watch = Stopwatch()
     group = universes.from_atomgroup(atoms)
-    opened = open(group.topology, *group.paths)
+    shared = _shared.get()
+    known = None if shared is None else shared.get(id(group.universe))
+    opened = open(group.topology, *group.paths) if known is None else known
     same = (opened.n_atoms, opened.n_frames) == (group.n_atoms, group.n_frames)
     if same:
         now = opened.read_places([group.frame], group.indices, None)
@@ -312,6 +329,10 @@ def from_atomgroup(atoms: "AtomGroup") -> Selection:
             " offset or step given, or did the file or the working folder change since it was"
             " loaded?)"
         )
-    # Further groups are selected in the Universe of this group.
+    if known is not None:
+        return Selection(opened, group.indices, None, watch.seconds())
+    # Further groups are selected in the Universe of this group, which stays alive with it.
     opened.adopt(group.universe, Box.of(now))
+    if shared is not None:
+        shared[id(group.universe)] = opened
     return Selection(opened, group.indices, None, watch.seconds() - opened.t_topology)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from trajet import _trajet
 from trajet._trajet import AnalysisError, SelectionError
+from trajet.checked_numbers import checked_numbers, checked_positions, checked_weights
 from trajet.particles import masses_as_weights
 from trajet.quoting import quoted
 from trajet.topology import Atoms, Topology
@@ -284,9 +285,7 @@ class Transformable(ABC):
         --------
         >>> moved = traj.translate([0, 0, 10])
         """
-        vector = np.asarray(by, np.float64)
-        if vector.shape != (3,) or not np.isfinite(vector).all():
-            raise ValueError(f"a translation is a vector of three numbers (Å), not {by!r}")
+        vector = checked_positions(by, (3,), "a translation")
         words = {"transform": "translate", "by": vector.tolist()}
         return self._transformed(lambda _: [Step("translate", {"by": vector.tolist()}, words)])
 
@@ -619,12 +618,7 @@ def _weights(
         remarks: list[str] = []
         numbers = masses_as_weights(selection.topology_atoms, remarks)
         return numbers, tuple(remarks)
-    numbers = np.ascontiguousarray(weights, dtype=np.float64)
-    if numbers.shape != (selection.n_atoms,):
-        raise ValueError(f"{numbers.shape} weights do not fit {selection.n_atoms} atoms")
-    if not (np.isfinite(numbers).all() and (numbers >= 0).all() and numbers.any()):
-        raise ValueError("weights must be finite, not negative, and not all zero")
-    return numbers, ()
+    return checked_weights(weights, selection.n_atoms), ()
 
 
 def _masses_of_groups(
@@ -714,12 +708,14 @@ def _fit(
         positions = block.positions[0].astype(np.float64)
         where = f"frame {block.frames[0]}"
     else:
-        positions, where = np.ascontiguousarray(reference, np.float64), "given as positions"
+        positions = checked_numbers(reference, "reference positions")
+        where = "given as positions"
         if positions.shape != (selection.n_atoms, 3):
             raise SelectionError(
                 f"reference positions of shape {positions.shape} do not fit {selection.n_atoms}"
                 f" atoms: expected ({selection.n_atoms}, 3)"
             )
+        positions = checked_positions(positions, positions.shape, "the reference")
     if not np.isfinite(positions).all():
         raise AnalysisError(f"{trajectory.label}: {where}: a fitted atom has no position (NaN)")
     numbers, remarks = _weights(selection, weights)
