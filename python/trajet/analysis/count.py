@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet.analysis.command import Command
+from trajet.analysis.distance_units import selections_in_nm
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import boxes_at_ends
 from trajet.analysis.runner import RunRequest, main_selection, selecting
@@ -90,7 +91,9 @@ def count(
     outcome = yield RunRequest(
         main.trajectory, frames, pool, progress, plan, t_select=selecting(main), sample=sample
     )
-    remarks = []
+    remarks = selections_in_nm(
+        [main.label], found=bool(outcome.rows.any()) or not len(outcome.frames)
+    )
     if isinstance(main, UpdatingSelection) and _BY_DISTANCE.search(main.text):
         ends = boxes_at_ends(main.trajectory, places, outcome.frames)
         if missing := [f"frame {frame}" for frame, box in ends.items() if not box.exists]:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import SelectionError, TrajetError
+from trajet.analysis.distance_units import range_looks_like_nm
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import shortest_vector
 from trajet.analysis.runner import RunRequest, further_selection, main_selection, selecting
@@ -122,6 +123,7 @@ def rdf(
     # `pairs` is summed over all frames.
     (n_frames, volume, pairs), counts = outcome.state[:3], outcome.state[3:]
     edges = np.linspace(first, last, bins + 1)
+    remarks += range_looks_like_nm(first, last, found=bool(counts.any()) or not n_frames)
     if n_frames and not pairs:
         if exclusion_block is not None:
             raise SelectionError(f"exclusion_block {exclusion_block} leaves out every pair")

@@ -3,7 +3,7 @@
 import click
 
 import trajet
-from trajet.cli.analyses.shared import reference_of, series_table
+from trajet.cli.analyses.shared import reference_of
 from trajet.cli.analysis_options import AnalysisOptions, analysis
 
 
@@ -83,7 +83,6 @@ def rmsd(
             superposition=not no_superposition,
             center=center or None,
         ),
-        series_table,
     )
 
 
