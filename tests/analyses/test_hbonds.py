@@ -509,20 +509,26 @@ def test_command_gives_the_numbers_of_the_function(adk: Adk, tmp_path: Path) -> 
     number, pairs, bonds, lifetimes = (path.read_text().splitlines() for path in paths.values())
     assert number[0] == "frame,time_ps,hydrogen_bonds"
     assert [float(line.split(",")[2]) for line in number[1:]] == result.values.tolist()
-    assert pairs[0] == "donor,hydrogen,acceptor,frames,occupancy,label"
+    residues = "donor_resname,donor_resid,acceptor_resname,acceptor_resid"
+    assert pairs[0] == f"donor,hydrogen,acceptor,{residues},frames,occupancy,label"
     assert len(pairs) == len(result.pairs) + 1
     label = result.pairs.labels(1)[0]
     members = ",".join(map(str, result.pairs.members[0].tolist()))
-    assert pairs[1] == f"{members},20,1.0,{label}"
+    ends = result.pairs.members[0, [0, -1]]
+    topology = traj.topology
+    of_ends = ",".join(f"{topology.resnames[k]},{topology.resids[k]}" for k in ends)
+    assert pairs[1] == f"{members},{of_ends},20,1.0,{label}"
     assert label in "\n".join(shown)
-    assert bonds[0] == "frame,donor,hydrogen,acceptor,distance_A,angle_degrees"
+    assert bonds[0] == f"frame,donor,hydrogen,acceptor,{residues},distance_A,angle_degrees"
     last = [result.bonds.frames, result.bonds.donors, result.bonds.distances, result.bonds.angles]
     fields = bonds[-1].split(",")
-    assert [float(fields[k]) for k in (0, 1, 4, 5)] == [column[-1] for column in last]
+    assert [float(fields[k]) for k in (0, 1, 8, 9)] == [column[-1] for column in last]
     assert lifetimes[0] == "time_ps,intermittent,continuous"
     assert len(lifetimes) == 9
     last = [result.lifetimes.times, result.lifetimes.intermittent, result.lifetimes.continuous]
-    assert list(map(float, lifetimes[-1].split(","))) == [column[-1] for column in last]
+    time, *numbers = map(float, lifetimes[-1].split(","))
+    assert (time, numbers) == (7.0, [column[-1] for column in last[1:]])
+    assert time == pytest.approx(last[0][-1], rel=1e-6)
     assert f"{result.lifetimes.continuous_lifetime:.3g} ps (continuous)" in "\n".join(shown)
     assert (tmp_path / "bonds.png").stat().st_size > 10_000
     with np.load(_saved(result, tmp_path / "all.npz")) as saved:

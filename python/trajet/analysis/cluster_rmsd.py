@@ -6,6 +6,7 @@ import numpy as np
 
 from trajet._trajet import AnalysisError
 from trajet.analysis.clusters import gromos, hierarchical, medoids
+from trajet.analysis.distance_units import looks_like_nm
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pairwise_rmsd import check_size, pairwise_rmsd
 from trajet.analysis.reference import Weights
@@ -144,6 +145,11 @@ def cluster_rmsd(
         check_memory(parts, max_memory, f"choose fewer frames{_FEWER}")
         labels = hierarchical(values, method, cutoff=cutoff, n_clusters=n_clusters)
     entries = dict(pairs.report)
+    found = len(values) < 2 or int(labels.max()) + 1 < len(labels)
+    entries["remarks"] = [
+        *looks_like_nm("cutoff", "--cutoff", cutoff, found=found, what="no two frames are"),
+        *entries["remarks"],
+    ]
     entries["analysis"] = "cluster_rmsd"
     entries["parameters"] = {
         **entries["parameters"],

@@ -7,9 +7,10 @@ from numpy.typing import NDArray
 
 from trajet._trajet import SelectionError
 from trajet.analysis.contacts import pairs_entries
+from trajet.analysis.distance_units import looks_like_nm
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import RunRequest, further_selection, main_selection, selecting
-from trajet.labels import atom_labels, chains_of, residue_labels
+from trajet.labels import atom_labels, chains_of, residue_labels, residues_of
 from trajet.particles import heavy_atoms
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
 from trajet.quoting import quoted
@@ -154,6 +155,8 @@ def contact_map(
         "pbc": pbc,
     }
     remarks = outcome.cells.missing() if pbc else []
+    found = bool(counts.any()) or not n_frames
+    remarks += looks_like_nm("cutoff", "--cutoff", float(cutoff), found=found, what="no contact is")
     return ContactMap(
         values=values,
         counts=counts,
@@ -166,6 +169,10 @@ def contact_map(
         of=by,
         cutoff=float(cutoff),
         report=outcome.report("contact_map", parameters, remarks=remarks),
+        row_residue_names=rows.residue_names,
+        row_residues=rows.residue_numbers,
+        column_residue_names=columns.residue_names,
+        column_residues=columns.residue_numbers,
     )
 
 
@@ -186,6 +193,8 @@ class _Groups:
         `(n,)`, the chain of each row; empty without a topology.
     names
         Name of each row.
+    residue_names, residue_numbers
+        `(n,)`, name and number of the residue of each row; None if the topology has none.
     """
 
     def __init__(self, selection: Selection, by: str) -> None:
@@ -199,6 +208,7 @@ class _Groups:
         self.residues = selection.topology_atoms.residues[first] if known else np.empty(0, np.int64)
         self.chains = np.empty(0, np.str_)
         topology = selection.trajectory.topology if known else None
+        self.residue_names, self.residue_numbers = residues_of(topology, selection.indices[first])
         if known:
             chains = chains_of(selection.topology_atoms)
             self.chains = np.zeros(len(first), np.str_) if chains is None else chains[first]

@@ -6,6 +6,7 @@ import numpy as np
 
 from trajet._trajet import SelectionError
 from trajet.analysis.atom_sets import AtomSet, further_set, main_set
+from trajet.analysis.distance_units import looks_like_nm, selections_in_nm
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import RunRequest
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
@@ -100,6 +101,10 @@ def contacts(
     cells = outcome.cells
     remarks = cells.missing() if pbc else cells.missing_for(updating)
     remarks += shared_remarks(main, other)
+    found = bool(outcome.rows[:, 0].any()) or not len(outcome.frames)
+    remarks += looks_like_nm("cutoff", "--cutoff", cutoff, found=found, what="no contact is")
+    texts = [each.label for each in (main, other) if each is not None and each.updating is not None]
+    remarks += selections_in_nm(texts, found=found)
     label = between(main, other)
     parameters = {
         **pairs_entries(main, other),

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet.analysis.command import Command
+from trajet.analysis.distance_units import selections_in_nm
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import RunRequest, main_selection, selecting
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
@@ -85,6 +86,10 @@ def count(
     outcome = yield RunRequest(
         main.trajectory, frames, pool, progress, plan, t_select=selecting(main), sample=sample
     )
+    remarks = selections_in_nm(
+        [main.label], found=bool(outcome.rows.any()) or not len(outcome.frames)
+    )
+    remarks += outcome.cells.missing_for([main])
     parameters = {
         "selections": [main.label],
         "n_atoms": [n_atoms],
@@ -97,7 +102,7 @@ def count(
         units="atoms",
         columns=(main.label,),
         name="N",
-        report=outcome.report("count", parameters, remarks=outcome.cells.missing_for([main])),
+        report=outcome.report("count", parameters, remarks=remarks),
     )
 
 

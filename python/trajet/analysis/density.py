@@ -136,6 +136,7 @@ def density(
         remarks.append(
             f"{share:.3g} % of the atoms, over all frames, lie outside of the grid: choose another"
             " center or a larger size, or wrap and centre the trajectory first"
+            + ("" if inside else "; both are in Å, not in nm")
         )
     with np.errstate(invalid="ignore"):
         # Without frames there is no density, and values are NaN.

@@ -12,7 +12,7 @@ from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import find_broken_molecules_at, suspect_frames
 from trajet.analysis.runner import RunRequest, main_selection, selecting
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
-from trajet.result import Series
+from trajet.result import GroupSeries
 from trajet.trajectory import FrameChoice, Selection
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def end_to_end(
     pool: Pool | None = None,
     progress: Progress | None = None,
     sample: bool = False,
-) -> Steps[Series]:
+) -> Steps[GroupSeries]:
     """Compute the end-to-end distance: from the first to the last selected atom of a chain.
 
     Parameters
@@ -51,7 +51,7 @@ def end_to_end(
 
     Returns
     -------
-    Series
+    GroupSeries
         `values` `(n_frames,)` if there is one chain, else `(n_frames, n_chains)`; float64, Å.
 
     Raises
@@ -112,7 +112,7 @@ def end_to_end(
         "by": by,
         "n_groups": len(sizes),
     }
-    return Series(
+    return GroupSeries(
         values=outcome.rows[:, 0].copy() if len(sizes) == 1 else outcome.rows,
         times=outcome.times,
         frames=outcome.frames,

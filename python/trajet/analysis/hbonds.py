@@ -16,6 +16,7 @@ from trajet.analysis.bond_lifetimes import (
     undecayed,
     unresolved,
 )
+from trajet.analysis.distance_units import looks_like_nm
 from trajet.analysis.hydrogen_sites import HydrogenSites, hydrogen_sites
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import (
@@ -256,6 +257,13 @@ def hbonds(
             add_bonds(correlation, keys)
         lasting = sums_by_lag(correlation)
         remarks += [*unresolved(lasting, interval), *undecayed(lasting)]
+    remarks += looks_like_nm(
+        "cutoff",
+        "--cutoff",
+        limit,
+        found=bool(values.any()) or not len(values),
+        what="no hydrogen bond is",
+    )
     parameters = {
         "selections": [main.label, *(group.label for group in groups or ())],
         "n_atoms": [main.n_atoms, *(group.n_atoms for group in groups or ())],
@@ -500,4 +508,5 @@ def _list_of(main: Selection, listed: AnalysisOutcome, report: Report) -> Hydrog
         distances=numbers[:, 3].copy(),
         angles=numbers[:, 4].copy(),
         report=report,
+        topology=main.trajectory.topology,
     )

@@ -12,7 +12,7 @@ from trajet.analysis.runner import RunRequest, run_jointly
 from trajet.pools.local import LocalPool
 from trajet.pools.pool import Pool, Progress
 from trajet.pools.rank_placeholder import RootPool, root_only
-from trajet.result import Result
+from trajet.result import Result, with_scalars
 from trajet.trajectory import FrameChoice, sharing_universes
 
 # The number of a frame in an error of the engine: of the chain, or else of the only file.
@@ -107,7 +107,7 @@ def run(
         try:
             running[k] = (steps, steps.send(outcome))
         except StopIteration as end:
-            results[k] = end.value
+            results[k] = with_scalars(end.value)
         except Exception as error:
             fail(k, error)
 

@@ -176,6 +176,7 @@ def native_contacts(
             raise SelectionError(
                 f"{between(main, other)}: no pair of atoms is within {cutoff:g} Å in"
                 f" {found[0].where}: choose a longer cut-off or more atoms"
+                + (f"; distances are in Å: {cutoff:g} nm are {cutoff * 10:g} Å" * (cutoff < 2))
             )
         first, second = pairs.T
         ends = positions[0][first], positions[-1][second]

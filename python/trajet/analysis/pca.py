@@ -254,8 +254,23 @@ def pca(
         atoms=main.indices,
         topology_atoms=main.topology_atoms if has_topology else None,
         label=main.label,
-        report=outcome.report("pca", parameters, inputs, remarks),
+        report=outcome.report(
+            "pca", parameters, inputs, [*remarks, *_fewer(n_components, projections, main)]
+        ),
     )
+
+
+def _fewer(
+    n_components: int | None, projections: NDArray[np.float64], main: Selection
+) -> list[str]:
+    """Return a remark if there are fewer components than were asked for."""
+    n_frames, count = projections.shape
+    if n_components is None or count >= n_components:
+        return []
+    return [
+        f"there are {count} components, not {n_components}: {n_frames} frames of {main.n_atoms}"
+        " atoms have no more that differ from zero"
+    ]
 
 
 def _is_folded(n_frames: int, width: int) -> bool:

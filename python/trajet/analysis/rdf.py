@@ -6,6 +6,7 @@ import numpy as np
 
 from trajet._trajet import SelectionError
 from trajet.analysis.cell_summary import CellSummary
+from trajet.analysis.distance_units import range_looks_like_nm
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import RunRequest, further_selection, main_selection, selecting
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
@@ -121,6 +122,7 @@ def rdf(
     # `pairs` is summed over all frames.
     (n_frames, volume, pairs), counts = outcome.state[:3], outcome.state[3:]
     edges = np.linspace(first, last, bins + 1)
+    remarks += range_looks_like_nm(first, last, found=bool(counts.any()) or not n_frames)
     if n_frames and not pairs:
         if exclusion_block is not None:
             raise SelectionError(f"exclusion_block {exclusion_block} leaves out every pair")

@@ -8,6 +8,7 @@ import numpy as np
 from trajet._trajet import SelectionError
 from trajet.analysis.amounts import check_bins
 from trajet.analysis.atom_groups import AtomGroups
+from trajet.analysis.distance_units import range_looks_like_nm
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import find_broken_molecules_at, suspect_frames
 from trajet.analysis.rdf import distance_range, range_remarks
@@ -169,6 +170,7 @@ def rdf_pairs(
     n_frames, volume = outcome.state[:2]
     parts = outcome.state[2:].reshape(len(numbers), 1 + bins)
     n_pairs, counts = parts[:, 0], parts[:, 1:]
+    remarks += range_looks_like_nm(first, last, found=bool(counts.any()) or not n_frames)
     labels = [(selections[a].label, selections[b].label) for a, b in numbers]
     if n_frames and not n_pairs.all():
         a, b = labels[int(np.argmin(n_pairs))]

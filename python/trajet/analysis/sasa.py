@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from trajet import _trajet
 from trajet._trajet import SelectionError
+from trajet.analysis.distance_units import looks_like_nm
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import find_broken_molecules_at
 from trajet.analysis.runner import (
@@ -26,6 +27,9 @@ from trajet.trajectory import FrameChoice, Selection
 
 if TYPE_CHECKING:
     from trajet.universes import AtomGroup
+
+# Radius of a probe, Å, below which it is smaller than any atom; 0 is the van der Waals surface.
+_LEAST_PROBE = 0.5
 
 By: TypeAlias = Literal["total", "residue", "atom"]
 Radii: TypeAlias = (
@@ -153,6 +157,8 @@ def sasa(
         # If a molecule is broken in some frames, the area is largest in one of them.
         for part in selections:
             remarks += find_broken_molecules_at(part, [outcome.frames[np.argmax(totals)]])
+    if 0 < probe < _LEAST_PROBE:
+        remarks += looks_like_nm("probe", "--probe", float(probe), found=False, what="no atom is")
     parameters = {
         "selections": [part.label for part in selections],
         "n_atoms": [part.n_atoms for part in selections],

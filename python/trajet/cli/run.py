@@ -12,6 +12,7 @@ import click
 import trajet
 from trajet.cli.analysis_options import OPTIONS_OF_RUN, JointRun
 from trajet.cli.command import command
+from trajet.cli.results import json_option
 from trajet.cli.tables import EXPECTED, one_line
 from trajet.quoting import quoted
 
@@ -22,8 +23,9 @@ _ANALYSES = "analysis"
 
 @command()
 @click.argument("plan", metavar="PLAN.toml", type=click.Path(exists=True, dir_okay=False))
+@json_option
 @click.pass_context
-def run(ctx: click.Context, plan: str) -> None:
+def run(ctx: click.Context, plan: str, as_json: bool) -> None:
     """Run several analyses, and read every frame once.
 
     A plan is a TOML file. It names the files and the options that all analyses share, such as
@@ -83,7 +85,7 @@ def run(ctx: click.Context, plan: str) -> None:
     group = ctx.find_root().command
     assert isinstance(group, click.Group)
     with contextlib.ExitStack() as kept:
-        ctx.obj = joint = JointRun(kept)
+        ctx.obj = joint = JointRun(kept, as_json)
         written: dict[Path, str] = {}
         kept.enter_context(contextlib.chdir(Path(plan).resolve().parent))
         for number, given in enumerate(analyses, 1):

@@ -183,6 +183,7 @@ def convert(
     >>> tj.convert(traj.select("name CA"), "calpha.xtc", frames=slice(0, 50)).n_frames
     50
     """
+    _check_source("convert", "path", source, path)
     path = Path(path)
     selection = main_selection(source)
     trajectory = selection.trajectory
@@ -215,6 +216,18 @@ def convert(
             left = f"{topology}: left out, as a structure cannot hold it: {_TURNED}"
             done = replace(done, remarks=(*done.remarks, left))
     return done
+
+
+def _check_source(function: str, target: str, source: object, path: object) -> None:
+    """Raise a TypeError for a path in the place of a trajectory, or the other way round."""
+    if isinstance(source, (str, os.PathLike)):
+        advice = f"open it first: tj.{function}(tj.open(None, {os.fspath(source)!r}), …)"
+        if not isinstance(path, (str, os.PathLike)):
+            advice = f"give the trajectory first, then the {target}"
+        raise TypeError(
+            f"{function}(source, {target}): the first argument is a path,"
+            f" {os.fspath(source)!r}: {advice}"
+        )
 
 
 @dataclass(frozen=True)
@@ -545,6 +558,7 @@ def split(
     >>> [part.n_frames for part in tj.split(traj, "parts", segments=4)]
     [25, 25, 24, 24]
     """
+    _check_source("split", "folder", source, folder)
     selection = main_selection(source)
     trajectory = selection.trajectory
     borders = _borders(trajectory.n_frames, segments, frames_per_segment)

@@ -1,14 +1,16 @@
 """Results with mean squared displacements and diffusion coefficients."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet.quoting import quoted
 from trajet.result.report import Report
-from trajet.result.result import Result, Table
+from trajet.result.result import Result, Table, names_column
+from trajet.result.summary import Column, Summary
+from trajet.result.times import ROUNDING, decimals_within
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -181,8 +183,35 @@ class MeanSquaredDisplacement(Result):
             f" lags, D {self._coefficient()}"
         )
 
+    def scalars(self) -> dict[str, Any]:
+        """Return diffusion coefficient, exponent and fit; see `Result.scalars`."""
+        return {
+            "diffusion_A2_per_ps": self.diffusion,
+            "diffusion_error_A2_per_ps": self.diffusion_error,
+            "diffusion_cm2_per_s": self.diffusion_cm2_per_s,
+            "diffusion_error_cm2_per_s": self.diffusion_error_cm2_per_s,
+            "intercept_A2": self.intercept,
+            "exponent": self.exponent,
+            "fit_first_ps": self.fit_first,
+            "fit_last_ps": self.fit_last,
+            "n_particles": self.n_particles,
+        }
+
+    def summary(self, limit: int | None = None) -> Summary:
+        """Return the diffusion coefficient, its error and the fit; see `Result.summary`."""
+        columns = (
+            names_column("selection", [self.label]),
+            Column(f"{self.particles}s", [self.n_particles]),
+            Column("D (1e-5 cm²/s)", [self.diffusion_cm2_per_s * 1e5], ".4f"),
+            Column("error", [self.diffusion_error_cm2_per_s * 1e5], ".4f"),
+            Column("fit (ps)", [f"{self.fit_first:g} - {self.fit_last:g}"]),
+            Column("exponent", [self.exponent], ".2f"),
+        )
+        return Summary(f"MSD along {self.axes}", columns, 1)
+
     def _table(self) -> Table:
-        return [("lag_ps", self.lags), ("msd_A2", self.values), ("n_windows", self.windows)]
+        lags = decimals_within(self.lags, ROUNDING * np.abs(self.lags))
+        return [("lag_ps", lags), ("msd_A2", self.values), ("n_windows", self.windows)]
 
 
 def range_of_fit(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet.result.result import column_name
 from trajet.result.series import Series
 
 # Largest sum of the moments of atoms that are at one place, Å².
@@ -17,9 +18,6 @@ class AxisRadii(Series):
 
     `values` are `(n_frames, 4)`, float64, Å.
     """
-
-    def _names(self) -> list[str]:
-        return ["rg_A", *(f"rg_about_{axis}_A" for axis in "xyz")]
 
 
 @dataclass(frozen=True, repr=False)
@@ -68,4 +66,4 @@ class GyrationMoments(Series):
         return kappa
 
     def _names(self) -> list[str]:
-        return [f"moment_{name}_A2" for name in self.columns]
+        return [column_name(self.name, self.units, label) for label in self.columns]

@@ -1,4 +1,4 @@
-"""Loading of results that were saved as NPZ."""
+"""Loading of results that were saved as NPZ or JSON."""
 
 import errno
 import importlib
@@ -34,12 +34,12 @@ _QUOTED = 100
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Read a result that was saved as NPZ, with its report.
+    """Read a result that was saved as NPZ or JSON, with its report.
 
     Parameters
     ----------
     path
-        A file that `result.save("….npz")` or `-o ….npz` wrote.
+        A file that `result.save` or the option `-o` wrote, `.npz` or `.json`.
 
     Returns
     -------
@@ -51,8 +51,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     FileNotFoundError
         If there is no such file.
     FormatError
-        If the file is not an NPZ file of a result, is damaged, or was written by a version of
-        trajet whose files do not name their class.
+        If the file is neither an NPZ nor a JSON file of a result, is damaged, or was written by a
+        version of trajet whose files do not name their class.
 
     Examples
     --------
@@ -95,11 +95,17 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def _arrays_of(path: Path) -> dict[str, NDArray[Any]]:
-    """Return the arrays of an NPZ file."""
+    """Return the arrays of a file."""
     with path.open("rb") as file:
         if not zipfile.is_zipfile(file):
+            file.seek(0)
+            if file.read(1) == b"{":
+                from trajet.result.as_json import arrays_of
+
+                return arrays_of(b"{" + file.read(), path)
             raise FormatError(
-                f"{path}: not an NPZ file: give a file that result.save wrote as .npz"
+                f"{path}: neither an NPZ nor a JSON file: give a file that result.save wrote as"
+                " .npz or .json"
             )
         file.seek(0)
         try:

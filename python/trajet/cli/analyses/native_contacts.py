@@ -11,7 +11,6 @@ from trajet.cli.analyses.shared import (
     no_pbc_option,
     reference_of,
     select_option,
-    series_table,
     within_option,
 )
 from trajet.cli.analysis_options import AnalysisOptions, analysis
@@ -97,7 +96,6 @@ def native_contacts(
             exclude_neighbors=exclude_neighbors,
             pbc=not no_pbc,
         ),
-        series_table,
     )
 
 

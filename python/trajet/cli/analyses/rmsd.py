@@ -3,7 +3,7 @@
 import click
 
 import trajet
-from trajet.cli.analyses.shared import reference_of, series_table, weights_option
+from trajet.cli.analyses.shared import reference_of, weights_option
 from trajet.cli.analysis_options import AnalysisOptions, analysis
 
 
@@ -79,7 +79,6 @@ def rmsd(
             superposition=not no_superposition,
             center=center or None,
         ),
-        series_table,
     )
 
 
