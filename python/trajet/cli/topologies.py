@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from trajet._trajet import SelectionError, TrajetError
 from trajet.cli.tables import lines_of
 from trajet.labels import chains_of
-from trajet.topology import Topology, known_elements
+from trajet.particles import known_elements
+from trajet.topology import Topology
 
 # The segment of files that name none, as MDAnalysis calls it.
 _UNNAMED = "SYSTEM"

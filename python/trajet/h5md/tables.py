@@ -432,7 +432,8 @@ class _Look:
             times = own * factor
         if timed and (written := self._filled(value, n, steps, times)) < n:
             n = written
-            steps, times, own = (None if it is None else it[:n] for it in (steps, times, own))
+            steps = None if steps is None else steps[:n]
+            times, own = (None if it is None else it[:n] for it in (times, own))
         return _Rows(n, steps, times, own, factor)
 
     def _filled(self, value: "Dataset", n: int, steps: _Int | None, times: _Float | None) -> int:
