@@ -25,13 +25,13 @@ from typing import Any
 import MDAnalysis as mda
 import numpy as np
 import trajet as tj
-from loky import get_reusable_executor
 from machine import describe_load
 from MDAnalysis.analysis.rms import RMSD
 from MDAnalysisTests import datafiles
 from peers.trajet import require_release_build
 from selections import write_system
 from trajet.mdanalysis import run
+from trajet.pools.processes import end_kept
 
 Way = Callable[[Any], Any]
 
@@ -68,7 +68,7 @@ def compare(name: str, make: Callable[[], Any], workers: int, rounds: int) -> No
     for _ in range(rounds):
         for way, compute in ways(workers).items():
             if way == "cold":
-                get_reusable_executor(max_workers=workers).shutdown(kill_workers=True)
+                end_kept()
             analysis = RMSD(make(), select="name CA")
             begin = time.perf_counter()
             compute(analysis)

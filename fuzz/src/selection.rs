@@ -32,6 +32,7 @@ static TOPOLOGY: LazyLock<Topology> = LazyLock::new(|| {
             occupancies: numbers(0.125),
             b_factors: numbers(11.0),
             radii: numbers(0.25),
+            particles: None,
             residues: (0..N_ATOMS).map(|i| i / 7).collect(),
         },
         residues: Residues {

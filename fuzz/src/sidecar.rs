@@ -51,7 +51,7 @@ const STAMP_BYTES: usize = 4096;
 pub fn sidecar(input: &[u8]) {
     let format = match input.get(8..12) {
         Some(b"TRR ") => 1,
-        Some(b"NCDF") => 2,
+        Some(b"NCD2") => 2,
         _ => 0,
     };
     let last = input.last().copied().unwrap_or(0);

@@ -100,6 +100,21 @@ def atom_names(topology: Topology, atoms: NDArray[np.int64]) -> NDArray[np.str_]
     return np.where(repeated, _joined(names[found], np.array("@"), found), names[found])[which]
 
 
+def residues_of(
+    topology: Topology | None, atoms: NDArray[np.int64]
+) -> tuple[NDArray[np.str_] | None, NDArray[np.int64] | None]:
+    """Return name and number of the residue of each atom, in the shape of `atoms`.
+
+    They are None without a topology, or where it has none.
+    """
+    if topology is None:
+        return None, None
+    group = Atoms(topology, atoms.ravel())
+    found = (group.column(name) for name in ("resnames", "resids"))
+    names, numbers = (None if column is None else column.reshape(atoms.shape) for column in found)
+    return names, numbers
+
+
 def atom_labels(topology: Topology | None, atoms: NDArray[np.int64]) -> NDArray[np.str_]:
     """Return the label of each of some atoms, `(n,)`: "atom17" without a topology.
 

@@ -24,8 +24,8 @@ _AGAIN = 0.01
 _RANKS = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK")
 # Path prefix of MPICH's shared memory.
 _MEMORY = "/dev/shm/mpich_"
-# Modules whose `_resource_tracker` has a process that removes leftovers of its parent.
-_TRACKERS = ("multiprocessing.resource_tracker", "loky.backend.resource_tracker")
+# Module whose `_resource_tracker` has a process that removes leftovers of its parent.
+_TRACKER = "multiprocessing.resource_tracker"
 
 _received: signal.Signals | None = None
 # The event of `deferred`, if it is active.
@@ -173,46 +173,54 @@ def deferred() -> Iterator[threading.Event]:
 
 
 @contextmanager
-def kept_from_children() -> Iterator[None]:
+def kept_from_children(*, tracker: bool = False) -> Iterator[None]:
     """Block Ctrl-C, and SIGHUP if this process handles it, in this thread.
 
     Threads and processes that it starts inside of the block never receive them. A terminal sends
     both signals to all processes of a program; this process ends the others. Interrupts are
     deferred in the block: libraries that start processes would leave semaphores behind.
-    """
-    from multiprocessing import resource_tracker
 
+    Parameters
+    ----------
+    tracker
+        Whether to start the resource tracker of multiprocessing first.
+    """
     own = [n for n in (signal.SIGINT, signal.SIGHUP) if callable(signal.getsignal(n))]
     with deferred():
         before = signal.pthread_sigmask(signal.SIG_BLOCK, own)
         try:
-            # Starting the tracker unblocks SIGINT. Its warnings on leaked semaphores are ignored.
-            sys.warnoptions.append("ignore:resource_tracker")
-            try:
-                resource_tracker.ensure_running()
-            finally:
-                sys.warnoptions.pop()
-            signal.pthread_sigmask(signal.SIG_BLOCK, own)
+            if tracker:
+                _start_tracker()
+                signal.pthread_sigmask(signal.SIG_BLOCK, own)
             yield
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+def _start_tracker() -> None:
+    """Start the resource tracker, which unblocks SIGINT; it does not warn of leaked semaphores."""
+    from multiprocessing import resource_tracker
+
+    sys.warnoptions.append("ignore:resource_tracker")
+    try:
+        resource_tracker.ensure_running()
+    finally:
+        sys.warnoptions.pop()
+
+
 def end_children() -> None:
     """Kill the child processes of this process, and wait for their end.
 
-    The resource trackers of multiprocessing and loky are kept: they exit by themselves.
+    The resource tracker of multiprocessing is kept: it exits by itself.
     """
-    trackers = {
-        getattr(getattr(sys.modules.get(name), "_resource_tracker", None), "_pid", None)
-        for name in _TRACKERS
-    }
+    module = sys.modules.get(_TRACKER)
+    tracker = getattr(getattr(module, "_resource_tracker", None), "_pid", None)
     children: list[int] = []
     with suppress(OSError):
         for thread in os.listdir("/proc/self/task"):
             with open(f"/proc/self/task/{thread}/children", encoding="ascii") as file:
                 children += map(int, file.read().split())
-    killed = [child for child in children if child not in trackers]
+    killed = [child for child in children if child != tracker]
     for child in killed:
         with suppress(OSError):
             os.kill(child, signal.SIGKILL)

@@ -5,6 +5,7 @@ line, signals are handled from here on.
 """
 
 import importlib
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -69,6 +70,19 @@ def lazy_names(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]
 def import_seconds() -> float:
     """Return the seconds that imports have taken so far."""
     return _seconds
+
+
+def process_seconds() -> float:
+    """Return the seconds since this process was started: what its user has waited for it."""
+    since_import = time.perf_counter() - _BEGIN
+    try:
+        with open("/proc/self/stat", "rb") as file:
+            # The name of the program, which comes before, may contain anything.
+            ticks = int(file.read().rpartition(b")")[2].split()[19])
+        started = ticks / os.sysconf("SC_CLK_TCK")
+        return max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - started)
+    except (OSError, ValueError, IndexError, AttributeError):
+        return since_import
 
 
 class Stopwatch:

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet, cache, universes
-from trajet._trajet import MissingPackageError, SelectionError
+from trajet._trajet import MissingPackageError, OutputError, SelectionError
 from trajet.box import Box
+from trajet.quoting import quoted
 
 if TYPE_CHECKING:
     from trajet.universes import Universe
@@ -102,6 +103,11 @@ class Topology:
         return values
 
     @property
+    def remarks(self) -> tuple[str, ...]:
+        """Remarks on the file, such as numbers or bonds that are not certain."""
+        return tuple(self.native.remarks)
+
+    @property
     def n_atoms(self) -> int:
         """Number of atoms."""
         return self.native.n_atoms
@@ -169,24 +175,48 @@ class Topology:
         return np.concatenate([bonds, others])
 
     @cached_property
+    def sites(self) -> NDArray[np.bool_]:
+        """Which particles are no atoms by what the file states, `(n_atoms,)`.
+
+        These are virtual sites, extra points, lone pairs, Drude particles and shells.
+        """
+        found = self.native.sites()
+        return np.zeros(self.n_atoms, np.bool_) if found is None else found
+
+    @cached_property
+    def named_sites(self) -> NDArray[np.bool_]:
+        """Which particles are sites by their names alone, whose mass is unknown, `(n_atoms,)`."""
+        found = self.native.named_sites()
+        return np.zeros(self.n_atoms, np.bool_) if found is None else found
+
+    @property
     def guessed_bonds(self) -> NDArray[np.int64]:
         """Bonds guessed from the distances in the file, as `bonds`, whatever bonds it lists.
 
         Raises
         ------
         SelectionError
-            If the file has no positions or radii are unknown, as those of coarse-grained beads.
+            If the file has no positions, or no radius is known, as of coarse-grained models.
         """
+        return self._guessed[0]
+
+    @property
+    def never_bonded(self) -> NDArray[np.int64]:
+        """Atoms that `guessed_bonds` lacks, as their radius is unknown, `(n,)`, int64, indices."""
+        return self._guessed[1]
+
+    @cached_property
+    def _guessed(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         found = None if self.path is None else _trajet.read_structure(self.path)
         if found is None or isinstance(found, str) or found.positions is None:
             raise SelectionError(
                 f"{self} has no positions from which bonds can be guessed: use a structure file"
                 " (GRO, PDB), or a topology with bonds, such as a TPR, PSF or PRMTOP"
             )
-        found.guess("bonds")
+        without = found.guess_bonds()
         bonds = found.topology.bonds
         assert bonds is not None
-        return bonds
+        return bonds, without
 
     def column(self, name: str) -> "NDArray[Any] | None":
         """Return a column of the atoms, residues or segments, or None if the topology lacks it.
@@ -286,8 +316,8 @@ class Topology:
         n_among = self.n_atoms if among is None else len(among)
         listed = "its names" if self.path is None else f"`trajet info {self.path} --residues`"
         return SelectionError(
-            f"selection {text!r} matches none of the {n_among} atoms of {where}: compare it with"
-            f" {listed}"
+            f"selection {quoted(text)} matches none of the {n_among} atoms of {where}: compare it"
+            f" with {listed}"
         )
 
 
@@ -495,52 +525,6 @@ def of_universe(universe: "Universe") -> Structure:
     )
 
 
-def masses(atoms: Atoms, where: str, remarks: list[str]) -> NDArray[np.float64]:
-    """Return the masses of atoms, u; append a remark if they are guessed from names.
-
-    Raises
-    ------
-    SelectionError
-        If an atom has no mass.
-    """
-    native = atoms.topology.native
-    found = atoms.column("masses")
-    values = np.full(len(atoms), np.nan) if found is None else found
-    without = np.flatnonzero(~(np.isfinite(values) & (values > 0)))
-    if without.size:
-        raise SelectionError(
-            f"{without.size} of {len(values)} atoms have no mass in {where}, the first is"
-            f" {atoms.describe(int(without[0]))}: use a topology with masses, leave these atoms"
-            " out, or give weights as numbers"
-        )
-    # By its name, Martini's W is tungsten. Masses of elements that the file states are certain.
-    if "masses" in native.guessed and native.column("elements") is None:
-        names = atoms.column("names")
-        kinds, first = np.unique(values, return_index=True)
-        words = [
-            f"{'?' if names is None else names[k]} {mass:.3f}"
-            for mass, k in zip(kinds, first, strict=True)
-        ]
-        remarks.append(
-            f"masses are guessed from the names of atoms, as {where} has neither masses nor"
-            f" elements: {listed(words)}; coarse-grained and united atoms have other masses: use a"
-            " topology with masses, such as a TPR, PSF or PRMTOP, or give weights as numbers"
-        )
-    return values
-
-
-def known_elements(atoms: Atoms) -> NDArray[np.str_]:
-    """Return the symbols of the elements of atoms, from names where the topology has none.
-
-    Raises
-    ------
-    SelectionError
-        If they cannot be guessed, as for coarse-grained beads.
-    """
-    codes, symbols = atoms.topology.native.known_elements()
-    return np.array(symbols, np.str_)[codes[atoms.indices]]
-
-
 def listed(names: list[str]) -> str:
     """Return the number of names and the first of them as text."""
     more = ["…"] if len(names) > _MOST_NAMED else []
@@ -579,7 +563,7 @@ def _parsed_among(text: str, where: str, among: NDArray[np.int64] | None) -> _tr
     """
     if among is not None and "global" in text.replace("(", " ").replace(")", " ").split():
         raise SelectionError(
-            f"selection {text!r}: only some atoms of {where} are open, but `global` selects"
+            f"selection {quoted(text)}: only some atoms of {where} are open, but `global` selects"
             " among all: open the whole data set, or leave `global` out"
         )
     return parsed(text)
@@ -587,7 +571,7 @@ def _parsed_among(text: str, where: str, among: NDArray[np.int64] | None) -> _tr
 
 def _explained(text: str, reason: str, more: str = "") -> SelectionError:
     """Return the error of a selection on one line, without the mark below its text."""
-    return SelectionError(f"selection {text!r}: {reason.splitlines()[0]}{more}")
+    return SelectionError(f"selection {quoted(text)}: {reason.splitlines()[0]}{more}")
 
 
 def needs_positions(text: str) -> bool:

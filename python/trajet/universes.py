@@ -175,7 +175,7 @@ def read_structure(path: Path, reason: str) -> _trajet.StructureFile:
     universe = load(path, f"{path}: {reason}; reading it otherwise", guess=False)
     cell = cell_of(universe)
     try:
-        native = topology_of(universe)
+        native = topology_of(universe).with_warnings(_end_remarks(path))
     except ValueError as error:
         raise FormatError(f"{path}: its topology is not consistent: {error}") from error
     return _trajet.StructureFile.of(
@@ -183,6 +183,30 @@ def read_structure(path: Path, reason: str) -> _trajet.StructureFile:
         positions_of(universe),
         None if np.isnan(cell).any() else cell.tolist(),
     )
+
+
+# The last records of whole files; others are no error, but such files may be cut.
+_LAST_RECORDS = {
+    ".pqr": (b"END", b"ENDMDL"),
+    ".pdbqt": (b"END", b"ENDMDL", b"TER", b"TORSDOF"),
+}
+
+
+def _end_remarks(path: Path) -> list[str]:
+    """Return a remark on the end of a text file that may have been cut."""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - 4096))
+        tail = file.read()
+    if b"\0" in tail or not tail.isascii():
+        return []
+    last = tail.rstrip().rsplit(b"\n", 1)[-1].split()[:1]
+    expected = _LAST_RECORDS.get(path.suffix.lower())
+    if expected is not None and last != [] and last[0] not in expected:
+        names = " or ".join(record.decode() for record in expected if record != b"ENDMDL")
+        return [f"the file ends without {names}: if it was cut, atoms are missing at its end"]
+    if not tail.endswith(b"\n"):
+        return ["the last line has no end: if the file was cut, records are missing at its end"]
+    return []
 
 
 def topology_of(universe: "Universe") -> _trajet.Topology:
@@ -202,7 +226,13 @@ def topology_of(universe: "Universe") -> _trajet.Topology:
                 columns[name] = _plain(getattr(group, name))
     columns.setdefault("segids", [""] * len(universe.segments))
     bonds = np.asarray(universe.bonds.indices, np.int64) if hasattr(universe, "bonds") else None
-    guessed = [attribute.attrname for attribute in universe._topology.guessed_attributes]
+    # An attribute that was added later replaces one of the same name.
+    latest = {attribute.attrname: attribute for attribute in universe._topology.attrs}
+    guessed = [
+        attribute.attrname
+        for attribute in universe._topology.guessed_attributes
+        if latest[attribute.attrname] is attribute
+    ]
     return _trajet.Topology.from_columns(columns, bonds, guessed)
 
 

@@ -537,12 +537,15 @@ def test_time_before_the_run_comes_first_if_it_is_largest() -> None:
         " analyses in one Python script share that."
     )
     assert then == "Nothing to gain on this machine: it was busy computing."
-    assert advise.before_run(report) == "27.3 s with imports (2 s), opening and topology (25 s)"
+    wait = advise.words_of_wait(report, 30.0, {"files": 0.01, "figure": 2.5})
+    assert wait == (
+        "30 s: run (300 ms on 1 thread), imports (2 s), opening and topology (25 s), figure (2.5 s)"
+    )
     assert advise.lead(report | {"advice": [first, then]}) == [first]
     # Numbers of an older report.
     for name in (*times, "t_command"):
         del report[name]
-    assert advise.before_run(report) == ""
+    assert advise.words_of_wait(report, 0.5, {}) == "500 ms: run (300 ms on 1 thread)"
     assert advise.advice(report)[0] == then
 
 

@@ -229,12 +229,14 @@ def test_results_are_saved_drawn_and_reported(adk: Adk, tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert "contacts within 4.5 Å" in done.output
     header, *lines = (tmp_path / "map.csv").read_text(encoding="utf-8").splitlines()
-    assert header == "row,column,fraction,frames"
+    assert header == (
+        "row,row_resname,row_resid,column,column_resname,column_resid,fraction,frames"
+    )
     table = [line.split(",") for line in lines]
-    assert table[0][:2] == ["MET1", "ARG2"]
+    assert table[0][:6] == ["MET1", "MET", "1", "ARG2", "ARG", "2"]
     seen = np.triu(result.counts) > 0
-    assert [float(row[2]) for row in table] == result.values[seen].tolist()
-    assert [int(row[3]) for row in table] == result.counts[seen].tolist()
+    assert [float(row[6]) for row in table] == result.values[seen].tolist()
+    assert [int(row[7]) for row in table] == result.counts[seen].tolist()
     axes = result.plot().axes[0]
     assert axes.get_xlabel() == "residue (resid 1:30)"
     axes.figure.canvas.draw()

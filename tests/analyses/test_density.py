@@ -235,7 +235,7 @@ def test_grids_are_written_for_viewers(wet: tj.Trajectory, tmp_path: Path) -> No
     assert head == ["x_A", "y_A", "z_A", "number_density_1/A3"]
     assert np.array_equal(rows[:, 3], result.values.ravel())
     assert np.allclose(rows[0, :3], result.origin)
-    with pytest.raises(ValueError, match=r"must end in \.dx or \.npz or \.csv"):
+    with pytest.raises(ValueError, match=r"must end in \.dx or \.npz or \.json or \.csv"):
         result.save(tmp_path / "ca.ccp4")
     assert [axes.get_xlabel() for axes in result.plot().axes[:3]] == ["x (Å)", "x (Å)", "y (Å)"]
     assert_result_laws(result, tmp_path)

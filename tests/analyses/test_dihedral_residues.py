@@ -72,7 +72,7 @@ def test_no_angle_joins_two_chains_of_one_segment(porin: Path, first: int, tmp_p
         row = next(csv.DictReader(file))
     assert len(set(features.columns)) == len(row) - 2 == features.values.shape[1]
     for k, name in enumerate(features.columns):
-        assert float(row[name.replace(" ", "_")]) == features.values[0, k]
+        assert float(row[name.replace(" ", ":", 1).replace(" ", "_")]) == features.values[0, k]
         alpha = result.atoms[k // 2, 2 - k // 2 % 2]
         assert first != 1 or name.endswith(f"@{first_atoms[alpha]}")
         assert first != 31 or "@" not in name

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import MDAnalysis as mda
 import numpy as np
 import pytest
 import trajet as tj
@@ -259,3 +260,21 @@ def test_analyses_with_frames_of_their_own_are_read_alone(adk: Adk) -> None:
     assert together[1].other_frames.tolist() == list(range(50, 60))
     assert together[1].values[50, 0] == 0
     assert len(together[2].bonds) == together[2].values.sum()
+
+
+def test_jobs_of_atomgroups_share_the_files_of_their_universe(adk: Adk) -> None:
+    """Each has the numbers of a run of its own, also with further groups."""
+    universe = mda.Universe(adk.psf, adk.xtc)
+    protein, few = universe.atoms, universe.select_atoms("resid 5:9 and name CA")
+    jobs = [
+        tj.gyration.job(protein),
+        tj.rmsd.job(few, groups=["name CA"]),
+        tj.distances.job(few, universe.select_atoms("resid 20 and name CA")),
+    ]
+    gyration, rmsd, distances = tj.run(jobs)
+    assert np.array_equal(gyration.values, tj.gyration(protein).values)
+    assert np.array_equal(rmsd.values, tj.rmsd(few, groups=["name CA"]).values)
+    assert distances.values.shape == (98, 5, 1)
+    assert rmsd.report["frames"] == 0 < gyration.report["frames"]
+    with pytest.raises(ValueError, match="of different trajectories"):
+        tj.run([jobs[0], tj.gyration.job(mda.Universe(adk.psf, adk.xtc).atoms)])

@@ -127,7 +127,7 @@ def test_all_results_label_a_dimer_alike(tmp_path: Path) -> None:
     assert pairs.pair_names()[1] == "A:ALA10:CA - B:ALA10:CA"
     pairs.save(tmp_path / "pairs.csv")
     with (tmp_path / "pairs.csv").open() as file:
-        assert next(csv.reader(file))[3] == "distance_A_A:ALA10:CA_-_B:ALA10:CA"
+        assert next(csv.reader(file))[3] == "distance_A:A:ALA10:CA_-_B:ALA10:CA"
     bonds = tj.hbonds(whole, bonds="guess", cutoff=4.2)
     assert bonds.pairs.labels() == [f"{name}:N-H -- {name}:O" for name in names]
     assert bonds.pairs.labels(2) == bonds.pairs.labels()[:2]

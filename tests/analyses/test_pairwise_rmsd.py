@@ -144,7 +144,7 @@ def test_result_is_saved_and_drawn(adk: Adk, tmp_path: Path) -> None:
         assert "other_frames" not in stored
     found.save(tmp_path / "pairs.csv")
     header, *rows = (tmp_path / "pairs.csv").read_text().splitlines()
-    assert header.split(",")[:3] == ["frame", "time_ps", "rmsd_A_0"]
+    assert header.split(",")[:3] == ["frame", "time_ps", "rmsd_A:0"]
     table = np.array([row.split(",") for row in rows], np.float64)
     assert np.array_equal(table[:, 2:].astype(np.float32), found.values)
     assert found.plot().axes[0].get_images()[0].get_array().shape == (11, 11)

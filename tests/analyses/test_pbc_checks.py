@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import MDAnalysis as mda
 import numpy as np
@@ -126,6 +127,30 @@ def test_molecules_broken_in_a_later_frame_give_a_remark(tmp_path: Path) -> None
     assert several.remarks
     assert BROKEN in remarks[0]
     assert remarks[1:] == list(several.remarks)
+
+
+@pytest.mark.parametrize(
+    "analyse",
+    [
+        tj.rmsd,
+        tj.gyration,
+        tj.gyration_moments,
+        tj.pairwise_rmsd,
+        lambda chosen: tj.pca(chosen, align=False),
+        lambda chosen: tj.centers(chosen, by="selection"),
+        lambda chosen: tj.center_distances(chosen, "resid 45"),
+        tj.end_to_end,
+        lambda chosen: tj.dssp(chosen.trajectory.select("protein")),
+    ],
+    ids=["rmsd", "gyration", "moments", "pairs", "pca", "centers", "distances", "ends", "dssp"],
+)
+def test_molecules_broken_in_a_middle_frame_give_a_remark(
+    tmp_path: Path, analyse: Callable[[tj.Selection], Any]
+) -> None:
+    """Analyses with a number of each frame check the frame of its extreme."""
+    top, path = written(tmp_path, CELLS["cube"], {3}, "residues")
+    (remark,) = remarks_on(analyse(tj.open(top, path).select("protein")).report)
+    assert "frame 3: " in remark
 
 
 def test_broken_references_give_a_remark(tmp_path: Path) -> None:

@@ -216,10 +216,20 @@ def test_result_is_saved_and_drawn(adk: Adk, tmp_path: Path) -> None:
     done = CliRunner().invoke(commands, [str(word) for word in arguments])
     assert done.exit_code == 0
     header, rows = table(tmp_path / "pca.csv")
-    assert header[:3] == ["frame", "time_ps", "projection_A_0"]
+    assert header[:3] == ["frame", "time_ps", "projection_A:1"]
     assert np.array_equal(rows[:, 2:], found.projections)
     assert f"{found.variances[3]:.3f}" in done.output
     assert tj.open(tmp_path / "first.pdb").n_frames == 20
     assert (tmp_path / "pca.png").stat().st_size > 10_000
     drawn = found.plot().axes
     assert len(drawn[0].collections[0].get_offsets()) == 98
+
+
+def test_fewer_components_than_asked_for_are_remarked(adk: Adk) -> None:
+    """Ten frames have nine; None asks for all that there are."""
+    atoms = tj.open(adk.psf, adk.xtc).select("name CA")
+    for asked, count in ((100, 9), (9, 9), (None, 9)):
+        found = tj.pca(atoms, n_components=asked, frames=slice(0, 10))
+        assert len(found.components) == count
+        is_remarked = [one for one in found.report["remarks"] if "there are 9 components" in one]
+        assert len(is_remarked) == (asked == 100)

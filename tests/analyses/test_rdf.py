@@ -258,7 +258,7 @@ def test_range_beyond_half_of_the_cell_gives_a_remark(tmp_path: Path) -> None:
         assert tj.rdf(chosen, range=(0.0, half)).report["remarks"] == []
         (remark,) = tj.rdf(chosen, range=(0.0, half + 0.1)).report["remarks"]
         assert f"up to {half + 0.1:g} Å are counted" in remark
-        assert f"nearest image is {half:.1f} Å (frame 0)" in remark
+        assert f": {half:.1f} Å in frame 0: beyond it g is too small" in remark
     x = np.random.default_rng(3).uniform(0, 2, (2, 9, 3))
     small = np.eye(3) * 2
     both = trr_bytes.write_trr(tmp_path / "shrinks.trr", x, boxes=[small * 1.5, small])

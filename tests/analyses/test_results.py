@@ -125,7 +125,7 @@ def test_files_that_are_no_results(adk: Adk, tmp_path: Path) -> None:
     assert_refused("damaged NPZ file.*pickle", units=np.array({}, dtype=object))
     for cut in (0, 10, len(whole) // 2, len(whole) - 1):
         path.write_bytes(whole[:cut])
-        with pytest.raises(tj.FormatError, match="not an NPZ file"):
+        with pytest.raises(tj.FormatError, match="neither an NPZ nor a JSON file"):
             tj.load(path)
     damaged = bytearray(whole)
     damaged[whole.index(b"\x93NUMPY") + 200] ^= 1

@@ -185,8 +185,8 @@ def test_files_and_pictures_have_the_names_of_residues(adk: Adk, tmp_path: Path)
     selection = tj.open(adk.psf, adk.xtc).select("resid 1:30")
     for by, columns in (
         ("total", ["sasa_A2"]),
-        ("residue", ["sasa_A2_MET1", "sasa_A2_ARG2"]),
-        ("atom", ["sasa_A2_MET1:N", "sasa_A2_MET1:HT1"]),
+        ("residue", ["sasa_A2:MET1", "sasa_A2:ARG2"]),
+        ("atom", ["sasa_A2:MET1:N", "sasa_A2:MET1:HT1"]),
     ):
         result = tj.sasa(selection, by=by, points=50, frames=slice(0, 5))
         result.save(tmp_path / "a.csv")

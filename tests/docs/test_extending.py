@@ -15,7 +15,7 @@ from helpers import pool_laws
 from helpers.doc_examples import commands_of, examples, place_of, run_python
 from helpers.golden_files import Adk
 from helpers.made_files import write_gro
-from loky import get_reusable_executor
+from trajet.pools import processes
 
 ROOT = Path(__file__).parents[2]
 POOL = ROOT / "docs" / "extending" / "pool.md"
@@ -65,7 +65,7 @@ def test_examples_of_the_analysis_page_run(
     calpha = tj.open(adk.psf, adk.xtc).select("name CA")
     here = tj.apply(anisotropy, calpha)
     # Processes that earlier tests started do not find the module.
-    get_reusable_executor().shutdown(wait=True)
+    processes.end_kept()
     there = tj.apply(anisotropy, calpha, pool=tj.ProcessPool(workers=2))
     assert here.values.tobytes() == there.values.tobytes()
     assert (tmp_path / "anisotropy.csv").exists()

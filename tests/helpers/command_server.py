@@ -26,7 +26,7 @@ PRELOADED = ("numpy", "MDAnalysis", "matplotlib.backends.backend_agg", "tqdm", "
 # With all of their modules.
 PACKAGES = ("trajet.cli", "trajet.conversion", "trajet.store", "trajet.advise", "trajet.html")
 # Packages of pools, whose threads and processes could disturb the end of the interpreter.
-POOLS = ("distributed", "loky", "mpi4py")
+POOLS = ("distributed", "mpi4py")
 LARGEST_REQUEST = 2**20
 
 

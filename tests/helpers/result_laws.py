@@ -2,6 +2,7 @@
 
 import csv
 import html
+import json
 from dataclasses import fields
 from pathlib import Path
 
@@ -23,7 +24,8 @@ def assert_result_laws(result: Result, folder: Path, *, drawn: bool = True) -> N
     drawn
         Whether `plot` draws it.
     """
-    _assert_restored(result, folder / "r.npz")
+    for name in ("r.npz", "r.json"):
+        _assert_restored(result, folder / name)
     _assert_table(result, folder / "r.csv")
     values = np.asarray(result)
     assert len(result) == len(values) >= 4
@@ -39,7 +41,9 @@ def assert_result_laws(result: Result, folder: Path, *, drawn: bool = True) -> N
         whole, part = getattr(result, name), getattr(some, name)
         assert (part is None) == (whole is None)
         assert whole is None or list(map(str, part)) == list(map(str, whole[1:3]))
-    _assert_restored(some, folder / "some.npz")
+    for name in ("some.npz", "some.json"):
+        _assert_restored(some, folder / name)
+    _assert_summed_up(result, folder / "r.json")
     line = repr(result)
     assert line.startswith(f"<{type(result).__name__}: ")
     if (finite := values[np.isfinite(values)]).size:
@@ -87,3 +91,28 @@ def _assert_table(result: Result, path: Path) -> None:
             assert np.array_equal(np.array(text, np.float64), column, equal_nan=True)
         else:
             assert text == list(map(str, column))
+
+
+def _assert_summed_up(result: Result, path: Path) -> None:
+    """Assert that JSON without extensions has the scalars and all rows of the summary."""
+
+    def refuse(word: str) -> None:
+        raise AssertionError(f"{word} is not JSON")
+
+    content = json.loads(path.read_text(), parse_constant=refuse)
+    assert content["kind"] == type(result).__name__
+    assert set(content["scalars"]) == set(result.scalars())
+    summary, first = result.summary(), result.summary(2)
+    table = content["table"]
+    assert table["title"] == summary.title == first.title
+    assert len(table["rows"]) == len(summary.rows())
+    for row, old in zip(table["rows"], summary.rows(), strict=True):
+        assert len(row) == len(table["columns"])
+        for number, value in zip(row, old, strict=True):
+            is_missing = isinstance(value, float) and not np.isfinite(value)
+            assert number == (None if is_missing else value)
+    # The first rows alone are the same.
+    assert repr(summary.rows()[: len(first.rows())]) == repr(first.rows())
+    assert summary.count == first.count
+    for name in ("remarks", "inputs", "parameters"):
+        assert content[name] == result.report[name]

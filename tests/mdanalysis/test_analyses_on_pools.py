@@ -5,6 +5,7 @@ import pickle
 import signal
 import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -254,6 +255,28 @@ def test_means_keep_their_precision() -> None:
     serial = InSingle(atoms()).run(frames=[4, 9])
     ours = run(InSingle(atoms()), frames=[4, 9], parts=2, progress=False)
     assert ours.results.total.dtype == serial.results.total.dtype == np.float32
+
+
+@pytest.mark.parametrize("is_installed", [False, True])
+def test_universes_of_several_files_have_serial_results(is_installed: bool, tmp_path: Path) -> None:
+    """Of MDAnalysis' readers, whose trajectory has an array of file names, and of ours."""
+    made = np.random.default_rng(1).normal(0, 5, (10, 6, 3)).astype(np.float32)
+    paths = [str(tmp_path / name) for name in ("a.xtc", "b.xtc")]
+    for k, path in enumerate(paths):
+        tj.write(path, made[5 * k : 5 * k + 5], times=5.0 * k + np.arange(5))
+    with install() if is_installed else nullcontext():
+        u = mda.Universe.empty(6, trajectory=False)
+        u.load_new(paths)
+
+    def analysis() -> AnalysisBase:
+        return AnalysisFromFunction(mda.AtomGroup.center_of_geometry, u.trajectory, u.atoms)
+
+    known = analysis().run().results.timeseries
+    backend = {"backend": Backend(tj.LocalPool(), 2), "unsupported_backend": True}
+    for done in (run(analysis(), progress=False), analysis().run(**backend)):
+        assert np.array_equal(done.results.timeseries, known)
+        inputs = report(done)["inputs"]
+        assert [Path(one["path"]).name for one in inputs] == ["a.xtc", "b.xtc"]
 
 
 def test_progress_counts_frames() -> None:

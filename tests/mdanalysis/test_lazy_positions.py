@@ -15,7 +15,7 @@ from helpers.golden_files import Adk
 from helpers.universe_pairs import N_ATOMS, N_FRAMES, load, with_theirs
 from MDAnalysis.lib.distances import distance_array
 from MDAnalysis.lib.formats.libmdaxdr import TRRFile
-from trajet.mdanalysis import readers as reading
+from trajet.mdanalysis import frame_parts
 from trajet.trajectory.cursor import Cursor
 
 
@@ -358,7 +358,7 @@ def test_refused_frame_leaves_the_frame_before(
             return observables(cursor)
 
         monkeypatch.setattr(Cursor, "observables", fail)
-        monkeypatch.setattr(reading, "_is_turned", lambda _: False)
+        monkeypatch.setattr(frame_parts, "is_turned", lambda _: False)
     if asks == "transformation":
         u.trajectory.add_transformations(shift)
     held = []

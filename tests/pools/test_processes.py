@@ -6,18 +6,18 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from contextlib import ExitStack
 from pathlib import Path
 from types import ModuleType
 from typing import IO
 
+import numpy as np
 import pytest
 import trajet as tj
 from helpers import pool_laws
 from helpers.golden_files import Adk
-from trajet.pools import processes, shared
+from trajet.pools import shared
 
 
 @pytest.mark.parametrize(
@@ -51,8 +51,6 @@ def test_forked_processes_give_the_bits_of_one_thread_and_end(long_adk: Adk) -> 
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as known:
         assert known.pid in children()
         known.kill()
-    # The tracker of semaphores stays.
-    FORKED.map(abs, [1])
     before = children()
     pool = tj.ProcessPool(workers=3, task_frames=7, fork=True)
     traj = tj.open(long_adk.psf, long_adk.xtc)
@@ -70,34 +68,8 @@ def test_forked_processes_give_the_bits_of_one_thread_and_end(long_adk: Adk) -> 
     assert children() == before
 
 
-def test_interrupt_ends_a_run_that_waits_for_the_rest_of_a_result(tmp_path: Path) -> None:
-    """As where the kernel kills a process while it sends."""
-    begun = tmp_path / "begun"
-    script = f"""
-import multiprocessing.connection, os, pathlib, signal
-import trajet as tj
-def work(number):
-    def send(self, message, write=os.write):
-        write(self.fileno(), bytes(message)[:1000])
-        pathlib.Path({str(begun)!r}).touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    multiprocessing.connection.Connection._send = send
-    return bytes(5_000_000)
-tj.ProcessPool(workers=1, fork=True).map(work, [0])
-"""
-    with subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE) as run:
-        while not begun.exists():
-            assert run.poll() is None
-            time.sleep(0.05)
-        time.sleep(0.5)
-        assert run.poll() is None
-        run.send_signal(signal.SIGINT)
-        _, message = run.communicate(timeout=60)
-    assert b"KeyboardInterrupt" in message
-
-
 def test_forked_processes_end_after_their_parent_is_killed(tmp_path: Path) -> None:
-    """Their queues stay open, as each of them holds both ends."""
+    """Also while they compute."""
     script = f"""
 import os, pathlib, time
 import trajet as tj
@@ -190,38 +162,44 @@ def test_dead_process_ends_the_run(long_adk: Adk) -> None:
     traj = tj.open(long_adk.psf, long_adk.xtc)
     atoms = traj.select("name CA")
     pool = tj.ProcessPool(workers=2, task_frames=1)
-    victim = tj.rmsd(atoms, pool=pool).report["workers"][0]["process"]
+    here = os.getpid()
 
-    def kill() -> None:
-        time.sleep(0.05)
-        os.kill(victim, signal.SIGKILL)
+    def kill(_: np.ndarray) -> float:
+        # One frame is computed here, which tells the shape.
+        if os.getpid() != here:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return 0.0
 
-    killer = threading.Thread(target=kill)
-    killer.start()
-    with pytest.raises(tj.TrajetError, match="died"):
-        for _ in range(200):
-            tj.rmsd(atoms, pool=pool)
-    killer.join()
+    with pytest.raises(
+        tj.WorkerError, match=r"died during the task of frames \d+ to \d+ \(SIGKILL\)"
+    ):
+        tj.apply(kill, atoms, pool=pool)
     # The next run has processes of its own.
     assert tj.rmsd(atoms, pool=pool).values.shape == (980,)
 
 
+def test_process_killed_between_runs_is_replaced() -> None:
+    """The run after it knows that it has ended."""
+    pool = tj.ProcessPool(workers=1)
+    (first,) = pool.map(lambda _: os.getpid(), [0])
+    os.kill(first, signal.SIGKILL)
+    os.waitid(os.P_PID, first, os.WEXITED | os.WNOWAIT)
+    (second,) = pool.map(lambda _: os.getpid(), [0])
+    assert first != second
+
+
 def test_workers_release_jobs_when_they_are_done(tmp_path: Path) -> None:
-    """Every worker closes files that a function holds; loky limits its memory again."""
+    """Every worker closes files that a function holds, before it does anything else."""
     path = tmp_path / "held"
     path.touch()
 
-    def held_here() -> tuple[bool, bool]:
-        """Return whether this process has the file open and may grow without limit."""
-        from loky import process_executor
-
-        opened = {os.path.realpath(entry.path) for entry in os.scandir("/proc/self/fd")}
-        limit = process_executor._MAX_MEMORY_LEAK_SIZE
-        return str(path) in opened, limit == sys.maxsize
+    def holds() -> bool:
+        """Return whether this process has the file open."""
+        return str(path) in {os.path.realpath(one.path) for one in os.scandir("/proc/self/fd")}
 
     class Holding:
-        def __call__(self, _: int) -> tuple[bool, bool]:
-            return held_here()
+        def __call__(self, _: int) -> bool:
+            return holds()
 
         def __getstate__(self) -> str:
             return str(path)
@@ -229,16 +207,9 @@ def test_workers_release_jobs_when_they_are_done(tmp_path: Path) -> None:
         def __setstate__(self, name: str) -> None:
             self.file, self.cycle = open(name), self  # noqa: SIM115
 
-    held = tj.ProcessPool(workers=2).map(Holding(), range(20))
-    assert set(held) == {(True, True)}
-    executor = processes._executor(2)
-    until = time.monotonic() + 60
-    while True:
-        futures = [executor.submit(held_here) for _ in range(20)]
-        if {future.result() for future in futures} == {(False, False)}:
-            break
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    pool = tj.ProcessPool(workers=2)
+    assert set(pool.map(Holding(), range(20))) == {True}
+    assert set(pool.map(lambda _: holds(), range(20))) == {False}
 
 
 def test_rows_go_to_the_disk_if_memory_is_full(

@@ -31,7 +31,9 @@ def test_results_are_those_of_all_atoms(protein: Path) -> None:
         assert np.array_equal(tj.rmsd(ours).values, tj.rmsd(truth).values)
         assert np.array_equal(tj.gyration(ours).values, tj.gyration(truth).values)
     again = pickle.loads(pickle.dumps(some))
-    assert np.array_equal(tj.rmsd(again.select("name CA")).values, tj.rmsd(some.select("name CA")).values)
+    assert np.array_equal(
+        tj.rmsd(again.select("name CA")).values, tj.rmsd(some.select("name CA")).values
+    )
     with pytest.raises(tj.SelectionError, match="not in the trajectory"):
         some.select([some.n_atoms])
     with pytest.raises(tj.SelectionError, match="matches none"):
@@ -60,7 +62,9 @@ def test_advice_names_a_selection_that_works(protein: Path) -> None:
     for atoms in ({}, {"atoms": "name CA"}):
         with pytest.raises(tj.SelectionError) as refused:
             _ = tj.open(datafiles.GRO, protein, sidecar=False, **atoms).topology
-        found = re.search(r"atoms='([^']+)' \(--atoms ([^)]+)\)", str(refused.value).split("; or,")[1])
+        found = re.search(
+            r"atoms='([^']+)' \(--atoms ([^)]+)\)", str(refused.value).split("; or,")[1]
+        )
         assert found, refused.value
         assert tj.open(datafiles.GRO, protein, atoms=found[1], sidecar=False).select("protein")
     words = shlex.split(found[2])

@@ -54,6 +54,8 @@ impl Writer {
         let path = self.output.path().to_owned();
         let failed = |error| Error::of_output(&path, error);
         if self.begun.is_none() {
+            // Of frames that are not known yet, none may have a cell if the first ones have none.
+            self.options.without_cells = frames.iter().all(|frame| frame.cell[0].is_nan());
             let (times, steps) = &self.expected;
             let is_known = !times.is_empty() && times.len() == steps.len();
             let only = (&[first.time][..], &[first.step][..]);

@@ -9,6 +9,7 @@ use trajet_formats::{Atoms, Block, memory};
 use trajet_kernels::cell::Cell;
 use trajet_kernels::pairs::Misplaced;
 
+use crate::cells::CellUse;
 use crate::error::{FrameError, InvalidArgument};
 use crate::plan::Leaves;
 use crate::superpose::Superpose;
@@ -23,7 +24,7 @@ pub struct Output {
     pub rows: Vec<f64>,
     /// Number of values per row.
     pub row_width: usize,
-    /// The accumulated state.
+    /// The accumulated state, packed with the summary of cells; see [`crate::JointPass::pack`].
     pub state: State,
 }
 
@@ -43,10 +44,7 @@ pub(crate) fn check_finite(block: &Block) -> Result<(), FrameError> {
 ///
 /// # Errors
 /// [`InvalidArgument`].
-pub(crate) fn check_weights(
-    weights: Option<&[f64]>,
-    n_atoms: usize,
-) -> Result<(), InvalidArgument> {
+pub fn check_weights(weights: Option<&[f64]>, n_atoms: usize) -> Result<(), InvalidArgument> {
     if n_atoms == 0 {
         return Err(InvalidArgument("there are no atoms"));
     }
@@ -162,6 +160,11 @@ pub trait Analysis: Send + Sync {
 
     /// Merges the states of two adjacent ranges of frames, `left` before `right`.
     fn merge(&self, left: State, right: State) -> State;
+
+    /// Returns the use that the analysis makes of unit cells, which the summary of the run counts.
+    fn cell_use(&self) -> CellUse {
+        CellUse::Ignored
+    }
 }
 
 /// One pass over the requested frames.

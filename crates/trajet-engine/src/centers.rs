@@ -9,6 +9,7 @@ use trajet_kernels::distance::{Points, between, within};
 use trajet_simd::InstructionSet;
 
 use crate::analysis::{Analysis, Pass, State, cell_of, check_weights, list, optional_list};
+use crate::cells::CellUse;
 use crate::error::{FrameError, InvalidArgument};
 
 /// The numbers of a row.
@@ -82,7 +83,14 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
     Ok(Pass { atoms, superpose: None, analysis, then: None })
 }
 
-/// Yields one row per frame; the state is only for a remark: the number of frames without a cell, if cells are used.
+/// Makes a centre that lacks a coordinate NaN: an atom without position has no other coordinates either.
+fn forget_incomplete(centre: &mut [f64; 3]) {
+    if !centre.iter().all(|x| x.is_finite()) {
+        *centre = [f64::NAN; 3];
+    }
+}
+
+/// Yields one row per frame, no state.
 struct Centers {
     groups: AtomGroups,
     quantity: Quantity,
@@ -100,11 +108,7 @@ impl Analysis for Centers {
         }
     }
 
-    fn state_len(&self) -> usize {
-        1
-    }
-
-    fn absorb(&self, block: &Block, rows: &mut [f64], state: &mut State) -> Result<(), FrameError> {
+    fn absorb(&self, block: &Block, rows: &mut [f64], _: &mut State) -> Result<(), FrameError> {
         let set = InstructionSet::chosen();
         let width = self.row_width();
         if width == 0 {
@@ -119,10 +123,10 @@ impl Analysis for Centers {
             let positions = block.frame(i);
             if self.quantity == Quantity::Centers {
                 centers(set, &self.groups, positions, row);
+                row.as_chunks_mut::<3>().0.iter_mut().for_each(forget_incomplete);
                 continue;
             }
             let cell = if self.periodic { cell_of(block, i)? } else { None };
-            state[0] += f64::from(u8::from(self.periodic && cell.is_none()));
             centers(set, &self.groups, positions, &mut found);
             match self.quantity {
                 Quantity::Centers => {}
@@ -141,9 +145,12 @@ impl Analysis for Centers {
         Ok(())
     }
 
-    fn merge(&self, mut left: State, right: State) -> State {
-        left[0] += right[0];
+    fn merge(&self, left: State, _: State) -> State {
         left
+    }
+
+    fn cell_use(&self) -> CellUse {
+        CellUse::nearest_images(self.periodic && self.quantity != Quantity::Centers)
     }
 }
 

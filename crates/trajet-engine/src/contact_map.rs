@@ -8,6 +8,7 @@ use trajet_formats::{Atoms, Block, memory};
 
 use crate::analysis::{Analysis, Pass, State};
 use crate::atom_map::merge_atom_lists;
+use crate::cells::CellUse;
 use crate::contacts::{Frame, PairFinder, check_cutoff};
 use crate::error::{FrameError, InvalidArgument};
 use crate::updating::Group;
@@ -39,8 +40,7 @@ impl Request {
 /// Returns the pass of the analysis on a trajectory of `n_atoms` atoms. Two groups are in contact in a frame if any atom
 /// of one is within the cut-off of any atom of the other.
 ///
-/// The state holds the number of frames, the number of those without a cell, then the number of frames of each pair of
-/// groups: a table with one row per group and one column per other group, or the pairs `i < j` of the same groups,
+/// The state holds the number of frames, then the number of frames of each pair of groups: a table with one row per group and one column per other group, or the pairs `i < j` of the same groups,
 /// ordered by `i`.
 ///
 /// # Errors
@@ -142,7 +142,7 @@ impl Analysis for ContactMap {
     }
 
     fn state_len(&self) -> usize {
-        self.layout.len().saturating_add(2)
+        self.layout.len().saturating_add(1)
     }
 
     fn empty(&self) -> Result<State, Error> {
@@ -154,15 +154,14 @@ impl Analysis for ContactMap {
         let mut seen = spare().pop().unwrap_or_default();
         seen.bits.resize(self.layout.len().div_ceil(64), 0);
         let tags = self.tags.each_ref().map(Vec::as_slice);
-        let without_cell = self.pairs.each_frame(block, Some(self.cutoff), |finder, frame| {
+        self.pairs.each_frame(block, Some(self.cutoff), |finder, frame| {
             let Frame { cell, groups, labels, .. } = *frame;
             let mut add = |pair| seen.add(self.layout.index(pair));
             finder.each_tags(cell, groups, labels, tags, self.cutoff, &mut add)?;
-            seen.move_to(&mut state[2..]);
+            seen.move_to(&mut state[1..]);
             Ok(())
         })?;
         state[0] += block.n_frames() as f64;
-        state[1] += without_cell as f64;
         spare().push(seen);
         Ok(())
     }
@@ -171,6 +170,10 @@ impl Analysis for ContactMap {
         // Integers: their sum is exact in any order.
         left.iter_mut().zip(right).for_each(|(sum, count)| *sum += count);
         left
+    }
+
+    fn cell_use(&self) -> CellUse {
+        self.pairs.cell_use()
     }
 }
 

@@ -12,6 +12,7 @@ use trajet_topology::select::UpdatingSelection;
 
 use crate::analysis::{Analysis, Pass, State, cell_of, list, no_position, optional_list};
 use crate::atom_map::merge_atom_lists;
+use crate::cells::{CellUse, SLACK};
 use crate::error::{FrameError, InvalidArgument};
 use crate::updating::{Group, GroupMemory, check_selection};
 
@@ -60,7 +61,7 @@ pub(crate) fn check_cutoff(cutoff: f64) -> Result<(), InvalidArgument> {
 /// if two lists share atoms.
 ///
 /// Rows hold, if the nearest pair is found, its distance (Å) and the positions of its atoms in the two lists, NaN
-/// without a pair; then, with a cut-off, the number of pairs. The state is the number of frames without a cell.
+/// without a pair; then, with a cut-off, the number of pairs.
 ///
 /// # Errors
 /// [`Error::AtomOutOfRange`].
@@ -116,7 +117,12 @@ pub(crate) struct Frame<'a> {
 }
 
 impl PairFinder {
-    /// Calls `each` for every frame of a block. Returns the number of frames without a cell, if cells are used.
+    /// Returns the use that the pairs make of unit cells.
+    pub(crate) fn cell_use(&self) -> CellUse {
+        CellUse::nearest_images(self.periodic || self.groups.iter().any(Group::is_updating))
+    }
+
+    /// Calls `each` for every frame of a block.
     ///
     /// # Errors
     /// [`FrameError`] of the first frame whose cell has no volume, whose cell is too small for the cut-off, in which an
@@ -126,22 +132,17 @@ impl PairFinder {
         block: &Block,
         cutoff: Option<f64>,
         mut each: impl FnMut(&mut ContactFinder, &Frame<'_>) -> Result<(), Misplaced>,
-    ) -> Result<usize, FrameError> {
+    ) -> Result<(), FrameError> {
         let spare = || self.spare.lock().expect("nothing panics with it");
         let mut finder = spare().pop().unwrap_or_default();
         let mut memories = [GroupMemory::default(), GroupMemory::default()];
         let mut gathered = [Vec::new(), Vec::new()];
-        let mut without_cell = 0;
         let cutoff = cutoff.map(|cutoff| (cutoff, format!("the cut-off ({cutoff} Å)")));
         for i in 0..block.n_frames() {
             let cell = if self.periodic { cell_of(block, i)? } else { None };
-            match (&cell, &cutoff) {
-                (Some(cell), Some((cutoff, what))) => {
-                    let words = [&**what, "choose a shorter cut-off"];
-                    check_half(cell, *cutoff, words, block.meta.frames[i])?;
-                }
-                (Some(_), None) => {}
-                (None, _) => without_cell += usize::from(self.periodic),
+            if let (Some(cell), Some((cutoff, what))) = (&cell, &cutoff) {
+                let words = [&**what, "choose a shorter cut-off"];
+                check_half(cell, *cutoff, words, block.meta.frames[i])?;
             }
             let [memory, other_memory] = &mut memories;
             let first = self.groups[0].members(block, i, memory)?;
@@ -162,7 +163,7 @@ impl PairFinder {
                 .map_err(|misplaced| no_position(block.meta.frames[i], misplaced))?;
         }
         spare().push(finder);
-        Ok(without_cell)
+        Ok(())
     }
 }
 
@@ -178,8 +179,7 @@ pub(crate) fn check_half(
     frame: u64,
 ) -> Result<(), FrameError> {
     let half = cell.shortest_vector() / 2.0;
-    // Cells are stored in single precision.
-    if distance > half * (1.0 + 1e-6) {
+    if distance > half * SLACK {
         let why = format!(
             "{what} is above half of the shortest lattice vector ({half:.3} Å), so that an atom may \
              be in contact with several images of another: {shorter}, or take positions as they are \
@@ -190,7 +190,7 @@ pub(crate) fn check_half(
     Ok(())
 }
 
-/// Yields one row per frame; the state is only for a remark.
+/// Yields one row per frame, no state.
 struct Contacts {
     pairs: PairFinder,
     nearest: bool,
@@ -202,13 +202,9 @@ impl Analysis for Contacts {
         3 * usize::from(self.nearest) + usize::from(self.cutoff.is_some())
     }
 
-    fn state_len(&self) -> usize {
-        1
-    }
-
-    fn absorb(&self, block: &Block, rows: &mut [f64], state: &mut State) -> Result<(), FrameError> {
+    fn absorb(&self, block: &Block, rows: &mut [f64], _: &mut State) -> Result<(), FrameError> {
         let width = self.row_width();
-        let without_cell = self.pairs.each_frame(block, self.cutoff, |finder, frame| {
+        self.pairs.each_frame(block, self.cutoff, |finder, frame| {
             let Frame { i, cell, groups, labels, numbers } = *frame;
             let (nearest, count) =
                 rows[i * width..][..width].split_at_mut(width - usize::from(self.cutoff.is_some()));
@@ -228,13 +224,14 @@ impl Analysis for Contacts {
                 *count = finder.count(cell, groups, labels, cutoff)? as f64;
             }
             Ok(())
-        })?;
-        state[0] += without_cell as f64;
-        Ok(())
+        })
     }
 
-    fn merge(&self, mut left: State, right: State) -> State {
-        left[0] += right[0];
+    fn merge(&self, left: State, _: State) -> State {
         left
+    }
+
+    fn cell_use(&self) -> CellUse {
+        self.pairs.cell_use()
     }
 }

@@ -6,6 +6,7 @@ use trajet_formats::{Atoms, Block};
 use trajet_topology::select::UpdatingSelection;
 
 use crate::analysis::{Analysis, Pass, State, list};
+use crate::cells::CellUse;
 use crate::error::{FrameError, InvalidArgument};
 use crate::updating::{Updating, check_selection};
 
@@ -60,5 +61,9 @@ impl Analysis for Count {
 
     fn merge(&self, left: State, _: State) -> State {
         left
+    }
+
+    fn cell_use(&self) -> CellUse {
+        CellUse::nearest_images(self.selection.is_some())
     }
 }

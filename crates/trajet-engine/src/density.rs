@@ -13,6 +13,7 @@ use trajet_topology::select::UpdatingSelection;
 
 use crate::analysis::{Analysis, Pass, State, check_finite, list, optional_list};
 use crate::atom_map::AtomMap;
+use crate::cells::CellUse;
 use crate::error::{FrameError, InvalidArgument};
 use crate::linear_density::check_amounts;
 use crate::updating::{Group, GroupMemory, check_selection};
@@ -193,6 +194,10 @@ impl Analysis for Density {
             whole[HEADER + voxel as usize] += sum;
         }
         whole
+    }
+
+    fn cell_use(&self) -> CellUse {
+        CellUse::nearest_images(self.group.is_updating())
     }
 }
 

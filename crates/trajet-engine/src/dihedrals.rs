@@ -8,6 +8,7 @@ use trajet_simd::InstructionSet;
 
 use crate::analysis::{Analysis, Pass, State, cell_of, list};
 use crate::atom_map::merge_atom_lists;
+use crate::cells::CellUse;
 use crate::error::{FrameError, InvalidArgument};
 
 /// Parameters of the analysis.
@@ -79,5 +80,9 @@ impl Analysis for Dihedrals {
 
     fn merge(&self, left: State, _: State) -> State {
         left
+    }
+
+    fn cell_use(&self) -> CellUse {
+        CellUse::nearest_images(self.periodic)
     }
 }

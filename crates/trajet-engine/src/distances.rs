@@ -8,6 +8,7 @@ use trajet_simd::InstructionSet;
 
 use crate::analysis::{Analysis, Pass, State, cell_of, flattened, list};
 use crate::atom_map::{AtomMap, merge_atom_lists};
+use crate::cells::CellUse;
 use crate::error::FrameError;
 
 /// The second member of each pair.
@@ -113,5 +114,9 @@ impl Analysis for Distances {
 
     fn merge(&self, left: State, _: State) -> State {
         left
+    }
+
+    fn cell_use(&self) -> CellUse {
+        CellUse::nearest_images(self.periodic)
     }
 }

@@ -10,6 +10,7 @@ use trajet_kernels::pairs::Misplaced;
 
 use crate::analysis::{Analysis, Pass, State, cell_of, check_finite, list};
 use crate::atom_map::merge_atom_lists;
+use crate::cells::CellUse;
 use crate::error::{FrameError, InvalidArgument};
 
 /// State of a pass whose result would be larger than `most`, or than the memory. It stays so through all merges: if a
@@ -168,6 +169,7 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
         searches,
         atoms: union,
         criterion: Criterion::new(measured, cutoff, angle),
+        cutoff,
         periodic,
         fold,
         most,
@@ -190,6 +192,8 @@ struct HydrogenBonds {
     /// The atom of each column.
     atoms: Vec<i64>,
     criterion: Criterion,
+    /// The largest distance, Å.
+    cutoff: f64,
     periodic: bool,
     fold: Fold,
     most: usize,
@@ -330,6 +334,10 @@ impl Analysis for HydrogenBonds {
             }
         }
     }
+
+    fn cell_use(&self) -> CellUse {
+        if self.periodic { CellUse::Within(self.cutoff) } else { CellUse::Ignored }
+    }
 }
 
 impl HydrogenBonds {
@@ -376,6 +384,7 @@ mod tests {
             searches: Vec::new(),
             atoms: Vec::new(),
             criterion: Criterion::new(Measured::DonorAcceptor, 3.0, AngleLimit::AtHydrogen(150.0)),
+            cutoff: 3.0,
             periodic: true,
             fold,
             most,

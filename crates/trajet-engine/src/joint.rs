@@ -14,6 +14,7 @@ use trajet_formats::{Atoms, Block, memory};
 
 use crate::analysis::{Analysis, Pass, State};
 use crate::atom_map::{AtomMap, merge_atom_lists};
+use crate::cells::{self, CellSummary};
 use crate::error::FrameError;
 use crate::plan::Leaves;
 use crate::tree::{Merger, Node};
@@ -22,9 +23,39 @@ use crate::tree::{Merger, Node};
 /// its state.
 const HEADER: usize = 2;
 
+/// The state of an analysis, and the summary of the cells of its frames.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Folded {
+    /// The state.
+    pub state: State,
+    /// The summary.
+    pub cells: CellSummary,
+}
+
+impl Folded {
+    /// Merges the states of two adjacent ranges of frames, `left` before `right`.
+    fn merge(analysis: &dyn Analysis, left: Folded, right: Folded) -> Folded {
+        let cells = left.cells.merge(right.cells);
+        Folded { state: analysis.merge(left.state, right.state), cells }
+    }
+
+    /// Returns the state, with the numbers of the summary at its end.
+    fn pack(self) -> State {
+        let mut packed = self.state;
+        packed.extend(self.cells.pack());
+        packed
+    }
+
+    /// Returns the state that [`Folded::pack`] made numbers of; `None` if they are too few.
+    fn unpack(packed: &[f64]) -> Option<Folded> {
+        let (state, cells) = packed.split_last_chunk::<{ cells::PACKED }>()?;
+        Some(Folded { state: state.to_vec(), cells: CellSummary::unpack(*cells) })
+    }
+}
+
 /// The state of each analysis of a pass. States are packed into one array only where they leave the engine: packing at
 /// each merge would copy all of them.
-pub type JointState = Vec<State>;
+pub type JointState = Vec<Folded>;
 
 /// A pass of one analysis or several.
 pub struct JointPass {
@@ -224,13 +255,19 @@ impl JointPass {
     /// # Errors
     /// [`Error::Memory`].
     pub fn empty(&self) -> Result<JointState, Error> {
-        self.analyses().map(Analysis::empty).collect()
+        let empty = |analysis: &dyn Analysis| {
+            Ok(Folded { state: analysis.empty()?, cells: CellSummary::default() })
+        };
+        self.analyses().map(empty).collect()
     }
 
     /// Merges the states of two adjacent ranges of frames, `left` before `right`.
     pub fn merge(&self, left: JointState, right: JointState) -> JointState {
         let pairs = left.into_iter().zip(right);
-        self.analyses().zip(pairs).map(|(of, (left, right))| of.merge(left, right)).collect()
+        self.analyses()
+            .zip(pairs)
+            .map(|(of, (left, right))| Folded::merge(of, left, right))
+            .collect()
     }
 
     /// Returns the next pass, made from the final state of this one; `None` if this is the last.
@@ -242,12 +279,12 @@ impl JointPass {
             return Ok(None);
         }
         let mut next = self.waiting;
-        for (Component { number, transform, pass, .. }, state) in
+        for (Component { number, transform, pass, .. }, folded) in
             self.components.into_iter().zip(states)
         {
             let then =
                 pass.then.expect("only analyses that go on are components before the last pass");
-            next.push(Numbered { number, transform, pass: then(state) });
+            next.push(Numbered { number, transform, pass: then(folded.state) });
         }
         next.sort_by_key(|one| one.number);
         let own = |one: &Numbered| one.transform.is_none();
@@ -296,15 +333,18 @@ impl JointPass {
         self.components.iter().map(|component| &*component.pass.analysis)
     }
 
-    /// Returns one array of the states of all analyses: the state itself if there is one analysis.
+    /// Returns one array of the states of all analyses, each with the summary of its cells at the end. Before each of
+    /// several are the width of its rows, and its length.
     pub fn pack(&self, mut states: JointState) -> State {
         if let [only] = &mut states[..] {
-            return std::mem::take(only);
+            return std::mem::take(only).pack();
         }
-        let mut packed = Vec::with_capacity(states.iter().map(|state| HEADER + state.len()).sum());
-        for (analysis, state) in self.analyses().zip(states) {
-            packed.extend([analysis.row_width() as f64, state.len() as f64]);
-            packed.extend(state);
+        let len = |folded: &Folded| HEADER + folded.state.len() + cells::PACKED;
+        let mut packed = Vec::with_capacity(states.iter().map(len).sum());
+        for (analysis, folded) in self.analyses().zip(states) {
+            let len = folded.state.len() + cells::PACKED;
+            packed.extend([analysis.row_width() as f64, len as f64]);
+            packed.extend(folded.pack());
         }
         packed
     }
@@ -312,13 +352,13 @@ impl JointPass {
     /// Returns the states of all analyses from the array that [`JointPass::pack`] made of them; `None` if it is not one.
     pub fn unpack(&self, packed: &[f64]) -> Option<JointState> {
         if self.components.len() == 1 {
-            return Some(vec![packed.to_vec()]);
+            return Some(vec![Folded::unpack(packed)?]);
         }
         let mut rest = packed;
         let mut states = JointState::new();
         while let [_, len, of_rest @ ..] = rest {
             let (state, others) = of_rest.split_at_checked(*len as usize)?;
-            states.push(state.to_vec());
+            states.push(Folded::unpack(state)?);
             rest = others;
         }
         (rest.is_empty() && states.len() == self.components.len()).then_some(states)
@@ -333,7 +373,7 @@ pub(crate) struct LeafFold<'a> {
     /// Position of the frame after the last block.
     next: usize,
     /// State of the only analysis.
-    only: Option<State>,
+    only: Option<Folded>,
     /// Work for each of several analyses.
     components: Vec<ComponentFold<'a>>,
 }
@@ -394,8 +434,8 @@ impl LeafFold<'_> {
     /// # Panics
     /// If not all frames of the leaf were analysed.
     pub(crate) fn finish(self) -> JointState {
-        if let Some(state) = self.only {
-            return vec![state];
+        if let Some(folded) = self.only {
+            return vec![folded];
         }
         let whole = |component: ComponentFold<'_>| {
             let mut subtrees = component.states.into_subtrees();
@@ -407,7 +447,7 @@ impl LeafFold<'_> {
 }
 
 /// Superposes and analyses a leaf of one analysis, and returns its state.
-fn of_leaf(pass: &Pass, block: &mut Block, rows: &mut [f64]) -> Result<State, FoldError> {
+fn of_leaf(pass: &Pass, block: &mut Block, rows: &mut [f64]) -> Result<Folded, FoldError> {
     if let Some(superpose) = &pass.superpose {
         superpose.apply(block);
     }
@@ -415,10 +455,10 @@ fn of_leaf(pass: &Pass, block: &mut Block, rows: &mut [f64]) -> Result<State, Fo
 }
 
 /// Analyses a leaf of one analysis, which was superposed, and returns its state.
-fn of_superposed(pass: &Pass, block: &Block, rows: &mut [f64]) -> Result<State, FoldError> {
+fn of_superposed(pass: &Pass, block: &Block, rows: &mut [f64]) -> Result<Folded, FoldError> {
     let mut state = pass.analysis.empty()?;
     pass.analysis.absorb(block, rows, &mut state)?;
-    Ok(state)
+    Ok(Folded { state, cells: CellSummary::of(block, pass.analysis.cell_use()) })
 }
 
 /// The work of one of several analyses on a leaf of the pass.
@@ -429,7 +469,7 @@ struct ComponentFold<'a> {
     /// Frames of its current leaf, as far as they were read.
     block: Block,
     /// States of its leaves within the leaf of the pass.
-    states: Merger<State>,
+    states: Merger<Folded>,
 }
 
 impl ComponentFold<'_> {
@@ -472,9 +512,10 @@ impl ComponentFold<'_> {
     }
 
     /// Adds the state of a leaf of the analysis.
-    fn add(&mut self, leaf: usize, state: State) {
-        let analysis = &self.of.pass.analysis;
-        self.states.add(Node::leaf(leaf), state, |left, right| analysis.merge(left, right));
+    fn add(&mut self, leaf: usize, folded: Folded) {
+        let analysis = &*self.of.pass.analysis;
+        self.states
+            .add(Node::leaf(leaf), folded, |left, right| Folded::merge(analysis, left, right));
     }
 }
 

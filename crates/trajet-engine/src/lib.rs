@@ -7,6 +7,7 @@
 pub mod analysis;
 mod atom_map;
 pub mod average;
+pub mod cells;
 pub mod centers;
 pub mod contact_map;
 pub mod contacts;
@@ -43,7 +44,7 @@ use serde::Deserialize;
 
 pub use analysis::{Analysis, Output, Pass, State};
 pub use error::{FrameError, InvalidArgument, RunError, TaskError, TaskFault};
-pub use joint::{JointPass, JointState};
+pub use joint::{Folded, JointPass, JointState};
 pub use run::{
     Budget, Control, Part, RunHandle, Subtrees, check_times, open, open_with, run, run_part,
 };

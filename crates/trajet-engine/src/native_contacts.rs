@@ -10,6 +10,7 @@ use trajet_simd::InstructionSet;
 
 use crate::analysis::{Analysis, Pass, State, cell_of, list};
 use crate::atom_map::merge_atom_lists;
+use crate::cells::CellUse;
 use crate::contacts::check_half;
 use crate::error::{FrameError, InvalidArgument};
 
@@ -50,8 +51,7 @@ impl Request {
     }
 }
 
-/// Returns the pass of the analysis on a trajectory of `n_atoms` atoms. Rows hold the fraction; the state is the number
-/// of frames without a cell.
+/// Returns the pass of the analysis on a trajectory of `n_atoms` atoms. Rows hold the fraction.
 ///
 /// # Errors
 /// [`Error::AtomOutOfRange`].
@@ -67,7 +67,7 @@ pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
     Ok(Pass { atoms, superpose: None, analysis, then: None })
 }
 
-/// Yields one number per frame; the state is only for a remark.
+/// Yields one number per frame, no state.
 struct NativeContacts {
     pairs: NativePairs,
     /// The largest of the pairs' limits.
@@ -83,11 +83,7 @@ impl Analysis for NativeContacts {
         1
     }
 
-    fn state_len(&self) -> usize {
-        1
-    }
-
-    fn absorb(&self, block: &Block, rows: &mut [f64], state: &mut State) -> Result<(), FrameError> {
+    fn absorb(&self, block: &Block, rows: &mut [f64], _: &mut State) -> Result<(), FrameError> {
         let spare = || self.spare.lock().expect("nothing panics with it");
         let mut memory = spare().pop().unwrap_or_default();
         let set = InstructionSet::chosen();
@@ -98,15 +94,17 @@ impl Analysis for NativeContacts {
             if let Some(cell) = &cell {
                 check_half(cell, self.longest, words, block.meta.frames[i])?;
             }
-            state[0] += f64::from(u8::from(self.periodic && cell.is_none()));
             *row = self.pairs.fraction(set, cell.as_ref(), block.frame(i), self.beta, &mut memory);
         }
         spare().push(memory);
         Ok(())
     }
 
-    fn merge(&self, mut left: State, right: State) -> State {
-        left[0] += right[0];
+    fn merge(&self, left: State, _: State) -> State {
         left
+    }
+
+    fn cell_use(&self) -> CellUse {
+        CellUse::nearest_images(self.periodic)
     }
 }

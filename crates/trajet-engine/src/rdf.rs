@@ -11,6 +11,7 @@ use trajet_kernels::pairs::{Groups, PairCounter, block_labels};
 
 use crate::analysis::{Analysis, Pass, State, cell_of, list, no_position, optional_list};
 use crate::atom_map::{AtomMap, merge_atom_lists};
+use crate::cells::CellUse;
 use crate::error::{FrameError, InvalidArgument};
 
 /// Upper bound on the memory that a thread needs for one bin.
@@ -166,6 +167,10 @@ impl Analysis for Rdf {
     fn merge(&self, mut left: State, right: State) -> State {
         left.iter_mut().zip(right).for_each(|(l, r)| *l += r);
         left
+    }
+
+    fn cell_use(&self) -> CellUse {
+        CellUse::Within(self.bins.longest())
     }
 }
 

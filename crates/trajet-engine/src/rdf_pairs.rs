@@ -12,6 +12,7 @@ use trajet_simd::InstructionSet;
 
 use crate::analysis::{Analysis, Pass, State, cell_of, check_weights, list, optional_list};
 use crate::atom_map::{AtomMap, merge_atom_lists};
+use crate::cells::CellUse;
 use crate::error::{FrameError, InvalidArgument};
 use crate::rdf::{bins, self_pairs};
 
@@ -265,6 +266,10 @@ impl Analysis for RdfPairs {
     fn merge(&self, mut left: State, right: State) -> State {
         left.iter_mut().zip(right).for_each(|(l, r)| *l += r);
         left
+    }
+
+    fn cell_use(&self) -> CellUse {
+        CellUse::Within(self.bins.longest())
     }
 }
 

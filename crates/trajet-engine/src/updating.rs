@@ -122,6 +122,11 @@ impl Group {
         Group { map, selection: selection.map(Updating::new) }
     }
 
+    /// Returns whether a selection chooses the atoms in each frame, for which it uses cells.
+    pub(crate) fn is_updating(&self) -> bool {
+        self.selection.is_some()
+    }
+
     /// Returns the atoms of the group in the `i`-th frame of a block.
     ///
     /// # Errors

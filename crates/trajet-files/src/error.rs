@@ -90,6 +90,43 @@ pub enum Error {
         /// Frames for which the file has room.
         n_frames: u64,
     },
+    /// A variable of a frame was never written, although the file has room for it.
+    #[error(
+        "{}: frame {frame} at byte {offset}: its {variable} were never written (a fill value is there): leave such frames out, or let \
+         the program that writes the file finish",
+        path.display()
+    )]
+    UnwrittenField {
+        /// The file.
+        path: PathBuf,
+        /// The frame.
+        frame: u64,
+        /// Byte at which it begins.
+        offset: u64,
+        /// The variable, by its name in the file, in the plural.
+        variable: &'static str,
+    },
+    /// The times of some frames were never written, although the file has room for them.
+    #[error(
+        "{}: frame {frame}: its time was never written (the variable {variable} holds a fill value): {}",
+        path.display(),
+        match is_tail {
+            true => "let the program that writes the file finish, or read the frames before it with \
+                     --allow-truncated-tail (allow_truncated_tail=True)",
+            false => "write the times of all frames to the file, or remove the variable with 'ncks -x -v time OLD NEW', so that \
+                      frames are numbered",
+        }
+    )]
+    UnwrittenTime {
+        /// The file.
+        path: PathBuf,
+        /// The first frame without a time.
+        frame: u64,
+        /// The variable that holds the times.
+        variable: &'static str,
+        /// Whether frames before it have times, and none after it.
+        is_tail: bool,
+    },
     /// A frame has another number of atoms than the first.
     #[error(
         "{}: frame {frame} at byte {offset}: expected {expected} atoms as in frame 0, found \
@@ -378,6 +415,8 @@ impl Error {
                 | Error::UnknownFormat { .. }
                 | Error::Unsupported { .. }
                 | Error::Unwritten { .. }
+                | Error::UnwrittenField { .. }
+                | Error::UnwrittenTime { .. }
         )
     }
 

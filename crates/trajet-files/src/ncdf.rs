@@ -64,23 +64,20 @@ impl Reader {
         let head = Head::read(&mut HeaderBytes::new(&source, meter))?;
         let counted = head.count(source.size(), options.allow_truncated_tail);
         let (n_frames, remark) = counted.map_err(|fault| Error::of_header(source.path(), fault))?;
-        let remarks = head.remarks.iter().cloned().chain(remark).collect();
+        let mut remarks: Vec<String> = head.remarks.iter().cloned().chain(remark).collect();
         let records = Records { source: &source, head: &head, n_frames, options, threads };
-        let found = match head.time {
-            Some(_) => records.found(meter)?,
-            None => {
-                let times = (0..n_frames).map(|frame| frame as f64);
-                let index = records.index(FrameIndex::new(head.n_atoms), times)?;
+        let found = match head.time.is_some() && !head.is_restart {
+            true => records.found(meter)?,
+            false => {
+                let index = records.build(None, meter)?;
                 let stamp = Stamp::of(&source, source.size(), meter)?;
-                Found {
-                    index: index.into(),
-                    stamp,
-                    state: IndexState::Computed,
-                    sidecar: None,
-                    remark: None,
-                }
+                Found::without_sidecar(index.into(), stamp, IndexState::Computed)
             }
         };
+        let written = found.index.n_frames() as u64;
+        if written < n_frames {
+            remarks.push(format!("of {n_frames} frames {written} were written: these count"));
+        }
         let file = Indexed::new(source, found, options, opening, begin)?;
         Ok(Reader { file, head, layout: Arc::default(), remarks })
     }
@@ -128,6 +125,38 @@ impl Reader {
         [self.head.time.as_ref(), cell.map(|c| &c[0]), cell.map(|c| &c[1])].map(bytes)
     }
 
+    /// Returns the error for a variable that was never written in a frame.
+    fn unwritten(&self, frame: u64, field: Field) -> Error {
+        let Head { coordinates_name, .. } = self.head;
+        Error::UnwrittenField {
+            path: self.file.source.path().to_owned(),
+            frame,
+            offset: self.file.index.offset(frame),
+            variable: if field == Field::Positions { coordinates_name } else { field.name() },
+        }
+    }
+
+    /// Reads the vectors of a field from a record, as the file stores them.
+    fn stored_vectors(
+        &self,
+        frame: u64,
+        field: Field,
+        record: &[u8],
+    ) -> Result<Option<Stored>, Error> {
+        let slab = match field {
+            Field::Positions => Some(&self.head.coordinates),
+            Field::Velocities => self.head.velocities.as_ref(),
+            Field::Forces => self.head.forces.as_ref(),
+        };
+        let Some(slab) = slab else { return Ok(None) };
+        let bytes = &record[slab.bytes()];
+        let (values, stands_out) = slab.values(bytes);
+        if (stands_out || !slab.markers_stand_out()) && slab.lacks_vectors(bytes, None, 0) {
+            return Err(self.unwritten(frame, field));
+        }
+        Ok(Some(Stored { values, scale_factor: slab.scale_factor }))
+    }
+
     /// Collects the parts of a record to read, ascending; parts with small gaps between them are merged.
     fn parts(&self, vectors: Range<usize>, parts: &mut Vec<Range<usize>>) {
         let [time, lengths, angles] = self.beside();
@@ -171,8 +200,13 @@ impl Reader {
             Some(slabs) => head::cell(slabs, record.get(lengths), record.get(angles)),
         };
         let vectors = record.get(slab.vectors(span));
-        let form = (slab.is_double, slab.factor());
-        scaled(set, vectors, form, atoms.sorted(), span.start as u32, out);
+        let (form, from) = ((slab.is_double, slab.factor()), span.start as u32);
+        let stands_out = scaled(set, vectors, form, atoms.sorted(), from, out);
+        if (stands_out || !slab.markers_stand_out())
+            && slab.lacks_vectors(vectors, atoms.sorted(), from)
+        {
+            return Err(self.unwritten(frame, field));
+        }
         if field == Field::Forces {
             out.as_flattened_mut().iter_mut().for_each(|force| *force *= KJ_PER_KCAL);
         }
@@ -286,16 +320,18 @@ impl reader::Reader for Reader {
     fn whole_raw(&self, frames: &Frames, at: usize, scratch: &mut Scratch) -> Result<Raw, Error> {
         let layout = self.layout(&mut scratch.meter)?;
         let bytes = self.file.whole(frames, at, scratch)?;
+        let number = frames.get(at);
         let stored = |slab: &Slab| Stored {
-            values: slab.values(&bytes[slab.bytes()]),
+            values: slab.few_values(&bytes[slab.bytes()]),
             scale_factor: slab.scale_factor,
         };
-        let Head { time, coordinates, velocities, forces, cell, .. } = &self.head;
+        let vectors = |field| self.stored_vectors(number, field, bytes);
+        let Head { time, cell, .. } = &self.head;
         let frame = Frame {
             time: time.as_ref().map(stored),
-            coordinates: stored(coordinates),
-            velocities: velocities.as_ref().map(stored),
-            forces: forces.as_ref().map(stored),
+            coordinates: vectors(Field::Positions)?.expect("each file has coordinates"),
+            velocities: vectors(Field::Velocities)?,
+            forces: vectors(Field::Forces)?,
             cell: cell.as_ref().map(|slabs| slabs.each_ref().map(stored)),
             further: Some(Further::of_record(layout, bytes)),
         };
@@ -308,7 +344,7 @@ impl reader::Reader for Reader {
     }
 
     fn as_partial_index(&self) -> Option<&dyn reader::PartialIndex> {
-        self.head.time.is_some().then_some(self as _)
+        (self.head.time.is_some() && !self.head.is_restart).then_some(self as _)
     }
 }
 
@@ -345,7 +381,8 @@ struct Records<'a> {
 }
 
 impl Finder for Records<'_> {
-    const SIDECAR: [u8; 4] = *b"NCDF";
+    // Indexes named "NCDF" may hold fill values as times.
+    const SIDECAR: [u8; 4] = *b"NCD2";
     /// A frame with one atom in single precision.
     const SHORTEST_FRAME: u64 = 12;
 
@@ -363,7 +400,8 @@ impl Finder for Records<'_> {
         for k in 0..=SAMPLES.min(last) {
             let frame = last * k / SAMPLES.min(last).max(1);
             let time = self.time(frame, &mut window, 0, 1, meter)?;
-            if time.to_bits() != index.times()[frame as usize].to_bits() {
+            let known = index.times()[frame as usize];
+            if time.is_none_or(|time| time.to_bits() != known.to_bits()) {
                 return Ok(false);
             }
         }
@@ -371,10 +409,11 @@ impl Finder for Records<'_> {
     }
 
     fn rewind(&self, index: &FrameIndex, at: u64, bytes: &mut [u8]) {
-        if self.head.n_records.is_none() {
+        // A header that counts no frames did so then as well.
+        if matches!(self.head.n_records, None | Some(0)) {
             return;
         }
-        let then = (index.n_frames() as u32).to_be_bytes();
+        let then = self.head.version.count(index.n_frames() as u64);
         for (place, byte) in (RECORDS_AT..).zip(then) {
             if let Some(now) = place.checked_sub(at).and_then(|k| bytes.get_mut(k as usize)) {
                 *now = byte;
@@ -402,7 +441,16 @@ impl Finder for Records<'_> {
             meter.add(&counted);
             times.extend(found?);
         }
-        self.index(index, times)
+        if let Some(k) = times.iter().position(Option::is_none) {
+            let frame = first + k as u64;
+            let is_tail = frame > 0 && times[k..].iter().all(Option::is_none);
+            if !(is_tail && self.options.allow_truncated_tail) {
+                let path = self.source.path().to_owned();
+                return Err(Error::UnwrittenTime { path, frame, variable: "time", is_tail });
+            }
+            times.truncate(k);
+        }
+        self.index(index, times.into_iter().flatten())
     }
 }
 
@@ -432,8 +480,8 @@ impl Records<'_> {
         Ok(index)
     }
 
-    /// Reads the times of some frames.
-    fn times(&self, frames: Range<u64>, meter: &mut Meter) -> Result<Vec<f64>, Error> {
+    /// Reads the times of some frames; `None` for a time that was never written.
+    fn times(&self, frames: Range<u64>, meter: &mut Meter) -> Result<Vec<Option<f64>>, Error> {
         let record_len = self.head.record_len;
         let watch = &self.options.watch;
         // Short records are read in large requests: one request per time would cost more.
@@ -450,7 +498,7 @@ impl Records<'_> {
             }
             let time = self.time(frame, &mut window, until, request, meter)?;
             // A single atom may lie at the origin, so that its record is all zeros.
-            let looks = time == 0.0 && frame > 0 && self.head.n_atoms > 1;
+            let looks = time == Some(0.0) && frame > 0 && self.head.n_atoms > 1;
             if looks && self.is_hole(frame, meter)? {
                 let path = self.source.path().to_owned();
                 let fault = Fault::Malformed("all of its bytes are zeros".to_owned());
@@ -479,7 +527,7 @@ impl Records<'_> {
         Ok(true)
     }
 
-    /// Reads the time of a frame through a window that reads ahead up to `until`.
+    /// Reads the time of a frame through a window that reads ahead up to `until`; `None` if it was never written.
     fn time(
         &self,
         frame: u64,
@@ -487,11 +535,11 @@ impl Records<'_> {
         until: u64,
         request: usize,
         meter: &mut Meter,
-    ) -> Result<f64, Error> {
-        let Some(slab) = &self.head.time else { return Ok(frame as f64) };
+    ) -> Result<Option<f64>, Error> {
+        let Some(slab) = &self.head.time else { return Ok(Some(frame as f64)) };
         let at = self.head.offset(frame) + slab.at as u64;
         let bytes = window.bytes(self.source, at, slab.width(), until, request, meter)?;
-        Ok(slab.first(bytes))
+        Ok((!slab.lacks_first(bytes)).then(|| slab.first(bytes)))
     }
 }
 

@@ -113,12 +113,7 @@ pub(crate) fn open_known(
 
 /// Returns a guess, from its first bytes, of what an unrecognised file is.
 fn describe(first: &[u8]) -> String {
-    let known: [(&[u8], usize, &str); 5] = [
-        (
-            b"CDF\x05",
-            0,
-            "it is a NetCDF file with 64-bit data, CDF-5: convert it with nccopy -k nc6",
-        ),
+    let known: [(&[u8], usize, &str); 4] = [
         (b"CDF", 0, "it begins like a NetCDF file of a version that is not known"),
         (
             b"\x89HDF",

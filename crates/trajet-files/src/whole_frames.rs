@@ -22,6 +22,7 @@ const MOST_ATOMS_PER_BYTE: u64 = 4;
 pub(crate) struct Reader<F: FrameFormat, I> {
     file: Indexed,
     shared: Arc<F::Shared>,
+    remarks: Vec<String>,
     indexing: PhantomData<I>,
 }
 
@@ -40,6 +41,7 @@ impl<F: FrameFormat, I: Indexing> Reader<F, I> {
         let found = frames_of::<I>(&source, options, threads, &mut opening.meter)?;
         let first = first_frame(&source, &found.index, &mut opening.meter)?;
         let shared = F::shared(&first);
+        let remarks = remarks::<F>(&source, &found.index, &first, &mut opening.meter)?;
         drop(first);
         let file = Indexed::new(source, found, options, opening, begin)?;
         let shared = shared.map_err(|fault| file.corrupt(0, fault))?.into();
@@ -49,7 +51,7 @@ impl<F: FrameFormat, I: Indexing> Reader<F, I> {
             let words = format!("the file claims {n_atoms} atoms, for which it has no room");
             return Err(file.corrupt(0, Fault::Malformed(words)));
         }
-        Ok(Reader { file, shared, indexing: PhantomData })
+        Ok(Reader { file, shared, remarks, indexing: PhantomData })
     }
 
     /// Creates the reader of a file that another process has opened.
@@ -67,7 +69,7 @@ impl<F: FrameFormat, I: Indexing> Reader<F, I> {
             return Err(Error::UnknownFormat { path, looks_like });
         };
         let (file, shared) = (file.indexed(index, options), Arc::new(shared));
-        Ok(Reader { file, shared, indexing: PhantomData })
+        Ok(Reader { file, shared, remarks: Vec::new(), indexing: PhantomData })
     }
 
     /// Returns the number of atoms, the time and the step of a decoded frame, after comparing them with the index.
@@ -92,6 +94,10 @@ impl<F: FrameFormat, I: Indexing> reader::Reader for Reader<F, I> {
 
     fn file(&self) -> &Indexed {
         &self.file
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        self.remarks.clone()
     }
 
     fn read_frame(
@@ -162,8 +168,26 @@ impl<F: FrameFormat, I: Indexing> reader::Reindex for Reader<F, I> {
 impl<F: FrameFormat, I: Indexing> reader::PartialIndex for Reader<F, I> {
     fn with_index(&self, index: FrameIndex) -> Arc<dyn reader::Reader> {
         let (file, shared) = (self.file.with_index(index), Arc::clone(&self.shared));
-        Arc::new(Reader::<F, I> { file, shared, indexing: PhantomData })
+        let remarks = self.remarks.clone();
+        Arc::new(Reader::<F, I> { file, shared, remarks, indexing: PhantomData })
     }
+}
+
+/// Returns the remarks on a file. On the end of one whose last frame is left out there is another remark.
+fn remarks<F: FrameFormat>(
+    source: &Source,
+    index: &FrameIndex,
+    first: &[u8],
+    meter: &mut Meter,
+) -> Result<Vec<String>, Error> {
+    let size = source.size();
+    if F::TAIL_BYTES == 0 || size > index.end() {
+        return Ok(Vec::new());
+    }
+    let n = size.min(F::TAIL_BYTES as u64);
+    let mut tail = vec![0; n as usize];
+    source.read_at(size - n, &mut tail, meter)?;
+    Ok(F::remarks(first, &tail, index.n_frames() == 1))
 }
 
 /// Returns the bytes of frame 0.
@@ -179,5 +203,7 @@ pub(crate) fn first_frame(
     Ok(bytes)
 }
 
+#[cfg(test)]
+mod cut_files;
 #[cfg(test)]
 mod tests;

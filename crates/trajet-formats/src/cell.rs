@@ -4,6 +4,15 @@
 /// ([`crate::FrameMeta::turned`]).
 pub type GivenBox = ([f64; 6], Option<[f64; 9]>);
 
+/// The cell of a frame whose file has variables for cells, of which the frame's were never written: lengths that are
+/// not a number, and angles of zero. An analysis that uses cells refuses it; a frame without a cell has six NaN.
+pub const UNWRITTEN: [f64; 6] = [f64::NAN, f64::NAN, f64::NAN, 0.0, 0.0, 0.0];
+
+/// Whether a frame's cell is [`UNWRITTEN`].
+pub fn is_unwritten(cell: &[f64; 6]) -> bool {
+    cell[..3].iter().all(|length| length.is_nan()) && cell[3..] == [0.0; 3]
+}
+
 /// Returns the cell lengths (in the vectors' unit times `scale`) and angles (degrees) of three box vectors,
 /// given row by row. All six are NaN if every vector is zero, and infinite if a number is not finite, which
 /// readers report as an error.

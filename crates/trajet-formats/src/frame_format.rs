@@ -29,6 +29,15 @@ pub trait FrameFormat: Send + Sync + 'static {
     /// The data of frame 0 on which later frames depend.
     type Shared: Serialize + DeserializeOwned + Default + Send + Sync;
 
+    /// The number of bytes at the end of a file by which [`FrameFormat::remarks`] judges whether it was cut.
+    const TAIL_BYTES: usize = 0;
+
+    /// Returns remarks on a file, given its first frame and its last [`FrameFormat::TAIL_BYTES`] bytes. `is_alone`
+    /// states whether the file has no other frame.
+    fn remarks(_first: &[u8], _tail: &[u8], _is_alone: bool) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Returns the data of frame 0 on which later frames depend.
     ///
     /// # Errors

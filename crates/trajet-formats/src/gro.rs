@@ -10,8 +10,8 @@
 //! 2. Box vectors stand without separation in boxes longer than 9999 nm; decimal points then tell them apart.
 //! 3. Velocities of atoms that lack them, in frames in which other atoms have them, are NaN.
 //! 4. A last line without an end is whole if all of its numbers have as many decimals as the first, and if they are as
-//!    many as in frame 0. So a file of one frame that is cut exactly behind the third of nine box numbers is not
-//!    recognised as cut.
+//!    many as in frame 0. A file of one frame may be cut exactly behind the third of nine box numbers, on which there is
+//!    a remark.
 //! 5. Blank lines behind the last frame are ignored.
 //!
 //! Frames are passed on as TRR stores them, in double precision, which holds all of their numbers.
@@ -20,6 +20,8 @@ mod columns;
 mod decode;
 mod scan;
 
-pub use columns::{ANGSTROM_PER_NM, SHORTEST_LINE, Width, angstrom, box_vectors, n_atoms};
+pub use columns::{
+    ANGSTROM_PER_NM, CUT_BOX, SHORTEST_LINE, Width, angstrom, box_vectors, is_whole_box, n_atoms,
+};
 pub use decode::Gro;
 pub use scan::Scan;

@@ -6,7 +6,7 @@
 
 mod atoms;
 mod block;
-mod cell;
+pub mod cell;
 pub mod codec;
 pub mod dcd;
 pub mod digest;

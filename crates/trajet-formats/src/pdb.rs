@@ -4,10 +4,12 @@
 //! behind its coordinates. Lengths are in Å. Records are ATOM, HETATM, CRYST1, MODEL, ENDMDL and END; others, such as
 //! TER and ANISOU, are skipped. All atoms are read, those of alternate locations too.
 //!
-//! 1. A frame ends with ENDMDL or END, before MODEL, or with the file. Frames of some programs have no MODEL records.
+//! 1. A frame ends with ENDMDL or END, before MODEL, or with the file. Frames of some programs have no MODEL records. A
+//!    MODEL record that nothing ends is an error, unless the first frame ends with the second. A file without END may
+//!    have been cut, on which there is a remark.
 //! 2. CRYST1 records stand before the atoms of their frame, or behind its end if that of frame 0 does. A frame without
-//!    one has the cell of frame 0; either all later frames have one or none. Cells of 1 x 1 x 1 Å and of zeros stand
-//!    for none.
+//!    one has the cell of frame 0; either all later frames have one or none. Cells of 1 x 1 x 1 Å, of zeros
+//!    and without lengths stand for none.
 //! 3. Frame k has the time k ps and the step k: the format has none.
 //! 4. A serial number that is too long for its columns displaces the others, and is an error.
 //!
@@ -18,5 +20,8 @@ mod records;
 mod scan;
 
 pub use decode::Pdb;
-pub use records::{Record, cell, check_columns, position, record};
+pub use records::{
+    COORDINATES_END, Record, WITHOUT_END, WITHOUT_LENGTHS, cell, check_columns, lacks_lengths,
+    position, record,
+};
 pub use scan::Scan;

@@ -13,6 +13,8 @@ pub struct WriteOptions {
     pub velocities: bool,
     /// Whether to write the forces that the source has.
     pub forces: bool,
+    /// NetCDF only: whether no frame has a cell, so that the output has no variables for cells.
+    pub without_cells: bool,
     /// Whether to omit data that the format cannot hold, instead of refusing to write.
     pub allow_loss: bool,
     /// Remarks on the source, which the output stores if its format has room for them ([`crate::remarks`]).
@@ -26,6 +28,7 @@ impl Default for WriteOptions {
             double: None,
             velocities: true,
             forces: true,
+            without_cells: false,
             allow_loss: false,
             remarks: Vec::new(),
         }

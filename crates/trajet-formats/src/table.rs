@@ -106,8 +106,8 @@ pub const FORMATS: [FormatInfo; 7] = [
         format: Format::Ncdf,
         name: "NCDF",
         suffixes: &["nc", "ncdf"],
-        // The classic formats, with 32-bit and 64-bit offsets.
-        magic: &[b"CDF\x01", b"CDF\x02"],
+        // The classic formats, with 32-bit and 64-bit offsets, and with 64-bit counts (CDF-5).
+        magic: &[b"CDF\x01", b"CDF\x02", b"CDF\x05"],
         extras: &[Extra::Velocities, Extra::Forces],
         self_contained_frames: false,
         writing: Writing::Files,

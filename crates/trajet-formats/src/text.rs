@@ -86,7 +86,7 @@ pub fn columns(line: &[u8], range: std::ops::Range<usize>) -> &[u8] {
 
 /// Iterates over the words of a line, which white space separates.
 #[inline]
-pub fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> + Clone {
     line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::cell::vectors_from_cell;
+use crate::cell::{self, vectors_from_cell};
 use crate::losses::{Losses, Lost};
 use crate::{CannotHold, Field, Format, Input, Plan, Raw, WriteOptions};
 
@@ -15,6 +15,10 @@ const TURNED: &str = "a box that is turned: its first vector is not along x, or 
 
 /// Loss of a cell in an output whose first frame has none, so that no frame can have one.
 pub(crate) const LATE_CELL: &str = "a cell, where its first frame has none";
+
+/// Loss of the fact that a frame should have a cell, but that it was never written.
+const UNWRITTEN_CELL: &str =
+    "a unit cell that was never written (cell_lengths or cell_angles hold NetCDF's fill value)";
 
 /// Whether this frame or a later one of its source may have a cell, for output formats that decide this once
 /// for all frames. DCD and NCDF sources decide it once as well; in other formats, each frame may or may not
@@ -201,6 +205,9 @@ impl WriteChecks {
                     _ => field.name().into(),
                 },
             ));
+        }
+        if !own && cell::is_unwritten(&frame.cell()) {
+            lost.push(UNWRITTEN_CELL.into());
         }
         match frame {
             Input::Raw { .. } if own => {}

@@ -113,7 +113,7 @@ fn main() {
 
     let mut memory = WholeMemory::default();
     let mut whole = positions.clone();
-    let n_endless = make_whole(&cell, &trees, &mut whole, &mut memory);
+    let n_endless = make_whole(&cell, &trees, &mut whole, &mut memory).endless;
     let mut broken = whole.clone();
     wrap_groups(&cell, Shape::Triclinic, &atoms, None, &mut broken).expect("the shape exists");
     println!("{n_endless} endless molecules");

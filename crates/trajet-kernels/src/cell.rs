@@ -38,6 +38,10 @@ pub struct NoVolume(pub [f64; 6]);
 
 impl fmt::Display for NoVolume {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0[..3].iter().all(|length| length.is_nan()) {
+            let why = "cell_lengths or cell_angles hold NetCDF's fill value";
+            return write!(to, "its unit cell was never written ({why})");
+        }
         let numbers = self.0.map(|number| number.to_string()).join(", ");
         write!(to, "its unit cell ({numbers}) has no volume")
     }
@@ -84,7 +88,8 @@ impl Cell {
     /// these are in another orientation. `Ok(None)` if the frame has no cell: all numbers are NaN.
     ///
     /// # Errors
-    /// [`NoVolume`] as for [`Cell::new`].
+    /// [`NoVolume`] as for [`Cell::new`], and if only the lengths are NaN: the file declares cells, but that of the
+    /// frame was never written.
     pub fn of_frame(
         lengths_and_angles: [f64; 6],
         turned: Option<[f64; 9]>,

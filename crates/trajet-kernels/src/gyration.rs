@@ -41,16 +41,27 @@ pub struct Tensor {
 }
 
 impl Tensor {
+    /// Returns whether all atoms have positions; one that has not reaches some elements only.
+    fn is_finite(&self) -> bool {
+        self.elements.iter().all(|element| element.is_finite())
+    }
+
     /// Returns the radii of gyration about the x, y and z axes through the centre, Å: the roots of the weighted mean
-    /// squared distances from these axes.
+    /// squared distances from these axes; not numbers if an element is not.
     pub fn axis_radii(&self) -> [f64; 3] {
+        if !self.is_finite() {
+            return [f64::NAN; 3];
+        }
         let [xx, yy, zz, ..] = self.elements;
         [yy + zz, xx + zz, xx + yy].map(f64::sqrt)
     }
 
-    /// Returns the principal moments, Å², in ascending order: the eigenvalues of the tensor, none of them below zero.
+    /// Returns the principal moments, Å², in ascending order: the eigenvalues of the tensor, none of them below zero; not numbers if an element is not.
     pub fn moments(&self) -> [f64; 3] {
         let [xx, yy, zz, xy, xz, yz] = self.elements;
+        if !self.is_finite() {
+            return [f64::NAN; 3];
+        }
         let (mut values, _) = jacobi([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]);
         values.sort_by(f64::total_cmp);
         // Rounding leaves tiny negative values for atoms in a plane; `max` would turn NaN into zero.

@@ -7,8 +7,10 @@
 //! chain of bonds, and an atom that is not moved keeps its bits.
 //!
 //! **Extreme coordinates.** A position that is not finite, or more than 2³¹ cells away from where it is compared, is
-//! not moved, and no atom is moved to a place that `f32` cannot hold: what was finite stays finite. Counts of jumps
-//! saturate. A cell of which `f32` resolves little has results of as few digits, but no panic.
+//! not moved, and no atom is moved to a place that `f32` cannot hold: what was finite stays finite. Functions return an
+//! atom that was not moved for one of these reasons, or whose molecule or group was not ([`Unplaced`]), so that callers
+//! can refuse the frame. A group without any finite position is none of these: it has no place, before and after.
+//! Counts of jumps saturate. A cell of which `f32` resolves little has results of as few digits, but no panic.
 //!
 //! Sources: the shapes of [`wrap_groups`] are those of GROMACS' manual (`gmx trjconv -ur`), and the aim of
 //! [`cluster_groups`] is that of its `-pbc cluster`; S. von Bülow, J. T. Bullerjahn and G. Hummer, J. Chem. Phys. 153,
@@ -38,7 +40,7 @@ pub use self::atom_jumps::{
 pub use self::cluster::cluster_groups;
 pub use self::groups::{Groups, centre};
 pub use self::jumps::{add_toroidal_jumps, find_jumps, fractional_centres, toroidal_jumps};
-pub use self::shift::{move_groups, translate};
+pub use self::shift::{Unplaced, move_groups, translate};
 pub use self::trees::BondTrees;
-pub use self::whole::{WholeMemory, make_whole};
+pub use self::whole::{MadeWhole, WholeMemory, make_whole};
 pub use self::wrap::{Shape, TurnedCell, wrap_groups};

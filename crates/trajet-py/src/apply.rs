@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use trajet_engine::cells::CellUse;
 use trajet_engine::updating::Updating;
 use trajet_engine::{Analysis, FrameError, Pass, State};
 use trajet_files::Error;
@@ -300,5 +301,9 @@ impl Analysis for Apply {
             self.raised.keep(error);
             left
         })
+    }
+
+    fn cell_use(&self) -> CellUse {
+        CellUse::nearest_images(self.selection.is_some())
     }
 }

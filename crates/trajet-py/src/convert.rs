@@ -25,14 +25,16 @@ pub(crate) struct How {
     double: Option<bool>,
     velocities: bool,
     forces: bool,
+    without_cells: bool,
     allow_loss: bool,
     remarks: Vec<String>,
 }
 
 impl How {
     pub(crate) fn options(self) -> WriteOptions {
-        let How { precision, double, velocities, forces, allow_loss, remarks } = self;
-        WriteOptions { precision, double, velocities, forces, allow_loss, remarks }
+        let How { precision, double, velocities, forces, without_cells, allow_loss, remarks } =
+            self;
+        WriteOptions { precision, double, velocities, forces, without_cells, allow_loss, remarks }
     }
 }
 

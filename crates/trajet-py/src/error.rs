@@ -6,6 +6,7 @@ use pyo3::exceptions::{
     PyFileNotFoundError, PyIsADirectoryError, PyKeyboardInterrupt, PyMemoryError, PyOSError,
     PyPermissionError,
 };
+use pyo3::panic::PanicException;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use trajet_engine::{RunError, TaskError, TaskFault};
@@ -15,6 +16,7 @@ use trajet_files::Error;
 const MODULE: &std::ffi::CStr = c"
 class TrajetError(Exception):
     '''Anything that trajet refuses or that failed while it worked.'''
+    __slots__ = ()
 
 class FormatError(TrajetError, ValueError):
     '''The bytes of a file contradict its format.'''
@@ -53,6 +55,7 @@ class AnalysisError(TrajetError, ValueError):
 
 class TaskError(TrajetError, RuntimeError):
     '''A task failed through a defect of trajet.'''
+    __slots__ = ()
 
 class WorkerError(TrajetError, RuntimeError):
     '''A worker of a pool died or could not be reached.'''
@@ -62,6 +65,10 @@ class StoreError(TrajetError, ValueError):
 
 class MissingPackageError(TrajetError, ImportError):
     '''A package that only this needs is not installed.'''
+
+def describe_panic(error):
+    message = RuntimeError.__str__(error)
+    return 'internal error: ' + message + ': please report this, with the call that led to it'
 ";
 
 /// Names of the exceptions, all of which the package exports.
@@ -90,7 +97,19 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let class = names.get_item(name)?.expect("defined just now");
         module.add(name, class)?;
     }
-    Ok(())
+    let describe = names.get_item("describe_panic")?.expect("defined just now");
+    make_panics_ordinary(module, &describe)
+}
+
+/// Makes the exception of a panic, wherever one reaches Python, a `TaskError`: PyO3 derives it from `BaseException`,
+/// which `except Exception` does not catch, and which no other process can load. A class can only get a base of the same
+/// layout, so `TaskError` has no slots of its own.
+fn make_panics_ordinary(module: &Bound<'_, PyModule>, describe: &Bound<'_, PyAny>) -> PyResult<()> {
+    let panic = module.py().get_type::<PanicException>();
+    panic.setattr("__bases__", (module.getattr("TaskError")?,))?;
+    panic.setattr("__module__", "trajet._trajet")?;
+    panic.setattr("__str__", describe)?;
+    module.add("PanicException", panic)
 }
 
 pub(crate) fn raised(py: Python<'_>, name: &str, message: String) -> PyErr {

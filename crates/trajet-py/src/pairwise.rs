@@ -3,6 +3,7 @@
 use numpy::{PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use trajet_engine::analysis::check_weights;
 use trajet_engine::pairwise::{BLOCK, centred, matrix};
 use trajet_formats::memory;
 
@@ -36,9 +37,8 @@ impl CentredFrames {
         if width == 0 || !width.is_multiple_of(3) {
             return Err(PyValueError::new_err("positions of frames are (n_frames, 3 n_atoms)"));
         }
-        if weights.is_some_and(|weights| weights.len() != width / 3) {
-            return Err(PyValueError::new_err("there must be a weight for each atom"));
-        }
+        check_weights(weights, width / 3)
+            .map_err(|error| PyValueError::new_err(error.to_string()))?;
         let positions = positions.as_slice()?;
         let mut control = FromPython::new(None);
         let made = py.detach(|| centred(positions, n_frames, weights, threads, &mut control));

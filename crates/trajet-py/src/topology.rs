@@ -12,8 +12,8 @@ use pyo3::types::PyDict;
 use trajet_formats::cell_from_vectors;
 use trajet_kernels::cell::Cell;
 use trajet_topology::{
-    Atoms, Bonds, Column, Error, Guessed, Molecules, NotGuessed, NotWritten, Residues, Segments,
-    Structure, Topology as Native,
+    Atoms, Bonds, Column, Error, Guessed, Molecules, NotGuessed, NotWritten, Particle, Residues,
+    Segments, Structure, Topology as Native,
 };
 
 use crate::aligned::{Aligned1, Aligned2};
@@ -136,8 +136,8 @@ const OF_SEGMENTS: [&str; 1] = ["segids"];
 #[pymethods]
 impl Topology {
     /// Makes a topology of columns: arrays of int64 or float64, and texts as lists of str or as `column` returns them.
-    /// "resindices" has one element for each atom, "segindices" one for each residue. `guessed` names the columns that
-    /// were guessed.
+    /// "resindices" has one element for each atom, "segindices" one for each residue. "no_elements" has 1 for particles
+    /// whose atomic number is that of no element. `guessed` names the columns that were guessed.
     ///
     /// Raises ValueError if columns have the wrong lengths or indices are out of range.
     #[staticmethod]
@@ -155,6 +155,7 @@ impl Topology {
         let numbers = |name| optional::<f64>(columns, name, n_atoms);
         let formal_charges = optional::<i64>(columns, "formalcharges", n_atoms)?;
         let molnums = optional::<i64>(columns, "molnums", n_atoms)?;
+        let no_elements = optional::<i64>(columns, "no_elements", n_atoms)?;
         let molecules = match (molnums, text("moltypes", n_atoms)?) {
             (Some(numbers), Some(types)) => {
                 Some(Molecules { numbers: indices(&numbers, n_atoms, "molnums")?, types })
@@ -179,6 +180,7 @@ impl Topology {
                 occupancies: numbers("occupancies")?,
                 b_factors: numbers("tempfactors")?,
                 radii: numbers("radii")?,
+                particles: no_elements.map(|flags| flags.into_iter().map(particle).collect()),
                 residues: indices(&residues_of_atoms, n_residues, "resindices")?,
             },
             residues: Residues {
@@ -200,6 +202,7 @@ impl Topology {
                 bonds: is_guessed("bonds"),
             },
             remarks: Vec::new(),
+            warnings: Vec::new(),
         }))
     }
 
@@ -211,6 +214,13 @@ impl Topology {
         native.bonds = Some(bonds_of(&bonds, native.n_atoms())?);
         native.guessed.bonds = false;
         Ok(Topology::new(native))
+    }
+
+    /// Returns a topology with these remarks, which are shown with each result.
+    fn with_warnings(&self, warnings: Vec<String>) -> Self {
+        let mut native = Native::clone(&self.native);
+        native.warnings = warnings;
+        Topology::new(native)
     }
 
     #[getter]
@@ -292,11 +302,20 @@ impl Topology {
     ///
     /// Raises SelectionError for coarse-grained beads, and if atoms have no names.
     fn known_elements(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let elements = self
-            .native
-            .known_elements("elements")
-            .map_err(|error| raised(py, "SelectionError", error.to_string()))?;
+        let elements =
+            self.native.known_elements("elements").map_err(|error| not_guessed(py, &error))?;
         Values::Text(&elements).to_python(py)
+    }
+
+    /// Returns whether each particle is no atom but a virtual site, lone pair, Drude particle or shell, by what the file
+    /// states, an array of bool; None if all are atoms.
+    fn sites<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray1<bool>>>> {
+        mask(py, py.detach(|| self.native.sites()))
+    }
+
+    /// Returns whether each particle is a site by its name alone, as `sites`; the file states no masses then.
+    fn named_sites<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray1<bool>>>> {
+        mask(py, py.detach(|| self.native.named_sites()))
     }
 
     /// Returns the number of the set of bonded atoms that each atom belongs to, an array of int64; None if the topology
@@ -310,7 +329,35 @@ impl Topology {
     /// Remarks of the reader.
     #[getter]
     fn remarks(&self) -> Vec<String> {
-        self.native.remarks.clone()
+        self.warnings().into_iter().chain(self.native.remarks.clone()).collect()
+    }
+
+    /// Those remarks that are shown with each result.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.native.warnings.clone()
+    }
+}
+
+/// Returns the kind of a particle whose atomic number is that of no element if the flag is not 0.
+fn particle(flag: i64) -> Particle {
+    if flag == 0 { Particle::Atom } else { Particle::NoElement }
+}
+
+/// Returns a mask of all atoms; None if it has no element.
+fn mask(
+    py: Python<'_>,
+    found: Result<Vec<bool>, NotGuessed>,
+) -> PyResult<Option<Bound<'_, PyArray1<bool>>>> {
+    let mask = found.map_err(|error| not_guessed(py, &error))?;
+    Ok((!mask.is_empty()).then(|| PyArray1::from_vec(py, mask)))
+}
+
+/// Returns the exception for a column that is not guessed.
+fn not_guessed(py: Python<'_>, error: &NotGuessed) -> PyErr {
+    match error {
+        NotGuessed::Memory { .. } => PyMemoryError::new_err(error.to_string()),
+        _ => raised(py, "SelectionError", error.to_string()),
     }
 }
 
@@ -432,8 +479,7 @@ impl StructureFile {
         array(py, vectors.as_flattened())?.reshape([3, 3]).map(Some)
     }
 
-    /// Guesses a column that the file lacks: "types", "elements", "masses" or "radii"; or "bonds", which replace those
-    /// that the file lists.
+    /// Guesses a column that the file lacks: "types", "elements", "masses" or "radii".
     ///
     /// Raises SelectionError if it cannot be guessed, as for coarse-grained beads.
     fn guess(&mut self, py: Python<'_>, column: &str) -> PyResult<()> {
@@ -446,21 +492,28 @@ impl StructureFile {
             "elements" => topology.guess_elements(),
             "masses" => topology.guess_masses(),
             "radii" => topology.guess_radii(),
-            "bonds" => py.detach(|| {
-                let cell = match (self.vectors, self.cell) {
-                    (Some(vectors), _) => Cell::of_vectors(vectors),
-                    (None, cell) => cell.and_then(Cell::new),
-                };
-                // Files with some bonds (CONECT) have them replaced.
-                topology.bonds = None;
-                topology.guess_bonds(self.positions.as_deref().unwrap_or_default(), cell.as_ref())
-            }),
             other => return Err(PyKeyError::new_err(format!("no column {other:?} is guessed"))),
         };
-        guessed.map_err(|error| match error {
-            NotGuessed::Memory { .. } => PyMemoryError::new_err(error.to_string()),
-            _ => raised(py, "SelectionError", error.to_string()),
-        })
+        guessed.map_err(|error| not_guessed(py, &error))
+    }
+
+    /// Guesses bonds from distances, which replace those that the file lists. Returns the atoms whose radius is unknown,
+    /// an array of int64: they have no bonds.
+    ///
+    /// Raises SelectionError if they cannot be guessed, as for coarse-grained models.
+    fn guess_bonds<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let topology = Arc::make_mut(&mut self.topology);
+        let unknown = py.detach(|| {
+            let cell = match (self.vectors, self.cell) {
+                (Some(vectors), _) => Cell::of_vectors(vectors),
+                (None, cell) => cell.and_then(Cell::new),
+            };
+            // Files with some bonds (CONECT) have them replaced.
+            topology.bonds = None;
+            topology.guess_bonds(self.positions.as_deref().unwrap_or_default(), cell.as_ref())
+        });
+        let unknown = unknown.map_err(|error| not_guessed(py, &error))?;
+        Ok(PyArray1::from_vec(py, unknown.into_iter().map(i64::from).collect()))
     }
 }
 

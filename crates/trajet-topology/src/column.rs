@@ -90,34 +90,6 @@ impl Column {
         let codes = self.codes.iter().map(|&code| values.codes[code as usize]).collect();
         Column { codes, values: values.values }
     }
-
-    /// Returns the column with some rows replaced by other texts, few of which differ.
-    ///
-    /// # Panics
-    /// If there is no such row.
-    pub(crate) fn replaced<'a>(self, rows: impl IntoIterator<Item = (usize, &'a str)>) -> Self {
-        let Column { mut codes, mut values } = self;
-        for (row, text) in rows {
-            let known = values.iter().position(|value| **value == *text);
-            codes[row] = known.unwrap_or(values.len()) as u32;
-            if known.is_none() {
-                values.push(text.into());
-            }
-        }
-        // Codes are numbered by first appearance, and some may be of no row any more.
-        const NONE: u32 = u32::MAX;
-        let (mut new_code, mut order) = (vec![NONE; values.len()], Vec::new());
-        for code in &mut codes {
-            let new = &mut new_code[*code as usize];
-            if *new == NONE {
-                *new = order.len() as u32;
-                order.push(*code);
-            }
-            *code = *new;
-        }
-        let values = order.iter().map(|&code| values[code as usize].clone()).collect();
-        Column { codes, values }
-    }
 }
 
 impl<'a> FromIterator<&'a str> for Column {

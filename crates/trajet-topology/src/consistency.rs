@@ -25,6 +25,7 @@ impl Topology {
             && numbers(&atoms.occupancies)
             && numbers(&atoms.b_factors)
             && numbers(&atoms.radii)
+            && has_length(atoms.particles.as_ref(), n_atoms)
             && names(&residues.names, n_residues)
             && has_rows(residues.insertion_codes.as_ref(), n_residues)
             && residues.segments.len() == n_residues

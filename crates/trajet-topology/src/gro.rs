@@ -10,7 +10,7 @@ use trajet_formats::gro::{self, SHORTEST_LINE, Width};
 
 use crate::error::reserve;
 use crate::grouping::{AtomColumns, group};
-use crate::text::{LineFaults, Lines, columns, integer, quoted};
+use crate::text::{LineFaults, Lines, columns, integer, is_cut, quoted, words};
 use crate::{Atoms, ColumnBuilder, Fault, Structure, Topology};
 
 /// Residue numbers are given modulo this.
@@ -38,7 +38,14 @@ pub(crate) fn read(text: &[u8], with_positions: bool) -> Result<Structure, Fault
     }
     let line = lines.expect("the box")?;
     let vectors = gro::box_vectors(line).map_err(|fault| lines.located(fault))?;
+    let is_cut = is_cut(text, &lines);
+    if is_cut && !gro::is_whole_box(line) {
+        return Err(lines.fault(0, "the file ends inside the box: its last number may lack digits"));
+    }
     let mut structure = rows.finish()?;
+    if is_cut && words(line).count() == 3 {
+        structure.topology.warnings.push(gro::CUT_BOX.into());
+    }
     if vectors.iter().any(|&x| x != 0.0) {
         let rows = vectors.as_chunks::<3>().0;
         let vectors = [0, 1, 2].map(|k| rows[k].map(|x| x * gro::ANGSTROM_PER_NM));

@@ -1,5 +1,7 @@
 //! Residues and segments from the columns of the atoms.
 
+use std::collections::HashMap;
+
 use crate::error::reserve;
 use crate::{Column, Fault, Residues, Segments};
 
@@ -13,6 +15,37 @@ pub(crate) struct AtomColumns<'a> {
     pub(crate) insertion_codes: Option<&'a Column>,
     /// `None` if the file names no segment.
     pub(crate) segments: Option<&'a Column>,
+}
+
+/// Finds where residues end that no number tells apart: where the name of an atom repeats at one location.
+#[derive(Debug, Default)]
+pub(crate) struct RepeatedNames {
+    n_residues: u32,
+    /// The last residue with an atom of a name, and whether that has no alternate location.
+    of_names: HashMap<u32, (u32, bool)>,
+    /// The last residue with an atom of a name at an alternate location.
+    of_locations: HashMap<(u32, u32), u32>,
+}
+
+impl RepeatedNames {
+    /// Returns whether the next atom begins another residue: if it is not in the `same` columns, or if its name
+    /// repeats. Names and locations are given as codes.
+    pub(crate) fn repeats(&mut self, name: u32, alt_loc: Option<u32>, same: bool) -> bool {
+        let n = self.n_residues;
+        let is_repeated = match (self.of_names.get(&name), alt_loc) {
+            (Some(&(last, _)), None) => last == n,
+            (Some(&(last, true)), Some(_)) => last == n,
+            (Some(_), Some(alt_loc)) => self.of_locations.get(&(name, alt_loc)) == Some(&n),
+            (None, _) => false,
+        };
+        let begins = !same || is_repeated || n == 0;
+        self.n_residues += u32::from(begins);
+        self.of_names.insert(name, (self.n_residues, alt_loc.is_none()));
+        if let Some(alt_loc) = alt_loc {
+            self.of_locations.insert((name, alt_loc), self.n_residues);
+        }
+        begins
+    }
 }
 
 /// Residues, segments, and the residue of each atom. A residue begins where number, insertion code, name or segment

@@ -8,6 +8,7 @@
 //! 2. A type that is no element gives no element instead of its first letter.
 //! 3. Radii of arsenic, rubidium and mercury are known, and those of transition metals.
 //! 4. Elements, masses and bonds of coarse-grained models are not guessed: bead `W` is not tungsten.
+//! 5. Elements agree with the masses that the file states, and sites of water models have none: module `particles`.
 
 use trajet_kernels::cell::Cell;
 
@@ -68,11 +69,16 @@ const WITHIN_NAMES: [&str; 16] =
     ["H", "LI", "BE", "B", "C", "N", "O", "F", "NA", "MG", "AL", "P", "SI", "S", "CL", "K"];
 
 /// Beads of Martini models that occur in no model of atoms: residue, or any, and name.
-const BEADS: [(Option<&str>, &str); 6] = [
+const BEADS: [(Option<&str>, &str); 11] = [
     (None, "BB"),
     (None, "NC3"),
     (None, "GL1"),
     (None, "PO4"),
+    (None, "AM1"),
+    (Some("CHOL"), "ROH"),
+    (Some("PW"), "W"),
+    (Some("SW"), "SW"),
+    (Some("TW"), "TW"),
     (Some("W"), "W"),
     (Some("WF"), "WF"),
 ];
@@ -171,6 +177,19 @@ pub(crate) fn type_of_name(name: &str) -> String {
     found.unwrap_or_else(|| text(&stripped[..stripped.len().min(1)]))
 }
 
+/// Returns whether a name is that of a site of water models (`MW`, `EPW`) or a lone pair (`LP1`).
+pub(crate) fn is_site_name(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    let numbered = |start: &str| {
+        name.strip_prefix(start).is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()))
+    };
+    // No symbol of an element that forms molecules begins with EP or LP.
+    name.starts_with("EP")
+        || name.starts_with("LP")
+        || numbered("MW")
+        || type_of_name(&name) == "DUMMY"
+}
+
 impl Topology {
     /// Guesses types from names, if the file has names and no types.
     pub fn guess_types(&mut self) {
@@ -181,13 +200,8 @@ impl Topology {
     }
 
     /// Returns whether atoms have no names.
-    fn is_nameless(&self) -> bool {
+    pub(crate) fn is_nameless(&self) -> bool {
         self.atoms.names.is_empty() && self.n_atoms() > 0
-    }
-
-    /// Returns whether an atom has the name of a site without mass.
-    fn is_dummy(&self, atom: usize) -> bool {
-        !self.is_nameless() && type_of_name(self.atoms.names.get(atom)) == "DUMMY"
     }
 
     /// Guesses elements from names, if the file has none. They are empty where a name is that of no element.
@@ -196,20 +210,25 @@ impl Topology {
     /// [`NotGuessed::CoarseGrained`].
     pub fn guess_elements(&mut self) -> Result<(), NotGuessed> {
         if self.atoms.elements.is_none() {
-            self.atoms.elements = Some(self.elements_of_names("elements")?);
+            self.atoms.elements = Some(self.known_elements("elements")?);
             self.guessed.elements = true;
         }
         Ok(())
     }
 
     /// Guesses masses (u) from elements, or from names for atoms without, if the file has none. They are 0 where the
-    /// element is unknown, with a remark.
+    /// element is unknown, with a remark. Masses that are all 0 are none.
     ///
     /// # Errors
     /// [`NotGuessed::CoarseGrained`].
     pub fn guess_masses(&mut self) -> Result<(), NotGuessed> {
-        if self.atoms.masses.is_some() {
+        if let Some(masses) = &self.atoms.masses
+            && (self.guessed.masses || masses.is_empty() || self.stated_masses().is_some())
+        {
             return Ok(());
+        }
+        if self.atoms.masses.take().is_some() {
+            self.remarks.push("all masses in the file are 0, which are unknown masses".to_owned());
         }
         let elements = self.known_elements("masses")?;
         let masses: Vec<Option<f64>> =
@@ -219,9 +238,10 @@ impl Topology {
         reserve(&mut column, elements.len(), "masses")?;
         for (atom, &code) in elements.codes().iter().enumerate() {
             let mass = masses[code as usize];
+            let name = if self.is_nameless() { "?" } else { self.atoms.names.get(atom) };
             // Sites without mass are no defect of the file.
-            if mass.is_none() && !self.is_dummy(atom) {
-                unknown.push(if self.is_nameless() { "?" } else { self.atoms.names.get(atom) });
+            if mass.is_none() && !is_site_name(name) {
+                unknown.push(name);
             }
             column.push(mass.unwrap_or(0.0));
         }
@@ -253,25 +273,30 @@ impl Topology {
     /// sum of their van der Waals radii, and farther than 0.1 Å. The `positions` are in Å; `cell` is `None` without
     /// periodic boundaries.
     ///
+    /// Returns the atoms whose radius is unknown, such as coarse-grained beads: they have no bonds.
+    ///
     /// # Errors
-    /// [`NotGuessed`].
+    /// [`NotGuessed`]; if no radius is known, the reason for that.
     pub fn guess_bonds(
         &mut self,
         positions: &[[f32; 3]],
         cell: Option<&Cell>,
-    ) -> Result<(), NotGuessed> {
+    ) -> Result<Vec<u32>, NotGuessed> {
         if self.bonds.is_some() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let atoms = self.n_atoms();
         if positions.len() != atoms {
             return Err(NotGuessed::WrongPositions { positions: positions.len(), atoms });
         }
-        let radii = self.radii_of_elements()?;
-        if let Some(atom) = radii.iter().position(|radius| !radius.is_finite()) {
-            let name = self.atoms.names.get(atom).to_owned();
-            return Err(NotGuessed::NoRadius { atom, name });
+        let mut radii = self.radii_beside_beads()?;
+        let is_unknown: Vec<bool> = radii.iter().map(|radius| !radius.is_finite()).collect();
+        if atoms > 0 && !is_unknown.contains(&false) {
+            self.known_elements("bonds")?;
+            let name = self.atoms.names.get(0).to_owned();
+            return Err(NotGuessed::NoRadius { atom: 0, name });
         }
+        radii.iter_mut().filter(|radius| !radius.is_finite()).for_each(|radius| *radius = 0.0);
         let longest = 2.0 * FUDGE_FACTOR * radii.iter().fold(0.0, |a: f64, &b| a.max(b));
         let range = PairRange {
             longest,
@@ -280,21 +305,46 @@ impl Topology {
             factor: FUDGE_FACTOR,
             most_neighbours: MOST_NEIGHBOURS,
         };
-        let bonds = match pairs_within(positions, cell, &range)? {
+        let mut bonds = match pairs_within(positions, cell, &range)? {
             Pairs::Found(bonds) => bonds,
             Pairs::Crowded(atom) => return Err(NotGuessed::Crowded { atom: atom as usize }),
         };
+        bonds.retain(|pair| !pair.iter().any(|&atom| is_unknown[atom as usize]));
         self.bonds = Some(Bonds::new(bonds));
         self.guessed.bonds = true;
-        Ok(())
+        let atoms = (0..).zip(is_unknown);
+        Ok(atoms.filter_map(|(atom, is_unknown)| is_unknown.then_some(atom)).collect())
     }
 
-    /// Returns the radius of each atom, NaN where none is known; 0 for sites without mass.
+    /// Returns the radius of each atom, NaN where none is known; 0 for particles that are no atoms.
     fn radii_of_elements(&self) -> Result<Vec<f64>, NotGuessed> {
-        if let Some(radii) = &self.atoms.radii {
-            return Ok(radii.clone());
+        match &self.atoms.radii {
+            Some(radii) => Ok(radii.clone()),
+            None => self.radii_of(&self.known_elements("radii")?),
         }
-        let elements = self.known_elements("radii")?;
+    }
+
+    /// Returns radii as `radii_of_elements` does, also if some residues are those of a coarse-grained model.
+    fn radii_beside_beads(&self) -> Result<Vec<f64>, NotGuessed> {
+        match self.radii_of_elements() {
+            Err(NotGuessed::CoarseGrained { .. }) => {}
+            other => return other,
+        }
+        let sites = self.sites()?;
+        let is_site = |atom: usize| sites.get(atom).copied().unwrap_or(false);
+        let read = self.atoms.elements.as_ref();
+        let is_known = |atom: usize| read.is_some_and(|read| !read.get(atom).is_empty());
+        let mut radii = self.radii_of(&self.elements_by_name(&is_site, &is_known))?;
+        let beads = self.residues_of_beads();
+        for (atom, radius) in radii.iter_mut().enumerate() {
+            if beads[self.atoms.residues[atom] as usize] && !is_known(atom) {
+                *radius = f64::NAN;
+            }
+        }
+        Ok(radii)
+    }
+
+    fn radii_of(&self, elements: &Column) -> Result<Vec<f64>, NotGuessed> {
         let by_code: Vec<f64> = elements
             .values()
             .iter()
@@ -303,54 +353,18 @@ impl Topology {
         let mut radii = Vec::new();
         reserve(&mut radii, elements.len(), "radii")?;
         radii.extend(elements.codes().iter().map(|&code| by_code[code as usize]));
-        if radii.iter().any(|radius| radius.is_nan()) && !self.is_nameless() {
-            let names = &self.atoms.names;
-            let is_dummy: Vec<bool> =
-                names.values().iter().map(|name| type_of_name(name) == "DUMMY").collect();
-            for (radius, &name) in radii.iter_mut().zip(names.codes()) {
-                if radius.is_nan() && is_dummy[name as usize] {
-                    *radius = 0.0;
-                }
+        if radii.iter().any(|radius| radius.is_nan()) {
+            for sites in [self.sites()?, self.named_sites()?] {
+                let of_atoms = radii.iter_mut().zip(sites);
+                of_atoms.filter(|(_, is_site)| *is_site).for_each(|(radius, _)| *radius = 0.0);
             }
         }
         Ok(radii)
     }
 
-    /// Returns the elements of the file, and those guessed from names for atoms without; empty where a name is that of
-    /// no element. `column` names the column that is guessed from them, for messages.
-    ///
-    /// # Errors
-    /// [`NotGuessed::CoarseGrained`], [`NotGuessed::Nameless`].
-    pub fn known_elements(&self, column: &'static str) -> Result<Column, NotGuessed> {
-        let Some(read) = &self.atoms.elements else { return self.elements_of_names(column) };
-        if read.values().iter().all(|symbol| !symbol.is_empty()) {
-            return Ok(read.clone());
-        }
-        let guessed = self.elements_of_names(column)?;
-        Ok(read
-            .iter()
-            .zip(guessed.iter())
-            .map(|(read, guessed)| if read.is_empty() { guessed } else { read })
-            .collect())
-    }
-
-    /// Returns elements guessed from names; empty where a name is that of no element.
-    fn elements_of_names(&self, column: &'static str) -> Result<Column, NotGuessed> {
-        if self.is_nameless() {
-            return Err(NotGuessed::Nameless { column });
-        }
-        if let Some(bead) = self.bead_of_coarse_grained_model() {
-            return Err(NotGuessed::CoarseGrained { column, bead });
-        }
-        let symbol = |name: &str| elements::symbol_in_name(&type_of_name(name)).unwrap_or_default();
-        let of_names = self.atoms.names.map(|name| symbol(name).to_owned());
-        let Some(ions) = self.ions() else { return Ok(of_names) };
-        Ok(of_names.replaced(ions))
-    }
-
     /// Returns the atoms that are the only one of their residue (ions), if the names of atom and residue are both the
     /// symbol of an element, with the symbol; `None` if no residue has such a name.
-    fn ions(&self) -> Option<Vec<(usize, &'static str)>> {
+    pub(crate) fn ions(&self) -> Option<Vec<(usize, &'static str)>> {
         let symbol_of = |name: &str| {
             let letters = name.trim_end_matches(|c: char| c.is_ascii_digit() || "+-".contains(c));
             elements::symbol(letters).filter(|symbol| symbol.len() == 2)
@@ -375,7 +389,7 @@ impl Topology {
     }
 
     /// Returns the name of a bead if names are those of a coarse-grained model.
-    fn bead_of_coarse_grained_model(&self) -> Option<String> {
+    pub(crate) fn bead_of_coarse_grained_model(&self) -> Option<String> {
         let (names, residues) = (&self.atoms.names, &self.residues.names);
         let has =
             |column: &Column, name: &str| column.values().iter().any(|value| **value == *name);
@@ -383,6 +397,19 @@ impl Topology {
             has(names, name) && residue.is_none_or(|residue| has(residues, residue))
         };
         BEADS.iter().find(is_bead).map(|(_, name)| (*name).to_owned())
+    }
+
+    /// Returns which residues have a bead of a coarse-grained model.
+    fn residues_of_beads(&self) -> Vec<bool> {
+        let mut beads = vec![false; self.n_residues()];
+        for (atom, &residue) in self.atoms.residues.iter().enumerate() {
+            let (name, of_residue) =
+                (self.atoms.names.get(atom), self.residues.names.get(residue as usize));
+            beads[residue as usize] |= BEADS.iter().any(|(residue, bead)| {
+                *bead == name && residue.is_none_or(|residue| residue == of_residue)
+            });
+        }
+        beads
     }
 }
 
@@ -438,7 +465,7 @@ mod tests {
         );
         let positions = structure.positions.clone().unwrap();
         let cell = structure.periodic_cell();
-        structure.topology.guess_bonds(&positions, cell.as_ref()).unwrap();
+        assert_eq!(structure.topology.guess_bonds(&positions, cell.as_ref()), Ok(vec![]));
         assert_eq!(structure.topology.bonds.as_ref().unwrap().pairs(), [[0, 1], [0, 2]]);
         structure.topology.bonds = None;
         structure.topology.guess_bonds(&positions, None).unwrap();

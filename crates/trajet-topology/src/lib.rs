@@ -8,6 +8,8 @@ mod cell;
 pub mod cell_list;
 mod column;
 mod consistency;
+#[cfg(test)]
+mod cut_files;
 pub mod elements;
 mod error;
 mod formats;
@@ -15,6 +17,7 @@ mod gro;
 mod grouping;
 mod guess;
 mod mmcif;
+mod particles;
 mod pdb;
 mod prmtop;
 mod psf;
@@ -30,5 +33,7 @@ pub use column::{Column, ColumnBuilder};
 pub use error::{Error, Fault, Location};
 pub use formats::{Content, FORMATS, FormatInfo, open, recognise};
 pub use guess::NotGuessed;
-pub use topology::{Atoms, Guessed, Molecules, Residues, Segments, Structure, Topology, connected};
+pub use topology::{
+    Atoms, Guessed, Molecules, Particle, Residues, Segments, Structure, Topology, connected,
+};
 pub use write::{NotWritten, write};

@@ -4,12 +4,16 @@
 //!
 //! 1. The first block with a table `_atom_site` is read, and of it the first model.
 //! 2. Names and numbers are the author's, as in PDB files; where they are missing, those of the archive (`label_…`).
-//! 3. A residue ends where its number, insertion code, name or chain changes; a segment where the chain changes.
+//! 3. A residue ends where its number, insertion code, name or chain changes, or its number in the archive
+//!    (`label_seq_id`); a segment where the chain changes. Residues without a number are divided where the name of an
+//!    atom repeats, with a warning.
 //! 4. Types are the symbols of `type_symbol`, `X` if it has no value. Elements are empty where that is no element.
 //! 5. Without a value, an occupancy is 1, a temperature factor 20 Å², a formal charge 0.
 //! 6. A unit cell of 1 Å × 1 Å × 1 Å means that there is none.
 //! 7. Covalent bonds and disulfides of `_struct_conn` are in `Topology::connections`; bonds within residues are not in
 //!    the file. Links to other asymmetric units are left out, with a remark.
+//! 8. A table that is read and that ends with the file, with neither a comment nor anything else behind it, may be cut,
+//!    on which there is a warning.
 
 use crate::{Bonds, Fault, Structure};
 
@@ -44,6 +48,10 @@ const CELL: [&str; 6] =
 /// The unit cell that means that there is none.
 const NO_CELL: [f64; 6] = [1.0, 1.0, 1.0, 90.0, 90.0, 90.0];
 
+/// The remark on a file that ends with a table of atoms or links.
+const OPEN_TABLE: &str = "the last table ends with the file, without the usual # behind it: if the file was cut, atoms \
+                          or links are missing";
+
 /// Returns whether a file begins as CIF files do: with a block, after comments.
 pub(crate) fn recognise(start: &[u8]) -> bool {
     matches!(Tokens::new(start).next(), Ok(Some(Token::Block)))
@@ -57,8 +65,9 @@ pub(crate) fn recognise(start: &[u8]) -> bool {
 pub(crate) fn read(bytes: &[u8], with_positions: bool) -> Result<Structure, Fault> {
     let mut tokens = Tokens::new(bytes);
     let mut block = Block::new(with_positions);
-    let mut is_inside = false;
+    let (mut is_inside, mut is_open) = (false, false);
     while let Some(token) = tokens.next()? {
+        is_open = false;
         match token {
             Token::Block if block.has_atoms() => break,
             Token::Block => {
@@ -69,12 +78,16 @@ pub(crate) fn read(bytes: &[u8], with_positions: bool) -> Result<Structure, Faul
                 return Err(Fault::Unsupported("not mmCIF, which begins with data_".to_owned()));
             }
             Token::Frame => {}
-            Token::Loop => block.read_loop(&mut tokens)?,
-            Token::Tag(tag) => block.read_pair(&mut tokens, tag)?,
+            Token::Loop => is_open = block.read_loop(&mut tokens)?,
+            Token::Tag(tag) => is_open = block.read_pair(&mut tokens, tag)?,
             Token::Value(_) => return Err(tokens.fault("a value where a tag was expected")),
         }
     }
-    block.finish()
+    let mut structure = block.finish()?;
+    if is_open && !tokens.ends_with_comment() {
+        structure.topology.warnings.push(OPEN_TABLE.to_owned());
+    }
+    Ok(structure)
 }
 
 /// The parts of a block that are used.
@@ -106,8 +119,8 @@ impl<'a> Block<'a> {
         self.atoms.is_some() || !self.pairs[Category::Atoms as usize].tags.is_empty()
     }
 
-    /// Reads a table.
-    fn read_loop(&mut self, tokens: &mut Tokens<'a>) -> Result<(), Fault> {
+    /// Reads a table, and returns whether its rows are used.
+    fn read_loop(&mut self, tokens: &mut Tokens<'a>) -> Result<bool, Fault> {
         let line = tokens.line();
         let mut tags = Vec::new();
         while let Some(Token::Tag(tag)) = tokens.peek()? {
@@ -119,14 +132,21 @@ impl<'a> Block<'a> {
         };
         let mut table = self.begin(category, &tags).map_err(|reason| Fault::at(line, 0, reason))?;
         let mut values = vec![Value::default(); tags.len()];
+        let mut has_rows = false;
         while let Some(line) = next_row(tokens, &mut values)? {
+            has_rows = true;
             self.add(&mut table, &values).map_err(|reason| Fault::at(line, 0, reason))?;
         }
-        self.end(table).map_err(|reason| Fault::at(line, 0, reason))
+        let is_cut = tokens.peek()?.is_none();
+        if !has_rows && (is_cut || category == Some(Category::Atoms)) {
+            return Err(Fault::at(line, 0, "a table without rows"));
+        }
+        self.end(table).map_err(|reason| Fault::at(line, 0, reason))?;
+        Ok(category.is_some())
     }
 
-    /// Reads the value of a tag.
-    fn read_pair(&mut self, tokens: &mut Tokens<'a>, tag: &'a [u8]) -> Result<(), Fault> {
+    /// Reads the value of a tag, and returns whether it is used.
+    fn read_pair(&mut self, tokens: &mut Tokens<'a>, tag: &'a [u8]) -> Result<bool, Fault> {
         let Some(Token::Value(value)) = tokens.next()? else {
             return Err(tokens.fault(format!("no value of {}", String::from_utf8_lossy(tag))));
         };
@@ -135,8 +155,9 @@ impl<'a> Block<'a> {
             pairs.tags.push(tag);
             pairs.values.push(value);
             pairs.line = tokens.line();
+            return Ok(true);
         }
-        Ok(())
+        Ok(false)
     }
 
     fn begin(&self, category: Option<Category>, tags: &[&'a [u8]]) -> Result<Rows<'a>, String> {

@@ -6,14 +6,18 @@
 //! 1. Residue names have four columns (18 to 21), segments stand in columns 73 to 76. Segments are named by these, or,
 //!    if all of them are empty, by the chain identifiers.
 //! 2. Serial numbers may begin in column 5 (beyond 99,999) and may be hybrid-36 numbers (R. W. Grosse-Kunstleve,
-//!    Computational Crystallography Newsletter 2007, cci.lbl.gov/hybrid_36), as may residue numbers. Atoms without a
-//!    readable serial number are numbered from 100,000 on; bonds are then not read.
-//! 3. Residue numbers that fall by more than 5,000 within a chain are continued above 9,999. A digit in the column of
-//!    the insertion code, behind four other digits, is a fifth digit.
+//!    Computational Crystallography Newsletter 2007, cci.lbl.gov/hybrid_36), as may residue numbers, or hexadecimal
+//!    (VMD), if that of 100,000 follows 99,999. Atoms without a readable serial number are numbered from 100,000 on;
+//!    bonds are then not read.
+//! 3. Residue numbers that fall by more than 5,000 within a chain are continued above 9,999. Digits behind four other
+//!    digits, in the column of the insertion code and the blank ones behind it, belong to the number. Where 2710 follows
+//!    9999, numbers are hexadecimal (VMD) if one of them has a letter, or if all of them follow one another. Residues
+//!    of the number `****` are divided where the name of an atom repeats, with a warning.
 //! 4. Bonds of CONECT records to serial numbers that no atom has, such as those of TER records, are left out with a
-//!    remark. If a serial number that CONECT names is repeated, or a record is malformed, there are no bonds, with a
-//!    remark.
+//!    remark. If a serial number that CONECT names is repeated, if numbers beyond 99,999 run together, or if a record is
+//!    malformed, there are no bonds, with a warning.
 //! 5. Occupancies and temperature factors that are missing are 0 and 1.
+//! 6. A file that ends inside a model or an atom is an error, one without END has a warning.
 //!
 //! Records, coordinates and cells are those of [`trajet_formats::pdb`].
 
@@ -23,8 +27,14 @@ use trajet_formats::pdb::{self, Record};
 
 use crate::error::reserve;
 use crate::grouping::{AtomColumns, group};
-use crate::text::{LineFaults, Lines, columns, decimal, integer, quoted};
-use crate::{Atoms, Bonds, Column, ColumnBuilder, Fault, Structure, Topology, elements};
+use crate::text::{LineFaults, Lines, columns, decimal, integer, is_cut, quoted};
+use crate::{Atoms, Column, ColumnBuilder, Fault, Structure, Topology, elements};
+
+mod connections;
+mod numbers;
+
+use connections::Connections;
+use numbers::{ResidueNumbers, Serials};
 
 const SERIAL: Range<usize> = 6..11;
 const NAME: Range<usize> = 12..16;
@@ -33,18 +43,16 @@ const RESIDUE_NAME: Range<usize> = 17..21;
 const CHAIN: Range<usize> = 21..22;
 const RESIDUE_NUMBER: Range<usize> = 22..26;
 const INSERTION_CODE: Range<usize> = 26..27;
+/// Digits of a residue number may go on to this column.
+const NUMBER_END: usize = 30;
+/// The residue number of programs that have no room for it.
+const STARS: &[u8] = b"****";
 const OCCUPANCY: Range<usize> = 54..60;
 const B_FACTOR: Range<usize> = 60..66;
 const SEGMENT: Range<usize> = 72..76;
 const ELEMENT: Range<usize> = 76..78;
 const CHARGE: Range<usize> = 78..80;
 
-/// The first number that is given to atoms without a readable serial number.
-const FIRST_GIVEN_SERIAL: i64 = 100_000;
-/// Residue numbers are given modulo this.
-const MODULUS: i64 = 10_000;
-/// A residue number that is smaller than the last by more than this has been wrapped.
-const LEAST_FALL: i64 = MODULUS / 2;
 /// An estimate of the bytes of an atom, for the first allocation.
 const USUAL_LINE: usize = 81;
 
@@ -56,26 +64,77 @@ pub(crate) fn read(text: &[u8], with_positions: bool) -> Result<Structure, Fault
     let mut rows = Rows::new(text.len() / USUAL_LINE, with_positions)?;
     let mut connections = Connections::default();
     // Some programs write CRYST1 behind the model.
-    let mut cell = None;
+    let (mut cell, mut lacks_lengths) = (None, false);
     let mut in_first = true;
+    let mut ending = Ending::default();
     let mut lines = Lines::new(text);
     while let Some(line) = lines.next() {
-        match pdb::record(line) {
+        let record = pdb::record(line);
+        ending.add(record, line);
+        match record {
             Record::Atom if in_first => rows.add(line, &lines)?,
             Record::Cell if in_first || cell.is_none() => {
+                lacks_lengths = pdb::lacks_lengths(line);
                 cell = Some(pdb::cell(line).map_err(|fault| lines.located(fault))?);
             }
-            Record::Model | Record::End => in_first &= rows.numbers.is_empty(),
+            Record::Model | Record::End => in_first &= rows.names.is_empty(),
             Record::Connection => connections.add(line, &lines)?,
             _ => {}
         }
     }
-    if rows.numbers.is_empty() {
+    if rows.names.is_empty() {
         return Err(Fault::at(lines.number(), 0, "the file has no ATOM or HETATM record"));
+    }
+    let is_cut = is_cut(text, &lines);
+    if in_first && (ending.in_model || is_cut && ending.is_short_atom) {
+        let reason = match is_cut && ending.is_short_atom {
+            true => "the file ends inside the record of an atom",
+            false => "the file ends inside a model; expected ENDMDL",
+        };
+        return Err(lines.fault(0, reason));
     }
     let mut structure = rows.finish(connections)?;
     structure.cell = cell.flatten();
+    if lacks_lengths {
+        structure.topology.remarks.push(pdb::WITHOUT_LENGTHS.into());
+    }
+    if !ending.is_end || is_cut && ending.has_models {
+        structure.topology.warnings.push(pdb::WITHOUT_END.into());
+    }
     Ok(structure)
+}
+
+/// What is known of the end of a file after each line.
+#[derive(Default)]
+struct Ending {
+    /// Whether a MODEL record has no end yet.
+    in_model: bool,
+    has_models: bool,
+    /// Whether END is the last record, but for MASTER.
+    is_end: bool,
+    /// Whether the last line is the record of an atom that ends before its coordinates do.
+    is_short_atom: bool,
+}
+
+impl Ending {
+    #[inline]
+    fn add(&mut self, record: Record, line: &[u8]) {
+        self.is_short_atom = false;
+        match record {
+            Record::Atom => {
+                self.is_end = false;
+                self.is_short_atom = line.len() < pdb::COORDINATES_END;
+            }
+            Record::Model => {
+                (self.in_model, self.has_models, self.is_end) = (true, true, false);
+            }
+            Record::End => {
+                self.in_model = false;
+                self.is_end = line.trim_ascii_end() == b"END";
+            }
+            _ => self.is_end &= line.trim_ascii().is_empty() || line.starts_with(b"MASTER"),
+        }
+    }
 }
 
 /// Whether a text begins with a record of a PDB file.
@@ -96,12 +155,12 @@ struct Rows<'a> {
     /// The number of atoms for which there is memory.
     room: usize,
     record_types: ColumnBuilder,
-    serials: Vec<i64>,
+    serials: Serials,
     names: ColumnBuilder,
     alt_locs: ColumnBuilder,
     residue_names: ColumnBuilder,
     chains: ColumnBuilder,
-    numbers: Vec<i64>,
+    numbers: ResidueNumbers,
     insertion_codes: ColumnBuilder,
     positions: Option<Vec<[f32; 3]>>,
     occupancies: Vec<f64>,
@@ -109,14 +168,12 @@ struct Rows<'a> {
     segments: ColumnBuilder,
     elements: ColumnBuilder,
     charges: ColumnBuilder,
-    n_given_serials: i64,
     notes: Notes,
 }
 
 /// The lines on which something was first doubtful.
 #[derive(Default)]
 struct Notes {
-    serial: Option<u64>,
     residue_number: Option<u64>,
     occupancy: Option<u64>,
     b_factor: Option<u64>,
@@ -133,12 +190,12 @@ impl<'a> Rows<'a> {
             previous: &[],
             room: n,
             record_types: column()?,
-            serials: numbers(n)?,
+            serials: Serials::new(n)?,
             names: column()?,
             alt_locs: column()?,
             residue_names: column()?,
             chains: column()?,
-            numbers: numbers(n)?,
+            numbers: ResidueNumbers::new(n)?,
             insertion_codes: column()?,
             positions,
             occupancies: numbers(n)?,
@@ -146,7 +203,6 @@ impl<'a> Rows<'a> {
             segments: column()?,
             elements: column()?,
             charges: column()?,
-            n_given_serials: 0,
             notes: Notes::default(),
         })
     }
@@ -161,7 +217,8 @@ impl<'a> Rows<'a> {
         self.make_room()?;
         let atom = line[0] == b'A';
         self.record_types.push(if atom { "ATOM" } else { "HETATM" });
-        self.add_serial(columns(line, if atom { 4..SERIAL.end } else { SERIAL }), lines);
+        let serial = columns(line, if atom { 4..SERIAL.end } else { SERIAL });
+        self.serials.add(serial, lines.number());
         text(&mut self.names, NAME)?;
         text(&mut self.alt_locs, ALT_LOC)?;
         text(&mut self.elements, ELEMENT)?;
@@ -178,15 +235,25 @@ impl<'a> Rows<'a> {
         } else {
             text(&mut self.charges, CHARGE)?;
         }
-        if same_segment && is_same::<10>(line, previous, RESIDUE_NAME.start) {
+        let same_residue = same_segment && is_same::<10>(line, previous, RESIDUE_NAME.start);
+        let is_starred = columns(line, RESIDUE_NUMBER) == STARS;
+        if same_residue {
             self.residue_names.repeat();
             self.chains.repeat();
             self.insertion_codes.repeat();
-            self.numbers.extend(self.numbers.last().copied());
+            if !is_starred {
+                self.numbers.repeat();
+            }
         } else {
             text(&mut self.residue_names, RESIDUE_NAME)?;
             text(&mut self.chains, CHAIN)?;
             self.add_number(line, lines)?;
+        }
+        if is_starred {
+            let name = self.names.codes().last().copied().unwrap_or(0);
+            let alt_loc = self.alt_locs.codes().last().copied();
+            let alt_loc = alt_loc.filter(|_| columns(line, ALT_LOC) != b" ");
+            self.numbers.add_starred(name, alt_loc, same_residue);
         }
         self.add_position(line, lines)?;
         let (occupancy, b_factor) = (columns(line, OCCUPANCY), columns(line, B_FACTOR));
@@ -198,7 +265,7 @@ impl<'a> Rows<'a> {
     /// Reserves memory for a further atom.
     #[inline]
     fn make_room(&mut self) -> Result<(), Fault> {
-        if self.numbers.len() < self.room {
+        if self.names.len() < self.room {
             return Ok(());
         }
         let more = self.room.max(16);
@@ -215,7 +282,7 @@ impl<'a> Rows<'a> {
         ] {
             column.reserve(more)?;
         }
-        for numbers in [&mut self.serials, &mut self.numbers] {
+        for numbers in [&mut self.serials.serials, &mut self.numbers.numbers] {
             reserve(numbers, more, "atoms")?;
         }
         for numbers in [&mut self.occupancies, &mut self.b_factors] {
@@ -228,16 +295,6 @@ impl<'a> Rows<'a> {
         Ok(())
     }
 
-    fn add_serial(&mut self, field: &[u8], lines: &Lines<'_>) {
-        let serial = integer(field).or_else(|| hybrid_36(field.trim_ascii(), 5));
-        let given = FIRST_GIVEN_SERIAL + self.n_given_serials;
-        if serial.is_none() {
-            self.notes.serial.get_or_insert(lines.number());
-            self.n_given_serials += 1;
-        }
-        self.serials.push(serial.unwrap_or(given));
-    }
-
     /// Adds number and insertion code of the residue.
     fn add_number(&mut self, line: &[u8], lines: &Lines<'_>) -> Result<(), Fault> {
         let field = columns(line, RESIDUE_NUMBER);
@@ -246,41 +303,28 @@ impl<'a> Rows<'a> {
             let reason = format!("expected a residue number, found {}", quoted(found));
             lines.fault(column + 1, reason)
         };
-        let has_fifth_digit =
-            code.iter().any(u8::is_ascii_digit) && field.iter().all(u8::is_ascii_digit);
-        let number = if has_fifth_digit {
-            let field = columns(line, RESIDUE_NUMBER.start..INSERTION_CODE.end);
-            integer(field).ok_or_else(|| fail(RESIDUE_NUMBER.start, field))?
-        } else if let Some(number) = integer(field) {
-            self.continued(number)
+        let is_digit = |at: usize| line.get(at).is_some_and(u8::is_ascii_digit);
+        let has_more_digits = RESIDUE_NUMBER.chain([INSERTION_CODE.start]).all(is_digit);
+        if has_more_digits {
+            let end = (INSERTION_CODE.end..NUMBER_END).find(|&at| !is_digit(at));
+            let field = columns(line, RESIDUE_NUMBER.start..end.unwrap_or(NUMBER_END));
+            let number = integer(field).ok_or_else(|| fail(RESIDUE_NUMBER.start, field))?;
+            self.numbers.push(number);
         } else if field.trim_ascii().is_empty() {
             self.notes.residue_number.get_or_insert(lines.number());
-            1
-        } else {
-            let number = hybrid_36(field, 4);
-            number.ok_or_else(|| fail(RESIDUE_NUMBER.start, field))?
-        };
-        self.numbers.push(number);
-        let code = if has_fifth_digit { &[] } else { code };
+            self.numbers.push(1);
+        } else if field != STARS {
+            let same = |builder: &ColumnBuilder| {
+                let codes = builder.codes();
+                codes.len() > 1 && codes[codes.len() - 1] == codes[codes.len() - 2]
+            };
+            let is_same_chain = same(&self.chains) && same(&self.segments);
+            let added = self.numbers.add(field, is_same_chain);
+            added.ok_or_else(|| fail(RESIDUE_NUMBER.start, field))?;
+        }
+        let code = if has_more_digits { &[] } else { code };
         let pushed = self.insertion_codes.push_field(code);
         pushed.map_err(|reason| lines.fault(INSERTION_CODE.start + 1, reason))
-    }
-
-    /// Returns a residue number, beyond 9,999 if it was wrapped there. Must be called after chain and segment of the
-    /// atom are known.
-    fn continued(&self, number: i64) -> i64 {
-        let Some(&last) = self.numbers.last() else { return number };
-        if last - number <= LEAST_FALL {
-            return number;
-        }
-        let same = |builder: &ColumnBuilder| {
-            let codes = builder.codes();
-            codes[codes.len() - 1] == codes[codes.len() - 2]
-        };
-        match same(&self.chains) && same(&self.segments) {
-            true => number + (last - number - LEAST_FALL + MODULUS - 1) / MODULUS * MODULUS,
-            false => number,
-        }
     }
 
     fn add_position(&mut self, line: &[u8], lines: &Lines<'_>) -> Result<(), Fault> {
@@ -290,20 +334,14 @@ impl<'a> Rows<'a> {
     }
 
     fn finish(self, connections: Connections) -> Result<Structure, Fault> {
-        let mut remarks = self.notes.remarks();
-        let bonds = match self.notes.serial {
-            None => connections.bonds(&self.serials, &mut remarks)?,
-            Some(_) if connections.pairs.is_empty() => None,
-            Some(_) => {
-                remarks.push("CONECT records are not read, as serial numbers are missing".into());
-                None
-            }
-        };
+        let mut remarks = self.notes.remarks(self.serials.unreadable);
+        let n_starred = self.numbers.n_starred;
+        let numbers = self.numbers.finish();
         let (residue_names, chains) = (self.residue_names.finish(), self.chains.finish());
         let (segments, insertion_codes) = (self.segments.finish(), self.insertion_codes.finish());
         let named = |column: &Column| column.values().iter().any(|value| !value.is_empty());
         let (residue_of_atom, residues, segments) = group(&AtomColumns {
-            numbers: &self.numbers,
+            numbers: &numbers,
             names: &residue_names,
             insertion_codes: Some(&insertion_codes),
             segments: [&segments, &chains].into_iter().find(|column| named(column)),
@@ -317,23 +355,30 @@ impl<'a> Rows<'a> {
             alt_locs: Some(self.alt_locs.finish()),
             record_types: Some(self.record_types.finish()),
             chains: Some(chains),
-            serials: Some(self.serials),
+            serials: None,
             formal_charges,
             occupancies: Some(self.occupancies),
             b_factors: Some(self.b_factors),
             residues: residue_of_atom,
             ..Atoms::default()
         };
-        let topology =
-            Topology { atoms, residues, segments, bonds, remarks, ..Topology::default() };
+        let mut topology = Topology { atoms, residues, segments, remarks, ..Topology::default() };
+        connections.bonds(&self.serials, &mut topology)?;
+        topology.atoms.serials = Some(self.serials.serials);
+        if n_starred > 0 {
+            topology.warnings.push(format!(
+                "{n_starred} residues have the number ****: they are divided where the name of an atom repeats, and \
+                 numbered on from the residue before"
+            ));
+        }
         Ok(Structure { topology, positions: self.positions, ..Structure::default() })
     }
 }
 
 impl Notes {
-    fn remarks(&self) -> Vec<String> {
+    fn remarks(&self, serial: Option<u64>) -> Vec<String> {
         [
-            (self.serial, "the serial number is no number; such atoms are numbered from 100000 on"),
+            (serial, "the serial number is no number; such atoms are numbered from 100000 on"),
             (self.residue_number, "the residue number is missing; such residues get the number 1"),
             (self.occupancy, "the occupancy is no number; 0 is used"),
             (self.b_factor, "the temperature factor is no number; 1 is used"),
@@ -366,24 +411,6 @@ fn number_or(field: &[u8], default: f64, note: &mut Option<u64>, lines: &Lines<'
         }
         default
     })
-}
-
-/// Returns the value of a hybrid-36 number of a field of `width` columns that begins with a letter.
-fn hybrid_36(field: &[u8], width: u32) -> Option<i64> {
-    let first = *field.first()?;
-    if field.len() != width as usize || !first.is_ascii_alphabetic() {
-        return None;
-    }
-    let upper = first.is_ascii_uppercase();
-    let mut number = 0;
-    for &byte in field {
-        let is_digit = byte.is_ascii_digit()
-            || byte.is_ascii_alphabetic() && byte.is_ascii_uppercase() == upper;
-        let digit = (byte as char).to_digit(36).filter(|_| is_digit)?;
-        number = 36 * number + i64::from(digit);
-    }
-    let start = if upper { -10 } else { 16 };
-    Some(number + start * 36_i64.pow(width - 1) + 10_i64.pow(width))
 }
 
 /// Returns the symbols of known elements; unknown ones are empty, with a remark.
@@ -424,105 +451,6 @@ fn formal_charges(texts: &Column, remarks: &mut Vec<String>) -> Result<Option<Ve
     let mut charges = numbers(texts.len())?;
     charges.extend(texts.codes().iter().map(|&code| by_code[code as usize]));
     Ok(Some(charges))
-}
-
-/// The bonds of CONECT records, as serial numbers.
-#[derive(Default)]
-struct Connections {
-    pairs: Vec<[i64; 2]>,
-    malformed: Option<u64>,
-}
-
-impl Connections {
-    fn add(&mut self, line: &[u8], lines: &Lines<'_>) -> Result<(), Fault> {
-        let fields = line[SERIAL.start..].trim_ascii_end();
-        // Beyond four partners stand hydrogen bonds of old versions of the format.
-        let fields = &fields[..fields.len().min(25)];
-        let mut serials = fields.chunks(5).map(|field| {
-            integer(field).or_else(|| hybrid_36(field, 5)).filter(|_| field.len() == 5)
-        });
-        let Some(first) = serials.next() else { return Ok(()) };
-        for partner in serials {
-            let (Some(first), Some(partner)) = (first, partner) else {
-                self.malformed.get_or_insert(lines.number());
-                return Ok(());
-            };
-            reserve(&mut self.pairs, 1, "bonds")?;
-            self.pairs.push([first, partner]);
-        }
-        Ok(())
-    }
-
-    /// Returns the bonds between atoms with these serial numbers; `None` if there are none.
-    fn bonds(self, serials: &[i64], remarks: &mut Vec<String>) -> Result<Option<Bonds>, Fault> {
-        if let Some(line) = self.malformed {
-            let text = "the CONECT record is malformed; no bonds are read";
-            remarks.push(format!("line {line}: {text}"));
-            return Ok(None);
-        }
-        if self.pairs.is_empty() {
-            return Ok(None);
-        }
-        let index = SerialIndex::new(serials)?;
-        let mut bonds = numbers(self.pairs.len())?;
-        let mut unknown = None;
-        for pair in self.pairs {
-            match pair.map(|serial| index.find(serial)) {
-                [Found::One(a), Found::One(b)] => bonds.push([a, b]),
-                [a, b] => {
-                    for (found, serial) in [a, b].into_iter().zip(pair) {
-                        match found {
-                            Found::Several => {
-                                remarks.push(format!(
-                                    "no bonds are read: CONECT names atom {serial}, which several \
-                                     atoms are"
-                                ));
-                                return Ok(None);
-                            }
-                            Found::None => unknown = unknown.or(Some(serial)),
-                            Found::One(_) => {}
-                        }
-                    }
-                }
-            }
-        }
-        if let Some(serial) = unknown {
-            let text = format!("bonds of CONECT records to no atom, as {serial}, are left out");
-            remarks.push(text);
-        }
-        Ok(Some(Bonds::new(bonds)))
-    }
-}
-
-/// How many atoms have a serial number.
-enum Found {
-    None,
-    One(u32),
-    Several,
-}
-
-/// Atoms in the order of their serial numbers.
-struct SerialIndex {
-    sorted: Vec<(i64, u32)>,
-}
-
-impl SerialIndex {
-    fn new(serials: &[i64]) -> Result<Self, Fault> {
-        let mut sorted = numbers(serials.len())?;
-        sorted.extend(serials.iter().zip(0..).map(|(&serial, atom)| (serial, atom)));
-        sorted.sort_unstable();
-        Ok(SerialIndex { sorted })
-    }
-
-    fn find(&self, serial: i64) -> Found {
-        let at = self.sorted.partition_point(|&(other, _)| other < serial);
-        let mut found = self.sorted[at..].iter().take_while(|&&(other, _)| other == serial);
-        match (found.next(), found.next()) {
-            (None, _) => Found::None,
-            (Some(&(_, atom)), None) => Found::One(atom),
-            _ => Found::Several,
-        }
-    }
 }
 
 #[cfg(test)]
@@ -578,11 +506,8 @@ mod tests {
             let atoms = serials.map(|serial| (serial, 'A', "   1"));
             let topology = parse(&(records(&atoms) + conect));
             assert_eq!(topology.bonds, None);
-            assert!(
-                topology.remarks.iter().any(|text| text.contains(remark)),
-                "{:?}",
-                topology.remarks
-            );
+            let warnings = &topology.warnings;
+            assert!(warnings.iter().any(|text| text.contains(remark)), "{warnings:?}");
         }
         // A repeated number that no record names does no harm.
         let text = records(&[("1", 'A', "1"), ("2", 'A', "1"), ("3", 'A', "1"), ("3", 'A', "1")]);

@@ -7,7 +7,9 @@
 //! 1. Charges are multiplied by 18.2223, those of CHAMBER by the square root of 332.0716, as its comment says.
 //! 2. Residues are numbered from 1, as the format has no numbers; `RESIDUE_NUMBER`, which ParmEd adds, is not read.
 //!    `RESIDUE_CHAINID` gives chains and segments.
-//! 3. Atomic numbers that are no element (-1 and 0, of extra points) give no element.
+//! 3. Atomic numbers that are no element (-1 and 0, of extra points) give no element, whatever the name.
+//! 4. A file that ends inside of a section is an error. One whose last line has no end, or that ends before the sections
+//!    that all have, may have been cut, on which there is a warning.
 
 use std::collections::HashMap;
 
@@ -15,7 +17,8 @@ use crate::error::reserve;
 use crate::grouping::{AtomColumns, group, merge_segments};
 use crate::text::{LineFaults, Lines, columns, decimal, integer, quoted};
 use crate::{
-    Atoms, Bonds, Column, ColumnBuilder, Fault, Residues, Segments, Structure, Topology, elements,
+    Atoms, Bonds, Column, ColumnBuilder, Fault, Particle, Residues, Segments, Structure, Topology,
+    elements,
 };
 
 /// Charges are stored in units of e / 18.2223.
@@ -46,11 +49,46 @@ const FEWEST_POINTERS: usize = 30;
 /// # Errors
 /// [`Fault`], with line and column.
 pub(crate) fn read(text: &[u8], _with_positions: bool) -> Result<Structure, Fault> {
-    let sections = match text.starts_with(b"%") {
+    let has_flags = text.starts_with(b"%");
+    let (sections, last) = match has_flags {
         true => flagged_sections(text)?,
-        false => unflagged_sections(text)?,
+        false => (unflagged_sections(text)?, &b""[..]),
     };
-    build(&sections)
+    let mut structure = build(&sections)?;
+    if has_flags {
+        check_last_section(&sections, last, structure.topology.n_atoms())?;
+    }
+    let lacks_sections =
+        has_flags && (!sections.contains_key(LAST_OF_ALL) || last == FIRST_OF_PARMED);
+    if lacks_sections || !text.ends_with(b"\n") {
+        structure.topology.warnings.push(MAY_BE_CUT.to_owned());
+    }
+    Ok(structure)
+}
+
+/// The last section that all files of Amber 8 and later have.
+const LAST_OF_ALL: &[u8] = b"SCREEN";
+/// The first of the sections that ParmEd and `add_pdb` of AmberTools add.
+const FIRST_OF_PARMED: &[u8] = b"RESIDUE_NUMBER";
+/// The sections of one value for each atom that the end of a file may be in.
+const OF_ATOMS: [&[u8]; 6] = [
+    b"AMBER_ATOM_TYPE",
+    b"TREE_CHAIN_CLASSIFICATION",
+    b"JOIN_ARRAY",
+    b"IROTAT",
+    b"RADII",
+    b"SCREEN",
+];
+/// The remark on files that may be cut.
+const MAY_BE_CUT: &str = "the file ends without the sections or the line end that stand at the end of whole files: if \
+                          it was cut, atom types or chains are missing";
+
+/// Checks that the last section of a file has as many values as there are atoms, if they are of atoms.
+fn check_last_section(sections: &Sections<'_>, last: &[u8], n: usize) -> Result<(), Fault> {
+    match sections.get(last) {
+        Some(section) if OF_ATOMS.contains(&last) => section.each(n, "values of atoms", |_| Ok(())),
+        _ => Ok(()),
+    }
 }
 
 /// Whether a text begins as PRMTOP files with flags do.
@@ -147,12 +185,12 @@ fn expected(what: &str, field: &[u8]) -> String {
     format!("expected {what}, found {}", quoted(field))
 }
 
-/// Returns the sections of a file with flags.
-fn flagged_sections(text: &[u8]) -> Result<Sections<'_>, Fault> {
+/// Returns the sections of a file with flags, and the flag of the last.
+fn flagged_sections(text: &[u8]) -> Result<(Sections<'_>, &[u8]), Fault> {
     let mut sections = Sections::new();
     let mut lines = Lines::new(text);
     let mut current: Option<(&[u8], Section<'_>)> = None;
-    let mut flag = None;
+    let (mut flag, mut last) = (None, &b""[..]);
     let mut is_chamber_charge = false;
     loop {
         let before = lines.rest();
@@ -161,6 +199,7 @@ fn flagged_sections(text: &[u8]) -> Result<Sections<'_>, Fault> {
             && let Some((flag, mut section)) = current.take()
         {
             section.text = &section.text[..section.text.len() - before.len()];
+            last = flag;
             sections.entry(flag).or_insert(section);
         }
         let Some(line) = line else { break };
@@ -178,7 +217,14 @@ fn flagged_sections(text: &[u8]) -> Result<Sections<'_>, Fault> {
             current = Some((flag, Section { text, line, per_line, width, is_chamber_charge }));
         }
     }
-    Ok(sections)
+    match flag {
+        Some(flag) => {
+            let flag = String::from_utf8_lossy(flag);
+            Err(lines
+                .fault(0, format!("the file ends inside of section {flag}; expected a %FORMAT")))
+        }
+        None => Ok((sections, last)),
+    }
 }
 
 /// Returns the number of fields of a line and their width: 10 and 8 for `(10I8)`.
@@ -290,10 +336,11 @@ fn build(sections: &Sections<'_>) -> Result<Structure, Fault> {
     let masses = get("MASS").ok().map(|section| section.decimals(n, "masses")).transpose()?;
     let types = get("AMBER_ATOM_TYPE").ok().map(|section| section.texts(n, "atom types"));
     let mut remarks = Vec::new();
-    let elements = match get("ATOMIC_NUMBER") {
-        Ok(section) => Some(read_elements(&section.integers(n, "atomic numbers")?, &mut remarks)),
-        Err(_) => None,
-    };
+    let (mut elements, mut particles) = (None, None);
+    if let Ok(section) = get("ATOMIC_NUMBER") {
+        let numbers = section.integers(n, "atomic numbers")?;
+        (elements, particles) = read_elements(&numbers, masses.as_deref(), &mut remarks)?;
+    }
     let mut bonds = Vec::new();
     for (flag, place) in
         [("BONDS_INC_HYDROGEN", N_BONDS_WITH_HYDROGEN), ("BONDS_WITHOUT_HYDROGEN", N_BONDS)]
@@ -307,6 +354,7 @@ fn build(sections: &Sections<'_>) -> Result<Structure, Fault> {
         charges,
         masses,
         chains,
+        particles,
         residues: atoms_of_residues,
         ..Atoms::default()
     };
@@ -365,19 +413,29 @@ fn read_charges(section: &Section<'_>, n: usize) -> Result<Vec<f64>, Fault> {
     Ok(charges)
 }
 
-/// Returns the symbols of atomic numbers.
-fn read_elements(numbers: &[i64], remarks: &mut Vec<String>) -> Column {
-    let mut unknown = 0;
+/// Returns the symbols of atomic numbers, and the kinds of particles if some are no element.
+fn read_elements(
+    numbers: &[i64],
+    masses: Option<&[f64]>,
+    remarks: &mut Vec<String>,
+) -> Result<(Option<Column>, Option<Vec<Particle>>), Fault> {
     let mut column = ColumnBuilder::default();
+    let mut particles = Vec::new();
+    reserve(&mut particles, numbers.len(), "atoms")?;
     for &number in numbers {
         let symbol = elements::symbol_of_number(number);
-        unknown += usize::from(symbol.is_none());
         column.push(symbol.unwrap_or_default());
+        particles.push(if symbol.is_some() { Particle::Atom } else { Particle::NoElement });
     }
+    // Extra points without mass are no defect of the file.
+    let has_mass = |atom: usize| masses.is_none_or(|masses| masses[atom] != 0.0);
+    let is_unknown = |atom: usize| particles[atom] == Particle::NoElement;
+    let unknown = (0..numbers.len()).filter(|&atom| is_unknown(atom) && has_mass(atom)).count();
     if unknown > 0 {
         remarks.push(format!("{unknown} atoms have an atomic number of no element"));
     }
-    column.finish()
+    let particles = Some(particles).filter(|kinds| kinds.contains(&Particle::NoElement));
+    Ok((Some(column.finish()), particles))
 }
 
 /// Adds the bonds of a section: three times the indices of two atoms, and the type of the bond.

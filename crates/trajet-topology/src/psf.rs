@@ -4,20 +4,28 @@
 //! flag `EXT`, or are words with the flag `NAMD`. Other flags (`CMAP`, `CHEQ`, `XPLOR`, `DRUDE`) add columns behind those
 //! that are read, or sections behind the bonds.
 //!
-//! 1. The type, a number or a name, ends at the next blank, whatever its width; charge and mass follow it. Lines whose
-//!    columns are not those of their flags are read as words.
+//! 1. The type, a number or a name, ends at the next blank, whatever its width; charge and mass follow it. Names may be
+//!    blank in columns ([`atom_line`]). Lines whose columns are not those of their flags are read as words.
 //! 2. Letters behind the residue number are the insertion code, as psfgen writes it.
 //! 3. Residues of one segment identifier are one segment, even if they do not follow each other.
 
 use crate::error::reserve;
 use crate::grouping::{AtomColumns, group, merge_segments};
-use crate::text::{LineFaults, Lines, columns, decimal, integer, quoted, words};
+use crate::text::{LineFaults, Lines, integer, is_cut, quoted, words};
 use crate::{Atoms, Bonds, Column, ColumnBuilder, Fault, Structure, Topology};
+
+mod atom_line;
+
+use atom_line::{Fields, Layout};
 
 /// The bytes of the shortest possible line of an atom.
 const SHORTEST_LINE: usize = 16;
 /// The bytes of the shortest possible bond.
 const SHORTEST_BOND: usize = 4;
+
+/// The remark on files without a section of bonds.
+const WITHOUT_BONDS: &str = "the file has no section of bonds (!NBOND): it may have been cut behind its atoms; no bonds \
+                             are known";
 
 /// Parses a topology; the file has no positions.
 ///
@@ -29,12 +37,9 @@ pub(crate) fn read(text: &[u8], _with_positions: bool) -> Result<Structure, Faul
     if !recognise(header) {
         return Err(lines.fault(1, format!("expected `PSF`, found {}", quoted(header))));
     }
-    let has = |flag: &[u8]| words(header).any(|word| word == flag);
-    let layout = match (has(b"NAMD"), has(b"EXT")) {
-        (true, _) => None,
-        (false, true) => Some(Layout { first: 10, width: 8 }),
-        (false, false) => Some(Layout { first: 8, width: 4 }),
-    };
+    let has = |flag: &[u8]| words(header).any(|word| word.eq_ignore_ascii_case(flag));
+    let (number, width) = if has(b"EXT") { (10, 8) } else { (8, 4) };
+    let layout = Layout { number, text: width, is_free: has(b"NAMD") };
     let n = section(&mut lines, b"!NATOM")?
         .ok_or_else(|| Fault::at(lines.number(), 0, "the file has no `!NATOM` section"))?;
     if n > lines.rest().len() / SHORTEST_LINE {
@@ -47,71 +52,26 @@ pub(crate) fn read(text: &[u8], _with_positions: bool) -> Result<Structure, Faul
     }
     let n_bonds = section(&mut lines, b"!NBOND")?;
     let bonds = n_bonds.map(|n_bonds| read_bonds(&mut lines, n_bonds, n)).transpose()?;
-    rows.finish(bonds)
+    let has_bonds = n_bonds.is_some_and(|n_bonds| n_bonds > 0);
+    if has_bonds && is_cut(text, &lines) && (layout.is_free || last_line(text).len() % number != 0)
+    {
+        return Err(lines.fault(0, "the file ends inside of its bonds: the last number has no end"));
+    }
+    let mut structure = rows.finish(bonds)?;
+    if n_bonds.is_none() {
+        structure.topology.warnings.push(WITHOUT_BONDS.into());
+    }
+    Ok(structure)
+}
+
+/// Returns the last line of a text that does not end with one.
+fn last_line(text: &[u8]) -> &[u8] {
+    text.rsplit(|&byte| byte == b'\n').next().unwrap_or_default()
 }
 
 /// Whether a text begins as PSF files do.
 pub(crate) fn recognise(text: &[u8]) -> bool {
     text.starts_with(b"PSF") && text.get(3).is_none_or(u8::is_ascii_whitespace)
-}
-
-/// The columns of an atom's line: the number, and four fields behind it, each after one blank.
-#[derive(Clone, Copy)]
-struct Layout {
-    first: usize,
-    width: usize,
-}
-
-/// The fields of an atom's line, with the columns (from 0) where they begin.
-struct Fields<'a> {
-    serial: &'a [u8],
-    segment: &'a [u8],
-    residue: (usize, &'a [u8]),
-    residue_name: &'a [u8],
-    name: &'a [u8],
-    kind: &'a [u8],
-    charge: &'a [u8],
-    mass: &'a [u8],
-}
-
-impl<'a> Fields<'a> {
-    /// Returns the fields of a line with fixed columns; `None` if the line has others.
-    fn of_columns(line: &'a [u8], Layout { first, width }: Layout) -> Option<Self> {
-        let starts = [0, 1, 2, 3].map(|i| first + 1 + i * (width + 1));
-        let serial = columns(line, 0..first);
-        let separated = [first].into_iter().chain(starts.map(|start| start + width));
-        if integer(serial).is_none() || separated.into_iter().any(|i| line.get(i) != Some(&b' ')) {
-            return None;
-        }
-        let [segment, residue, residue_name, name] =
-            starts.map(|start| columns(line, start..start + width));
-        let mut rest = words(&line[starts[3] + width..]);
-        let (kind, charge, mass) = (rest.next()?, rest.next()?, rest.next()?);
-        let residue = (starts[1], residue);
-        let is_number =
-            residue.1.trim_ascii().first().is_some_and(|b| b.is_ascii_digit() || *b == b'-');
-        is_number.then_some(Fields {
-            serial,
-            segment,
-            residue,
-            residue_name,
-            name,
-            kind,
-            charge,
-            mass,
-        })
-    }
-
-    /// Returns the fields of a line of words.
-    fn of_words(line: &'a [u8]) -> Option<Self> {
-        let mut rest = words(line);
-        let mut next = || rest.next();
-        let (serial, segment, residue) = (next()?, next()?, next()?);
-        let (residue_name, name, kind) = (next()?, next()?, next()?);
-        let (charge, mass) = (next()?, next()?);
-        let residue = (place(line, residue), residue);
-        Some(Fields { serial, segment, residue, residue_name, name, kind, charge, mass })
-    }
 }
 
 /// Returns where a part of a line begins.
@@ -202,33 +162,12 @@ impl<'a> Rows<'a> {
         })
     }
 
-    fn add(
-        &mut self,
-        line: &'a [u8],
-        layout: Option<Layout>,
-        lines: &Lines<'_>,
-    ) -> Result<(), Fault> {
-        let fields = layout
-            .and_then(|layout| Fields::of_columns(line, layout))
-            .or_else(|| Fields::of_words(line))
-            .ok_or_else(|| {
-                let reason = "expected number, segment, residue number and name, name, type, charge \
-                              and mass of an atom";
-                lines.fault(1, reason)
-            })?;
-        let number = |field: &[u8], what: &str| {
-            decimal(field).ok_or_else(|| {
-                let reason = format!("expected {what}, found {}", quoted(field));
-                lines.fault(place(line, field) + 1, reason)
-            })
-        };
-        let serial = integer(fields.serial).ok_or_else(|| {
-            let found = quoted(fields.serial);
-            lines.fault(1, format!("expected the number of an atom, found {found}"))
-        })?;
-        self.serials.push(serial);
+    fn add(&mut self, line: &'a [u8], layout: Layout, lines: &Lines<'_>) -> Result<(), Fault> {
+        let fields =
+            Fields::of(line, layout).map_err(|(column, reason)| lines.fault(column + 1, reason))?;
+        self.serials.push(fields.serial);
         // Most atoms are of the same residue as the one before.
-        let residue = [fields.segment, fields.residue.1, fields.residue_name];
+        let residue = [fields.segment, fields.residue, fields.residue_name];
         if self.previous == residue && !self.numbers.is_empty() {
             self.numbers.extend(self.numbers.last().copied());
             self.insertion_codes.repeat();
@@ -241,17 +180,16 @@ impl<'a> Rows<'a> {
         for (builder, field) in [(&mut self.names, fields.name), (&mut self.types, fields.kind)] {
             builder.push_field(field).map_err(|reason| lines.fault(1, reason))?;
         }
-        self.charges.push(number(fields.charge, "a charge")?);
-        self.masses.push(number(fields.mass, "a mass")?);
+        self.charges.push(fields.charge);
+        self.masses.push(fields.mass);
         Ok(())
     }
 
     fn add_residue(&mut self, fields: &Fields<'_>, lines: &Lines<'_>) -> Result<(), Fault> {
-        let (at, residue) = fields.residue;
-        let residue = residue.trim_ascii();
+        let residue = fields.residue.trim_ascii();
         let end = residue.iter().rposition(u8::is_ascii_digit).map_or(0, |last| last + 1);
         let resid = integer(&residue[..end]).ok_or_else(|| {
-            lines.fault(at + 1, format!("expected a residue number, found {}", quoted(residue)))
+            lines.fault(1, format!("expected a residue number, found {}", quoted(residue)))
         })?;
         self.numbers.push(resid);
         for (builder, field) in [

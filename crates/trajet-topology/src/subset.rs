@@ -38,6 +38,7 @@ impl Topology {
             connections: self.connections.as_ref().map(|pairs| pairs.take(atoms, n_atoms)),
             guessed: self.guessed,
             remarks: self.remarks.clone(),
+            warnings: self.warnings.clone(),
         })
     }
 }
@@ -61,6 +62,7 @@ impl Atoms {
             occupancies: numbers(&self.occupancies),
             b_factors: numbers(&self.b_factors),
             radii: numbers(&self.radii),
+            particles: self.particles.as_ref().map(|particles| take(particles, atoms)),
             residues,
         }
     }

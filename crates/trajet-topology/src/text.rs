@@ -5,6 +5,11 @@ pub(crate) use trajet_formats::text::{Lines, columns, decimal, integer, quoted, 
 
 use crate::Fault;
 
+/// Returns whether all lines of a text were read and the last has no end, so that it may have been cut.
+pub(crate) fn is_cut(text: &[u8], lines: &Lines<'_>) -> bool {
+    lines.rest().is_empty() && !text.ends_with(b"\n")
+}
+
 /// Faults of the lines of a text.
 pub(crate) trait LineFaults<'a> {
     /// Returns the next line, or an error that names what the file should continue with.

@@ -52,6 +52,8 @@ pub struct Topology {
     pub guessed: Guessed,
     /// Remarks for the user, for example on repeated serial numbers.
     pub remarks: Vec<String>,
+    /// Remarks that are shown with each result: the file may be cut, or what it states is not certain.
+    pub warnings: Vec<String>,
 }
 
 /// The columns of the atoms; all have one row for each atom.
@@ -83,8 +85,22 @@ pub struct Atoms {
     pub b_factors: Option<Vec<f64>>,
     /// Radii in Å.
     pub radii: Option<Vec<f64>>,
+    /// Kinds of particles, if the file states some that are no atoms.
+    pub particles: Option<Vec<Particle>>,
     /// Index of the residue of each atom.
     pub residues: Vec<u32>,
+}
+
+/// Kind of a particle that a file states.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Particle {
+    /// An atom, or the file does not state it.
+    #[default]
+    Atom,
+    /// A particle whose atomic number is that of no element.
+    NoElement,
+    /// A virtual site, shell or Drude particle.
+    Site,
 }
 
 /// The columns of the residues; all have one row for each residue.

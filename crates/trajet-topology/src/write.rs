@@ -413,6 +413,7 @@ mod tests {
                     "ATOM  {serial:5} {name:<4} {residue:<4}{segment}{number:>4}    {x:8.3}{x:8.3}{x:8.3}  1.00  0.50      {segment}    C\n"
                 );
             }
+            text.push_str("END\n");
             let mut structure = parse("PDB", &text);
             structure.topology.bonds = (rows.len() > 2).then(|| Bonds::new(vec![[0, 2], [1, 2]]));
             structure.cell = Some([40.0, 50.0, 60.0, 90.0, 90.0, 60.0]);

@@ -12,8 +12,8 @@ use trajet_files::{Error, Frames};
 use trajet_formats::{Atoms, FrameInfo, memory, turned_vectors};
 use trajet_kernels::cell::Cell;
 use trajet_kernels::periodic::{
-    BondTrees, Groups, Shape, TurnedCell, WholeMemory, centre, cluster_groups, make_whole,
-    translate, wrap_groups,
+    BondTrees, Groups, Shape, TurnedCell, Unplaced, WholeMemory, centre, cluster_groups,
+    make_whole, translate, wrap_groups,
 };
 
 use crate::fit::{Fit, FitMotion};
@@ -151,13 +151,15 @@ impl Prepared {
             let cell = known.as_ref();
             match (step, cell) {
                 (PreparedStep::Whole(trees), Some(cell)) => {
-                    doubts.endless_molecules += make_whole(cell, trees, positions, whole) as u64;
+                    let made = make_whole(cell, trees, positions, whole);
+                    doubts.endless_molecules += made.endless as u64;
+                    check_placed(made.unplaced)?;
                 }
                 (PreparedStep::NoJump(no_jump), Some(cell)) => {
                     doubts.add(&doubts_of(on_jumps(no_jump, cell, positions)?));
                 }
                 (PreparedStep::Cluster(groups), Some(cell)) => {
-                    cluster_groups(cell, groups, None, positions);
+                    check_placed(cluster_groups(cell, groups, None, positions))?;
                 }
                 (PreparedStep::Center { columns, weights }, Some(cell)) => {
                     let at = centre(columns, weights.as_deref(), positions);
@@ -166,7 +168,7 @@ impl Prepared {
                             .to_owned());
                     }
                     let [a, b, c] = cell.vectors();
-                    translate([0, 1, 2].map(|k| (a[k] + b[k] + c[k]) / 2.0 - at[k]), positions);
+                    move_all([0, 1, 2].map(|k| (a[k] + b[k] + c[k]) / 2.0 - at[k]), positions)?;
                 }
                 (PreparedStep::Wrap { groups, weights, shape }, Some(cell)) => {
                     wrap(cell, *shape, groups, weights.as_deref(), positions)?;
@@ -183,7 +185,7 @@ impl Prepared {
                         known = None;
                     }
                 }
-                (PreparedStep::Translate(by), _) => translate(*by, positions),
+                (PreparedStep::Translate(by), _) => move_all(*by, positions)?,
                 (_, None) => unreachable!("the cell is known where a step needs it"),
             }
         }
@@ -481,10 +483,36 @@ fn doubts_of(step: Option<LargeStep>) -> Doubts {
     Doubts { large_steps: u64::from(step.is_some()), first_large_step, ..Doubts::default() }
 }
 
+/// Checks that a step moved every atom to its place.
+///
+/// # Errors
+/// A text that says that an atom of a molecule or group has no position.
+fn check_placed(unplaced: Unplaced) -> Result<(), String> {
+    match unplaced {
+        None => Ok(()),
+        Some(_) => Err("an atom has no position there (not a number), or one that is millions of \
+                        cells away, so that its molecule cannot be moved: leave this frame out"
+            .to_owned()),
+    }
+}
+
+/// Adds a vector to all positions.
+///
+/// # Errors
+/// A text that says that an atom would leave the range of `f32`.
+fn move_all(by: [f64; 3], positions: &mut [[f32; 3]]) -> Result<(), String> {
+    match translate(by, positions) {
+        None => Ok(()),
+        Some(_) => Err("an atom would be moved to where single precision has no numbers: leave \
+                        this frame out, or move by less"
+            .to_owned()),
+    }
+}
+
 /// Wraps groups.
 ///
 /// # Errors
-/// A text that says that the cell has no rectangular form.
+/// A text that says that the cell has no rectangular form, or as [`check_placed`].
 fn wrap(
     cell: &Cell,
     shape: Shape,
@@ -492,11 +520,12 @@ fn wrap(
     weights: Option<&[f64]>,
     positions: &mut [[f32; 3]],
 ) -> Result<(), String> {
-    wrap_groups(cell, shape, groups, weights, positions).map_err(|TurnedCell| {
+    let unplaced = wrap_groups(cell, shape, groups, weights, positions).map_err(|TurnedCell| {
         "its box is turned (the first vector is not along x, or the second not in the x-y plane) and has no \
          rectangular form: wrap into another cell, or wrap before you fit"
             .to_owned()
-    })
+    })?;
+    check_placed(unplaced)
 }
 
 /// Rotates the box of a frame along. Returns whether that changed it.

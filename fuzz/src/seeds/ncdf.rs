@@ -21,8 +21,8 @@ const DOUBLE: Form = Form { is_double: true, ..FLOAT };
 
 #[derive(Clone, Copy)]
 struct File {
-    /// Whether offsets have 64 bits.
-    is_wide: bool,
+    /// The byte after "CDF": 1, 2 or 5.
+    format: u8,
     /// The value of the field for the number of records.
     claimed: u32,
     n_atoms: usize,
@@ -40,7 +40,7 @@ struct File {
 }
 
 const PLAIN: File = File {
-    is_wide: true,
+    format: 2,
     claimed: 3,
     n_atoms: 5,
     n_frames: 3,
@@ -61,20 +61,50 @@ fn word(bytes: &mut Vec<u8>, value: u32) {
     bytes.extend(value.to_be_bytes());
 }
 
-fn words(bytes: &mut Vec<u8>, values: &[u32]) {
-    values.iter().for_each(|&value| word(bytes, value));
+/// The bytes of a header.
+struct Header {
+    bytes: Vec<u8>,
+    format: u8,
 }
 
-fn text(bytes: &mut Vec<u8>, text: &str) {
-    word(bytes, text.len() as u32);
-    bytes.extend(text.as_bytes());
-    bytes.resize(bytes.len().next_multiple_of(4), 0);
-}
+impl Header {
+    fn word(&mut self, value: u32) {
+        word(&mut self.bytes, value);
+    }
 
-fn text_attribute(bytes: &mut Vec<u8>, name: &str, value: &str) {
-    text(bytes, name);
-    word(bytes, 2);
-    text(bytes, value);
+    /// Appends counts, of eight bytes in CDF-5, else of four.
+    fn counts(&mut self, counts: &[u32]) {
+        for &count in counts {
+            if self.format == 5 {
+                self.word(if count == u32::MAX { u32::MAX } else { 0 });
+            }
+            self.word(count);
+        }
+    }
+
+    fn list(&mut self, tag: u32, n: u32) {
+        self.word(tag);
+        self.counts(&[n]);
+    }
+
+    fn offset(&mut self, at: usize) {
+        if self.format != 1 {
+            self.word(0);
+        }
+        self.word(at as u32);
+    }
+
+    fn text(&mut self, text: &str) {
+        self.counts(&[text.len() as u32]);
+        self.bytes.extend(text.as_bytes());
+        self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
+    }
+
+    fn text_attribute(&mut self, name: &str, value: &str) {
+        self.text(name);
+        self.word(2);
+        self.text(value);
+    }
 }
 
 impl File {
@@ -99,70 +129,78 @@ impl File {
 
     /// Returns the header of a file whose records begin at byte `begin`.
     fn header(&self, begin: usize) -> Vec<u8> {
-        let mut bytes = b"CDF".to_vec();
-        bytes.push(if self.is_wide { 2 } else { 1 });
-        word(&mut bytes, self.claimed);
+        let format = self.format;
+        let mut header = Header { bytes: vec![b'C', b'D', b'F', format], format };
+        header.counts(&[self.claimed]);
         let n_atoms = self.n_atoms as u32;
         let dimensions =
             [("frame", 0), ("spatial", 3), ("atom", n_atoms), ("lengths", 3), ("angles", 3)];
-        words(&mut bytes, &[10, dimensions.len() as u32]);
+        header.list(10, dimensions.len() as u32);
         for (name, length) in dimensions {
-            text(&mut bytes, name);
-            word(&mut bytes, length);
+            header.text(name);
+            header.counts(&[length]);
         }
-        words(&mut bytes, &[12, if self.has_others { 4 } else { 2 }]);
+        header.list(12, if self.has_others { 4 } else { 2 });
         if self.has_others {
-            text_attribute(&mut bytes, "title", "what nobody reads");
-            text(&mut bytes, "shorts");
-            words(&mut bytes, &[3, 3, 0x0001_0002, 0x0003_0000]);
+            header.text_attribute("title", "what nobody reads");
+            header.text("shorts");
+            header.word(3);
+            header.counts(&[3]);
+            header.bytes.extend([0, 1, 0, 2, 0, 3, 0, 0]);
         }
-        text_attribute(&mut bytes, "Conventions", self.conventions);
-        text_attribute(&mut bytes, "ConventionVersion", self.version);
+        header.text_attribute("Conventions", self.conventions);
+        header.text_attribute("ConventionVersion", self.version);
         let columns = self.columns();
         let n_others = if self.has_others { 2 } else { 0 };
-        words(&mut bytes, &[11, columns.len() as u32 + n_others]);
-        let offset = |bytes: &mut Vec<u8>, at: usize| match self.is_wide {
-            true => bytes.extend((at as u64).to_be_bytes()),
-            false => word(bytes, at as u32),
-        };
+        header.list(11, columns.len() as u32 + n_others);
         let mut at = begin;
         if self.has_others {
-            text(&mut bytes, "spatial");
-            words(&mut bytes, &[1, 1, 0, 0, 2, 4]);
-            offset(&mut bytes, begin - 4);
-            text(&mut bytes, "shorts");
-            words(&mut bytes, &[2, 0, 1, 0, 0, 3, 8]);
-            offset(&mut bytes, at);
+            header.text("spatial");
+            header.counts(&[1, 1]);
+            header.list(0, 0);
+            header.word(2);
+            header.counts(&[4]);
+            header.offset(begin - 4);
+            header.text("shorts");
+            header.counts(&[2, 0, 1]);
+            header.list(0, 0);
+            header.word(3);
+            header.counts(&[8]);
+            header.offset(at);
             at += 8;
         }
         for (name, dimensions, units, form, n) in columns {
-            text(&mut bytes, name);
-            word(&mut bytes, dimensions.len() as u32);
-            words(&mut bytes, dimensions);
+            header.text(name);
+            // Variables of restart files do not grow by records.
+            let is_restart = self.conventions == "AMBERRESTART";
+            let dimensions = if is_restart { &dimensions[1..] } else { dimensions };
+            header.counts(&[dimensions.len() as u32]);
+            header.counts(dimensions);
             let n_attributes = u32::from(form.has_units) + u32::from(form.scale.is_some());
-            words(&mut bytes, &[if n_attributes > 0 { 12 } else { 0 }, n_attributes]);
+            header.list(if n_attributes > 0 { 12 } else { 0 }, n_attributes);
             if form.has_units {
-                text_attribute(&mut bytes, "units", units);
+                header.text_attribute("units", units);
             }
             if let Some(scale) = form.scale {
-                text(&mut bytes, "scale_factor");
-                match scale {
-                    Scale::Float(factor) => words(&mut bytes, &[5, 1, factor.to_bits()]),
-                    Scale::Double(factor) => {
-                        words(&mut bytes, &[6, 1]);
-                        bytes.extend(factor.to_be_bytes());
-                    }
-                }
+                header.text("scale_factor");
+                let (kind, factor) = match scale {
+                    Scale::Float(factor) => (5, factor.to_be_bytes().to_vec()),
+                    Scale::Double(factor) => (6, factor.to_be_bytes().to_vec()),
+                };
+                header.word(kind);
+                header.counts(&[1]);
+                header.bytes.extend(factor);
             }
             let (kind, width) = if form.is_double { (6, 8) } else { (5, 4) };
-            words(&mut bytes, &[kind, (n * width) as u32]);
-            offset(&mut bytes, at);
+            header.word(kind);
+            header.counts(&[(n * width) as u32]);
+            header.offset(at);
             at += n * width;
         }
         if self.has_others {
-            bytes.extend(b"xyz\0");
+            header.bytes.extend(b"xyz\0");
         }
-        bytes
+        header.bytes
     }
 
     fn write(&self) -> Vec<u8> {
@@ -203,7 +241,10 @@ pub fn files() -> Vec<Vec<u8>> {
     let nearly_one = Scale::Double(1.000_000_000_1);
     let files = [
         PLAIN,
-        File { is_wide: false, ..PLAIN },
+        File { format: 1, ..PLAIN },
+        File { format: 5, has_others: true, forces: Some(FLOAT), ..PLAIN },
+        File { format: 5, claimed: u32::MAX, ..PLAIN },
+        File { claimed: 0, ..PLAIN },
         File { claimed: u32::MAX, ..PLAIN },
         File { claimed: 2, ..PLAIN },
         File { claimed: 7, ..PLAIN },
@@ -217,12 +258,12 @@ pub fn files() -> Vec<Vec<u8>> {
         File { velocities: Some(scaled(FLOAT, float)), forces: Some(FLOAT), ..PLAIN },
         File { velocities: Some(DOUBLE), forces: Some(DOUBLE), coordinates: DOUBLE, ..PLAIN },
         File { has_others: true, ..PLAIN },
-        File { has_others: true, is_wide: false, velocities: Some(FLOAT), ..PLAIN },
+        File { has_others: true, format: 1, velocities: Some(FLOAT), ..PLAIN },
         File { coordinates: Form { has_units: false, ..FLOAT }, ..PLAIN },
         File { cell: [Some(FLOAT), Some(FLOAT)], ..PLAIN },
         File { cell: [Some(DOUBLE), None], ..PLAIN },
         File { conventions: "CF-1.6, AMBER", version: "1.1", ..PLAIN },
-        File { conventions: "AMBERRESTART", ..PLAIN },
+        File { conventions: "AMBERRESTART", n_frames: 1, velocities: Some(DOUBLE), ..PLAIN },
         File { n_atoms: 40, n_frames: 4, claimed: 4, ..PLAIN },
         File { n_atoms: 1, n_frames: 30, claimed: 30, time: None, cell: [None; 2], ..PLAIN },
     ];

@@ -11,7 +11,7 @@ from trajet import startup
 if TYPE_CHECKING:
     from trajet.advise.bounds import Bound, bound
     from trajet.advise.entries import busy, computing_to_input, n_processes, name_of
-    from trajet.advise.preparation import before_run
+    from trajet.advise.preparation import words_of_wait
     from trajet.advise.rules import OVER_MEDIAN, Verdict, stragglers
     from trajet.advise.sentences import advice, heuristics, lead
     from trajet.advise.words import in_bytes, in_seconds, in_two_digits
@@ -21,7 +21,7 @@ else:
         {
             "trajet.advise.bounds": "Bound bound",
             "trajet.advise.entries": "busy computing_to_input n_processes name_of",
-            "trajet.advise.preparation": "before_run",
+            "trajet.advise.preparation": "words_of_wait",
             "trajet.advise.rules": "OVER_MEDIAN Verdict stragglers",
             "trajet.advise.sentences": "advice heuristics lead",
             "trajet.advise.words": "in_bytes in_seconds in_two_digits",
@@ -33,7 +33,6 @@ __all__ = [
     "Bound",
     "Verdict",
     "advice",
-    "before_run",
     "bound",
     "busy",
     "computing_to_input",
@@ -45,4 +44,5 @@ __all__ = [
     "n_processes",
     "name_of",
     "stragglers",
+    "words_of_wait",
 ]

@@ -1,5 +1,7 @@
 """Time of a command before its run: imports, topology, selections."""
 
+from collections.abc import Mapping
+
 from trajet.advise.entries import BeforeName, Entries
 from trajet.advise.words import in_seconds
 
@@ -14,24 +16,46 @@ _NAMED = 0.01
 _MUCH = 1.0
 
 
-def before_run(report: Entries) -> str:
-    """Return the time of the command and of its steps before the run, as text.
+def words_of_wait(report: Entries, wait: float, after: Mapping[str, float]) -> str:
+    """Return the seconds that a user has waited, and the steps that took them, as text.
 
-    The text is empty for reports of older versions, which lack these entries.
+    Parameters
+    ----------
+    report
+        The report of a run; one of an older version lacks the steps before the run.
+    wait
+        Seconds since the process was started.
+    after
+        Seconds of the steps after the run, by their names.
     """
-    words = words_before_run(report)
-    return f"{in_seconds(report['t_command'])} with {words}" if words else ""
+    threads = report["threads"]
+    parts = [
+        f"run ({in_seconds(report['stages']['t_total'])} on {threads}"
+        f" thread{'s' if threads > 1 else ''})"
+    ]
+    if before := words_before_run(report, wait):
+        parts.append(before)
+    parts += [
+        f"{word} ({in_seconds(seconds)})"
+        for word, seconds in after.items()
+        if seconds >= _NAMED * wait
+    ]
+    return f"{in_seconds(wait)}: {', '.join(parts)}"
 
 
-def words_before_run(report: Entries) -> str:
-    """Return the steps before the run with their times, as text; empty if they are unknown."""
+def words_before_run(report: Entries, wait: float | None = None) -> str:
+    """Return the steps before the run with their times, as text; empty if they are unknown.
+
+    Steps that took less than a hundredth of `wait`, or of the command, are left out.
+    """
     command = report.get("t_command")
     if command is None:
         return ""
+    least = _NAMED * (command if wait is None else wait)
     return ", ".join(
         f"{word} ({in_seconds(report[name])})"
         for name, word in _WORDS.items()
-        if report[name] > 0 and report[name] >= _NAMED * command
+        if report[name] > 0 and report[name] >= least
     )
 
 

@@ -5,8 +5,9 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import topology
 from trajet._trajet import SelectionError
+from trajet.particles import masses
+from trajet.quoting import quoted
 from trajet.trajectory import Selection
 
 Quantity: TypeAlias = Literal["number", "mass", "charge"]
@@ -48,19 +49,11 @@ def amounts_of(
         return None
     atoms = selection.topology_atoms
     if quantity == "mass":
-        stated = atoms.column("masses")
-        if (
-            stated is not None
-            and "masses" not in atoms.topology.native.guessed
-            and (np.isfinite(stated) & (stated >= 0)).all()
-        ):
-            # Virtual sites have no mass, and add none.
-            return np.ascontiguousarray(stated, np.float64)
-        return topology.masses(atoms, str(atoms.topology), remarks)
+        return masses(atoms, remarks, "take numbers (quantity='number', --quantity number)")
     charges = atoms.column("charges")
     if charges is None or not np.isfinite(charges).all():
         raise SelectionError(
-            f"{atoms.topology} has no charges of {selection.label!r}: use a topology with charges,"
-            " such as a TPR, PSF or PRMTOP"
+            f"{atoms.topology} has no charges of {quoted(selection.label)}: use a topology with"
+            " charges, such as a TPR, PSF or PRMTOP"
         )
     return np.ascontiguousarray(charges, np.float64)

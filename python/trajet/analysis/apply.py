@@ -198,6 +198,7 @@ def apply(
         values = outcome.rows.reshape((len(outcome.frames), *shape))
     else:
         values = outcome.state.reshape(shape)
+    remarks += outcome.cells.missing_for(chosen)
     name = getattr(function, "__name__", type(function).__name__).strip("<>")
     parameters = {
         "selections": [one.label for one in chosen],

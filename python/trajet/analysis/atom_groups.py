@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from trajet.analysis.reference import Weights, weights_of
 from trajet.analysis.runner import further_selection, main_selection
 from trajet.labels import chains_of, residue_labels
+from trajet.particles import masses_as_weights
 from trajet.trajectory import Selection, Trajectory
 
 if TYPE_CHECKING:
@@ -77,9 +78,11 @@ class AtomGroups:
         per_selection, sizes, labels = list[int](), list[int](), list[str]()
         for selection in selections:
             order, counts, names = _divided(selection, by)
-            found = weights_of(weights, selection, remarks)
             places.append(selection.places[order])
-            if found is not None:
+            if isinstance(weights, str) and weights == "mass":
+                atoms = selection.topology_atoms[order]
+                numbers.append(masses_as_weights(atoms, remarks, counts, tuple(names)))
+            elif (found := weights_of(weights, selection, remarks)) is not None:
                 numbers.append(found[order])
             per_selection.append(len(counts))
             sizes.extend(counts)

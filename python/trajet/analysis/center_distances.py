@@ -11,12 +11,12 @@ from trajet.analysis.atom_groups import (
     further_selections,
     main_selections,
 )
-from trajet.analysis.contacts import cell_remarks
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.pbc_checks import find_broken_molecules_at
+from trajet.analysis.pbc_checks import find_broken_molecules_at, suspect_frames
 from trajet.analysis.reference import Weights
 from trajet.analysis.runner import RunRequest, describe, selecting
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.quoting import quoted
 from trajet.result import CenterDistances
 from trajet.trajectory import FrameChoice
 
@@ -83,9 +83,9 @@ def center_distances(
     Centres are computed from positions as stored, then the nearest image of the difference is
     taken. A molecule that is broken over the box has a wrong centre: make molecules whole with
     `traj.whole()` before the selection; `report["remarks"]` name neighbouring atoms that lie on
-    either side of the box in the first or last frame. Nearest images are those of `distances`.
-    With `pbc`, a remark names the first and the last frame if they have no cell; distances in such
-    frames are those of the positions as they are.
+    either side of the box in the first frame, or in that of the most unusual distances. Nearest
+    images are those of `distances`. With `pbc`, a remark names the number of frames without a cell,
+    whose distances are those of the positions as they are.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def center_distances(
     n_a = groups.n_groups_of(len(own))
     if b is None and n_a < 2:
         raise SelectionError(
-            f"{main.label!r} is one group, which has no distance to another: give the second"
+            f"{quoted(main.label)} is one group, which has no distance to another: give the second"
             " selection (b), a list of selections, or divide it (by='residue')"
         )
 
@@ -128,10 +128,10 @@ def center_distances(
         t_select=selecting(*own, *others),
         sample=sample,
     )
-    remarks += cell_remarks(outcome.state[0], len(outcome.frames))
-    ends = outcome.frames[[0, -1]] if len(outcome.frames) else outcome.frames
+    remarks += outcome.cells.missing() if pbc else []
+    checked = suspect_frames(outcome.frames, outcome.rows.sum(axis=1))
     for selection in [*own, *others]:
-        remarks += find_broken_molecules_at(selection, ends)
+        remarks += find_broken_molecules_at(selection, checked)
     values = outcome.rows
     if b is not None:
         values = values.reshape(len(outcome.frames), n_a, len(groups.sizes) - n_a)

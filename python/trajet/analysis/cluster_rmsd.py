@@ -6,20 +6,23 @@ import numpy as np
 
 from trajet._trajet import AnalysisError
 from trajet.analysis.clusters import gromos, hierarchical, medoids
-from trajet.analysis.collected import check_memory
+from trajet.analysis.distance_units import looks_like_nm
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.pairwise_rmsd import pairwise_rmsd
+from trajet.analysis.pairwise_rmsd import check_size, pairwise_rmsd
 from trajet.analysis.reference import Weights
 from trajet.analysis.runner import main_selection
-from trajet.pools.pool import Pool, Progress
+from trajet.memory import check_limit, check_memory
+from trajet.pools.pool import Pool, Progress, n_frames_of
+from trajet.quoting import quoted
 from trajet.result import Clusters, PairwiseRmsd, Report
-from trajet.trajectory import FrameChoice, Selection
+from trajet.trajectory import FrameChoice, Selection, resolve_frames
 
 if TYPE_CHECKING:
     from trajet.universes import AtomGroup
 
 # Bytes for each pair of frames while SciPy works: half the matrix in float64, and a copy.
 _LINKAGE = 8
+_FEWER = ", or the method 'gromos'"
 
 
 @analysis
@@ -56,7 +59,8 @@ def cluster_rmsd(
     weights
         None for equal weights, "mass", or one number per atom, as for `pairwise_rmsd`.
     max_memory
-        Bytes that positions and matrices may take together; None for no limit but the system's.
+        Bytes that positions and matrices may take together; None for the memory that is
+        available.
     frames
         A slice, frame numbers, or a mask; None for all.
     pool
@@ -81,7 +85,7 @@ def cluster_rmsd(
     AnalysisError
         If a frame has no positions.
     MemoryError
-        If more memory is needed than `max_memory`, or than the system has.
+        If more memory is needed than `max_memory`, or than is available.
     MissingPackageError
         If SciPy is needed and missing.
 
@@ -112,6 +116,13 @@ def cluster_rmsd(
             raise ValueError("clusters need RMSDs within one trajectory: this matrix is of two")
     else:
         atoms = main_selection(selection)
+        check_limit(max_memory)
+        trajectory = atoms.trajectory
+        n_frames = n_frames_of(resolve_frames(frames, trajectory.n_frames, trajectory.label))
+        further, advice = list[tuple[str, int]](), ""
+        if method != "gromos":
+            further, advice = [("linkage", _LINKAGE * n_frames * n_frames)], _FEWER
+        check_size([n_frames], atoms.n_atoms, max_memory, further=further, advice=advice)
         pairs = yield from pairwise_rmsd.job(atoms, weights=weights, max_memory=max_memory).start(
             frames=frames, pool=pool, progress=progress, sample=sample
         )
@@ -121,17 +132,24 @@ def cluster_rmsd(
     if missing.size:
         first = 0 if missing.size == len(values) else missing[0]
         raise AnalysisError(
-            f"selection {pairs.columns[0]!r}: frame {pairs.frames[first]}: an atom has no position"
-            " (NaN): leave this frame out"
+            f"selection {quoted(pairs.columns[0])}: frame {pairs.frames[first]}: an atom has no"
+            " position (NaN): leave this frame out"
         )
     if method == "gromos":
         assert cutoff is not None
         labels = gromos(values, cutoff)
     else:
-        parts = [("the matrix", values.nbytes), ("linkage", _LINKAGE * values.size)]
-        check_memory(parts, max_memory, "choose fewer frames, or the method 'gromos'")
+        # A matrix that was given takes memory already.
+        known = values.nbytes if max_memory is not None else 0
+        parts = [("the matrix", known), ("linkage", _LINKAGE * values.size)]
+        check_memory(parts, max_memory, f"choose fewer frames{_FEWER}")
         labels = hierarchical(values, method, cutoff=cutoff, n_clusters=n_clusters)
     entries = dict(pairs.report)
+    found = len(values) < 2 or int(labels.max()) + 1 < len(labels)
+    entries["remarks"] = [
+        *looks_like_nm("cutoff", "--cutoff", cutoff, found=found, what="no two frames are"),
+        *entries["remarks"],
+    ]
     entries["analysis"] = "cluster_rmsd"
     entries["parameters"] = {
         **entries["parameters"],

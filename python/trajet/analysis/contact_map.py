@@ -6,19 +6,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import SelectionError
-from trajet.analysis.contacts import cell_remarks, pairs_entries
+from trajet.analysis.contacts import pairs_entries
+from trajet.analysis.distance_units import looks_like_nm
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import RunRequest, further_selection, main_selection, selecting
-from trajet.labels import atom_labels, chains_of, residue_labels
+from trajet.labels import atom_labels, chains_of, residue_labels, residues_of
+from trajet.particles import heavy_atoms
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.quoting import quoted
 from trajet.result import ContactMap
 from trajet.trajectory import FrameChoice, Selection
 
 if TYPE_CHECKING:
     from trajet.universes import AtomGroup
-
-# Masses of hydrogen, also repartitioned, are below this, u.
-_HEAVIEST_HYDROGEN = 3.5
 
 
 @analysis
@@ -53,8 +53,7 @@ def contact_map(
     by
         "residue", or "atom" for contacts of single atoms.
     heavy
-        Whether hydrogens are left out: atoms of that element, or, without elements in the topology,
-        of a mass up to 3.5 u.
+        Whether hydrogens are left out, and sites that are no atoms, such as virtual sites.
     exclude_neighbors
         Leave out pairs of residues of one chain that are at most this many residues apart in the
         topology. 0 leaves out only a residue with itself, 1 also those that follow each other.
@@ -138,10 +137,10 @@ def contact_map(
         )
     counts = np.zeros(left_out.shape, np.int64)
     if other is None:
-        counts[np.triu_indices(len(rows.places), 1)] = outcome.state[2:]
+        counts[np.triu_indices(len(rows.places), 1)] = outcome.state[1:]
         counts += counts.T
     else:
-        counts[:] = outcome.state[2:].reshape(counts.shape)
+        counts[:] = outcome.state[1:].reshape(counts.shape)
     counts[left_out] = 0
     with np.errstate(invalid="ignore"):
         # Without frames there is no fraction.
@@ -155,7 +154,9 @@ def contact_map(
         "exclude_neighbors": exclude_neighbors,
         "pbc": pbc,
     }
-    remarks = cell_remarks(outcome.state[1], n_frames)
+    remarks = outcome.cells.missing() if pbc else []
+    found = bool(counts.any()) or not n_frames
+    remarks += looks_like_nm("cutoff", "--cutoff", float(cutoff), found=found, what="no contact is")
     return ContactMap(
         values=values,
         counts=counts,
@@ -168,6 +169,10 @@ def contact_map(
         of=by,
         cutoff=float(cutoff),
         report=outcome.report("contact_map", parameters, remarks=remarks),
+        row_residue_names=rows.residue_names,
+        row_residues=rows.residue_numbers,
+        column_residue_names=columns.residue_names,
+        column_residues=columns.residue_numbers,
     )
 
 
@@ -188,6 +193,8 @@ class _Groups:
         `(n,)`, the chain of each row; empty without a topology.
     names
         Name of each row.
+    residue_names, residue_numbers
+        `(n,)`, name and number of the residue of each row; None if the topology has none.
     """
 
     def __init__(self, selection: Selection, by: str) -> None:
@@ -201,6 +208,7 @@ class _Groups:
         self.residues = selection.topology_atoms.residues[first] if known else np.empty(0, np.int64)
         self.chains = np.empty(0, np.str_)
         topology = selection.trajectory.topology if known else None
+        self.residue_names, self.residue_numbers = residues_of(topology, selection.indices[first])
         if known:
             chains = chains_of(selection.topology_atoms)
             self.chains = np.zeros(len(first), np.str_) if chains is None else chains[first]
@@ -213,36 +221,11 @@ class _Groups:
     def of(cls, selection: Selection, by: str, heavy: bool) -> "_Groups":
         """Return the rows of a selection, without hydrogens if only `heavy` atoms count."""
         if heavy:
-            chosen = heavy_atoms(selection)
+            chosen = heavy_atoms(selection.topology_atoms)
             if not chosen.any():
-                raise SelectionError(f"{selection.label!r} has no heavy atoms")
+                raise SelectionError(f"{quoted(selection.label)} has no heavy atoms")
             selection = Selection(selection.trajectory, selection.places[chosen], selection.text)
         return cls(selection, by)
-
-
-def heavy_atoms(selection: Selection) -> NDArray[np.bool_]:
-    """Return which atoms of a selection are no hydrogens, `(n_atoms,)`.
-
-    Raises
-    ------
-    SelectionError
-        If neither the element nor the mass of an atom is known.
-    """
-    atoms = selection.topology_atoms
-    elements, masses = atoms.column("elements"), atoms.column("masses")
-    named = np.zeros(len(atoms), np.bool_) if elements is None else elements != ""
-    hydrogen = np.zeros(len(atoms), np.bool_)
-    if elements is not None:
-        hydrogen = np.isin(np.char.upper(elements.astype(str)), ("H", "D", "T"))
-    weights = np.full(len(atoms), np.nan) if masses is None else masses
-    unknown = np.flatnonzero(~named & np.isnan(weights))
-    if unknown.size:
-        raise SelectionError(
-            f"{unknown.size} atoms of {selection.label!r} have neither element nor mass, the first"
-            f" is {atoms.describe(int(unknown[0]))}: select heavy atoms by their names"
-        )
-    heavy: NDArray[np.bool_] = np.where(named, ~hydrogen, weights > _HEAVIEST_HYDROGEN)
-    return heavy
 
 
 def _left_out(rows: _Groups, columns: _Groups, exclude_neighbors: int) -> NDArray[np.bool_]:

@@ -6,6 +6,7 @@ import numpy as np
 
 from trajet._trajet import SelectionError
 from trajet.analysis.atom_sets import AtomSet, further_set, main_set
+from trajet.analysis.distance_units import looks_like_nm, selections_in_nm
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import RunRequest
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
@@ -96,12 +97,18 @@ def contacts(
     outcome = yield RunRequest(
         main.trajectory, frames, pool, progress, lambda _: plan, t_select=t_select, sample=sample
     )
-    remarks = cell_remarks(outcome.state[0], len(outcome.frames))
+    updating = [None if each is None else each.updating for each in (main, other)]
+    cells = outcome.cells
+    remarks = cells.missing() if pbc else cells.missing_for(updating)
     remarks += shared_remarks(main, other)
+    found = bool(outcome.rows[:, 0].any()) or not len(outcome.frames)
+    remarks += looks_like_nm("cutoff", "--cutoff", cutoff, found=found, what="no contact is")
+    texts = [each.label for each in (main, other) if each is not None and each.updating is not None]
+    remarks += selections_in_nm(texts, found=found)
     label = between(main, other)
     parameters = {
         **pairs_entries(main, other),
-        "updating": any(each is not None and each.updating is not None for each in (main, other)),
+        "updating": any(each is not None for each in updating),
         "cutoff": cutoff,
         "pbc": pbc,
     }
@@ -183,15 +190,4 @@ def shared_remarks(main: AtomSet, other: AtomSet | None) -> list[str]:
     return [
         f"{shared} atoms {verb} in both groups: contacts among them are counted twice, once from"
         " each group: give one group for the contacts within it"
-    ]
-
-
-def cell_remarks(without_cell: float, n_frames: int) -> list[str]:
-    """Return a remark if nearest images were asked for in frames that have no cell."""
-    if not without_cell:
-        return []
-    return [
-        f"{int(without_cell)} of {n_frames} frames have no unit cell: their distances are those of"
-        " the positions as they are, not of nearest images: give pbc=False (--no-pbc) if that is"
-        " meant"
     ]

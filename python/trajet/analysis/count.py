@@ -1,14 +1,13 @@
 """`count`: number of selected atoms."""
 
-import re
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet.analysis.command import Command
+from trajet.analysis.distance_units import selections_in_nm
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.pbc_checks import boxes_at_ends
 from trajet.analysis.runner import RunRequest, main_selection, selecting
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
 from trajet.result import Series
@@ -16,9 +15,6 @@ from trajet.trajectory import FrameChoice, Selection, UpdatingSelection
 
 if TYPE_CHECKING:
     from trajet.universes import AtomGroup
-
-# Keywords of selections that compare distances.
-_BY_DISTANCE = re.compile(r"\b(around|point|sphlayer|sphzone|isolayer|cylayer|cyzone)\b")
 
 
 @analysis
@@ -90,15 +86,10 @@ def count(
     outcome = yield RunRequest(
         main.trajectory, frames, pool, progress, plan, t_select=selecting(main), sample=sample
     )
-    remarks = []
-    if isinstance(main, UpdatingSelection) and _BY_DISTANCE.search(main.text):
-        ends = boxes_at_ends(main.trajectory, places, outcome.frames)
-        if missing := [f"frame {frame}" for frame, box in ends.items() if not box.exists]:
-            remarks.append(
-                f"{main.trajectory.label}: without a unit cell ({' and '.join(missing)}; only the"
-                " first and the last frame are looked at), distances of the selection are those of"
-                " the positions as they are, not of nearest images"
-            )
+    remarks = selections_in_nm(
+        [main.label], found=bool(outcome.rows.any()) or not len(outcome.frames)
+    )
+    remarks += outcome.cells.missing_for([main])
     parameters = {
         "selections": [main.label],
         "n_atoms": [n_atoms],

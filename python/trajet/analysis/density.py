@@ -12,6 +12,7 @@ from trajet.analysis.atom_sets import AtomSet, main_set
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import RunRequest
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.quoting import quoted
 from trajet.result import Density
 from trajet.trajectory import (
     FrameChoice,
@@ -128,12 +129,14 @@ def density(
     )
     n_frames, counted, inside = outcome.state[:3]
     units, factor = UNITS[quantity]
+    remarks += outcome.cells.missing_for([main.updating])
     outside = counted - inside
     if outside:
         share = 100 * outside / counted
         remarks.append(
             f"{share:.3g} % of the atoms, over all frames, lie outside of the grid: choose another"
             " center or a larger size, or wrap and centre the trajectory first"
+            + ("" if inside else "; both are in Å, not in nm")
         )
     with np.errstate(invalid="ignore"):
         # Without frames there is no density, and values are NaN.
@@ -190,8 +193,8 @@ def _grid(
         first = atoms.positions_in(number, numbers)
         if not len(first):
             raise SelectionError(
-                f"{atoms.label!r} selects no atom in frame {number}, the first one: give center and"
-                " size"
+                f"{quoted(atoms.label)} selects no atom in frame {number}, the first one: give"
+                " center and size"
             )
         if not np.isfinite(first).all():
             raise AnalysisError(

@@ -12,6 +12,7 @@ from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import RunRequest, main_selection, selecting
 from trajet.box import Box
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.quoting import quoted
 from trajet.result import Dihedrals
 from trajet.startup import Stopwatch
 from trajet.trajectory import FrameChoice, Selection, Trajectory
@@ -41,10 +42,11 @@ def dihedrals(
     ----------
     selection
         Without `quadruples`: φ (C'-N-CA-C) and ψ (N-CA-C-N') are computed for each residue of these
-        atoms that has both. Neighbouring residues follow one another in the topology and are bonded
-        in frame 0; their numbers do not matter. If a residue has several N, CA or C, the selection
-        must contain one of them ("protein and not altloc B"); `report["remarks"]` name residues
-        that are left out. With `quadruples`: the trajectory, or any selection of it.
+        atoms that has both. Neighbouring residues follow one another in the topology, or have a
+        bond that closes a ring there, and are bonded in frame 0; their numbers do not matter. If a
+        residue has several N, CA or C, the selection must contain one of them ("protein and not
+        altloc B"); `report["remarks"]` name residues that are left out. With `quadruples`: the
+        trajectory, or any selection of it.
     quadruples
         `(n, 4)` atom indices, as for `Trajectory.select`.
     features
@@ -114,6 +116,8 @@ def dihedrals(
         t_select=selecting(main) + watch.seconds(),
         sample=sample,
     )
+    if pbc:
+        remarks += outcome.cells.missing_in_some()
     columns = names
     if features:
         columns = tuple(f"{function} {name}" for name in names for function in ("cos", "sin"))
@@ -166,7 +170,7 @@ def _backbone(
     kept: NDArray[np.bool_] = np.asarray(there.reshape(-1, 8).all(axis=1))
     if not kept.any():
         raise SelectionError(
-            f"{trajectory.label}: selection {main.label!r}: no residue has all atoms of φ"
+            f"{trajectory.label}: selection {quoted(main.label)}: no residue has all atoms of φ"
             " and ψ in the tags that are open: open the whole data set"
         )
     if n_left_out := int((~kept).sum()):
@@ -178,7 +182,8 @@ def _backbone(
     kept[kept] = bonded
     if not bonded.any():
         raise SelectionError(
-            f"{trajectory.label}: selection {main.label!r}: no residue is bonded to its neighbours"
+            f"{trajectory.label}: selection {quoted(main.label)}: no residue is bonded to its"
+            " neighbours"
             f" in frame 0 (C and N within {_PEPTIDE_BOND} Å): make molecules whole, or is the"
             " topology another system's?"
         )

@@ -131,6 +131,8 @@ def distances(
     values = outcome.rows
     if partners is not None:
         values = values.reshape(len(outcome.frames), main.n_atoms, partners.n_atoms)
+    if pbc:
+        remarks += outcome.cells.missing_in_some()
     labels = [main.label] if other is None else [main.label, other.label]
     parameters = {
         "selections": labels,

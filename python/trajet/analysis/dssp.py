@@ -8,11 +8,12 @@ from numpy.typing import NDArray
 
 from trajet._trajet import SelectionError
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.pbc_checks import find_broken_molecules_at
+from trajet.analysis.pbc_checks import find_broken_molecules_at, suspect_frames
 from trajet.analysis.runner import RunRequest, main_selection, selecting
 from trajet.box import Box
 from trajet.labels import residue_labels
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.quoting import quoted
 from trajet.result import SecondaryStructure
 from trajet.result.secondary import CLASSES
 from trajet.startup import Stopwatch
@@ -116,7 +117,10 @@ def dssp(
         t_select=selecting(main) + watch.seconds(),
         sample=sample,
     )
-    remarks += find_broken_molecules_at(main, outcome.frames[:1])
+    codes = _unpacked(outcome.rows, len(sequence.residues))
+    # Hydrogen bonds of broken molecules are missed, so that residues have no structure.
+    n_loop = (codes == len(CLASSES) - 1).sum(axis=1).astype(np.float64)
+    remarks += find_broken_molecules_at(main, suspect_frames(outcome.frames, n_loop))
     parameters = {
         "selections": [main.label],
         "n_residues": len(sequence.residues),
@@ -124,7 +128,7 @@ def dssp(
     }
     topology = main.topology_atoms.topology
     result = SecondaryStructure(
-        codes=_unpacked(outcome.rows, len(sequence.residues)),
+        codes=codes,
         classes=tuple(CLASSES),
         times=outcome.times,
         frames=outcome.frames,
@@ -197,8 +201,8 @@ def _sequence(main: Selection, remarks: list[str]) -> _Sequence:
     kept = known.sum(axis=1) >= 2
     if not whole.any():
         raise SelectionError(
-            f"{trajectory.label}: selection {main.label!r}: none of its {len(selected)} residues"
-            " has the atoms N, CA, C and O of a backbone"
+            f"{trajectory.label}: selection {quoted(main.label)}: none of its {len(selected)}"
+            " residues has the atoms N, CA, C and O of a backbone"
         )
     selected, columns, known, whole = selected[kept], columns[kept], known[kept], whole[kept]
     incomplete = known[:, 1] & ~whole

@@ -9,10 +9,10 @@ from trajet._trajet import SelectionError
 from trajet.analysis.atom_groups import AtomGroups, GroupBy
 from trajet.analysis.command import Choice, Command
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.pbc_checks import find_broken_molecules_at
+from trajet.analysis.pbc_checks import find_broken_molecules_at, suspect_frames
 from trajet.analysis.runner import RunRequest, main_selection, selecting
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
-from trajet.result import Series
+from trajet.result import GroupSeries
 from trajet.trajectory import FrameChoice, Selection
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def end_to_end(
     pool: Pool | None = None,
     progress: Progress | None = None,
     sample: bool = False,
-) -> Steps[Series]:
+) -> Steps[GroupSeries]:
     """Compute the end-to-end distance: from the first to the last selected atom of a chain.
 
     Parameters
@@ -51,7 +51,7 @@ def end_to_end(
 
     Returns
     -------
-    Series
+    GroupSeries
         `values` `(n_frames,)` if there is one chain, else `(n_frames, n_chains)`; float64, Å.
 
     Raises
@@ -104,7 +104,7 @@ def end_to_end(
         main.trajectory, frames, pool, progress, plan, t_select=selecting(main), sample=sample
     )
     remarks = find_broken_molecules_at(
-        main, outcome.frames[[0, -1]] if len(outcome.frames) else outcome.frames
+        main, suspect_frames(outcome.frames, outcome.rows.sum(axis=1))
     )
     parameters = {
         "selections": [main.label],
@@ -112,7 +112,7 @@ def end_to_end(
         "by": by,
         "n_groups": len(sizes),
     }
-    return Series(
+    return GroupSeries(
         values=outcome.rows[:, 0].copy() if len(sizes) == 1 else outcome.rows,
         times=outcome.times,
         frames=outcome.frames,

@@ -11,6 +11,7 @@ from trajet.analysis.pbc_checks import find_broken_molecules_at
 from trajet.analysis.reference import Weights, weights_of
 from trajet.analysis.runner import RunRequest, describe, main_selection, selecting
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.quoting import quoted
 from trajet.result import AxisRadii, Series
 from trajet.trajectory import FrameChoice, Selection
 
@@ -87,7 +88,9 @@ def gyration(
     main = main_selection(selection)
     remarks: list[str] = []
     if main.n_atoms == 1:
-        remarks.append(f"{main.label!r} is one atom, whose radius of gyration is 0: choose more")
+        remarks.append(
+            f"{quoted(main.label)} is one atom, whose radius of gyration is 0: choose more"
+        )
 
     def plan(_: NDArray[np.int64]) -> AnalysisSpec:
         return AnalysisSpec.of(

@@ -16,9 +16,9 @@ from trajet.analysis.bond_lifetimes import (
     undecayed,
     unresolved,
 )
+from trajet.analysis.distance_units import looks_like_nm
 from trajet.analysis.hydrogen_sites import HydrogenSites, hydrogen_sites
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.pbc_checks import boxes_of_ends, find_missing_cells, shortest_vector
 from trajet.analysis.runner import (
     AnalysisOutcome,
     RunRequest,
@@ -26,8 +26,8 @@ from trajet.analysis.runner import (
     main_selection,
     selecting,
 )
-from trajet.box import Box
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.quoting import quoted
 from trajet.result import (
     HydrogenBondLifetimes,
     HydrogenBondList,
@@ -81,8 +81,8 @@ def hbonds(
     """Find hydrogen bonds by distance and angle: their number in each frame, and who forms them.
 
     A hydrogen H that is bonded to the donor D forms a hydrogen bond with the acceptor A if their
-    distance is at most `cutoff`, and the angle D-H-A is at least `angle`, or the angle H-D-A at most
-    `donor_angle`.
+    distance is at most `cutoff`, and the angle D-H-A is at least `angle`, or the angle H-D-A at
+    most `donor_angle`.
 
     Parameters
     ----------
@@ -161,9 +161,9 @@ def hbonds(
     Notes
     -----
     An atom is no acceptor of its own hydrogens. Distances and angles are computed in double
-    precision from the stored positions. With `pbc`, a remark in the report names the first and the
-    last frame if they have no cell; bonds in such frames are those of the positions as they are.
-    MDAnalysis' `HydrogenBondAnalysis` with the same donors,
+    precision from the stored positions. With `pbc`, remarks in the report name the number of frames
+    without a cell, in which bonds are those of the positions as they are, and of frames whose cell
+    is too small for the cut-off. MDAnalysis' `HydrogenBondAnalysis` with the same donors,
     hydrogens and acceptors finds the same bonds, but for pairs within rounding (1e-5 Å) of the
     cut-off; it also drops pairs of donor and acceptor that are closer than 1 Å.
 
@@ -263,6 +263,13 @@ def hbonds(
             add_bonds(correlation, keys)
         lasting = sums_by_lag(correlation)
         remarks += [*unresolved(lasting, interval), *undecayed(lasting)]
+    remarks += looks_like_nm(
+        "cutoff",
+        "--cutoff",
+        limit,
+        found=bool(values.any()) or not len(values),
+        what="no hydrogen bond is",
+    )
     parameters = {
         "selections": [main.label, *(group.label for group in groups or ())],
         "n_atoms": [main.n_atoms, *(group.n_atoms for group in groups or ())],
@@ -280,8 +287,11 @@ def hbonds(
         "max_memory": max_memory,
     }
     if pbc:
-        ends = boxes_of_ends(main, outcome.frames)
-        remarks += [*find_missing_cells(main, ends), *_beyond_cell(ends, limit)]
+        remarks += outcome.cells.missing()
+        remarks += outcome.cells.too_small(
+            f"distances up to the cut-off of {limit:g} Å are bonds, but",
+            "only the nearest image of a pair counts: choose a smaller cut-off",
+        )
     # The store remembers the analysis once.
     report = outcome.report("hbonds", parameters, remarks=remarks)
     members, counts = search.table(outcome.state)
@@ -365,8 +375,8 @@ class _Search:
             len(search["donors"]) and len(search["acceptors"]) for search in self._searches
         ):
             raise SelectionError(
-                f"between {groups[0].label!r} and {groups[1].label!r}: neither group has a donor"
-                " with hydrogens where the other has an acceptor"
+                f"between {quoted(groups[0].label)} and {quoted(groups[1].label)}: neither group"
+                " has a donor with hydrogens where the other has an acceptor"
             )
 
     def plan(
@@ -466,20 +476,6 @@ def _columns(main: Selection, atoms: NDArray[np.int64]) -> NDArray[np.int64]:
     return columns
 
 
-def _beyond_cell(ends: dict[int, Box], cutoff: float) -> list[str]:
-    """Return a remark if the cut-off exceeds half of the shortest lattice vector."""
-    for frame, box in ends.items():
-        half = shortest_vector(box.cell) / 2
-        # Without a cell it is not a number. Cells are stored in single precision.
-        if cutoff > half * (1 + 1e-6):
-            return [
-                f"the cut-off of {cutoff:g} Å exceeds half of the distance between an atom and its"
-                f" own nearest image ({half:.1f} Å in frame {frame}): only the nearest image of a"
-                " pair counts: choose a smaller cut-off"
-            ]
-    return []
-
-
 def _check_bonds(outcome: AnalysisOutcome, width: int, max_memory: int) -> AnalysisOutcome:
     """Return the outcome if it has as many bonds, of `width` numbers each, as the frames have.
 
@@ -519,4 +515,5 @@ def _list_of(main: Selection, listed: AnalysisOutcome, report: Report) -> Hydrog
         distances=numbers[:, 3].copy(),
         angles=numbers[:, 4].copy(),
         report=report,
+        topology=main.trajectory.topology,
     )

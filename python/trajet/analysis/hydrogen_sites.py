@@ -7,18 +7,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import _trajet
 from trajet._trajet import SelectionError
+from trajet.particles import known_elements
+from trajet.quoting import quoted
 from trajet.topology import Topology
 from trajet.trajectory import Selection
 
-# Masses (u) of the elements that atoms with bonds to hydrogen have. The masses of united atoms
-# (CH2: 14.027) differ by more than the tolerance, those of force fields by less.
-_MASSES = {
-    **{"H": 1.008, "D": 2.014, "T": 3.016, "C": 12.011, "N": 14.007, "O": 15.999, "F": 18.998},
-    "S": 32.065,
-}
-_MASS_TOLERANCE = 0.012
 _HYDROGENS = ("H", "D", "T")
 
 
@@ -87,19 +81,19 @@ def hydrogen_sites(
     if not len(pairs):
         if not is_hydrogen.any():
             raise SelectionError(
-                f"selection {main.label!r} of {topology} has no hydrogens, whose positions hydrogen"
-                " bonds need: use an all-atom topology with its trajectory, or choose hydrogens="
-                " (--hydrogens)"
+                f"selection {quoted(main.label)} of {topology} has no hydrogens, whose positions"
+                " hydrogen bonds need: use an all-atom topology with its trajectory, or choose"
+                " hydrogens= (--hydrogens)"
             )
         guess = "" if bonds == "guess" else ' guess bonds (bonds="guess", --guess-bonds), or'
         raise SelectionError(
-            f"selection {main.label!r} of {topology} has no hydrogen that is bonded to a donor"
-            f" ({', '.join(elements)}):{guess} choose donors= (--donors) and elements= (--elements)"
+            f"selection {quoted(main.label)} of {topology} has no hydrogen that is bonded to a"
+            f" donor ({', '.join(elements)}):{guess} choose donors= (--donors) and elements= (--elements)"
         )
     found = np.flatnonzero(is_acceptor & among)
     if not len(found):
         raise SelectionError(
-            f"selection {main.label!r} of {topology} has no acceptor of hydrogen bonds"
+            f"selection {quoted(main.label)} of {topology} has no acceptor of hydrogen bonds"
             f" ({', '.join(elements)}): choose acceptors= (--acceptors) or other atoms"
         )
     return HydrogenSites(pairs, found)
@@ -120,38 +114,21 @@ class _Elements:
         return np.isin(self._symbols, [symbol.capitalize() for symbol in symbols])
 
     def _found(self) -> NDArray[np.str_]:
-        """Return the symbol of each atom: stated, by its mass, or by its name."""
+        """Return the symbol of each atom."""
         topology = self._topology
-        symbols = np.full(topology.n_atoms, "", "<U3")
-        if (stated := topology.column("elements")) is not None:
-            symbols = np.char.capitalize(stated).astype("<U3")
-        is_guessed = "masses" in topology.native.guessed
-        unknown = symbols == ""
-        # Masses that are guessed are those of elements that are guessed from names.
-        if (masses := topology.column("masses")) is not None:
-            for symbol, mass in _MASSES.items():
-                symbols[unknown & (np.abs(masses - mass) < _MASS_TOLERANCE)] = symbol
-            unknown &= (symbols == "") & (masses > 0)
-        if is_guessed and stated is None:
+        if "masses" in topology.native.guessed and topology.column("elements") is None:
             self._remarks.append(
                 "donors and acceptors are chosen by elements that are guessed from names of atoms,"
                 f" as {topology} states none"
             )
-        elif stated is None and unknown.any():
-            # Masses that are moved from heavy atoms to their hydrogens, and other elements.
-            content = _trajet.StructureFile.of(topology.native, None, None)
-            content.guess("elements")
-            guessed = Topology(content.topology, topology.path).column("elements")
-            assert guessed is not None
-            symbols[unknown] = np.char.capitalize(guessed[unknown])
-        return symbols
+        return known_elements(topology.atoms)
 
 
 def _mask(topology: Topology, selection: Selection) -> NDArray[np.bool_]:
-    """Return which atoms of the topology are selected, `(n_atoms,)`."""
+    """Return which atoms of the topology are selected, without virtual sites, `(n_atoms,)`."""
     mask = np.zeros(topology.n_atoms, np.bool_)
     mask[selection.indices] = True
-    return mask
+    return np.asarray(mask & ~topology.sites)
 
 
 def _bonds(

@@ -8,6 +8,7 @@ from typing import Any, Generic, ParamSpec, Protocol, TypeAlias, TypeVar, cast, 
 
 from trajet.analysis.runner import AnalysisOutcome, RunRequest, run
 from trajet.pools.rank_placeholder import root_only
+from trajet.result import with_scalars
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -95,7 +96,7 @@ def analysis(function: Callable[_P, Steps[_R]]) -> AnalysisFunction[_P, _R]:
             while True:
                 request = steps.send(run(request))
         except StopIteration as end:
-            return cast(_R, end.value)
+            return with_scalars(cast(_R, end.value))
 
     def job(*args: _P.args, **kwargs: _P.kwargs) -> Job[_R]:
         for name in _OF_RUN:

@@ -12,8 +12,8 @@ from trajet.analysis.runner import RunRequest, run_jointly
 from trajet.pools.local import LocalPool
 from trajet.pools.pool import Pool, Progress
 from trajet.pools.rank_placeholder import RootPool, root_only
-from trajet.result import Result
-from trajet.trajectory import FrameChoice
+from trajet.result import Result, with_scalars
+from trajet.trajectory import FrameChoice, sharing_universes
 
 # The number of a frame in an error of the engine: of the chain, or else of the only file.
 _FRAME = (re.compile(r"is frame (\d+) of the chain"), re.compile(r": frame (\d+): "))
@@ -41,7 +41,7 @@ def run(
     ----------
     jobs
         Analyses with their arguments: `tj.rmsd.job(...)`, `tj.rmsf.job(...)`, and so on. All
-        selections are of one trajectory, with any transforms.
+        selections are of one trajectory, with any transforms, or AtomGroups of one Universe.
     frames
         A slice, frame numbers, or a mask; None for all.
     pool
@@ -107,7 +107,7 @@ def run(
         try:
             running[k] = (steps, steps.send(outcome))
         except StopIteration as end:
-            results[k] = end.value
+            results[k] = with_scalars(end.value)
         except Exception as error:
             fail(k, error)
 
@@ -131,7 +131,7 @@ def run(
         for k, outcome in zip(numbers, outcomes, strict=True):
             advance(k, waiting[k][0], outcome)
 
-    with _keeping_failures(pool if keep_going else None):
+    with sharing_universes(), _keeping_failures(pool if keep_going else None):
         for k, job in enumerate(jobs):
             advance(k, job.start(**options), None)
         while running:

@@ -7,13 +7,14 @@ import numpy as np
 from trajet.analysis.atom_sets import AtomSet
 from trajet.analysis.contacts import (
     between,
-    cell_remarks,
     check_for_pairs,
     contacts_plan,
     pairs_entries,
 )
+from trajet.analysis.distance_units import looks_like_nm
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import RunRequest, further_selection, main_selection, selecting
+from trajet.labels import residues_of
 from trajet.pools.pool import Pool, Progress
 from trajet.result import MinDistance
 from trajet.trajectory import FrameChoice, Selection
@@ -102,10 +103,16 @@ def min_distance(
     outcome = yield RunRequest(
         main.trajectory, frames, pool, progress, lambda _: plan, t_select=t_select, sample=sample
     )
-    remarks = cell_remarks(outcome.state[0], len(outcome.frames))
+    remarks = outcome.cells.missing() if pbc else []
+    found = cutoff is None or not len(outcome.frames) or bool(outcome.rows[:, 3].any())
+    remarks += looks_like_nm("cutoff", "--cutoff", cutoff, found=found, what="no contact is")
     first, second = outcome.rows[:, 1:3].astype(np.int64).T
     partners = main if other is None else other
     parameters = {**pairs_entries(main, other), "cutoff": cutoff, "pbc": pbc}
+    pairs = np.stack([main.indices[first], partners.indices[second]], axis=1)
+    residue_names, residues = residues_of(
+        main.trajectory.topology if main.trajectory.has_topology else None, pairs
+    )
     return MinDistance(
         values=outcome.rows[:, 0].copy(),
         times=outcome.times,
@@ -114,6 +121,8 @@ def min_distance(
         columns=(between(main, other),),
         name="minimum distance",
         report=outcome.report("min_distance", parameters, remarks=remarks),
-        pairs=np.stack([main.indices[first], partners.indices[second]], axis=1),
+        pairs=pairs,
         contacts=None if cutoff is None else outcome.rows[:, 3].astype(np.int64),
+        residue_names=residue_names,
+        residues=residues,
     )

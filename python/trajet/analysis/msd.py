@@ -20,6 +20,7 @@ from trajet.analysis.runner import (
     main_selection,
     selecting,
 )
+from trajet.particles import masses_as_weights
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
 from trajet.result import Diffusion, MeanSquaredDisplacement, diffusion, range_of_fit
 from trajet.trajectory import FrameChoice, Selection, Trajectory
@@ -248,14 +249,18 @@ class _Moving:
             return cls(main.places, np.arange(main.n_atoms + 1), None, are_groups=False)
         if by not in ("residue", "molecule", "chain"):
             raise ValueError(f"by must be 'atom', 'residue', 'molecule' or 'chain', not {by!r}")
-        heavy = weights_of(weights, main, remarks)
         _, first, which = np.unique(main.group_numbers(by), return_index=True, return_inverse=True)
         order = np.argsort(first[which], kind="stable")
         sizes = np.bincount(which)[np.argsort(first)]
+        heavy: NDArray[np.float64] | None
+        if isinstance(weights, str) and weights == "mass":
+            heavy = masses_as_weights(main.topology_atoms[order], remarks, sizes.tolist())
+        elif (heavy := weights_of(weights, main, remarks)) is not None:
+            heavy = heavy[order]
         return cls(
             main.places[order],
             np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)]),
-            None if heavy is None else heavy[order],
+            heavy,
             are_groups=True,
         )
 

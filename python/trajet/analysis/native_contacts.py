@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from trajet import _trajet
 from trajet._trajet import SelectionError
-from trajet.analysis.contact_map import heavy_atoms
-from trajet.analysis.contacts import between, cell_remarks, pairs_entries
+from trajet.analysis.contacts import between, pairs_entries
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import check_half
 from trajet.analysis.reference import (
@@ -26,6 +25,7 @@ from trajet.analysis.runner import (
     selecting,
 )
 from trajet.labels import chains_of
+from trajet.particles import heavy_atoms
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
 from trajet.result import NativeContacts
 from trajet.trajectory import FrameChoice, Selection
@@ -187,6 +187,7 @@ def native_contacts(
             raise SelectionError(
                 f"{between(main, other)}: no pair of atoms is within {cutoff:g} Å in"
                 f" {found[0].where}: choose a longer cut-off or more atoms"
+                + (f"; distances are in Å: {cutoff:g} nm are {cutoff * 10:g} Å" * (cutoff < 2))
             )
         first, second = pairs.T
         ends = positions[0][first], positions[-1][second]
@@ -216,14 +217,14 @@ def native_contacts(
         sample=sample,
         reference=frame_of(reference, main.trajectory),
     )
-    without_cell, n_frames = int(outcome.state[0]), len(outcome.frames)
-    if pbc and bare and without_cell < n_frames:
+    cells, n_frames = outcome.cells, len(outcome.frames)
+    if pbc and bare and cells.n_present:
         remarks.append(
-            f"{bare[0]} has no unit cell, but {n_frames - without_cell} of {n_frames} frames have:"
+            f"{bare[0]} has no unit cell, but {cells.n_present} of {n_frames} frames have:"
             " pairs that are in contact across the box of the reference are missing from the native"
             " contacts: give a reference with a cell, or pbc=False (--no-pbc)"
         )
-    remarks += cell_remarks(without_cell, n_frames)
+    remarks += cells.missing() if pbc else []
     ((pairs, distances),) = native
     parameters = {
         **pairs_entries(main, other),
@@ -270,7 +271,8 @@ def _counted(
     first, second = pairs.T
     counted: NDArray[np.bool_] = main.places[first] != other.places[second]
     if heavy:
-        counted &= heavy_atoms(main)[first] & heavy_atoms(other)[second]
+        heavy_of = [heavy_atoms(each.topology_atoms) for each in (main, other)]
+        counted &= heavy_of[0][first] & heavy_of[1][second]
     if exclude_neighbors >= 0:
         atoms = [each.topology_atoms for each in (main, other)]
         one, two = (each.residues for each in atoms)

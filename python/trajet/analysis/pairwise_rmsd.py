@@ -1,7 +1,7 @@
 """`pairwise_rmsd`: RMSD of every frame from every other."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,17 +10,19 @@ from numpy.typing import NDArray
 
 from trajet import output
 from trajet._trajet import CentredFrames
-from trajet.analysis.collected import check_limit, check_memory, threads_of
+from trajet.analysis.collected import threads_of
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.pbc_checks import find_broken_molecules_at
+from trajet.analysis.pbc_checks import find_broken_molecules_at, suspect_frames
 from trajet.analysis.reference import Weights, check_same_atoms, weights_of
 from trajet.analysis.runner import (
     AnalysisOutcome,
     RunRequest,
+    approve,
     describe,
     main_selection,
     selecting,
 )
+from trajet.memory import check_limit, check_memory
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
 from trajet.result import PairwiseRmsd
 from trajet.trajectory import FrameChoice, Selection
@@ -33,6 +35,8 @@ _ROW, _CENTRED = 8, 4
 # Bytes of rows of the matrix that are computed at a time if they go to a file.
 _STRIP = 2**28
 _FEWER = "choose fewer frames (frames=slice(None, None, 10)) or atoms"
+
+_TO_FILE = ", or write the matrix to a file (path=, --matrix FILE.npy)"
 
 
 @analysis
@@ -68,7 +72,7 @@ def pairwise_rmsd(
         A .npy file to which the matrix is written, in parts, instead of memory. An existing file is
         replaced.
     max_memory
-        Bytes that positions and matrix may take together; None for no limit but the system's.
+        Bytes that positions and matrix may take together; None for the memory that is available.
     pool
         Where to read frames; None for `LocalPool()`. Pairs are computed by threads of this process:
         those of a `LocalPool`, otherwise one for each core.
@@ -90,7 +94,7 @@ def pairwise_rmsd(
     SelectionError
         If the two selections do not match, or masses are requested and missing.
     MemoryError
-        If positions and matrix need more than `max_memory`, or than the system has.
+        If positions and matrix need more than `max_memory`, or than is available.
     OutputError
         If the file cannot be written.
     FrameError, FormatError
@@ -133,8 +137,7 @@ def pairwise_rmsd(
     def plan_of(atoms: Selection) -> Callable[[NDArray[np.int64]], AnalysisSpec]:
         def plan(chosen: NDArray[np.int64]) -> AnalysisSpec:
             n_frames.append(len(chosen))
-            _check_size(n_frames, main.n_atoms, max_memory, in_memory=path is None)
-            remarks.extend(find_broken_molecules_at(atoms, [*chosen[:1], *chosen[1:][-1:]]))
+            check_size(n_frames, main.n_atoms, max_memory, in_memory=path is None)
             return AnalysisSpec.of(
                 "positions",
                 atoms=atoms.places,
@@ -174,6 +177,12 @@ def pairwise_rmsd(
             room = min(room, max_memory - _bytes_of_positions(n_frames, main.n_atoms))
         _write(path, own, others, threads=threads, room=room)
         values = np.load(path, mmap_mode="r")
+    # Frames in which a molecule is broken are far from a frame in which it is whole.
+    of_others = _first_row(values)
+    of_frames = of_others if second is None else _first_row(values.T)
+    remarks += find_broken_molecules_at(main, suspect_frames(outcome.frames, of_frames))
+    if second is not None and beside is not None:
+        remarks += find_broken_molecules_at(second, suspect_frames(beside.frames, of_others))
     parameters = {
         "selections": [main.label] if second is None else [main.label, second.label],
         "n_atoms": [main.n_atoms],
@@ -194,16 +203,34 @@ def pairwise_rmsd(
     )
 
 
-def _check_size(
-    n_frames: list[int], n_atoms: int, max_memory: int | None, *, in_memory: bool
+def _first_row(values: NDArray[np.float32]) -> NDArray[np.float64] | None:
+    """Return the first row of a matrix; None if it is empty."""
+    return values[0].astype(np.float64) if values.size else None
+
+
+def check_size(
+    n_frames: list[int],
+    n_atoms: int,
+    max_memory: int | None,
+    *,
+    in_memory: bool = True,
+    further: Sequence[tuple[str, int]] = (),
+    advice: str = _TO_FILE,
 ) -> None:
-    """Raise a MemoryError if positions and matrix do not fit; counts of one or two selections."""
+    """Raise an error if positions and matrix do not fit; counts of one or two selections.
+
+    `further` are the names and sizes of other arrays that are in memory together with the matrix,
+    and `advice` is how to do without it.
+    """
     positions = _bytes_of_positions(n_frames, n_atoms)
     width = n_frames[-1]
     # One block of rows at least.
     height = n_frames[0] if in_memory else min(n_frames[0], CentredFrames.BLOCK)
     parts = [("positions", positions), ("the matrix" if in_memory else "rows", 4 * width * height)]
-    check_memory(parts, max_memory, _FEWER + (", or give path=" if in_memory else ""))
+    raised = "" if max_memory else "; max_memory= (--max-memory) allows more"
+    check_memory([*parts, *further], max_memory, _FEWER + advice * in_memory + raised)
+    if in_memory and max_memory is None:
+        approve(4 * width * height, f"RMSDs of {height} frames from {width}", advice)
 
 
 def _bytes_of_positions(n_frames: list[int], n_atoms: int) -> int:

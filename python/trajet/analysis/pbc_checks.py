@@ -3,6 +3,10 @@
 The checks compare neighbouring atoms: CA atoms of consecutive residues, and consecutive atoms of a
 residue. A molecule is broken if such neighbours lie on either side of the box. A molecule that is
 broken only between other atoms is not found.
+
+A check takes as long as many analyses of a frame, so not every frame is checked: where a number of
+each frame is known that changes if a molecule breaks, the frame of its extreme is
+(`suspect_frames`), elsewhere the first and the last one.
 """
 
 import contextlib
@@ -15,8 +19,9 @@ from numpy.typing import NDArray
 from trajet._trajet import AnalysisError, TrajetError
 from trajet.analysis.reference import Coordinates
 from trajet.box import Box, box_vectors
+from trajet.quoting import quoted
 from trajet.topology import Atoms
-from trajet.trajectory import Selection, Trajectory
+from trajet.trajectory import Selection
 
 # Largest distance of neighbours along a backbone, Å (CA: 3.8 Å, Martini's beads: 3.5 Å).
 _BACKBONE = {"CA": 5.0, "BB": 5.0}
@@ -47,12 +52,36 @@ def find_broken_molecules(selection: Selection, coordinates: Coordinates) -> lis
     k = int(torn[0])
     words = " and ".join(atoms.describe(int(i)) for i in pairs[k])
     return [
-        f"selection {selection.label!r}, {coordinates.where}: molecules are broken over the box,"
+        f"selection {quoted(selection.label)}, {coordinates.where}: molecules are broken over the"
+        " box,"
         f" and positions are taken as they are written: {torn.size} pairs of neighbours lie on"
         f" either side, the first is {words}, {written[k]:.1f} Å apart, {images[k]:.1f} Å as"
         " nearest images: make molecules whole with --make-whole (selection.whole()), unless they"
         " are endless"
     ]
+
+
+def suspect_frames(
+    frames: NDArray[np.int64], of_frames: NDArray[np.float64] | None = None
+) -> list[int]:
+    """Return the frames of a run in which molecules are checked: two at most.
+
+    These are the first and the last frame; or, if a number of each frame is known that changes
+    where a molecule breaks, the first frame and the one whose number is farthest from the mean.
+
+    Parameters
+    ----------
+    frames
+        The frames of the run, `(n_frames,)`.
+    of_frames
+        The number of each frame; NaN if it has none.
+    """
+    if not len(frames):
+        return []
+    if of_frames is None or not (finite := np.isfinite(of_frames)).any():
+        return list(dict.fromkeys(frames[[0, -1]].tolist()))
+    far = np.where(finite, np.abs(of_frames - of_frames[finite].mean()), -1.0)
+    return list(dict.fromkeys(frames[[0, int(far.argmax())]].tolist()))
 
 
 def find_broken_molecules_at(selection: Selection, frames: Iterable[int]) -> list[str]:
@@ -69,46 +98,6 @@ def find_broken_molecules_at(selection: Selection, frames: Iterable[int]) -> lis
             if remarks := find_broken_molecules(selection, coordinates):
                 return remarks
     return []
-
-
-def find_missing_cells(selection: Selection, ends: dict[int, Box]) -> list[str]:
-    """Return a remark on the frames of `boxes_of_ends` that have no cell.
-
-    For analyses whose state does not count the frames without a cell.
-    """
-    missing = [f"frame {frame}" for frame, box in ends.items() if not box.exists]
-    if not missing:
-        return []
-    have = "has" if len(missing) == 1 else "have"
-    return [
-        f"{selection.trajectory.label}: {' and '.join(missing)} {have} no unit cell: distances in"
-        " frames without a cell are those of the positions as they are, not of nearest images"
-        " (only the first and the last frame are looked at): give pbc=False (--no-pbc) if that is"
-        " meant"
-    ]
-
-
-def boxes_of_ends(selection: Selection, frames: NDArray[np.int64]) -> dict[int, Box]:
-    """Return the boxes of the first and the last of some frames, by their frame numbers.
-
-    Frames that cannot be read are skipped: the analysis raises their errors.
-    """
-    return boxes_at_ends(selection.trajectory, selection.places, frames)
-
-
-def boxes_at_ends(
-    trajectory: Trajectory, places: NDArray[np.int64], frames: NDArray[np.int64]
-) -> dict[int, Box]:
-    """Return the boxes of the first and the last of some frames; see `boxes_of_ends`.
-
-    Only the first of the atoms at these columns is read, so other tags of a data set stay closed.
-    """
-    boxes = {}
-    for frame in dict.fromkeys(frames[[0, -1]].tolist() if len(frames) else []):
-        with contextlib.suppress(TrajetError, OSError):
-            block = trajectory.read_places([frame], places[:1], None, counted=False)
-            boxes[frame] = Box.of(block)
-    return boxes
 
 
 def check_half(box: Box, distance: float, where: str) -> None:

@@ -6,9 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import AnalysisError, Deviations
-from trajet.analysis.collected import check_limit, check_memory, threads_of
+from trajet.analysis.collected import threads_of
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.pbc_checks import find_broken_molecules, find_broken_molecules_at
+from trajet.analysis.pbc_checks import (
+    find_broken_molecules,
+    find_broken_molecules_at,
+    suspect_frames,
+)
 from trajet.analysis.reference import (
     AVERAGE,
     Reference,
@@ -27,7 +31,9 @@ from trajet.analysis.runner import (
     main_selection,
     selecting,
 )
+from trajet.memory import check_limit, check_memory
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.quoting import quoted
 from trajet.result import PrincipalComponents
 from trajet.trajectory import FrameChoice, Selection
 
@@ -83,7 +89,7 @@ def pca(
     n_components
         How many components and projections to return; None for all. All variances are returned.
     max_memory
-        Bytes that positions and matrix may take together; None for no limit but the system's.
+        Bytes that positions and matrix may take together; None for the memory that is available.
     frames
         A slice, frame numbers, or a mask; None for all.
     pool
@@ -108,7 +114,7 @@ def pca(
     SelectionError
         If atoms and reference do not match, or masses are requested and missing.
     MemoryError
-        If positions and matrix need more than `max_memory`, or than the system has.
+        If positions and matrix need more than `max_memory`, or than is available.
     AnalysisError
         If there are fewer than two frames, if an atom has no position in a frame, or if no atom
         moves.
@@ -175,7 +181,6 @@ def pca(
             target = reference_positions(here, onto, [], remarks, chosen)[0]
             remarks.extend(find_broken_molecules(onto, target))
             group = group_of(onto, target, weights, remarks)
-        remarks.extend(find_broken_molecules_at(main, [*chosen[:1], *chosen[1:][-1:]]))
         prepared[:] = [
             {
                 "atoms": main.places,
@@ -226,6 +231,9 @@ def pca(
             positions, n_components, threads_of(pool), main.label
         )
     components = np.ascontiguousarray(components.T)
+    # The first component shows the frames in which a molecule is broken, if there are some.
+    first = projections[:, 0] if projections.shape[1] else None
+    remarks.extend(find_broken_molecules_at(main, suspect_frames(outcome.frames, first)))
     parameters = {
         "selections": [main.label],
         "n_atoms": [main.n_atoms],
@@ -246,8 +254,23 @@ def pca(
         atoms=main.indices,
         topology_atoms=main.topology_atoms if has_topology else None,
         label=main.label,
-        report=outcome.report("pca", parameters, inputs, remarks),
+        report=outcome.report(
+            "pca", parameters, inputs, [*remarks, *_fewer(n_components, projections, main)]
+        ),
     )
+
+
+def _fewer(
+    n_components: int | None, projections: NDArray[np.float64], main: Selection
+) -> list[str]:
+    """Return a remark if there are fewer components than were asked for."""
+    n_frames, count = projections.shape
+    if n_components is None or count >= n_components:
+        return []
+    return [
+        f"there are {count} components, not {n_components}: {n_frames} frames of {main.n_atoms}"
+        " atoms have no more that differ from zero"
+    ]
 
 
 def _is_folded(n_frames: int, width: int) -> bool:
@@ -270,7 +293,9 @@ def _check_size(
         ]
     else:
         parts = [("positions", n_frames * width * (_ROW + _DEVIATION)), matrix]
-    check_memory(parts, max_memory, "choose fewer frames (frames=slice(None, None, 10)) or atoms")
+    raised = "" if max_memory else "; max_memory= (--max-memory) allows more"
+    advice = f"choose fewer frames (frames=slice(None, None, 10)) or atoms{raised}"
+    check_memory(parts, max_memory, advice)
 
 
 def _unfolded(
@@ -301,7 +326,7 @@ def _directions(
     values, vectors = values[::-1] / (n_frames - 1), vectors[:, ::-1]
     rank = int((values > _RANK * values[0]).sum())
     if not values[0] > _STILL:
-        raise AnalysisError(f"selection {label!r}: no atom moves: there are no components")
+        raise AnalysisError(f"selection {quoted(label)}: no atom moves: there are no components")
     count = rank if n_components is None else min(rank, n_components)
     return values[:rank].copy(), vectors[:, :count].copy()
 

@@ -1,16 +1,16 @@
 """`rdf`: radial distribution functions."""
 
-import contextlib
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from trajet._trajet import SelectionError, TrajetError
+from trajet._trajet import SelectionError
+from trajet.analysis.cell_summary import CellSummary
+from trajet.analysis.distance_units import range_looks_like_nm
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.pbc_checks import shortest_vector
 from trajet.analysis.runner import RunRequest, further_selection, main_selection, selecting
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.quoting import quoted
 from trajet.result import RadialDistribution
 from trajet.trajectory import FrameChoice, Selection
 
@@ -116,17 +116,19 @@ def rdf(
     outcome = yield RunRequest(
         main.trajectory, frames, pool, progress, lambda _: plan, t_select=t_select, sample=sample
     )
-    remarks = range_remarks(main, outcome.frames, last)
+    remarks = range_remarks(outcome.cells, last)
     if exclusion_block is not None:
         remarks.extend(_across(main, other or main, exclusion_block))
     # `pairs` is summed over all frames.
     (n_frames, volume, pairs), counts = outcome.state[:3], outcome.state[3:]
     edges = np.linspace(first, last, bins + 1)
+    remarks += range_looks_like_nm(first, last, found=bool(counts.any()) or not n_frames)
     if n_frames and not pairs:
         if exclusion_block is not None:
             raise SelectionError(f"exclusion_block {exclusion_block} leaves out every pair")
         raise SelectionError(
-            f"{main.label!r} and {(other or main).label!r}: there is no pair of different atoms"
+            f"{quoted(main.label)} and {quoted((other or main).label)}: there is no pair of"
+            " different atoms"
         )
     shells = 4 / 3 * np.pi * np.diff(edges**3)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -182,22 +184,13 @@ def _across(first: Selection, second: Selection, sizes: tuple[int, int]) -> list
     ]
 
 
-def range_remarks(main: Selection, frames: NDArray[np.int64], last: float) -> list[str]:
-    """Return a remark if the range exceeds half of the shortest lattice vector."""
-    halves = {}
-    with contextlib.suppress(TrajetError, OSError):
-        for frame in [*frames[:1], *frames[1:][-1:]]:
-            one = main.trajectory.read_places([frame], main.places[:1], None, counted=False)
-            halves[frame] = shortest_vector(one.cells[0]) / 2
-    frame = min(halves, key=halves.__getitem__, default=0)
-    # Cells are stored in single precision.
-    if not halves or last <= halves[frame] * (1 + 1e-6):
-        return []
-    return [
-        f"distances up to {last:g} Å are counted, but half of the distance between an atom and its"
-        f" own nearest image is {halves[frame]:.1f} Å (frame {frame}): beyond it g is too small, as"
-        " only the nearest image of a pair counts: choose a smaller range"
-    ]
+def range_remarks(cells: CellSummary, last: float) -> list[str]:
+    """Return a remark if the range exceeds half of the shortest lattice vector in some frames."""
+    return cells.too_small(
+        f"distances up to {last:g} Å are counted, but",
+        "beyond it g is too small, as only the nearest image of a pair counts: choose a smaller"
+        " range",
+    )
 
 
 def distance_range(range: tuple[float, float]) -> tuple[float, float]:

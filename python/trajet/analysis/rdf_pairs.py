@@ -8,8 +8,9 @@ import numpy as np
 from trajet._trajet import SelectionError
 from trajet.analysis.amounts import check_bins
 from trajet.analysis.atom_groups import AtomGroups
+from trajet.analysis.distance_units import range_looks_like_nm
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.pbc_checks import find_broken_molecules_at
+from trajet.analysis.pbc_checks import find_broken_molecules_at, suspect_frames
 from trajet.analysis.rdf import distance_range, range_remarks
 from trajet.analysis.reference import Weights
 from trajet.analysis.runner import (
@@ -20,6 +21,7 @@ from trajet.analysis.runner import (
     selecting,
 )
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.quoting import quoted
 from trajet.result import RadialDistributions
 from trajet.trajectory import FrameChoice, Selection
 
@@ -161,14 +163,14 @@ def rdf_pairs(
         t_select=selecting(*selections),
         sample=sample,
     )
-    remarks += range_remarks(main, outcome.frames, last)
+    remarks += range_remarks(outcome.cells, last)
     if by != "atom":
-        ends = outcome.frames[[0, -1]] if len(outcome.frames) else outcome.frames
         for one in selections:
-            remarks += find_broken_molecules_at(one, ends)
+            remarks += find_broken_molecules_at(one, suspect_frames(outcome.frames))
     n_frames, volume = outcome.state[:2]
     parts = outcome.state[2:].reshape(len(numbers), 1 + bins)
     n_pairs, counts = parts[:, 0], parts[:, 1:]
+    remarks += range_looks_like_nm(first, last, found=bool(counts.any()) or not n_frames)
     labels = [(selections[a].label, selections[b].label) for a, b in numbers]
     if n_frames and not n_pairs.all():
         a, b = labels[int(np.argmin(n_pairs))]
@@ -240,7 +242,8 @@ def _sites(
         if several.size:
             site = groups.labels[int(np.searchsorted(starts, several[0], side="right")) - 1]
             raise SelectionError(
-                f"{selection.label!r}: the {by} {site} has atoms of several {exclude}s, so that"
+                f"{quoted(selection.label)}: the {by} {site} has atoms of several {exclude}s, so"
+                " that"
                 f" exclude={exclude!r} means nothing for it: leave it out (exclude=None), or take"
                 ' smaller sites, such as by="residue" (--by residue)'
             )

@@ -14,6 +14,9 @@ from trajet._trajet import AnalysisError, SelectionError
 from trajet.advise.entries import InputEntry
 from trajet.analysis.atom_matching import check_pairs
 from trajet.box import Box
+from trajet.checked_numbers import checked_numbers, checked_positions, checked_weights
+from trajet.particles import masses_as_weights
+from trajet.quoting import quoted
 from trajet.topology import Atoms, Structure
 from trajet.trajectory import Selection, Trajectory, describe_file
 from trajet.trajectory import open as open_trajectory
@@ -64,12 +67,8 @@ def weights_of(
     if isinstance(weights, str):
         if weights != "mass":
             raise ValueError(f"weights must be None, 'mass' or numbers, not {weights!r}")
-        atoms = selection.topology_atoms
-        return topology.masses(atoms, str(atoms.topology), remarks)
-    numbers = np.ascontiguousarray(weights, dtype=np.float64)
-    if numbers.shape != (selection.n_atoms,):
-        raise ValueError(f"{numbers.shape} weights do not fit {selection.n_atoms} atoms")
-    return numbers
+        return masses_as_weights(selection.topology_atoms, remarks)
+    return checked_weights(weights, selection.n_atoms)
 
 
 @dataclass(frozen=True)
@@ -136,15 +135,17 @@ def reference_positions(
                 and topology.depends_on_order(item.text)
             ):
                 raise SelectionError(
-                    f"group {item.text!r}: {reference.trajectory.label} numbers atoms differently:"
-                    " select the group by names"
+                    f"group {quoted(item.text)}: {reference.trajectory.label} numbers atoms"
+                    " differently: select the group by names"
                 )
             others.append(reference.trajectory.select(item.text))
         for item, other in zip(selections, others, strict=True):
             check_same_atoms(item, other, remarks)
         # Another trajectory is not compared frame by frame.
         run = chosen if reference.trajectory is main.trajectory else None
-        return [_one_frame(other, 0, run, f" of reference {other.label!r}") for other in others]
+        return [
+            _one_frame(other, 0, run, f" of reference {quoted(other.label)}") for other in others
+        ]
     if universes.is_atomgroup(reference):
         atoms: AtomGroup = reference
         found = topology.of_universe(atoms.universe)
@@ -152,7 +153,7 @@ def reference_positions(
         indices = np.asarray(atoms.indices, np.int64)
         first = structure.coordinates_of(main, indices, given=True)
         return [first, *(structure.coordinates(item) for item in groups)]
-    array = np.ascontiguousarray(reference, dtype=np.float32)
+    array = checked_numbers(reference, "reference positions")
     if groups:
         raise ValueError(
             "with groups, the reference must have positions of their atoms too: give a frame, a"
@@ -163,9 +164,8 @@ def reference_positions(
             f"reference positions of shape {array.shape} do not fit {main.n_atoms} atoms:"
             f" expected ({main.n_atoms}, 3)"
         )
-    if not np.isfinite(array).all():
-        raise ValueError("reference positions must be finite numbers")
-    return [Coordinates(array, Box(), "the reference")]
+    array = checked_positions(array, array.shape, "the reference")
+    return [Coordinates(array.astype(np.float32), Box(), "the reference")]
 
 
 def _read_structure(path: Path, trajectory: Trajectory) -> Structure:
@@ -218,7 +218,7 @@ class _Structure:
 
         Doubts whether they are the same atoms are appended to the remarks.
         """
-        what = f"selection {selection.label!r} and reference {self.name}"
+        what = f"selection {quoted(selection.label)} and reference {self.name}"
         if selection.trajectory.has_topology:
             atoms = Atoms(self.structure.topology, indices)
             self.remarks.extend(check_pairs(selection.topology_atoms, atoms, what, given=given))
@@ -249,7 +249,7 @@ def _one_frame(
 
 def check_same_atoms(mobile: Selection, reference: Selection, remarks: list[str]) -> None:
     """Raise an error if selections cannot be compared atom by atom; add remarks to `remarks`."""
-    what = f"selection {mobile.label!r} and reference {reference.label!r}"
+    what = f"selection {quoted(mobile.label)} and reference {quoted(reference.label)}"
     if mobile.trajectory.has_topology and reference.trajectory.has_topology:
         given = mobile.text is None or reference.text is None
         remarks.extend(

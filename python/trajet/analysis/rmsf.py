@@ -6,7 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.pbc_checks import find_broken_molecules, find_broken_molecules_at
+from trajet.analysis.pbc_checks import (
+    find_broken_molecules,
+    find_broken_molecules_at,
+    suspect_frames,
+)
 from trajet.analysis.reference import (
     Reference,
     Weights,
@@ -117,7 +121,7 @@ def rmsf(
             remarks.extend(find_broken_molecules(onto, target))
             group = group_of(onto, target, weights, remarks)
         # Molecules are often whole in the first frame and broken in the last.
-        remarks.extend(find_broken_molecules_at(main, [*chosen[:1], *chosen[1:][-1:]]))
+        remarks.extend(find_broken_molecules_at(main, suspect_frames(chosen)))
         return AnalysisSpec.of("moments", atoms=main.places, align=group, average=average)
 
     outcome = yield RunRequest(

@@ -21,10 +21,14 @@ from trajet.advise.entries import (
     RunReport,
     WorkerEntry,
 )
+from trajet.analysis.alternate_locations import location_remarks
+from trajet.analysis.cell_summary import CellSummary
 from trajet.analysis.sample import serial_sample
+from trajet.memory import check_memory
 from trajet.pools.local import LocalPool
 from trajet.pools.pool import AnalysisSpec, Frames, Pool, Progress, n_frames_of
 from trajet.result import Report, counting_of, make_report
+from trajet.topology import Atoms
 from trajet.trajectory import (
     FrameChoice,
     Selection,
@@ -38,8 +42,8 @@ from trajet.trajectory import (
 if TYPE_CHECKING:
     from trajet.universes import AtomGroup
 
-# called with the frames and the numbers of each frame that a run will have
-ApproveRows = Callable[[int, int], None]
+# called with the bytes of a result, its numbers, and the end of an advice on how to do without it
+ApproveRows = Callable[[int, str, str], None]
 _approve_rows: ContextVar[ApproveRows | None] = ContextVar("approve_rows", default=None)
 
 
@@ -50,13 +54,20 @@ def rows_approved_by(approve: ApproveRows) -> Iterator[None]:
     Parameters
     ----------
     approve
-        Called with the number of frames, and with how many float64 each adds to the result.
+        Called with the bytes of the result, with the numbers that it consists of, and with the end
+        of a sentence on how to do without it.
     """
     token = _approve_rows.set(approve)
     try:
         yield
     finally:
         _approve_rows.reset(token)
+
+
+def approve(size: int, numbers: str, advice: str) -> None:
+    """Raise an error if the caller does not approve of a result of so many bytes."""
+    if (function := _approve_rows.get()) is not None:
+        function(size, numbers, advice)
 
 
 def main_selection(thing: "Selection | AtomGroup") -> Selection:
@@ -122,6 +133,8 @@ class AnalysisOutcome:
         `(n_frames, width)`, float64.
     state
         The folded numbers, float64.
+    cells
+        Which frames have no cell, or too small a cell, if the analysis uses cells.
     frames, times
         `(n_frames,)`, frame numbers and ps.
     run
@@ -141,6 +154,7 @@ class AnalysisOutcome:
     trajectory: Trajectory
     rows: NDArray[np.float64]
     state: NDArray[np.float64]
+    cells: CellSummary
     frames: NDArray[np.int64]
     times: NDArray[np.float64]
     run: RunReport
@@ -181,7 +195,7 @@ class AnalysisOutcome:
             "inputs": [*({**entry} for entry in self.files), *(further_inputs or [])],
             # Remarks on doubtful numbers come first: a command shows a few remarks.
             "remarks": [
-                *dict.fromkeys(remarks),
+                *dict.fromkeys([*remarks, *self._location_remarks()]),
                 *self.trajectory.transform_remarks(self.run["workers"]),
                 *self.trajectory.remarks,
             ],
@@ -189,6 +203,13 @@ class AnalysisOutcome:
         }
         trajectory = self.trajectory
         return make_report(trajectory.reader, self.run, asked, trajectory.tiers, trajectory.tags)
+
+    def _location_remarks(self) -> list[str]:
+        """Return a remark if atoms at alternate locations count several times."""
+        if not self.trajectory.has_topology:
+            return []
+        indices = np.unique(self.trajectory.indices_of(self.atoms))
+        return location_remarks(Atoms(self.trajectory.topology, indices))
 
 
 @dataclass(frozen=True)
@@ -279,10 +300,8 @@ def run_jointly(requests: Sequence[RunRequest], names: Sequence[str] = ()) -> li
     ]:
         plans = [request.make_plan(chosen) for request in requests]
         read = [plan.atoms() for plan in plans]
-        if (approve := _approve_rows.get()) is not None:
-            n_frames, n_atoms = n_frames_of(numbers), trajectory.reader.n_atoms
-            approve(n_frames, sum(plan.row_width(n_atoms, n_frames) for plan in plans))
         where = pool or LocalPool()
+        _check_rows(plans, n_frames_of(numbers), trajectory.reader.n_atoms, where)
         # A pool of the user's own may not have the attribute.
         n_threads = getattr(where, "n_threads", 1)
         # Threads of this process hand over to one another.
@@ -315,7 +334,8 @@ def run_jointly(requests: Sequence[RunRequest], names: Sequence[str] = ()) -> li
     return [
         AnalysisOutcome(
             request.trajectory,
-            *part,
+            part_rows,
+            *CellSummary.split(folded, len(chosen)),
             chosen,
             times,
             report,
@@ -325,8 +345,24 @@ def run_jointly(requests: Sequence[RunRequest], names: Sequence[str] = ()) -> li
             is_first=request is first,
             files=files,
         )
-        for request, atoms, part in zip(requests, read, parts, strict=True)
+        for request, atoms, (part_rows, folded) in zip(requests, read, parts, strict=True)
     ]
+
+
+def _check_rows(plans: Sequence[AnalysisSpec], n_frames: int, n_atoms: int, pool: Pool) -> None:
+    """Raise an error if there is no memory for the numbers of all frames.
+
+    Raises
+    ------
+    MemoryError
+        If they take more than is available.
+    """
+    width = sum(plan.row_width(n_atoms, n_frames) for plan in plans)
+    size, numbers = 8 * n_frames * width, f"{width} numbers of each of {n_frames} frames"
+    to_file = ", or write it to a file (--rows-in FILE.npy with --pool dask or mpi)"
+    approve(size, numbers, to_file)
+    if getattr(pool, "rows_in", None) is None:
+        check_memory([(numbers, size)], None, f"choose fewer atoms or frames{to_file}")
 
 
 def _readers(
@@ -369,7 +405,7 @@ def _readers(
 def _of_each(
     rows: NDArray[np.float64], joined: NDArray[np.float64]
 ) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """Return rows and state of each of several analyses.
+    """Return rows and state of each of several analyses, with the summary of cells in the state.
 
     Before each state, the joined states have the width of the rows and the length of the state.
     """

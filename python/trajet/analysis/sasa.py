@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from trajet import _trajet
 from trajet._trajet import SelectionError
+from trajet.analysis.distance_units import looks_like_nm
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import find_broken_molecules_at
 from trajet.analysis.runner import (
@@ -18,13 +19,17 @@ from trajet.analysis.runner import (
     selecting,
 )
 from trajet.labels import atom_labels, residue_labels
+from trajet.particles import known_elements
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
 from trajet.result import SurfaceAreas
-from trajet.topology import known_elements, listed
+from trajet.topology import listed
 from trajet.trajectory import FrameChoice, Selection
 
 if TYPE_CHECKING:
     from trajet.universes import AtomGroup
+
+# Radius of a probe, Å, below which it is smaller than any atom; 0 is the van der Waals surface.
+_LEAST_PROBE = 0.5
 
 By: TypeAlias = Literal["total", "residue", "atom"]
 Radii: TypeAlias = (
@@ -70,7 +75,8 @@ def sasa(
         (1964), doi:10.1021/j100785a001, and for elements that Bondi lacks those of M. Mantina et
         al., J. Phys. Chem. A 113, 5806 (2009), doi:10.1021/jp8111556, and S. Alvarez, Dalton Trans.
         42, 8617 (2013), doi:10.1039/c3dt50599e. A dict changes some: `{"Na": 1.02}`. An array has
-        one for each atom of the topology. Atoms of radius 0 have no area and cover nothing.
+        one for each atom of the topology. Atoms of radius 0 have no area and cover nothing, as
+        virtual sites, lone pairs and Drude particles do.
     frames
         A slice, frame numbers, or a mask; None for all.
     pool
@@ -151,6 +157,8 @@ def sasa(
         # If a molecule is broken in some frames, the area is largest in one of them.
         for part in selections:
             remarks += find_broken_molecules_at(part, [outcome.frames[np.argmax(totals)]])
+    if 0 < probe < _LEAST_PROBE:
+        remarks += looks_like_nm("probe", "--probe", float(probe), found=False, what="no atom is")
     parameters = {
         "selections": [part.label for part in selections],
         "n_atoms": [part.n_atoms for part in selections],
@@ -211,18 +219,21 @@ def _radii(selections: list[Selection], radii: Radii, remarks: list[str]) -> NDA
         )
     table = [_radius(symbol, changed) for symbol in symbols.tolist()]
     found = np.array(table, np.float64)[which]
+    # Virtual sites and lone pairs have no surface.
+    found[trajectory.topology.sites[indices] & (elements == "")] = 0.0
     without = np.flatnonzero(np.isnan(found))
     if without.size:
         raise SelectionError(
             f"{without.size} of {len(found)} atoms have no known radius in {atoms.topology}, the"
             f" first is {atoms.describe(int(without[0]))}: leave these atoms out, use a topology"
-            " with elements, or give radii= as numbers, 0 for sites without a surface"
+            " that states elements or masses, or give radii= as numbers, 0 for sites without a"
+            " surface"
         )
     if atoms.column("elements") is None:
         # An atom may be selected, and be part of the context.
         once = np.unique(indices, return_index=True)[1]
         counts = np.bincount(which[once], minlength=len(symbols)).tolist()
-        words = [f"{symbol} {count}" for symbol, count in zip(symbols, counts, strict=True)]
+        words = [f"{s} {count}" for s, count in zip(symbols, counts, strict=True) if s]
         remarks.append(
             f"radii are those of elements that are guessed from the names of atoms, as"
             f" {atoms.topology} has no elements: {listed(words)}; united atoms have other radii"

@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -25,6 +26,7 @@ from trajet.cli.options import (
     frames,
     in_files_order,
     notes,
+    notes_of_opening,
     open_files,
     particles,
     path_to,
@@ -34,12 +36,13 @@ from trajet.cli.options import (
     truncated,
     units,
 )
+from trajet.cli.results import check_json, echo_json, json_option, table_of
 from trajet.cli.tables import EXPECTED, one_line
 from trajet.cli.terminal import progress, waiting
 from trajet.cli.transforms import TransformOptions
 from trajet.dataset import datasets_in, find_dataset
 from trajet.pools.pool import Pool
-from trajet.result import REPORT_SUFFIXES, Result, entries_of
+from trajet.result import REPORT_SUFFIXES, SUFFIXES, Result, document, entries_of
 from trajet.trajectory import (
     DEFAULT_REQUEST_SIZE,
     Selection,
@@ -74,6 +77,8 @@ class AnalysisOptions:
         Whether a result may be larger than `_LARGE_RESULT`.
     sample
         Whether to measure a serial sample for R_comp/IO before the run.
+    as_json
+        Whether to print JSON instead of a table.
     joint
         The run of several analyses to which this one belongs; None if it runs on its own.
     """
@@ -85,6 +90,7 @@ class AnalysisOptions:
     quiet: bool
     any_size: bool
     sample: bool
+    as_json: bool = False
     joint: "JointRun | None" = None
 
     def select(self, selection: str) -> Selection:
@@ -108,37 +114,36 @@ class AnalysisOptions:
         with progress(what, " frames", quiet=self.quiet) as show, rows_approved_by(self._approve):
             yield show
 
-    def _approve(self, n_frames: int, width: int) -> None:
-        """Raise an error for rows that are too large, before any frame is read.
+    def _approve(self, size: int, numbers: str, advice: str) -> None:
+        """Raise an error for a result that is too large, before any frame is read.
 
         Raises
         ------
         OutputError
-            If they are larger than `_LARGE_RESULT`, and `any_size` is False.
+            If it is larger than `_LARGE_RESULT`, and `any_size` is False.
         """
-        size = 8 * n_frames * width
         if size > _LARGE_RESULT and not self.any_size:
             raise trajet.OutputError(
-                f"the result would take {size / 1e9:.1f} GB of memory ({width} numbers of each of"
-                f" {n_frames} frames): choose fewer atoms or frames, compute it anyway (--force),"
-                " or write it to a file (--rows-in FILE.npy with --pool dask or mpi)"
+                f"the result would take {size / 1e9:.1f} GB of memory ({numbers}): choose fewer"
+                f" atoms or frames, compute it anyway (--force){advice}"
             )
 
     def run(
         self,
         prepared: Job[_R],
-        table: Callable[[_R], str],
         *,
         write: Callable[[_R], Sequence[Path]] = lambda _: (),
+        all_rows: str = "-o FILE",
     ) -> None:
         """Run an analysis, then write the requested files, and print the table of the result.
 
-        `write` writes further files of the command, and returns their paths. In a run of several
-        analyses this is done later, for all of them.
+        `write` writes further files of the command, and returns their paths; `all_rows` is the
+        option that writes all rows of the table. In a run of several analyses this is done later,
+        for all of them.
         """
 
         def finish(result: _R) -> None:
-            self.finish(result, lambda: table(result), write(result))
+            self.finish(result, write, all_rows)
 
         if self.joint is not None:
             self.joint.jobs.append((prepared, finish))
@@ -150,26 +155,42 @@ class AnalysisOptions:
         finish(results[0])
 
     def finish(
-        self, result: Result, table: Callable[[], str], written: Sequence[Path] = ()
+        self,
+        result: _R,
+        write: Callable[[_R], Sequence[Path]] = lambda _: (),
+        all_rows: str = "-o FILE",
     ) -> None:
-        """Write the requested files, then print the table and the paths of the files."""
+        """Write the requested files, then print the table, or JSON, and the paths of the files."""
+        begin = time.perf_counter()
+        written = [*write(result)]
         if (path := self.outputs["output"]) is not None:
             result.save(path)
+        after = {"files": time.perf_counter() - begin}
         if (path := self.outputs["plot"]) is not None:
+            begin = time.perf_counter()
             _save_figure(result, path)
+            after["figure"] = time.perf_counter() - begin
         if (path := self.outputs["report"]) is not None:
             result.report.save(path)
+        of_all = (self.outputs[name] for name in ("plot", "report", "output"))
+        written += [path for path in of_all if path is not None]
         # The reader of a pipe may close it at any time: the files are written before.
-        if not self.quiet:
-            click.echo(table())
+        if self.as_json or (self.joint is not None and self.joint.as_json):
+            found = document(result, outputs=written)
+            found["remarks"] = [*notes_of_opening(self.trajectory), *found["remarks"]]
+            if self.joint is None:
+                echo_json(found)
+            else:
+                self.joint.documents.append(found)
+        elif not self.quiet:
+            for line in table_of(result, after, all_rows):
+                click.echo(line)
             for line in advise.lead(entries_of(result.report)):
                 click.echo(line)
             for line in notes(self.trajectory, result.report["remarks"]):
                 click.echo(line)
-            of_all = (self.outputs[name] for name in ("plot", "report", "output"))
-            for path in (*written, *of_all):
-                if path is not None:
-                    click.echo(path)
+            for path in written:
+                click.echo(path)
 
 
 @dataclass
@@ -183,13 +204,19 @@ class JointRun:
     first
         Options of the first analysis, with the trajectory before its transforms: all analyses share
         its files, frames and pool.
+    as_json
+        Whether to print JSON instead of tables.
     jobs
         Each analysis, and what to do with its result.
+    documents
+        The results as JSON, in order; that of an analysis that failed has its `error`.
     """
 
     kept: contextlib.ExitStack
+    as_json: bool = False
     first: AnalysisOptions | None = None
     jobs: list[tuple[Job[Any], Callable[[Any], None]]] = field(default_factory=list)
+    documents: list[dict[str, Any]] = field(default_factory=list)
 
     def run(self) -> None:
         """Run all analyses, then write their files and print their tables.
@@ -228,6 +255,9 @@ class JointRun:
                 failed = True
                 name = job.name.replace("_", "-")
                 click.echo(f"trajet: analysis {number} ({name}): {one_line(error)}", err=True)
+                self.documents.append({"analysis": job.name, "error": one_line(error)})
+        if self.as_json or first.as_json:
+            echo_json(self.documents)
         if failed:
             raise click.exceptions.Exit(1)
 
@@ -237,7 +267,7 @@ OPTIONS_OF_RUN = frozenset(
     (
         *("continuous", "start", "stop", "step", "begin", "end", "pool", "workers", "threads"),
         *("scheduler", "request-size", "allow-truncated-tail", "particles", "units", "dcd-cell"),
-        *("rows-in", "sample", "force", "quiet"),
+        *("rows-in", "sample", "force", "quiet", "json"),
     )
 )
 
@@ -260,8 +290,13 @@ _SHARED = (
     dcd_cell,
     transforms.options,
     click.option(
-        "-o", "--output", callback=path_to((".npz", ".csv")), metavar="FILE", help=".npz or .csv"
+        "-o",
+        "--output",
+        callback=path_to(SUFFIXES),
+        metavar="FILE",
+        help="The result: .csv, or .json and .npz, which also hold what the table sums up.",
     ),
+    json_option,
     click.option(
         "--plot",
         callback=path_to((".png", ".pdf", ".svg")),
@@ -323,6 +358,7 @@ def analysis(
             dcd_cell: str | None,
             transforms: TransformOptions,
             output: Path | None,
+            as_json: bool,
             plot: Path | None,
             report: Path | None,
             rows_in: Path | None,
@@ -331,6 +367,7 @@ def analysis(
             quiet: bool,
             **values: object,
         ) -> None:
+            check_json(as_json=as_json, quiet=quiet)
             if check is not None:
                 check(**values)
             if (start is not None or stop is not None) and (begin is not None or end is not None):
@@ -376,6 +413,7 @@ def analysis(
                     pool=kept.enter_context(where),
                     outputs={},
                     quiet=quiet,
+                    as_json=as_json,
                     any_size=force or rows_in is not None,
                     sample=sample,
                     joint=joint,

@@ -7,7 +7,7 @@ from typing import TypedDict
 import click
 
 import trajet
-from trajet import advise
+from trajet import advise, startup
 from trajet.cli import options, pools, transforms
 from trajet.cli.command import command
 from trajet.cli.options import choose_frames, in_order
@@ -327,11 +327,8 @@ def say(done: Conversion) -> None:
         click.echo(f"note: {remark}")
     seconds = ""
     if done.report is not None:
-        threads = done.report["threads"]
-        seconds = f" in {done.report['stages']['t_total']:.3g} s on {threads} thread"
-        seconds += "s" if threads > 1 else ""
-        if before := advise.before_run(entries_of(done.report)):
-            seconds += f"; {before}"
+        wait = advise.words_of_wait(entries_of(done.report), startup.process_seconds(), {})
+        seconds = f" in {wait}"
     click.echo(
         f"{os.fspath(done.path)}: {done.n_frames} frames of {done.n_atoms} atoms,"
         f" {done.size} bytes{seconds}"

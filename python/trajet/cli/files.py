@@ -2,24 +2,32 @@
 
 import contextlib
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
 from numpy.typing import NDArray
 
 import trajet
-from trajet._trajet import time_text
+from trajet._trajet import FORMATS, STRUCTURES, FormatError, TrajetError, read_structure, time_text
 from trajet.advise import in_bytes
-from trajet.cli import options
+from trajet.cli import options, topologies
 from trajet.cli.command import command
+from trajet.cli.results import echo_json, json_option
 from trajet.cli.tables import EXPECTED, one_line
 from trajet.cli.terminal import progress
 from trajet.dataset import find_dataset
-from trajet.trajectory import Trajectory
+from trajet.result import plain
+from trajet.topology import Topology, load
+from trajet.trajectory import Trajectory, is_structure
 
 
 @command()
 @options.files
+@click.option("--residues", is_flag=True, help="Also list the residues of topologies.")
+@json_option
 @options.continuous
 @options.truncated
 @options.particles
@@ -27,22 +35,27 @@ from trajet.trajectory import Trajectory
 @options.dcd_cell
 def info(
     files: list[str],
+    residues: bool,
+    as_json: bool,
     continuous: bool,
     allow_truncated_tail: bool,
     particles: str | None,
     units: dict[str, str] | None,
     dcd_cell: str | None,
 ) -> None:
-    """Describe trajectories.
+    """Describe trajectories and topologies.
 
-    The first use of a file builds its index and keeps it beside the file. Several files of the same
-    atoms are also described as one trajectory, as other commands read them. If a file cannot be
-    read, an error is printed, the other files are described, and the exit code is 1.
+    Of a topology: atoms, residues, chains, molecules, names that selections can use, and what is
+    missing. The first use of a trajectory builds its index and keeps it beside the file. Several
+    trajectories of the same atoms are also described as one, as other commands read them. If a file
+    cannot be read, an error is printed, the other files are described, and the exit code is 1.
 
     \b
     Examples:
       trajet info adk.xtc
-      trajet info run*/traj.xtc
+      trajet info top.tpr
+      trajet info top.tpr --residues
+      trajet info run*/traj.xtc --json
       trajet info --continuous 'run.part*.xtc'
       trajet info --allow-truncated-tail still-running.xtc
     """
@@ -52,21 +65,110 @@ def info(
         "units": units,
         "dcd_cell": dcd_cell,
     }
-    n_atoms, failures = list[int](), _Failures()
+    described, failures = list[_Described](), _Failures()
     for file in files:
-        facts = list[tuple[str, str]]()
+        found = None
         with failures.go_on():
-            opened = options.open_files(None, [file], **how)
-            facts += _facts(opened)
-        if facts:
-            if n_atoms:
+            found = _describe(file, how, residues=residues)
+        if found is None:
+            continue
+        if not as_json:
+            if described:
                 click.echo()
-            n_atoms.append(opened.n_atoms)
-            _print(facts)
-    failures.leave()
-    if len(files) > 1 and len(set(n_atoms)) == 1:
+            found.echo()
+        described.append(found)
+    together = None
+    trajectories = [found for found in described if found.trajectory is not None]
+    sizes = {found.trajectory["atoms"] for found in trajectories if found.trajectory is not None}
+    if not failures.any and len(trajectories) > 1 and len(sizes) == 1:
+        names = [found.file for found in trajectories]
+        opened = options.open_files(None, names, continuous=continuous, **how)
+        together = _Described("", trajectory=_facts_together(opened))
+    if as_json:
+        documents = [found.document() for found in described]
+        documents += [together.document()] if together else []
+        echo_json(documents[0] if len(files) == 1 and documents else documents)
+    elif together is not None:
         click.echo()
-        _print(_facts_together(options.open_files(None, files, continuous=continuous, **how)))
+        together.echo()
+    failures.leave()
+
+
+@dataclass(frozen=True)
+class _Described:
+    """What is known of a file.
+
+    Attributes
+    ----------
+    file
+        Its path; empty for several files together.
+    trajectory, topology
+        Facts on its frames, and on its atoms; None if it has none.
+    """
+
+    file: str
+    trajectory: dict[str, Any] | None = None
+    topology: dict[str, Any] | None = None
+
+    def document(self) -> dict[str, Any]:
+        """Return the facts as values that JSON has."""
+        head = {"file": self.file} if self.file else {}
+        found = {**head, **(self.trajectory or {})}
+        if self.topology is not None:
+            found["topology"] = self.topology
+        document: dict[str, Any] = plain(found)
+        return document
+
+    def echo(self) -> None:
+        """Print the facts."""
+        if self.trajectory is not None:
+            _print(_lines(self.trajectory))
+        if self.topology is not None:
+            if self.trajectory is None:
+                _print([("file", self.file), ("format", topologies.topology_format(self.file))])
+            _print(topologies.lines_on(self.topology, short=self.trajectory is not None))
+            if "residue_list" in self.topology:
+                for line in topologies.residue_lines(self.topology):
+                    click.echo(line)
+
+
+def _describe(file: str, how: options.HowToOpen, *, residues: bool) -> _Described:
+    """Describe a trajectory, a topology, or a file that is both."""
+    if _is_topology(file):
+        return _of_topology(load(Path(file)).topology, file, residues=residues)
+    try:
+        opened = options.open_files(None, [file], **how)
+    except FormatError:
+        if _is_named_as_trajectory(file):
+            raise
+        # A topology that only MDAnalysis reads.
+        with contextlib.suppress(TrajetError):
+            return _of_topology(load(Path(file)).topology, file, residues=residues)
+        raise
+    described = _Described(file, _facts(opened))
+    if is_structure(file):
+        opened = options.open_files(file, [], **how)
+    if not opened.has_topology:
+        return described
+    facts = topologies.facts_of(opened.topology, residues=residues)
+    return replace(described, topology=facts)
+
+
+def _of_topology(topology: Topology, file: str, *, residues: bool) -> _Described:
+    return _Described(file, topology=topologies.facts_of(topology, residues=residues))
+
+
+def _is_topology(file: str) -> bool:
+    """Return whether a file is a topology and no trajectory, by its name and its first bytes."""
+    if _is_named_as_trajectory(file) or not Path(file).is_file():
+        return False
+    return not isinstance(read_structure(file, positions=False), str)
+
+
+def _is_named_as_trajectory(file: str) -> bool:
+    """Return whether the ending of a file's name is one of trajectories."""
+    endings = {ending for known in (FORMATS, STRUCTURES) for ending in sum(known.values(), ())}
+    return find_dataset(file) is not None or Path(file).suffix.lower() in endings
 
 
 class _Failures:
@@ -76,7 +178,7 @@ class _Failures:
     """
 
     def __init__(self) -> None:
-        self._any = False
+        self.any = False
 
     @contextlib.contextmanager
     def go_on(self) -> Iterator[None]:
@@ -84,12 +186,12 @@ class _Failures:
         try:
             yield
         except EXPECTED as error:
-            self._any = True
+            self.any = True
             click.echo(f"trajet: {one_line(error)}", err=True)
 
     def leave(self) -> None:
         """Exit with code 1 if a file could not be read."""
-        if self._any:
+        if self.any:
             raise click.exceptions.Exit(1)
 
 
@@ -98,50 +200,93 @@ def _print(facts: Iterable[tuple[str, str]]) -> None:
         click.echo(f"{name:<14}{value}")
 
 
-def _facts_together(opened: Trajectory) -> Iterator[tuple[str, str]]:
-    """Yield the lines of `info` on several files as one trajectory."""
-    times = opened.reader.times()
-    yield "together", f"{len(opened.paths)} files"
-    yield "frames", str(opened.n_frames)
-    yield "time", f"{time_text(times[0])} to {time_text(times[-1])} ps"
-    yield "time step", _time_step(times)
-    yield "size", f"{opened.reader.size} bytes ({in_bytes(opened.reader.size)})"
-    # The remarks on each file are printed already.
-    for remark in opened.reader.chain_remarks:
-        yield "note", remark
+def _facts_together(opened: Trajectory) -> dict[str, Any]:
+    """Return facts on several files as one trajectory."""
+    size = opened.reader.size
+    return {
+        "together": len(opened.paths),
+        "atoms": opened.n_atoms,
+        "frames": opened.n_frames,
+        **_clock(opened.reader.times()),
+        "size": size,
+        # The remarks on each file are printed already.
+        "remarks": list(opened.reader.chain_remarks),
+    }
 
 
-def _facts(opened: Trajectory) -> Iterator[tuple[str, str]]:
-    """Yield the lines of `info`."""
-    reader, times = opened.reader, opened.reader.times()
-    first = opened.read(frames=[0], atoms=[0])
-    yield "file", opened.label
-    yield "format", opened.format
-    yield "atoms", str(opened.n_atoms)
-    yield "frames", str(opened.n_frames)
-    yield "time", f"{time_text(times[0])} to {time_text(times[-1])} ps"
-    yield "time step", _time_step(times)
-    cell = first.cells[0]
-    if np.isnan(cell).any():
-        yield "cell", "none"
-    else:
-        a, b, c, *angles = (f"{value:.7g}" for value in cell)
-        yield "cell", f"{a} x {b} x {c} Å, {' '.join(angles)} degrees (frame 0)"
+def _facts(opened: Trajectory) -> dict[str, Any]:
+    """Return facts on the frames of a file."""
+    reader = opened.reader
+    cell = opened.read(frames=[0], atoms=[0]).cells[0]
     size = reader.size if opened.dataset is None else opened.dataset.size
-    yield "size", f"{size} bytes ({in_bytes(size)})"
-    whole = size - reader.truncated_tail
-    yield "bytes a frame", f"{whole / opened.n_frames:.1f}"
-    if reader.truncated_tail:
-        yield "cut", f"{reader.truncated_tail} bytes of an unfinished frame at the end are left out"
+    found: dict[str, Any] = {
+        "file": opened.label,
+        "format": opened.format,
+        "atoms": opened.n_atoms,
+        "frames": opened.n_frames,
+        **_clock(reader.times()),
+        "cell": _stored_cell(cell),
+        "size": size,
+        "bytes_per_frame": (size - reader.truncated_tail) / opened.n_frames,
+        "truncated_tail": reader.truncated_tail,
+    }
     if opened.dataset is not None:
-        yield "index", "kept by the store"
+        found["index"] = "kept by the store"
     elif opened.index_state == "computed":
-        yield "index", "none needed: frame offsets follow from the format"
+        found["index"] = "none needed: frame offsets follow from the format"
     else:
         where = "in memory only" if opened.index_path is None else str(opened.index_path)
-        yield "index", f"{opened.index_state}, {where}"
-    for remark in opened.remarks:
+        found["index"] = f"{opened.index_state}, {where}"
+    return {**found, "remarks": list(opened.remarks)}
+
+
+def _clock(times: NDArray[np.float64]) -> dict[str, Any]:
+    """Return facts on the times of frames."""
+    return {
+        "first_time_ps": float(times[0]),
+        "last_time_ps": float(times[-1]),
+        "time_step_ps": float(np.median(np.diff(times))) if len(times) > 1 else None,
+        "time_step": _time_step(times),
+    }
+
+
+def _lines(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the lines of `info` on a trajectory, given its facts."""
+    if "together" in found:
+        yield "together", f"{found['together']} files"
+    else:
+        yield from ((name, found[name]) for name in ("file", "format"))
+        yield "atoms", str(found["atoms"])
+    yield "frames", str(found["frames"])
+    first, last = (time_text(found[name]) for name in ("first_time_ps", "last_time_ps"))
+    yield "time", f"{first} to {last} ps"
+    yield "time step", found["time_step"]
+    if "cell" in found:
+        yield "cell", _cell(found["cell"])
+    yield "size", f"{found['size']} bytes ({in_bytes(found['size'])})"
+    if "bytes_per_frame" in found:
+        yield "bytes a frame", f"{found['bytes_per_frame']:.1f}"
+    if cut := found.get("truncated_tail"):
+        yield "cut", f"{cut} bytes of an unfinished frame at the end are left out"
+    if "index" in found:
+        yield "index", found["index"]
+    for remark in found["remarks"]:
         yield "note", remark
+
+
+def _stored_cell(cell: NDArray[np.float64]) -> list[float] | str | None:
+    """Return the cell of a frame, or the text that it lacks, if the file declares cells."""
+    if np.isnan(cell).all():
+        return None
+    return "never written in frame 0" if np.isnan(cell).any() else cell.tolist()
+
+
+def _cell(cell: list[float] | str | None) -> str:
+    """Return a text on the cell of frame 0."""
+    if cell is None or isinstance(cell, str):
+        return cell or "none"
+    a, b, c, *angles = (f"{value:.7g}" for value in cell)
+    return f"{a} x {b} x {c} Å, {' '.join(angles)} degrees (frame 0)"
 
 
 def _time_step(times: NDArray[np.float64]) -> str:

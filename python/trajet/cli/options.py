@@ -66,7 +66,8 @@ max_memory_option = click.option(
     "--max-memory",
     type=Size(most=2**50),
     metavar="BYTES",
-    help="Memory that positions of all frames and results may take, as in 8GiB. Default: no limit.",
+    help="Memory that positions of all frames and results may take, as in 8GiB. Default: as much as"
+    " is available.",
 )
 memory_size = Size(most=2**50)
 
@@ -276,13 +277,20 @@ def amount(
 
 def notes(opened: Trajectory, remarks: Sequence[str]) -> list[str]:
     """Return remarks as lines, after notes on the order and the truncated end of the files."""
-    lines = [f"note: {remark}" for remark in remarks[:_MOST_NOTES]]
-    if cut := opened.reader.truncated_tail:
-        lines.insert(0, f"note: {cut} bytes of an unfinished frame at the end are left out")
-    if click.get_current_context().meta.get(_REORDERED):
-        lines.insert(0, f"note: files are read in the order of their numbers, {opened.path} first")
+    some = [*notes_of_opening(opened), *remarks[:_MOST_NOTES]]
+    lines = [f"note: {remark}" for remark in some]
     more = len(remarks) - _MOST_NOTES
     return lines if more <= 0 else [*lines, f"… and {more} more notes (the report has all)"]
+
+
+def notes_of_opening(opened: Trajectory) -> list[str]:
+    """Return notes on the order and the truncated end of the files."""
+    found = []
+    if click.get_current_context().meta.get(_REORDERED):
+        found.append(f"files are read in the order of their numbers, {opened.path} first")
+    if cut := opened.reader.truncated_tail:
+        found.append(f"{cut} bytes of an unfinished frame at the end are left out")
+    return found
 
 
 def choose_frames(

@@ -12,7 +12,9 @@ import click
 import trajet
 from trajet.cli.analysis_options import OPTIONS_OF_RUN, JointRun
 from trajet.cli.command import command
+from trajet.cli.results import json_option
 from trajet.cli.tables import EXPECTED, one_line
+from trajet.quoting import quoted
 
 # Keys of a plan beside the options that its analyses share.
 _FILES = ("topology", "trajectory")
@@ -21,8 +23,9 @@ _ANALYSES = "analysis"
 
 @command()
 @click.argument("plan", metavar="PLAN.toml", type=click.Path(exists=True, dir_okay=False))
+@json_option
 @click.pass_context
-def run(ctx: click.Context, plan: str) -> None:
+def run(ctx: click.Context, plan: str, as_json: bool) -> None:
     """Run several analyses, and read every frame once.
 
     A plan is a TOML file. It names the files and the options that all analyses share, such as
@@ -56,6 +59,8 @@ def run(ctx: click.Context, plan: str) -> None:
         content = tomllib.loads(Path(plan).read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise click.UsageError(f"{plan}: not a TOML file: {error}") from error
+    except RecursionError:
+        raise click.UsageError(f"{plan}: not a plan: its values are nested too deeply") from None
     content = _with_hyphens(content, plan)
     analyses = content.pop(_ANALYSES, [])
     tables = isinstance(analyses, list) and all(isinstance(one, dict) for one in analyses)
@@ -80,7 +85,7 @@ def run(ctx: click.Context, plan: str) -> None:
     group = ctx.find_root().command
     assert isinstance(group, click.Group)
     with contextlib.ExitStack() as kept:
-        ctx.obj = joint = JointRun(kept)
+        ctx.obj = joint = JointRun(kept, as_json)
         written: dict[Path, str] = {}
         kept.enter_context(contextlib.chdir(Path(plan).resolve().parent))
         for number, given in enumerate(analyses, 1):
@@ -161,7 +166,7 @@ def _arguments(command: click.Command, options: dict[str, Any], where: str) -> I
         option = known.get(key)
         if option is None:
             raise click.UsageError(
-                f"{where}: {command.name} has no option {key!r}{_did_you_mean(key, known)}"
+                f"{where}: {command.name} has no option {quoted(key)}{_did_you_mean(key, known)}"
             )
         if isinstance(value, dict):
             raise click.UsageError(f"{where}: {key} is a value or a list, not a table")
@@ -170,7 +175,7 @@ def _arguments(command: click.Command, options: dict[str, Any], where: str) -> I
             if value is True:
                 yield text
             elif value is not False:
-                raise click.UsageError(f"{where}: {key} is true or false, not {value!r}")
+                raise click.UsageError(f"{where}: {key} is true or false, not {quoted(value)}")
             continue
         values = value if isinstance(value, list) else [value]
         if option.multiple:
@@ -193,7 +198,7 @@ def _wrong_command(name: object, known: Sequence[str], entry: Iterable[str]) -> 
     if name is None:
         return f"name the command: command = one of {words}{_instead_of('command', entry)}"
     near = _did_you_mean(str(name).replace("_", "-"), known)
-    return f"command is one of {words}, not {name!r}{near}"
+    return f"command is one of {words}, not {quoted(name)}{near}"
 
 
 def _did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -189,7 +189,10 @@ def _holds(trajectory: Trajectory, frames: NDArray[np.int64], kind: str) -> bool
                 forces=kind == "forces",
                 counted=False,
             )
-        except _trajet.FormatError:
+        except _trajet.FormatError as error:
+            # What is damaged, or was never written, is no field that the file does not have.
+            if "positions only" not in str(error):
+                raise
             continue
         return True
     return False

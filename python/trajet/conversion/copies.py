@@ -61,6 +61,8 @@ ENDINGS = {
     "MDTRAJ": FORMATS["H5MD"][:1],
     **{name: FORMATS[other] for name, other in COPIED_AS.items()},
 }
+# Frames that are read in turn to find one with a cell.
+_FRAMES_AT_ONCE = 256
 _TURNED = (
     "a box that is turned: its first vector is not along x, or its second not in the plane of x"
     " and y"
@@ -181,6 +183,7 @@ def convert(
     >>> tj.convert(traj.select("name CA"), "calpha.xtc", frames=slice(0, 50)).n_frames
     50
     """
+    _check_source("convert", "path", source, path)
     path = Path(path)
     selection = main_selection(source)
     trajectory = selection.trajectory
@@ -213,6 +216,18 @@ def convert(
             left = f"{topology}: left out, as a structure cannot hold it: {_TURNED}"
             done = replace(done, remarks=(*done.remarks, left))
     return done
+
+
+def _check_source(function: str, target: str, source: object, path: object) -> None:
+    """Raise a TypeError for a path in the place of a trajectory, or the other way round."""
+    if isinstance(source, (str, os.PathLike)):
+        advice = f"open it first: tj.{function}(tj.open(None, {os.fspath(source)!r}), …)"
+        if not isinstance(path, (str, os.PathLike)):
+            advice = f"give the trajectory first, then the {target}"
+        raise TypeError(
+            f"{function}(source, {target}): the first argument is a path,"
+            f" {os.fspath(source)!r}: {advice}"
+        )
 
 
 @dataclass(frozen=True)
@@ -411,6 +426,9 @@ def _copy(
         if trajectory.reader.format == "H5MD":
             # A tag is lossy, fields are left out, or files differ in units or precision.
             lost = [*lost, "written in Å and single precision, not as the original stores it"]
+    if parts[0][0].suffix.lower() in ENDINGS["NCDF"]:
+        none = not _have_cells(trajectory, np.concatenate(frames))
+        asked = replace(asked, how=replace(asked.how, without_cells=none))
     copies = _Copies(trajectory, reader, parts, columns, content, asked)
     outcomes = trajectory.fresh(write, copies)
     inputs = trajectory.describe_inputs()
@@ -447,6 +465,22 @@ def _copy(
         )
     trajectory.record_analysis("convert", columns, workers)
     return done
+
+
+def _have_cells(trajectory: Trajectory, frames: NDArray[np.int64]) -> bool:
+    """Return whether one of some frames has a cell; frames after the first such one are not read.
+
+    The header of a NetCDF file, which is written first, says whether its frames have cells.
+    """
+    one = np.zeros(1, np.int64)
+    begin, n = 0, 1
+    while begin < len(frames):
+        cells = trajectory.read_places(frames[begin : begin + n], one, None, counted=False).cells
+        # Angles of cells that were never written are zeros.
+        if not np.isnan(cells).all():
+            return True
+        begin, n = begin + n, _FRAMES_AT_ONCE
+    return False
 
 
 def _check_topology(path: Path, selection: Selection, *, force: bool) -> None:
@@ -524,6 +558,7 @@ def split(
     >>> [part.n_frames for part in tj.split(traj, "parts", segments=4)]
     [25, 25, 24, 24]
     """
+    _check_source("split", "folder", source, folder)
     selection = main_selection(source)
     trajectory = selection.trajectory
     borders = _borders(trajectory.n_frames, segments, frames_per_segment)

@@ -45,6 +45,8 @@ class OutputOptions:
     allow_loss: bool = False
     # Remarks on the source that the outputs store.
     remarks: tuple[str, ...] = ()
+    # NetCDF: whether no frame has a cell.
+    without_cells: bool = False
     # H5MD: frames and atoms of a chunk, and whether all frames must have all fields.
     chunk: tuple[int, int] | None = None
     complete: bool = False

@@ -110,6 +110,11 @@ def write(
     >>> tj.write("shifted.dcd", shifted).n_atoms
     3341
     """
+    if isinstance(positions, (str, os.PathLike)):
+        raise TypeError(
+            f"write(path, positions): the second argument is a path, {os.fspath(positions)!r}: give"
+            " the path first, then the positions"
+        )
     path = Path(path)
     output.check(path, SUFFIXES)
     in_hdf5 = path.suffix.lower() in HDF5

@@ -217,20 +217,7 @@ class _Look:
         if time is not None:
             times = self._numbers(time, n) * self._factor("time", time, "units", "picoseconds")
         frames = _Rows(n, None, times)
-        cells = np.empty((0, 6))
-        lengths, angles = (member(file, f"cell_{what}") for what in ("lengths", "angles"))
-        if lengths is not None and angles is not None:
-            for cell in (lengths, angles):
-                if cell.shape[1:] != (3,):
-                    raise self._error(f"{cell.name.strip('/')} is of shape {cell.shape}, no cells")
-            if lengths.shape[0] < n or angles.shape[0] < n:
-                raise self._error(f"it has {lengths.shape[0]} cells and {n} frames")
-            by = self._factor("edges", lengths, "units", "nanometers")
-            cells = np.hstack((self._numbers(lengths, n) * by, self._numbers(angles, n)))
-            damaged = ~np.isfinite(cells).all(axis=1)
-            cells[(cells[:, :3] <= 0).any(axis=1)] = np.nan
-            # Readers refuse these frames; a row that is not a number is one without a cell.
-            cells[damaged] = np.inf
+        cells = self._cells_of_mdtraj(file, n)
         series: dict[str, _trajet.SeriesLayout] = {}
         for name, quantity, unit, value in (
             ("positions", "position", "nanometers", coordinates),
@@ -249,6 +236,34 @@ class _Look:
                 **_dataset(value),
             }
         return self._description("MDTRAJ", coordinates.shape[1], frames, cells, series)
+
+    def _cells_of_mdtraj(self, file: "File", n: int) -> _Float:
+        """Return the cells of `n` frames of a file of mdtraj, Å and degrees; none without cells."""
+        lengths, angles = (member(file, f"cell_{what}") for what in ("lengths", "angles"))
+        if lengths is None and angles is None:
+            return np.empty((0, 6))
+        if lengths is None or angles is None:
+            raise self._error(
+                "it has one of cell_lengths and cell_angles: add the other, or remove it"
+            )
+        unit = text(attribute(angles, "units", "degrees")).strip().lower()
+        if unit not in ("degrees", "degree", "deg"):
+            raise self._error(
+                f"cell_angles are in {unit!r}: convert them to degrees, and name that in the"
+                " attribute 'units'"
+            )
+        for cell in (lengths, angles):
+            if cell.shape[1:] != (3,):
+                raise self._error(f"{cell.name.strip('/')} is of shape {cell.shape}, no cells")
+        if lengths.shape[0] < n or angles.shape[0] < n:
+            raise self._error(f"it has {lengths.shape[0]} cells and {n} frames")
+        by = self._factor("edges", lengths, "units", "nanometers")
+        cells = np.hstack((self._numbers(lengths, n) * by, self._numbers(angles, n)))
+        damaged = ~np.isfinite(cells).all(axis=1)
+        cells[(cells[:, :3] <= 0).any(axis=1)] = np.nan
+        # Readers refuse these frames; a row that is not a number is one without a cell.
+        cells[damaged] = np.inf
+        return cells
 
     def _description(
         self,
@@ -415,7 +430,44 @@ class _Look:
                 times = offset + np.arange(n) * times
             own, factor = times, self._factor("time", dataset, "unit")
             times = own * factor
+        if timed and (written := self._filled(value, n, steps, times)) < n:
+            n = written
+            steps = None if steps is None else steps[:n]
+            times, own = (None if it is None else it[:n] for it in (times, own))
         return _Rows(n, steps, times, own, factor)
+
+    def _filled(self, value: "Dataset", n: int, steps: _Int | None, times: _Float | None) -> int:
+        """Return the number of frames before those at the end that hold zeros only.
+
+        A chunk of several frames holds zeros for those that were never written to it.
+
+        Raises
+        ------
+        TruncatedError
+            If there are such frames, unless they may be left out.
+        """
+        clocks = [table for table in (steps, times) if table is not None]
+        written = n
+        while (
+            written > 1
+            and clocks
+            and all(clock[written - 1] == 0 for clock in clocks)
+            and value.shape[1] > 1
+        ):
+            bounded.check(value, 1)
+            if value[written - 1].any():
+                break
+            written -= 1
+        if written < n and not self.allow_cut:
+            raise TruncatedError(
+                f"{self.path}: frame {written} was never written: its time and"
+                f" {value.name.strip('/')} are zeros: let the program that writes it end, or read"
+                f" the {written} whole frames with --allow-truncated-tail"
+                " (allow_truncated_tail=True)"
+            )
+        if written < n:
+            self.remarks.append(f"of {n} frames {written} were written: these count")
+        return written
 
     def _steps(self, dataset: "Dataset", n: int) -> _Int:
         """Return the steps of `n` rows, which are listed or at equal distances."""
@@ -515,10 +567,11 @@ class _Look:
         dimension = int(np.asarray(attribute(box, "dimension", 3)).item())
         if dimension != 3:
             raise self._error(f"its space has {dimension} dimensions: three are read")
-        edges, named = member(box, "edges"), attribute(box, "boundary")
-        boundary = ["periodic"] * 3 if named is None else [text(b) for b in np.ravel(named)]
-        if named is not None and len(boundary) == 3:
-            own["periodic"] = [b == "periodic" for b in boundary]
+        edges = member(box, "edges")
+        if edges is None and "boundary" not in box.attrs:
+            return none
+        boundary = self._boundary(box)
+        own["periodic"] = [b == "periodic" for b in boundary]
         if edges is None:
             return none
         if any(b != "periodic" for b in boundary):
@@ -558,6 +611,29 @@ class _Look:
             "lengths": len(shape) == (1 if fixed else 2),
         }
         return vectors * position, own
+
+    def _boundary(self, box: "Group") -> list[str]:
+        """Return the boundary of each direction: "periodic" or "none"."""
+        named = attribute(box, "boundary")
+        if named is None:
+            self.remarks.append("its box names no boundaries: taken as periodic")
+            return ["periodic"] * 3
+        words = [text(word) for word in np.ravel(named)]
+        boundary = [word.strip("\0 ").lower() for word in words]
+        for word, read in zip(words, boundary, strict=True):
+            if read not in ("periodic", "none"):
+                raise self._error(
+                    f"{box.name.strip('/')} has the boundary {word!r}, which is neither 'periodic'"
+                    " nor 'none': change the attribute 'boundary'"
+                )
+        if len(boundary) == 1:
+            boundary *= 3
+        if len(boundary) != 3:
+            raise self._error(
+                f"{box.name.strip('/')} has {len(boundary)} boundaries: name one for each of three"
+                " directions in the attribute 'boundary'"
+            )
+        return boundary
 
     def _match(self, name: str, rows: _Rows, frames: _Rows) -> _Int | None:
         """Return the row of each frame, -1 where there is none; None where they are the same."""

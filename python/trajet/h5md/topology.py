@@ -177,6 +177,8 @@ class _MoleculeType:
     # Residue of each atom, from 0.
     residues: _Int
     elements: _Strings
+    # Whether the atomic number is that of no element.
+    no_elements: _Int
     masses: NDArray[np.float64]
     charges: NDArray[np.float64]
 
@@ -215,6 +217,7 @@ class _MoleculeType:
             (codes[is_first], strings),
             np.cumsum(is_first) - 1,
             (elements.astype(np.uint32), symbols),
+            (species == 0).astype(np.int64),
             masses.astype(np.float64),
             charges.astype(np.float64),
         )
@@ -272,6 +275,9 @@ def _columns(blocks: list[tuple[str, _MoleculeType, int]]) -> dict[str, Any]:
     return {
         "names": _joined([(kind.names, count) for _, kind, count in blocks]),
         **({"elements": elements} if any(elements[1]) else {}),
+        "no_elements": np.concatenate(
+            [np.tile(kind.no_elements, count) for _, kind, count in blocks]
+        ),
         "masses": np.concatenate([np.tile(kind.masses, count) for _, kind, count in blocks]),
         "charges": np.concatenate([np.tile(kind.charges, count) for _, kind, count in blocks]),
         "ids": np.arange(n_atoms.sum()),

@@ -283,7 +283,7 @@ class Content:
                 for n, got in copied:
                     steps.append(got["steps"])
                     times.append(got["times"])
-                    boxes.append(box_vectors(got["cells"], got["vectors"]))
+                    boxes.append(_vectors_of_boxes(self._path, got["cells"], got["vectors"]))
                     wrote(n * 12 * self.n_atoms)
                     show(n)
         write_rows(values.parent, np.concatenate(steps), np.concatenate(times))
@@ -307,7 +307,7 @@ class Content:
                 steps = stack.enter_context(prefetch(steps))
             for name, here, values, got, there in steps:
                 if name == "positions":
-                    boxes.append(box_vectors(got["cells"], got["vectors"]))
+                    boxes.append(_vectors_of_boxes(self._path, got["cells"], got["vectors"]))
                 if (name == "positions" or self.complete) and not there.all():
                     raise self.lacking(name, here[~there])
                 series[name].add(values, there, got["steps"], got["times"])
@@ -455,11 +455,30 @@ def write_blocks(
             for name, rows in series.items():
                 rows.add(values[name], everywhere, block.steps, block.times)
             vectors = None if block.vectors is None else block.vectors.reshape(-1, 9)
-            boxes.append(box_vectors(block.cells, vectors))
+            boxes.append(_vectors_of_boxes(path, block.cells, vectors))
         for rows in series.values():
             rows.close(series["positions"])
         if boxes:
             write_box(group, np.concatenate(boxes))
+
+
+def _vectors_of_boxes(
+    path: Path, cells: NDArray[np.float64], vectors: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
+    """Return box vectors as `box_vectors` does.
+
+    Raises
+    ------
+    OutputError
+        If a cell was never written, although the file has room for it.
+    """
+    unwritten = np.isnan(cells[:, 0]) & ~np.isnan(cells[:, 3])
+    if unwritten.any():
+        raise OutputError(
+            f"{path}: the unit cells of {unwritten.sum()} frames were never written (cell_lengths"
+            " or cell_angles hold NetCDF's fill value): leave such frames out"
+        )
+    return box_vectors(cells, vectors)
 
 
 def write_checked(

@@ -329,7 +329,9 @@ def _report(
             timing.retry(task, error)
         first += job.n_frames
     timing.passes += 1
-    files = getattr(analysis._trajectory, "filenames", None) or [analysis._trajectory.filename]
+    # A trajectory of several files has an array of their names.
+    files = getattr(analysis._trajectory, "filenames", None)
+    files = [analysis._trajectory.filename] if files is None or not len(files) else list(files)
     frames = np.concatenate([one.result.value.frames for one in done])
     parameters = {
         "first_frame": int(frames[0]) if len(frames) else None,

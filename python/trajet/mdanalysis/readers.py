@@ -21,10 +21,11 @@ from trajet.mdanalysis.conventions import (
     convention_of,
     convention_of_header,
 )
+from trajet.mdanalysis.errors import ChangedFileError, UnreadableError, read_error
+from trajet.mdanalysis.frame_parts import check_cell, copy_frame, is_turned, set_cell
 from trajet.mdanalysis.identity import Ends, changed_files, identity_of
 from trajet.mdanalysis.source import Report, Source
 from trajet.mdanalysis.timestep import PENDING, LazyTimestep
-from trajet.trajectory.cursor import Cursor
 from trajet.trajectory.opening import open as open_trajectory
 from trajet.trajectory.trajectory import Trajectory
 
@@ -32,14 +33,6 @@ from trajet.trajectory.trajectory import Trajectory
 _WITH_HEADER = ("NCDF", "H5MD")
 # Types of values that never change.
 _PLAIN = {bool, int, float, str, np.float32, np.float64, np.int32, np.int64}
-
-
-class UnreadableError(FormatError, OSError):
-    """A file cannot be read; an `OSError` too, as scripts of MDAnalysis expect one."""
-
-
-class ChangedFileError(StaleIndexError, OSError):
-    """A copy of a reader finds another file than the original had."""
 
 
 class Reader(ReaderBase):  # type: ignore[misc]
@@ -276,6 +269,25 @@ class Reader(ReaderBase):  # type: ignore[misc]
             return float(self._own._get_dt())
         raise AttributeError("dt")
 
+    def next(self) -> LazyTimestep:
+        """Return the next frame.
+
+        Raises
+        ------
+        StopIteration
+            After the last frame, where the reader goes back to the first.
+        FormatError, ReadError
+            If the frame cannot be read. The base class would end the trajectory, or go back to the
+            first frame, which may not be readable either, for ever.
+        """
+        if self._frame >= self.n_frames - 1:
+            self.rewind()
+            raise StopIteration
+        ts = self._read_next_timestep()
+        for auxiliary in self._auxs.values():
+            ts = auxiliary.update_ts(ts)
+        return self._apply_transformations(ts)  # type: ignore[no-any-return]
+
     def _read_next_timestep(self, ts: LazyTimestep | None = None) -> LazyTimestep:
         if self._frame >= self.n_frames - 1:
             raise OSError(errno.EIO, f"frame {self._frame} is the last one")
@@ -299,7 +311,7 @@ class Reader(ReaderBase):  # type: ignore[misc]
         whole = bool(self._transformations) or target is not ts
         try:
             cursor = self._source.read(target, frame, whole=whole)
-            _check_cell(cursor, self.filename)
+            check_cell(cursor, self.filename)
             data = convention.data(cursor)
             self._source.show(target, cursor)
         except FormatError as error:
@@ -308,7 +320,9 @@ class Reader(ReaderBase):  # type: ignore[misc]
                 raise
             self._give_to_own_reader(error)
             return self._go_with_own_reader(frame, ts)
-        _set_cell(target, cursor.cell)
+        except OSError as error:
+            raise read_error(self.filename, frame, error) from error
+        set_cell(target, cursor.cell, frame)
         if self._data_names != data.keys():
             for name in self._data_names - data.keys():
                 ts.data.pop(name, None)
@@ -316,7 +330,7 @@ class Reader(ReaderBase):  # type: ignore[misc]
         target.data.update(data)
         target.frame = self._frame = frame
         if target is not ts:
-            _copy(target, ts)
+            copy_frame(target, ts)
         if convention.is_independent:
             self.ts = ts
         return ts
@@ -337,7 +351,10 @@ class Reader(ReaderBase):  # type: ignore[misc]
     def _go_with_own_reader(self, frame: int, ts: LazyTimestep | None) -> LazyTimestep:
         assert self._own is not None
         ts = self.ts if ts is None else ts
-        _copy(self._own[frame], ts)
+        try:
+            copy_frame(self._own[frame], ts)
+        except OSError as error:
+            raise read_error(self.filename, frame, error) from error
         ts.frame = self._frame = frame
         return ts
 
@@ -493,7 +510,7 @@ class Reader(ReaderBase):  # type: ignore[misc]
         if found is None:
             return None
         arrays, cells, vectors = found
-        if vectors is not None and any(map(_is_turned, vectors)):
+        if vectors is not None and any(map(is_turned, vectors)):
             return None
         cells[np.isnan(cells[:, 0])] = 0
         is_without = (cells[:, :3] == 0).all(axis=1)
@@ -566,44 +583,3 @@ def _check_topology(trajectory: Trajectory, n_atoms: int, wanted: int | None) ->
         f' MDAnalysis.Merge(trajet.open("{label}").all_atoms().atoms), or of a file that "trajet'
         f' frame {label} -o FILE.pdb" writes'
     )
-
-
-def _check_cell(cursor: Cursor, filename: str) -> None:
-    """Raise an error if the box is rotated, which six numbers cannot say.
-
-    Raises
-    ------
-    FormatError
-        If it is.
-    """
-    if cursor.vectors is not None and _is_turned(cursor.vectors):
-        raise FormatError(
-            f"{filename}: frame {cursor.frame}: the first box vector is not along x, or the second"
-            " not in the x-y plane: a Universe would turn the box and not the atoms: rotate both"
-            ' (trajet.open(…).transform, or "gmx trjconv"), or read the file with strict=False'
-        )
-
-
-def _set_cell(ts: LazyTimestep, cell: NDArray[np.float64]) -> None:
-    """Set the unit cell of a time step; not a number: no cell."""
-    ts._unitcell[:] = cell if cell[0] == cell[0] else 0
-
-
-def _is_turned(vectors: NDArray[np.float64]) -> bool:
-    """Return whether a box differs from the one that MDAnalysis makes of lengths and angles."""
-    largest = np.abs(vectors).max()
-    beside = max(abs(vectors[0, 1]), abs(vectors[0, 2]), abs(vectors[1, 2]))
-    # False for NaN, of frames without a box.
-    return bool(beside > 1e-6 * largest or (vectors.diagonal() < 0).any())
-
-
-def _copy(source: Any, ts: Any) -> None:
-    """Copy a frame from one time step to another."""
-    ts.dimensions = source.dimensions
-    for name in ("positions", "velocities", "forces"):
-        has = getattr(source, f"has_{name}")
-        setattr(ts, f"has_{name}", has)
-        if has:
-            setattr(ts, name, getattr(source, name))
-    ts.data.update(source.data)
-    ts.frame = source.frame

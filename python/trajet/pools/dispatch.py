@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import advise
+from trajet._trajet import TrajetError
 
 # Attempts of a task whose storage fails.
 MAX_ATTEMPTS = 3
@@ -39,8 +40,9 @@ _TRANSIENT = {
 
 def is_retried(error: BaseException | None, attempts: int) -> bool:
     """Return whether a task that failed `attempts` times, last with `error`, runs again."""
-    transient = isinstance(error, OSError) and error.errno in _TRANSIENT
-    return transient and attempts < MAX_ATTEMPTS
+    # Errors of readers of MDAnalysis have the number of an `OSError` and are none.
+    is_ours = isinstance(error, (OSError, TrajetError))
+    return is_ours and getattr(error, "errno", None) in _TRANSIENT and attempts < MAX_ATTEMPTS
 
 
 @dataclass(frozen=True)

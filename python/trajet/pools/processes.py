@@ -1,28 +1,25 @@
 """`ProcessPool`: other processes of this machine."""
 
+import atexit
 import gc
 import os
 import pickle
-import sys
-import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import partial
 from pathlib import Path
-from threading import Lock, Thread
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from threading import Lock
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import _trajet, signals
-from trajet._trajet import MissingPackageError, Reader, WorkerError
+from trajet import _trajet
+from trajet._trajet import Reader, WorkerError
 from trajet.advise.entries import RunReport
 from trajet.pools.dispatch import Copy, Dispatch, GiveUp, Submit, Take
-from trajet.pools.forked import ForkedExecutor, forked
 from trajet.pools.jobs import Job, JobResult, JobSpec, JobWorker, try_job
 from trajet.pools.mapping import MappingPool
 from trajet.pools.passes import PassRun, passes, tasks_of
@@ -30,17 +27,7 @@ from trajet.pools.pool import AnalysisSpec, Frames, Progress, check_counts, n_fr
 from trajet.pools.shared import file_of, folder_in, in_memory, shared_rows
 from trajet.pools.tasks import Task, TaskOutcome, Worker, WorkerSpec
 from trajet.pools.timing import RunTiming
-
-if TYPE_CHECKING:
-    from loky import ProcessPoolExecutor
-
-    Executor: TypeAlias = ProcessPoolExecutor | ForkedExecutor
-
-
-# Seconds between two checks for Ctrl-C.
-_LOOK = 0.1
-# Module of loky that workers of it have.
-_LOKY = "loky.process_executor"
+from trajet.pools.worker_processes import DiedError, WorkerProcesses, start_forked, start_new
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,8 +57,6 @@ class ProcessPool(MappingPool):
     ------
     ValueError
         If a number is below one.
-    MissingPackageError
-        When it runs without `fork`, if loky is not installed.
     """
 
     kind: ClassVar[str] = "processes"
@@ -95,13 +80,20 @@ class ProcessPool(MappingPool):
         return self.workers or _trajet.available_threads()
 
     @contextmanager
-    def _processes(self) -> Iterator["Executor"]:
-        """Yield the executor of a run."""
+    def _processes(self) -> Iterator[WorkerProcesses]:
+        """Yield the processes of a run; they are killed if it fails."""
+        processes = WorkerProcesses(start_forked) if self.fork else _kept_processes()
+        try:
+            processes.limit(self._n_workers)
+            yield processes
+        except BaseException:
+            # Tasks that still run would write to files that are gone.
+            processes.end(kill=True)
+            raise
         if self.fork:
-            with forked(self._n_workers) as executor:
-                yield executor
+            processes.end()
         else:
-            yield _executor(self._n_workers)
+            _keep(processes)
 
     def run(
         self,
@@ -116,7 +108,6 @@ class ProcessPool(MappingPool):
         timing, numbers = RunTiming(), _WorkerNumbers()
         n_frames = n_frames_of(frames)
         with ExitStack() as kept:
-            executor = kept.enter_context(self._processes())
             folder, rows_at = kept.enter_context(folder_in(in_memory())), Path()
 
             def make_rows(shape: tuple[int, int]) -> NDArray[np.float64]:
@@ -133,21 +124,18 @@ class ProcessPool(MappingPool):
                 make_tasks=lambda pass_: tasks_of(pass_, workers * self.threads, self.task_frames),
                 make_rows=make_rows,
             )
-            for part in all_passes:
-                before = timing.passes * n_frames
-                try:
-                    self._do(executor, folder, part, rows_at, timing, numbers, before, progress)
-                except BaseException:
-                    # Tasks that still run would write to files that are gone.
-                    executor.shutdown(wait=True, kill_workers=True)
-                    raise
+            # After a failure, processes end before the files that they use are closed.
+            with self._processes() as processes:
+                for part in all_passes:
+                    before = timing.passes * n_frames
+                    self._do(processes, folder, part, rows_at, timing, numbers, before, progress)
         state = part.states.whole()
         report = timing.report(pool=self.kind, processes=workers, threads=self.threads)
         return part.rows, state, report
 
     def _do(
         self,
-        executor: "Executor",
+        processes: WorkerProcesses,
         folder: Path,
         part: PassRun,
         rows: Path,
@@ -160,11 +148,9 @@ class ProcessPool(MappingPool):
         spec = folder / f"spec{timing.passes}"
         spec.write_bytes(pickle.dumps(part.worker_spec))
 
-        def submit(number: int) -> "Future[TaskOutcome]":
+        def call_of(number: int) -> Callable[[], TaskOutcome]:
             task = part.tasks[number]
-            task_bytes, shape = part.task_bytes(task), part.rows.shape
-            future: Future[TaskOutcome] = executor.submit(_do, spec, rows, shape, task, task_bytes)
-            return future
+            return partial(_do, spec, rows, part.rows.shape, task, part.task_bytes(task))
 
         def take(number: int, done: TaskOutcome) -> None:
             part.states.add(done.states)
@@ -178,60 +164,56 @@ class ProcessPool(MappingPool):
         _Tasks(
             n_frames=[task.n_frames for task in part.tasks],
             names=[f"the task of frames {first} to {end - 1}" for first, end in frames],
-            submit=submit,
+            call_of=call_of,
             take=take,
             retry=lambda number, error: timing.retry(part.tasks[number], error),
-        ).run(show)
+        ).run(processes, show)
 
     def do_jobs(
         self, spec: JobSpec, jobs: Sequence[Job], progress: Progress | None = None
     ) -> list[JobResult]:
         """Run jobs; see `trajet.pools.jobs.JobPool`."""
-        with self._processes() as executor:
-            return self._do_jobs(executor, spec, jobs, progress)
+        with ExitStack() as kept:
+            processes = kept.enter_context(self._processes())
+            # Processes start while the spec is pickled.
+            processes.start(len(jobs))
+            path = kept.enter_context(file_of(pickle.dumps(spec)))
+            done = self._do_jobs(processes, path, jobs, progress)
+            processes.tell_all(_release_jobs)
+        return done
 
     def _do_jobs(
         self,
-        executor: "Executor",
-        spec: JobSpec,
+        processes: WorkerProcesses,
+        path: Path,
         jobs: Sequence[Job],
         progress: Progress | None,
     ) -> list[JobResult]:
-        """Run jobs on an executor."""
-        # Processes start while the spec is pickled.
-        with signals.kept_from_children():
-            executor.submit(os.getpid)
+        """Run jobs, whose spec is in a file."""
         numbers, here = _WorkerNumbers(), _folder()
         done: dict[int, JobResult] = {}
         retried: defaultdict[int, list[str]] = defaultdict(list)
         total = sum(job.n_frames for job in jobs)
-        with file_of(pickle.dumps(spec)) as path:
 
-            def submit(number: int) -> "Future[JobResult]":
-                future: Future[JobResult]
-                future = executor.submit(_do_job, path, jobs[number], self.threads, here)
-                return future
+        def call_of(number: int) -> Callable[[], JobResult]:
+            return partial(_do_job, path, jobs[number], self.threads, here)
 
-            def take(number: int, answer: JobResult) -> None:
-                where = numbers.number(answer.where["process"])
-                done[number] = replace(answer.by(worker=where), retried=retried[number])
+        def take(number: int, answer: JobResult) -> None:
+            where = numbers.number(answer.where["process"])
+            done[number] = replace(answer.by(worker=where), retried=retried[number])
 
-            def show(_: int) -> None:
-                if progress is not None:
-                    progress(sum(jobs[number].n_frames for number in done), total)
+        def show(_: int) -> None:
+            if progress is not None:
+                progress(sum(jobs[number].n_frames for number in done), total)
 
-            try:
-                _Tasks(
-                    # Files without frames have jobs too.
-                    n_frames=[max(1, job.n_frames) for job in jobs],
-                    names=[f"job {number} of {len(jobs)}" for number in range(len(jobs))],
-                    submit=submit,
-                    take=take,
-                    retry=lambda number, error: retried[number].append(str(error)),
-                ).run(show)
-            except BaseException:
-                executor.shutdown(wait=True, kill_workers=True)
-                raise
+        _Tasks(
+            # Files without frames have jobs too.
+            n_frames=[max(1, job.n_frames) for job in jobs],
+            names=[f"job {number} of {len(jobs)}" for number in range(len(jobs))],
+            call_of=call_of,
+            take=take,
+            retry=lambda number, error: retried[number].append(str(error)),
+        ).run(processes, show)
         return [done[number] for number in range(len(jobs))]
 
 
@@ -245,8 +227,8 @@ class _Tasks:
         Frames of each task.
     names
         Names of the tasks, for errors.
-    submit
-        Submits a task, by its number.
+    call_of
+        Returns the function that a worker calls for a task, by the number of the task.
     take
         Takes the result of a task.
     retry
@@ -255,11 +237,11 @@ class _Tasks:
 
     n_frames: Sequence[int]
     names: Sequence[str]
-    submit: Callable[[int], "Future[Any]"]
+    call_of: Callable[[int], Callable[[], Any]]
     take: Callable[[int, Any], None]
     retry: Callable[[int, str], None]
 
-    def run(self, show: Callable[[int], None]) -> None:
+    def run(self, processes: WorkerProcesses, show: Callable[[int], None]) -> None:
         """Run all tasks; `show` is called with the frames that are done.
 
         Raises
@@ -268,26 +250,15 @@ class _Tasks:
             If a process dies.
         """
         dispatch = Dispatch(self.n_frames)
-        running: dict[Future[Any], Copy] = {}
 
         def submit(copy: Copy) -> None:
-            # This starts processes, or a thread that starts them.
-            try:
-                with signals.kept_from_children():
-                    future = self.submit(copy.task)
-            except BrokenExecutor as error:
-                raise self._died(copy) from error
-            running[future] = copy
+            processes.submit(copy, self.call_of(copy.task))
 
         for first in dispatch.start({}):
             submit(first.copy)
         while not dispatch.is_done:
-            ended, _ = wait(running, timeout=_LOOK, return_when=FIRST_COMPLETED)
-            for future in sorted(ended, key=lambda future: running[future].task):
-                copy = running.pop(future)
-                error = future.exception()
+            for copy, value, error in processes.wait():
                 if error is None:
-                    done = future.result()
                     # The core needs neither for tasks without a rule for stragglers.
                     instructions = dispatch.finished(copy, "", 0.0)
                 else:
@@ -295,20 +266,22 @@ class _Tasks:
                 for instruction in instructions:
                     match instruction:
                         case Take():
-                            self.take(copy.task, done)
+                            self.take(copy.task, value)
                         case Submit(again):
                             self.retry(copy.task, str(error))
                             submit(again)
-                        case GiveUp() if isinstance(error, BrokenExecutor):
-                            raise self._died(copy) from error
                         case GiveUp():
-                            future.result()
+                            assert error is not None
+                            raise self._error_of(copy, error)
             show(dispatch.frames_done)
 
-    def _died(self, copy: Copy) -> WorkerError:
+    def _error_of(self, copy: Copy, error: BaseException) -> BaseException:
+        """Return the error of a task as the caller gets it."""
+        if not isinstance(error, DiedError):
+            return error
         return WorkerError(
-            f"a process of the pool died during {self.names[copy.task]}: was it killed, or is"
-            " memory short?"
+            f"a process of the pool died during {self.names[copy.task]}{error}: was it killed, or"
+            " is memory short?"
         )
 
 
@@ -322,16 +295,41 @@ class _WorkerNumbers:
         return self._numbers.setdefault(process, len(self._numbers))
 
 
-def _executor(workers: int) -> "ProcessPoolExecutor":
-    try:
-        from loky import get_reusable_executor
-    except ImportError as error:
-        raise MissingPackageError(
-            "a pool of processes needs loky: pip install 'trajet[processes]'"
-        ) from error
-    # This starts a process that removes semaphores.
-    with signals.kept_from_children():
-        return get_reusable_executor(max_workers=workers)
+# Processes that no run uses now, for the next one.
+_kept: WorkerProcesses | None = None
+_lock = Lock()
+
+
+def _kept_processes() -> WorkerProcesses:
+    """Return the processes of an earlier run, or an object that starts some."""
+    global _kept
+    with _lock:
+        processes, _kept = _kept, None
+    return processes or WorkerProcesses(start_new)
+
+
+def _keep(processes: WorkerProcesses) -> None:
+    """Keep processes for the next run; end those that are kept already, by another thread."""
+    global _kept
+    with _lock:
+        before, _kept = _kept, processes
+    if before is not None:
+        before.end()
+
+
+@atexit.register
+def end_kept() -> None:
+    """End the processes that are kept for the next run."""
+    _kept_processes().end()
+
+
+def _forget() -> None:
+    """Forget processes in a child of this process, which has other children."""
+    global _kept, _lock
+    _kept, _lock = None, Lock()
+
+
+os.register_at_fork(after_in_child=_forget)
 
 
 # Worker of the current pass, by the file of its spec.
@@ -363,41 +361,23 @@ def _folder() -> str | None:
 
 # Worker of the current jobs, by the file of its spec.
 _jobs_at_work: dict[Path, JobWorker] = {}
-_jobs_lock = Lock()
 
 
 def _do_job(spec: Path, job: Job, threads: int, folder: str | None) -> JobResult:
     """Run a job in a worker, in the folder of the calling process."""
     if folder is not None:
         os.chdir(folder)
-    with _jobs_lock:
-        worker = _jobs_at_work.get(spec)
-        if worker is None:
-            if _jobs_at_work:
-                _jobs_at_work.clear()
-                _collect()
-            _growth_limit()
-            _limit_growth(sys.maxsize)
-            made: JobSpec = pickle.loads(spec.read_bytes())
-            worker = _jobs_at_work[spec] = made.begin()
-            Thread(target=_release_after, args=(spec,), daemon=True).start()
+    worker = _jobs_at_work.get(spec)
+    if worker is None:
+        made: JobSpec = pickle.loads(spec.read_bytes())
+        worker = _jobs_at_work[spec] = made.begin()
     return try_job(worker, job, threads, lambda _: None)
 
 
-def _release_after(spec: Path) -> None:
-    """Release the worker of some jobs, with the files that it has open, when the jobs are done.
-
-    Then the calling process removes the file of their spec. loky can send no message to a certain
-    process, which may get no further task.
-    """
-    while spec.exists():
-        time.sleep(_LOOK)
-    with _jobs_lock:
-        if _jobs_at_work.pop(spec, None) is None:
-            return
-        # Others use the same processes.
-        _limit_growth(_growth_limit())
-        _collect()
+def _release_jobs() -> None:
+    """Release the worker of jobs that are done, with the files that it has open."""
+    _jobs_at_work.clear()
+    _collect()
 
 
 # Whether this worker has imported what its jobs need.
@@ -415,18 +395,3 @@ def _collect() -> None:
     if not _is_warm:
         gc.freeze()
         _is_warm = True
-
-
-@cache
-def _growth_limit() -> int:
-    """Return loky's own limit of the bytes by which a worker may grow."""
-    loky = sys.modules.get(_LOKY)
-    limit: int = sys.maxsize if loky is None else loky._MAX_MEMORY_LEAK_SIZE
-    return limit
-
-
-def _limit_growth(limit: int) -> None:
-    """Let loky end this worker, with what was sent to it, if it grows by more bytes."""
-    # Forked workers may be without loky.
-    if (loky := sys.modules.get(_LOKY)) is not None:
-        loky._MAX_MEMORY_LEAK_SIZE = limit  # type: ignore[attr-defined]

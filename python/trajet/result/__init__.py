@@ -8,6 +8,7 @@ from trajet.result.modules import MODULES
 # Names are imported when they are first used: an analysis needs one kind of result.
 if TYPE_CHECKING:
     from trajet.result.applied import Applied
+    from trajet.result.as_json import document, plain
     from trajet.result.atom_values import AtomValues
     from trajet.result.centers import CenterDistances, Centers
     from trajet.result.clusters import Clusters
@@ -45,9 +46,9 @@ if TYPE_CHECKING:
         make_report,
         transform_doubts,
     )
-    from trajet.result.result import Result
+    from trajet.result.result import SUFFIXES, Result, with_scalars
     from trajet.result.secondary import ClassContent, SecondaryStructure
-    from trajet.result.series import Series
+    from trajet.result.series import GroupSeries, Series
     from trajet.result.surface import SurfaceAreas
 else:
     __getattr__ = startup.lazy_names(__name__, MODULES)
@@ -56,6 +57,7 @@ __all__ = [
     "COUNTS",
     "REPORT_SUFFIXES",
     "STAGES",
+    "SUFFIXES",
     "Applied",
     "AtomValues",
     "AxisRadii",
@@ -68,6 +70,7 @@ __all__ = [
     "Diffusion",
     "Dihedrals",
     "Distances",
+    "GroupSeries",
     "GyrationMoments",
     "HydrogenBondLifetimes",
     "HydrogenBondList",
@@ -89,9 +92,12 @@ __all__ = [
     "bytes_by_place",
     "counting_of",
     "diffusion",
+    "document",
     "entries_of",
     "load",
     "make_report",
+    "plain",
     "range_of_fit",
     "transform_doubts",
+    "with_scalars",
 ]

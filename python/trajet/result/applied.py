@@ -108,4 +108,7 @@ class Applied(Result):
             return [("index", np.arange(self.values.size)), ("value", self.values.reshape(-1))]
         names = self._columns()
         columns = self.values.reshape(len(self.frames), len(names)).T
-        return [*time_columns(self.times, self.frames), *zip(names, columns, strict=True)]
+        return [
+            *time_columns(self.times, self.frames, self.report),
+            *zip(names, columns, strict=True),
+        ]

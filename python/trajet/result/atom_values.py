@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet.quoting import quoted
 from trajet.result.report import Report
-from trajet.result.result import Result, Table, ascii_units
+from trajet.result.result import Result, Table, column_name, names_column
+from trajet.result.summary import Column, Summary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -77,8 +79,22 @@ class AtomValues(Result):
             ax=ax,
         )
 
+    def summary(self, limit: int | None = None) -> Summary:
+        """Return mean and extremes of the values; see `Result.summary`."""
+        values, most = self.values, int(np.argmax(self.values))
+        where = str(self.atoms[most])
+        if self.residues is not None:
+            where += f" (residue {self.residues[most]})"
+        columns = (
+            names_column("selection", [self.label]),
+            Column("atoms", [len(values)]),
+            *(Column(k, [float(getattr(values, k)())], ".3f") for k in ("mean", "min", "max")),
+            Column("atom of max", [where]),
+        )
+        return Summary(f"{self.name} ({self.units})", columns, 1)
+
     def _about(self) -> str:
-        return f"{self.name} of {self.label!r}, values {self.values.shape} {self.units}"
+        return f"{self.name} of {quoted(self.label)}, values {self.values.shape} {self.units}"
 
     def _table(self) -> Table:
         columns = {
@@ -87,6 +103,6 @@ class AtomValues(Result):
             "resname": self.residue_names,
             "resid": self.residues,
             "name": self.atom_names,
-            f"{self.name.lower()}_{ascii_units(self.units)}": self.values,
+            column_name(self.name, self.units): self.values,
         }
         return [(name, column) for name, column in columns.items() if column is not None]

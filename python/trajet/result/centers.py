@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet.result.result import column_name, names_column
 from trajet.result.series import Series
+from trajet.result.summary import Summary, statistics
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 class Centers(Series):
     """Centres of groups of atoms in each frame.
 
-    CSV files have three columns per group, such as MET1_x_A.
+    CSV files have three columns per group, such as `center_A:MET1_x`.
 
     Attributes
     ----------
@@ -52,7 +54,7 @@ class Centers(Series):
         return plots.coordinates(self.values, self.times, self.frames, labels=self.labels)
 
     def _names(self) -> list[str]:
-        return [f"{name.replace(' ', '_')}_A" for name in self.columns]
+        return [column_name(self.name, self.units, label) for label in self.columns]
 
 
 @dataclass(frozen=True, repr=False)
@@ -124,5 +126,14 @@ class CenterDistances(Series):
         square[np.triu_indices(len(self.labels), 1)] = mean
         return square + square.T
 
+    def summary(self, limit: int | None = None) -> Summary:
+        """Return mean, spread and extremes of each distance; see `Result.summary`."""
+        pairs = self.values.reshape(len(self.frames), int(np.prod(self.values.shape[1:])))
+        columns = (
+            names_column("pair of groups", self.pair_names(limit)),
+            *statistics(pairs, ".3f", limit=limit),
+        )
+        return Summary(f"{pairs.shape[1]} distances of centres (Å)", columns, pairs.shape[1])
+
     def _names(self) -> list[str]:
-        return [f"distance_A_{name.replace(' ', '_')}" for name in self.pair_names()]
+        return [column_name(self.name, self.units, name) for name in self.pair_names()]

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from trajet._trajet import OutputError
 from trajet.result.pairwise import PairwiseRmsd
 from trajet.result.report import Report
-from trajet.result.result import Result, Table, count_of_frames, time_columns
+from trajet.result.result import Result, Table, count_of_frames, names_column, time_columns
+from trajet.result.summary import Column, Summary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -130,6 +131,26 @@ class Clusters(Result):
             ax=ax,
         )
 
+    def scalars(self) -> dict[str, Any]:
+        """Return number, sizes and medoids of the clusters; see `Result.scalars`."""
+        return {
+            "n_clusters": len(self.sizes),
+            "sizes": self.sizes.tolist(),
+            "medoids": self.medoids.tolist(),
+        }
+
+    def summary(self, limit: int | None = None) -> Summary:
+        """Return size and medoid of each cluster; see `Result.summary`."""
+        count, sizes = len(self.sizes), self.sizes[:limit]
+        columns = (
+            names_column("cluster", map(str, range(len(sizes)))),
+            Column("frames", sizes),
+            Column("share (%)", 100 * sizes / max(1, len(self.labels)), ".1f"),
+            Column("medoid (frame)", self.medoids[:limit]),
+        )
+        title = f"{count} cluster{'' if count == 1 else 's'}, {self.method},"
+        return Summary(title, columns, count)
+
     def _about(self) -> str:
         largest = f", the largest of {self.sizes.max()}" if len(self.sizes) else ""
         return f"{len(self.sizes)} of {count_of_frames(self.frames)}, {self.method}{largest}"
@@ -144,4 +165,4 @@ class Clusters(Result):
         return super(Clusters, replace(self, pairs=None, selection=None))._arrays()
 
     def _table(self) -> Table:
-        return [*time_columns(self.times, self.frames), ("cluster", self.labels)]
+        return [*time_columns(self.times, self.frames, self.report), ("cluster", self.labels)]

@@ -10,8 +10,17 @@ from numpy.typing import NDArray
 
 from trajet import output
 from trajet._trajet import SelectionError
+from trajet.quoting import quoted
 from trajet.result.report import Report
-from trajet.result.result import Result, Table, count_of_frames, time_columns
+from trajet.result.result import (
+    Result,
+    Table,
+    column_name,
+    count_of_frames,
+    names_column,
+    time_columns,
+)
+from trajet.result.summary import Column, Summary
 from trajet.topology import Atoms, write_models
 
 if TYPE_CHECKING:
@@ -24,7 +33,7 @@ class PrincipalComponents(Result):
     """Principal components of the positions of atoms, and the projections of all frames.
 
     NPZ files hold all but `topology_atoms`. CSV files have the columns frame, time_ps and one
-    column of projections per component.
+    column of projections per component, `projection_A:1` of the first.
 
     Attributes
     ----------
@@ -171,10 +180,32 @@ class PrincipalComponents(Result):
             ax=ax,
         )
 
+    def scalars(self) -> dict[str, Any]:
+        """Return the total variance, and how many components there are; see `Result.scalars`."""
+        return {
+            "total_variance_A2": float(self.variances.sum()),
+            "n_components": len(self.components),
+            "n_components_in_all": len(self.variances),
+        }
+
+    def summary(self, limit: int | None = None) -> Summary:
+        """Return variance and cosine content of each component; see `Result.summary`."""
+        count = len(self.components)
+        variances = self.variances[:count]
+        columns = (
+            names_column("component", map(str, range(1, count + 1))),
+            Column("variance (Å²)", variances, ".3f"),
+            Column("share (%)", 100 * variances / self.variances.sum(), ".1f"),
+            Column("cumulated (%)", 100 * self.cumulated[:count], ".1f"),
+            Column("cosine content", self.cosine_content(), ".3f"),
+        )
+        return Summary("principal components", columns, count)
+
     def _about(self) -> str:
         share = self.cumulated[len(self.components) - 1]
         return (
-            f"{len(self.components)} components of {self.label!r}, {count_of_frames(self.frames)},"
+            f"{len(self.components)} components of {quoted(self.label)},"
+            f" {count_of_frames(self.frames)},"
             f" {100 * share:.1f} % of {self.variances.sum():.4g} Å²"
         )
 
@@ -182,6 +213,7 @@ class PrincipalComponents(Result):
         return super(PrincipalComponents, replace(self, topology_atoms=None))._arrays()
 
     def _table(self) -> Table:
-        names = (f"projection_A_{k}" for k in range(self.projections.shape[1]))
+        numbers = map(str, range(1, self.projections.shape[1] + 1))
+        names = (column_name("projection", "Å", number) for number in numbers)
         columns = zip(names, self.projections.T, strict=True)
-        return [*time_columns(self.times, self.frames), *columns]
+        return [*time_columns(self.times, self.frames, self.report), *columns]

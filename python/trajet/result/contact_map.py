@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet.result.report import Report
-from trajet.result.result import Result, Table
+from trajet.result.result import Result, Table, names_column, residue_columns
+from trajet.result.summary import Column, Summary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 class ContactMap(Result):
     """Fraction of the frames in which two residues, or two atoms, are in contact.
 
-    CSV files have the columns row, column, fraction and frames, with one line per pair that is in
-    contact in any frame; pairs within one group once.
+    CSV files have the columns row and column, each with name and number of its residue, fraction
+    and frames, with one line per pair that is in contact in any frame; pairs within one group once.
 
     Attributes
     ----------
@@ -55,8 +56,19 @@ class ContactMap(Result):
     of: str
     cutoff: float
     report: Report
+    row_residue_names: NDArray[np.str_] | None = None
+    row_residues: NDArray[np.int64] | None = None
+    column_residue_names: NDArray[np.str_] | None = None
+    column_residues: NDArray[np.int64] | None = None
 
-    _ROWS: ClassVar[tuple[str, ...]] = ("values", "counts", "rows", "row_names")
+    _ROWS: ClassVar[tuple[str, ...]] = (
+        "values",
+        "counts",
+        "rows",
+        "row_names",
+        "row_residue_names",
+        "row_residues",
+    )
 
     def plot(self, ax: "Axes | None" = None) -> "Figure":
         """Draw the map, with names of some residues along both axes; see `Result.plot`."""
@@ -79,22 +91,66 @@ class ContactMap(Result):
         tuple
             The two names, the fraction and the number of frames.
         """
-        return zip(*(column.tolist() for _, column in self._table()), strict=True)
+        i, j = self._in_contact()
+        return zip(
+            (self.row_names[k] for k in i.tolist()),
+            (self.column_names[k] for k in j.tolist()),
+            self.values[i, j].tolist(),
+            self.counts[i, j].tolist(),
+            strict=True,
+        )
+
+    def scalars(self) -> dict[str, Any]:
+        """Return the number of pairs that are in contact in any frame; see `Result.scalars`."""
+        return {
+            "n_contacts": len(self._in_contact()[0]),
+            "n_neighbors": self._n_neighbors(),
+            "cutoff_A": self.cutoff,
+        }
+
+    def summary(self, limit: int | None = None) -> Summary:
+        """Return the pairs that are most often in contact; see `Result.summary`."""
+        pairs = sorted(self.pairs(), key=lambda pair: -pair[2])
+        some = pairs[:limit]
+        columns = (
+            names_column(f"pair of {self.of}s", (f"{one} - {other}" for one, other, *_ in some)),
+            Column("fraction", [fraction for _, _, fraction, _ in some], ".3f"),
+            Column("frames", [count for *_, count in some]),
+        )
+        near = self._n_neighbors()
+        of_these = f", {near} of neighbours in sequence" if near else ""
+        return Summary(
+            f"{len(pairs)} contacts within {self.cutoff:g} Å{of_these}", columns, len(pairs)
+        )
+
+    def _n_neighbors(self) -> int:
+        """Return how many of the pairs in contact are residues that follow each other."""
+        if self.of != "residue":
+            return 0
+        i, j = self._in_contact()
+        return int((np.abs(self.rows[i] - self.columns[j]) == 1).sum())
 
     def _about(self) -> str:
         between = " and ".join(dict.fromkeys(self.labels))
         return f"contact map of {between}, values {self.values.shape}"
 
-    def _table(self) -> Table:
+    def _in_contact(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return row and column of each pair that is in contact in any frame."""
         seen = self.counts > 0
         if self.within:
             # Both orders of a pair are in the map where both members are rows.
             twice = np.isin(self.columns, self.rows) & (self.columns < self.rows[:, np.newaxis])
             seen &= ~twice
         i, j = np.nonzero(seen)
+        return i, j
+
+    def _table(self) -> Table:
+        i, j = self._in_contact()
         return [
             ("row", np.array(self.row_names, np.str_)[i]),
+            *residue_columns("row", self.row_residue_names, self.row_residues, i),
             ("column", np.array(self.column_names, np.str_)[j]),
+            *residue_columns("column", self.column_residue_names, self.column_residues, j),
             ("fraction", self.values[i, j]),
             ("frames", self.counts[i, j]),
         ]

@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import output
+from trajet.quoting import quoted
 from trajet.result.report import Report
-from trajet.result.result import Result, Table, ascii_units, column_names, edges_of_rows
+from trajet.result.result import SUFFIXES, Result, Table, column_name, edges_of_rows, names_column
+from trajet.result.summary import Column, Summary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,8 +23,8 @@ if TYPE_CHECKING:
 class LinearDensity(Result):
     """Mean density in slices of the cell.
 
-    CSV files have the column position_A and one column per selection, such as `mass_density_g/cm3`,
-    or `mass_density_g/cm3:resname_SOL` of several selections.
+    CSV files have the column position_A and one column per selection, such as
+    `mass_density_g/cm3:resname_SOL`.
 
     Attributes
     ----------
@@ -75,12 +77,23 @@ class LinearDensity(Result):
     def _about(self) -> str:
         return f"{self.name} along {self.direction}, values {self.values.shape} {self.units}"
 
+    def summary(self, limit: int | None = None) -> Summary:
+        """Return mean and extremes of each profile; see `Result.summary`."""
+        values = self.values.reshape(len(self.position), len(self.columns))
+        columns = (
+            names_column("selection", self.columns),
+            *(Column(k, getattr(values, k)(axis=0), ".4g") for k in ("mean", "min", "max")),
+            Column("at (Å)", self.position[values.argmax(axis=0)], ".3f"),
+        )
+        title = f"{self.name} along {self.direction} ({self.units})"
+        return Summary(title, columns, len(self.columns))
+
     def _of_rows(self, chosen: "slice | NDArray[Any]") -> Self:
         edges = edges_of_rows(self.edges, chosen)
         return replace(super()._of_rows(chosen), edges=edges)
 
     def _table(self) -> Table:
-        names = column_names(self.name, self.units, self.columns)
+        names = [column_name(self.name, self.units, label) for label in self.columns]
         columns = self.values.reshape(len(self.position), len(self.columns)).T
         return [("position_A", self.position), *zip(names, columns, strict=True)]
 
@@ -143,7 +156,7 @@ class Density(Result):
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write OpenDX (`.dx`), NPZ or CSV.
+        """Write OpenDX (`.dx`), or as `Result.save`.
 
         Raises
         ------
@@ -153,16 +166,16 @@ class Density(Result):
             If the file cannot be written.
         """
         path = Path(path)
-        if path.suffix.lower() in (".npz", ".csv"):
+        if path.suffix.lower() in SUFFIXES:
             super().save(path)
         else:
-            output.check(path, (".dx", ".npz", ".csv"))
+            output.check(path, (".dx", *SUFFIXES))
             output.write(path, self._write_dx)
 
     def _write_dx(self, file: IO[bytes]) -> None:
         counts = " ".join(map(str, self.values.shape))
         head = [
-            f"# {self.name} of {self.label!r}, {self.units}, written by trajet",
+            f"# {self.name} of {quoted(self.label)}, {self.units}, written by trajet",
             f"object 1 class gridpositions counts {counts}",
             "origin " + " ".join(map(repr, self.origin.tolist())),
             *(
@@ -189,6 +202,28 @@ class Density(Result):
     def _about(self) -> str:
         return f"{self.name} of {self.label}, values {self.values.shape} {self.units}"
 
+    def scalars(self) -> dict[str, Any]:
+        """Return the mean, and the highest voxel with its centre; see `Result.scalars`."""
+        most = np.unravel_index(int(np.argmax(self.values)), self.values.shape)
+        return {
+            "mean": float(self.values.mean()),
+            "max": float(self.values.max()),
+            "max_at_A": (self.origin + np.array(most) * self.spacing).tolist(),
+            "units": self.units,
+        }
+
+    def summary(self, limit: int | None = None) -> Summary:
+        """Return the mean and the highest voxel; see `Result.summary`."""
+        numbers = self.scalars()
+        columns = (
+            names_column("selection", [self.label]),
+            Column("voxels", [" x ".join(map(str, self.values.shape))]),
+            Column("mean", [numbers["mean"]], ".4g"),
+            Column("max", [numbers["max"]], ".4g"),
+            Column("at (Å)", [", ".join(f"{x:.2f}" for x in numbers["max_at_A"])]),
+        )
+        return Summary(f"{self.name} ({self.units})", columns, 1)
+
     def _of_rows(self, chosen: "slice | NDArray[Any]") -> Self:
         return replace(super()._of_rows(chosen), x=edges_of_rows(self.x, chosen))
 
@@ -198,5 +233,5 @@ class Density(Result):
         )
         return [
             *zip(("x_A", "y_A", "z_A"), (axis.ravel() for axis in centres), strict=True),
-            (f"{self.name.replace(' ', '_')}_{ascii_units(self.units)}", self.values.ravel()),
+            (column_name(self.name, self.units), self.values.ravel()),
         ]

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet.result.result import column_name, names_column
 from trajet.result.series import Series
+from trajet.result.summary import Column, Summary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,6 +58,27 @@ class Dihedrals(Series):
         labels = tuple(label.removeprefix("cos ") for label in labels)
         return plots.angles(self.angles, self.times, self.frames, labels=labels, ax=ax)
 
+    def summary(self, limit: int | None = None) -> Summary:
+        """Return circular mean and standard deviation of each angle; see `Result.summary`."""
+        names = self.columns[::2] if self.features else self.columns
+        angles = self.angles[:, :limit]
+        title = f"{len(names)} dihedral angles (degrees, on the circle)"
+        if not len(angles):
+            return Summary(title)
+        centres = np.exp(1j * np.radians(angles)).mean(axis=0)
+        with np.errstate(divide="ignore"):
+            spreads = np.degrees(np.sqrt(-2 * np.log(np.minimum(1.0, np.abs(centres)))))
+        columns = (
+            names_column("angle", (name.removeprefix("cos ") for name in names[:limit])),
+            Column("mean", np.degrees(np.angle(centres)), ".1f"),
+            Column("std", spreads, ".1f"),
+            Column("last", angles[-1], ".1f"),
+        )
+        return Summary(title, columns, len(names))
+
     def _names(self) -> list[str]:
-        unit = "" if self.features else "_degrees"
-        return [name.replace(" ", "_") + unit for name in self.columns]
+        if self.features:
+            # "cos MET1 phi" is the cosine of the angle "MET1 phi".
+            parts = (name.split(" ", 1) for name in self.columns)
+            return [column_name(function, label=angle) for function, angle in parts]
+        return [column_name("angle", self.units, name) for name in self.columns]

@@ -1,13 +1,16 @@
 """Results with mean squared displacements and diffusion coefficients."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet.quoting import quoted
 from trajet.result.report import Report
-from trajet.result.result import Result, Table
+from trajet.result.result import Result, Table, names_column
+from trajet.result.summary import Column, Summary
+from trajet.result.times import ROUNDING, decimals_within
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -157,7 +160,7 @@ class MeanSquaredDisplacement(Result):
             self.lags,
             fit=(self.fit_first, self.fit_last),
             line=(self.intercept, 2 * len(self.axes) * self.diffusion),
-            legend=f"D = {self._coefficient()}",
+            legend=f"D = {self._coefficient()}\n(error: {self.error_is})",
             title=f"MSD of {self.label}, {self._moving()} along {self.axes}",
             ax=ax,
         )
@@ -165,6 +168,12 @@ class MeanSquaredDisplacement(Result):
     def _moving(self) -> str:
         n = self.n_particles
         return f"{n} {self.particles}{'' if n == 1 else 's'}"
+
+    @property
+    def error_is(self) -> str:
+        """What the error of the diffusion coefficient is, in words."""
+        n = self.groups.shape[1]
+        return f"standard error of {n} groups" if n > 1 else "difference of the halves of the fit"
 
     def _coefficient(self) -> str:
         """Return the diffusion coefficient with its error as text."""
@@ -176,12 +185,41 @@ class MeanSquaredDisplacement(Result):
 
     def _about(self) -> str:
         return (
-            f"MSD of {self.label!r} along {self.axes}, {self._moving()}, {len(self.lags)} lags,"
-            f" D {self._coefficient()}"
+            f"MSD of {quoted(self.label)} along {self.axes}, {self._moving()}, {len(self.lags)}"
+            f" lags, D {self._coefficient()}"
         )
 
+    def scalars(self) -> dict[str, Any]:
+        """Return diffusion coefficient, exponent and fit; see `Result.scalars`."""
+        return {
+            "diffusion_A2_per_ps": self.diffusion,
+            "diffusion_error_A2_per_ps": self.diffusion_error,
+            "diffusion_cm2_per_s": self.diffusion_cm2_per_s,
+            "diffusion_error_cm2_per_s": self.diffusion_error_cm2_per_s,
+            "diffusion_error_is": self.error_is,
+            "intercept_A2": self.intercept,
+            "exponent": self.exponent,
+            "fit_first_ps": self.fit_first,
+            "fit_last_ps": self.fit_last,
+            "n_particles": self.n_particles,
+        }
+
+    def summary(self, limit: int | None = None) -> Summary:
+        """Return the diffusion coefficient, its error and the fit; see `Result.summary`."""
+        columns = (
+            names_column("selection", [self.label]),
+            Column(f"{self.particles}s", [self.n_particles]),
+            Column("D (1e-5 cm²/s)", [self.diffusion_cm2_per_s * 1e5], ".4f"),
+            Column("error", [self.diffusion_error_cm2_per_s * 1e5], ".4f"),
+            Column("error is", [self.error_is]),
+            Column("fit (ps)", [f"{self.fit_first:g} - {self.fit_last:g}"]),
+            Column("exponent", [self.exponent], ".2f"),
+        )
+        return Summary(f"MSD along {self.axes}", columns, 1)
+
     def _table(self) -> Table:
-        return [("lag_ps", self.lags), ("msd_A2", self.values), ("n_windows", self.windows)]
+        lags = decimals_within(self.lags, ROUNDING * np.abs(self.lags))
+        return [("lag_ps", lags), ("msd_A2", self.values), ("n_windows", self.windows)]
 
 
 def range_of_fit(

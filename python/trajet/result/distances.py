@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet.result.result import column_name, names_column
 from trajet.result.series import Series
+from trajet.result.summary import Summary, statistics
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -93,5 +95,14 @@ class Distances(Series):
             pairs = product(self.labels, self.partner_labels)
         return [f"{one} - {then}{other}" for one, other in islice(pairs, count)]
 
+    def summary(self, limit: int | None = None) -> Summary:
+        """Return mean, spread and extremes of each distance; see `Result.summary`."""
+        pairs = self.values.reshape(len(self.frames), int(np.prod(self.values.shape[1:])))
+        columns = (
+            names_column("pair of atoms", self.pair_names(limit)),
+            *statistics(pairs, ".3f", limit=limit),
+        )
+        return Summary(f"{pairs.shape[1]} distances (Å)", columns, pairs.shape[1])
+
     def _names(self) -> list[str]:
-        return [f"distance_A_{name.replace(' ', '_')}" for name in self.pair_names()]
+        return [column_name(self.name, self.units, name) for name in self.pair_names()]

@@ -5,7 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet.result.result import column_name
 from trajet.result.series import Series
+
+# Largest sum of the moments of atoms that are at one place, Å².
+_NO_EXTENT = 1e-14
 
 
 @dataclass(frozen=True, repr=False)
@@ -14,9 +18,6 @@ class AxisRadii(Series):
 
     `values` are `(n_frames, 4)`, float64, Å.
     """
-
-    def _names(self) -> list[str]:
-        return ["rg_A", *(f"rg_about_{axis}_A" for axis in "xyz")]
 
 
 @dataclass(frozen=True, repr=False)
@@ -53,11 +54,16 @@ class GyrationMoments(Series):
 
     @property
     def anisotropy(self) -> NDArray[np.float64]:
-        """Relative shape anisotropy κ², `(n_frames,)`, float64, from 0 (sphere) to 1 (rod)."""
+        """Relative shape anisotropy κ², `(n_frames,)`, float64, from 0 (sphere) to 1 (rod).
+
+        NaN where all atoms are at one place, as a single atom is.
+        """
         a, b, c = self.values.T
-        with np.errstate(invalid="ignore"):
-            kappa: NDArray[np.float64] = 1 - 3 * (a * b + b * c + c * a) / (a + b + c) ** 2
+        total = a + b + c
+        # Below, moments are the rounding of the centre.
+        total = np.where(total > _NO_EXTENT, total, np.nan)
+        kappa: NDArray[np.float64] = 1 - 3 * (a * b + b * c + c * a) / total**2
         return kappa
 
     def _names(self) -> list[str]:
-        return [f"moment_{name}_A2" for name in self.columns]
+        return [column_name(self.name, self.units, label) for label in self.columns]

@@ -6,10 +6,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet.labels import atom_names, residue_labels
+from trajet.labels import atom_names, residue_labels, residues_of
 from trajet.result.report import Report
-from trajet.result.result import Result, Table, count_of_frames
+from trajet.result.result import (
+    Result,
+    Table,
+    column_name,
+    count_of_frames,
+    names_column,
+    residue_columns,
+)
 from trajet.result.series import Series
+from trajet.result.summary import Column, Summary, mean_and_spread
+from trajet.result.times import ROUNDING, decimals_within
 from trajet.topology import Topology
 
 if TYPE_CHECKING:
@@ -28,8 +37,8 @@ MEMBERS: dict[str, tuple[str, ...]] = {
 class HydrogenBondPairs(Result):
     """The pairs that form hydrogen bonds, and how often they do.
 
-    CSV files have one row per pair:
-    its members, count, occupancy and label.
+    CSV files have one row per pair: its members, name and number of the residues of donor and
+    acceptor, count, occupancy and label.
 
     Attributes
     ----------
@@ -49,6 +58,8 @@ class HydrogenBondPairs(Result):
         The labels of all pairs, if the result was loaded.
     report
         Timings and counters of the run.
+    stored_residue_names, stored_residues
+        `(n_pairs, 2)`, str and int64, the residues of donor and acceptor, if the result was loaded.
     """
 
     by: Literal["bond", "pair", "residue"]
@@ -58,8 +69,12 @@ class HydrogenBondPairs(Result):
     topology: Topology | None
     stored_labels: tuple[str, ...] | None
     report: Report
+    stored_residue_names: NDArray[np.str_] | None = None
+    stored_residues: NDArray[np.int64] | None = None
 
-    _ROWS: ClassVar[tuple[str, ...]] = ("counts", "members", "stored_labels")
+    _ROWS: ClassVar[tuple[str, ...]] = (
+        *("counts", "members", "stored_labels", "stored_residue_names", "stored_residues"),
+    )
 
     @property
     def occupancies(self) -> NDArray[np.float64]:
@@ -129,26 +144,47 @@ class HydrogenBondPairs(Result):
         members = members[is_new]
         # As in a run over these frames: the most frequent first, then by their members.
         order = np.argsort(-counts, kind="stable")
-        members, labels = members[order], None
+        members, stored = members[order], dict[str, Any]()
         if self.stored_labels is not None:
-            known = zip(map(tuple, self.members.tolist()), self.stored_labels, strict=True)
-            labels_of = dict(known)
-            labels = tuple(labels_of[row] for row in map(tuple, members.tolist()))
-        return replace(
-            self, members=members, counts=counts[order], n_frames=n_frames, stored_labels=labels
-        )
+            row_of = {tuple(row): k for k, row in enumerate(self.members.tolist())}
+            chosen = [row_of[row] for row in map(tuple, members.tolist())]
+            stored["stored_labels"] = tuple(self.stored_labels[k] for k in chosen)
+            for name in ("stored_residue_names", "stored_residues"):
+                if (known := getattr(self, name)) is not None:
+                    stored[name] = known[chosen]
+        return replace(self, members=members, counts=counts[order], n_frames=n_frames, **stored)
 
     def _about(self) -> str:
         return f"{len(self)} hydrogen-bonded pairs in {self.n_frames} frames"
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         # Labels are made from the topology, which is not saved.
-        saved = replace(self, topology=None, stored_labels=tuple(self.labels()))
+        names, numbers = self._residues()
+        saved = replace(
+            self,
+            topology=None,
+            stored_labels=tuple(self.labels()),
+            stored_residue_names=names,
+            stored_residues=numbers,
+        )
         return super(HydrogenBondPairs, saved)._arrays()
 
+    def _residues(self) -> tuple[NDArray[np.str_] | None, NDArray[np.int64] | None]:
+        """Return names and numbers of the residues of donor and acceptor, `(n_pairs, 2)`."""
+        if self.topology is None:
+            return self.stored_residue_names, self.stored_residues
+        ends = self.members[:, [0, -1]]
+        if self.by != "residue":
+            return residues_of(self.topology, ends)
+        names, numbers = (self.topology.column(name) for name in ("resnames", "resids"))
+        return None if names is None else names[ends], None if numbers is None else numbers[ends]
+
     def _table(self) -> Table:
+        names, numbers = self._residues()
         return [
             *zip(MEMBERS[self.by], self.members.T, strict=True),
+            *residue_columns("donor", names, numbers, np.s_[:, 0]),
+            *residue_columns("acceptor", names, numbers, np.s_[:, 1]),
             ("frames", self.counts),
             ("occupancy", self.occupancies),
             ("label", np.array(self.labels(), np.str_)),
@@ -159,7 +195,7 @@ class HydrogenBondPairs(Result):
 class HydrogenBondList(Result):
     """Every hydrogen bond of every frame, in the order of frames, donors, hydrogens and acceptors.
 
-    CSV files have one row per bond.
+    CSV files have one row per bond, with name and number of the residues of donor and acceptor.
 
     Attributes
     ----------
@@ -173,6 +209,11 @@ class HydrogenBondList(Result):
         `(n_bonds,)`, float64, degrees: donor, hydrogen, acceptor.
     report
         Timings and counters of the run.
+    topology
+        The topology of the atoms; None if the result was loaded.
+    stored_atoms, stored_residue_names, stored_residues
+        `(n,)`, the atoms that are a donor or acceptor, ascending, with name and number of their
+        residues, if the result was loaded.
     """
 
     frames: NDArray[np.int64]
@@ -182,6 +223,10 @@ class HydrogenBondList(Result):
     distances: NDArray[np.float64]
     angles: NDArray[np.float64]
     report: Report
+    topology: Topology | None = None
+    stored_atoms: NDArray[np.int64] | None = None
+    stored_residue_names: NDArray[np.str_] | None = None
+    stored_residues: NDArray[np.int64] | None = None
 
     _ROWS: ClassVar[tuple[str, ...]] = (
         *("distances", "angles", "frames", "donors", "hydrogens", "acceptors"),
@@ -196,12 +241,40 @@ class HydrogenBondList(Result):
     def _about(self) -> str:
         return f"{len(self)} hydrogen bonds"
 
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        saved = self
+        if self.topology is not None:
+            atoms = np.unique(np.concatenate([self.donors, self.acceptors]))
+            names, numbers = residues_of(self.topology, atoms)
+            saved = replace(
+                self,
+                topology=None,
+                stored_atoms=atoms,
+                stored_residue_names=names,
+                stored_residues=numbers,
+            )
+        return super(HydrogenBondList, saved)._arrays()
+
+    def _residues(self) -> tuple[NDArray[np.str_] | None, NDArray[np.int64] | None]:
+        """Return names and numbers of the residues of donor and acceptor, `(n_bonds, 2)`."""
+        ends = np.stack([self.donors, self.acceptors], axis=1)
+        if self.topology is not None or self.stored_atoms is None:
+            return residues_of(self.topology, ends)
+        names, numbers, rows = (
+            *(self.stored_residue_names, self.stored_residues),
+            np.searchsorted(self.stored_atoms, ends),
+        )
+        return None if names is None else names[rows], None if numbers is None else numbers[rows]
+
     def _table(self) -> Table:
+        names, numbers = self._residues()
         return [
             ("frame", self.frames),
             ("donor", self.donors),
             ("hydrogen", self.hydrogens),
             ("acceptor", self.acceptors),
+            *residue_columns("donor", names, numbers, np.s_[:, 0]),
+            *residue_columns("acceptor", names, numbers, np.s_[:, 1]),
             ("distance_A", self.distances),
             ("angle_degrees", self.angles),
         ]
@@ -247,6 +320,14 @@ class HydrogenBondLifetimes(Result):
         """Integral of the continuous correlation up to the largest lag, ps, by trapezoids."""
         return self._integral(self.continuous)
 
+    def scalars(self) -> dict[str, Any]:
+        """Return both lifetimes and the longest lag; see `Result.scalars`."""
+        return {
+            "intermittent_lifetime_ps": self.intermittent_lifetime,
+            "continuous_lifetime_ps": self.continuous_lifetime,
+            "longest_lag_ps": float(self.times[-1]) if len(self.times) else float("nan"),
+        }
+
     def _integral(self, values: NDArray[np.float64]) -> float:
         # Without the first lags, or in another order, it is not the integral from 0.
         if not len(self) or self.times[0] != 0 or (np.diff(self.times) <= 0).any():
@@ -277,7 +358,7 @@ class HydrogenBondLifetimes(Result):
 
     def _table(self) -> Table:
         return [
-            ("time_ps", self.times),
+            ("time_ps", decimals_within(self.times, ROUNDING * np.abs(self.times))),
             ("intermittent", self.intermittent),
             ("continuous", self.continuous),
         ]
@@ -352,5 +433,36 @@ class HydrogenBonds(Series):
         pairs = None if self.pairs is None else self.pairs.of_bonds(bonds, of_row, len(rows))
         return replace(some, pairs=pairs, bonds=bonds, lifetimes=None)
 
+    def scalars(self) -> dict[str, Any]:
+        """Return mean number, number of pairs, and lifetimes; see `Result.scalars`."""
+        mean, std = mean_and_spread(self.values)
+        numbers: dict[str, Any] = {"mean_bonds": mean, "std_bonds": std}
+        if self.pairs is not None:
+            numbers["n_pairs"] = len(self.pairs)
+        return numbers if self.lifetimes is None else numbers | self.lifetimes.scalars()
+
+    def summary(self, limit: int | None = None) -> Summary:
+        """Return numbers of bonds, lifetimes and the most frequent pairs; see `Result.summary`."""
+        values, pairs = self.values, self.pairs
+        if not len(values):
+            return Summary("hydrogen bonds")
+        mean, std = mean_and_spread(values)
+        line = f"{mean:.1f} a frame (std {std:.1f}, {values.min():.1f} to {values.max():.1f})"
+        if pairs is None:
+            return Summary("hydrogen bonds", (), 0, (line,))
+        lines = [f"{line}, {len(pairs)} different pairs"]
+        if (found := self.lifetimes) is not None:
+            lines.append(
+                f"lifetimes: {found.intermittent_lifetime:.3g} ps (intermittent),"
+                f" {found.continuous_lifetime:.3g} ps (continuous), of lags up to"
+                f" {found.times[-1]:.4g} ps"
+            )
+        columns = (
+            names_column("pair", pairs.labels(limit)),
+            Column("frames", pairs.counts[:limit]),
+            Column("occupancy", pairs.occupancies[:limit], ".3f"),
+        )
+        return Summary("hydrogen bonds", columns, len(pairs), tuple(lines))
+
     def _names(self) -> list[str]:
-        return ["hydrogen_bonds"]
+        return [column_name(self.name)]

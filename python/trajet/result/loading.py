@@ -1,9 +1,12 @@
-"""Loading of results that were saved as NPZ."""
+"""Loading of results that were saved as NPZ or JSON."""
 
+import errno
 import importlib
+import math
 import os
 import zipfile
 import zlib
+from collections.abc import Sequence
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any, cast, get_args, get_origin, get_type_hints
@@ -12,18 +15,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import FormatError
+from trajet.memory import check_memory, in_bytes
 from trajet.result.modules import MODULES
 from trajet.result.report import Report
 from trajet.result.result import KINDS, Result
 
+# Errors of files that are no NPZ files, or damaged ones.
+_DAMAGED = (
+    *(ValueError, TypeError, EOFError, KeyError, OverflowError, RuntimeError, SyntaxError),
+    *(zipfile.BadZipFile, zlib.error),
+)
+# Memory that arrays may take: bytes in any case, and bytes per byte of the file.
+_LEAST, _MOST_COMPRESSED = 2**24, 48
+# Kinds of the arrays of a field, by the kind that its annotation has.
+_KINDS = {"f": "fiu", "i": "iu", "u": "iu", "U": "U"}
+# Characters of a name that a message quotes.
+_QUOTED = 100
+
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Read a result that was saved as NPZ, with its report.
+    """Read a result that was saved as NPZ or JSON, with its report.
 
     Parameters
     ----------
     path
-        A file that `result.save("….npz")` or `-o ….npz` wrote.
+        A file that `result.save` or the option `-o` wrote, `.npz` or `.json`.
 
     Returns
     -------
@@ -35,8 +51,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     FileNotFoundError
         If there is no such file.
     FormatError
-        If the file is not an NPZ file of a result, is damaged, or was written by a version of
-        trajet whose files do not name their class.
+        If the file is neither an NPZ nor a JSON file of a result, is damaged, or was written by a
+        version of trajet whose files do not name their class.
 
     Examples
     --------
@@ -54,7 +70,7 @@ def load(path: str | os.PathLike[str]) -> Any:
             f" another program): numpy.load reads its arrays ({names}); run the analysis again for"
             " a result"
         )
-    kind = str(arrays.pop("kind"))
+    kind = str(arrays.pop("kind"))[:_QUOTED]
     for module, names in MODULES.items():
         if kind in names.split():
             importlib.import_module(module)
@@ -63,27 +79,94 @@ def load(path: str | os.PathLike[str]) -> Any:
             f"{path}: a result of the class {kind}, which this version of trajet does not have:"
             " import the module that defines the class, or read the arrays with numpy.load"
         )
-    values = _values_of(KINDS[kind], arrays, path)
-    result = KINDS[kind](**values)
-    _check_rows(result, path)
+    try:
+        result = KINDS[kind](**_values_of(KINDS[kind], arrays, path))
+        _check_rows(result, path)
+        # Fields whose shapes do not fit together have no table.
+        _check_columns(result[:2])
+    except FormatError:
+        raise
+    except (*_DAMAGED, AttributeError, IndexError) as error:
+        raise FormatError(
+            f"{path}: a {kind} whose fields do not fit together ({type(error).__name__}: {error}):"
+            " damaged, or of another version of trajet; save the result again"
+        ) from error
     return result
 
 
 def _arrays_of(path: Path) -> dict[str, NDArray[Any]]:
-    """Return the arrays of an NPZ file."""
+    """Return the arrays of a file."""
     with path.open("rb") as file:
         if not zipfile.is_zipfile(file):
+            file.seek(0)
+            if file.read(1) == b"{":
+                from trajet.result.as_json import arrays_of
+
+                return arrays_of(b"{" + file.read(), path)
             raise FormatError(
-                f"{path}: not an NPZ file: give a file that result.save wrote as .npz"
+                f"{path}: neither an NPZ nor a JSON file: give a file that result.save wrote as"
+                " .npz or .json"
             )
         file.seek(0)
         try:
-            with np.load(file, allow_pickle=False) as archive:
-                return {name: archive[name] for name in archive.files}
-        except (ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
+            with zipfile.ZipFile(file) as archive:
+                members = archive.infolist()
+                _check_sizes(members, path)
+                return {one.filename.removesuffix(".npy"): _array(archive, one) for one in members}
+        except (*_DAMAGED, OSError) as error:
+            # A place in front of the file, which a damaged one names.
+            if isinstance(error, OSError) and error.errno != errno.EINVAL:
+                raise
             raise FormatError(
                 f"{path}: a damaged NPZ file: {error}; save the result again"
             ) from error
+
+
+def _check_sizes(members: Sequence[zipfile.ZipInfo], path: Path) -> None:
+    """Raise an error if the arrays take much more memory than the file has bytes, or there is.
+
+    Raises
+    ------
+    FormatError
+        If a small file would become large arrays; `Result.save` compresses nothing.
+    MemoryError
+        If there is no memory for them.
+    """
+    in_memory, on_disk = sum(one.file_size for one in members), path.stat().st_size
+    if in_memory > _LEAST + _MOST_COMPRESSED * on_disk:
+        raise FormatError(
+            f"{path}: a file of {in_bytes(on_disk)} whose arrays would take {in_bytes(in_memory)}:"
+            " result.save does not compress, so that another program wrote it; save the result"
+            " again"
+        )
+    check_memory([("arrays", in_memory)], None, "run the analysis with fewer frames or atoms")
+
+
+def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
+    """Return an array of an archive, whose header has the size of its numbers.
+
+    Raises
+    ------
+    ValueError
+        If it has not.
+    """
+    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise ValueError(f"{member.filename!r} is compressed in another way than NPZ files are")
+    with archive.open(member) as stream:
+        version = np.lib.format.read_magic(stream)
+        if version == (1, 0):
+            shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
+        else:
+            shape, _, dtype = np.lib.format.read_array_header_2_0(stream)
+        if dtype.hasobject:
+            raise ValueError(f"{member.filename!r} has Python objects, which need pickle")
+        if stream.tell() + math.prod(shape) * dtype.itemsize != member.file_size:
+            raise ValueError(
+                f"{member.filename!r} has not as many bytes as its shape {shape} needs"
+            )
+    with archive.open(member) as stream:
+        array: NDArray[Any] = np.lib.format.read_array(stream, allow_pickle=False)
+    return array
 
 
 def _values_of(
@@ -101,7 +184,7 @@ def _values_of(
             values = _values_of(nested[0], {**own, "report": arrays["report"]}, path)
             found[name] = nested[0](**values)
         elif name in arrays:
-            found[name] = _value_of(hint, arrays[name], path)
+            found[name] = _value_of(name, hint, arrays[name], path)
         elif type(None) in get_args(hint):
             found[name] = None
         elif field.default is MISSING and field.default_factory is MISSING:
@@ -112,16 +195,57 @@ def _values_of(
     return found
 
 
-def _value_of(hint: object, array: NDArray[Any], path: Path) -> object:
+def _value_of(name: str, hint: object, array: NDArray[Any], path: Path) -> object:
     """Return the value of a field of the type `hint`."""
     if hint is Report:
-        return Report.from_json(bytes(array.item()).decode(), f"{path}: report")
-    types = [get_origin(one) for one in (hint, *get_args(hint))]
-    if np.ndarray in types:
+        text = array.item()
+        if not isinstance(text, bytes):
+            raise TypeError(f"the report is no text but {_type_of(array)}")
+        return Report.from_json(text.decode(), f"{path}: report")
+    kinds = [hint, *get_args(hint)]
+    arrays = [one for one in kinds if get_origin(one) is np.ndarray]
+    if arrays:
+        (dtype,) = get_args(get_args(arrays[0])[1]) or (Any,)
+        known = "" if dtype is Any else _KINDS.get(np.dtype(dtype).kind, "")
+        if array.dtype.kind not in (known or "biufU"):
+            raise TypeError(f"{name} is {_type_of(array)}")
         return array
-    if tuple not in types:
-        return array.item()
-    return tuple(tuple(row) if isinstance(row, list) else row for row in array.tolist())
+    if tuples := [one for one in kinds if get_origin(one) is tuple]:
+        depth, of_text = _tuple_of(tuples[0])
+        if array.dtype.kind not in ("U" if of_text else "biufU") or array.ndim > depth:
+            raise TypeError(f"{name} is {_type_of(array)}")
+        return tuple(tuple(row) if isinstance(row, list) else row for row in array.tolist())
+    value, plain = array.item(), [one for one in (str, int, float, bool) if one in kinds]
+    if float in plain:
+        plain.append(int)
+    if plain and not isinstance(value, tuple(plain)):
+        raise TypeError(f"{name} is {_type_of(array)}")
+    return value
+
+
+def _tuple_of(hint: object) -> tuple[int, bool]:
+    """Return how many tuples are within one another, and whether the innermost are of texts."""
+    depth, inner = 0, hint
+    while get_origin(inner) is tuple:
+        depth, inner = depth + 1, get_args(inner)[0]
+    return depth, inner is str
+
+
+def _type_of(array: NDArray[Any]) -> str:
+    return f"an array of the type {array.dtype.name} and the shape {array.shape}"
+
+
+def _check_columns(result: Result) -> None:
+    """Raise an error if the table of a result has columns of different lengths.
+
+    Raises
+    ------
+    ValueError
+        If it has, or a column is no column.
+    """
+    shapes = {np.shape(column) for _, column in result._table()}
+    if len(shapes) > 1 or any(len(shape) != 1 for shape in shapes):
+        raise ValueError(f"columns have the shapes {sorted(shapes)}")
 
 
 def _check_rows(result: Result, path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet.result.result import Table
+from trajet.result.result import Table, column_name, residue_columns
 from trajet.result.series import Series
 
 
@@ -14,8 +14,8 @@ from trajet.result.series import Series
 class MinDistance(Series):
     """The distance of the nearest pair of two groups in each frame, and the atoms of this pair.
 
-    CSV files have the columns frame, time_ps, min_distance_A, atom, partner
-    and, with a cut-off, contacts.
+    CSV files have the columns frame, time_ps, min_distance_A, atom and partner, each with name and
+    number of its residue, and, with a cut-off, contacts.
 
     Attributes
     ----------
@@ -26,17 +26,31 @@ class MinDistance(Series):
         group and one of the second.
     contacts
         `(n_frames,)`, int64, number of pairs within the cut-off; None without a cut-off.
+    residue_names, residues
+        `(n_frames, 2)`, str and int64, names and numbers of the residues of the nearest pair; None
+        if the topology has none.
     """
 
     pairs: NDArray[np.int64]
     contacts: NDArray[np.int64] | None
+    residue_names: NDArray[np.str_] | None = None
+    residues: NDArray[np.int64] | None = None
 
-    _ROWS: ClassVar[tuple[str, ...]] = (*Series._ROWS, "pairs", "contacts")
+    _ROWS: ClassVar[tuple[str, ...]] = (
+        *Series._ROWS,
+        "pairs",
+        "contacts",
+        "residue_names",
+        "residues",
+    )
 
     def _names(self) -> list[str]:
-        return ["min_distance_A"]
+        return [column_name("min_distance", self.units)]
 
     def _table(self) -> Table:
-        atoms, partners = self.pairs.T
+        columns = super()._table()
+        for k, of in enumerate(("atom", "partner")):
+            residues = (self.residue_names, self.residues)
+            columns += [(of, self.pairs[:, k]), *residue_columns(of, *residues, np.s_[:, k])]
         counted = [] if self.contacts is None else [("contacts", self.contacts)]
-        return [*super()._table(), ("atom", atoms), ("partner", partners), *counted]
+        return [*columns, *counted]

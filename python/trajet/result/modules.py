@@ -5,6 +5,7 @@ from types import MappingProxyType
 MODULES = MappingProxyType(
     {
         "trajet.result.applied": "Applied",
+        "trajet.result.as_json": "document plain",
         "trajet.result.atom_values": "AtomValues",
         "trajet.result.centers": "CenterDistances Centers",
         "trajet.result.clusters": "Clusters",
@@ -27,9 +28,9 @@ MODULES = MappingProxyType(
             "COUNTS REPORT_SUFFIXES STAGES Report bytes_by_place counting_of entries_of "
             "make_report transform_doubts"
         ),
-        "trajet.result.result": "Result",
+        "trajet.result.result": "SUFFIXES Result with_scalars",
         "trajet.result.secondary": "ClassContent SecondaryStructure",
-        "trajet.result.series": "Series",
+        "trajet.result.series": "GroupSeries Series",
         "trajet.result.surface": "SurfaceAreas",
     }
 )

@@ -1,11 +1,13 @@
 """Results with the fraction of native contacts in each frame."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet.result.series import Series
+from trajet.result.summary import mean_and_spread
 
 
 @dataclass(frozen=True, repr=False)
@@ -22,3 +24,7 @@ class NativeContacts(Series):
 
     pairs: NDArray[np.int64]
     distances: NDArray[np.float64]
+
+    def scalars(self) -> dict[str, Any]:
+        """Return the number of native contacts and the mean fraction; see `Result.scalars`."""
+        return {"n_native_contacts": len(self.pairs), "mean_q": mean_and_spread(self.values)[0]}

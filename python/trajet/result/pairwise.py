@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet.result.report import Report
-from trajet.result.result import Result, Table, ascii_units, time_columns
+from trajet.result.result import Result, Table, column_name, names_column, time_columns
+from trajet.result.summary import Column, Summary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -86,6 +87,29 @@ class PairwiseRmsd(Result):
         rows, columns = self.values.shape
         return f"{self.name} of {rows} × {columns} pairs of frames, {self.units}"
 
+    def scalars(self) -> dict[str, Any]:
+        """Return mean, spread and extremes of all pairs; see `Result.scalars`."""
+        pairs = self.off_diagonal()
+        if not pairs.size:
+            return {"n_pairs": 0}
+        return {
+            "n_pairs": pairs.size,
+            "mean_A": float(pairs.mean(dtype=np.float64)),
+            "std_A": float(pairs.std(dtype=np.float64)),
+            "min_A": float(pairs.min()),
+            "max_A": float(pairs.max()),
+        }
+
+    def summary(self, limit: int | None = None) -> Summary:
+        """Return mean, spread and extremes of all pairs; see `Result.summary`."""
+        numbers = self.scalars()
+        columns = (
+            names_column("selection", self.columns[:1]),
+            Column("pairs", [numbers["n_pairs"]]),
+            *(Column(k, [numbers.get(f"{k}_A")], ".3f") for k in ("mean", "std", "min", "max")),
+        )
+        return Summary("pairwise RMSD (Å)", columns, 1)
+
     def _of_rows(self, chosen: "slice | NDArray[Any]") -> "PairwiseRmsd":
         # Some rows of a square matrix still have all columns.
         return super(PairwiseRmsd, self._rectangular())._of_rows(chosen)
@@ -99,5 +123,8 @@ class PairwiseRmsd(Result):
     def _table(self) -> Table:
         others = self._rectangular().other_frames
         assert others is not None
-        names = [f"rmsd_{ascii_units(self.units)}_{k}" for k in others.tolist()]
-        return [*time_columns(self.times, self.frames), *zip(names, self.values.T, strict=True)]
+        names = [column_name(self.name, self.units, str(k)) for k in others.tolist()]
+        return [
+            *time_columns(self.times, self.frames, self.report),
+            *zip(names, self.values.T, strict=True),
+        ]

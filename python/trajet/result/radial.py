@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet.result.report import Report
-from trajet.result.result import Result, Table, column_names, edges_of_rows
+from trajet.result.result import Result, Table, column_name, edges_of_rows, names_column
+from trajet.result.summary import Column, Summary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,6 +62,27 @@ class RadialDistribution(Result):
     def _between(self) -> str:
         """Return the names of the two groups, or one name if they are the same."""
         return " and ".join(dict.fromkeys(self.labels))
+
+    def scalars(self) -> dict[str, Any]:
+        """Return the highest g, its distance and the number of pairs; see `Result.scalars`."""
+        most = int(np.argmax(self.g))
+        return {
+            "n_pairs_counted": int(self.counts.sum()),
+            "highest_g": float(self.g[most]),
+            "highest_g_at_A": float(self.r[most]),
+            "density_per_A3": float(self.density),
+        }
+
+    def summary(self, limit: int | None = None) -> Summary:
+        """Return the highest g, its distance and the number of pairs; see `Result.summary`."""
+        numbers = self.scalars()
+        columns = (
+            names_column("groups", [" - ".join(dict.fromkeys(self.labels))]),
+            Column("pairs counted", [numbers["n_pairs_counted"]]),
+            Column("highest g", [numbers["highest_g"]], ".3f"),
+            Column("at r (Å)", [numbers["highest_g_at_A"]], ".3f"),
+        )
+        return Summary("RDF", columns, 1)
 
     def _of_rows(self, chosen: "slice | NDArray[Any]") -> Self:
         edges = edges_of_rows(self.edges, chosen)
@@ -116,12 +138,25 @@ class RadialDistributions(Result):
         """Return names of the pairs, such as "name OW - name HW1"."""
         return [" - ".join(dict.fromkeys(pair)) for pair in self.labels]
 
+    def summary(self, limit: int | None = None) -> Summary:
+        """Return the highest g of each pair, and its distance; see `Result.summary`."""
+        most = self.g[:limit].argmax(axis=1)
+        columns = (
+            names_column("groups", self.names()[:limit]),
+            Column("pairs counted", self.counts[:limit].sum(axis=1).astype(np.int64)),
+            Column("highest g", self.g[:limit].max(axis=1), ".3f"),
+            Column("at r (Å)", self.r[most], ".3f"),
+        )
+        return Summary(f"{len(self.g)} RDFs", columns, len(self.g))
+
     def _about(self) -> str:
         return f"RDF of {len(self.labels)} pairs, g {self.g.shape}"
 
     def _table(self) -> Table:
         columns: Table = [("r_A", self.r)]
-        names = zip(*(column_names(one, "", self.names()) for one in ("g", "count")), strict=True)
-        for (name, number), g, counts in zip(names, self.g, self.counts, strict=True):
-            columns += [(name, g), (number, counts.astype(np.int64))]
+        for label, g, counts in zip(self.names(), self.g, self.counts, strict=True):
+            columns += [
+                (column_name("g", label=label), g),
+                (column_name("count", label=label), counts.astype(np.int64)),
+            ]
         return columns

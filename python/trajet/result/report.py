@@ -183,6 +183,10 @@ class Report(Mapping[str, Any]):
         lines += [f"note: {remark}" for remark in self["remarks"]]
         return "\n".join(lines)
 
+    def record(self, name: str, value: object) -> None:
+        """Add an entry, as analyses do when their result is known."""
+        self._entries[name] = value
+
     def to_json(self) -> str:
         """Return the report as JSON text."""
         return json.dumps(self._entries, indent=1, allow_nan=False) + "\n"

@@ -2,11 +2,11 @@
 
 import io
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import fields, replace
 from operator import index
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, cast
+from typing import IO, TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from trajet import output
 from trajet._trajet import MissingPackageError
 from trajet.result.report import Report
+from trajet.result.summary import Column, Summary
+from trajet.result.times import shortest_times
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,8 +25,12 @@ if TYPE_CHECKING:
 # The columns of a table: names, and values with one element per row.
 Table: TypeAlias = "list[tuple[str, NDArray[Any]]]"
 
+_T = TypeVar("_T")
+
 # Numbers of a table that are Python objects at the same time.
 _AT_ONCE = 2**17
+# Endings of files that every result can be saved to.
+SUFFIXES = (".npz", ".json", ".csv")
 # Most numbers of which statistics are shown.
 _MOST_SHOWN = 10**7
 
@@ -39,9 +45,9 @@ class Result:
     `result[10:20]`, which is a result of those rows. `np.asarray(result)` has its main values.
 
     Classes of results are frozen dataclasses with `repr=False`. Their fields are arrays, strings,
-    numbers, booleans, tuples of these, results, or None, and the report. NPZ files hold all of
-    them, and `trajet.load` restores them. A class declares `_ROWS`, and has `plot`, `_about` and
-    `_table`.
+    numbers, booleans, tuples of these, results, or None, and the report. NPZ and JSON files hold
+    all of them, and `trajet.load` restores them. A class declares `_ROWS`, and has `plot`, `_about`
+    and `_table`; `scalars` and `summary` if it has more to say than its rows.
     """
 
     report: Report
@@ -142,23 +148,48 @@ class Result:
         frame.columns = pd.Index([name for name, _ in table])
         return frame
 
+    def scalars(self) -> dict[str, Any]:
+        """Return the numbers that describe the whole result, by names that end in their unit.
+
+        Such as `diffusion_cm2_per_s` and its error, lifetimes, exponents, or numbers of clusters.
+        A number that is not known is NaN. They are in JSON files and in the report, too.
+        """
+        return {}
+
+    def summary(self, limit: int | None = None) -> Summary:
+        """Return the table that commands print.
+
+        Parameters
+        ----------
+        limit
+            The largest number of rows; None for all.
+        """
+        return Summary(self._about())
+
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write NPZ, which `trajet.load` restores, or CSV with all digits.
+        """Write NPZ or JSON, which `trajet.load` restores, or CSV with all digits.
 
         `numpy.load` reads NPZ files without pickle: each field of the result by its name, `kind`
-        (its class) and `report` (JSON text). Fields that are None are left out.
+        (its class) and `report` (JSON text). JSON files have the same fields with `dtype`, `shape`
+        and `data`, and before them `scalars`, the summary `table`, `parameters`, `remarks` and
+        `inputs`. Fields that are None are left out.
 
         Raises
         ------
         ValueError
-            If the name ends in neither `.npz` nor `.csv`.
+            If the name ends in none of `.npz`, `.json` and `.csv`.
         OutputError
             If the file cannot be written.
         """
         path = Path(path)
-        output.check(path, (".npz", ".csv"))
-        if path.suffix.lower() != ".npz":
+        output.check(path, SUFFIXES)
+        if path.suffix.lower() == ".csv":
             output.write(path, self._write_csv)
+            return
+        if path.suffix.lower() == ".json":
+            from trajet.result.as_json import write
+
+            output.write(path, lambda file: write(self, file))
             return
         arrays = {
             **self._arrays(),
@@ -264,6 +295,15 @@ class Result:
         return f'{summary}<img src="data:image/png;base64,{base64.b64encode(png).decode()}">'
 
 
+def with_scalars(result: _T) -> _T:
+    """Return the result of an analysis after its report has got its scalars."""
+    if isinstance(result, Result):
+        from trajet.result.as_json import plain
+
+        result.report.record("scalars", plain(result.scalars()))
+    return result
+
+
 def _as_array(name: str, value: object) -> NDArray[Any]:
     """Return the value of a field as an array that is saved without pickle.
 
@@ -286,24 +326,33 @@ def count_of_frames(frames: NDArray[np.int64]) -> str:
     return f"{len(frames)} frame{'' if len(frames) == 1 else 's'}"
 
 
-def column_names(quantity: str, units: str, labels: Sequence[str]) -> list[str]:
-    """Return the names of columns of a table: "rmsd_A", or of several "rmsd_A:name_CA" and so on.
+def column_name(quantity: str, units: str = "", label: str = "") -> str:
+    """Return the name of a column of a table: "rmsd_A", or "rmsd_A:name_CA".
+
+    All tables have names of this form. The column of the command's own selection has no label. A
+    label tells apart further groups, and the residues, atoms or pairs of a selection. No option
+    changes the name of a column.
 
     Parameters
     ----------
     quantity, units
-        Quantity and unit of all columns.
-    labels
-        The selection, or the name, of each column.
+        Quantity and unit of the column.
+    label
+        The selection, or the name, to which it belongs, if a table may have several such columns.
     """
     name = quantity.lower().replace(" ", "_").replace("-", "_")
     stem = "_".join(filter(None, [name, ascii_units(units)]))
-    return [stem] if len(labels) == 1 else [f"{stem}:{one}".replace(" ", "_") for one in labels]
+    return f"{stem}:{label}".replace(" ", "_") if label else stem
 
 
 def ascii_units(units: str) -> str:
     """Return a unit in ASCII, for the header of a CSV file."""
     return units.replace("Å", "A").replace("²", "2").replace("³", "3")
+
+
+def names_column(heading: str, names: Iterable[str]) -> Column:
+    """Return the first column of a summary."""
+    return Column(heading, list(names))
 
 
 def edges_of_rows(
@@ -322,6 +371,31 @@ def edges_of_rows(
     return edges[bins[0] : bins[-1] + 2]
 
 
-def time_columns(times: NDArray[np.float64], frames: NDArray[np.int64]) -> Table:
+def residue_columns(
+    of: str,
+    names: NDArray[np.str_] | None,
+    numbers: NDArray[np.int64] | None,
+    at: Any,
+) -> Table:
+    """Return the columns with name and number of residues, as far as they are known.
+
+    Parameters
+    ----------
+    of
+        What belongs to the residues, such as "donor".
+    names, numbers
+        Names and numbers; None if they are unknown.
+    at
+        Index of the elements that belong to the rows.
+    """
+    columns: Table = []
+    if names is not None:
+        columns.append((f"{of}_resname", names[at]))
+    if numbers is not None:
+        columns.append((f"{of}_resid", numbers[at]))
+    return columns
+
+
+def time_columns(times: NDArray[np.float64], frames: NDArray[np.int64], report: Report) -> Table:
     """Return the first columns of a table with one row per frame."""
-    return [("frame", frames), ("time_ps", times)]
+    return [("frame", frames), ("time_ps", shortest_times(times, report))]

@@ -1,14 +1,22 @@
 """Results with the secondary structure of residues per frame."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet.result.report import Report
-from trajet.result.result import Result, Table, count_of_frames, time_columns
+from trajet.result.result import (
+    Result,
+    Table,
+    column_name,
+    count_of_frames,
+    names_column,
+    time_columns,
+)
 from trajet.result.series import Series
+from trajet.result.summary import Summary, mean_and_spread, statistics
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,7 +53,8 @@ class ClassContent(Series):
     letters: tuple[str, ...]
 
     def _names(self) -> list[str]:
-        return [f"content_{'loop' if letter == '-' else letter}" for letter in self.letters]
+        letters = ("loop" if letter == "-" else letter for letter in self.letters)
+        return [column_name(self.name, label=letter) for letter in letters]
 
 
 @dataclass(frozen=True, repr=False)
@@ -53,7 +62,7 @@ class SecondaryStructure(Result):
     """The class of secondary structure of each residue in each frame.
 
     CSV files have
-    the columns frame, time_ps, and one column with a letter per residue.
+    the columns frame, time_ps, and one column with a letter per residue, as `class:MET1`.
 
     Attributes
     ----------
@@ -145,12 +154,35 @@ class SecondaryStructure(Result):
         """Return the names of the classes by their letters."""
         return SIMPLIFIED if self.classes == tuple(SIMPLIFIED) else CLASSES
 
+    def scalars(self) -> dict[str, Any]:
+        """Return the mean share of each class, by its name; see `Result.scalars`."""
+        content = self.content()
+        return {
+            f"mean_{name}": mean_and_spread(shares)[0]
+            for name, shares in zip(content.columns, content.values.T, strict=True)
+        }
+
+    def summary(self, limit: int | None = None) -> Summary:
+        """Return mean, spread and extremes of the share of each class; see `Result.summary`."""
+        content = self.content()
+        labels = map(" ".join, zip(content.letters, content.columns, strict=True))
+        columns = (
+            names_column("class", labels),
+            *statistics(100 * content.values, ".1f", limit=None),
+        )
+        title = f"secondary structure (% of {len(self.columns)} residues)"
+        return Summary(title, columns, len(content.columns))
+
     def _about(self) -> str:
         shape = self.codes.shape
         return f"secondary structure of {count_of_frames(self.frames)}, {shape[1]} residues"
 
     def _table(self) -> Table:
         return [
-            *time_columns(self.times, self.frames),
-            *zip(self.columns, self.values.T, strict=True),
+            *time_columns(self.times, self.frames, self.report),
+            *zip(
+                (column_name("class", label=name) for name in self.columns),
+                self.values.T,
+                strict=True,
+            ),
         ]

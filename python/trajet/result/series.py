@@ -7,7 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet.result.report import Report
-from trajet.result.result import Result, Table, column_names, count_of_frames, time_columns
+from trajet.result.result import (
+    Result,
+    Table,
+    column_name,
+    count_of_frames,
+    names_column,
+    time_columns,
+)
+from trajet.result.summary import Summary, statistics
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,8 +26,8 @@ if TYPE_CHECKING:
 class Series(Result):
     """One or several values per frame.
 
-    CSV files have the columns frame, time_ps and one column per series; several series are named by
-    their selections, as in `rmsd_A:name_CA`.
+    CSV files have the columns frame, time_ps and one column per series: that of the main selection,
+    such as `rmsd_A`, and those of further groups with their names, as in `rmsd_A:name_CA`.
 
     Attributes
     ----------
@@ -76,16 +84,40 @@ class Series(Result):
             ax=ax,
         )
 
+    def summary(self, limit: int | None = None) -> Summary:
+        """Return mean, spread and extremes of each series; see `Result.summary`."""
+        values = self.values.reshape(len(self.frames), len(self.columns))
+        numbers = statistics(values, ".3f", limit=limit)
+        names = names_column("selection", self.columns[:limit])
+        return Summary(self.quantity, (names, *numbers), len(self.columns))
+
     def _about(self) -> str:
         values = f"values {self.values.shape} {self.units}".rstrip()
         return f"{self.name} of {count_of_frames(self.frames)}, {values}"
 
     def _names(self) -> list[str]:
         """Return the name of each series in the header of a CSV file."""
-        return column_names(self.name, self.units, self.columns)
+        return [
+            column_name(self.name, self.units, label if k else "")
+            for k, label in enumerate(self.columns)
+        ]
 
     def _table(self) -> Table:
         n_columns = int(np.prod(self.values.shape[1:]))
         columns = self.values.reshape(len(self.frames), n_columns).T
         names = self._names()
-        return [*time_columns(self.times, self.frames), *zip(names, columns, strict=True)]
+        return [
+            *time_columns(self.times, self.frames, self.report),
+            *zip(names, columns, strict=True),
+        ]
+
+
+@dataclass(frozen=True, repr=False)
+class GroupSeries(Series):
+    """A value per frame of each of several groups of one kind, such as chains.
+
+    CSV files have a column for each group, named by it, as in `end_to_end_distance_A:B`.
+    """
+
+    def _names(self) -> list[str]:
+        return [column_name(self.name, self.units, label) for label in self.columns]

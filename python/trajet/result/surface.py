@@ -1,13 +1,14 @@
 """Results with surface areas per frame."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet.result.result import ascii_units
+from trajet.result.result import column_name, names_column
 from trajet.result.series import Series
+from trajet.result.summary import Summary, mean_and_spread, statistics
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 class SurfaceAreas(Series):
     """Solvent-accessible surface areas: of a selection, or of each of its residues or atoms.
 
-    CSV files have the columns frame, time_ps, and one column per residue or atom, whose header ends
-    in its name.
+    CSV files have the columns frame, time_ps, and one column per residue or atom, with its
+    name, as in `sasa_A2:MET1`.
 
     Attributes
     ----------
@@ -53,8 +54,26 @@ class SurfaceAreas(Series):
             ax=ax,
         )
 
+    def scalars(self) -> dict[str, Any]:
+        """Return the mean of the total area; see `Result.scalars`."""
+        mean, std = mean_and_spread(self._columns().sum(axis=1))
+        return {"mean_total_A2": mean, "std_total_A2": std}
+
+    def summary(self, limit: int | None = None) -> Summary:
+        """Return mean, spread and extremes of the areas; see `Result.summary`."""
+        values, names = self._columns(), list(self.columns[:limit])
+        some = values[:, :limit]
+        if self.by != "total":
+            names.insert(0, f"all of {self.label}")
+            some = np.column_stack([values.sum(axis=1), some])
+        columns = (names_column(self.by, names), *statistics(some, ".1f", limit=None))
+        count = len(self.columns) + (self.by != "total")
+        return Summary(f"{self.name} ({self.units})", columns, count)
+
+    def _columns(self) -> NDArray[np.float64]:
+        """Return the values with one column for the total, or for each residue or atom."""
+        return self.values.reshape(len(self.frames), len(self.columns))
+
     def _names(self) -> list[str]:
-        stem = f"{self.name.lower()}_{ascii_units(self.units)}"
-        if self.by == "total":
-            return [stem]
-        return [f"{stem}_{column.replace(' ', '_')}" for column in self.columns]
+        labels = ("",) if self.by == "total" else self.columns
+        return [column_name(self.name, self.units, label) for label in labels]

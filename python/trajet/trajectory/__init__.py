@@ -5,7 +5,7 @@ from trajet.trajectory.choice import AtomChoice, FrameChoice, frame_numbers, res
 from trajet.trajectory.cursor import Cursor
 from trajet.trajectory.files import DEFAULT_REQUEST_SIZE, describe_file
 from trajet.trajectory.frame import Frame
-from trajet.trajectory.opening import from_atomgroup, is_structure, open
+from trajet.trajectory.opening import from_atomgroup, is_structure, open, sharing_universes
 from trajet.trajectory.reading import MUCH_BYTES
 from trajet.trajectory.selection import Selection
 from trajet.trajectory.trajectory import Trajectory
@@ -30,4 +30,5 @@ __all__ = [
     "is_structure",
     "open",
     "resolve_frames",
+    "sharing_universes",
 ]

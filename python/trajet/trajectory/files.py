@@ -30,6 +30,7 @@ from trajet.trajectory.reopening import OpenCall
 from trajet.trajectory.transforms import (
     Step,
     Transformable,
+    check_known,
     fits_without_jumps,
     frames_walked,
     may_be_kept,
@@ -173,6 +174,7 @@ class TrajectoryFiles(Transformable):
         also: NDArray[np.int64] | None = None,
         n_read: int | None = None,
         hands_over: bool = False,
+        checked: bool = True,
     ) -> Reader:
         """Return the reader of these frames and atoms.
 
@@ -194,7 +196,16 @@ class TrajectoryFiles(Transformable):
             interrupted; None for calls that can be.
         hands_over
             Whether frames are read by threads of this process that hand over to one another.
+        checked
+            Whether it is an error if molecules of these atoms cannot be repaired; see `Step`.
+
+        Raises
+        ------
+        SelectionError
+            If they cannot.
         """
+        if checked:
+            check_known(self, self.transforms, places)
         if not self._reader.has_no_jump:
             return self._reader
         every_frame = any(step.every_frame for step in self.transforms)
@@ -311,9 +322,21 @@ class TrajectoryFiles(Transformable):
     def remarks(self) -> tuple[str, ...]:
         """Remarks on the files, such as headers that contradict the frames.
 
-        With several files, also remarks on overlapping and dropped frames.
+        With several files, also remarks on overlapping and dropped frames. Once the topology was
+        read, also on what is not certain there.
         """
-        return (*self._reader.remarks, *self._bond_remarks, *self._residue_remarks)
+        of_files = self._reader.remarks
+        of_topology = (*self._topology_remarks(of_files), *self._residue_remarks)
+        return (*of_files, *of_topology, *self._bond_remarks)
+
+    def _topology_remarks(self, of_files: Sequence[str]) -> list[str]:
+        """Return remarks on the topology, without those on a file that is a trajectory as well."""
+        if self._topology is None or self._topology.path is None:
+            return []
+        warnings = self._topology.native.warnings
+        if self._topology_at in self._absolute_paths:
+            warnings = [text for text in warnings if not any(text in one for one in of_files)]
+        return [f"{self._topology.path}: {text}" for text in warnings]
 
     @property
     def index_path(self) -> Path | None:

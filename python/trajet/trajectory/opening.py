@@ -1,8 +1,10 @@
 """`open`: trajectories of files or of a data set in a store, and of an AtomGroup's Universe."""
 
+import contextlib
 import copyreg
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +27,9 @@ from trajet.trajectory.transforms import Step
 
 if TYPE_CHECKING:
     from trajet.universes import AtomGroup
+
+# The trajectories of Universes, by the id of the Universe, while several analyses share them.
+_shared: ContextVar[dict[int, Trajectory] | None] = ContextVar("shared", default=None)
 
 
 @root_only("trajectory")
@@ -148,16 +153,7 @@ def open(
                 " and atoms= out"
             )
         return Trajectory.of_dataset(found, request_size=request_size)
-    for path in trajectories:
-        if not isinstance(path, (str, os.PathLike)):
-            raise TypeError(
-                f"a trajectory must be a path, not {path!r}: give several as open(topology, *files)"
-            )
-        if find_dataset(path) is not None:
-            raise ValueError(
-                f"{path}: is a data set of a store, which includes its topology: use"
-                f" open({os.fspath(path)!r})"
-            )
+    _check_paths(trajectories)
     if threads is not None and threads < 1:
         raise ValueError(f"threads must be at least 1, not {threads}")
     paths = [Path(trajectory) for trajectory in trajectories]
@@ -212,6 +208,20 @@ def open(
     if atoms is not None:
         made.choose_atoms(atoms)
     return made
+
+
+def _check_paths(trajectories: Sequence[str | os.PathLike[str]]) -> None:
+    """Raise an error for a trajectory that is no path, or that of a data set."""
+    for path in trajectories:
+        if not isinstance(path, (str, os.PathLike)):
+            raise TypeError(
+                f"a trajectory must be a path, not {path!r}: give several as open(topology, *files)"
+            )
+        if find_dataset(path) is not None:
+            raise ValueError(
+                f"{path}: is a data set of a store, which includes its topology: use"
+                f" open({os.fspath(path)!r})"
+            )
 
 
 def _reduce(trajectory: Trajectory) -> tuple[Any, ...]:
@@ -292,6 +302,16 @@ def is_structure(path: str | os.PathLike[str]) -> bool:
     return find_dataset(path) is None
 
 
+@contextlib.contextmanager
+def sharing_universes() -> Iterator[None]:
+    """Open the files of each Universe once: its AtomGroups are selections of one trajectory."""
+    token = _shared.set({})
+    try:
+        yield
+    finally:
+        _shared.reset(token)
+
+
 def from_atomgroup(atoms: "AtomGroup") -> Selection:
     """Return the atoms of an AtomGroup as a Selection of the file that its Universe reads.
 
@@ -302,7 +322,9 @@ def from_atomgroup(atoms: "AtomGroup") -> Selection:
     """
     watch = Stopwatch()
     group = universes.from_atomgroup(atoms)
-    opened = open(group.topology, *group.paths)
+    shared = _shared.get()
+    known = None if shared is None else shared.get(id(group.universe))
+    opened = open(group.topology, *group.paths) if known is None else known
     same = (opened.n_atoms, opened.n_frames) == (group.n_atoms, group.n_frames)
     if same:
         now = opened.read_places([group.frame], group.indices, None)
@@ -324,6 +346,10 @@ def from_atomgroup(atoms: "AtomGroup") -> Selection:
             " offset or step given, or did the file or the working folder change since it was"
             " loaded?)"
         )
-    # Further groups are selected in the Universe of this group.
+    if known is not None:
+        return Selection(opened, group.indices, None, watch.seconds())
+    # Further groups are selected in the Universe of this group, which stays alive with it.
     opened.adopt(group.universe, Box.of(now))
+    if shared is not None:
+        shared[id(group.universe)] = opened
     return Selection(opened, group.indices, None, watch.seconds() - opened.t_topology)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from trajet import _trajet
 from trajet._trajet import FormatError
+from trajet.memory import check_memory
 from trajet.pools.pool import n_frames_of
 from trajet.trajectory.block import Block
 from trajet.trajectory.choice import FrameChoice, frame_numbers, resolve_frames
@@ -53,6 +54,10 @@ class ReadingByColumns(TrajectoryFiles):
         numbers = resolve_frames(frames, self.n_frames, self.label)
         n_atoms = self.n_atoms if places is None else len(places)
         shape = (n_frames_of(numbers), n_atoms, 3)
+        size = 12 * shape[0] * shape[1]
+        parts = [("positions", 0 if out is not None else size)]
+        parts += [("velocities", size)] * velocities + [("forces", size)] * forces
+        check_memory(parts, None, "choose fewer frames or atoms, or read block by block (blocks())")
         positions = np.empty(shape, np.float32) if out is None else _fitting(out, shape)
         if threads is not None and threads < 1:
             raise ValueError(f"threads must be at least 1, not {threads}")
@@ -70,6 +75,7 @@ class ReadingByColumns(TrajectoryFiles):
             n_read=shape[0],
             # Threads that read further fields do not hand over to one another.
             hands_over=not (velocities or forces),
+            checked=counted,
         )
         further: dict[str, NDArray[np.float32]] = {}
         if velocities:

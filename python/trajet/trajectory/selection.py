@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from trajet._trajet import SelectionError
 from trajet.labels import chain_numbers
+from trajet.quoting import quoted
 from trajet.topology import Atoms
 from trajet.trajectory.block import Block
 from trajet.trajectory.choice import FrameChoice, frame_number
@@ -188,7 +189,7 @@ class Selection(Transformable):
         """
         if not len(places):
             raise SelectionError(
-                f"{'the combination' if text is None else repr(text)} selects none of the"
+                f"{'the combination' if text is None else quoted(text)} selects none of the"
                 f" {self.trajectory.n_atoms} atoms of {self.trajectory.label}"
             )
         return Selection(self.trajectory, places, text)

@@ -174,8 +174,8 @@ class Trajectory(ReadingByColumns):
     def topology(self) -> Topology:
         """The topology: names, residues, masses and bonds of the atoms.
 
-        For some tags of a data set, or files with some `atoms`, it has all. If it lists no bonds, its
-        bonds are those that an H5MD trajectory lists, `connectivity/bonds`.
+        For some tags of a data set, or files with some `atoms`, it has all. If it lists no bonds,
+        its bonds are those that an H5MD trajectory lists, `connectivity/bonds`.
 
         Raises
         ------
@@ -281,8 +281,8 @@ class Trajectory(ReadingByColumns):
             return
         some = groups_of_size(found, self.n_named) if self.dataset is None else ""
         raise SelectionError(
-            f"{found} has {found.n_atoms} atoms, but {self.path} has {self.n_named} (frame 0 at byte"
-            f" 0): give the topology of the atoms that were written{some}"
+            f"{found} has {found.n_atoms} atoms, but {self.path} has {self.n_named} (frame 0 at"
+            f" byte 0): give the topology of the atoms that were written{some}"
         )
 
     @property

@@ -3,16 +3,20 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Literal, Self, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import _trajet, topology
+from trajet import _trajet
 from trajet._trajet import AnalysisError, SelectionError
-from trajet.topology import Topology
+from trajet.checked_numbers import checked_numbers, checked_positions, checked_weights
+from trajet.particles import masses_as_weights
+from trajet.quoting import quoted
+from trajet.topology import Atoms, Topology
 
 if TYPE_CHECKING:
+    from trajet.trajectory.files import TrajectoryFiles
     from trajet.trajectory.selection import Selection
     from trajet.trajectory.trajectory import Trajectory
 
@@ -59,6 +63,8 @@ class Step:
         Doubts about it.
     every_frame
         Whether frames that a stride skips are read, too (removal of jumps).
+    unknown
+        Columns of atoms whose molecules it needs and that are unknown: they cannot be read.
     """
 
     name: str
@@ -66,6 +72,7 @@ class Step:
     words: Mapping[str, object]
     remarks: tuple[str, ...] = ()
     every_frame: bool = False
+    unknown: NDArray[np.int64] | None = None
 
 
 # Makes the steps of a transform for a trajectory, in the state before it.
@@ -278,9 +285,7 @@ class Transformable(ABC):
         --------
         >>> moved = traj.translate([0, 0, 10])
         """
-        vector = np.asarray(by, np.float64)
-        if vector.shape != (3,) or not np.isfinite(vector).all():
-            raise ValueError(f"a translation is a vector of three numbers (Å), not {by!r}")
+        vector = checked_positions(by, (3,), "a translation")
         words = {"transform": "translate", "by": vector.tolist()}
         return self._transformed(lambda _: [Step("translate", {"by": vector.tolist()}, words)])
 
@@ -355,12 +360,13 @@ def frames_walked(numbers: NDArray[np.int64], *, every_frame: bool) -> NDArray[n
 def chosen_atoms(trajectory: "Trajectory", atoms: Chosen) -> "Selection":
     """Return the selection of a transform, in the state of the trajectory before it."""
     if isinstance(atoms, str):
-        return trajectory.select(atoms)
+        atoms = trajectory.select(atoms)
     # A trajectory and an updating selection have no indices.
     if not isinstance(atoms, Transformable) or not hasattr(atoms, "indices"):
         raise TypeError(f"atoms are a selection text or a Selection, not {type(atoms).__name__}")
     if atoms.trajectory.untransformed is not trajectory.untransformed:
         raise SelectionError(f"{atoms!r} is of another trajectory")
+    check_known(trajectory, trajectory.transforms, atoms.places)
     return atoms
 
 
@@ -417,6 +423,39 @@ def _bonds(trajectory: "Trajectory", source: BondSource) -> NDArray[np.int64]:
     return np.ascontiguousarray(columns[there.all(axis=1)])
 
 
+def _unknown(trajectory: "Trajectory", source: BondSource) -> NDArray[np.int64] | None:
+    """Return the columns of atoms of which no bonds can be guessed; None if there are none."""
+    if source != "guess" or not len(atoms := trajectory.topology.never_bonded):
+        return None
+    columns, there = trajectory.places_of(atoms)
+    return np.ascontiguousarray(columns[there]) if there.any() else None
+
+
+def check_known(
+    trajectory: "TrajectoryFiles", steps: Sequence[Step], places: NDArray[np.int64] | None
+) -> None:
+    """Raise an error if atoms are read whose molecules a transform needs and does not know.
+
+    Raises
+    ------
+    SelectionError
+        If there are such atoms.
+    """
+    for step in steps:
+        if step.unknown is None:
+            continue
+        unknown = step.unknown if places is None else places[np.isin(places, step.unknown)]
+        if len(unknown):
+            index = int(trajectory.indices_of(unknown[:1])[0])
+            atom = cast("Trajectory", trajectory).topology.atoms.describe(index)
+            raise SelectionError(
+                f"{trajectory.label}: bonds of {len(unknown)} atoms are not guessed from distances,"
+                " as no radius is known for them, so that their molecules are not repaired"
+                f" ({step.words['transform']}); the first is {atom}: choose other atoms, or use a"
+                " topology with bonds, such as a TPR, PSF or PRMTOP"
+            )
+
+
 def _molecules(trajectory: "Trajectory", source: BondSource = None) -> NDArray[np.int64]:
     """Return the number of the molecule of each atom of a frame."""
     found = trajectory.topology
@@ -438,7 +477,8 @@ def _whole(trajectory: "Trajectory", source: BondSource) -> Step:
     parts = _trajet.connected(trajectory.n_atoms, pairs)
     _check_connected(trajectory, parts, source)
     words: dict[str, object] = {"transform": "whole"}
-    remarks = _check_residues(trajectory, parts)
+    unknown = _unknown(trajectory, source)
+    remarks = _check_residues(trajectory, parts, unknown, is_guessed=source == "guess")
     if source == "guess":
         words["bonds"] = "guess"
         remarks = (
@@ -446,11 +486,20 @@ def _whole(trajectory: "Trajectory", source: BondSource) -> Step:
             f"molecules are made whole along {len(pairs)} bonds that are guessed from distances in"
             f" {trajectory.topology}",
         )
-    return Step("whole", {"bonds": pairs, "molecules": parts}, words, remarks)
+    arguments: dict[str, object] = {"bonds": pairs, "molecules": parts}
+    return Step("whole", arguments, words, remarks, unknown=unknown)
 
 
-def _check_residues(trajectory: "Trajectory", parts: NDArray[np.int64]) -> tuple[str, ...]:
+def _check_residues(
+    trajectory: "Trajectory",
+    parts: NDArray[np.int64],
+    unknown: NDArray[np.int64] | None,
+    *,
+    is_guessed: bool,
+) -> tuple[str, ...]:
     """Return a remark on residues that bonds do not connect; they may stay broken.
+
+    Residues with `unknown` atoms cannot be read, and do not count.
 
     Raises
     ------
@@ -463,6 +512,9 @@ def _check_residues(trajectory: "Trajectory", parts: NDArray[np.int64]) -> tuple
     )
     apart = np.zeros(len(first), np.bool_)
     apart[which[parts != parts[first][which]]] = True
+    if unknown is not None:
+        apart[which[unknown]] = False
+        counts[which[unknown]] = 0
     if not apart.any():
         return ()
     n, of = int(apart.sum()), int((counts > 1).sum())
@@ -471,7 +523,12 @@ def _check_residues(trajectory: "Trajectory", parts: NDArray[np.int64]) -> tuple
     if n > _MOST_APART * of:
         raise SelectionError(
             f"{found}, the first has {atom}: use a topology with all bonds, such as a TPR, PSF or"
-            ' PRMTOP, or guess them from distances with bonds="guess" (--bonds guess)'
+            " PRMTOP"
+            + (
+                ""
+                if is_guessed
+                else ', or guess them from distances with bonds="guess" (--bonds guess)'
+            )
         )
     return (f"{found}, and may stay broken; the first has {atom}",)
 
@@ -539,11 +596,15 @@ def _cluster(trajectory: "Trajectory", atoms: Chosen, source: BondSource = None)
     n_molecules = len(np.unique(molecules[selection.places]))
     if n_molecules > _MOST_CLUSTERED:
         raise SelectionError(
-            f"{selection.label!r} has {n_molecules} molecules, and at most {_MOST_CLUSTERED} are"
-            " clustered: select the solute"
+            f"{quoted(selection.label)} has {n_molecules} molecules, and at most {_MOST_CLUSTERED}"
+            " are clustered: select the solute"
         )
     arguments: dict[str, object] = {"atoms": selection.places, "molecules": molecules}
-    return Step("cluster", arguments, {"transform": "cluster", "atoms": selection.label})
+    unknown = _unknown(trajectory, _bond_source(trajectory, source))
+    words = {"transform": "cluster", "atoms": selection.label}
+    step = Step("cluster", arguments, words, unknown=unknown)
+    check_known(trajectory, [step], selection.places)
+    return step
 
 
 def _weights(
@@ -556,19 +617,23 @@ def _weights(
         if weights != "mass":
             raise ValueError(f"weights must be None, 'mass' or numbers, not {weights!r}")
         remarks: list[str] = []
-        atoms = selection.topology_atoms
-        stated = atoms.column("masses")
-        is_guessed = "masses" in atoms.topology.native.guessed
-        if stated is not None and not is_guessed and (stated >= 0).all() and stated.any():
-            # Virtual sites have the mass 0.
-            return np.ascontiguousarray(stated, np.float64), ()
-        return topology.masses(atoms, str(atoms.topology), remarks), tuple(remarks)
-    numbers = np.ascontiguousarray(weights, dtype=np.float64)
-    if numbers.shape != (selection.n_atoms,):
-        raise ValueError(f"{numbers.shape} weights do not fit {selection.n_atoms} atoms")
-    if not (np.isfinite(numbers).all() and (numbers >= 0).all() and numbers.any()):
-        raise ValueError("weights must be finite, not negative, and not all zero")
-    return numbers, ()
+        numbers = masses_as_weights(selection.topology_atoms, remarks)
+        return numbers, tuple(remarks)
+    return checked_weights(weights, selection.n_atoms), ()
+
+
+def _masses_of_groups(
+    atoms: Atoms, groups: NDArray[np.int64], weights: str
+) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+    """Return the mass of each atom, given the numbers of groups, and remarks on guessed masses."""
+    if weights != "mass":
+        raise ValueError(f"weights must be None or 'mass', not {weights!r}")
+    remarks: list[str] = []
+    order = np.argsort(groups, kind="stable")
+    sizes = np.unique(groups, return_counts=True)[1].tolist()
+    numbers = np.empty(len(atoms))
+    numbers[order] = masses_as_weights(atoms[order], remarks, sizes)
+    return numbers, tuple(remarks)
 
 
 def _describe_weights(weights: TransformWeights) -> dict[str, object]:
@@ -614,16 +679,13 @@ def _wrap(
     numbers: NDArray[np.float64] | None = None
     remarks: tuple[str, ...] = ()
     if weights is not None:
-        numbers, remarks = _weights(trajectory.all_atoms(), weights)
         words["weights"] = weights
-        if groups is None:
-            # Atoms are their own centres, virtual sites without mass, too.
-            numbers = None
-        elif not np.bincount(groups, numbers)[groups].all():
-            raise SelectionError(
-                f"{trajectory.label}: a {by} has only atoms without mass: leave weights out"
-            )
-    return Step("wrap", {"groups": groups, "weights": numbers, "shape": cell}, words, remarks)
+        # Atoms are their own centres, virtual sites without mass, too.
+        if groups is not None:
+            numbers, remarks = _masses_of_groups(trajectory.topology_atoms, groups, weights)
+    unknown = _unknown(trajectory, _bond_source(trajectory, source)) if by == "molecule" else None
+    arguments: dict[str, object] = {"groups": groups, "weights": numbers, "shape": cell}
+    return Step("wrap", arguments, words, remarks, unknown=unknown)
 
 
 def _fit(
@@ -647,12 +709,14 @@ def _fit(
         positions = block.positions[0].astype(np.float64)
         where = f"frame {block.frames[0]}"
     else:
-        positions, where = np.ascontiguousarray(reference, np.float64), "given as positions"
+        positions = checked_numbers(reference, "reference positions")
+        where = "given as positions"
         if positions.shape != (selection.n_atoms, 3):
             raise SelectionError(
                 f"reference positions of shape {positions.shape} do not fit {selection.n_atoms}"
                 f" atoms: expected ({selection.n_atoms}, 3)"
             )
+        positions = checked_positions(positions, positions.shape, "the reference")
     if not np.isfinite(positions).all():
         raise AnalysisError(f"{trajectory.label}: {where}: a fitted atom has no position (NaN)")
     numbers, remarks = _weights(selection, weights)
@@ -680,8 +744,8 @@ def few_atoms_remarks(selection: "Selection") -> list[str]:
         return []
     atoms = "one atom does" if selection.n_atoms == 1 else "two atoms do"
     return [
-        f"{selection.label!r}: {atoms} not determine how a frame is turned: superpose three atoms"
-        " or more, such as 'name CA'"
+        f"{quoted(selection.label)}: {atoms} not determine how a frame is turned: superpose three"
+        " atoms or more, such as 'name CA'"
     ]
 
 

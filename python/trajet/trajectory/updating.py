@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from trajet import _trajet
 from trajet._trajet import SelectionError
+from trajet.quoting import quoted
 from trajet.trajectory.block import Block
 from trajet.trajectory.choice import FrameChoice, frame_number
 from trajet.trajectory.frame import Frame
@@ -51,7 +52,7 @@ class UpdatingSelection(Transformable):
 
     def __repr__(self) -> str:
         """Return the selection."""
-        return f"<UpdatingSelection {self.text!r} of {self.trajectory.n_atoms} atoms>"
+        return f"<UpdatingSelection {quoted(self.text)} of {self.trajectory.n_atoms} atoms>"
 
     def __iter__(self) -> Iterator[Frame]:
         """Iterate over all frames, each with the atoms that are selected in it."""
@@ -123,7 +124,7 @@ class UpdatingSelection(Transformable):
         block = self.trajectory.read_places([number], places, None, counted=False, run=run)
         indices = _selected(native, block, 0)
         if not len(indices):
-            raise SelectionError(f"{self.text!r} selects no atom in frame {block.frames[0]}")
+            raise SelectionError(f"{quoted(self.text)} selects no atom in frame {block.frames[0]}")
         return Selection(self.trajectory, self.trajectory.places_of(indices)[0], None)
 
     def read(self, frames: FrameChoice = None) -> list[Frame]:

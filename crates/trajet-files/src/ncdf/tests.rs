@@ -5,6 +5,7 @@ mod damage;
 mod headers;
 mod index;
 mod layouts;
+mod unwritten;
 mod values;
 
 use proptest::prelude::*;
@@ -53,9 +54,10 @@ impl Form {
 /// A random file.
 #[derive(Clone, Debug)]
 struct Drawn {
-    wide: bool,
-    /// The number of records in the header.
-    claimed: Option<u32>,
+    /// The byte after "CDF": 1, 2 or 5.
+    version: u8,
+    /// The number of records in the header; -1 if it is unknown.
+    claimed: Option<i64>,
     n_atoms: usize,
     n_frames: usize,
     coordinates: Form,
@@ -83,7 +85,7 @@ struct Column {
 }
 
 const PLAIN: Drawn = Drawn {
-    wide: true,
+    version: 2,
     claimed: None,
     n_atoms: 5,
     n_frames: 3,
@@ -102,20 +104,28 @@ fn word(bytes: &mut Vec<u8>, value: usize) {
     bytes.extend((value as u32).to_be_bytes());
 }
 
-fn words(bytes: &mut Vec<u8>, values: &[usize]) {
-    values.iter().for_each(|&value| word(bytes, value));
+/// Appends a count: eight bytes in CDF-5, else four.
+fn count(version: u8, bytes: &mut Vec<u8>, value: i64) {
+    match version {
+        5 => bytes.extend(value.to_be_bytes()),
+        _ => bytes.extend((value as i32).to_be_bytes()),
+    }
 }
 
-fn text(bytes: &mut Vec<u8>, text: &str) {
-    word(bytes, text.len());
+fn counts(version: u8, bytes: &mut Vec<u8>, values: &[usize]) {
+    values.iter().for_each(|&value| count(version, bytes, value as i64));
+}
+
+fn text(version: u8, bytes: &mut Vec<u8>, text: &str) {
+    counts(version, bytes, &[text.len()]);
     bytes.extend(text.as_bytes());
     bytes.resize(bytes.len().next_multiple_of(4), 0);
 }
 
-fn text_attribute(bytes: &mut Vec<u8>, name: &str, value: &str) {
-    text(bytes, name);
+fn text_attribute(version: u8, bytes: &mut Vec<u8>, name: &str, value: &str) {
+    text(version, bytes, name);
     word(bytes, 2);
-    text(bytes, value);
+    text(version, bytes, value);
 }
 
 impl Drawn {
@@ -145,9 +155,10 @@ impl Drawn {
 
     /// Returns the header of a file whose records begin at byte `begin`.
     fn header(&self, begin: usize) -> Vec<u8> {
+        let version = self.version;
         let mut bytes = b"CDF".to_vec();
-        bytes.push(if self.wide { 2 } else { 1 });
-        word(&mut bytes, self.claimed.map_or(self.n_frames, |n| n as usize));
+        bytes.push(version);
+        count(version, &mut bytes, self.claimed.unwrap_or(self.n_frames as i64));
         let dimensions = [
             ("frame", 0),
             ("spatial", 3),
@@ -156,63 +167,66 @@ impl Drawn {
             ("cell_angular", 3),
             ("label", 5),
         ];
-        word(&mut bytes, 10);
-        word(&mut bytes, dimensions.len());
+        let list = |bytes: &mut Vec<u8>, tag: usize, n: usize| {
+            word(bytes, tag);
+            counts(version, bytes, &[n]);
+        };
+        list(&mut bytes, 10, dimensions.len());
         for (name, length) in dimensions {
-            text(&mut bytes, name);
-            word(&mut bytes, length);
+            text(version, &mut bytes, name);
+            counts(version, &mut bytes, &[length]);
         }
-        word(&mut bytes, 12);
-        word(&mut bytes, if self.others { 4 } else { 2 });
+        list(&mut bytes, 12, if self.others { 4 } else { 2 });
         if self.others {
-            text_attribute(&mut bytes, "title", &"x".repeat(self.title));
-            text(&mut bytes, "version");
+            text_attribute(version, &mut bytes, "title", &"x".repeat(self.title));
+            text(version, &mut bytes, "version");
             word(&mut bytes, 3);
-            word(&mut bytes, 3);
+            counts(version, &mut bytes, &[3]);
             bytes.extend([0, 1, 0, 2, 0, 3, 0, 0]);
         }
-        text_attribute(&mut bytes, "Conventions", "CF-1.6, AMBER");
-        text_attribute(&mut bytes, "ConventionVersion", "1.0");
+        text_attribute(version, &mut bytes, "Conventions", "CF-1.6, AMBER");
+        text_attribute(version, &mut bytes, "ConventionVersion", "1.0");
         let columns = self.columns();
-        word(&mut bytes, 11);
-        word(&mut bytes, columns.len() + if self.others { 2 } else { 0 });
-        let offset = |bytes: &mut Vec<u8>, at: usize| match self.wide {
-            true => bytes.extend((at as u64).to_be_bytes()),
-            false => word(bytes, at),
+        list(&mut bytes, 11, columns.len() + if self.others { 2 } else { 0 });
+        let offset = |bytes: &mut Vec<u8>, at: usize| match version {
+            1 => word(bytes, at),
+            _ => bytes.extend((at as u64).to_be_bytes()),
         };
         let mut at = begin;
         if self.others {
-            text(&mut bytes, "spatial");
-            words(&mut bytes, &[1, 1, 0, 0, 2, 4]);
+            text(version, &mut bytes, "spatial");
+            counts(version, &mut bytes, &[1, 1]);
+            list(&mut bytes, 0, 0);
+            word(&mut bytes, 2);
+            counts(version, &mut bytes, &[4]);
             offset(&mut bytes, begin - 4);
-            text(&mut bytes, "shorts");
-            words(&mut bytes, &[2, 0, 1, 0, 0, 3, 8]);
+            text(version, &mut bytes, "shorts");
+            counts(version, &mut bytes, &[2, 0, 1]);
+            list(&mut bytes, 0, 0);
+            word(&mut bytes, 3);
+            counts(version, &mut bytes, &[8]);
             offset(&mut bytes, at);
             at += 8;
         }
         for column in &columns {
-            text(&mut bytes, column.name);
-            word(&mut bytes, column.dimensions.len());
-            words(&mut bytes, &column.dimensions);
-            word(&mut bytes, 12);
-            word(&mut bytes, 1 + usize::from(column.form.scale.is_some()));
-            text_attribute(&mut bytes, "units", column.units);
+            text(version, &mut bytes, column.name);
+            counts(version, &mut bytes, &[column.dimensions.len()]);
+            counts(version, &mut bytes, &column.dimensions);
+            list(&mut bytes, 12, 1 + usize::from(column.form.scale.is_some()));
+            text_attribute(version, &mut bytes, "units", column.units);
             if let Some(scale) = column.form.scale {
-                text(&mut bytes, "scale_factor");
-                match scale {
-                    Scale::Float(scale) => {
-                        words(&mut bytes, &[5, 1]);
-                        bytes.extend(scale.to_be_bytes());
-                    }
-                    Scale::Double(scale) => {
-                        words(&mut bytes, &[6, 1]);
-                        bytes.extend(scale.to_be_bytes());
-                    }
-                }
+                text(version, &mut bytes, "scale_factor");
+                let (kind, factor) = match scale {
+                    Scale::Float(scale) => (5, scale.to_be_bytes().to_vec()),
+                    Scale::Double(scale) => (6, scale.to_be_bytes().to_vec()),
+                };
+                word(&mut bytes, kind);
+                counts(version, &mut bytes, &[1]);
+                bytes.extend(factor);
             }
             let width = if column.form.double { 8 } else { 4 };
             word(&mut bytes, if column.form.double { 6 } else { 5 });
-            word(&mut bytes, column.n_values * width);
+            counts(version, &mut bytes, &[column.n_values * width]);
             offset(&mut bytes, at);
             at += column.n_values * width;
         }
@@ -306,18 +320,23 @@ fn drawn() -> impl Strategy<Value = Drawn> {
     let some = || prop::option::of(form());
     let cell = prop::option::of([form(), form()]);
     (
-        (any::<[bool; 2]>(), any::<bool>(), 1usize..40, 1usize..6),
+        (
+            (prop::sample::select(vec![1u8, 2, 5]), any::<bool>()),
+            any::<bool>(),
+            1usize..40,
+            1usize..6,
+        ),
         (form(), some(), cell, some(), some()),
         (0usize..6, 0u32..1 << 20),
     )
         .prop_map(
             |(
-                ([wide, streaming], others, n_atoms, n_frames),
+                ((version, streaming), others, n_atoms, n_frames),
                 (coordinates, time, cell, velocities, forces),
                 (turn, seed),
             )| Drawn {
-                wide,
-                claimed: streaming.then_some(u32::MAX),
+                version,
+                claimed: streaming.then_some(-1),
                 n_atoms,
                 n_frames,
                 coordinates,

@@ -4,6 +4,9 @@ use crate::text::{LineFault, columns, decimal, integer, quoted, words};
 
 /// Å in a nm.
 pub const ANGSTROM_PER_NM: f64 = 10.0;
+/// The remark on a file whose only box may lack numbers.
+pub const CUT_BOX: &str =
+    "the last line has no end: if the file was cut, the box lacks the numbers of its angles";
 /// The columns before the coordinates.
 const HEAD: usize = 20;
 /// The bytes of the shortest line of an atom, with its end.
@@ -27,7 +30,11 @@ pub fn n_atoms(line: &[u8]) -> Result<usize, LineFault> {
 
 /// The width of a coordinate in columns, which is the same for all atoms of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Width(usize);
+pub struct Width {
+    columns: usize,
+    /// The column of the first decimal point.
+    point: usize,
+}
 
 impl Width {
     /// Returns the width in the line of a frame's first atom.
@@ -37,7 +44,7 @@ impl Width {
     pub fn of(line: &[u8]) -> Result<Width, LineFault> {
         let mut points = (HEAD..line.len()).filter(|&i| line[i] == b'.');
         match (points.next(), points.next()) {
-            (Some(first), Some(second)) => Ok(Width(second - first)),
+            (Some(first), Some(second)) => Ok(Width { columns: second - first, point: first }),
             _ => Err(LineFault::new(HEAD + 1, "expected three coordinates")),
         }
     }
@@ -48,6 +55,9 @@ impl Width {
     /// [`LineFault`], also if the position exceeds the range of `f32` in Å.
     #[inline]
     pub fn position(self, line: &[u8]) -> Result<[f64; 3], LineFault> {
+        if line.get(self.point) != Some(&b'.') {
+            return Err(self.displaced(line));
+        }
         self.vector(line, HEAD, "a coordinate")
     }
 
@@ -60,21 +70,32 @@ impl Width {
         if !self.has_velocity(line) {
             return Ok(None);
         }
-        self.vector(line, HEAD + 3 * self.0, "a velocity").map(Some)
+        self.vector(line, HEAD + 3 * self.columns, "a velocity").map(Some)
     }
 
     /// Returns whether the line of an atom has a velocity.
     #[inline]
     pub fn has_velocity(self, line: &[u8]) -> bool {
-        line.get(HEAD + 3 * self.0..).is_some_and(|rest| !rest.trim_ascii().is_empty())
+        line.get(HEAD + 3 * self.columns..).is_some_and(|rest| !rest.trim_ascii().is_empty())
+    }
+
+    /// Returns the fault of a line whose decimal points stand in other columns than those of the first atom, as behind a
+    /// residue number of six digits.
+    #[cold]
+    fn displaced(self, line: &[u8]) -> LineFault {
+        let fault = self.vector(line, HEAD, "a coordinate").err();
+        fault.unwrap_or_else(|| {
+            let reason = "expected a decimal point, as in the line of the first atom; a number is too long for its columns";
+            LineFault::new(self.point + 1, reason)
+        })
     }
 
     #[inline]
     fn vector(self, line: &[u8], start: usize, what: &str) -> Result<[f64; 3], LineFault> {
         let mut vector = [0.0; 3];
         for (axis, x) in vector.iter_mut().enumerate() {
-            let start = start + axis * self.0;
-            let field = columns(line, start..start + self.0);
+            let start = start + axis * self.columns;
+            let field = columns(line, start..start + self.columns);
             *x = decimal(field).ok_or_else(|| {
                 LineFault::new(start + 1, format!("expected {what}, found {}", quoted(field)))
             })?;
@@ -149,9 +170,36 @@ fn box_numbers(line: &[u8]) -> Option<[f64; 9]> {
     (n == 3 || n == 9).then_some(numbers)
 }
 
+/// Returns whether all numbers of a box have as many decimals as the first. If nothing separates them, this is not
+/// known.
+pub fn is_whole_box(line: &[u8]) -> bool {
+    let decimals = |word: &[u8]| word.iter().rev().position(|&b| b == b'.');
+    let n = words(line).count();
+    let first = words(line).next().and_then(decimals);
+    let ends_in_number = line.last().is_some_and(u8::is_ascii_digit);
+    ends_in_number
+        && (n == 3 || n == 9)
+        && words(line).all(|word| first.is_some() && decimals(word) == first)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_box_with_missing_digits_is_not_whole() {
+        for (line, whole) in [
+            ("   1.00000   2.00000   3.00000", true),
+            ("   1.00000   2.00000   3.0000", false),
+            ("   1.00000   2.00000", false),
+            ("   1.00000   2.00000   3.00000 ", false),
+            ("10000.0000010000.0000010000.00000", false),
+            ("10000.0000010000.0000010000.0000", false),
+            ("", false),
+        ] {
+            assert_eq!(is_whole_box(line.as_bytes()), whole, "{line:?}");
+        }
+    }
 
     #[test]
     fn boxes_have_three_or_nine_numbers() {
@@ -185,7 +233,9 @@ mod tests {
     fn the_width_of_coordinates_is_the_distance_of_their_points() {
         let line = b"    1SOL     OW    1  1.12345 -2.00001  3.25000 0.500000";
         let width = Width::of(line).unwrap();
-        assert_eq!(width, Width(9));
+        assert_eq!(width, Width { columns: 9, point: 23 });
+        let displaced = [b"1", line.as_slice()].concat();
+        assert!(width.position(&displaced).is_err());
         assert_eq!(width.position(line), Ok([1.12345, -2.00001, 3.25]));
         assert!(width.has_velocity(line));
         assert_eq!(width.velocity(line).unwrap_err().column, 57);

@@ -1,12 +1,12 @@
 //! Decodes the frames of a GRO file.
 
 use super::columns::{
-    ANGSTROM_PER_NM, SHORTEST_LINE, Width, angstrom, box_vectors, n_atoms, step, time,
+    ANGSTROM_PER_NM, CUT_BOX, SHORTEST_LINE, Width, angstrom, box_vectors, n_atoms, step, time,
 };
 use super::scan::Scan;
 use crate::frame_format::{DecodedFrame, FrameFormat, Picked};
 use crate::lines::{LINE_BYTES, LineFormat, in_line};
-use crate::text::{LineFault, Lines};
+use crate::text::{LineFault, Lines, words};
 use crate::trr::{self, Reals};
 use crate::{Fault, Field, Format, GivenBox, Raw, cell_from_vectors, memory, turned_vectors};
 
@@ -24,7 +24,14 @@ impl LineFormat for Gro {
 impl FrameFormat for Gro {
     const FORMAT: Format = Format::Gro;
     const FIELDS: &'static [Field] = &[Field::Positions, Field::Velocities];
+    const TAIL_BYTES: usize = 1;
     type Shared = ();
+
+    fn remarks(first: &[u8], tail: &[u8], is_alone: bool) -> Vec<String> {
+        let last = Lines::new(first).last().unwrap_or_default();
+        let may_lack = is_alone && tail != b"\n" && words(last).count() == 3;
+        may_lack.then(|| CUT_BOX.to_owned()).into_iter().collect()
+    }
 
     fn shared(_: &[u8]) -> Result<(), Fault> {
         Ok(())

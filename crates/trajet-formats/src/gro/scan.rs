@@ -1,6 +1,6 @@
 //! Finds the frames of a GRO file.
 
-use super::columns::{SHORTEST_LINE, box_vectors, n_atoms, step, time};
+use super::columns::{SHORTEST_LINE, box_vectors, is_whole_box, n_atoms, step, time};
 use crate::Fault;
 use crate::lines::{FoundFrame, FrameScan, ScanEnd, ScannedLine, in_line};
 use crate::text::{Lines, words};
@@ -120,37 +120,5 @@ impl FrameScan for Scan {
         };
         let lacks = lines.saturating_mul(SHORTEST_LINE as u64).max(1);
         Ok(ScanEnd { last: self.whole, cut: Some((self.frame.start, lacks)) })
-    }
-}
-
-/// Returns whether all numbers of a box have as many decimals as the first. If nothing separates them, this is not
-/// known.
-fn is_whole_box(line: &[u8]) -> bool {
-    let decimals = |word: &[u8]| word.iter().rev().position(|&b| b == b'.');
-    let n = words(line).count();
-    let first = words(line).next().and_then(decimals);
-    let ends_in_number = line.last().is_some_and(u8::is_ascii_digit);
-    ends_in_number
-        && (n == 3 || n == 9)
-        && words(line).all(|word| first.is_some() && decimals(word) == first)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_box_with_missing_digits_is_not_whole() {
-        for (line, whole) in [
-            ("   1.00000   2.00000   3.00000", true),
-            ("   1.00000   2.00000   3.0000", false),
-            ("   1.00000   2.00000", false),
-            ("   1.00000   2.00000   3.00000 ", false),
-            ("10000.0000010000.0000010000.00000", false),
-            ("10000.0000010000.0000010000.0000", false),
-            ("", false),
-        ] {
-            assert_eq!(is_whole_box(line.as_bytes()), whole, "{line:?}");
-        }
     }
 }

@@ -13,7 +13,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::classic::{ATTRIBUTE_LIST, Cursor, DIMENSION_LIST, Kind, LEAST, VARIABLE_LIST};
+use super::classic::{
+    ATTRIBUTE_LIST, Cursor, DIMENSION_LIST, Kind, LEAST, VARIABLE_LIST, put_text,
+};
 use super::head::{self, Head};
 use super::units;
 use crate::codec::HeaderSource;
@@ -32,6 +34,10 @@ const DESCRIPTIVE: [&str; 7] = [
     // Other formats store these remarks in their own way.
     remarks::ATTRIBUTE,
 ];
+/// Reason for which values that only CDF-5 can hold are left out.
+const OF_DATA64: &str = "only CDF-5 can hold it";
+/// Length of the longest dimension of a file that is not CDF-5.
+pub(super) const MOST_OF_A_DIMENSION: u64 = i32::MAX as u64;
 /// Variables that hold labels for the entries of a dimension.
 const LABELS: [&str; 3] = ["spatial", "cell_spatial", "cell_angular"];
 
@@ -42,7 +48,7 @@ pub(super) enum Length {
     Records,
     /// Equals the number of atoms of the frame.
     Atoms,
-    Fixed(u32),
+    Fixed(u64),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -102,9 +108,15 @@ impl Variable {
             bytes.checked_mul(match dimension.length {
                 Length::Records => return None,
                 Length::Atoms => n_atoms as u64,
-                Length::Fixed(length) => u64::from(length),
+                Length::Fixed(length) => length,
             })
         })
+    }
+
+    /// Whether only CDF-5 can hold the variable. Copies are written in the format with 64-bit offsets.
+    fn is_of_data64(&self, layout: &Layout) -> bool {
+        let is_long = |dimension: &Dimension| matches!(dimension.length, Length::Fixed(length) if length > MOST_OF_A_DIMENSION);
+        self.kind.is_of_data64() || self.shape(layout).any(is_long)
     }
 
     /// Returns [`Variable::len`] padded to four bytes, as in a record.
@@ -164,9 +176,7 @@ impl Layout {
     /// # Errors
     /// [`HeaderFault::Changed`](crate::HeaderFault) if the header changed since then, and those of [`Head::read`].
     pub fn read<S: HeaderSource>(file: &mut S, head: &Head) -> Result<Located, S::Error> {
-        let mut cursor = Cursor::new(file);
-        let is_wide = cursor.word()? & 0xff == 2;
-        cursor.word()?;
+        let (mut cursor, _) = Cursor::begin(file)?;
         let mut dimensions: Vec<Dimension> = Vec::new();
         for _ in 0..cursor.list(DIMENSION_LIST, LEAST[0])? {
             let name: Box<[u8]> = cursor.name_bytes()?.into();
@@ -182,18 +192,36 @@ impl Layout {
             };
             dimensions.push(Dimension { name, length });
         }
-        let attributes = cursor.attribute_bytes()?.into();
+        let (mut attributes, names) = cursor.attribute_bytes()?;
+        let mut left_out: Vec<Box<str>> =
+            names.iter().map(|name| format!(":{name} ({OF_DATA64})").into()).collect();
         let (mut variables, mut begins) = (Vec::new(), Vec::new());
         for _ in 0..cursor.list(VARIABLE_LIST, LEAST[2])? {
-            let (variable, begin) = declared(&mut cursor, &dimensions, head, is_wide)?;
+            let (variable, begin) = declared(&mut cursor, &dimensions, head, &mut left_out)?;
             variables.push(variable);
             begins.push(begin);
         }
+        if head.is_restart {
+            // Copies are trajectories of one frame.
+            attributes = with_text_attribute(&attributes, "Conventions", Some("AMBER"));
+            let grows = |dimension: &Dimension| dimension.length == Length::Records;
+            let frame = dimensions.iter().position(grows).unwrap_or(dimensions.len()) as u32;
+            if frame as usize == dimensions.len() {
+                let name = b"frame".as_slice().into();
+                dimensions.push(Dimension { name, length: Length::Records });
+            }
+            for variable in &mut variables {
+                if variable.content == Content::Convention {
+                    variable.dimensions =
+                        [frame].into_iter().chain(variable.dimensions.iter().copied()).collect();
+                }
+            }
+        }
         let layout = Layout {
             dimensions: dimensions.into(),
-            attributes,
+            attributes: attributes.into(),
             variables: variables.into(),
-            left_out: Box::default(),
+            left_out: left_out.into(),
         };
         layout.with_values(&begins, head, &mut cursor)
     }
@@ -206,7 +234,8 @@ impl Layout {
         head: &Head,
         cursor: &mut Cursor<'_, S>,
     ) -> Result<Located, S::Error> {
-        let (mut kept, mut left_out) = (vec![true; begins.len()], Vec::new());
+        let mut kept = vec![true; begins.len()];
+        let mut left_out = std::mem::take(&mut self.left_out).into_vec();
         let mut records = Vec::new();
         // No byte of the file is read twice, so that values never take more memory than the file.
         let mut order: Vec<usize> = (0..begins.len()).collect();
@@ -214,6 +243,11 @@ impl Layout {
         let mut end = cursor.at;
         for k in order {
             let len = self.variables[k].len(&self, head.n_atoms);
+            if self.variables[k].is_of_data64(&self) {
+                kept[k] = false;
+                left_out.push(format!("{} ({OF_DATA64})", self.variables[k].shown()).into());
+                continue;
+            }
             match (&self.variables[k].content, len) {
                 (Content::Fixed(_), Some(len))
                     if begins[k] >= end && cursor.holds(begins[k], len) =>
@@ -231,8 +265,8 @@ impl Layout {
                 _ => {}
             }
         }
-        for (variable, &begin) in self.variables.iter().zip(begins) {
-            if variable.content != Content::Record {
+        for ((variable, &begin), &kept) in self.variables.iter().zip(begins).zip(&kept) {
+            if variable.content != Content::Record || !kept {
                 continue;
             }
             let slab = variable.slab(&self, head.n_atoms);
@@ -408,26 +442,29 @@ fn declared<S: HeaderSource>(
     cursor: &mut Cursor<'_, S>,
     all: &[Dimension],
     head: &Head,
-    is_wide: bool,
+    left_out: &mut Vec<Box<str>>,
 ) -> Result<(Variable, u64), S::Error> {
     let name: Box<[u8]> = cursor.name_bytes()?.into();
     let mut dimensions = Vec::new();
     for k in 0..cursor.count(4)? {
-        let place = cursor.word()?;
-        match all.get(place as usize).map(|dimension| dimension.length) {
+        let place = cursor.place()?;
+        match all.get(place).map(|dimension| dimension.length) {
             None => return Err(cursor.changed()),
             Some(Length::Records) if k > 0 => return Err(cursor.changed()),
-            Some(_) => dimensions.push(place),
+            Some(_) => dimensions.push(place as u32),
         }
     }
-    let attributes = cursor.attribute_bytes()?.into();
+    let (attributes, names) = cursor.attribute_bytes()?;
+    let shown = lossy(&name);
+    left_out.extend(names.iter().map(|it| format!("{shown}:{it} ({OF_DATA64})").into()));
+    let attributes = attributes.into();
     let kind = cursor.kind()?;
-    cursor.word()?;
-    let high = if is_wide { cursor.word()? } else { 0 };
-    let begin = u64::from(high) << 32 | u64::from(cursor.word()?);
+    cursor.size()?;
+    let begin = cursor.offset()?;
     let first = dimensions.first().map(|&place| all[place as usize].length);
     let content = match first {
         Some(Length::Records) if head.reads(&name) => Content::Convention,
+        _ if head.is_restart && head.reads(&name) => Content::Convention,
         Some(Length::Records) => Content::Record,
         _ => Content::Fixed(Box::default()),
     };
@@ -482,13 +519,6 @@ pub(super) fn with_text_attribute(list: &[u8], name: &str, text: Option<&str>) -
     }
     let tag = if count == 0 { 0 } else { ATTRIBUTE_LIST };
     [tag, count].into_iter().flat_map(u32::to_be_bytes).chain(entries).collect()
-}
-
-/// Appends the length and the characters of a text, padded to four bytes.
-pub(super) fn put_text(bytes: &mut Vec<u8>, text: &[u8]) {
-    bytes.extend((text.len() as u32).to_be_bytes());
-    bytes.extend(text);
-    bytes.resize(bytes.len() + text.len().next_multiple_of(4) - text.len(), 0);
 }
 
 /// Whether bytes are a well-formed list of attributes.

@@ -2,10 +2,46 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::cell::UNWRITTEN;
 use crate::values::Values;
 
 /// NetCDF's fill value for numbers that were never written; the same number in both precisions.
 pub(super) const FILL: f64 = f64::from_bits(0x479e_0000_0000_0000);
+/// Numbers from this one on stand out by their size in [`super::decode::scaled`].
+pub(super) const OUTSTANDING: f64 = f64::from_bits((1023 + 100) << 52);
+/// Positions, velocities and forces below this may be values, also where an attribute names them as a marker.
+const PLAUSIBLE: f64 = 1e6;
+
+/// Stored values that stand for values that were never written: NetCDF's fill value, and those that the attributes
+/// `_FillValue` and `missing_value` name.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Markers(Vec<f64>);
+
+/// Whether a stored value is NetCDF's fill value.
+pub(super) fn is_fill(value: f64) -> bool {
+    value == FILL
+}
+
+impl Markers {
+    pub(super) fn add(&mut self, value: f64) {
+        self.0.push(value);
+    }
+
+    /// Whether a stored value was never written.
+    pub(super) fn has(&self, value: f64) -> bool {
+        is_fill(value) || self.0.iter().any(|&own| own == value || own.is_nan() && value.is_nan())
+    }
+
+    /// Whether a stored coordinate was never written, whatever the other two are.
+    pub(super) fn has_surely(&self, value: f64) -> bool {
+        self.has(value) && !(value.abs() < PLAUSIBLE)
+    }
+
+    /// Whether all of them stand out by their size.
+    pub(super) fn stand_out(&self) -> bool {
+        self.0.iter().all(|own| own.is_nan() || own.abs() >= OUTSTANDING)
+    }
+}
 
 /// Factor by which stored values are multiplied: the attribute `scale_factor`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -93,26 +129,26 @@ impl Stored {
     }
 }
 
-/// Returns the scaled value, or the stored one if that is the fill value.
-pub(super) fn unless_fill(stored: f64, scaled: f64) -> f64 {
-    if stored == FILL { stored } else { scaled }
+/// Returns lengths (Å) and angles (degrees) of a frame's cell; NaN without a cell, [`UNWRITTEN`] if it was never
+/// written, infinite if a number is not finite.
+pub(super) fn cell_of_stored(cell: &[Stored; 2]) -> [f64; 6] {
+    let [lengths, angles] = cell.each_ref().map(|stored| {
+        let unwritten = (0..3).any(|k| is_fill(stored.number(k, None)));
+        (!unwritten).then(|| [0, 1, 2].map(|k| stored.at(k)))
+    });
+    cell_of(lengths, angles)
 }
 
-/// Returns lengths (Å) and angles (degrees) of a frame's cell; NaN without a cell, infinite if a number is not
-/// finite.
-pub(super) fn cell_of_stored([lengths, angles]: &[Stored; 2]) -> [f64; 6] {
-    let three =
-        |stored: &Stored| [0, 1, 2].map(|k| unless_fill(stored.number(k, None), stored.at(k)));
-    cell_of(three(lengths), three(angles))
-}
-
-/// Returns lengths and angles as one array; NaN without a cell, infinite if a number is not finite.
-pub(super) fn cell_of([a, b, c]: [f64; 3], [alpha, beta, gamma]: [f64; 3]) -> [f64; 6] {
+/// Returns lengths and angles as one array, `None` if they were never written; NaN without a cell, infinite if a
+/// number is not finite.
+pub(super) fn cell_of(lengths: Option<[f64; 3]>, angles: Option<[f64; 3]>) -> [f64; 6] {
+    // Without a cell, programs write zeros.
+    if lengths == Some([0.0; 3]) {
+        return [f64::NAN; 6];
+    }
+    let (Some([a, b, c]), Some([alpha, beta, gamma])) = (lengths, angles) else { return UNWRITTEN };
     let cell = [a, b, c, alpha, beta, gamma];
-    // Without a cell, programs write zeros, or nothing.
-    if cell.contains(&FILL) {
-        [f64::NAN; 6]
-    } else if !cell.iter().all(|v| v.is_finite()) {
+    if !cell.iter().all(|v| v.is_finite()) {
         [f64::INFINITY; 6]
     } else if cell[..3].iter().all(|&v| v > 0.0) {
         cell

@@ -6,13 +6,13 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::classic::{
-    ATTRIBUTE_LIST, DIMENSION_LIST, Kind, MAGIC, RECORDS_AT, STREAMING, VARIABLE_LIST,
+    ATTRIBUTE_LIST, DIMENSION_LIST, Kind, MAGIC, RECORDS_AT, STREAMING, VARIABLE_LIST, put_text,
 };
 use super::frame::Frame;
 use super::head::{CELL, COORDINATES, FORCES, Named, TIME, VELOCITIES, VERSION};
 use super::layout::{
-    ATOM, Content, Dimension, Further, Layout, Length, Other, Variable, put_padded, put_text,
-    with_text_attribute,
+    ATOM, Content, Dimension, Further, Layout, Length, MOST_OF_A_DIMENSION, Other, Variable,
+    put_padded, with_text_attribute,
 };
 use super::units::KJ_PER_KCAL;
 use super::values::{Scale, Stored};
@@ -201,13 +201,16 @@ impl Encoder {
                 .push("NCDF keeps the times, but not the numbers of the steps".to_owned());
         }
         let first = ncdf_frame(&plan.first);
-        let has_cell = write_checks::may_have_cells(&plan.first);
+        let has_cell = write_checks::may_have_cells(&plan.first) && !options.without_cells;
         let further = first.and_then(|frame| frame.further.as_ref());
         let source = further.map(|further| Arc::clone(&further.layout));
         let divisor = source.as_ref().map_or(1.0, |layout| layout.time_divisor());
         let cell = [Holds::Cell(0), Holds::Cell(1)].into_iter().filter(|_| has_cell);
-        let holds =
-            [Holds::Time].into_iter().chain(cell).chain(fields.into_iter().map(Holds::Vectors));
+        // Frames of a file without times are numbered by its readers, too.
+        let numbered = first.is_some_and(|frame| frame.time.is_none())
+            && (0..).zip(plan.times).all(|(k, &time)| time == f64::from(k));
+        let time = [Holds::Time].into_iter().filter(|_| !numbered);
+        let holds = time.chain(cell).chain(fields.into_iter().map(Holds::Vectors));
         let columns: Vec<Column> = holds.map(|holds| Column::like(holds, first, divisor)).collect();
         let layout = output_layout(source.as_deref(), &columns);
         if !layout.left_out.is_empty() {
@@ -239,7 +242,7 @@ impl Encoder {
     /// grow first.
     fn header(&self, values_at: u64) -> Vec<u8> {
         let Layout { dimensions, attributes, variables, .. } = &self.layout;
-        let mut bytes = MAGIC[1].to_vec();
+        let mut bytes = MAGIC.to_vec();
         bytes.extend(count(self.n_frames));
         bytes.extend(list(DIMENSION_LIST, dimensions.len()));
         for Dimension { name, length } in dimensions {
@@ -247,7 +250,8 @@ impl Encoder {
             let length = match *length {
                 Length::Records => 0,
                 Length::Atoms => self.checks.n_atoms as u32,
-                Length::Fixed(length) => length,
+                // No variable that is written has a longer one.
+                Length::Fixed(length) => length.min(MOST_OF_A_DIMENSION) as u32,
             };
             bytes.extend(length.to_be_bytes());
         }
@@ -406,7 +410,7 @@ impl writer::Encoder for Encoder {
         if !self.slots.iter().any(is_cell) && !cell[0].is_nan() {
             self.checks.lose(number, &[write_checks::LATE_CELL.into()])?;
         }
-        // Without a cell, zeros are written, as in other programs.
+        // Without a cell, zeros are written where other frames may have one, as in other programs.
         let cell = if cell[0].is_nan() { [0.0; 6] } else { cell };
         let frame = ncdf_frame(input);
         let further = frame.and_then(|frame| frame.further.as_ref());

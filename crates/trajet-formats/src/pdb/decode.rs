@@ -1,6 +1,9 @@
 //! Decodes the frames of a PDB file.
 
-use super::records::{COORDINATES, Record, cell, check_columns, position, record};
+use super::records::{
+    COORDINATES, Record, WITHOUT_END, WITHOUT_LENGTHS, cell, check_columns, ends_with_end,
+    lacks_lengths, position, record,
+};
 use super::scan::Scan;
 use crate::dcd::{self, CellForm};
 use crate::frame_format::{DecodedFrame, FrameFormat, Picked};
@@ -22,11 +25,27 @@ impl LineFormat for Pdb {
 impl FrameFormat for Pdb {
     const FORMAT: Format = Format::Pdb;
     const FIELDS: &'static [Field] = &[Field::Positions];
+    const TAIL_BYTES: usize = 4096;
     /// The cell of frame 0.
     type Shared = Option<[f64; 6]>;
 
     fn shared(first: &[u8]) -> Result<Self::Shared, Fault> {
         Ok(each_atom(first, |_, _| Ok(()))?.cell.flatten())
+    }
+
+    fn remarks(first: &[u8], tail: &[u8], is_alone: bool) -> Vec<String> {
+        let has = |kind: Record| Lines::new(first).any(|line| record(line) == kind);
+        let mut remarks = Vec::new();
+        let cell = Lines::new(first).find(|line| record(line) == Record::Cell);
+        if cell.is_some_and(lacks_lengths) {
+            remarks.push(WITHOUT_LENGTHS.to_owned());
+        }
+        // END without the end of its line may be cut from ENDMDL.
+        let is_sure = is_alone && !has(Record::Model);
+        if !ends_with_end(tail, is_sure) {
+            remarks.push(WITHOUT_END.to_owned());
+        }
+        remarks
     }
 
     fn decode(

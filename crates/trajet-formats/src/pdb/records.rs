@@ -8,7 +8,14 @@ use crate::text::{LineFault, columns, decimal, quoted};
 const NUMBERS_END: usize = 26;
 /// The columns of the coordinates.
 pub(super) const COORDINATES: [Range<usize>; 3] = [30..38, 38..46, 46..54];
+/// The bytes of a record up to the end of its coordinates.
+pub const COORDINATES_END: usize = COORDINATES[2].end;
 const CELL: [Range<usize>; 6] = [6..15, 15..24, 24..33, 33..40, 40..47, 47..54];
+/// The remark on a CRYST1 record without lengths.
+pub const WITHOUT_LENGTHS: &str = "the CRYST1 record has no lengths: there is no unit cell";
+/// The remark on a file without an END record.
+pub const WITHOUT_END: &str =
+    "the file ends without an END record: if it was cut, records are missing at its end";
 
 /// The kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,11 +82,31 @@ pub fn position(line: &[u8]) -> Result<[f32; 3], LineFault> {
     Ok(position)
 }
 
-/// Returns lengths and angles of a CRYST1 record; `None` if they stand for no cell.
+/// Returns whether a CRYST1 record has no lengths: blanks, dots or question marks in their columns.
+pub fn lacks_lengths(line: &[u8]) -> bool {
+    CELL[..3].iter().all(|range| {
+        let field = columns(line, range.clone()).trim_ascii();
+        matches!(field, b"" | b"." | b"?")
+    })
+}
+
+/// Returns whether END is the last record of a file, given its last bytes. Without `is_sure`, END without the end of
+/// its line may be the beginning of ENDMDL.
+pub(super) fn ends_with_end(tail: &[u8], is_sure: bool) -> bool {
+    let is_cut = !tail.ends_with(b"\n");
+    let mut lines = tail.rsplit(|&byte| byte == b'\n').map(<[u8]>::trim_ascii_end).enumerate();
+    let last = lines.find(|(_, line)| !line.is_empty() && !line.starts_with(b"MASTER"));
+    last.is_some_and(|(i, line)| line == b"END" && (is_sure || i > 0 || !is_cut))
+}
+
+/// Returns lengths and angles of a CRYST1 record; `None` if they stand for no cell or the record has no lengths.
 ///
 /// # Errors
 /// [`LineFault`].
 pub fn cell(line: &[u8]) -> Result<Option<[f64; 6]>, LineFault> {
+    if lacks_lengths(line) {
+        return Ok(None);
+    }
     let mut cell = [0.0; 6];
     for (value, range) in cell.iter_mut().zip(CELL) {
         let field = columns(line, range.clone());

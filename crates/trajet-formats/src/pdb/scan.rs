@@ -1,12 +1,10 @@
 //! Finds the frames of a PDB file.
 
-use super::records::{COORDINATES, Record, record};
+use super::records::{COORDINATES_END, Record, record};
 use crate::Fault;
 use crate::lines::{FoundFrame, FrameScan, ScanEnd, ScannedLine};
 use crate::text::Lines;
 
-/// The bytes of a record up to the end of its coordinates.
-const COORDINATES_END: usize = COORDINATES[2].end;
 /// Beginnings of the records with which a frame may begin, or go on.
 const FRAME_RECORDS: [&[u8]; 4] = [b"ATOM  ", b"HETATM", b"CRYST1", b"MODEL "];
 
@@ -21,6 +19,8 @@ pub struct Scan {
     has_cell: bool,
     /// Whether a record of the frame was found.
     is_begun: bool,
+    /// Whether it began with MODEL.
+    is_model: bool,
     /// The byte behind the record that ends the frame, and its line.
     end: Option<u64>,
     /// Whether the last line of the file is an incomplete record of a frame.
@@ -31,6 +31,8 @@ pub struct Scan {
 /// The properties that all frames of a file share.
 #[derive(Clone, Copy, Debug, Default)]
 struct File {
+    /// Whether a record ends the first frame, and not the MODEL record of the second.
+    has_ends: Option<bool>,
     /// Whether CRYST1 records stand before the end of their frame; `None` before the first frame has ended.
     cells_before: Option<bool>,
     /// Whether they stand behind the end of their frame.
@@ -49,6 +51,7 @@ impl Scan {
             n_atoms: 0,
             has_cell: false,
             is_begun: false,
+            is_model: false,
             end: None,
             is_line_cut: false,
             file,
@@ -99,6 +102,7 @@ impl FrameScan for Scan {
             at += text.len() as u64;
             scan.line(&ScannedLine { start: at, end: at, text, is_ended: true })?;
         }
+        scan.file.has_ends.get_or_insert(false);
         scan.close(at);
         scan.expect_cells();
         Ok(Scan::at(frame, start, scan.file))
@@ -128,6 +132,7 @@ impl FrameScan for Scan {
         let mut complete = None;
         if begins {
             if self.end.is_none() {
+                self.file.has_ends.get_or_insert(false);
                 self.close(line.start);
             }
             let end = match self.file.cells_before {
@@ -139,7 +144,11 @@ impl FrameScan for Scan {
         match kind {
             Record::Atom => self.n_atoms += 1,
             Record::Cell => self.has_cell = true,
-            Record::End if self.n_atoms > 0 && self.end.is_none() => self.close(line.end),
+            Record::End if self.n_atoms > 0 && self.end.is_none() => {
+                self.file.has_ends.get_or_insert(true);
+                self.close(line.end);
+            }
+            Record::Model => self.is_model = true,
             _ => {}
         }
         self.is_begun |= matches!(kind, Record::Atom | Record::Cell | Record::Model);
@@ -156,8 +165,11 @@ impl FrameScan for Scan {
         let lacks_cell = self.file.cells_behind && !self.has_cell;
         let is_cut = match self.file.n_atoms {
             _ if self.end.is_some() => lacks_cell,
-            None => self.n_atoms == 0 || self.is_line_cut,
-            Some(expected) => self.n_atoms < expected || lacks_cell,
+            None => self.n_atoms == 0 || self.is_line_cut || self.is_model,
+            Some(expected) => {
+                let lacks_end = self.is_model && self.file.has_ends == Some(true);
+                self.n_atoms < expected || lacks_cell || lacks_end
+            }
         };
         if is_cut {
             return Ok(ScanEnd { last: None, cut: Some((self.start, 1)) });
@@ -243,6 +255,9 @@ mod tests {
         let text = format!("{with_cell}MODEL 2\n{ATOM}ENDMDL\n");
         assert_eq!(frames(&text), Ok((vec![&with_cell[..]], Some(with_cell.len()))));
         assert_eq!(frames("MODEL 1\n").unwrap().1, Some(0));
+        assert_eq!(frames(&format!("MODEL 1\n{ATOM}")).unwrap().1, Some(0));
+        let text = format!("{first}MODEL 2\n{ATOM}{ATOM}TER\n");
+        assert_eq!(frames(&text).unwrap().1, Some(first.len()));
         assert_eq!(frames(&ATOM[..50]).unwrap().1, Some(0));
         assert!(frames("REMARK\n").is_err());
         // A record that ends the model is there: the numbers of atoms differ.

@@ -69,6 +69,11 @@ impl Bins {
         Some(Bins { edges, thresholds, fast })
     }
 
+    /// Returns the largest distance of the bins (Å).
+    pub fn longest(&self) -> f64 {
+        self.edges.last().copied().unwrap_or(0.0)
+    }
+
     /// Returns the number of bins.
     pub fn count(&self) -> usize {
         self.edges.len() - 1

@@ -3,7 +3,7 @@
 use trajet_simd::{InstructionSet, multiversion};
 
 use super::groups::Groups;
-use super::shift::{is_countable, move_columns};
+use super::shift::{Unplaced, is_countable, move_columns, unplaced};
 use crate::cell::{Cell, Vector, minus};
 use crate::lanes::LANES;
 
@@ -11,7 +11,7 @@ use crate::lanes::LANES;
 /// all groups that are not yet placed, the one whose centre is nearest to that of a placed one (minimum image) is moved
 /// next to it: Prim's minimum spanning tree over the distances of centres, in O(groups²) time. `weights` are one per
 /// member of all groups; without them all count the same. A group whose centre is not a number, or is more than 2³¹
-/// cells away, stays where it is and is nobody's neighbour.
+/// cells away, stays where it is and is nobody's neighbour; an atom of the first such group is returned.
 ///
 /// Centres decide, not the closest atoms: two groups that touch on both sides, through the cell and across its face,
 /// are put next to each other the way their centres are nearer.
@@ -23,8 +23,8 @@ pub fn cluster_groups(
     groups: &Groups,
     weights: Option<&[f64]>,
     positions: &mut [[f32; 3]],
-) {
-    cluster_groups_on(InstructionSet::default(), cell, groups, weights, positions);
+) -> Unplaced {
+    cluster_groups_on(InstructionSet::default(), cell, groups, weights, positions)
 }
 
 multiversion! {
@@ -33,7 +33,7 @@ multiversion! {
         groups: &Groups,
         weights: Option<&[f64]>,
         positions: &mut [[f32; 3]],
-    ) = cluster_groups_of
+    ) -> Unplaced = cluster_groups_of
 }
 
 #[inline(always)]
@@ -42,11 +42,18 @@ fn cluster_groups_of(
     groups: &Groups,
     weights: Option<&[f64]>,
     positions: &mut [[f32; 3]],
-) {
+) -> Unplaced {
     groups.check_weights(weights);
+    let mut found = None;
     let (known, centres): (Vec<usize>, Vec<Vector>) = (0..groups.len())
         .map(|group| (group, groups.centre(group, weights, positions)))
-        .filter(|&(_, centre)| is_countable(cell.fractional(centre)))
+        .filter(|&(group, centre)| {
+            let is_known = is_countable(cell.fractional(centre));
+            if !is_known {
+                found = found.or_else(|| unplaced(groups.columns(group), positions));
+            }
+            is_known
+        })
         .unzip();
     let mut shifts = vec![[0.0; 3]; known.len()];
     let mut waiting = Waiting::new(&centres);
@@ -55,11 +62,15 @@ fn cluster_groups_of(
         let by = cell.shift_to_shortest(minus(centres[next], centres[neighbour]));
         let shift = [0, 1, 2].map(|k| shifts[neighbour][k] + by[k]);
         if shift != [0.0; 3] {
-            move_columns(groups.columns(known[next]), cell.lattice_vector(shift), positions);
+            let columns = groups.columns(known[next]);
+            if !move_columns(columns, cell.lattice_vector(shift), positions) {
+                found = found.or_else(|| unplaced(columns, positions));
+            }
         }
         shifts[next] = shift;
         newest = next;
     }
+    found
 }
 
 /// The groups that are not yet placed, in any order.

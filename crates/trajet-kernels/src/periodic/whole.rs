@@ -2,7 +2,7 @@
 
 use trajet_simd::{InstructionSet, multiversion};
 
-use super::shift::{is_countable, move_atom};
+use super::shift::{Unplaced, is_countable, move_atom, unplaced};
 use super::trees::BondTrees;
 use crate::cell::{Cell, Vector, minus, square};
 
@@ -20,9 +20,18 @@ pub struct WholeMemory {
     shifts: Vec<Vector>,
 }
 
+/// How molecules were made whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MadeWhole {
+    /// Number of endless molecules, which keep their positions.
+    pub endless: usize,
+    /// An atom that could not be placed next to the one that it is bonded to: that molecule may stay broken.
+    pub unplaced: Unplaced,
+}
+
 /// Makes molecules whole: moves each atom to the image nearest to the atom that it is bonded to, in cells of every
 /// shape. The lowest column of each molecule stays where it is. A molecule with a closing bond that then is not its
-/// nearest image is bonded to its own image, and keeps its positions. Returns the number of such endless molecules.
+/// nearest image is bonded to its own image, and keeps its positions: it is endless.
 ///
 /// # Panics
 /// If the number of positions is not that of the columns of `trees`.
@@ -31,7 +40,7 @@ pub fn make_whole(
     trees: &BondTrees,
     positions: &mut [[f32; 3]],
     memory: &mut WholeMemory,
-) -> usize {
+) -> MadeWhole {
     make_whole_on(InstructionSet::default(), cell, trees, positions, memory)
 }
 
@@ -41,7 +50,7 @@ multiversion! {
         trees: &BondTrees,
         positions: &mut [[f32; 3]],
         memory: &mut WholeMemory,
-    ) -> usize = make_whole_of
+    ) -> MadeWhole = make_whole_of
 }
 
 #[inline(always)]
@@ -50,12 +59,12 @@ fn make_whole_of(
     trees: &BondTrees,
     positions: &mut [[f32; 3]],
     memory: &mut WholeMemory,
-) -> usize {
+) -> MadeWhole {
     assert_eq!(positions.len(), trees.n_columns(), "one position per column");
     memory.shift_of.resize(positions.len(), 0);
     let short = cell.surely_shortest_f32();
     let (bonds, starts) = (trees.bonds(), trees.starts());
-    let (mut begin, mut n_endless) = (0, 0);
+    let (mut begin, mut made) = (0, MadeWhole::default());
     while begin < bonds.len() {
         let end = bonds.len().min(begin + CHUNK);
         if bonds[begin..end].iter().all(|&bond| is_short(positions, bond, short)) {
@@ -66,35 +75,40 @@ fn make_whole_of(
         let mut molecule = starts.partition_point(|&start| start <= begin) - 1;
         while starts[molecule] < end {
             let from = begin.saturating_sub(starts[molecule]);
-            let is_whole = is_made_whole(cell, short, trees, (molecule, from), positions, memory);
-            n_endless += usize::from(!is_whole);
+            let of_molecule =
+                make_molecule(cell, short, trees, (molecule, from), positions, memory);
+            made.endless += of_molecule.endless;
+            made.unplaced = made.unplaced.or(of_molecule.unplaced);
             molecule += 1;
         }
         begin = starts[molecule];
     }
-    n_endless
+    made
 }
 
-/// Makes one molecule whole, or returns `false` if it is endless. Its bonds before `from` are short.
+/// Makes one molecule whole, unless it is endless. Its bonds before `from` are short.
 #[inline(always)]
-fn is_made_whole(
+fn make_molecule(
     cell: &Cell,
     short: f32,
     trees: &BondTrees,
     (molecule, from): (usize, usize),
     positions: &mut [[f32; 3]],
     memory: &mut WholeMemory,
-) -> bool {
+) -> MadeWhole {
     let (tree, closures) = trees.molecule(molecule);
     let tree = &tree[from.min(tree.len())..];
     let WholeMemory { shift_of, shifts } = memory;
     shifts.clear();
     shifts.push([0.0; 3]);
+    let mut is_placed = true;
     for &[parent, child] in tree {
         let mut place = shift_of[parent as usize];
         if !is_short(positions, [parent, child], short) {
             let by = cell.shift_to_shortest(difference(positions, [parent, child]));
-            if is_countable(by) && by != [0.0; 3] {
+            if !is_countable(by) {
+                is_placed = false;
+            } else if by != [0.0; 3] {
                 let shift = [0, 1, 2].map(|k| shifts[place as usize][k] + by[k]);
                 place = place_of(shift, shifts);
             }
@@ -116,7 +130,7 @@ fn is_made_whole(
         let nearest = cell.shift_to_shortest(d);
         if nearest != apart && length(apart) > length(nearest) * (1.0 + ROUNDING) {
             tree.iter().for_each(|&[_, child]| shift_of[child as usize] = 0);
-            return false;
+            return MadeWhole { endless: 1, unplaced: None };
         }
     }
     if shifts.len() > 1 {
@@ -124,11 +138,18 @@ fn is_made_whole(
         for &[_, child] in tree {
             let place = std::mem::take(&mut shift_of[child as usize]);
             if place != 0 {
-                move_atom(&mut positions[child as usize], shifts[place as usize]);
+                is_placed &= move_atom(&mut positions[child as usize], shifts[place as usize]);
             }
         }
     }
-    true
+    MadeWhole { endless: 0, unplaced: if is_placed { None } else { unplaced_of(tree, positions) } }
+}
+
+/// Returns an atom of a molecule that could not be placed; see [`unplaced`].
+#[cold]
+fn unplaced_of(tree: &[[u32; 2]], positions: &[[f32; 3]]) -> Unplaced {
+    let columns: Vec<u32> = tree.iter().flatten().copied().collect();
+    unplaced(&columns, positions)
 }
 
 /// The last shifts among which an equal one is looked for.

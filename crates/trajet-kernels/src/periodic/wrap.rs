@@ -7,7 +7,7 @@
 use trajet_simd::{InstructionSet, multiversion};
 
 use super::groups::Groups;
-use super::shift::{is_countable, move_columns};
+use super::shift::{Unplaced, forget_incomplete, is_countable, move_columns, unplaced};
 use crate::cell::{Cell, Vector, minus, square};
 
 /// Rounding of a position relative to the cell's size: four times that of one `f32`.
@@ -33,7 +33,7 @@ pub struct TurnedCell;
 
 /// Moves each group as one by the lattice vector that brings its centre into the cell, up to the rounding of `f32`.
 /// `weights` are one per member of all groups; without them all count the same. A centre on a face between two images
-/// stays where it is. A group whose centre is not a number stays as well.
+/// stays where it is. A group that cannot be placed stays as well; one of its atoms is returned.
 ///
 /// # Errors
 /// [`TurnedCell`]; nothing is moved then. Other shapes have no error.
@@ -46,7 +46,7 @@ pub fn wrap_groups(
     groups: &Groups,
     weights: Option<&[f64]>,
     positions: &mut [[f32; 3]],
-) -> Result<(), TurnedCell> {
+) -> Result<Unplaced, TurnedCell> {
     wrap_groups_on(InstructionSet::default(), cell, shape, groups, weights, positions)
 }
 
@@ -57,7 +57,7 @@ multiversion! {
         groups: &Groups,
         weights: Option<&[f64]>,
         positions: &mut [[f32; 3]],
-    ) -> Result<(), TurnedCell> = wrap_groups_of
+    ) -> Result<Unplaced, TurnedCell> = wrap_groups_of
 }
 
 #[inline(always)]
@@ -67,21 +67,22 @@ fn wrap_groups_of(
     groups: &Groups,
     weights: Option<&[f64]>,
     positions: &mut [[f32; 3]],
-) -> Result<(), TurnedCell> {
+) -> Result<Unplaced, TurnedCell> {
     groups.check_weights(weights);
     match shape {
-        Shape::Triclinic => wrap(&Triclinic::new(cell), cell, groups, weights, positions),
-        Shape::Compact => wrap(&Compact::new(cell), cell, groups, weights, positions),
+        Shape::Triclinic => Ok(wrap(&Triclinic::new(cell), cell, groups, weights, positions)),
+        Shape::Compact => Ok(wrap(&Compact::new(cell), cell, groups, weights, positions)),
         Shape::Rectangular => {
-            wrap(&Rectangular::new(cell).ok_or(TurnedCell)?, cell, groups, weights, positions);
+            let region = Rectangular::new(cell).ok_or(TurnedCell)?;
+            Ok(wrap(&region, cell, groups, weights, positions))
         }
     }
-    Ok(())
 }
 
 /// A region that has one image of every point.
 trait Region {
-    /// Returns integers along the box vectors that bring a point into the region.
+    /// Returns integers along the box vectors that bring a point into the region; for a point that is not finite, numbers
+    /// that are not countable.
     fn shift(&self, point: Vector) -> Vector;
 }
 
@@ -92,13 +93,22 @@ fn wrap(
     groups: &Groups,
     weights: Option<&[f64]>,
     positions: &mut [[f32; 3]],
-) {
+) -> Unplaced {
+    let mut found = None;
     for group in 0..groups.len() {
         let shift = region.shift(groups.centre(group, weights, positions));
-        if shift != [0.0; 3] && is_countable(shift) {
-            move_columns(groups.columns(group), cell.lattice_vector(shift), positions);
+        if shift == [0.0; 3] {
+            continue;
+        }
+        let columns = groups.columns(group);
+        let is_placed =
+            is_countable(shift) && move_columns(columns, cell.lattice_vector(shift), positions);
+        if !is_placed {
+            found = found.or_else(|| unplaced(columns, positions));
+            forget_incomplete(columns, positions);
         }
     }
+    found
 }
 
 /// Returns the largest coordinate of a corner of the cell along each axis.
@@ -166,6 +176,9 @@ impl Region for Compact<'_> {
         let before = square(from_middle);
         if self.cell.is_surely_shortest(before) {
             return [0.0; 3];
+        }
+        if !before.is_finite() {
+            return [f64::NAN; 3];
         }
         let shift = self.cell.shift_to_shortest(from_middle);
         let by = self.cell.lattice_vector(shift);

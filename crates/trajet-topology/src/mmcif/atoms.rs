@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::fields::{Fields, integer, number, text};
 use super::tokens::Value;
 use crate::elements::symbol;
-use crate::grouping::UNNAMED_SEGMENT;
+use crate::grouping::{RepeatedNames, UNNAMED_SEGMENT};
 use crate::{ColumnBuilder, Fault, Residues, Segments, Structure, Topology};
 
 /// The items of `_atom_site` that are read; their numbers are those of [`Item`].
@@ -56,7 +56,7 @@ enum Item {
     Model,
 }
 
-/// The values by which residues are distinguished.
+/// The values by which links name residues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ResidueKey<'a> {
     pub(super) chain: &'a str,
@@ -92,6 +92,10 @@ pub(super) struct Atoms<'a> {
     positions: Vec<[f32; 3]>,
     residue_of_atom: Vec<u32>,
     residues: Vec<ResidueKey<'a>>,
+    /// The numbers of the archive, `label_seq_id`, where it has one.
+    archive_numbers: Vec<Option<i64>>,
+    /// The residues without any number.
+    unnumbered: Unnumbered,
     residue_segments: Vec<u32>,
     segments: ColumnBuilder,
 }
@@ -131,6 +135,8 @@ impl<'a> Atoms<'a> {
             positions: vec![],
             residue_of_atom: vec![],
             residues: vec![],
+            archive_numbers: vec![],
+            unnumbered: Unnumbered::default(),
             residue_segments: vec![],
             segments: ColumnBuilder::default(),
         })
@@ -185,19 +191,31 @@ impl<'a> Atoms<'a> {
             }
             self.positions.push(position);
         }
-        let residue = ResidueKey {
+        let (number, archive_number) = row.residue_numbers()?;
+        let mut residue = ResidueKey {
             chain: row.either(Item::AuthAsym, Item::LabelAsym)?.unwrap_or(""),
-            number: row.residue_number()?,
+            number: number.unwrap_or(0),
             insertion_code: row.text(Item::InsertionCode)?.unwrap_or(""),
             name: row.either(Item::AuthComp, Item::LabelComp)?.ok_or("a residue without a name")?,
         };
-        self.add_to_residue(residue);
+        if number.is_some() {
+            self.unnumbered.current = None;
+        } else {
+            let name = self.names.codes().last().copied().unwrap_or(0);
+            let alt_loc = self.alt_locs.codes().last().copied();
+            let alt_loc = alt_loc.filter(|_| row.get(Item::AltLoc).is_some());
+            residue.number = self.unnumbered.number(residue, name, alt_loc, self.residues.last());
+        }
+        self.add_to_residue(residue, archive_number);
         Ok(())
     }
 
-    fn add_to_residue(&mut self, residue: ResidueKey<'a>) {
+    fn add_to_residue(&mut self, residue: ResidueKey<'a>, archive_number: Option<i64>) {
         let last = self.residues.last();
-        if last != Some(&residue) {
+        // The author may give one number to neighbours.
+        let is_same = self.archive_numbers.last() == Some(&archive_number);
+        if last != Some(&residue) || !is_same {
+            self.archive_numbers.push(archive_number);
             if last.is_none_or(|last| last.chain != residue.chain) {
                 self.segments.push(residue.chain);
             }
@@ -206,6 +224,11 @@ impl<'a> Atoms<'a> {
         }
         self.chains.push(residue.chain);
         self.residue_of_atom.push(self.residues.len() as u32 - 1);
+    }
+
+    /// Returns the number of the archive of an atom's residue.
+    pub(super) fn archive_number(&self, atom: u32) -> Option<i64> {
+        self.archive_numbers[self.residue_of_atom[atom as usize] as usize]
     }
 
     /// Finds the atoms of these names in these residues, several if they are at alternate locations.
@@ -254,6 +277,7 @@ impl<'a> Atoms<'a> {
         if self.has_other_models {
             remarks.push("the file has several models, of which the first is read".to_owned());
         }
+        let warnings = self.unnumbered.warnings();
         let segment_ids = self.segments.finish();
         let topology = Topology {
             atoms: crate::Atoms {
@@ -284,10 +308,51 @@ impl<'a> Atoms<'a> {
                 },
             },
             remarks,
+            warnings,
             ..Topology::default()
         };
         let positions = self.with_positions.then_some(self.positions);
         Ok(Structure { topology, positions, ..Structure::default() })
+    }
+}
+
+/// Residues without a number, such as waters where only columns `label_…` are there. They are divided where a name
+/// repeats at one alternate location, and numbered on from the residue before in their chain, or from 1.
+#[derive(Debug, Default)]
+struct Unnumbered {
+    n: u32,
+    /// The number of the residue that goes on, if the atom before is of such a residue.
+    current: Option<i64>,
+    names: RepeatedNames,
+}
+
+impl Unnumbered {
+    /// Returns the number of the residue of an atom behind the residue `before`.
+    fn number(
+        &mut self,
+        residue: ResidueKey<'_>,
+        name: u32,
+        alt_loc: Option<u32>,
+        before: Option<&ResidueKey<'_>>,
+    ) -> i64 {
+        let before = before.filter(|before| before.chain == residue.chain);
+        let last = before.map_or(0, |before| before.number);
+        let is_same = self.current == Some(last)
+            && before.is_some_and(|before| *before == ResidueKey { number: last, ..residue });
+        let begins = self.names.repeats(name, alt_loc, is_same);
+        let number = if begins { last.saturating_add(1) } else { last };
+        self.n += u32::from(begins);
+        self.current = Some(number);
+        number
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        let text = format!(
+            "{} residues have no number: they are divided where the name of an atom repeats, and numbered from 1 or \
+             from the residue before in their chain",
+            self.n
+        );
+        (self.n > 0).then_some(text).into_iter().collect()
     }
 }
 
@@ -326,12 +391,14 @@ impl<'a> Row<'_, 'a> {
         }
     }
 
-    fn residue_number(&self) -> Result<i64, String> {
-        match (self.get(Item::AuthSeq), self.get(Item::LabelSeq)) {
-            (Some(number), _) => integer(number, "auth_seq_id"),
-            (None, Some(number)) => integer(number, "label_seq_id"),
-            (None, None) => Err("a residue without a number".to_owned()),
-        }
+    /// Returns the number of the residue, which is the author's if there is one, and that of the archive.
+    fn residue_numbers(&self) -> Result<(Option<i64>, Option<i64>), String> {
+        let number = |item: Item| {
+            let value = self.get(item);
+            value.map(|value| integer(value, ITEMS[item as usize])).transpose()
+        };
+        let archive_number = number(Item::LabelSeq)?;
+        Ok((number(Item::AuthSeq)?.or(archive_number), archive_number))
     }
 
     fn formal_charge(&self) -> Result<i32, String> {

@@ -40,6 +40,8 @@ struct Partner<'a> {
     atom: AtomKey<'a>,
     /// `None` for every alternate location.
     alt_loc: Option<&'a str>,
+    /// The residue's number in the archive, if it is stated.
+    archive_number: Option<i64>,
 }
 
 /// The covalent links.
@@ -85,7 +87,10 @@ impl<'a> Links<'a> {
             get(item).map(|value| text(value, ITEMS[first + item])).transpose()
         };
         let either = |item: usize| Ok::<_, String>(text_of(item)?.or(text_of(item + 1)?));
-        let number = get(2).or(get(3)).map(|value| integer(value, ITEMS[first + 2])).transpose()?;
+        let number_of =
+            |item: usize| get(item).map(|value| integer(value, ITEMS[first + item])).transpose();
+        let archive_number = number_of(3)?;
+        let number = number_of(2)?.or(archive_number);
         let (Some(number), Some(name), Some(residue)) = (number, text_of(7)?, either(5)?) else {
             return Ok(None);
         };
@@ -95,7 +100,8 @@ impl<'a> Links<'a> {
             insertion_code: text_of(4)?.unwrap_or(""),
             name: residue,
         };
-        Ok(Some(Partner { atom: AtomKey { residue, name }, alt_loc: text_of(8)? }))
+        let atom = AtomKey { residue, name };
+        Ok(Some(Partner { atom, alt_loc: text_of(8)?, archive_number }))
     }
 
     /// Returns the pairs of atoms that are linked, and the number of links that have no pair.
@@ -111,7 +117,9 @@ impl<'a> Links<'a> {
             let [first, second] = link.map(|partner| {
                 let same_name = found.get(&partner.atom).map_or(&[][..], Vec::as_slice);
                 let chosen = |&atom: &u32| {
-                    partner.alt_loc.is_none_or(|alt_loc| atoms.alt_loc(atom) == alt_loc)
+                    let stated = partner.archive_number.zip(atoms.archive_number(atom));
+                    stated.is_none_or(|(one, other)| one == other)
+                        && partner.alt_loc.is_none_or(|alt_loc| atoms.alt_loc(atom) == alt_loc)
                 };
                 // More are no alternate locations, but atoms that cannot be known apart.
                 let is_clear = same_name.len() <= MOST_LOCATIONS;

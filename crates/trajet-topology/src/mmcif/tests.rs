@@ -84,7 +84,6 @@ fn malformed_files_are_refused_with_their_line() {
     for (row, line, reason) in [
         ("CA ALA 1\nCB ALA\n", 7, "after 2 of the 3 values"),
         ("CA ALA 1\nCB ALA one\n", 7, "auth_seq_id is \"one\", where an integer was expected"),
-        ("CA ALA 1\nCB ALA .\n", 7, "a residue without a number"),
         ("CA ALA 1\n. ALA 1\n", 7, "an atom without a name"),
         ("CA ALA 1\n'CB ALA 1\n", 7, "a quoted value without an end"),
         ("CA ALA 1\n;CB ALA 1\n", 7, "a text field without"),
@@ -122,6 +121,57 @@ fn every_prefix_is_an_error_or_has_no_other_atoms() {
             );
         }
     }
+}
+
+/// Returns a file with a table of these columns and rows.
+fn table(columns: &[&str], rows: &[&str]) -> String {
+    let tags: String = columns.iter().map(|column| format!("_atom_site.{column}\n")).collect();
+    format!("data_x\nloop_\n{tags}{}\n#\n", rows.join("\n"))
+}
+
+#[test]
+fn numbers_of_the_archive_divide_residues_of_one_number() {
+    let columns =
+        ["label_atom_id", "label_comp_id", "label_asym_id", "label_seq_id", "auth_seq_id"];
+    let text = table(
+        &columns,
+        &["P U A 17 17", "C U A 17 17", "P U A 18 17", "P U A 19 18", "O HOH B . 1"],
+    );
+    let links = "loop_\n_struct_conn.conn_type_id\n_struct_conn.ptnr1_label_asym_id\n_struct_conn.ptnr1_label_seq_id\n\
+                 _struct_conn.ptnr1_auth_seq_id\n_struct_conn.ptnr1_label_comp_id\n_struct_conn.ptnr1_label_atom_id\n\
+                 _struct_conn.ptnr2_label_asym_id\n_struct_conn.ptnr2_label_seq_id\n_struct_conn.ptnr2_auth_seq_id\n\
+                 _struct_conn.ptnr2_label_comp_id\n_struct_conn.ptnr2_label_atom_id\n\
+                 covale A 17 17 U P A 18 17 U P\n#\n";
+    let topology = read_text(&(text + links)).topology;
+    assert_eq!(topology.atoms.residues, [0, 0, 1, 2, 3]);
+    assert_eq!(topology.residues.numbers, [17, 17, 18, 1]);
+    assert_eq!(topology.connections.unwrap().pairs(), [[0, 2]]);
+    assert_eq!(topology.warnings, Vec::<String>::new());
+}
+
+#[test]
+fn residues_without_a_number_are_divided_by_names() {
+    let columns =
+        ["label_atom_id", "label_alt_id", "label_comp_id", "label_asym_id", "label_seq_id"];
+    let rows = [
+        "N . MET A 5",
+        "C . MET A 5",
+        "O A HOH B .",
+        "O B HOH B .",
+        "H . HOH B .",
+        "O . HOH B .",
+        "NA . NA B .",
+        "O . HOH C .",
+        "O . HOH C .",
+    ];
+    let topology = read_text(&table(&columns, &rows)).topology;
+    assert_eq!(topology.atoms.residues, [0, 0, 1, 1, 1, 2, 3, 4, 5]);
+    assert_eq!(topology.residues.numbers, [5, 1, 2, 3, 1, 2]);
+    assert!(
+        topology.warnings[0].starts_with("5 residues have no number"),
+        "{:?}",
+        topology.warnings
+    );
 }
 
 #[test]

@@ -35,6 +35,8 @@ pub(super) struct Tokens<'a> {
     line: u64,
     /// Offset of its first byte.
     line_start: usize,
+    /// Whether a comment follows the last word.
+    has_comment: bool,
     /// Where the last word began.
     token_at: Location,
     /// A word that was read ahead.
@@ -53,12 +55,25 @@ impl<'a> Tokens<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Self {
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         let token_at = Location { line: 1, column: 1 };
-        Tokens { bytes, position: 0, line: 1, line_start: 0, token_at, ahead: None }
+        Tokens {
+            bytes,
+            position: 0,
+            line: 1,
+            line_start: 0,
+            has_comment: false,
+            token_at,
+            ahead: None,
+        }
     }
 
     /// Returns a fault at the last word.
     pub(super) fn fault(&self, reason: impl Into<String>) -> Fault {
         Fault::Malformed(self.token_at, reason.into())
+    }
+
+    /// Returns whether a comment stands behind the last word, once the end of the file is reached.
+    pub(super) fn ends_with_comment(&self) -> bool {
+        self.has_comment
     }
 
     /// Returns the line of the last word.
@@ -89,6 +104,7 @@ impl<'a> Tokens<'a> {
     }
 
     fn read(&mut self) -> Result<Option<Token<'a>>, Fault> {
+        self.has_comment = false;
         self.skip_space();
         let column = (self.position - self.line_start) as u64 + 1;
         self.token_at = Location { line: self.line, column };
@@ -113,6 +129,7 @@ impl<'a> Tokens<'a> {
                 b'\r' => self.new_line(1),
                 b' ' | b'\t' => self.position += 1,
                 b'#' => {
+                    self.has_comment = true;
                     let rest = &self.bytes[self.position..];
                     let end = rest.iter().position(|&byte| is_line_end(byte));
                     self.position += end.unwrap_or(rest.len());

@@ -3,7 +3,9 @@
 use super::molecules::{Block, MoleculeType, System};
 use crate::elements::symbol_of_number;
 use crate::error::{repeat_tail, reserve};
-use crate::{Atoms, Bonds, Column, ColumnBuilder, Fault, Molecules, Residues, Segments, Topology};
+use crate::{
+    Atoms, Bonds, Column, ColumnBuilder, Fault, Molecules, Particle, Residues, Segments, Topology,
+};
 
 /// Columns under construction.
 #[derive(Debug)]
@@ -14,6 +16,7 @@ struct Rows {
     chains: ColumnBuilder,
     masses: Vec<f64>,
     charges: Vec<f64>,
+    particles: Vec<Particle>,
     residues: Vec<u32>,
     molecules: Vec<u32>,
     molecule_types: ColumnBuilder,
@@ -77,6 +80,7 @@ impl Rows {
             chains: column()?,
             masses: vec![],
             charges: vec![],
+            particles: vec![],
             residues: vec![],
             molecules: vec![],
             molecule_types: column()?,
@@ -93,6 +97,7 @@ impl Rows {
         };
         reserve(&mut rows.masses, n, "masses")?;
         reserve(&mut rows.charges, n, "charges")?;
+        reserve(&mut rows.particles, n, "particles")?;
         reserve(&mut rows.residues, n, "residues")?;
         reserve(&mut rows.molecules, n, "molecules")?;
         Ok(rows)
@@ -112,6 +117,7 @@ impl Rows {
         self.molecule_types.repeat_rows(n, further)?;
         repeat_tail(&mut self.masses, n, further, "masses")?;
         repeat_tail(&mut self.charges, n, further, "charges")?;
+        repeat_tail(&mut self.particles, n, further, "particles")?;
         self.residue_names.repeat_rows(n_residues, further)?;
         self.insertion_codes.repeat_rows(n_residues, further)?;
         repeat_tail(&mut self.residue_numbers, n_residues, further, "residues")?;
@@ -155,6 +161,7 @@ impl Rows {
         }
         self.masses.extend(kind.atoms.iter().map(|atom| atom.mass));
         self.charges.extend(kind.atoms.iter().map(|atom| atom.charge));
+        self.particles.extend(kind.atoms.iter().map(|atom| atom.particle));
         for residue in &kind.residues {
             self.residue_names.push(residue.name);
             let code = residue.insertion_code;
@@ -173,6 +180,8 @@ impl Rows {
         let is_empty = |column: &Column| column.values().iter().all(|value| value.is_empty());
         let elements = Some(self.elements.finish()).filter(|column| !is_empty(column));
         let codes = Some(self.insertion_codes.finish()).filter(|column| !is_empty(column));
+        let are_atoms = |kinds: &[Particle]| kinds.iter().all(|&kind| kind == Particle::Atom);
+        let particles = Some(self.particles).filter(|kinds| !are_atoms(kinds));
         let mut remarks = Vec::new();
         if n_intermolecular > 0 {
             remarks.push("interactions between molecules are not counted as bonds".to_owned());
@@ -186,6 +195,7 @@ impl Rows {
                 serials: Some(serials),
                 masses: Some(self.masses),
                 charges: Some(self.charges),
+                particles,
                 residues: self.residues,
                 ..Atoms::default()
             },

@@ -3,10 +3,13 @@
 use super::decoder::{Decoder, fault_at, integers};
 use super::functions::{Function, Role, functions};
 use crate::error::reserve;
-use crate::{Bonds, Fault};
+use crate::{Bonds, Fault, Particle};
 
 /// Number of groups of atoms that a file assigns: temperature coupling, energies, freezing, ….
 const N_GROUP_KINDS: usize = 10;
+/// Kinds of particles that are no atoms.
+const SHELL: i32 = 2;
+const VIRTUAL_SITE: i32 = 4;
 
 /// All texts of a file; the rest refers to them by number.
 #[derive(Debug)]
@@ -51,8 +54,10 @@ pub(super) struct Atom<'a> {
     pub(super) atom_type: &'a str,
     pub(super) mass: f64,
     pub(super) charge: f64,
-    /// The number of protons; not positive if the force field does not state it.
+    /// The number of protons; 0 for particles without, such as beads and virtual sites, and negative if the force field
+    /// does not state it.
     pub(super) atomic_number: i32,
+    pub(super) particle: Particle,
     pub(super) residue: u32,
 }
 
@@ -269,11 +274,25 @@ fn read_atoms<'a>(
         if !(mass.is_finite() && charge.is_finite()) {
             return Err(fault_at(at, format!("an atom of mass {mass} and charge {charge}")));
         }
-        // Mass, charge and type in state B of free energy calculations; the kind of particle.
-        decoder.skip(2 * decoder.real_size() + 2 * decoder.short_size() + 4, 1, "an atom")?;
+        // Mass, charge and type in state B of free energy calculations.
+        decoder.skip(2 * decoder.real_size() + 2 * decoder.short_size(), 1, "an atom")?;
+        let kind = decoder.int("the kind of a particle")?;
         let residue = decoder.index(n_residues, "the residue of an atom")? as u32;
         let atomic_number = decoder.int("an atomic number")?;
-        atoms.push(Atom { name: "", atom_type: "", mass, charge, atomic_number, residue });
+        let particle = match (kind, atomic_number) {
+            (SHELL | VIRTUAL_SITE, _) => Particle::Site,
+            (_, 0) => Particle::NoElement,
+            _ => Particle::Atom,
+        };
+        atoms.push(Atom {
+            name: "",
+            atom_type: "",
+            mass,
+            charge,
+            atomic_number,
+            particle,
+            residue,
+        });
     }
     for atom in &mut atoms {
         atom.name = texts.get(decoder, "the name of an atom")?;

@@ -5,7 +5,7 @@ mod made;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Bonds, Column};
+use crate::{Bonds, Column, Particle};
 
 const N_WATERS: i32 = 3;
 
@@ -44,6 +44,12 @@ fn columns_are_those_of_the_file() {
     assert_eq!(texts(atoms.elements.as_ref().unwrap()), elements);
     assert_eq!(atoms.masses, Some(of_atoms([14.0, 12.0, 16.0], [16.0, 1.0, 1.0, 0.0])));
     assert_eq!(atoms.charges, Some(of_atoms([-0.5, 0.25, 0.25], [0.0, 0.5, 0.5, -1.0])));
+    let kinds = of_atoms([Particle::Atom; 3], {
+        let mut water = [Particle::Atom; 4];
+        water[3] = Particle::Site;
+        water
+    });
+    assert_eq!(atoms.particles, Some(kinds));
     assert_eq!(texts(atoms.chains.as_ref().unwrap()), of_atoms(["X"; 3], ["SOL"; 4]));
     assert_eq!(atoms.serials, Some((0..18).collect()));
     assert_eq!(atoms.residues, [0, 0, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 6]);
@@ -161,6 +167,7 @@ fn more_bonds_than_the_file_can_stand_for_are_an_error() {
         mass: 1.0,
         charge: 0.0,
         atomic_number: 0,
+        particle: Particle::Atom,
         residue: 0,
     };
     let n = 1000;

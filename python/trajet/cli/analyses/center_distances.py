@@ -3,10 +3,8 @@
 import click
 
 import trajet
-from trajet.cli.analyses.shared import LINES, cut, head_of, left_out, no_pbc_option
+from trajet.cli.analyses.shared import no_pbc_option
 from trajet.cli.analysis_options import AnalysisOptions, analysis
-from trajet.cli.tables import lines_of
-from trajet.result import CenterDistances
 
 
 def _check_groups(*, select: tuple[str, ...], to: tuple[str, ...], by: str, **_: object) -> None:
@@ -77,19 +75,7 @@ def center_distances(
             weights="mass" if weights == "mass" else None,
             pbc=not no_pbc,
         ),
-        _table,
     )
-
-
-def _table(result: CenterDistances) -> str:
-    """Return a table with mean, spread and extremes of each distance."""
-    pairs = result.values.reshape(len(result.frames), -1)
-    rows: list[tuple[str, ...]] = [("pair of groups", "mean", "std", "min", "max", "last")]
-    for name, column in zip(result.pair_names(LINES), pairs.T, strict=False):
-        numbers = (column.mean(), column.std(), column.min(), column.max(), column[-1])
-        rows.append((cut(name), *(f"{number:.3f}" for number in numbers)))
-    head = head_of(f"{pairs.shape[1]} distances of centres (Å)", result.report)
-    return "\n".join([head, *lines_of(rows), *left_out(pairs.shape[1])])
 
 
 COMMANDS = (center_distances,)

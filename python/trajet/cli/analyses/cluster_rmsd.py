@@ -6,11 +6,10 @@ from typing import Literal
 import click
 
 import trajet
-from trajet.cli.analyses.shared import LINES, head_of, left_out, select_option
+from trajet.cli.analyses.shared import select_option, weights_option
 from trajet.cli.analysis_options import AnalysisOptions, analysis
 from trajet.cli.options import max_memory_option
 from trajet.cli.quantities import Distance
-from trajet.cli.tables import lines_of
 from trajet.result import Clusters
 
 
@@ -46,7 +45,7 @@ def _check(*, cutoff: float | None, method: str, clusters: int | None, **_: obje
         metavar="N",
         help="Instead of --cutoff: how many hierarchical clusters at most.",
     ),
-    click.option("--weights", type=click.Choice(["mass"]), help="Weights. Default: equal."),
+    weights_option("--weights", "Weights. Default: equal."),
     click.option(
         "--medoids",
         type=click.Path(file_okay=False, path_type=Path),
@@ -92,23 +91,8 @@ def cluster_rmsd(
             weights=weights,
             max_memory=max_memory,
         ),
-        _table,
         write=write,
     )
-
-
-def _table(result: Clusters) -> str:
-    """Return a table with size and medoid of each cluster."""
-    rows: list[tuple[str, ...]] = [("cluster", "frames", "share (%)", "medoid (frame)")]
-    columns = (result.sizes.tolist(), result.medoids.tolist())
-    for number, (size, medoid) in enumerate(zip(*columns, strict=True)):
-        if number == LINES:
-            break
-        share = f"{100 * size / len(result.labels):.1f}"
-        rows.append((str(number), str(size), share, str(medoid)))
-    count = len(result.sizes)
-    head = head_of(f"{count} cluster{'' if count == 1 else 's'}, {result.method},", result.report)
-    return "\n".join([head, *lines_of(rows), *left_out(count)])
 
 
 COMMANDS = (cluster_rmsd,)

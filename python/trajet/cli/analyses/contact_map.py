@@ -4,19 +4,13 @@ import click
 
 import trajet
 from trajet.cli.analyses.shared import (
-    LINES,
     contact_cutoff_option,
-    cut,
-    head_of,
     heavy_option,
-    left_out,
     no_pbc_option,
     select_option,
     within_option,
 )
 from trajet.cli.analysis_options import AnalysisOptions, analysis
-from trajet.cli.tables import lines_of
-from trajet.result import ContactMap
 
 
 @analysis(
@@ -72,18 +66,7 @@ def contact_map(
             exclude_neighbors=exclude_neighbors,
             pbc=not no_pbc,
         ),
-        _table,
     )
-
-
-def _table(result: ContactMap) -> str:
-    """Return a table with the pairs that are most often in contact."""
-    pairs = sorted(result.pairs(), key=lambda pair: -pair[2])
-    rows: list[tuple[str, ...]] = [(f"pair of {result.of}s", "fraction", "frames")]
-    for one, other, fraction, count in pairs[:LINES]:
-        rows.append((cut(f"{one} - {other}"), f"{fraction:.3f}", str(count)))
-    head = head_of(f"{len(pairs)} contacts within {result.cutoff:g} Å", result.report)
-    return "\n".join([head, *lines_of(rows), *left_out(len(pairs))])
 
 
 COMMANDS = (contact_map,)

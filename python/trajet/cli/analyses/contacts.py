@@ -5,7 +5,6 @@ from trajet.cli.analyses.shared import (
     contact_cutoff_option,
     no_pbc_option,
     select_option,
-    series_table,
     updating_option,
     within_option,
 )
@@ -42,7 +41,6 @@ def contacts(
             cutoff=cutoff,
             pbc=not no_pbc,
         ),
-        series_table,
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import click
 
 from trajet.analysis.command import Choice, Command
-from trajet.cli.analyses.shared import select_option, series_table
+from trajet.cli.analyses.shared import select_option
 from trajet.cli.analysis_options import AnalysisOptions, analysis
 from trajet.cli.pools import Decorated
 
@@ -18,7 +18,7 @@ def declared(name: str) -> click.Command:
     def function(job: AnalysisOptions, *, select: str, **words: str) -> None:
         values = {option.parameter: option.values[words[option.parameter]] for option in options}
         selection = job.select_updating(select) if command.updating else job.select(select)
-        job.run(command.function.job(selection, **values), series_table)
+        job.run(command.function.job(selection, **values))
 
     options = command.options
     function.__name__, function.__doc__ = command.name, command.help

@@ -4,14 +4,12 @@ from pathlib import Path
 from typing import Literal
 
 import click
-import numpy as np
 
 import trajet
-from trajet.cli.analyses.shared import cut, head_of, select_option, updating_option
+from trajet.cli.analyses.shared import select_option, updating_option
 from trajet.cli.analysis_options import AnalysisOptions, analysis
 from trajet.cli.options import path_to
 from trajet.cli.quantities import Distance, same_units
-from trajet.cli.tables import lines_of
 from trajet.result import Density
 
 
@@ -93,16 +91,6 @@ def density(
         result.save(dx)
         return [dx]
 
-    def table(result: Density) -> str:
-        shape = " x ".join(map(str, result.values.shape))
-        most = np.unravel_index(int(np.argmax(result.values)), result.values.shape)
-        at = ", ".join(f"{x:.2f}" for x in result.origin + np.array(most) * result.spacing)
-        rows: list[tuple[str, ...]] = [("selection", "voxels", "mean", "max", "at (Å)")]
-        numbers = (result.values.mean(), result.values.max())
-        rows.append((cut(result.label), shape, *(f"{number:.4g}" for number in numbers), at))
-        head = head_of(f"{result.name} ({result.units})", result.report)
-        return "\n".join([head, *lines_of(rows)])
-
     job.run(
         trajet.density.job(
             selection,
@@ -112,7 +100,6 @@ def density(
             padding=padding,
             quantity=quantity,
         ),
-        table,
         write=write,
     )
 

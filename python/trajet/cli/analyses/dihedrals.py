@@ -1,13 +1,10 @@
 """`trajet dihedrals`."""
 
 import click
-import numpy as np
 
 import trajet
-from trajet.cli.analyses.shared import LINES, head_of, left_out, no_pbc_option
+from trajet.cli.analyses.shared import no_pbc_option
 from trajet.cli.analysis_options import AnalysisOptions, analysis
-from trajet.cli.tables import lines_of
-from trajet.result import Dihedrals
 
 
 def _quadruples(
@@ -69,22 +66,7 @@ def dihedrals(
             features=features,
             pbc=not no_pbc,
         ),
-        _dihedral_table,
     )
-
-
-def _dihedral_table(result: Dihedrals) -> str:
-    """Return a table with circular mean and standard deviation of each angle."""
-    names = result.columns[::2] if result.features else result.columns
-    rows: list[tuple[str, ...]] = [("angle", "mean", "std", "last")]
-    for name, column in zip(names[:LINES], result.angles.T, strict=False):
-        centre = np.exp(1j * np.radians(column)).mean()
-        length = min(1.0, float(np.abs(centre)))
-        spread = np.degrees(np.sqrt(-2 * np.log(length))) if length > 0 else np.inf
-        numbers = (np.degrees(np.angle(centre)), spread, column[-1])
-        rows.append((name.removeprefix("cos "), *(f"{number:.1f}" for number in numbers)))
-    head = head_of(f"{len(names)} dihedral angles (degrees, on the circle)", result.report)
-    return "\n".join([head, *lines_of(rows), *left_out(len(names))])
 
 
 COMMANDS = (dihedrals,)

@@ -4,17 +4,12 @@ import click
 
 import trajet
 from trajet.cli.analyses.shared import (
-    LINES,
-    head_of,
-    left_out,
     no_pbc_option,
     reference_of,
     select_option,
     within_option,
 )
 from trajet.cli.analysis_options import AnalysisOptions, analysis
-from trajet.cli.tables import lines_of
-from trajet.result import Distances
 
 
 @analysis(
@@ -47,7 +42,6 @@ def distances(
             reference=None if reference is None else reference_of(reference),
             pbc=not no_pbc,
         ),
-        _distance_table,
     )
 
 
@@ -55,17 +49,6 @@ def _one_of_two(to: str | None, reference: str | None) -> None:
     """Raise an error if both are given."""
     if to is not None and reference is not None:
         raise click.UsageError("choose other atoms (--to) or a reference (--reference), not both")
-
-
-def _distance_table(result: Distances) -> str:
-    """Return a table with mean, spread and extremes of each distance."""
-    pairs = result.values.reshape(len(result.frames), -1)
-    rows: list[tuple[str, ...]] = [("pair of atoms", "mean", "std", "min", "max", "last")]
-    for name, column in zip(result.pair_names(LINES), pairs.T, strict=False):
-        numbers = (column.mean(), column.std(), column.min(), column.max(), column[-1])
-        rows.append((name, *(f"{number:.3f}" for number in numbers)))
-    head = head_of(f"{pairs.shape[1]} distances (Å)", result.report)
-    return "\n".join([head, *lines_of(rows), *left_out(pairs.shape[1])])
 
 
 COMMANDS = (distances,)

@@ -3,10 +3,7 @@
 import click
 
 import trajet
-from trajet.cli.analyses.shared import head_of
 from trajet.cli.analysis_options import AnalysisOptions, analysis
-from trajet.cli.tables import lines_of
-from trajet.result import SecondaryStructure
 
 
 @analysis(
@@ -38,20 +35,7 @@ def dssp(job: AnalysisOptions, *, select: str, simplified: bool) -> None:
             selection,
             simplified=simplified,
         ),
-        _table,
     )
-
-
-def _table(result: SecondaryStructure) -> str:
-    """Return a table with the share of each class."""
-    content = result.content()
-    rows: list[tuple[str, ...]] = [("class", "mean", "std", "min", "max", "last")]
-    labels = map(" ".join, zip(content.letters, content.columns, strict=True))
-    for label, column in zip(labels, content.values.T, strict=True):
-        numbers = (column.mean(), column.std(), column.min(), column.max(), column[-1])
-        rows.append((label, *(f"{100 * number:.1f}" for number in numbers)))
-    head = head_of(f"secondary structure (% of {len(result.columns)} residues)", result.report)
-    return "\n".join([head, *lines_of(rows)])
 
 
 COMMANDS = (dssp,)

@@ -1,18 +1,17 @@
 """`trajet hbonds`."""
 
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import click
 
 import trajet
 from trajet.analysis.hbonds import DEFAULT_MEMORY
-from trajet.cli.analyses.shared import LINES, cut, head_of, left_out, no_pbc_option
+from trajet.cli.analyses.shared import no_pbc_option
 from trajet.cli.analysis_options import AnalysisOptions, analysis
 from trajet.cli.options import memory_size, path_to
 from trajet.cli.quantities import Distance, Time
-from trajet.cli.tables import lines_of
-from trajet.result import HydrogenBondPairs, HydrogenBonds
+from trajet.result import HydrogenBonds
 
 _TABLE = (".csv", ".npz")
 
@@ -81,8 +80,8 @@ def _check(
         "--donor-angle",
         type=click.FloatRange(0, 180),
         metavar="DEGREES",
-        help="Largest angle hydrogen - donor - acceptor, instead of --angle. gmx hbond: --cutoff 3.5"
-        " --donor-angle 30.",
+        help="Largest angle hydrogen - donor - acceptor, instead of --angle. gmx hbond:"
+        " --cutoff 3.5 --donor-angle 30.",
     ),
     click.option(
         "--by",
@@ -186,33 +185,9 @@ def hbonds(
             lifetimes=lifetimes_out is not None,
             **options,
         ),
-        _table,
         write=write,
+        all_rows="--pairs FILE",
     )
-
-
-def _table(result: HydrogenBonds) -> str:
-    """Return a table with the number of bonds, and the most frequent pairs."""
-    values = result.values
-    numbers = (values.mean(), values.std(), values.min(), values.max())
-    head = head_of("hydrogen bonds", result.report)
-    mean, std, least, most = (f"{number:.1f}" for number in numbers)
-    rows: list[tuple[str, ...]] = [("pair", "frames", "occupancy")]
-    # Only slices lack pairs.
-    pairs = cast(HydrogenBondPairs, result.pairs)
-    labels = pairs.labels(LINES)
-    for label, count, part in zip(labels, pairs.counts, pairs.occupancies, strict=False):
-        rows.append((cut(label), str(count), f"{part:.3f}"))
-    numbers_line = f"{mean} a frame (std {std}, {least} to {most}), {len(pairs)} different pairs"
-    lifetimes = []
-    if (found := result.lifetimes) is not None:
-        lifetimes.append(
-            f"lifetimes: {found.intermittent_lifetime:.3g} ps (intermittent),"
-            f" {found.continuous_lifetime:.3g} ps (continuous), of lags up to"
-            f" {found.times[-1]:.4g} ps"
-        )
-    more = [line.replace("-o FILE", "--pairs FILE") for line in left_out(len(pairs))]
-    return "\n".join([head, numbers_line, *lifetimes, *lines_of(rows), *more])
 
 
 COMMANDS = (hbonds,)

@@ -5,10 +5,7 @@ from typing import Literal
 import click
 
 import trajet
-from trajet.cli.analyses.shared import cut, head_of
 from trajet.cli.analysis_options import AnalysisOptions, analysis
-from trajet.cli.tables import lines_of
-from trajet.result import LinearDensity
 
 
 @analysis(
@@ -59,15 +56,6 @@ def linear_density(
     """
     groups = [job.select(text) for text in select]
 
-    def table(result: LinearDensity) -> str:
-        rows: list[tuple[str, ...]] = [("selection", "mean", "min", "max", "at (Å)")]
-        for label, column in zip(result.columns, result.values.T, strict=True):
-            numbers = (column.mean(), column.min(), column.max())
-            where = f"{result.position[int(column.argmax())]:.3f}"
-            rows.append((cut(label), *(f"{number:.4g}" for number in numbers), where))
-        head = head_of(f"{result.name} along {result.direction} ({result.units})", result.report)
-        return "\n".join([head, *lines_of(rows)])
-
     job.run(
         trajet.linear_density.job(
             groups,
@@ -75,7 +63,6 @@ def linear_density(
             quantity=quantity,
             bins=bins,
         ),
-        table,
     )
 
 

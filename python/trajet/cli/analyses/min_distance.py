@@ -6,7 +6,6 @@ import trajet
 from trajet.cli.analyses.shared import (
     no_pbc_option,
     select_option,
-    series_table,
     within_option,
 )
 from trajet.cli.analysis_options import AnalysisOptions, analysis
@@ -45,7 +44,6 @@ def min_distance(
             cutoff=cutoff,
             pbc=not no_pbc,
         ),
-        series_table,
     )
 
 

@@ -6,11 +6,10 @@ import click
 
 import trajet
 from trajet.analysis.msd import MAX_MEMORY, Particles
-from trajet.cli.analyses.shared import cut, head_of, select_option
+from trajet.cli.analyses.shared import select_option
 from trajet.cli.analysis_options import AnalysisOptions, analysis
 from trajet.cli.options import Size
 from trajet.cli.quantities import Time, same_units
-from trajet.cli.tables import lines_of
 
 
 @analysis(
@@ -75,7 +74,9 @@ def msd(
     """Mean squared displacement, and diffusion coefficient.
 
     Positions must be unwrapped: remove jumps over the box with --nojump, for molecules with
-    --make-whole --nojump. Frames must be equally spaced in time.
+    --make-whole --nojump. Frames must be equally spaced in time. The error of the coefficient is the
+    standard error of those of groups of particles, which holds if particles move independently; for
+    one particle it is the difference between the halves of the fitted range.
 
     \b
     Examples:
@@ -102,23 +103,7 @@ def msd(
             sample=job.sample,
         )
 
-    def table() -> str:
-        rows: list[tuple[str, ...]] = [
-            ("selection", f"{by}s", "D (1e-5 cm²/s)", "error", "fit (ps)", "exponent")
-        ]
-        numbers = (result.diffusion_cm2_per_s * 1e5, result.diffusion_error_cm2_per_s * 1e5)
-        rows.append(
-            (
-                cut(result.label),
-                str(result.n_particles),
-                *(f"{number:.4f}" for number in numbers),
-                f"{result.fit_first:g} - {result.fit_last:g}",
-                f"{result.exponent:.2f}",
-            )
-        )
-        return "\n".join([head_of(f"MSD along {axes}", result.report), *lines_of(rows)])
-
-    job.finish(result, table)
+    job.finish(result)
 
 
 COMMANDS = (msd,)

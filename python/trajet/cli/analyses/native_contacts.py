@@ -10,7 +10,6 @@ from trajet.cli.analyses.shared import (
     no_pbc_option,
     reference_of,
     select_option,
-    series_table,
     within_option,
 )
 from trajet.cli.analysis_options import AnalysisOptions, analysis
@@ -103,7 +102,6 @@ def native_contacts(
             exclude_neighbors=exclude_neighbors,
             pbc=not no_pbc,
         ),
-        series_table,
     )
 
 

@@ -5,10 +5,9 @@ from pathlib import Path
 import click
 
 import trajet
-from trajet.cli.analyses.shared import head_of, reference_of, select_option
+from trajet.cli.analyses.shared import reference_of, select_option, weights_option
 from trajet.cli.analysis_options import AnalysisOptions, analysis
 from trajet.cli.options import max_memory_option, path_to
-from trajet.cli.tables import lines_of
 from trajet.result import PrincipalComponents
 
 # Structures along the first component.
@@ -42,11 +41,7 @@ def _check_pca(
         help="Structure to superpose on: a frame, a structure file, or the average structure"
         " (default).",
     ),
-    click.option(
-        "--weights",
-        type=click.Choice(["mass"]),
-        help="Weights of the superposition. Default: equal.",
-    ),
+    weights_option("--weights", "Weights of the superposition. Default: equal."),
     click.option(
         "--components",
         type=click.IntRange(min=1),
@@ -101,25 +96,8 @@ def pca(
             n_components=components,
             max_memory=max_memory,
         ),
-        _table,
         write=write,
     )
-
-
-def _table(result: PrincipalComponents) -> str:
-    """Return a table with the variance and the cosine content of each component."""
-    rows: list[tuple[str, ...]] = [
-        ("component", "variance (Å²)", "share (%)", "cumulated (%)", "cosine content")
-    ]
-    shares = 100 * result.variances / result.variances.sum()
-    numbers = zip(
-        result.variances, shares, 100 * result.cumulated, result.cosine_content(), strict=False
-    )
-    for k, (variance, share, cumulated, cosine) in enumerate(numbers, 1):
-        rows.append(
-            (str(k), f"{variance:.3f}", f"{share:.1f}", f"{cumulated:.1f}", f"{cosine:.3f}")
-        )
-    return "\n".join([head_of("principal components", result.report), *lines_of(rows)])
 
 
 COMMANDS = (pca,)

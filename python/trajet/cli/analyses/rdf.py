@@ -1,14 +1,11 @@
 """`trajet rdf`."""
 
 import click
-import numpy as np
 
 import trajet
-from trajet.cli.analyses.shared import cut, head_of, select_option
+from trajet.cli.analyses.shared import select_option
 from trajet.cli.analysis_options import AnalysisOptions, analysis
 from trajet.cli.quantities import Distance, same_units
-from trajet.cli.tables import lines_of
-from trajet.result import RadialDistribution
 
 
 def _check_rdf(*, value_range: tuple[float, float], **_: object) -> None:
@@ -67,14 +64,6 @@ def rdf(
     """
     selection, other = job.select(select), None if to is None else job.select(to)
 
-    def table(result: RadialDistribution) -> str:
-        rows: list[tuple[str, ...]] = [("groups", "pairs counted", "highest g", "at r (Å)")]
-        most = int(np.argmax(result.g))
-        groups = " - ".join(map(cut, dict.fromkeys(result.labels)))
-        pairs = str(int(result.counts.sum()))
-        rows.append((groups, pairs, f"{result.g[most]:.3f}", f"{result.r[most]:.3f}"))
-        return "\n".join([head_of("RDF", result.report), *lines_of(rows)])
-
     job.run(
         trajet.rdf.job(
             selection,
@@ -83,7 +72,6 @@ def rdf(
             range=value_range,
             exclusion_block=exclusion_block,
         ),
-        table,
     )
 
 

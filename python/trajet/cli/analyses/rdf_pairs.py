@@ -3,14 +3,10 @@
 from typing import Literal
 
 import click
-import numpy as np
 
 import trajet
-from trajet.cli.analyses.shared import LINES, cut, head_of, left_out
 from trajet.cli.analysis_options import AnalysisOptions, analysis
 from trajet.cli.quantities import Distance, same_units
-from trajet.cli.tables import lines_of
-from trajet.result import RadialDistributions
 
 
 def _check(*, value_range: tuple[float, float], **_: object) -> None:
@@ -87,17 +83,6 @@ def rdf_pairs(
     """
     chosen = [(job.select(one), job.select(other)) for one, other in pairs]
 
-    def table(result: RadialDistributions) -> str:
-        rows: list[tuple[str, ...]] = [("groups", "pairs counted", "highest g", "at r (Å)")]
-        for name, g, counts in list(zip(result.names(), result.g, result.counts, strict=True))[
-            :LINES
-        ]:
-            most = int(np.argmax(g))
-            numbers = (f"{g[most]:.3f}", f"{result.r[most]:.3f}")
-            rows.append((cut(name), str(int(counts.sum())), *numbers))
-        head = head_of(f"{len(result.g)} RDFs", result.report)
-        return "\n".join([head, *lines_of(rows), *left_out(len(result.g))])
-
     job.run(
         trajet.rdf_pairs.job(
             chosen,
@@ -107,7 +92,6 @@ def rdf_pairs(
             bins=bins,
             range=value_range,
         ),
-        table,
     )
 
 

@@ -3,7 +3,7 @@
 import click
 
 import trajet
-from trajet.cli.analyses.shared import reference_of, series_table
+from trajet.cli.analyses.shared import reference_of, weights_option
 from trajet.cli.analysis_options import AnalysisOptions, analysis
 
 
@@ -31,13 +31,9 @@ def _check_rmsd(*, no_superposition: bool, center: bool, **_: object) -> None:
         metavar="SELECTION",
         help="Further atoms: their RMSD after the superposition of --select. May be repeated.",
     ),
-    click.option(
-        "--weights", type=click.Choice(["mass"]), help="Weights of --select. Default: equal."
-    ),
-    click.option(
-        "--group-weights",
-        type=click.Choice(["mass"]),
-        help="Weights of the groups. Default: equal, even with --weights mass.",
+    weights_option("--weights", "Weights of --select. Default: equal."),
+    weights_option(
+        "--group-weights", "Weights of the groups. Default: equal, even with --weights mass."
     ),
     click.option("--no-superposition", is_flag=True, help="Compare positions as stored."),
     click.option("--center", is_flag=True, help="With --no-superposition: superpose the centres."),
@@ -83,7 +79,6 @@ def rmsd(
             superposition=not no_superposition,
             center=center or None,
         ),
-        series_table,
     )
 
 

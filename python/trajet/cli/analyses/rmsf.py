@@ -1,13 +1,10 @@
 """`trajet rmsf`."""
 
 import click
-import numpy as np
 
 import trajet
-from trajet.cli.analyses.shared import cut, head_of, reference_of
+from trajet.cli.analyses.shared import reference_of, weights_option
 from trajet.cli.analysis_options import AnalysisOptions, analysis
-from trajet.cli.tables import lines_of
-from trajet.result import AtomValues
 
 
 def _check_rmsf(
@@ -33,9 +30,7 @@ def _check_rmsf(
         help="Reference for --align: a frame (default: 0), a structure file, or the average"
         " structure.",
     ),
-    click.option(
-        "--weights", type=click.Choice(["mass"]), help="Weights of --align. Default: equal."
-    ),
+    weights_option("--weights", "Weights of --align. Default: equal."),
     check=_check_rmsf,
 )
 def rmsf(
@@ -58,16 +53,6 @@ def rmsf(
     """
     selection, onto = job.select(select), None if align is None else job.select(align)
 
-    def table(result: AtomValues) -> str:
-        rows: list[tuple[str, ...]] = [("selection", "atoms", "mean", "min", "max", "atom of max")]
-        values, most = result.values, int(np.argmax(result.values))
-        numbers = (f"{number:.3f}" for number in (values.mean(), values.min(), values.max()))
-        where = str(result.atoms[most])
-        if result.residues is not None:
-            where += f" (residue {result.residues[most]})"
-        rows.append((cut(result.label), str(len(values)), *numbers, where))
-        return "\n".join([head_of("RMSF (Å)", result.report), *lines_of(rows)])
-
     job.run(
         trajet.rmsf.job(
             selection,
@@ -75,7 +60,6 @@ def rmsf(
             reference=reference_of(reference or "0", "average"),
             weights=weights,
         ),
-        table,
     )
 
 

@@ -3,11 +3,9 @@
 import click
 
 import trajet
-from trajet.cli.analyses.shared import LINES, cut, head_of, left_out, select_option
+from trajet.cli.analyses.shared import select_option
 from trajet.cli.analysis_options import AnalysisOptions, analysis
 from trajet.cli.quantities import Distance
-from trajet.cli.tables import lines_of
-from trajet.result import SurfaceAreas
 
 
 @analysis(
@@ -70,22 +68,7 @@ def sasa(
             probe=probe,
             points=points,
         ),
-        _table,
     )
-
-
-def _table(result: SurfaceAreas) -> str:
-    """Return a table with mean, spread and extremes of the total, or of each residue or atom."""
-    values = result.values.reshape(len(result.frames), -1)
-    rows: list[tuple[str, ...]] = [(result.by, "mean", "std", "min", "max", "last")]
-    named = [*zip(result.columns, values.T, strict=True)]
-    if result.by != "total":
-        named.insert(0, (f"all of {result.label}", values.sum(axis=1)))
-    for label, column in named[: LINES + 1]:
-        numbers = (column.mean(), column.std(), column.min(), column.max(), column[-1])
-        rows.append((cut(label), *(f"{number:.1f}" for number in numbers)))
-    lines = [head_of(f"{result.name} ({result.units})", result.report), *lines_of(rows)]
-    return "\n".join([*lines, *left_out(len(result.columns))])
 
 
 COMMANDS = (sasa,)

@@ -1,18 +1,15 @@
-"""Options and tables that commands of analyses share."""
+"""Options that commands of analyses share."""
 
 import os
 import re
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import click
 
-from trajet import advise
 from trajet.cli.quantities import Distance
-from trajet.cli.tables import lines_of
-from trajet.result import Report, Series, entries_of
 
-# Tables cut longer labels, and leave out further lines.
-_LABEL = 40
-LINES = 12
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 select_option = click.option(
     "--select", required=True, metavar="SELECTION", help="Atoms, in MDAnalysis' language."
@@ -37,6 +34,16 @@ updating_option = click.option(
 heavy_option = click.option("--heavy", is_flag=True, help="Leave out hydrogens.")
 
 
+def weights_option(name: str, what: str) -> Callable[[Decorated], Decorated]:
+    """Return the option for weights that are equal unless masses are asked for."""
+    return click.option(
+        name,
+        type=click.Choice(["mass", "equal"]),
+        callback=lambda context, option, value: None if value == "equal" else value,
+        help=what,
+    )
+
+
 def reference_of(text: str, *words: str) -> int | str:
     """Return the reference that an option gives: a frame number, a file, or one of the words.
 
@@ -51,35 +58,3 @@ def reference_of(text: str, *words: str) -> int | str:
         also = "".join(f", nor {word}" for word in words)
         raise FileNotFoundError(f"{text}: not a frame number{also}, and there is no such file")
     return text
-
-
-def series_table(result: Series) -> str:
-    """Return a table with mean, spread and extremes of each series."""
-    rows: list[tuple[str, ...]] = [("selection", "mean", "std", "min", "max", "last")]
-    values = result.values.reshape(len(result.frames), -1)
-    for label, column in zip(result.columns[:LINES], values.T, strict=False):
-        numbers = (column.mean(), column.std(), column.min(), column.max(), column[-1])
-        rows.append((cut(label), *(f"{number:.3f}" for number in numbers)))
-    head = head_of(result.quantity, result.report)
-    return "\n".join([head, *lines_of(rows), *left_out(len(result.columns))])
-
-
-def left_out(count: int) -> list[str]:
-    """Return a line with the number of rows that a table leaves out, if any."""
-    return [] if count <= LINES else [f"… and {count - LINES} more (-o FILE writes all)"]
-
-
-def cut(label: str) -> str:
-    """Return a label, cut to the width of a column."""
-    return label if len(label) <= _LABEL else label[: _LABEL - 1] + "…"
-
-
-def head_of(what: str, report: Report) -> str:
-    """Return the first line of a table: its quantity, and the time of the run."""
-    n_frames = report["parameters"]["n_frames"]
-    head = f"{what} of {n_frames} frame{'' if n_frames == 1 else 's'}"
-    seconds, threads = report["stages"]["t_total"], report["threads"]
-    if seconds > 0:
-        head += f" in {seconds:.3g} s on {threads} thread{'s' if threads > 1 else ''}"
-    before = advise.before_run(entries_of(report))
-    return f"{head}; {before}" if before else head

@@ -156,7 +156,7 @@ def _start_cluster(make: Callable[["IOLoop"], "LocalCluster"]) -> "LocalCluster"
 
     def work() -> None:
         try:
-            with signals.kept_from_children():
+            with signals.kept_from_children(tracker=True):
                 runner = LoopRunner()
                 runner.start()
                 loops.append(runner.loop)

@@ -42,9 +42,9 @@ fn a_sidecar_is_loaded_extended_and_replaced() {
         assert_eq!(state(), (IndexState::Built, few - 1));
         write(&Drawn { seed: 98, ..drawn(few + 5) });
         assert_eq!(state(), (IndexState::Built, few + 5));
-        write(&Drawn { claimed: Some(u32::MAX), ..drawn(few) });
+        write(&Drawn { claimed: Some(-1), ..drawn(few) });
         assert_eq!(state(), (IndexState::Built, few));
-        write(&Drawn { claimed: Some(u32::MAX), ..drawn(few + 2) });
+        write(&Drawn { claimed: Some(-1), ..drawn(few + 2) });
         assert_eq!(state(), (IndexState::Extended, few + 2));
     }
 }
@@ -59,7 +59,7 @@ fn a_sidecar_that_lacks_frames_is_replaced() {
         let (at, end) = (whole.index().offset(frame), whole.index().offset(frame + 1));
         some.push(at, end, whole.index().times()[frame as usize], frame as i64);
     }
-    let sidecar = crate::sidecar::Sidecar::of(&file.path, None, *b"NCDF", None);
+    let sidecar = crate::sidecar::Sidecar::of(&file.path, None, *b"NCD2", None);
     sidecar.save(whole.stamp(), &some).unwrap();
     assert_eq!(open(&file.path, &options, &Serial).unwrap().index(), whole.index());
 }

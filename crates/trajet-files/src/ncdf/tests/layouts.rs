@@ -57,8 +57,10 @@ fn a_copy_of_a_file_of_64_bit_offsets_has_its_bytes() {
     let (encoder, copy) = written(&raws(&bytes));
     assert!(copy == bytes);
     assert_eq!(encoder.remarks(), Vec::<String>::new());
-    let (narrow, _) = Drawn { wide: false, ..OTHERS }.write();
+    let (narrow, _) = Drawn { version: 1, ..OTHERS }.write();
     assert!(written(&raws(&narrow)).1 == bytes, "offsets of 32 bits become offsets of 64");
+    let (counted, _) = Drawn { version: 5, ..OTHERS }.write();
+    assert!(written(&raws(&counted)).1 == bytes, "and so do counts");
 }
 
 #[test]
@@ -95,6 +97,27 @@ fn values_that_the_file_does_not_hold_are_left_out_with_a_remark() {
     let long = replaced(&bytes, b"label\0\0\0", &0x7fff_ffffu32.to_be_bytes());
     let (encoder, _) = written(&raws(&replaced(&long, SPATIAL, &[5])));
     assert_eq!(encoder.remarks(), ["left out: spatial (its values are not in the file)"]);
+}
+
+#[test]
+fn values_of_types_of_cdf5_are_left_out_of_copies_with_a_remark() {
+    let (bytes, _) = Drawn { version: 5, ..OTHERS }.write();
+    // Type and size of the variable `shorts`, and the type of the attribute `version`.
+    let mark =
+        [&b"\0\0\0\0\0\0\0\x06shorts\0\0"[..], &[0; 7], &[2], &[0; 15], &[1], &[0; 12]].concat();
+    let other = replaced(&bytes, &mark, &[0, 0, 0, 8]);
+    let other = replaced(&other, b"\0\0\0\x07version\0", &[0, 0, 0, 8]);
+    let (encoder, copy) = written(&raws(&other));
+    let words = "left out: :version (only CDF-5 can hold it), shorts (only CDF-5 can hold it)";
+    assert_eq!(encoder.remarks(), [words]);
+    let read = |bytes: &[u8]| {
+        let of = |raw: Raw| match raw {
+            Raw::Ncdf(frame) => frame.coordinates,
+            _ => panic!("another format"),
+        };
+        raws(bytes).into_iter().map(of).collect::<Vec<_>>()
+    };
+    assert_eq!(read(&copy), read(&bytes));
 }
 
 #[test]

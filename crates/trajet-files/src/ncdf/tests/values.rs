@@ -94,7 +94,7 @@ proptest! {
 }
 
 #[test]
-fn a_cell_that_was_never_written_is_nan() {
+fn a_cell_that_was_never_written_differs_from_none() {
     let fill = f64::from(f32::from_bits(0x7cf0_0000));
     for (name, value, double) in [("zeros", 0.0, true), ("fill", fill, true), ("fill", fill, false)]
     {
@@ -104,7 +104,12 @@ fn a_cell_that_was_never_written_is_nan() {
         let (frames, atoms) = (Frames::all(2), Atoms::all(5));
         let reader = open(&file.path, &without_sidecar(), &Serial).unwrap();
         let (_, meta) = read(&*reader, &Wanted::positions(&frames, &atoms)).unwrap();
-        assert!(meta.cells[0].iter().all(|v| v.is_nan()), "{name}: {:?}", meta.cells[0]);
+        let [lengths, angles] = [0, 3].map(|k| &meta.cells[0][k..k + 3]);
+        assert!(lengths.iter().all(|v| v.is_nan()), "{name}: {:?}", meta.cells[0]);
+        match value == fill {
+            true => assert_eq!(angles, [0.0; 3]),
+            false => assert!(angles.iter().all(|v| v.is_nan())),
+        }
         assert_eq!(Some(meta.cells[1]), drawn.cell(1));
     }
 }

@@ -79,6 +79,33 @@ proptest! {
     }
 
     #[test]
+    fn an_atom_without_position_is_reported(
+        system in systems(cells().prop_map(|numbers| Cell::new(numbers).unwrap())),
+        index in any::<Index>(),
+        axis in 0..3usize,
+        value in prop::sample::select(vec![f32::NAN, f32::INFINITY, f32::NEG_INFINITY]),
+    ) {
+        let (cell, trees, groups) = (&system.cell, system.trees(), system.groups());
+        let spoiled = index.index(system.broken.len());
+        let mut positions = system.broken.clone();
+        positions[spoiled][axis] = value;
+        // A molecule of one atom has no position, and none of its parts is left behind.
+        let columns = groups.columns(system.molecules[spoiled]);
+        let expected = (columns.len() > 1).then_some(spoiled as u32);
+        let made = make_whole(cell, &trees, &mut positions.clone(), &mut WholeMemory::default());
+        prop_assert_eq!(made.unplaced, expected);
+        for shape in [Shape::Triclinic, Shape::Compact, Shape::Rectangular] {
+            let wrapped = wrap_groups(cell, shape, &groups, None, &mut positions.clone());
+            prop_assert_eq!(wrapped, Ok(expected));
+        }
+        prop_assert_eq!(cluster_groups(cell, &groups, None, &mut positions.clone()), expected);
+        prop_assert_eq!(translate([1.0; 3], &mut positions), None);
+        prop_assert!(positions[spoiled].iter().all(|x| x.is_nan()));
+        positions[spoiled] = [0.0, f32::MAX, 0.0];
+        prop_assert_eq!(translate([0.0, 1e38, 0.0], &mut positions), Some(spoiled as u32));
+    }
+
+    #[test]
     fn any_numbers_leave_finite_positions_finite(
         numbers in cells(),
         rows in prop::collection::vec(prop::array::uniform3(prop_oneof![
@@ -101,7 +128,9 @@ proptest! {
             for (before, after) in rows.iter().zip(&positions) {
                 let is_finite = before.iter().all(|x| x.is_finite());
                 let same = before.map(f32::to_bits) == after.map(f32::to_bits);
-                assert!(same || is_finite && after.iter().all(|x| x.is_finite()), "{before:?} {after:?}");
+                let has_none = !is_finite && after.iter().all(|x| x.is_nan());
+                let stays = is_finite && after.iter().all(|x| x.is_finite());
+                assert!(same || has_none || stays, "{before:?} {after:?}");
             }
         };
         check(&mut |p| {
@@ -109,9 +138,13 @@ proptest! {
         });
         for weights in [None, Some(&weights[..n])] {
             for shape in [Shape::Triclinic, Shape::Compact, Shape::Rectangular] {
-                check(&mut |p| wrap_groups(&cell, shape, &groups, weights, p).unwrap());
+                check(&mut |p| {
+                    wrap_groups(&cell, shape, &groups, weights, p).unwrap();
+                });
             }
-            check(&mut |p| cluster_groups(&cell, &groups, weights, p));
+            check(&mut |p| {
+                cluster_groups(&cell, &groups, weights, p);
+            });
             let (mut f, mut shifts, mut sums) = (Vec::new(), vec![[0; 3]; groups.len()], Vec::new());
             fractional_centres(&cell, &groups, weights, &rows, &mut f);
             find_jumps(&mut f.clone(), &f, &mut shifts);
@@ -126,7 +159,9 @@ proptest! {
         shifts.set(n, |_| [i32::MAX - 1, i32::MIN + 1, 0]);
         count_jumps(&cell, &mut before, &rows, &mut shifts);
         check(&mut |p| shift_atoms(&cell, &shifts, p));
-        check(&mut |p| translate([1e39, -3e38, weights[0]], p));
+        check(&mut |p| {
+            translate([1e39, -3e38, weights[0]], p);
+        });
     }
 }
 

@@ -6,8 +6,9 @@ fn made_whole(cell: &Cell, trees: &BondTrees, broken: &[[f32; 3]]) -> (Vec<[f32;
     let mut memory = WholeMemory::default();
     let [first, second] = [(); 2].map(|()| {
         let mut positions = broken.to_vec();
-        let n_endless = make_whole(cell, trees, &mut positions, &mut memory);
-        (positions, n_endless)
+        let made = make_whole(cell, trees, &mut positions, &mut memory);
+        assert_eq!(made.unplaced, None);
+        (positions, made.endless)
     });
     assert_eq!(first, second);
     first

@@ -246,7 +246,7 @@ fn turned_cells_have_no_rectangular_shape() {
     let result = wrap_groups(&cell, Shape::Rectangular, &groups, None, &mut positions);
     assert_eq!(result, Err(TurnedCell));
     assert_eq!(positions, [[15.0, 5.0, 5.0]]);
-    assert_eq!(wrap_groups(&cell, Shape::Compact, &groups, None, &mut positions), Ok(()));
+    assert_eq!(wrap_groups(&cell, Shape::Compact, &groups, None, &mut positions), Ok(None));
     assert_eq!(positions, [[5.0, 5.0, 5.0]]);
 }
 

@@ -1,5 +1,8 @@
 //! A small TPR file of any version, written value by value. Tests and fuzz targets use it.
 
+/// The kind of particle of virtual sites.
+const VIRTUAL_SITE: i32 = 4;
+
 /// Writes values as GROMACS does.
 #[derive(Debug)]
 pub(crate) struct Writer {
@@ -96,7 +99,8 @@ impl Writer {
             self.reals(&[mass, charge, mass, charge]);
             self.short(3);
             self.short(3);
-            self.ints(&[0, residue, atomic_number]);
+            let kind = if mass == 0.0 { VIRTUAL_SITE } else { 0 };
+            self.ints(&[kind, residue, atomic_number]);
         }
         atoms.iter().for_each(|atom| self.int(atom.0));
         atoms.iter().for_each(|atom| self.int(atom.1));

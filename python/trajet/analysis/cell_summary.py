@@ -1,0 +1,114 @@
+"""Unit cells of the frames of a run: how many are missing, and how many are too small."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet.trajectory import UpdatingSelection
+
+# Numbers of a summary at the end of a state, in the order of the attributes.
+_PACKED = 6
+# Keywords of selections that compare distances.
+_BY_DISTANCE = re.compile(r"\b(around|point|sphlayer|sphzone|isolayer|cylayer|cyzone)\b")
+
+
+@dataclass(frozen=True)
+class CellSummary:
+    """Summary of the unit cells of all frames of an analysis that uses them.
+
+    The engine makes it from each frame that it reads, on every pool.
+
+    Attributes
+    ----------
+    n_frames
+        Number of frames.
+    n_missing, first_missing
+        Number of frames without a cell, and the first of them; -1 if there is none.
+    n_small, first_small
+        Number of frames in which half of the shortest lattice vector is less than the longest
+        distance of the analysis, and the first of them; -1 if there is none.
+    least_half, least_frame
+        Half of the shortest lattice vector of the smallest of these cells, Å, and its frame.
+    """
+
+    n_frames: int
+    n_missing: int
+    first_missing: int
+    n_small: int
+    first_small: int
+    least_half: float
+    least_frame: int
+
+    @classmethod
+    def split(
+        cls, folded: NDArray[np.float64], n_frames: int
+    ) -> "tuple[NDArray[np.float64], CellSummary]":
+        """Return the state of an analysis, and the summary that the engine appended to it."""
+        state, packed = folded[:-_PACKED], folded[-_PACKED:].tolist()
+        missing, first, small, first_small, half, frame = packed
+        return state, cls(
+            n_frames, int(missing), int(first), int(small), int(first_small), half, int(frame)
+        )
+
+    @property
+    def n_present(self) -> int:
+        """Number of frames with a cell."""
+        return self.n_frames - self.n_missing
+
+    def missing(self) -> list[str]:
+        """Return a remark if nearest images were asked for in frames that have no cell."""
+        if not self.n_missing:
+            return []
+        return [
+            f"{self._missing_frames()}: their distances are those of the positions as they are, not"
+            " of nearest images: give pbc=False (--no-pbc) if that is meant for all frames"
+            f"{', or leave these frames out' if self.n_present else ''}"
+        ]
+
+    def missing_in_some(self) -> list[str]:
+        """Return the remark of `missing` if other frames have a cell.
+
+        For analyses of distances within molecules, which a trajectory without any cell may have.
+        """
+        return self.missing() if self.n_present else []
+
+    def missing_for(self, selections: Iterable[object]) -> list[str]:
+        """Return a remark if an updating selection compares distances in frames without a cell."""
+        by_distance = any(
+            isinstance(each, UpdatingSelection) and _BY_DISTANCE.search(each.text)
+            for each in selections
+        )
+        if not (by_distance and self.n_missing):
+            return []
+        return [
+            f"{self._missing_frames()}: distances that the selection compares are those of the"
+            " positions as they are, not of nearest images"
+            f"{': leave these frames out unless that is meant' if self.n_present else ''}"
+        ]
+
+    def too_small(self, longest: str, consequence: str) -> list[str]:
+        """Return a remark if distances exceed half of the shortest lattice vector.
+
+        Parameters
+        ----------
+        longest
+            What exceeds it, such as "distances up to 9 Å are counted, but".
+        consequence
+            What follows from that, and what to do.
+        """
+        if not self.n_small:
+            return []
+        first = f", first in frame {self.first_small}" if self.n_small > 1 else ""
+        return [
+            f"{longest} half of the distance between an atom and its own nearest image is"
+            f" less in {self.n_small} of {self.n_frames} frames{first}: {self.least_half:.1f} Å in"
+            f" frame {self.least_frame}: {consequence}"
+        ]
+
+    def _missing_frames(self) -> str:
+        """Return the beginning of a remark on frames without a cell."""
+        number = f"{self.n_missing} of {self.n_frames} frames have no unit cell"
+        return f"{number} (the first is frame {self.first_missing})" if self.n_present else number

@@ -1,0 +1,161 @@
+"""Masses and elements of particles, and which of them are heavy atoms: one rule for all analyses.
+
+Virtual sites, extra points, lone pairs, Drude particles and shells are no atoms (`Topology.sites`):
+they have no element, no surface, and form no hydrogen bonds. Their mass is that of the file, 0 too.
+"""
+
+import contextlib
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet._trajet import SelectionError
+from trajet.topology import Atoms, listed
+
+_HYDROGENS = ("H", "D", "T")
+# Masses of hydrogens, also repartitioned ones, are below this, u.
+_HEAVIEST_HYDROGEN = 4.1
+# Most names of atoms that an error asks to leave out.
+_MOST_LEFT_OUT = 8
+# What needs no masses, for errors.
+EQUAL_WEIGHTS = "weigh all atoms equally (weights=None, --weights equal)"
+
+
+def masses(atoms: Atoms, remarks: list[str], instead: str = EQUAL_WEIGHTS) -> NDArray[np.float64]:
+    """Return the masses of atoms, u; append a remark if they are guessed from names.
+
+    Stated masses of 0, as virtual sites have, are masses.
+
+    Parameters
+    ----------
+    atoms
+        The atoms.
+    remarks
+        Remarks of the analysis.
+    instead
+        What needs no masses, for the error.
+
+    Raises
+    ------
+    SelectionError
+        If the mass of an atom is unknown.
+    """
+    native, where = atoms.topology.native, str(atoms.topology)
+    found = atoms.column("masses")
+    values = np.full(len(atoms), np.nan) if found is None else found
+    is_guessed = "masses" in native.guessed
+    # Guesses of unknown masses are 0, as MDAnalysis' are.
+    known = np.isfinite(values) & ((values > 0) if is_guessed else (values >= 0))
+    if not known.all():
+        raise SelectionError(_without_masses(atoms, known, where, instead))
+    # By its name, Martini's W is tungsten. Masses of elements that the file states are certain.
+    if is_guessed and native.column("elements") is None:
+        names = atoms.column("names")
+        kinds, first = np.unique(values, return_index=True)
+        words = [
+            f"{'?' if names is None else names[k]} {mass:.3f}"
+            for mass, k in zip(kinds, first, strict=True)
+        ]
+        remarks.append(
+            f"masses are guessed from the names of atoms, as {where} has neither masses nor"
+            f" elements: {listed(words)}; coarse-grained and united atoms have other masses: use a"
+            " topology with masses, such as a TPR, PSF or PRMTOP, or give weights as numbers"
+        )
+    return np.ascontiguousarray(values, np.float64)
+
+
+def _without_masses(atoms: Atoms, known: NDArray[np.bool_], where: str, instead: str) -> str:
+    """Return the error on atoms without known mass; its advice leaves some atom."""
+    without = np.flatnonzero(~known)
+    names = atoms.column("names")
+    leave_out = ""
+    if names is not None:
+        unknown = np.unique(names[without])
+        if known[~np.isin(names, unknown)].any() and len(unknown) <= _MOST_LEFT_OUT and unknown[0]:
+            leave_out = f"leave these atoms out ('… and not name {' '.join(unknown.tolist())}'), "
+    return (
+        f"the mass of {without.size} of {len(known)} atoms is unknown in {where}, the first is"
+        f" {atoms.describe(int(without[0]))}: {leave_out}{instead}, or use a topology with masses,"
+        " such as a TPR, PSF or PRMTOP"
+    )
+
+
+def heavy_atoms(atoms: Atoms) -> NDArray[np.bool_]:
+    """Return which atoms are neither hydrogens nor sites that are no atoms, `(n,)`.
+
+    Raises
+    ------
+    SelectionError
+        If neither the element nor the mass of an atom is known.
+    """
+    topology = atoms.topology
+    stated = atoms.column("elements")
+    symbols = np.full(len(atoms), "") if stated is None else stated
+    no_atoms = (topology.sites | topology.named_sites)[atoms.indices]
+    if ((symbols == "") & ~no_atoms).any():
+        # Beads have no elements.
+        with contextlib.suppress(SelectionError):
+            symbols = known_elements(atoms)
+    named = symbols != ""
+    hydrogen = np.isin(np.char.upper(symbols), _HYDROGENS)
+    values = atoms.column("masses")
+    weights = np.full(len(atoms), np.nan) if values is None else values
+    if "masses" in topology.native.guessed:
+        weights = np.where(weights == 0, np.nan, weights)
+    unknown = np.flatnonzero(~named & ~no_atoms & np.isnan(weights))
+    if unknown.size:
+        raise SelectionError(
+            f"{unknown.size} atoms have neither element nor mass, the first is"
+            f" {atoms.describe(int(unknown[0]))}: select heavy atoms by their names"
+        )
+    heavy: NDArray[np.bool_] = np.where(named, ~hydrogen, weights > _HEAVIEST_HYDROGEN) & ~no_atoms
+    return heavy
+
+
+def known_elements(atoms: Atoms) -> NDArray[np.str_]:
+    """Return the symbols of the elements of atoms, from masses and names where the file has none.
+
+    They are empty where they are unknown, and for sites that are no atoms.
+
+    Raises
+    ------
+    SelectionError
+        If they cannot be guessed, as for coarse-grained beads.
+    """
+    codes, symbols = atoms.topology.native.known_elements()
+    return np.array(symbols, np.str_)[codes[atoms.indices]]
+
+
+def masses_as_weights(
+    atoms: Atoms, remarks: list[str], sizes: list[int] | None = None, labels: tuple[str, ...] = ()
+) -> NDArray[np.float64]:
+    """Return the masses of atoms that are weights of the centres of groups.
+
+    A group of one particle without mass has its position as centre.
+
+    Parameters
+    ----------
+    atoms
+        The atoms of one group after the other.
+    remarks
+        As for `masses`.
+    sizes, labels
+        Number of atoms and name of each group; None for one group of all atoms.
+
+    Raises
+    ------
+    SelectionError
+        If a mass is unknown, or the atoms of a group have no mass together.
+    """
+    weights = masses(atoms, remarks)
+    groups = np.array([len(atoms)] if sizes is None else sizes, np.int64)
+    starts = np.cumsum(groups) - groups
+    for k in np.flatnonzero(np.add.reduceat(weights, starts) == 0).tolist():
+        if groups[k] > 1:
+            name = f"{labels[k]}: " if labels else ""
+            raise SelectionError(
+                f"{name}the {groups[k]} atoms from {atoms.describe(int(starts[k]))} on have no mass"
+                f" together, and so no centre of mass: leave them out, or {EQUAL_WEIGHTS}"
+            )
+        weights[starts[k]] = 1.0
+    return weights

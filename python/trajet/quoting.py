@@ -1,0 +1,16 @@
+"""Texts of users in messages."""
+
+# Characters of a text that a message shows.
+_SHOWN = 200
+
+
+def quoted(value: object) -> str:
+    """Return a value as `repr` does, or the first 200 characters of it."""
+    try:
+        text = repr(value)
+    except RecursionError:
+        return "lists within lists"
+    if len(text) <= _SHOWN:
+        return text
+    end = text[0] if text[0] in "'\"" else ""
+    return f"{text[:_SHOWN]}…{end}"

@@ -1,0 +1,57 @@
+"""Times as the shortest decimals that give the stored values back."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Most digits behind the point that are tried.
+_MOST_DIGITS = 12
+# A unit in the last place of float32, relative: programs differ by it in the unit of DCD files.
+ROUNDING = 2.0**-23
+
+
+def shortest_times(times: NDArray[np.float64], report: Mapping[str, Any]) -> NDArray[np.float64]:
+    """Return times, ps, as the shortest decimals that give the stored values back in their type.
+
+    A file that stores 0.1 in single precision has the time 0.10000000149011612, which is returned
+    as 0.1. DCD files store the time step, in single precision and another unit: decimals are within
+    the rounding of the step.
+
+    Parameters
+    ----------
+    times
+        Times as they are read.
+    report
+        The report of the run, whose `inputs` name the formats of the files.
+    """
+    formats = {entry.get("format") for entry in report.get("inputs", ())}
+    if "DCD" in formats:
+        return decimals_within(times, ROUNDING * np.abs(times))
+    with np.errstate(over="ignore"):
+        single = times.astype(np.float32)
+    if not np.array_equal(single.astype(np.float64), times, equal_nan=True):
+        return times
+    shortest: NDArray[np.float64] = single.astype(np.str_).astype(np.float64)
+    return shortest
+
+
+def decimals_within(times: NDArray[np.float64], slack: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the decimals of the fewest digits behind the point within the slack of each time.
+
+    Different times have different decimals.
+    """
+    steps = np.abs(np.diff(times))
+    if (steps > 0).any():
+        slack = np.minimum(slack, 0.4 * steps[steps > 0].min())
+    found = times.copy()
+    left = np.isfinite(times)
+    for digits in range(_MOST_DIGITS + 1):
+        rounded = np.round(times, digits)
+        fits = left & (np.abs(rounded - times) <= slack)
+        found[fits] = rounded[fits]
+        left &= ~fits
+        if not left.any():
+            break
+    return found

@@ -1,0 +1,113 @@
+"""Saved results that are damaged, or that no version of trajet wrote."""
+
+import random
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import trajet as tj
+from helpers.golden_files import Adk
+from trajet.result import loading
+
+
+@pytest.fixture(scope="module")
+def saved(adk: Adk, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, np.ndarray]]:
+    """Return the arrays of results of several classes."""
+    traj, folder = tj.open(adk.psf, adk.xtc), tmp_path_factory.mktemp("saved")
+    few = traj.select("name CA and resid 1:9")
+    results = {
+        "series": tj.rmsd(few),
+        "atoms": tj.rmsf(few),
+        "pairs": tj.pairwise_rmsd(few, frames=slice(0, 6)),
+        "clusters": tj.cluster_rmsd(few, cutoff=1.0, frames=slice(0, 6)),
+        "distances": tj.distances(few),
+    }
+    arrays = {}
+    for name, result in results.items():
+        result.save(folder / f"{name}.npz")
+        with np.load(folder / f"{name}.npz") as file:
+            arrays[name] = dict(file)
+    return arrays
+
+
+def write(path: Path, arrays: Mapping[str, np.ndarray], **others: Any) -> Path:
+    """Write arrays, some of them replaced."""
+    np.savez(path, **{**arrays, **others})  # type: ignore[arg-type]
+    return path
+
+
+WRONG = {
+    "dates": lambda array: np.zeros(array.shape, "M8[s]"),
+    "complex": lambda array: np.zeros(array.shape, complex),
+    "further axes": lambda array: np.zeros((*array.shape, 3, 4), array.dtype),
+    "records": lambda array: np.zeros(array.shape, [("a", "f8")]),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+@pytest.mark.parametrize("kind", ["series", "atoms", "pairs", "clusters", "distances"])
+def test_wrong_types_and_shapes_are_errors(
+    saved: dict[str, dict[str, np.ndarray]], tmp_path: Path, kind: str, wrong: str
+) -> None:
+    """Of every field in turn; the message names the file."""
+    for name, array in saved[kind].items():
+        path = write(tmp_path / "one.npz", saved[kind], **{name: WRONG[wrong](array)})
+        if wrong == "further axes" and name not in ("values", "times", "frames"):
+            continue
+        with pytest.raises(tj.FormatError, match=r"one\.npz"):
+            tj.load(path)
+            pytest.fail(name)
+
+
+@pytest.mark.parametrize("report", [b"\xff", "text", 10**12, np.zeros(3), b"[" * 100_000])
+def test_report_of_another_type_is_an_error(
+    saved: dict[str, dict[str, np.ndarray]], tmp_path: Path, report: Any
+) -> None:
+    """A number is not taken for a count of bytes, and nested lists end no process."""
+    path = write(tmp_path / "one.npz", saved["series"], report=np.array(report))
+    with pytest.raises(tj.FormatError, match=r"one\.npz"):
+        tj.load(path)
+
+
+def test_cut_and_changed_files_are_errors(
+    saved: dict[str, dict[str, np.ndarray]], tmp_path: Path
+) -> None:
+    """Or have the same numbers, where a byte of no meaning is changed."""
+    content = write(tmp_path / "whole.npz", saved["series"]).read_bytes()
+    path, choose = tmp_path / "one.npz", random.Random(1)
+    for _ in range(150):
+        first = choose.randrange(len(content))
+        last = choose.randrange(first, min(len(content), first + 100))
+        damaged = [
+            content[:first],
+            content[:first] + content[last:],
+            content[:first] + choose.randbytes(last - first) + content[last:],
+        ]
+        path.write_bytes(choose.choice(damaged))
+        try:
+            found = tj.load(path)
+        except tj.FormatError as error:
+            assert "one.npz" in str(error)
+        else:
+            assert found.values.tobytes() == saved["series"]["values"].tobytes()
+
+
+def test_small_file_with_large_arrays_is_an_error(
+    saved: dict[str, dict[str, np.ndarray]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before memory is taken for them; a size that the header claims is compared with the file."""
+    monkeypatch.setattr(loading, "_LEAST", 0)
+    path = tmp_path / "one.npz"
+    np.savez_compressed(path, **{**saved["series"], "values": np.zeros((98, 20_000))})  # type: ignore[arg-type]
+    with pytest.raises(tj.FormatError, match=r"one\.npz: a file of .* arrays would take 15 MiB"):
+        tj.load(path)
+    header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (9000000000000,), }"
+    claimed = b"\x93NUMPY\x01\x00\x76\x00" + header.ljust(117) + b"\n" + bytes(80)
+    write(path, {key: array for key, array in saved["series"].items() if key != "values"})
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("values.npy", claimed)
+    with pytest.raises(tj.FormatError, match="has not as many bytes"):
+        tj.load(path)
