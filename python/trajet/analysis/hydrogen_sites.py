@@ -88,7 +88,8 @@ def hydrogen_sites(
         guess = "" if bonds == "guess" else ' guess bonds (bonds="guess", --guess-bonds), or'
         raise SelectionError(
             f"selection {quoted(main.label)} of {topology} has no hydrogen that is bonded to a"
-            f" donor ({', '.join(elements)}):{guess} choose donors= (--donors) and elements= (--elements)"
+            f" donor ({', '.join(elements)}):{guess} choose donors= (--donors) and elements="
+            " (--elements)"
         )
     found = np.flatnonzero(is_acceptor & among)
     if not len(found):

@@ -74,9 +74,9 @@ def msd(
     """Mean squared displacement, and diffusion coefficient.
 
     Positions must be unwrapped: remove jumps over the box with --nojump, for molecules with
-    --make-whole --nojump. Frames must be equally spaced in time. The error of the coefficient is the
-    standard error of those of groups of particles, which holds if particles move independently; for
-    one particle it is the difference between the halves of the fitted range.
+    --make-whole --nojump. Frames must be equally spaced in time. The error of the coefficient is
+    the standard error of those of groups of particles, which holds if particles move independently;
+    for one particle it is the difference between the halves of the fitted range.
 
     \b
     Examples:
