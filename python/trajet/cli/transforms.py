@@ -158,7 +158,7 @@ class TransformOptions:
         (structure,) = reference_positions(reference, selection, [], remarks, no_frames)
         for remark in remarks:
             click.echo(f"note: {remark}", err=True)
-        return opened.fit(selection.indices, reference=structure.positions, weights=weights)
+        return opened.fit(selection, reference=structure.positions, weights=weights)
 
 
 def options(command: Decorated) -> Decorated:
