@@ -9,7 +9,8 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -143,6 +144,17 @@ def memory_of(process: int) -> set[str]:
         return set()
 
 
+@contextmanager
+def hangups_not_ignored() -> Iterator[None]:
+    """Let processes that start in the block not inherit that SIGHUP is ignored, as under nohup."""
+    # A new program has the default action for signals that have a handler here.
+    before = signal.signal(signal.SIGHUP, lambda *_: None)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
 def started(words: list[str], tmp: Path, mark: str) -> "subprocess.Popen[str]":
     """Start a command in a session of its own."""
     tmp.mkdir()
@@ -272,10 +284,11 @@ def test_signal_during_imports_prints_one_line(
     words = [sys.executable, "-m", "trajet", "--help"]
     mark = f"imports-{uuid.uuid4()}"
     ranks = {} if rank is None else {"PMI_RANK": str(rank)}
-    process = subprocess.Popen(
-        words, env=os.environ | ranks, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-    )
-    wait_until(lambda: handles(process.pid, signal.SIGTERM))
+    output = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+    with hangups_not_ignored():
+        process = subprocess.Popen(words, env=os.environ | ranks, text=True, **output)
+    # The last handler to be installed.
+    wait_until(lambda: handles(process.pid, signal.SIGHUP))
     process.send_signal(number)
     stderr = end(process, mark)
     by = "" if number == signal.SIGINT else f" by {number.name}"
