@@ -81,7 +81,8 @@ def test_every_analysis_takes_the_option() -> None:
     """And every command that describes files."""
     context = click.Context(commands)
     names = [name.replace("_", "-") for name in tj.ANALYSES if name != "apply"]
-    for name in (*names, "run", "info"):
+    more = ("run", "info", "index", "convert", "split", "frame", "advise")
+    for name in (*names, *more):
         command = commands.get_command(context, name)
         assert command is not None
         assert any("--json" in param.opts for param in command.params), name
@@ -107,6 +108,29 @@ def test_a_plan_is_a_list(adk: Adk, tmp_path: Path) -> None:
     assert (first["analysis"], second["analysis"]) == ("rmsd", "gyration")
     alone = parse(run("rmsd", adk.psf, adk.xtc, "--select", "name CA", "--stop", 5, "--json"))
     assert first["table"] == alone["table"]
+
+
+def test_copies_and_stores_are_documents(adk: Adk, tmp_path: Path) -> None:
+    """With the numbers that the texts have."""
+    copy, parts, frame = tmp_path / "a.dcd", tmp_path / "parts", tmp_path / "f.pdb"
+    parts.mkdir()
+    done = parse(run("convert", adk.xtc, copy, "--stop", 4, "--allow-loss", "--json"))
+    assert (done["frames"], done["atoms"], done["outputs"]) == (4, 3341, [str(copy)])
+    assert done["size"] == copy.stat().st_size
+    assert done["inputs"][0]["path"] == str(adk.xtc)
+    done = parse(run("split", adk.xtc, "--segments", 2, "-o", parts, "--json"))
+    assert done["outputs"] == sorted(map(str, parts.glob("*.xtc")))
+    done = parse(run("frame", adk.psf, adk.xtc, "--frame", 3, "-o", frame, "--json"))
+    assert (done["frame"], done["outputs"]) == (3, [str(frame)])
+    assert parse(run("index", adk.xtc, "--json"))[0]["file"] == str(adk.xtc)
+    store = tj.Store(tmp_path / "md", create=True)
+    store.add("adk", tj.open(adk.psf, adk.xtc))
+    (listed,) = parse(run("store", "list", "--store", tmp_path / "md", "--json"))
+    shown = parse(run("store", "show", tmp_path / "md" / "adk", "--json"))
+    assert listed == shown
+    assert sum(tag["atoms"] for tag in shown["tags"]) == shown["atoms"] == 3341
+    (used,) = parse(run("store", "stats", "--store", tmp_path / "md", "--json"))
+    assert used["name"] == "adk"
 
 
 ARRAYS = (

@@ -102,8 +102,8 @@ def rdf(
         blocks = [(n_a, exclusion_block[0]), (n_b, exclusion_block[1])]
         if any(size < 1 or n % size for n, size in blocks) or len({n // s for n, s in blocks}) > 1:
             raise ValueError(
-                f"exclusion_block {exclusion_block} does not divide selections of {n_a} and {n_b}"
-                " atoms into equally many blocks"
+                f"exclusion_block (--exclusion-block) {exclusion_block} does not divide selections"
+                f" of {n_a} and {n_b} atoms into equally many blocks"
             )
     plan = AnalysisSpec.of(
         "rdf",

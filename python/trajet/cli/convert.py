@@ -1,8 +1,9 @@
 """Commands that write trajectories: `trajet convert | split`."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TypedDict
+from typing import Any, TypedDict
 
 import click
 
@@ -11,12 +12,14 @@ from trajet import advise, startup
 from trajet.cli import options, pools, transforms
 from trajet.cli.command import command
 from trajet.cli.options import choose_frames, in_order
+from trajet.cli.results import check_json, echo_json, json_option
 from trajet.cli.terminal import progress
 from trajet.cli.transforms import TransformOptions
 from trajet.conversion import SUFFIXES, Conversion
 from trajet.dataset import find_dataset
 from trajet.pools.pool import Pool
-from trajet.result import entries_of
+from trajet.result import entries_of, plain
+from trajet.trajectory import Trajectory
 
 _compression = click.option(
     "--compression",
@@ -51,6 +54,7 @@ _compression = click.option(
 @options.units
 @options.dcd_cell
 @transforms.options
+@json_option
 @options.quiet
 def convert(
     files: tuple[str, ...],
@@ -79,6 +83,7 @@ def convert(
     units: dict[str, str] | None,
     dcd_cell: str | None,
     transforms: TransformOptions,
+    as_json: bool,
     quiet: bool,
 ) -> None:
     """Write a trajectory, or a part of it, in any format.
@@ -96,6 +101,7 @@ def convert(
       trajet convert run.xtc whole.xtc --topology run.tpr --repair protein
       mpiexec -n 4 trajet convert run.xtc run.h5md --pool mpi
     """
+    check_json(as_json=as_json, quiet=quiet)
     *sources, target = files
     if not sources:
         raise click.UsageError("give the trajectory to read and, last, the file to write")
@@ -139,7 +145,9 @@ def convert(
             progress=show,
             **_threads_or_pool(pool, at, threads),
         )
-    if not quiet:
+    if as_json:
+        echo_json(_document(opened, [done], topology_out))
+    elif not quiet:
         for line in options.notes(opened, ()):
             click.echo(line)
         say(done)
@@ -181,6 +189,7 @@ def _threads_or_pool(name: str, pool: Pool, threads: int | None) -> _Workers:
 @options.particles
 @options.units
 @options.dcd_cell
+@json_option
 @options.quiet
 def split(
     files: tuple[str, ...],
@@ -200,6 +209,7 @@ def split(
     particles: str | None,
     units: dict[str, str] | None,
     dcd_cell: str | None,
+    as_json: bool,
     quiet: bool,
 ) -> None:
     """Split a trajectory into files for many processes.
@@ -215,6 +225,7 @@ def split(
       trajet split run.xtc --segments 8 -o parts --format h5md --compression 1
       mpiexec -n 8 trajet split run.xtc --segments 8 -o parts --pool mpi
     """
+    check_json(as_json=as_json, quiet=quiet)
     if (segments is None) == (frames_per_segment is None):
         raise click.UsageError("choose --segments or --frames-per-segment")
     where = pools.made(pool, pools.PoolOptions(workers, threads, scheduler))
@@ -242,7 +253,9 @@ def split(
             progress=show,
             **_threads_or_pool(pool, at, threads),
         )
-    if not quiet:
+    if as_json:
+        echo_json(_document(opened, parts))
+    elif not quiet:
         for line in options.notes(opened, ()):
             click.echo(line)
         # Most remarks are the same for all files.
@@ -275,6 +288,7 @@ def split(
 @options.units
 @options.dcd_cell
 @transforms.options
+@json_option
 @options.quiet
 def frame(
     topology: str,
@@ -289,6 +303,7 @@ def frame(
     units: dict[str, str] | None,
     dcd_cell: str | None,
     transforms: TransformOptions,
+    as_json: bool,
     quiet: bool,
 ) -> None:
     """Write one frame to a structure file.
@@ -298,6 +313,7 @@ def frame(
       trajet frame adk.psf adk.xtc --frame 10 -o frame10.pdb
       trajet frame run.tpr run.xtc --frame -1 --repair protein --select protein -o last.pdb
     """
+    check_json(as_json=as_json, quiet=quiet)
     opened = options.open_files(
         topology,
         trajectories,
@@ -313,12 +329,39 @@ def frame(
     chosen = opened.all_atoms() if select is None else options.select(opened, select, quiet=quiet)
     one = chosen[number]
     path = one.save(output, force=force)
-    if not quiet:
-        if path.suffix.lower() != ".gro" and one.read_velocities() is not None:
-            click.echo("note: velocities are left out: of structure files, only .gro holds them")
-        for line in options.notes(opened, one.remarks):
+    remarks = list(one.remarks)
+    if path.suffix.lower() != ".gro" and one.read_velocities() is not None:
+        remarks.append("velocities are left out: of structure files, only .gro holds them")
+    if as_json:
+        echo_json(
+            {
+                "frame": one.frame,
+                "time_ps": plain(float(one.time)),
+                "atoms": chosen.n_atoms,
+                "remarks": [*options.notes_of_opening(opened), *remarks],
+                "outputs": [str(path)],
+            }
+        )
+    elif not quiet:
+        for line in options.notes(opened, remarks):
             click.echo(line)
         click.echo(f"{path}: frame {one.frame} at {one.time:g} ps, {chosen.n_atoms} atoms")
+
+
+def _document(
+    opened: Trajectory, parts: Sequence[Conversion], structure: str | None = None
+) -> dict[str, Any]:
+    """Return the facts on outputs as values that JSON has."""
+    remarks = dict.fromkeys(remark for part in parts for remark in part.remarks)
+    written = [os.fspath(part.path) for part in parts]
+    return {
+        "frames": sum(part.n_frames for part in parts),
+        "atoms": parts[0].n_atoms,
+        "size": sum(part.size for part in parts),
+        "remarks": [*options.notes_of_opening(opened), *remarks],
+        "inputs": plain(opened.describe_inputs()),
+        "outputs": written + ([structure] if structure is not None else []),
+    }
 
 
 def say(done: Conversion) -> None:

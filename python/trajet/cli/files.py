@@ -15,7 +15,7 @@ from trajet._trajet import FORMATS, STRUCTURES, FormatError, TrajetError, read_s
 from trajet.advise import in_bytes
 from trajet.cli import options, topologies
 from trajet.cli.command import command
-from trajet.cli.results import echo_json, json_option
+from trajet.cli.results import check_json, echo_json, json_option
 from trajet.cli.tables import EXPECTED, one_line
 from trajet.cli.terminal import progress
 from trajet.dataset import find_dataset
@@ -314,6 +314,7 @@ def _rounding(times: NDArray[np.float64]) -> float:
 @options.threads
 @options.truncated
 @options.dcd_cell
+@json_option
 @options.quiet
 def index(
     files: list[str],
@@ -321,6 +322,7 @@ def index(
     threads: int | None,
     allow_truncated_tail: bool,
     dcd_cell: str | None,
+    as_json: bool,
     quiet: bool,
 ) -> None:
     """Build the index of trajectories ahead of time.
@@ -334,7 +336,8 @@ def index(
       trajet index long.xtc
       trajet index --force --threads 8 run*/traj.xtc
     """
-    failures = _Failures()
+    check_json(as_json=as_json, quiet=quiet)
+    failures, documents = _Failures(), list[dict[str, Any]]()
     for file in files:
         message = ""
         with failures.go_on():
@@ -352,8 +355,12 @@ def index(
                         progress=show,
                     )
                 message = f"{opened.n_frames} frames, {opened.index_state}, {_location(opened)}"
-        if message and not quiet:
+        if message:
+            documents.append({"file": file, "index": message})
+        if message and not quiet and not as_json:
             click.echo(f"{file}: {message}")
+    if as_json:
+        echo_json(documents)
     failures.leave()
 
 

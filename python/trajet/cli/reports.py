@@ -6,6 +6,7 @@ import click
 
 from trajet.cli.command import command
 from trajet.cli.options import path_to
+from trajet.cli.results import echo_json, json_option
 from trajet.result import Report
 
 
@@ -18,8 +19,9 @@ from trajet.result import Report
     metavar="FILE",
     help="A page with figures: .html",
 )
+@json_option
 @click.option("--verbose", "-v", is_flag=True, help="Add advice of papers on runs on clusters.")
-def advise(report: str, output: Path | None, verbose: bool) -> None:
+def advise(report: str, output: Path | None, as_json: bool, verbose: bool) -> None:
     """Give advice on a run by its report.
 
     REPORT.json is a file that --report wrote. The first line is plain advice. Further lines name
@@ -35,6 +37,11 @@ def advise(report: str, output: Path | None, verbose: bool) -> None:
     loaded = Report.load(report)
     if output is not None:
         loaded.save(output)
+    if as_json:
+        names = ("analysis", "scalars", "stages", "advice", "heuristics", "remarks", "inputs")
+        found = {name: loaded[name] for name in names if name in loaded}
+        echo_json(found | ({} if output is None else {"outputs": [str(output)]}))
+        return
     for line in loaded["advice"]:
         click.echo(line)
     if verbose:

@@ -1,7 +1,8 @@
 """Commands that describe data sets: `trajet store list | show | verify | stats | profile`."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeVar
+from dataclasses import asdict
+from typing import Any, TypeVar
 
 import click
 
@@ -9,11 +10,14 @@ from trajet._trajet import StoreError
 from trajet.advise import in_bytes
 from trajet.cli import options
 from trajet.cli.command import command
+from trajet.cli.results import check_json, echo_json, json_option
 from trajet.cli.store import arguments
 from trajet.cli.tables import escaped, lines_of
 from trajet.cli.terminal import progress
+from trajet.result import plain
 from trajet.store.access_log import Statistics
 from trajet.store.catalog import Store
+from trajet.store.entry import Entry
 from trajet.store.profile import default_text
 
 # Longer selections are cut.
@@ -23,14 +27,16 @@ _Answer = TypeVar("_Answer")
 
 @command("list")
 @arguments.folder
+@json_option
 @options.quiet
-def list_(folder: str, quiet: bool) -> None:
+def list_(folder: str, as_json: bool, quiet: bool) -> None:
     """List the data sets of a store.
 
     \b
     Example:
       trajet store list --store md
     """
+    check_json(as_json=as_json, quiet=quiet)
     at = Store(folder)
     rows: list[tuple[str, ...]] = [("name", "frames", "atoms", "tags", "size", "original")]
     entries, damaged = at.show_all()
@@ -38,7 +44,9 @@ def list_(folder: str, quiet: bool) -> None:
         numbers = (entry.n_frames, entry.n_atoms, len(entry.tags))
         sizes = (in_bytes(entry.size), in_bytes(entry.source_size))
         rows.append((entry.name, *map(str, numbers), *sizes))
-    if not quiet and (entries or not damaged):
+    if as_json:
+        echo_json([_document(entry) for entry in entries])
+    elif not quiet and (entries or not damaged):
         echo(lines_of(rows) if entries else ["no data sets"])
     complain([*map(str, damaged.values())])
 
@@ -66,17 +74,21 @@ def complain(problems: Sequence[str]) -> None:
 
 @command()
 @arguments.dataset()
+@json_option
 @options.quiet
-def show(name: str, folder: str, quiet: bool) -> None:
+def show(name: str, folder: str, as_json: bool, quiet: bool) -> None:
     """Describe a data set: its original, its tags and their files.
 
     \b
     Example:
       trajet store show md/run
     """
+    check_json(as_json=as_json, quiet=quiet)
     at = Store(folder)
     entry = at.show(name)
-    if quiet:
+    if as_json:
+        echo_json(_document(entry))
+    if quiet or as_json:
         return
     for path, size in entry.source_sizes:
         echo([f"divided    {path} ({in_bytes(size)}, {entry.format})"])
@@ -89,6 +101,33 @@ def show(name: str, folder: str, quiet: bool) -> None:
         select = kept.tag.select
         echo([f"{kept.tag.name}: {select if len(select) <= _SELECT else select[:_SELECT] + '…'}"])
         echo([f"  {path}" for path in kept.paths])
+
+
+def _document(entry: Entry) -> dict[str, Any]:
+    """Return the facts on a data set as values that JSON has."""
+    return {
+        "name": entry.name,
+        "format": entry.format,
+        "frames": entry.n_frames,
+        "atoms": entry.n_atoms,
+        "size": entry.size,
+        "source_size": entry.source_size,
+        "sources": [str(path) for path, _ in entry.source_sizes],
+        "tags": [
+            {
+                "name": kept.tag.name,
+                "short": kept.tag.short,
+                "select": kept.tag.select,
+                "atoms": kept.n_atoms,
+                "tier": kept.tag.tier,
+                "format": kept.tag.format,
+                "lossy": kept.tag.lossy,
+                "size": kept.size,
+                "paths": [str(path) for path in kept.paths],
+            }
+            for kept in entry.tags
+        ],
+    }
 
 
 def say_entry(at: Store, name: str) -> None:
@@ -135,8 +174,9 @@ def verify(name: str | None, folder: str, threads: int | None, quiet: bool) -> N
 
 @command()
 @arguments.dataset(required=False)
+@json_option
 @options.quiet
-def stats(name: str | None, folder: str, quiet: bool) -> None:
+def stats(name: str | None, folder: str, as_json: bool, quiet: bool) -> None:
     """Show uses of data sets, the bytes saved, and advice on tiers.
 
     Each analysis and each read of a data set adds a line to the access log, FOLDER/NAME/uses.jsonl.
@@ -146,10 +186,13 @@ def stats(name: str | None, folder: str, quiet: bool) -> None:
       trajet store stats --store md
       trajet store stats md/run
     """
+    check_json(as_json=as_json, quiet=quiet)
     at = Store(folder)
     found, damaged = _for_each(at.stats, at.list() if name is None else (name,))
     blocks = ["\n".join(_stats_lines(each)) for each in found]
-    if not quiet and (blocks or not damaged):
+    if as_json:
+        echo_json([plain(asdict(each)) for each in found])
+    elif not quiet and (blocks or not damaged):
         click.echo("\n\n".join(blocks) or "no data sets")
     complain(damaged)
 
