@@ -167,7 +167,7 @@ def contact_map(
         within=other is None,
         of=by,
         cutoff=float(cutoff),
-        report=outcome.report("contact_map", parameters, remarks=remarks),
+        report=outcome.report("contact_map", parameters, remarks=remarks, uses_times=False),
     )
 
 

@@ -31,6 +31,7 @@ from trajet.cli.options import (
     quiet,
     read_topology,
     select,
+    time_step,
     truncated,
     units,
 )
@@ -237,7 +238,7 @@ OPTIONS_OF_RUN = frozenset(
     (
         *("continuous", "start", "stop", "step", "begin", "end", "pool", "workers", "threads"),
         *("scheduler", "request-size", "allow-truncated-tail", "particles", "units", "dcd-cell"),
-        *("rows-in", "sample", "force", "quiet"),
+        *("time-step", "rows-in", "sample", "force", "quiet"),
     )
 )
 
@@ -258,6 +259,7 @@ _SHARED = (
     particles,
     units,
     dcd_cell,
+    time_step,
     transforms.options,
     click.option(
         "-o", "--output", callback=path_to((".npz", ".csv")), metavar="FILE", help=".npz or .csv"
@@ -321,6 +323,7 @@ def analysis(
             particles: str | None,
             units: dict[str, str] | None,
             dcd_cell: str | None,
+            time_step: float | None,
             transforms: TransformOptions,
             output: Path | None,
             plot: Path | None,
@@ -361,6 +364,7 @@ def analysis(
                     particles=particles,
                     units=units,
                     dcd_cell=dcd_cell,
+                    time_step=time_step,
                 )
                 chosen = choose_frames(opened, start, stop, step, begin, end)
                 if stop is not None and stop > opened.n_frames and not quiet:

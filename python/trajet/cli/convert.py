@@ -50,6 +50,7 @@ _compression = click.option(
 @options.particles
 @options.units
 @options.dcd_cell
+@options.time_step
 @transforms.options
 @options.quiet
 def convert(
@@ -78,6 +79,7 @@ def convert(
     particles: str | None,
     units: dict[str, str] | None,
     dcd_cell: str | None,
+    time_step: float | None,
     transforms: TransformOptions,
     quiet: bool,
 ) -> None:
@@ -115,6 +117,7 @@ def convert(
         particles=particles,
         units=units,
         dcd_cell=dcd_cell,
+        time_step=time_step,
         # Times that choose frames are read from the files now, not from a kept index.
         rebuild_index=begin is not None or end is not None,
         threads=threads,
@@ -181,6 +184,7 @@ def _threads_or_pool(name: str, pool: Pool, threads: int | None) -> _Workers:
 @options.particles
 @options.units
 @options.dcd_cell
+@options.time_step
 @options.quiet
 def split(
     files: tuple[str, ...],
@@ -200,6 +204,7 @@ def split(
     particles: str | None,
     units: dict[str, str] | None,
     dcd_cell: str | None,
+    time_step: float | None,
     quiet: bool,
 ) -> None:
     """Split a trajectory into files for many processes.
@@ -227,6 +232,7 @@ def split(
         particles=particles,
         units=units,
         dcd_cell=dcd_cell,
+        time_step=time_step,
         threads=threads,
     )
     with where as at, progress("split", " frames", quiet=quiet) as show:
@@ -274,6 +280,7 @@ def split(
 @options.particles
 @options.units
 @options.dcd_cell
+@options.time_step
 @transforms.options
 @options.quiet
 def frame(
@@ -288,6 +295,7 @@ def frame(
     particles: str | None,
     units: dict[str, str] | None,
     dcd_cell: str | None,
+    time_step: float | None,
     transforms: TransformOptions,
     quiet: bool,
 ) -> None:
@@ -307,6 +315,7 @@ def frame(
         particles=particles,
         units=units,
         dcd_cell=dcd_cell,
+        time_step=time_step,
     )
     options.read_topology(opened, quiet=quiet)
     opened = transforms.applied_to(opened)

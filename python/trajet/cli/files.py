@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator
 
 import click
 import numpy as np
-from numpy.typing import NDArray
 
 import trajet
 from trajet._trajet import time_text
@@ -15,7 +14,7 @@ from trajet.cli.command import command
 from trajet.cli.tables import EXPECTED, one_line
 from trajet.cli.terminal import progress
 from trajet.dataset import find_dataset
-from trajet.trajectory import Trajectory
+from trajet.trajectory import Trajectory, rounding_of_times
 
 
 @command()
@@ -25,6 +24,7 @@ from trajet.trajectory import Trajectory
 @options.particles
 @options.units
 @options.dcd_cell
+@options.time_step
 def info(
     files: list[str],
     continuous: bool,
@@ -32,6 +32,7 @@ def info(
     particles: str | None,
     units: dict[str, str] | None,
     dcd_cell: str | None,
+    time_step: float | None,
 ) -> None:
     """Describe trajectories.
 
@@ -51,6 +52,7 @@ def info(
         "particles": particles,
         "units": units,
         "dcd_cell": dcd_cell,
+        "time_step": time_step,
     }
     n_atoms, failures = list[int](), _Failures()
     for file in files:
@@ -104,7 +106,7 @@ def _facts_together(opened: Trajectory) -> Iterator[tuple[str, str]]:
     yield "together", f"{len(opened.paths)} files"
     yield "frames", str(opened.n_frames)
     yield "time", f"{time_text(times[0])} to {time_text(times[-1])} ps"
-    yield "time step", _time_step(times)
+    yield "time step", _time_step(opened)
     yield "size", f"{opened.reader.size} bytes ({in_bytes(opened.reader.size)})"
     # The remarks on each file are printed already.
     for remark in opened.reader.chain_remarks:
@@ -120,7 +122,7 @@ def _facts(opened: Trajectory) -> Iterator[tuple[str, str]]:
     yield "atoms", str(opened.n_atoms)
     yield "frames", str(opened.n_frames)
     yield "time", f"{time_text(times[0])} to {time_text(times[-1])} ps"
-    yield "time step", _time_step(times)
+    yield "time step", _time_step(opened)
     cell = first.cells[0]
     if np.isnan(cell).any():
         yield "cell", "none"
@@ -144,23 +146,21 @@ def _facts(opened: Trajectory) -> Iterator[tuple[str, str]]:
         yield "note", remark
 
 
-def _time_step(times: NDArray[np.float64]) -> str:
+def _time_step(opened: Trajectory) -> str:
     """Return a text on the time between frames."""
+    times = opened.reader.times()
     steps = np.diff(times)
     if not len(steps):
         return "one frame only"
     if not np.ptp(times):
         return "none: all frames have the same time"
-    middle = float(np.median(steps))
-    odd = int((np.abs(steps - middle) > _rounding(times) + 1e-6 * abs(middle)).sum())
+    middle = float(np.nanmedian(steps))
+    slack = rounding_of_times(opened.reader, times)
+    slack = np.minimum(np.maximum(slack[1:], slack[:-1]) + 1e-6 * abs(middle), abs(middle) / 2)
+    odd = int((~(np.abs(steps - middle) <= slack)).sum())
     uneven = f" (differs at {odd} of {len(steps)} frames)" if odd else ""
     # A time step has fewer digits than the times, and no sign where it is zero.
     return f"{middle + 0.0:.6g} ps{uneven}"
-
-
-def _rounding(times: NDArray[np.float64]) -> float:
-    """Return the rounding error of times: XTC stores them as float32."""
-    return 4 * float(np.finfo(np.float32).eps) * float(np.abs(times).max())
 
 
 @command()

@@ -30,6 +30,8 @@ _FILTERS = {3: "Fletcher32", 4: "SZIP", 5: "N-bit", 6: "scale-offset", 32000: "L
 _REGISTERED = 256
 # Number of frames whose order of atoms is compared with that of the first frame.
 _SAMPLES = 8
+# Bytes of a number of single precision.
+_SINGLE_BYTES = 4
 _Float = NDArray[np.float64]
 _Int = NDArray[np.int64]
 
@@ -130,6 +132,7 @@ class _Rows:
     # In the file's unit, and what makes ps of that.
     own_times: _Float | None = None
     time_factor: float | None = None
+    has_single_times: bool = False
 
 
 @dataclass
@@ -216,7 +219,8 @@ class _Look:
         n = self._written(coordinates, n)
         if time is not None:
             times = self._numbers(time, n) * self._factor("time", time, "units", "picoseconds")
-        frames = _Rows(n, None, times)
+        is_single = time is not None and time.dtype.itemsize <= _SINGLE_BYTES
+        frames = _Rows(n, None, times, has_single_times=is_single)
         cells = np.empty((0, 6))
         lengths, angles = (member(file, f"cell_{what}") for what in ("lengths", "angles"))
         if lengths is not None and angles is not None:
@@ -259,8 +263,6 @@ class _Look:
         series: dict[str, "_trajet.SeriesLayout"],
     ) -> "_trajet.TrajectoryLayout":
         numbers = np.arange(frames.n)
-        if frames.times is None:
-            self.remarks.append("it has no times: frames are numbered instead")
         return {
             "layout": layout,
             "n_atoms": n_atoms,
@@ -272,6 +274,8 @@ class _Look:
             "forces": series.get("forces"),
             "remarks": self.remarks,
             "noted": self.noted,
+            "no_times": frames.times is None,
+            "single_times": frames.has_single_times,
             "own": None,
         }
 
@@ -415,7 +419,9 @@ class _Look:
                 times = offset + np.arange(n) * times
             own, factor = times, self._factor("time", dataset, "unit")
             times = own * factor
-        return _Rows(n, steps, times, own, factor)
+        stored = datasets.get("time")
+        is_single = stored is not None and stored.dtype.itemsize <= _SINGLE_BYTES
+        return _Rows(n, steps, times, own, factor, is_single)
 
     def _steps(self, dataset: "Dataset", n: int) -> _Int:
         """Return the steps of `n` rows, which are listed or at equal distances."""

@@ -148,12 +148,6 @@ impl Head {
             return Err(reading.unsupported("there is no variable coordinates".to_owned()));
         };
         let time = reading.slab(TIME, &[])?;
-        if time.is_none() {
-            remarks.push(
-                "the file has no times: the number of each frame is taken as its time in ps"
-                    .to_owned(),
-            );
-        }
         let lengths = reading.slab(CELL[0], &[("", 3)])?;
         let cell = match lengths {
             None => None,
