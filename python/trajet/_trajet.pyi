@@ -175,6 +175,9 @@ class TrajectoryLayout(TypedDict):
     remarks: list[str]
     # remarks that the file keeps of its source
     noted: str | None
+    # whether the file states no times, or stores them in single precision
+    no_times: bool
+    single_times: bool
     own: StoredUnits | None
 
 # The same, and the seconds that it took to read the tables.
@@ -358,6 +361,8 @@ class Reader:
         described: dict[Path, FileLayout],
         # "matrix" or "angles"
         dcd_cell: str | None = None,
+        # ps between frames, in place of the times in the files
+        time_step: float | None = None,
     ) -> None: ...
     @property
     def format(self) -> str: ...
@@ -371,6 +376,14 @@ class Reader:
     def remarks(self) -> list[str]: ...
     @property
     def chain_remarks(self) -> list[str]: ...
+    # the same frames, so many ps apart
+    def with_time_step(self, time_step: float) -> Reader: ...
+    # remarks on files that do not state the times of their frames
+    @property
+    def unstated_times(self) -> list[str]: ...
+    # how times are stored: "single", "double" or "text"
+    @property
+    def time_precision(self) -> str: ...
     # the remarks that copies to this format keep, without a word on whose they are
     def kept_remarks(self, copied_to: str) -> list[str]: ...
     @property

@@ -4,7 +4,8 @@
 //! too. Frames that a later file repeats are kept unless the chain is continuous. In a continuous chain, files are
 //! sorted by their first times, and from the first time of a later file on, only the frames of the later file are
 //! kept, as by gmx trjcat and by MDAnalysis' ChainReader (differences: several formats, gaps and single frames are
-//! accepted, and times are compared with the resolution of single precision).
+//! accepted, times are compared with the resolution of their type, and frames that the same file repeats are
+//! dropped too).
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -22,8 +23,14 @@ use crate::transform::ChainTransform;
 use crate::{
     Error, FrameIndex, Frames, IndexState, OpenOptions, Opening, ParallelFor, Scratch, Watch,
 };
-use overlap::{dropped_remarks, in_order_of_times, n_kept, overlap_remark, without_repeats};
+use overlap::{
+    dropped_remarks, in_order_of_times, n_kept, overlap_remark, restart_remarks, unstated, whole,
+    without_repeats,
+};
 
+pub use clock::Clock;
+
+mod clock;
 mod overlap;
 mod remarks;
 mod stored;
@@ -40,6 +47,10 @@ pub struct Chain {
     pub(crate) runs: Vec<Run>,
     n_frames: u64,
     remarks: Vec<String>,
+    /// Remarks on the times, which readers of copies make again.
+    time_notes: Vec<String>,
+    /// Times in place of those in the files.
+    pub(crate) clock: Option<Clock>,
     /// Whether the chain has one file, whose frames are those of the chain.
     alone: bool,
     /// Whether frames that a later file repeats are dropped.
@@ -112,13 +123,14 @@ pub fn open_with(
     openers: &[&dyn Opener],
     threads: &dyn ParallelFor,
 ) -> Result<Chain, Error> {
-    if let [path] = paths {
-        return Ok(Chain::from(crate::open_with(path, options, openers, threads)?));
-    }
-    let handles = options.handles.clone().unwrap_or_else(|| Arc::new(Handles::new(MOST_OPEN)));
     // Frames are dropped by their times, which must be those in the files, not in an outdated index.
     let rebuild_index = options.rebuild_index || options.continuous;
-    let options = OpenOptions { handles: Some(handles), rebuild_index, ..options.clone() };
+    let mut options = OpenOptions { rebuild_index, ..options.clone() };
+    if let [path] = paths {
+        let reader = crate::open_with(path, &options, openers, threads)?;
+        return Chain::join(vec![reader], &options);
+    }
+    options.handles.get_or_insert_with(|| Arc::new(Handles::new(MOST_OPEN)));
     let sizes: Vec<u64> =
         paths.iter().map(|path| std::fs::metadata(path).map_or(0, |m| m.len())).collect();
     let all = sizes.iter().sum::<u64>().max(1);
@@ -143,7 +155,7 @@ pub fn open_with(
         let one = one.into_inner().unwrap_or_else(PoisonError::into_inner);
         readers.push(one.unwrap_or(Err(Error::Interrupted))?);
     }
-    Chain::join(readers, options.continuous)
+    Chain::join(readers, &options)
 }
 
 /// A share of the threads.
@@ -164,18 +176,8 @@ impl ParallelFor for Share<'_> {
 impl From<Arc<dyn Reader>> for Chain {
     /// Returns the chain of one file.
     fn from(reader: Arc<dyn Reader>) -> Self {
-        let n_frames = reader.index().n_frames() as u64;
-        let runs = vec![Run { frames: 0..n_frames, segment: 0, first: 0 }];
-        let segments = vec![Segment::new(reader, 0)];
-        Chain {
-            segments,
-            runs,
-            n_frames,
-            remarks: Vec::new(),
-            alone: true,
-            continuous: false,
-            transform: None,
-        }
+        let kept = whole(std::slice::from_ref(&reader));
+        Chain::of_kept(vec![reader], kept)
     }
 }
 
@@ -192,41 +194,16 @@ impl Chain {
             runs,
             n_frames,
             remarks: Vec::new(),
+            time_notes: Vec::new(),
+            clock: None,
             alone,
             continuous: false,
             transform: None,
         }
     }
 
-    /// Joins open files to one trajectory.
-    ///
-    /// # Errors
-    /// [`Error::ChainAtoms`].
-    ///
-    /// # Panics
-    /// If there are no files.
-    pub fn join(mut readers: Vec<Arc<dyn Reader>>, continuous: bool) -> Result<Chain, Error> {
-        let first = &readers[0];
-        let expected = first.index().n_atoms();
-        for reader in &readers[1..] {
-            let found = reader.index().n_atoms();
-            if found != expected {
-                let (path, first) = (reader.source().path(), first.source().path());
-                let (path, first) = (path.to_owned(), first.to_owned());
-                return Err(Error::ChainAtoms { path, found, first, expected });
-            }
-        }
-        let mut remarks = Vec::new();
-        let all = |reader: &Arc<dyn Reader>| 0..reader.index().n_frames();
-        let mut kept: Vec<Vec<Range<usize>>> =
-            readers.iter().map(|reader| std::iter::once(all(reader)).collect()).collect();
-        if continuous {
-            remarks.extend(in_order_of_times(&mut readers));
-            kept = without_repeats(&readers);
-            remarks.extend(dropped_remarks(&readers, &kept));
-        } else {
-            remarks.extend(overlap_remark(&readers));
-        }
+    /// Returns the chain of the frames of each file that are kept.
+    fn of_kept(readers: Vec<Arc<dyn Reader>>, kept: Vec<Vec<Range<usize>>>) -> Chain {
         let (mut segments, mut runs, mut n_frames) = (Vec::new(), Vec::new(), 0);
         for (segment, (reader, kept)) in readers.into_iter().zip(kept).enumerate() {
             let dropped = reader.index().n_frames() - n_kept(&kept);
@@ -237,8 +214,50 @@ impl Chain {
             }
             segments.push(Segment::new(reader, dropped));
         }
-        let alone = segments.len() == 1;
-        Ok(Chain { segments, runs, n_frames, remarks, alone, continuous, transform: None })
+        let alone = matches!(&segments[..], [only] if only.dropped == 0);
+        Chain::of_runs(segments, runs, n_frames, alone)
+    }
+
+    /// Joins open files to one trajectory, as the options on chains ask for.
+    ///
+    /// # Errors
+    /// [`Error::ChainAtoms`]; [`Error::NoTimes`] for a continuous chain of files that state no times.
+    ///
+    /// # Panics
+    /// If there are no files.
+    pub fn join(mut readers: Vec<Arc<dyn Reader>>, options: &OpenOptions) -> Result<Chain, Error> {
+        let first = &readers[0];
+        let expected = first.index().n_atoms();
+        for reader in &readers[1..] {
+            let found = reader.index().n_atoms();
+            if found != expected {
+                let (path, first) = (reader.source().path(), first.source().path());
+                let (path, first) = (path.to_owned(), first.to_owned());
+                return Err(Error::ChainAtoms { path, found, first, expected });
+            }
+        }
+        let states_times = readers.iter().all(|reader| unstated(reader).is_none());
+        let mut remarks = Vec::new();
+        let mut notes = Vec::new();
+        let mut kept = whole(&readers);
+        if options.continuous && states_times {
+            remarks.extend(in_order_of_times(&mut readers));
+            kept = without_repeats(&readers).map_err(|path| Error::CoarseTimes { path })?;
+            remarks.extend(dropped_remarks(&readers, &kept));
+        } else if options.continuous && options.time_step.is_none() {
+            let reader = readers.iter().find(|reader| unstated(reader).is_some());
+            let path = reader.unwrap_or(&readers[0]).source().path().to_owned();
+            return Err(Error::NoTimes { path });
+        } else if options.time_step.is_none() {
+            remarks.extend(overlap_remark(&readers));
+            notes.extend(restart_remarks(&readers));
+        }
+        let chain = Chain::of_kept(readers, kept);
+        let chain = Chain { remarks, time_notes: notes, continuous: options.continuous, ..chain };
+        Ok(match options.time_step {
+            Some(step) => chain.with_time_step(step),
+            None => chain,
+        })
     }
 
     /// Returns whether the chain has one file, whose frames are those of the chain.
@@ -278,11 +297,6 @@ impl Chain {
         self.n_frames as usize
     }
 
-    /// Returns the time of each frame, ps.
-    pub fn times(&self) -> Cow<'_, [f64]> {
-        self.gather(FrameIndex::times)
-    }
-
     /// Returns the integration step of each frame.
     pub fn steps(&self) -> Cow<'_, [i64]> {
         self.gather(FrameIndex::steps)
@@ -294,7 +308,8 @@ impl Chain {
     /// If there is no such frame.
     pub fn when(&self, frame: u64) -> (f64, i64) {
         let Place { segment, frame: within } = self.place(frame);
-        self.segments[segment].reader.index().when(within)
+        let (time, step) = self.segments[segment].reader.index().when(within);
+        (self.clock.map_or(time, |clock| clock.time(frame)), step)
     }
 
     /// Returns the byte at which each frame begins in its file.
@@ -303,7 +318,7 @@ impl Chain {
     }
 
     fn gather<T: Clone>(&self, of: impl Fn(&FrameIndex) -> &[T]) -> Cow<'_, [T]> {
-        if let [only] = &self.segments[..] {
+        if let ([only], true) = (&self.segments[..], self.alone) {
             return Cow::Borrowed(of(only.reader.index()));
         }
         let mut all = Vec::with_capacity(self.n_frames());
@@ -434,6 +449,26 @@ impl Chain {
     }
 
     pub(crate) fn read_untransformed(
+        &self,
+        request: &Wanted<'_>,
+        positions: Range<usize>,
+        scratch: &mut Scratch,
+        out: &mut [f32],
+        meta: &mut FrameMeta,
+    ) -> Result<(), Error> {
+        let before = meta.frames.len();
+        let read = self.read_files(request, positions, scratch, out, meta);
+        if let Some(clock) = self.clock {
+            let numbers = meta.frames[before..].iter();
+            for (time, &frame) in meta.times[before..].iter_mut().zip(numbers) {
+                *time = clock.time(frame);
+            }
+        }
+        read
+    }
+
+    /// Reads frames at the times in their files.
+    fn read_files(
         &self,
         request: &Wanted<'_>,
         positions: Range<usize>,

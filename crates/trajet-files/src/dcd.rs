@@ -5,6 +5,7 @@ use std::time::Instant;
 use trajet_formats::dcd::decode::interleave;
 use trajet_formats::dcd::head::{self, CELL_BYTES, Head, Layout, Order};
 use trajet_formats::dcd::{Cell, CellForm, FOURTH, Frame};
+use trajet_formats::time::text;
 use trajet_formats::{
     Atoms, Fault, Field, Format, FrameInfo, Raw, memory, remarks, turned_vectors,
 };
@@ -260,6 +261,15 @@ impl reader::Reader for Reader {
                 "the header says {claimed} frames, the file holds {held}: those that it holds count"
             ));
         }
+        if self.head.is_of_lammps() {
+            remarks.push(format!(
+                "LAMMPS wrote it, with a time step of {} in the units of the run, which it does not name: read as \
+                 fs, frames are {} ps apart; with other units, give the time between frames with time_step= \
+                 (--time-step PS)",
+                text(self.head.delta()),
+                text(self.head.time_step())
+            ));
+        }
         let version = self.head.version();
         if self.head.has_cell() && self.form.version(version) != version {
             let why = if self.chosen { "as was asked for" } else { "which is what the first is" };
@@ -273,6 +283,16 @@ impl reader::Reader for Reader {
 
     fn for_worker(&self, _: &Atoms) -> Result<WorkerFile, Error> {
         Ok(WorkerFile::new(self.format(), &self.form))
+    }
+
+    fn missing_times(&self) -> Option<String> {
+        self.head.has_placeholder_times().then(|| {
+            let step = text(self.head.time_step());
+            format!(
+                "VMD's DCD plug-in wrote it with a placeholder for the time step: frames are taken to be {step} \
+                 ps apart"
+            )
+        })
     }
 
     fn read_frame(

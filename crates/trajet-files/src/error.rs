@@ -213,6 +213,22 @@ pub enum Error {
         /// Number of atoms in the first file.
         expected: usize,
     },
+    /// Repeated frames are to be dropped by times that the file does not state.
+    #[error("{}: it states no times by which continuous=True (--continuous) could drop repeated frames: leave \
+             that out, and give the time between frames with time_step= (--time-step PS)", path.display())]
+    NoTimes {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Repeated frames are to be dropped by times that are stored too coarsely.
+    #[error("{}: its times are too large for single precision to tell its frames apart, and its steps only \
+             number the frames, so that continuous=True (--continuous) cannot drop repeated frames: choose \
+             frames of each file, or give the time between frames with time_step= (--time-step PS) and \
+             leave that out", path.display())]
+    CoarseTimes {
+        /// The file.
+        path: PathBuf,
+    },
     /// The stored metadata of a partitioned trajectory is not what was written.
     #[error("{}: {what}: verify the store", path.display())]
     Partition {
@@ -407,9 +423,11 @@ impl Error {
                 | Error::AtomCount { .. }
                 | Error::ChainAtoms { .. }
                 | Error::Changed { .. }
+                | Error::CoarseTimes { .. }
                 | Error::Corrupt { .. }
                 | Error::DcdCell { .. }
                 | Error::Empty { .. }
+                | Error::NoTimes { .. }
                 | Error::Stale { .. }
                 | Error::Truncated { .. }
                 | Error::UnknownFormat { .. }

@@ -10,12 +10,12 @@ use trajet_formats::h5md::chunk_map::{self, MOST_OF_A_BYTE, Part, Piece, check_c
 use trajet_formats::h5md::unpack::{self, Numbers, PartSelection, Unpacker};
 use trajet_formats::h5md::{Description, Frame, Layout, Series, Stored, StoredAs};
 use trajet_formats::{
-    Atoms, Fault, Field, Format, FrameInfo, HeaderFault, Raw, Values, memory, turned_vectors,
-    xxh3_64,
+    Atoms, Fault, Field, Format, FrameInfo, HeaderFault, Raw, TimePrecision, Values, memory,
+    turned_vectors, xxh3_64,
 };
 
 use crate::indexed::Indexed;
-use crate::reader::{self, Wanted, WorkerFile};
+use crate::reader::{self, NUMBERED_TIMES, Wanted, WorkerFile};
 use crate::sidecar::Found;
 use crate::source::{Source, Window};
 use crate::{Error, FrameIndex, Frames, IndexState, Meter, OpenOptions, Opening, Scratch, Stamp};
@@ -370,6 +370,17 @@ impl reader::Reader for Reader {
     fn truncated_tail(&self) -> u64 {
         // Tables may follow the frames. Frames that were never written are reported by a remark.
         0
+    }
+
+    fn time_precision(&self) -> TimePrecision {
+        match self.description.single_times {
+            true => TimePrecision::Single,
+            false => TimePrecision::Double,
+        }
+    }
+
+    fn missing_times(&self) -> Option<String> {
+        self.description.no_times.then(|| NUMBERED_TIMES.to_owned())
     }
 
     fn read_frame(

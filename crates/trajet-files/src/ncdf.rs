@@ -10,11 +10,11 @@ use trajet_formats::ncdf::classic::RECORDS_AT;
 use trajet_formats::ncdf::decode::scaled;
 use trajet_formats::ncdf::head::{self, Head, Slab};
 use trajet_formats::ncdf::{Frame, Further, KJ_PER_KCAL, Layout, Located, Stored};
-use trajet_formats::{Fault, Field, Format, FrameInfo, Raw, memory};
+use trajet_formats::{Fault, Field, Format, FrameInfo, Raw, TimePrecision, memory};
 
 use crate::indexed::Indexed;
 use crate::options::LEAST_PIECE;
-use crate::reader::{self, Wanted};
+use crate::reader::{self, NUMBERED_TIMES, Wanted};
 use crate::sidecar::{Finder, Found, find};
 use crate::source::{HeaderBytes, Source, Window};
 use crate::{
@@ -269,6 +269,17 @@ impl reader::Reader for Reader {
             Some(claimed) if claimed == index.n_frames() as u64 => 0,
             _ => source.size() - index.end(),
         }
+    }
+
+    fn time_precision(&self) -> TimePrecision {
+        match &self.head.time {
+            Some(time) if !time.is_double => TimePrecision::Single,
+            _ => TimePrecision::Double,
+        }
+    }
+
+    fn missing_times(&self) -> Option<String> {
+        self.head.time.is_none().then(|| NUMBERED_TIMES.to_owned())
     }
 
     fn read_frame(

@@ -32,6 +32,8 @@ pub struct OpenOptions {
     /// Whether to drop frames that a later file of the chain repeats. Repeats are found by their times, so the
     /// indexes of several files are rebuilt from their headers.
     pub continuous: bool,
+    /// Time between neighbouring frames (ps), in place of the times in the files.
+    pub time_step: Option<f64>,
     /// The pool of open files to use. If `None`, a single file stays open as long as its reader lives, and
     /// the files of a chain share a new pool.
     pub handles: Option<Arc<Handles>>,
@@ -59,6 +61,7 @@ impl Default for OpenOptions {
             rebuild_index: false,
             cache: None,
             continuous: false,
+            time_step: None,
             handles: None,
             dcd_cell: None,
             watch: Arc::default(),

@@ -6,11 +6,14 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use trajet_formats::h5md::StoredAs;
 use trajet_formats::remarks::OF_SOURCE;
-use trajet_formats::{Atoms, Extra, Field, FrameInfo, FrameMeta, Raw, memory};
+use trajet_formats::{Atoms, Extra, Field, FrameInfo, FrameMeta, Raw, TimePrecision, memory};
 
 use crate::indexed::Indexed;
 use crate::source::Source;
 use crate::{Error, FrameIndex, Frames, Opening, ParallelFor, Scratch, Stamp, Watch};
+
+/// Why the times of a file that states none are not those of a simulation.
+pub(crate) const NUMBERED_TIMES: &str = "it states no times: frames are taken to be 1 ps apart";
 
 /// A request for frames, atoms and a field of a trajectory.
 #[derive(Clone, Copy, Debug)]
@@ -74,6 +77,16 @@ pub trait Reader: Send + Sync {
     /// Returns the remarks on its source that are stored in the file ([`trajet_formats::remarks`]).
     fn noted(&self) -> &[String] {
         &[]
+    }
+
+    /// Returns how the times of frames are stored.
+    fn time_precision(&self) -> TimePrecision {
+        TimePrecision::Double
+    }
+
+    /// Returns why the times of frames are not those of a simulation; `None` if the file states them.
+    fn missing_times(&self) -> Option<String> {
+        None
     }
 
     /// Reads the distinct requested atoms, ascending, of the frame at position `at` into `out`

@@ -7,7 +7,7 @@ use std::time::Instant;
 use trajet_formats::trr::decode::{fill, frame_info, reals};
 use trajet_formats::trr::head::{Head, MOST_FRONT_BYTES, MOST_HEAD_BYTES, Trr};
 use trajet_formats::trr::{Frame, left_out, scale};
-use trajet_formats::{Atoms, Fault, Field, Format, FrameInfo, Raw, memory};
+use trajet_formats::{Atoms, Fault, Field, Format, FrameInfo, Raw, TimePrecision, memory};
 
 use crate::indexed::Indexed;
 use crate::reader::{self, Wanted};
@@ -134,6 +134,15 @@ impl reader::Reader for Reader {
 
     fn file(&self) -> &Indexed {
         &self.file
+    }
+
+    fn time_precision(&self) -> TimePrecision {
+        // Frames of double precision hold other numbers too.
+        let is_single = |&time: &f64| f64::from(time as f32) == time;
+        match self.file.index.times().iter().all(is_single) {
+            true => TimePrecision::Single,
+            false => TimePrecision::Double,
+        }
     }
 
     fn read_frame(

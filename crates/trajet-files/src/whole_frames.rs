@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use trajet_formats::frame_format::{DecodedFrame, FrameFormat};
-use trajet_formats::{Fault, Field, FrameInfo, Raw, memory};
+use trajet_formats::{Fault, Field, FrameInfo, Raw, TimePrecision, memory};
 
 use crate::indexed::Indexed;
 use crate::indexing::{Indexing, frames_of, indexed_again};
 use crate::opener::KnownFile;
-use crate::reader::{self, Wanted, WorkerFile};
+use crate::reader::{self, NUMBERED_TIMES, Wanted, WorkerFile};
 use crate::source::Source;
 use crate::{Error, FrameIndex, Frames, Meter, OpenOptions, Opening, ParallelFor, Scratch, Watch};
 
@@ -98,6 +98,14 @@ impl<F: FrameFormat, I: Indexing> reader::Reader for Reader<F, I> {
 
     fn remarks(&self) -> Vec<String> {
         self.remarks.clone()
+    }
+
+    fn time_precision(&self) -> TimePrecision {
+        TimePrecision::Text
+    }
+
+    fn missing_times(&self) -> Option<String> {
+        (!F::has_times(&self.shared)).then(|| NUMBERED_TIMES.to_owned())
     }
 
     fn read_frame(

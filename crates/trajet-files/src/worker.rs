@@ -12,7 +12,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use trajet_formats::Atoms;
 
-use crate::chain::{Chain, MOST_OPEN, Run, Segment};
+use crate::chain::{Chain, Clock, MOST_OPEN, Run, Segment};
 use crate::open::open_known;
 use crate::opener::{KnownFile, WorkerOpener};
 use crate::reader::{Reader, WorkerFile};
@@ -24,6 +24,8 @@ use crate::{Error, FrameIndex, Frames, IndexState, Meter, OpenOptions, Stamp};
 pub struct WorkerSpec {
     files: Vec<FileSpec>,
     runs: Vec<Run>,
+    alone: bool,
+    clock: Option<Clock>,
     n_frames: u64,
     n_atoms: usize,
     request_size: usize,
@@ -66,6 +68,8 @@ impl Chain {
         Ok(WorkerSpec {
             files: self.segments().iter().map(spec).collect::<Result<_, Error>>()?,
             runs: self.runs.clone(),
+            alone: self.is_alone(),
+            clock: self.clock(),
             n_frames: self.n_frames() as u64,
             n_atoms: self.n_atoms(),
             request_size: options.request_size,
@@ -109,6 +113,8 @@ impl WorkerSpec {
 /// A chain that was opened in another process, in a worker process.
 pub struct WorkerTrajectory {
     runs: Vec<Run>,
+    alone: bool,
+    clock: Option<Clock>,
     n_frames: u64,
     n_atoms: usize,
     options: OpenOptions,
@@ -128,8 +134,8 @@ impl WorkerTrajectory {
     /// Returns the trajectory without opening a file. `openers` open files that are not opened by the reader of a
     /// format.
     pub fn new(spec: WorkerSpec, openers: &'static [WorkerOpener]) -> Self {
-        let WorkerSpec { files, runs, n_frames, n_atoms, request_size, allow_truncated_tail } =
-            spec;
+        let WorkerSpec { files, runs, alone, clock, n_frames, n_atoms, .. } = spec;
+        let (request_size, allow_truncated_tail) = (spec.request_size, spec.allow_truncated_tail);
         let handles = Arc::new(Handles::new(MOST_OPEN));
         let options = OpenOptions {
             allow_truncated_tail,
@@ -139,7 +145,7 @@ impl WorkerTrajectory {
             ..OpenOptions::default()
         };
         let files = Mutex::new(files.into_iter().map(FileState::Closed).collect());
-        WorkerTrajectory { runs, n_frames, n_atoms, options, openers, handles, files }
+        WorkerTrajectory { runs, alone, clock, n_frames, n_atoms, options, openers, handles, files }
     }
 
     /// Returns the number of atoms in each frame.
@@ -182,8 +188,7 @@ impl WorkerTrajectory {
         let renumbered =
             |run: &Run| numbers.get(&run.segment).map(|&segment| Run { segment, ..run.clone() });
         let runs = self.runs.iter().filter_map(renumbered).collect();
-        let alone = files.len() == 1;
-        Ok(Chain::of_runs(segments, runs, self.n_frames, alone))
+        Ok(Chain::of_runs(segments, runs, self.n_frames, self.alone).at_times_of(self.clock))
     }
 
     /// Returns the reader of a file. If it gets an index, it opens the file when it first reads a frame.

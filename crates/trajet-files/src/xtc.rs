@@ -10,7 +10,8 @@ use trajet_formats::xtc::decode::{self, Decoded, Memory, Used};
 use trajet_formats::xtc::head::{self, ANGSTROM_PER_NM, Head, Xtc};
 use trajet_formats::xtc::{Frame, Positions};
 use trajet_formats::{
-    Atoms, Fault, Field, Format, FrameInfo, Raw, cell_from_vectors, memory, turned_vectors,
+    Atoms, Fault, Field, Format, FrameInfo, Raw, TimePrecision, cell_from_vectors, memory,
+    turned_vectors,
 };
 
 use crate::indexed::Indexed;
@@ -124,6 +125,10 @@ impl reader::Reader for Reader {
 
     fn remarks(&self) -> Vec<String> {
         self.precision.and_then(rounded).into_iter().collect()
+    }
+
+    fn time_precision(&self) -> TimePrecision {
+        TimePrecision::Single
     }
 
     fn read_frame(

@@ -44,6 +44,9 @@ pub trait FrameFormat: Send + Sync + 'static {
     /// [`Fault`].
     fn shared(first: &[u8]) -> Result<Self::Shared, Fault>;
 
+    /// Returns whether frames state their times. If not, times are the numbers of the frames.
+    fn has_times(shared: &Self::Shared) -> bool;
+
     /// Writes the vectors of the selected atoms (ascending; `None` for all) to `out`, in the units of [`Field`];
     /// vectors that the frame lacks are NaN.
     ///

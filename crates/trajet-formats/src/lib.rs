@@ -49,6 +49,7 @@ pub use plan::{Input, Plan, WriteOptions};
 pub use raw::Raw;
 pub use snapshot::Snapshot;
 pub use table::{FORMATS, Format, FormatInfo, Writing, format_names};
+pub use time::TimePrecision;
 pub use values::Values;
 pub use write_checks::{LET_GO, WriteChecks};
 pub use writer::{Encoder, Patch, Workspace};

@@ -54,6 +54,19 @@ impl Raw {
         self.take(&[])
     }
 
+    /// Sets the time of the frame (ps), in the precision and unit of its format. Frames that hold no time stay so.
+    pub fn set_time(&mut self, time: f64) {
+        match self {
+            Raw::Xtc(frame) => frame.time = time as f32,
+            Raw::Trr(frame) => {
+                frame.time = if frame.double { time } else { f64::from(time as f32) };
+            }
+            Raw::Dcd(_) => {}
+            Raw::Ncdf(frame) => frame.set_time(time),
+            Raw::H5md(frame) => frame.set_time(time),
+        }
+    }
+
     /// Returns the XXH3 digest of all data of the frame. Stores keep it together with a version number, which
     /// must be raised when the digest of an unchanged frame changes.
     pub fn digest(&self) -> u64 {

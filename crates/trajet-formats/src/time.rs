@@ -1,4 +1,62 @@
-//! Times as text.
+//! Times of frames: as text, in titles, and how well files state them.
+
+use crate::text::{decimal, integer, words};
+
+/// How the times of a file are stored, which limits how well time steps can be compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimePrecision {
+    /// Single precision.
+    Single,
+    /// Double precision, or computed from a header.
+    Double,
+    /// Decimal digits.
+    Text,
+}
+
+impl TimePrecision {
+    /// Returns the name used by Python.
+    pub fn name(self) -> &'static str {
+        match self {
+            TimePrecision::Single => "single",
+            TimePrecision::Double => "double",
+            TimePrecision::Text => "text",
+        }
+    }
+}
+
+/// Time (ps) and step in the title of a frame, as GROMACS writes them: "Water t= 100.00000 step= 50000".
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct TitleTime {
+    /// Time, ps.
+    pub time: Option<f64>,
+    /// Integration step.
+    pub step: Option<i64>,
+}
+
+impl TitleTime {
+    /// Parses a title.
+    pub fn parse(title: &[u8]) -> TitleTime {
+        TitleTime {
+            time: word_behind(title, b"t=").and_then(decimal),
+            step: word_behind(title, b"step=").and_then(integer),
+        }
+    }
+
+    /// Returns time and step of frame `number` of a file whose frame 0 does or does not state a time. If it does, a
+    /// frame without a time has an unknown one, NaN; else times are the numbers of the frames.
+    pub fn of_frame(self, number: u64, first_has_time: bool) -> (f64, i64) {
+        let time = if first_has_time { self.time.unwrap_or(f64::NAN) } else { number as f64 };
+        (time, self.step.unwrap_or(number as i64))
+    }
+}
+
+/// Returns the word behind the last occurrence of a label that is not the end of a longer word.
+fn word_behind<'a>(title: &'a [u8], label: &[u8]) -> Option<&'a [u8]> {
+    let is_label = |at: usize| at == 0 || !title[at - 1].is_ascii_alphanumeric();
+    let mut places = title.windows(label.len()).enumerate().rev();
+    let (at, _) = places.find(|&(at, window)| window == label && is_label(at))?;
+    words(&title[at + label.len()..]).next()
+}
 
 /// Returns a time (ps) as text: the shortest form that single precision distinguishes if the number is one of
 /// single precision, else ten digits. Zero has no sign.
@@ -15,6 +73,33 @@ pub fn text(time: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_steps_stand_in_titles() {
+        for (title, time, step) in [
+            ("Water t=   1.50000 step= 750", Some(1.5), Some(750)),
+            ("t=1e3", Some(1000.0), None),
+            ("at t= 1 and t= -2.0 step=3", Some(-2.0), Some(3)),
+            ("salt=5 first=3", None, None),
+            ("t=", None, None),
+            ("step= 2.5", None, None),
+            ("", None, None),
+        ] {
+            let found = TitleTime::parse(title.as_bytes());
+            assert_eq!(found, TitleTime { time, step }, "{title:?}");
+        }
+    }
+
+    #[test]
+    fn a_time_that_only_some_titles_state_is_unknown() {
+        let stated = TitleTime { time: Some(2.5), step: Some(7) };
+        assert_eq!(stated.of_frame(3, true), (2.5, 7));
+        assert_eq!(stated.of_frame(3, false), (3.0, 7));
+        let (time, step) = TitleTime::default().of_frame(3, true);
+        assert!(time.is_nan() && step == 3);
+    }
+
     #[test]
     fn times_are_shown_without_rounding_noise() {
         for (time, text) in [

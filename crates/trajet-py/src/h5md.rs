@@ -61,6 +61,8 @@ pub(crate) struct PyDescription<'py> {
     forces: Option<PySeries<'py>>,
     remarks: Vec<String>,
     noted: Option<String>,
+    no_times: bool,
+    single_times: bool,
     own: Option<PyOwn<'py>>,
     seconds: f64,
 }
@@ -105,6 +107,8 @@ impl PyDescription<'_> {
             digests: None,
             remarks: self.remarks.clone(),
             noted: self.noted.as_deref().map(of_text).unwrap_or_default(),
+            no_times: self.no_times,
+            single_times: self.single_times,
             own: self.own.as_ref().map(PyOwn::to_tables).transpose()?,
             ns: (self.seconds * 1e9) as u64,
         };

@@ -55,7 +55,7 @@ pub(crate) struct Reader {
 #[pymethods]
 impl Reader {
     #[new]
-    #[pyo3(signature = (paths, *, continuous, allow_truncated_tail, request_size, sidecar, rebuild_index, cache, threads, progress, described, dcd_cell = None))]
+    #[pyo3(signature = (paths, *, continuous, allow_truncated_tail, request_size, sidecar, rebuild_index, cache, threads, progress, described, dcd_cell = None, time_step = None))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -70,6 +70,7 @@ impl Reader {
         progress: Option<Py<PyAny>>,
         described: HashMap<PathBuf, PyDescription<'_>>,
         dcd_cell: Option<&str>,
+        time_step: Option<f64>,
     ) -> PyResult<Self> {
         if paths.is_empty() {
             return Err(PyValueError::new_err("a trajectory has at least one file"));
@@ -84,6 +85,7 @@ impl Reader {
             rebuild_index,
             cache,
             continuous,
+            time_step,
             dcd_cell: dcd_cell.and_then(CellForm::named),
             ..OpenOptions::default()
         };
@@ -112,6 +114,11 @@ impl Reader {
     /// Returns a reader of the same files whose positions are transformed, instead of by its own transforms.
     fn transformed(&self, transforms: &Transforms) -> PyResult<Self> {
         Ok(self.with_transforms(Arc::clone(&transforms.inner)))
+    }
+
+    /// Returns a reader of the same frames at times `time_step` ps apart.
+    fn with_time_step(&self, time_step: f64) -> PyResult<Self> {
+        Ok(Reader::of(self.inner.at_time_step(time_step), self.whole()?.clone()))
     }
 
     /// The serialised transforms, for an analysis of a plan of several; `None` without transforms.
@@ -236,7 +243,19 @@ impl Reader {
     /// Remarks on how the files follow one another.
     #[getter]
     fn chain_remarks(&self) -> Vec<String> {
-        self.inner.chain_remarks().to_vec()
+        self.inner.chain_remarks()
+    }
+
+    /// Remarks on files that do not state the times of their frames.
+    #[getter]
+    fn unstated_times(&self) -> Vec<String> {
+        self.inner.unstated_times()
+    }
+
+    /// How times are stored: "single", "double" or "text".
+    #[getter]
+    fn time_precision(&self) -> &'static str {
+        self.inner.time_precision().name()
     }
 
     #[getter]

@@ -57,6 +57,9 @@ impl Store {
         control: &mut dyn Control,
     ) -> Result<PartitionOutcome, Error> {
         let begin = Instant::now();
+        // Times of frames are compared with those of the data set, bit by bit.
+        let storable = chain.at_storable_times();
+        let chain = storable.as_ref().unwrap_or(chain);
         let format = common_format(chain)?;
         check_same_types(chain)?;
         check_spec(spec, chain, given)?;
@@ -109,6 +112,8 @@ impl Store {
     ) -> Result<PartitionOutcome, Error> {
         let begin = Instant::now();
         let was = self.manifest(name)?;
+        let storable = chain.at_storable_times();
+        let chain = storable.as_ref().unwrap_or(chain);
         let format = common_format(chain)?;
         if format.name() != was.format || chain.n_atoms() != was.n_atoms {
             return Err(Error::Refused(format!(

@@ -8,10 +8,8 @@ from numpy.typing import NDArray
 from trajet import _trajet
 from trajet._trajet import AnalysisError
 from trajet.analysis.runner import AnalysisOutcome
+from trajet.analysis.time_axis import equal_step
 
-# Relative deviation from the mean of intervals between frames that times may have, beside their
-# rounding to single precision.
-_UNEVEN = 1e-3
 # Correlations above this at the largest lag have not decayed.
 _DECAYED = 0.05
 # Correlations below this at the first lag have decayed too fast.
@@ -28,27 +26,10 @@ def interval_of(outcome: AnalysisOutcome) -> float:
     AnalysisError
         If there are fewer than two frames, or their times are not evenly spaced.
     """
-    label, times = outcome.trajectory.label, outcome.times
-    if len(times) < 2:
-        raise AnalysisError(f"{label}: lifetimes need at least two frames, not {len(times)}")
-    steps = np.diff(times)
-    interval = float(steps.mean())
-    slack = 4 * float(np.spacing(np.float32(np.abs(times).max())))
-    if not (interval > 0 and np.isfinite(times).all()):
-        raise AnalysisError(
-            f"{label}: lifetimes need frames whose times increase: choose frames in their order, of"
-            " a trajectory that states their times"
-        )
-    usual = float(np.median(steps))
-    uneven = np.abs(steps - usual) > _UNEVEN * usual + slack
-    if uneven.any():
-        k = int(uneven.argmax())
-        raise AnalysisError(
-            f"{label}: lifetimes need evenly spaced frames, but frames {outcome.frames[k]} and"
-            f" {outcome.frames[k + 1]} are {steps[k]:g} ps apart, and most others {usual:g} ps:"
-            " choose frames with one step"
-        )
-    return interval
+    n_frames, label = len(outcome.frames), outcome.trajectory.label
+    if n_frames < 2:
+        raise AnalysisError(f"{label}: lifetimes need at least two frames, not {n_frames}")
+    return equal_step(outcome.trajectory, outcome.frames, "lifetimes need")
 
 
 def frames_of_lag(max_lag: float | None, interval: float, n_frames: int) -> int:
@@ -62,7 +43,6 @@ def frames_of_lag(max_lag: float | None, interval: float, n_frames: int) -> int:
     if max_lag is None:
         return (n_frames - 1) // 2
     longest = (n_frames - 1) * interval
-    # Times are rounded to single precision.
     if not 0 <= max_lag <= longest * (1 + 1e-6):
         raise ValueError(
             f"max_lag={max_lag:g} ps (--max-lag): the frames cover {longest:g} ps; choose a lag"

@@ -168,7 +168,7 @@ def contact_map(
         within=other is None,
         of=by,
         cutoff=float(cutoff),
-        report=outcome.report("contact_map", parameters, remarks=remarks),
+        report=outcome.report("contact_map", parameters, remarks=remarks, uses_times=False),
         row_residue_names=rows.residue_names,
         row_residues=rows.residue_numbers,
         column_residue_names=columns.residue_names,

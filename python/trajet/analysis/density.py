@@ -160,7 +160,7 @@ def density(
         units=units,
         label=main.label,
         name=f"{quantity} density",
-        report=outcome.report("density", parameters, remarks=remarks),
+        report=outcome.report("density", parameters, remarks=remarks, uses_times=False),
     )
 
 

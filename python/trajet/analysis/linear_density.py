@@ -137,5 +137,5 @@ def linear_density(
         units=units,
         columns=tuple(one.label for one in chosen),
         name=f"{quantity} density",
-        report=outcome.report("linear_density", parameters, remarks=remarks),
+        report=outcome.report("linear_density", parameters, remarks=remarks, uses_times=False),
     )

@@ -20,6 +20,7 @@ from trajet.analysis.runner import (
     main_selection,
     selecting,
 )
+from trajet.analysis.time_axis import equal_step
 from trajet.particles import masses_as_weights
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
 from trajet.result import Diffusion, MeanSquaredDisplacement, diffusion, range_of_fit
@@ -34,8 +35,8 @@ _MOST_GROUPS = 20
 _HEAD = 4
 # Default bytes of positions and transforms.
 MAX_MEMORY = 2**29
-# Relative difference of time steps that counts as equal, and that of single precision.
-_SAME_STEP = 1e-3
+# Share of a lag that counts as its rounding: 0.3 is no whole number of steps of 0.1.
+_LAST_DIGITS = 1e-6
 # An MSD whose exponent differs by more from 1 is not that of free diffusion.
 _DIFFUSIVE = 0.2
 # The fewest lags to which a line is fitted without a remark.
@@ -92,7 +93,8 @@ def msd(
         Bytes that positions and transforms may take. If the positions of all particles take more,
         the trajectory is read several times, for some of the particles at a time.
     frames
-        A slice, frame numbers, or a mask; None for all. Their times must be equally spaced.
+        A slice, frame numbers, or a mask; None for all. Their times must be equally spaced, but
+        for one rounding of the type in which they are stored.
     pool
         Where frames are read; None for `LocalPool()`: all cores of this process.
     progress
@@ -294,7 +296,7 @@ def _lags(
     Raises
     ------
     AnalysisError
-        If there are fewer than two frames, or times are not equally spaced.
+        As `equal_step`, or if there are fewer than two frames.
     ValueError
         If the longest lag exceeds the trajectory, or is shorter than a step.
     """
@@ -303,33 +305,18 @@ def _lags(
         raise AnalysisError(
             f"{label}: a displacement needs at least two frames, not {len(numbers)}: choose more"
         )
-    times = trajectory.reader.times()[numbers]
-    steps = np.diff(times)
-    step = (times[-1] - times[0]) / len(steps)
-    # Times are often stored in single precision.
-    slack = _SAME_STEP * abs(step) + 4 * np.spacing(np.abs(times).max().astype(np.float32))
-    wrong = np.flatnonzero(~((steps > 0) & (np.abs(steps - step) <= slack)))
-    if wrong.size:
-        # Most steps are equal, and the others are the wrong ones.
-        usual = float(np.median(steps))
-        far = np.flatnonzero(~((steps > 0) & (np.abs(steps - usual) <= slack)))
-        k = int((far if far.size else wrong)[0])
-        raise AnalysisError(
-            f"{label}: times are not equally spaced: {steps[k]:g} ps from frame {numbers[k]} to"
-            f" frame {numbers[k + 1]}, and {usual:g} ps between most frames: choose frames at equal"
-            " intervals with frames= (--start, --stop, --step), or drop frames that a continued run"
-            " repeats with continuous=True (--continuous)"
-        )
-    length = step * len(steps)
-    every: NDArray[np.float64] = step * np.arange(len(times))
+    step = equal_step(trajectory, numbers, "displacements against lags need")
+    n_steps = len(numbers) - 1
+    length = step * n_steps
+    every: NDArray[np.float64] = step * np.arange(n_steps + 1, dtype=np.float64)
     if max_lag is None:
         return every
-    if not 0 < max_lag <= length * (1 + _SAME_STEP / len(steps)):
+    if not 0 < max_lag <= length * (1 + _LAST_DIGITS):
         raise ValueError(
-            f"max_lag of {max_lag:g} ps does not fit {label}, whose {len(times)} frames take"
+            f"max_lag of {max_lag:g} ps does not fit {label}, whose {len(numbers)} frames take"
             f" {length:g} ps: choose a lag above 0 and up to that"
         )
-    n_lags = int(max_lag / step * (1 + _SAME_STEP / len(steps))) + 1
+    n_lags = int(max_lag / step * (1 + _LAST_DIGITS)) + 1
     if n_lags < 2:
         raise ValueError(
             f"max_lag of {max_lag:g} ps is shorter than the step between frames, {step:g} ps:"

@@ -150,7 +150,7 @@ def rdf(
         edges=edges,
         labels=labels,
         density=n_b * n_frames / volume if n_frames else float("nan"),
-        report=outcome.report("rdf", parameters, remarks=remarks),
+        report=outcome.report("rdf", parameters, remarks=remarks, uses_times=False),
     )
 
 

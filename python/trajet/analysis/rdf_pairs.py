@@ -202,7 +202,7 @@ def rdf_pairs(
         edges=edges,
         labels=tuple(labels),
         density=density,
-        report=outcome.report("rdf_pairs", parameters, remarks=remarks),
+        report=outcome.report("rdf_pairs", parameters, remarks=remarks, uses_times=False),
     )
 
 

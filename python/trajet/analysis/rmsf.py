@@ -154,7 +154,7 @@ def rmsf(
         units="Å",
         label=main.label,
         name="RMSF",
-        report=outcome.report("rmsf", parameters, inputs, remarks),
+        report=outcome.report("rmsf", parameters, inputs, remarks, uses_times=False),
         chains=None if atoms is None else chains_of(atoms),
         residue_names=None if atoms is None else atoms.column("resnames"),
         atom_names=None if atoms is None else atoms.column("names"),

@@ -170,11 +170,15 @@ class AnalysisOutcome:
         parameters: Parameters,
         further_inputs: list[InputEntry] | None = None,
         remarks: Sequence[str] = (),
+        *,
+        uses_times: bool = True,
     ) -> Report:
         """Return the report: what was asked for, of which files, and where the time went.
 
-        The store of a data set remembers the analysis.
+        The store of a data set remembers the analysis. An analysis whose result has no times has no
+        remark on times that the files do not state.
         """
+        unused = () if uses_times else self.trajectory.time_remarks
         # All analyses of a run share its reads, which are counted once.
         read: list[Counts | WorkerEntry] = [*self.run["workers"]] if self.is_first else []
         if self.is_first and "counting" in self.run:
@@ -197,7 +201,7 @@ class AnalysisOutcome:
             "remarks": [
                 *dict.fromkeys([*remarks, *self._location_remarks()]),
                 *self.trajectory.transform_remarks(self.run["workers"]),
-                *self.trajectory.remarks,
+                *(remark for remark in self.trajectory.remarks if remark not in unused),
             ],
             **self.trajectory.before_run(self.t_select, self.run["t_total"]),
         }

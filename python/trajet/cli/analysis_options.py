@@ -33,6 +33,7 @@ from trajet.cli.options import (
     quiet,
     read_topology,
     select,
+    time_step,
     truncated,
     units,
 )
@@ -267,7 +268,7 @@ OPTIONS_OF_RUN = frozenset(
     (
         *("continuous", "start", "stop", "step", "begin", "end", "pool", "workers", "threads"),
         *("scheduler", "request-size", "allow-truncated-tail", "particles", "units", "dcd-cell"),
-        *("rows-in", "sample", "force", "quiet", "json"),
+        *("time-step", "rows-in", "sample", "force", "quiet", "json"),
     )
 )
 
@@ -288,6 +289,7 @@ _SHARED = (
     particles,
     units,
     dcd_cell,
+    time_step,
     transforms.options,
     click.option(
         "-o",
@@ -356,6 +358,7 @@ def analysis(
             particles: str | None,
             units: dict[str, str] | None,
             dcd_cell: str | None,
+            time_step: float | None,
             transforms: TransformOptions,
             output: Path | None,
             as_json: bool,
@@ -398,6 +401,7 @@ def analysis(
                     particles=particles,
                     units=units,
                     dcd_cell=dcd_cell,
+                    time_step=time_step,
                 )
                 chosen = choose_frames(opened, start, stop, step, begin, end)
                 if stop is not None and stop > opened.n_frames and not quiet:

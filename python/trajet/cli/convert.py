@@ -53,6 +53,7 @@ _compression = click.option(
 @options.particles
 @options.units
 @options.dcd_cell
+@options.time_step
 @transforms.options
 @json_option
 @options.quiet
@@ -82,6 +83,7 @@ def convert(
     particles: str | None,
     units: dict[str, str] | None,
     dcd_cell: str | None,
+    time_step: float | None,
     transforms: TransformOptions,
     as_json: bool,
     quiet: bool,
@@ -121,6 +123,7 @@ def convert(
         particles=particles,
         units=units,
         dcd_cell=dcd_cell,
+        time_step=time_step,
         # Times that choose frames are read from the files now, not from a kept index.
         rebuild_index=begin is not None or end is not None,
         threads=threads,
@@ -189,6 +192,7 @@ def _threads_or_pool(name: str, pool: Pool, threads: int | None) -> _Workers:
 @options.particles
 @options.units
 @options.dcd_cell
+@options.time_step
 @json_option
 @options.quiet
 def split(
@@ -209,6 +213,7 @@ def split(
     particles: str | None,
     units: dict[str, str] | None,
     dcd_cell: str | None,
+    time_step: float | None,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -238,6 +243,7 @@ def split(
         particles=particles,
         units=units,
         dcd_cell=dcd_cell,
+        time_step=time_step,
         threads=threads,
     )
     with where as at, progress("split", " frames", quiet=quiet) as show:
@@ -287,6 +293,7 @@ def split(
 @options.particles
 @options.units
 @options.dcd_cell
+@options.time_step
 @transforms.options
 @json_option
 @options.quiet
@@ -302,6 +309,7 @@ def frame(
     particles: str | None,
     units: dict[str, str] | None,
     dcd_cell: str | None,
+    time_step: float | None,
     transforms: TransformOptions,
     as_json: bool,
     quiet: bool,
@@ -323,6 +331,7 @@ def frame(
         particles=particles,
         units=units,
         dcd_cell=dcd_cell,
+        time_step=time_step,
     )
     options.read_topology(opened, quiet=quiet)
     opened = transforms.applied_to(opened)

@@ -21,7 +21,7 @@ from trajet.cli.terminal import progress
 from trajet.dataset import find_dataset
 from trajet.result import plain
 from trajet.topology import Topology, load
-from trajet.trajectory import Trajectory, is_structure
+from trajet.trajectory import Trajectory, is_structure, rounding_of_times
 
 
 @command()
@@ -33,6 +33,7 @@ from trajet.trajectory import Trajectory, is_structure
 @options.particles
 @options.units
 @options.dcd_cell
+@options.time_step
 def info(
     files: list[str],
     residues: bool,
@@ -42,6 +43,7 @@ def info(
     particles: str | None,
     units: dict[str, str] | None,
     dcd_cell: str | None,
+    time_step: float | None,
 ) -> None:
     """Describe trajectories and topologies.
 
@@ -64,6 +66,7 @@ def info(
         "particles": particles,
         "units": units,
         "dcd_cell": dcd_cell,
+        "time_step": time_step,
     }
     described, failures = list[_Described](), _Failures()
     for file in files:
@@ -207,7 +210,7 @@ def _facts_together(opened: Trajectory) -> dict[str, Any]:
         "together": len(opened.paths),
         "atoms": opened.n_atoms,
         "frames": opened.n_frames,
-        **_clock(opened.reader.times()),
+        **_clock(opened),
         "size": size,
         # The remarks on each file are printed already.
         "remarks": list(opened.reader.chain_remarks),
@@ -224,7 +227,7 @@ def _facts(opened: Trajectory) -> dict[str, Any]:
         "format": opened.format,
         "atoms": opened.n_atoms,
         "frames": opened.n_frames,
-        **_clock(reader.times()),
+        **_clock(opened),
         "cell": _stored_cell(cell),
         "size": size,
         "bytes_per_frame": (size - reader.truncated_tail) / opened.n_frames,
@@ -240,13 +243,14 @@ def _facts(opened: Trajectory) -> dict[str, Any]:
     return {**found, "remarks": list(opened.remarks)}
 
 
-def _clock(times: NDArray[np.float64]) -> dict[str, Any]:
+def _clock(opened: Trajectory) -> dict[str, Any]:
     """Return facts on the times of frames."""
+    times = opened.reader.times()
     return {
         "first_time_ps": float(times[0]),
         "last_time_ps": float(times[-1]),
         "time_step_ps": float(np.median(np.diff(times))) if len(times) > 1 else None,
-        "time_step": _time_step(times),
+        "time_step": _time_step(opened),
     }
 
 
@@ -289,23 +293,21 @@ def _cell(cell: list[float] | str | None) -> str:
     return f"{a} x {b} x {c} Å, {' '.join(angles)} degrees (frame 0)"
 
 
-def _time_step(times: NDArray[np.float64]) -> str:
+def _time_step(opened: Trajectory) -> str:
     """Return a text on the time between frames."""
+    times = opened.reader.times()
     steps = np.diff(times)
     if not len(steps):
         return "one frame only"
     if not np.ptp(times):
         return "none: all frames have the same time"
-    middle = float(np.median(steps))
-    odd = int((np.abs(steps - middle) > _rounding(times) + 1e-6 * abs(middle)).sum())
+    middle = float(np.nanmedian(steps))
+    slack = rounding_of_times(opened.reader, times)
+    slack = np.minimum(np.maximum(slack[1:], slack[:-1]) + 1e-6 * abs(middle), abs(middle) / 2)
+    odd = int((~(np.abs(steps - middle) <= slack)).sum())
     uneven = f" (differs at {odd} of {len(steps)} frames)" if odd else ""
     # A time step has fewer digits than the times, and no sign where it is zero.
     return f"{middle + 0.0:.6g} ps{uneven}"
-
-
-def _rounding(times: NDArray[np.float64]) -> float:
-    """Return the rounding error of times: XTC stores them as float32."""
-    return 4 * float(np.finfo(np.float32).eps) * float(np.abs(times).max())
 
 
 @command()

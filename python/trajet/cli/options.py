@@ -18,11 +18,12 @@ from trajet.cli.pools import Decorated
 from trajet.cli.quantities import Time
 from trajet.cli.terminal import progress, waiting
 from trajet.dataset import find_dataset
-from trajet.trajectory import Selection, Trajectory
+from trajet.trajectory import Selection, Trajectory, rounding_of_times
 
 _LARGEST_REQUEST = 2**30
 _MOST_NOTES = 5
 _REORDERED = "trajet.reordered"
+_UNSTATED = "trajet.unstated_times"
 _UNITS = {
     "": 1,
     "b": 1,
@@ -125,6 +126,14 @@ dcd_cell = click.option(
     " or lengths and angles.",
 )
 
+time_step = click.option(
+    "--time-step",
+    type=Time(positive=True),
+    metavar="PS",
+    help="Time between neighbouring frames, in place of the times in the files, for files that have"
+    " none or wrong ones.",
+)
+
 
 def in_order(given: Sequence[str]) -> list[str]:
     """Return paths with patterns expanded, parts in natural order: part2 before part10.
@@ -161,6 +170,7 @@ class HowToOpen(TypedDict, total=False):
     particles: str | None
     units: dict[str, str] | None
     dcd_cell: str | None
+    time_step: float | None
 
 
 def open_files(
@@ -277,6 +287,9 @@ def amount(
 
 def notes(opened: Trajectory, remarks: Sequence[str]) -> list[str]:
     """Return remarks as lines, after notes on the order and the truncated end of the files."""
+    # Frames were chosen by times, also where the result has none.
+    unstated = click.get_current_context().meta.get(_UNSTATED, ())
+    remarks = [*dict.fromkeys((*unstated, *remarks))]
     some = [*notes_of_opening(opened), *remarks[:_MOST_NOTES]]
     lines = [f"note: {remark}" for remark in some]
     more = len(remarks) - _MOST_NOTES
@@ -323,8 +336,18 @@ def choose_frames(
     times = opened.times
     first = -np.inf if begin is None else begin
     last = np.inf if end is None else end
+    if len(times) > 1 and not np.ptp(times):
+        raise trajet.FrameError(
+            f"{opened.label}: --begin and --end choose frames by their times, and all"
+            f" {len(times)} frames are at {time_text(times[0])} ps: choose them by their numbers"
+            " with --start and --stop, or give the time between frames with --time-step PS"
+        )
+    click.get_current_context().meta[_UNSTATED] = opened.time_remarks
     # --begin 1 includes a frame whose time is 0.99999994 ps.
-    slack = 2 * np.spacing(np.abs(times).astype(np.float32)).astype(np.float64)
+    slack = 2 * rounding_of_times(opened.reader, times)
+    if "DCD" in opened.format:
+        # Their headers hold the time step in single precision.
+        slack = np.maximum(slack, 2 * np.finfo(np.float32).eps * np.abs(times))
     steps = np.abs(np.diff(times))
     if (steps > 0).any():
         # The slack must not include neighbouring frames, if times are large.

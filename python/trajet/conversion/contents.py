@@ -40,6 +40,8 @@ def native_content(
 
     if reader.format != "H5MD" or trajectory.transforms:
         return None
+    if not trajectory.copies_rows:
+        return frames_only()
     atoms = columns
     if dataset is None:
         sources = [

@@ -30,6 +30,8 @@ _FILTERS = {3: "Fletcher32", 4: "SZIP", 5: "N-bit", 6: "scale-offset", 32000: "L
 _REGISTERED = 256
 # Number of frames whose order of atoms is compared with that of the first frame.
 _SAMPLES = 8
+# Bytes of a number of single precision.
+_SINGLE_BYTES = 4
 _Float = NDArray[np.float64]
 _Int = NDArray[np.int64]
 
@@ -130,6 +132,7 @@ class _Rows:
     # In the file's unit, and what makes ps of that.
     own_times: _Float | None = None
     time_factor: float | None = None
+    has_single_times: bool = False
 
 
 @dataclass
@@ -216,7 +219,8 @@ class _Look:
         n = self._written(coordinates, n)
         if time is not None:
             times = self._numbers(time, n) * self._factor("time", time, "units", "picoseconds")
-        frames = _Rows(n, None, times)
+        is_single = time is not None and time.dtype.itemsize <= _SINGLE_BYTES
+        frames = _Rows(n, None, times, has_single_times=is_single)
         cells = self._cells_of_mdtraj(file, n)
         series: dict[str, _trajet.SeriesLayout] = {}
         for name, quantity, unit, value in (
@@ -274,8 +278,6 @@ class _Look:
         series: dict[str, "_trajet.SeriesLayout"],
     ) -> "_trajet.TrajectoryLayout":
         numbers = np.arange(frames.n)
-        if frames.times is None:
-            self.remarks.append("it has no times: frames are numbered instead")
         return {
             "layout": layout,
             "n_atoms": n_atoms,
@@ -287,6 +289,8 @@ class _Look:
             "forces": series.get("forces"),
             "remarks": self.remarks,
             "noted": self.noted,
+            "no_times": frames.times is None,
+            "single_times": frames.has_single_times,
             "own": None,
         }
 
@@ -434,7 +438,9 @@ class _Look:
             n = written
             steps = None if steps is None else steps[:n]
             times, own = (None if it is None else it[:n] for it in (times, own))
-        return _Rows(n, steps, times, own, factor)
+        stored = datasets.get("time")
+        is_single = stored is not None and stored.dtype.itemsize <= _SINGLE_BYTES
+        return _Rows(n, steps, times, own, factor, is_single)
 
     def _filled(self, value: "Dataset", n: int, steps: _Int | None, times: _Float | None) -> int:
         """Return the number of frames before those at the end that hold zeros only.

@@ -568,6 +568,13 @@ def _rest(source: Trajectory) -> Iterator[tuple[list[Path], list[str]]]:
     if source.reader.format != "H5MD":
         yield [], []
         return
+    if not source.copies_rows:
+        left = sorted(
+            {one for path in source.paths for one in h5md.left_out(path, source.particles)}
+        )
+        why = "as frames have other times, or were dropped within a file"
+        yield [], [f"left out, {why}: {', '.join(left)}"] if left else []
+        return
     with folder_in(None) as folder:
         made: list[Path] = []
         remarks: list[str] = []

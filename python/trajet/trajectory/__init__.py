@@ -2,6 +2,7 @@
 
 from trajet.trajectory.block import Block
 from trajet.trajectory.choice import AtomChoice, FrameChoice, frame_numbers, resolve_frames
+from trajet.trajectory.clock import rounding_of_times
 from trajet.trajectory.cursor import Cursor
 from trajet.trajectory.files import DEFAULT_REQUEST_SIZE, describe_file
 from trajet.trajectory.frame import Frame
@@ -30,5 +31,6 @@ __all__ = [
     "is_structure",
     "open",
     "resolve_frames",
+    "rounding_of_times",
     "sharing_universes",
 ]

@@ -60,6 +60,7 @@ class TrajectoryFiles(Transformable):
         particles: str | None = None,
         sidecar: SidecarUse | None = None,
         call: OpenCall | None = None,
+        time_step: float | None = None,
     ) -> None:
         self.paths: tuple[Path, ...] = tuple(segment["path"] for segment in reader.segments())
         self.topology_path = topology
@@ -69,6 +70,8 @@ class TrajectoryFiles(Transformable):
         self.particles = particles
         # How it is opened again, in another process; None with the topology of a Universe.
         self.call = call
+        # Time between frames that was given in place of the times in the files.
+        self.time_step = time_step
         # How a sidecar of the topology is used.
         self.sidecar = sidecar or SidecarUse()
         # The topology is read later, perhaps after a change of the working directory.
@@ -322,10 +325,10 @@ class TrajectoryFiles(Transformable):
     def remarks(self) -> tuple[str, ...]:
         """Remarks on the files, such as headers that contradict the frames.
 
-        With several files, also remarks on overlapping and dropped frames. Once the topology was
-        read, also on what is not certain there.
+        Also remarks on times that are not stated, overlap or step back, and on dropped frames. Once
+        the topology was read, also on what is not certain there.
         """
-        of_files = self._reader.remarks
+        of_files = (*self._reader.remarks, *self.time_remarks)
         of_topology = (*self._topology_remarks(of_files), *self._residue_remarks)
         return (*of_files, *of_topology, *self._bond_remarks)
 
@@ -337,6 +340,26 @@ class TrajectoryFiles(Transformable):
         if self._topology_at in self._absolute_paths:
             warnings = [text for text in warnings if not any(text in one for one in of_files)]
         return [f"{self._topology.path}: {text}" for text in warnings]
+
+    @property
+    def copies_rows(self) -> bool:
+        """Whether frames have the times in their files, and each file's first ones are kept.
+
+        Other rows of H5MD files can be copied along with the frames then.
+        """
+        begin = 0
+        for file, segment in enumerate(self._reader.segments()):
+            n_kept = segment["n_frames"] - segment["dropped_frames"]
+            for frame in {0, n_kept - 1} if n_kept else set():
+                if self._reader.place(begin + frame)[:2] != (file, frame):
+                    return False
+            begin += n_kept
+        return self.time_step is None
+
+    @property
+    def time_remarks(self) -> tuple[str, ...]:
+        """Remarks on times that the files do not state, for what uses times."""
+        return tuple(self._reader.unstated_times)
 
     @property
     def index_path(self) -> Path | None:

@@ -19,6 +19,7 @@ from trajet.pools.rank_placeholder import root_only
 from trajet.startup import Stopwatch
 from trajet.topology import SidecarUse
 from trajet.trajectory.choice import AtomChoice
+from trajet.trajectory.clock import check_time_step, rounding_of_times
 from trajet.trajectory.files import DEFAULT_REQUEST_SIZE, describe_file
 from trajet.trajectory.reopening import OpenCall
 from trajet.trajectory.selection import Selection
@@ -47,6 +48,7 @@ def open(
     units: Mapping[str, str] | None = None,
     dcd_cell: str | None = None,
     atoms: AtomChoice | None = None,
+    time_step: float | None = None,
     pool: Pool | None = None,
 ) -> Trajectory:
     """Open a trajectory.
@@ -65,12 +67,14 @@ def open(
         One XTC, TRR, DCD, Amber NetCDF, H5MD or mdtraj HDF5 file, a PDB or GRO file, or several
         files of the same atoms, in any of these formats. Several files are read as one trajectory:
         frames are numbered consecutively in the order of the files; times and steps are those of
-        the files. Models of a PDB file have the times 0, 1, 2, … ps.
+        the files. Frames of PDB and GRO files have the times that GROMACS writes into titles
+        (`t= …`), else 0, 1, 2, … ps.
     continuous
         Whether to drop frames that overlap with a later file, after a simulation was continued
         (`gmx mdrun -noappend`) or restarted. Files are sorted by their first times; from the first
-        time of a later file on, the frames of the later file are kept. `remarks` give the number of
-        dropped frames. By default all frames are kept, and `remarks` say where times overlap.
+        time of a later file on, the frames of the later file are kept. Frames that the same file
+        repeats later are dropped likewise. `remarks` give the number of dropped frames. By default
+        all frames are kept, and `remarks` say where times overlap or step back.
     allow_truncated_tail
         Whether to read files that end inside a frame (of a simulation that still runs) without
         their incomplete last frame. The report of every analysis records it.
@@ -101,6 +105,12 @@ def open(
         The atoms of the topology that the files have, where they have only some of them
         (`compressed-x-grps` of GROMACS): selection text, "protein", or indices, in the order of
         the topology. Indices of atoms stay those of the topology.
+    time_step
+        Time between neighbouring frames, ps, in place of the times in the files, for files that
+        have none or wrong ones: frame k has the time k × `time_step`, or (k + s) × `time_step` if
+        the integration steps of the frames begin s steps between frames later than 0. Files are
+        numbered on, one after the other. With `continuous`, repeated frames are dropped first, by
+        the times in the files. Copies and stores record it.
     pool
         A pool whose processes all run this script (`MpiPool`): rank 0 opens the trajectory. The
         other ranks get a placeholder, which `select` and the analyses accept.
@@ -117,7 +127,8 @@ def open(
         If a file ends inside a frame.
     FormatError
         If a file is empty, of another format or corrupt; if the number of atoms changes within a
-        file or between files; or if the cells of a DCD file contradict its header.
+        file or between files; if the cells of a DCD file contradict its header; or if `continuous`
+        is set for files that state no times.
     StoreError
         If the store has no such data set, or the data set no such tag.
     SelectionError
@@ -133,6 +144,7 @@ def open(
     <Trajectory adk.xtc: 98 frames of 3341 atoms>
     """
     watch = Stopwatch()
+    time_step = check_time_step(time_step)
     if request_size < 1:
         raise ValueError(f"request_size must be at least 1 byte, not {request_size}")
     if not trajectories and topology is not None and is_structure(topology):
@@ -152,7 +164,7 @@ def open(
                 " opened: leave continuous=, allow_truncated_tail=, particles=, units=, dcd_cell="
                 " and atoms= out"
             )
-        return Trajectory.of_dataset(found, request_size=request_size)
+        return Trajectory.of_dataset(found, request_size=request_size, time_step=time_step)
     _check_paths(trajectories)
     if threads is not None and threads < 1:
         raise ValueError(f"threads must be at least 1, not {threads}")
@@ -179,6 +191,7 @@ def open(
             for path in hdf5
         },
         dcd_cell=dcd_cell,
+        time_step=time_step,
     )
     if dcd_cell is not None and "DCD" not in reader.format:
         raise ValueError(f"{paths[0]}: not a DCD file: leave dcd_cell= out")
@@ -192,6 +205,7 @@ def open(
         "units": None if units is None else dict(units),
         "dcd_cell": dcd_cell,
         "atoms": atoms if atoms is None or isinstance(atoms, str) else np.array(atoms),
+        "time_step": time_step,
     }
     made = Trajectory(
         topology_path,
@@ -203,6 +217,7 @@ def open(
         ),
         t_open=watch.seconds(),
         particles=particles,
+        time_step=time_step,
         sidecar=SidecarUse(is_used=sidecar, rebuild=rebuild_index),
     )
     if atoms is not None:
@@ -312,6 +327,18 @@ def sharing_universes() -> Iterator[None]:
         _shared.reset(token)
 
 
+def _has_times_of(opened: Trajectory, group: universes.FromAtomGroup) -> bool:
+    """Return whether the frames have the times of a Universe."""
+    times = opened.reader.times()
+    if times[group.frame] != group.time:
+        return False
+    # The time of frame 0 is 0 for any time step; steps between later frames may differ.
+    if group.time_step is None or group.frame != 0 or len(times) < 2:
+        return True
+    slack = 1e-5 * abs(group.time_step) + rounding_of_times(opened.reader, times[:2]).max()
+    return bool(abs(times[1] - times[0] - group.time_step) <= slack)
+
+
 def from_atomgroup(atoms: "AtomGroup") -> Selection:
     """Return the atoms of an AtomGroup as a Selection of the file that its Universe reads.
 
@@ -326,16 +353,14 @@ def from_atomgroup(atoms: "AtomGroup") -> Selection:
     known = None if shared is None else shared.get(id(group.universe))
     opened = open(group.topology, *group.paths) if known is None else known
     same = (opened.n_atoms, opened.n_frames) == (group.n_atoms, group.n_frames)
+    if same and not _has_times_of(opened, group) and group.time_step:
+        # The Universe was made with dt=..., or MDAnalysis reads the time step otherwise.
+        opened = open(group.topology, *group.paths, time_step=group.time_step)
     if same:
         now = opened.read_places([group.frame], group.indices, None)
-        same = bool(now.times[0] == group.time) and np.array_equal(
+        same = _has_times_of(opened, group) and np.array_equal(
             now.positions[0], group.positions, equal_nan=True
         )
-        # The time of frame 0 is 0 for any time step; steps between later frames may differ.
-        if group.time_step is not None and group.frame == 0:
-            near = np.diff(opened.reader.times()[:2])
-            slack = 1e-5 * abs(group.time_step) + 4 * np.spacing(np.float32(abs(group.time)))
-            same &= not near.size or bool((abs(near - group.time_step) <= slack).any())
     if not same:
         where = str(group.paths[0].absolute())
         if len(group.paths) > 1:
@@ -343,8 +368,7 @@ def from_atomgroup(atoms: "AtomGroup") -> Selection:
         raise SelectionError(
             f"this AtomGroup cannot serve as a selection: {where} holds other"
             " coordinates or times than its Universe (were positions or units changed, a time"
-            " offset or step given, or did the file or the working folder change since it was"
-            " loaded?)"
+            " offset given, or did the file or the working folder change since it was loaded?)"
         )
     if known is not None:
         return Selection(opened, group.indices, None, watch.seconds())

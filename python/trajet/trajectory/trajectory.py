@@ -78,17 +78,23 @@ class Trajectory(ReadingByColumns):
             *("of_dataset", "of_open_atoms", "particles", "places", "places_of", "read_places"),
             *("reader", "reader_for", "record_analysis", "rotates", "run_before"),
             *("select_indices", "sidecar", "stem", "t_topology", "topology_atoms"),
-            *("transform_remarks", "updating"),
+            *("copies_rows", "time_remarks", "time_step", "transform_remarks", "updating"),
         )
     )
 
     @classmethod
     def of_dataset(
-        cls, place: DatasetPath, *, request_size: int = DEFAULT_REQUEST_SIZE
+        cls,
+        place: DatasetPath,
+        *,
+        request_size: int = DEFAULT_REQUEST_SIZE,
+        time_step: float | None = None,
     ) -> "Trajectory":
-        """Open a data set of a store."""
+        """Open a data set of a store, with times `time_step` ps apart if that is given."""
         watch = Stopwatch()
         dataset, reader = place.open(request_size=request_size)
+        if time_step is not None:
+            reader = reader.with_time_step(time_step)
         # A store has no files but its own.
         sidecar = SidecarUse(beside=False)
         return cls(
@@ -97,7 +103,8 @@ class Trajectory(ReadingByColumns):
             dataset=dataset,
             t_open=watch.seconds(),
             sidecar=sidecar,
-            call=OpenCall(None, (), {"request_size": request_size}, place),
+            time_step=time_step,
+            call=OpenCall(None, (), {"request_size": request_size, "time_step": time_step}, place),
         )
 
     def __repr__(self) -> str:

@@ -1,14 +1,22 @@
-//! Sorts files by time and drops frames that later files repeat.
+//! Sorts files by time and drops frames that later frames repeat.
 
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::Arc;
 
+use trajet_formats::TimePrecision;
 use trajet_formats::time::text;
 
 use crate::reader::Reader;
 
 /// Largest number of files that a remark names.
 const MOST_NAMED: usize = 5;
+
+/// Returns all frames of each file.
+pub(super) fn whole(readers: &[Arc<dyn Reader>]) -> Vec<Vec<Range<usize>>> {
+    let all = |reader: &Arc<dyn Reader>| 0..reader.index().n_frames();
+    readers.iter().map(|reader| std::iter::once(all(reader)).collect()).collect()
+}
 
 /// Returns the number of frames in the kept ranges.
 pub(super) fn n_kept(kept: &[Range<usize>]) -> usize {
@@ -19,17 +27,123 @@ fn name(reader: &Arc<dyn Reader>) -> String {
     reader.source().path().display().to_string()
 }
 
-/// Returns the difference below which times around `time` count as equal: two roundings to single precision.
-fn slack(time: f64) -> f64 {
-    2.0 * f64::from(f32::EPSILON) * time.abs()
+/// Returns why the times of a file are not those of a simulation; `None` if it states them.
+pub(super) fn unstated(reader: &Arc<dyn Reader>) -> Option<String> {
+    let all_equal = || match reader.index().times() {
+        [first, rest @ ..] if !rest.is_empty() && rest.iter().all(|time| time == first) => {
+            Some(format!("all {} frames have the time {} ps", rest.len() + 1, text(*first)))
+        }
+        _ => None,
+    };
+    reader.missing_times().or_else(all_equal)
 }
 
-/// Returns whether frame `k` was written at `limit` or later, allowing for times rounded to single precision.
-/// The tolerance is at most half the distance to the neighbouring frame.
-fn is_from(times: &[f64], k: usize, limit: f64) -> bool {
-    let gap = |a: usize, b: usize| times.get(b).map_or(f64::INFINITY, |t| (t - times[a]).abs());
-    let half_a_step = gap(k.saturating_sub(1), k.max(1)) / 2.0;
-    times[k] >= limit - slack(limit).min(half_a_step)
+/// The times and steps of a file, and how finely times are stored.
+struct FileTimes<'a> {
+    reader: &'a Arc<dyn Reader>,
+    times: &'a [f64],
+    steps: &'a [i64],
+    precision: TimePrecision,
+    /// Mean of the steps between frames whose times rise; infinite if there are none.
+    usual_step: f64,
+    /// Whether steps are those of an integration, not the numbers of frames.
+    has_steps: bool,
+}
+
+impl<'a> FileTimes<'a> {
+    fn of(reader: &'a Arc<dyn Reader>) -> Self {
+        let (times, steps) = (reader.index().times(), reader.index().steps());
+        let is_single = |&time: &f64| f64::from(time as f32) == time;
+        // Copies of XTC files hold numbers of single precision.
+        let precision = match reader.time_precision() {
+            TimePrecision::Double if times.iter().all(is_single) => TimePrecision::Single,
+            other => other,
+        };
+        let rises = times.windows(2).map(|pair| pair[1] - pair[0]).filter(|&step| step > 0.0);
+        let (sum, n) = rises.fold((0.0, 0u32), |(sum, n), step| (sum + step, n + 1));
+        let usual_step = if n == 0 { f64::INFINITY } else { sum / f64::from(n) };
+        let has_steps = steps.iter().zip(0..).any(|(&step, k)| step != k);
+        FileTimes { reader, times, steps, precision, usual_step, has_steps }
+    }
+
+    fn all(readers: &'a [Arc<dyn Reader>]) -> Vec<Self> {
+        readers.iter().map(FileTimes::of).collect()
+    }
+
+    /// Returns the difference below which two times around `time` count as equal: each may be rounded once.
+    fn rounding(&self, time: f64) -> f64 {
+        let relative = match self.precision {
+            TimePrecision::Double => 4.0 * f64::EPSILON,
+            TimePrecision::Single | TimePrecision::Text => f64::from(f32::EPSILON),
+        };
+        relative * time.abs()
+    }
+
+    /// Returns whether times around `time` are stored finely enough to tell frames apart.
+    fn tells(&self, time: f64) -> bool {
+        self.rounding(time) <= self.usual_step / 2.0
+    }
+
+    /// Returns half the distance of frame `k` to the frame before it, or to the next for the first one.
+    fn half_a_step(&self, k: usize) -> f64 {
+        let (a, b) = (k.saturating_sub(1), k.max(1));
+        self.times.get(b).map_or(f64::INFINITY, |t| (t - self.times[a]).abs()) / 2.0
+    }
+
+    /// Returns whether frame `k` goes back to the time of an earlier one.
+    fn is_restart(&self, k: usize) -> bool {
+        let (before, time) = (self.times[k - 1], self.times[k]);
+        // Equal times repeat a frame, unless they are rounded to the same number.
+        let repeats =
+            || self.tells(time) || (self.has_steps && is_later(self.steps[k - 1], self.steps[k]));
+        time < before || (time == before && repeats())
+    }
+
+    /// Returns the frames as ranges in which times rise.
+    fn rising(&self) -> Vec<Range<usize>> {
+        let mut ranges = Vec::new();
+        let mut begin = 0;
+        for k in (1..self.times.len()).filter(|&k| self.is_restart(k)) {
+            ranges.push(begin..k);
+            begin = k;
+        }
+        ranges.push(begin..self.times.len());
+        ranges
+    }
+
+    fn n_restarts(&self) -> usize {
+        (1..self.times.len()).filter(|&k| self.is_restart(k)).count()
+    }
+
+    /// Returns the number of frames in `range`, whose times rise, that were written before frame `limit` of a later
+    /// file.
+    ///
+    /// # Errors
+    /// The path of the file if its times and steps cannot tell.
+    fn n_before(
+        &self,
+        range: &Range<usize>,
+        (later, limit): (&Self, usize),
+    ) -> Result<usize, PathBuf> {
+        let (time, step) = (later.times[limit], later.steps[limit]);
+        let slack = self.rounding(time).max(later.rounding(time));
+        let resolves = self.tells(time) && later.tells(time);
+        let of = |is_from: &dyn Fn(usize) -> bool| {
+            Ok(range.clone().find(|&k| is_from(k)).unwrap_or(range.end) - range.start)
+        };
+        if resolves || self.times[range.end - 1] < time - slack {
+            return of(&|k| self.times[k] >= time - slack.min(self.half_a_step(k)));
+        }
+        if self.has_steps && later.has_steps {
+            return of(&|k| is_later(self.steps[k], step));
+        }
+        Err(self.reader.source().path().to_owned())
+    }
+}
+
+/// Returns whether step `a` is `b` or a later one, also if steps were cut to 32 bits.
+fn is_later(a: i64, b: i64) -> bool {
+    a.wrapping_sub(b) as i32 >= 0
 }
 
 /// Sorts files by their first times; returns a remark if that changes their order.
@@ -44,27 +158,44 @@ pub(super) fn in_order_of_times(readers: &mut [Arc<dyn Reader>]) -> Option<Strin
     Some(format!("files are in the order of their first times: {}{more}", names.join(", ")))
 }
 
-/// Returns the frames of each file that no later file repeats.
-pub(super) fn without_repeats(readers: &[Arc<dyn Reader>]) -> Vec<Vec<Range<usize>>> {
-    let mut limit = f64::INFINITY;
-    let mut kept: Vec<_> = readers
-        .iter()
-        .rev()
-        .map(|reader| {
-            let times = reader.index().times();
-            let mut runs: Vec<Range<usize>> = Vec::new();
-            for k in (0..times.len()).filter(|&k| !is_from(times, k, limit)) {
-                match runs.last_mut() {
-                    Some(run) if run.end == k => run.end += 1,
-                    _ => runs.push(k..k + 1),
-                }
+/// Returns the frames of each file that no later frames repeat, of later files or of the same one.
+///
+/// # Errors
+/// The path of a file whose times are stored too coarsely to tell frames apart, and whose steps do not tell either.
+pub(super) fn without_repeats(
+    readers: &[Arc<dyn Reader>],
+) -> Result<Vec<Vec<Range<usize>>>, PathBuf> {
+    let files = FileTimes::all(readers);
+    let mut limit: Option<(&FileTimes<'_>, usize)> = None;
+    let mut kept = Vec::with_capacity(files.len());
+    for file in files.iter().rev() {
+        let mut runs: Vec<Range<usize>> = Vec::new();
+        for range in file.rising().into_iter().rev() {
+            let n = limit.map_or(Ok(range.len()), |limit| file.n_before(&range, limit))?;
+            if n > 0 {
+                runs.push(range.start..range.start + n);
             }
-            limit = limit.min(times[0]);
-            runs
-        })
-        .collect();
+            if limit.is_none_or(|(later, k)| file.times[range.start] < later.times[k]) {
+                limit = Some((file, range.start));
+            }
+        }
+        runs.reverse();
+        kept.push(joined(runs));
+    }
     kept.reverse();
-    kept
+    Ok(kept)
+}
+
+/// Returns ascending ranges, with those joined that follow one another.
+fn joined(ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    let mut all: Vec<Range<usize>> = Vec::new();
+    for range in ranges {
+        match all.last_mut() {
+            Some(last) if last.end == range.start => last.end = range.end,
+            _ => all.push(range),
+        }
+    }
+    all
 }
 
 /// Returns remarks on the dropped frames, and on those that no other frame replaces.
@@ -75,30 +206,22 @@ pub(super) fn dropped_remarks(
     let dropped = |k: usize| readers[k].index().n_frames() - n_kept(&kept[k]);
     let all: usize = (0..readers.len()).map(dropped).sum();
     let overlaps = (0..readers.len()).filter(|&k| dropped(k) > 0).count();
-    let mut remarks = vec![format!(
-        "{all} frames were dropped at {overlaps} of {} file boundaries: later files repeat their times",
-        readers.len() - 1
-    )];
-    // If a later file ends before the one that it replaces, no frame replaces the dropped ones.
-    let spans: Vec<Option<(f64, f64)>> = readers
-        .iter()
-        .zip(kept)
-        .map(|(reader, kept)| {
-            let times = reader.index().times();
-            Some((times[kept.first()?.start], times[kept.last()?.end - 1]))
-        })
-        .collect();
-    let covered = |later: &[Option<(f64, f64)>], t: f64| {
-        later.iter().flatten().any(|&(a, b)| t >= a - slack(a) && t <= b + slack(b))
-    };
-    let mut lost = 0;
-    for (k, (reader, kept)) in readers.iter().zip(kept).enumerate() {
-        let times = reader.index().times();
-        let mut is_kept = vec![false; times.len()];
-        kept.iter().for_each(|run| is_kept[run.clone()].fill(true));
-        let dropped = times.iter().zip(&is_kept).filter(|(_, is_kept)| !**is_kept);
-        lost += dropped.filter(|(t, _)| !covered(&spans[k + 1..], **t)).count();
+    let restarts: usize = readers.iter().map(|reader| FileTimes::of(reader).n_restarts()).sum();
+    let mut remarks = Vec::new();
+    if restarts > 0 {
+        remarks.push(format!(
+            "{all} frames were dropped, in {overlaps} of {} files, whose times step back or repeat at \
+             {restarts} places within files: later frames repeat their times",
+            readers.len()
+        ));
+    } else if readers.len() > 1 {
+        remarks.push(format!(
+            "{all} frames were dropped at {overlaps} of {} file boundaries: later files repeat their \
+             times",
+            readers.len() - 1
+        ));
     }
+    let lost = n_lost(readers, kept);
     if lost > 0 {
         remarks.push(format!(
             "{lost} of the dropped frames lie where the later files have none: no other frame stands \
@@ -115,11 +238,42 @@ pub(super) fn dropped_remarks(
     remarks
 }
 
-/// Returns a remark on files that begin before the previous file ends; `None` if there are none.
+/// Returns the number of dropped frames that no later frame replaces, as where a later file ends before the one that
+/// it continues.
+fn n_lost(readers: &[Arc<dyn Reader>], kept: &[Vec<Range<usize>>]) -> usize {
+    // First and last kept time of each later range of frames, which fall: later ranges begin behind earlier ones.
+    let mut spans: Vec<(f64, f64)> = Vec::new();
+    let mut lost = 0;
+    for (file, kept) in FileTimes::all(readers).iter().zip(kept).rev() {
+        let mut is_kept = vec![false; file.times.len()];
+        kept.iter().for_each(|run| is_kept[run.clone()].fill(true));
+        for range in file.rising().into_iter().rev() {
+            let n = is_kept[range.clone()].iter().take_while(|&&is_kept| is_kept).count();
+            let is_covered = |k: usize| {
+                let time = file.times[k];
+                let slack = file.rounding(time).min(file.half_a_step(k));
+                let span = spans.get(spans.partition_point(|&(first, _)| first > time + slack));
+                span.is_some_and(|&(_, last)| time <= last + slack)
+            };
+            lost += (range.start + n..range.end).filter(|&k| !is_covered(k)).count();
+            if n > 0 {
+                spans.push((file.times[range.start], file.times[range.start + n - 1]));
+            }
+        }
+    }
+    lost
+}
+
+/// Returns a remark on files that begin before the previous file ends; `None` if there are none. Files that state no
+/// times have another remark.
 pub(super) fn overlap_remark(readers: &[Arc<dyn Reader>]) -> Option<String> {
     let back = |pair: &&[Arc<dyn Reader>]| {
-        let (times, next) = (pair[0].index().times(), pair[1].index().times());
-        is_from(times, times.len() - 1, next[0])
+        let [one, next] = [FileTimes::of(&pair[0]), FileTimes::of(&pair[1])];
+        let states_times = pair.iter().all(|reader| unstated(reader).is_none());
+        let (last, limit) = (one.times.len() - 1, next.times[0]);
+        let slack = one.rounding(limit).max(next.rounding(limit)).min(one.half_a_step(last));
+        let tells = one.tells(limit) && next.tells(limit);
+        states_times && (one.times[last] > limit || tells && one.times[last] >= limit - slack)
     };
     let overlaps: Vec<_> = readers.windows(2).filter(back).collect();
     let [a, b] = overlaps.first()? else { unreachable!("windows of two") };
@@ -133,4 +287,26 @@ pub(super) fn overlap_remark(readers: &[Arc<dyn Reader>]) -> Option<String> {
         text(b.index().times()[0]),
         name(b)
     ))
+}
+
+/// Returns remarks on files within which times step back or repeat.
+pub(super) fn restart_remarks(readers: &[Arc<dyn Reader>]) -> Vec<String> {
+    let remark = |reader: &Arc<dyn Reader>| {
+        if unstated(reader).is_some() {
+            return None;
+        }
+        let file = FileTimes::of(reader);
+        let frame = (1..file.times.len()).find(|&k| file.is_restart(k))?;
+        let path = if readers.len() > 1 { format!("{}: ", name(reader)) } else { String::new() };
+        Some(format!(
+            "{path}times step back or repeat at {} places within the file, first from {} ps (frame {}) to {} \
+             ps (frame {frame}): all frames are kept; --continuous (continuous=True) drops those that later \
+             frames repeat",
+            file.n_restarts(),
+            text(file.times[frame - 1]),
+            frame - 1,
+            text(file.times[frame]),
+        ))
+    };
+    readers.iter().filter_map(remark).collect()
 }

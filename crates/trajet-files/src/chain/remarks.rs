@@ -1,11 +1,13 @@
 //! Remarks on a chain and its files.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use trajet_formats::remarks::kept;
-use trajet_formats::{Atoms, Extra};
+use trajet_formats::{Atoms, Extra, TimePrecision};
 
 use super::Chain;
+use super::overlap::unstated;
 use crate::reader::Reader;
 
 /// Returns the remark on an incomplete frame at the end of a file, if there is one.
@@ -15,9 +17,45 @@ fn cut(reader: &Arc<dyn Reader>) -> Option<String> {
 }
 
 impl Chain {
-    /// Returns remarks on the order and overlap of the files.
-    pub fn chain_remarks(&self) -> &[String] {
-        &self.remarks
+    /// Returns remarks on the order and overlap of the files, and on times that step back.
+    pub fn chain_remarks(&self) -> Vec<String> {
+        self.remarks.iter().chain(&self.time_notes).cloned().collect()
+    }
+
+    /// Returns how the times of all files are stored: as those that are stored most coarsely.
+    pub fn time_precision(&self) -> TimePrecision {
+        if self.clock.is_some() {
+            return TimePrecision::Double;
+        }
+        let mut found = self.segments.iter().map(|segment| segment.reader.time_precision());
+        let all: Vec<TimePrecision> = found.by_ref().collect();
+        let coarse = [TimePrecision::Single, TimePrecision::Text];
+        coarse.into_iter().find(|one| all.contains(one)).unwrap_or(TimePrecision::Double)
+    }
+
+    /// Returns remarks on files that do not state the times of their frames, for analyses that use times. Files with
+    /// the same remark share one.
+    pub fn unstated_times(&self) -> Vec<String> {
+        if self.clock.is_some() {
+            return Vec::new();
+        }
+        let mut found: Vec<(String, &Path, usize)> = Vec::new();
+        for segment in &self.segments {
+            let Some(why) = unstated(&segment.reader) else { continue };
+            match found.iter_mut().find(|(other, ..)| *other == why) {
+                Some((.., n)) => *n += 1,
+                None => found.push((why, segment.reader.source().path(), 1)),
+            }
+        }
+        let remark = |(why, path, n): (String, &Path, usize)| {
+            let files = match (self.segments.len(), n) {
+                (1, _) => String::new(),
+                (_, 1) => format!("{}: ", path.display()),
+                _ => format!("{} and {} further files: ", path.display(), n - 1),
+            };
+            format!("{files}{why}; give the time between frames with time_step= (--time-step PS)")
+        };
+        found.into_iter().map(remark).collect()
     }
 
     /// Returns the fields that parts with some of these atoms omit, with the names of the parts; empty if no
@@ -29,7 +67,7 @@ impl Chain {
 
     /// Returns remarks for the user: on the chain, then on each file.
     pub fn remarks(&self) -> Vec<String> {
-        let mut remarks = self.remarks.clone();
+        let mut remarks = self.chain_remarks();
         for segment in &self.segments {
             let reader = &segment.reader;
             if self.segments.len() == 1 {
@@ -50,6 +88,10 @@ impl Chain {
         // The remark of a continuous chain that drops no frame is not kept.
         let smooth = self.continuous && self.segments.iter().all(|segment| segment.dropped == 0);
         let mut remarks = if smooth { Vec::new() } else { self.remarks.clone() };
+        match self.clock {
+            Some(_) => remarks.extend_from_slice(&self.time_notes),
+            None => remarks.extend(self.unstated_times()),
+        }
         let made_again = self.remarks_made_again(copied_to);
         for segment in &self.segments {
             let reader = &segment.reader;

@@ -88,7 +88,8 @@ impl Chain {
         self.check(&Frames::Strided { first: frame, step: 1, count: 1 })?;
         let Place { segment, frame: within } = self.place(frame);
         let read = self.segments[segment].reader.read_raw_of(within, atoms, scratch);
-        read.map_err(|error| self.in_chain(error, frame))
+        let raw = read.map_err(|error| self.in_chain(error, frame))?;
+        Ok(self.at_time(frame, raw))
     }
 
     /// Reads some atoms of the frame at position `at` as its format stores them. All `frames` must exist; those
@@ -103,13 +104,15 @@ impl Chain {
         atoms: &Atoms,
         scratch: &mut Scratch,
     ) -> Result<Raw, Error> {
+        let frame = frames.get(at);
         if self.alone {
-            return self.segments[0].reader.raw(frames, at, atoms, scratch);
+            let raw = self.segments[0].reader.raw(frames, at, atoms, scratch)?;
+            return Ok(self.at_time(frame, raw));
         }
-        let run = self.run_of(frames.get(at));
+        let run = self.run_of(frame);
         let within = run.frames_within(frames, at, at + 1);
         let read = self.segments[run.segment].reader.raw(&within, 0, atoms, scratch);
-        read.map_err(|error| self.in_chain(error, frames.get(at)))
+        Ok(self.at_time(frame, read.map_err(|error| self.in_chain(error, frame))?))
     }
 
     /// Reads some atoms of frames as their format stores them, and calls `take` with the position and the data of
@@ -133,8 +136,9 @@ impl Chain {
             for k in 0..within.len() {
                 scratch.check_stop()?;
                 let raw = reader.raw(&within, k, atoms, scratch);
-                let raw = raw.map_err(|error| self.in_chain(error, frames.get(at + k)))?;
-                take(at + k, &raw)?;
+                let frame = frames.get(at + k);
+                let raw = raw.map_err(|error| self.in_chain(error, frame))?;
+                take(at + k, &self.at_time(frame, raw))?;
             }
             at += within.len();
         }
@@ -152,7 +156,7 @@ impl Chain {
     }
 
     /// Appends the bytes of consecutive frames to `out`, unchanged. Returns false, and appends nothing, if they lie
-    /// in several files or in another format, are not self-contained, or are transformed.
+    /// in several files or in another format, are not self-contained, are transformed, or have other times.
     ///
     /// # Errors
     /// As [`Chain::read_into`].
@@ -166,7 +170,7 @@ impl Chain {
         scratch: &mut Scratch,
         out: &mut Vec<u8>,
     ) -> Result<bool, Error> {
-        if self.is_transformed() {
+        if self.is_transformed() || self.clock.is_some() {
             return Ok(false);
         }
         let run = self.run_of(frames.start);

@@ -16,6 +16,11 @@ impl Chain {
     /// Returns the same files with `transform` applied to the positions of every frame, instead of an earlier transform.
     #[must_use]
     pub fn transformed(&self, transform: Arc<ChainTransform>) -> Chain {
+        Chain { transform: Some(transform), ..self.copied() }
+    }
+
+    /// Returns the same frames of the same open files.
+    pub(super) fn copied(&self) -> Chain {
         let segment = |segment: &Segment| Segment {
             reader: Arc::clone(&segment.reader),
             dropped: segment.dropped,
@@ -26,9 +31,11 @@ impl Chain {
             runs: self.runs.clone(),
             n_frames: self.n_frames,
             remarks: self.remarks.clone(),
+            time_notes: self.time_notes.clone(),
+            clock: self.clock,
             alone: self.alone,
             continuous: self.continuous,
-            transform: Some(transform),
+            transform: self.transform.clone(),
         }
     }
 

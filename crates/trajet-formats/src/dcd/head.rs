@@ -15,6 +15,11 @@ pub const PS_PER_AKMA: f64 = 4.888_821e-2;
 /// alone determines the form of cells, not the first frame. Earlier versions of trajet, whose title ends after
 /// the third word, also wrote matrices with version 24.
 pub const TITLE: &str = "Created by trajet. Cells have the form that the version stands for.";
+/// The beginning of the titles of LAMMPS.
+const LAMMPS: &[u8] = b"Written by LAMMPS";
+/// The beginning of the titles of VMD's DCD plug-in, which other programs use too.
+const VMD: &[u8] = b"Created by DCD plugin";
+const FS_PER_PS: f64 = 1000.0;
 /// Length of the unit cell record without its markers, bytes.
 pub const CELL_BYTES: usize = 48;
 
@@ -231,9 +236,14 @@ impl Head {
         i64::from(self.control[2]).max(1)
     }
 
-    /// Returns the time between frames, ps.
-    pub fn time_step(&self) -> f64 {
-        let delta = if self.is_charmm() {
+    /// Returns whether LAMMPS wrote the file, whose time step is in the units of its run.
+    pub fn is_of_lammps(&self) -> bool {
+        self.titles.starts_with(LAMMPS)
+    }
+
+    /// Returns the time step of the integration as the header has it.
+    pub fn delta(&self) -> f64 {
+        if self.is_charmm() {
             f64::from(f32::from_bits(self.control[9] as u32))
         } else {
             let words = [self.control[9] as u32, self.control[10] as u32];
@@ -242,8 +252,24 @@ impl Head {
                 Order::Big => (words[0], words[1]),
             };
             f64::from_bits(u64::from(high) << 32 | u64::from(low))
-        };
-        delta * PS_PER_AKMA * self.steps() as f64
+        }
+    }
+
+    /// Returns the time between frames, ps. The time step of LAMMPS is taken to be in fs.
+    pub fn time_step(&self) -> f64 {
+        let steps = self.steps() as f64;
+        if self.is_of_lammps() {
+            return self.delta() * steps / FS_PER_PS;
+        }
+        self.delta() * PS_PER_AKMA * steps
+    }
+
+    /// Returns whether times are the placeholder of VMD's DCD plug-in, which knows no times.
+    pub fn has_placeholder_times(&self) -> bool {
+        self.titles.starts_with(VMD)
+            && self.delta() == 1.0
+            && self.control[1] == 0
+            && self.steps() == 1
     }
 
     /// Returns the number of atoms that frames after the first one hold.

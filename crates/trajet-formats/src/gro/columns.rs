@@ -123,24 +123,6 @@ pub fn box_vectors(line: &[u8]) -> Result<[f64; 9], LineFault> {
     }
 }
 
-/// Returns the time (ps) in a title.
-pub(super) fn time(title: &[u8]) -> Option<f64> {
-    decimal(word_behind(title, b"t=")?)
-}
-
-/// Returns the step in a title.
-pub(super) fn step(title: &[u8]) -> Option<i64> {
-    integer(word_behind(title, b"step=")?)
-}
-
-/// Returns the word behind the last occurrence of a label that is not the end of a longer word.
-fn word_behind<'a>(title: &'a [u8], label: &[u8]) -> Option<&'a [u8]> {
-    let is_label = |at: usize| at == 0 || !title[at - 1].is_ascii_alphanumeric();
-    let mut places = title.windows(label.len()).enumerate().rev();
-    let (at, _) = places.find(|&(at, window)| window == label && is_label(at))?;
-    words(&title[at + label.len()..]).next()
-}
-
 /// Returns the nine numbers of a box, of which files give three or nine.
 fn box_numbers(line: &[u8]) -> Option<[f64; 9]> {
     let mut numbers = [0.0; 9];
@@ -211,22 +193,6 @@ mod tests {
         }
         let nine = box_numbers(b"1 2 3 4 5 6 7 8 9").unwrap();
         assert_eq!(nine, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]);
-    }
-
-    #[test]
-    fn times_and_steps_stand_in_titles() {
-        for (title, expected_time, expected_step) in [
-            ("Water t=   1.50000 step= 750", Some(1.5), Some(750)),
-            ("t=1e3", Some(1000.0), None),
-            ("at t= 1 and t= -2.0 step=3", Some(-2.0), Some(3)),
-            ("salt=5 first=3", None, None),
-            ("t=", None, None),
-            ("step= 2.5", None, None),
-            ("", None, None),
-        ] {
-            let title = title.as_bytes();
-            assert_eq!((time(title), step(title)), (expected_time, expected_step), "{title:?}");
-        }
     }
 
     #[test]

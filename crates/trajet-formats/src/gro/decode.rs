@@ -1,12 +1,13 @@
 //! Decodes the frames of a GRO file.
 
 use super::columns::{
-    ANGSTROM_PER_NM, CUT_BOX, SHORTEST_LINE, Width, angstrom, box_vectors, n_atoms, step, time,
+    ANGSTROM_PER_NM, CUT_BOX, SHORTEST_LINE, Width, angstrom, box_vectors, n_atoms,
 };
 use super::scan::Scan;
 use crate::frame_format::{DecodedFrame, FrameFormat, Picked};
 use crate::lines::{LINE_BYTES, LineFormat, in_line};
 use crate::text::{LineFault, Lines, words};
+use crate::time::TitleTime;
 use crate::trr::{self, Reals};
 use crate::{Fault, Field, Format, GivenBox, Raw, cell_from_vectors, memory, turned_vectors};
 
@@ -15,7 +16,7 @@ use crate::{Fault, Field, Format, GivenBox, Raw, cell_from_vectors, memory, turn
 pub struct Gro;
 
 impl LineFormat for Gro {
-    const SIDECAR: [u8; 4] = *b"GRO ";
+    const SIDECAR: [u8; 4] = *b"GRO2";
     /// A title, the number of atoms, one atom, and a box of three numbers.
     const SHORTEST_FRAME: u64 = 1 + 2 + SHORTEST_LINE as u64 + 5;
     type Scan = Scan;
@@ -25,7 +26,8 @@ impl FrameFormat for Gro {
     const FORMAT: Format = Format::Gro;
     const FIELDS: &'static [Field] = &[Field::Positions, Field::Velocities];
     const TAIL_BYTES: usize = 1;
-    type Shared = ();
+    /// Whether the title of frame 0 states a time.
+    type Shared = bool;
 
     fn remarks(first: &[u8], tail: &[u8], is_alone: bool) -> Vec<String> {
         let last = Lines::new(first).last().unwrap_or_default();
@@ -33,13 +35,17 @@ impl FrameFormat for Gro {
         may_lack.then(|| CUT_BOX.to_owned()).into_iter().collect()
     }
 
-    fn shared(_: &[u8]) -> Result<(), Fault> {
-        Ok(())
+    fn shared(first: &[u8]) -> Result<bool, Fault> {
+        Ok(each_atom(first, |_, _, _| Ok(()))?.title.time.is_some())
+    }
+
+    fn has_times(shared: &bool) -> bool {
+        *shared
     }
 
     fn decode(
         frame: &[u8],
-        (): &(),
+        &has_times: &bool,
         field: Field,
         selected: Option<&[u32]>,
         out: &mut [[f32; 3]],
@@ -59,10 +65,13 @@ impl FrameFormat for Gro {
             *out = vector.map_or([f32::NAN; 3], |vector| vector.map(angstrom));
             Ok(())
         })?;
-        Ok(DecodedFrame { has_field, given_box: given_box(&decoded.vectors), ..decoded.frame })
+        let Decoded { n_atoms, title, vectors } = decoded;
+        let time = has_times.then(|| title.time.unwrap_or(f64::NAN));
+        let given_box = given_box(&vectors);
+        Ok(DecodedFrame { n_atoms, time, step: title.step, given_box, has_field })
     }
 
-    fn raw(frame: &[u8], (): &(), n: usize, at: f64, step: i64) -> Result<Raw, Fault> {
+    fn raw(frame: &[u8], _: &bool, n: usize, at: f64, step: i64) -> Result<Raw, Fault> {
         let (mut positions, mut velocities) = (Vec::new(), Vec::new());
         let what = "the numbers of a frame";
         memory::reserve(&mut positions, 3 * n, what)?;
@@ -75,8 +84,8 @@ impl FrameFormat for Gro {
             has_velocities |= width.has_velocity(line);
             Ok(())
         })?;
-        if decoded.frame.n_atoms != n {
-            let found = decoded.frame.n_atoms;
+        if decoded.n_atoms != n {
+            let found = decoded.n_atoms;
             return Err(Fault::Malformed(format!("the frame has {found} atoms, expected {n}")));
         }
         if has_velocities {
@@ -106,7 +115,8 @@ impl FrameFormat for Gro {
 
 /// A frame beside its atoms, with its box vectors row by row, nm.
 struct Decoded {
-    frame: DecodedFrame,
+    n_atoms: usize,
+    title: TitleTime,
     vectors: [f64; 9],
 }
 
@@ -140,11 +150,8 @@ fn each_atom(
     }
     let line = lines.next().ok_or_else(|| ends(&lines))?;
     let vectors = box_vectors(line).map_err(|fault| locate(&lines, fault))?;
-    let title = &title[..title.len().min(LINE_BYTES)];
-    let given_box = ([f64::NAN; 6], None);
-    let (time, step) = (time(title), step(title));
-    let frame = DecodedFrame { n_atoms, time, step, given_box, has_field: true };
-    Ok(Decoded { frame, vectors })
+    let title = TitleTime::parse(&title[..title.len().min(LINE_BYTES)]);
+    Ok(Decoded { n_atoms, title, vectors })
 }
 
 fn given_box(vectors: &[f64; 9]) -> GivenBox {

@@ -1,9 +1,10 @@
 //! Finds the frames of a GRO file.
 
-use super::columns::{SHORTEST_LINE, box_vectors, is_whole_box, n_atoms, step, time};
+use super::columns::{SHORTEST_LINE, box_vectors, is_whole_box, n_atoms};
 use crate::Fault;
-use crate::lines::{FoundFrame, FrameScan, ScanEnd, ScannedLine, in_line};
+use crate::lines::{FoundFrame, FrameScan, LINE_BYTES, ScanEnd, ScannedLine, in_line};
 use crate::text::{Lines, words};
+use crate::time::TitleTime;
 
 /// A scan over the lines of a file.
 #[derive(Debug)]
@@ -18,6 +19,8 @@ pub struct Scan {
     is_blank: bool,
     /// The most numbers in a box so far.
     n_box_numbers: usize,
+    /// Whether the title of frame 0 states a time; `None` before it was read.
+    has_times: Option<bool>,
     /// The last whole frame. Blank lines behind the last frame of a file belong to it.
     whole: Option<FoundFrame>,
 }
@@ -42,14 +45,15 @@ impl Scan {
             next: Next::Title,
             is_blank: true,
             n_box_numbers: 0,
+            has_times: None,
             whole: None,
         }
     }
 
     fn title(&mut self, text: &[u8]) {
-        // Without a time, frames are 1 ps apart.
-        self.frame.time = time(text).unwrap_or(self.number as f64);
-        self.frame.step = step(text).unwrap_or(self.number as i64);
+        let found = TitleTime::parse(text);
+        let has_times = *self.has_times.get_or_insert(found.time.is_some());
+        (self.frame.time, self.frame.step) = found.of_frame(self.number, has_times);
         self.next = Next::Count;
     }
 }
@@ -62,7 +66,10 @@ impl FrameScan for Scan {
     fn resumed(first: &[u8], frame: u64, start: u64) -> Result<Self, Fault> {
         let last = Lines::new(first).filter(|line| !line.trim_ascii().is_empty()).last();
         let n_box_numbers = words(last.unwrap_or_default()).count();
-        Ok(Scan { n_box_numbers, ..Scan::at(frame, start) })
+        let title = Lines::new(first).next().unwrap_or_default();
+        let has_times =
+            Some(TitleTime::parse(&title[..title.len().min(LINE_BYTES)]).time.is_some());
+        Ok(Scan { n_box_numbers, has_times, ..Scan::at(frame, start) })
     }
 
     fn line(&mut self, line: &ScannedLine<'_>) -> Result<Option<FoundFrame>, Fault> {
@@ -100,7 +107,8 @@ impl FrameScan for Scan {
                 let whole = Some(FoundFrame { end: line.end, ..self.frame });
                 let n_box_numbers = n.max(self.n_box_numbers);
                 let next = Scan::at(self.number + 1, line.end);
-                *self = Scan { whole, n_box_numbers, ..next };
+                let has_times = self.has_times;
+                *self = Scan { whole, n_box_numbers, has_times, ..next };
                 return Ok(None);
             }
         }

@@ -48,6 +48,12 @@ pub struct Description {
     /// Remarks on the source of the file, stored in the file. Not sent to workers.
     #[serde(skip)]
     pub noted: Vec<String>,
+    /// Whether the file states no times. Not sent to workers.
+    #[serde(skip)]
+    pub no_times: bool,
+    /// Whether the file stores times in single precision. Not sent to workers.
+    #[serde(skip)]
+    pub single_times: bool,
     /// Tables in the file's own units, for writing its frames again. Not sent to workers.
     #[serde(skip)]
     pub own: Option<OwnTables>,

@@ -52,6 +52,14 @@ pub struct Frame {
 }
 
 impl Frame {
+    /// Sets the time (ps), in the unit of the file if it has times, and in ps if not.
+    pub(crate) fn set_time(&mut self, time: f64) {
+        self.time = time;
+        if let Some(own) = &mut self.own {
+            own.time = time / *own.manner.time_factor.get_or_insert(1.0);
+        }
+    }
+
     /// Returns the frame with only `atoms`, in that order.
     ///
     /// # Panics

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::layout::Further;
 use super::units::KJ_PER_KCAL;
-use super::values::{Stored, cell_of_stored};
+use super::values::{Scale, Stored, cell_of_stored};
 use crate::Field;
 use crate::values::Values;
 
@@ -42,6 +42,18 @@ impl Frame {
             forces: self.forces.as_ref().map(of),
             cell: self.cell.clone(),
             further: self.further.as_ref().map(|further| further.take(self.n_atoms(), atoms)),
+        }
+    }
+
+    /// Sets the time (ps), in the unit and precision of its variable. A frame without that variable stays so.
+    pub(crate) fn set_time(&mut self, time: f64) {
+        let divisor = self.further.as_ref().map_or(1.0, |further| further.layout.time_divisor());
+        if let Some(Stored { values, scale_factor }) = &mut self.time {
+            let value = time * divisor / scale_factor.map_or(1.0, Scale::value);
+            *values = match values {
+                Values::Float(_) => Values::Float(vec![value as f32]),
+                Values::Double(_) => Values::Double(vec![value]),
+            };
         }
     }
 

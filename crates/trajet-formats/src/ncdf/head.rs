@@ -208,12 +208,6 @@ impl Head {
             return Err(without_coordinates(has(VELOCITIES) || has(FORCES)));
         };
         let time = reading.slab(TIME, &[])?;
-        if time.is_none() {
-            remarks.push(
-                "the file has no times: the number of each frame is taken as its time in ps"
-                    .to_owned(),
-            );
-        }
         let lengths = reading.slab(CELL[0], &[("", 3)])?;
         let cell = match lengths {
             None => {

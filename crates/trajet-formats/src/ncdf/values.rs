@@ -53,12 +53,17 @@ pub enum Scale {
 }
 
 impl Scale {
-    /// Whether the factor differs from one in more than its last digits.
-    pub(super) fn matters(self) -> bool {
-        let factor = match self {
+    /// Returns the factor.
+    pub(super) fn value(self) -> f64 {
+        match self {
             Scale::Float(factor) => f64::from(factor),
             Scale::Double(factor) => factor,
-        };
+        }
+    }
+
+    /// Whether the factor differs from one in more than its last digits.
+    pub(super) fn matters(self) -> bool {
+        let factor = self.value();
         (factor - 1.0).abs() > 1e-9 * factor.abs().max(1.0)
     }
 

@@ -1,14 +1,17 @@
 //! Decodes the frames of a PDB file.
 
+use serde::{Deserialize, Serialize};
+
 use super::records::{
     COORDINATES, Record, WITHOUT_END, WITHOUT_LENGTHS, cell, check_columns, ends_with_end,
-    lacks_lengths, position, record,
+    lacks_lengths, position, record, title_time,
 };
 use super::scan::Scan;
 use crate::dcd::{self, CellForm};
 use crate::frame_format::{DecodedFrame, FrameFormat, Picked};
 use crate::lines::{LineFormat, in_line};
 use crate::text::{LineFault, Lines};
+use crate::time::TitleTime;
 use crate::{Fault, Field, Format, Raw, memory, vectors_from_cell};
 
 /// The format PDB.
@@ -16,7 +19,7 @@ use crate::{Fault, Field, Format, Raw, memory, vectors_from_cell};
 pub struct Pdb;
 
 impl LineFormat for Pdb {
-    const SIDECAR: [u8; 4] = *b"PDB ";
+    const SIDECAR: [u8; 4] = *b"PDB2";
     /// A single atom.
     const SHORTEST_FRAME: u64 = COORDINATES[2].end as u64;
     type Scan = Scan;
@@ -26,11 +29,15 @@ impl FrameFormat for Pdb {
     const FORMAT: Format = Format::Pdb;
     const FIELDS: &'static [Field] = &[Field::Positions];
     const TAIL_BYTES: usize = 4096;
-    /// The cell of frame 0.
-    type Shared = Option<[f64; 6]>;
+    type Shared = First;
 
-    fn shared(first: &[u8]) -> Result<Self::Shared, Fault> {
-        Ok(each_atom(first, |_, _| Ok(()))?.cell.flatten())
+    fn shared(first: &[u8]) -> Result<First, Fault> {
+        let Decoded { cell, title, .. } = each_atom(first, |_, _| Ok(()))?;
+        Ok(First { cell: cell.flatten(), has_time: title.time.is_some() })
+    }
+
+    fn has_times(first: &First) -> bool {
+        first.has_time
     }
 
     fn remarks(first: &[u8], tail: &[u8], is_alone: bool) -> Vec<String> {
@@ -50,29 +57,31 @@ impl FrameFormat for Pdb {
 
     fn decode(
         frame: &[u8],
-        first_cell: &Self::Shared,
+        first: &First,
         _: Field,
         selected: Option<&[u32]>,
         out: &mut [[f32; 3]],
     ) -> Result<DecodedFrame, Fault> {
         let mut picked = Picked::new(selected);
-        let Decoded { n_atoms, cell } = each_atom(frame, |atom, line| {
+        let Decoded { n_atoms, cell, title } = each_atom(frame, |atom, line| {
             if let Some(out) = picked.place(atom).and_then(|place| out.get_mut(place)) {
                 check_columns(line)?;
                 *out = position(line)?;
             }
             Ok(())
         })?;
-        let given_box = (cell.unwrap_or(*first_cell).unwrap_or([f64::NAN; 6]), None);
-        Ok(DecodedFrame { n_atoms, time: None, step: None, given_box, has_field: true })
+        let given_box = (cell.unwrap_or(first.cell).unwrap_or([f64::NAN; 6]), None);
+        let time = first.has_time.then(|| title.time.unwrap_or(f64::NAN));
+        let step = title.step.filter(|_| first.has_time);
+        Ok(DecodedFrame { n_atoms, time, step, given_box, has_field: true })
     }
 
-    fn raw(frame: &[u8], first: &Self::Shared, n: usize, _: f64, _: i64) -> Result<Raw, Fault> {
+    fn raw(frame: &[u8], first: &First, n: usize, _: f64, _: i64) -> Result<Raw, Fault> {
         let mut axes = vec![Vec::new(), Vec::new(), Vec::new()];
         for axis in &mut axes {
             memory::reserve(axis, n, "the numbers of a frame")?;
         }
-        let Decoded { n_atoms, cell } = each_atom(frame, |atom, line| {
+        let Decoded { n_atoms, cell, .. } = each_atom(frame, |atom, line| {
             if atom < n {
                 check_columns(line)?;
                 axes.iter_mut().zip(position(line)?).for_each(|(axis, x)| axis.push(x));
@@ -83,7 +92,7 @@ impl FrameFormat for Pdb {
             let text = format!("the frame has {n_atoms} atoms, expected {n}");
             return Err(Fault::Malformed(text));
         }
-        let cell = cell.unwrap_or(*first).map(|[a, b, c, alpha, beta, gamma]| dcd::Cell {
+        let cell = cell.unwrap_or(first.cell).map(|[a, b, c, alpha, beta, gamma]| dcd::Cell {
             numbers: [a, gamma, b, beta, alpha, c],
             form: CellForm::Angles,
         });
@@ -91,10 +100,19 @@ impl FrameFormat for Pdb {
     }
 }
 
-/// The number of atoms of a frame, and its own CRYST1 record.
+/// The data of frame 0 on which later frames depend.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct First {
+    cell: Option<[f64; 6]>,
+    /// Whether a TITLE record states the time.
+    has_time: bool,
+}
+
+/// The number of atoms of a frame, its own CRYST1 record, and time and step in its TITLE record.
 struct Decoded {
     n_atoms: usize,
     cell: Option<Option<[f64; 6]>>,
+    title: TitleTime,
 }
 
 /// Calls `take` with the number and the record of each atom.
@@ -103,7 +121,7 @@ fn each_atom(
     frame: &[u8],
     mut take: impl FnMut(usize, &[u8]) -> Result<(), LineFault>,
 ) -> Result<Decoded, Fault> {
-    let mut decoded = Decoded { n_atoms: 0, cell: None };
+    let mut decoded = Decoded { n_atoms: 0, cell: None, title: TitleTime::default() };
     let mut is_ended = false;
     let mut lines = Lines::new(frame);
     while let Some(line) = lines.next() {
@@ -115,6 +133,10 @@ fn each_atom(
             }
             Record::Cell if !is_ended || decoded.cell.is_none() => {
                 possible_cell(line).map(|cell| decoded.cell = Some(cell))
+            }
+            Record::Title if decoded.n_atoms == 0 => {
+                decoded.title = title_time(line).unwrap_or(decoded.title);
+                Ok(())
             }
             Record::End => {
                 is_ended |= decoded.n_atoms > 0;

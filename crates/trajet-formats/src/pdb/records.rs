@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
+use crate::lines::LINE_BYTES;
 use crate::text::{LineFault, columns, decimal, quoted};
+use crate::time::TitleTime;
 
 /// The columns of the numbers of an atom end here, but for its coordinates.
 const NUMBERS_END: usize = 26;
@@ -24,6 +26,8 @@ pub enum Record {
     Atom,
     /// CRYST1.
     Cell,
+    /// TITLE.
+    Title,
     /// MODEL.
     Model,
     /// ENDMDL or END.
@@ -40,11 +44,18 @@ pub fn record(line: &[u8]) -> Record {
     match line {
         [b'A', b'T', b'O', b'M', ..] | [b'H', b'E', b'T', b'A', b'T', b'M', ..] => Record::Atom,
         [b'C', b'R', b'Y', b'S', b'T', b'1', ..] => Record::Cell,
+        [b'T', b'I', b'T', b'L', b'E', ..] => Record::Title,
         [b'M', b'O', b'D', b'E', b'L', ..] => Record::Model,
         [b'E', b'N', b'D', ..] => Record::End,
         [b'C', b'O', b'N', b'E', b'C', b'T', ..] => Record::Connection,
         _ => Record::Other,
     }
+}
+
+/// Returns time and step in a TITLE record, as GROMACS writes them; `None` if it states no time.
+pub(super) fn title_time(line: &[u8]) -> Option<TitleTime> {
+    let found = TitleTime::parse(&line[..line.len().min(LINE_BYTES)]);
+    found.time.is_some().then_some(found)
 }
 
 /// Checks that the record of an atom is long enough, and that its serial number displaces no column.

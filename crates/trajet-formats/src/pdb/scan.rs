@@ -1,9 +1,10 @@
 //! Finds the frames of a PDB file.
 
-use super::records::{COORDINATES_END, Record, record};
+use super::records::{COORDINATES_END, Record, record, title_time};
 use crate::Fault;
 use crate::lines::{FoundFrame, FrameScan, ScanEnd, ScannedLine};
 use crate::text::Lines;
+use crate::time::TitleTime;
 
 /// Beginnings of the records with which a frame may begin, or go on.
 const FRAME_RECORDS: [&[u8]; 4] = [b"ATOM  ", b"HETATM", b"CRYST1", b"MODEL "];
@@ -17,6 +18,8 @@ pub struct Scan {
     start: u64,
     n_atoms: usize,
     has_cell: bool,
+    /// Time and step in its TITLE record.
+    title: TitleTime,
     /// Whether a record of the frame was found.
     is_begun: bool,
     /// Whether it began with MODEL.
@@ -35,7 +38,9 @@ struct File {
     has_ends: Option<bool>,
     /// Whether CRYST1 records stand before the end of their frame; `None` before the first frame has ended.
     cells_before: Option<bool>,
-    /// Whether they stand behind the end of their frame.
+    /// Whether a TITLE record of frame 0 states its time; `None` before the frame has ended.
+    has_times: Option<bool>,
+    /// Whether CRYST1 records stand behind the end of their frame.
     cells_behind: bool,
     /// Whether frames behind the first have CRYST1 records.
     later_have_cells: Option<bool>,
@@ -50,6 +55,7 @@ impl Scan {
             start,
             n_atoms: 0,
             has_cell: false,
+            title: TitleTime::default(),
             is_begun: false,
             is_model: false,
             end: None,
@@ -62,6 +68,7 @@ impl Scan {
     fn close(&mut self, end: u64) {
         self.end = Some(end);
         self.file.cells_before.get_or_insert(self.has_cell);
+        self.file.has_times.get_or_insert(self.title.time.is_some());
         self.file.n_atoms.get_or_insert(self.n_atoms);
     }
 
@@ -75,7 +82,10 @@ impl Scan {
 
     /// Returns the frame, which ends at byte `end`, and begins the next.
     fn complete(&mut self, end: u64) -> Result<FoundFrame, Fault> {
-        let Scan { number, start, n_atoms, has_cell, .. } = *self;
+        let Scan { number, start, n_atoms, has_cell, title, .. } = *self;
+        let has_times = *self.file.has_times.get_or_insert(title.time.is_some());
+        let title = if has_times { title } else { TitleTime::default() };
+        let (time, step) = title.of_frame(number, has_times);
         if number > 0 && *self.file.later_have_cells.get_or_insert(has_cell) != has_cell {
             let (this, others) = if has_cell { ("a", "no") } else { ("no", "a") };
             return Err(Fault::Malformed(format!(
@@ -85,7 +95,7 @@ impl Scan {
         }
         self.expect_cells();
         *self = Scan::at(number + 1, end, self.file);
-        Ok(FoundFrame { start, end, n_atoms, time: number as f64, step: number as i64 })
+        Ok(FoundFrame { start, end, n_atoms, time, step })
     }
 }
 
@@ -122,8 +132,13 @@ impl FrameScan for Scan {
         if self.is_line_cut {
             return Ok(None);
         }
+        let title = if kind == Record::Title { title_time(text) } else { None };
         // The frame is complete once another begins.
         let begins = match kind {
+            Record::Title => {
+                let has_times = self.title.time.is_some() || self.file.has_times == Some(true);
+                title.is_some() && self.n_atoms > 0 && has_times
+            }
             Record::Atom => self.end.is_some(),
             Record::Model => self.n_atoms > 0,
             Record::Cell => self.end.is_some() && self.file.cells_before == Some(true),
@@ -144,6 +159,8 @@ impl FrameScan for Scan {
         match kind {
             Record::Atom => self.n_atoms += 1,
             Record::Cell => self.has_cell = true,
+            // Frames state their times before their atoms.
+            Record::Title if self.n_atoms == 0 => self.title = title.unwrap_or(self.title),
             Record::End if self.n_atoms > 0 && self.end.is_none() => {
                 self.file.has_ends.get_or_insert(true);
                 self.close(line.end);
@@ -151,7 +168,8 @@ impl FrameScan for Scan {
             Record::Model => self.is_model = true,
             _ => {}
         }
-        self.is_begun |= matches!(kind, Record::Atom | Record::Cell | Record::Model);
+        self.is_begun |= matches!(kind, Record::Atom | Record::Cell | Record::Model)
+            || (begins && kind == Record::Title);
         Ok(complete)
     }
 
@@ -207,6 +225,39 @@ mod tests {
         found.extend(last);
         let of = |frame: &FoundFrame| &text[frame.start as usize..frame.end as usize];
         Ok((found.iter().map(of).collect(), cut.map(|(start, _)| start as usize)))
+    }
+
+    #[test]
+    fn titles_with_times_stand_before_their_frames() {
+        let times = |text: &str| {
+            let mut scan = Scan::new();
+            let (mut found, mut start) = (Vec::new(), 0);
+            for line in text.split_inclusive('\n') {
+                let (bytes, end) = (line.trim_end().as_bytes(), start + line.len() as u64);
+                found.extend(
+                    scan.line(&ScannedLine { start, end, text: bytes, is_ended: true }).unwrap(),
+                );
+                start = end;
+            }
+            found.extend(scan.finish(start).unwrap().last);
+            found.iter().map(|frame| (frame.time, frame.step)).collect::<Vec<_>>()
+        };
+        let title = |k: u32| format!("TITLE     Water t= {k}00.0 step= {k}0\n");
+        for cell in ["", CELL] {
+            for end in ["ENDMDL\n", "ENDMDL\nREMARK\n", "END\n", ""] {
+                let model = |k| format!("{}{cell}MODEL 1\n{ATOM}{end}", title(k));
+                if !(cell.is_empty() || end == "ENDMDL\nREMARK\n" || end.is_empty()) {
+                    check(&[model(1), model(2), model(3)]);
+                }
+                let text = [model(1), model(2), model(4)].concat();
+                assert_eq!(times(&text), [(100.0, 10), (200.0, 20), (400.0, 40)], "{text}");
+            }
+        }
+        let untitled = format!("MODEL 1\n{ATOM}ENDMDL\n");
+        // Frame 0 decides whether times are stated.
+        assert_eq!(times(&format!("{untitled}{}{untitled}", title(5))), [(0.0, 0), (1.0, 1)]);
+        let found = times(&format!("{}{untitled}{untitled}", title(5)));
+        assert!(found[0] == (500.0, 50) && found[1].0.is_nan(), "{found:?}");
     }
 
     fn check(parts: &[String]) {

@@ -56,6 +56,7 @@ def store() -> None:
 @options.particles
 @options.units
 @options.dcd_cell
+@options.time_step
 @options.threads
 @options.quiet
 def add(
@@ -69,6 +70,7 @@ def add(
     particles: str | None,
     units: dict[str, str] | None,
     dcd_cell: str | None,
+    time_step: float | None,
     threads: int | None,
     quiet: bool,
 ) -> None:
@@ -96,6 +98,7 @@ def add(
         particles=particles,
         units=units,
         dcd_cell=dcd_cell,
+        time_step=time_step,
         threads=threads,
     )
     options.read_topology(opened, quiet=quiet)
@@ -115,6 +118,7 @@ def add(
 @options.particles
 @options.units
 @options.dcd_cell
+@options.time_step
 @options.threads
 @options.quiet
 def append(
@@ -125,6 +129,7 @@ def append(
     particles: str | None,
     units: dict[str, str] | None,
     dcd_cell: str | None,
+    time_step: float | None,
     threads: int | None,
     quiet: bool,
 ) -> None:
@@ -147,6 +152,7 @@ def append(
         particles=particles,
         units=units,
         dcd_cell=dcd_cell,
+        time_step=time_step,
         threads=threads,
     )
     with progress("append", " frames", quiet=quiet) as show:

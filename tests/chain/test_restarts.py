@@ -1,0 +1,81 @@
+"""Times that step back within one file, and frames that it repeats."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import trajet as tj
+
+BEGINS = [range(10), range(6, 14), range(14, 20)]
+
+
+def restarted(path: Path, unit: float = 1.0) -> np.ndarray:
+    """Write runs that repeat frames 6 to 9; return the number that each frame holds."""
+    numbers = np.concatenate([np.array(run) for run in BEGINS])
+    positions = np.zeros((len(numbers), 3, 3), np.float32)
+    positions[:, :, 0] = np.arange(len(numbers))[:, None]
+    tj.write(path, positions, times=unit * numbers)
+    return numbers
+
+
+@pytest.mark.parametrize("ending", [".xtc", ".trr", ".nc", ".h5md"])
+def test_continuous_drops_what_the_same_file_repeats(tmp_path: Path, ending: str) -> None:
+    """Frames of the later run are kept."""
+    path = tmp_path / f"cat{ending}"
+    restarted(path)
+    plain = tj.open(None, path)
+    assert len(plain) == 24
+    where = "times step back or repeat at 1 places within the file, first from 9 ps (frame 9) to 6"
+    assert where in str(plain.remarks)
+    with pytest.raises(tj.AnalysisError, match="continuous"):
+        tj.msd(plain.all_atoms(), weights=None, unwrapped=True)
+    once = tj.open(None, path, continuous=True)
+    assert np.array_equal(once.times, np.arange(20))
+    kept = [*range(6), *range(10, 24)]
+    assert np.array_equal(once.read().positions[:, 0, 0], kept)
+    assert np.array_equal(once.read([6, 2]).positions[:, 0, 0], [10, 2])
+    assert "4 frames were dropped" in str(once.remarks)
+    assert tj.msd(once.all_atoms(), weights=None, unwrapped=True).lags[1] == 1
+    copy = tmp_path / f"copy{ending}"
+    tj.convert(once, copy)
+    assert np.array_equal(tj.open(None, copy).times, np.arange(20))
+
+
+def test_workers_read_the_kept_frames(tmp_path: Path) -> None:
+    """A file of which frames were dropped is no whole file for them."""
+    path = tmp_path / "cat.xtc"
+    restarted(path)
+    once = tj.open(None, path, continuous=True)
+    here = tj.gyration(once.all_atoms(), weights=None)
+    there = tj.gyration(once.all_atoms(), weights=None, pool=tj.ProcessPool(workers=2, fork=True))
+    assert np.array_equal(here.values, there.values)
+    assert np.array_equal(here.times, there.times)
+
+
+@pytest.mark.parametrize("base", [0.0, 1e6, 3e7])
+def test_any_division_into_runs_and_files_gives_each_time_once(tmp_path: Path, base: float) -> None:
+    """Where single precision cannot tell times, steps do."""
+    rng = np.random.default_rng(int(base) + 3)
+    for case in range(4):
+        ends = np.sort(rng.choice(np.arange(2, 40), 4, replace=False))
+        begins = [0, *(int(end) - int(rng.integers(0, min(end, 5))) for end in ends)]
+        runs = [np.arange(a, b) for a, b in zip(begins, [*ends, 40], strict=True)]
+        cut = int(rng.integers(1, len(runs)))
+        paths = [tmp_path / f"{case}-{k}.xtc" for k in range(2)]
+        for path, some in zip(paths, (runs[:cut], runs[cut:]), strict=True):
+            numbers = np.concatenate(some)
+            positions = np.zeros((len(numbers), 2, 3), np.float32)
+            # XTC holds 32 bits of a step.
+            steps = ((500 * (numbers + int(base)) + 2**31) % 2**32) - 2**31
+            tj.write(path, positions, times=base + numbers, steps=steps)
+        joined = tj.open(None, *paths, continuous=True)
+        expected = ((500 * (np.arange(40) + int(base)) + 2**31) % 2**32) - 2**31
+        assert np.array_equal(joined.steps, expected)
+
+
+def test_frame_numbers_do_not_tell_coarse_times(tmp_path: Path) -> None:
+    """Frames are neither dropped nor kept then: it is an error."""
+    for name, first in (("a.xtc", 0), ("b.xtc", 5)):
+        tj.write(tmp_path / name, np.zeros((9, 2, 3), "f4"), times=3e7 + first + np.arange(9))
+    with pytest.raises(tj.FormatError, match="too large for single precision"):
+        tj.open(None, tmp_path / "a.xtc", tmp_path / "b.xtc", continuous=True)

@@ -1,0 +1,192 @@
+"""`time_step=` replaces the times of files; times that files do not state are remarked."""
+
+import pickle
+import struct
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import trajet as tj
+from helpers.commands import fail, misuse, succeed
+
+N_FRAMES, STEP = 12, 2.5
+WALK = (20 + np.cumsum(np.random.default_rng(7).normal(size=(N_FRAMES, 5, 3)), 0)).astype("f4")
+TITLES = {"vmd": "Created by DCD plugin", "lammps": "Written by LAMMPS"}
+
+
+def dcd(path: Path, title: str, delta: float = 1.0, every: int = 1) -> Path:
+    """Write a DCD file with a title of some program."""
+
+    def record(data: bytes) -> bytes:
+        return struct.pack("<i", len(data)) + data + struct.pack("<i", len(data))
+
+    head = struct.pack("<9i", N_FRAMES, 0, every, every * N_FRAMES, *[0] * 5)
+    head += struct.pack("<f10i", delta, 0, *[0] * 8, 24)
+    parts = [b"CORD" + head, struct.pack("<i", 1) + title.encode().ljust(80)]
+    parts.append(struct.pack("<i", 5))
+    parts += [frame[:, axis].astype("<f4").tobytes() for frame in WALK for axis in range(3)]
+    path.write_bytes(b"".join(map(record, parts)))
+    return path
+
+
+def text(path: Path, title: Callable[[int], str] | None) -> Path:
+    """Write a PDB or GRO file whose titles state times, if any."""
+    lines = []
+    for k, frame in enumerate(WALK):
+        words = "Made" if title is None else title(k)
+        if path.suffix == ".gro":
+            lines += [words, "    5"]
+            lines += [
+                f"    1LIG     C{i}{i:5d}" + "".join(f"{x:8.3f}" for x in xyz / 10)
+                for i, xyz in enumerate(frame)
+            ]
+            lines.append("   9.00000   9.00000   9.00000")
+        else:
+            lines += [f"TITLE     {words}", f"MODEL     {k + 1:4d}"]
+            lines += [
+                f"ATOM  {i:5d}  C{i}  LIG A   1    " + "".join(f"{x:8.3f}" for x in xyz)
+                for i, xyz in enumerate(frame)
+            ]
+            lines.append("ENDMDL")
+    path.write_text("\n".join([*lines, ""]))
+    return path
+
+
+def untimed(folder: Path, kind: str) -> Path:
+    """Write a file that states no times."""
+    if kind == "vmd":
+        return dcd(folder / "vmd.dcd", TITLES["vmd"])
+    if kind in ("pdb", "gro"):
+        return text(folder / f"made.{kind}", None)
+    path = folder / f"zero.{kind}"
+    tj.write(path, WALK, times=np.zeros(N_FRAMES))
+    return path
+
+
+@pytest.mark.parametrize("kind", ["vmd", "pdb", "gro", "xtc", "trr", "nc"])
+def test_unstated_times_are_remarked_where_they_are_used(tmp_path: Path, kind: str) -> None:
+    """The remark names the option, which gives the times; analyses without times have no remark."""
+    path = untimed(tmp_path, kind)
+    traj = tj.open(None, path)
+    assert any("--time-step PS" in remark for remark in traj.remarks)
+    atoms = traj.all_atoms()
+    assert "time_step=" in str(tj.gyration(atoms, weights=None).report["remarks"])
+    assert "time_step=" not in str(tj.rmsf(atoms, weights=None).report["remarks"])
+    if len(set(traj.times)) == 1:
+        with pytest.raises(tj.AnalysisError, match=r"all 12 frames are at 0 ps: give .*time_step="):
+            tj.msd(atoms, weights=None, unwrapped=True)
+    given = tj.open(None, path, time_step=STEP)
+    assert np.array_equal(given.times, STEP * np.arange(N_FRAMES))
+    found = tj.msd(given.all_atoms(), weights=None, unwrapped=True)
+    assert np.array_equal(found.lags[:3], STEP * np.arange(3))
+    assert "time_step=2.5 (--time-step 2.5)" in str(found.report["remarks"])
+    assert not given.time_remarks
+
+
+@pytest.mark.parametrize("kind", ["pdb", "gro"])
+def test_titles_of_gromacs_state_times_and_steps(tmp_path: Path, kind: str) -> None:
+    """A frame without a time in such a file has an unknown one."""
+    path = text(tmp_path / f"t.{kind}", lambda k: f"Water t= {100.0 * k:9.5f} step= {50000 * k}")
+    traj = tj.open(None, path)
+    assert np.array_equal(traj.times, 100.0 * np.arange(N_FRAMES))
+    assert np.array_equal(traj.steps, 50000 * np.arange(N_FRAMES))
+    assert np.array_equal(traj.read([3, 1]).times, [300.0, 100.0])
+    assert np.array_equal(tj.open(None, path).times, traj.times)
+    assert not traj.remarks
+    some = text(tmp_path / f"some.{kind}", lambda k: "Water" if k == 4 else f"Water t= {k}.5")
+    assert np.isnan(tj.open(None, some).times).tolist() == [k == 4 for k in range(N_FRAMES)]
+    with pytest.raises(tj.AnalysisError, match=r"frame 4 is not stated: give .*time_step="):
+        tj.msd(tj.open(None, some).all_atoms(), weights=None, unwrapped=True)
+
+
+def test_time_step_of_lammps_is_read_as_fs(tmp_path: Path) -> None:
+    """Its unit is that of the run, which a remark says."""
+    traj = tj.open(None, dcd(tmp_path / "run.dcd", TITLES["lammps"], delta=2.0, every=500))
+    assert np.allclose(traj.times, np.arange(N_FRAMES), rtol=0, atol=1e-12)
+    assert "read as fs, frames are 1 ps apart" in str(traj.remarks)
+
+
+def test_files_of_a_chain_are_numbered_on(tmp_path: Path) -> None:
+    """One after the other; continuous=True needs times to compare, and drops by these."""
+    one, other = dcd(tmp_path / "a.dcd", TITLES["vmd"]), dcd(tmp_path / "b.dcd", TITLES["vmd"])
+    both = tj.open(None, one, other, time_step=STEP)
+    assert np.array_equal(both.times, STEP * np.arange(2 * N_FRAMES))
+    block = both.read([20, 3])
+    assert np.array_equal(block.times, STEP * np.array([20, 3]))
+    assert pickle.loads(pickle.dumps(both)).times[-1] == both.times[-1]
+    with pytest.raises(tj.FormatError, match=r"a\.dcd: it states no times .*continuous"):
+        tj.open(None, one, other, continuous=True)
+    for name, first in (("c.xtc", 0), ("d.xtc", 7)):
+        tj.write(tmp_path / name, WALK, times=first + np.arange(N_FRAMES))
+    paths = (tmp_path / "c.xtc", tmp_path / "d.xtc")
+    joined = tj.open(None, *paths, continuous=True, time_step=STEP)
+    assert np.array_equal(joined.times, STEP * np.arange(7 + N_FRAMES))
+
+
+def test_time_step_keeps_the_place_in_the_run(tmp_path: Path) -> None:
+    """Integration steps that begin later move all times."""
+    path = tmp_path / "part2.xtc"
+    tj.write(path, WALK, times=np.zeros(N_FRAMES), steps=500 * (4 + np.arange(N_FRAMES)))
+    traj = tj.open(None, path, time_step=0.5)
+    assert np.array_equal(traj.times, 0.5 * (4 + np.arange(N_FRAMES)))
+
+
+@pytest.mark.parametrize(
+    ("source", "ending"),
+    [
+        *((one, one) for one in (".xtc", ".trr", ".nc", ".h5md")),
+        *((".xtc", ".dcd"), (".trr", ".xtc"), (".nc", ".h5md"), (".h5md", ".nc")),
+    ],
+)
+def test_copies_have_the_given_times(tmp_path: Path, source: str, ending: str) -> None:
+    """Also copies in the same format, whose frames are copied as they are stored."""
+    path, copy = tmp_path / f"in{source}", tmp_path / f"out{ending}"
+    tj.write(path, WALK, times=3.0 * np.arange(N_FRAMES))
+    traj = tj.open(None, path, time_step=STEP)
+    tj.convert(traj, copy, allow_loss=True)
+    assert np.allclose(tj.open(None, copy).times, traj.times, rtol=1e-6, atol=0)
+    some = traj.select([1, 3])
+    tj.convert(some, copy, allow_loss=True, frames=slice(3, None, 2), force=True)
+    assert np.allclose(tj.open(None, copy).times, traj.times[3::2], rtol=1e-6, atol=0)
+
+
+def test_commands_take_the_option(tmp_path: Path) -> None:
+    """With units, and for the choice of frames by times."""
+    path = untimed(tmp_path, "gro")
+    lines = succeed("info", path, "--time-step", "0.0025ns")
+    assert "time step     2.5 ps" in lines
+    message = fail("convert", untimed(tmp_path, "xtc"), tmp_path / "a.xtc", "--begin", "5")
+    assert "--time-step PS" in message
+    copy = tmp_path / "late.xtc"
+    succeed("convert", path, copy, "--time-step", STEP, "--begin", "7.5", "--quiet")
+    assert np.array_equal(tj.open(None, copy).times, STEP * np.arange(3, N_FRAMES))
+    table = tmp_path / "out.csv"
+    command = ("gyration", path, "--select", "all", "--weights", "equal", "-o", table)
+    assert "--time-step PS" in str(succeed(*command))
+    succeed(*command, "--time-step", STEP, "--quiet")
+    rows = [line.split(",")[1] for line in table.read_text().splitlines()[1:]]
+    assert [float(row) for row in rows] == list(STEP * np.arange(N_FRAMES))
+    assert "is not more than 0" in misuse("info", path, "--time-step", "0")
+
+
+@pytest.mark.parametrize("wrong", [0, -1.0, np.nan, np.inf, "1", True])
+def test_a_time_step_is_a_time_above_zero(tmp_path: Path, wrong: float) -> None:
+    """Anything else is an error."""
+    with pytest.raises(ValueError, match="time_step must be a time in ps above 0"):
+        tj.open(None, untimed(tmp_path, "gro"), time_step=wrong)
+
+
+@pytest.mark.parametrize("kind", ["xtc", "nc"])
+def test_data_sets_keep_the_times(tmp_path: Path, kind: str) -> None:
+    """A time step that is not a number of single precision too; an open data set takes another."""
+    topology = text(tmp_path / "top.pdb", None)
+    traj = tj.open(topology, untimed(tmp_path, kind), time_step=0.1)
+    store = tj.Store(tmp_path / "store", create=True)
+    store.add("run", traj)
+    kept = store.open("run")
+    assert np.allclose(kept.times, 0.1 * np.arange(N_FRAMES), rtol=1e-6, atol=0)
+    assert np.array_equal(kept.read().times, kept.times)
+    assert "time_step=0.1" in str(kept.remarks)
+    again = tj.open(f"{tmp_path}/store/run", time_step=STEP)
+    assert np.array_equal(again.read([2]).times, [2 * STEP])
