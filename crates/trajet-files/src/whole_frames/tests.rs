@@ -47,6 +47,10 @@ impl FrameFormat for Toy {
         Ok(())
     }
 
+    fn has_times((): &()) -> bool {
+        true
+    }
+
     fn decode(
         frame: &[u8],
         (): &(),
