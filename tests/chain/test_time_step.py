@@ -5,6 +5,7 @@ import struct
 from collections.abc import Callable
 from pathlib import Path
 
+import MDAnalysis as mda
 import numpy as np
 import pytest
 import trajet as tj
@@ -190,3 +191,19 @@ def test_data_sets_keep_the_times(tmp_path: Path, kind: str) -> None:
     assert "time_step=0.1" in str(kept.remarks)
     again = tj.open(f"{tmp_path}/store/run", time_step=STEP)
     assert np.array_equal(again.read([2]).times, [2 * STEP])
+
+
+@pytest.mark.parametrize("kind", ["xtc", "pdb", "lammps"])
+def test_groups_of_universes_with_other_times_are_taken(tmp_path: Path, kind: str) -> None:
+    """Also if MDAnalysis was given a time step, or reads titles otherwise."""
+    topology = text(tmp_path / "top.pdb", None)
+    if kind == "xtc":
+        path, step = untimed(tmp_path, "xtc"), {"dt": STEP}
+    elif kind == "pdb":
+        path, step = text(tmp_path / "t.pdb", lambda k: f"Water t= {100.0 * k}"), {}
+    else:
+        path, step = dcd(tmp_path / "run.dcd", TITLES["lammps"], every=10), {}
+    universe = mda.Universe(topology, path, **step)
+    universe.trajectory[3]
+    found = tj.gyration(universe.atoms, weights=None)
+    assert np.allclose(found.times, [ts.time for ts in universe.trajectory], rtol=1e-6, atol=0)

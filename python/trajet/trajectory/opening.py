@@ -353,9 +353,10 @@ def from_atomgroup(atoms: "AtomGroup") -> Selection:
     known = None if shared is None else shared.get(id(group.universe))
     opened = open(group.topology, *group.paths) if known is None else known
     same = (opened.n_atoms, opened.n_frames) == (group.n_atoms, group.n_frames)
-    if same and not _has_times_of(opened, group) and group.time_step:
-        # The Universe was made with dt=..., or MDAnalysis reads the time step otherwise.
-        opened = open(group.topology, *group.paths, time_step=group.time_step)
+    if same and not _has_times_of(opened, group):
+        # The Universe was made with dt=..., or MDAnalysis reads the time step otherwise: 1 ps
+        # where it reads none.
+        opened = open(group.topology, *group.paths, time_step=group.time_step or 1.0)
     if same:
         now = opened.read_places([group.frame], group.indices, None)
         same = _has_times_of(opened, group) and np.array_equal(
