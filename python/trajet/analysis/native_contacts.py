@@ -24,6 +24,7 @@ from trajet.analysis.runner import (
     main_selection,
     selecting,
 )
+from trajet.checked_numbers import whole_number
 from trajet.labels import chains_of
 from trajet.particles import heavy_atoms
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
@@ -152,6 +153,8 @@ def native_contacts(
     for name, value in (("cutoff", cutoff), ("factor", scale), ("beta", beta)):
         if not 0 < value < np.inf:
             raise ValueError(f"{name} must be a number above 0, not {value}")
+    if exclude_neighbors is not None:
+        whole_number(exclude_neighbors, "exclude_neighbors", least=0)
     main = main_selection(a)
     other = None if b is None else further_selection(b, main.trajectory)
     remarks: list[str] = []
