@@ -70,3 +70,20 @@ def checked_positions(numbers: ArrayLike, shape: tuple[int, ...], what: str) -> 
             f" precision cannot hold: coordinates are at most {_LARGEST:.3g} Å"
         )
     return found
+
+
+def whole_number(value: object, name: str, *, least: int, most: int = 2**53) -> int:
+    """Return a whole number between two limits.
+
+    Raises
+    ------
+    TypeError
+        If it is not a whole number.
+    ValueError
+        If it is out of range.
+    """
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool):
+        raise TypeError(f"{name} must be a whole number, not {value!r}")
+    if not least <= value <= most:
+        raise ValueError(f"{name} must be from {least} to {most:,}, not {value:g}")
+    return int(value)

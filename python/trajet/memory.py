@@ -103,7 +103,7 @@ def check_limit(max_memory: int | None) -> None:
     ValueError
         If it is not above 0.
     """
-    if max_memory is not None and max_memory <= 0:
+    if max_memory is not None and not max_memory > 0:
         raise ValueError(f"max_memory is a number of bytes above 0, not {max_memory!r}")
 
 

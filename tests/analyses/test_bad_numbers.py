@@ -19,7 +19,7 @@ WEIGHTS = [
 ]
 POSITIONS = [
     *(np.full((8, 3), value) for value in (np.nan, np.inf, 1e39, 1e300, 1j)),
-    *(np.ones((7, 3)), np.ones(24), np.array([["1"] * 3] * 8), [], -1, 10**6, 10**30, "x"),
+    *(np.ones((7, 3)), np.ones(24), np.array([["1"] * 3] * 8), [], -1, 10**6, 10**30),
 ]
 VECTORS = [
     *([value, 0, 0] for value in (np.nan, np.inf, 1e39, 1e300, -1e300, 1j, "x", None)),

@@ -14,10 +14,9 @@ from helpers.systems import Systems
 from numpy.typing import NDArray
 
 Run = Callable[[tj.Trajectory], Any]
-# Frame 1 is spoiled; some analyses need several frames.
+# Frame 1 is spoiled; some analyses need several frames. Functions of `apply` get what is stored.
 ALL, ONE = [0, 1, 2], [1]
 ANALYSES: dict[str, Run] = {
-    "apply": lambda t: tj.apply(lambda x: x.mean(axis=0), t.select("resid 5:12"), frames=ONE),
     "center_distances": lambda t: tj.center_distances(
         t.select("resid 5:12"), by="residue", frames=ONE
     ),

@@ -137,7 +137,8 @@ def cluster_rmsd(
         )
     if method == "gromos":
         assert cutoff is not None
-        labels = gromos(values, cutoff)
+        # RMSDs are float32.
+        labels = gromos(values, min(cutoff, float(np.finfo(np.float32).max)))
     else:
         # A matrix that was given takes memory already.
         known = values.nbytes if max_memory is not None else 0

@@ -10,6 +10,7 @@ from trajet.analysis.contacts import pairs_entries
 from trajet.analysis.distance_units import looks_like_nm
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import RunRequest, further_selection, main_selection, selecting
+from trajet.checked_numbers import whole_number
 from trajet.labels import atom_labels, chains_of, residue_labels, residues_of
 from trajet.particles import heavy_atoms
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
@@ -108,8 +109,7 @@ def contact_map(
     """
     if by not in ("residue", "atom"):
         raise ValueError(f"a map is by 'residue' or by 'atom', not {by!r}")
-    if exclude_neighbors < 0:
-        raise ValueError(f"exclude_neighbors must be 0 or more, not {exclude_neighbors}")
+    whole_number(exclude_neighbors, "exclude_neighbors", least=0)
     main = main_selection(a)
     if exclude_neighbors and not main.trajectory.has_topology:
         raise SelectionError(

@@ -206,12 +206,14 @@ def _grid(
             middle = (least + most) / 2
         if size is None:
             edges = most - least + 2 * padding
-    # An extent that is a whole number of voxels stays one in spite of rounding.
-    counts = np.maximum(1, np.ceil(edges / spacing - 1e-9))
-    if counts.prod() > _MOST_VOXELS:
-        shape = " x ".join(f"{n:.0f}" for n in counts)
+    with np.errstate(over="ignore"):
+        # An extent that is a whole number of voxels stays one in spite of rounding.
+        counts = np.maximum(1, np.ceil(edges / spacing - 1e-9))
+        n_voxels = float(counts.prod())
+    if n_voxels > _MOST_VOXELS:
+        shape = " x ".join(f"{n:.6g}" for n in counts)
         raise ValueError(
-            f"the grid would have {shape} voxels, {counts.prod() * 8 / 2**30:.3g} GiB: choose a"
+            f"the grid would have {shape} voxels, {n_voxels * 8 / 2**30:.3g} GiB: choose a"
             " larger spacing or a smaller size"
         )
     return middle - counts * spacing / 2, counts.astype(np.int64)

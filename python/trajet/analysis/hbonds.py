@@ -26,6 +26,7 @@ from trajet.analysis.runner import (
     main_selection,
     selecting,
 )
+from trajet.checked_numbers import whole_number
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
 from trajet.quoting import quoted
 from trajet.result import (
@@ -199,6 +200,7 @@ def hbonds(
         raise ValueError("max_lag and intermittency are options of lifetimes: set lifetimes=True")
     if intermittency < 0:
         raise ValueError(f"intermittency is a number of frames, not {intermittency}")
+    whole_number(intermittency, "intermittency", least=0)
     remarks: list[str] = []
 
     def further(atoms: "_Atoms | None") -> Selection | None:

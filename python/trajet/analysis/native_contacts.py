@@ -24,6 +24,7 @@ from trajet.analysis.runner import (
     main_selection,
     selecting,
 )
+from trajet.checked_numbers import whole_number
 from trajet.labels import chains_of
 from trajet.particles import heavy_atoms
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
@@ -157,8 +158,8 @@ def native_contacts(
     for name, value in (("cutoff", cutoff), ("factor", scale), ("beta", beta)):
         if not 0 < value < np.inf:
             raise ValueError(f"{name} must be a number above 0, not {value}")
-    if exclude_neighbors is not None and exclude_neighbors < -1:
-        raise ValueError(f"exclude_neighbors must be -1 or more, not {exclude_neighbors}")
+    if exclude_neighbors is not None:
+        whole_number(exclude_neighbors, "exclude_neighbors", least=-1)
     main = main_selection(a)
     other = None if b is None else further_selection(b, main.trajectory)
     has_several = any(map(_has_several_atoms_of_a_residue, (main, other or main)))

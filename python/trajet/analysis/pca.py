@@ -31,6 +31,7 @@ from trajet.analysis.runner import (
     main_selection,
     selecting,
 )
+from trajet.checked_numbers import whole_number
 from trajet.memory import check_limit, check_memory
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
 from trajet.quoting import quoted
@@ -152,8 +153,8 @@ def pca(
     """
     main = main_selection(selection)
     check_limit(max_memory)
-    if n_components is not None and n_components < 1:
-        raise ValueError(f"n_components is a number above 0, or None for all: {n_components!r}")
+    if n_components is not None:
+        whole_number(n_components, "n_components", least=1)
     onto = None
     if align is True:
         onto = main

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from trajet.universes import AtomGroup
 
 
+# Ranges that end before it have shells whose volume is no number, Å.
+_SHORTEST_RANGE = 1e-30
+
+
 @analysis
 def rdf(
     a: "Selection | AtomGroup",
@@ -99,6 +103,10 @@ def rdf(
     first, last = distance_range(range)
     n_a, n_b = main.n_atoms, main.n_atoms if other is None else other.n_atoms
     if exclusion_block is not None:
+        if len(exclusion_block) != 2:
+            raise ValueError(
+                f"exclusion_block is the numbers of atoms of two blocks, not {exclusion_block!r}"
+            )
         blocks = [(n_a, exclusion_block[0]), (n_b, exclusion_block[1])]
         if any(size < 1 or n % size for n, size in blocks) or len({n // s for n, s in blocks}) > 1:
             raise ValueError(
@@ -207,4 +215,8 @@ def distance_range(range: tuple[float, float]) -> tuple[float, float]:
         raise TypeError(
             f"range is the first and the last distance in Å, such as (0, 15), not {range!r}"
         ) from None
+    if 0 <= last < _SHORTEST_RANGE:
+        raise ValueError(
+            f"range ends at {last:g} Å, where shells have no volume: choose a larger range"
+        )
     return first, last

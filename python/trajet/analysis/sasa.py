@@ -18,6 +18,7 @@ from trajet.analysis.runner import (
     main_selection,
     selecting,
 )
+from trajet.checked_numbers import checked_numbers
 from trajet.labels import atom_labels, residue_labels
 from trajet.particles import known_elements
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
@@ -200,7 +201,7 @@ def _radii(selections: list[Selection], radii: Radii, remarks: list[str]) -> NDA
     indices = np.concatenate([selection.indices for selection in selections])
     trajectory = selections[0].trajectory
     if radii is not None and not isinstance(radii, Mapping):
-        numbers = np.ascontiguousarray(radii, np.float64)
+        numbers = checked_numbers(radii, "radii")
         if numbers.shape != (trajectory.n_named,):
             raise ValueError(
                 f"{numbers.shape} radii do not fit the topology's {trajectory.n_named} atoms: give"

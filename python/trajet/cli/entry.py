@@ -55,7 +55,7 @@ def _run() -> int:
     except MemoryError as error:
         _say(f"not enough memory ({one_line(error)}): choose fewer atoms or frames")
     except BaseException as error:
-        # A panic of the native module is no Exception.
+        # Defects of any kind.
         if os.environ.get("TRAJET_DEBUG"):
             raise
         _say(

@@ -78,8 +78,17 @@ class AnalysisSpec:
         return _trajet.Pass(self.build(), n_atoms, n_frames, []).row_width
 
     def build(self) -> _trajet.Plan:
-        """Return the plan for the native module of this process."""
-        return _trajet.Plan(self.analysis, self.arguments)
+        """Return the plan for the native module of this process.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If a parameter is out of range, or of another type.
+        """
+        try:
+            return _trajet.Plan(self.analysis, self.arguments)
+        except OverflowError as error:
+            raise ValueError(f"a number that was given is too large: {error}") from error
 
 
 class Pool(Protocol):

@@ -3,7 +3,7 @@
 use trajet_simd::{InstructionSet, multiversion};
 
 use super::groups::Groups;
-use super::shift::{Unplaced, is_countable, move_columns, unplaced};
+use super::shift::{Unplaced, forget_incomplete, is_countable, move_columns, unplaced};
 use crate::cell::{Cell, Vector, minus};
 use crate::lanes::LANES;
 
@@ -55,6 +55,12 @@ fn cluster_groups_of(
             is_known
         })
         .unzip();
+    if known.len() < groups.len() {
+        let is_unknown = |group: &usize| known.binary_search(group).is_err();
+        (0..groups.len())
+            .filter(is_unknown)
+            .for_each(|group| forget_incomplete(groups.columns(group), positions));
+    }
     let mut shifts = vec![[0.0; 3]; known.len()];
     let mut waiting = Waiting::new(&centres);
     let mut newest = 0;
