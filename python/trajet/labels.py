@@ -42,10 +42,10 @@ def chain_numbers(atoms: Atoms) -> NDArray[np.int64]:
         return np.zeros(len(atoms), np.int64)
     column = topology.native.column(name)
     assert isinstance(column, tuple)
-    codes = column[0]
+    rows = atoms.indices
     if name == "segids":
-        codes = codes[topology.residue_segments][topology.atoms_residues]
-    return codes[atoms.indices].astype(np.int64)
+        rows = topology.residue_segments[topology.atoms_residues[rows]]
+    return column[0][rows].astype(np.int64)
 
 
 def _chain_column(topology: Topology) -> str | None:

@@ -12,14 +12,16 @@ from trajet.topology import Atoms, Topology
 _MOST_RESIDUES = 30
 
 
-def location_remarks(atoms: Atoms) -> list[str]:
+def location_remarks(topology: Topology, indices: NDArray[np.int64]) -> list[str]:
     """Return a remark if atoms are at several locations each, with the selection of one.
 
     Residues of several names at one place of a chain are one residue here.
     """
-    column = atoms.topology.native.column("altLocs")
+    column = topology.native.column("altLocs")
     if not isinstance(column, tuple) or not any(text.strip() for text in column[1]):
         return []
+    # Analyses of pairs read an atom several times.
+    atoms = Atoms(topology, np.unique(indices))
     locations = np.char.strip(np.array(column[1], np.str_))[column[0][atoms.indices]]
     names = atoms.column("names")
     if names is None or not (locations != "").any():
@@ -27,10 +29,6 @@ def location_remarks(atoms: Atoms) -> list[str]:
     places = _places(atoms)
     near = np.flatnonzero(np.isin(places, places[locations != ""]))
     locations, places = locations[near], places[near]
-    atom = np.unique(np.stack([places, np.unique(names[near], return_inverse=True)[1]]), axis=1)
-    n_twice = len(near) - atom.shape[1]
-    if not n_twice:
-        return []
     of_atom: dict[tuple[int, str], set[str]] = defaultdict(set)
     of_place: dict[int, set[str]] = defaultdict(set)
     for place, name, location in zip(
@@ -43,6 +41,9 @@ def location_remarks(atoms: Atoms) -> list[str]:
     for (place, _), found_there in of_atom.items():
         if len(found_there) > 1:
             choices[place].update(found_there)
+    if not choices:
+        return []
+    n_further = sum(len(found_there) - 1 for found_there in of_atom.values())
     dropped = set[str]()
     for place, counts in choices.items():
         # A blank location cannot be left out. Otherwise, the first of those of most atoms stays.
@@ -50,26 +51,29 @@ def location_remarks(atoms: Atoms) -> list[str]:
         of_place[place] -= set(counts) - {stays}
         dropped |= set(counts) - {stays}
     example = dict(zip(places.tolist(), atoms.indices[near].tolist(), strict=True))
-    more = _exceptions(atoms.topology, example, of_place, dropped)
+    more = _exceptions(topology, example, of_place, dropped)
     text = f"not altloc {' '.join(sorted(dropped))}"
     text = text if not more else f"({text}{more})"
     how = f"take one location of each residue with the selection '… and {text}'"
     if more is None or not dropped:
         how = "use a topology with one location of each residue"
     return [
-        f"atoms at alternate locations count once for each location: {n_twice} of {len(atoms)} are"
-        f" further locations of others, in {len(choices)} residues: {how}"
+        f"atoms at alternate locations count once for each location: {n_further} of {len(atoms)}"
+        f" are further locations of others, in {len(choices)} residues: {how}"
     ]
 
 
 def _places(atoms: Atoms) -> NDArray[np.int64]:
-    """Return a number for the chain and residue number of each atom, `(n,)`."""
-    topology = atoms.topology
-    numbers = [topology.residue_segments[atoms.residues]]
-    for values in (chains_of(atoms), atoms.column("resids"), atoms.column("icodes")):
+    """Return a number for the place in a chain of each atom, `(n,)`.
+
+    Neighbouring residues of one number in a chain are one place.
+    """
+    begins = np.zeros(len(atoms), np.bool_)
+    segments = atoms.topology.residue_segments[atoms.residues]
+    for values in (segments, chains_of(atoms), atoms.column("resids"), atoms.column("icodes")):
         if values is not None:
-            numbers.append(np.unique(values, return_inverse=True)[1])
-    return np.unique(np.stack(numbers), axis=1, return_inverse=True)[1].reshape(-1)
+            begins[1:] |= values[1:] != values[:-1]
+    return np.cumsum(begins)
 
 
 def _exceptions(

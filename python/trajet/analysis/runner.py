@@ -28,7 +28,6 @@ from trajet.memory import check_memory
 from trajet.pools.local import LocalPool
 from trajet.pools.pool import AnalysisSpec, Frames, Pool, Progress, n_frames_of
 from trajet.result import Report, counting_of, make_report
-from trajet.topology import Atoms
 from trajet.trajectory import (
     FrameChoice,
     Selection,
@@ -212,8 +211,7 @@ class AnalysisOutcome:
         """Return a remark if atoms at alternate locations count several times."""
         if not self.trajectory.has_topology:
             return []
-        indices = np.unique(self.trajectory.indices_of(self.atoms))
-        return location_remarks(Atoms(self.trajectory.topology, indices))
+        return location_remarks(self.trajectory.topology, self.trajectory.indices_of(self.atoms))
 
 
 @dataclass(frozen=True)
