@@ -206,10 +206,10 @@ def hbonds(
     def further(atoms: "_Atoms | None") -> Selection | None:
         return None if atoms is None else further_selection(atoms, main.trajectory)
 
-    groups = None
-    if between is not None:
-        first, second = between
-        groups = (further_selection(first, main.trajectory), further(second) or main)
+    groups = between and (
+        further_selection(between[0], main.trajectory),
+        further(between[1]) or main,
+    )
     chosen = (further(donors), further(hydrogens), further(acceptors))
     sites = hydrogen_sites(main, *chosen, elements=elements, bonds=bonds, remarks=remarks)
     search = _Search(main, sites, groups, by)

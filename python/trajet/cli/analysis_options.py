@@ -20,6 +20,7 @@ from trajet.cli import pools, transforms
 from trajet.cli.command import Command
 from trajet.cli.options import (
     Size,
+    atoms,
     choose_frames,
     continuous,
     dcd_cell,
@@ -268,7 +269,7 @@ OPTIONS_OF_RUN = frozenset(
     (
         *("continuous", "start", "stop", "step", "begin", "end", "pool", "workers", "threads"),
         *("scheduler", "request-size", "allow-truncated-tail", "particles", "units", "dcd-cell"),
-        *("time-step", "rows-in", "sample", "force", "quiet", "json"),
+        *("time-step", "atoms", "rows-in", "sample", "force", "quiet", "json"),
     )
 )
 
@@ -290,6 +291,7 @@ _SHARED = (
     units,
     dcd_cell,
     time_step,
+    atoms,
     transforms.options,
     click.option(
         "-o",
@@ -359,6 +361,7 @@ def analysis(
             units: dict[str, str] | None,
             dcd_cell: str | None,
             time_step: float | None,
+            atoms: str | None,
             transforms: TransformOptions,
             output: Path | None,
             as_json: bool,
@@ -402,6 +405,7 @@ def analysis(
                     units=units,
                     dcd_cell=dcd_cell,
                     time_step=time_step,
+                    atoms=atoms,
                 )
                 chosen = choose_frames(opened, start, stop, step, begin, end)
                 if stop is not None and stop > opened.n_frames and not quiet:

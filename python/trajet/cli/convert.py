@@ -54,6 +54,7 @@ _compression = click.option(
 @options.units
 @options.dcd_cell
 @options.time_step
+@options.atoms
 @transforms.options
 @json_option
 @options.quiet
@@ -84,6 +85,7 @@ def convert(
     units: dict[str, str] | None,
     dcd_cell: str | None,
     time_step: float | None,
+    atoms: str | None,
     transforms: TransformOptions,
     as_json: bool,
     quiet: bool,
@@ -124,6 +126,7 @@ def convert(
         units=units,
         dcd_cell=dcd_cell,
         time_step=time_step,
+        atoms=atoms,
         # Times that choose frames are read from the files now, not from a kept index.
         rebuild_index=begin is not None or end is not None,
         threads=threads,
@@ -294,6 +297,7 @@ def split(
 @options.units
 @options.dcd_cell
 @options.time_step
+@options.atoms
 @transforms.options
 @json_option
 @options.quiet
@@ -310,6 +314,7 @@ def frame(
     units: dict[str, str] | None,
     dcd_cell: str | None,
     time_step: float | None,
+    atoms: str | None,
     transforms: TransformOptions,
     as_json: bool,
     quiet: bool,
@@ -332,6 +337,7 @@ def frame(
         units=units,
         dcd_cell=dcd_cell,
         time_step=time_step,
+        atoms=atoms,
     )
     options.read_topology(opened, quiet=quiet)
     opened = transforms.applied_to(opened)

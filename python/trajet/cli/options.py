@@ -134,6 +134,12 @@ time_step = click.option(
     " none or wrong ones.",
 )
 
+atoms = click.option(
+    "--atoms",
+    metavar="SELECTION",
+    help="The atoms of the topology that the trajectory has, if it has only some of them.",
+)
+
 
 def in_order(given: Sequence[str]) -> list[str]:
     """Return paths with patterns expanded, parts in natural order: part2 before part10.
@@ -171,6 +177,7 @@ class HowToOpen(TypedDict, total=False):
     units: dict[str, str] | None
     dcd_cell: str | None
     time_step: float | None
+    atoms: str | None
 
 
 def open_files(

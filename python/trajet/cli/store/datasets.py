@@ -57,6 +57,7 @@ def store() -> None:
 @options.units
 @options.dcd_cell
 @options.time_step
+@options.atoms
 @options.threads
 @options.quiet
 def add(
@@ -71,6 +72,7 @@ def add(
     units: dict[str, str] | None,
     dcd_cell: str | None,
     time_step: float | None,
+    atoms: str | None,
     threads: int | None,
     quiet: bool,
 ) -> None:
@@ -99,6 +101,7 @@ def add(
         units=units,
         dcd_cell=dcd_cell,
         time_step=time_step,
+        atoms=atoms,
         threads=threads,
     )
     options.read_topology(opened, quiet=quiet)
