@@ -40,7 +40,6 @@ static TOPOLOGY: LazyLock<Topology> = LazyLock::new(|| {
             numbers: (-2..8).collect(),
             insertion_codes: Some(texts(&["", "", "A"], 10)),
             segments: (0..10).map(|i| i / 4).collect(),
-            ..Residues::default()
         },
         segments: Segments { ids: texts(&["PROT", "WAT", "X"], 3) },
         molecules: Some(Molecules {

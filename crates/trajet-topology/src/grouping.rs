@@ -88,7 +88,6 @@ pub(crate) fn group(atoms: &AtomColumns<'_>) -> Result<(Vec<u32>, Residues, Segm
         numbers: rows().map(|i| atoms.numbers[i]).collect(),
         insertion_codes: atoms.insertion_codes.map(|column| column.take(rows())),
         segments: segment_of_residue,
-        ..Residues::default()
     };
     let ids = match atoms.segments {
         Some(column) => column.take(first_of_segments),

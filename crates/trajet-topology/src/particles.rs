@@ -227,7 +227,7 @@ impl<'a> MassRules<'a> {
             return named;
         };
         let are_moved = self.are_moved;
-        *self.kept.entry((named, mass.to_bits())).or_insert_with(|| {
+        self.kept.entry((named, mass.to_bits())).or_insert_with(|| {
             let is_named = may_be_of(named, mass);
             let telling = TELLING.iter().find(|(_, own)| (mass - own).abs() < TOLERANCE);
             match telling {

@@ -198,9 +198,7 @@ def hbonds(
         raise ValueError(f"distance is one of {', '.join(map(repr, _CUTOFFS))}, not {distance!r}")
     if not lifetimes and (max_lag is not None or intermittency):
         raise ValueError("max_lag and intermittency are options of lifetimes: set lifetimes=True")
-    if intermittency < 0:
-        raise ValueError(f"intermittency is a number of frames, not {intermittency}")
-    whole_number(intermittency, "intermittency", least=0)
+    whole_number(intermittency, "intermittency is a number of frames: it", least=0)
     remarks: list[str] = []
 
     def further(atoms: "_Atoms | None") -> Selection | None:

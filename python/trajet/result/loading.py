@@ -113,6 +113,8 @@ def _arrays_of(path: Path) -> dict[str, NDArray[Any]]:
                 members = archive.infolist()
                 _check_sizes(members, path)
                 return {one.filename.removesuffix(".npy"): _array(archive, one) for one in members}
+        except FormatError:
+            raise
         except (*_DAMAGED, OSError) as error:
             # A place in front of the file, which a damaged one names.
             if isinstance(error, OSError) and error.errno != errno.EINVAL:

@@ -299,7 +299,6 @@ impl<'a> Atoms<'a> {
                 numbers,
                 insertion_codes: has_codes.then(|| insertion_codes.finish()),
                 segments: self.residue_segments,
-                ..Residues::default()
             },
             segments: Segments {
                 ids: match has_chains {

@@ -31,7 +31,6 @@ fn topology() -> Topology {
             numbers: vec![1, 2, 3, 3, -4],
             insertion_codes: Some(["", "", "", "A", ""].into_iter().collect()),
             segments: vec![0, 0, 1, 1, 1],
-            ..Residues::default()
         },
         segments: Segments { ids: ["PROT", "REST"].into_iter().collect() },
         bonds: Some(Bonds::new(bonds.to_vec())),
