@@ -211,7 +211,9 @@ def read_copy(path: Path, n_frames: int) -> list[Held]:
     if path.suffix == ".nc":
         with netcdf_file(path, mmap=False) as file:
             columns = {name: variable[:].copy() for name, variable in file.variables.items()}
-        cells = np.hstack((columns["cell_lengths"], columns["cell_angles"]))
+        none = np.zeros((n_frames, 3))
+        lengths, angles = (columns.get(f"cell_{name}", none) for name in ("lengths", "angles"))
+        cells = np.hstack((lengths, angles))
         return [
             {
                 "x": columns["coordinates"][k],

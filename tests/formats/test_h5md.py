@@ -387,7 +387,7 @@ def test_files_of_mdtraj_are_read(of_mdtraj: Path, tmp_path: Path) -> None:
     copy = Path(shutil.copy(of_mdtraj, tmp_path / "without.h5"))
     with h5py.File(copy, "a") as file:
         file["velocities"] = theirs.xyz
-        for name in ("time", "cell_lengths"):
+        for name in ("time", "cell_lengths", "cell_angles"):
             del file[name]
         del file["coordinates"].attrs["units"]
     traj = tj.open(None, copy)

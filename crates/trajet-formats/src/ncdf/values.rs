@@ -34,7 +34,7 @@ impl Markers {
 
     /// Whether a stored coordinate was never written, whatever the other two are.
     pub(super) fn has_surely(&self, value: f64) -> bool {
-        self.has(value) && !(value.abs() < PLAUSIBLE)
+        self.has(value) && (value.is_nan() || value.abs() >= PLAUSIBLE)
     }
 
     /// Whether all of them stand out by their size.
