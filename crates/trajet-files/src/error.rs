@@ -121,6 +121,23 @@ pub enum Error {
         /// The fault.
         fault: Fault,
     },
+    /// A frame names other atoms than frame 0, or the same in another order.
+    #[error(
+        "{}: frame {frame} at byte {offset}: its atoms are not those of frame 0 in the same order: {what}: write the \
+         frames again with the same atoms in one order, or text frames of each order to a file of its own (such \
+         files are put in order when they are opened together)",
+        path.display()
+    )]
+    OtherAtoms {
+        /// The file.
+        path: PathBuf,
+        /// The frame.
+        frame: u64,
+        /// Byte at which it begins.
+        offset: u64,
+        /// The first atom that differs.
+        what: String,
+    },
     /// The cell record of a DCD frame does not have the form that the file declares.
     #[error(
         "{}: frame {frame} at byte {offset}: {what}: say which it is with --dcd-cell matrix or --dcd-cell \

@@ -1,10 +1,12 @@
 //! Decodes the frames of a GRO file.
 
 use super::columns::{
-    ANGSTROM_PER_NM, SHORTEST_LINE, Width, angstrom, box_vectors, n_atoms, step, time,
+    ANGSTROM_PER_NM, SHORTEST_LINE, Width, angstrom, box_vectors, identify, labels, n_atoms, step,
+    time,
 };
 use super::scan::Scan;
 use crate::frame_format::{DecodedFrame, FrameFormat, Picked};
+use crate::identity::{Identity, difference};
 use crate::lines::{LINE_BYTES, LineFormat, in_line};
 use crate::text::{LineFault, Lines};
 use crate::trr::{self, Reals};
@@ -95,6 +97,18 @@ impl FrameFormat for Gro {
             forces: None,
         }))
     }
+
+    fn difference(first: &[u8], frame: &[u8]) -> Result<Option<String>, Fault> {
+        let mut found = [Vec::new(), Vec::new()];
+        for (lines, text) in found.iter_mut().zip([first, frame]) {
+            each_atom(text, |_, _, line| {
+                lines.push(line);
+                Ok(())
+            })?;
+        }
+        let [first, frame] = found.map(|lines| lines.into_iter().map(labels));
+        Ok(difference(first, frame))
+    }
 }
 
 /// A frame beside its atoms, with its box vectors row by row, nm.
@@ -105,9 +119,9 @@ struct Decoded {
 
 /// Calls `take` with the number, the width of coordinates and the line of each atom.
 #[inline]
-fn each_atom(
-    frame: &[u8],
-    mut take: impl FnMut(usize, Width, &[u8]) -> Result<(), LineFault>,
+fn each_atom<'a>(
+    frame: &'a [u8],
+    mut take: impl FnMut(usize, Width, &'a [u8]) -> Result<(), LineFault>,
 ) -> Result<Decoded, Fault> {
     let mut lines = Lines::new(frame);
     let ends = |lines: &Lines<'_>| {
@@ -122,9 +136,10 @@ fn each_atom(
     }
     let locate = |lines: &Lines<'_>, fault| in_line(lines.number(), fault);
     let n_atoms = n_atoms(count).map_err(|fault| locate(&lines, fault))?;
-    let mut width = None;
+    let (mut width, mut identity) = (None, Identity::default());
     for atom in 0..n_atoms {
         let line = lines.next().ok_or_else(|| ends(&lines))?;
+        identify(&mut identity, line);
         let width = match width {
             Some(width) => width,
             None => *width.insert(Width::of(line).map_err(|fault| locate(&lines, fault))?),
@@ -136,7 +151,7 @@ fn each_atom(
     let title = &title[..title.len().min(LINE_BYTES)];
     let given_box = ([f64::NAN; 6], None);
     let (time, step) = (time(title), step(title));
-    let frame = DecodedFrame { n_atoms, time, step, given_box, has_field: true };
+    let frame = DecodedFrame { n_atoms, time, step, given_box, has_field: true, identity };
     Ok(Decoded { frame, vectors })
 }
 

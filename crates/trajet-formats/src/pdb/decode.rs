@@ -1,9 +1,12 @@
 //! Decodes the frames of a PDB file.
 
-use super::records::{COORDINATES, Record, cell, check_columns, position, record};
+use super::records::{
+    COORDINATES, Record, cell, check_columns, identify, labels, position, record,
+};
 use super::scan::Scan;
 use crate::dcd::{self, CellForm};
 use crate::frame_format::{DecodedFrame, FrameFormat, Picked};
+use crate::identity::{Identity, difference};
 use crate::lines::{LineFormat, in_line};
 use crate::text::{LineFault, Lines};
 use crate::{Fault, Field, Format, Raw, memory, vectors_from_cell};
@@ -37,7 +40,7 @@ impl FrameFormat for Pdb {
         out: &mut [[f32; 3]],
     ) -> Result<DecodedFrame, Fault> {
         let mut picked = Picked::new(selected);
-        let Decoded { n_atoms, cell } = each_atom(frame, |atom, line| {
+        let Decoded { n_atoms, cell, identity } = each_atom(frame, |atom, line| {
             if let Some(out) = picked.place(atom).and_then(|place| out.get_mut(place)) {
                 check_columns(line)?;
                 *out = position(line)?;
@@ -45,7 +48,7 @@ impl FrameFormat for Pdb {
             Ok(())
         })?;
         let given_box = (cell.unwrap_or(*first_cell).unwrap_or([f64::NAN; 6]), None);
-        Ok(DecodedFrame { n_atoms, time: None, step: None, given_box, has_field: true })
+        Ok(DecodedFrame { n_atoms, time: None, step: None, given_box, has_field: true, identity })
     }
 
     fn raw(frame: &[u8], first: &Self::Shared, n: usize, _: f64, _: i64) -> Result<Raw, Fault> {
@@ -53,7 +56,7 @@ impl FrameFormat for Pdb {
         for axis in &mut axes {
             memory::reserve(axis, n, "the numbers of a frame")?;
         }
-        let Decoded { n_atoms, cell } = each_atom(frame, |atom, line| {
+        let Decoded { n_atoms, cell, .. } = each_atom(frame, |atom, line| {
             if atom < n {
                 check_columns(line)?;
                 axes.iter_mut().zip(position(line)?).for_each(|(axis, x)| axis.push(x));
@@ -70,12 +73,18 @@ impl FrameFormat for Pdb {
         });
         Ok(Raw::Dcd(dcd::Frame { version: 0, cell, axes }))
     }
+
+    fn difference(first: &[u8], frame: &[u8]) -> Result<Option<String>, Fault> {
+        let atoms = |text| Lines::new(text).filter(|line| record(line) == Record::Atom).map(labels);
+        Ok(difference(atoms(first), atoms(frame)))
+    }
 }
 
-/// The number of atoms of a frame, and its own CRYST1 record.
+/// The number of atoms of a frame, its own CRYST1 record, and the digest of its names.
 struct Decoded {
     n_atoms: usize,
     cell: Option<Option<[f64; 6]>>,
+    identity: Identity,
 }
 
 /// Calls `take` with the number and the record of each atom.
@@ -84,12 +93,13 @@ fn each_atom(
     frame: &[u8],
     mut take: impl FnMut(usize, &[u8]) -> Result<(), LineFault>,
 ) -> Result<Decoded, Fault> {
-    let mut decoded = Decoded { n_atoms: 0, cell: None };
+    let mut decoded = Decoded { n_atoms: 0, cell: None, identity: Identity::default() };
     let mut is_ended = false;
     let mut lines = Lines::new(frame);
     while let Some(line) = lines.next() {
         let taken = match record(line) {
             Record::Atom => {
+                identify(&mut decoded.identity, line);
                 let taken = take(decoded.n_atoms, line);
                 decoded.n_atoms += 1;
                 taken
