@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use trajet_formats::{Field, FrameMeta};
 
 use crate::opener::{Opened, Opener};
+use crate::ordered::Ordered;
 use crate::reader::{Reader, Wanted};
 use crate::source::Handles;
 use crate::transform::ChainTransform;
@@ -146,6 +147,19 @@ pub fn open_with(
     Chain::join(readers, options.continuous)
 }
 
+/// Checks that files that number their atoms have the same numbers.
+fn check_numbers(readers: &[Arc<dyn Reader>]) -> Result<(), Error> {
+    let mut numbered = readers.iter().filter_map(|reader| Some((reader, reader.atom_numbers()?)));
+    let Some((first, expected)) = numbered.next() else { return Ok(()) };
+    match numbered.find(|(_, numbers)| *numbers != expected) {
+        None => Ok(()),
+        Some((other, _)) => {
+            let [path, first] = [other, first].map(|reader| reader.source().path().to_owned());
+            Err(Error::ChainNumbers { path, first })
+        }
+    }
+}
+
 /// A share of the threads.
 struct Share<'a> {
     threads: &'a dyn ParallelFor,
@@ -201,7 +215,7 @@ impl Chain {
     /// Joins open files to one trajectory.
     ///
     /// # Errors
-    /// [`Error::ChainAtoms`].
+    /// [`Error::ChainAtoms`], [`Error::ChainNumbers`].
     ///
     /// # Panics
     /// If there are no files.
@@ -216,6 +230,7 @@ impl Chain {
                 return Err(Error::ChainAtoms { path, found, first, expected });
             }
         }
+        check_numbers(&readers)?;
         let mut remarks = Vec::new();
         let all = |reader: &Arc<dyn Reader>| 0..reader.index().n_frames();
         let mut kept: Vec<Vec<Range<usize>>> =
@@ -239,6 +254,32 @@ impl Chain {
         }
         let alone = segments.len() == 1;
         Ok(Chain { segments, runs, n_frames, remarks, alone, continuous, transform: None })
+    }
+
+    /// Returns the chain with the atoms of some files in another order: atom `k` is at `orders[segment][k]` of the file.
+    ///
+    /// # Panics
+    /// If an order is not that of all atoms.
+    #[must_use]
+    pub fn ordered(&self, orders: Vec<Option<Vec<u32>>>) -> Chain {
+        let pairs = self.segments.iter().zip(orders.into_iter().chain(std::iter::repeat(None)));
+        let segments = pairs.map(|(segment, order)| {
+            let reader = Arc::clone(&segment.reader);
+            let reader = match order {
+                None => reader,
+                Some(places) => Arc::new(Ordered::new(reader, places.into())),
+            };
+            Segment::new(reader, segment.dropped)
+        });
+        Chain {
+            segments: segments.collect(),
+            runs: self.runs.clone(),
+            n_frames: self.n_frames,
+            remarks: self.remarks.clone(),
+            alone: self.alone,
+            continuous: self.continuous,
+            transform: self.transform.clone(),
+        }
     }
 
     /// Returns whether the chain has one file, whose frames are those of the chain.

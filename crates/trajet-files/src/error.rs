@@ -194,6 +194,18 @@ pub enum Error {
         /// Number of atoms in the first file.
         expected: usize,
     },
+    /// The atoms of a file of a chain have other numbers than those of the first one that numbers its atoms.
+    #[error(
+        "{}: its atoms have other numbers (id) than those of {}: files that are one trajectory hold the same atoms",
+        path.display(),
+        first.display()
+    )]
+    ChainNumbers {
+        /// The file.
+        path: PathBuf,
+        /// The first file of the chain that numbers its atoms.
+        first: PathBuf,
+    },
     /// The stored metadata of a partitioned trajectory is not what was written.
     #[error("{}: {what}: verify the store", path.display())]
     Partition {

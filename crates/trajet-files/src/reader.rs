@@ -76,6 +76,11 @@ pub trait Reader: Send + Sync {
         &[]
     }
 
+    /// Returns the numbers by which the file names its atoms, in the order in which they are read; `None` if it has none.
+    fn atom_numbers(&self) -> Option<&[i64]> {
+        None
+    }
+
     /// Reads the distinct requested atoms, ascending, of the frame at position `at` into `out`
     /// (`[atoms.n_sorted(), 3]`). The frames that follow in the request are used to read ahead.
     /// A frame without the requested field is filled with NaN and counted in the meter.

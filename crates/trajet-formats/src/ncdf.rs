@@ -5,7 +5,8 @@
 //! All variables that grow by frames are interleaved in records of one size, so that the offset of a frame is
 //! computed. Only its time must be read from the frame, which is why there is an index. Numbers are equal to
 //! those of MDAnalysis: a scale factor of double precision is applied in double precision. Departures:
-//! files with 32-bit offsets are read too, and missing units are those of the convention, with a remark.
+//! files with 32-bit offsets are read too, and missing units are those of the convention, with a remark. If frames state
+//! the numbers of their atoms (`id`, as LAMMPS writes them), atoms are read in the order of these.
 
 pub mod classic;
 pub mod decode;
