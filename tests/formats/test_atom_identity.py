@@ -1,12 +1,11 @@
 """Atoms that files name: all frames have the atoms of frame 0, in its order."""
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pytest
 import trajet as tj
+from helpers.named_atoms import WRITERS, Atom, chain_of, opened
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -16,60 +15,7 @@ SETTINGS = settings(
 )
 
 
-class Atom(NamedTuple):
-    """An atom as text formats name it, at (place, 0, 0) nm."""
-
-    name: str
-    resname: str
-    resid: int
-    chain: str
-    serial: int
-    place: float
-
-
-def chain_of(n: int) -> list[Atom]:
-    """Return atoms of which neighbours share names: waters of three atoms."""
-    names = ("OW", "HW1", "HW2")
-    return [Atom(names[i % 3], "SOL", i // 3 + 1, "A", i + 1, i / 10) for i in range(n)]
-
-
-def write_gro(path: Path, frames: Sequence[Sequence[Atom]]) -> Path:
-    """Write a GRO file."""
-    text = ""
-    for k, atoms in enumerate(frames):
-        text += f"title t= {k}.0\n{len(atoms)}\n"
-        for atom in atoms:
-            text += (
-                f"{atom.resid:5}{atom.resname:<5}{atom.name:>5}{atom.serial:5}"
-                f"{atom.place:8.3f}{0:8.3f}{0:8.3f}\n"
-            )
-        text += "   9.00000   9.00000   9.00000\n"
-    path.write_text(text)
-    return path
-
-
-def write_pdb(path: Path, frames: Sequence[Sequence[Atom]]) -> Path:
-    """Write a PDB file."""
-    text = ""
-    for k, atoms in enumerate(frames):
-        text += f"MODEL {k + 1}\n"
-        for atom in atoms:
-            text += (
-                f"ATOM  {atom.serial:5}  {atom.name:<3} {atom.resname:<4}{atom.chain}{atom.resid:4}"
-                f"    {atom.place * 10:8.3f}{0:8.3f}{0:8.3f}  1.00  0.00\n"
-            )
-        text += "ENDMDL\n"
-    path.write_text(text + "END\n")
-    return path
-
-
-WRITERS = {".gro": write_gro, ".pdb": write_pdb}
 SUFFIXES = pytest.mark.parametrize("suffix", WRITERS)
-
-
-def opened(*paths: Path | None) -> tj.Trajectory:
-    """Open files without an index file."""
-    return tj.open(*paths, sidecar=False)
 
 
 @SUFFIXES
@@ -129,5 +75,23 @@ def test_workers_compare_atoms_with_those_of_frame_0(suffix: str, tmp_path: Path
     atoms = chain_of(6)
     path = WRITERS[suffix](tmp_path / f"x{suffix}", [atoms] * 7 + [atoms[::-1]])
     trajectory = opened(path)
-    with tj.ProcessPool(processes=2) as pool, pytest.raises(tj.FormatError, match="frame 7 at byte"):
+    pool = tj.ProcessPool(workers=2, task_frames=2)
+    with pytest.raises(tj.FormatError, match="frame 7 at byte"):
         tj.gyration(trajectory.select([0, 1]), weights=None, frames=slice(4, None), pool=pool)
+
+
+@SUFFIXES
+def test_frames_of_another_order_can_be_read_from_files_of_their_own(
+    suffix: str, tmp_path: Path
+) -> None:
+    """The advice of the error: files that are opened together are put in order."""
+    atoms = chain_of(6)
+    path = WRITERS[suffix](tmp_path / f"x{suffix}", [atoms, atoms[::-1]])
+    with pytest.raises(tj.FormatError, match="to a file of its own"):
+        opened(path).read()
+    one = WRITERS[suffix](tmp_path / f"one{suffix}", [atoms])
+    other = WRITERS[suffix](tmp_path / f"other{suffix}", [atoms[::-1]])
+    trajectory = opened(None, one, other)
+    positions = trajectory.read().positions
+    assert np.array_equal(positions[0], positions[1])
+    assert any("are read in its order" in remark for remark in trajectory.remarks)

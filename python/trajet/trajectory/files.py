@@ -77,6 +77,8 @@ class TrajectoryFiles(Transformable):
         # Whether its bonds are those that the trajectory lists, and remarks on these.
         self.has_bonds_of_frames = False
         self._bond_remarks: tuple[str, ...] = ()
+        # Remarks on the order and names of the atoms in files that name them.
+        self._order_remarks: tuple[str, ...] = ()
         # A remark on the numbers of residues, once a selection has used them.
         self._residue_remarks: tuple[str, ...] = ()
         self._universe: Universe | None = None
@@ -305,7 +307,12 @@ class TrajectoryFiles(Transformable):
 
         With several files, also remarks on overlapping and dropped frames.
         """
-        return (*self._reader.remarks, *self._bond_remarks, *self._residue_remarks)
+        return (
+            *self._reader.remarks,
+            *self._order_remarks,
+            *self._bond_remarks,
+            *self._residue_remarks,
+        )
 
     @property
     def index_path(self) -> Path | None:

@@ -49,7 +49,8 @@ def open(
     topology
         A PSF, PDB, GRO, TPR, PRMTOP or mmCIF file, an H5MD file in which GROMACS (from 2026 on)
         has written its topology, or another file that MDAnalysis reads; None to read
-        coordinates only. It is read when atoms are first selected. Without trajectories: a PDB or
+        coordinates only. It is read when atoms are first selected, or to compare it with PDB and
+        GRO trajectories, whose atoms are put into its order. Without trajectories: a PDB or
         GRO file, of one frame or several, which is its own topology, or an H5MD file of GROMACS
         from 2026 on; or a data set of a store, "STORE/name", or some of its tags,
         "STORE/name@protein,lipid". With tags, the trajectory has only the atoms of these tags, in
@@ -107,6 +108,8 @@ def open(
     FormatError
         If a file is empty, of another format or corrupt; if the number of atoms changes within a
         file or between files; or if the cells of a DCD file contradict its header.
+    SelectionError
+        If a PDB or GRO trajectory has the names of the topology in an order that is not unique.
     StoreError
         If the store has no such data set, or the data set no such tag.
     MissingPackageError
@@ -158,6 +161,13 @@ def open(
         raise ValueError(f"{paths[0]}: not an HDF5 file: leave particles= and units= out")
     if dcd_cell not in (None, "matrix", "angles"):
         raise ValueError(f"dcd_cell must be 'matrix' or 'angles', not {dcd_cell!r}")
+    described = {
+        path: h5md.describe(
+            path, particles=particles, units=units, allow_truncated_tail=allow_truncated_tail
+        )
+        for path in hdf5
+    }
+    _check_numbers(described)
     reader = Reader(
         paths,
         continuous=continuous,
@@ -168,12 +178,7 @@ def open(
         cache=cache.folder(),
         threads=threads or _trajet.available_threads(),
         progress=progress,
-        described={
-            path: h5md.describe(
-                path, particles=particles, units=units, allow_truncated_tail=allow_truncated_tail
-            )
-            for path in hdf5
-        },
+        described=described,
         dcd_cell=dcd_cell,
     )
     if dcd_cell is not None and "DCD" not in reader.format:
@@ -188,7 +193,7 @@ def open(
         "units": None if units is None else dict(units),
         "dcd_cell": dcd_cell,
     }
-    return Trajectory(
+    made = Trajectory(
         topology_path,
         reader,
         call=OpenCall(
@@ -200,6 +205,23 @@ def open(
         particles=particles,
         sidecar=SidecarUse(is_used=sidecar, rebuild=rebuild_index),
     )
+    made.put_in_order()
+    return made
+
+
+def _check_numbers(described: Mapping[Path, "_trajet.FileLayout"]) -> None:
+    """Refuse H5MD files that number their atoms (`id`) in different ways."""
+    numbered = [
+        (path, numbers)
+        for path, layout in described.items()
+        if (numbers := layout["atom_numbers"]) is not None
+    ]
+    for path, numbers in numbered[1:]:
+        if not np.array_equal(numbers, numbered[0][1]):
+            raise FormatError(
+                f"{path}: its atoms have other numbers (id) than those of {numbered[0][0]}: files"
+                " that are one trajectory hold the same atoms, in the same order"
+            )
 
 
 def _reduce(trajectory: Trajectory) -> tuple[Any, ...]:
