@@ -179,6 +179,8 @@ class TrajectoryLayout(TypedDict):
     # whether the file states no times, or stores them in single precision
     no_times: bool
     single_times: bool
+    # `id` of each atom, the same in all frames
+    atom_numbers: NDArray[np.int64] | None
     own: StoredUnits | None
 
 # The same, and the seconds that it took to read the tables.
@@ -393,6 +395,10 @@ class Reader:
     def index_state(self) -> str: ...
     # compares a kept index with the headers of all frames, once; StaleIndexError
     def check_times(self, threads: int) -> None: ...
+    # what frame 0 of a file states about its atoms; None if the format names no atoms
+    def first_structure(self, segment: int) -> StructureFile | None: ...
+    # the same files with the atoms of some in another order: atom k is at orders[file][k]
+    def ordered(self, orders: list[list[int] | None]) -> Reader: ...
     # what `Elsewhere` is made of, whose readers read these atoms alone; None for all
     def outline(self, atoms_wanted: NDArray[np.int64] | None) -> bytes: ...
     # what its readers are made of

@@ -271,16 +271,21 @@ def test_vectors_are_matched_by_step(tmp_path: Path) -> None:
         tj.open(None, path)
 
 
-def test_atoms_that_change_rows_are_an_error(tmp_path: Path) -> None:
-    """`id` is compared: a row must be the same atom in all frames."""
-    path = write_h5md(tmp_path / "made.h5md", POSITIONS)
-    identities = np.tile(np.arange(N_ATOMS), (N_FRAMES, 1))
+@pytest.mark.parametrize("chunks", [None, (1, 3), (40, N_ATOMS)])
+@pytest.mark.parametrize("frame", [1, 50, 99])
+def test_atoms_that_change_rows_are_an_error(
+    frame: int, chunks: tuple[int, int] | None, tmp_path: Path
+) -> None:
+    """`id` is compared in all frames: a row must be the same atom."""
+    n_frames = 100
+    path = write_h5md(tmp_path / "made.h5md", np.tile(POSITIONS[:1], (n_frames, 1, 1)))
+    identities = np.tile(np.arange(N_ATOMS), (n_frames, 1))
     with h5py.File(path, "a") as file:
-        file["particles/trajectory/id/value"] = identities
-    assert tj.open(None, path).n_frames == N_FRAMES
+        file.create_dataset("particles/trajectory/id/value", data=identities, chunks=chunks)
+    assert tj.open(None, path).n_frames == n_frames
     with h5py.File(path, "a") as file:
-        file["particles/trajectory/id/value"][-1] = identities[0, ::-1]
-    with pytest.raises(tj.FormatError, match=f"change places.* frame {N_FRAMES - 1} "):
+        file["particles/trajectory/id/value"][frame] = identities[0, ::-1]
+    with pytest.raises(tj.FormatError, match=f"change places.* frame {frame} "):
         tj.open(None, path)
 
 
@@ -670,3 +675,14 @@ def test_commands_read_hdf5_files(tmp_path: Path, adk: Adk) -> None:
     code, text = run("rmsd", str(adk.psf), str(path), "--select", "name CA", *options)
     assert code == 0
     assert run("info", "--unit", "nm", str(path))[0] == 2
+
+
+def test_files_whose_atoms_have_other_numbers_are_an_error(tmp_path: Path) -> None:
+    """`id` of several files that are read as one trajectory is compared."""
+    paths = [write_h5md(tmp_path / name, POSITIONS) for name in ("a.h5md", "b.h5md")]
+    for path, numbers in zip(paths, ([*range(N_ATOMS)], [*range(N_ATOMS)][::-1]), strict=True):
+        assert tj.open(None, path, path).n_frames == 2 * N_FRAMES
+        with h5py.File(path, "a") as file:
+            file["particles/trajectory/id"] = numbers
+    with pytest.raises(tj.FormatError, match=r"b\.h5md: its atoms have other numbers"):
+        tj.open(None, *paths)

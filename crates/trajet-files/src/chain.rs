@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use trajet_formats::{Field, FrameMeta};
 
 use crate::opener::{Opened, Opener};
+use crate::ordered::Ordered;
 use crate::reader::{Reader, Wanted};
 use crate::source::Handles;
 use crate::transform::ChainTransform;
@@ -158,6 +159,19 @@ pub fn open_with(
     Chain::join(readers, &options)
 }
 
+/// Checks that files that number their atoms have the same numbers.
+fn check_numbers(readers: &[Arc<dyn Reader>]) -> Result<(), Error> {
+    let mut numbered = readers.iter().filter_map(|reader| Some((reader, reader.atom_numbers()?)));
+    let Some((first, expected)) = numbered.next() else { return Ok(()) };
+    match numbered.find(|(_, numbers)| *numbers != expected) {
+        None => Ok(()),
+        Some((other, _)) => {
+            let [path, first] = [other, first].map(|reader| reader.source().path().to_owned());
+            Err(Error::ChainNumbers { path, first })
+        }
+    }
+}
+
 /// A share of the threads.
 struct Share<'a> {
     threads: &'a dyn ParallelFor,
@@ -221,7 +235,7 @@ impl Chain {
     /// Joins open files to one trajectory, as the options on chains ask for.
     ///
     /// # Errors
-    /// [`Error::ChainAtoms`]; [`Error::NoTimes`] for a continuous chain of files that state no times.
+    /// [`Error::ChainAtoms`], [`Error::ChainNumbers`]; [`Error::NoTimes`] for a continuous chain of files that state no times.
     ///
     /// # Panics
     /// If there are no files.
@@ -236,6 +250,7 @@ impl Chain {
                 return Err(Error::ChainAtoms { path, found, first, expected });
             }
         }
+        check_numbers(&readers)?;
         let states_times = readers.iter().all(|reader| unstated(reader).is_none());
         let mut remarks = Vec::new();
         let mut notes = Vec::new();
@@ -258,6 +273,34 @@ impl Chain {
             Some(step) => chain.with_time_step(step),
             None => chain,
         })
+    }
+
+    /// Returns the chain with the atoms of some files in another order: atom `k` is at `orders[segment][k]` of the file.
+    ///
+    /// # Panics
+    /// If an order is not that of all atoms.
+    #[must_use]
+    pub fn ordered(&self, orders: Vec<Option<Vec<u32>>>) -> Chain {
+        let pairs = self.segments.iter().zip(orders.into_iter().chain(std::iter::repeat(None)));
+        let segments = pairs.map(|(segment, order)| {
+            let reader = Arc::clone(&segment.reader);
+            let reader = match order {
+                None => reader,
+                Some(places) => Arc::new(Ordered::new(reader, places.into())),
+            };
+            Segment::new(reader, segment.dropped)
+        });
+        Chain {
+            segments: segments.collect(),
+            runs: self.runs.clone(),
+            n_frames: self.n_frames,
+            remarks: self.remarks.clone(),
+            time_notes: self.time_notes.clone(),
+            clock: self.clock.clone(),
+            alone: self.alone,
+            continuous: self.continuous,
+            transform: self.transform.clone(),
+        }
     }
 
     /// Returns whether the chain has one file, whose frames are those of the chain.

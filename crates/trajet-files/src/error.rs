@@ -157,6 +157,23 @@ pub enum Error {
         /// The fault.
         fault: Fault,
     },
+    /// A frame names other atoms than frame 0, or the same in another order.
+    #[error(
+        "{}: frame {frame} at byte {offset}: its atoms are not those of frame 0 in the same order: {what}: write the \
+         frames again with the same atoms in one order, or text frames of each order to a file of its own (such \
+         files are put in order when they are opened together)",
+        path.display()
+    )]
+    OtherAtoms {
+        /// The file.
+        path: PathBuf,
+        /// The frame.
+        frame: u64,
+        /// Byte at which it begins.
+        offset: u64,
+        /// The first atom that differs.
+        what: String,
+    },
     /// The cell record of a DCD frame does not have the form that the file declares.
     #[error(
         "{}: frame {frame} at byte {offset}: {what}: say which it is with --dcd-cell matrix or --dcd-cell \
@@ -228,6 +245,18 @@ pub enum Error {
     CoarseTimes {
         /// The file.
         path: PathBuf,
+    },
+    /// The atoms of a file of a chain have other numbers than those of the first one that numbers its atoms.
+    #[error(
+        "{}: its atoms have other numbers (id) than those of {}: files that are one trajectory hold the same atoms",
+        path.display(),
+        first.display()
+    )]
+    ChainNumbers {
+        /// The file.
+        path: PathBuf,
+        /// The first file of the chain that numbers its atoms.
+        first: PathBuf,
     },
     /// The stored metadata of a partitioned trajectory is not what was written.
     #[error("{}: {what}: verify the store", path.display())]

@@ -23,6 +23,7 @@ mod open;
 pub mod opener;
 mod opening;
 mod options;
+mod ordered;
 mod output;
 mod parallel;
 pub mod reader;

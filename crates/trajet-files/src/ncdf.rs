@@ -14,6 +14,7 @@ use trajet_formats::{Fault, Field, Format, FrameInfo, Raw, TimePrecision, memory
 
 use crate::indexed::Indexed;
 use crate::options::LEAST_PIECE;
+use crate::ordered::Numbered;
 use crate::reader::{self, NUMBERED_TIMES, Wanted};
 use crate::sidecar::{Finder, Found, find};
 use crate::source::{HeaderBytes, Source, Window};
@@ -116,6 +117,38 @@ impl Reader {
             let _ = read.set(layout);
         }
         Ok(read.get().expect("it was set"))
+    }
+
+    /// Returns whether the file states the numbers of its atoms.
+    pub(crate) fn has_numbers(&self) -> bool {
+        self.head.numbers.is_some()
+    }
+
+    /// Returns the reader with another part of the index.
+    fn part(&self, index: FrameIndex) -> Reader {
+        let (head, remarks) = (self.head.clone(), self.remarks.clone());
+        Reader {
+            file: self.file.with_index(index),
+            head,
+            layout: Arc::clone(&self.layout),
+            remarks,
+        }
+    }
+
+    /// Appends the numbers of atoms at byte `offset` of the file to `out`.
+    fn numbers_at(
+        &self,
+        offset: u64,
+        len: u64,
+        meter: &mut Meter,
+        out: &mut Vec<i64>,
+    ) -> Result<(), Error> {
+        let Some(numbers) = &self.head.numbers else { return Ok(()) };
+        let mut bytes = Vec::new();
+        memory::resize(&mut bytes, len as usize, 0, "the numbers of the atoms")?;
+        self.file.source.read_at(offset, &mut bytes, meter)?;
+        numbers.read(&bytes, out);
+        Ok(())
     }
 
     /// Returns the bytes of time, cell lengths and cell angles in a record, which every read needs.
@@ -376,9 +409,46 @@ impl reader::Reindex for Reader {
 
 impl reader::PartialIndex for Reader {
     fn with_index(&self, index: FrameIndex) -> Arc<dyn reader::Reader> {
-        let (head, remarks) = (self.head.clone(), self.remarks.clone());
-        let (file, layout) = (self.file.with_index(index), Arc::clone(&self.layout));
-        Arc::new(Reader { file, head, layout, remarks })
+        Arc::new(self.part(index))
+    }
+}
+
+impl Numbered for Reader {
+    fn numbers(
+        &self,
+        frames: &Frames,
+        at: usize,
+        atoms: Range<usize>,
+        scratch: &mut Scratch,
+        out: &mut Vec<i64>,
+    ) -> Result<(), Error> {
+        let Some(numbers) = &self.head.numbers else { return Ok(()) };
+        let Range { start, end } = numbers.bytes(&atoms);
+        memory::reserve(out, atoms.len(), "the numbers of the atoms")?;
+        if !numbers.in_records {
+            return self.numbers_at(start, end - start, &mut scratch.meter, out);
+        }
+        // As for vectors: whole records are read unless they are long.
+        if self.head.record_len - (end - start) > self.file.request_size as u64
+            && scratch.expected.is_none()
+        {
+            let offset = self.file.index.offset(frames.get(at)) + start;
+            return self.numbers_at(offset, end - start, &mut scratch.meter, out);
+        }
+        let bytes = self.file.whole(frames, at, scratch)?;
+        numbers.read(&bytes[start as usize..end as usize], out);
+        Ok(())
+    }
+
+    fn first_numbers(&self, meter: &mut Meter, out: &mut Vec<i64>) -> Result<(), Error> {
+        let Some(numbers) = &self.head.numbers else { return Ok(()) };
+        let Range { start, end } = numbers.bytes(&(0..self.head.n_atoms));
+        let begin = if numbers.in_records { self.head.offset(0) } else { 0 };
+        self.numbers_at(begin + start, end - start, meter, out)
+    }
+
+    fn with_part(&self, index: FrameIndex) -> Arc<dyn Numbered> {
+        Arc::new(self.part(index))
     }
 }
 

@@ -9,10 +9,12 @@ use trajet_formats::pdb::Pdb;
 
 use crate::lines::ByLines;
 use crate::opener::{self, KnownFile, Opener};
+use crate::ordered::{ByNumber, Ordered};
 use crate::reader::Reader;
 use crate::source::Written;
 use crate::{
-    Error, OpenOptions, Opening, ParallelFor, Serial, dcd, h5md, ncdf, trr, whole_frames, xtc,
+    Error, OpenOptions, Opening, ParallelFor, Serial, dcd, h5md, ncdf, ordered, trr, whole_frames,
+    xtc,
 };
 
 /// The reader of a format whose frames are lines of text.
@@ -65,7 +67,9 @@ pub fn open_written(
         Some(Format::Xtc) => Arc::new(xtc::Reader::open(source, options, threads, opening)?),
         Some(Format::Trr) => Arc::new(trr::Reader::open(source, options, threads, opening)?),
         Some(Format::Dcd) => Arc::new(dcd::Reader::open(source, options, opening)?),
-        Some(Format::Ncdf) => Arc::new(ncdf::Reader::open(source, options, threads, opening)?),
+        Some(Format::Ncdf) => {
+            by_number(ncdf::Reader::open(source, options, threads, opening)?, true)?
+        }
         Some(Format::Pdb) => Arc::new(Text::<Pdb>::open(source, options, threads, opening)?),
         Some(Format::Gro) => Arc::new(Text::<Gro>::open(source, options, threads, opening)?),
         // HDF5 files are opened by `Described`.
@@ -73,6 +77,18 @@ pub fn open_written(
             let looks_like = describe(first);
             return Err(Error::UnknownFormat { path: path.to_owned(), looks_like });
         }
+    })
+}
+
+/// Returns the reader of a NetCDF file, whose atoms are put into the order of their numbers if it states these.
+///
+/// # Errors
+/// As [`ByNumber::checked`] if `is_checked`.
+fn by_number(reader: ncdf::Reader, is_checked: bool) -> Result<Arc<dyn Reader>, Error> {
+    Ok(match reader.has_numbers() {
+        false => Arc::new(reader),
+        true if is_checked => Arc::new(ByNumber::checked(Arc::new(reader))?),
+        true => Arc::new(ByNumber::new(Arc::new(reader))),
     })
 }
 
@@ -97,14 +113,21 @@ pub(crate) fn open_known(
             let options = OpenOptions { dcd_cell, ..options.clone() };
             Arc::new(dcd::Reader::open(file.source, &options, opening)?)
         }
-        ("NCDF", None) => Arc::new(ncdf::Reader::open(file.source, options, &Serial, opening)?),
+        (ordered::NAME, index) => {
+            return Ordered::known(KnownFile { index, ..file }, options);
+        }
+        ("NCDF", None) => {
+            by_number(ncdf::Reader::open(file.source, options, &Serial, opening)?, false)?
+        }
         ("H5MD" | "MDTRAJ", None) => {
             let description = Arc::new(postcard::from_bytes(file.data).map_err(|_| unknown())?);
             Arc::new(h5md::Reader::open(file.source, &description, options, opening)?)
         }
         ("XTC", Some(index)) => Arc::new(xtc::Reader::known(file.indexed(index, options))),
         ("TRR", Some(index)) => Arc::new(trr::Reader::known(file.indexed(index, options))),
-        ("NCDF", Some(index)) => Arc::new(ncdf::Reader::known(file.indexed(index, options))?),
+        ("NCDF", Some(index)) => {
+            by_number(ncdf::Reader::known(file.indexed(index, options))?, false)?
+        }
         ("PDB", Some(index)) => Arc::new(Text::<Pdb>::known(file, index, options)?),
         ("GRO", Some(index)) => Arc::new(Text::<Gro>::known(file, index, options)?),
         _ => return Err(unknown()),

@@ -16,6 +16,10 @@ pub struct Scratch {
     pub(crate) window: Window,
     /// Atoms of a frame before they are put in the requested order.
     pub(crate) unordered: Vec<f32>,
+    /// Atoms of a frame in the order of a file that is read in another.
+    pub(crate) as_stored: Vec<f32>,
+    /// Numbers of the atoms of a frame.
+    pub(crate) numbers: Vec<i64>,
     /// Decoded atoms of a frame before a transform.
     pub(crate) decoded: Vec<f32>,
     /// Data that a transform keeps between frames.
@@ -52,6 +56,8 @@ impl Scratch {
         Scratch {
             window: Window::default(),
             unordered: Vec::new(),
+            as_stored: Vec::new(),
+            numbers: Vec::new(),
             decoded: Vec::new(),
             transform: None,
             branches: Vec::new(),

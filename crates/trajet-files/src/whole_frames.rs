@@ -5,8 +5,9 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
+use serde::{Deserialize, Serialize};
 use trajet_formats::frame_format::{DecodedFrame, FrameFormat};
-use trajet_formats::{Fault, Field, FrameInfo, Raw, TimePrecision, memory};
+use trajet_formats::{Fault, Field, FrameInfo, Identity, Raw, TimePrecision, memory};
 
 use crate::indexed::Indexed;
 use crate::indexing::{Indexing, frames_of, indexed_again};
@@ -23,7 +24,16 @@ pub(crate) struct Reader<F: FrameFormat, I> {
     file: Indexed,
     shared: Arc<F::Shared>,
     remarks: Vec<String>,
+    first: First,
     indexing: PhantomData<I>,
+}
+
+/// Frame 0, whose atoms all frames have.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct First {
+    identity: Identity,
+    /// The byte behind it; it begins at byte 0.
+    end: u64,
 }
 
 impl<F: FrameFormat, I: Indexing> Reader<F, I> {
@@ -40,18 +50,21 @@ impl<F: FrameFormat, I: Indexing> Reader<F, I> {
         let begin = Instant::now();
         let found = frames_of::<I>(&source, options, threads, &mut opening.meter)?;
         let first = first_frame(&source, &found.index, &mut opening.meter)?;
-        let shared = F::shared(&first);
+        let shared = F::shared(&first).and_then(|shared| {
+            let decoded = F::decode(&first, &shared, Field::Positions, Some(&[]), &mut [])?;
+            Ok((shared, First { identity: decoded.identity, end: first.len() as u64 }))
+        });
         let remarks = remarks::<F>(&source, &found.index, &first, &mut opening.meter)?;
         drop(first);
         let file = Indexed::new(source, found, options, opening, begin)?;
-        let shared = shared.map_err(|fault| file.corrupt(0, fault))?.into();
+        let (shared, first) = shared.map_err(|fault| file.corrupt(0, fault))?;
         let n_atoms = file.index.n_atoms();
         // A false number of atoms must not determine how much memory is allocated.
         if n_atoms as u64 / MOST_ATOMS_PER_BYTE > file.source.size() {
             let words = format!("the file claims {n_atoms} atoms, for which it has no room");
             return Err(file.corrupt(0, Fault::Malformed(words)));
         }
-        Ok(Reader { file, shared, remarks, indexing: PhantomData })
+        Ok(Reader { file, shared: shared.into(), remarks, first, indexing: PhantomData })
     }
 
     /// Creates the reader of a file that another process has opened.
@@ -63,17 +76,23 @@ impl<F: FrameFormat, I: Indexing> Reader<F, I> {
         index: FrameIndex,
         options: &OpenOptions,
     ) -> Result<Self, Error> {
-        let Ok(shared) = postcard::from_bytes(file.data) else {
+        let Ok((shared, first)) = postcard::from_bytes(file.data) else {
             let path = file.source.path().to_owned();
             let looks_like = format!("it was opened as {} elsewhere", F::FORMAT.name());
             return Err(Error::UnknownFormat { path, looks_like });
         };
         let (file, shared) = (file.indexed(index, options), Arc::new(shared));
-        Ok(Reader { file, shared, remarks: Vec::new(), indexing: PhantomData })
+        Ok(Reader { file, shared, remarks: Vec::new(), first, indexing: PhantomData })
     }
 
-    /// Returns the number of atoms, the time and the step of a decoded frame, after comparing them with the index.
-    fn info(&self, frame: u64, decoded: &DecodedFrame) -> Result<FrameInfo, Error> {
+    /// Returns time, step and cell of a frame, after comparing it with the index and its atoms with those of frame 0.
+    fn info(
+        &self,
+        frame: u64,
+        bytes: &[u8],
+        decoded: &DecodedFrame,
+        meter: &mut Meter,
+    ) -> Result<FrameInfo, Error> {
         let (time, step) = self.file.index.when(frame);
         let same = decoded.n_atoms == self.file.index.n_atoms()
             && decoded.time.is_none_or(|found| found.to_bits() == time.to_bits())
@@ -82,8 +101,27 @@ impl<F: FrameFormat, I: Indexing> Reader<F, I> {
             let path = self.file.source.path().to_owned();
             return Err(Error::Stale { path, frame, offset: self.file.index.offset(frame) });
         }
+        if !decoded.identity.agrees_with(&self.first.identity) {
+            self.compare_atoms(frame, bytes, meter)?;
+        }
         let (cell, turned) = decoded.given_box;
         Ok(FrameInfo { time, step, cell, turned })
+    }
+
+    /// Checks that a frame names the same atoms as frame 0, in the same order.
+    #[cold]
+    fn compare_atoms(&self, frame: u64, bytes: &[u8], meter: &mut Meter) -> Result<(), Error> {
+        let mut first = Vec::new();
+        memory::resize(&mut first, self.first.end as usize, 0, "the bytes of a frame")?;
+        self.file.source.read_at(0, &mut first, meter)?;
+        let different = F::difference(&first, bytes);
+        match different.map_err(|fault| self.file.corrupt(frame, fault))? {
+            None => Ok(()),
+            Some(what) => {
+                let path = self.file.source.path().to_owned();
+                Err(Error::OtherAtoms { path, frame, offset: self.file.index.offset(frame), what })
+            }
+        }
     }
 }
 
@@ -125,8 +163,10 @@ impl<F: FrameFormat, I: Indexing> reader::Reader for Reader<F, I> {
         let out = out.as_chunks_mut::<3>().0;
         let decoded = F::decode(bytes, &self.shared, field, atoms.sorted(), out)
             .map_err(|fault| self.file.corrupt(frame, fault))?;
-        let info = self.info(frame, &decoded)?;
+        let mut compared = Meter::default();
+        let info = self.info(frame, bytes, &decoded, &mut compared)?;
         let meter = &mut scratch.meter;
+        meter.add(&compared);
         meter.decode_ns += begin.elapsed().as_nanos() as u64;
         meter.bytes_used += n_bytes;
         meter.frames += 1;
@@ -143,15 +183,17 @@ impl<F: FrameFormat, I: Indexing> reader::Reader for Reader<F, I> {
         let n_bytes = bytes.len() as u64;
         let corrupt = |fault| self.file.corrupt(frame, fault);
         let decoded = F::decode(bytes, &self.shared, Field::Positions, Some(&[]), &mut []);
-        let info = self.info(frame, &decoded.map_err(corrupt)?)?;
+        let mut compared = Meter::default();
+        let info = self.info(frame, bytes, &decoded.map_err(corrupt)?, &mut compared)?;
         let n_atoms = self.file.index.n_atoms();
         let raw = F::raw(bytes, &self.shared, n_atoms, info.time, info.step).map_err(corrupt)?;
+        scratch.meter.add(&compared);
         scratch.meter.bytes_used += n_bytes;
         Ok(raw)
     }
 
     fn for_worker(&self, _: &trajet_formats::Atoms) -> Result<WorkerFile, Error> {
-        Ok(WorkerFile::new(F::FORMAT.name(), &*self.shared))
+        Ok(WorkerFile::new(F::FORMAT.name(), &(&*self.shared, self.first)))
     }
 
     fn as_reindex(&self) -> Option<&dyn reader::Reindex> {
@@ -176,8 +218,8 @@ impl<F: FrameFormat, I: Indexing> reader::Reindex for Reader<F, I> {
 impl<F: FrameFormat, I: Indexing> reader::PartialIndex for Reader<F, I> {
     fn with_index(&self, index: FrameIndex) -> Arc<dyn reader::Reader> {
         let (file, shared) = (self.file.with_index(index), Arc::clone(&self.shared));
-        let remarks = self.remarks.clone();
-        Arc::new(Reader::<F, I> { file, shared, remarks, indexing: PhantomData })
+        let (remarks, first) = (self.remarks.clone(), self.first);
+        Arc::new(Reader::<F, I> { file, shared, remarks, first, indexing: PhantomData })
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::{Fault, Field, Format, GivenBox, Raw};
+use crate::{Fault, Field, Format, GivenBox, Identity, Raw};
 
 /// The data of a decoded frame beside its vectors.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,6 +18,8 @@ pub struct DecodedFrame {
     pub given_box: GivenBox,
     /// Whether the frame has the requested field.
     pub has_field: bool,
+    /// The digest of the names and numbers of all atoms; the default if the format has none.
+    pub identity: Identity,
 }
 
 /// A format whose frames are decoded from all of their bytes.
@@ -72,6 +74,14 @@ pub trait FrameFormat: Send + Sync + 'static {
         time: f64,
         step: i64,
     ) -> Result<Raw, Fault>;
+
+    /// Describes the first atom that a frame names otherwise than frame 0; `None` if there is no such atom.
+    ///
+    /// # Errors
+    /// [`Fault`] if the bytes are not those of a frame.
+    fn difference(_first: &[u8], _frame: &[u8]) -> Result<Option<String>, Fault> {
+        Ok(None)
+    }
 }
 
 /// The place of the next atom in a list of selected ones, which rise.

@@ -9,10 +9,12 @@
 //!    frame.
 //! 2. Box vectors stand without separation in boxes longer than 9999 nm; decimal points then tell them apart.
 //! 3. Velocities of atoms that lack them, in frames in which other atoms have them, are NaN.
-//! 4. A last line without an end is whole if all of its numbers have as many decimals as the first, and if they are as
+//! 4. All frames name the same atoms in the same order. The numbers that count the atoms may go on from frame to frame,
+//!    but not change places.
+//! 5. A last line without an end is whole if all of its numbers have as many decimals as the first, and if they are as
 //!    many as in frame 0. A file of one frame may be cut exactly behind the third of nine box numbers, on which there is
 //!    a remark.
-//! 5. Blank lines behind the last frame are ignored.
+//! 6. Blank lines behind the last frame are ignored.
 //!
 //! Frames are passed on as TRR stores them, in double precision, which holds all of their numbers.
 

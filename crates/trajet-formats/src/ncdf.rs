@@ -13,6 +13,7 @@
 //! 4. Without `coordinates`, positions are `unwrapped_coordinates`, as LAMMPS names them.
 //! 5. Values that were never written (NetCDF's fill values, and those that `_FillValue` or `missing_value` name) are
 //!    an error where they are used.
+//! 6. If frames state the numbers of their atoms (`id`, as LAMMPS writes them), atoms are read in the order of these.
 
 pub mod classic;
 pub mod decode;

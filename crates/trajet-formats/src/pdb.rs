@@ -12,6 +12,8 @@
 //!    and without lengths stand for none.
 //! 3. Frame k has the time k ps and the step k: the format has none.
 //! 4. A serial number that is too long for its columns displaces the others, and is an error.
+//! 5. All frames name the same atoms in the same order. Serial numbers may go on from model to model, but not change
+//!    places.
 //!
 //! Frames are passed on as DCD stores them, which holds all of their numbers.
 

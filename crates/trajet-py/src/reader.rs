@@ -13,7 +13,7 @@ use trajet_engine::report::Stages;
 use trajet_engine::run::lock;
 use trajet_files::{Chain, Described, FieldReader, Frames, Meter, OpenOptions, Scratch, Wanted};
 use trajet_formats::dcd::CellForm;
-use trajet_formats::{Atoms, Field, Format, FrameMeta, Losses};
+use trajet_formats::{Atoms, Field, Format, FrameMeta, Losses, memory};
 
 use crate::aligned::Aligned1;
 use crate::arrays::{PyFrames, array, atoms, boxes, cells, slice_of};
@@ -23,6 +23,7 @@ use crate::h5md::PyDescription;
 use crate::report::{PyLoss, counts, of_loss};
 use crate::serialize::to_bytes;
 use crate::stored::Stored;
+use crate::topology::{StructureFile, from_topology};
 use crate::transforms::{Outline, Transforms, of_chain, with_start};
 
 mod filling;
@@ -109,6 +110,44 @@ impl Reader {
         let spec = self.inner.outline(options, &atoms).map_err(|error| from_io(py, &error))?;
         let transforms = self.transforms.clone();
         Ok(PyBytes::new(py, &to_bytes(&Outline { spec, transforms })?))
+    }
+
+    /// Returns what frame 0 of a file states about its atoms; `None` if the format names no atoms.
+    fn first_structure(&self, py: Python<'_>, segment: usize) -> PyResult<Option<StructureFile>> {
+        let segment = self.inner.segments().get(segment);
+        let segment = segment.ok_or_else(|| PyValueError::new_err("there is no such file"))?;
+        let reader = Arc::clone(&segment.reader);
+        let Some(format) = trajet_topology::FORMATS.iter().find(|f| f.name == reader.format())
+        else {
+            return Ok(None);
+        };
+        let read = || {
+            let (extent, mut bytes) = (reader.index().extent(0), Vec::new());
+            let len = (extent.end - extent.start) as usize;
+            memory::resize(&mut bytes, len, 0, "the bytes of a frame")?;
+            reader.source().read_at(extent.start, &mut bytes, &mut Meter::default())?;
+            Ok(bytes)
+        };
+        let bytes = py.detach(read).map_err(|error| from_io(py, &error))?;
+        let parsed = py.detach(|| format.parse(&bytes, false));
+        let structure =
+            parsed.map_err(|fault| from_topology(py, &fault.in_file(reader.source().path())))?;
+        Ok(Some(StructureFile::new(structure)))
+    }
+
+    /// Returns a reader of the same files with the atoms of some in another order: atom `k` is at place `orders[file][k]`
+    /// of the file. Must be called before transforms are added.
+    fn ordered(&self, orders: Vec<Option<Vec<u32>>>) -> PyResult<Self> {
+        let n_atoms = self.inner.n_atoms();
+        let is_order = |order: &Vec<u32>| {
+            let mut sorted = order.clone();
+            sorted.sort_unstable();
+            sorted.into_iter().eq(0..n_atoms as u32)
+        };
+        if !orders.iter().flatten().all(is_order) {
+            return Err(PyValueError::new_err("an order has each atom once"));
+        }
+        Ok(Reader::of(self.inner.ordered(orders), self.whole()?.clone()))
     }
 
     /// Returns a reader of the same files whose positions are transformed, instead of by its own transforms.

@@ -575,7 +575,7 @@ pub(crate) fn structure_text(
 }
 
 /// Returns the exception for an error of a topology file.
-fn from_topology(py: Python<'_>, error: &Error) -> PyErr {
+pub(crate) fn from_topology(py: Python<'_>, error: &Error) -> PyErr {
     let message = error.to_string();
     match error {
         Error::Io { error, .. } => from_os(error, message),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from trajet import h5md, topology, universes
 from trajet._trajet import AnalysisError, SelectionError
 from trajet.advise.entries import InputEntry
-from trajet.analysis.atom_matching import check_pairs
+from trajet.atom_matching import check_pairs
 from trajet.box import Box
 from trajet.checked_numbers import checked_numbers, checked_positions, checked_weights
 from trajet.particles import masses_as_weights

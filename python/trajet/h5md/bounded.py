@@ -101,6 +101,22 @@ def read(
     return values
 
 
+def first_other_row(dataset: "Dataset", n: int) -> int | None:
+    """Return the first of `n` rows that is not row 0; None if there is no such row.
+
+    A row of the dataset must have been checked.
+    """
+    first = dataset[0]
+    # Whole chunks, as each is unpacked anew; the size of one was checked.
+    rows = dataset.chunks[0] if dataset.chunks else 1
+    step = max(1, SLAB // max(1, rows * _bytes(dataset, 1))) * rows
+    for begin in range(0, n, step):
+        differs = (dataset[begin : min(n, begin + step)] != first).reshape(-1, first.size).any(1)
+        if differs.any():
+            return begin + int(differs.argmax())
+    return None
+
+
 def attribute(thing: "Group | Dataset", name: str, default: object = None) -> Found:
     """Return an attribute, of the type that the file gives it, or `default` if there is none.
 

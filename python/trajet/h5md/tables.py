@@ -28,8 +28,6 @@ _DEFLATE, _SHUFFLE = 1, 2
 _FILTERS = {3: "Fletcher32", 4: "SZIP", 5: "N-bit", 6: "scale-offset", 32000: "LZF"}
 # From this number on filters are registered by others, and come with their programs.
 _REGISTERED = 256
-# Number of frames whose order of atoms is compared with that of the first frame.
-_SAMPLES = 8
 # Bytes of a number of single precision.
 _SINGLE_BYTES = 4
 _Float = NDArray[np.float64]
@@ -180,7 +178,7 @@ class _Look:
                 )
         factors = {name: self._factor(name, value, "unit") for name, value in values.items()}
         boxes, own_boxes = self._box(group, frames, factors.get("position"))
-        self._check_identities(group, frames.n)
+        atom_numbers = self._numbers_of_atoms(group, frames.n)
         series: dict[str, _trajet.SeriesLayout] = {}
         for name, value in values.items():
             row_of = None if name == first else self._match(names[name], rows[name], frames)
@@ -193,6 +191,7 @@ class _Look:
                 **_dataset(value),
             }
         layout = self._description("H5MD", n_atoms, frames, boxes, series)
+        layout["atom_numbers"] = atom_numbers
         # Where units are ours these are the same numbers.
         own_times = None if frames.time_factor == 1 else frames.own_times
         layout["own"] = {
@@ -291,6 +290,7 @@ class _Look:
             "noted": self.noted,
             "no_times": frames.times is None,
             "single_times": frames.has_single_times,
+            "atom_numbers": None,
             "own": None,
         }
 
@@ -664,27 +664,28 @@ class _Look:
             self.remarks.append(f"{name} are there at {there.sum()} of {n} frames")
         return np.where(there, at, -1).astype(np.int64)
 
-    def _check_identities(self, group: "Group", n: int) -> None:
-        """Refuse files whose atoms change places; say where they are not in the order of `id`."""
+    def _numbers_of_atoms(self, group: "Group", n: int) -> _Int | None:
+        """Return `id` of each atom, which must be the same in all frames; None if there is none."""
         element = member(group, "id")
         value = member(element, "value") if hasattr(element, "keys") else element
         if value is None or value.dtype.kind not in "iu" or len(value.shape) not in (1, 2):
-            return
+            return None
         n = min(n, value.shape[0]) if len(value.shape) == 2 else 0
         if n:
             bounded.check(value, 1)
         first = value[0] if n else bounded.read(value).reshape(-1)
-        for frame in np.unique(np.linspace(0, n - 1, _SAMPLES + 1).astype(int)) if n else ():
-            if not np.array_equal(value[int(frame)], first):
-                raise self._error(
-                    f"its atoms change places: {value.name.strip('/')} of frame {frame} is not that"
-                    " of frame 0: sort each frame by it first"
-                )
+        frame = bounded.first_other_row(value, n) if n else None
+        if frame is not None:
+            raise self._error(
+                f"its atoms change places: {value.name.strip('/')} of frame {frame} is not that"
+                " of frame 0: sort each frame by it first"
+            )
         if (first[1:] < first[:-1]).any():
             self.remarks.append(
                 f"its atoms are not in the order of their numbers ({value.name.strip('/')}): a"
                 " topology must have them in the order of the file"
             )
+        return np.asarray(first).astype(np.int64)
 
 
 def chunks(value: "Dataset") -> NDArray[np.uint64]:

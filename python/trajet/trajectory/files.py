@@ -84,6 +84,8 @@ class TrajectoryFiles(Transformable):
         # Atom of the topology of each atom of a frame, and the number of all atoms of the topology,
         # if the files have only some.
         self._chosen: tuple[NDArray[np.int64], int] | None = None
+        # Remarks on the order and names of the atoms in files that name them.
+        self._order_remarks: tuple[str, ...] = ()
         # A remark on the numbers of residues, once a selection has used them.
         self._residue_remarks: tuple[str, ...] = ()
         self._universe: Universe | None = None
@@ -330,7 +332,7 @@ class TrajectoryFiles(Transformable):
         """
         of_files = (*self._reader.remarks, *self.time_remarks)
         of_topology = (*self._topology_remarks(of_files), *self._residue_remarks)
-        return (*of_files, *of_topology, *self._bond_remarks)
+        return (*of_files, *of_topology, *self._order_remarks, *self._bond_remarks)
 
     def _topology_remarks(self, of_files: Sequence[str]) -> list[str]:
         """Return remarks on the topology, without those on a file that is a trajectory as well."""

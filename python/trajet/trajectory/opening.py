@@ -58,7 +58,8 @@ def open(
     topology
         A PSF, PDB, GRO, TPR, PRMTOP or mmCIF file, an H5MD file in which GROMACS (from 2026 on)
         has written its topology, or another file that MDAnalysis reads; None to read
-        coordinates only. It is read when atoms are first selected. Without trajectories: a PDB or
+        coordinates only. It is read when atoms are first selected, or to compare it with PDB and
+        GRO trajectories, whose atoms are put into its order. Without trajectories: a PDB or
         GRO file, of one frame or several, which is its own topology, or an H5MD file of GROMACS
         from 2026 on; or a data set of a store, "STORE/name", or some of its tags,
         "STORE/name@protein,lipid". With tags, the trajectory has only the atoms of these tags, in
@@ -132,7 +133,8 @@ def open(
     StoreError
         If the store has no such data set, or the data set no such tag.
     SelectionError
-        If `atoms` has another number of atoms than the files.
+        If `atoms` has another number of atoms than the files, or a PDB or GRO trajectory has the
+        names of the topology in an order that is not unique.
     MissingPackageError
         If a file is HDF5 and h5py is not installed.
 
@@ -174,6 +176,13 @@ def open(
         raise ValueError(f"{paths[0]}: not an HDF5 file: leave particles= and units= out")
     if dcd_cell not in (None, "matrix", "angles"):
         raise ValueError(f"dcd_cell must be 'matrix' or 'angles', not {dcd_cell!r}")
+    described = {
+        path: h5md.describe(
+            path, particles=particles, units=units, allow_truncated_tail=allow_truncated_tail
+        )
+        for path in hdf5
+    }
+    _check_numbers(described)
     reader = Reader(
         paths,
         continuous=continuous,
@@ -184,12 +193,7 @@ def open(
         cache=cache.folder(),
         threads=threads or _trajet.available_threads(),
         progress=progress,
-        described={
-            path: h5md.describe(
-                path, particles=particles, units=units, allow_truncated_tail=allow_truncated_tail
-            )
-            for path in hdf5
-        },
+        described=described,
         dcd_cell=dcd_cell,
         time_step=time_step,
     )
@@ -222,7 +226,23 @@ def open(
     )
     if atoms is not None:
         made.choose_atoms(atoms)
+    made.put_in_order()
     return made
+
+
+def _check_numbers(described: Mapping[Path, "_trajet.FileLayout"]) -> None:
+    """Refuse H5MD files that number their atoms (`id`) in different ways."""
+    numbered = [
+        (path, numbers)
+        for path, layout in described.items()
+        if (numbers := layout["atom_numbers"]) is not None
+    ]
+    for path, numbers in numbered[1:]:
+        if not np.array_equal(numbers, numbered[0][1]):
+            raise FormatError(
+                f"{path}: its atoms have other numbers (id) than those of {numbered[0][0]}: files"
+                " that are one trajectory hold the same atoms, in the same order"
+            )
 
 
 def _check_paths(trajectories: Sequence[str | os.PathLike[str]]) -> None:

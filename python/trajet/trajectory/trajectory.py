@@ -1,5 +1,6 @@
 """`Trajectory`: an open trajectory with its topology."""
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from copy import copy
 from pathlib import Path
@@ -9,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet, h5md, universes
-from trajet._trajet import FormatError, SelectionError, StoreError
+from trajet._trajet import FormatError, SelectionError, StoreError, TrajetError
+from trajet.atom_matching import place_in_file
 from trajet.box import Box
 from trajet.dataset import DatasetPath
 from trajet.startup import Stopwatch
@@ -75,7 +77,15 @@ class Trajectory(ReadingByColumns):
             *("describe_inputs", "with_steps"),
             *("describe_transforms", "fresh", "frame_numbers", "has_bonds_of_frames"),
             *("indices_of", "n_named"),
-            *("of_dataset", "of_open_atoms", "particles", "places", "places_of", "read_places"),
+            *(
+                "of_dataset",
+                "of_open_atoms",
+                "particles",
+                "places",
+                "places_of",
+                "put_in_order",
+                "read_places",
+            ),
             *("reader", "reader_for", "record_analysis", "rotates", "run_before"),
             *("select_indices", "sidecar", "stem", "t_topology", "topology_atoms"),
             *("copies_rows", "time_remarks", "time_step", "transform_remarks", "updating"),
@@ -250,6 +260,53 @@ class Trajectory(ReadingByColumns):
         if found.native.bonds is None and (bonds := self._bonds_of_frames()) is not None:
             found.native = found.native.with_bonds(self.indices_of(bonds))
             self.has_bonds_of_frames = True
+
+    def put_in_order(self) -> None:
+        """Read files that name their atoms in the order of the topology, or of the first such file.
+
+        Without a topology that can be read, files are compared with one another; the error of the
+        topology is raised where it is needed.
+
+        Raises
+        ------
+        SelectionError
+            If the order of a file is not unique, or its names differ from those of the topology
+            beyond the conventions of programs.
+        """
+        segments = self._reader.segments()
+        named = [k for k, one in enumerate(segments) if one["format"] in _trajet.STRUCTURES]
+        if not named:
+            return
+        reference, label = None, ""
+        if self.topology_path is not None:
+            # The topology of its own file has the names of frame 0.
+            named = [k for k in named if not self._is_topology(segments[k]["path"])]
+            if not named:
+                return
+            with contextlib.suppress(TrajetError, OSError):
+                reference, label = self.topology_atoms, str(self.topology_path)
+        orders: list[NDArray[np.int64] | None] = [None] * len(segments)
+        remarks: list[str] = []
+        for k in named:
+            path = segments[k]["path"]
+            found = self._reader.first_structure(k)
+            assert found is not None
+            atoms = Topology(found.topology, path).atoms
+            if reference is None:
+                reference, label = atoms, str(path)
+                continue
+            placed = place_in_file(atoms, reference, str(path), label)
+            orders[k] = placed.places
+            remarks += placed.remarks
+        self._order_remarks = tuple(remarks)
+        if any(order is not None for order in orders):
+            lists = [None if order is None else order.tolist() for order in orders]
+            self._reader = self._reader.ordered(lists)
+
+    def _is_topology(self, path: Path) -> bool:
+        """Return whether a file is the topology."""
+        assert self._topology_at is not None
+        return path.exists() and self._topology_at.exists() and path.samefile(self._topology_at)
 
     def _bonds_of_frames(self) -> NDArray[np.int64] | None:
         """Return the bonds that the first file of the trajectory lists, if that is H5MD."""

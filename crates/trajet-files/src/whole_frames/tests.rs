@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use trajet_formats::codec::{Headed, Mark, NoHead};
 use trajet_formats::frame_format::{DecodedFrame, FrameFormat, Picked};
-use trajet_formats::{Atoms, Fault, Field, Format, FrameMeta, Raw};
+use trajet_formats::{Atoms, Fault, Field, Format, FrameMeta, Identity, Raw};
 
 use super::Reader;
 use crate::reader::Wanted;
@@ -71,7 +71,8 @@ impl FrameFormat for Toy {
         }
         let given_box = ([f64::NAN; 6], None);
         let (time, step) = (Some(mark.time), Some(mark.step));
-        Ok(DecodedFrame { n_atoms: mark.n_atoms, time, step, given_box, has_field: true })
+        let (n_atoms, identity) = (mark.n_atoms, Identity::default());
+        Ok(DecodedFrame { n_atoms, time, step, given_box, has_field: true, identity })
     }
 
     fn raw(_: &[u8], (): &(), _: usize, _: f64, _: i64) -> Result<Raw, Fault> {

@@ -1,5 +1,6 @@
 //! The lines of a GRO file.
 
+use crate::identity::{Identity, Labels, padded, word};
 use crate::text::{LineFault, columns, decimal, integer, quoted, words};
 
 /// Å in a nm.
@@ -106,6 +107,26 @@ impl Width {
         }
         Ok(vector)
     }
+}
+
+/// Adds the line of an atom to the digest of a frame's names.
+#[inline]
+pub(super) fn identify(identity: &mut Identity, line: &[u8]) {
+    // Residue number and residue name, and the name behind them; then the number.
+    let mut add = |columns: &[u8; HEAD]| {
+        identity.add([word(columns, 0), word(columns, 8) << 8], word(columns, 12) >> 24);
+    };
+    match line.first_chunk() {
+        Some(columns) => add(columns),
+        None => add(&padded(line)),
+    }
+}
+
+/// Returns the names and the number in the line of an atom.
+pub(super) fn labels(line: &[u8]) -> Labels<'_> {
+    let of = |range| columns(line, range).trim_ascii();
+    let residue = [of(5..10), of(0..5)];
+    Labels { name: of(10..15), residue, others: [b""; 3], number: of(15..20) }
 }
 
 /// Parses the line with the box: vectors row by row, nm. All of them are zero if there is no box.

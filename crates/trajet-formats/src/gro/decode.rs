@@ -1,10 +1,11 @@
 //! Decodes the frames of a GRO file.
 
 use super::columns::{
-    ANGSTROM_PER_NM, CUT_BOX, SHORTEST_LINE, Width, angstrom, box_vectors, n_atoms,
+    ANGSTROM_PER_NM, CUT_BOX, SHORTEST_LINE, Width, angstrom, box_vectors, identify, labels, n_atoms,
 };
 use super::scan::Scan;
 use crate::frame_format::{DecodedFrame, FrameFormat, Picked};
+use crate::identity::{Identity, difference};
 use crate::lines::{LINE_BYTES, LineFormat, in_line};
 use crate::text::{LineFault, Lines, words};
 use crate::time::TitleTime;
@@ -65,10 +66,10 @@ impl FrameFormat for Gro {
             *out = vector.map_or([f32::NAN; 3], |vector| vector.map(angstrom));
             Ok(())
         })?;
-        let Decoded { n_atoms, title, vectors } = decoded;
+        let Decoded { n_atoms, title, vectors, identity } = decoded;
         let time = has_times.then(|| title.time.unwrap_or(f64::NAN));
         let given_box = given_box(&vectors);
-        Ok(DecodedFrame { n_atoms, time, step: title.step, given_box, has_field })
+        Ok(DecodedFrame { n_atoms, time, step: title.step, given_box, has_field, identity })
     }
 
     fn raw(frame: &[u8], _: &bool, n: usize, at: f64, step: i64) -> Result<Raw, Fault> {
@@ -111,20 +112,33 @@ impl FrameFormat for Gro {
             forces: None,
         }))
     }
+
+    fn difference(first: &[u8], frame: &[u8]) -> Result<Option<String>, Fault> {
+        let mut found = [Vec::new(), Vec::new()];
+        for (lines, text) in found.iter_mut().zip([first, frame]) {
+            each_atom(text, |_, _, line| {
+                lines.push(line);
+                Ok(())
+            })?;
+        }
+        let [first, frame] = found.map(|lines| lines.into_iter().map(labels));
+        Ok(difference(first, frame))
+    }
 }
 
-/// A frame beside its atoms, with its box vectors row by row, nm.
+/// A frame beside its atoms, with its box vectors row by row, nm, and the digest of its names.
 struct Decoded {
     n_atoms: usize,
     title: TitleTime,
     vectors: [f64; 9],
+    identity: Identity,
 }
 
 /// Calls `take` with the number, the width of coordinates and the line of each atom.
 #[inline]
-fn each_atom(
-    frame: &[u8],
-    mut take: impl FnMut(usize, Width, &[u8]) -> Result<(), LineFault>,
+fn each_atom<'a>(
+    frame: &'a [u8],
+    mut take: impl FnMut(usize, Width, &'a [u8]) -> Result<(), LineFault>,
 ) -> Result<Decoded, Fault> {
     let mut lines = Lines::new(frame);
     let ends = |lines: &Lines<'_>| {
@@ -139,9 +153,10 @@ fn each_atom(
     }
     let locate = |lines: &Lines<'_>, fault| in_line(lines.number(), fault);
     let n_atoms = n_atoms(count).map_err(|fault| locate(&lines, fault))?;
-    let mut width = None;
+    let (mut width, mut identity) = (None, Identity::default());
     for atom in 0..n_atoms {
         let line = lines.next().ok_or_else(|| ends(&lines))?;
+        identify(&mut identity, line);
         let width = match width {
             Some(width) => width,
             None => *width.insert(Width::of(line).map_err(|fault| locate(&lines, fault))?),
@@ -151,7 +166,7 @@ fn each_atom(
     let line = lines.next().ok_or_else(|| ends(&lines))?;
     let vectors = box_vectors(line).map_err(|fault| locate(&lines, fault))?;
     let title = TitleTime::parse(&title[..title.len().min(LINE_BYTES)]);
-    Ok(Decoded { n_atoms, title, vectors })
+    Ok(Decoded { n_atoms, title, vectors, identity })
 }
 
 fn given_box(vectors: &[f64; 9]) -> GivenBox {

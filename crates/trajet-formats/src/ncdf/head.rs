@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use trajet_simd::InstructionSet;
 
-use super::classic::{Attributes, Classic, Kind, Value, Variable, Version, shown};
+use super::classic::{Attributes, Classic, Dimension, Kind, Value, Variable, Version, shown};
 use super::decode;
 use super::units;
 use super::values::{FILL, Markers, Scale, cell_of};
@@ -24,6 +24,9 @@ pub(super) const VELOCITIES: Named = Named("velocities", "angstrom/picosecond");
 pub(super) const FORCES: Named = Named("forces", "kilocalorie/mole/angstrom");
 pub(super) const CELL: [Named; 2] =
     [Named("cell_lengths", "angstrom"), Named("cell_angles", "degree")];
+
+/// LAMMPS writes the numbers of the atoms, which may change places from frame to frame.
+const NUMBERS: Named = Named("id", "");
 
 /// A variable's name and its unit in the convention.
 #[derive(Clone, Copy)]
@@ -144,6 +147,43 @@ impl Slab {
     }
 }
 
+/// Position and form of the numbers of the atoms.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AtomNumbers {
+    /// Offset in a record, bytes; in the file if all frames have the same numbers.
+    pub at: u64,
+    /// Whether each frame has its own numbers.
+    pub in_records: bool,
+    kind: Kind,
+}
+
+impl AtomNumbers {
+    /// Returns the bytes of the numbers of some atoms, counted as [`AtomNumbers::at`].
+    pub fn bytes(&self, atoms: &Range<usize>) -> Range<u64> {
+        let width = self.kind.size();
+        self.at + atoms.start as u64 * width..self.at + atoms.end as u64 * width
+    }
+
+    /// Appends numbers to `out`. Of floating-point numbers the whole part counts.
+    pub fn read(&self, bytes: &[u8], out: &mut Vec<i64>) {
+        match self.kind {
+            Kind::Byte | Kind::Char => out.extend(bytes.iter().map(|&b| i64::from(b as i8))),
+            Kind::Short => {
+                out.extend(bytes.as_chunks().0.iter().map(|&w| i64::from(i16::from_be_bytes(w))));
+            }
+            Kind::Int => {
+                out.extend(bytes.as_chunks().0.iter().map(|&w| i64::from(i32::from_be_bytes(w))));
+            }
+            Kind::Float => {
+                out.extend(bytes.as_chunks().0.iter().map(|&w| f32::from_be_bytes(w) as i64));
+            }
+            Kind::Double => {
+                out.extend(bytes.as_chunks().0.iter().map(|&w| f64::from_be_bytes(w) as i64));
+            }
+        }
+    }
+}
+
 /// The header of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Head {
@@ -171,6 +211,8 @@ pub struct Head {
     pub forces: Option<Slab>,
     /// Lengths and angles of cells.
     pub cell: Option<[Slab; 2]>,
+    /// Numbers of the atoms.
+    pub numbers: Option<AtomNumbers>,
     /// Remarks for the user.
     pub remarks: Vec<String>,
     /// Remarks on the source of the file, stored in its attributes.
@@ -184,7 +226,7 @@ impl Head {
     /// [`HeaderFault::Unknown`] for a NetCDF file of another convention, [`HeaderFault::Unsupported`],
     /// [`HeaderFault::Truncated`], [`HeaderFault::Corrupt`], and those of reading.
     pub fn read<S: HeaderSource>(file: &mut S) -> Result<Head, S::Error> {
-        let all = [TIME, COORDINATES, UNWRAPPED, VELOCITIES, FORCES, CELL[0], CELL[1]];
+        let all = [TIME, COORDINATES, UNWRAPPED, VELOCITIES, FORCES, CELL[0], CELL[1], NUMBERS];
         let classic = Classic::read(file, &all.map(|Named(name, _)| name))?;
         Head::of(classic).map_err(|fault| file.fault(fault))
     }
@@ -239,6 +281,7 @@ impl Head {
             }
         };
         let (velocities, forces) = (vectors_named(VELOCITIES)?, vectors_named(FORCES)?);
+        let numbers = reading.numbers(atoms);
         if !reading.without_units.is_empty() {
             let names = reading.without_units.join(", ");
             remarks
@@ -261,6 +304,7 @@ impl Head {
             velocities,
             forces,
             cell,
+            numbers,
             remarks,
             noted,
         })
@@ -446,6 +490,23 @@ impl Reading<'_> {
         let is_lammps = matches!(program, Some(Value::Text(name)) if name == "LAMMPS");
         let variable = self.variable(name);
         is_lammps && variable.is_some_and(|variable| variable.attributes.get("units").is_none())
+    }
+
+    /// Returns the numbers of the atoms; `None` if the file lacks them.
+    fn numbers(&self, n_atoms: u32) -> Option<AtomNumbers> {
+        let variable = self.variable(NUMBERS.0)?;
+        let lengths: Vec<_> =
+            variable.dimensions.iter().map(|&place| &self.classic.dimensions[place]).collect();
+        let is_atoms =
+            |dimension: &Dimension| dimension.name == "atom" && dimension.length == n_atoms;
+        let in_records = match lengths[..] {
+            [atoms] if is_atoms(atoms) => false,
+            [frames, atoms] if frames.length == 0 && is_atoms(atoms) => true,
+            _ => return None,
+        };
+        let at = variable.begin - if in_records { self.classic.records_at } else { 0 };
+        let kind = variable.kind;
+        (kind != Kind::Char).then_some(AtomNumbers { at, in_records, kind })
     }
 
     /// Returns the slab of a variable; `None` if the file lacks it. Its dimensions must be `frame` and those of

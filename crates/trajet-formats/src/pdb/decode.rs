@@ -3,12 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 use super::records::{
-    COORDINATES, Record, WITHOUT_END, WITHOUT_LENGTHS, cell, check_columns, ends_with_end,
-    lacks_lengths, position, record, title_time,
+    COORDINATES, Record, WITHOUT_END, WITHOUT_LENGTHS, cell, check_columns, ends_with_end, identify,
+    labels, lacks_lengths, position, record, title_time,
 };
 use super::scan::Scan;
 use crate::dcd::{self, CellForm};
 use crate::frame_format::{DecodedFrame, FrameFormat, Picked};
+use crate::identity::{Identity, difference};
 use crate::lines::{LineFormat, in_line};
 use crate::text::{LineFault, Lines};
 use crate::time::TitleTime;
@@ -63,7 +64,7 @@ impl FrameFormat for Pdb {
         out: &mut [[f32; 3]],
     ) -> Result<DecodedFrame, Fault> {
         let mut picked = Picked::new(selected);
-        let Decoded { n_atoms, cell, title } = each_atom(frame, |atom, line| {
+        let Decoded { n_atoms, cell, title, identity } = each_atom(frame, |atom, line| {
             if let Some(out) = picked.place(atom).and_then(|place| out.get_mut(place)) {
                 check_columns(line)?;
                 *out = position(line)?;
@@ -73,7 +74,7 @@ impl FrameFormat for Pdb {
         let given_box = (cell.unwrap_or(first.cell).unwrap_or([f64::NAN; 6]), None);
         let time = first.has_time.then(|| title.time.unwrap_or(f64::NAN));
         let step = title.step.filter(|_| first.has_time);
-        Ok(DecodedFrame { n_atoms, time, step, given_box, has_field: true })
+        Ok(DecodedFrame { n_atoms, time, step, given_box, has_field: true, identity })
     }
 
     fn raw(frame: &[u8], first: &First, n: usize, _: f64, _: i64) -> Result<Raw, Fault> {
@@ -98,6 +99,11 @@ impl FrameFormat for Pdb {
         });
         Ok(Raw::Dcd(dcd::Frame { version: 0, cell, axes }))
     }
+
+    fn difference(first: &[u8], frame: &[u8]) -> Result<Option<String>, Fault> {
+        let atoms = |text| Lines::new(text).filter(|line| record(line) == Record::Atom).map(labels);
+        Ok(difference(atoms(first), atoms(frame)))
+    }
 }
 
 /// The data of frame 0 on which later frames depend.
@@ -108,11 +114,12 @@ pub struct First {
     has_time: bool,
 }
 
-/// The number of atoms of a frame, its own CRYST1 record, and time and step in its TITLE record.
+/// The number of atoms of a frame, its own CRYST1 record, time and step in its TITLE record, and the digest of its names.
 struct Decoded {
     n_atoms: usize,
     cell: Option<Option<[f64; 6]>>,
     title: TitleTime,
+    identity: Identity,
 }
 
 /// Calls `take` with the number and the record of each atom.
@@ -121,12 +128,18 @@ fn each_atom(
     frame: &[u8],
     mut take: impl FnMut(usize, &[u8]) -> Result<(), LineFault>,
 ) -> Result<Decoded, Fault> {
-    let mut decoded = Decoded { n_atoms: 0, cell: None, title: TitleTime::default() };
+    let mut decoded = Decoded {
+        n_atoms: 0,
+        cell: None,
+        title: TitleTime::default(),
+        identity: Identity::default(),
+    };
     let mut is_ended = false;
     let mut lines = Lines::new(frame);
     while let Some(line) = lines.next() {
         let taken = match record(line) {
             Record::Atom => {
+                identify(&mut decoded.identity, line);
                 let taken = take(decoded.n_atoms, line);
                 decoded.n_atoms += 1;
                 taken

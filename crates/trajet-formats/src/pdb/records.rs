@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::identity::{Identity, Labels, MULTIPLIERS, padded, word};
 use crate::lines::LINE_BYTES;
 use crate::text::{LineFault, columns, decimal, quoted};
 use crate::time::TitleTime;
@@ -73,6 +74,35 @@ pub fn check_columns(line: &[u8]) -> Result<(), LineFault> {
         return Err(LineFault::new(line.len() + 1, reason));
     }
     Ok(())
+}
+
+/// Adds the record of an atom to the digest of a frame's names.
+#[inline]
+pub(super) fn identify(identity: &mut Identity, line: &[u8]) {
+    // Name, alternate location and residue name; chain, residue number, insertion code, and segment.
+    let segment = match line.get(72..76) {
+        Some(bytes) => u32::from_le_bytes(bytes.try_into().expect("four bytes")),
+        None => u32::from_le_bytes(padded(line.get(72..).unwrap_or_default())),
+    };
+    let mut add = |columns: &[u8; NUMBERS_END + 1]| {
+        let rest = (word(columns, 19) >> 8) ^ u64::from(segment).wrapping_mul(MULTIPLIERS[1]);
+        identity.add([word(columns, 12), rest], word(columns, 3) >> 24);
+    };
+    match line.first_chunk() {
+        Some(columns) => add(columns),
+        None => add(&padded(line)),
+    }
+}
+
+/// Returns the names and the serial number in the record of an atom.
+pub(super) fn labels(line: &[u8]) -> Labels<'_> {
+    let of = |range| columns(line, range).trim_ascii();
+    Labels {
+        name: of(12..16),
+        residue: [of(17..21), of(22..27)],
+        others: [of(16..17), of(21..22), of(72..76)],
+        number: of(6..11),
+    }
 }
 
 /// Returns the position in the record of an atom, Å.

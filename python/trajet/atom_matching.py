@@ -1,11 +1,18 @@
-"""Checks that the atoms of two structures, which are compared one by one, are the same atoms.
+"""Checks that the atoms of two structures, which belong together one by one, are the same atoms.
 
 Names and numbers in the topology of a trajectory and in a reference may differ: force fields use
 different names for atoms and residues, chains may be renumbered, and mutants are compared. So it is
 an error only if names, residues or chains that both structures have are in a different order. Other
 names give a remark. Residue numbers may be shifted by a constant; if the shift changes within a
 chain, a remark says so.
+
+Files that name their atoms are read with the topology that was given (`place_in_file`). If chain,
+residue number, residue name and name are unique and the same in both, the atoms are put into the
+order of the topology; if these are the same but not unique, the numbers of the atoms (serials)
+may tell the order, else it is an error.
 """
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,6 +93,127 @@ def check_pairs(mobile: Atoms, reference: Atoms, what: str, *, given: bool) -> l
         )
     reasons = [found] if found else [_other_names(mobile, reference), _shifts(mobile, reference)]
     return [f"{what}: {one}: atoms are compared in their order" for one in reasons if one]
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where the atoms of a topology are in a file.
+
+    Attributes
+    ----------
+    places
+        Place in the file of each atom of the topology, int64; None if the order is the same.
+    remarks
+        Remarks on another order, or on other names.
+    """
+
+    places: NDArray[np.int64] | None = None
+    remarks: tuple[str, ...] = ()
+
+
+def place_in_file(file: Atoms, topology: Atoms, what: str, of_topology: str) -> Placement:
+    """Return where the atoms of a topology are in a file that names its atoms.
+
+    Parameters
+    ----------
+    file, topology
+        The atoms of the file, and as many of the topology.
+    what, of_topology
+        The file and the topology in messages.
+
+    Raises
+    ------
+    SelectionError
+        If the file has the same names in another order that is not unique, or if the order of names
+        differs beyond the conventions of programs.
+    """
+    ours, theirs = _keys(file, topology)
+    order, order_of_topology = (np.argsort(keys, kind="stable") for keys in (ours, theirs))
+    is_unique = bool((np.diff(ours[order]) != 0).all())
+    places = None
+    if np.array_equal(ours, theirs):
+        places = None if is_unique else _places_by_serials(file, topology, theirs, ours)
+        if places is None:
+            return Placement()
+    elif np.array_equal(ours[order], theirs[order_of_topology]):
+        if is_unique:
+            places = np.empty(len(ours), np.int64)
+            places[order_of_topology] = order
+        else:
+            places = _places_by_serials(file, topology, theirs, ours)
+        if places is None:
+            k = int((ours != theirs).argmax())
+            raise SelectionError(
+                f"{what}: its atoms have the names of {of_topology} in another order, and several"
+                f" have the same name, residue and chain: the first pair is {topology.describe(k)}"
+                f" of the topology and {file.describe(k)}: give a topology in the order of the file"
+            )
+    if places is not None:
+        moved = int((places != np.arange(len(places))).sum())
+        return Placement(
+            places,
+            (
+                f"{what}: {moved} of {len(places)} atoms are in another order than in"
+                f" {of_topology}: they are read in its order",
+            ),
+        )
+    if (found := _disorder(file, topology)) is not None:
+        raise SelectionError(
+            f"{what}: {found.replace('the reference', 'the topology')}: give a topology with the"
+            " atoms in the order of the file"
+        )
+    reasons = [_other_names(file, topology), _shifts(file, topology)]
+    return Placement(
+        remarks=tuple(
+            f"{what}: {one.replace('the reference', 'the topology')}: atoms are taken to be in the"
+            " order of the topology"
+            for one in reasons
+            if one
+        )
+    )
+
+
+def _keys(file: Atoms, topology: Atoms) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return a number for each atom of both: the same for the same chain, residue and name."""
+    n = len(file)
+    keys = np.zeros(2 * n, np.int64)
+    # Only one of them names the chains of some formats.
+    chains = next(
+        (
+            attribute
+            for attribute in ("chainIDs", "segids")
+            if (both := _values(file, topology, attribute)) is not None
+            and np.array_equal(np.unique(both[0]), np.unique(both[1]))
+        ),
+        None,
+    )
+    attributes = (*(() if chains is None else (chains,)), "resids", "icodes", "resnames", "names")
+    for attribute in attributes:
+        if (both := _values(file, topology, attribute)) is None:
+            continue
+        _, numbers = np.unique(np.concatenate(both), return_inverse=True)
+        _, keys = np.unique(keys * (int(numbers.max()) + 1) + numbers, return_inverse=True)
+    return keys[:n], keys[n:]
+
+
+def _places_by_serials(
+    file: Atoms, topology: Atoms, theirs: NDArray[np.int64], ours: NDArray[np.int64]
+) -> NDArray[np.int64] | None:
+    """Return places by the numbers of atoms; None if these are not the same, or name other atoms.
+
+    None, too, if the numbers are in the same order.
+    """
+    if (both := _values(file, topology, "ids")) is None:
+        return None
+    numbers, of_topology = both
+    order, order_of_topology = (np.argsort(one, kind="stable") for one in (numbers, of_topology))
+    ascending = numbers[order]
+    if not np.array_equal(ascending, of_topology[order_of_topology]) or np.array_equal(*both):
+        return None
+    places = np.empty(len(numbers), np.int64)
+    places[order_of_topology] = order
+    is_unique = (np.diff(ascending) != 0).all()
+    return places if is_unique and np.array_equal(ours[places], theirs) else None
 
 
 def _disorder(mobile: Atoms, reference: Atoms) -> str | None:
