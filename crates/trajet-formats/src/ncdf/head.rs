@@ -168,6 +168,17 @@ impl AtomNumbers {
     pub fn read(&self, bytes: &[u8], out: &mut Vec<i64>) {
         match self.kind {
             Kind::Byte | Kind::Char => out.extend(bytes.iter().map(|&b| i64::from(b as i8))),
+            Kind::UnsignedByte => out.extend(bytes.iter().map(|&b| i64::from(b))),
+            Kind::UnsignedShort => {
+                out.extend(bytes.as_chunks().0.iter().map(|&w| i64::from(u16::from_be_bytes(w))));
+            }
+            Kind::UnsignedInt => {
+                out.extend(bytes.as_chunks().0.iter().map(|&w| i64::from(u32::from_be_bytes(w))));
+            }
+            // Numbers beyond those of 63 bits are distinct as negative ones.
+            Kind::Int64 | Kind::UnsignedInt64 => {
+                out.extend(bytes.as_chunks().0.iter().map(|&w| i64::from_be_bytes(w)));
+            }
             Kind::Short => {
                 out.extend(bytes.as_chunks().0.iter().map(|&w| i64::from(i16::from_be_bytes(w))));
             }
@@ -493,7 +504,7 @@ impl Reading<'_> {
     }
 
     /// Returns the numbers of the atoms; `None` if the file lacks them.
-    fn numbers(&self, n_atoms: u32) -> Option<AtomNumbers> {
+    fn numbers(&self, n_atoms: u64) -> Option<AtomNumbers> {
         let variable = self.variable(NUMBERS.0)?;
         let lengths: Vec<_> =
             variable.dimensions.iter().map(|&place| &self.classic.dimensions[place]).collect();
