@@ -292,7 +292,9 @@ pub(super) fn overlap_remark(readers: &[Arc<dyn Reader>]) -> Option<String> {
 /// Returns remarks on files within which times step back or repeat.
 pub(super) fn restart_remarks(readers: &[Arc<dyn Reader>]) -> Vec<String> {
     let remark = |reader: &Arc<dyn Reader>| {
-        if unstated(reader).is_some() {
+        // One pass is enough for most files.
+        let rises = reader.index().times().windows(2).all(|pair| pair[0] < pair[1]);
+        if rises || unstated(reader).is_some() {
             return None;
         }
         let file = FileTimes::of(reader);
