@@ -66,7 +66,7 @@ def test_workers_and_stores_have_the_order_of_the_topology(tmp_path: Path) -> No
 
 
 def test_equal_names_in_another_order_are_an_error(tmp_path: Path) -> None:
-    """Atoms that share chain, residue and name cannot be told apart, unless by their numbers."""
+    """Atoms that share chain, residue and name differ by their numbers alone."""
     atoms = [Atom("C", "LIG", 1, "A", 7, 0.1), Atom("C", "LIG", 1, "A", 7, 0.2)]
     atoms += [Atom("O", "LIG", 1, "A", 9, 0.3)]
     topology = write_pdb(tmp_path / "top.pdb", [atoms])

@@ -53,7 +53,7 @@ def test_any_rising_indices_are_taken(adk: Adk, tmp_path: Path) -> None:
     for wrong in (indices[1:], indices[::-1], [*indices[:-1].tolist(), whole.n_atoms]):
         with pytest.raises(tj.SelectionError):
             tj.open(adk.psf, tmp_path / "some.trr", atoms=wrong)
-    with pytest.raises(tj.SelectionError, match="cannot be told by positions"):
+    with pytest.raises(tj.SelectionError, match="cannot be found by positions"):
         tj.open(adk.psf, tmp_path / "some.trr", atoms="around 5 name CA")
 
 

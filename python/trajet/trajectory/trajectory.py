@@ -237,7 +237,7 @@ class Trajectory(ReadingByColumns):
         if isinstance(atoms, str):
             if needs_positions(atoms):
                 raise SelectionError(
-                    f"atoms={atoms!r}: the atoms of the files cannot be told by positions: select"
+                    f"atoms={atoms!r}: the atoms of the files cannot be found by positions: select"
                     " them by names, or give their indices"
                 )
             chosen = found.select(atoms, str(found))

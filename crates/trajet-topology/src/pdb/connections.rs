@@ -50,8 +50,8 @@ impl Connections {
         Ok(())
     }
 
-    /// Returns the bonds between atoms with these serial numbers; `None` if there are none, or if they cannot be told,
-    /// with a warning.
+    /// Returns the bonds between atoms with these serial numbers; `None` if there are none, or, with a warning, if
+    /// they are not certain.
     pub(super) fn bonds(self, serials: &Serials, topology: &mut Topology) -> Result<(), Fault> {
         let Topology { bonds, remarks, warnings, .. } = topology;
         *bonds = self.pairs_of(serials, remarks, warnings)?;

@@ -1,7 +1,7 @@
 //! The line of an atom in a PSF file.
 //!
 //! Fields have a least width, and one blank stands behind each; a longer value moves the fields behind it. Names may be
-//! blank, so that fields are told apart by their columns, and taken only if each is of its kind. Lines of words are
+//! blank, so that fields are distinguished by their columns, and taken only if each is of its kind. Lines of words are
 //! read only if no word can be missing.
 
 use crate::text::{columns, decimal, integer, quoted, words};
