@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import trajet as tj
+from helpers.named_atoms import chain_of, write_pdb
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.io import netcdf_file
@@ -87,6 +88,19 @@ def test_workers_read_atoms_in_the_order_of_their_numbers(tmp_path: Path) -> Non
     pool = tj.ProcessPool(workers=2, task_frames=2)
     there = tj.centers(selection, by="selection", weights=None, pool=pool).values
     assert np.array_equal(here, there)
+
+
+def test_stores_have_atoms_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    """Tags are written in that order."""
+    topology = write_pdb(tmp_path / "top.pdb", [chain_of(6)])
+    rng = np.random.default_rng(0)
+    path = write(tmp_path / "x.nc", [rng.permutation(6) + 1 for _ in range(3)])
+    trajectory = tj.open(topology, path, sidecar=False)
+    store = tj.Store(tmp_path / "store", create=True)
+    store.add("x", trajectory)
+    oxygens = store.open("x").select("name OW").read().positions
+    assert (oxygens[:, :, 0] == [1, 4]).all()
+    assert np.array_equal(store.open("x").read().positions, trajectory.read().positions)
 
 
 def test_numbers_of_all_frames_in_one_row(tmp_path: Path) -> None:

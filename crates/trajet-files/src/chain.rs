@@ -290,17 +290,7 @@ impl Chain {
             };
             Segment::new(reader, segment.dropped)
         });
-        Chain {
-            segments: segments.collect(),
-            runs: self.runs.clone(),
-            n_frames: self.n_frames,
-            remarks: self.remarks.clone(),
-            time_notes: self.time_notes.clone(),
-            clock: self.clock.clone(),
-            alone: self.alone,
-            continuous: self.continuous,
-            transform: self.transform.clone(),
-        }
+        Chain { segments: segments.collect(), ..self.copied() }
     }
 
     /// Returns whether the chain has one file, whose frames are those of the chain.

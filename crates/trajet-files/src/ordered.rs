@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use serde::{Deserialize, Serialize};
-use trajet_formats::{Atoms, FrameInfo, Raw, memory};
+use trajet_formats::{Atoms, FrameInfo, Raw, TimePrecision, memory};
 
 use crate::indexed::Indexed;
 use crate::open::open_known;
@@ -136,6 +136,14 @@ impl Reader for Ordered {
 
     fn noted(&self) -> &[String] {
         self.inner.noted()
+    }
+
+    fn time_precision(&self) -> TimePrecision {
+        self.inner.time_precision()
+    }
+
+    fn missing_times(&self) -> Option<String> {
+        self.inner.missing_times()
     }
 
     fn read_frame(
@@ -372,6 +380,14 @@ impl Reader for ByNumber {
 
     fn noted(&self) -> &[String] {
         self.inner.noted()
+    }
+
+    fn time_precision(&self) -> TimePrecision {
+        self.inner.time_precision()
+    }
+
+    fn missing_times(&self) -> Option<String> {
+        self.inner.missing_times()
     }
 
     fn atom_numbers(&self) -> Option<&[i64]> {

@@ -84,13 +84,13 @@ pub trait Reader: Send + Sync {
         TimePrecision::Double
     }
 
-    /// Returns the numbers by which the file names its atoms, in the order in which they are read; `None` if it has none.
-    fn atom_numbers(&self) -> Option<&[i64]> {
+    /// Returns why the times of frames are not those of a simulation; `None` if the file states them.
+    fn missing_times(&self) -> Option<String> {
         None
     }
 
-    /// Returns why the times of frames are not those of a simulation; `None` if the file states them.
-    fn missing_times(&self) -> Option<String> {
+    /// Returns the numbers by which the file names its atoms, in the order in which they are read; `None` if it has none.
+    fn atom_numbers(&self) -> Option<&[i64]> {
         None
     }
 

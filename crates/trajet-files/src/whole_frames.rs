@@ -64,7 +64,7 @@ impl<F: FrameFormat, I: Indexing> Reader<F, I> {
             let words = format!("the file claims {n_atoms} atoms, for which it has no room");
             return Err(file.corrupt(0, Fault::Malformed(words)));
         }
-        Ok(Reader { file, shared: shared.into(), remarks, first, indexing: PhantomData })
+        Ok(Reader { file, shared: shared.into(), first, remarks, indexing: PhantomData })
     }
 
     /// Creates the reader of a file that another process has opened.
@@ -82,7 +82,7 @@ impl<F: FrameFormat, I: Indexing> Reader<F, I> {
             return Err(Error::UnknownFormat { path, looks_like });
         };
         let (file, shared) = (file.indexed(index, options), Arc::new(shared));
-        Ok(Reader { file, shared, remarks: Vec::new(), first, indexing: PhantomData })
+        Ok(Reader { file, shared, first, remarks: Vec::new(), indexing: PhantomData })
     }
 
     /// Returns time, step and cell of a frame, after comparing it with the index and its atoms with those of frame 0.
@@ -218,8 +218,8 @@ impl<F: FrameFormat, I: Indexing> reader::Reindex for Reader<F, I> {
 impl<F: FrameFormat, I: Indexing> reader::PartialIndex for Reader<F, I> {
     fn with_index(&self, index: FrameIndex) -> Arc<dyn reader::Reader> {
         let (file, shared) = (self.file.with_index(index), Arc::clone(&self.shared));
-        let (remarks, first) = (self.remarks.clone(), self.first);
-        Arc::new(Reader::<F, I> { file, shared, remarks, first, indexing: PhantomData })
+        let (first, remarks) = (self.first, self.remarks.clone());
+        Arc::new(Reader::<F, I> { file, shared, first, remarks, indexing: PhantomData })
     }
 }
 

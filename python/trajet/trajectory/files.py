@@ -332,7 +332,7 @@ class TrajectoryFiles(Transformable):
         """
         of_files = (*self._reader.remarks, *self.time_remarks)
         of_topology = (*self._topology_remarks(of_files), *self._residue_remarks)
-        return (*of_files, *of_topology, *self._order_remarks, *self._bond_remarks)
+        return (*of_files, *self._order_remarks, *of_topology, *self._bond_remarks)
 
     def _topology_remarks(self, of_files: Sequence[str]) -> list[str]:
         """Return remarks on the topology, without those on a file that is a trajectory as well."""

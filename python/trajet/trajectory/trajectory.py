@@ -275,7 +275,7 @@ class Trajectory(ReadingByColumns):
         """
         segments = self._reader.segments()
         named = [k for k, one in enumerate(segments) if one["format"] in _trajet.STRUCTURES]
-        if not named:
+        if not named or (self.topology_path is None and len(named) == 1):
             return
         reference, label = None, ""
         if self.topology_path is not None:
@@ -289,7 +289,11 @@ class Trajectory(ReadingByColumns):
         remarks: list[str] = []
         for k in named:
             path = segments[k]["path"]
-            found = self._reader.first_structure(k)
+            try:
+                found = self._reader.first_structure(k)
+            except FormatError as error:
+                remarks.append(f"its names of atoms cannot be compared: {error}")
+                continue
             assert found is not None
             atoms = Topology(found.topology, path).atoms
             if reference is None:

@@ -1,7 +1,8 @@
 //! Decodes the frames of a GRO file.
 
 use super::columns::{
-    ANGSTROM_PER_NM, CUT_BOX, SHORTEST_LINE, Width, angstrom, box_vectors, identify, labels, n_atoms,
+    ANGSTROM_PER_NM, CUT_BOX, SHORTEST_LINE, Width, angstrom, box_vectors, identify, labels,
+    n_atoms,
 };
 use super::scan::Scan;
 use crate::frame_format::{DecodedFrame, FrameFormat, Picked};
@@ -126,7 +127,7 @@ impl FrameFormat for Gro {
     }
 }
 
-/// A frame beside its atoms, with its box vectors row by row, nm, and the digest of its names.
+/// A frame beside its atoms, with its box vectors row by row, nm.
 struct Decoded {
     n_atoms: usize,
     title: TitleTime,

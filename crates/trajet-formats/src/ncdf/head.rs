@@ -166,31 +166,21 @@ impl AtomNumbers {
 
     /// Appends numbers to `out`. Of floating-point numbers the whole part counts.
     pub fn read(&self, bytes: &[u8], out: &mut Vec<i64>) {
+        fn each<const N: usize>(bytes: &[u8], number: impl Fn([u8; N]) -> i64, out: &mut Vec<i64>) {
+            out.extend(bytes.as_chunks().0.iter().map(|&word| number(word)));
+        }
         match self.kind {
-            Kind::Byte | Kind::Char => out.extend(bytes.iter().map(|&b| i64::from(b as i8))),
-            Kind::UnsignedByte => out.extend(bytes.iter().map(|&b| i64::from(b))),
-            Kind::UnsignedShort => {
-                out.extend(bytes.as_chunks().0.iter().map(|&w| i64::from(u16::from_be_bytes(w))));
-            }
-            Kind::UnsignedInt => {
-                out.extend(bytes.as_chunks().0.iter().map(|&w| i64::from(u32::from_be_bytes(w))));
-            }
-            // Numbers beyond those of 63 bits are distinct as negative ones.
-            Kind::Int64 | Kind::UnsignedInt64 => {
-                out.extend(bytes.as_chunks().0.iter().map(|&w| i64::from_be_bytes(w)));
-            }
-            Kind::Short => {
-                out.extend(bytes.as_chunks().0.iter().map(|&w| i64::from(i16::from_be_bytes(w))));
-            }
-            Kind::Int => {
-                out.extend(bytes.as_chunks().0.iter().map(|&w| i64::from(i32::from_be_bytes(w))));
-            }
-            Kind::Float => {
-                out.extend(bytes.as_chunks().0.iter().map(|&w| f32::from_be_bytes(w) as i64));
-            }
-            Kind::Double => {
-                out.extend(bytes.as_chunks().0.iter().map(|&w| f64::from_be_bytes(w) as i64));
-            }
+            Kind::Byte | Kind::Char => each(bytes, |w| i8::from_be_bytes(w).into(), out),
+            Kind::UnsignedByte => each(bytes, |w| u8::from_be_bytes(w).into(), out),
+            Kind::Short => each(bytes, |w| i16::from_be_bytes(w).into(), out),
+            Kind::UnsignedShort => each(bytes, |w| u16::from_be_bytes(w).into(), out),
+            Kind::Int => each(bytes, |w| i32::from_be_bytes(w).into(), out),
+            Kind::UnsignedInt => each(bytes, |w| u32::from_be_bytes(w).into(), out),
+            Kind::Int64 => each(bytes, i64::from_be_bytes, out),
+            // The order of numbers beyond the range of i64 is of no use.
+            Kind::UnsignedInt64 => each(bytes, |w| u64::from_be_bytes(w) as i64, out),
+            Kind::Float => each(bytes, |w| f32::from_be_bytes(w) as i64, out),
+            Kind::Double => each(bytes, |w| f64::from_be_bytes(w) as i64, out),
         }
     }
 }

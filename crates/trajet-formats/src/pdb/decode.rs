@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::records::{
-    COORDINATES, Record, WITHOUT_END, WITHOUT_LENGTHS, cell, check_columns, ends_with_end, identify,
-    labels, lacks_lengths, position, record, title_time,
+    COORDINATES, Record, WITHOUT_END, WITHOUT_LENGTHS, cell, check_columns, ends_with_end,
+    identify, labels, lacks_lengths, position, record, title_time,
 };
 use super::scan::Scan;
 use crate::dcd::{self, CellForm};
@@ -114,7 +114,8 @@ pub struct First {
     has_time: bool,
 }
 
-/// The number of atoms of a frame, its own CRYST1 record, time and step in its TITLE record, and the digest of its names.
+/// The number of atoms of a frame, its own CRYST1 record, time and step in its TITLE record, and
+/// the digest of its names.
 struct Decoded {
     n_atoms: usize,
     cell: Option<Option<[f64; 6]>>,
