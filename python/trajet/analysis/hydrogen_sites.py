@@ -79,6 +79,12 @@ def hydrogen_sites(
     kept = is_hydrogen[both_ways[:, 1]] & is_donor[both_ways[:, 0]] & among[both_ways[:, 0]]
     pairs = np.unique(both_ways[kept], axis=0)
     if not len(pairs):
+        if not (is_donor & among).any():
+            raise SelectionError(
+                f"selection {quoted(main.label)} of {topology} has no donor of hydrogen bonds"
+                f" ({', '.join(elements)}): choose other atoms, donors= (--donors) or elements="
+                " (--elements)"
+            )
         if not is_hydrogen.any():
             raise SelectionError(
                 f"selection {quoted(main.label)} of {topology} has no hydrogens, whose positions"

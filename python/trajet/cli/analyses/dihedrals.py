@@ -20,16 +20,17 @@ def _quadruples(
     return fours or None
 
 
-def _check_dihedrals(*, select: str | None, atoms: list[list[int]] | None, **_: object) -> None:
+def _check_dihedrals(*, select: str | None, quadruples: list[list[int]] | None, **_: object) -> None:
     """Raise an error unless one of the two is given."""
-    if (select is None) == (atoms is None):
-        raise click.UsageError("choose residues (--select) or atoms (--atoms)")
+    if (select is None) == (quadruples is None):
+        raise click.UsageError("choose residues (--select) or four atoms (--quadruple)")
 
 
 @analysis(
     click.option("--select", metavar="SELECTION", help="Atoms of the residues for φ and ψ."),
     click.option(
-        "--atoms",
+        "--quadruple",
+        "quadruples",
         multiple=True,
         callback=_quadruples,
         metavar="I,J,K,L",
@@ -45,7 +46,7 @@ def dihedrals(
     job: AnalysisOptions,
     *,
     select: str | None,
-    atoms: list[list[int]] | None,
+    quadruples: list[list[int]] | None,
     features: bool,
     no_pbc: bool,
 ) -> None:
@@ -55,14 +56,14 @@ def dihedrals(
     Examples:
       trajet dihedrals adk.psf adk.xtc --select protein --plot ramachandran.png
       trajet dihedrals adk.psf adk.xtc --select "resid 10:20" -o angles.csv
-      trajet dihedrals adk.psf adk.xtc --atoms 4,6,8,14 --atoms 6,8,14,16 -o angles.npz
+      trajet dihedrals adk.psf adk.xtc --quadruple 4,6,8,14 --quadruple 6,8,14,16 -o angles.npz
       trajet dihedrals adk.psf adk.xtc --select protein --features -o features.npz
     """
     subject = job.trajectory if select is None else job.select(select)
     job.run(
         trajet.dihedrals.job(
             subject,
-            atoms,
+            quadruples,
             features=features,
             pbc=not no_pbc,
         ),
