@@ -106,7 +106,7 @@ def test_guessed_bonds_are_remarked_on(tmp_path: Path) -> None:
 CONTRADICTIONS = [
     (("--nojump-every-frame",), "--nojump-every-frame needs --nojump"),
     (("--wrap-cell", "compact"), "--wrap-cell needs --wrap or --repair"),
-    (("--bonds", "guess"), "--bonds needs --make-whole or --repair"),
+    (("--bonds", "guess"), "--bonds guesses the bonds of --make-whole and --repair: add one"),
     (("--repair", CHAINS, "--make-whole"), "--repair makes molecules whole"),
     (("--repair", CHAINS, "--center-on", CHAINS), "leave --make-whole"),
     (("--repair", CHAINS, "--wrap"), "leave --make-whole"),
