@@ -44,14 +44,27 @@ def test_begin_and_end_choose_by_the_times_in_the_file(tmp_path: Path, ending: s
 def test_continuous_drops_frames_by_the_times_in_the_files(tmp_path: Path) -> None:
     """A frame that the kept index takes for repeated is kept if its time differs."""
     first, second = WRITERS[".xtc"](tmp_path / "first.xtc"), tmp_path / "second.xtc"
+    times = (FRAME + np.arange(100.0)).tolist()
+    xtc_bytes.write_xtc(second, np.zeros((100, 9, 3)), times=times)
+    before = tj.open(None, first, second, continuous=True)
+    assert np.array_equal(before.times, np.arange(FRAME + 100.0))
+    give_time(first, FRAME, FRAME - 0.5)
+    after = tj.open(None, first, second, continuous=True)
+    assert np.array_equal(after.times, [*range(FRAME), FRAME - 0.5, *times])
+
+
+def test_continuous_finds_steps_back_by_the_times_in_the_file(tmp_path: Path) -> None:
+    """A frame that steps back replaces those before it, although a kept index has rising times."""
+    first, second = WRITERS[".xtc"](tmp_path / "first.xtc"), tmp_path / "second.xtc"
     times = (50.0 + np.arange(100)).tolist()
     xtc_bytes.write_xtc(second, np.zeros((100, 9, 3)), times=times)
     before = tj.open(None, first, second, continuous=True)
-    assert before.n_frames == 150
+    assert np.array_equal(before.times, np.arange(150.0))
     give_time(first, FRAME, -7.0)
     after = tj.open(None, first, second, continuous=True)
-    assert after.n_frames == 151
-    assert after.times[50] == -7.0
+    assert np.array_equal(after.times, [-7.0, *times])
+    assert "step back or repeat at 1 places within files" in str(after.remarks)
+    assert "dropped frames lie where the later files have none" in str(after.remarks)
 
 
 def test_times_are_compared_once_and_not_at_all_where_the_index_was_built(tmp_path: Path) -> None:

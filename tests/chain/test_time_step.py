@@ -94,7 +94,15 @@ def test_titles_of_gromacs_state_times_and_steps(tmp_path: Path, kind: str) -> N
     assert np.array_equal(traj.steps, 50000 * np.arange(N_FRAMES))
     assert np.array_equal(traj.read([3, 1]).times, [300.0, 100.0])
     assert np.array_equal(tj.open(None, path).times, traj.times)
-    assert not traj.remarks
+    # GROMACS writes no END behind the last ENDMDL.
+    assert [remark.split(":")[0] for remark in traj.remarks] == (
+        ["the file ends without an END record"] if kind == "pdb" else []
+    )
+    if kind == "pdb":
+        path.write_text(path.read_text() + "END\n")
+        ended = tj.open(None, path)
+        assert not ended.remarks
+        assert np.array_equal(ended.times, traj.times)
     some = text(tmp_path / f"some.{kind}", lambda k: "Water" if k == 4 else f"Water t= {k}.5")
     assert np.isnan(tj.open(None, some).times).tolist() == [k == 4 for k in range(N_FRAMES)]
     with pytest.raises(tj.AnalysisError, match=r"frame 4 is not stated: give .*time_step="):

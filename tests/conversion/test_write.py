@@ -143,7 +143,7 @@ def test_what_does_not_fit_is_an_error_and_leaves_no_file(x: np.ndarray, tmp_pat
         (x, {"compression": 3}, ValueError, "is for H5MD"),
         (x, {"threads": 0}, ValueError, "at least 1"),
         (5, {}, TypeError, "not int"),
-        ("positions.npy", {}, TypeError, "not str"),
+        ("positions.npy", {}, TypeError, "second argument is a path, 'positions.npy'"),
         (np.full_like(x, np.nan), {}, tj.OutputError, "frame 0"),
         (x * 1e9, {}, tj.OutputError, "frame 0"),
     ]
