@@ -239,12 +239,13 @@ def test_files_and_figures_name_the_groups(adk: Adk, tmp_path: Path) -> None:
         assert saved["labels"][0] == "MET1"
         assert saved["sizes"].tolist() == centers.sizes.tolist()
     centers.save(tmp_path / "centers.csv")
-    assert table(tmp_path / "centers.csv")[0][2:5] == ["MET1_x_A", "MET1_y_A", "MET1_z_A"]
+    names = [f"center_A:MET1_{axis}" for axis in "xyz"]
+    assert table(tmp_path / "centers.csv")[0][2:5] == names
     assert [axes.get_ylabel() for axes in centers.plot().axes] == ["x (Å)", "y (Å)", "z (Å)"]
     pairs = tj.center_distances(protein, by="residue")
     pairs.save(tmp_path / "pairs.csv")
     head, rows = table(tmp_path / "pairs.csv")
-    assert head[2] == "distance_A_MET1_-_ARG2"
+    assert head[2] == "distance_A:MET1_-_ARG2"
     assert np.array_equal(rows[:, 2:], pairs.values)
     pairs.save(tmp_path / "pairs.npz")
     with np.load(tmp_path / "pairs.npz", allow_pickle=False) as saved:

@@ -156,7 +156,11 @@ def test_unusable_requests_are_errors(systems: Systems) -> None:
     for error, words, call in (
         (tj.AnalysisError, "above half of the shortest", lambda: tj.contact_map(chosen, cutoff=41)),
         (ValueError, "must be above 0", lambda: tj.contact_map(chosen, cutoff=0)),
-        (ValueError, "0 or more", lambda: tj.contact_map(chosen, exclude_neighbors=-1)),
+        (
+            ValueError,
+            "exclude_neighbors must be from 0 to .*, not -1",
+            lambda: tj.contact_map(chosen, exclude_neighbors=-1),
+        ),
         (ValueError, "by 'residue' or by 'atom'", lambda: tj.contact_map(chosen, by="chain")),
         (tj.SelectionError, "smaller exclude_n", lambda: tj.contact_map(traj.select("resid 3"))),
         (tj.SelectionError, "without a topo", lambda: tj.contact_map(bare, by="atom", heavy=True)),

@@ -108,6 +108,7 @@ def with_locations(
                 behind.append(at_b)
             else:
                 print(at_b, file=file)
+        print("END", file=file)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         mda.Universe(path).atoms.write(path.with_suffix(".xtc"))

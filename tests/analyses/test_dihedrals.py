@@ -456,12 +456,13 @@ def test_saved(systems: Systems, tmp_path: Path, features: bool, backbone: bool)
     if backbone:
         names = [f"{angle}_{name}" for name in ("ARG2", "ILE3", "ILE4") for angle in ("phi", "psi")]
     if features:
-        names = [f"{function}_{name}" for name in names for function in ("cos", "sin")]
+        names = [f"{function}:{name}" for name in names for function in ("cos", "sin")]
     else:
-        names = [f"{name}_degrees" for name in names]
+        names = [f"angle_degrees:{name}" for name in names]
     assert head == ["frame", "time_ps", *names]
     assert np.array_equal(numbers[:, 0], result.frames)
-    assert np.array_equal(numbers[:, 1], result.times)
+    # The file stores times as float32: the shortest decimals that give these.
+    assert np.array_equal(numbers[:, 1].astype(np.float32), result.times)
     assert numbers[:, 2:].tobytes() == result.values.tobytes()
     assert sorted(p.name for p in tmp_path.iterdir()) == ["d.csv", "d.npz"]
 

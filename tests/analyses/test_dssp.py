@@ -167,7 +167,7 @@ def test_files_content_and_pictures(adk: Adk, tmp_path: Path) -> None:
     result = tj.dssp(tj.open(adk.psf, adk.xtc).select("protein"), frames=slice(0, 5))
     result.save(tmp_path / "a.csv")
     head, *rows = (tmp_path / "a.csv").read_text(encoding="utf-8").splitlines()
-    assert head.split(",")[:4] == ["frame", "time_ps", "MET1", "ARG2"]
+    assert head.split(",")[:4] == ["frame", "time_ps", "class:MET1", "class:ARG2"]
     letters = [row.split(",")[2:] for row in rows]
     assert np.array_equal(letters, result.values)
     result.save(tmp_path / "a.npz")
@@ -179,7 +179,7 @@ def test_files_content_and_pictures(adk: Adk, tmp_path: Path) -> None:
     assert content.values[2, 0] == (result.values[2] == "H").mean()
     content.save(tmp_path / "content.csv")
     head = (tmp_path / "content.csv").read_text(encoding="utf-8").splitlines()[0]
-    assert head.split(",")[2:4] == ["content_H", "content_G"]
+    assert head.split(",")[2:4] == ["content:H", "content:G"]
     figure = result.plot()
     assert figure.axes[0].get_ylabel() == "residue"
     legend = [text.get_text() for text in figure.legends[0].get_texts()]

@@ -446,7 +446,7 @@ def test_results_are_saved(systems: Systems, tmp_path: Path) -> None:
             for name, values in zip(NAMES, expected, strict=True):
                 assert list(columns[name]) == list(map(str, values))
         assert list(map(float, columns["rmsf_A"])) == result.values.tolist()
-    with pytest.raises(ValueError, match=r"\.npz or \.csv"):
+    with pytest.raises(ValueError, match=r"must end in \.npz or \.json or \.csv"):
         result.save(tmp_path / "r.txt")
     with pytest.raises(tj.OutputError):
         result.save(tmp_path / "no" / "folder.npz")
