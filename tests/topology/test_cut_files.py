@@ -29,7 +29,10 @@ def test_remarks_on_topologies_are_those_of_results(tmp_path: Path) -> None:
     assert list(traj.remarks) == expected
     report = tj.gyration(traj.select("all")).report
     assert [one for one in report["remarks"] if "!NBOND" in one] == expected
-    done = run("gyration", tmp_path / "a.psf", tmp_path / "a.nc", "-o", tmp_path / "a.csv")
+    done = run(
+        *("gyration", tmp_path / "a.psf", tmp_path / "a.nc"),
+        *("--select", "all", "-o", tmp_path / "a.csv"),
+    )
     assert "!NBOND" in done.stdout + done.stderr
 
 
@@ -40,10 +43,12 @@ def test_file_that_is_both_is_remarked_on_once(tmp_path: Path) -> None:
     path.write_text("".join(line for line in lines[:60] if line.startswith("ATOM")))
     traj = tj.open(path)
     assert len(traj.topology.names) > 40
-    assert len(traj.remarks) == 1
+    assert len(traj.remarks) == 2
     assert "without an END record" in traj.remarks[0]
+    assert traj.remarks[1:] == traj.time_remarks
     path.write_text(path.read_text() + "END\n")
-    assert tj.open(path).remarks == ()
+    ended = tj.open(path)
+    assert ended.remarks == ended.time_remarks == traj.time_remarks
 
 
 @pytest.mark.parametrize(
