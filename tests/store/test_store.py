@@ -167,7 +167,7 @@ def test_atoms_keep_the_numbers_of_the_original(wet: Solvated, tmp_path: Path) -
     assert ions.trajectory.select(mask).indices.tolist() == numbers
     (block,) = ions.trajectory.blocks(10, atoms=numbers)
     assert block.positions.tobytes() == again.positions.tobytes()
-    with pytest.raises(tj.SelectionError, match="atom 17 is in a tag that is not open"):
+    with pytest.raises(tj.SelectionError, match="atom 17 is in tags that are not open"):
         ions.trajectory.select([47680, 17])
     with pytest.raises(tj.SelectionError, match="atom 47681 is out of range"):
         ions.trajectory.read(atoms=[47681])

@@ -637,18 +637,13 @@ def _topology_file(trajectory: Trajectory) -> Iterator[tuple[Path, list[str]]]:
     path = trajectory.topology_path.absolute()
     if trajectory.n_atoms != trajectory.n_named:
         with folder_in(None) as folder, _room_in(folder):
-            made = folder / f"{path.stem}.psf"
-            atoms = trajectory.topology_atoms
-            rows = np.zeros((trajectory.n_atoms, 3), np.float32)
-            text = _trajet.structure_text(
-                atoms.topology.native, atoms.indices.tolist(), rows, None, "PSF"
-            )
-            made.write_text(text, encoding="ascii")
+            made = _topology_of_some_atoms(trajectory, folder / path.stem)
             yield (
                 made,
                 [
-                    f"the data set has a PSF topology of the {trajectory.n_atoms} atoms that the"
-                    f" trajectory has of {path.name}: indices of atoms count these"
+                    f"the data set has a {made.suffix[1:].upper()} topology of the"
+                    f" {trajectory.n_atoms} atoms that the trajectory has of {path.name}: indices"
+                    " of atoms count these"
                 ],
             )
         return
@@ -664,6 +659,24 @@ def _topology_file(trajectory: Trajectory) -> Iterator[tuple[Path, list[str]]]:
         made = folder / f"topology{path.suffix}"
         h5md.keep_topology(path, made, trajectory.particles)
         yield made, []
+
+
+def _topology_of_some_atoms(trajectory: Trajectory, stem: Path) -> Path:
+    """Write a PSF file of the atoms of a trajectory, or a PDB file if charges are unknown."""
+    atoms = trajectory.topology_atoms
+    first = trajectory.read_places([0], None, None, counted=False)
+    has_charges = atoms.column("charges") is not None and atoms.column("masses") is not None
+    name = "PSF" if has_charges else "PDB"
+    text = _trajet.structure_text(
+        atoms.topology.native,
+        atoms.indices.tolist(),
+        np.ascontiguousarray(np.nan_to_num(first.positions[0])),
+        None,
+        name,
+    )
+    made = stem.with_suffix(f".{name.lower()}")
+    made.write_text(text, encoding="ascii")
+    return made
 
 
 @contextlib.contextmanager

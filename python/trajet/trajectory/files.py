@@ -361,7 +361,8 @@ class TrajectoryFiles(Transformable):
     @property
     def time_remarks(self) -> tuple[str, ...]:
         """Remarks on times that the files do not state, for what uses times."""
-        return tuple(self._reader.unstated_times)
+        # A single frame has no time between frames.
+        return tuple(self._reader.unstated_times) if self.n_frames > 1 else ()
 
     @property
     def index_path(self) -> Path | None:

@@ -20,7 +20,9 @@ def _quadruples(
     return fours or None
 
 
-def _check_dihedrals(*, select: str | None, quadruples: list[list[int]] | None, **_: object) -> None:
+def _check_dihedrals(
+    *, select: str | None, quadruples: list[list[int]] | None, **_: object
+) -> None:
     """Raise an error unless one of the two is given."""
     if (select is None) == (quadruples is None):
         raise click.UsageError("choose residues (--select) or four atoms (--quadruple)")
