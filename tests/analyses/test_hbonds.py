@@ -1,6 +1,7 @@
 """Hydrogen bonds are those of MDAnalysis, of mdtraj, and of a triple loop."""
 
 import shutil
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -321,8 +322,20 @@ def test_bad_input_says_what_to_do(adk: Adk, solvated: tuple[Path, Path]) -> Non
     gro = Path(shutil.copy(datafiles.GRO, solvated[0].parent))
     with pytest.raises(tj.SelectionError, match=r"has no bonds.*--guess-bonds"):
         tj.hbonds(tj.open(gro, solvated[1]))
-    with pytest.raises(tj.SelectionError, match=r"'name CA'.*hydrogen bonds need the positions of"):
+    with pytest.raises(
+        tj.SelectionError, match=r"'name CA'.* has no donor of hydrogen bonds \(N, O\)"
+    ):
         tj.hbonds(traj.select("name CA"))
+    heavy = mda.Universe(adk.psf, adk.xtc).select_atoms("not name H*")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        heavy.write(solvated[0].parent / "heavy.pdb")
+    with pytest.raises(tj.SelectionError, match=r"has no hydrogens, whose positions.*all-atom"):
+        tj.hbonds(tj.open(solvated[0].parent / "heavy.pdb"), bonds="guess")
+    with pytest.raises(
+        tj.SelectionError, match=r"'name O HN'.* no hydrogen that is bonded to a donor.*guess bonds"
+    ):
+        tj.hbonds(traj.select("name O HN"))
     with pytest.raises(tj.SelectionError, match=r"has no acceptor of hydrogen bonds"):
         tj.hbonds(traj.select("name N"), acceptors="name O")
     with pytest.raises(tj.SelectionError, match="neither group has a donor"):
@@ -374,8 +387,11 @@ def test_lifetimes_need_evenly_spaced_frames(adk: Adk) -> None:
     """Frames out of order, of changing steps, and a single one have no time axis."""
     traj = tj.open(adk.psf, adk.xtc)
     for frames, message in (
-        ([0, 1, 2, 4], "frames 2 and 4 are 2 ps apart, and most others 1 ps"),
-        ([3, 2, 1], "whose times increase"),
+        (
+            [0, 1, 2, 4],
+            "not equally spaced: 2 ps from frame 2 to frame 4, and 1 ps between most frames",
+        ),
+        ([3, 2, 1], "not equally spaced: -1 ps from frame 3 to frame 2.*choose frames at equal"),
         ([5], "at least two frames, not 1"),
     ):
         with pytest.raises(tj.AnalysisError, match=message):

@@ -36,6 +36,7 @@ def written(
         with mda.Writer(str(path), chain.atoms.n_atoms) as file:
             for k in range(N_FRAMES):
                 chain.dimensions = cell
+                chain.trajectory.ts.time = k
                 chain.atoms.positions = whole + rng.normal(0, 0.1, whole.shape)
                 if k in broken:
                     # The first residue in the list is at a corner of the box.

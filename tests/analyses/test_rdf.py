@@ -263,7 +263,7 @@ def test_range_beyond_half_of_the_cell_gives_a_remark(tmp_path: Path) -> None:
     small = np.eye(3) * 2
     both = trr_bytes.write_trr(tmp_path / "shrinks.trr", x, boxes=[small * 1.5, small])
     (remark,) = tj.rdf(tj.open(None, both).select(range(9)), range=(0.0, 12.0)).report["remarks"]
-    assert "10.0 Å (frame 1)" in remark
+    assert "is less in 1 of 2 frames: 10.0 Å in frame 1: beyond it g is too small" in remark
 
 
 def test_uncountable_requests_are_errors(adk: Adk, tmp_path: Path) -> None:

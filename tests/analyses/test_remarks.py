@@ -73,6 +73,15 @@ def overlapping(tmp_path: Path) -> tj.Trajectory:
     return opened
 
 
+def restarts(n: int) -> str:
+    """Return the remark on a file that holds the frames of `overlapping` one after another."""
+    return (
+        f"times step back or repeat at {n} places within the file, first from 2 ps (frame 2) to 2"
+        " ps (frame 3): all frames are kept; --continuous (continuous=True) drops those that later"
+        " frames repeat"
+    )
+
+
 @pytest.fixture
 def gro(tmp_path: Path) -> Path:
     """Write a topology of `N_ATOMS` atoms."""
@@ -96,6 +105,9 @@ def test_copies_keep_remarks_and_copies_of_copies_keep_each_once(
     if ending == ".dcd":
         (lost,) = (remark for remark in done.remarks if remark.startswith("lost, as DCD holds"))
         expected.append(OF_SOURCE + lost)
+    else:
+        # The copy is one file, within which the time repeats.
+        expected.insert(0, restarts(1))
     copy = tj.open(None, done.path)
     assert list(copy.remarks) == expected
     report = tj.distances(copy.select([0, 1]), copy.select([2, 3])).report
@@ -147,7 +159,10 @@ def test_invented_times_and_atom_order_are_remarks_of_copies(tmp_path: Path, end
     assert len(source.remarks) == 2
     done = tj.convert(source, tmp_path / f"copy{ending}")
     copy = tj.open(None, done.path)
-    assert copy.remarks == tuple(OF_SOURCE + remark for remark in source.remarks)
+    order, times = source.remarks
+    assert "not in the order of their numbers" in order
+    assert "states no times" in times
+    assert copy.remarks == (OF_SOURCE + times, OF_SOURCE + order)
 
 
 def test_coarse_xtc_is_a_remark_of_the_file_and_of_its_copies(tmp_path: Path) -> None:
@@ -250,23 +265,23 @@ def test_data_set_keeps_remarks_and_every_report_repeats_them(
     assert manifest["remarks"] == [remark]
 
     of_tag, of_run = f"coarse: {ROUNDED}", OF_SOURCE + remark
-    assert store.open("run").remarks == (of_tag, of_run)
+    assert store.open("run").remarks == (restarts(1), of_tag, of_run)
     coarse, rest = (store.open("run", tags=[tag]) for tag in ("coarse", "rest"))
-    assert coarse.remarks == (of_tag, of_run)
-    assert rest.remarks == (of_run,)
+    assert coarse.remarks == (restarts(1), of_tag, of_run)
+    assert rest.remarks == (restarts(1), of_run)
     report = tj.distances(coarse.select([0, 1]), coarse.select([2, 3])).report
-    assert report["remarks"] == [of_tag, of_run]
+    assert report["remarks"] == [restarts(1), of_tag, of_run]
 
     got = store.get("run", tmp_path / "got.nc")
-    assert got.remarks[-2:] == (of_tag, of_run)
-    assert tj.open(None, got.path).remarks == (OF_SOURCE + of_tag, of_run)
+    assert got.remarks[-3:] == (restarts(1), of_tag, of_run)
+    assert tj.open(None, got.path).remarks == (restarts(1), OF_SOURCE + of_tag, of_run)
 
     late = run_of(tmp_path / "late.trr", [1.0, 9.0])
     appended = store.append("run", tj.open(None, late))
     remark, overlap = appended.remarks
     assert remark == of_tag
     assert overlap == 'the new frames begin at 1 ps, and "run" went on to 3 ps'
-    assert store.open("run").remarks == (of_tag, of_run, OF_SOURCE + overlap)
+    assert store.open("run").remarks == (restarts(2), of_tag, of_run, OF_SOURCE + overlap)
 
     # Retagged without a precision, rounded values stay rounded; no remark appears twice.
     for _ in range(2):
@@ -274,6 +289,7 @@ def test_data_set_keeps_remarks_and_every_report_repeats_them(
         profile.write_text(exact)
         store.retag("run", profile)
         assert store.open("run").remarks == (
+            restarts(2),
             of_run,
             OF_SOURCE + overlap,
             OF_SOURCE + of_tag,

@@ -103,7 +103,13 @@ def test_golden_files_equal_mdanalysis(
         atoms = universe.select_atoms(text)
         if weights and (atoms.masses == 0).any():
             # MDAnalysis has no mass for virtual sites, nor for atoms that it cannot guess.
-            with pytest.raises(tj.SelectionError, match="no mass"):
+            unknown = np.flatnonzero(atoms.masses == 0)
+            first = atoms[unknown[0]]
+            message = (
+                f"the mass of {len(unknown)} of {len(atoms)} atoms is unknown in the Universe, the"
+                f" first is atom {first.index} {first.name} "
+            )
+            with pytest.raises(tj.SelectionError, match=re.escape(message)):
                 tj.rmsd(atoms, weights="mass")
             atoms = atoms[atoms.masses > 0]
             if len(atoms) == 0:
