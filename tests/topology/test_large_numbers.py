@@ -32,8 +32,7 @@ def test_hexadecimal_residue_numbers_of_vmd(first: int, last: int, tmp_path: Pat
     traj = tj.open(path)
     assert traj.topology.residues.resids.tolist() == expected
     assert traj.select("resid 10001").indices.tolist() == [2 * (10001 - first) + k for k in (0, 1)]
-    assert len(traj.remarks) == 1
-    assert "states no times" in traj.remarks[0]
+    assert traj.remarks == ()
 
 
 def test_starred_residues_are_divided_with_a_remark(tmp_path: Path) -> None:
