@@ -130,7 +130,9 @@ fn make_molecule(
         let nearest = cell.shift_to_shortest(d);
         if nearest != apart && length(apart) > length(nearest) * (1.0 + ROUNDING) {
             tree.iter().for_each(|&[_, child]| shift_of[child as usize] = 0);
-            return MadeWhole { endless: 1, unplaced: None };
+            // An atom without position makes any ring of bonds look endless.
+            let unplaced = if is_placed { None } else { unplaced_of(tree, positions) };
+            return MadeWhole { endless: usize::from(unplaced.is_none()), unplaced };
         }
     }
     if shifts.len() > 1 {
