@@ -3,6 +3,7 @@
 import hashlib
 import re
 import shutil
+import struct
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -353,6 +354,15 @@ def _read(format: Format, path: str) -> Truth:
             cells.append(np.full(6, np.nan) if ts.dimensions is None else ts.dimensions.copy())
     finally:
         reader.close()
+
+    # MDAnalysis takes the time step of LAMMPS, which is in fs, for one of CHARMM.
+    header = Path(path).read_bytes()[:120]
+    if b"CORD" in header[:8] and b"Written by LAMMPS" in header:
+        (every,), (time_step,) = (
+            struct.unpack_from("<i", header, 16),
+            struct.unpack_from("<f", header, 44),
+        )
+        times = [k * every * time_step / 1000 for k in range(len(times))]
 
     def further(frames: list[np.ndarray]) -> np.ndarray | None:
         return None if all(f is missing for f in frames) else np.array(frames, np.float32)

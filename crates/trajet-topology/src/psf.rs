@@ -53,7 +53,9 @@ pub(crate) fn read(text: &[u8], _with_positions: bool) -> Result<Structure, Faul
     let n_bonds = section(&mut lines, b"!NBOND")?;
     let bonds = n_bonds.map(|n_bonds| read_bonds(&mut lines, n_bonds, n)).transpose()?;
     let has_bonds = n_bonds.is_some_and(|n_bonds| n_bonds > 0);
-    if has_bonds && is_cut(text, &lines) && (layout.is_free || last_line(text).len() % number != 0)
+    if has_bonds
+        && is_cut(text, &lines)
+        && (layout.is_free || !last_line(text).len().is_multiple_of(number))
     {
         return Err(lines.fault(0, "the file ends inside of its bonds: the last number has no end"));
     }
