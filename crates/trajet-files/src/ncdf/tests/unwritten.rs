@@ -27,15 +27,15 @@ fn filled(drawn: &Drawn, name: &str, frames: &[usize], values: std::ops::Range<u
 }
 
 fn all_fields(version: u8, double: bool, scale: Option<Scale>) -> Drawn {
-    let form = Some(Form { double, scale });
+    let form = Form { double, scale };
     Drawn {
         version,
         n_frames: 4,
-        coordinates: form.unwrap(),
-        time: form,
-        cell: Some([form.unwrap(); 2]),
-        velocities: form,
-        forces: form,
+        coordinates: form,
+        time: Some(form),
+        cell: Some([form; 2]),
+        velocities: Some(form),
+        forces: Some(form),
         ..PLAIN
     }
 }
