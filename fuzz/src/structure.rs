@@ -45,8 +45,6 @@ fn check(topology: &Topology) {
     let residues = &topology.residues;
     has(&residues.names, n_residues);
     residues.insertion_codes.iter().for_each(|column| has(column, n_residues));
-    residues.file_insertion_codes.iter().for_each(|column| has(column, n_residues));
-    assert!(residues.file_numbers.as_ref().is_none_or(|numbers| numbers.len() == n_residues));
     assert_eq!(residues.segments.len(), n_residues);
     let n_segments = topology.n_segments();
     assert!(residues.segments.iter().all(|&segment| (segment as usize) < n_segments));

@@ -30,7 +30,7 @@ impl Identity {
         self.sum_of_numbers = self.sum_of_numbers.wrapping_add(number);
     }
 
-    /// Returns whether a frame with this identity has the atoms of frame 0 in the same order. If not, [`difference`]
+    /// Returns whether a frame with this identity has the atoms of frame 0 in the same order. If not, `difference`
     /// decides.
     pub fn agrees_with(&self, first: &Identity) -> bool {
         let is_sorted_otherwise =
