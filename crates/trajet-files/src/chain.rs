@@ -35,6 +35,7 @@ mod clock;
 mod overlap;
 mod remarks;
 mod stored;
+mod times;
 mod transformed;
 
 /// Largest number of files of a chain that are open at the same time, beside those that are being read.

@@ -34,9 +34,8 @@ mod connections;
 mod numbers;
 
 use connections::Connections;
-use numbers::{ResidueNumbers, Serials};
+use numbers::{ResidueNumbers, SERIAL, Serials};
 
-const SERIAL: Range<usize> = 6..11;
 const NAME: Range<usize> = 12..16;
 const ALT_LOC: Range<usize> = 16..17;
 const RESIDUE_NAME: Range<usize> = 17..21;

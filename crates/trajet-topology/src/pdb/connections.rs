@@ -1,7 +1,6 @@
 //! The bonds of CONECT records.
 
-use super::SERIAL;
-use super::numbers::{Serials, hybrid_36};
+use super::numbers::{SERIAL, Serials, hybrid_36};
 use crate::error::reserve;
 use crate::text::{Lines, integer};
 use crate::{Bonds, Fault, Topology};

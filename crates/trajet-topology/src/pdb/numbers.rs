@@ -1,5 +1,7 @@
 //! Numbers of residues and atoms that are too large for their columns.
 
+use std::ops::Range;
+
 use crate::Fault;
 use crate::error::reserve;
 use crate::grouping::RepeatedNames;
@@ -9,6 +11,8 @@ use crate::text::integer;
 const MODULUS: i64 = 10_000;
 /// A residue number that is smaller than the last by more than this has been wrapped.
 const LEAST_FALL: i64 = MODULUS / 2;
+/// The columns of serial numbers.
+pub(super) const SERIAL: Range<usize> = 6..11;
 /// The first number that is given to atoms without a readable serial number.
 const FIRST_GIVEN_SERIAL: i64 = 100_000;
 
