@@ -19,6 +19,7 @@ pub mod leftovers;
 mod lines;
 mod meter;
 pub mod ncdf;
+mod numbered;
 mod open;
 pub mod opener;
 mod opening;

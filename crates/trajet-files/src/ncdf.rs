@@ -13,8 +13,8 @@ use trajet_formats::ncdf::{Frame, Further, KJ_PER_KCAL, Layout, Located, Stored}
 use trajet_formats::{Fault, Field, Format, FrameInfo, Raw, TimePrecision, memory};
 
 use crate::indexed::Indexed;
+use crate::numbered::Numbered;
 use crate::options::LEAST_PIECE;
-use crate::ordered::Numbered;
 use crate::reader::{self, NUMBERED_TIMES, Wanted};
 use crate::sidecar::{Finder, Found, find};
 use crate::source::{HeaderBytes, Source, Window};

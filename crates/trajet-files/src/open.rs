@@ -114,7 +114,7 @@ pub(crate) fn open_known(
             Arc::new(dcd::Reader::open(file.source, &options, opening)?)
         }
         (ordered::NAME, index) => {
-            return Ordered::known(KnownFile { index, ..file }, options);
+            return Ordered::known(KnownFile { index, ..file }, options, open_known);
         }
         ("NCDF", None) => {
             by_number(ncdf::Reader::open(file.source, options, &Serial, opening)?, false)?

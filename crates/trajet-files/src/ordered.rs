@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use trajet_formats::{Atoms, FrameInfo, Raw, TimePrecision, memory};
 
 use crate::indexed::Indexed;
-use crate::open::open_known;
+use crate::numbered::Numbered;
 use crate::opener::{KnownFile, Opened};
 use crate::reader::{
     FormatData, KnownCells, PartialIndex, Reader, Reindex, StoredTypes, Wanted, WorkerFile,
@@ -98,14 +98,18 @@ impl Ordered {
         Ordered { inner, places, selections: Mutex::default() }
     }
 
-    /// Opens a file in a worker process.
-    pub(crate) fn known(file: KnownFile<'_>, options: &OpenOptions) -> Opened {
+    /// Opens a file in a worker process; `open` opens it in its own order, given the name of its format.
+    pub(crate) fn known(
+        file: KnownFile<'_>,
+        options: &OpenOptions,
+        open: fn(&str, KnownFile<'_>, &OpenOptions) -> Opened,
+    ) -> Opened {
         let Ok(InOrder { file: inner, places }) = postcard::from_bytes(file.data) else {
             let path = file.source.path().to_owned();
             let looks_like = "its atoms were put into another order elsewhere".to_owned();
             return Err(Error::UnknownFormat { path, looks_like });
         };
-        let inner = open_known(&inner.opener, KnownFile { data: &inner.data, ..file }, options)?;
+        let inner = open(&inner.opener, KnownFile { data: &inner.data, ..file }, options)?;
         Ok(Arc::new(Ordered::new(inner, places.into())))
     }
 }
@@ -203,31 +207,6 @@ impl PartialIndex for Ordered {
         };
         Arc::new(Ordered::new(inner, Arc::clone(&self.places)))
     }
-}
-
-/// A reader of files whose frames state the number of each atom.
-pub(crate) trait Numbered: Reader {
-    /// Appends the numbers of consecutive atoms of a frame to `out`.
-    ///
-    /// # Errors
-    /// As `dyn Reader::read_into`.
-    fn numbers(
-        &self,
-        frames: &Frames,
-        at: usize,
-        atoms: Range<usize>,
-        scratch: &mut Scratch,
-        out: &mut Vec<i64>,
-    ) -> Result<(), Error>;
-
-    /// Appends the numbers of all atoms of frame 0 to `out`, even if the index lacks that frame.
-    ///
-    /// # Errors
-    /// [`Error::Io`], [`Error::Memory`].
-    fn first_numbers(&self, meter: &mut Meter, out: &mut Vec<i64>) -> Result<(), Error>;
-
-    /// Returns a reader of the same file with another part of its index.
-    fn with_part(&self, index: FrameIndex) -> Arc<dyn Numbered>;
 }
 
 /// A file whose atoms are read in the order of the numbers that each frame gives them.
