@@ -1,9 +1,6 @@
 //! Inputs as files.
 
 use std::path::{Path, PathBuf};
-use std::sync::Once;
-
-use crate::memory;
 
 /// A temporary file, which is removed with its folder at the end of the case.
 pub(crate) struct OnDisk {
@@ -19,15 +16,6 @@ impl OnDisk {
 
     /// Writes the file as [`OnDisk::new`] does, under a name.
     pub(crate) fn named(bytes: &[u8], name: &str) -> OnDisk {
-        static HOOK: Once = Once::new();
-        HOOK.call_once(|| {
-            // The message of a panic may take more memory than the case is allowed.
-            let fuzzers = std::panic::take_hook();
-            std::panic::set_hook(Box::new(move |info| {
-                memory::lift();
-                fuzzers(info);
-            }));
-        });
         let memory = Path::new("/dev/shm");
         let folder = match memory.is_dir() {
             true => tempfile::tempdir_in(memory),

@@ -1,6 +1,7 @@
 //! Memory limits of a case.
 
 use std::alloc::System;
+use std::sync::Once;
 
 use cap::Cap;
 
@@ -34,6 +35,15 @@ impl Budget {
     /// Runs code under test. If it exceeds the limit, the process ends at that request with "memory allocation of …
     /// bytes failed".
     pub(crate) fn limited<T>(&self, work: impl FnOnce() -> T) -> T {
+        static HOOK: Once = Once::new();
+        HOOK.call_once(|| {
+            // The message of a panic may take more memory than the case is allowed.
+            let fuzzers = std::panic::take_hook();
+            std::panic::set_hook(Box::new(move |info| {
+                lift();
+                fuzzers(info);
+            }));
+        });
         let limit = self.baseline + self.most;
         assert!(
             MEMORY.set_limit(limit).is_ok(),
@@ -55,7 +65,7 @@ impl Budget {
     }
 }
 
-/// Removes the limit, for code that is not under test, including the message of a panic.
+/// Removes the limit, for code that is not under test.
 pub(crate) fn lift() {
     MEMORY.set_limit(usize::MAX).expect("nothing is above this limit");
 }

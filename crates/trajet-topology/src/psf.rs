@@ -16,6 +16,7 @@ use crate::{Atoms, Bonds, Column, ColumnBuilder, Fault, Structure, Topology};
 
 mod atom_line;
 
+pub(crate) use atom_line::is_type;
 use atom_line::{Fields, Layout};
 
 /// The bytes of the shortest possible line of an atom.

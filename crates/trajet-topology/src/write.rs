@@ -13,7 +13,7 @@ use std::fmt::Write;
 
 use trajet_kernels::cell::Cell;
 
-use crate::{Column, Structure};
+use crate::{Column, Structure, psf};
 
 /// Å in a nm.
 const ANGSTROM_PER_NM: f64 = 10.0;
@@ -287,7 +287,8 @@ fn write_psf(structure: &Structure, text: &mut String) -> Result<(), NotWritten>
             ("type", types.get(atom), 6),
         ] {
             let value = fields.text(what, value, width)?;
-            if value.contains(' ') || value.is_empty() && what != "segment" {
+            let is_sound = what != "type" || psf::is_type(value.as_bytes());
+            if value.contains(' ') || value.is_empty() && what != "segment" || !is_sound {
                 return Err(fields.too_long(what, value));
             }
             put!(text, " {value:<width$}");
@@ -371,7 +372,7 @@ mod tests {
         }
     }
     use crate::formats::FORMATS;
-    use crate::{Bonds, Topology};
+    use crate::{Bonds, ColumnBuilder, Topology};
     use proptest::prelude::*;
 
     fn parse(format: &str, text: &str) -> Structure {
@@ -462,6 +463,38 @@ mod tests {
             prop_assert_eq!(&read.atoms.residues, &old.atoms.residues);
             prop_assert_eq!(&read.residues.numbers, &old.residues.numbers);
             prop_assert_eq!(&read.bonds, &old.bonds);
+        }
+
+        #[test]
+        fn psf_files_with_any_texts_are_read_again_or_refused(
+            structure in structure(),
+            texts in proptest::collection::vec("[ -~]{0,9}|[0-9.eEdD+-]{1,6}", 1..4),
+            column in 0..4usize,
+        ) {
+            let mut structure = structure;
+            let n = structure.topology.n_atoms();
+            structure.topology.atoms.charges = Some(vec![0.5; n]);
+            structure.topology.guess_masses().unwrap();
+            let rows = match column {
+                0 | 1 => n,
+                2 => structure.topology.n_residues(),
+                _ => structure.topology.n_segments(),
+            };
+            let mut values = ColumnBuilder::with_rows(rows).unwrap();
+            texts.iter().cycle().take(rows).for_each(|text| values.push(text));
+            let values = values.finish();
+            let topology = &mut structure.topology;
+            match column {
+                0 => topology.atoms.names = values,
+                1 => topology.atoms.types = Some(values),
+                2 => topology.residues.names = values,
+                _ => topology.segments.ids = values,
+            }
+            let Ok(text) = write(&structure, "PSF") else { return Ok(()) };
+            let (read, old) = (parse("PSF", &text).topology, &structure.topology);
+            prop_assert_eq!(&read.atoms.names, &old.atoms.names);
+            prop_assert_eq!(&read.atoms.types, &old.atoms.types);
+            prop_assert_eq!(&read.atoms.charges, &old.atoms.charges);
         }
 
         #[test]

@@ -111,7 +111,8 @@ fn is_real(word: &[u8]) -> bool {
     word.iter().any(|byte| b".eEdD".contains(byte)) && decimal(word).is_some()
 }
 
-fn is_type(word: &[u8]) -> bool {
+/// Returns whether a word can be a type: a name or a whole number.
+pub(crate) fn is_type(word: &[u8]) -> bool {
     !word.contains(&b'.') || decimal(word).is_none()
 }
 
