@@ -109,7 +109,7 @@ def check_limit(max_memory: int | None) -> None:
 
 def in_bytes(size: int) -> str:
     """Return a number of bytes as text, such as `1.5 GiB`."""
-    for unit, name in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
+    for unit, name in ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
         if size >= unit:
             return f"{size / unit:.3g} {name}"
     return f"{size} bytes"

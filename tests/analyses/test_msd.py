@@ -321,9 +321,13 @@ def test_errors_say_what_to_do(adk: Adk, unwrapped: tj.Trajectory, tmp_path: Pat
     least = int(re.search(r"at least (\d+)", str(caught.value))[1])
     assert tj.msd(atoms, max_memory=least, unwrapped=True).report["parameters"]["n_reads"] == 64
     assert_refused("too little", max_memory=least - 1, unwrapped=True)
-    for frames in ([0, 1, 2, 4], [3, 2, 1], [0, 0, 0], [5, 6, 6, 7]):
-        uneven = "times are not equally spaced.*choose frames at equal intervals"
+    uneven = "times are not equally spaced.*choose frames at equal intervals"
+    for frames in ([0, 1, 2, 4], [5, 6, 6, 7]):
         assert_refused(uneven, tj.AnalysisError, frames=frames)
+    falling = "times do not rise: .* ps from frame 3 to frame 2: choose frames from the first to"
+    assert_refused(falling, tj.AnalysisError, frames=[3, 2, 1])
+    equal = "times do not rise: 0 ps from frame 0 to frame 0: choose frames at equal intervals"
+    assert_refused(equal, tj.AnalysisError, frames=[0, 0, 0])
     usual = "2 ps between most frames: choose frames at equal intervals"
     assert_refused(usual, tj.AnalysisError, frames=[*range(10), 30])
     twice = tj.open(adk.psf, adk.xtc, adk.xtc)

@@ -115,16 +115,18 @@ def _uneven(
     # Most steps are equal, and the others are the wrong ones.
     far = np.flatnonzero(~((steps > 0) & (np.abs(steps - usual) <= slack)))
     k = int(far[0]) if far.size else int(np.abs(steps - usual).argmax())
+    between = f"{steps[k]:g} ps from frame {numbers[k]} to frame {numbers[k + 1]}"
     if trajectory.reader.unstated_times:
         advice = _GIVE
     elif steps[k] <= 0 and numbers[k + 1] > numbers[k]:
         advice = "drop frames that a continued run repeats with continuous=True (--continuous)"
     else:
         advice = _advice(numbers, k)
-    return AnalysisError(
-        f"{trajectory.label}: times are not equally spaced: {steps[k]:g} ps from frame"
-        f" {numbers[k]} to frame {numbers[k + 1]}, and {usual:g} ps between most frames: {advice}"
-    )
+    if usual > 0:
+        found = f"times are not equally spaced: {between}, and {usual:g} ps between most frames"
+    else:
+        found = f"times do not rise: {between}"
+    return AnalysisError(f"{trajectory.label}: {found}: {advice}")
 
 
 def _usual(steps: NDArray[np.float64]) -> float:
@@ -136,6 +138,8 @@ def _usual(steps: NDArray[np.float64]) -> float:
 def _advice(numbers: NDArray[np.int64], k: int) -> str:
     """Return advice on frames with a gap behind the k-th."""
     by = np.diff(numbers)
+    if (by < 0).all():
+        return "choose frames from the first to the last with frames= (--start, --stop, --step)"
     if np.ptp(by) or by[k] <= 0:
         return "choose frames at equal intervals with frames= (--start, --stop, --step)"
     return (
