@@ -391,7 +391,10 @@ def test_lifetimes_need_evenly_spaced_frames(adk: Adk) -> None:
             [0, 1, 2, 4],
             "not equally spaced: 2 ps from frame 2 to frame 4, and 1 ps between most frames",
         ),
-        ([3, 2, 1], "times do not rise: -1 ps from frame 3 to frame 2: choose frames from the first"),
+        (
+            [3, 2, 1],
+            "times do not rise: -1 ps from frame 3 to frame 2: choose frames from the first",
+        ),
         ([5], "at least two frames, not 1"),
     ):
         with pytest.raises(tj.AnalysisError, match=message):

@@ -23,7 +23,7 @@ from trajet.pools.timing import WORKER_STAGES
 
 RANKS = (1, 2, 5)
 # Timeout of a run, s: far more than any needs.
-HANGS = 120
+HANGS = 600
 
 
 def run(ranks: int, *arguments: object, code: int = 0) -> subprocess.CompletedProcess[str]:

@@ -382,6 +382,13 @@ class TrajectoryFiles(Transformable):
         """Where atoms of the topology are that frames lack, for messages."""
         return "not in the trajectory" if self.dataset is None else "in tags that are not open"
 
+    @property
+    def advice_on_absent_atoms(self) -> str:
+        """How to have all atoms of a molecule, for messages."""
+        if self.dataset is None:
+            return "give a trajectory with all atoms of its molecule"
+        return "open all tags of its molecule"
+
     def places_of(self, indices: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Return the indices of atoms in a frame, and which of them belong to an open tag."""
         origin = self._origin

@@ -72,7 +72,15 @@ class Trajectory(ReadingByColumns):
 
     _INTERNAL = frozenset(
         (
-            *("absent_atoms", "adopt", "before_run", "blocks_of_places", "call", "choose_atoms"),
+            *(
+                "absent_atoms",
+                "adopt",
+                "advice_on_absent_atoms",
+                "before_run",
+                "blocks_of_places",
+                "call",
+                "choose_atoms",
+            ),
             *("count_read",),
             *("describe_inputs", "with_steps"),
             *("describe_transforms", "fresh", "frame_numbers", "has_bonds_of_frames"),

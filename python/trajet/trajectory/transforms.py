@@ -550,7 +550,7 @@ def _check_complete(trajectory: "Trajectory", labels: NDArray[np.int64]) -> None
         atom = trajectory.topology_atoms.describe(int(incomplete[0]))
         raise SelectionError(
             f"{trajectory.label}: atoms of the molecule of {atom} are {trajectory.absent_atoms},"
-            " so that its centre is unknown: give a trajectory with all atoms of its molecule"
+            f" so that its centre is unknown: {trajectory.advice_on_absent_atoms}"
         )
 
 
@@ -574,8 +574,7 @@ def _check_connected(
         atom = trajectory.topology_atoms.describe(int(np.flatnonzero(~same)[0]))
         raise SelectionError(
             f"{trajectory.label}: the molecule of {atom} cannot be made whole, as atoms between"
-            f" others are {trajectory.absent_atoms}: give a trajectory with all atoms of its"
-            " molecule"
+            f" others are {trajectory.absent_atoms}: {trajectory.advice_on_absent_atoms}"
         )
 
 
