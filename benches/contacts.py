@@ -215,7 +215,12 @@ def main() -> None:
                 {
                     "trajet": lambda: (
                         tj.native_contacts(
-                            acids, BASES, cutoff=6.0, heavy=False, exclude_neighbors=-1, pool=pool
+                            acids,
+                            BASES,
+                            cutoff=6.0,
+                            heavy_only=False,
+                            exclude_neighbors=-1,
+                            pool=pool,
                         ).values
                     ),
                     "MDAnalysis": native(dry),

@@ -249,7 +249,7 @@ def _radial(of: Systems) -> Compared:
 @row("mean squared displacement of ADK's C-alpha", "MDAnalysis `EinsteinMSD`", "Å²")
 def _displacements(of: Systems) -> Compared:
     theirs = msd.EinsteinMSD(of.adk_mda, select="name CA", fft=False).run().results.timeseries
-    ours = tj.msd(of.adk.select("name CA"), unwrapped=True, weights=None)
+    ours = tj.msd(of.adk.select("name CA"), unwrapped=True, weights="equal")
     return ours.values, theirs[: len(ours.values)]
 
 

@@ -97,7 +97,7 @@ def measure(asked: dict[str, Any]) -> dict[str, float]:
 
     def within(atoms: Any) -> tuple[float, float]:
         """Return the seconds of decoding, and of reading and decoding, in an analysis."""
-        result = tj.rmsd(traj.select(atoms), superposition=False, pool=one)
+        result = tj.rmsd(traj.select(atoms), motion="none", pool=one)
         stages = result.report["stages"]
         return stages["t_decode"], stages["t_read"] + stages["t_decode"]
 

@@ -50,7 +50,7 @@ def job(case: Case, threads: int, folder: Path) -> Callable[[], Any]:
     pool = tj.LocalPool(threads=threads)
     options: dict[str, Any] = {"frames": slice(case.n_frames), "pool": pool}
     if case.task == "dihedrals":
-        return lambda: tj.dihedrals(chosen, features=True, **options)
+        return lambda: tj.dihedrals(chosen, sin_cos=True, **options)
     if case.task == "rdf":
         return lambda: tj.rdf(chosen, bins=RDF_BINS, range=RDF_RANGE, **options)
     return lambda: getattr(tj, case.task)(chosen, **options)

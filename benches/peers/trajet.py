@@ -61,7 +61,7 @@ def analysis(tj: Any, case: Case, truth: Truth, chosen: Any, threads: int) -> Ca
     if case.task == "dihedrals":
         # The angles are selected before, as MDAnalysis' groups are.
         fours = truth.quadruples
-        return lambda: tj.dihedrals(chosen, fours, features=True, **options)
+        return lambda: tj.dihedrals(chosen, fours, sin_cos=True, **options)
     if case.task == "rdf":
         return lambda: tj.rdf(chosen, bins=RDF_BINS, range=RDF_RANGE, **options)
     return lambda: getattr(tj, case.task)(chosen, **options)

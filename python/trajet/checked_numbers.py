@@ -25,6 +25,20 @@ def checked_numbers(numbers: ArrayLike, what: str) -> NDArray[np.float64]:
     return np.ascontiguousarray(given, np.float64)
 
 
+def word_of_weights(weights: object) -> str | None:
+    """Return "mass" or "equal"; None for weights that are numbers.
+
+    Raises
+    ------
+    ValueError
+        If they are None, or another word.
+    """
+    if weights is None or (isinstance(weights, str) and weights not in ("mass", "equal")):
+        advice = ': give "equal" for equal weights' if weights is None else ""
+        raise ValueError(f'weights are "mass", "equal" or numbers, not {weights!r}{advice}')
+    return weights if isinstance(weights, str) else None
+
+
 def checked_weights(weights: ArrayLike, n_atoms: int) -> NDArray[np.float64]:
     """Return `(n_atoms,)` weights.
 

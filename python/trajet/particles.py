@@ -18,7 +18,7 @@ _HEAVIEST_HYDROGEN = 4.1
 # Most names of atoms that an error asks to leave out.
 _MOST_LEFT_OUT = 8
 # What needs no masses, for errors.
-EQUAL_WEIGHTS = "weigh all atoms equally (weights=None, --weights equal)"
+EQUAL_WEIGHTS = 'weigh all atoms equally (weights="equal", --weights equal)'
 
 
 def masses(atoms: Atoms, remarks: list[str], instead: str = EQUAL_WEIGHTS) -> NDArray[np.float64]:

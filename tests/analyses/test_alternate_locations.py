@@ -73,7 +73,7 @@ def test_the_advised_selection_has_each_atom_once(name: str, tmp_path: Path) -> 
     """Whichever locations the residues have; then nothing is remarked."""
     residues, expected = SYSTEMS[name]
     traj = opened(tmp_path, residues)
-    (text,) = advice(tj.gyration(traj.select("all"), weights=None).report)
+    (text,) = advice(tj.gyration(traj.select("all"), weights="equal").report)
     assert text == expected
     one = traj.select(f"all and {text}")
     atoms = one.topology_atoms
@@ -88,7 +88,7 @@ def test_the_advised_selection_has_each_atom_once(name: str, tmp_path: Path) -> 
     }
     assert len(keys) == one.n_atoms
     assert {key[:2] for key in keys} == {(chain, number) for chain, number, *_ in residues}
-    assert advice(tj.gyration(one, weights=None).report) == []
+    assert advice(tj.gyration(one, weights="equal").report) == []
 
 
 def test_every_analysis_that_counts_them_remarks(tmp_path: Path) -> None:
@@ -99,12 +99,12 @@ def test_every_analysis_that_counts_them_remarks(tmp_path: Path) -> None:
         tj.sasa,
         tj.gyration,
         tj.centers,
-        lambda a: tj.rmsd(a, superposition=False),
+        lambda a: tj.rmsd(a, motion="none"),
         tj.rmsf,
         tj.contacts,
         lambda a: tj.contact_map(a, by="atom"),
         lambda a: tj.density(a, spacing=5.0),
-        lambda a: tj.apply(len, a),
+        lambda a: tj.apply(a, len),
         lambda a: tj.run([tj.gyration.job(a), tj.centers.job(a)])[1],
         lambda a: tj.distances(traj.select("name N"), a),
     ]

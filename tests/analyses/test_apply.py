@@ -34,7 +34,7 @@ def calpha(long_adk: Adk) -> tj.Selection:
 @pytest.mark.parametrize("pool", POOLS)
 def test_one_number_per_frame(calpha: tj.Selection, pool: tj.Pool) -> None:
     """The values are those of a loop over the frames."""
-    result = tj.apply(end_to_end, calpha, pool=pool)
+    result = tj.apply(calpha, end_to_end, pool=pool)
     wanted = [end_to_end(positions) for positions in calpha.read().positions]
     assert result.values.tolist() == wanted
     assert result.frames.tolist() == list(range(980))
@@ -46,7 +46,7 @@ def test_one_number_per_frame(calpha: tj.Selection, pool: tj.Pool) -> None:
 def test_arrays_per_frame_and_lambdas(calpha: tj.Selection, pool: tj.Pool) -> None:
     """A lambda with its closure is sent to other processes too."""
     scale = np.float32(3)
-    result = tj.apply(lambda x: x[:4] * scale, calpha, frames=slice(900, 3, -7), pool=pool)
+    result = tj.apply(calpha, lambda x: x[:4] * scale, frames=slice(900, 3, -7), pool=pool)
     wanted = calpha.read(frames=slice(900, 3, -7)).positions[:, :4] * scale
     assert result.values.shape == wanted.shape
     assert result.values.tobytes() == wanted.astype(float).tobytes()
@@ -61,7 +61,7 @@ def test_blocks_with_cells(long_adk: Adk, pool: tj.Pool) -> None:
         assert cells.shape == (len(positions), 6)
         return np.concatenate([positions.mean(axis=1), cells[:, :1]], axis=1)
 
-    result = tj.apply(centres, everything, by="block", cells=True, frames=slice(50), pool=pool)
+    result = tj.apply(everything, centres, per="block", cells=True, frames=slice(50), pool=pool)
     block = everything.read(frames=slice(50))
     assert result.values.shape == (50, 4)
     np.testing.assert_array_equal(result.values[:, 3], block.cells[:, 0])
@@ -80,14 +80,14 @@ def test_a_reducer_has_the_same_bits_on_every_pool(calpha: tj.Selection) -> None
 
     for function, by in ((moments, "frame"), (blocks, "block")):
         values = [
-            tj.apply(function, calpha, by=by, reducer=np.add, pool=pool).values for pool in POOLS
+            tj.apply(calpha, function, per=by, reducer=np.add, pool=pool).values for pool in POOLS
         ]
         assert {array.tobytes() for array in values} == {values[0].tobytes()}
     assert values[0][0] == 980
     assert values[0][1] == pytest.approx(calpha.read().positions.astype(float).sum(), rel=1e-12)
     # The earlier state is the first argument: neither sum nor order may be lost.
     first_and_last = tj.apply(
-        lambda x: np.array([x[0, 0], x[0, 0]]), calpha, reducer=lambda a, b: [a[0], b[1]]
+        calpha, lambda x: np.array([x[0, 0], x[0, 0]]), reducer=lambda a, b: [a[0], b[1]]
     )
     x = calpha.read().positions[:, 0, 0]
     assert first_and_last.values.tolist() == [x[0], x[-1]]
@@ -104,13 +104,13 @@ def test_errors_of_the_function_keep_class_and_message(calpha: tj.Selection, poo
 
     wanted = calpha.read(frames=[97]).positions[0, 0, 0]
     with pytest.raises(ZeroDivisionError, match="not to be had"):
-        tj.apply(picky, calpha, pool=pool)
+        tj.apply(calpha, picky, pool=pool)
 
     def bad(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         raise LookupError("cannot join these")
 
     with pytest.raises(LookupError, match="cannot join"):
-        tj.apply(end_to_end, calpha, reducer=bad, pool=pool)
+        tj.apply(calpha, end_to_end, reducer=bad, pool=pool)
 
 
 def test_values_of_wrong_shape_or_type_are_errors(calpha: tj.Selection) -> None:
@@ -121,31 +121,31 @@ def test_values_of_wrong_shape_or_type_are_errors(calpha: tj.Selection) -> None:
         return (a + b) * 1j
 
     with pytest.raises(ValueError, match=r"shape \[2\] where \[1\] was expected"):
-        tj.apply(lambda p: [1.0, 2.0] if p[0, 0] == x else [1.0], calpha)
+        tj.apply(calpha, lambda p: [1.0, 2.0] if p[0, 0] == x else [1.0])
     with pytest.raises(TypeError, match="complex"):
-        tj.apply(lambda p: 1j, calpha)
+        tj.apply(calpha, lambda p: 1j)
     with pytest.raises(TypeError, match="complex"):
-        tj.apply(end_to_end, calpha, reducer=by_i)
+        tj.apply(calpha, end_to_end, reducer=by_i)
     with pytest.raises(TypeError, match="complex"):
-        tj.apply(lambda p: np.array([1j]) if p[0, 0] == x else np.array([1.0]), calpha)
+        tj.apply(calpha, lambda p: np.array([1j]) if p[0, 0] == x else np.array([1.0]))
     with pytest.raises(ValueError, match="first axis must be the frames"):
-        tj.apply(lambda p: p.mean(axis=0), calpha, by="block")
+        tj.apply(calpha, lambda p: p.mean(axis=0), per="block")
     with pytest.raises(ValueError, match=r"shape \[1, 2\] where \[4, 2\] was expected"):
-        tj.apply(lambda p: np.zeros((1, 2)), calpha, by="block")
+        tj.apply(calpha, lambda p: np.zeros((1, 2)), per="block")
     # As many numbers, but in another order.
     with pytest.raises(ValueError, match=r"shape \[3, 2\] where \[2, 3\] was expected"):
-        tj.apply(lambda p: p[:2].T if p[0, 0] == x else p[:2], calpha)
+        tj.apply(calpha, lambda p: p[:2].T if p[0, 0] == x else p[:2])
     with pytest.raises(ValueError, match=r"shape \[\] where \[2, 3\] was expected"):
-        tj.apply(lambda p: p[:2], calpha, reducer=lambda a, b: 1.0)
+        tj.apply(calpha, lambda p: p[:2], reducer=lambda a, b: 1.0)
     with pytest.raises(ValueError, match="no frame is chosen"):
-        tj.apply(end_to_end, calpha, frames=[])
+        tj.apply(calpha, end_to_end, frames=[])
     with pytest.raises(ValueError, match="'frame' or 'block'"):
-        tj.apply(end_to_end, calpha, by="atom")
+        tj.apply(calpha, end_to_end, per="atom")
 
 
 def test_results_are_saved_and_drawn(calpha: tj.Selection, tmp_path: Path) -> None:
     """They are saved and drawn like other results."""
-    result = tj.apply(lambda p: p[0], calpha)
+    result = tj.apply(calpha, lambda p: p[0])
     result.save(tmp_path / "a.npz")
     result.save(tmp_path / "a.csv")
     with np.load(tmp_path / "a.npz") as kept:
@@ -154,7 +154,7 @@ def test_results_are_saved_and_drawn(calpha: tj.Selection, tmp_path: Path) -> No
     assert lines[0] == "frame,time_ps,lambda_0,lambda_1,lambda_2"
     assert len(lines) == 981
     assert result.plot().axes
-    total = tj.apply(end_to_end, calpha, reducer=np.add)
+    total = tj.apply(calpha, end_to_end, reducer=np.add)
     total.save(tmp_path / "b.csv")
     assert (tmp_path / "b.csv").read_text().splitlines()[0] == "index,value"
     with pytest.raises(ValueError, match="draw them yourself"):
@@ -168,7 +168,7 @@ def test_names_with_commas(calpha: tj.Selection, tmp_path: Path) -> None:
         return positions[0]
 
     named.__name__ = 'first, "alpha"'
-    tj.apply(named, calpha, frames=[0]).save(tmp_path / "x.csv")
+    tj.apply(calpha, named, frames=[0]).save(tmp_path / "x.csv")
     with (tmp_path / "x.csv").open(newline="") as file:
         names, numbers = csv.reader(file)
     assert names == ["frame", "time_ps", *(f'first, "alpha"_{k}' for k in range(3))]
@@ -226,18 +226,18 @@ THREADED = [
 def test_functions_are_called_by_one_thread_of_a_process_at_a_time(
     calpha: tj.Selection, pool: tj.Pool
 ) -> None:
-    """Two calls overlap only with threads_safe=True, which the report states."""
-    for threads_safe, patience in ((False, 0.1), (True, 60.0)):
+    """Two calls overlap only with thread_safe=True, which the report states."""
+    for thread_safe, patience in ((False, 0.1), (True, 60.0)):
         met = meeting(patience)
         result = tj.apply(
-            lambda _, met=met: met(),
             calpha,
+            lambda _, met=met: met(),
             reducer=np.maximum,
-            threads_safe=threads_safe,
+            thread_safe=thread_safe,
             pool=pool,
         )
-        assert bool(result.values) is threads_safe
-        assert result.report["parameters"]["threads_safe"] is threads_safe
+        assert bool(result.values) is thread_safe
+        assert result.report["parameters"]["thread_safe"] is thread_safe
 
 
 def test_reducers_and_conversions_are_called_under_the_same_lock(calpha: tj.Selection) -> None:
@@ -245,11 +245,11 @@ def test_reducers_and_conversions_are_called_under_the_same_lock(calpha: tj.Sele
     pool = THREADED[0]
     met = meeting(0.1)
     both = tj.apply(
-        lambda _: float(met()), calpha, reducer=lambda a, b: max(a, b, float(met())), pool=pool
+        calpha, lambda _: float(met()), reducer=lambda a, b: max(a, b, float(met())), pool=pool
     )
     assert both.values == 0
     converted = meeting(0.1)
-    values = tj.apply(lambda _: Converted(lambda: float(converted())), calpha, pool=pool).values
+    values = tj.apply(calpha, lambda _: Converted(lambda: float(converted())), pool=pool).values
     assert not values.any()
 
 
@@ -266,7 +266,7 @@ def test_function_that_moves_an_atomgroup_gives_the_numbers_of_one_thread(long_a
         return float(atoms.radius_of_gyration())
 
     pool = tj.LocalPool(threads=4, task_frames=5)
-    values = tj.apply(gyration, chosen, pool=pool).values
+    values = tj.apply(chosen, gyration, pool=pool).values
     assert values.tolist() == [gyration(positions) for positions in chosen.read().positions]
 
 
@@ -302,7 +302,7 @@ def test_other_threads_decode_while_one_calls_the_function(
 
     monkeypatch.setattr(sys.modules["trajet.analysis.apply"], "Lock", Door)
     pool = tj.LocalPool(threads=n_threads, task_frames=5)
-    assert (tj.apply(function, calpha, pool=pool).values == n_threads).all()
+    assert (tj.apply(calpha, function, pool=pool).values == n_threads).all()
 
 
 def test_function_may_call_apply_itself(calpha: tj.Selection) -> None:
@@ -310,9 +310,9 @@ def test_function_may_call_apply_itself(calpha: tj.Selection) -> None:
 
     def inner(positions: np.ndarray) -> float:
         pool = tj.LocalPool(threads=2)
-        return float(tj.apply(end_to_end, calpha, frames=[3, 5], pool=pool).values.sum())
+        return float(tj.apply(calpha, end_to_end, frames=[3, 5], pool=pool).values.sum())
 
-    result = tj.apply(inner, calpha, frames=slice(4), pool=tj.LocalPool(threads=2, task_frames=1))
+    result = tj.apply(calpha, inner, frames=slice(4), pool=tj.LocalPool(threads=2, task_frames=1))
     assert len(set(result.values.tolist())) == 1
 
 
@@ -337,11 +337,11 @@ def test_parameters_named_frame_time_and_cell_are_given(adk: Adk) -> None:
         return frame
 
     for pool in (tj.LocalPool(threads=2), tj.ProcessPool(workers=1)):
-        values = tj.apply(of_frame, atoms, frames=chosen, pool=pool).values
+        values = tj.apply(atoms, of_frame, frames=chosen, pool=pool).values
         assert values.tolist() == [[f, t, 214] for f, t in zip(chosen, whole.times, strict=True)]
-        values = tj.apply(of_block, atoms, by="block", frames=chosen, pool=pool).values
+        values = tj.apply(atoms, of_block, per="block", frames=chosen, pool=pool).values
         assert values.tolist() == [[f, t] for f, t in zip(chosen, whole.times, strict=True)]
-        assert tj.apply(of_default, atoms, frames=chosen, pool=pool).values.tolist() == chosen
+        assert tj.apply(atoms, of_default, frames=chosen, pool=pool).values.tolist() == chosen
 
 
 def test_exceptions_name_the_frame(adk: Adk) -> None:
@@ -352,7 +352,7 @@ def test_exceptions_name_the_frame(adk: Adk) -> None:
         return 1 / (frame - 37)
 
     with pytest.raises(ZeroDivisionError) as raised:
-        tj.apply(fails, atoms)
+        tj.apply(atoms, fails)
     assert raised.value.__notes__ == ["the function was called for frame 37"]
 
 
@@ -369,7 +369,7 @@ def test_functions_of_several_selections_return_dicts(
     """Each selection has its positions, also atoms of both; each name its array."""
     traj = tj.open(adk.psf, adk.xtc)
     one, other = traj.select("resid 100:120"), traj.select("name CA and resid 90:110")
-    result = tj.apply(_gap, [one, "name CA and resid 90:110"], pool=pool, threads_safe=True)
+    result = tj.apply([one, "name CA and resid 90:110"], _gap, pool=pool, thread_safe=True)
     x, y = one.read().positions, other.read().positions
     expected = np.stack([x.mean(axis=1), y.mean(axis=1)], axis=1)
     assert list(result.parts) == ["centres", "gap", "frame"]
@@ -395,7 +395,7 @@ def test_functions_of_several_selections_return_dicts(
 
 def test_parts_of_arrays_are_the_array(adk: Adk) -> None:
     """By the name of the function."""
-    result = tj.apply(np.ptp, tj.open(adk.psf, adk.xtc).select("name CA"))
+    result = tj.apply(tj.open(adk.psf, adk.xtc).select("name CA"), np.ptp)
     assert list(result.parts) == ["ptp"]
     assert result.parts["ptp"] is result.values
 
@@ -405,14 +405,14 @@ def test_dicts_that_change_are_errors(adk: Adk) -> None:
     traj = tj.open(adk.psf, adk.xtc)
     calpha = traj.select("name CA")
     with pytest.raises(ValueError, match="return the same names and shapes for every frame"):
-        tj.apply(lambda x, frame: {"x": x[: 1 + frame // 50]}, calpha)
+        tj.apply(calpha, lambda x, frame: {"x": x[: 1 + frame // 50]})
     with pytest.raises(ValueError, match="return the same names and shapes for every frame"):
-        tj.apply(lambda x, frame: {"x" if frame < 9 else "y": 1.0}, calpha)
+        tj.apply(calpha, lambda x, frame: {"x" if frame < 9 else "y": 1.0})
     with pytest.raises(ValueError, match="only for frames, without a reducer"):
-        tj.apply(lambda x: {"x": 1.0}, calpha, reducer=np.maximum)
+        tj.apply(calpha, lambda x: {"x": 1.0}, reducer=np.maximum)
     with pytest.raises(TypeError, match="must have texts as keys and numbers"):
-        tj.apply(lambda x: {"x": "text"}, calpha)
+        tj.apply(calpha, lambda x: {"x": "text"})
     with pytest.raises(TypeError, match="an empty dict"):
-        tj.apply(lambda x: {}, calpha)
+        tj.apply(calpha, lambda x: {})
     with pytest.raises(ValueError, match="indices=True is for one selection"):
-        tj.apply(_gap, [calpha, "name CB"], indices=True)
+        tj.apply([calpha, "name CB"], _gap, indices=True)

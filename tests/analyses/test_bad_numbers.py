@@ -40,7 +40,12 @@ CASES: dict[str, tuple[Run, dict[str, list[Any]]]] = {
     "contacts": (tj.contacts, {"cutoff": NUMBERS}),
     "density": (
         tj.density,
-        {"spacing": NUMBERS, "center": VECTORS, "size": [*NUMBERS, *VECTORS], "padding": NUMBERS},
+        {
+            "spacing": NUMBERS,
+            "grid_center": VECTORS,
+            "grid_size": [*NUMBERS, *VECTORS],
+            "padding": NUMBERS,
+        },
     ),
     "dihedrals": (
         lambda a, **o: tj.dihedrals(a, **{"quadruples": [[0, 1, 2, 3]], **o}),
@@ -79,7 +84,7 @@ CASES: dict[str, tuple[Run, dict[str, list[Any]]]] = {
             "reference": POSITIONS,
         },
     ),
-    "rdf": (tj.rdf, {"bins": NUMBERS, "range": PAIRS, "exclusion_block": PAIRS}),
+    "rdf": (tj.rdf, {"bins": NUMBERS, "range": PAIRS, "exclude": PAIRS}),
     "rdf_pairs": (
         lambda a, **o: tj.rdf_pairs([(a, a)], **o),
         {"bins": NUMBERS, "range": PAIRS, "weights": WEIGHTS},
@@ -93,7 +98,7 @@ CASES: dict[str, tuple[Run, dict[str, list[Any]]]] = {
         lambda a, **o: tj.sasa(a, **{"points": 20, **o}),
         {"probe": NUMBERS, "points": NUMBERS, "radii": [*WEIGHTS, {"C": np.nan}, {"C": 1e300}]},
     ),
-    "translate": (lambda a, by: a.translate(by).read([0, 1]), {"by": VECTORS}),
+    "translate": (lambda a, vector: a.translate(vector).read([0, 1]), {"vector": VECTORS}),
     "center": (lambda a, **o: a.center(a, **o).read([0, 1]), {"weights": WEIGHTS}),
     "fit": (
         lambda a, **o: a.fit(a, **o).read([0, 1]),

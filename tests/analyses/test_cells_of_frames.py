@@ -17,12 +17,12 @@ ANALYSES: dict[str, Run] = {
     "min_distance": lambda t, **o: tj.min_distance(t.select("name N"), "name O", **o),
     "contact_map": lambda t, **o: tj.contact_map(t.all_atoms(), cutoff=2.0, **o),
     "native_contacts": lambda t, **o: tj.native_contacts(
-        t.select("name N"), "name O", cutoff=4.0, heavy=False, exclude_neighbors=None, **o
+        t.select("name N"), "name O", cutoff=4.0, heavy_only=False, exclude_neighbors=None, **o
     ),
     "distances": lambda t, **o: tj.distances(t.select("name N"), "name O", **o),
     "dihedrals": lambda t, **o: tj.dihedrals(t, [[0, 1, 2, 3]], **o),
     "center_distances": lambda t, **o: tj.center_distances(
-        t.select("resid 1"), "resid 2", weights=None, **o
+        t.select("resid 1"), "resid 2", weights="equal", **o
     ),
     "hbonds": lambda t, **o: tj.hbonds(t.all_atoms(), cutoff=3.0, angle=100.0, **o),
     "count": lambda t, **o: tj.count(t.select("around 2 name N", updating=True), **o),
@@ -30,9 +30,13 @@ ANALYSES: dict[str, Run] = {
         t.select("around 2 name N", updating=True), "name O", pbc=False, **o
     ),
     "density": lambda t, **o: tj.density(
-        t.select("around 2 name N", updating=True), center=[5, 5, 5], size=40.0, spacing=9, **o
+        t.select("around 2 name N", updating=True),
+        grid_center=[5, 5, 5],
+        grid_size=40.0,
+        spacing=9,
+        **o,
     ),
-    "apply": lambda t, **o: tj.apply(len, t.select("around 2 name N", updating=True), **o),
+    "apply": lambda t, **o: tj.apply(t.select("around 2 name N", updating=True), len, **o),
 }
 SMALLER: dict[str, Run] = {
     "rdf": lambda t, **o: tj.rdf(t.all_atoms(), range=(0, 4.5), bins=4, **o),

@@ -42,7 +42,7 @@ def test_centers_of_residues_are_those_of_mdanalysis(systems: Systems, name: str
     for atoms in (chosen, chosen[::-3]):
         selection = system.trajectory.select(atoms.indices)
         by_mass = tj.centers(selection)
-        equal = tj.centers(selection, weights=None)
+        equal = tj.centers(selection, weights="equal")
         # MDAnalysis orders residues by their number, trajet by their first atom.
         _, first = np.unique(atoms.resindices, return_index=True)
         order = np.argsort(first)
@@ -103,15 +103,15 @@ def test_distances_of_centers_equal_those_of_all_images(systems: Systems, name: 
     traj = system.trajectory
     chosen = traj.select(np.arange(90) * (traj.n_atoms // 90))
     a, b = traj.select(chosen.indices[:30]), traj.select(chosen.indices[30:])
-    n_a = len(tj.centers(a, weights=None, frames=[0]).labels)
-    across = tj.center_distances(a, b, by="residue", weights=None)
-    within = tj.center_distances(a, by="residue", weights=None)
-    stored = tj.center_distances(a, b, by="residue", weights=None, pbc=False)
+    n_a = len(tj.centers(a, weights="equal", frames=[0]).labels)
+    across = tj.center_distances(a, b, by="residue", weights="equal")
+    within = tj.center_distances(a, by="residue", weights="equal")
+    stored = tj.center_distances(a, b, by="residue", weights="equal", pbc=False)
     assert across.values.shape[:2] == (traj.n_frames, n_a)
     assert within.values.shape == (traj.n_frames, n_a * (n_a - 1) // 2)
     cells = traj.read(atoms=[0]).cells
     for k in range(0, traj.n_frames, max(1, traj.n_frames // 3)):
-        x, y = (tj.centers(s, weights=None, frames=[k]).values[0] for s in (a, b))
+        x, y = (tj.centers(s, weights="equal", frames=[k]).values[0] for s in (a, b))
         vectors = system.vectors(cells[k])
         assert np.abs(across.values[k] - plain.between(x, y, vectors)).max() < ROUNDING
         assert np.abs(within.values[k] - plain.within(x, vectors)).max() < ROUNDING
@@ -190,7 +190,7 @@ def test_bad_requests_are_errors_that_say_what_to_do(adk: Adk, tmp_path: Path) -
     x = np.random.default_rng(5).uniform(0, 3, (3, 4, 3))
     x[1, 2, 0] = np.nan
     lost = tj.open(None, xtc_bytes.write_xtc(tmp_path / "nan.xtc", x)).select(range(4))
-    values = tj.centers(lost, by="selection", weights=None).values
+    values = tj.centers(lost, by="selection", weights="equal").values
     assert np.isnan(values).any(axis=(1, 2)).tolist() == [False, True, False]
 
 
@@ -220,8 +220,8 @@ def test_frames_without_a_cell_are_remarked(tmp_path: Path) -> None:
         ([1, 4], "2 of 2 frames have no unit cell"),
         ([], None),
     ):
-        result = tj.center_distances(few, weights=None, frames=frames)
-        plainly = tj.center_distances(few, weights=None, frames=frames, pbc=False)
+        result = tj.center_distances(few, weights="equal", frames=frames)
+        plainly = tj.center_distances(few, weights="equal", frames=frames, pbc=False)
         remarks = result.report["remarks"]
         assert [str(expected) in remark for remark in remarks] == [True] * (expected is not None)
         assert plainly.report["remarks"] == []
@@ -267,7 +267,7 @@ def test_command_gives_the_numbers_of_the_function(adk: Adk, tmp_path: Path) -> 
         (
             "center-distances",
             ["--by", "residue", "--weights", "equal", "--no-pbc"],
-            tj.center_distances(traj.select(LID), by="residue", weights=None, pbc=False),
+            tj.center_distances(traj.select(LID), by="residue", weights="equal", pbc=False),
         ),
     ):
         done = CliRunner().invoke(commands, [name, *files, "--select", LID, *more, *outputs])

@@ -84,7 +84,7 @@ def test_maps_equal_mdtraj(adk: Adk) -> None:
     pairs = np.array([(i, j) for i in range(60) for j in range(i + 4, 60)])
     for heavy, scheme in ((False, "closest"), (True, "closest-heavy")):
         result = tj.contact_map(
-            chosen, heavy=heavy, exclude_neighbors=3, frames=slice(None, None, 7)
+            chosen, heavy_only=heavy, exclude_neighbors=3, frames=slice(None, None, 7)
         )
         distances, found = mdtraj.compute_contacts(theirs, pairs, scheme, periodic=False)
         assert np.array_equal(found, pairs)
@@ -120,7 +120,7 @@ def test_neighbors_end_with_their_chain() -> None:
     protein = structure.select("protein")
     chains = protein.topology_atoms.column("chainIDs")
     assert chains is not None
-    result = tj.contact_map(protein, exclude_neighbors=2, heavy=True)
+    result = tj.contact_map(protein, exclude_neighbors=2, heavy_only=True)
     residues, first = np.unique(protein.topology_atoms.residues, return_index=True)
     apart = np.abs(residues[:, None] - residues)
     near = (apart <= 2) & (chains[first][:, None] == chains[first])
@@ -163,7 +163,11 @@ def test_unusable_requests_are_errors(systems: Systems) -> None:
         ),
         (ValueError, "by 'residue' or by 'atom'", lambda: tj.contact_map(chosen, by="chain")),
         (tj.SelectionError, "smaller exclude_n", lambda: tj.contact_map(traj.select("resid 3"))),
-        (tj.SelectionError, "without a topo", lambda: tj.contact_map(bare, by="atom", heavy=True)),
+        (
+            tj.SelectionError,
+            "without a topo",
+            lambda: tj.contact_map(bare, by="atom", heavy_only=True),
+        ),
         (tj.SelectionError, "topology", lambda: tj.contact_map(bare)),
         (
             tj.SelectionError,
@@ -173,7 +177,7 @@ def test_unusable_requests_are_errors(systems: Systems) -> None:
         (
             tj.SelectionError,
             "no heavy atoms",
-            lambda: tj.contact_map(traj.select("name HW1"), heavy=True),
+            lambda: tj.contact_map(traj.select("name HW1"), heavy_only=True),
         ),
     ):
         with pytest.raises(error, match=words) as caught:
@@ -221,7 +225,7 @@ def test_tables_have_pairs_within_one_group_once(adk: Adk) -> None:
 def test_results_are_saved_drawn_and_reported(adk: Adk, tmp_path: Path) -> None:
     """Files hold the numbers, the figure the names of residues, the report the request."""
     traj = tj.open(adk.psf, adk.xtc)
-    result = tj.contact_map(traj.select("resid 1:30"), heavy=True)
+    result = tj.contact_map(traj.select("resid 1:30"), heavy_only=True)
     assert_result_laws(result, tmp_path)
     done = CliRunner().invoke(
         commands,
@@ -247,4 +251,4 @@ def test_results_are_saved_drawn_and_reported(adk: Adk, tmp_path: Path) -> None:
     assert "MET1" in [label.get_text() for label in axes.get_xticklabels()]
     parameters = result.report["parameters"]
     assert result.report["analysis"] == "contact_map"
-    assert (parameters["cutoff"], parameters["heavy"]) == (4.5, True)
+    assert (parameters["cutoff"], parameters["heavy_only"]) == (4.5, True)

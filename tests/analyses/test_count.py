@@ -78,7 +78,7 @@ def test_functions_get_the_atoms_of_the_frame(long_adk: Adk) -> None:
         tj.LocalPool(threads=3, task_frames=5),
         tj.ProcessPool(workers=2, task_frames=50),
     ]
-    found = [tj.apply(about, near, cells=True, indices=True, pool=pool).values for pool in pools]
+    found = [tj.apply(near, about, cells=True, indices=True, pool=pool).values for pool in pools]
     assert {values.tobytes() for values in found} == {found[0].tobytes()}
     expected = [
         [len(frame.indices), frame.positions.sum(dtype=float), frame.indices.sum()]
@@ -88,13 +88,13 @@ def test_functions_get_the_atoms_of_the_frame(long_adk: Adk) -> None:
     assert len({count for count, *_ in expected}) > 1
     none = traj.select("name CA and around 0.5 resid 100", updating=True)
     assert not tj.count(none, frames=slice(10)).values.any()
-    assert tj.apply(len, none, frames=slice(10)).values.tolist() == [0] * 10
+    assert tj.apply(none, len, frames=slice(10)).values.tolist() == [0] * 10
     assert none[3].positions.shape == (0, 3)
     with pytest.raises(tj.SelectionError, match="selects no atom in frame 3"):
         none.at(3)
     # Of other selections, the same atoms in every frame.
     calpha = traj.select("name CA")
-    fixed = tj.apply(lambda _, atoms: atoms.sum(), calpha, indices=True, frames=[5])
+    fixed = tj.apply(calpha, lambda _, atoms: atoms.sum(), indices=True, frames=[5])
     assert fixed.values.tolist() == [calpha.indices.sum()]
     assert tj.count(calpha, frames=slice(4)).values.tolist() == [214] * 4
 
@@ -183,7 +183,7 @@ def test_what_cannot_be_selected_is_an_error(adk: Adk, tmp_path: Path) -> None:
         traj.select([1, 2], updating=True)  # type: ignore[call-overload]
     near = traj.select("around 5 resid 10", updating=True)
     with pytest.raises(ValueError, match="other atoms in each frame"):
-        tj.apply(len, near, by="block")
+        tj.apply(near, len, per="block")
     with pytest.raises(TypeError, match="a selection text or a Selection"):
         traj.center(near)  # type: ignore[arg-type]
     x = np.random.default_rng(1).uniform(0, 3, (3, 3341, 3))

@@ -29,7 +29,7 @@ def test_options_add_columns_and_rename_none(adk: Adk) -> None:
     some = {"frames": slice(0, 6)}
     pairs = [
         (tj.rmsd(alpha, **some), tj.rmsd(alpha, groups=["resid 1:9", "all"], **some)),
-        (tj.gyration(few, **some), tj.gyration(few, axes=True, **some)),
+        (tj.gyration(few, **some), tj.gyration(few, per_axis=True, **some)),
         (
             tj.min_distance(few, "resid 9", **some),
             tj.min_distance(few, "resid 9", cutoff=9, **some),
@@ -39,7 +39,7 @@ def test_options_add_columns_and_rename_none(adk: Adk) -> None:
         (tj.distances(alpha, **some), tj.distances(alpha, pbc=False, **some)),
         (
             tj.center_distances([few, alpha], **some),
-            tj.center_distances([few, alpha, few], weights=None, **some),
+            tj.center_distances([few, alpha, few], weights="equal", **some),
         ),
         (tj.sasa(few, points=20, **some), tj.sasa(few, points=20, probe=2.0, **some)),
         (
@@ -55,7 +55,7 @@ def test_options_add_columns_and_rename_none(adk: Adk) -> None:
         (tj.contact_map(few, **some), tj.contact_map(few, exclude_neighbors=1, **some)),
         (tj.dihedrals(few, **some), tj.dihedrals(traj.select("resid 1:5"), **some)),
         (tj.dssp(few, **some), tj.dssp(few, simplified=True, **some)),
-        (tj.centers(few, **some), tj.centers(few, by="residue", weights=None, **some)),
+        (tj.centers(few, **some), tj.centers(few, by="residue", weights="equal", **some)),
     ]
     for plain, further in pairs:
         assert set(_columns(plain)) <= set(_columns(further)), plain

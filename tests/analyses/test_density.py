@@ -57,7 +57,9 @@ def test_grid_is_that_of_mdanalysis(systems: Systems, name: str) -> None:
 def test_voxels_are_those_of_numpy(wet: tj.Trajectory, quantity: str) -> None:
     """Of numbers, masses and charges, on a given grid; the report says what is outside."""
     selection = wet.select("protein or name OW")
-    result = tj.density(selection, quantity=quantity, center=(30, 30, 30), size=(40, 30, 20))  # type: ignore[arg-type]
+    result = tj.density(
+        selection, quantity=quantity, grid_center=(30, 30, 30), grid_size=(40, 30, 20)
+    )  # type: ignore[arg-type]
     assert result.values.shape == (40, 30, 20)
     assert [edges[[0, -1]].tolist() for edges in result.edges] == [[10, 50], [15, 45], [20, 40]]
     atoms = selection.topology_atoms
@@ -163,7 +165,7 @@ def test_threads_and_tasks_change_no_bit(wet: tj.Trajectory, long_adk: Adk) -> N
     assert_same_bits_on_any_pool(
         lambda pool: tj.density(dry, spacing=8, quantity="mass", pool=pool).values
     )
-    given = {"spacing": 8.0, "center": (0, 0, 0), "size": 90.0}
+    given = {"spacing": 8.0, "grid_center": (0, 0, 0), "grid_size": 90.0}
     there = tj.density(dry, frames=slice(0, 40), **given).values  # type: ignore[arg-type]
     back = tj.density(dry, frames=slice(39, None, -1), **given).values  # type: ignore[arg-type]
     assert np.array_equal(there, back)
@@ -188,10 +190,10 @@ def test_bad_requests_are_errors_that_say_what_to_do(adk: Adk, tmp_path: Path) -
     for options, words in (
         ({"spacing": 0}, "spacing must be a length above 0"),
         ({"padding": -1}, "padding must be"),
-        ({"size": (1, 2)}, "size"),
-        ({"size": -3.0}, "size must be one or three lengths above 0"),
-        ({"center": (0, 0)}, "center must be three finite numbers"),
-        ({"spacing": 1e-3}, "GiB: choose a larger spacing or a smaller size"),
+        ({"grid_size": (1, 2)}, "size"),
+        ({"grid_size": -3.0}, "grid_size must be one or three lengths above 0"),
+        ({"grid_center": (0, 0)}, "grid_center must be three finite numbers"),
+        ({"spacing": 1e-3}, "GiB: choose a larger spacing or a smaller grid_size"),
         ({"quantity": "colour"}, "quantity must be 'number', 'mass' or 'charge'"),
     ):
         with pytest.raises(ValueError, match=words):
@@ -208,11 +210,11 @@ def test_bad_requests_are_errors_that_say_what_to_do(adk: Adk, tmp_path: Path) -
     with pytest.raises(tj.AnalysisError, match="no position"):
         tj.density(lost)
     with pytest.raises(tj.AnalysisError, match="frame 0: .*no position"):  # noqa: RUF043
-        tj.density(lost, center=(15, 15, 15), size=30.0)
+        tj.density(lost, grid_center=(15, 15, 15), grid_size=30.0)
     with pytest.raises(tj.AnalysisError, match="frame 0: atom 2 .*no position"):  # noqa: RUF043
         tj.linear_density(lost, quantity="number")
     assert np.isnan(tj.linear_density(lost, quantity="number", frames=[]).values).all()
-    one = tj.density(lost, frames=[1], size=6.0, spacing=4.0)
+    one = tj.density(lost, frames=[1], grid_size=6.0, spacing=4.0)
     assert one.values.shape == (2, 2, 2)
 
 

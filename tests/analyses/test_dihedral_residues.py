@@ -66,7 +66,7 @@ def test_no_angle_joins_two_chains_of_one_segment(porin: Path, first: int, tmp_p
     assert np.bincount(within[:, 0]).tolist() == [56, 56]
     assert np.ptp(result.values[0].reshape(2, -1), axis=0).max() < 1
     # Each column has a name of its own: where numbers repeat, by the index of its first atom.
-    features = tj.dihedrals(tj.open(gro, xtc).select("protein"), features=True)
+    features = tj.dihedrals(tj.open(gro, xtc).select("protein"), sin_cos=True)
     features.save(tmp_path / "two.csv")
     with (tmp_path / "two.csv").open() as file:
         row = next(csv.DictReader(file))

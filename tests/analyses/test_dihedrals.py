@@ -73,7 +73,7 @@ def test_ramachandran_equals_mdanalysis(systems: Systems, name: str) -> None:
     assert result.values.max() <= 180
     assert result.units == "degrees"
     assert result.backbone
-    assert not result.features
+    assert not result.sin_cos
     # The protein is broken across the faces in these files: without images angles differ.
     broken = name.startswith("solvated")
     without = tj.dihedrals(system.trajectory.select("protein"), pbc=False)
@@ -171,7 +171,7 @@ def test_made_coordinates_equal_the_twin(made: Made, tmp_path: Path) -> None:
     result = tj.dihedrals(traj, quadruples_of(traj.n_atoms, 50))
     if made.name in ("line", "one-point"):
         assert np.isnan(result.values).all()
-        features = tj.dihedrals(traj, result.atoms, features=True)
+        features = tj.dihedrals(traj, result.atoms, sin_cos=True)
         assert np.isnan(features.values).all()
         return
     assert_twin(result, traj)
@@ -273,7 +273,7 @@ def test_three_atoms_on_a_line_give_nan(tmp_path: Path) -> None:
     fours = [[0, 1, 2, 3], [3, 2, 1, 0], [3, 0, 1, 2], [1, 2, 3, 4], [2, 3, 4, 5], [4, 4, 3, 1]]
     nan = [True, True, True, False, False, True]
     assert np.isnan(tj.dihedrals(traj, fours).values).tolist() == [nan, nan]
-    features = tj.dihedrals(traj, fours, features=True)
+    features = tj.dihedrals(traj, fours, sin_cos=True)
     assert np.isnan(features.values).tolist() == [np.repeat(nan, 2).tolist()] * 2
     assert np.isnan(features.angles).tolist() == [nan, nan]
 
@@ -284,8 +284,8 @@ def test_features_are_cosine_and_sine(systems: Systems, name: str) -> None:
     system = systems[name]
     selection = system.trajectory.select("protein")
     result = tj.dihedrals(selection)
-    features = tj.dihedrals(selection, features=True)
-    assert features.features
+    features = tj.dihedrals(selection, sin_cos=True)
+    assert features.sin_cos
     assert features.units == ""
     assert features.values.shape == (len(result.values), 2 * result.values.shape[1])
     assert np.array_equal(features.atoms, result.atoms)
@@ -305,7 +305,7 @@ def test_same_bits_on_any_pool(long_adk: Adk, features: bool) -> None:
     """Threads and tasks change no bit."""
     selection = tj.open(long_adk.psf, long_adk.xtc).select("resid 20-50")
     assert_same_bits_on_any_pool(
-        lambda pool: tj.dihedrals(selection, features=features, pool=pool).values
+        lambda pool: tj.dihedrals(selection, sin_cos=features, pool=pool).values
     )
 
 
@@ -316,10 +316,10 @@ def test_order_of_quadruples_permutes_columns(systems: Systems) -> None:
         fours = quadruples_of(traj.n_atoms, 77)
         chosen = np.random.default_rng(34).integers(0, 77, 200)
         for features in (False, True):
-            result = tj.dihedrals(traj, fours, features=features).values.reshape(
+            result = tj.dihedrals(traj, fours, sin_cos=features).values.reshape(
                 -1, 77, 1 + features
             )
-            other = tj.dihedrals(traj, fours[chosen].tolist(), features=features).values
+            other = tj.dihedrals(traj, fours[chosen].tolist(), sin_cos=features).values
             assert other.tobytes() == result[:, chosen].tobytes()
 
 
@@ -345,7 +345,7 @@ def test_rows_follow_frames(systems: Systems, features: bool) -> None:
     """Any choice of frames gives their rows."""
     selection = systems["adk.xtc"].trajectory.select("resid 5-25")
     assert_rows_follow_frames(
-        lambda frames: tj.dihedrals(selection, features=features, frames=frames), 98
+        lambda frames: tj.dihedrals(selection, sin_cos=features, frames=frames), 98
     )
 
 
@@ -355,7 +355,7 @@ def test_frames_without_positions_give_nan(tmp_path: Path) -> None:
     frames[0] = frames[5] = None
     traj = tj.open(None, trr_bytes.write_trr(tmp_path / "gappy.trr", frames))
     for features in (False, True):
-        result = tj.dihedrals(traj, [[0, 1, 2, 3], [3, 4, 5, 6]], features=features)
+        result = tj.dihedrals(traj, [[0, 1, 2, 3], [3, 4, 5, 6]], sin_cos=features)
         nan = [k in (0, 5) for k in range(9)]
         assert np.isnan(result.values).all(axis=1).tolist() == nan
         assert np.isnan(result.values).any(axis=1).tolist() == nan
@@ -440,11 +440,11 @@ def test_saved(systems: Systems, tmp_path: Path, features: bool, backbone: bool)
     traj = systems["adk.xtc"].trajectory
     fours = None if backbone else [[0, 4, 6, 8], [9, 77, 3, 2000]]
     what = traj.select("resid 2-4") if backbone else traj
-    result = tj.dihedrals(what, fours, features=features, frames=slice(3, 60, 7))
+    result = tj.dihedrals(what, fours, sin_cos=features, frames=slice(3, 60, 7))
     result.save(tmp_path / "d.npz")
     with np.load(tmp_path / "d.npz", allow_pickle=False) as saved:
         fields = {"values", "times", "frames", "units", "columns", "name"}
-        assert set(saved.files) == fields | {"atoms", "backbone", "features", "kind", "report"}
+        assert set(saved.files) == fields | {"atoms", "backbone", "sin_cos", "kind", "report"}
         assert saved["values"].tobytes() == result.values.tobytes()
         assert np.array_equal(saved["times"], result.times)
         assert np.array_equal(saved["frames"], np.arange(98)[3:60:7])
@@ -482,7 +482,7 @@ def test_report_describes_the_request(systems: Systems) -> None:
     """The report has the request, the files and the number of angles."""
     system = systems["adk.xtc"]
     selection = system.trajectory.select("resid 5-9")
-    report = json.loads(tj.dihedrals(selection, features=True, frames=[7, 3]).report.to_json())
+    report = json.loads(tj.dihedrals(selection, sin_cos=True, frames=[7, 3]).report.to_json())
     assert report["analysis"] == "dihedrals"
     assert report["parameters"] == {
         "first_frame": 7,
@@ -491,7 +491,7 @@ def test_report_describes_the_request(systems: Systems) -> None:
         "selections": ["resid 5-9"],
         "n_dihedrals": 10,
         "backbone": True,
-        "features": True,
+        "sin_cos": True,
         "pbc": True,
     }
     assert [Path(file["path"]) for file in report["inputs"]] == [system.path, system.topology]
@@ -506,7 +506,7 @@ def test_report_describes_the_request(systems: Systems) -> None:
 def test_ramachandran_plot(systems: Systems, tmp_path: Path, features: bool) -> None:
     """The plot counts φ (across) and ψ (up) of all residues and frames."""
     selection = systems["adk.xtc"].trajectory.select("protein")
-    result = tj.dihedrals(selection, features=features)
+    result = tj.dihedrals(selection, sin_cos=features)
     figure = result.plot()
     axes, bar = figure.axes
     assert axes.get_xlabel() == "φ (degrees)"
@@ -530,7 +530,7 @@ def test_plot_against_time(systems: Systems, tmp_path: Path, features: bool) -> 
     traj = systems["adk.xtc"].trajectory
     for n in (2, 9):
         fours = quadruples_of(3341, n)
-        result = tj.dihedrals(traj, fours, features=features)
+        result = tj.dihedrals(traj, fours, sin_cos=features)
         figure = result.plot()
         (axes,) = figure.axes
         assert axes.get_xlabel() == "time (ps)"

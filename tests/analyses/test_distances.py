@@ -327,7 +327,7 @@ def test_order_of_atoms_permutes_rows_and_columns(systems: Systems, name: str) -
 def test_same_bits_on_any_pool(long_adk: Adk, kind: str) -> None:
     """Threads and tasks change no bit."""
     selection = tj.open(long_adk.psf, long_adk.xtc).select("name CA and resid 20-50")
-    options = {"between": {"b": "resid 77"}, "within": {}, "reference": {"reference": 5}}[kind]
+    options = {"between": {"other": "resid 77"}, "within": {}, "reference": {"reference": 5}}[kind]
     assert_same_bits_on_any_pool(lambda pool: tj.distances(selection, pool=pool, **options).values)
 
 
@@ -337,7 +337,7 @@ def test_same_bits_on_any_pool_with_a_cell(systems: Systems) -> None:
     assert_same_bits_on_any_pool(lambda pool: tj.distances(atoms, pool=pool).values)
 
 
-@pytest.mark.parametrize("options", [{}, {"b": "name CA and resid 3"}, {"reference": 7}])
+@pytest.mark.parametrize("options", [{}, {"other": "name CA and resid 3"}, {"reference": 7}])
 def test_rows_follow_frames(systems: Systems, options: dict[str, object]) -> None:
     """Any choice of frames gives their rows."""
     selection = systems["adk.xtc"].trajectory.select("resname ARG and name CZ")
@@ -364,7 +364,7 @@ def test_frames_without_positions_give_nan(tmp_path: Path) -> None:
     traj = tj.open(None, trr_bytes.write_trr(tmp_path / "gappy.trr", frames, boxes=boxes))
     everything = traj.select(np.arange(7))
     nan = [k in (0, 5) for k in range(9)]
-    for options in ({}, {"pbc": False}, {"b": traj.select([1, 2])}, {"reference": 3}):
+    for options in ({}, {"pbc": False}, {"other": traj.select([1, 2])}, {"reference": 3}):
         result = tj.distances(everything, **options)
         rows = np.isnan(result.values.reshape(9, -1))
         assert rows.all(axis=1).tolist() == nan
@@ -472,7 +472,7 @@ def test_result_too_large_for_this_memory_is_an_error(systems: Systems) -> None:
 
 
 KINDS = {
-    "between": ({"b": "index 5 or index 77 or index 400"}, ["MET1:N_-_MET1:HA"]),
+    "between": ({"other": "index 5 or index 77 or index 400"}, ["MET1:N_-_MET1:HA"]),
     "within": ({}, ["MET1:N_-_MET1:CG", "MET1:N_-_ARG2:HE"]),
     "reference": ({"reference": 4}, ["MET1:N_-_reference_MET1:N"]),
 }
@@ -537,7 +537,7 @@ def test_report_describes_the_request(systems: Systems) -> None:
         ({}, {"n_atoms": [214], "reference": None, "pbc": True}),
         ({"pbc": False}, {"n_atoms": [214], "reference": None, "pbc": False}),
         (
-            {"b": "resid 3"},
+            {"other": "resid 3"},
             {
                 "n_atoms": [214, 19],
                 "reference": None,
@@ -564,7 +564,7 @@ def test_report_describes_the_request(systems: Systems) -> None:
         assert report["passes"] == 1
 
 
-@pytest.mark.parametrize("options", [{"b": "index 5 or index 77"}, {}, {"reference": 0}])
+@pytest.mark.parametrize("options", [{"other": "index 5 or index 77"}, {}, {"reference": 0}])
 def test_plot_of_few_pairs_shows_series(
     systems: Systems, tmp_path: Path, options: dict[str, object]
 ) -> None:
@@ -585,7 +585,7 @@ def test_plot_of_few_pairs_shows_series(
         assert np.array_equal(line.get_ydata(), pairs[:, column])
     (legend,) = figure.legends
     names = [text.get_text() for text in legend.get_texts()]
-    first = {"b": "MET1:HA", "reference": "reference MET1:N"}
+    first = {"other": "MET1:HA", "reference": "reference MET1:N"}
     other = first.get(next(iter(options), ""), "MET1:CG")
     assert names[0] == f"MET1:N - {other}"
     assert names == result.pair_names()
@@ -599,7 +599,7 @@ def test_plot_of_many_pairs_shows_a_matrix(systems: Systems, tmp_path: Path, kin
     traj = systems["adk.xtc"].trajectory
     selection = traj.select("name CA and resid 10-40")
     other = traj.select("name CB and resid 50-55")
-    options = {"between": {"b": other}, "within": {}, "reference": {"reference": 0}}[kind]
+    options = {"between": {"other": other}, "within": {}, "reference": {"reference": 0}}[kind]
     result = tj.distances(selection, **options)
     figure = result.plot()
     axes, bar = figure.axes

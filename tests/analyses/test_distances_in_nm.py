@@ -42,7 +42,7 @@ CASES: dict[str, tuple[Callable[[tj.Trajectory, float], Result], float, float]] 
         4.5,
     ),
     "hbonds": (
-        lambda t, d: tj.hbonds(t.select("all"), bonds="guess", cutoff=d, angle=0),
+        lambda t, d: tj.hbonds(t.select("all"), guess_bonds=True, cutoff=d, angle=0),
         0.3,
         3.2,
     ),
@@ -84,7 +84,7 @@ def test_clusters_of_one_frame_each_and_empty_grids(water: tj.Trajectory, tmp_pa
     for cutoff, is_remarked in ((0.15, True), (15.0, False)):
         remarks = tj.cluster_rmsd(oxygens, cutoff=cutoff).report["remarks"]
         assert any("no two frames are within 0.15 Å" in one for one in remarks) == is_remarked
-    remarks = tj.density(oxygens, center=(0.2, 0.2, 90), size=0.5).report["remarks"]
+    remarks = tj.density(oxygens, grid_center=(0.2, 0.2, 90), grid_size=0.5).report["remarks"]
     assert any("both are in Å, not in nm" in one for one in remarks)
 
 

@@ -47,7 +47,7 @@ def test_values_are_those_of_the_naive_twin(systems: Systems, name: str) -> None
     rng = np.random.default_rng(11)
     selection = traj.select(rng.choice(traj.n_atoms, 60, replace=False))
     positions = selection.read().positions
-    equal = tj.gyration(selection, weights=None)
+    equal = tj.gyration(selection, weights="equal")
     assert np.abs(equal.values - naive(positions)).max() < ROUNDING
     weights = rng.uniform(0.5, 200, 60)
     weights[::9] = 0
@@ -66,7 +66,7 @@ def test_axes_and_moments_are_those_of_mdanalysis(systems: Systems, name: str) -
     system = systems[name]
     massive = system.universe.atoms[system.universe.atoms.masses > 0]
     selection = system.trajectory.select(massive.indices)
-    radii = tj.gyration(selection, axes=True).values
+    radii = tj.gyration(selection, per_axis=True).values
     assert radii[:, 0].copy().tobytes() == tj.gyration(selection).values.tobytes()
     shape = tj.gyration_moments(selection)
     assert np.abs(shape.radius - radii[:, 0]).max() < ROUNDING
@@ -83,7 +83,7 @@ def test_axes_and_moments_are_those_of_mdanalysis(systems: Systems, name: str) -
 def test_shape_is_that_of_mdtraj(systems: Systems) -> None:
     """With equal weights, as mdtraj has them; its positions are nm."""
     selection = systems["adk.xtc"].trajectory.select("name CA")
-    shape = tj.gyration_moments(selection, weights=None)
+    shape = tj.gyration_moments(selection, weights="equal")
     topology = mdtraj.Topology()
     chain = topology.add_chain()
     for _ in range(selection.n_atoms):
@@ -106,7 +106,7 @@ def test_moments_of_a_rod_and_of_a_plane(tmp_path: Path) -> None:
         [[1.0, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0]]
     )
     path = xtc_bytes.write_xtc(tmp_path / "shapes.xtc", np.array([rod, cross]))
-    shape = tj.gyration_moments(tj.open(None, path).select(range(7)), weights=None)
+    shape = tj.gyration_moments(tj.open(None, path).select(range(7)), weights="equal")
     assert (shape.values >= 0).all()
     assert np.abs(shape.anisotropy - [1, 0.25]).max() < 1e-5
     assert np.abs(shape.values[1] - [0, 200 / 7, 200 / 7]).max() < 1e-9
@@ -117,8 +117,8 @@ def test_one_atom_has_no_extent_and_far_atoms_keep_their_digits(tmp_path: Path) 
     """The centre is subtracted before squares are taken."""
     x = np.array([[[900.0, 900, 900], [900, 900, 900.5]]] * 2)
     traj = tj.open(None, xtc_bytes.write_xtc(tmp_path / "far.xtc", x))
-    assert tj.gyration(traj.select([0]), weights=None).values.tolist() == [0, 0]
-    assert np.abs(tj.gyration(traj.select([0, 1]), weights=None).values - 2.5).max() < 1e-12
+    assert tj.gyration(traj.select([0]), weights="equal").values.tolist() == [0, 0]
+    assert np.abs(tj.gyration(traj.select([0, 1]), weights="equal").values - 2.5).max() < 1e-12
 
 
 def test_a_position_that_is_not_a_number_spoils_its_own_frame_only(tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_a_position_that_is_not_a_number_spoils_its_own_frame_only(tmp_path: Pat
     x = np.random.default_rng(5).uniform(0, 3, (6, 5, 3))
     x[4, 2, 1] = np.nan
     traj = tj.open(None, xtc_bytes.write_xtc(tmp_path / "nan.xtc", x))
-    values = tj.gyration(traj.select([0, 1, 2, 3, 4]), weights=None).values
+    values = tj.gyration(traj.select([0, 1, 2, 3, 4]), weights="equal").values
     assert np.isnan(values).tolist() == [False] * 4 + [True, False]
 
 

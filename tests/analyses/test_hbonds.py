@@ -96,20 +96,22 @@ def test_solvated_protein_equals_mdanalysis(solvated: tuple[Path, Path]) -> None
 def test_bonds_between_two_groups_equal_mdanalysis(solvated: tuple[Path, Path]) -> None:
     """Both directions between protein and water are found, and no bond within either."""
     traj = tj.open(*solvated)
-    groups = ("protein", "resname SOL")
-    result = tj.hbonds(traj.select(WET), between=groups, list_bonds=True, frames=[0, 5])
+    wet = traj.select(WET)
+    groups = [traj.select(text) & wet for text in ("protein", "resname SOL")]
+    result = tj.hbonds(*groups, list_bonds=True, frames=[0, 5])
     universe = mda.Universe(*map(str, solvated))
-    truth = found_by_mdanalysis(universe, WET, 5, between=list(groups), update_selections=False)
+    texts = ["protein", "resname SOL"]
+    truth = found_by_mdanalysis(universe, WET, 5, between=texts, update_selections=False)
     assert len(truth) > 50
     assert assert_same(found_here(result), truth, 3.0, 150.0) == 0
-    of_all = found_here(tj.hbonds(traj.select(WET), list_bonds=True, frames=[0, 5]))
+    of_all = found_here(tj.hbonds(wet, list_bonds=True, frames=[0, 5]))
     protein = set(traj.select("protein").indices.tolist())
     crossing = {key for key in of_all if (key[1] in protein) != (key[3] in protein)}
     assert found_here(result).keys() == crossing
-    swapped = tj.hbonds(traj.select(WET), between=groups[::-1], list_bonds=True, frames=[0, 5])
+    swapped = tj.hbonds(*groups[::-1], list_bonds=True, frames=[0, 5])
     assert found_here(swapped) == found_here(result)
     # A bond of two groups that overlap is found once.
-    same = tj.hbonds(traj.select(WET), between=("all", WET), list_bonds=True, frames=[0, 5])
+    same = tj.hbonds(wet, WET, list_bonds=True, frames=[0, 5])
     assert found_here(same) == of_all
     assert len(of_all) == len(same.bonds)
 
@@ -287,7 +289,9 @@ def test_guessed_bonds_find_the_same_hydrogen_bonds(solvated: tuple[Path, Path])
     tpr, xtc = solvated
     gro = Path(shutil.copy(datafiles.GRO, tpr.parent))
     stated = tj.hbonds(tj.open(tpr, xtc).select(WET), list_bonds=True, frames=[3])
-    guessed = tj.hbonds(tj.open(gro, xtc).select(WET), bonds="guess", list_bonds=True, frames=[3])
+    guessed = tj.hbonds(
+        tj.open(gro, xtc).select(WET), guess_bonds=True, list_bonds=True, frames=[3]
+    )
     assert found_here(guessed) == found_here(stated)
     remarks = " ".join(guessed.report["remarks"])
     assert "elements that are guessed from names" in remarks
@@ -331,7 +335,7 @@ def test_bad_input_says_what_to_do(adk: Adk, solvated: tuple[Path, Path]) -> Non
         warnings.simplefilter("ignore")
         heavy.write(solvated[0].parent / "heavy.pdb")
     with pytest.raises(tj.SelectionError, match=r"has no hydrogens, whose positions.*all-atom"):
-        tj.hbonds(tj.open(solvated[0].parent / "heavy.pdb"), bonds="guess")
+        tj.hbonds(tj.open(solvated[0].parent / "heavy.pdb"), guess_bonds=True)
     with pytest.raises(
         tj.SelectionError, match=r"'name O HN'.* no hydrogen that is bonded to a donor.*guess bonds"
     ):
@@ -339,7 +343,7 @@ def test_bad_input_says_what_to_do(adk: Adk, solvated: tuple[Path, Path]) -> Non
     with pytest.raises(tj.SelectionError, match=r"has no acceptor of hydrogen bonds"):
         tj.hbonds(traj.select("name N"), acceptors="name O")
     with pytest.raises(tj.SelectionError, match="neither group has a donor"):
-        tj.hbonds(traj, between=("name O", "name C O"))
+        tj.hbonds(traj.select("name N"), "name C")
     with pytest.raises(tj.SelectionError, match="was opened without a topology"):
         tj.hbonds(tj.open(None, adk.xtc))
     for wrong, message in (
@@ -348,7 +352,6 @@ def test_bad_input_says_what_to_do(adk: Adk, solvated: tuple[Path, Path]) -> Non
         ({"angle": 181.0}, "between 0 and 180 degrees"),
         ({"by": "atom"}, "by is one of 'bond', 'pair', 'residue'"),
         ({"distance": "donor"}, "distance is one of"),
-        ({"bonds": "given"}, "bonds are None or 'guess'"),
         ({"lifetimes": True, "max_lag": 98.0}, r"max_lag=98 ps .*the frames cover 97 ps"),
         ({"lifetimes": True, "max_lag": -1.0}, "from 0 to that"),
         ({"lifetimes": True, "intermittency": -1}, "intermittency is a number of frames"),

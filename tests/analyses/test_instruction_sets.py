@@ -49,7 +49,7 @@ for path in map(Path, sys.argv[1:]):
         show(f"{name} rmsd", tj.rmsd(atoms).values)
         show(f"{name} rmsd weights", tj.rmsd(atoms, weights=weights, groups=[core]).values)
         show(f"{name} rmsd average", tj.rmsd(atoms, reference="average").values)
-        show(f"{name} rmsd centre", tj.rmsd(atoms, superposition=False, center=True).values)
+        show(f"{name} rmsd centre", tj.rmsd(atoms, motion="translation").values)
         show(f"{name} rmsf", tj.rmsf(atoms).values)
         show(f"{name} rmsf aligned", tj.rmsf(atoms, align=core).values)
         show(f"{name} rmsf average", tj.rmsf(atoms, align=core, reference="average").values)
@@ -61,7 +61,7 @@ for path in map(Path, sys.argv[1:]):
             show(f"{name} {command.name}", values)
         for pbc in (True, False):
             show(f"{name} angles", tj.dihedrals(traj, fours, pbc=pbc).values)
-            show(f"{name} features", tj.dihedrals(traj, fours, features=True, pbc=pbc).values)
+            show(f"{name} features", tj.dihedrals(traj, fours, sin_cos=True, pbc=pbc).values)
             show(f"{name} within", tj.distances(traj.select(atoms.indices[:40]), pbc=pbc).values)
             show(f"{name} between", tj.distances(traj.select(fours[:9, 0]), atoms, pbc=pbc).values)
             near = tj.min_distance(atoms, core, cutoff=5.0, pbc=False)

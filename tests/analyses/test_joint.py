@@ -24,8 +24,8 @@ def jobs_of(trajectory: tj.Trajectory) -> list[tuple[Any, tuple[Any, ...], dict[
         (tj.rmsd, (calpha,), {"groups": [protein]}),
         (tj.rmsf, (calpha,), {"align": calpha, "reference": "average"}),
         (tj.gyration, (protein,), {}),
-        (tj.apply, (lambda x: x.mean(axis=0), few), {}),
-        (tj.apply, (lambda x: x.sum(axis=(0, 1)), protein), {"by": "block", "reducer": np.add}),
+        (tj.apply, (few, lambda x: x.mean(axis=0)), {}),
+        (tj.apply, (protein, lambda x: x.sum(axis=(0, 1))), {"per": "block", "reducer": np.add}),
         (tj.dihedrals, (calpha,), {}),
         (tj.distances, (few, calpha), {"pbc": False}),
     ]
@@ -77,7 +77,7 @@ def test_each_analysis_has_its_own_transforms() -> None:
         lambda traj: traj,
         lambda traj: traj.whole(),
         lambda traj: traj.nojump(),
-        lambda traj: traj.repaired("protein").fit("name CA"),
+        lambda traj: traj.repair("protein").fit("name CA"),
     ]
     trajectories = [make(trajectory) for make in transforms]
     made = [
@@ -142,7 +142,7 @@ def test_the_exception_of_one_analysis_ends_the_run(trajectory: tj.Trajectory) -
 
     first = calpha.read(frames=[0]).positions[0, 0, 0]
     with pytest.raises(ZeroDivisionError, match="of the function"):
-        tj.run([tj.rmsd.job(calpha), tj.apply.job(fails, calpha)])
+        tj.run([tj.rmsd.job(calpha), tj.apply.job(calpha, fails)])
 
 
 @pytest.mark.parametrize("pool", [None, tj.ProcessPool(workers=2)], ids=["threads", "processes"])
@@ -195,7 +195,7 @@ def test_a_function_that_fails_is_named_and_not_called_again(trajectory: tj.Traj
         raise ZeroDivisionError("of the function")
 
     rmsd, failed = tj.run(
-        [tj.rmsd.job(calpha), tj.apply.job(fails, calpha)],
+        [tj.rmsd.job(calpha), tj.apply.job(calpha, fails)],
         keep_going=True,
         pool=tj.LocalPool(threads=1),
     )
@@ -229,7 +229,7 @@ def test_a_sample_is_of_all_analyses(tmp_path: Path) -> None:
     atoms = tj.open(None, tmp_path / "long.xtc").select(np.arange(40))
     jobs = [tj.rmsd.job(atoms), tj.rmsf.job(atoms)]
     pool = tj.LocalPool(threads=2)
-    results = tj.run(jobs, pool=pool, sample=True)
+    results = tj.run(jobs, pool=pool, time_sample=True)
     samples = [result.report["sample"] for result in results]
     assert samples[0] == samples[1]
     assert samples[0]["frames"] >= 5

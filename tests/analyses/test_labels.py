@@ -128,10 +128,10 @@ def test_all_results_label_a_dimer_alike(tmp_path: Path) -> None:
     pairs.save(tmp_path / "pairs.csv")
     with (tmp_path / "pairs.csv").open() as file:
         assert next(csv.reader(file))[3] == "distance_A:A:ALA10:CA_-_B:ALA10:CA"
-    bonds = tj.hbonds(whole, bonds="guess", cutoff=4.2)
+    bonds = tj.hbonds(whole, guess_bonds=True, cutoff=4.2)
     assert bonds.pairs.labels() == [f"{name}:N-H -- {name}:O" for name in names]
     assert bonds.pairs.labels(2) == bonds.pairs.labels()[:2]
-    by_residue = tj.hbonds(whole, bonds="guess", cutoff=4.2, by="residue")
+    by_residue = tj.hbonds(whole, guess_bonds=True, cutoff=4.2, by="residue")
     assert by_residue.pairs.labels() == [f"{name} -- {name}" for name in names]
 
 

@@ -27,12 +27,12 @@ ANALYSES: dict[str, Run] = {
     "density": lambda t: tj.density(t.select("resid 5:12"), spacing=4.0, frames=ONE),
     "dihedrals": lambda t: tj.dihedrals(t.select("resid 5:12"), frames=ONE),
     "dihedral features": lambda t: tj.dihedrals(
-        t.select("resid 5:12"), features=True, pbc=False, frames=ONE
+        t.select("resid 5:12"), sin_cos=True, pbc=False, frames=ONE
     ),
     "distances": lambda t: tj.distances(t.select("resid 11"), "resid 5", frames=ONE),
     "dssp": lambda t: tj.dssp(t.select("protein"), frames=ONE),
     "end_to_end": lambda t: tj.end_to_end(t.select("resid 11"), by="selection", frames=ONE),
-    "gyration": lambda t: tj.gyration(t.select("resid 5:12"), axes=True, frames=ONE),
+    "gyration": lambda t: tj.gyration(t.select("resid 5:12"), per_axis=True, frames=ONE),
     "gyration_moments": lambda t: tj.gyration_moments(t.select("resid 5:12"), frames=ONE),
     "hbonds": lambda t: tj.hbonds(t.select("resid 5:12"), frames=ONE),
     "linear_density": lambda t: tj.linear_density(t.select("resid 5:12"), axis="y", frames=ONE),
@@ -56,14 +56,14 @@ TRANSFORMS: dict[str, Callable[[tj.Trajectory], tj.Trajectory]] = {
     "toroidal": lambda t: t.nojump(view="toroidal"),
     "cluster": lambda t: t.cluster("protein"),
     "center": lambda t: t.center("resid 11"),
-    "wrap": lambda t: t.wrap("molecule"),
-    "wrap, compact": lambda t: t.wrap("residue", "compact"),
-    "wrap, rectangular": lambda t: t.wrap("residue", "rectangular", weights="mass"),
-    "wrap, atoms": lambda t: t.wrap("atom"),
+    "wrap": lambda t: t.wrap(by="molecule"),
+    "wrap, compact": lambda t: t.wrap(by="residue", cell="compact"),
+    "wrap, rectangular": lambda t: t.wrap(by="residue", cell="rectangular", weights="mass"),
+    "wrap, atoms": lambda t: t.wrap(by="atom"),
     "fit": lambda t: t.fit("resid 5:12"),
     "fit, others": lambda t: t.fit("resid 20:30", motion="plane"),
     "translate": lambda t: t.translate([3.0, 4.0, 5.0]),
-    "repaired": lambda t: t.repaired("protein"),
+    "repaired": lambda t: t.repair("protein"),
 }
 # Of residue 11: each value in each coordinate.
 SPOILED = (

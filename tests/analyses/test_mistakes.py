@@ -69,10 +69,40 @@ MISTAKES: dict[str, tuple[Mistake, type[Exception], str]] = {
         TypeError,
         r"give a list of jobs: tj\.run\(\[job\]\)",
     ),
-    "function last": (
-        lambda traj: tj.apply(traj.select("name CA"), np.mean),  # type: ignore[arg-type]
+    "function first": (
+        lambda traj: tj.apply(np.mean, traj.select("name CA")),  # type: ignore[arg-type]
         TypeError,
-        r"apply\(function, selection\)",
+        r"apply\(selection, function\)",
+    ),
+    "no weights": (
+        lambda traj: tj.rmsd(traj.select("name CA"), weights=None),  # type: ignore[arg-type]
+        ValueError,
+        r'not None: give "equal" for equal weights',
+    ),
+    "no weights of a transform": (
+        lambda traj: traj.center("name CA", weights=None),  # type: ignore[arg-type]
+        ValueError,
+        r'not None: give "equal" for equal weights',
+    ),
+    "former name": (
+        lambda traj: tj.contacts(a=traj.select("name CA"), b="name CB"),  # type: ignore[call-arg]
+        TypeError,
+        "; a is now selection; b is now other; its arguments are selection, other",
+    ),
+    "former name of one function": (
+        lambda traj: tj.rmsd(traj.select("name CA"), center=True),  # type: ignore[call-arg]
+        TypeError,
+        'center is now motion="translation";',
+    ),
+    "former name of a transform": (
+        lambda traj: traj.whole(bonds="guess"),  # type: ignore[call-arg]
+        TypeError,
+        r"whole\(\) got an unexpected keyword argument 'bonds'; bonds is now guess_bonds=True",
+    ),
+    "former name of the run": (
+        lambda traj: tj.run([tj.rmsd.job(traj.select("name CA"))], sample=True),  # type: ignore[call-arg]
+        TypeError,
+        "sample is now time_sample",
     ),
     "selection as a frame": (
         lambda traj: traj["name CA"],  # type: ignore[index]
@@ -128,16 +158,19 @@ def test_too_few_atoms_are_remarked(adk: Adk) -> None:
     one, two, three = (traj.select(np.arange(n)) for n in (1, 2, 3))
     turned = "not determine how a frame is turned: superpose three atoms or more"
     for atoms, words in ((one, "one atom does"), (two, "two atoms do")):
-        fitted = tj.rmsd(three.fit(atoms), superposition=False)
+        fitted = tj.rmsd(three.fit(atoms), motion="none")
         for result in (tj.rmsd(atoms), tj.rmsf(three, align=atoms), fitted):
             (remark,) = result.report["remarks"]
             assert f"{words} {turned}" in remark
     (remark,) = tj.gyration(one).report["remarks"]
     assert remark.endswith("one atom, whose radius of gyration is 0: choose more")
-    for result in (tj.rmsd(three), tj.rmsf(one, align=three), tj.rmsf(one), tj.gyration(two)):
+    for result in (tj.rmsd(three), tj.rmsf(one, align=three), tj.gyration(two)):
         assert result.report["remarks"] == []
-    assert tj.rmsd(one, superposition=False).report["remarks"] == []
-    moved = tj.rmsd(three.fit(one, motion="translation"), superposition=False)
+    (remark,) = tj.rmsf(one).report["remarks"]
+    assert remark.startswith("nothing was fitted: ")
+    assert tj.rmsf(one.fit(three)).report["remarks"] == []
+    assert tj.rmsd(one, motion="none").report["remarks"] == []
+    moved = tj.rmsd(three.fit(one, motion="translation"), motion="none")
     assert moved.report["remarks"] == []
 
 
@@ -145,8 +178,8 @@ def test_few_or_distant_frames_are_remarked(systems: Systems) -> None:
     """Lifetimes of bonds that are gone in the next frame, and lines through few lags."""
     traj = systems["solvated.xtc"].trajectory
     protein, water = traj.select("protein"), traj.select("resname SOL and around 5 protein")
-    options = {"by": "residue", "lifetimes": True, "bonds": "guess"}
-    report = tj.hbonds(traj, between=(protein, water), **options).report
+    options = {"by": "residue", "lifetimes": True, "guess_bonds": True}
+    report = tj.hbonds(protein, water, **options).report
     assert any("not resolved; save frames more often" in one for one in report["remarks"])
     calpha = traj.select("protein and name CA")
     report = tj.msd(calpha, unwrapped=True, fit_range=(100, 200)).report

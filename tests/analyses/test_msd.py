@@ -246,7 +246,7 @@ def test_centres_of_molecules(by: Particles) -> None:
     positions = steady.read().positions.astype(np.float64)
     masses = mda.Universe(datafiles.TPR).atoms[steady.indices].masses
     residues = steady.topology_atoms.residues
-    for weights, numbers in (("mass", masses), (None, np.ones_like(masses))):
+    for weights, numbers in (("mass", masses), ("equal", np.ones_like(masses))):
         centres = np.stack(
             [
                 np.average(positions[:, residues == k], axis=1, weights=numbers[residues == k])

@@ -21,7 +21,7 @@ from trajet.cli.group import commands
 ACIDS = "resname ASP GLU and name OD1 OD2 OE1 OE2"
 BASES = "resname ARG LYS and name NH1 NH2 NZ"
 # Those of MDAnalysis: also hydrogens, and neighbours in sequence.
-ALL_PAIRS: dict[str, Any] = {"heavy": False, "exclude_neighbors": -1}
+ALL_PAIRS: dict[str, Any] = {"heavy_only": False, "exclude_neighbors": -1}
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +103,7 @@ def test_best_hummer_eaton_takes_heavy_atoms_of_distant_residues(adk: Adk) -> No
     """Pairs are heavy atoms within 4.5 Å whose residues are more than three apart."""
     traj = tj.open(adk.psf, adk.xtc)
     result = tj.native_contacts(traj.select("protein"))
-    assert result.report["parameters"]["heavy"] is True
+    assert result.report["parameters"]["heavy_only"] is True
     assert result.report["parameters"]["exclude_neighbors"] == 3
     universe = mda.Universe(str(adk.psf), str(adk.xtc))
     heavy = universe.select_atoms("protein and not name H*")
@@ -253,7 +253,7 @@ def test_pairs_without_options_depend_on_the_selection(adk: Adk, tmp_path: Path)
     ca, backbone = traj.select("name CA"), traj.select("backbone")
     for chosen, options in (
         (ca, ALL_PAIRS),
-        (backbone, {"heavy": True, "exclude_neighbors": 3}),
+        (backbone, {"heavy_only": True, "exclude_neighbors": 3}),
     ):
         found = tj.native_contacts(chosen, cutoff=8.0)
         assert np.array_equal(found.pairs, tj.native_contacts(chosen, cutoff=8.0, **options).pairs)

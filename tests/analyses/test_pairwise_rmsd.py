@@ -32,12 +32,12 @@ def calpha(adk: Adk) -> tj.Selection:
 def test_values_are_rmsds_from_each_frame(adk: Adk, weights: str | None) -> None:
     """Of `rmsd`, whose values are MDAnalysis'; symmetric, with an exact zero on the diagonal."""
     atoms = tj.open(adk.psf, adk.xtc).select("backbone")
-    found = tj.pairwise_rmsd(atoms, weights=weights)
+    found = tj.pairwise_rmsd(atoms, weights=weights or "equal")
     assert found.values.dtype == np.float32
     assert np.array_equal(found.values, found.values.T)
     assert (np.diag(found.values) == 0).all()
     for frame in range(0, 98, 7):
-        one = tj.rmsd(atoms, reference=frame, weights=weights).values
+        one = tj.rmsd(atoms, reference=frame, weights=weights or "equal").values
         assert np.abs(found.values[frame] - one).max() < ROUNDING
 
 
@@ -94,7 +94,7 @@ def test_threads_tasks_and_blocks_change_no_bit(long_adk: Adk, tmp_path: Path) -
     for rows in (32, 64, 237):
         limit = 237 * (40 * 36 + 4 * rows)
         found = tj.pairwise_rmsd(
-            atoms, frames=chosen, path=tmp_path / "pairs.npy", max_memory=limit
+            atoms, frames=chosen, matrix_path=tmp_path / "pairs.npy", max_memory=limit
         )
         assert np.load(tmp_path / "pairs.npy").tobytes() == whole.tobytes()
         assert np.array_equal(found.values, whole)
@@ -108,9 +108,9 @@ def test_memory_is_bounded(adk: Adk, tmp_path: Path) -> None:
     with pytest.raises(MemoryError, match=r"matrix 37.5 KiB.*path="):
         tj.pairwise_rmsd(atoms, max_memory=positions + matrix - 1)
     path = tmp_path / "pairs.npy"
-    tj.pairwise_rmsd(atoms, max_memory=positions + 98 * 32 * 4, path=path)
+    tj.pairwise_rmsd(atoms, max_memory=positions + 98 * 32 * 4, matrix_path=path)
     with pytest.raises(MemoryError, match="fewer frames"):
-        tj.pairwise_rmsd(atoms, max_memory=positions, path=path)
+        tj.pairwise_rmsd(atoms, max_memory=positions, matrix_path=path)
     with pytest.raises(ValueError, match="above 0"):
         tj.pairwise_rmsd(atoms, max_memory=0)
     with pytest.raises(ValueError, match="give other"):

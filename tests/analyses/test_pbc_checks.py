@@ -66,7 +66,7 @@ ANALYSES: dict[str, Callable[[tj.Selection], Report]] = {
     "rmsd, group": lambda c: tj.rmsd(c.trajectory.select("resid 45"), groups=[c]).report,
     "rmsf": lambda chosen: tj.rmsf(chosen).report,
     "rmsf, aligned": lambda chosen: tj.rmsf(chosen, align="name CA").report,
-    "rg": lambda chosen: tj.apply(radius, chosen).report,
+    "rg": lambda chosen: tj.apply(chosen, radius).report,
 }
 
 
@@ -88,7 +88,7 @@ def test_molecules_broken_in_every_frame_give_one_remark(
     for quiet in (tj.distances(chosen), tj.dihedrals(chosen)):
         assert not remarks_on(quiet.report)
     # A function that gets cells may take images itself.
-    assert not remarks_on(tj.apply(lambda x, _: radius(x), chosen, cells=True).report)
+    assert not remarks_on(tj.apply(chosen, lambda x, _: radius(x), cells=True).report)
 
 
 @pytest.mark.parametrize("cell", [*CELLS.values(), None], ids=[*CELLS, "none"])
@@ -137,7 +137,7 @@ def test_molecules_broken_in_a_later_frame_give_a_remark(tmp_path: Path) -> None
         tj.gyration,
         tj.gyration_moments,
         tj.pairwise_rmsd,
-        lambda chosen: tj.pca(chosen, align=False),
+        lambda chosen: tj.pca(chosen, align=None),
         lambda chosen: tj.centers(chosen, by="selection"),
         lambda chosen: tj.center_distances(chosen, "resid 45"),
         tj.end_to_end,

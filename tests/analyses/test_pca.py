@@ -48,7 +48,7 @@ def test_values_are_those_of_mdanalysis(adk: Adk, select: str) -> None:
 def test_components_are_those_of_the_covariance(adk: Adk, select: str) -> None:
     """By NumPy, of positions as stored."""
     atoms = tj.open(adk.psf, adk.xtc).select(select)
-    found = tj.pca(atoms, align=False, n_components=None)
+    found = tj.pca(atoms, align=None, n_components=None)
     rows = atoms.read().positions.reshape(98, -1).astype(np.float64)
     assert np.abs(found.mean.ravel() - rows.mean(axis=0)).max() < 1e-10
     expected = np.linalg.eigvalsh(np.cov(rows.T))[::-1]
@@ -69,7 +69,9 @@ def test_average_is_the_mean_of_superposed_frames(adk: Adk) -> None:
     atoms, core = traj.select("backbone"), "name CA and resid 1:100"
     for onto, options in ((atoms, {}), (core, {"align": core, "weights": "mass"})):
         found = tj.pca(atoms, n_components=None, **options)
-        rmsf = tj.rmsf(atoms, align=onto, reference="average", weights=options.get("weights"))
+        rmsf = tj.rmsf(
+            atoms, align=onto, reference="average", weights=options.get("weights", "equal")
+        )
         squares = (found.projections**2).mean(axis=0)
         by_atom = (squares[:, None, None] * found.components**2).sum(axis=(0, 2))
         assert np.abs(np.sqrt(by_atom) - rmsf.values).max() < SINGLE
@@ -107,7 +109,7 @@ def test_cosine_content_of_known_projections(tmp_path: Path) -> None:
     atoms[:, 0, 0] += half_wave
     atoms[:, 2, 2] += 0.1 * np.cos(200 * np.pi * (i + 0.5) / n)
     traj = tj.open(None, trr_bytes.write_trr(tmp_path / "wave.trr", list(atoms)))
-    found = tj.pca(traj, align=False, n_components=2)
+    found = tj.pca(traj, align=None, n_components=2)
     assert found.variances[:2] == pytest.approx([50 * n / (n - 1), 0.5 * n / (n - 1)])
     assert np.abs(np.abs(found.projections[:, 0]) - 10 * np.abs(half_wave)).max() < 1e-4
     content = found.cosine_content()
@@ -168,21 +170,21 @@ def test_input_without_components_is_refused(adk: Adk, tmp_path: Path) -> None:
     with pytest.raises(tj.AnalysisError, match="two frames at least, and 1 is chosen"):
         tj.pca(atoms, frames=[3])
     with pytest.raises(tj.AnalysisError, match="no atom moves"):
-        tj.pca(atoms, frames=[3, 3, 3], align=False)
+        tj.pca(atoms, frames=[3, 3, 3], align=None)
     with pytest.raises(tj.AnalysisError, match="no atom moves"):
         tj.pca(atoms, frames=[3, 3, 3])
     with pytest.raises(ValueError, match="n_components"):
         tj.pca(atoms, n_components=0)
     with pytest.raises(ValueError, match="need align"):
-        tj.pca(atoms, align=False, reference=0)
+        tj.pca(atoms, align=None, reference=0)
     frames = list(np.random.default_rng(7).normal(0, 1, (7, 9, 3)))
     frames[4] = None
     gappy = tj.open(None, trr_bytes.write_trr(tmp_path / "gappy.trr", frames))
     with pytest.raises(tj.AnalysisError, match="frame 4"):
-        tj.pca(gappy.select(range(9)), align=False)
+        tj.pca(gappy.select(range(9)), align=None)
     unnamed = tj.open(None, xtc_bytes.write_xtc(tmp_path / "few.xtc", np.array(frames[:4])))
     with pytest.raises(tj.SelectionError, match="topology"):
-        tj.pca(unnamed, align=False).save_extremes(tmp_path / "first.pdb")
+        tj.pca(unnamed, align=None).save_extremes(tmp_path / "first.pdb")
 
 
 def test_extremes_are_models_of_a_pdb_file(adk: Adk, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ MADE: dict[str, Made] = {
     "groups": lambda traj: tj.rmsd(traj.select(LONG), groups=[OTHER, LONG]),
     "rmsf": lambda traj: tj.rmsf(traj.select(LONG)),
     "atoms": lambda traj: tj.rmsf(traj.select("resid 1:3"), frames=[0, 9]),
-    "gyration": lambda traj: tj.gyration(traj.select(LONG), axes=True),
+    "gyration": lambda traj: tj.gyration(traj.select(LONG), per_axis=True),
     "distances": lambda traj: tj.distances(traj.select(LONG), OTHER),
     "few distances": lambda traj: tj.distances(traj.select([0, 9]), "index 30 or index 3000"),
     "minimum": lambda traj: tj.min_distance(traj.select(LONG), OTHER),
@@ -51,7 +51,8 @@ MADE: dict[str, Made] = {
 IN_CELLS: dict[str, Made] = {
     "rdf": lambda traj: tj.rdf(traj.select(LONG), OTHER, range=(0, 20)),
     "rdf pairs": lambda traj: tj.rdf_pairs(
-        [(traj.select("name OW and resid 300:900"), LONG), (traj.select(LONG), OTHER)], weights=None
+        [(traj.select("name OW and resid 300:900"), LONG), (traj.select(LONG), OTHER)],
+        weights="equal",
     ),
     "density": lambda traj: tj.density(traj.select(LONG), spacing=4),
     "linear density": lambda traj: tj.linear_density(

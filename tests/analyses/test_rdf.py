@@ -99,17 +99,19 @@ def test_box_of_water_equals_inter_rdf(tmp_path: Path) -> None:
     few = "name OW and resid 300:900"
     hydrogens = "name HW1 HW2 and resid 300:900"
     cases = [
-        (few, None, {"exclusion_block": (1, 1)}),
-        (few, few, {"exclusion_block": (1, 1)}),
-        (few, hydrogens, {"exclusion_block": (1, 2)}),
+        (few, None, {"exclude": (1, 1)}),
+        (few, few, {"exclude": (1, 1)}),
+        (few, hydrogens, {"exclude": (1, 2)}),
         ("protein and name CA", few, {"bins": 33, "range": (2.0, 12.5)}),
     ]
     for a, b, options in cases:
         groups = [universe.select_atoms(a), universe.select_atoms(b or a)]
-        theirs = {{"bins": "nbins"}.get(k, k): v for k, v in options.items()}
+        theirs = {
+            {"bins": "nbins", "exclude": "exclusion_block"}.get(k, k): v for k, v in options.items()
+        }
         truth = InterRDF(*groups, **theirs).run(step=5).results
         result = tj.rdf(traj.select(a), b, frames=slice(None, None, 5), **options)
-        if options.get("exclusion_block") == (1, 1):
+        if options.get("exclude") == (1, 1):
             plain = tj.rdf(traj.select(a), b, frames=slice(None, None, 5))
             assert plain.g.tobytes() == result.g.tobytes()
         # MDAnalysis rounds distances to float32: pairs at an edge may fall into the next bin.
@@ -140,7 +142,7 @@ def test_exclusions_leave_out_their_blocks(tmp_path: Path) -> None:
     traj = tj.open(None, made(tmp_path, "cube"))
     atoms = np.arange(N_ATOMS)
     whole = tj.rdf(traj.select(atoms), range=(0.0, 10.0))
-    blocks = tj.rdf(traj.select(atoms), range=(0.0, 10.0), exclusion_block=(3, 3))
+    blocks = tj.rdf(traj.select(atoms), range=(0.0, 10.0), exclude=(3, 3))
     within = sum(
         tj.rdf(traj.select(atoms[k : k + 3]), range=(0.0, 10.0)).counts
         for k in range(0, N_ATOMS, 3)
@@ -177,7 +179,7 @@ def test_self_pairs_are_neither_counted_nor_in_the_norm(
         None if b is None else traj.select(b),
         bins=20,
         range=(0.0, 40.0),
-        exclusion_block=block,
+        exclude=block,
         pool=tj.LocalPool(threads=2, task_frames=task_frames),
     )
     first, second = np.array(a), np.array(a if b is None else b)
@@ -226,7 +228,7 @@ def water(folder: Path) -> tj.Trajectory:
 
 
 def test_blocks_that_are_not_molecules_give_a_remark(tmp_path: Path) -> None:
-    """The pairs that `exclusion_block` leaves out must be of one molecule, judged by residues."""
+    """The pairs that `exclude` leaves out must be of one molecule, judged by residues."""
     traj = water(tmp_path)
     half = {"range": (0.0, 9.0)}
     for text, other, block in (
@@ -236,7 +238,7 @@ def test_blocks_that_are_not_molecules_give_a_remark(tmp_path: Path) -> None:
         ("name OW", None, (1, 1)),
         ("name OW", "name HW1 HW2", (1, 2)),
     ):
-        result = tj.rdf(traj.select(text), other, exclusion_block=block, **half)
+        result = tj.rdf(traj.select(text), other, exclude=block, **half)
         assert result.report["remarks"] == []
     for text, other, block, words in (
         # Two of three atoms, or one more.
@@ -245,9 +247,9 @@ def test_blocks_that_are_not_molecules_give_a_remark(tmp_path: Path) -> None:
         # Hydrogens of other molecules.
         ("name OW and resid 1:9", "name HW1 and resid 2:10", (1, 1), "OW SOL1 and atom 4 HW1 SOL2"),
     ):
-        result = tj.rdf(traj.select(text), other, exclusion_block=block, **half)
+        result = tj.rdf(traj.select(text), other, exclude=block, **half)
         (remark,) = result.report["remarks"]
-        assert f"exclusion_block {block}: blocks do not coincide with residues" in remark
+        assert f"exclude {block}: blocks do not coincide with residues" in remark
         assert words in remark
 
 
@@ -278,10 +280,10 @@ def test_uncountable_requests_are_errors(adk: Adk, tmp_path: Path) -> None:
         ({"range": (5.0, 5.0)}, "no width"),
         ({"range": (-1.0, 5.0)}, "no width"),
         ({"range": (0.0, float("inf"))}, "no width"),
-        ({"exclusion_block": (4, 4)}, "equally many blocks"),
-        ({"exclusion_block": (3, 5)}, "equally many blocks"),
-        ({"exclusion_block": (0, 1)}, "equally many blocks"),
-        ({"exclusion_block": (N_ATOMS, N_ATOMS)}, "every pair"),
+        ({"exclude": (4, 4)}, "equally many blocks"),
+        ({"exclude": (3, 5)}, "equally many blocks"),
+        ({"exclude": (0, 1)}, "equally many blocks"),
+        ({"exclude": (N_ATOMS, N_ATOMS)}, "every pair"),
     ):
         with pytest.raises(ValueError, match=words):
             tj.rdf(every, **options)

@@ -74,8 +74,8 @@ def test_excluded_pairs_equal_a_double_loop(wet: tj.Trajectory, exclude: str | N
         assert np.abs(result.g[k] - expected).max() < 1e-9
 
 
-@pytest.mark.parametrize("weights", ["mass", None])
-def test_centers_of_residues_equal_a_double_loop(wet: tj.Trajectory, weights: str | None) -> None:
+@pytest.mark.parametrize("weights", ["mass", "equal"])
+def test_centers_of_residues_equal_a_double_loop(wet: tj.Trajectory, weights: str) -> None:
     """Sites are those of `centers`, rounded to float32; a residue is not paired with itself."""
     traj = wet.whole()
     a, b = traj.select("resid 10:80"), traj.select("resid 70:150 or resname NA+")
@@ -141,7 +141,7 @@ def test_bad_requests_are_errors_that_say_what_to_do(wet: tj.Trajectory, adk: Ad
     for options, words in (
         ({"by": "colour"}, "by must be 'atom', 'residue'"),
         ({"exclude": "atom"}, "exclude must be 'residue', 'molecule'"),
-        ({"weights": [1.0]}, "'mass' or None, not numbers"),
+        ({"weights": [1.0]}, "'mass' or 'equal', not numbers"),
         ({"range": (5.0, 5.0)}, "no width"),
         ({"bins": 0}, "bins must be from 1 to 10,000,000"),
         ({"bins": 10**9}, "bins must be from 1 to 10,000,000"),
@@ -164,7 +164,7 @@ def test_files_figures_and_the_command(wet: tj.Trajectory, tmp_path: Path) -> No
     expected = tj.rdf_pairs(
         [(ions, "name CG"), (ions, "resid 1:9")],
         by="residue",
-        weights=None,
+        weights="equal",
         range=(0, 20),
         bins=40,
         frames=slice(0, 4),

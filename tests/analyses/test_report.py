@@ -170,7 +170,7 @@ def test_t_command_is_the_sum_of_the_times_before_the_run_and_of_t_total(
         "rmsf": tj.rmsf(atoms, align=further).report,
         "distances": tj.distances(atoms, further, frames=[0]).report,
         "dihedrals": tj.dihedrals(further).report,
-        "apply": tj.apply(lambda positions: positions.mean(), atoms).report,
+        "apply": tj.apply(atoms, lambda positions: positions.mean()).report,
         "convert": done,
     }
     opening = reports["rmsd"]["opening"]
@@ -357,6 +357,13 @@ def test_entries_of_a_pool_are_kept() -> None:
     assert made_reports.report(ranks, repeated=late)["repeated"] == late
 
 
+def with_sample(selection: tj.Selection, **options: Any) -> tj.Report:
+    """Return the report of an RMSD with a serial sample."""
+    (result,) = tj.run([tj.rmsd.job(selection)], time_sample=True, **options)
+    report: tj.Report = result.report
+    return report
+
+
 def test_ratio_of_computing_to_reading(many: Path) -> None:
     """r_comp_io is t_comp / (t_read + t_decode) of a serial run, as in the papers."""
     atoms = tj.open(None, many).select(np.arange(ADK_ATOMS))
@@ -367,7 +374,7 @@ def test_ratio_of_computing_to_reading(many: Path) -> None:
     assert report["r_comp_io"] == pytest.approx(expected, rel=1e-9)
     assert report["r_comp_io"] > 0
     assert "sample" not in report
-    asked = tj.rmsd(atoms, pool=pool, sample=True).report
+    asked = with_sample(atoms, pool=pool)
     assert asked["sample"] is None
     assert asked["r_comp_io"] > 0
 
@@ -386,9 +393,7 @@ def test_run_on_threads_serialises_nothing(many: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(_trajet, "WorkerTrajectory", None)
     traj = tj.open(None, many)
     frames = np.tile(np.arange(traj.n_frames), 2)
-    report = tj.rmsd(
-        traj.select(np.arange(9)), frames=frames, pool=tj.LocalPool(threads=2), sample=True
-    ).report
+    report = with_sample(traj.select(np.arange(9)), frames=frames, pool=tj.LocalPool(threads=2))
     assert report["sample"]["frames"] >= 1
     assert report["opens"] + report["sample"]["opens"] <= 1 + report["opening"]["opens"]
 
@@ -402,7 +407,7 @@ def test_serial_sample_is_a_hundredth_of_the_frames(
     atoms = traj.select(np.arange(ADK_ATOMS))
     # Repeated ten times, and chosen by frame numbers in no order.
     frames = np.tile(np.arange(traj.n_frames), 2)[::-1]
-    report = tj.rmsd(atoms, frames=frames, pool=pool, sample=True).report
+    report = with_sample(atoms, frames=frames, pool=pool)
     sample = report["sample"]
     n = len(frames)
     assert n == report["frames"]
@@ -413,8 +418,7 @@ def test_serial_sample_is_a_hundredth_of_the_frames(
     assert sample["bytes_read"] <= report["bytes_read"] / 50
     assert sample["t_read"] + sample["t_decode"] + sample["t_comp"] <= sample["t_total"]
     # Too few frames for a sample, and a user's function, which would see the calls.
-    few = tj.rmsd(atoms, frames=slice(0, 900), pool=pool, sample=True)
-    assert few.report["sample"] is None
+    assert with_sample(atoms, frames=slice(0, 900), pool=pool)["sample"] is None
     calls = []
 
     def note(positions: np.ndarray) -> np.ndarray:
@@ -422,7 +426,7 @@ def test_serial_sample_is_a_hundredth_of_the_frames(
         return np.zeros(1)
 
     if isinstance(pool, tj.LocalPool):
-        applied = tj.apply(note, atoms, frames=frames, pool=pool)
+        applied = tj.apply(atoms, note, frames=frames, pool=pool)
         assert "sample" not in applied.report
         # Once more, to check the returned value.
         assert len(calls) == n + 1
@@ -454,7 +458,7 @@ def test_error_of_the_sample_is_raised_by_the_run(
     path.write_bytes(data)
     twice = np.tile(np.arange(traj.n_frames), 2)
     with pytest.raises(tj.TrajetError) as caught:
-        tj.rmsd(traj.select(np.arange(9)), frames=twice, pool=tj.LocalPool(threads=2), sample=True)
+        with_sample(traj.select(np.arange(9)), frames=twice, pool=tj.LocalPool(threads=2))
     assert met
     assert str(path) in str(caught.value)
 

@@ -25,7 +25,7 @@ KINDS: dict[str, Callable[[tj.Trajectory], Result]] = {
     "distances": lambda t: tj.distances(t.select("resid 3:9 and name CA"), "resid 4 and name CA"),
     "dihedrals": lambda t: tj.dihedrals(t.select("resid 3:20")),
     "angles": lambda t: tj.dihedrals(t, [[0, 4, 6, 8], [5, 6, 7, 8]]),
-    "function": lambda t: tj.apply(lambda x: x.std(axis=0), t.select("name CA")),
+    "function": lambda t: tj.apply(t.select("name CA"), lambda x: x.std(axis=0)),
 }
 
 
@@ -38,7 +38,7 @@ def test_laws_of_results(kind: str, adk: Adk, tmp_path: Path) -> None:
 def test_reduced_function_and_rdf(adk: Adk, tmp_path: Path) -> None:
     """A reduced array has its own rows; an RDF keeps the edges of its bins."""
     traj = tj.open(adk.psf, adk.xtc)
-    reduced = tj.apply(lambda x: x[:, 0], traj.select("resid 3"), reducer=np.maximum)
+    reduced = tj.apply(traj.select("resid 3"), lambda x: x[:, 0], reducer=np.maximum)
     assert reduced.values.shape[0] != len(reduced.frames)
     assert_result_laws(reduced, tmp_path, drawn=False)
     edges = np.arange(9.0)
@@ -202,7 +202,7 @@ def test_tab_completion_shows_what_is_for_users(adk: Adk) -> None:
             *("all_atoms", "blocks", "center", "close", "cluster", "cursor", "dataset", "fit"),
             *("format", "observables"),
             *("has_topology", "index_path", "index_state", "is_closed", "label", "n_atoms"),
-            *("n_frames", "nojump", "path", "paths", "read", "remarks", "repaired", "select"),
+            *("n_frames", "nojump", "path", "paths", "read", "remarks", "repair", "select"),
             *("steps", "tags", "tiers", "times", "topology", "topology_path", "transforms"),
             *("translate", "universe", "untransformed", "whole", "wrap"),
         )
@@ -211,7 +211,7 @@ def test_tab_completion_shows_what_is_for_users(adk: Adk) -> None:
         (
             *("atoms", "blocks", "by_residue", "center", "cluster", "cursor", "fit", "indices"),
             *("label",),
-            *("n_atoms", "nojump", "read", "repaired", "split", "text", "trajectory"),
+            *("n_atoms", "nojump", "read", "repair", "split", "text", "trajectory"),
             *("translate", "whole", "wrap"),
         )
     )

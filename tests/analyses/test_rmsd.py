@@ -115,10 +115,10 @@ def test_golden_files_equal_mdanalysis(
             if len(atoms) == 0:
                 continue
         masses = atoms.masses if weights else None
-        result = tj.rmsd(atoms, reference=reference, weights=weights)
+        result = tj.rmsd(atoms, reference=reference, weights=weights or "equal")
         if topology is not None:
             selection = tj.open(topology, golden_xtc).select(atoms.indices)
-            same = tj.rmsd(selection, reference=reference, weights=weights)
+            same = tj.rmsd(selection, reference=reference, weights=weights or "equal")
             assert np.array_equal(same.values, result.values)
         assert np.array_equal(result.times, golden.truth.times)
         assert np.array_equal(result.frames, np.arange(golden.truth.n_frames))
@@ -141,7 +141,7 @@ def test_adk_equals_mdanalysis(
 ) -> None:
     """References are frames of the trajectory, counted from the front or from the end."""
     selection = tj.open(adk.psf, adk.xtc).select(text)
-    result = tj.rmsd(selection, reference=reference, weights=weights)
+    result = tj.rmsd(selection, reference=reference, weights=weights or "equal")
     expected = mdanalysis_rmsd(
         adk_universe.atoms, select=text, ref_frame=reference, weights=weights
     )
@@ -163,15 +163,17 @@ def test_references_of_another_file_are_equal(
     structure = xtc_bytes.write_xtc(tmp_path / "x.xtc", other.atoms.positions[None] / 10)
     stored = tj.open(adk.psf, structure).select("name CA")
     for reference in (datafiles.PDB_small, Path(datafiles.PDB_small), alpha, alpha.positions):
-        result = tj.rmsd(selection, reference=reference, weights=weights)
+        result = tj.rmsd(selection, reference=reference, weights=weights or "equal")
         assert_matches(result.values, expected, None)
     assert np.array_equal(
-        tj.rmsd(selection, reference=stored, weights=weights).values,
-        tj.rmsd(selection, reference=stored.read().positions[0], weights=weights).values,
+        tj.rmsd(selection, reference=stored, weights=weights or "equal").values,
+        tj.rmsd(selection, reference=stored.read().positions[0], weights=weights or "equal").values,
     )
-    doubled = tj.rmsd(selection, reference=alpha.positions.astype(np.float64), weights=weights)
+    doubled = tj.rmsd(
+        selection, reference=alpha.positions.astype(np.float64), weights=weights or "equal"
+    )
     assert np.array_equal(
-        doubled.values, tj.rmsd(selection, reference=alpha, weights=weights).values
+        doubled.values, tj.rmsd(selection, reference=alpha, weights=weights or "equal").values
     )
 
 
@@ -199,10 +201,14 @@ def test_groups_equal_mdanalysis(
     traj = tj.open(adk.psf, adk.xtc)
     main = traj.select("backbone")
     result = tj.rmsd(
-        main, reference=reference, groups=GROUPS, weights=weights, group_weights=group_weights
+        main,
+        reference=reference,
+        groups=GROUPS,
+        weights=weights or "equal",
+        group_weights=group_weights or "equal",
     )
     assert result.values.shape == (98, 5)
-    alone = tj.rmsd(main, reference=reference, weights=weights)
+    alone = tj.rmsd(main, reference=reference, weights=weights or "equal")
     assert np.abs(result.values[:, 0] - alone.values).max() < TIGHT
     expected = mdanalysis_rmsd(
         adk_universe.atoms,
@@ -268,43 +274,44 @@ def test_group_references_of_another_file(adk: Adk, adk_universe: mda.Universe) 
 
 
 @pytest.mark.parametrize("weights", [None, "mass"])
-@pytest.mark.parametrize("center", [None, False, True])
+@pytest.mark.parametrize("motion", ["none", "translation"])
 def test_without_superposition_positions_are_compared_in_place(
     adk: Adk,
     adk_truth: Truth,
     adk_universe: mda.Universe,
     weights: str | None,
-    center: bool | None,
+    motion: str,
 ) -> None:
-    """superposition=False compares positions as they are, or after moving the centres only."""
+    """Positions are compared as they are, or after moving the centres only."""
     selection = tj.open(adk.psf, adk.xtc).select("backbone")
     masses = adk_universe.select_atoms("backbone").masses if weights else None
-    result = tj.rmsd(selection, reference=3, superposition=False, center=center, weights=weights)
+    result = tj.rmsd(selection, reference=3, motion=motion, weights=weights or "equal")
     positions = adk_truth.positions[:, selection.indices]
     expected = [
-        rms.rmsd(frame, positions[3], weights=masses, center=bool(center)) for frame in positions
+        rms.rmsd(frame, positions[3], weights=masses, center=motion == "translation")
+        for frame in positions
     ]
     assert np.abs(result.values - expected).max() < TIGHT
     assert result.values[3] == 0.0
 
 
 def test_superposition_is_centred(adk: Adk, adk_truth: Truth) -> None:
-    """center=True is implied by superposition=True; center=False contradicts it."""
+    """The default moves the centres too; other motions are an error."""
     selection = tj.open(adk.psf, adk.xtc).select("name CA")
-    centred = tj.rmsd(selection, center=True).values
+    centred = tj.rmsd(selection, motion="superposition").values
     assert np.array_equal(centred, tj.rmsd(selection).values)
     positions = adk_truth.positions[:, selection.indices]
     expected = [rms.rmsd(frame, positions[0], superposition=True) for frame in positions]
     assert_matches(centred, np.array(expected), 0)
-    with pytest.raises(ValueError, match="center"):
-        tj.rmsd(selection, superposition=True, center=False)
+    with pytest.raises(ValueError, match="motion is 'superposition', 'translation', 'none', not"):
+        tj.rmsd(selection, motion="plane")  # type: ignore[arg-type]
 
 
 def test_groups_without_superposition(adk: Adk, adk_truth: Truth) -> None:
     """Nothing moves: a group's column is its deviation in place."""
     traj = tj.open(adk.psf, adk.xtc)
     group = traj.select("resid 122-159")
-    result = tj.rmsd(traj.select("name CA"), groups=[group], superposition=False)
+    result = tj.rmsd(traj.select("name CA"), groups=[group], motion="none")
     x = adk_truth.positions[:, group.indices]
     assert np.abs(result.values[:, 1] - [rms.rmsd(a, x[0]) for a in x]).max() < TIGHT
 
@@ -892,7 +899,7 @@ def test_average_structure_as_reference(adk: Adk, adk_universe: mda.Universe) ->
     assert all(np.array_equal(r.values, results[0].values) for r in results)
     assert results[0].report["passes"] == 2
     with pytest.raises(ValueError, match="average"):
-        tj.rmsd(selection, reference="average", superposition=False)
+        tj.rmsd(selection, reference="average", motion="none")
 
 
 @pytest.mark.parametrize("weights", [None, "mass"])
@@ -901,7 +908,9 @@ def test_rmsd_to_the_average_equals_the_float64_twin(adk: Adk, weights: str | No
     traj = tj.open(adk.psf, adk.xtc)
     atoms, group = traj.select("name CA"), traj.select("resid 122:159 and backbone")
     frames = slice(None, None, 5)
-    result = tj.rmsd(atoms, groups=[group], reference="average", weights=weights, frames=frames)
+    result = tj.rmsd(
+        atoms, groups=[group], reference="average", weights=weights or "equal", frames=frames
+    )
     every = traj.read(frames=frames).positions.astype(np.float64)
     masses = None if weights is None else atoms.topology_atoms.column("masses")
     main = every[:, atoms.indices]

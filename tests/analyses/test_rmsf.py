@@ -118,7 +118,10 @@ def test_superposition_on_a_frame_equals_mdanalysis(
     mobile = aligned(system.fresh(), onto, CORE, weights)
     for text in ("name CA", "all"):
         result = tj.rmsf(
-            system.trajectory.select(text), align=CORE, reference=reference, weights=weights
+            system.trajectory.select(text),
+            align=CORE,
+            reference=reference,
+            weights=weights or "equal",
         )
         assert_close(result.values, mdanalysis_rmsf(mobile.select_atoms(text)), SINGLE)
     assert result.report["passes"] == 1
@@ -137,7 +140,10 @@ def test_superposition_on_the_average_equals_mdanalysis(
     mobile = aligned(system.fresh(), average, select, weights)
     for text in (select, "protein and resid 20-90"):
         result = tj.rmsf(
-            system.trajectory.select(text), align=select, reference="average", weights=weights
+            system.trajectory.select(text),
+            align=select,
+            reference="average",
+            weights=weights or "equal",
         )
         assert_close(result.values, mdanalysis_rmsf(mobile.select_atoms(text)), SINGLE)
         assert result.report["passes"] == 2

@@ -63,7 +63,7 @@ def test_density_is_that_of_the_atoms_of_each_frame(systems: Systems, name: str,
     near, group = traj.select(text, updating=True), universe.select_atoms(text, updating=True)
     frames = slice(0, None, 24)
     middle, n_frames = group.positions.mean(axis=0).astype(float), len(universe.trajectory[frames])
-    grid = {"spacing": 2.0, "center": middle, "size": 18.0}
+    grid = {"spacing": 2.0, "grid_center": middle, "grid_size": 18.0}
     counts, inside = np.zeros((9, 9, 9)), 0
     for ts in universe.trajectory[frames]:
         if len(group):
@@ -87,7 +87,7 @@ def test_masses_are_those_of_the_selected_atoms(systems: Systems) -> None:
     """Atoms that are read and not selected add nothing."""
     traj = systems["solvated.xtc"].trajectory
     near = traj.select("protein and around 3 resid 50", updating=True)
-    grid = {"spacing": 4.0, "center": [40.0, 40.0, 40.0], "size": 400.0}
+    grid = {"spacing": 4.0, "grid_center": [40.0, 40.0, 40.0], "grid_size": 400.0}
     masses = [traj.topology.masses[frame.indices].sum() for frame in near.read()]
     found = tj.density(near, quantity="mass", **grid)
     total = found.values.sum() * found.spacing**3 / 1.66053906660
@@ -112,8 +112,10 @@ def test_frames_without_selected_atoms_have_no_contacts(adk: Adk) -> None:
     none = traj.select("name CA and around 0.5 resid 100", updating=True)
     for result in (tj.contacts(none, kept), tj.contacts(kept, none), tj.contacts(none)):
         assert not result.values.any()
-    assert not tj.density(none, center=[0, 0, 0], size=9.0).values.any()
-    with pytest.raises(tj.SelectionError, match=r"no atom in frame 3, .*give center and size"):
+    assert not tj.density(none, grid_center=[0, 0, 0], grid_size=9.0).values.any()
+    with pytest.raises(
+        tj.SelectionError, match=r"no atom in frame 3, .*give grid_center and grid_size"
+    ):
         tj.density(none, frames=[3, 4])
     one = traj.select("index 5 and prop z < 1e6", updating=True)
     with pytest.raises(tj.SelectionError, match="no pair of different atoms"):

@@ -28,14 +28,14 @@ def test_continuous_drops_what_the_same_file_repeats(tmp_path: Path, ending: str
     where = "times step back or repeat at 1 places within the file, first from 9 ps (frame 9) to 6"
     assert where in str(plain.remarks)
     with pytest.raises(tj.AnalysisError, match="continuous"):
-        tj.msd(plain.all_atoms(), weights=None, unwrapped=True)
+        tj.msd(plain.all_atoms(), weights="equal", unwrapped=True)
     once = tj.open(None, path, continuous=True)
     assert np.array_equal(once.times, np.arange(20))
     kept = [*range(6), *range(10, 24)]
     assert np.array_equal(once.read().positions[:, 0, 0], kept)
     assert np.array_equal(once.read([6, 2]).positions[:, 0, 0], [10, 2])
     assert "4 frames were dropped" in str(once.remarks)
-    assert tj.msd(once.all_atoms(), weights=None, unwrapped=True).lags[1] == 1
+    assert tj.msd(once.all_atoms(), weights="equal", unwrapped=True).lags[1] == 1
     copy = tmp_path / f"copy{ending}"
     tj.convert(once, copy)
     assert np.array_equal(tj.open(None, copy).times, np.arange(20))
@@ -46,8 +46,10 @@ def test_workers_read_the_kept_frames(tmp_path: Path) -> None:
     path = tmp_path / "cat.xtc"
     restarted(path)
     once = tj.open(None, path, continuous=True)
-    here = tj.gyration(once.all_atoms(), weights=None)
-    there = tj.gyration(once.all_atoms(), weights=None, pool=tj.ProcessPool(workers=2, fork=True))
+    here = tj.gyration(once.all_atoms(), weights="equal")
+    there = tj.gyration(
+        once.all_atoms(), weights="equal", pool=tj.ProcessPool(workers=2, fork=True)
+    )
     assert np.array_equal(here.values, there.values)
     assert np.array_equal(here.times, there.times)
 

@@ -72,14 +72,14 @@ def test_unstated_times_are_remarked_where_they_are_used(tmp_path: Path, kind: s
     traj = tj.open(None, path)
     assert any("--time-step PS" in remark for remark in traj.remarks)
     atoms = traj.all_atoms()
-    assert "time_step=" in str(tj.gyration(atoms, weights=None).report["remarks"])
-    assert "time_step=" not in str(tj.rmsf(atoms, weights=None).report["remarks"])
+    assert "time_step=" in str(tj.gyration(atoms, weights="equal").report["remarks"])
+    assert "time_step=" not in str(tj.rmsf(atoms, weights="equal").report["remarks"])
     if len(set(traj.times)) == 1:
         with pytest.raises(tj.AnalysisError, match=r"all 12 frames are at 0 ps: give .*time_step="):
-            tj.msd(atoms, weights=None, unwrapped=True)
+            tj.msd(atoms, weights="equal", unwrapped=True)
     given = tj.open(None, path, time_step=STEP)
     assert np.array_equal(given.times, STEP * np.arange(N_FRAMES))
-    found = tj.msd(given.all_atoms(), weights=None, unwrapped=True)
+    found = tj.msd(given.all_atoms(), weights="equal", unwrapped=True)
     assert np.array_equal(found.lags[:3], STEP * np.arange(3))
     assert "time_step=2.5 (--time-step 2.5)" in str(found.report["remarks"])
     assert not given.time_remarks
@@ -106,7 +106,7 @@ def test_titles_of_gromacs_state_times_and_steps(tmp_path: Path, kind: str) -> N
     some = text(tmp_path / f"some.{kind}", lambda k: "Water" if k == 4 else f"Water t= {k}.5")
     assert np.isnan(tj.open(None, some).times).tolist() == [k == 4 for k in range(N_FRAMES)]
     with pytest.raises(tj.AnalysisError, match=r"frame 4 is not stated: give .*time_step="):
-        tj.msd(tj.open(None, some).all_atoms(), weights=None, unwrapped=True)
+        tj.msd(tj.open(None, some).all_atoms(), weights="equal", unwrapped=True)
 
 
 def test_time_step_of_lammps_is_read_as_fs(tmp_path: Path) -> None:
@@ -213,5 +213,5 @@ def test_groups_of_universes_with_other_times_are_taken(tmp_path: Path, kind: st
         path, step = dcd(tmp_path / "run.dcd", TITLES["lammps"], every=10), {}
     universe = mda.Universe(topology, path, **step)
     universe.trajectory[3]
-    found = tj.gyration(universe.atoms, weights=None)
+    found = tj.gyration(universe.atoms, weights="equal")
     assert np.allclose(found.times, [ts.time for ts in universe.trajectory], rtol=1e-6, atol=0)

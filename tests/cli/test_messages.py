@@ -181,12 +181,12 @@ def test_summaries_of_commands_fit_into_80_columns(group: tuple[str, ...]) -> No
             "<Distances: distance of 98 frames, values (98, 214, 1) Å>",
         ),
         (
-            lambda ca: tj.dihedrals(ca, features=True),
+            lambda ca: tj.dihedrals(ca, sin_cos=True),
             "<Dihedrals: dihedral features of 98 frames, values (98, 848)>",
         ),
         (lambda ca: ca.read(frames=[0, 5]), "<Block: positions (2, 214, 3) Å>"),
         (
-            lambda ca: tj.apply(np.sum, ca, by="frame"),
+            lambda ca: tj.apply(ca, np.sum, per="frame"),
             "<Applied: sum of 98 frames, values (98,)>",
         ),
     ],

@@ -63,10 +63,10 @@ def test_examples_of_the_analysis_page_run(
     assert abs(anisotropy(rod) - 1) < 1e-12
     assert abs(anisotropy(np.concatenate([np.eye(3), -np.eye(3)]))) < 1e-12
     calpha = tj.open(adk.psf, adk.xtc).select("name CA")
-    here = tj.apply(anisotropy, calpha)
+    here = tj.apply(calpha, anisotropy)
     # Processes that earlier tests started do not find the module.
     processes.end_kept()
-    there = tj.apply(anisotropy, calpha, pool=tj.ProcessPool(workers=2))
+    there = tj.apply(calpha, anisotropy, pool=tj.ProcessPool(workers=2))
     assert here.values.tobytes() == there.values.tobytes()
     assert (tmp_path / "anisotropy.csv").exists()
     run_python(ANALYSIS, gyration, {})

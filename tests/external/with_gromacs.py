@@ -485,7 +485,7 @@ def test_radii_of_gyration_are_those_of_gromacs(tmp_path: Path) -> None:
     theirs = np.array(rows, float)[:, 1:] * 10
     # GROMACS makes the protein whole.
     whole = tj.open(datafiles.TPR, datafiles.XTC).whole()
-    ours = tj.gyration(whole.select("protein"), axes=True).values
+    ours = tj.gyration(whole.select("protein"), per_axis=True).values
     assert theirs.shape == ours.shape == (10, 4)
     assert np.abs(ours - theirs).max() < 10 * PRINTED
 

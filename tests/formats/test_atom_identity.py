@@ -36,7 +36,7 @@ def test_a_frame_with_atoms_in_another_order_is_an_error(
         lambda: trajectory.read([2], atoms=[4]),
         lambda: trajectory[2],
         lambda: trajectory.cursor([1]).read(2),
-        lambda: tj.gyration(trajectory.select([0, 1]), weights=None),
+        lambda: tj.gyration(trajectory.select([0, 1]), weights="equal"),
         lambda: tj.convert(trajectory.all_atoms(), tmp_path / "copy.xtc", force=True),
     ):
         with pytest.raises(tj.FormatError, match=rf"frame 2 at byte .*atom {first} "):
@@ -78,7 +78,7 @@ def test_workers_compare_atoms_with_those_of_frame_0(suffix: str, tmp_path: Path
     trajectory = opened(path)
     pool = tj.ProcessPool(workers=2, task_frames=2)
     with pytest.raises(tj.FormatError, match="frame 7 at byte"):
-        tj.gyration(trajectory.select([0, 1]), weights=None, frames=slice(4, None), pool=pool)
+        tj.gyration(trajectory.select([0, 1]), weights="equal", frames=slice(4, None), pool=pool)
 
 
 @SUFFIXES

@@ -54,10 +54,10 @@ def test_workers_have_the_order_of_the_topology(tmp_path: Path) -> None:
     path = write_gro(tmp_path / "x.gro", [atoms[::-1]] * 6)
     trajectory = opened(topology, path)
     selection = trajectory.select("name HW1")
-    here = tj.centers(selection, by="selection", weights=None).values
+    here = tj.centers(selection, by="selection", weights="equal").values
     assert same_places(here[0], [atoms[4]])
     pool = tj.ProcessPool(workers=2, task_frames=2)
-    there = tj.centers(selection, by="selection", weights=None, pool=pool).values
+    there = tj.centers(selection, by="selection", weights="equal", pool=pool).values
     assert np.array_equal(here, there)
 
 

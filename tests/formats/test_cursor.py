@@ -126,7 +126,7 @@ def test_cells_are_read_without_decoding() -> None:
 def test_transformed_frames_equal_those_of_reading_at_once() -> None:
     """Also where frames depend on those before, and without atoms."""
     traj = tj.open(datafiles.TPR, datafiles.XTC)
-    for made in (traj.whole().fit("name CA"), traj.nojump(), traj.repaired("protein")):
+    for made in (traj.whole().fit("name CA"), traj.nojump(), traj.repair("protein")):
         some = made.select("resid 1-3 or resid 3000")
         expected = some.read()
         cursor = some.cursor()

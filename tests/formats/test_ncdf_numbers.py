@@ -83,10 +83,10 @@ def test_workers_read_atoms_in_the_order_of_their_numbers(tmp_path: Path) -> Non
     orders = [rng.permutation(9) + 1 for _ in range(8)]
     trajectory = opened(write(tmp_path / "x.nc", orders))
     selection = trajectory.select([2, 5])
-    here = tj.centers(selection, by="selection", weights=None).values
+    here = tj.centers(selection, by="selection", weights="equal").values
     assert np.allclose(here[:, 0, 0], 4.5)
     pool = tj.ProcessPool(workers=2, task_frames=2)
-    there = tj.centers(selection, by="selection", weights=None, pool=pool).values
+    there = tj.centers(selection, by="selection", weights="equal", pool=pool).values
     assert np.array_equal(here, there)
 
 

@@ -42,10 +42,10 @@ def analyses(traj: tj.Trajectory) -> dict[str, Compute]:
     few = {"frames": slice(0, 480)}
     kept: list[np.ndarray] = []
     return {
-        KEEPING: lambda **of: tj.apply(lambda x: kept.append(x.copy()) or 0.0, some, **of),
-        "apply": lambda **of: tj.apply(lambda x: x.mean(axis=0), some, **of),
+        KEEPING: lambda **of: tj.apply(some, lambda x: kept.append(x.copy()) or 0.0, **of),
+        "apply": lambda **of: tj.apply(some, lambda x: x.mean(axis=0), **of),
         "apply, reducer": lambda **of: tj.apply(
-            lambda x: x.mean(axis=0), some, reducer=np.add, **of
+            some, lambda x: x.mean(axis=0), reducer=np.add, **of
         ),
         "center_distances": lambda **of: tj.center_distances([some, three], **of),
         "centers": lambda **of: tj.centers(three, **of),

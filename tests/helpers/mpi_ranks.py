@@ -92,8 +92,8 @@ def run_every_way(folder: Path) -> None:
     fours = np.arange(400).reshape(-1, 4)
     found, reports = {}, {}
     for name, pool in pools.items():
-        features = tj.dihedrals(traj, fours, features=True, pool=pool)
-        spread = tj.apply(lambda positions: positions.std(axis=0), atoms, pool=pool)
+        features = tj.dihedrals(traj, fours, sin_cos=True, pool=pool)
+        spread = tj.apply(atoms, lambda positions: positions.std(axis=0), pool=pool)
         if features and spread:
             found |= {f"{name}, features": features.values, f"{name}, apply": spread.values}
             reports[name] = json.loads(features.report.to_json())
@@ -131,7 +131,7 @@ def catch_errors(folder: Path) -> None:
     broken = tj.open(folder / "adk.psf", folder / "broken.xtc", pool=pool)
     attempt(lambda: tj.rmsd(traj.select([1, 2, 3]), groups=["name X"], pool=pool))
     attempt(lambda: tj.rmsd(broken.select(range(0, 3000, 7)), pool=pool))
-    attempt(lambda: tj.apply(lambda _: [1.0, 2.0][pool.rank :], traj.select([1]), pool=pool))
+    attempt(lambda: tj.apply(traj.select([1]), lambda _: [1.0, 2.0][pool.rank :], pool=pool))
     plain, kept = Worker.do, tj.MpiPool(rows_in=folder / "rows.npy")
     Worker.do = failing
     attempt(lambda: tj.rmsd(traj.select([1, 2, 3]), pool=kept))

@@ -17,7 +17,7 @@ CHANGES: dict[str, Callable[[tj.Trajectory], tj.Trajectory]] = {
     "whole, nojump": lambda traj: traj.whole().nojump(),
     "toroidal": lambda traj: traj.nojump(view="toroidal"),
     "every frame": lambda traj: traj.whole().nojump(every_frame=True),
-    "repaired, fit": lambda traj: traj.repaired("resname ALA GLY").fit("resname ALA"),
+    "repaired, fit": lambda traj: traj.repair("resname ALA GLY").fit("resname ALA"),
 }
 
 

@@ -34,10 +34,10 @@ def _analyses(traj: tj.Trajectory) -> dict[str, Compute]:
         "rmsd": lambda pool: tj.rmsd(atoms, groups=[others], pool=pool).values,
         "rmsd, average": lambda pool: tj.rmsd(atoms, reference="average", pool=pool).values,
         "rmsf": lambda pool: tj.rmsf(atoms, align=others, reference="average", pool=pool).values,
-        "features": lambda pool: tj.dihedrals(traj, fours, features=True, pool=pool).values,
+        "features": lambda pool: tj.dihedrals(traj, fours, sin_cos=True, pool=pool).values,
         "distances": lambda pool: tj.distances(atoms, others, pool=pool).values,
         "centers": lambda pool: (
-            tj.center_distances([atoms, others, atoms & others], weights=None, pool=pool).values
+            tj.center_distances([atoms, others, atoms & others], weights="equal", pool=pool).values
         ),
         "contacts": lambda pool: tj.contacts(atoms, others, cutoff=7.0, pool=pool).values,
         "nearest pair": lambda pool: tj.min_distance(atoms, others, pool=pool).pairs,
@@ -62,7 +62,7 @@ def _analyses(traj: tj.Trajectory) -> dict[str, Compute]:
         "native contacts": lambda pool: (
             tj.native_contacts(atoms, cutoff=15.0, factor=1.2, pool=pool).values
         ),
-        "apply": lambda pool: tj.apply(lambda x: x.std(axis=0), atoms, pool=pool).values,
+        "apply": lambda pool: tj.apply(atoms, lambda x: x.std(axis=0), pool=pool).values,
         # The positions are read twice, for some atoms at a time; later times repeat the first.
         "msd": lambda pool: (
             tj.msd(atoms, unwrapped=True, max_memory=130_000, frames=slice(0, 90), pool=pool).groups
@@ -76,13 +76,13 @@ def _analyses(traj: tj.Trajectory) -> dict[str, Compute]:
         found["count, updating"] = lambda pool: tj.count(near, pool=pool).values
         found["contacts, updating"] = lambda pool: tj.contacts(near, atoms, pool=pool).values
         found["density, updating"] = lambda pool: (
-            tj.density(near, center=[0, 0, 0], size=90.0, spacing=9.0, pool=pool).values
+            tj.density(near, grid_center=[0, 0, 0], grid_size=90.0, spacing=9.0, pool=pool).values
         )
         found["apply, updating"] = lambda pool: (
-            tj.apply(lambda x, atoms: [x.sum(), atoms.sum()], near, indices=True, pool=pool).values
+            tj.apply(near, lambda x, atoms: [x.sum(), atoms.sum()], indices=True, pool=pool).values
         )
         found["reduced, updating"] = lambda pool: (
-            tj.apply(lambda x: x.sum(axis=0), near, reducer=np.add, pool=pool).values
+            tj.apply(near, lambda x: x.sum(axis=0), reducer=np.add, pool=pool).values
         )
     for command in declared_commands():
         options = command.without_topology
@@ -111,7 +111,7 @@ def _jointly(chosen: list[Any], pool: tj.Pool) -> np.ndarray:
         [
             tj.rmsd.job(atoms, reference="average"),
             tj.rmsf.job(atoms, align=others),
-            tj.apply.job(lambda x: x.std(axis=0), others),
+            tj.apply.job(others, lambda x: x.std(axis=0)),
             tj.dihedrals.job(atoms.trajectory, fours),
             tj.rmsd.job(others),
         ],

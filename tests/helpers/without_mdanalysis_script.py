@@ -31,7 +31,7 @@ def declared(command: Command) -> Call:
 # One call of each analysis, by its name; those of `WITH_CELL` are given atoms with a cell.
 CALLS: dict[str, Call] = {
     **{command.name: declared(command) for command in declared_commands()},
-    "apply": lambda atoms, pool: tj.apply(spread, atoms, pool=pool).values,
+    "apply": lambda atoms, pool: tj.apply(atoms, spread, pool=pool).values,
     "contact_map": lambda atoms, pool: tj.contact_map(atoms, pool=pool).values,
     "contacts": lambda atoms, pool: tj.contacts(atoms, pool=pool).values,
     "center_distances": lambda atoms, pool: (

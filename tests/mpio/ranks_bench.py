@@ -29,7 +29,7 @@ def check(path: str, pool: mpio.MpioPool) -> None:
     for analyse, frames in (
         (partial(tj.rmsd, some), slice(n - 1, None, -2)),
         (partial(tj.rmsd, some, reference=1, groups=[three], weights=weights), None),
-        (partial(tj.dihedrals, traj, fours, features=True), None),
+        (partial(tj.dihedrals, traj, fours, sin_cos=True), None),
         (partial(tj.dihedrals, traj, fours), several),
     ):
         alone = analyse(frames=frames, pool=tj.LocalPool(threads=1))

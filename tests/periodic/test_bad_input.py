@@ -40,8 +40,8 @@ NEED_CELLS: dict[str, Callable[[tj.Trajectory], tj.Trajectory]] = {
     "nojump": lambda traj: traj.nojump(),
     "cluster": lambda traj: traj.cluster("resname ALA GLY"),
     "center": lambda traj: traj.center("resname ALA"),
-    "wrap": lambda traj: traj.wrap("atom"),
-    "repaired": lambda traj: traj.repaired("resname ALA"),
+    "wrap": lambda traj: traj.wrap(by="atom"),
+    "repaired": lambda traj: traj.repair("resname ALA"),
 }
 
 
@@ -69,17 +69,18 @@ def test_frames_without_a_cell_or_volume_are_errors(
 def test_topologies_without_bonds_name_the_remedy() -> None:
     """A GRO file has none; they are guessed only if asked."""
     traj = tj.open(datafiles.GRO, datafiles.XTC, sidecar=False)
-    with pytest.raises(tj.SelectionError, match=r'such as a TPR.*bonds="guess" \(--bonds guess\)'):
+    advice = r"such as a TPR.*guess_bonds=True \(--bonds guess\)"
+    with pytest.raises(tj.SelectionError, match=advice):
         traj.whole()
-    for change in (traj.cluster, traj.repaired):
+    for change in (traj.cluster, traj.repair):
         with pytest.raises(tj.SelectionError, match="bonds"):
             change("protein")
     with pytest.raises(tj.SelectionError, match="neither molecules nor bonds"):
         traj.wrap()
     with pytest.raises(tj.SelectionError, match="has no bonds"):
         traj.nojump(view="toroidal")
-    assert traj.wrap("residue").n_frames == traj.nojump().n_frames == 10
-    guessed = traj.whole(bonds="guess").select("protein")
+    assert traj.wrap(by="residue").n_frames == traj.nojump().n_frames == 10
+    guessed = traj.whole(guess_bonds=True).select("protein")
     exact = tj.open(datafiles.TPR, datafiles.XTC, sidecar=False).whole().select("protein")
     block, twin = (chosen.read(frames=[0, 9]).positions for chosen in (guessed, exact))
     assert np.array_equal(block, twin)
@@ -88,15 +89,14 @@ def test_topologies_without_bonds_name_the_remedy() -> None:
     with pytest.raises(tj.SelectionError, match="opened without a topology"):
         tj.open(None, datafiles.XTC, sidecar=False).whole()
     with pytest.raises(tj.SelectionError, match="no positions from which bonds can be guessed"):
-        tj.open(datafiles.TPR, datafiles.XTC, sidecar=False).whole(bonds="guess")
+        tj.open(datafiles.TPR, datafiles.XTC, sidecar=False).whole(guess_bonds=True)
 
 
 WRONG: list[tuple[str, str, tuple[Any, ...], dict[str, Any], type[Exception]]] = [
     ("nojump", "'lattice' or 'toroidal', not 'x'", (), {"view": "x"}, ValueError),
-    ("wrap", "'compact' or 'rectangular', not 'x'", ("atom", "x"), {}, ValueError),
-    ("wrap", "'residue' or 'atom', not 'x'", ("x",), {}, ValueError),
-    ("wrap", "None or 'mass', not 'charge'", (), {"weights": "charge"}, ValueError),
-    ("whole", "None or 'guess', not 'x'", (), {"bonds": "x"}, ValueError),
+    ("wrap", "'compact' or 'rectangular', not 'x'", (), {"by": "atom", "cell": "x"}, ValueError),
+    ("wrap", "'residue' or 'atom', not 'x'", (), {"by": "x"}, ValueError),
+    ("wrap", '"mass", "equal" or numbers, not .charge', (), {"weights": "charge"}, ValueError),
     ("center", "matches none of", ("resname XXX",), {}, tj.SelectionError),
     ("center", "unknown keyword", ("resnme ALA",), {}, tj.SelectionError),
     ("center", "a selection text or a Selection", (7,), {}, TypeError),
@@ -141,7 +141,7 @@ def test_wrong_arguments_are_errors_at_once(
 def test_selections_of_other_trajectories_are_refused(system: PeriodicSystem) -> None:
     """Those of the same files opened again, and trajectories; earlier states are taken."""
     traj, other = system.open(), system.open().select("resname ALA")
-    for change in (traj.center, traj.cluster, traj.fit, traj.repaired):
+    for change in (traj.center, traj.cluster, traj.fit, traj.repair):
         with pytest.raises(tj.SelectionError, match="is of another trajectory"):
             change(other)
         with pytest.raises(TypeError, match="not Trajectory"):
@@ -160,7 +160,7 @@ def test_jumps_are_removed_once(system: PeriodicSystem) -> None:
 def test_positions_that_are_not_numbers_stay_so(system: PeriodicSystem, tmp_path: Path) -> None:
     """Frames without positions stay; others are as without them."""
     traj = written(system, tmp_path, CUBE, np.nan)
-    for change in (lambda t: t.whole().nojump(), lambda t: t.repaired("resname ALA")):
+    for change in (lambda t: t.whole().nojump(), lambda t: t.repair("resname ALA")):
         positions = change(traj).read().positions
         assert np.isnan(positions[1]).all()
         alone = change(traj).read(frames=[0, 2]).positions

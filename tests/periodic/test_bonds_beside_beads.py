@@ -37,10 +37,10 @@ def opened(folder: Path, beads: list[str]) -> tj.Trajectory:
 def test_atoms_are_repaired_and_beads_are_refused(name: str, tmp_path: Path) -> None:
     """Whatever reads the beads; selections by distance from them are those of stored positions."""
     traj = opened(tmp_path, LIPIDS[name])
-    whole = traj.whole(bonds="guess")
+    whole = traj.whole(guess_bonds=True)
     chain = whole.select("resname LIG")
     assert np.abs(chain.read().positions[0] - CHAIN).max() < 1e-4
-    assert tj.gyration(chain, weights=None).report["remarks"] != []
+    assert tj.gyration(chain, weights="equal").report["remarks"] != []
     assert whole.select("resname LIG and around 30 resname POPC").n_atoms == len(CHAIN)
     beads = whole.select(f"name {LIPIDS[name][1]}")
     refused: list[Callable[[], Any]] = [
@@ -48,10 +48,10 @@ def test_atoms_are_repaired_and_beads_are_refused(name: str, tmp_path: Path) -> 
         beads.read,
         lambda: next(whole.blocks()),
         lambda: beads.cursor().read(0),
-        lambda: tj.gyration(beads, weights=None),
+        lambda: tj.gyration(beads, weights="equal"),
         lambda: tj.convert(whole, tmp_path / "copy.xtc"),
         lambda: whole.center(f"name {LIPIDS[name][1]}"),
-        lambda: traj.repaired("resname POPC", bonds="guess"),
+        lambda: traj.repair("resname POPC", guess_bonds=True),
         lambda: whole.nojump().read(),
         lambda: whole.wrap().read(),
     ]
@@ -70,7 +70,7 @@ def test_models_without_atoms_are_refused(tmp_path: Path) -> None:
     (tmp_path / "x.gro").write_text("\n".join([*rows, ""]))
     traj = tj.open(tmp_path / "x.gro", tmp_path / "x.gro", sidecar=False)
     with pytest.raises(tj.SelectionError, match="bonds are not guessed: bead NC3"):
-        traj.whole(bonds="guess")
+        traj.whole(guess_bonds=True)
 
 
 def test_command_repairs_the_atoms_that_it_reads(tmp_path: Path) -> None:

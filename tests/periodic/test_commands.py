@@ -44,10 +44,10 @@ def transformed(traj: tj.Trajectory, name: str) -> tj.Trajectory:
         "cluster": lambda: traj.whole().cluster(CHAINS),
         "center, wrap": lambda: traj.whole().center("resname ALA").wrap(),
         "compact": lambda: traj.whole().wrap(cell="compact"),
-        "residues": lambda: traj.center("index 0").wrap("residue"),
+        "residues": lambda: traj.center("index 0").wrap(by="residue"),
         "fit": lambda: traj.whole().fit("resname ALA"),
-        "repair": lambda: traj.repaired(CHAINS),
-        "repair, rectangular": lambda: traj.repaired(CHAINS, cell="rectangular"),
+        "repair": lambda: traj.repair(CHAINS),
+        "repair, rectangular": lambda: traj.repair(CHAINS, cell="rectangular"),
     }[name]()
 
 

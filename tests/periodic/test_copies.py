@@ -89,7 +89,7 @@ def test_copies_of_some_atoms_and_frames(system: PeriodicSystem, tmp_path: Path)
 @pytest.mark.parametrize("ending", ERRORS)
 def test_copies_of_fitted_frames(system: PeriodicSystem, tmp_path: Path, ending: str) -> None:
     """Velocities are left out with a remark, and cells but by H5MD, which holds rotated ones."""
-    traj = system.open().repaired("resname ALA GLY").fit("resname ALA")
+    traj = system.open().repair("resname ALA GLY").fit("resname ALA")
     path = tmp_path / f"fitted.{ending}"
     done = tj.convert(traj, path, allow_loss=True)
     assert any("velocities" in one and "left out of fitted" in one for one in done.remarks)
@@ -286,9 +286,9 @@ def test_copies_of_a_transformed_data_set(tmp_path: Path) -> None:
     """Wrapped atoms of a store are those of the original file; the store keeps its own."""
     wet = make_store(tmp_path)
     opened = tj.open(wet.path)
-    moved = opened.wrap("atom")
+    moved = opened.wrap(by="atom")
     tj.convert(moved, tmp_path / "copy.trr", frames=[0, 4])
     copy = tj.open(None, tmp_path / "copy.trr").read().positions
-    true = tj.open(wet.gro, wet.xtc).wrap("atom").read(frames=[0, 4]).positions
+    true = tj.open(wet.gro, wet.xtc).wrap(by="atom").read(frames=[0, 4]).positions
     assert np.abs(copy - true).max() < 1e-4
     assert not np.array_equal(true, opened.read(frames=[0, 4]).positions)

@@ -40,7 +40,7 @@ def test_atoms_of_the_same_molecules_are_decoded(system: PeriodicSystem) -> None
         assert decoded_per_frame(chosen) == chosen.n_atoms
         assert decoded_per_frame(chosen.whole()) == n
         assert decoded_per_frame(chosen.whole().wrap()) == n
-        assert decoded_per_frame(chosen.wrap("atom")) == chosen.n_atoms
+        assert decoded_per_frame(chosen.wrap(by="atom")) == chosen.n_atoms
         assert decoded_per_frame(chosen.nojump()) == chosen.n_atoms
         assert decoded_per_frame(chosen.translate([1, 2, 3])) == chosen.n_atoms
     # Centred, clustered and fitted atoms are decoded besides.
@@ -49,11 +49,11 @@ def test_atoms_of_the_same_molecules_are_decoded(system: PeriodicSystem) -> None
     assert decoded_per_frame(ion.fit("resname GLY")) == 25
     assert decoded_per_frame(ion.cluster("resname GLY")) == 1
     assert decoded_per_frame(traj.select("index 3").cluster("resname ALA GLY")) == 54
-    assert decoded_per_frame(ion.repaired("resname ALA")) == 31
+    assert decoded_per_frame(ion.repair("resname ALA")) == 31
     assert decoded_per_frame(ion.whole().center("index 3")) == 31
 
 
-@pytest.mark.parametrize("change", ["whole", "repaired"])
+@pytest.mark.parametrize("change", ["whole", "repair"])
 def test_reading_a_repaired_protein_reads_as_much_as_without(change: str) -> None:
     """Requests and bytes are those without the transform; of 47,681 atoms only its are decoded."""
     traj = tj.open(Solvated.topology, Solvated.path, sidecar=False)
@@ -81,12 +81,12 @@ def test_report_names_the_transforms(system: PeriodicSystem, tmp_path: Path) -> 
     """In their order, with the arguments; reports without transforms have no entry."""
     chosen = system.open().select("resname ALA")
     assert "transforms" not in report_on(chosen)["parameters"]
-    moved = chosen.repaired("resname ALA GLY").nojump().fit("name C", motion="plane")
+    moved = chosen.repair("resname ALA GLY").nojump().fit("name C", motion="plane")
     words = report_on(moved)["parameters"]["transforms"]
     names = ["whole", "cluster", "center", "wrap", "nojump", "fit"]
     assert [one["transform"] for one in words] == names
     assert words[3]["cell"] == "compact"
-    assert words[3]["together"] == "resname ALA GLY"
+    assert words[3]["around"] == "resname ALA GLY"
     assert words[5]["motion"] == "plane"
     result = tj.gyration(moved)
     result.save(tmp_path / "rg.npz")

@@ -31,7 +31,7 @@ def system(tmp_path_factory: pytest.TempPathFactory) -> PeriodicSystem:
 
 def positions(chosen: tj.Trajectory | tj.Selection, pool: tj.LocalPool) -> np.ndarray:
     """Return positions as an analysis sees them."""
-    return tj.apply(lambda x: x.copy(), chosen, pool=pool).values.astype(np.float32)
+    return tj.apply(chosen, lambda x: x.copy(), pool=pool).values.astype(np.float32)
 
 
 def wrapped_walk(path: Path, missing: tuple[int, int] | None = None) -> np.ndarray:
@@ -135,7 +135,7 @@ def test_a_failing_analysis_ends_waiting_threads(tmp_path: Path) -> None:
         return float(x[0, 0])
 
     with pytest.raises(ZeroDivisionError, match="in a test"):
-        tj.apply(fail, traj, pool=tj.LocalPool(threads=5, task_frames=1))
+        tj.apply(traj, fail, pool=tj.LocalPool(threads=5, task_frames=1))
 
 
 def test_cancelled_runs_end(tmp_path: Path) -> None:
@@ -151,4 +151,4 @@ def test_cancelled_runs_end(tmp_path: Path) -> None:
         return float(x[0, 0])
 
     with pytest.raises(KeyboardInterrupt):
-        tj.apply(slow, traj, pool=tj.LocalPool(threads=3, task_frames=1), progress=cancel)
+        tj.apply(traj, slow, pool=tj.LocalPool(threads=3, task_frames=1), progress=cancel)

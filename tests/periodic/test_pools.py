@@ -141,7 +141,7 @@ def test_analyses_see_transformed_positions(
         "gyration": lambda t: tj.gyration(t.select(others)).values,
         "dihedrals": lambda t: tj.dihedrals(t, fours, pbc=False).values,
         "distances": lambda t: tj.distances(t.select(atoms), t.select(others), pbc=False).values,
-        "apply": lambda t: tj.apply(lambda x: x.mean(axis=0), t.select(others)).values,
+        "apply": lambda t: tj.apply(t.select(others), lambda x: x.mean(axis=0)).values,
     }
     plain = system.open()
     for analysis, compute in computed.items():
@@ -191,7 +191,7 @@ def test_frames_without_positions_change_no_jump(
     few = traj.select("resname ALA")
     seen = [
         tj.apply(
-            lambda x: x.copy(), few, frames=there, pool=tj.LocalPool(threads=3, task_frames=size)
+            few, lambda x: x.copy(), frames=there, pool=tj.LocalPool(threads=3, task_frames=size)
         )
         for size in (1, 2, 5)
     ]
@@ -235,7 +235,7 @@ def test_large_steps_between_chosen_frames_are_found(tmp_path: Path) -> None:
     for threads in (1, 2):
         for frames in ([0, 63], [0, 30, 63], slice(0, 64, 20)):
             pool = tj.LocalPool(threads=threads, task_frames=1)
-            report = tj.apply(lambda y: y.sum(), traj.select([0]), frames=frames, pool=pool).report
+            report = tj.apply(traj.select([0]), lambda y: y.sum(), frames=frames, pool=pool).report
             (remark,) = (one for one in report["remarks"] if "jumps" in one)
             assert "leads to frame 5 (atom 0)" in remark
 
@@ -246,20 +246,20 @@ def test_reference_frame_has_the_jumps_of_the_run(system: PeriodicSystem) -> Non
     atoms = traj.all_atoms()
     true = traj.read().positions.astype(float)
     for reference in (0, 5, -1):
-        rows = tj.rmsd(atoms, reference=reference, superposition=False).values
+        rows = tj.rmsd(atoms, reference=reference, motion="none").values
         twin = np.sqrt(((true - true[reference]) ** 2).sum(2).mean(1))
         assert np.allclose(rows, twin, atol=1e-4)
         assert rows.max() > 10
     few = atoms.trajectory.select("resname HOH and index 70:80")
     far = tj.distances(few, reference=7, pbc=False).values
     assert np.abs(np.diagonal(far[7])).max() < 1e-4
-    last = tj.rmsd(atoms, reference=9, frames=slice(3, 18, 6), superposition=False)
+    last = tj.rmsd(atoms, reference=9, frames=slice(3, 18, 6), motion="none")
     assert last.values[1] < 1e-4
     rmsf = tj.rmsf(atoms, align=atoms, reference=6).values
     by_default = tj.rmsf(atoms, align=atoms, reference="average", frames=slice(None, None, -1))
     assert rmsf.shape == by_default.values.shape
     # A reference before the chosen frames is the first frame from which jumps are counted.
-    later = tj.rmsd(atoms, frames=slice(20, None), superposition=False).values
+    later = tj.rmsd(atoms, frames=slice(20, None), motion="none").values
     alone = traj.read(frames=[0, 20, 21, 22, 23]).positions.astype(float)
     twin = np.sqrt(((alone[1:] - alone[0]) ** 2).sum(2).mean(1))
     assert np.allclose(later, twin, atol=1e-4)

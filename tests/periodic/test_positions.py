@@ -168,10 +168,8 @@ def test_fit_after_nojump_counts_jumps_from_its_reference(made: dict[str, Period
     expected = fitted.read(frames=run).positions[1:]
     for threads in (1, 2):
         assert np.array_equal(fitted.read(frames=later, threads=threads).positions, expected)
-    rows = tj.rmsd(fitted.all_atoms(), superposition=False, frames=later).values
-    assert np.array_equal(
-        rows, tj.rmsd(fitted.all_atoms(), superposition=False, frames=run).values[1:]
-    )
+    rows = tj.rmsd(fitted.all_atoms(), motion="none", frames=later).values
+    assert np.array_equal(rows, tj.rmsd(fitted.all_atoms(), motion="none", frames=run).values[1:])
 
 
 @pytest.mark.parametrize("name", ["chains", "polymer", "water", "branched"])
@@ -251,7 +249,7 @@ def test_wrapped_groups_have_their_centres_in_the_cell(
     """Groups are moved as one by lattice vectors; the cell has the shape that is asked for."""
     system = made[name]
     traj = system.open().whole()
-    whole, got = traj.read().positions, traj.wrap(by, cell).read().positions
+    whole, got = traj.read().positions, traj.wrap(by=by, cell=cell).read().positions
     groups = np.arange(traj.n_atoms) if by == "atom" else system.molecules
     shifts = lattice_shifts(got, whole, system.vectors, ROUNDING)
     assert_same_in_molecules(shifts, groups)
@@ -270,7 +268,7 @@ def test_wrapped_groups_have_their_centres_in_the_cell(
             away = centres - 0.5 * vectors.sum(0)
             others = np.linalg.norm(away[:, None] + images(vectors), axis=2)
             assert (np.linalg.norm(away, axis=1) <= others.min(1) + ROUNDING).all()
-    again = traj.wrap(by, cell).wrap(by, cell).read().positions
+    again = traj.wrap(by=by, cell=cell).wrap(by=by, cell=cell).read().positions
     assert np.abs(again - got).max() < ROUNDING
 
 
@@ -294,7 +292,7 @@ def test_wrapped_together_molecules_stay_together(made: dict[str, PeriodicSystem
     traj = system.open().whole().cluster("resname ALA GLY")
     chains = system.molecules < 2
     before = traj.read().positions
-    after = traj.wrap(together="resname ALA GLY").read().positions
+    after = traj.wrap(around="resname ALA GLY").read().positions
     shifts = lattice_shifts(after, before, system.vectors, ROUNDING)
     assert_same_in_molecules(shifts[:, chains], np.zeros(chains.sum(), int))
     assert_same_in_molecules(shifts, system.molecules)
@@ -316,12 +314,12 @@ def test_cluster_puts_a_dimer_into_one_image(made: dict[str, PeriodicSystem]) ->
 
 @pytest.mark.parametrize("weights", [None, "mass"])
 def test_center_moves_the_centre_to_that_of_the_cell(
-    made: dict[str, PeriodicSystem], weights: tj.trajectory.transforms.TransformWeights
+    made: dict[str, PeriodicSystem], weights: str | None
 ) -> None:
     """All atoms are moved by the same vector."""
     system = made["npt"]
     traj = system.open().whole()
-    centred = traj.center("resname HOH", weights=weights)
+    centred = traj.center("resname HOH", weights=weights or "equal")
     before, after = traj.read().positions.astype(float), centred.read().positions.astype(float)
     universe = system.load()
     water = universe.select_atoms("resname HOH")
@@ -339,7 +337,7 @@ def test_center_moves_the_centre_to_that_of_the_cell(
 def test_repaired_complex_is_in_the_centre(made: dict[str, PeriodicSystem], name: str) -> None:
     """Two chains, or a chain and a ligand, are together there, and other molecules around them."""
     system = made[name]
-    got = system.open().repaired("resname ALA GLY LIG").read().positions.astype(float)
+    got = system.open().repair("resname ALA GLY LIG").read().positions.astype(float)
     own = system.molecules < 2
     centre = 0.5 * system.vectors.sum(1)
     assert np.allclose(got[:, own].mean(1), centre, atol=ROUNDING)
@@ -358,7 +356,7 @@ def test_repaired_complex_is_in_the_centre(made: dict[str, PeriodicSystem], name
 @pytest.mark.parametrize("weights", [None, "mass"])
 def test_fit_equals_aligntraj_of_mdanalysis(
     solvated: tj.Trajectory,
-    weights: tj.trajectory.transforms.TransformWeights,
+    weights: str | None,
     protein: tuple[mda.Universe, mda.Universe],
 ) -> None:
     """Frames of the protein are superposed on the first as `AlignTraj` does."""
@@ -371,7 +369,7 @@ def test_fit_equals_aligntraj_of_mdanalysis(
         warnings.simplefilter("ignore")
         AlignTraj(universe, reference, select="name CA", weights=weights, in_memory=True).run()
     twin = universe.trajectory.timeseries(order="fac")
-    got = ours.fit("name CA and protein", weights=weights).read().positions
+    got = ours.fit("name CA and protein", weights=weights or "equal").read().positions
     assert np.abs(got - twin).max() < 5e-3
     # All atoms are moved by the motion that superposes the alpha carbons.
     carbons = universe.select_atoms("name CA").indices
@@ -410,7 +408,7 @@ def test_whole_after_wrap_equals_whole(made: dict[str, PeriodicSystem], name: st
     """Up to a lattice vector for each molecule."""
     system = made[name]
     traj = system.open()
-    one, other = traj.whole().read().positions, traj.wrap("atom").whole().read().positions
+    one, other = traj.whole().read().positions, traj.wrap(by="atom").whole().read().positions
     shifts = lattice_shifts(one, other, system.vectors, ROUNDING)
     assert_same_in_molecules(shifts, system.molecules)
 
@@ -426,5 +424,5 @@ def test_virtual_sites_have_no_weight(solvated: tj.Trajectory) -> None:
     assert sorted(sites) == pytest.approx(sorted(masses), abs=1e-3)
     assert np.allclose(np.average(got.astype(float), 0, sites), middle, atol=ROUNDING)
     assert not np.allclose(got.mean(0, dtype=float), middle, atol=ROUNDING)
-    atoms = solvated.wrap("atom", weights="mass").read(frames=[0]).positions
-    assert np.array_equal(atoms, solvated.wrap("atom").read(frames=[0]).positions)
+    atoms = solvated.wrap(by="atom", weights="mass").read(frames=[0]).positions
+    assert np.array_equal(atoms, solvated.wrap(by="atom").read(frames=[0]).positions)

@@ -183,15 +183,15 @@ def test_rows_in_a_file_are_mapped(client: Client, long_adk: Adk, tmp_path: Path
     """Rows are in the file and mapped from it; states need no file."""
     traj = tj.open(long_adk.psf, long_adk.xtc)
     fours = np.arange(400).reshape(-1, 4)
-    here = tj.dihedrals(traj, fours, features=True, pool=tj.LocalPool())
+    here = tj.dihedrals(traj, fours, sin_cos=True, pool=tj.LocalPool())
     path = tmp_path / "rows.npy"
     pool = tj.DaskPool(client, rows_in=path)
-    there = tj.dihedrals(traj, fours, features=True, pool=pool)
+    there = tj.dihedrals(traj, fours, sin_cos=True, pool=pool)
     assert there.values.tobytes() == here.values.tobytes()
     assert isinstance(there.values.base, np.memmap)
     assert np.load(path).tobytes() == here.values.tobytes()
     # The next result replaces the file and does not change the first one.
-    tj.dihedrals(traj, fours[::-1], features=True, pool=pool)
+    tj.dihedrals(traj, fours[::-1], sin_cos=True, pool=pool)
     assert there.values.tobytes() == here.values.tobytes()
     assert np.load(path).tobytes() != here.values.tobytes()
     path.unlink()
@@ -220,7 +220,7 @@ with Client(address) as client:
     traj = tj.open(None, *files)
     fours = np.arange(848).reshape(-1, 4)
     pool = tj.DaskPool(client, rows_in=path, task_frames=100)
-    run = lambda frames: tj.dihedrals(traj, fours, features=True, frames=frames, pool=pool)
+    run = lambda frames: tj.dihedrals(traj, fours, sin_cos=True, frames=frames, pool=pool)
     run(slice(0, 100))
     before = peak()
     rows = run(slice(None)).values
@@ -245,7 +245,7 @@ with Client(address) as client:
     here = tj.dihedrals(
         tj.open(None, *files),
         np.arange(848).reshape(-1, 4),
-        features=True,
+        sin_cos=True,
         frames=slice(0, None, 997),
         pool=tj.LocalPool(),
     )
@@ -505,7 +505,7 @@ def test_threads_and_workers_of_one_process_call_a_function_in_turns(long_adk: A
     try:
         with cluster, Client(cluster) as client:
             atoms = tj.open(long_adk.psf, long_adk.xtc).select("name CA")
-            result = tj.apply(overlaps, atoms, pool=tj.DaskPool(client, task_frames=100))
+            result = tj.apply(atoms, overlaps, pool=tj.DaskPool(client, task_frames=100))
     finally:
         del sys.modules[calls.__name__]
     assert not result.values.any()

@@ -136,9 +136,9 @@ def test_threads_small_tasks_and_files_change_no_bit(folder: Path, long_adk: Adk
     reports = ask_ranks(3, "run_every_way", folder)
     traj = tj.open(long_adk.psf, long_adk.xtc)
     one, fours = tj.LocalPool(threads=1), np.arange(400).reshape(-1, 4)
-    features = tj.dihedrals(traj, fours, features=True, pool=one).values
+    features = tj.dihedrals(traj, fours, sin_cos=True, pool=one).values
     atoms = traj.select(range(0, 3000, 50))
-    spread = tj.apply(lambda positions: positions.std(axis=0), atoms, pool=one).values
+    spread = tj.apply(atoms, lambda positions: positions.std(axis=0), pool=one).values
     with np.load(folder / "ways.npz") as found:
         for name in ("threads", "small tasks", "file"):
             assert_same(found[f"{name}, features"], features)

@@ -173,7 +173,7 @@ def test_dead_process_ends_the_run(long_adk: Adk) -> None:
     with pytest.raises(
         tj.WorkerError, match=r"died during the task of frames \d+ to \d+ \(SIGKILL\)"
     ):
-        tj.apply(kill, atoms, pool=pool)
+        tj.apply(atoms, kill, pool=pool)
     # The next run has processes of its own.
     assert tj.rmsd(atoms, pool=pool).values.shape == (980,)
 

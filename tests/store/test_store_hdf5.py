@@ -334,8 +334,8 @@ def test_worker_spec_is_small(tmp_path: Path) -> None:
     assert max(frames) < 100 * (5 + 8 + 3 + 48 + 20)
     selection = store.open("few").select("index 3:11")
     pool = tj.ProcessPool(workers=2)
-    again = tj.apply(_cell_and_first, selection, cells=True, pool=pool)
-    truth = tj.apply(_cell_and_first, plain.select("index 3:11"), cells=True)
+    again = tj.apply(selection, _cell_and_first, cells=True, pool=pool)
+    truth = tj.apply(plain.select("index 3:11"), _cell_and_first, cells=True)
     assert len(np.unique(truth.values[:, 0])) == n_frames
     assert np.array_equal(again.values, truth.values)
     assert np.array_equal(again.times, truth.times)

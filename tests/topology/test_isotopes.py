@@ -38,11 +38,11 @@ def test_isotopes_are_hydrogens_of_their_own_mass(
     assert heavy.topology.guessed_bonds.tolist() == light.topology.guessed_bonds.tolist()
     for value in (
         lambda atoms: tj.sasa(atoms).values,
-        lambda atoms: tj.hbonds(atoms, bonds="guess").values,
-        lambda atoms: tj.centers(atoms, by="residue", weights=None).values,
+        lambda atoms: tj.hbonds(atoms, guess_bonds=True).values,
+        lambda atoms: tj.centers(atoms, by="residue", weights="equal").values,
     ):
         assert np.array_equal(value(heavy.select("all")), value(light.select("all")))
-    assert tj.hbonds(heavy.select("all"), bonds="guess").values.max() == 1
+    assert tj.hbonds(heavy.select("all"), guess_bonds=True).values.max() == 1
 
 
 def test_names_do_not_make_deuterium(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def test_starred_residues_are_divided_with_a_remark(tmp_path: Path) -> None:
     path = write_waters(tmp_path / "a.pdb", ["9999", *["****"] * 4], ("OH2", "H1", "H2"))
     traj = tj.open(path)
     assert traj.topology.residues.resids.tolist() == [9999, 10000, 10001, 10002, 10003]
-    result = tj.centers(traj.select("all"), by="residue", weights=None)
+    result = tj.centers(traj.select("all"), by="residue", weights="equal")
     assert result.values.shape[1] == 5
     remarks = [one for one in result.report["remarks"] if "****" in one]
     assert len(remarks) == 1

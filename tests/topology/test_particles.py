@@ -53,7 +53,7 @@ def test_sites_are_no_atoms(site: Any, write: Any, run: Path) -> None:
     areas = tj.sasa(every, by="atom").values
     assert np.array_equal(areas[:, [0, 1, 2, 4, 5, 6]], tj.sasa(atoms, by="atom").values)
     assert not areas[:, [3, 7]].any()
-    contacts = tj.contact_map(every, heavy=True, by="atom")
+    contacts = tj.contact_map(every, heavy_only=True, by="atom")
     assert contacts.rows.tolist() == [0, 4]
     bonds = tj.hbonds(every, cutoff=4.0, angle=60.0, list_bonds=True)
     assert bonds.values[0] > 0
@@ -75,7 +75,7 @@ def test_sites_are_no_atoms(site: Any, write: Any, run: Path) -> None:
     density = tj.linear_density(every, bins=1).values[0]
     assert density == pytest.approx(masses.sum() / 30**3 * 1.66053906660)
     assert np.isfinite(traj.fit("all", weights="mass").read().positions).all()
-    assert traj.wrap("residue", weights="mass").n_frames == 1
+    assert traj.wrap(by="residue", weights="mass").n_frames == 1
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,12 @@ def test_beads_have_no_element(name: str, mass: float, radius: float | None, run
     particles = models.water(name, "X", mass, 6)
     psf = models.write_psf(run.with_suffix(".psf"), particles)
     traj = tj.open(psf, run, sidecar=False)
-    assert tj.contact_map(traj.select("all"), heavy=True, by="atom").rows.tolist() == [0, 3, 4, 7]
+    assert tj.contact_map(traj.select("all"), heavy_only=True, by="atom").rows.tolist() == [
+        0,
+        3,
+        4,
+        7,
+    ]
     bead = traj.select(f"name {name} and resid 1")
     if radius is None:
         with pytest.raises(tj.SelectionError, match=f"no known radius .* {name} TIP41"):
@@ -116,7 +121,7 @@ def test_unknown_masses_are_refused_with_advice_that_works(
             job(every)
     with pytest.raises(tj.SelectionError, match="no known radius"):
         tj.sasa(every)
-    assert tj.contact_map(every, heavy=True, by="atom").rows.tolist() == [0, 4]
+    assert tj.contact_map(every, heavy_only=True, by="atom").rows.tolist() == [0, 4]
     found = tj.centers(traj.select(f"all and not name {name}")).values[0]
     assert np.abs(found - mass_weighted(np.tile([15.999, 1.008, 1.008, 0], 2))).max() < 1e-4
 
@@ -151,7 +156,7 @@ def test_a_group_without_mass_has_no_centre(run: Path) -> None:
     ):
         with pytest.raises(tj.SelectionError, match=r"2 atoms from atom 3 LP1 .* have no mass"):
             job()
-    assert tj.centers(alone, by="selection", weights=None).values.shape == (1, 1, 3)
+    assert tj.centers(alone, by="selection", weights="equal").values.shape == (1, 1, 3)
 
 
 def test_universes_tell_stated_zeros_from_unknown_ones(run: Path) -> None:

@@ -183,5 +183,5 @@ def test_selections_by_residue_numbers_of_the_file_are_remarked_once(tmp_path: P
         first = traj.select(f"resid {1 + shift} and name CA")
         assert first.indices.tolist() == traj.select("name CA").indices[:1].tolist()
         traj.select("byres around 3 resnum 210", updating=True)
-        remarks = tj.gyration(first, weights=None).report["remarks"]
+        remarks = tj.gyration(first, weights="equal").report["remarks"]
         assert sum("MDAnalysis counts" in remark for remark in remarks) == (shift > 0)

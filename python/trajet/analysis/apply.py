@@ -4,7 +4,7 @@ import inspect
 import secrets
 from collections.abc import Callable, Sequence
 from threading import Lock
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -21,20 +21,20 @@ from trajet.pools.portable import cloudpickle
 from trajet.result import Applied
 from trajet.trajectory import FrameChoice, Selection, UpdatingSelection
 
-_BY = ("frame", "block")
+_PER = ("frame", "block")
 
 
 @analysis
 def apply(
+    selection: "UpdatingSelection | Selections",
     # In quotes, since help() would spell out all that ArrayLike stands for.
     function: "Callable[..., ArrayLike]",
-    selection: "UpdatingSelection | Selections",
     *,
-    by: str = "frame",
+    per: Literal["frame", "block"] = "frame",
     reducer: "Callable[[NDArray[np.float64], NDArray[np.float64]], ArrayLike] | None" = None,
     cells: bool = False,
     indices: bool = False,
-    threads_safe: bool = False,
+    thread_safe: bool = False,
     frames: FrameChoice = None,
     pool: Pool | None = None,
     progress: Progress | None = None,
@@ -46,11 +46,16 @@ def apply(
     In each process, one thread at a time calls the function or the reducer, while the other threads
     read and decode. So a function may set the positions of an AtomGroup, or return the same array
     from every call. Each worker process calls its own copy of the function: `ProcessPool`,
-    `DaskPool` and `MpiPool` compute in parallel. Threads do so only with `threads_safe=True`, and
+    `DaskPool` and `MpiPool` compute in parallel. Threads do so only with `thread_safe=True`, and
     only in code that releases Python's lock, such as NumPy.
 
     Parameters
     ----------
+    selection
+        A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file; or a list of
+        several, of which all but the first may be selection texts: the function gets the positions
+        of each as an argument of its own. With an updating selection it gets those of the atoms
+        that are selected in the frame, whose number varies and may be 0; only with `per="frame"`.
     function
         Called with positions, float32, Å: `(n_atoms, 3)` for a frame, or `(n_frames, n_atoms, 3)`
         for a block. Returns an array of numbers. For a frame, its shape must be constant; for a
@@ -61,13 +66,7 @@ def apply(
         and the cell, `(6,)`, Å and degrees. For a block they are arrays whose first axis is the
         frames. For each frame, it may return a dict of arrays instead, without a `reducer`, with
         the same names in the same order.
-    selection
-        A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file; or a list of
-        several, of which all but the first may be selection texts: the function gets the positions
-        of each as an argument of its own. With an
-        updating selection the function is called with the positions of the atoms that are selected
-        in the frame, whose number varies and may be 0; only with `by="frame"`.
-    by
+    per
         "frame" or "block": the argument of the function. The number of frames of a block depends
         only on the numbers of atoms and frames (at most 256 KiB of positions, or one frame).
     reducer
@@ -82,7 +81,7 @@ def apply(
     indices
         Whether the function gets the indices of the atoms in the topology, `(n_atoms,)`, int64, as
         its last argument; for one selection only.
-    threads_safe
+    thread_safe
         Whether several threads of a process may call the function and the reducer at the same time.
         Give True only if two calls share nothing that a call changes, such as an AtomGroup, a
         Universe, an array or an attribute.
@@ -113,19 +112,19 @@ def apply(
     >>> traj = tj.open("adk.psf", "adk.xtc")
     >>> def end_to_end(positions):
     ...     return np.linalg.norm(positions[-1] - positions[0])
-    >>> tj.apply(end_to_end, traj.select("name CA")).values.shape
+    >>> tj.apply(traj.select("name CA"), end_to_end).values.shape
     (98,)
     >>> def gap(one, other):
     ...     return {"distance": np.linalg.norm(one.mean(axis=0) - other.mean(axis=0))}
-    >>> tj.apply(gap, [traj.select("resid 1-29"), "resid 122-159"]).parts["distance"].shape
+    >>> tj.apply([traj.select("resid 1-29"), "resid 122-159"], gap).parts["distance"].shape
     (98,)
     >>> near = traj.select("around 5 resid 100", updating=True)
     >>> def spread(positions):
     ...     return positions.std(axis=0)
-    >>> tj.apply(spread, near).values.shape
+    >>> tj.apply(near, spread).values.shape
     (98, 3)
     """
-    _check(function, by)
+    _check(function, per)
     chosen = [selection] if isinstance(selection, UpdatingSelection) else main_selections(selection)
     main, user = _of_selections(function, chosen)
     if indices and len(chosen) > 1:
@@ -133,8 +132,10 @@ def apply(
             "indices=True is for one selection: of several, use the attribute indices of each"
         )
     updating = isinstance(main, UpdatingSelection)
-    if updating and by != "frame":
-        raise ValueError(f"by={by!r}: {main!r} has other atoms in each frame: leave by={by!r} out")
+    if updating and per != "frame":
+        raise ValueError(
+            f"per={per!r}: {main!r} has other atoms in each frame: leave per={per!r} out"
+        )
     # The native module gives the function the indices of atoms that follow the frame.
     native_indices = indices and updating
     called = _WithIndices(function, main) if indices and isinstance(main, Selection) else user
@@ -165,17 +166,17 @@ def apply(
             native, places = None, main.places
         positions, box = first.positions, first.cells
         of_first = {"frame": first.frames, "time": first.times, "cell": box}
-        named = {name: of_first[name][0] if by == "frame" else of_first[name] for name in by_name}
+        named = {name: of_first[name][0] if per == "frame" else of_first[name] for name in by_name}
         if not has_cell and here.n_atoms:
             at_first = Coordinates(positions[0], Box.of(first), f"frame {chosen[0]}")
             remarks.extend(find_broken_molecules(here, at_first))
-        if by == "frame":
+        if per == "frame":
             positions, box = positions[0], box[0]
         given = [positions, *([box] if cells else []), *([here.indices] if native_indices else [])]
         worker_function, shape, parts = _worker_function(
-            called, called(*given, **named), by, has_reducer=reducer is not None
+            called, called(*given, **named), per, has_reducer=reducer is not None
         )
-        lock = None if threads_safe else _ProcessLock(secrets.token_hex(16))
+        lock = None if thread_safe else _ProcessLock(secrets.token_hex(16))
         return AnalysisSpec.of(
             "apply",
             atoms=places,
@@ -184,7 +185,7 @@ def apply(
             reducer=None
             if reducer is None
             else _PicklableFunction(_ReshapingReducer(reducer, shape), lock),
-            by_frame=by == "frame",
+            by_frame=per == "frame",
             cells=cells,
             indices=native_indices,
             by_name=by_name,
@@ -205,9 +206,9 @@ def apply(
         "n_atoms": [None if isinstance(one, UpdatingSelection) else one.n_atoms for one in chosen],
         "updating": updating,
         "function": name,
-        "by": by,
+        "per": per,
         "reducer": None if reducer is None else getattr(reducer, "__name__", "given"),
-        "threads_safe": threads_safe,
+        "thread_safe": thread_safe,
     }
     return Applied(
         values=values,
@@ -221,15 +222,15 @@ def apply(
     )
 
 
-def _check(function: object, by: str) -> None:
-    """Raise an error for something that is no function, or an unknown `by`."""
+def _check(function: object, per: str) -> None:
+    """Raise an error for something that is no function, or an unknown `per`."""
     if not callable(function):
         raise TypeError(
-            f"give the function first, then the selection: apply(function, selection); {function!r}"
+            f"give the selection first, then the function: apply(selection, function); {function!r}"
             " cannot be called"
         )
-    if by not in _BY:
-        raise ValueError(f"by is 'frame' or 'block', not {by!r}")
+    if per not in _PER:
+        raise ValueError(f"per is 'frame' or 'block', not {per!r}")
 
 
 def _named_parameters(function: Callable[..., object], n_first: int) -> list[str]:
@@ -245,7 +246,7 @@ def _named_parameters(function: Callable[..., object], n_first: int) -> list[str
 
 
 def _worker_function(
-    function: Callable[..., object], returned: object, by: str, *, has_reducer: bool
+    function: Callable[..., object], returned: object, per: str, *, has_reducer: bool
 ) -> tuple[Callable[..., object], tuple[int, ...], dict[str, tuple[int, ...]] | None]:
     """Return the function that workers call, and the shapes of its values.
 
@@ -265,7 +266,7 @@ def _worker_function(
     """
     parts = None
     if isinstance(returned, dict):
-        if by != "frame" or has_reducer:
+        if per != "frame" or has_reducer:
             raise ValueError("a function may return dicts only for frames, without a reducer")
         parts = _shapes_of(returned)
         flattened = _Flattened(function, parts)
@@ -274,7 +275,7 @@ def _worker_function(
     if sample.dtype.kind not in "biuf":
         raise TypeError(f"the function returned {sample.dtype}: it must return numbers")
     shape = sample.shape
-    if by == "block" and not has_reducer:
+    if per == "block" and not has_reducer:
         if not shape or shape[0] != 1:
             raise ValueError(
                 f"the function returned an array of shape {shape} for a block of one frame: the"

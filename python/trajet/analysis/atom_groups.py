@@ -70,9 +70,10 @@ class AtomGroups:
             raise ValueError(
                 f"by must be 'residue', 'molecule', 'chain' or 'selection', not {by!r}"
             )
-        if len(selections) > 1 and not (weights is None or isinstance(weights, str)):
+        if len(selections) > 1 and not isinstance(weights, str):
             raise ValueError(
-                "weights of several selections are 'mass' or None: give numbers for one selection"
+                "weights of several selections are 'mass' or 'equal': give numbers for one"
+                " selection"
             )
         places, numbers = [], []
         per_selection, sizes, labels = list[int](), list[int](), list[str]()

@@ -23,8 +23,8 @@ from trajet.trajectory import FrameChoice
 
 @analysis
 def center_distances(
-    a: "Selections",
-    b: "Selections | None" = None,
+    selection: "Selections",
+    other: "Selections | None" = None,
     *,
     by: GroupBy = "selection",
     weights: Weights = "mass",
@@ -32,24 +32,23 @@ def center_distances(
     frames: FrameChoice = None,
     pool: Pool | None = None,
     progress: Progress | None = None,
-    sample: bool = False,
 ) -> Steps[CenterDistances]:
     """Compute the distances between the centres of groups of atoms, frame by frame.
 
     Parameters
     ----------
-    a
+    selection
         A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file; or a list of
         several, of which all but the first may be selection texts.
-    b
-        The second groups, likewise; selection texts are allowed. None for each pair within `a`
-        once.
+    other
+        The second groups, likewise; selection texts are allowed. None for each pair within
+        `selection` once.
     by
         "selection": each selection is one group. "residue", "molecule" or "chain": each selection
         is divided into these, as by `centers`.
     weights
-        "mass" for centres of mass, None for centres of geometry; or, for one selection without
-        `b`, one number per atom.
+        "mass" for centres of mass, "equal" for centres of geometry; or, for one selection without
+        `other`, one number per atom.
     pbc
         Whether distances are those of the nearest images of the centres, in frames with a cell.
     frames
@@ -58,21 +57,19 @@ def center_distances(
         Where to compute; None for `LocalPool()`: all cores of this process.
     progress
         Called with frames done and in total.
-    sample
-        Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
-        (`r_comp_io` and `sample`); a run on one thread needs no sample.
 
     Returns
     -------
     CenterDistances
-        `values` in Å, float64: `(n_frames, n_a, n_b)`; within `a` `(n_frames, n_a (n_a - 1) / 2)`:
-        the pairs 0-1, 0-2, …, 1-2, …, in the order of SciPy's `pdist`.
+        `values` in Å, float64: `(n_frames, n_a, n_b)`; within `selection`
+        `(n_frames, n_a (n_a - 1) / 2)`: the pairs 0-1, 0-2, …, 1-2, …, in the order of SciPy's
+        `pdist`.
 
     Raises
     ------
     SelectionError
         If masses are requested and missing, molecules are requested and the topology has no bonds,
-        or there is only one group and `b` is None.
+        or there is only one group and `other` is None.
     MemoryError
         If the distances of all frames do not fit into memory: choose fewer groups or frames.
     FrameError, FormatError
@@ -95,18 +92,18 @@ def center_distances(
     >>> tj.center_distances(lid, core).values[:3, 0, 0].round(2)
     array([20.56, 20.66, 20.8 ])
     """
-    own = main_selections(a)
+    own = main_selections(selection)
     main = own[0]
-    others = [] if b is None else further_selections(b, main.trajectory)
-    if others and not (weights is None or isinstance(weights, str)):
-        raise ValueError("weights of several selections are 'mass' or None, not numbers")
+    others = [] if other is None else further_selections(other, main.trajectory)
+    if others and not isinstance(weights, str):
+        raise ValueError("weights of several selections are 'mass' or 'equal', not numbers")
     remarks: list[str] = []
     groups = AtomGroups.of([*own, *others], by, weights, remarks)
     n_a = groups.n_groups_of(len(own))
-    if b is None and n_a < 2:
+    if other is None and n_a < 2:
         raise SelectionError(
-            f"{quoted(main.label)} is one group, which has no distance to another: give the second"
-            " selection (b), a list of selections, or divide it (by='residue')"
+            f"{quoted(main.label)} is one group, which has no distance to another: give the other"
+            " selection, a list of selections, or divide it (by='residue')"
         )
 
     def plan(_: NDArray[np.int64]) -> AnalysisSpec:
@@ -115,7 +112,7 @@ def center_distances(
             atoms=groups.places,
             sizes=groups.sizes,
             weights=groups.weights,
-            quantity="within" if b is None else {"between": n_a},
+            quantity="within" if other is None else {"between": n_a},
             periodic=pbc,
         )
 
@@ -126,20 +123,19 @@ def center_distances(
         progress,
         plan,
         t_select=selecting(*own, *others),
-        sample=sample,
     )
     remarks += outcome.cells.missing() if pbc else []
     checked = suspect_frames(outcome.frames, outcome.rows.sum(axis=1))
-    for selection in [*own, *others]:
-        remarks += find_broken_molecules_at(selection, checked)
+    for group in [*own, *others]:
+        remarks += find_broken_molecules_at(group, checked)
     values = outcome.rows
-    if b is not None:
+    if other is not None:
         values = values.reshape(len(outcome.frames), n_a, len(groups.sizes) - n_a)
     parameters = {
         "selections": [one.label for one in (*own, *others)],
         "n_atoms": [one.n_atoms for one in (*own, *others)],
         "by": by,
-        "n_groups": [n_a] if b is None else [n_a, len(groups.sizes) - n_a],
+        "n_groups": [n_a] if other is None else [n_a, len(groups.sizes) - n_a],
         "weights": describe(weights),
         "pbc": pbc,
     }
@@ -153,5 +149,5 @@ def center_distances(
         name="distance",
         report=outcome.report("center_distances", parameters, remarks=remarks),
         labels=labels,
-        partners=None if b is None else partners,
+        partners=None if other is None else partners,
     )

@@ -29,7 +29,6 @@ def centers(
     frames: FrameChoice = None,
     pool: Pool | None = None,
     progress: Progress | None = None,
-    sample: bool = False,
 ) -> Steps[Centers]:
     """Compute the centres of residues, molecules, chains or of the whole selection.
 
@@ -41,16 +40,13 @@ def centers(
         "residue", "molecule", "chain" or "selection": the groups, as `Selection.split` makes them.
         Only selected atoms count.
     weights
-        "mass" for centres of mass, None for centres of geometry, or one number per atom.
+        "mass" for centres of mass, "equal" for centres of geometry, or one number per atom.
     frames
         A slice, frame numbers, or a mask; None for all.
     pool
         Where to compute; None for `LocalPool()`: all cores of this process.
     progress
         Called with frames done and in total.
-    sample
-        Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
-        (`r_comp_io` and `sample`); a run on one thread needs no sample.
 
     Returns
     -------
@@ -100,7 +96,7 @@ def centers(
         )
 
     outcome = yield RunRequest(
-        main.trajectory, frames, pool, progress, plan, t_select=selecting(main), sample=sample
+        main.trajectory, frames, pool, progress, plan, t_select=selecting(main)
     )
     remarks += find_broken_molecules_at(
         main, suspect_frames(outcome.frames, outcome.rows.sum(axis=1))
@@ -152,7 +148,7 @@ COMMAND = Command(
             {word: word for word in ("residue", "molecule", "chain", "selection")},
             "The groups whose centres are computed.",
         ),
-        Choice("weights", {"mass": "mass", "equal": None}, "Weights of the atoms."),
+        Choice("weights", {"mass": "mass", "equal": "equal"}, "Weights of the atoms."),
     ),
-    without_topology={"by": "selection", "weights": None},
+    without_topology={"by": "selection", "weights": "equal"},
 )

@@ -9,7 +9,7 @@ from trajet.analysis.clusters import gromos, hierarchical, medoids
 from trajet.analysis.distance_units import looks_like_nm
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pairwise_rmsd import check_size, pairwise_rmsd
-from trajet.analysis.reference import Weights
+from trajet.analysis.reference import Weights, is_equal
 from trajet.analysis.runner import main_selection
 from trajet.memory import check_limit, check_memory
 from trajet.pools.pool import Pool, Progress, n_frames_of
@@ -32,12 +32,11 @@ def cluster_rmsd(
     cutoff: float | None = None,
     method: Literal["gromos", "average", "complete", "single"] = "gromos",
     n_clusters: int | None = None,
-    weights: Weights = None,
+    weights: Weights = "equal",
     max_memory: int | None = None,
     frames: FrameChoice = None,
     pool: Pool | None = None,
     progress: Progress | None = None,
-    sample: bool = False,
 ) -> Steps[Clusters]:
     """Divide frames into clusters by the RMSDs of all pairs.
 
@@ -57,7 +56,7 @@ def cluster_rmsd(
     n_clusters
         Instead of `cutoff`, for hierarchical methods: the largest number of clusters.
     weights
-        None for equal weights, "mass", or one number per atom, as for `pairwise_rmsd`.
+        "equal", "mass", or one number per atom, as for `pairwise_rmsd`.
     max_memory
         Bytes that positions and matrices may take together; None for the memory that is
         available.
@@ -67,9 +66,6 @@ def cluster_rmsd(
         Where to read frames; None for `LocalPool()`. Pairs are computed by threads of this process.
     progress
         Called with frames done and in total, while they are read.
-    sample
-        Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
-        (`r_comp_io` and `sample`); a run on one thread needs no sample.
 
     Returns
     -------
@@ -106,8 +102,8 @@ def cluster_rmsd(
     atoms = None
     if isinstance(selection, PairwiseRmsd):
         pairs = selection
-        given = {"frames": frames, "weights": weights}
-        if ignored := [name for name, value in given.items() if value is not None]:
+        given = {"frames": frames is not None, "weights": not is_equal(weights)}
+        if ignored := [name for name, is_given in given.items() if is_given]:
             raise ValueError(
                 f"the matrix was computed with its own {ignored[0]}: give {ignored[0]} to"
                 " pairwise_rmsd, or give a selection instead of the matrix"
@@ -124,7 +120,7 @@ def cluster_rmsd(
             further, advice = [("linkage", _LINKAGE * n_frames * n_frames)], _FEWER
         check_size([n_frames], atoms.n_atoms, max_memory, further=further, advice=advice)
         pairs = yield from pairwise_rmsd.job(atoms, weights=weights, max_memory=max_memory).start(
-            frames=frames, pool=pool, progress=progress, sample=sample
+            frames=frames, pool=pool, progress=progress
         )
     values = pairs.values
     # A frame without positions is NaN in every row.

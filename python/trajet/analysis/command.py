@@ -36,9 +36,8 @@ class Command:
     Attributes
     ----------
     function
-        The analysis, called with a Selection, the parameters of `options`, and `frames`, `pool`,
-        `progress` and `sample` by name. The command has its name, with
-        hyphens.
+        The analysis, called with a Selection, the parameters of `options`, and `frames`, `pool` and
+        `progress` by name. The command has its name, with hyphens.
     help
         Text of `--help`: the first line is the summary.
     options

@@ -24,18 +24,17 @@ if TYPE_CHECKING:
 
 @analysis
 def contact_map(
-    a: "Selection | AtomGroup",
-    b: "str | Selection | AtomGroup | None" = None,
+    selection: "Selection | AtomGroup",
+    other: "str | Selection | AtomGroup | None" = None,
     *,
     cutoff: float = 4.5,
-    by: Literal["residue", "atom"] = "residue",
-    heavy: bool = False,
+    heavy_only: bool = False,
     exclude_neighbors: int = 0,
+    by: Literal["residue", "atom"] = "residue",
     pbc: bool = True,
     frames: FrameChoice = None,
     pool: Pool | None = None,
     progress: Progress | None = None,
-    sample: bool = False,
 ) -> Steps[ContactMap]:
     """Compute the fraction of frames in which each pair of residues is in contact.
 
@@ -44,20 +43,20 @@ def contact_map(
 
     Parameters
     ----------
-    a
+    selection
         A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
-    b
+    other
         The second group, whose residues are the columns of the map: selection text, a Selection or
-        an AtomGroup. None for `a`.
+        an AtomGroup. None for `selection`.
     cutoff
         The largest distance of a contact, Å.
-    by
-        "residue", or "atom" for contacts of single atoms.
-    heavy
+    heavy_only
         Whether hydrogens are left out, and sites that are no atoms, such as virtual sites.
     exclude_neighbors
         Leave out pairs of residues of one chain that are at most this many residues apart in the
         topology. 0 leaves out only a residue with itself, 1 also those that follow each other.
+    by
+        "residue", or "atom" for contacts of single atoms.
     pbc
         Whether distances are those of nearest images, in frames with a cell.
     frames
@@ -66,9 +65,6 @@ def contact_map(
         Where to compute; None for `LocalPool()`: all cores of this process.
     progress
         Called with frames done and in total.
-    sample
-        Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
-        (`r_comp_io` and `sample`); a run on one thread needs no sample.
 
     Returns
     -------
@@ -102,7 +98,7 @@ def contact_map(
     --------
     >>> import trajet as tj
     >>> traj = tj.open("adk.psf", "adk.xtc")
-    >>> result = tj.contact_map(traj.select("protein"), heavy=True, exclude_neighbors=3)
+    >>> result = tj.contact_map(traj.select("protein"), heavy_only=True, exclude_neighbors=3)
     >>> result.values.shape
     (214, 214)
     >>> result.plot().savefig("map.png")  # doctest: +SKIP
@@ -110,24 +106,24 @@ def contact_map(
     if by not in ("residue", "atom"):
         raise ValueError(f"a map is by 'residue' or by 'atom', not {by!r}")
     whole_number(exclude_neighbors, "exclude_neighbors", least=0)
-    main = main_selection(a)
+    main = main_selection(selection)
     if exclude_neighbors and not main.trajectory.has_topology:
         raise SelectionError(
             "neighbours of residues are unknown without a topology: open the trajectory with one"
         )
-    other = None if b is None else further_selection(b, main.trajectory)
-    groups = [_Groups.of(each, by, heavy) for each in (main, other) if each is not None]
+    others = None if other is None else further_selection(other, main.trajectory)
+    groups = [_Groups.of(each, by, heavy_only) for each in (main, others) if each is not None]
     rows, columns = groups[0], groups[-1]
     plan = AnalysisSpec.of(
         "contact_map",
         groups=rows.places,
-        others=None if other is None else columns.places,
+        others=None if others is None else columns.places,
         cutoff=float(cutoff),
         periodic=pbc,
     )
-    t_select = selecting(main, other)
+    t_select = selecting(main, others)
     outcome = yield RunRequest(
-        main.trajectory, frames, pool, progress, lambda _: plan, t_select=t_select, sample=sample
+        main.trajectory, frames, pool, progress, lambda _: plan, t_select=t_select
     )
     n_frames = len(outcome.frames)
     left_out = _left_out(rows, columns, exclude_neighbors)
@@ -136,7 +132,7 @@ def contact_map(
             f"every pair of {by}s is left out: choose more atoms, or a smaller exclude_neighbors"
         )
     counts = np.zeros(left_out.shape, np.int64)
-    if other is None:
+    if others is None:
         counts[np.triu_indices(len(rows.places), 1)] = outcome.state[1:]
         counts += counts.T
     else:
@@ -147,11 +143,11 @@ def contact_map(
         values = counts / np.float64(n_frames)
     values[left_out] = np.nan
     parameters = {
-        **pairs_entries(main, other),
+        **pairs_entries(main, others),
         "cutoff": float(cutoff),
-        "by": by,
-        "heavy": heavy,
+        "heavy_only": heavy_only,
         "exclude_neighbors": exclude_neighbors,
+        "by": by,
         "pbc": pbc,
     }
     remarks = outcome.cells.missing() if pbc else []
@@ -164,8 +160,8 @@ def contact_map(
         columns=columns.numbers,
         row_names=rows.names,
         column_names=columns.names,
-        labels=(main.label, (other or main).label),
-        within=other is None,
+        labels=(main.label, (others or main).label),
+        within=others is None,
         of=by,
         cutoff=float(cutoff),
         report=outcome.report("contact_map", parameters, remarks=remarks, uses_times=False),
@@ -218,9 +214,9 @@ class _Groups:
             self.names = tuple(atom_labels(topology, self.numbers).tolist())
 
     @classmethod
-    def of(cls, selection: Selection, by: str, heavy: bool) -> "_Groups":
-        """Return the rows of a selection, without hydrogens if only `heavy` atoms count."""
-        if heavy:
+    def of(cls, selection: Selection, by: str, heavy_only: bool) -> "_Groups":
+        """Return the rows of a selection, without hydrogens if only heavy atoms count."""
+        if heavy_only:
             chosen = heavy_atoms(selection.topology_atoms)
             if not chosen.any():
                 raise SelectionError(f"{quoted(selection.label)} has no heavy atoms")

@@ -19,26 +19,25 @@ if TYPE_CHECKING:
 
 @analysis
 def contacts(
-    a: "Selection | UpdatingSelection | AtomGroup",
-    b: "str | Selection | UpdatingSelection | AtomGroup | None" = None,
+    selection: "Selection | UpdatingSelection | AtomGroup",
+    other: "str | Selection | UpdatingSelection | AtomGroup | None" = None,
     *,
     cutoff: float = 4.5,
     pbc: bool = True,
     frames: FrameChoice = None,
     pool: Pool | None = None,
     progress: Progress | None = None,
-    sample: bool = False,
 ) -> Steps[Series]:
     """Count the pairs of atoms within a cut-off, frame by frame.
 
     Parameters
     ----------
-    a
+    selection
         A Selection, an updating selection, whose atoms are chosen in each frame, or an MDAnalysis
         AtomGroup whose coordinates are those of a file.
-    b
+    other
         The second group: selection text, a Selection, an updating selection or an AtomGroup. None
-        for pairs within `a`, each of which is counted once.
+        for pairs within `selection`, each of which is counted once.
     cutoff
         The largest distance of a contact, Å.
     pbc
@@ -49,9 +48,6 @@ def contacts(
         Where to compute; None for `LocalPool()`: all cores of this process.
     progress
         Called with frames done and in total.
-    sample
-        Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
-        (`r_comp_io` and `sample`); a run on one thread needs no sample.
 
     Returns
     -------
@@ -88,26 +84,28 @@ def contacts(
     >>> tj.contacts(acidic, "resname ARG LYS and name NH1 NH2 NZ", cutoff=4.0).values[:3]
     array([61., 64., 69.])
     """
-    main = main_set(a)
-    other = None if b is None else further_set(b, main.trajectory)
-    check_for_pairs(main, other)
+    main = main_set(selection)
+    others = None if other is None else further_set(other, main.trajectory)
+    check_for_pairs(main, others)
     cutoff = float(cutoff)
-    plan = contacts_plan(main, other, nearest=False, cutoff=cutoff, pbc=pbc)
-    t_select = main.t_select + (0.0 if other is None else other.t_select)
+    plan = contacts_plan(main, others, nearest=False, cutoff=cutoff, pbc=pbc)
+    t_select = main.t_select + (0.0 if others is None else others.t_select)
     outcome = yield RunRequest(
-        main.trajectory, frames, pool, progress, lambda _: plan, t_select=t_select, sample=sample
+        main.trajectory, frames, pool, progress, lambda _: plan, t_select=t_select
     )
-    updating = [None if each is None else each.updating for each in (main, other)]
+    updating = [None if each is None else each.updating for each in (main, others)]
     cells = outcome.cells
     remarks = cells.missing() if pbc else cells.missing_for(updating)
-    remarks += shared_remarks(main, other)
+    remarks += shared_remarks(main, others)
     found = bool(outcome.rows[:, 0].any()) or not len(outcome.frames)
     remarks += looks_like_nm("cutoff", "--cutoff", cutoff, found=found, what="no contact is")
-    texts = [each.label for each in (main, other) if each is not None and each.updating is not None]
+    texts = [
+        each.label for each in (main, others) if each is not None and each.updating is not None
+    ]
     remarks += selections_in_nm(texts, found=found)
-    label = between(main, other)
+    label = between(main, others)
     parameters = {
-        **pairs_entries(main, other),
+        **pairs_entries(main, others),
         "updating": any(each is not None for each in updating),
         "cutoff": cutoff,
         "pbc": pbc,

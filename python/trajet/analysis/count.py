@@ -24,7 +24,6 @@ def count(
     frames: FrameChoice = None,
     pool: Pool | None = None,
     progress: Progress | None = None,
-    sample: bool = False,
 ) -> Steps[Series]:
     """Count the selected atoms, frame by frame.
 
@@ -39,9 +38,6 @@ def count(
         Where to compute; None for `LocalPool()`: all cores of this process.
     progress
         Called with frames done and in total.
-    sample
-        Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
-        (`r_comp_io` and `sample`); a run on one thread needs no sample.
 
     Returns
     -------
@@ -84,7 +80,7 @@ def count(
         )
 
     outcome = yield RunRequest(
-        main.trajectory, frames, pool, progress, plan, t_select=selecting(main), sample=sample
+        main.trajectory, frames, pool, progress, plan, t_select=selecting(main)
     )
     remarks = selections_in_nm(
         [main.label], found=bool(outcome.rows.any()) or not len(outcome.frames)

@@ -34,14 +34,13 @@ def density(
     selection: "Selection | UpdatingSelection | AtomGroup",
     *,
     spacing: float = 1.0,
-    center: Sequence[float] | NDArray[np.floating] | None = None,
-    size: float | Sequence[float] | None = None,
+    grid_center: Sequence[float] | NDArray[np.floating] | None = None,
+    grid_size: float | Sequence[float] | None = None,
     padding: float = 2.0,
     quantity: Quantity = "number",
     frames: FrameChoice = None,
     pool: Pool | None = None,
     progress: Progress | None = None,
-    sample: bool = False,
 ) -> Steps[Density]:
     """Compute the mean density of atoms on a grid of cubic voxels.
 
@@ -52,13 +51,13 @@ def density(
         AtomGroup whose coordinates are those of a file.
     spacing
         Edge of a voxel, Å.
-    center
+    grid_center
         Centre of the grid, `(3,)`, Å; None for the middle of the atoms in the first chosen frame.
-    size
+    grid_size
         Edges of the grid, Å: one number, or one for x, y and z. None for the extent of the atoms in
         the first chosen frame, and `padding` on each side. It is enlarged to whole voxels.
     padding
-        Å beyond the outermost atoms, where `size` is None.
+        Å beyond the outermost atoms, where `grid_size` is None.
     quantity
         "number", "mass" or "charge".
     frames
@@ -67,9 +66,6 @@ def density(
         Where to compute; None for `LocalPool()`: all cores of this process.
     progress
         Called with frames done and in total.
-    sample
-        Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
-        (`r_comp_io` and `sample`); a run on one thread needs no sample.
 
     Returns
     -------
@@ -81,7 +77,7 @@ def density(
     ------
     SelectionError
         If masses or charges are requested and missing; or if an updating selection selects no atom
-        in the first chosen frame, without `center` and `size`.
+        in the first chosen frame, without `grid_center` and `grid_size`.
     AnalysisError
         If an atom has no position.
     ValueError
@@ -96,9 +92,9 @@ def density(
     `traj.center(...)`, `traj.wrap()`, `traj.fit(...)`. `report["remarks"]` say how many atoms were
     outside of the grid.
 
-    Without `center` and `size` the grid is that of MDAnalysis' `DensityAnalysis`. Each thread holds
-    a few copies of the grid, of 8 bytes a voxel, and one more copy waits to be merged for each
-    doubling of the number of frames.
+    Without `grid_center` and `grid_size` the grid is that of MDAnalysis' `DensityAnalysis`. Each
+    thread holds a few copies of the grid, of 8 bytes a voxel, and one more copy waits to be merged
+    for each doubling of the number of frames.
 
     Examples
     --------
@@ -115,7 +111,7 @@ def density(
         raise ValueError(f"padding must be a length of 0 Å or more, not {padding}")
     remarks: list[str] = []
     amounts = amounts_of(quantity, main.atoms, remarks)
-    low, counts = _grid(main, spacing, center, size, padding, frames)
+    low, counts = _grid(main, spacing, grid_center, grid_size, padding, frames)
     high = low + counts * spacing
     grid = [(int(n), (float(a), float(b))) for n, a, b in zip(counts, low, high, strict=True)]
 
@@ -125,7 +121,7 @@ def density(
         )
 
     outcome = yield RunRequest(
-        main.trajectory, frames, pool, progress, plan, t_select=main.t_select, sample=sample
+        main.trajectory, frames, pool, progress, plan, t_select=main.t_select
     )
     n_frames, counted, inside = outcome.state[:3]
     units, factor = UNITS[quantity]
@@ -135,7 +131,7 @@ def density(
         share = 100 * outside / counted
         remarks.append(
             f"{share:.3g} % of the atoms, over all frames, lie outside of the grid: choose another"
-            " center or a larger size, or wrap and centre the trajectory first"
+            " grid_center or a larger grid_size, or wrap and centre the trajectory first"
             + ("" if inside else "; both are in Å, not in nm")
         )
     with np.errstate(invalid="ignore"):
@@ -177,15 +173,15 @@ def _grid(
     Raises
     ------
     ValueError
-        If center or size are not finite numbers, or there are too many voxels.
+        If centre or size are not finite numbers, or there are too many voxels.
     """
     middle = np.full(3, np.nan) if center is None else np.asarray(center, np.float64)
     edges = np.asarray(np.nan if size is None else size, np.float64)
     edges = np.full(3, edges) if edges.ndim == 0 else edges
     if middle.shape != (3,) or not (center is None or np.isfinite(middle).all()):
-        raise ValueError(f"center must be three finite numbers (Å), not {center!r}")
+        raise ValueError(f"grid_center must be three finite numbers (Å), not {center!r}")
     if edges.shape != (3,) or not (size is None or (np.isfinite(edges) & (edges > 0)).all()):
-        raise ValueError(f"size must be one or three lengths above 0 Å, not {size!r}")
+        raise ValueError(f"grid_size must be one or three lengths above 0 Å, not {size!r}")
     if center is None or size is None:
         trajectory = atoms.trajectory
         numbers = frame_numbers(resolve_frames(frames, trajectory.n_frames, trajectory.label))
@@ -194,12 +190,12 @@ def _grid(
         if not len(first):
             raise SelectionError(
                 f"{quoted(atoms.label)} selects no atom in frame {number}, the first one: give"
-                " center and size"
+                " grid_center and grid_size"
             )
         if not np.isfinite(first).all():
             raise AnalysisError(
                 f"{trajectory.label}: a selected atom has no position (NaN) in its first frame:"
-                " give center and size, or leave this frame out"
+                " give grid_center and grid_size, or leave this frame out"
             )
         least, most = (pick(first.astype(np.float64), axis=0) for pick in (np.min, np.max))
         if center is None:
@@ -214,7 +210,7 @@ def _grid(
         shape = " x ".join(f"{n:.6g}" for n in counts)
         raise ValueError(
             f"the grid would have {shape} voxels, {n_voxels * 8 / 2**30:.3g} GiB: choose a"
-            " larger spacing or a smaller size"
+            " larger spacing or a smaller grid_size"
         )
     return middle - counts * spacing / 2, counts.astype(np.int64)
 

@@ -29,12 +29,11 @@ def dihedrals(
     selection: "Selection | Trajectory | AtomGroup",
     quadruples: Sequence[Sequence[int]] | NDArray[np.integer] | None = None,
     *,
-    features: bool = False,
+    sin_cos: bool = False,
     pbc: bool = True,
     frames: FrameChoice = None,
     pool: Pool | None = None,
     progress: Progress | None = None,
-    sample: bool = False,
 ) -> Steps[Dihedrals]:
     """Compute dihedral angles frame by frame.
 
@@ -49,7 +48,7 @@ def dihedrals(
         trajectory, or any selection of it.
     quadruples
         `(n, 4)` atom indices, as for `Trajectory.select`.
-    features
+    sin_cos
         Return cosine and sine of each angle instead of the angle; they do not jump at 180 degrees.
     pbc
         Whether bond vectors connect nearest images, in frames with a cell.
@@ -59,15 +58,12 @@ def dihedrals(
         Where to compute; None for `LocalPool()`: all cores of this process.
     progress
         Called with frames done and in total.
-    sample
-        Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
-        (`r_comp_io` and `sample`); a run on one thread needs no sample.
 
     Returns
     -------
     Dihedrals
         `values` `(n_frames, n)`, float64, degrees from -180 to 180, with the sign of IUPAC; for
-        residues, φ and ψ of one residue after the other. With `features`, `(n_frames, 2 n)`: cosine
+        residues, φ and ψ of one residue after the other. With `sin_cos`, `(n_frames, 2 n)`: cosine
         and sine of one angle after the other. NaN where three atoms lie on a line.
 
     Raises
@@ -90,7 +86,7 @@ def dihedrals(
     --------
     >>> import trajet as tj
     >>> traj = tj.open("adk.psf", "adk.xtc")
-    >>> tj.dihedrals(traj.select("protein"), features=True).values.shape
+    >>> tj.dihedrals(traj.select("protein"), sin_cos=True).values.shape
     (98, 848)
     >>> tj.dihedrals(traj, [[0, 4, 6, 8]]).values.shape
     (98, 1)
@@ -111,34 +107,33 @@ def dihedrals(
         pool,
         progress,
         lambda _: AnalysisSpec.of(
-            "dihedrals", quadruples=atom_columns, features=features, periodic=pbc
+            "dihedrals", quadruples=atom_columns, features=sin_cos, periodic=pbc
         ),
         t_select=selecting(main) + watch.seconds(),
-        sample=sample,
     )
     if pbc:
         remarks += outcome.cells.missing_in_some()
     columns = names
-    if features:
+    if sin_cos:
         columns = tuple(f"{function} {name}" for name in names for function in ("cos", "sin"))
     parameters = {
         "selections": [main.label],
         "n_dihedrals": len(fours),
         "backbone": backbone,
-        "features": features,
+        "sin_cos": sin_cos,
         "pbc": pbc,
     }
     return Dihedrals(
         values=outcome.rows,
         times=outcome.times,
         frames=outcome.frames,
-        units="" if features else "degrees",
+        units="" if sin_cos else "degrees",
         columns=columns,
-        name="dihedral features" if features else "dihedral angles",
+        name="dihedral features" if sin_cos else "dihedral angles",
         report=outcome.report("dihedrals", parameters, remarks=remarks),
         atoms=fours,
         backbone=backbone,
-        features=features,
+        sin_cos=sin_cos,
     )
 
 

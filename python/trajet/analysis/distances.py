@@ -31,28 +31,27 @@ if TYPE_CHECKING:
 
 @analysis
 def distances(
-    a: "Selection | AtomGroup",
-    b: "str | Selection | AtomGroup | None" = None,
+    selection: "Selection | AtomGroup",
+    other: "str | Selection | AtomGroup | None" = None,
     *,
     reference: "Reference | None" = None,
     pbc: bool = True,
     frames: FrameChoice = None,
     pool: Pool | None = None,
     progress: Progress | None = None,
-    sample: bool = False,
 ) -> Steps[Distances]:
     """Compute the distances of all pairs of atoms, frame by frame.
 
     Parameters
     ----------
-    a
+    selection
         A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
-    b
+    other
         The second group: selection text, a Selection or an AtomGroup. None, without a reference,
-        for each pair within `a` once.
+        for each pair within `selection` once.
     reference
-        Instead of `b`: a reference structure, as for `rmsd`. Distances are computed from each atom
-        of `a` in the frame to each atom of `a` in the reference.
+        Instead of `other`: a reference structure, as for `rmsd`. Distances are computed from each
+        atom of `selection` in the frame to each atom of `selection` in the reference.
     pbc
         Whether distances are those of nearest images, in frames with a cell.
     frames
@@ -61,16 +60,13 @@ def distances(
         Where to compute; None for `LocalPool()`: all cores of this process.
     progress
         Called with frames done and in total.
-    sample
-        Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
-        (`r_comp_io` and `sample`); a run on one thread needs no sample.
 
     Returns
     -------
     Distances
         `values` in Å, float64: `(n_frames, n_a, n_b)`; with a reference `(n_frames, n_a, n_a)`, the
-        frame first; within `a` `(n_frames, n_a (n_a - 1) / 2)`: the pairs 0-1, 0-2, …, 1-2, …, in
-        the order of SciPy's `pdist` and MDAnalysis' `self_distance_array`.
+        frame first; within `selection` `(n_frames, n_a (n_a - 1) / 2)`: the pairs 0-1, 0-2, …, 1-2,
+        …, in the order of SciPy's `pdist` and MDAnalysis' `self_distance_array`.
 
     Raises
     ------
@@ -100,18 +96,18 @@ def distances(
     >>> tj.distances(traj.select("name CA"), "resname ARG and name CZ").values.shape
     (98, 214, 13)
     """
-    main = main_selection(a)
-    if b is not None and reference is not None:
-        raise ValueError("give other atoms (b) or a reference, not both")
+    main = main_selection(selection)
+    if other is not None and reference is not None:
+        raise ValueError("give other atoms or a reference, not both")
     if reference is not None and is_average(reference):
         raise ValueError("the average structure is no reference for distances")
-    other = None if b is None else further_selection(b, main.trajectory)
+    others = None if other is None else further_selection(other, main.trajectory)
     remarks: list[str] = []
 
     def plan(chosen: NDArray[np.int64]) -> AnalysisSpec:
         partner: object = "themselves"
-        if other is not None:
-            partner = {"atoms": other.places}
+        if others is not None:
+            partner = {"atoms": others.places}
         elif reference is not None:
             target = reference_positions(reference, main, [], remarks, chosen)[0]
             partner = {"positions": target.positions}
@@ -123,20 +119,19 @@ def distances(
         pool,
         progress,
         plan,
-        t_select=selecting(main, other),
-        sample=sample,
+        t_select=selecting(main, others),
         reference=None if reference is None else frame_of(reference, main.trajectory),
     )
-    partners = None if other is None and reference is None else (other or main)
+    partners = None if others is None and reference is None else (others or main)
     values = outcome.rows
     if partners is not None:
         values = values.reshape(len(outcome.frames), main.n_atoms, partners.n_atoms)
     if pbc:
         remarks += outcome.cells.missing_in_some()
-    labels = [main.label] if other is None else [main.label, other.label]
+    labels = [main.label] if others is None else [main.label, others.label]
     parameters = {
         "selections": labels,
-        "n_atoms": [main.n_atoms] if other is None else [main.n_atoms, other.n_atoms],
+        "n_atoms": [main.n_atoms] if others is None else [main.n_atoms, others.n_atoms],
         "reference": describe(reference),
         "pbc": pbc,
     }

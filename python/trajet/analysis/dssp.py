@@ -42,7 +42,6 @@ def dssp(
     frames: FrameChoice = None,
     pool: Pool | None = None,
     progress: Progress | None = None,
-    sample: bool = False,
 ) -> Steps[SecondaryStructure]:
     """Assign the secondary structure of residues (DSSP), frame by frame.
 
@@ -60,9 +59,6 @@ def dssp(
         Where to compute; None for `LocalPool()`: all cores of this process.
     progress
         Called with frames done and in total.
-    sample
-        Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
-        (`r_comp_io` and `sample`); a run on one thread needs no sample.
 
     Returns
     -------
@@ -115,7 +111,6 @@ def dssp(
         progress,
         lambda _: sequence.plan(),
         t_select=selecting(main) + watch.seconds(),
-        sample=sample,
     )
     codes = _unpacked(outcome.rows, len(sequence.residues))
     # Hydrogen bonds of broken molecules are missed, so that residues have no structure.

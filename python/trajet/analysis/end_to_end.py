@@ -27,7 +27,6 @@ def end_to_end(
     frames: FrameChoice = None,
     pool: Pool | None = None,
     progress: Progress | None = None,
-    sample: bool = False,
 ) -> Steps[GroupSeries]:
     """Compute the end-to-end distance: from the first to the last selected atom of a chain.
 
@@ -45,9 +44,6 @@ def end_to_end(
         Where to compute; None for `LocalPool()`: all cores of this process.
     progress
         Called with frames done and in total.
-    sample
-        Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
-        (`r_comp_io` and `sample`); a run on one thread needs no sample.
 
     Returns
     -------
@@ -79,7 +75,7 @@ def end_to_end(
     array([10.94, 10.84, 10.41])
     """
     main = main_selection(selection)
-    groups = AtomGroups.of([main], by, None, [])
+    groups = AtomGroups.of([main], by, "equal", [])
     sizes = np.array(groups.sizes)
     if (sizes < 2).any():
         short = groups.labels[int(np.argmax(sizes < 2))]
@@ -101,7 +97,7 @@ def end_to_end(
         )
 
     outcome = yield RunRequest(
-        main.trajectory, frames, pool, progress, plan, t_select=selecting(main), sample=sample
+        main.trajectory, frames, pool, progress, plan, t_select=selecting(main)
     )
     remarks = find_broken_molecules_at(
         main, suspect_frames(outcome.frames, outcome.rows.sum(axis=1))

@@ -23,12 +23,11 @@ if TYPE_CHECKING:
 def gyration(
     selection: "Selection | AtomGroup",
     *,
+    per_axis: bool = False,
     weights: Weights = "mass",
-    axes: bool = False,
     frames: FrameChoice = None,
     pool: Pool | None = None,
     progress: Progress | None = None,
-    sample: bool = False,
 ) -> Steps[Series]:
     """Compute the radius of gyration of atoms, frame by frame.
 
@@ -39,25 +38,22 @@ def gyration(
     ----------
     selection
         A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
-    weights
-        "mass", None for equal weights, or one number per atom.
-    axes
+    per_axis
         Also compute the radii about the x, y and z axes through the centre: the roots of the
         weighted mean squared distances from these axes.
+    weights
+        "mass", "equal", or one number per atom.
     frames
         A slice, frame numbers, or a mask; None for all.
     pool
         Where to compute; None for `LocalPool()`: all cores of this process.
     progress
         Called with frames done and in total.
-    sample
-        Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
-        (`r_comp_io` and `sample`); a run on one thread needs no sample.
 
     Returns
     -------
     Series
-        `values` `(n_frames,)`, float64, Å; with `axes` `(n_frames, 4)`: the radius, and those
+        `values` `(n_frames,)`, float64, Å; with `per_axis` `(n_frames, 4)`: the radius, and those
         about the x, y and z axes.
 
     Raises
@@ -97,11 +93,11 @@ def gyration(
             "gyration",
             atoms=main.places,
             weights=weights_of(weights, main, remarks),
-            quantity="axes" if axes else "radius",
+            quantity="axes" if per_axis else "radius",
         )
 
     outcome = yield RunRequest(
-        main.trajectory, frames, pool, progress, plan, t_select=selecting(main), sample=sample
+        main.trajectory, frames, pool, progress, plan, t_select=selecting(main)
     )
     radii = outcome.rows[:, 0].copy()
     if np.isfinite(radii).any():
@@ -110,15 +106,15 @@ def gyration(
     parameters = {
         "selections": [main.label],
         "n_atoms": [main.n_atoms],
+        "per_axis": per_axis,
         "weights": describe(weights),
-        "axes": axes,
     }
-    return (AxisRadii if axes else Series)(
-        values=outcome.rows if axes else radii,
+    return (AxisRadii if per_axis else Series)(
+        values=outcome.rows if per_axis else radii,
         times=outcome.times,
         frames=outcome.frames,
         units="Å",
-        columns=(main.label, *(f"about {axis}" for axis in "xyz" if axes)),
+        columns=(main.label, *(f"about {axis}" for axis in "xyz" if per_axis)),
         name="Rg",
         report=outcome.report("gyration", parameters, remarks=remarks),
     )
@@ -137,8 +133,8 @@ COMMAND = Command(
       trajet gyration top.gro run.xtc --select "name CA" --weights equal
     """,
     options=(
-        Choice("weights", {"mass": "mass", "equal": None}, "Weights of the atoms."),
-        Choice("axes", {"no": False, "yes": True}, "Also the radii about the x, y and z axes."),
+        Choice("weights", {"mass": "mass", "equal": "equal"}, "Weights of the atoms."),
+        Choice("per_axis", {"no": False, "yes": True}, "Also the radii about the x, y and z axes."),
     ),
-    without_topology={"weights": None},
+    without_topology={"weights": "equal"},
 )

@@ -26,7 +26,6 @@ def gyration_moments(
     frames: FrameChoice = None,
     pool: Pool | None = None,
     progress: Progress | None = None,
-    sample: bool = False,
 ) -> Steps[GyrationMoments]:
     """Compute the principal moments of the gyration tensor: the shape of a group of atoms.
 
@@ -38,16 +37,13 @@ def gyration_moments(
     selection
         A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
     weights
-        "mass", None for equal weights, or one number per atom.
+        "mass", "equal", or one number per atom.
     frames
         A slice, frame numbers, or a mask; None for all.
     pool
         Where to compute; None for `LocalPool()`: all cores of this process.
     progress
         Called with frames done and in total.
-    sample
-        Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
-        (`r_comp_io` and `sample`); a run on one thread needs no sample.
 
     Returns
     -------
@@ -71,8 +67,8 @@ def gyration_moments(
     on either side of the box in the frame of the largest radius.
 
     Moments and shape: D. N. Theodorou and U. W. Suter, Macromolecules 18, 1206 (1985),
-    doi:10.1021/ma00148a028. With `weights=None` the moments are those of mdtraj, with masses those
-    of MDAnalysis' `gyration_moments`.
+    doi:10.1021/ma00148a028. With `weights="equal"` the moments are those of mdtraj, with masses
+    those of MDAnalysis' `gyration_moments`.
 
     Examples
     --------
@@ -94,7 +90,7 @@ def gyration_moments(
         )
 
     outcome = yield RunRequest(
-        main.trajectory, frames, pool, progress, plan, t_select=selecting(main), sample=sample
+        main.trajectory, frames, pool, progress, plan, t_select=selecting(main)
     )
     squares = outcome.rows.sum(axis=1)
     if np.isfinite(squares).any():
@@ -128,6 +124,6 @@ COMMAND = Command(
       trajet gyration-moments adk.psf adk.xtc --select protein -o moments.csv --plot moments.png
       trajet gyration-moments top.gro run.xtc --select "name CA" --weights equal
     """,
-    options=(Choice("weights", {"mass": "mass", "equal": None}, "Weights of the atoms."),),
-    without_topology={"weights": None},
+    options=(Choice("weights", {"mass": "mass", "equal": "equal"}, "Weights of the atoms."),),
+    without_topology={"weights": "equal"},
 )

@@ -16,6 +16,7 @@ from trajet.analysis.bond_lifetimes import (
     undecayed,
     unresolved,
 )
+from trajet.analysis.contacts import between, pairs_entries
 from trajet.analysis.distance_units import looks_like_nm
 from trajet.analysis.hydrogen_sites import HydrogenSites, hydrogen_sites
 from trajet.analysis.job import Steps, analysis
@@ -56,28 +57,27 @@ DEFAULT_MEMORY = 2**30
 @analysis
 def hbonds(
     selection: "Selection | AtomGroup",
+    other: "_Atoms | None" = None,
     *,
-    between: "tuple[_Atoms, _Atoms] | None" = None,
     donors: "_Atoms | None" = None,
     hydrogens: "_Atoms | None" = None,
     acceptors: "_Atoms | None" = None,
     elements: Sequence[str] = ("N", "O"),
-    bonds: Literal["guess"] | None = None,
+    guess_bonds: bool = False,
     distance: Literal["donor-acceptor", "hydrogen-acceptor"] = "donor-acceptor",
     cutoff: float | None = None,
     angle: float = 150.0,
     donor_angle: float | None = None,
-    pbc: bool = True,
-    by: Literal["bond", "pair", "residue"] = "bond",
     list_bonds: bool = False,
     lifetimes: bool = False,
     max_lag: float | None = None,
     intermittency: int = 0,
+    by: Literal["bond", "pair", "residue"] = "bond",
+    pbc: bool = True,
     max_memory: int = DEFAULT_MEMORY,
     frames: FrameChoice = None,
     pool: Pool | None = None,
     progress: Progress | None = None,
-    sample: bool = False,
 ) -> Steps[HydrogenBonds]:
     """Find hydrogen bonds by distance and angle: their number in each frame, and who forms them.
 
@@ -90,18 +90,19 @@ def hbonds(
     selection
         A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file. Donors and
         acceptors are among these atoms; hydrogens belong to their donors.
-    between
-        Two groups: selection texts, Selections or AtomGroups. Only bonds between a donor of one and
-        an acceptor of the other are found, in both directions.
+    other
+        The second group: selection text, a Selection or an AtomGroup. Only bonds between a donor of
+        one group and an acceptor of the other are found, in both directions. None for bonds within
+        `selection`.
     donors, hydrogens, acceptors
-        Atoms to use, as for `between`. None for donors and acceptors of the `elements`, and for all
+        Atoms to use, as for `other`. None for donors and acceptors of the `elements`, and for all
         hydrogens.
     elements
         Elements of donors and acceptors. Elements that a topology lacks are guessed from masses or
         names.
-    bonds
-        Where the bonds of donors and hydrogens are from: None for the topology, "guess" for
-        distances in the structure file.
+    guess_bonds
+        Whether the bonds of donors and hydrogens are guessed from distances in the structure file,
+        instead of taken from the topology.
     distance
         The distance that `cutoff` limits: "donor-acceptor" or "hydrogen-acceptor".
     cutoff
@@ -111,11 +112,6 @@ def hbonds(
     donor_angle
         Largest angle H-D-A, degrees, instead of `angle`: `cutoff=3.5, donor_angle=30` is the
         criterion of `gmx hbond`.
-    pbc
-        Whether distances and angles are those of nearest images, in frames with a cell.
-    by
-        The pairs whose occupancies are computed: "bond" for each hydrogen with an acceptor, "pair"
-        for each donor with an acceptor, "residue" for residues of donors and acceptors.
     list_bonds
         Whether the result lists each hydrogen bond of each frame. The frames are then read twice.
     lifetimes
@@ -126,6 +122,11 @@ def hbonds(
     intermittency
         Longest gap, in frames, that the continuous correlation ignores: a pair that is bonded
         before and after it counts as bonded throughout.
+    by
+        The pairs whose occupancies are computed: "bond" for each hydrogen with an acceptor, "pair"
+        for each donor with an acceptor, "residue" for residues of donors and acceptors.
+    pbc
+        Whether distances and angles are those of nearest images, in frames with a cell.
     max_memory
         Largest number of bytes of the table of pairs, of the list of bonds, and of the bonds that
         are correlated at a time.
@@ -135,9 +136,6 @@ def hbonds(
         Where to compute; None for `LocalPool()`: all cores of this process.
     progress
         Called with frames done and in total.
-    sample
-        Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
-        (`r_comp_io` and `sample`); a run on one thread needs no sample.
 
     Returns
     -------
@@ -191,7 +189,7 @@ def hbonds(
     >>> found.pairs.labels(1)
     ['ARG71:NH2-HH22 -- ASP76:OD1']
     """
-    main = main_selection(selection)
+    first = main_selection(selection)
     if by not in MEMBERS:
         raise ValueError(f"by is one of {', '.join(map(repr, MEMBERS))}, not {by!r}")
     if distance not in _CUTOFFS:
@@ -202,14 +200,16 @@ def hbonds(
     remarks: list[str] = []
 
     def further(atoms: "_Atoms | None") -> Selection | None:
-        return None if atoms is None else further_selection(atoms, main.trajectory)
+        return None if atoms is None else further_selection(atoms, first.trajectory)
 
-    groups = between and (
-        further_selection(between[0], main.trajectory),
-        further(between[1]) or main,
-    )
+    second = further(other)
+    groups = None if second is None else (first, second)
+    # Donors and acceptors are among these atoms.
+    main = first if second is None else first | second
     chosen = (further(donors), further(hydrogens), further(acceptors))
-    sites = hydrogen_sites(main, *chosen, elements=elements, bonds=bonds, remarks=remarks)
+    sites = hydrogen_sites(
+        main, *chosen, elements=elements, guess_bonds=guess_bonds, remarks=remarks
+    )
     search = _Search(main, sites, groups, by)
     limit = _CUTOFFS[distance] if cutoff is None else float(cutoff)
     criterion = {
@@ -220,9 +220,7 @@ def hbonds(
         "periodic": pbc,
     }
 
-    def request(
-        fold: str, sample: bool = False, labels: tuple[int, int] | None = None
-    ) -> RunRequest:
+    def request(fold: str, labels: tuple[int, int] | None = None) -> RunRequest:
         most = max(1, max_memory // _BYTES[fold])
         plan = search.plan(fold, labels, most=most, **criterion)
         return RunRequest(
@@ -231,17 +229,16 @@ def hbonds(
             pool,
             progress,
             lambda _: plan,
-            t_select=selecting(main, *(groups or ()), *chosen),
-            sample=sample,
+            t_select=selecting(first, second, *chosen),
         )
 
-    outcome = yield request("occupancies", sample)
+    outcome = yield request("occupancies")
     values = outcome.rows[:, 0].copy()
     if outcome.state[:1].tolist() == [_TOO_LARGE]:
         raise MemoryError(
             f"more than {max_memory // _BYTES['occupancies']} different pairs form hydrogen bonds,"
             f" which take more than max_memory={max_memory} bytes (--max-memory): raise it, choose"
-            ' fewer atoms (between=) or frames, or count by="residue"'
+            ' fewer atoms or frames, or count by="residue"'
         )
     listed = None
     if list_bonds:
@@ -250,7 +247,7 @@ def hbonds(
             raise MemoryError(
                 f"a list of {int(values.sum())} hydrogen bonds takes {size} bytes while it is made,"
                 f" more than max_memory={max_memory} (--max-memory): raise it, choose fewer atoms"
-                " (between=) or frames, or leave list_bonds out"
+                " or frames, or leave list_bonds out"
             )
         listed = _check_bonds((yield request("bonds")), 5, max_memory)
     lasting, interval = None, 0.0
@@ -271,19 +268,17 @@ def hbonds(
         what="no hydrogen bond is",
     )
     parameters = {
-        "selections": [main.label, *(group.label for group in groups or ())],
-        "n_atoms": [main.n_atoms, *(group.n_atoms for group in groups or ())],
+        **pairs_entries(first, second),
         "n_donors": len(np.unique(sites.pairs[:, 0])),
         "n_hydrogens": len(np.unique(sites.pairs[:, 1])),
         "n_acceptors": len(sites.acceptors),
         **criterion,
         **({} if donor_angle is None else {"angle": None}),
-        "by": by,
-        "between": groups is not None,
         "list_bonds": list_bonds,
         "lifetimes": lifetimes,
         "max_lag": max_lag,
         "intermittency": intermittency,
+        "by": by,
         "max_memory": max_memory,
     }
     if pbc:
@@ -300,7 +295,7 @@ def hbonds(
         times=outcome.times,
         frames=outcome.frames,
         units="",
-        columns=(main.label if groups is None else " and ".join(g.label for g in groups),),
+        columns=(between(first, second),),
         name="hydrogen bonds",
         report=report,
         pairs=HydrogenBondPairs(
@@ -491,7 +486,7 @@ def _check_bonds(outcome: AnalysisOutcome, width: int, max_memory: int) -> Analy
         raise MemoryError(
             f"{label}: the {expected} hydrogen bonds that were to be kept at a time take more than"
             f" max_memory={max_memory} bytes (--max-memory), or than the memory of this machine:"
-            " choose fewer atoms (between=) or frames, or, if memory is left, raise max_memory"
+            " choose fewer atoms or frames, or, if memory is left, raise max_memory"
         )
     if len(outcome.state) != expected * width:
         raise AnalysisError(

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +38,7 @@ def hydrogen_sites(
     acceptors: Selection | None,
     *,
     elements: Sequence[str],
-    bonds: Literal["guess"] | None,
+    guess_bonds: bool,
     remarks: list[str],
 ) -> HydrogenSites:
     """Return the donors with their hydrogens, and the acceptors, of a selection.
@@ -54,8 +53,8 @@ def hydrogen_sites(
         The atoms to use; None for all hydrogens.
     elements
         Symbols of elements of donors and acceptors.
-    bonds
-        None for the bonds of the topology, "guess" for guessed ones.
+    guess_bonds
+        Whether bonds are guessed, and not those of the topology.
     remarks
         A remark on guessed bonds or elements is appended.
 
@@ -74,7 +73,7 @@ def hydrogen_sites(
     is_acceptor = (
         _mask(topology, acceptors) if acceptors is not None else symbols.are_among(elements)
     )
-    both_ways = _bonds(topology, bonds, remarks)
+    both_ways = _bonds(topology, guess_bonds, remarks)
     both_ways = np.concatenate([both_ways, both_ways[:, ::-1]])
     kept = is_hydrogen[both_ways[:, 1]] & is_donor[both_ways[:, 0]] & among[both_ways[:, 0]]
     pairs = np.unique(both_ways[kept], axis=0)
@@ -91,7 +90,7 @@ def hydrogen_sites(
                 " hydrogen bonds need: use an all-atom topology with its trajectory, or choose"
                 " hydrogens= (--hydrogens)"
             )
-        guess = "" if bonds == "guess" else ' guess bonds (bonds="guess", --guess-bonds), or'
+        guess = "" if guess_bonds else " guess bonds (guess_bonds=True, --guess-bonds), or"
         raise SelectionError(
             f"selection {quoted(main.label)} of {topology} has no hydrogen that is bonded to a"
             f" donor ({', '.join(elements)}):{guess} choose donors= (--donors) and elements="
@@ -138,9 +137,7 @@ def _mask(topology: Topology, selection: Selection) -> NDArray[np.bool_]:
     return np.asarray(mask & ~topology.sites)
 
 
-def _bonds(
-    topology: Topology, source: Literal["guess"] | None, remarks: list[str]
-) -> NDArray[np.int64]:
+def _bonds(topology: Topology, guess_bonds: bool, remarks: list[str]) -> NDArray[np.int64]:
     """Return the bonds of a topology, `(n_bonds, 2)`.
 
     Raises
@@ -148,19 +145,17 @@ def _bonds(
     SelectionError
         If it has none.
     """
-    if source == "guess":
+    if guess_bonds:
         guessed = topology.guessed_bonds
         remarks.append(
             f"hydrogens belong to donors by {len(guessed)} bonds that are guessed from distances in"
             f" {topology}"
         )
         return guessed
-    if source is not None:
-        raise ValueError(f"bonds are None or 'guess', not {source!r}")
     if (listed := topology.bonds) is None:
         raise SelectionError(
             f"{topology} has no bonds, which connect each hydrogen to its donor: use a topology"
             " with bonds, such as a TPR, PSF or PRMTOP, or guess them from distances with"
-            ' bonds="guess" (--guess-bonds)'
+            " guess_bonds=True (--guess-bonds)"
         )
     return listed

@@ -7,7 +7,9 @@ from functools import wraps
 from typing import Any, Generic, ParamSpec, Protocol, TypeAlias, TypeVar, cast, get_args
 
 from trajet.analysis.runner import AnalysisOutcome, RunRequest, run
+from trajet.checked_numbers import word_of_weights
 from trajet.pools.rank_placeholder import root_only
+from trajet.renamed import advice_on
 from trajet.result import with_scalars
 
 _P = ParamSpec("_P")
@@ -19,7 +21,7 @@ _R_co = TypeVar("_R_co", covariant=True)
 Steps: TypeAlias = Generator[RunRequest, AnalysisOutcome, _R]
 
 # The parameters of a run, which all jobs of a run share.
-_OF_RUN = ("frames", "pool", "progress", "sample")
+_OF_RUN = ("frames", "pool", "progress")
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class AnalysisFunction(Protocol[_P, _R_co]):
         ------
         TypeError
             If the arguments do not fit the analysis, or one of them belongs to `tj.run`: frames,
-            pool, progress, sample.
+            pool, progress.
         """
         ...
 
@@ -74,17 +76,20 @@ def analysis(function: Callable[_P, Steps[_R]]) -> AnalysisFunction[_P, _R]:
     signature = inspect.signature(function)
 
     def check(args: tuple[object, ...], kwargs: dict[str, object]) -> None:
-        """Raise a TypeError if the arguments do not fit, with advice on those that do."""
+        """Raise an error if the arguments do not fit, with advice on those that do."""
         try:
-            signature.bind(*args, **kwargs)
+            given = signature.bind(*args, **kwargs).arguments
         except TypeError as error:
             kinds = {name: one.kind for name, one in signature.parameters.items()}
             first = [name for name, kind in kinds.items() if kind != inspect.Parameter.KEYWORD_ONLY]
             rest = [name for name in kinds if name not in first]
             raise TypeError(
-                f"{function.__name__}(): {error}; its arguments are {', '.join(first)}, and by name"
-                f" {', '.join(rest)}; selections are made by traj.select('name CA')"
+                f"{function.__name__}(): {error}{advice_on(kwargs, kinds)}; its arguments are"
+                f" {', '.join(first)}, and by name {', '.join(rest)}; selections are made by"
+                " traj.select('name CA')"
             ) from None
+        for name in {"weights", "group_weights"} & given.keys():
+            word_of_weights(given[name])
 
     @root_only("result")
     @wraps(function)

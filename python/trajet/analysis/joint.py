@@ -12,6 +12,7 @@ from trajet.analysis.runner import RunRequest, run_jointly
 from trajet.pools.local import LocalPool
 from trajet.pools.pool import Pool, Progress
 from trajet.pools.rank_placeholder import RootPool, root_only
+from trajet.renamed import names_renamed
 from trajet.result import Result, with_scalars
 from trajet.trajectory import FrameChoice, sharing_universes
 
@@ -20,14 +21,15 @@ _FRAME = (re.compile(r"is frame (\d+) of the chain"), re.compile(r": frame (\d+)
 
 
 @root_only("results")
+@names_renamed
 def run(
     jobs: Sequence[Job[Any]],
     *,
+    keep_going: bool = False,
+    time_sample: bool = False,
     frames: FrameChoice = None,
     pool: Pool | None = None,
     progress: Progress | None = None,
-    sample: bool = False,
-    keep_going: bool = False,
 ) -> list[Any]:
     """Run several analyses together: every frame is read and decoded once.
 
@@ -42,17 +44,18 @@ def run(
     jobs
         Analyses with their arguments: `tj.rmsd.job(...)`, `tj.rmsf.job(...)`, and so on. All
         selections are of one trajectory, with any transforms, or AtomGroups of one Universe.
+    keep_going
+        If an analysis fails, leave it out and run the others again. The result of the one that
+        failed is its exception. Not if a frame cannot be read.
+    time_sample
+        Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
+        (`r_comp_io` and `sample`). A run on one thread needs no sample.
     frames
         A slice, frame numbers, or a mask; None for all.
     pool
         Where to compute; None for `LocalPool()`: all cores of this process.
     progress
         Called with frames done and in total.
-    sample
-        As in each analysis; the sample computes all analyses together.
-    keep_going
-        If an analysis fails, leave it out and run the others again. The result of the one that
-        failed is its exception. Not if a frame cannot be read.
 
     Returns
     -------
@@ -89,7 +92,6 @@ def run(
             )
     if not jobs:
         raise ValueError("there are no jobs")
-    options = {"frames": frames, "pool": pool, "progress": progress, "sample": sample}
     running: dict[int, tuple[Steps[Result], RunRequest]] = {}
     waiting: dict[int, tuple[Steps[Result], RunRequest]] = {}
     results: list[Result | Exception | None] = [None] * len(jobs)
@@ -116,7 +118,10 @@ def run(
         requests = [waiting[k][1] for k in numbers]
         names = [jobs[k].name for k in numbers]
         try:
-            outcomes = run_jointly(requests, names)
+            # A sample would call the function of `apply`.
+            outcomes = run_jointly(
+                requests, names, time_sample=time_sample and "apply" not in names
+            )
         except Exception as error:
             faults = _faults_of(requests, names, error)
             # On MPI all ranks raise the same error.
@@ -133,7 +138,7 @@ def run(
 
     with sharing_universes(), _keeping_failures(pool if keep_going else None):
         for k, job in enumerate(jobs):
-            advance(k, job.start(**options), None)
+            advance(k, job.start(frames=frames, pool=pool, progress=progress), None)
         while running:
             # An analysis may read frames of its own in a later run: such runs are not shared.
             of_frames: dict[bytes, list[int]] = {}
@@ -143,6 +148,8 @@ def run(
             running.clear()
             for numbers in of_frames.values():
                 run_shared(numbers)
+            # Passes after the first have no sample.
+            time_sample = False
     return results
 
 
@@ -184,7 +191,7 @@ def _faults_of(
             request, frames=[int(frame[1])], pool=LocalPool(threads=1), progress=None
         )
         try:
-            run_jointly([replace(of_frame, sample=False)])
+            run_jointly([of_frame])
         except AnalysisError as fault:
             found[k] = fault
     return found

@@ -19,12 +19,11 @@ def linear_density(
     selection: "Selections",
     *,
     axis: Literal["x", "y", "z"] = "z",
-    quantity: Quantity = "mass",
     bins: int = 100,
+    quantity: Quantity = "mass",
     frames: FrameChoice = None,
     pool: Pool | None = None,
     progress: Progress | None = None,
-    sample: bool = False,
 ) -> Steps[LinearDensity]:
     """Compute the mean density in slices of the cell along one of its axes.
 
@@ -36,19 +35,16 @@ def linear_density(
     axis
         "x", "y" or "z": slices are parallel to the other two box vectors. In a triclinic cell they
         follow one another along the normal of that face, which is z for "z", but not x for "x".
-    quantity
-        "mass", "number" or "charge".
     bins
         Number of slices.
+    quantity
+        "mass", "number" or "charge".
     frames
         A slice, frame numbers, or a mask; None for all.
     pool
         Where to compute; None for `LocalPool()`: all cores of this process.
     progress
         Called with frames done and in total.
-    sample
-        Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
-        (`r_comp_io` and `sample`); a run on one thread needs no sample.
 
     Returns
     -------
@@ -105,7 +101,7 @@ def linear_density(
         )
 
     outcome = yield RunRequest(
-        main.trajectory, frames, pool, progress, plan, t_select=selecting(*chosen), sample=sample
+        main.trajectory, frames, pool, progress, plan, t_select=selecting(*chosen)
     )
     n_frames, volume, height, n_tilted = outcome.state[:4]
     direction: str = axis
@@ -123,8 +119,8 @@ def linear_density(
         "n_atoms": [one.n_atoms for one in chosen],
         "axis": axis,
         "direction": direction,
-        "quantity": quantity,
         "bins": bins,
+        "quantity": quantity,
         "mean_volume": volume / n_frames if n_frames else None,
     }
     several = isinstance(selection, (list, tuple))

@@ -25,24 +25,24 @@ if TYPE_CHECKING:
 
 @analysis
 def min_distance(
-    a: "Selection | AtomGroup",
-    b: "str | Selection | AtomGroup | None" = None,
+    selection: "Selection | AtomGroup",
+    other: "str | Selection | AtomGroup | None" = None,
     *,
     cutoff: float | None = None,
     pbc: bool = True,
     frames: FrameChoice = None,
     pool: Pool | None = None,
     progress: Progress | None = None,
-    sample: bool = False,
 ) -> Steps[MinDistance]:
     """Compute the minimum distance between two groups of atoms, frame by frame.
 
     Parameters
     ----------
-    a
+    selection
         A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
-    b
-        The second group: selection text, a Selection or an AtomGroup. None for pairs within `a`.
+    other
+        The second group: selection text, a Selection or an AtomGroup. None for pairs within
+        `selection`.
     cutoff
         If given, pairs up to this distance (Å) are counted, too, as by `contacts`.
     pbc
@@ -53,9 +53,6 @@ def min_distance(
         Where to compute; None for `LocalPool()`: all cores of this process.
     progress
         Called with frames done and in total.
-    sample
-        Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
-        (`r_comp_io` and `sample`); a run on one thread needs no sample.
 
     Returns
     -------
@@ -93,22 +90,22 @@ def min_distance(
     >>> result.values[:3].round(2)
     array([1.48, 1.58, 1.66])
     """
-    main = main_selection(a)
-    other = None if b is None else further_selection(b, main.trajectory)
-    sets = AtomSet(main), None if other is None else AtomSet(other)
+    main = main_selection(selection)
+    others = None if other is None else further_selection(other, main.trajectory)
+    sets = AtomSet(main), None if others is None else AtomSet(others)
     check_for_pairs(*sets)
     cutoff = None if cutoff is None else float(cutoff)
     plan = contacts_plan(*sets, nearest=True, cutoff=cutoff, pbc=pbc)
-    t_select = selecting(main, other)
+    t_select = selecting(main, others)
     outcome = yield RunRequest(
-        main.trajectory, frames, pool, progress, lambda _: plan, t_select=t_select, sample=sample
+        main.trajectory, frames, pool, progress, lambda _: plan, t_select=t_select
     )
     remarks = outcome.cells.missing() if pbc else []
     found = cutoff is None or not len(outcome.frames) or bool(outcome.rows[:, 3].any())
     remarks += looks_like_nm("cutoff", "--cutoff", cutoff, found=found, what="no contact is")
     first, second = outcome.rows[:, 1:3].astype(np.int64).T
-    partners = main if other is None else other
-    parameters = {**pairs_entries(main, other), "cutoff": cutoff, "pbc": pbc}
+    partners = main if others is None else others
+    parameters = {**pairs_entries(main, others), "cutoff": cutoff, "pbc": pbc}
     pairs = np.stack([main.indices[first], partners.indices[second]], axis=1)
     residue_names, residues = residues_of(
         main.trajectory.topology if main.trajectory.has_topology else None, pairs
@@ -118,7 +115,7 @@ def min_distance(
         times=outcome.times,
         frames=outcome.frames,
         units="Å",
-        columns=(between(main, other),),
+        columns=(between(main, others),),
         name="minimum distance",
         report=outcome.report("min_distance", parameters, remarks=remarks),
         pairs=pairs,

@@ -49,18 +49,17 @@ Particles = Literal["atom", "residue", "molecule", "chain"]
 def msd(
     selection: "Selection | AtomGroup",
     *,
-    by: Particles = "atom",
-    weights: Weights = "mass",
     axes: str = "xyz",
     max_lag: float | None = None,
     fit_range: tuple[float, float] | None = None,
     fft: bool = True,
     unwrapped: bool = False,
+    by: Particles = "atom",
+    weights: Weights = "mass",
     max_memory: int = MAX_MEMORY,
     frames: FrameChoice = None,
     pool: Pool | None = None,
     progress: Progress | None = None,
-    sample: bool = False,
 ) -> Steps[MeanSquaredDisplacement]:
     """Compute the mean squared displacement of particles against lag time, and their diffusion.
 
@@ -70,11 +69,6 @@ def msd(
         A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file. Positions
         must be unwrapped: remove jumps over the box with `selection.nojump()`, or for molecules
         with `selection.whole().nojump()`.
-    by
-        The particles: each "atom", or the centre of the selected atoms of each "residue",
-        "molecule" or "chain", as `Selection.split` makes them.
-    weights
-        Weights of the centres: "mass", None for equal weights, or one number per atom.
     axes
         Axes along which displacements are measured: "xyz", "xy", "z", …. The diffusion coefficient
         is the slope divided by twice their number.
@@ -89,6 +83,11 @@ def msd(
     unwrapped
         Give True if positions are known to be unwrapped: a step of more than half of the cell is
         then no error.
+    by
+        The particles: each "atom", or the centre of the selected atoms of each "residue",
+        "molecule" or "chain", as `Selection.split` makes them.
+    weights
+        Weights of the centres: "mass", "equal", or one number per atom.
     max_memory
         Bytes that positions and transforms may take. If the positions of all particles take more,
         the trajectory is read several times, for some of the particles at a time.
@@ -99,9 +98,6 @@ def msd(
         Where frames are read; None for `LocalPool()`: all cores of this process.
     progress
         Called with frames done and in total.
-    sample
-        Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
-        (`r_comp_io` and `sample`); a run on one thread needs no sample.
 
     Returns
     -------
@@ -170,7 +166,6 @@ def msd(
             _share(progress, k, len(begins)),
             partial(_plan, some, axes),
             t_select=selecting(main),
-            sample=sample and k == 0,
         )
         checks.check_rows(outcome)
         for group, first, last in _portions(shape, begin, begin + some.n_particles):
@@ -193,14 +188,14 @@ def msd(
     parameters = {
         "selections": [main.label],
         "n_atoms": [main.n_atoms],
-        "by": by,
-        "weights": None if by == "atom" else describe(weights),
         "n_particles": moving.n_particles,
         "axes": axes,
         "max_lag": max_lag,
         "fit_range": [found.first, found.last] if np.isfinite(found.first) else None,
         "fft": fft,
         "unwrapped": unwrapped,
+        "by": by,
+        "weights": None if by == "atom" else describe(weights),
         "max_memory": max_memory,
         "n_reads": len(begins),
     }

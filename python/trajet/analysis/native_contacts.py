@@ -44,21 +44,20 @@ _NEIGHBORS = 3
 
 @analysis
 def native_contacts(
-    a: "Selection | AtomGroup",
-    b: "str | Selection | AtomGroup | None" = None,
+    selection: "Selection | AtomGroup",
+    other: "str | Selection | AtomGroup | None" = None,
     *,
     reference: "Reference" = 0,
     cutoff: float = 4.5,
     method: Literal["soft", "hard", "radius"] = "soft",
     factor: float | None = None,
     beta: float = 5.0,
-    heavy: bool | None = None,
+    heavy_only: bool | None = None,
     exclude_neighbors: int | None = None,
     pbc: bool = True,
     frames: FrameChoice = None,
     pool: Pool | None = None,
     progress: Progress | None = None,
-    sample: bool = False,
 ) -> Steps[NativeContacts]:
     """Compute the fraction Q of native contacts, frame by frame.
 
@@ -71,13 +70,14 @@ def native_contacts(
 
     Parameters
     ----------
-    a
+    selection
         A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
-    b
-        The second group: selection text, a Selection or an AtomGroup. None for pairs within `a`.
+    other
+        The second group: selection text, a Selection or an AtomGroup. None for pairs within
+        `selection`.
     reference
         A reference structure, as for `rmsd`: a frame number, a structure file, a Selection, an
-        AtomGroup, or, without `b`, positions.
+        AtomGroup, or, without `other`, positions.
     cutoff
         The largest distance of a native contact in the reference, Å.
     method
@@ -87,7 +87,7 @@ def native_contacts(
         1.2, for "radius" 1.
     beta
         Steepness of the soft cut-off, 1/Å.
-    heavy
+    heavy_only
         Whether hydrogens are left out, as by `contact_map`. None leaves them out where residues
         have several selected atoms.
     exclude_neighbors
@@ -103,9 +103,6 @@ def native_contacts(
         Where to compute; None for `LocalPool()`: all cores of this process.
     progress
         Called with frames done and in total.
-    sample
-        Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
-        (`r_comp_io` and `sample`); a run on one thread needs no sample.
 
     Returns
     -------
@@ -133,7 +130,7 @@ def native_contacts(
     17874 (2013), doi:10.1073/pnas.1311599110: heavy atoms within 4.5 Å whose residues are more than
     three apart, beta = 5/Å and a factor (their lambda) of 1.8 for atomistic models. MDAnalysis'
     `hard_cut_q` is "hard" with a factor of 1, its `radius_cut_q` is "radius"; both take all pairs
-    of atoms (`heavy=False, exclude_neighbors=-1`).
+    of atoms (`heavy_only=False, exclude_neighbors=-1`).
 
     If two groups share atoms i and j, the pairs i, j and j, i both count. An atom is never paired
     with itself.
@@ -160,10 +157,10 @@ def native_contacts(
             raise ValueError(f"{name} must be a number above 0, not {value}")
     if exclude_neighbors is not None:
         whole_number(exclude_neighbors, "exclude_neighbors", least=-1)
-    main = main_selection(a)
-    other = None if b is None else further_selection(b, main.trajectory)
-    has_several = any(map(_has_several_atoms_of_a_residue, (main, other or main)))
-    heavy = has_several if heavy is None else heavy
+    main = main_selection(selection)
+    others = None if other is None else further_selection(other, main.trajectory)
+    has_several = any(map(_has_several_atoms_of_a_residue, (main, others or main)))
+    heavy_only = has_several if heavy_only is None else heavy_only
     if exclude_neighbors is None:
         exclude_neighbors = _NEIGHBORS if has_several else -1
     remarks: list[str] = []
@@ -173,20 +170,20 @@ def native_contacts(
     bare: list[str] = []
 
     def plan(chosen: NDArray[np.int64]) -> AnalysisSpec:
-        groups = [] if other is None else [other]
+        groups = [] if others is None else [others]
         found = reference_positions(reference, main, groups, remarks, chosen)
         box = found[0].box if pbc and found[0].box.exists else None
         positions = [np.ascontiguousarray(each.positions, np.float32) for each in found]
         pairs = _trajet.contact_pairs(
             positions[0],
-            None if other is None else positions[1],
+            None if others is None else positions[1],
             None if box is None else box.vectors,
             cutoff,
         )
-        pairs = pairs[_counted(main, other or main, pairs, heavy, exclude_neighbors)]
+        pairs = pairs[_counted(main, others or main, pairs, heavy_only, exclude_neighbors)]
         if not len(pairs):
             raise SelectionError(
-                f"{between(main, other)}: no pair of atoms is within {cutoff:g} Å in"
+                f"{between(main, others)}: no pair of atoms is within {cutoff:g} Å in"
                 f" {found[0].where}: choose a longer cut-off or more atoms"
                 + (f"; distances are in Å: {cutoff:g} nm are {cutoff * 10:g} Å" * (cutoff < 2))
             )
@@ -202,7 +199,7 @@ def native_contacts(
         return AnalysisSpec.of(
             "native_contacts",
             first=main.places[first],
-            second=(other or main).places[second],
+            second=(others or main).places[second],
             limits=limits if method == "soft" else limits * (1 + _ROUNDING),
             beta=float(beta) if method == "soft" else None,
             periodic=pbc,
@@ -214,8 +211,7 @@ def native_contacts(
         pool,
         progress,
         plan,
-        t_select=selecting(main, other),
-        sample=sample,
+        t_select=selecting(main, others),
         reference=frame_of(reference, main.trajectory),
     )
     cells, n_frames = outcome.cells, len(outcome.frames)
@@ -228,13 +224,13 @@ def native_contacts(
     remarks += cells.missing() if pbc else []
     ((pairs, distances),) = native
     parameters = {
-        **pairs_entries(main, other),
+        **pairs_entries(main, others),
         "reference": describe(reference),
         "cutoff": cutoff,
         "method": method,
         "factor": scale,
         "beta": float(beta) if method == "soft" else None,
-        "heavy": heavy,
+        "heavy_only": heavy_only,
         "exclude_neighbors": exclude_neighbors,
         "n_native": len(pairs),
         "pbc": pbc,
@@ -245,10 +241,10 @@ def native_contacts(
         times=outcome.times,
         frames=outcome.frames,
         units="",
-        columns=(between(main, other),),
+        columns=(between(main, others),),
         name="Q",
         report=outcome.report("native_contacts", parameters, inputs, remarks),
-        pairs=np.stack([main.indices[pairs[:, 0]], (other or main).indices[pairs[:, 1]]], axis=1),
+        pairs=np.stack([main.indices[pairs[:, 0]], (others or main).indices[pairs[:, 1]]], axis=1),
         distances=distances,
     )
 
@@ -265,13 +261,13 @@ def _counted(
     main: Selection,
     other: Selection,
     pairs: NDArray[np.int64],
-    heavy: bool,
+    heavy_only: bool,
     exclude_neighbors: int,
 ) -> NDArray[np.bool_]:
     """Return which of some pairs of atoms, `(n, 2)` positions in the selections, count."""
     first, second = pairs.T
     counted: NDArray[np.bool_] = main.places[first] != other.places[second]
-    if heavy:
+    if heavy_only:
         heavy_of = [heavy_atoms(each.topology_atoms) for each in (main, other)]
         counted &= heavy_of[0][first] & heavy_of[1][second]
     if exclude_neighbors >= 0:

@@ -36,7 +36,7 @@ _ROW, _CENTRED = 8, 4
 _STRIP = 2**28
 _FEWER = "choose fewer frames (frames=slice(None, None, 10)) or atoms"
 
-_TO_FILE = ", or write the matrix to a file (path=, --matrix FILE.npy)"
+_TO_FILE = ", or write the matrix to a file (matrix_path=, --matrix FILE.npy)"
 
 
 @analysis
@@ -44,14 +44,13 @@ def pairwise_rmsd(
     selection: "Selection | AtomGroup",
     other: "Selection | AtomGroup | None" = None,
     *,
-    weights: Weights = None,
-    frames: FrameChoice = None,
     other_frames: FrameChoice = None,
-    path: str | os.PathLike[str] | None = None,
+    matrix_path: str | os.PathLike[str] | None = None,
+    weights: Weights = "equal",
     max_memory: int | None = None,
+    frames: FrameChoice = None,
     pool: Pool | None = None,
     progress: Progress | None = None,
-    sample: bool = False,
 ) -> Steps[PairwiseRmsd]:
     """Compute the RMSD of every frame from every other, each pair superposed optimally.
 
@@ -62,32 +61,29 @@ def pairwise_rmsd(
     other
         The same atoms of another trajectory, or of this one with `other_frames`: every frame of the
         first is compared with every frame of the second. None compares the frames of one.
-    weights
-        None for equal weights, "mass", or one number per atom, for superposition and average.
-    frames
-        A slice, frame numbers, or a mask; None for all.
     other_frames
         Frames of `other`, chosen as by `frames`.
-    path
+    matrix_path
         A .npy file to which the matrix is written, in parts, instead of memory. An existing file is
         replaced.
+    weights
+        "equal", "mass", or one number per atom, for superposition and average.
     max_memory
         Bytes that positions and matrix may take together; None for the memory that is available.
+    frames
+        A slice, frame numbers, or a mask; None for all.
     pool
         Where to read frames; None for `LocalPool()`. Pairs are computed by threads of this process:
         those of a `LocalPool`, otherwise one for each core.
     progress
         Called with frames done and in total, while they are read.
-    sample
-        Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
-        (`r_comp_io` and `sample`); a run on one thread needs no sample.
 
     Returns
     -------
     PairwiseRmsd
         `values` `(n_frames, n_other)`, float32, Å. Within one trajectory the matrix is symmetric,
-        with zeros on the diagonal. With `path`, `values` are mapped from the file. RMSDs of a frame
-        without positions are NaN.
+        with zeros on the diagonal. With `matrix_path`, `values` are mapped from the file. RMSDs of
+        a frame without positions are NaN.
 
     Raises
     ------
@@ -124,8 +120,8 @@ def pairwise_rmsd(
     if second is None and other_frames is not None:
         raise ValueError("other_frames are those of a second selection: give other, too")
     check_limit(max_memory)
+    path = None if matrix_path is None else Path(matrix_path)
     if path is not None:
-        path = Path(path)
         output.check(path, (".npy",))
     remarks: list[str] = []
     if second is not None:
@@ -161,7 +157,6 @@ def pairwise_rmsd(
         progress,
         plan_of(main),
         t_select=selecting(main, second),
-        sample=sample,
     )
     own, others, beside = centred(outcome), None, None
     if second is not None:

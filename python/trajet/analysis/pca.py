@@ -15,19 +15,21 @@ from trajet.analysis.pbc_checks import (
 )
 from trajet.analysis.reference import (
     AVERAGE,
+    Align,
     Reference,
     Weights,
+    aligned_atoms,
     describe_reference,
     first_of,
     frame_of,
     group_of,
     is_average,
+    is_equal,
     reference_positions,
 )
 from trajet.analysis.runner import (
     RunRequest,
     describe,
-    further_selection,
     main_selection,
     selecting,
 )
@@ -60,15 +62,14 @@ _CHUNK = 512
 def pca(
     selection: "Selection | AtomGroup",
     *,
-    align: "bool | str | Selection | AtomGroup" = True,
+    align: Align = "same",
     reference: Reference = AVERAGE,
-    weights: Weights = None,
     n_components: int | None = 10,
+    weights: Weights = "equal",
     max_memory: int | None = None,
     frames: FrameChoice = None,
     pool: Pool | None = None,
     progress: Progress | None = None,
-    sample: bool = False,
 ) -> Steps[PrincipalComponents]:
     """Compute the principal components of the positions of atoms.
 
@@ -77,18 +78,18 @@ def pca(
     selection
         A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
     align
-        Atoms by which each frame is superposed on the reference first: True for the selection
-        itself, or selection text, a Selection or an AtomGroup. False takes positions as stored: the
+        Atoms by which each frame is superposed on the reference first: "same" for the selection
+        itself, or selection text, a Selection or an AtomGroup. None uses positions as stored: the
         file must be aligned already.
     reference
         With `align`: `"average"`, the average structure after superposition on the first of the
         frames (two passes), or a reference structure as for `rmsd`. MDAnalysis' PCA takes the first
         frame.
-    weights
-        With `align`: weights of the superposition: None for equal ones, "mass", or one number per
-        atom. The components are those of unweighted positions.
     n_components
         How many components and projections to return; None for all. All variances are returned.
+    weights
+        With `align`: weights of the superposition: "equal", "mass", or one number per atom. The
+        components are those of unweighted positions.
     max_memory
         Bytes that positions and matrix may take together; None for the memory that is available.
     frames
@@ -98,9 +99,6 @@ def pca(
         process: those of a `LocalPool`, otherwise one for each core.
     progress
         Called with frames done and in total, while they are read.
-    sample
-        Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
-        (`r_comp_io` and `sample`); a run on one thread needs no sample.
 
     Returns
     -------
@@ -155,13 +153,9 @@ def pca(
     check_limit(max_memory)
     if n_components is not None:
         whole_number(n_components, "n_components", least=1)
-    onto = None
-    if align is True:
-        onto = main
-    elif align is not False:
-        onto = further_selection(align, main.trajectory)
+    onto = aligned_atoms(align, main)
     average = is_average(reference)
-    if onto is None and not (average and weights is None):
+    if onto is None and not (average and is_equal(weights)):
         raise ValueError("reference and weights need align: without it nothing is superposed")
     remarks: list[str] = []
 
@@ -201,7 +195,6 @@ def pca(
         progress,
         plan,
         t_select=selecting(main, None if onto is main else onto),
-        sample=sample,
         reference=compared,
     )
     if _is_folded(len(outcome.frames), 3 * main.n_atoms):
@@ -240,8 +233,8 @@ def pca(
         "n_atoms": [main.n_atoms],
         "align": None if onto is None else onto.label,
         "reference": None if onto is None else describe(reference),
-        "weights": describe(weights),
         "n_components": len(components),
+        "weights": describe(weights),
     }
     inputs = [] if onto is None else describe_reference(reference)
     has_topology = main.trajectory.has_topology

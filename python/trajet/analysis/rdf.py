@@ -24,42 +24,38 @@ _SHORTEST_RANGE = 1e-30
 
 @analysis
 def rdf(
-    a: "Selection | AtomGroup",
-    b: "str | Selection | AtomGroup | None" = None,
+    selection: "Selection | AtomGroup",
+    other: "str | Selection | AtomGroup | None" = None,
     *,
-    bins: int = 75,
     range: tuple[float, float] = (0.0, 15.0),
-    exclusion_block: tuple[int, int] | None = None,
+    bins: int = 75,
+    exclude: tuple[int, int] | None = None,
     frames: FrameChoice = None,
     pool: Pool | None = None,
     progress: Progress | None = None,
-    sample: bool = False,
 ) -> Steps[RadialDistribution]:
     """Compute the radial distribution function g(r) of two groups of atoms.
 
     Parameters
     ----------
-    a
+    selection
         A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
-    b
-        The second group: selection text, a Selection or an AtomGroup. None for `a`.
-    bins
-        Number of bins of equal width.
+    other
+        The second group: selection text, a Selection or an AtomGroup. None for `selection`.
     range
         The least and the largest distance that are counted, Å.
-    exclusion_block
-        `(n, m)`: exclude pairs within molecules that have `n` atoms in `a` and `m` in `b`: the
-        first `n` atoms of `a` with the first `m` of `b`, and so on. Pairs of an atom with itself
-        are always excluded.
+    bins
+        Number of bins of equal width.
+    exclude
+        `(n, m)`: exclude pairs within molecules that have `n` atoms in `selection` and `m` in
+        `other`: the first `n` atoms of `selection` with the first `m` of `other`, and so on. Pairs
+        of an atom with itself are always excluded.
     frames
         A slice, frame numbers, or a mask; None for all.
     pool
         Where to compute; None for `LocalPool()`: all cores of this process.
     progress
         Called with frames done and in total.
-    sample
-        Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
-        (`r_comp_io` and `sample`); a run on one thread needs no sample.
 
     Returns
     -------
@@ -80,13 +76,13 @@ def rdf(
     Notes
     -----
     A pair counts once per frame, at the distance of its nearest images. So g is too small beyond
-    half of the distance between an atom and its own nearest image. For `a` with itself, every pair
-    counts in both orders.
+    half of the distance between an atom and its own nearest image. For a selection with itself,
+    every pair counts in both orders.
 
     An atom is never paired with itself, neither in the counts nor in the number of pairs by which g
     is normalised. This number is N (N - 1) for a group of N atoms with itself, N_a N_b - N_common
-    for two groups that share N_common atoms, less the pairs that `exclusion_block` excludes. g is
-    the counts divided by those of as many pairs that are spread evenly over the mean volume.
+    for two groups that share N_common atoms, less the pairs that `exclude` leaves out. g is the
+    counts divided by those of as many pairs that are spread evenly over the mean volume.
     MDAnalysis' `InterRDF` does the same with `exclusion_block=(1, 1)`; without it, MDAnalysis
     counts each atom with itself in the first bin and normalises by N².
 
@@ -98,57 +94,55 @@ def rdf(
     >>> water = tj.open("water.gro", "water.xtc")  # doctest: +SKIP
     >>> tj.rdf(water.select("name OW")).plot()  # doctest: +SKIP
     """
-    main = main_selection(a)
-    other = None if b is None else further_selection(b, main.trajectory)
+    main = main_selection(selection)
+    others = None if other is None else further_selection(other, main.trajectory)
     first, last = distance_range(range)
-    n_a, n_b = main.n_atoms, main.n_atoms if other is None else other.n_atoms
-    if exclusion_block is not None:
-        if len(exclusion_block) != 2:
-            raise ValueError(
-                f"exclusion_block is the numbers of atoms of two blocks, not {exclusion_block!r}"
-            )
-        blocks = [(n_a, exclusion_block[0]), (n_b, exclusion_block[1])]
+    n_a, n_b = main.n_atoms, main.n_atoms if others is None else others.n_atoms
+    if exclude is not None:
+        if len(exclude) != 2:
+            raise ValueError(f"exclude is the numbers of atoms of two blocks, not {exclude!r}")
+        blocks = [(n_a, exclude[0]), (n_b, exclude[1])]
         if any(size < 1 or n % size for n, size in blocks) or len({n // s for n, s in blocks}) > 1:
             raise ValueError(
-                f"exclusion_block (--exclusion-block) {exclusion_block} does not divide selections"
-                f" of {n_a} and {n_b} atoms into equally many blocks"
+                f"exclude (--exclusion-block) {exclude} does not divide selections of {n_a} and"
+                f" {n_b} atoms into equally many blocks"
             )
     plan = AnalysisSpec.of(
         "rdf",
         atoms=main.places,
-        others=None if other is None else other.places,
+        others=None if others is None else others.places,
         bins=(bins, (first, last)),
-        exclusion_block=exclusion_block,
+        exclusion_block=exclude,
     )
-    t_select = selecting(main, other)
+    t_select = selecting(main, others)
     outcome = yield RunRequest(
-        main.trajectory, frames, pool, progress, lambda _: plan, t_select=t_select, sample=sample
+        main.trajectory, frames, pool, progress, lambda _: plan, t_select=t_select
     )
     remarks = range_remarks(outcome.cells, last)
-    if exclusion_block is not None:
-        remarks.extend(_across(main, other or main, exclusion_block))
+    if exclude is not None:
+        remarks.extend(_across(main, others or main, exclude))
     # `pairs` is summed over all frames.
     (n_frames, volume, pairs), counts = outcome.state[:3], outcome.state[3:]
     edges = np.linspace(first, last, bins + 1)
     remarks += range_looks_like_nm(first, last, found=bool(counts.any()) or not n_frames)
     if n_frames and not pairs:
-        if exclusion_block is not None:
-            raise SelectionError(f"exclusion_block {exclusion_block} leaves out every pair")
+        if exclude is not None:
+            raise SelectionError(f"exclude {exclude} leaves out every pair")
         raise SelectionError(
-            f"{quoted(main.label)} and {quoted((other or main).label)}: there is no pair of"
+            f"{quoted(main.label)} and {quoted((others or main).label)}: there is no pair of"
             " different atoms"
         )
     shells = 4 / 3 * np.pi * np.diff(edges**3)
     with np.errstate(invalid="ignore", divide="ignore"):
         # Without frames there is no density, and g is NaN.
         g = counts / (pairs / (volume / n_frames) * shells)
-    labels = (main.label, main.label if other is None else other.label)
+    labels = (main.label, main.label if others is None else others.label)
     parameters = {
         "selections": list(labels),
         "n_atoms": [n_a, n_b],
-        "bins": bins,
         "range": [first, last],
-        "exclusion_block": None if exclusion_block is None else list(exclusion_block),
+        "bins": bins,
+        "exclude": None if exclude is None else list(exclude),
         "mean_volume": volume / n_frames if n_frames else None,
     }
     return RadialDistribution(
@@ -186,7 +180,7 @@ def _across(first: Selection, second: Selection, sizes: tuple[int, int]) -> list
         for selection, size in zip((first, second), sizes, strict=True)
     ]
     return [
-        f"exclusion_block {sizes}: blocks do not coincide with residues; the first such block"
+        f"exclude {sizes}: blocks do not coincide with residues; the first such block"
         f" begins with {words[0]} and {words[1]}: pairs of different molecules may be excluded:"
         " choose atoms and sizes so that each block is one molecule"
     ]

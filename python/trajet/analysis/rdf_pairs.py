@@ -15,7 +15,6 @@ from trajet.analysis.rdf import distance_range, range_remarks
 from trajet.analysis.reference import Weights
 from trajet.analysis.runner import (
     RunRequest,
-    describe,
     further_selection,
     main_selection,
     selecting,
@@ -38,15 +37,14 @@ SelectionPair: TypeAlias = "tuple[str | Selection | AtomGroup, str | Selection |
 def rdf_pairs(
     pairs: "Sequence[SelectionPair]",
     *,
-    by: Literal["atom", "residue", "molecule", "chain"] = "atom",
-    weights: Weights = "mass",
-    exclude: Literal["residue", "molecule", "chain"] | None = None,
-    bins: int = 75,
     range: tuple[float, float] = (0.0, 15.0),
+    bins: int = 75,
+    exclude: Literal["residue", "molecule", "chain"] | None = None,
+    by: Literal["atom", "residue", "molecule", "chain"] = "atom",
+    weights: Literal["mass", "equal"] = "mass",
     frames: FrameChoice = None,
     pool: Pool | None = None,
     progress: Progress | None = None,
-    sample: bool = False,
 ) -> Steps[RadialDistributions]:
     """Compute the radial distribution functions g(r) of many pairs of selections in one pass.
 
@@ -55,27 +53,24 @@ def rdf_pairs(
     pairs
         Pairs of selections: `[(oxygen, oxygen), (oxygen, "name HW1 HW2")]`. All but the very first
         may be selection texts.
+    range
+        The least and the largest distance that are counted, Å.
+    bins
+        Number of bins of equal width.
+    exclude
+        Leave out pairs of sites of one "residue", "molecule" or "chain", which must not be smaller
+        than the sites; None for all pairs. A site is never paired with itself.
     by
         "atom": sites are atoms. "residue", "molecule" or "chain": sites are the centres of the
         selected atoms of each.
     weights
-        "mass" or None: centres of mass or of geometry.
-    exclude
-        Leave out pairs of sites of one "residue", "molecule" or "chain", which must not be smaller
-        than the sites; None for all pairs. A site is never paired with itself.
-    bins
-        Number of bins of equal width.
-    range
-        The least and the largest distance that are counted, Å.
+        "mass" or "equal": centres of mass or of geometry.
     frames
         A slice, frame numbers, or a mask; None for all.
     pool
         Where to compute; None for `LocalPool()`: all cores of this process.
     progress
         Called with frames done and in total.
-    sample
-        Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
-        (`r_comp_io` and `sample`); a run on one thread needs no sample.
 
     Returns
     -------
@@ -132,8 +127,8 @@ def rdf_pairs(
             f"exclude={exclude!r} is finer than by={by!r}: a site that is a {by} belongs to several"
             f" {exclude}s: exclude pairs of one {by}, or take smaller sites"
         )
-    if not (weights is None or isinstance(weights, str)):
-        raise ValueError("weights of pairs of selections are 'mass' or None, not numbers")
+    if not isinstance(weights, str):
+        raise ValueError("weights of pairs of selections are 'mass' or 'equal', not numbers")
     check_bins(bins)
     remarks: list[str] = []
     # Each distinct selection is one list of sites.
@@ -161,7 +156,6 @@ def rdf_pairs(
         progress,
         lambda _: plan,
         t_select=selecting(*selections),
-        sample=sample,
     )
     remarks += range_remarks(outcome.cells, last)
     if by != "atom":
@@ -188,11 +182,11 @@ def rdf_pairs(
         "selections": [one.label for one in selections],
         "n_atoms": [one.n_atoms for one in selections],
         "pairs": [list(pair) for pair in numbers],
-        "by": by,
-        "weights": describe(weights),
-        "exclude": exclude,
-        "bins": bins,
         "range": [first, last],
+        "bins": bins,
+        "exclude": exclude,
+        "by": by,
+        "weights": weights,
         "mean_volume": volume / n_frames if n_frames else None,
     }
     return RadialDistributions(

@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,15 @@ from numpy.typing import NDArray
 from trajet import h5md, topology, universes
 from trajet._trajet import AnalysisError, SelectionError
 from trajet.advise.entries import InputEntry
+from trajet.analysis.runner import further_selection
 from trajet.atom_matching import check_pairs
 from trajet.box import Box
-from trajet.checked_numbers import checked_numbers, checked_positions, checked_weights
+from trajet.checked_numbers import (
+    checked_numbers,
+    checked_positions,
+    checked_weights,
+    word_of_weights,
+)
 from trajet.particles import masses_as_weights
 from trajet.quoting import quoted
 from trajet.topology import Atoms, Structure
@@ -27,11 +33,27 @@ if TYPE_CHECKING:
 # Reference of the average structure: frames are superposed on the first one, then averaged.
 AVERAGE = "average"
 
-Weights: TypeAlias = str | Sequence[float] | NDArray[np.floating | np.integer] | None
+Weights: TypeAlias = Literal["mass", "equal"] | Sequence[float] | NDArray[np.floating | np.integer]
 # MDAnalysis is imported only if needed.
 Reference: TypeAlias = (
     "int | str | os.PathLike[str] | Selection | NDArray[np.floating | np.integer] | AtomGroup"
 )
+
+
+# Atoms by which frames are superposed: "same" for the selection, None for positions as stored.
+Align: TypeAlias = "str | Selection | AtomGroup | None"
+
+
+def aligned_atoms(align: Align, main: Selection) -> Selection | None:
+    """Return the atoms by which frames are superposed; None if positions are used as stored."""
+    if isinstance(align, str) and align == "same":
+        return main
+    return None if align is None else further_selection(align, main.trajectory)
+
+
+def is_equal(weights: Weights) -> bool:
+    """Return whether weights are "equal"."""
+    return isinstance(weights, str) and weights == "equal"
 
 
 def is_average(reference: Reference) -> bool:
@@ -62,13 +84,10 @@ def weights_of(
     weights: Weights, selection: Selection, remarks: list[str]
 ) -> NDArray[np.float64] | None:
     """Return `(n_atoms,)` weights, or None for equal ones; append remarks on guessed masses."""
-    if weights is None:
-        return None
-    if isinstance(weights, str):
-        if weights != "mass":
-            raise ValueError(f"weights must be None, 'mass' or numbers, not {weights!r}")
+    word = word_of_weights(weights)
+    if word == "mass":
         return masses_as_weights(selection.topology_atoms, remarks)
-    return checked_weights(weights, selection.n_atoms)
+    return None if word == "equal" else checked_weights(weights, selection.n_atoms)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """`rmsd`: root mean square deviation from a reference."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,20 +33,22 @@ if TYPE_CHECKING:
     from trajet.universes import AtomGroup
 
 
+# What plans call each motion.
+_FITS = {"superposition": "superposition", "translation": "centre", "none": "none"}
+
+
 @analysis
 def rmsd(
     selection: "Selection | AtomGroup",
     *,
     reference: Reference = 0,
+    motion: Literal["superposition", "translation", "none"] = "superposition",
     groups: Sequence["str | Selection | AtomGroup"] = (),
-    weights: Weights = None,
-    group_weights: str | None = None,
-    superposition: bool = True,
-    center: bool | None = None,
+    weights: Weights = "equal",
+    group_weights: Literal["mass", "equal"] = "equal",
     frames: FrameChoice = None,
     pool: Pool | None = None,
     progress: Progress | None = None,
-    sample: bool = False,
 ) -> Steps[Series]:
     """Compute the RMSD of atoms from a reference, frame by frame.
 
@@ -59,29 +61,25 @@ def rmsd(
         file, in which the selections are evaluated again; an AtomGroup at its current positions; a
         Selection, at frame 0 of its trajectory; positions `(n_atoms, 3)` in Å; or `"average"`, the
         average of the analysed frames after superposition on the first of them (two passes).
+    motion
+        How each frame is moved onto the reference first: "superposition" for translation and
+        rotation, "translation" of the centre alone, or "none" for positions as stored.
     groups
         Further selections of the same system, as text, Selections or AtomGroups. Each adds a
-        column: its RMSD after the superposition of `selection` (MDAnalysis' `groupselections`). If
-        `selection` is an AtomGroup, text is evaluated in the current state of its Universe.
+        column: its RMSD after `selection` was moved onto the reference (MDAnalysis'
+        `groupselections`). If `selection` is an AtomGroup, text is evaluated in the current state
+        of its Universe.
     weights
-        Weights for the superposition and the RMSD of `selection`: None for equal weights, "mass",
-        or one number per atom.
+        Weights of the motion and of the RMSD of `selection`: "equal", "mass", or one number per
+        atom.
     group_weights
-        Weights for the RMSD of `groups`: None for equal weights, even if `weights` are masses, or
-        "mass".
-    superposition
-        Whether each frame is superposed on the reference (translated and rotated) first.
-    center
-        Without superposition: whether the centres are superposed. None for `superposition`.
+        Weights of the RMSD of `groups`: "equal", even if `weights` are masses, or "mass".
     frames
         A slice, frame numbers, or a mask; None for all.
     pool
         Where to compute; None for `LocalPool()`: all cores of this process.
     progress
         Called with frames done and in total.
-    sample
-        Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
-        (`r_comp_io` and `sample`); a run on one thread needs no sample.
 
     Returns
     -------
@@ -121,11 +119,12 @@ def rmsd(
         groups = (groups,)
     others = [further_selection(group, trajectory) for group in groups]
     items = [main, *others]
-    fit = _fit(superposition=superposition, center=center)
+    if motion not in _FITS:
+        raise ValueError(f"motion is {', '.join(map(repr, _FITS))}, not {motion!r}")
     average = is_average(reference)
-    if average and fit != "superposition":
-        raise ValueError("reference='average' needs a superposition: leave superposition=False out")
-    remarks = few_atoms_remarks(main) if fit == "superposition" else []
+    if average and motion != "superposition":
+        raise ValueError(f"reference='average' needs a superposition: leave motion={motion!r} out")
+    remarks = few_atoms_remarks(main) if motion == "superposition" else []
     torn: list[str] = []
 
     def plan(chosen: NDArray[np.int64]) -> AnalysisSpec:
@@ -140,7 +139,7 @@ def rmsd(
                 group_of(group, target, group_weights, remarks)
                 for group, target in zip(others, targets[1:], strict=True)
             ],
-            fit=fit,
+            fit=_FITS[motion],
             average=average,
         )
 
@@ -151,7 +150,6 @@ def rmsd(
         progress,
         plan,
         t_select=selecting(*items),
-        sample=sample,
         reference=frame_of(reference, trajectory),
     )
     if not torn:
@@ -164,9 +162,9 @@ def rmsd(
         "selections": list(columns),
         "n_atoms": [item.n_atoms for item in items],
         "reference": describe(reference),
+        "motion": motion,
         "weights": describe(weights),
         "group_weights": group_weights,
-        "fit": fit,
     }
     return Series(
         values=outcome.rows if others else outcome.rows[:, 0].copy(),
@@ -177,12 +175,3 @@ def rmsd(
         name="RMSD",
         report=outcome.report("rmsd", parameters, describe_reference(reference), remarks + torn),
     )
-
-
-def _fit(*, superposition: bool, center: bool | None) -> str:
-    """Return how frames are fitted to the reference: "superposition", "centre" or "none"."""
-    if superposition:
-        if center is False:
-            raise ValueError("a superposition moves the centres too: leave center=False out")
-        return "superposition"
-    return "centre" if center else "none"

@@ -12,26 +12,28 @@ from trajet.analysis.pbc_checks import (
     suspect_frames,
 )
 from trajet.analysis.reference import (
+    Align,
     Reference,
     Weights,
+    aligned_atoms,
     describe_reference,
     first_of,
     frame_of,
     group_of,
     is_average,
+    is_equal,
     reference_positions,
 )
 from trajet.analysis.runner import (
     RunRequest,
     describe,
-    further_selection,
     main_selection,
     selecting,
 )
 from trajet.labels import atom_labels, chains_of
 from trajet.pools.pool import AnalysisSpec, Pool, Progress
 from trajet.result import AtomValues
-from trajet.trajectory import FrameChoice, Selection, few_atoms_remarks
+from trajet.trajectory import FrameChoice, Selection, Trajectory, few_atoms_remarks
 
 if TYPE_CHECKING:
     from trajet.universes import AtomGroup
@@ -41,13 +43,12 @@ if TYPE_CHECKING:
 def rmsf(
     selection: "Selection | AtomGroup",
     *,
-    align: "str | Selection | AtomGroup | None" = None,
+    align: Align = None,
     reference: Reference = 0,
-    weights: Weights = None,
+    weights: Weights = "equal",
     frames: FrameChoice = None,
     pool: Pool | None = None,
     progress: Progress | None = None,
-    sample: bool = False,
 ) -> Steps[AtomValues]:
     """Compute the root mean square fluctuation of each atom about its mean position.
 
@@ -57,23 +58,19 @@ def rmsf(
         A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
     align
         Atoms by which each frame is superposed on the reference first: selection text, a Selection
-        or an AtomGroup. None uses positions as stored, as MDAnalysis' RMSF does: the file must be
-        aligned already.
+        or an AtomGroup, or "same" for the selection itself. None uses positions as stored, as
+        MDAnalysis' RMSF does: the file must be aligned already.
     reference
         With `align`: the reference structure, as for `rmsd`; `"average"` is the average structure
         after superposition on the first of the frames (two passes).
     weights
-        With `align`: weights of the superposition: None for equal ones, "mass", or one number per
-        atom.
+        With `align`: weights of the superposition: "equal", "mass", or one number per atom.
     frames
         A slice, frame numbers, or a mask; None for all.
     pool
         Where to compute; None for `LocalPool()`: all cores of this process.
     progress
         Called with frames done and in total.
-    sample
-        Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
-        (`r_comp_io` and `sample`); a run on one thread needs no sample.
 
     Returns
     -------
@@ -92,8 +89,8 @@ def rmsf(
 
     Notes
     -----
-    Positions are used as stored; `report["remarks"]` name molecules that are broken over the box in
-    the reference, in the first or in the last frame.
+    `report["remarks"]` name molecules that are broken over the box in the reference, in the first
+    or in the last frame, and say so if no frame was superposed.
 
     Moments are merged pairwise: T. F. Chan, G. H. Golub and R. J. LeVeque, Am. Stat. 37, 242
     (1983).
@@ -102,16 +99,16 @@ def rmsf(
     --------
     >>> import trajet as tj
     >>> traj = tj.open("adk.psf", "adk.xtc")
-    >>> tj.rmsf(traj.select("name CA"), align="name CA", reference="average").values.shape
+    >>> tj.rmsf(traj.select("name CA"), align="same", reference="average").values.shape
     (214,)
     """
     main = main_selection(selection)
     average = is_average(reference)
-    unasked = isinstance(reference, (int, np.integer)) and reference == 0 and weights is None
-    if align is None and not unasked:
+    onto = aligned_atoms(align, main)
+    is_first = isinstance(reference, (int, np.integer)) and reference == 0
+    if onto is None and not (is_first and is_equal(weights)):
         raise ValueError("reference and weights need align: without it nothing is superposed")
-    onto = None if align is None else further_selection(align, main.trajectory)
-    remarks = [] if onto is None else few_atoms_remarks(onto)
+    remarks = _nothing_fitted(main.trajectory) if onto is None else few_atoms_remarks(onto)
 
     def plan(chosen: NDArray[np.int64]) -> AnalysisSpec:
         group = None
@@ -130,8 +127,7 @@ def rmsf(
         pool,
         progress,
         plan,
-        t_select=selecting(main, onto),
-        sample=sample,
+        t_select=selecting(main, None if onto is main else onto),
         reference=None if onto is None else frame_of(reference, main.trajectory),
     )
     count = outcome.state[0]
@@ -160,3 +156,13 @@ def rmsf(
         atom_names=None if atoms is None else atoms.column("names"),
         labels=None if atoms is None else atom_labels(atoms.topology, main.indices),
     )
+
+
+def _nothing_fitted(trajectory: Trajectory) -> list[str]:
+    """Return a remark if no frame is superposed, neither by `rmsf` nor by a transform before it."""
+    if any(step.name == "fit" for step in trajectory.transforms):
+        return []
+    return [
+        "nothing was fitted: rotation and translation of the whole count as fluctuation, unless the"
+        ' file is aligned: give align="same" or other atoms (--align)'
+    ]

@@ -232,8 +232,6 @@ class RunRequest:
         Returns the plan, given the numbers of the chosen frames.
     t_select
         Seconds that choosing the atoms took, for the report: see `selecting`.
-    sample
-        Whether a serial sample is measured before the run.
     reference
         A frame to which the chosen frames are compared: jumps are counted from the first of all
         these.
@@ -246,7 +244,6 @@ class RunRequest:
     make_plan: Callable[[NDArray[np.int64]], AnalysisSpec]
     _: KW_ONLY
     t_select: float
-    sample: bool = False
     reference: int | None = None
 
     def frame_numbers(self) -> NDArray[np.int64]:
@@ -266,11 +263,14 @@ def run(request: RunRequest) -> AnalysisOutcome:
     return run_jointly([request])[0]
 
 
-def run_jointly(requests: Sequence[RunRequest], names: Sequence[str] = ()) -> list[AnalysisOutcome]:
+def run_jointly(
+    requests: Sequence[RunRequest], names: Sequence[str] = (), *, time_sample: bool = False
+) -> list[AnalysisOutcome]:
     """Run the plans of requests, each frame of which is read and decoded once for all of them.
 
-    All requests are of the same frames; pool, progress and sample are those of the first. `names`
-    are the names of the analyses, for reports; a request alone has none.
+    All requests are of the same frames; pool and progress are those of the first. `names` are the
+    names of the analyses, for reports; a request alone has none. With `time_sample`, a serial
+    sample is measured before the run.
 
     Raises
     ------
@@ -315,7 +315,7 @@ def run_jointly(requests: Sequence[RunRequest], names: Sequence[str] = ()) -> li
             plan, reader = AnalysisSpec.joint(plans, readers), trajectory.reader
         measured: Assembled = counting_of({id(reader): reader for reader in readers}.values())
         # Frames in the middle would need those before them.
-        if first.sample and not any(reader.has_no_jump for reader in readers):
+        if time_sample and not any(reader.has_no_jump for reader in readers):
             measured |= {"sample": serial_sample(reader, plan, numbers, n_threads)}
         before = time.perf_counter() - begin
         rows, state, report = where.run(reader, plan, numbers, progress=first.progress)

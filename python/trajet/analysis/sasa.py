@@ -45,15 +45,14 @@ _HYDROGEN = 1.2
 def sasa(
     selection: "Selection | AtomGroup",
     *,
-    by: By = "total",
     context: "str | Selection | AtomGroup | None" = None,
     probe: float = 1.4,
     points: int = 960,
     radii: Radii = None,
+    by: By = "total",
     frames: FrameChoice = None,
     pool: Pool | None = None,
     progress: Progress | None = None,
-    sample: bool = False,
 ) -> Steps[SurfaceAreas]:
     """Compute the solvent-accessible surface area of atoms, frame by frame.
 
@@ -61,8 +60,6 @@ def sasa(
     ----------
     selection
         A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
-    by
-        "total" for the area of all atoms, "residue" or "atom" for that of each.
     context
         Further atoms that cover the selected ones: selection text, a Selection or an AtomGroup. So
         the area of a ligand in a protein is that of `ligand` with `context="protein"`. None if only
@@ -78,15 +75,14 @@ def sasa(
         42, 8617 (2013), doi:10.1039/c3dt50599e. A dict changes some: `{"Na": 1.02}`. An array has
         one for each atom of the topology. Atoms of radius 0 have no area and cover nothing, as
         virtual sites, lone pairs and Drude particles do.
+    by
+        "total" for the area of all atoms, "residue" or "atom" for that of each.
     frames
         A slice, frame numbers, or a mask; None for all.
     pool
         Where to compute; None for `LocalPool()`: all cores of this process.
     progress
         Called with frames done and in total.
-    sample
-        Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
-        (`r_comp_io` and `sample`); a run on one thread needs no sample.
 
     Returns
     -------
@@ -151,7 +147,6 @@ def sasa(
         progress,
         lambda _: plan,
         t_select=selecting(main, around),
-        sample=sample,
     )
     totals = outcome.rows.sum(axis=1)
     if totals.size:
@@ -163,10 +158,10 @@ def sasa(
     parameters = {
         "selections": [part.label for part in selections],
         "n_atoms": [part.n_atoms for part in selections],
-        "by": by,
         "probe": float(probe),
         "points": points,
         "radii": "elements" if radii is None else describe(radii),
+        "by": by,
     }
     return SurfaceAreas(
         values=outcome.rows[:, 0].copy() if by == "total" else outcome.rows,

@@ -163,12 +163,12 @@ def _rmsd(job: SetupRun, opened: Trajectory, pool: Pool) -> Computed:
 
 def _dihedrals(job: SetupRun, opened: Trajectory, pool: Pool) -> Computed:
     frames = slice(0, job.setup.frames)
-    return dihedrals(opened, job.atoms, features=True, frames=frames, pool=pool)
+    return dihedrals(opened, job.atoms, sin_cos=True, frames=frames, pool=pool)
 
 
 def _empty(job: SetupRun, opened: Trajectory, pool: Pool) -> Computed:
     everything, frames = opened.select(range(opened.n_atoms)), empty.frames_of(job.setup.frames)
-    return apply(empty.nothing, everything, frames=frames, pool=pool)
+    return apply(everything, empty.nothing, frames=frames, pool=pool)
 
 
 _TASKS: dict[str, Callable[[SetupRun, Trajectory, Pool], Computed]] = {

@@ -152,7 +152,11 @@ class AnalysisOptions:
             return
         with self.progress(prepared.name.replace("_", "-")) as show:
             results = trajet.run(
-                [prepared], frames=self.frames, pool=self.pool, progress=show, sample=self.sample
+                [prepared],
+                time_sample=self.sample,
+                frames=self.frames,
+                pool=self.pool,
+                progress=show,
             )
         finish(results[0])
 
@@ -239,11 +243,11 @@ class JointRun:
         ):
             results = trajet.run(
                 [prepared for prepared, _ in self.jobs],
+                keep_going=True,
+                time_sample=first.sample,
                 frames=first.frames,
                 pool=first.pool,
                 progress=show,
-                sample=first.sample,
-                keep_going=True,
             )
         failed = False
         for number, ((job, finish), result) in enumerate(zip(self.jobs, results, strict=True), 1):

@@ -12,7 +12,7 @@ from trajet.analysis.reference import reference_positions
 from trajet.cli.analyses.shared import reference_of
 from trajet.cli.pools import Decorated
 from trajet.trajectory import Trajectory
-from trajet.trajectory.transforms import BondSource, JumpView, WrapCell, WrapGroups
+from trajet.trajectory.transforms import JumpView, WrapCell, WrapGroups
 
 _OPTIONS = (
     click.option(
@@ -103,7 +103,7 @@ class TransformOptions:
     fit: str | None
     fit_reference: str | None
     fit_weights: Literal["equal", "mass"] | None
-    bonds: BondSource
+    bonds: Literal["guess"] | None
 
     def check(self) -> None:
         """Raise an error for options that do nothing without another."""
@@ -132,9 +132,9 @@ class TransformOptions:
         """Return the trajectory with the transforms."""
         if self.repair is not None:
             cell = self.wrap_cell or "compact"
-            opened = opened.repaired(self.repair, cell=cell, bonds=self.bonds)
+            opened = opened.repair(self.repair, cell=cell, guess_bonds=self.bonds == "guess")
         if self.make_whole:
-            opened = opened.whole(bonds=self.bonds)
+            opened = opened.whole(guess_bonds=self.bonds == "guess")
         if self.nojump is not None:
             opened = opened.nojump(view=self.nojump, every_frame=self.nojump_every_frame)
         if self.cluster is not None:
@@ -142,8 +142,8 @@ class TransformOptions:
         if self.center_on is not None:
             opened = opened.center(self.center_on)
         if self.wrap is not None:
-            weights: Literal["mass"] | None = "mass" if self.wrap_weights == "mass" else None
-            opened = opened.wrap(self.wrap, self.wrap_cell or "triclinic", weights=weights)
+            cell = self.wrap_cell or "triclinic"
+            opened = opened.wrap(by=self.wrap, cell=cell, weights=self.wrap_weights or "equal")
         if self.fit is not None:
             opened = self._fitted(opened, self.fit)
         return opened
@@ -151,7 +151,7 @@ class TransformOptions:
     def _fitted(self, opened: Trajectory, atoms: str) -> Trajectory:
         """Return the trajectory, superposed by some atoms."""
         reference = reference_of(self.fit_reference or "0")
-        weights: Literal["mass"] | None = "mass" if self.fit_weights == "mass" else None
+        weights = self.fit_weights or "equal"
         if isinstance(reference, int):
             return opened.fit(atoms, reference=reference, weights=weights)
         selection, remarks, no_frames = opened.select(atoms), list[str](), np.empty(0, np.int64)

@@ -51,7 +51,7 @@ class RankPlaceholder:
         return RankPlaceholder(self._what)
 
     # The methods of `trajet.trajectory.transforms.Transformable`.
-    whole = nojump = cluster = center = wrap = fit = translate = repaired = _transformed
+    whole = nojump = cluster = center = wrap = fit = translate = repair = _transformed
 
     # Scripts use results; mypy must not take what follows for unreachable.
     def __getattr__(self, name: str) -> Any:

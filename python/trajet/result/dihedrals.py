@@ -25,20 +25,20 @@ class Dihedrals(Series):
         `(n, 4)`, int64, indices in the topology of the four atoms of each angle.
     backbone
         Whether the angles are backbone angles: φ and ψ of one residue after the other.
-    features
+    sin_cos
         Whether the values are cosine and sine of one angle after the other.
     """
 
     atoms: NDArray[np.int64]
     backbone: bool
-    features: bool
+    sin_cos: bool
 
     _HAS_MEAN: ClassVar[bool] = False
 
     @property
     def angles(self) -> NDArray[np.float64]:
-        """The angles, `(n_frames, n)`, float64, degrees, also if the values are features."""
-        if not self.features:
+        """The angles, `(n_frames, n)`, float64, degrees, also if values are cosines and sines."""
+        if not self.sin_cos:
             return self.values
         cosines, sines = self.values[:, ::2], self.values[:, 1::2]
         return np.degrees(np.arctan2(sines, cosines))
@@ -54,13 +54,13 @@ class Dihedrals(Series):
             angles = self.angles
             title = f"φ and ψ of {angles.shape[1] // 2} residues, {len(self.frames)} frames"
             return plots.ramachandran(angles[:, ::2], angles[:, 1::2], title=title, ax=ax)
-        labels = self.columns[::2] if self.features else self.columns
+        labels = self.columns[::2] if self.sin_cos else self.columns
         labels = tuple(label.removeprefix("cos ") for label in labels)
         return plots.angles(self.angles, self.times, self.frames, labels=labels, ax=ax)
 
     def summary(self, limit: int | None = None) -> Summary:
         """Return circular mean and standard deviation of each angle; see `Result.summary`."""
-        names = self.columns[::2] if self.features else self.columns
+        names = self.columns[::2] if self.sin_cos else self.columns
         angles = self.angles[:, :limit]
         title = f"{len(names)} dihedral angles (degrees, on the circle)"
         if not len(angles):
@@ -77,7 +77,7 @@ class Dihedrals(Series):
         return Summary(title, columns, len(names))
 
     def _names(self) -> list[str]:
-        if self.features:
+        if self.sin_cos:
             # "cos MET1 phi" is the cosine of the angle "MET1 phi".
             parts = (name.split(" ", 1) for name in self.columns)
             return [column_name(function, label=angle) for function, angle in parts]

@@ -10,9 +10,15 @@ from numpy.typing import NDArray
 
 from trajet import _trajet
 from trajet._trajet import AnalysisError, SelectionError
-from trajet.checked_numbers import checked_numbers, checked_positions, checked_weights
+from trajet.checked_numbers import (
+    checked_numbers,
+    checked_positions,
+    checked_weights,
+    word_of_weights,
+)
 from trajet.particles import masses_as_weights
 from trajet.quoting import quoted
+from trajet.renamed import names_renamed
 from trajet.topology import Atoms, Topology
 
 if TYPE_CHECKING:
@@ -23,9 +29,8 @@ if TYPE_CHECKING:
 # Atoms of a transform: a selection text, evaluated after the transforms before it, or a Selection.
 Chosen: TypeAlias = "str | Selection"
 TransformWeights: TypeAlias = (
-    "Literal['mass'] | Sequence[float] | NDArray[np.floating | np.integer] | None"
+    "Literal['mass', 'equal'] | Sequence[float] | NDArray[np.floating | np.integer]"
 )
-BondSource: TypeAlias = Literal["guess"] | None
 WrapGroups: TypeAlias = Literal["molecule", "residue", "atom"]
 WrapCell: TypeAlias = Literal["triclinic", "compact", "rectangular"]
 JumpView: TypeAlias = Literal["lattice", "toroidal"]
@@ -99,7 +104,8 @@ class Transformable(ABC):
     def _transformed(self, make: MakeSteps) -> Self:
         """Return the object with further steps."""
 
-    def whole(self, *, bonds: BondSource = None) -> Self:
+    @names_renamed
+    def whole(self, *, guess_bonds: bool = False) -> Self:
         """Make molecules whole that are broken over the periodic box.
 
         Atoms are moved by lattice vectors along the bonds of the topology, from the first atom of
@@ -109,9 +115,9 @@ class Transformable(ABC):
 
         Parameters
         ----------
-        bonds
-            None for the bonds of the topology; "guess" to guess them from the distances in the
-            structure file that is the topology.
+        guess_bonds
+            Whether bonds are guessed from distances in the structure file that is the topology,
+            instead of taken from the topology.
 
         Raises
         ------
@@ -127,7 +133,7 @@ class Transformable(ABC):
         --------
         >>> protein = traj.select("protein").whole()
         """
-        return self._transformed(lambda trajectory: [_whole(trajectory, bonds)])
+        return self._transformed(lambda trajectory: [_whole(trajectory, guess_bonds)])
 
     def nojump(
         self,
@@ -183,7 +189,7 @@ class Transformable(ABC):
         """
         return self._transformed(lambda trajectory: [_cluster(trajectory, atoms)])
 
-    def center(self, atoms: Chosen, *, weights: TransformWeights = None) -> Self:
+    def center(self, atoms: Chosen, *, weights: TransformWeights = "equal") -> Self:
         """Move all atoms so that the centre of some is the centre of the cell.
 
         Parameters
@@ -191,7 +197,8 @@ class Transformable(ABC):
         atoms
             A selection.
         weights
-            None for the centre of geometry, "mass" for the centre of mass, or one number per atom.
+            "equal" for the centre of geometry, "mass" for the centre of mass, or one number per
+            atom.
 
         Examples
         --------
@@ -199,13 +206,14 @@ class Transformable(ABC):
         """
         return self._transformed(lambda trajectory: [_center(trajectory, atoms, weights)])
 
+    @names_renamed
     def wrap(
         self,
+        *,
         by: WrapGroups = "molecule",
         cell: WrapCell = "triclinic",
-        *,
-        weights: Literal["mass"] | None = None,
-        together: "Chosen | None" = None,
+        weights: Literal["mass", "equal"] = "equal",
+        around: "Chosen | None" = None,
     ) -> Self:
         """Move groups of atoms into the cell, each as one, by their centres.
 
@@ -218,8 +226,8 @@ class Transformable(ABC):
             the points that are nearer to the centre of the box than to its images;
             "rectangular", the brick of the same volume.
         weights
-            None for centres of geometry, "mass" for centres of mass.
-        together
+            "equal" for centres of geometry, "mass" for centres of mass.
+        around
             A selection whose groups are moved as one, such as the chains of a protein.
 
         Raises
@@ -233,19 +241,17 @@ class Transformable(ABC):
 
         Examples
         --------
-        >>> wrapped = traj.whole().wrap("molecule", "compact")
+        >>> wrapped = traj.whole().wrap(by="molecule", cell="compact")
         """
-        return self._transformed(
-            lambda trajectory: [_wrap(trajectory, by, cell, weights, together)]
-        )
+        return self._transformed(lambda trajectory: [_wrap(trajectory, by, cell, weights, around)])
 
     def fit(
         self,
         atoms: Chosen,
         *,
         reference: "int | NDArray[np.floating]" = 0,
-        weights: TransformWeights = None,
         motion: FitMotion = "superposition",
+        weights: TransformWeights = "equal",
     ) -> Self:
         """Superpose frames on a reference by some of the atoms; all atoms are moved along.
 
@@ -259,38 +265,40 @@ class Transformable(ABC):
         reference
             A frame number, read with the transforms before this one, or positions of the atoms,
             `(n_atoms, 3)`, Å. After `nojump` only frame 0, from which jumps are counted then.
-        weights
-            None for equal weights, "mass", or one number per atom.
         motion
             "superposition" for rotation and translation, "translation", or "plane" for rotation
             about z and translation in the x-y plane.
+        weights
+            "equal", "mass", or one number per atom.
 
         Examples
         --------
         >>> fitted = traj.fit("name CA", weights="mass")
         """
         return self._transformed(
-            lambda trajectory: [_fit(trajectory, atoms, reference, weights, motion)]
+            lambda trajectory: [_fit(trajectory, atoms, reference, motion, weights)]
         )
 
-    def translate(self, by: Sequence[float] | NDArray[np.floating]) -> Self:
+    @names_renamed
+    def translate(self, vector: Sequence[float] | NDArray[np.floating]) -> Self:
         """Move all atoms by a vector.
 
         Parameters
         ----------
-        by
+        vector
             `(3,)`, Å.
 
         Examples
         --------
         >>> moved = traj.translate([0, 0, 10])
         """
-        vector = checked_positions(by, (3,), "a translation")
-        words = {"transform": "translate", "by": vector.tolist()}
-        return self._transformed(lambda _: [Step("translate", {"by": vector.tolist()}, words)])
+        by = checked_positions(vector, (3,), "a translation").tolist()
+        words = {"transform": "translate", "vector": by}
+        return self._transformed(lambda _: [Step("translate", {"by": by}, words)])
 
-    def repaired(
-        self, atoms: Chosen = "protein", *, cell: WrapCell = "compact", bonds: BondSource = None
+    @names_renamed
+    def repair(
+        self, atoms: Chosen = "protein", *, cell: WrapCell = "compact", guess_bonds: bool = False
     ) -> Self:
         """Repair periodic boundaries around some atoms, such as the solute.
 
@@ -303,20 +311,20 @@ class Transformable(ABC):
         ----------
         atoms
             A selection: its molecules stay together, in the centre.
-        cell, bonds
+        cell, guess_bonds
             As for `wrap` and `whole`.
 
         Examples
         --------
-        >>> protein = traj.repaired("protein").select("protein")
+        >>> protein = traj.repair("protein").select("protein")
         """
 
         def steps(trajectory: "Trajectory") -> list[Step]:
             return [
-                _whole(trajectory, bonds),
-                _cluster(trajectory, atoms, bonds),
-                _center(trajectory, atoms, None),
-                _wrap(trajectory, "molecule", cell, None, atoms, bonds),
+                _whole(trajectory, guess_bonds),
+                _cluster(trajectory, atoms, guess_bonds),
+                _center(trajectory, atoms, "equal"),
+                _wrap(trajectory, "molecule", cell, "equal", atoms, guess_bonds),
             ]
 
         return self._transformed(steps)
@@ -370,13 +378,12 @@ def chosen_atoms(trajectory: "Trajectory", atoms: Chosen) -> "Selection":
     return atoms
 
 
-def _bond_source(trajectory: "Trajectory", given: BondSource = None) -> BondSource:
-    """Return where bonds are from: as given, or else as for the molecules made whole before."""
-    guessed = any(step.words.get("bonds") == "guess" for step in trajectory.transforms)
-    return "guess" if guessed else given
+def _guesses_bonds(trajectory: "Trajectory", given: bool = False) -> bool:
+    """Return whether bonds are guessed: as given, or else as for molecules made whole before."""
+    return given or any("guess_bonds" in step.words for step in trajectory.transforms)
 
 
-def _pairs(found: Topology, source: BondSource) -> NDArray[np.int64]:
+def _pairs(found: Topology, guess_bonds: bool) -> NDArray[np.int64]:
     """Return the bonds of a topology, `(n, 2)`, with connections of virtual sites.
 
     An atom without mass and bonds is connected to the first atom of its residue that is no such.
@@ -386,17 +393,15 @@ def _pairs(found: Topology, source: BondSource) -> NDArray[np.int64]:
     SelectionError
         If there are none.
     """
-    if source == "guess":
+    if guess_bonds:
         return found.guessed_bonds
-    if source is not None:
-        raise ValueError(f"bonds are None or 'guess', not {source!r}")
     pairs = found.connections
     # An mmCIF file lists some connections, but no bonds within residues.
     if pairs is None or found.bonds is None:
         raise SelectionError(
             f"{found} has no bonds, along which molecules are made whole: use a topology that has,"
             " such as a TPR, PSF or PRMTOP, or guess them from distances with"
-            ' bonds="guess" (--bonds guess)'
+            " guess_bonds=True (--bonds guess)"
         )
     if (masses := found.column("masses")) is None or "masses" in found.native.guessed:
         return pairs
@@ -412,20 +417,20 @@ def _pairs(found: Topology, source: BondSource) -> NDArray[np.int64]:
     return np.concatenate([pairs, np.stack([near, alone[has_other]], axis=1)])
 
 
-def _connected(found: Topology, source: BondSource) -> NDArray[np.int64]:
+def _connected(found: Topology, guess_bonds: bool) -> NDArray[np.int64]:
     """Return the number of the set of bonded atoms of each atom of a topology."""
-    return _trajet.connected(found.n_atoms, _pairs(found, source))
+    return _trajet.connected(found.n_atoms, _pairs(found, guess_bonds))
 
 
-def _bonds(trajectory: "Trajectory", source: BondSource) -> NDArray[np.int64]:
+def _bonds(trajectory: "Trajectory", guess_bonds: bool) -> NDArray[np.int64]:
     """Return bonds between atoms of a frame, by their columns, `(n, 2)`."""
-    columns, there = trajectory.places_of(_pairs(trajectory.topology, source))
+    columns, there = trajectory.places_of(_pairs(trajectory.topology, guess_bonds))
     return np.ascontiguousarray(columns[there.all(axis=1)])
 
 
-def _unknown(trajectory: "Trajectory", source: BondSource) -> NDArray[np.int64] | None:
+def _unknown(trajectory: "Trajectory", guess_bonds: bool) -> NDArray[np.int64] | None:
     """Return the columns of atoms of which no bonds can be guessed; None if there are none."""
-    if source != "guess" or not len(atoms := trajectory.topology.never_bonded):
+    if not guess_bonds or not len(atoms := trajectory.topology.never_bonded):
         return None
     columns, there = trajectory.places_of(atoms)
     return np.ascontiguousarray(columns[there]) if there.any() else None
@@ -456,31 +461,31 @@ def check_known(
             )
 
 
-def _molecules(trajectory: "Trajectory", source: BondSource = None) -> NDArray[np.int64]:
+def _molecules(trajectory: "Trajectory", guess_bonds: bool = False) -> NDArray[np.int64]:
     """Return the number of the molecule of each atom of a frame."""
     found = trajectory.topology
-    labels = found.molecules if source is None else _connected(found, source)
+    labels = _connected(found, guess_bonds) if guess_bonds else found.molecules
     _check_complete(trajectory, labels)
     _, numbers = np.unique(trajectory.of_open_atoms(labels), return_inverse=True)
     return numbers.astype(np.int64)
 
 
-def _bonded_parts(trajectory: "Trajectory", source: BondSource) -> NDArray[np.int64]:
+def _bonded_parts(trajectory: "Trajectory", guess_bonds: bool) -> NDArray[np.int64]:
     """Return the number of the set of bonded atoms of each atom of a frame."""
-    labels = _connected(trajectory.topology, source)
+    labels = _connected(trajectory.topology, guess_bonds)
     _check_complete(trajectory, labels)
     return trajectory.of_open_atoms(labels)
 
 
-def _whole(trajectory: "Trajectory", source: BondSource) -> Step:
-    pairs = _bonds(trajectory, source)
+def _whole(trajectory: "Trajectory", guess_bonds: bool) -> Step:
+    pairs = _bonds(trajectory, guess_bonds)
     parts = _trajet.connected(trajectory.n_atoms, pairs)
-    _check_connected(trajectory, parts, source)
+    _check_connected(trajectory, parts, guess_bonds)
     words: dict[str, object] = {"transform": "whole"}
-    unknown = _unknown(trajectory, source)
-    remarks = _check_residues(trajectory, parts, unknown, is_guessed=source == "guess")
-    if source == "guess":
-        words["bonds"] = "guess"
+    unknown = _unknown(trajectory, guess_bonds)
+    remarks = _check_residues(trajectory, parts, unknown, is_guessed=guess_bonds)
+    if guess_bonds:
+        words["guess_bonds"] = True
         remarks = (
             *remarks,
             f"molecules are made whole along {len(pairs)} bonds that are guessed from distances in"
@@ -527,7 +532,7 @@ def _check_residues(
             + (
                 ""
                 if is_guessed
-                else ', or guess them from distances with bonds="guess" (--bonds guess)'
+                else ", or guess them from distances with guess_bonds=True (--bonds guess)"
             )
         )
     return (f"{found}, and may stay broken; the first has {atom}",)
@@ -554,9 +559,7 @@ def _check_complete(trajectory: "Trajectory", labels: NDArray[np.int64]) -> None
         )
 
 
-def _check_connected(
-    trajectory: "Trajectory", parts: NDArray[np.int64], source: BondSource
-) -> None:
+def _check_connected(trajectory: "Trajectory", parts: NDArray[np.int64], guess_bonds: bool) -> None:
     """Raise an error if molecules would be made whole in parts, as some of their atoms lack.
 
     Raises
@@ -566,7 +569,7 @@ def _check_connected(
     """
     if trajectory.n_atoms == trajectory.n_named:
         return
-    whole = trajectory.of_open_atoms(_connected(trajectory.topology, source))
+    whole = trajectory.of_open_atoms(_connected(trajectory.topology, guess_bonds))
     # Each molecule must have the atoms of one part.
     first = np.unique(whole, return_index=True, return_inverse=True)
     same = parts == parts[first[1]][first[2]]
@@ -583,15 +586,18 @@ def _nojump(trajectory: "Trajectory", view: JumpView, every_frame: bool) -> list
     if view == "lattice":
         arguments: dict[str, object] = {"view": view, "molecules": None}
         return [Step("no_jump", arguments, words, every_frame=every_frame)]
-    source = _bond_source(trajectory)
-    arguments = {"view": view, "molecules": _bonded_parts(trajectory, source)}
-    return [_whole(trajectory, source), Step("no_jump", arguments, words, every_frame=every_frame)]
+    guess_bonds = _guesses_bonds(trajectory)
+    arguments = {"view": view, "molecules": _bonded_parts(trajectory, guess_bonds)}
+    return [
+        _whole(trajectory, guess_bonds),
+        Step("no_jump", arguments, words, every_frame=every_frame),
+    ]
 
 
-def _cluster(trajectory: "Trajectory", atoms: Chosen, source: BondSource = None) -> Step:
+def _cluster(trajectory: "Trajectory", atoms: Chosen, guess_bonds: bool = False) -> Step:
     selection = chosen_atoms(trajectory, atoms)
     # Chains that a topology lists as one molecule are several here.
-    molecules = _bonded_parts(trajectory, _bond_source(trajectory, source))
+    molecules = _bonded_parts(trajectory, _guesses_bonds(trajectory, guess_bonds))
     n_molecules = len(np.unique(molecules[selection.places]))
     if n_molecules > _MOST_CLUSTERED:
         raise SelectionError(
@@ -599,7 +605,7 @@ def _cluster(trajectory: "Trajectory", atoms: Chosen, source: BondSource = None)
             " are clustered: select the solute"
         )
     arguments: dict[str, object] = {"atoms": selection.places, "molecules": molecules}
-    unknown = _unknown(trajectory, _bond_source(trajectory, source))
+    unknown = _unknown(trajectory, _guesses_bonds(trajectory, guess_bonds))
     words = {"transform": "cluster", "atoms": selection.label}
     step = Step("cluster", arguments, words, unknown=unknown)
     check_known(trajectory, [step], selection.places)
@@ -610,23 +616,19 @@ def _weights(
     selection: "Selection", weights: TransformWeights
 ) -> tuple[NDArray[np.float64] | None, tuple[str, ...]]:
     """Return one weight per atom or None for equal ones, and remarks on guessed masses."""
-    if weights is None:
+    word = word_of_weights(weights)
+    if word is None:
+        return checked_weights(weights, selection.n_atoms), ()
+    remarks: list[str] = []
+    if word == "equal":
         return None, ()
-    if isinstance(weights, str):
-        if weights != "mass":
-            raise ValueError(f"weights must be None, 'mass' or numbers, not {weights!r}")
-        remarks: list[str] = []
-        numbers = masses_as_weights(selection.topology_atoms, remarks)
-        return numbers, tuple(remarks)
-    return checked_weights(weights, selection.n_atoms), ()
+    return masses_as_weights(selection.topology_atoms, remarks), tuple(remarks)
 
 
 def _masses_of_groups(
-    atoms: Atoms, groups: NDArray[np.int64], weights: str
+    atoms: Atoms, groups: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], tuple[str, ...]]:
     """Return the mass of each atom, given the numbers of groups, and remarks on guessed masses."""
-    if weights != "mass":
-        raise ValueError(f"weights must be None or 'mass', not {weights!r}")
     remarks: list[str] = []
     order = np.argsort(groups, kind="stable")
     sizes = np.unique(groups, return_counts=True)[1].tolist()
@@ -636,7 +638,7 @@ def _masses_of_groups(
 
 
 def _describe_weights(weights: TransformWeights) -> dict[str, object]:
-    if weights is None:
+    if isinstance(weights, str) and weights == "equal":
         return {}
     return {"weights": weights if isinstance(weights, str) else "given as numbers"}
 
@@ -652,37 +654,42 @@ def _wrap(
     trajectory: "Trajectory",
     by: WrapGroups,
     cell: WrapCell,
-    weights: Literal["mass"] | None,
-    together: "Chosen | None",
-    source: BondSource = None,
+    weights: str,
+    around: "Chosen | None",
+    guess_bonds: bool = False,
 ) -> Step:
     if cell not in ("triclinic", "compact", "rectangular"):
         raise ValueError(f"cell is 'triclinic', 'compact' or 'rectangular', not {cell!r}")
     words: dict[str, object] = {"transform": "wrap", "by": by, "cell": cell}
     groups: NDArray[np.int64] | None
     if by == "molecule":
-        groups = _molecules(trajectory, _bond_source(trajectory, source))
+        groups = _molecules(trajectory, _guesses_bonds(trajectory, guess_bonds))
     elif by == "residue":
         groups = trajectory.topology_atoms.residues.copy()
     elif by == "atom":
         groups = None
     else:
         raise ValueError(f"wrap by 'molecule', 'residue' or 'atom', not {by!r}")
-    if together is not None:
-        selection = chosen_atoms(trajectory, together)
+    if around is not None:
+        selection = chosen_atoms(trajectory, around)
         if groups is None:
             groups = np.arange(trajectory.n_atoms, dtype=np.int64)
         one = np.unique(groups[selection.places])
         groups[np.isin(groups, one)] = one[0]
-        words["together"] = selection.label
+        words["around"] = selection.label
     numbers: NDArray[np.float64] | None = None
     remarks: tuple[str, ...] = ()
-    if weights is not None:
-        words["weights"] = weights
+    word = word_of_weights(weights)
+    if word is None:
+        raise ValueError('weights of wrapped groups are "mass" or "equal", not numbers')
+    if word == "mass":
+        words["weights"] = word
         # Atoms are their own centres, virtual sites without mass, too.
         if groups is not None:
-            numbers, remarks = _masses_of_groups(trajectory.topology_atoms, groups, weights)
-    unknown = _unknown(trajectory, _bond_source(trajectory, source)) if by == "molecule" else None
+            numbers, remarks = _masses_of_groups(trajectory.topology_atoms, groups)
+    unknown = (
+        _unknown(trajectory, _guesses_bonds(trajectory, guess_bonds)) if by == "molecule" else None
+    )
     arguments: dict[str, object] = {"groups": groups, "weights": numbers, "shape": cell}
     return Step("wrap", arguments, words, remarks, unknown=unknown)
 
@@ -691,8 +698,8 @@ def _fit(
     trajectory: "Trajectory",
     atoms: Chosen,
     reference: "int | NDArray[np.floating]",
-    weights: TransformWeights,
     motion: FitMotion,
+    weights: TransformWeights,
 ) -> Step:
     if motion not in ("superposition", "translation", "plane"):
         raise ValueError(f"motion is 'superposition', 'translation' or 'plane', not {motion!r}")

@@ -72,7 +72,7 @@ def center_distances(
             groups,
             [job.select(text) for text in to] or None,
             by=by,  # type: ignore[arg-type]
-            weights="mass" if weights == "mass" else None,
+            weights="mass" if weights == "mass" else "equal",
             pbc=not no_pbc,
         ),
     )

@@ -6,7 +6,7 @@ from typing import Literal
 import click
 
 import trajet
-from trajet.cli.analyses.shared import select_option, weights_option
+from trajet.cli.analyses.shared import WordOfWeights, select_option, weights_option
 from trajet.cli.analysis_options import AnalysisOptions, analysis
 from trajet.cli.options import max_memory_option
 from trajet.cli.quantities import Distance
@@ -62,7 +62,7 @@ def cluster_rmsd(
     cutoff: float | None,
     method: Literal["gromos", "average", "complete", "single"],
     clusters: int | None,
-    weights: str | None,
+    weights: WordOfWeights,
     medoids: Path | None,
     max_memory: int | None,
 ) -> None:

@@ -61,9 +61,9 @@ def contact_map(
             selection,
             other,
             cutoff=cutoff,
-            by="atom" if by == "atom" else "residue",
-            heavy=heavy,
+            heavy_only=heavy,
             exclude_neighbors=exclude_neighbors,
+            by="atom" if by == "atom" else "residue",
             pbc=not no_pbc,
         ),
     )

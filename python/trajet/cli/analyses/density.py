@@ -95,8 +95,8 @@ def density(
         trajet.density.job(
             selection,
             spacing=spacing,
-            center=center,
-            size=size,
+            grid_center=center,
+            grid_size=size,
             padding=padding,
             quantity=quantity,
         ),

@@ -66,7 +66,7 @@ def dihedrals(
         trajet.dihedrals.job(
             subject,
             quadruples,
-            features=features,
+            sin_cos=features,
             pbc=not no_pbc,
         ),
     )

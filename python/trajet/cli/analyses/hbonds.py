@@ -159,7 +159,11 @@ def hbonds(
       trajet hbonds top.tpr run.xtc --select "resname SOL" --distance hydrogen-acceptor --angle 120
       trajet hbonds top.tpr run.xtc --select protein --lifetimes lifetimes.csv --max-lag 100
     """
-    selection = job.select(select)
+    selection, other = job.select(select if between is None else between[0]), None
+    if between is not None:
+        other = job.select(between[1])
+        if select != "all":
+            selection, other = (one & job.select(select) for one in (selection, other))
 
     def write(result: HydrogenBonds) -> list[Path]:
         """Write the tables beside the numbers of bonds, and return their paths."""
@@ -177,9 +181,9 @@ def hbonds(
     job.run(
         trajet.hbonds.job(
             selection,
-            between=between and (job.select(between[0]), job.select(between[1])),
+            other,
             elements=[symbol.strip() for symbol in elements.split(",")],
-            bonds="guess" if guess_bonds else None,
+            guess_bonds=guess_bonds,
             pbc=not no_pbc,
             list_bonds=bonds_out is not None,
             lifetimes=lifetimes_out is not None,

@@ -60,8 +60,8 @@ def linear_density(
         trajet.linear_density.job(
             groups,
             axis=axis,
-            quantity=quantity,
             bins=bins,
+            quantity=quantity,
         ),
     )
 

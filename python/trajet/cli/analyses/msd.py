@@ -6,7 +6,7 @@ import click
 
 import trajet
 from trajet.analysis.msd import MAX_MEMORY, Particles
-from trajet.cli.analyses.shared import select_option
+from trajet.cli.analyses.shared import WordOfWeights, select_option
 from trajet.cli.analysis_options import AnalysisOptions, analysis
 from trajet.cli.options import Size
 from trajet.cli.quantities import Time, same_units
@@ -63,7 +63,7 @@ def msd(
     *,
     select: str,
     by: Particles,
-    weights: str,
+    weights: WordOfWeights,
     axes: str,
     max_lag: float | None,
     fit_range: tuple[float, float] | None,
@@ -87,20 +87,23 @@ def msd(
     selection = job.select(select)
     # The positions that are read are bounded by --max-memory, and no result.
     with replace(job, any_size=True).progress("msd") as show:
-        result = trajet.msd(
+        analysis_job = trajet.msd.job(
             selection,
-            by=by,
-            weights=None if weights == "equal" else weights,
             axes=axes,
             max_lag=max_lag,
             fit_range=fit_range,
             fft=not no_fft,
             unwrapped=unwrapped,
+            by=by,
+            weights=weights,
             max_memory=max_memory,
+        )
+        (result,) = trajet.run(
+            [analysis_job],
+            time_sample=job.sample,
             frames=job.frames,
             pool=job.pool,
             progress=show,
-            sample=job.sample,
         )
 
     job.finish(result)

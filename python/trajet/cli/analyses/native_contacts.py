@@ -98,7 +98,7 @@ def native_contacts(
             method=cast('Literal["soft", "hard", "radius"]', method),
             factor=factor,
             beta=beta,
-            heavy=heavy,
+            heavy_only=heavy,
             exclude_neighbors=exclude_neighbors,
             pbc=not no_pbc,
         ),

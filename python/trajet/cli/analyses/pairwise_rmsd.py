@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 import trajet
-from trajet.cli.analyses.shared import select_option, weights_option
+from trajet.cli.analyses.shared import WordOfWeights, select_option, weights_option
 from trajet.cli.analysis_options import AnalysisOptions, analysis
 from trajet.cli.options import max_memory_option, path_to
 
@@ -25,7 +25,7 @@ def pairwise_rmsd(
     job: AnalysisOptions,
     *,
     select: str,
-    weights: str | None,
+    weights: WordOfWeights,
     matrix: Path | None,
     max_memory: int | None,
 ) -> None:
@@ -38,7 +38,9 @@ def pairwise_rmsd(
     """
     selection = job.select(select)
     job.run(
-        trajet.pairwise_rmsd.job(selection, weights=weights, path=matrix, max_memory=max_memory),
+        trajet.pairwise_rmsd.job(
+            selection, matrix_path=matrix, weights=weights, max_memory=max_memory
+        ),
     )
 
 

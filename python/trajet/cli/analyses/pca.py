@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 import trajet
-from trajet.cli.analyses.shared import reference_of, select_option, weights_option
+from trajet.cli.analyses.shared import WordOfWeights, reference_of, select_option, weights_option
 from trajet.cli.analysis_options import AnalysisOptions, analysis
 from trajet.cli.options import max_memory_option, path_to
 from trajet.result import PrincipalComponents
@@ -18,12 +18,12 @@ def _check_pca(
     *,
     align: str | None,
     reference: str | None,
-    weights: str | None,
+    weights: WordOfWeights,
     as_stored: bool,
     **_: object,
 ) -> None:
     """Raise an error for options of a superposition without one."""
-    if as_stored and not (align is None and reference is None and weights is None):
+    if as_stored and not (align is None and reference is None and weights == "equal"):
         raise click.UsageError("--align, --reference and --weights need a superposition")
 
 
@@ -66,7 +66,7 @@ def pca(
     align: str | None,
     as_stored: bool,
     reference: str | None,
-    weights: str | None,
+    weights: WordOfWeights,
     components: int,
     extremes: Path | None,
     max_memory: int | None,
@@ -79,7 +79,7 @@ def pca(
       trajet pca adk.psf adk.xtc --select "name CA" --extremes first.pdb
     """
     selection = job.select(select)
-    onto = not as_stored if align is None else job.select(align)
+    stored = None if as_stored else "same"
 
     def write(result: PrincipalComponents) -> list[Path]:
         """Write the structures along the first component, and return the path."""
@@ -90,10 +90,10 @@ def pca(
     job.run(
         trajet.pca.job(
             selection,
-            align=onto,
+            align=stored if align is None else job.select(align),
             reference=reference_of(reference or "average", "average"),
-            weights=weights,
             n_components=components,
+            weights=weights,
             max_memory=max_memory,
         ),
         write=write,

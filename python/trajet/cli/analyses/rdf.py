@@ -68,9 +68,9 @@ def rdf(
         trajet.rdf.job(
             selection,
             other,
-            bins=bins,
             range=value_range,
-            exclusion_block=exclusion_block,
+            bins=bins,
+            exclude=exclusion_block,
         ),
     )
 

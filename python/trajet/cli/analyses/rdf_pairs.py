@@ -86,11 +86,11 @@ def rdf_pairs(
     job.run(
         trajet.rdf_pairs.job(
             chosen,
-            by=by,
-            weights="mass" if weights == "mass" else None,
-            exclude=exclude,
-            bins=bins,
             range=value_range,
+            bins=bins,
+            exclude=exclude,
+            by=by,
+            weights="mass" if weights == "mass" else "equal",
         ),
     )
 

@@ -3,7 +3,7 @@
 import click
 
 import trajet
-from trajet.cli.analyses.shared import reference_of, weights_option
+from trajet.cli.analyses.shared import WordOfWeights, reference_of, weights_option
 from trajet.cli.analysis_options import AnalysisOptions, analysis
 
 
@@ -45,8 +45,8 @@ def rmsd(
     select: str,
     reference: str,
     groups: tuple[str, ...],
-    weights: str | None,
-    group_weights: str | None,
+    weights: WordOfWeights,
+    group_weights: WordOfWeights,
     no_superposition: bool,
     center: bool,
 ) -> None:
@@ -74,10 +74,9 @@ def rmsd(
             selection,
             reference=reference_of(reference, "average"),
             groups=further,
+            motion="translation" if center else "none" if no_superposition else "superposition",
             weights=weights,
             group_weights=group_weights,
-            superposition=not no_superposition,
-            center=center or None,
         ),
     )
 

@@ -3,15 +3,15 @@
 import click
 
 import trajet
-from trajet.cli.analyses.shared import reference_of, weights_option
+from trajet.cli.analyses.shared import WordOfWeights, reference_of, weights_option
 from trajet.cli.analysis_options import AnalysisOptions, analysis
 
 
 def _check_rmsf(
-    *, align: str | None, reference: str | None, weights: str | None, **_: object
+    *, align: str | None, reference: str | None, weights: WordOfWeights, **_: object
 ) -> None:
     """Raise an error for options of a superposition without one."""
-    if align is None and (reference is not None or weights is not None):
+    if align is None and (reference is not None or weights != "equal"):
         raise click.UsageError("--reference and --weights need --align")
 
 
@@ -39,7 +39,7 @@ def rmsf(
     select: str,
     align: str | None,
     reference: str | None,
-    weights: str | None,
+    weights: WordOfWeights,
 ) -> None:
     """RMSF of each atom about its mean position.
 

@@ -3,13 +3,15 @@
 import os
 import re
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import click
 
 from trajet.cli.quantities import Distance
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+WordOfWeights: TypeAlias = Literal["mass", "equal"]
 
 select_option = click.option(
     "--select", required=True, metavar="SELECTION", help="Atoms, in MDAnalysis' language."
@@ -36,12 +38,7 @@ heavy_option = click.option("--heavy", is_flag=True, help="Leave out hydrogens."
 
 def weights_option(name: str, what: str) -> Callable[[Decorated], Decorated]:
     """Return the option for weights that are equal unless masses are asked for."""
-    return click.option(
-        name,
-        type=click.Choice(["mass", "equal"]),
-        callback=lambda context, option, value: None if value == "equal" else value,
-        help=what,
-    )
+    return click.option(name, type=click.Choice(["mass", "equal"]), default="equal", help=what)
 
 
 def reference_of(text: str, *words: str) -> int | str:
