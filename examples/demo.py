@@ -26,7 +26,7 @@ def main() -> None:
     topology, trajectory = FOLDER / "adk.psf", FOLDER / "adk.xtc"
     make_trajectory(topology, trajectory)
     command = ["rmsd", str(topology), str(trajectory), "--select", CORE]
-    command += ["--group", LID, "--group", NMP]
+    command += ["--groups", LID, "--groups", NMP]
     command += ["--plot", str(FOLDER / "rmsd.png"), "--report", str(FOLDER / "report.json")]
     command += ["-o", str(FOLDER / "rmsd.csv")]
     shown = " ".join(f'"{part}"' if " " in part else part for part in command)

@@ -263,7 +263,7 @@ def test_command_gives_the_numbers_of_the_function(adk: Adk, tmp_path: Path) -> 
     files = [str(adk.psf), str(adk.xtc)]
     traj = tj.open(adk.psf, adk.xtc)
     for name, more, expected in (
-        ("center_distances", ["--to", CORE], tj.center_distances(traj.select(LID), CORE)),
+        ("center_distances", ["--other", CORE], tj.center_distances(traj.select(LID), CORE)),
         (
             "center-distances",
             ["--by", "residue", "--weights", "equal", "--no-pbc"],
@@ -277,4 +277,4 @@ def test_command_gives_the_numbers_of_the_function(adk: Adk, tmp_path: Path) -> 
         assert json.loads((tmp_path / "d.json").read_text())["analysis"] == "center_distances"
     done = CliRunner().invoke(commands, ["center_distances", *files, "--select", LID])
     assert done.exit_code == 2
-    assert "give --to" in done.output
+    assert "(--other)" in done.output

@@ -165,7 +165,7 @@ def test_result_is_saved_and_drawn(adk: Adk, tmp_path: Path) -> None:
     assert found.report["parameters"]["cutoff"] == 1.5
     assert len(found.plot().axes[0].collections[0].get_offsets()) == 98
     arguments = ["cluster-rmsd", adk.psf, adk.xtc, "--select", "name CA", "--cutoff", 1.5]
-    arguments += ["--medoids", tmp_path, "-o", tmp_path / "clusters.csv"]
+    arguments += ["--save", f"medoids={tmp_path}", "-o", tmp_path / "clusters.csv"]
     done = CliRunner().invoke(commands, [str(word) for word in arguments])
     assert done.exit_code == 0
     header, rows = table(tmp_path / "clusters.csv")

@@ -230,7 +230,7 @@ def test_results_are_saved_drawn_and_reported(adk: Adk, tmp_path: Path) -> None:
     done = CliRunner().invoke(
         commands,
         [
-            *("contact-map", str(adk.psf), str(adk.xtc), "--select", "resid 1:30", "--heavy"),
+            *("contact-map", str(adk.psf), str(adk.xtc), "--select", "resid 1:30", "--heavy-only"),
             *("-o", str(tmp_path / "map.csv"), "--plot", str(tmp_path / "map.png")),
         ],
     )

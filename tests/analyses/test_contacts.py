@@ -212,7 +212,7 @@ def test_results_are_saved_drawn_and_reported(adk: Adk, tmp_path: Path) -> None:
 
 def test_commands_give_the_numbers_of_the_functions(adk: Adk, tmp_path: Path) -> None:
     """Both commands write the values of their function."""
-    groups = ["--select", "resid 30:59", "--to", "resid 122:159", "--cutoff", "6"]
+    groups = ["--select", "resid 30:59", "--other", "resid 122:159", "--cutoff", "6"]
     traj = tj.open(adk.psf, adk.xtc)
     result = tj.min_distance(traj.select("resid 30:59"), "resid 122:159", cutoff=6.0)
     assert result.contacts is not None

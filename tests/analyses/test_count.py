@@ -1,6 +1,6 @@
 """`count`, and selections that follow the frame: MDAnalysis' updating groups.
 
-`test_declared.py` and `helpers.pool_laws` hold the laws of every analysis.
+`test_plain_analyses.py` and `helpers.pool_laws` hold the laws of every analysis.
 """
 
 from collections.abc import Callable

@@ -275,7 +275,7 @@ def test_commands_give_the_numbers_of_the_functions(tmp_path: Path) -> None:
     assert np.array_equal(table(tmp_path / "r.csv")[1][:, 1:], expected.values)
     assert f"{expected.values[:, 1].mean():.4g}" in done.output
     assert json.loads((tmp_path / "r.json").read_text())["analysis"] == "linear_density"
-    words = ["--select", "name CA", "--spacing", "4", "--dx", str(tmp_path / "ca.dx")]
+    words = ["--select", "name CA", "--spacing", "4", "--save", f"grid={tmp_path}/ca.dx"]
     done = CliRunner().invoke(commands, ["density", *files, *report, *words])
     assert done.exit_code == 0, done.output
     grid = tj.density(traj.select("name CA"), spacing=4, frames=slice(0, 3))

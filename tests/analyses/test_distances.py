@@ -652,9 +652,12 @@ def test_command_requires_force_for_a_result_above_1_gb(adk: Adk, tmp_path: Path
     ("command", "size"),
     [
         (["distances", "--select", "name CA and resid 1:10"], 98 * 45 * 8),
-        (["distances", "--select", "resid 1", "--to", "resid 2", "--step", "2"], 49 * 19 * 24 * 8),
-        (["dihedrals", "--select", "protein", "--features"], 98 * 848 * 8),
-        (["rmsd", "--select", "name CA", "--group", "name CB"], 98 * 2 * 8),
+        (
+            ["distances", "--select", "resid 1", "--other", "resid 2", "--step", "2"],
+            49 * 19 * 24 * 8,
+        ),
+        (["dihedrals", "--select", "protein", "--sin-cos"], 98 * 848 * 8),
+        (["rmsd", "--select", "name CA", "--groups", "name CB"], 98 * 2 * 8),
     ],
 )
 def test_every_analysis_command_checks_the_size_of_its_result(

@@ -1,6 +1,6 @@
 """Radius of gyration: MDAnalysis' values, and a naive twin from pairs of atoms.
 
-`test_declared.py` and `helpers.pool_laws` hold the laws of every analysis.
+`test_plain_analyses.py` and `helpers.pool_laws` hold the laws of every analysis.
 """
 
 from pathlib import Path

@@ -544,8 +544,8 @@ def test_command_gives_the_numbers_of_the_function(adk: Adk, tmp_path: Path) -> 
     paths = {name: tmp_path / f"{name}.csv" for name in ("number", "pairs", "bonds", "lifetimes")}
     shown = commands.succeed(
         *("hbonds", adk.psf, adk.xtc, "--select", "protein", "--stop", "20"),
-        *("-o", paths["number"], "--pairs", paths["pairs"], "--bonds-out", paths["bonds"]),
-        *("--lifetimes", paths["lifetimes"], "--max-lag", "7", "--intermittency", "1"),
+        *("-o", paths["number"], "--max-lag", "7", "--intermittency", "1"),
+        *(word for part in list(paths)[1:] for word in ("--save", f"{part}={paths[part]}")),
         *("--plot", tmp_path / "bonds.png"),
     )
     number, pairs, bonds, lifetimes = (path.read_text().splitlines() for path in paths.values())

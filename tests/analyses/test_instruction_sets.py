@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 import trajet as tj
 from trajet import _trajet
-from helpers.analysis_laws import declared_commands
+from helpers.analysis_laws import plain_analyses, without_topology
 
 def show(what, values):
     # There are no angles on a line or in a point.
@@ -56,9 +56,9 @@ for path in map(Path, sys.argv[1:]):
         radii = rng.uniform(0, 3, n)
         for by in ("total", "atom"):
             show(f"{name} sasa", tj.sasa(atoms, by=by, radii=radii, frames=[0, 1, -1]).values)
-        for command in declared_commands():
-            values = command.function(atoms, **command.without_topology).values
-            show(f"{name} {command.name}", values)
+        for function in plain_analyses():
+            values = function(atoms, **without_topology(function)).values
+            show(f"{name} {function.__name__}", values)
         for pbc in (True, False):
             show(f"{name} angles", tj.dihedrals(traj, fours, pbc=pbc).values)
             show(f"{name} features", tj.dihedrals(traj, fours, sin_cos=True, pbc=pbc).values)

@@ -75,7 +75,7 @@ def test_peak_of_hydrogen_bonds_does_not_grow_with_the_trajectory(
     positions = tj.open(adk.psf, adk.xtc).read().positions / 10
     options = ["--max-memory", "2MiB", "--threads", "2"]
     if with_lifetimes:
-        options += ["--lifetimes", str(tmp_path / "lifetimes.csv"), "--max-lag", "20"]
+        options += ["--save", f"lifetimes={tmp_path}/lifetimes.csv", "--max-lag", "20"]
     peaks = {}
     for times in (4, 40):
         xtc = xtc_bytes.write_xtc(tmp_path / f"{times}.xtc", np.tile(positions, (times, 1, 1)))

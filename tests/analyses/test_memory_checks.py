@@ -97,6 +97,8 @@ def test_matrix_of_more_than_a_gigabyte_needs_force(adk: Adk) -> None:
     many = [str(adk.xtc)] * 170
     message = fail("pairwise-rmsd", adk.psf, *many, "--select", "index 0 to 9")
     assert "the result would take 1.1 GB of memory (RMSDs of 16660 frames from 16660)" in message
-    assert "--force), or write the matrix to a file (path=, --matrix FILE.npy)" in message
+    assert (
+        "--force), or write the matrix to a file (matrix_path=, --matrix-path FILE.npy)" in message
+    )
     table = succeed("pairwise-rmsd", adk.psf, *many, "--select", "index 0 to 9", "--step", "500")
     assert any("34" in line for line in table)

@@ -140,7 +140,7 @@ def test_errors_advise(adk: Adk, name: str) -> None:
             " --stop, and the trajectory has frames 0 to 97",
         ),
         (["rmsd", "--stop", "500"], 0, "ends before --stop 500: its last frame is 97"),
-        (["cluster-rmsd", "--clusters", "4"], 2, "give --method average, complete or single"),
+        (["cluster-rmsd", "--n-clusters", "4"], 2, "give --method average, complete or single"),
         (["rmds"], 2, "No such command 'rmds'. Did you mean rmsf or rmsd?"),
     ],
 )

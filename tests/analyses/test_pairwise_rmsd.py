@@ -150,7 +150,7 @@ def test_result_is_saved_and_drawn(adk: Adk, tmp_path: Path) -> None:
     assert found.plot().axes[0].get_images()[0].get_array().shape == (11, 11)
     assert len(found.off_diagonal()) == 55
     arguments = ["pairwise-rmsd", adk.psf, adk.xtc, "--select", "name CA", "--step", "9"]
-    arguments += ["--matrix", tmp_path / "m.npy", "--max-memory", "2MiB"]
+    arguments += ["--matrix-path", tmp_path / "m.npy", "--max-memory", "2MiB"]
     done = CliRunner().invoke(commands, [str(word) for word in arguments])
     assert done.exit_code == 0
     assert "55" in done.output

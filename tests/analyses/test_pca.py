@@ -212,8 +212,8 @@ def test_result_is_saved_and_drawn(adk: Adk, tmp_path: Path) -> None:
     with np.load(tmp_path / "pca.npz") as stored:
         for name in ("variances", "components", "projections", "mean"):
             assert np.array_equal(stored[name], getattr(found, name))
-    arguments = ["pca", adk.psf, adk.xtc, "--select", "name CA", "--components", 4]
-    arguments += ["--reference", 0, "--extremes", tmp_path / "first.pdb"]
+    arguments = ["pca", adk.psf, adk.xtc, "--select", "name CA", "--n-components", 4]
+    arguments += ["--reference", 0, "--save", f"extremes={tmp_path}/first.pdb"]
     arguments += ["-o", tmp_path / "pca.csv", "--plot", tmp_path / "pca.png"]
     done = CliRunner().invoke(commands, [str(word) for word in arguments])
     assert done.exit_code == 0

@@ -155,7 +155,7 @@ def test_bad_requests_are_errors_that_say_what_to_do(wet: tj.Trajectory, adk: Ad
 def test_files_figures_and_the_command(wet: tj.Trajectory, tmp_path: Path) -> None:
     """NPZ, CSV and the legend have all pairs; the command gives the numbers of the function."""
     outputs = ["-o", str(tmp_path / "r.csv"), "--report", str(tmp_path / "r.json")]
-    pairs = ["--pair", "resname NA+", "name CG", "--pair", "resname NA+", "resid 1:9"]
+    pairs = ["--pairs", "resname NA+", "name CG", "--pairs", "resname NA+", "resid 1:9"]
     options = ["--by", "residue", "--weights", "equal", "--range", "0", "20", "--bins", "40"]
     files = [datafiles.TPR, datafiles.XTC, "--stop", "4"]
     done = CliRunner().invoke(commands, ["rdf-pairs", *files, *pairs, *options, *outputs])
@@ -184,9 +184,9 @@ def test_files_figures_and_the_command(wet: tj.Trajectory, tmp_path: Path) -> No
         "stop = 4",
         *("[[analysis]]", "command = 'rdf-pairs'", "by = 'residue'", "weights = 'equal'"),
         *("range = [0, 20]", "bins = 40", "output = 'p.csv'"),
-        "pair = [['resname NA+', 'name CG'], ['resname NA+', 'resid 1:9']]",
-        *("[[analysis]]", "command = 'rdf-pairs'", "pair = ['resname NA+', 'name CG']"),
-        *("[[analysis]]", "command = 'density'", "select = 'name CA'", "dx = 'ca.dx'"),
+        "pairs = [['resname NA+', 'name CG'], ['resname NA+', 'resid 1:9']]",
+        *("[[analysis]]", "command = 'rdf-pairs'", "pairs = ['resname NA+', 'name CG']"),
+        *("[[analysis]]", "command = 'density'", "select = 'name CA'", "save = 'grid=ca.dx'"),
     ]
     (tmp_path / "plan.toml").write_text("\n".join(plan))
     done = CliRunner().invoke(commands, ["run", str(tmp_path / "plan.toml")])

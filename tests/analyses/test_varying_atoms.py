@@ -141,7 +141,7 @@ def test_commands_evaluate_selections_in_each_frame(adk: Adk, tmp_path: Path) ->
     for flags, updating in (([], False), (["--updating"], True)):
         out = [str(tmp_path / f"{name}{updating}.npz") for name in ("contacts", "density")]
         ours = [traj.select(one, updating=updating) for one in (text, to)]
-        rest = (["--to", to, "--cutoff", "9"], ["--spacing", "2"])
+        rest = (["--other", to, "--cutoff", "9"], ["--spacing", "2"])
         for name, options, path in zip(("contacts", "density"), rest, out, strict=True):
             done = CliRunner().invoke(commands, [name, *files, *options, *flags, "-o", path])
             assert done.exit_code == 0, done.output

@@ -651,7 +651,7 @@ def test_commands_take_several_files(adk: Adk, parts: list[Path], tmp_path: Path
     commands: dict[str, tuple[tuple[str, ...], Callable[[tj.Trajectory], object]]] = {
         "rmsd": (("--select", "name CA"), lambda t: tj.rmsd(t.select("name CA"))),
         "rmsf": (("--select", "name CA"), lambda t: tj.rmsf(t.select("name CA"))),
-        "dihedrals": (("--quadruple", "4,6,8,14"), lambda t: tj.dihedrals(t, [[4, 6, 8, 14]])),
+        "dihedrals": (("--quadruples", "4,6,8,14"), lambda t: tj.dihedrals(t, [[4, 6, 8, 14]])),
         "distances": (
             ("--select", "resid 1:5 and name CA"),
             lambda t: tj.distances(t.select("resid 1:5 and name CA")),

@@ -98,7 +98,7 @@ def test_rmsd_writes_what_the_library_returns(adk: Adk, tmp_path: Path, topology
     paths = [tmp_path / name for name in sorted(names)]
     lines = succeed(
         *("rmsd", topology, adk.xtc, "--select", "name CA", "--reference", "5"),
-        *("--group", "resid 122-159", "--group", "all", "--weights", "mass"),
+        *("--groups", "resid 122-159", "--groups", "all", "--weights", "mass"),
         *("-o", tmp_path / "r.npz", "--plot", tmp_path / "r.png", "--report", tmp_path / "r.json"),
     )
     expected = tj.rmsd(
@@ -127,7 +127,7 @@ def test_rmsd_csv_has_every_bit(adk: Adk, tmp_path: Path) -> None:
     """CSV holds every bit of the values."""
     output = tmp_path / "r.csv"
     lines = succeed(
-        "rmsd", adk.psf, adk.xtc, "--select", "backbone", "--group", "all", "-o", output
+        "rmsd", adk.psf, adk.xtc, "--select", "backbone", "--groups", "all", "-o", output
     )
     assert str(output) in ends_of(lines)
     head, *rows = output.read_text(encoding="utf-8").splitlines()
@@ -154,8 +154,8 @@ OPTIONS: list[tuple[list[str], dict[str, object]]] = [
     ([], {}),
     (["--reference", "-1"], {"reference": -1}),
     (["--reference", str(datafiles.PDB_small)], {"reference": datafiles.PDB_small}),
-    (["--no-superposition"], {"motion": "none"}),
-    (["--no-superposition", "--center"], {"motion": "translation"}),
+    (["--motion", "none"], {"motion": "none"}),
+    (["--motion", "translation"], {"motion": "translation"}),
     (["--start", "10", "--stop", "60", "--step", "7"], {"frames": slice(10, 60, 7)}),
     (["--stop", "-90"], {"frames": slice(None, -90)}),
     (["--step", "-3"], {"frames": slice(None, None, -3)}),
@@ -165,7 +165,7 @@ OPTIONS: list[tuple[list[str], dict[str, object]]] = [
     (["--threads", "1", "--request-size", "64KiB"], {}),
     (["--threads", "3", "--request-size", "1MiB"], {}),
     (["--request-size", "100000", "--pool", "local", "--quiet"], {}),
-    (["--group", "all", "--group-weights", "mass"], {"groups": ["all"], "group_weights": "mass"}),
+    (["--groups", "all", "--group-weights", "mass"], {"groups": ["all"], "group_weights": "mass"}),
 ]
 
 
@@ -357,7 +357,7 @@ def test_bad_requests_are_errors_of_one_line(adk: Adk, tmp_path: Path) -> None:
         ((adk.psf, small, *alpha), ("3341", "12", str(small))),
         ((adk.psf, adk.xtc, "--select", "name NOTHING"), ("name NOTHING",)),
         ((adk.psf, adk.xtc, "--select", "this is no selection"), ("this is no selection",)),
-        ((adk.psf, adk.xtc, *alpha, "--group", "resname NIL"), ("resname NIL",)),
+        ((adk.psf, adk.xtc, *alpha, "--groups", "resname NIL"), ("resname NIL",)),
         ((adk.psf, adk.xtc, *alpha, "--reference", "98"), ("98", str(adk.xtc))),
         ((adk.psf, adk.xtc, *alpha, "--reference", "-99"), ("-99", str(adk.xtc))),
         ((adk.psf, adk.xtc, *alpha, "--reference", missing), (str(missing),)),
@@ -463,7 +463,7 @@ def test_interrupt_leaves_no_outputs(adk: Adk, tmp_path: Path) -> None:
         for _ in range(40):
             file.write(data)
     # 3920 frames with 400 groups of 3341 atoms: many seconds of work for one thread.
-    groups = ["--group", "all"] * 400
+    groups = ["--groups", "all"] * 400
     command = ["rmsd", str(adk.psf), str(xtc), "--select", "all", "--threads", "1"]
     # A test run in the background may ignore SIGINT, and its children would inherit that.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,11 +1,11 @@
 """Help texts name options that the command line has, and nothing of Python."""
 
 import re
-from collections.abc import Iterator
 
 import click
 import pytest
-from trajet.cli.group import commands
+from helpers.help_pages import SNAPSHOT, every_command, help_of, more_of, snapshot
+from trajet.cli.command import LeveledCommand
 
 # Options of other commands that a help text explains.
 OF_OTHERS = {
@@ -18,29 +18,15 @@ OF_OTHERS = {
 PYTHON = re.compile(
     r"\b\w+=(?:True|False|None)\b|\b(?:traj|tj|np|selection|result|trajectory)\.\w+\(|\b\w+\(\)"
 )
-
-
-def _pages(
-    group: click.Group = commands, names: tuple[str, ...] = ()
-) -> Iterator[tuple[str, click.Command]]:
-    """Yield every command that is not a group, with its name."""
-    context = click.Context(group)
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        if isinstance(command, click.Group):
-            yield from _pages(command, (*names, name))
-        elif command is not None:
-            yield " ".join((*names, name)), command
-
-
-PAGES = dict(_pages())
+PAGES = {" ".join(names): command for names, command in every_command()}
+LEVELED = {name: page for name, page in PAGES.items() if isinstance(page, LeveledCommand)}
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_help_names_options_of_its_command(name: str) -> None:
     """Not names of Python's parameters, nor options that there are not."""
     command = PAGES[name]
-    text = " ".join(command.get_help(click.Context(command, info_name=name)).split())
+    text = " ".join(help_of(name, command, is_all=True).split())
     options = [param for param in command.params if isinstance(param, click.Option)]
     own = {spelling for param in options for spelling in (*param.opts, *param.secondary_opts)}
     named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text))
@@ -49,3 +35,17 @@ def test_help_names_options_of_its_command(name: str) -> None:
     # Parameters of functions are written with underscores, options with hyphens.
     parameters = {param.name for param in options if param.name and "_" in param.name}
     assert not {word for word in parameters if re.search(rf"(?<![\w-]){word}\b", text)}
+
+
+def test_help_texts_are_those_of_the_snapshot() -> None:
+    """On both levels; `python -m helpers.help_pages` in the folder tests writes the snapshot."""
+    assert snapshot() == SNAPSHOT.read_text(encoding="utf-8")
+    more = {more_of(name, page) for name, page in LEVELED.items()}
+    assert len(more) == 1
+
+
+def test_help_of_an_analysis_fits_on_a_screen() -> None:
+    """Of 50 lines, with examples, and says where the other options are."""
+    lines = help_of("rmsd", LEVELED["rmsd"]).splitlines()
+    assert len(lines) <= 50
+    assert any("trajet rmsd --help-all" in line for line in lines)

@@ -34,7 +34,7 @@ def parse(text: str) -> Any:
 @pytest.mark.parametrize(
     ("command", "options", "scalars"),
     [
-        ("rmsd", ("--select", "name CA", "--group", "all"), ()),
+        ("rmsd", ("--select", "name CA", "--groups", "all"), ()),
         (
             "msd",
             ("--select", "resid 1:9 and name CA", "--unwrapped"),
@@ -47,7 +47,7 @@ def parse(text: str) -> Any:
         ),
         (
             "hbonds",
-            ("--select", "resid 1:30", "--lifetimes", "{}/l.csv"),
+            ("--select", "resid 1:30", "--save", "lifetimes={}/l.csv"),
             ("mean_bonds", "intermittent_lifetime_ps", "continuous_lifetime_ps"),
         ),
         ("native-contacts", ("--select", "resid 1:30"), ("n_native_contacts", "mean_q")),

@@ -1,29 +1,13 @@
 """Options that are given twice: all values count, or the command line is refused."""
 
-from collections.abc import Iterator
-
 import click
 import pytest
 from helpers.golden_files import Adk
+from helpers.help_pages import every_command
 from trajet.cli.command import may_be_repeated
 from trajet.cli.group import commands
 
-
-def _every_command(
-    group: click.Group = commands, names: tuple[str, ...] = ()
-) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    """Yield every command of the command line with its names."""
-    context = click.Context(group)
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        assert command is not None
-        if isinstance(command, click.Group):
-            yield from _every_command(command, (*names, name))
-        else:
-            yield (*names, name), command
-
-
-COMMANDS = dict(_every_command())
+COMMANDS = dict(every_command())
 
 
 def _value_of(option: click.Option) -> str:
@@ -51,7 +35,7 @@ def test_options_that_take_one_value_are_refused_twice(names: tuple[str, ...]) -
 
 
 @pytest.mark.parametrize(
-    ("command", "option"), [("gyration", "--select"), ("contacts", "--to"), ("sasa", "--select")]
+    ("command", "option"), [("gyration", "--select"), ("contacts", "--other"), ("sasa", "--select")]
 )
 def test_the_message_says_how_selections_are_joined(adk: Adk, command: str, option: str) -> None:
     """The last selection alone is never taken, also where spellings differ."""

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers.golden_files import Adk
+from trajet.cli.from_signature import command_of
 from trajet.cli.group import commands
+from trajet.cli.run import _arguments
 
 PLAN = """
 topology = "{psf}"
@@ -18,7 +20,7 @@ threads = 1
 [[analysis]]
 command = "rmsd"
 select = "name CA"
-group = ["protein", "resid 1:30"]
+groups = ["protein", "resid 1:30"]
 output = "rmsd.npz"
 report = "rmsd.json"
 
@@ -35,7 +37,7 @@ weights = "equal"
 output = "gyration.csv"
 """
 COMMANDS = (
-    ("rmsd", "--select", "name CA", "--group", "protein", "--group", "resid 1:30", "rmsd.npz"),
+    ("rmsd", "--select", "name CA", "--groups", "protein", "--groups", "resid 1:30", "rmsd.npz"),
     ("center-distances", "--select", "resid 1", "--select", "resid 9", "--no-pbc", "centers.csv"),
     ("gyration", "--select", "protein", "--weights", "equal", "gyration.csv"),
 )
@@ -102,6 +104,21 @@ def test_faults_of_a_plan_are_named(
     assert done.exit_code == 2
     assert message in done.output
     assert [path.name for path in tmp_path.iterdir()] == ["plan.toml"]
+
+
+@pytest.mark.parametrize(
+    ("options", "arguments"),
+    [
+        ({"pbc": False}, ["--no-pbc"]),
+        ({"no-pbc": True}, ["--no-pbc"]),
+        ({"no-pbc": False}, ["--pbc"]),
+        ({"updating": True}, ["--updating"]),
+        ({"updating": False}, []),
+    ],
+)
+def test_switches_are_true_or_false(options: dict[str, bool], arguments: list[str]) -> None:
+    """Also those that have an opposite."""
+    assert list(_arguments(command_of("contacts"), options, "plan.toml")) == arguments
 
 
 def test_analyses_that_fail_are_named_and_the_others_are_written(adk: Adk, tmp_path: Path) -> None:

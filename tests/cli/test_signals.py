@@ -40,9 +40,9 @@ class Case:
 
 
 CASES = [
-    Case("rmsd {psf} {xtc} --select all --group all --group all -o {out}/r.npz --threads 1", 2),
+    Case("rmsd {psf} {xtc} --select all --groups all --groups all -o {out}/r.npz --threads 1", 2),
     Case("rmsf {psf} {xtc} --select all -o {out}/r.npz --pool processes --workers 2", 3),
-    Case("rmsd {psf} {xtc} --select all --group all -o {out}/r.npz --pool mpi", 3, ranks=3),
+    Case("rmsd {psf} {xtc} --select all --groups all -o {out}/r.npz --pool mpi", 3, ranks=3),
     Case("convert {xtc} {out}/c.trr --threads 2", 1),
     Case("convert {xtc} {out}/c.trr --pool mpi", 2, ranks=3),
     Case("store add {out}/store/new --topology {psf} --trajectory {xtc}", 3),

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers import without_mdanalysis_script as script
-from helpers.analysis_laws import declared_commands
+from helpers.analysis_laws import plain_analyses
 from helpers.doc_examples import commands_of, examples
 from helpers.golden_files import DATA, Adk
 from trajet.topology import load
@@ -112,26 +112,26 @@ def test_commands_work(place: Path) -> None:
         ("index", "adk.xtc"),
         ("rmsd", *adk, *ca, "--plot", "a.png", "--report", "r.json", "-o", "a.csv"),
         ("advise", "r.json", "-o", "r.html"),
-        *((one.name.replace("_", "-"), *adk, *ca) for one in declared_commands()),
+        *((each.__name__.replace("_", "-"), *adk, *ca) for each in plain_analyses()),
         ("rmsf", *adk, *ca, "--align", "name CA", "-o", "f.npz"),
         ("dihedrals", *adk, "--select", "protein"),
-        ("distances", *adk, "--select", "resid 5 and name CA", "--to", "resid 9 and name CA"),
+        ("distances", *adk, "--select", "resid 5 and name CA", "--other", "resid 9 and name CA"),
         ("dssp", *adk),
         ("contact-map", *adk, *ca, "--cutoff", "8"),
         ("native-contacts", *adk, *ca, "--cutoff", "8"),
         ("msd", *adk, *ca),
         ("contacts", *adk, *ca, "--cutoff", "8"),
         ("min-distance", *adk, *ca),
-        ("hbonds", *adk, "--select", "protein", "--pairs", "pairs.csv"),
+        ("hbonds", *adk, "--select", "protein", "--save", "pairs=pairs.csv"),
         ("pairwise-rmsd", *adk, *ca),
         ("cluster-rmsd", *adk, *ca, "--cutoff", "1.5"),
         ("pca", *adk, *ca),
-        ("center-distances", *adk, *ca, "--to", "resid 9"),
-        ("density", *adk, *ca, "--spacing", "4", "--dx", "ca.dx"),
+        ("center-distances", *adk, *ca, "--other", "resid 9"),
+        ("density", *adk, *ca, "--spacing", "4", "--save", "grid=ca.dx"),
         ("linear-density", "wet.gro", "wet.xtc", *ca),
         ("sasa", *adk, *ca),
         ("rdf", "wet.gro", "wet.xtc", *ca),
-        ("rdf-pairs", "wet.gro", "wet.xtc", "--pair", "name CA", "name CA"),
+        ("rdf-pairs", "wet.gro", "wet.xtc", "--pairs", "name CA", "name CA"),
         ("rmsd", *adk, *ca, "--pool", "processes", "--workers", "1"),
         ("convert", "adk.xtc", "ca.xtc", "--topology", "adk.psf", *ca),
         ("split", "adk.xtc", "--segments", "2", "-o", "parts"),

@@ -1,20 +1,57 @@
 """Laws of every analysis: threads, tasks and the choice of frames change no bit."""
 
-import importlib
+import inspect
 from collections.abc import Callable
 from pathlib import Path
 
+import click
 import numpy as np
 import trajet as tj
-from trajet.analysis.command import Command
+from trajet.analysis.job import AnalysisFunction
+from trajet.analysis.signatures import OF_RUN
+from trajet.cli.option_kinds import kind_of
 
 POOLS = [(threads, task_frames) for threads in (1, 2, 7) for task_frames in (1, 3, 1000)]
 
 
-def declared_commands() -> list[Command]:
-    """Return the commands that analyses declare in their modules."""
-    modules = [importlib.import_module(f"trajet.analysis.{name}") for name in tj.ANALYSES]
-    return [module.COMMAND for module in modules if hasattr(module, "COMMAND")]
+def plain_analyses() -> list[AnalysisFunction[..., tj.Series]]:
+    """Return the analyses of one selection that return series and take only words and switches."""
+    functions = [getattr(tj, name) for name in tj.ANALYSES if name != "apply"]
+    return [function for function in functions if _is_plain(function)]
+
+
+def _is_plain(function: AnalysisFunction[..., object]) -> bool:
+    main, *options = own_parameters(function).values()
+    kind = kind_of(main)
+    return (
+        issubclass(function.__annotations__["return"], tj.Series)
+        and kind is not None
+        and kind.updating in ("never", "always")
+        and not kind.multiple
+        and all(choices_of(option) for option in options)
+    )
+
+
+def own_parameters(function: AnalysisFunction[..., object]) -> dict[str, object]:
+    """Return the annotations of those parameters of an analysis that are not of every run."""
+    names = [name for name in inspect.signature(function).parameters if name not in OF_RUN]
+    return {name: function.__annotations__[name] for name in names}
+
+
+def choices_of(annotation: object) -> list[object]:
+    """Return the values of a parameter that takes words or is a switch; none for others."""
+    kind = kind_of(annotation)
+    if kind is None or kind.multiple:
+        return []
+    if kind.type is None:
+        return [False, True]
+    return list(kind.type.choices) if isinstance(kind.type, click.Choice) else []
+
+
+def without_topology(function: AnalysisFunction[..., object]) -> dict[str, object]:
+    """Return arguments with which an analysis needs atoms only by number."""
+    simple = {"by": "selection", "weights": "equal"}
+    return {name: simple[name] for name in own_parameters(function) if name in simple}
 
 
 def assert_same_bits_on_any_pool(compute: Callable[[tj.LocalPool], np.ndarray]) -> None:

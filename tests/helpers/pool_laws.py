@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import trajet as tj
 
-from helpers.analysis_laws import declared_commands
+from helpers.analysis_laws import plain_analyses, without_topology
 
 Compute = Callable[[tj.Pool], np.ndarray]
 
@@ -84,9 +84,8 @@ def _analyses(traj: tj.Trajectory) -> dict[str, Compute]:
         found["reduced, updating"] = lambda pool: (
             tj.apply(near, lambda x: x.sum(axis=0), reducer=np.add, pool=pool).values
         )
-    for command in declared_commands():
-        options = command.without_topology
-        found[command.name] = partial(_values, command.function, atoms, options)
+    for function in plain_analyses():
+        found[function.__name__] = partial(_values, function, atoms, without_topology(function))
     names = set(traj.topology.column("names")) if traj.has_topology else set()
     has_protein = names >= {"N", "CA", "C", "O"}
     if has_protein:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import trajet as tj
-from trajet.analysis.command import Command
+from trajet.analysis.job import AnalysisFunction
 
-from helpers.analysis_laws import declared_commands
+from helpers.analysis_laws import plain_analyses
 
 
 def spread(positions: np.ndarray) -> float:
@@ -23,14 +23,14 @@ def spread(positions: np.ndarray) -> float:
 Call = Callable[[tj.Selection, tj.Pool], np.ndarray]
 
 
-def declared(command: Command) -> Call:
-    """Return the call of an analysis that declares its command."""
-    return lambda atoms, pool: command.function(atoms, pool=pool).values
+def plain(function: AnalysisFunction[..., tj.Series]) -> Call:
+    """Return the call of an analysis of one selection."""
+    return lambda atoms, pool: function(atoms, pool=pool).values
 
 
 # One call of each analysis, by its name; those of `WITH_CELL` are given atoms with a cell.
 CALLS: dict[str, Call] = {
-    **{command.name: declared(command) for command in declared_commands()},
+    **{function.__name__: plain(function) for function in plain_analyses()},
     "apply": lambda atoms, pool: tj.apply(atoms, spread, pool=pool).values,
     "contact_map": lambda atoms, pool: tj.contact_map(atoms, pool=pool).values,
     "contacts": lambda atoms, pool: tj.contacts(atoms, pool=pool).values,

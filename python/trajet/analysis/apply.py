@@ -4,7 +4,7 @@ import inspect
 import secrets
 from collections.abc import Callable, Sequence
 from threading import Lock
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Unpack
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -14,17 +14,17 @@ from trajet.analysis.atom_groups import Selections, main_selections
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import find_broken_molecules
 from trajet.analysis.reference import Coordinates
-from trajet.analysis.runner import RunRequest, selecting
+from trajet.analysis.runner import RunOptions, RunRequest, selecting
 from trajet.box import Box
-from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.pools.pool import AnalysisSpec
 from trajet.pools.portable import cloudpickle
 from trajet.result import Applied
-from trajet.trajectory import FrameChoice, Selection, UpdatingSelection
+from trajet.trajectory import Selection, UpdatingSelection
 
 _PER = ("frame", "block")
 
 
-@analysis
+@analysis()
 def apply(
     selection: "UpdatingSelection | Selections",
     # In quotes, since help() would spell out all that ArrayLike stands for.
@@ -35,9 +35,7 @@ def apply(
     cells: bool = False,
     indices: bool = False,
     thread_safe: bool = False,
-    frames: FrameChoice = None,
-    pool: Pool | None = None,
-    progress: Progress | None = None,
+    **run: Unpack[RunOptions],
 ) -> Steps[Applied]:
     """Call a function with the positions of every frame.
 
@@ -85,12 +83,6 @@ def apply(
         Whether several threads of a process may call the function and the reducer at the same time.
         Give True only if two calls share nothing that a call changes, such as an AtomGroup, a
         Universe, an array or an attribute.
-    frames
-        A slice, frame numbers, or a mask; None for all.
-    pool
-        Where to compute; None for `LocalPool()`: all cores of this process.
-    progress
-        Called with frames done and in total.
 
     Returns
     -------
@@ -192,9 +184,7 @@ def apply(
             shape=shape,
         )
 
-    outcome = yield RunRequest(
-        main.trajectory, frames, pool, progress, plan, t_select=selecting(*chosen)
-    )
+    outcome = yield RunRequest(main.trajectory, plan, t_select=selecting(*chosen), **run)
     if reducer is None:
         values = outcome.rows.reshape((len(outcome.frames), *shape))
     else:

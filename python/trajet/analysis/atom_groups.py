@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet.analysis.arguments import AsOption, OtherAtoms
 from trajet.analysis.reference import Weights, weights_of
 from trajet.analysis.runner import further_selection, main_selection
 from trajet.labels import chains_of, residue_labels
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
 GroupBy: TypeAlias = Literal["residue", "molecule", "chain", "selection"]
 
 # One selection, or a list of several.
-Selections: TypeAlias = "str | Selection | AtomGroup | Sequence[str | Selection | AtomGroup]"
+Selections: TypeAlias = Annotated[
+    "str | Selection | AtomGroup | Sequence[str | Selection | AtomGroup]",
+    AsOption(Sequence[OtherAtoms]),
+]
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,12 @@
 """`center_distances`: distances between the centres of groups of atoms."""
 
+from typing import Unpack
+
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import SelectionError
+from trajet.analysis.arguments import STORED_POSITIONS
 from trajet.analysis.atom_groups import (
     AtomGroups,
     GroupBy,
@@ -14,26 +17,41 @@ from trajet.analysis.atom_groups import (
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import find_broken_molecules_at, suspect_frames
 from trajet.analysis.reference import Weights
-from trajet.analysis.runner import RunRequest, describe, selecting
-from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.analysis.runner import RunOptions, RunRequest, describe, selecting
+from trajet.pools.pool import AnalysisSpec
 from trajet.quoting import quoted
 from trajet.result import CenterDistances
-from trajet.trajectory import FrameChoice
 
 
-@analysis
+def _check(selection: object, other: object, by: str) -> None:
+    """Raise a SelectionError if there is only one group."""
+    several = isinstance(selection, (list, tuple)) and len(selection) > 1
+    if by == "selection" and other is None and not several:
+        raise SelectionError(
+            "the selection is one group, which has no distance to another: give the second"
+            " selection (other=), several selections, or by='residue'"
+        )
+
+
+@analysis(
+    check=_check,
+    notes=STORED_POSITIONS,
+    examples=r"""
+    trajet center-distances adk.psf adk.xtc --select "resid 122-159" --other "resid 1-29"
+    trajet center-distances adk.psf adk.xtc --select protein --by residue --plot matrix.png
+    trajet center-distances top.tpr run.xtc --select "resname LIG" --other "resid 50" --make-whole
+    """,
+)
 def center_distances(
-    selection: "Selections",
-    other: "Selections | None" = None,
+    selection: Selections,
+    other: Selections | None = None,
     *,
     by: GroupBy = "selection",
     weights: Weights = "mass",
     pbc: bool = True,
-    frames: FrameChoice = None,
-    pool: Pool | None = None,
-    progress: Progress | None = None,
+    **run: Unpack[RunOptions],
 ) -> Steps[CenterDistances]:
-    """Compute the distances between the centres of groups of atoms, frame by frame.
+    """Compute distances between centres of groups of atoms.
 
     Parameters
     ----------
@@ -41,22 +59,15 @@ def center_distances(
         A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file; or a list of
         several, of which all but the first may be selection texts.
     other
-        The second groups, likewise; selection texts are allowed. None for each pair within
-        `selection` once.
+        The second groups. As `selection`, or selection texts. None for each pair within `selection`
+        once.
     by
-        "selection": each selection is one group. "residue", "molecule" or "chain": each selection
-        is divided into these, as by `centers`.
+        The groups: the selections, or their residues, molecules or chains, as by `centers`.
     weights
-        "mass" for centres of mass, "equal" for centres of geometry; or, for one selection without
+        "mass" for centres of mass, "equal" for centres of geometry. Or, for one selection without
         `other`, one number per atom.
     pbc
         Whether distances are those of the nearest images of the centres, in frames with a cell.
-    frames
-        A slice, frame numbers, or a mask; None for all.
-    pool
-        Where to compute; None for `LocalPool()`: all cores of this process.
-    progress
-        Called with frames done and in total.
 
     Returns
     -------
@@ -116,14 +127,7 @@ def center_distances(
             periodic=pbc,
         )
 
-    outcome = yield RunRequest(
-        main.trajectory,
-        frames,
-        pool,
-        progress,
-        plan,
-        t_select=selecting(*own, *others),
-    )
+    outcome = yield RunRequest(main.trajectory, plan, t_select=selecting(*own, *others), **run)
     remarks += outcome.cells.missing() if pbc else []
     checked = suspect_frames(outcome.frames, outcome.rows.sum(axis=1))
     for group in [*own, *others]:

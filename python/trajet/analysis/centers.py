@@ -1,52 +1,48 @@
 """`centers`: centres of mass or of geometry of groups of atoms."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet.analysis.arguments import STORED_POSITIONS, Atoms
 from trajet.analysis.atom_groups import AtomGroups, GroupBy
-from trajet.analysis.command import Choice, Command
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import find_broken_molecules_at, suspect_frames
 from trajet.analysis.reference import Weights
-from trajet.analysis.runner import RunRequest, describe, main_selection, selecting
-from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.analysis.runner import RunOptions, RunRequest, describe, main_selection, selecting
+from trajet.pools.pool import AnalysisSpec
 from trajet.result import Centers
-from trajet.trajectory import FrameChoice, Selection
-
-if TYPE_CHECKING:
-    from trajet.universes import AtomGroup
 
 
-@analysis
+@analysis(
+    notes=STORED_POSITIONS,
+    examples=r"""
+    trajet centers adk.psf adk.xtc --select protein --by residue -o centers.npz
+    trajet centers top.tpr run.xtc --select "resname LIG" --by molecule --make-whole -o ligand.csv
+    """,
+)
 def centers(
-    selection: "Selection | AtomGroup",
+    selection: Atoms,
     *,
     by: GroupBy = "residue",
     weights: Weights = "mass",
-    frames: FrameChoice = None,
-    pool: Pool | None = None,
-    progress: Progress | None = None,
+    **run: Unpack[RunOptions],
 ) -> Steps[Centers]:
-    """Compute the centres of residues, molecules, chains or of the whole selection.
+    """Compute centres of residues, molecules or chains.
+
+    Or the centre of the whole selection.
 
     Parameters
     ----------
     selection
         A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
     by
-        "residue", "molecule", "chain" or "selection": the groups, as `Selection.split` makes them.
-        Only selected atoms count.
+        The groups whose centres are computed. "residue", "molecule", "chain" or "selection", as
+        `Selection.split` makes them. Only selected atoms count.
     weights
-        "mass" for centres of mass, "equal" for centres of geometry, or one number per atom.
-    frames
-        A slice, frame numbers, or a mask; None for all.
-    pool
-        Where to compute; None for `LocalPool()`: all cores of this process.
-    progress
-        Called with frames done and in total.
+        "mass" for centres of mass, "equal" for centres of geometry. Or one number per atom.
 
     Returns
     -------
@@ -95,9 +91,7 @@ def centers(
             periodic=False,
         )
 
-    outcome = yield RunRequest(
-        main.trajectory, frames, pool, progress, plan, t_select=selecting(main)
-    )
+    outcome = yield RunRequest(main.trajectory, plan, t_select=selecting(main), **run)
     remarks += find_broken_molecules_at(
         main, suspect_frames(outcome.frames, outcome.rows.sum(axis=1))
     )
@@ -127,28 +121,3 @@ def _columns(labels: Sequence[str]) -> tuple[str, ...]:
     for k, axis in enumerate((" x", " y", " z")):
         names[k::3] = [label + axis for label in labels]
     return tuple(names)
-
-
-COMMAND = Command(
-    centers,
-    """Centres of residues, molecules or chains against time.
-
-    Centres are those of mass, or of geometry with --weights equal.
-    Positions are used as stored: if molecules are broken over the box, make them whole with
-    --make-whole.
-
-    \b
-    Examples:
-      trajet centers adk.psf adk.xtc --select protein --by residue -o centers.npz
-      trajet centers top.tpr run.xtc --select "resname LIG" --by molecule --make-whole -o ligand.csv
-    """,
-    options=(
-        Choice(
-            "by",
-            {word: word for word in ("residue", "molecule", "chain", "selection")},
-            "The groups whose centres are computed.",
-        ),
-        Choice("weights", {"mass": "mass", "equal": "equal"}, "Weights of the atoms."),
-    ),
-    without_topology={"by": "selection", "weights": "equal"},
-)

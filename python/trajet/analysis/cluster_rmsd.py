@@ -1,21 +1,22 @@
 """`cluster_rmsd`: clusters of similar frames."""
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
 import numpy as np
 
 from trajet._trajet import AnalysisError
+from trajet.analysis.arguments import ANGSTROM, BYTES, AtomsOption, Between
 from trajet.analysis.clusters import gromos, hierarchical, medoids
 from trajet.analysis.distance_units import looks_like_nm
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pairwise_rmsd import check_size, pairwise_rmsd
 from trajet.analysis.reference import Weights, is_equal
-from trajet.analysis.runner import main_selection
+from trajet.analysis.runner import RunOptions, main_selection
 from trajet.memory import check_limit, check_memory
-from trajet.pools.pool import Pool, Progress, n_frames_of
+from trajet.pools.pool import n_frames_of
 from trajet.quoting import quoted
 from trajet.result import Clusters, PairwiseRmsd, Report
-from trajet.trajectory import FrameChoice, Selection, resolve_frames
+from trajet.trajectory import Selection, resolve_frames
 
 if TYPE_CHECKING:
     from trajet.universes import AtomGroup
@@ -25,18 +26,39 @@ _LINKAGE = 8
 _FEWER = ", or the method 'gromos'"
 
 
-@analysis
+def _check(method: str, cutoff: float | None, n_clusters: int | None) -> None:
+    """Raise a ValueError for a method that lacks its parameter."""
+    if method not in ("gromos", "average", "complete", "single"):
+        raise ValueError(f"method is 'gromos', 'average', 'complete' or 'single', not {method!r}")
+    if cutoff is not None and not cutoff >= 0:
+        raise ValueError(f"cutoff is a distance in Å, not {cutoff!r}")
+    if n_clusters is not None and n_clusters < 1:
+        raise ValueError(f"n_clusters is a number above 0, not {n_clusters!r}")
+    if method == "gromos" and (cutoff is None or n_clusters is not None):
+        raise ValueError(
+            "method 'gromos' finds the clusters from a cutoff: give cutoff=1.5 (Å), without"
+            " n_clusters=; for a number of clusters, give method='average', 'complete' or 'single'"
+        )
+    if (cutoff is None) == (n_clusters is None):
+        raise ValueError(f"method {method!r} needs cutoff= (Å) or n_clusters=, one of both")
+
+
+@analysis(
+    check=_check,
+    examples=r"""
+    trajet cluster-rmsd adk.psf adk.xtc --select "name CA" --cutoff 1.5 --plot clusters.png
+    trajet cluster-rmsd adk.psf adk.xtc --select "name CA" --method average --n-clusters 4
+    """,
+)
 def cluster_rmsd(
-    selection: "Selection | AtomGroup | PairwiseRmsd",
+    selection: Annotated["Selection | AtomGroup | PairwiseRmsd", AtomsOption()],
     *,
-    cutoff: float | None = None,
+    cutoff: Annotated[float, ANGSTROM, Between(0)] | None = None,
     method: Literal["gromos", "average", "complete", "single"] = "gromos",
-    n_clusters: int | None = None,
+    n_clusters: Annotated[int, Between(1)] | None = None,
     weights: Weights = "equal",
-    max_memory: int | None = None,
-    frames: FrameChoice = None,
-    pool: Pool | None = None,
-    progress: Progress | None = None,
+    max_memory: Annotated[int, BYTES] | None = None,
+    **run: Unpack[RunOptions],
 ) -> Steps[Clusters]:
     """Divide frames into clusters by the RMSDs of all pairs.
 
@@ -46,26 +68,18 @@ def cluster_rmsd(
         A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file; or the result
         of `pairwise_rmsd` within one trajectory, to try several methods and cut-offs on it.
     cutoff
-        Å. For `"gromos"`: frames at most so far apart are neighbours. For other methods: clusters
-        further apart are not joined.
+        Largest RMSD, Å, of neighbouring frames (`"gromos"`), or of clusters that are joined.
     method
-        `"gromos"`: the frame with the most neighbours and these neighbours are a cluster; it is
-        taken out, and the next one is found among the other frames (Daura et al.). `"average"`,
-        `"complete"`, `"single"`: hierarchical clusters with this linkage, by SciPy
-        (`pip install 'trajet[cluster]'`).
+        How frames are divided. `"gromos"`: the frame with the most neighbours and these neighbours
+        are a cluster; it is taken out, and the next one is found among the other frames (Daura et
+        al.). `"average"`, `"complete"`, `"single"`: hierarchical clusters with this linkage, by
+        SciPy (`pip install 'trajet[cluster]'`).
     n_clusters
         Instead of `cutoff`, for hierarchical methods: the largest number of clusters.
     weights
-        "equal", "mass", or one number per atom, as for `pairwise_rmsd`.
+        Weights, as for `pairwise_rmsd`. "equal", "mass", or one number per atom.
     max_memory
-        Bytes that positions and matrices may take together; None for the memory that is
-        available.
-    frames
-        A slice, frame numbers, or a mask; None for all.
-    pool
-        Where to read frames; None for `LocalPool()`. Pairs are computed by threads of this process.
-    progress
-        Called with frames done and in total, while they are read.
+        Memory that positions and matrices may take together. None for all that is available.
 
     Returns
     -------
@@ -87,6 +101,8 @@ def cluster_rmsd(
 
     Notes
     -----
+    Pairs are computed by threads of this process, on any pool.
+
     X. Daura et al., Angew. Chem. Int. Ed. 38, 236 (1999). Of frames with equally many neighbours
     the first is taken; `gmx cluster -method gromos` may take another.
 
@@ -98,11 +114,10 @@ def cluster_rmsd(
     >>> clusters.sizes.sum()
     np.int64(98)
     """
-    _check(method, cutoff, n_clusters)
     atoms = None
     if isinstance(selection, PairwiseRmsd):
         pairs = selection
-        given = {"frames": frames is not None, "weights": not is_equal(weights)}
+        given = {"frames": run.get("frames") is not None, "weights": not is_equal(weights)}
         if ignored := [name for name, is_given in given.items() if is_given]:
             raise ValueError(
                 f"the matrix was computed with its own {ignored[0]}: give {ignored[0]} to"
@@ -114,13 +129,15 @@ def cluster_rmsd(
         atoms = main_selection(selection)
         check_limit(max_memory)
         trajectory = atoms.trajectory
-        n_frames = n_frames_of(resolve_frames(frames, trajectory.n_frames, trajectory.label))
+        n_frames = n_frames_of(
+            resolve_frames(run.get("frames"), trajectory.n_frames, trajectory.label)
+        )
         further, advice = list[tuple[str, int]](), ""
         if method != "gromos":
             further, advice = [("linkage", _LINKAGE * n_frames * n_frames)], _FEWER
         check_size([n_frames], atoms.n_atoms, max_memory, further=further, advice=advice)
         pairs = yield from pairwise_rmsd.job(atoms, weights=weights, max_memory=max_memory).start(
-            frames=frames, pool=pool, progress=progress
+            **run
         )
     values = pairs.values
     # A frame without positions is NaN in every row.
@@ -166,20 +183,3 @@ def cluster_rmsd(
         label=pairs.columns[0],
         report=Report(entries),
     )
-
-
-def _check(method: str, cutoff: float | None, n_clusters: int | None) -> None:
-    """Raise a ValueError for a method that lacks its parameter."""
-    if method not in ("gromos", "average", "complete", "single"):
-        raise ValueError(f"method is 'gromos', 'average', 'complete' or 'single', not {method!r}")
-    if cutoff is not None and not cutoff >= 0:
-        raise ValueError(f"cutoff is a distance in Å, not {cutoff!r}")
-    if n_clusters is not None and n_clusters < 1:
-        raise ValueError(f"n_clusters is a number above 0, not {n_clusters!r}")
-    if method == "gromos" and (cutoff is None or n_clusters is not None):
-        raise ValueError(
-            "method 'gromos' finds the clusters from a cutoff: give cutoff=1.5 (Å), without"
-            " n_clusters; for a number of clusters, give method='average', 'complete' or 'single'"
-        )
-    if (cutoff is None) == (n_clusters is None):
-        raise ValueError(f"method {method!r} needs a cutoff (Å) or n_clusters, one of both")

@@ -1,52 +1,60 @@
 """`contact_map`: how often residues are in contact."""
 
-from typing import TYPE_CHECKING, Literal
+from typing import Annotated, Literal, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import SelectionError
+from trajet.analysis.arguments import ANGSTROM, Above, Atoms, Between, OtherAtoms
 from trajet.analysis.contacts import pairs_entries
 from trajet.analysis.distance_units import looks_like_nm
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.runner import RunRequest, further_selection, main_selection, selecting
+from trajet.analysis.runner import (
+    RunOptions,
+    RunRequest,
+    further_selection,
+    main_selection,
+    selecting,
+)
 from trajet.checked_numbers import whole_number
 from trajet.labels import atom_labels, chains_of, residue_labels, residues_of
 from trajet.particles import heavy_atoms
-from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.pools.pool import AnalysisSpec
 from trajet.quoting import quoted
 from trajet.result import ContactMap
-from trajet.trajectory import FrameChoice, Selection
-
-if TYPE_CHECKING:
-    from trajet.universes import AtomGroup
+from trajet.trajectory import Selection
 
 
-@analysis
+@analysis(
+    examples=r"""
+    trajet contact-map adk.psf adk.xtc --select protein --heavy-only --plot map.png
+    trajet contact-map top.gro run.xtc --select "resid 1:99" --other "resid 100:198" -o map.csv
+    """,
+)
 def contact_map(
-    selection: "Selection | AtomGroup",
-    other: "str | Selection | AtomGroup | None" = None,
+    selection: Atoms,
+    other: OtherAtoms | None = None,
     *,
-    cutoff: float = 4.5,
+    cutoff: Annotated[float, ANGSTROM, Above(0)] = 4.5,
     heavy_only: bool = False,
-    exclude_neighbors: int = 0,
+    exclude_neighbors: Annotated[int, Between(0)] = 0,
     by: Literal["residue", "atom"] = "residue",
     pbc: bool = True,
-    frames: FrameChoice = None,
-    pool: Pool | None = None,
-    progress: Progress | None = None,
+    **run: Unpack[RunOptions],
 ) -> Steps[ContactMap]:
-    """Compute the fraction of frames in which each pair of residues is in contact.
+    """Compute how often residues are in contact.
 
-    Two residues are in contact in a frame if any selected atom of one is within the cut-off of any
-    selected atom of the other.
+    The map has the fraction of frames in which each pair of residues is in contact. Two residues
+    are in contact in a frame if any selected atom of one is within the cut-off of any selected atom
+    of the other.
 
     Parameters
     ----------
     selection
         A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
     other
-        The second group, whose residues are the columns of the map: selection text, a Selection or
+        The second group, whose residues are the columns of the map. Selection text, a Selection or
         an AtomGroup. None for `selection`.
     cutoff
         The largest distance of a contact, Å.
@@ -56,15 +64,9 @@ def contact_map(
         Leave out pairs of residues of one chain that are at most this many residues apart in the
         topology. 0 leaves out only a residue with itself, 1 also those that follow each other.
     by
-        "residue", or "atom" for contacts of single atoms.
+        The rows and columns of the map. "residue", or "atom" for contacts of single atoms.
     pbc
         Whether distances are those of nearest images, in frames with a cell.
-    frames
-        A slice, frame numbers, or a mask; None for all.
-    pool
-        Where to compute; None for `LocalPool()`: all cores of this process.
-    progress
-        Called with frames done and in total.
 
     Returns
     -------
@@ -122,9 +124,7 @@ def contact_map(
         periodic=pbc,
     )
     t_select = selecting(main, others)
-    outcome = yield RunRequest(
-        main.trajectory, frames, pool, progress, lambda _: plan, t_select=t_select
-    )
+    outcome = yield RunRequest(main.trajectory, lambda _: plan, t_select=t_select, **run)
     n_frames = len(outcome.frames)
     left_out = _left_out(rows, columns, exclude_neighbors)
     if left_out.all():

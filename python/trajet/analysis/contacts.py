@@ -1,34 +1,36 @@
 """`contacts`: the number of contacts of two groups."""
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Annotated, Protocol, Unpack
 
 import numpy as np
 
 from trajet._trajet import SelectionError
+from trajet.analysis.arguments import ANGSTROM, Above, OtherUpdatingAtoms, UpdatingAtoms
 from trajet.analysis.atom_sets import AtomSet, further_set, main_set
 from trajet.analysis.distance_units import looks_like_nm, selections_in_nm
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.runner import RunRequest
-from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.analysis.runner import RunOptions, RunRequest
+from trajet.pools.pool import AnalysisSpec
 from trajet.result import Series
-from trajet.trajectory import FrameChoice, Selection, UpdatingSelection
-
-if TYPE_CHECKING:
-    from trajet.universes import AtomGroup
 
 
-@analysis
+@analysis(
+    examples=r"""
+    trajet contacts adk.psf adk.xtc --select "resid 30:59" --other "resid 122:159" -o contacts.csv
+    trajet contacts top.gro run.xtc --select protein --other "resname LIG" --cutoff 4
+    trajet contacts top.gro run.xtc --select "name OW and around 6 resid 9" --other "resid 9" \
+        --updating
+    """,
+)
 def contacts(
-    selection: "Selection | UpdatingSelection | AtomGroup",
-    other: "str | Selection | UpdatingSelection | AtomGroup | None" = None,
+    selection: UpdatingAtoms,
+    other: OtherUpdatingAtoms | None = None,
     *,
-    cutoff: float = 4.5,
+    cutoff: Annotated[float, ANGSTROM, Above(0)] = 4.5,
     pbc: bool = True,
-    frames: FrameChoice = None,
-    pool: Pool | None = None,
-    progress: Progress | None = None,
+    **run: Unpack[RunOptions],
 ) -> Steps[Series]:
-    """Count the pairs of atoms within a cut-off, frame by frame.
+    """Count the pairs of atoms within a cut-off in each frame.
 
     Parameters
     ----------
@@ -36,18 +38,12 @@ def contacts(
         A Selection, an updating selection, whose atoms are chosen in each frame, or an MDAnalysis
         AtomGroup whose coordinates are those of a file.
     other
-        The second group: selection text, a Selection, an updating selection or an AtomGroup. None
+        The second group. Selection text, a Selection, an updating selection or an AtomGroup. None
         for pairs within `selection`, each of which is counted once.
     cutoff
         The largest distance of a contact, Å.
     pbc
         Whether distances are those of nearest images, in frames with a cell.
-    frames
-        A slice, frame numbers, or a mask; None for all.
-    pool
-        Where to compute; None for `LocalPool()`: all cores of this process.
-    progress
-        Called with frames done and in total.
 
     Returns
     -------
@@ -90,9 +86,7 @@ def contacts(
     cutoff = float(cutoff)
     plan = contacts_plan(main, others, nearest=False, cutoff=cutoff, pbc=pbc)
     t_select = main.t_select + (0.0 if others is None else others.t_select)
-    outcome = yield RunRequest(
-        main.trajectory, frames, pool, progress, lambda _: plan, t_select=t_select
-    )
+    outcome = yield RunRequest(main.trajectory, lambda _: plan, t_select=t_select, **run)
     updating = [None if each is None else each.updating for each in (main, others)]
     cells = outcome.cells
     remarks = cells.missing() if pbc else cells.missing_for(updating)

@@ -1,43 +1,45 @@
 """`count`: number of selected atoms."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet.analysis.command import Command
+from trajet.analysis.arguments import AtomsOption
 from trajet.analysis.distance_units import selections_in_nm
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.runner import RunRequest, main_selection, selecting
-from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.analysis.runner import RunOptions, RunRequest, main_selection, selecting
+from trajet.pools.pool import AnalysisSpec
 from trajet.result import Series
-from trajet.trajectory import FrameChoice, Selection, UpdatingSelection
+from trajet.trajectory import Selection, UpdatingSelection
 
 if TYPE_CHECKING:
     from trajet.universes import AtomGroup
 
 
-@analysis
+@analysis(
+    notes=(
+        "The selection is evaluated in each frame. Distances are those of nearest images. To count"
+        " molecules, select one atom of each."
+    ),
+    examples=r"""
+    trajet count top.gro run.xtc --select "name OW and around 3.5 protein" -o shell.csv
+    trajet count adk.psf adk.xtc --select "name CA and around 6 resid 100" --plot near.png
+    """,
+)
 def count(
-    selection: "Selection | UpdatingSelection | AtomGroup",
-    *,
-    frames: FrameChoice = None,
-    pool: Pool | None = None,
-    progress: Progress | None = None,
+    selection: Annotated[
+        "Selection | UpdatingSelection | AtomGroup", AtomsOption(updating="always")
+    ],
+    **run: Unpack[RunOptions],
 ) -> Steps[Series]:
     """Count the selected atoms, frame by frame.
 
     Parameters
     ----------
     selection
-        An updating selection, `traj.select("name OW and around 3.5 protein", updating=True)`; the
-        number of atoms of any other selection is the same in every frame.
-    frames
-        A slice, frame numbers, or a mask; None for all.
-    pool
-        Where to compute; None for `LocalPool()`: all cores of this process.
-    progress
-        Called with frames done and in total.
+        A Selection, usually an updating one, whose atoms are chosen in each frame:
+        `traj.select("name OW and around 3.5 protein", updating=True)`.
 
     Returns
     -------
@@ -79,9 +81,7 @@ def count(
             "count", atoms=places, selection=None if native is None else native.to_bytes()
         )
 
-    outcome = yield RunRequest(
-        main.trajectory, frames, pool, progress, plan, t_select=selecting(main)
-    )
+    outcome = yield RunRequest(main.trajectory, plan, t_select=selecting(main), **run)
     remarks = selections_in_nm(
         [main.label], found=bool(outcome.rows.any()) or not len(outcome.frames)
     )
@@ -100,19 +100,3 @@ def count(
         name="N",
         report=outcome.report("count", parameters, remarks=remarks),
     )
-
-
-COMMAND = Command(
-    count,
-    """Atoms of a selection against time.
-
-    The selection is evaluated in each frame. Distances are those of nearest images. To count
-    molecules, select one atom of each.
-
-    \b
-    Examples:
-      trajet count top.gro run.xtc --select "name OW and around 3.5 protein" -o shell.csv
-      trajet count adk.psf adk.xtc --select "name CA and around 6 resid 100" --plot near.png
-    """,
-    updating=True,
-)

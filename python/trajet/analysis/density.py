@@ -1,48 +1,58 @@
 """`density`: mean density on a grid."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Annotated, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import AnalysisError, SelectionError
 from trajet.analysis.amounts import UNITS, Quantity, amounts_of
+from trajet.analysis.arguments import ANGSTROM, Above, AsOption, Between, Metavar, UpdatingAtoms
 from trajet.analysis.atom_sets import AtomSet, main_set
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.runner import RunRequest
-from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.analysis.runner import RunOptions, RunRequest
+from trajet.pools.pool import AnalysisSpec
 from trajet.quoting import quoted
 from trajet.result import Density
 from trajet.trajectory import (
     FrameChoice,
-    Selection,
-    UpdatingSelection,
     frame_numbers,
     resolve_frames,
 )
 
-if TYPE_CHECKING:
-    from trajet.universes import AtomGroup
-
 # Voxels of a grid of 1 GiB.
 _MOST_VOXELS = 2**27
 
+# Three numbers on the command line.
+_POINT = Annotated[tuple[float, float, float], ANGSTROM, Metavar("X Y Z")]
+_EDGES = Annotated[tuple[float, float, float], ANGSTROM, Above(0), Metavar("X Y Z")]
 
-@analysis
+
+@analysis(
+    notes=(
+        "Positions are used as stored. Repair and fit the trajectory first, so that the grid stays"
+        " with the molecule of interest: --make-whole, --center-on, --wrap, --fit."
+    ),
+    examples=r"""
+    trajet density top.tpr run.xtc --select "name OW" --make-whole --center-on protein --wrap \
+        --fit "name CA" --save grid=water.dx
+    trajet density adk.psf adk.xtc --select protein --spacing 2 --plot density.png -o density.npz
+    """,
+)
 def density(
-    selection: "Selection | UpdatingSelection | AtomGroup",
+    selection: UpdatingAtoms,
     *,
-    spacing: float = 1.0,
-    grid_center: Sequence[float] | NDArray[np.floating] | None = None,
-    grid_size: float | Sequence[float] | None = None,
-    padding: float = 2.0,
+    spacing: Annotated[float, ANGSTROM, Above(0)] = 1.0,
+    grid_center: Annotated[Sequence[float] | NDArray[np.floating], AsOption(_POINT)] | None = None,
+    grid_size: Annotated[float | Sequence[float], AsOption(_EDGES)] | None = None,
+    padding: Annotated[float, ANGSTROM, Between(0)] = 2.0,
     quantity: Quantity = "number",
-    frames: FrameChoice = None,
-    pool: Pool | None = None,
-    progress: Progress | None = None,
+    **run: Unpack[RunOptions],
 ) -> Steps[Density]:
-    """Compute the mean density of atoms on a grid of cubic voxels.
+    """Compute the mean density of atoms on a grid.
+
+    Voxels are cubic.
 
     Parameters
     ----------
@@ -52,20 +62,14 @@ def density(
     spacing
         Edge of a voxel, Å.
     grid_center
-        Centre of the grid, `(3,)`, Å; None for the middle of the atoms in the first chosen frame.
+        Centre of the grid, Å. None for the middle of the atoms in the first chosen frame.
     grid_size
-        Edges of the grid, Å: one number, or one for x, y and z. None for the extent of the atoms in
+        Edges of the grid, Å. One number, or one for x, y and z. None for the extent of the atoms in
         the first chosen frame, and `padding` on each side. It is enlarged to whole voxels.
     padding
-        Å beyond the outermost atoms, where `grid_size` is None.
+        Space beyond the outermost atoms, Å, without `grid_size`.
     quantity
-        "number", "mass" or "charge".
-    frames
-        A slice, frame numbers, or a mask; None for all.
-    pool
-        Where to compute; None for `LocalPool()`: all cores of this process.
-    progress
-        Called with frames done and in total.
+        Density of numbers (1/Å³), of mass (g/cm³) or of charge (e/Å³).
 
     Returns
     -------
@@ -111,7 +115,7 @@ def density(
         raise ValueError(f"padding must be a length of 0 Å or more, not {padding}")
     remarks: list[str] = []
     amounts = amounts_of(quantity, main.atoms, remarks)
-    low, counts = _grid(main, spacing, grid_center, grid_size, padding, frames)
+    low, counts = _grid(main, spacing, grid_center, grid_size, padding, run.get("frames"))
     high = low + counts * spacing
     grid = [(int(n), (float(a), float(b))) for n, a, b in zip(counts, low, high, strict=True)]
 
@@ -120,9 +124,7 @@ def density(
             "density", atoms=main.atoms.places, selection=main.native, amounts=amounts, grid=grid
         )
 
-    outcome = yield RunRequest(
-        main.trajectory, frames, pool, progress, plan, t_select=main.t_select
-    )
+    outcome = yield RunRequest(main.trajectory, plan, t_select=main.t_select, **run)
     n_frames, counted, inside = outcome.state[:3]
     units, factor = UNITS[quantity]
     remarks += outcome.cells.missing_for([main.updating])

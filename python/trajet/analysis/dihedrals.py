@@ -1,39 +1,63 @@
 """`dihedrals`: dihedral angles, or their cosines and sines."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Annotated, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import SelectionError
+from trajet.analysis.arguments import AtomsOrTrajectory, ParsedOption
 from trajet.analysis.backbone import backbone_dihedrals
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.runner import RunRequest, main_selection, selecting
+from trajet.analysis.runner import RunOptions, RunRequest, main_selection, selecting
 from trajet.box import Box
-from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.pools.pool import AnalysisSpec
 from trajet.quoting import quoted
 from trajet.result import Dihedrals
 from trajet.startup import Stopwatch
-from trajet.trajectory import FrameChoice, Selection, Trajectory
-
-if TYPE_CHECKING:
-    from trajet.universes import AtomGroup
+from trajet.trajectory import Selection, Trajectory
 
 # Longest peptide bond, Å: bonds have 1.33 Å, atoms that are not bonded are 3 Å apart.
 _PEPTIDE_BOND = 2.0
 
 
-@analysis
+def _four_atoms(text: str) -> list[int]:
+    """Return the four indices in a text."""
+    atoms = text.replace(",", " ").split()
+    if len(atoms) != 4 or not all(atom.isdecimal() for atom in atoms):
+        raise ValueError(f"{text!r}: write four atom indices: 4,6,8,14")
+    return [int(atom) for atom in atoms]
+
+
+def _check(selection: object, quadruples: object) -> None:
+    """Raise a ValueError unless one of both is given, if the selection is text."""
+    if selection is None and quadruples is None:
+        raise ValueError("choose residues (selection=) or four atoms (quadruples=)")
+    if isinstance(selection, str) and quadruples is not None:
+        raise ValueError("choose residues (selection=) or four atoms (quadruples=), not both")
+
+
+@analysis(
+    check=_check,
+    examples=r"""
+    trajet dihedrals adk.psf adk.xtc --select protein --plot ramachandran.png
+    trajet dihedrals adk.psf adk.xtc --select "resid 10:20" -o angles.csv
+    trajet dihedrals adk.psf adk.xtc --quadruples 4,6,8,14 --quadruples 6,8,14,16 -o angles.npz
+    trajet dihedrals adk.psf adk.xtc --select protein --sin-cos -o features.npz
+    """,
+)
 def dihedrals(
-    selection: "Selection | Trajectory | AtomGroup",
-    quadruples: Sequence[Sequence[int]] | NDArray[np.integer] | None = None,
+    selection: AtomsOrTrajectory,
+    quadruples: Annotated[
+        Sequence[Sequence[int]] | NDArray[np.integer],
+        ParsedOption(_four_atoms, "I,J,K,L", is_repeated=True),
+    ]
+    | None = None,
     *,
     sin_cos: bool = False,
     pbc: bool = True,
-    frames: FrameChoice = None,
-    pool: Pool | None = None,
-    progress: Progress | None = None,
+    **run: Unpack[RunOptions],
 ) -> Steps[Dihedrals]:
     """Compute dihedral angles frame by frame.
 
@@ -47,17 +71,11 @@ def dihedrals(
         altloc B"); `report["remarks"]` name residues that are left out. With `quadruples`: the
         trajectory, or any selection of it.
     quadruples
-        `(n, 4)` atom indices, as for `Trajectory.select`.
+        Four atoms of each angle, by index from 0. `(n, 4)`, as for `Trajectory.select`.
     sin_cos
-        Return cosine and sine of each angle instead of the angle; they do not jump at 180 degrees.
+        Return cosine and sine of each angle instead of the angle. They do not jump at 180 degrees.
     pbc
         Whether bond vectors connect nearest images, in frames with a cell.
-    frames
-        A slice, frame numbers, or a mask; None for all.
-    pool
-        Where to compute; None for `LocalPool()`: all cores of this process.
-    progress
-        Called with frames done and in total.
 
     Returns
     -------
@@ -103,13 +121,11 @@ def dihedrals(
         names = tuple("-".join(map(str, four)) for four in fours.tolist())
     outcome = yield RunRequest(
         main.trajectory,
-        frames,
-        pool,
-        progress,
         lambda _: AnalysisSpec.of(
             "dihedrals", quadruples=atom_columns, features=sin_cos, periodic=pbc
         ),
         t_select=selecting(main) + watch.seconds(),
+        **run,
     )
     if pbc:
         remarks += outcome.cells.missing_in_some()

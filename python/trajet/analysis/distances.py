@@ -1,19 +1,21 @@
 """`distances`: distances of all pairs of atoms."""
 
-from typing import TYPE_CHECKING
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet.analysis.arguments import Atoms, OtherAtoms
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.reference import (
-    Reference,
+    ReferenceStructure,
     describe_reference,
     frame_of,
     is_average,
     reference_positions,
 )
 from trajet.analysis.runner import (
+    RunOptions,
     RunRequest,
     describe,
     further_selection,
@@ -21,45 +23,49 @@ from trajet.analysis.runner import (
     selecting,
 )
 from trajet.labels import atom_labels
-from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.pools.pool import AnalysisSpec
 from trajet.result import Distances
-from trajet.trajectory import FrameChoice, Selection
-
-if TYPE_CHECKING:
-    from trajet.universes import AtomGroup
+from trajet.trajectory import Selection
 
 
-@analysis
+def _check(other: object, reference: ReferenceStructure | None) -> None:
+    """Raise a ValueError if both are given, or the reference is the average structure."""
+    if other is not None and reference is not None:
+        raise ValueError("give other atoms (other=) or a reference (reference=), not both")
+    if reference is not None and is_average(reference):
+        raise ValueError("the average structure is no reference for distances")
+
+
+@analysis(
+    check=_check,
+    examples=r"""
+    trajet distances adk.psf adk.xtc --select "resid 55 and name CA" --other "resid 169 and name CA"
+    trajet distances adk.psf adk.xtc --select "name CA" -o pairs.npz --plot matrix.png
+    trajet distances adk.psf adk.xtc --select "name CA" --reference 0 -o moved.npz
+    """,
+)
 def distances(
-    selection: "Selection | AtomGroup",
-    other: "str | Selection | AtomGroup | None" = None,
+    selection: Atoms,
+    other: OtherAtoms | None = None,
     *,
-    reference: "Reference | None" = None,
+    reference: ReferenceStructure | None = None,
     pbc: bool = True,
-    frames: FrameChoice = None,
-    pool: Pool | None = None,
-    progress: Progress | None = None,
+    **run: Unpack[RunOptions],
 ) -> Steps[Distances]:
-    """Compute the distances of all pairs of atoms, frame by frame.
+    """Compute the distances of all pairs of atoms.
 
     Parameters
     ----------
     selection
         A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
     other
-        The second group: selection text, a Selection or an AtomGroup. None, without a reference,
-        for each pair within `selection` once.
+        The second group. Selection text, a Selection or an AtomGroup. None for each pair within
+        `selection` once, without a reference.
     reference
         Instead of `other`: a reference structure, as for `rmsd`. Distances are computed from each
         atom of `selection` in the frame to each atom of `selection` in the reference.
     pbc
         Whether distances are those of nearest images, in frames with a cell.
-    frames
-        A slice, frame numbers, or a mask; None for all.
-    pool
-        Where to compute; None for `LocalPool()`: all cores of this process.
-    progress
-        Called with frames done and in total.
 
     Returns
     -------
@@ -97,10 +103,6 @@ def distances(
     (98, 214, 13)
     """
     main = main_selection(selection)
-    if other is not None and reference is not None:
-        raise ValueError("give other atoms or a reference, not both")
-    if reference is not None and is_average(reference):
-        raise ValueError("the average structure is no reference for distances")
     others = None if other is None else further_selection(other, main.trajectory)
     remarks: list[str] = []
 
@@ -115,12 +117,10 @@ def distances(
 
     outcome = yield RunRequest(
         main.trajectory,
-        frames,
-        pool,
-        progress,
         plan,
         t_select=selecting(main, others),
         reference=None if reference is None else frame_of(reference, main.trajectory),
+        **run,
     )
     partners = None if others is None and reference is None else (others or main)
     values = outcome.rows

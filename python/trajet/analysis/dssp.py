@@ -1,27 +1,26 @@
 """`dssp`: secondary structure of proteins."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import SelectionError
+from trajet.analysis.arguments import STORED_POSITIONS, Atoms
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import find_broken_molecules_at, suspect_frames
-from trajet.analysis.runner import RunRequest, main_selection, selecting
+from trajet.analysis.runner import RunOptions, RunRequest, main_selection, selecting
 from trajet.box import Box
 from trajet.labels import residue_labels
-from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.pools.pool import AnalysisSpec
 from trajet.quoting import quoted
 from trajet.result import SecondaryStructure
 from trajet.result.secondary import CLASSES
 from trajet.startup import Stopwatch
-from trajet.topology import Atoms, listed
-from trajet.trajectory import FrameChoice, Selection, Trajectory
-
-if TYPE_CHECKING:
-    from trajet.universes import AtomGroup
+from trajet.topology import Atoms as TopologyAtoms
+from trajet.topology import listed
+from trajet.trajectory import Selection, Trajectory
 
 # Names of the carbonyl oxygen, the first of which counts: force fields rename it in the last
 # residue.
@@ -34,16 +33,21 @@ _PEPTIDE_BOND = 2.5
 _PER_NUMBER, _BITS = 17, 3
 
 
-@analysis
+@analysis(
+    select="protein",
+    notes=STORED_POSITIONS,
+    examples=r"""
+    trajet dssp adk.psf adk.xtc --plot dssp.png
+    trajet dssp top.gro run.xtc --select "protein and resid 1:100" --simplified -o dssp.csv
+    """,
+)
 def dssp(
-    selection: "Selection | AtomGroup",
+    selection: Atoms,
     *,
     simplified: bool = False,
-    frames: FrameChoice = None,
-    pool: Pool | None = None,
-    progress: Progress | None = None,
+    **run: Unpack[RunOptions],
 ) -> Steps[SecondaryStructure]:
-    """Assign the secondary structure of residues (DSSP), frame by frame.
+    """Assign the secondary structure of residues (DSSP).
 
     Parameters
     ----------
@@ -52,13 +56,8 @@ def dssp(
         residues that has N, CA, C and O is assigned, from the bonds among these residues; other
         atoms do not count.
     simplified
-        Return three classes instead of eight; see `SecondaryStructure.simplified`.
-    frames
-        A slice, frame numbers, or a mask; None for all.
-    pool
-        Where to compute; None for `LocalPool()`: all cores of this process.
-    progress
-        Called with frames done and in total.
+        Return three classes (helix, strand and coil) instead of eight. See
+        `SecondaryStructure.simplified`.
 
     Returns
     -------
@@ -106,11 +105,9 @@ def dssp(
     sequence = _sequence(main, remarks)
     outcome = yield RunRequest(
         main.trajectory,
-        frames,
-        pool,
-        progress,
         lambda _: sequence.plan(),
         t_select=selecting(main) + watch.seconds(),
+        **run,
     )
     codes = _unpacked(outcome.rows, len(sequence.residues))
     # Hydrogen bonds of broken molecules are missed, so that residues have no structure.
@@ -232,7 +229,7 @@ def _sequence(main: Selection, remarks: list[str]) -> _Sequence:
     )
 
 
-def _first_of_each(atoms: Atoms, names: NDArray[np.str_], name: str) -> NDArray[np.int64]:
+def _first_of_each(atoms: TopologyAtoms, names: NDArray[np.str_], name: str) -> NDArray[np.int64]:
     """Return the first atom of this name in each residue, -1 for none; those in `atoms` precede."""
     found = np.flatnonzero(names == name)
     owners = atoms.topology.atoms.residues[found]
@@ -245,7 +242,7 @@ def _first_of_each(atoms: Atoms, names: NDArray[np.str_], name: str) -> NDArray[
 
 
 def _with_several(
-    atoms: Atoms, names: NDArray[np.str_], residues: NDArray[np.int64]
+    atoms: TopologyAtoms, names: NDArray[np.str_], residues: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Return the residues with several selected atoms of a name of the backbone."""
     of_atoms, of_names = atoms.residues, names[atoms.indices]

@@ -1,34 +1,36 @@
 """`end_to_end`: distance between the first and the last atom of chains."""
 
-from typing import TYPE_CHECKING
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import SelectionError
+from trajet.analysis.arguments import STORED_POSITIONS, Atoms
 from trajet.analysis.atom_groups import AtomGroups, GroupBy
-from trajet.analysis.command import Choice, Command
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import find_broken_molecules_at, suspect_frames
-from trajet.analysis.runner import RunRequest, main_selection, selecting
-from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.analysis.runner import RunOptions, RunRequest, main_selection, selecting
+from trajet.pools.pool import AnalysisSpec
 from trajet.result import GroupSeries
-from trajet.trajectory import FrameChoice, Selection
-
-if TYPE_CHECKING:
-    from trajet.universes import AtomGroup
 
 
-@analysis
+@analysis(
+    notes=STORED_POSITIONS,
+    examples=r"""
+    trajet end-to-end adk.psf adk.xtc --select "name CA" -o ends.csv --plot ends.png
+    trajet end-to-end top.tpr melt.xtc --select "name C*" --by molecule --make-whole -o ends.npz
+    """,
+)
 def end_to_end(
-    selection: "Selection | AtomGroup",
+    selection: Atoms,
     *,
     by: GroupBy = "selection",
-    frames: FrameChoice = None,
-    pool: Pool | None = None,
-    progress: Progress | None = None,
+    **run: Unpack[RunOptions],
 ) -> Steps[GroupSeries]:
-    """Compute the end-to-end distance: from the first to the last selected atom of a chain.
+    """Compute the end-to-end distance of chains.
+
+    It is the distance from the first to the last selected atom of each chain.
 
     Parameters
     ----------
@@ -36,14 +38,8 @@ def end_to_end(
         A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file: for a protein
         its CA atoms, for a polymer its backbone.
     by
-        "selection" for one distance, "chain", "molecule" or "residue" for one of each, as
-        `Selection.split` makes them.
-    frames
-        A slice, frame numbers, or a mask; None for all.
-    pool
-        Where to compute; None for `LocalPool()`: all cores of this process.
-    progress
-        Called with frames done and in total.
+        "selection" for one distance, "chain", "molecule" or "residue" for one of each. They are
+        those of `Selection.split`.
 
     Returns
     -------
@@ -96,9 +92,7 @@ def end_to_end(
             periodic=False,
         )
 
-    outcome = yield RunRequest(
-        main.trajectory, frames, pool, progress, plan, t_select=selecting(main)
-    )
+    outcome = yield RunRequest(main.trajectory, plan, t_select=selecting(main), **run)
     remarks = find_broken_molecules_at(
         main, suspect_frames(outcome.frames, outcome.rows.sum(axis=1))
     )
@@ -117,26 +111,3 @@ def end_to_end(
         name="end-to-end distance",
         report=outcome.report("end_to_end", parameters, remarks=remarks),
     )
-
-
-COMMAND = Command(
-    end_to_end,
-    """End-to-end distance of chains against time.
-
-    It is the distance from the first to the last selected atom of each chain.
-    Positions are used as stored: if chains are broken over the box, make them whole with
-    --make-whole.
-
-    \b
-    Examples:
-      trajet end-to-end adk.psf adk.xtc --select "name CA" -o ends.csv --plot ends.png
-      trajet end-to-end top.tpr melt.xtc --select "name C*" --by molecule --make-whole -o ends.npz
-    """,
-    options=(
-        Choice(
-            "by",
-            {word: word for word in ("selection", "chain", "molecule")},
-            "One distance for the selection, or one for each of its chains or molecules.",
-        ),
-    ),
-)

@@ -1,33 +1,33 @@
 """`gyration`: radius of gyration."""
 
-from typing import TYPE_CHECKING
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet.analysis.command import Choice, Command
+from trajet.analysis.arguments import STORED_POSITIONS, Atoms
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import find_broken_molecules_at
 from trajet.analysis.reference import Weights, weights_of
-from trajet.analysis.runner import RunRequest, describe, main_selection, selecting
-from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.analysis.runner import RunOptions, RunRequest, describe, main_selection, selecting
+from trajet.pools.pool import AnalysisSpec
 from trajet.quoting import quoted
 from trajet.result import AxisRadii, Series
-from trajet.trajectory import FrameChoice, Selection
-
-if TYPE_CHECKING:
-    from trajet.universes import AtomGroup
 
 
-@analysis
+@analysis(
+    notes=STORED_POSITIONS,
+    examples=r"""
+    trajet gyration adk.psf adk.xtc --select protein -o gyration.csv --plot gyration.png
+    trajet gyration top.gro run.xtc --select "name CA" --weights equal
+    """,
+)
 def gyration(
-    selection: "Selection | AtomGroup",
+    selection: Atoms,
     *,
     per_axis: bool = False,
     weights: Weights = "mass",
-    frames: FrameChoice = None,
-    pool: Pool | None = None,
-    progress: Progress | None = None,
+    **run: Unpack[RunOptions],
 ) -> Steps[Series]:
     """Compute the radius of gyration of atoms, frame by frame.
 
@@ -39,16 +39,10 @@ def gyration(
     selection
         A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
     per_axis
-        Also compute the radii about the x, y and z axes through the centre: the roots of the
-        weighted mean squared distances from these axes.
+        Also compute the radii about the x, y and z axes through the centre. They are the roots of
+        the weighted mean squared distances from these axes.
     weights
-        "mass", "equal", or one number per atom.
-    frames
-        A slice, frame numbers, or a mask; None for all.
-    pool
-        Where to compute; None for `LocalPool()`: all cores of this process.
-    progress
-        Called with frames done and in total.
+        Weights of the atoms. "mass", "equal", or one number per atom.
 
     Returns
     -------
@@ -96,9 +90,7 @@ def gyration(
             quantity="axes" if per_axis else "radius",
         )
 
-    outcome = yield RunRequest(
-        main.trajectory, frames, pool, progress, plan, t_select=selecting(main)
-    )
+    outcome = yield RunRequest(main.trajectory, plan, t_select=selecting(main), **run)
     radii = outcome.rows[:, 0].copy()
     if np.isfinite(radii).any():
         # If a molecule is broken in some frames, the radius is largest in one of them.
@@ -118,23 +110,3 @@ def gyration(
         name="Rg",
         report=outcome.report("gyration", parameters, remarks=remarks),
     )
-
-
-COMMAND = Command(
-    gyration,
-    """Radius of gyration of a selection against time.
-
-    Positions are used as stored: if molecules are broken over the box, make them whole with
-    --make-whole.
-
-    \b
-    Examples:
-      trajet gyration adk.psf adk.xtc --select protein -o gyration.csv --plot gyration.png
-      trajet gyration top.gro run.xtc --select "name CA" --weights equal
-    """,
-    options=(
-        Choice("weights", {"mass": "mass", "equal": "equal"}, "Weights of the atoms."),
-        Choice("per_axis", {"no": False, "yes": True}, "Also the radii about the x, y and z axes."),
-    ),
-    without_topology={"weights": "equal"},
-)

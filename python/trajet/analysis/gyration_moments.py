@@ -1,49 +1,44 @@
 """`gyration_moments`: principal moments of the gyration tensor."""
 
-from typing import TYPE_CHECKING
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet.analysis.command import Choice, Command
+from trajet.analysis.arguments import STORED_POSITIONS, Atoms
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import find_broken_molecules_at
 from trajet.analysis.reference import Weights, weights_of
-from trajet.analysis.runner import RunRequest, describe, main_selection, selecting
-from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.analysis.runner import RunOptions, RunRequest, describe, main_selection, selecting
+from trajet.pools.pool import AnalysisSpec
 from trajet.result import GyrationMoments
-from trajet.trajectory import FrameChoice, Selection
-
-if TYPE_CHECKING:
-    from trajet.universes import AtomGroup
 
 
-@analysis
+@analysis(
+    notes=STORED_POSITIONS,
+    examples=r"""
+    trajet gyration-moments adk.psf adk.xtc --select protein -o moments.csv --plot moments.png
+    trajet gyration-moments top.gro run.xtc --select "name CA" --weights equal
+    """,
+)
 def gyration_moments(
-    selection: "Selection | AtomGroup",
+    selection: Atoms,
     *,
     weights: Weights = "mass",
-    frames: FrameChoice = None,
-    pool: Pool | None = None,
-    progress: Progress | None = None,
+    **run: Unpack[RunOptions],
 ) -> Steps[GyrationMoments]:
-    """Compute the principal moments of the gyration tensor: the shape of a group of atoms.
+    """Compute the principal moments of the gyration tensor.
 
-    The tensor is the weighted mean of (x - c)(x - c)ᵀ over the atoms, with their weighted centre c.
-    Its eigenvalues are the principal moments, their sum is the square of the radius of gyration.
+    They measure the shape of a group of atoms. The tensor is the weighted mean of (x - c)(x - c)ᵀ
+    over the atoms, with their weighted centre c. Its eigenvalues are the principal moments, their
+    sum is the square of the radius of gyration.
 
     Parameters
     ----------
     selection
         A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
     weights
-        "mass", "equal", or one number per atom.
-    frames
-        A slice, frame numbers, or a mask; None for all.
-    pool
-        Where to compute; None for `LocalPool()`: all cores of this process.
-    progress
-        Called with frames done and in total.
+        Weights of the atoms. "mass", "equal", or one number per atom.
 
     Returns
     -------
@@ -89,9 +84,7 @@ def gyration_moments(
             quantity="moments",
         )
 
-    outcome = yield RunRequest(
-        main.trajectory, frames, pool, progress, plan, t_select=selecting(main)
-    )
+    outcome = yield RunRequest(main.trajectory, plan, t_select=selecting(main), **run)
     squares = outcome.rows.sum(axis=1)
     if np.isfinite(squares).any():
         remarks += find_broken_molecules_at(main, [outcome.frames[np.nanargmax(squares)]])
@@ -109,21 +102,3 @@ def gyration_moments(
         name="principal moment",
         report=outcome.report("gyration_moments", parameters, remarks=remarks),
     )
-
-
-COMMAND = Command(
-    gyration_moments,
-    """Principal moments of gyration against time.
-
-    They are the eigenvalues of the gyration tensor, and measure the shape of a selection.
-    Positions are used as stored: if molecules are broken over the box, make them whole with
-    --make-whole.
-
-    \b
-    Examples:
-      trajet gyration-moments adk.psf adk.xtc --select protein -o moments.csv --plot moments.png
-      trajet gyration-moments top.gro run.xtc --select "name CA" --weights equal
-    """,
-    options=(Choice("weights", {"mass": "mass", "equal": "equal"}, "Weights of the atoms."),),
-    without_topology={"weights": "equal"},
-)

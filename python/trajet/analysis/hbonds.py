@@ -1,13 +1,25 @@
 """`hbonds`: hydrogen bonds."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet
 from trajet._trajet import AnalysisError, SelectionError
+from trajet.analysis.arguments import (
+    ANGSTROM,
+    BYTES,
+    DEGREES,
+    PS,
+    Above,
+    Atoms,
+    Between,
+    OtherAtoms,
+    ParsedOption,
+    Unit,
+)
 from trajet.analysis.bond_lifetimes import (
     add_bonds,
     frames_of_lag,
@@ -22,13 +34,14 @@ from trajet.analysis.hydrogen_sites import HydrogenSites, hydrogen_sites
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import (
     AnalysisOutcome,
+    RunOptions,
     RunRequest,
     further_selection,
     main_selection,
     selecting,
 )
 from trajet.checked_numbers import whole_number
-from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.pools.pool import AnalysisSpec
 from trajet.quoting import quoted
 from trajet.result import (
     HydrogenBondLifetimes,
@@ -38,12 +51,7 @@ from trajet.result import (
     Report,
 )
 from trajet.result.hydrogen_bonds import MEMBERS
-from trajet.trajectory import FrameChoice, Selection
-
-if TYPE_CHECKING:
-    from trajet.universes import AtomGroup
-
-_Atoms: TypeAlias = "str | Selection | AtomGroup"
+from trajet.trajectory import Selection
 
 # Default cut-offs, Å.
 _CUTOFFS = {"donor-acceptor": 3.0, "hydrogen-acceptor": 2.5}
@@ -54,36 +62,58 @@ _TOO_LARGE = -1.0
 DEFAULT_MEMORY = 2**30
 
 
-@analysis
+def _symbols(text: str) -> list[str]:
+    """Return the symbols of elements in a text with commas."""
+    return [symbol.strip() for symbol in text.split(",")]
+
+
+def _check(*, lifetimes: bool, max_lag: float | None, intermittency: int) -> None:
+    """Raise a ValueError for parameters of lifetimes without these."""
+    if not lifetimes and (max_lag is not None or intermittency):
+        raise ValueError("max_lag= and intermittency= need lifetimes=True")
+
+
+@analysis(
+    check=_check,
+    select="all",
+    notes=(
+        "The topology needs bonds, or --guess-bonds. Distances are those of nearest images:"
+        " positions need no repair."
+    ),
+    examples=r"""
+    trajet hbonds top.tpr run.xtc --select protein -o number.csv --save pairs=pairs.csv
+    trajet hbonds top.tpr run.xtc --select protein --other "resname SOL" --by residue --plot h.png
+    trajet hbonds top.tpr run.xtc --select "resname SOL" --distance hydrogen-acceptor --angle 120
+    trajet hbonds top.tpr run.xtc --select protein --save lifetimes=lifetimes.csv --max-lag 100
+    """,
+)
 def hbonds(
-    selection: "Selection | AtomGroup",
-    other: "_Atoms | None" = None,
+    selection: Atoms,
+    other: OtherAtoms | None = None,
     *,
-    donors: "_Atoms | None" = None,
-    hydrogens: "_Atoms | None" = None,
-    acceptors: "_Atoms | None" = None,
-    elements: Sequence[str] = ("N", "O"),
+    donors: OtherAtoms | None = None,
+    hydrogens: OtherAtoms | None = None,
+    acceptors: OtherAtoms | None = None,
+    elements: Annotated[Sequence[str], ParsedOption(_symbols, "A,B,…")] = ("N", "O"),
     guess_bonds: bool = False,
     distance: Literal["donor-acceptor", "hydrogen-acceptor"] = "donor-acceptor",
-    cutoff: float | None = None,
-    angle: float = 150.0,
-    donor_angle: float | None = None,
+    cutoff: Annotated[float, ANGSTROM, Above(0)] | None = None,
+    angle: Annotated[float, DEGREES, Between(0, 180)] = 150.0,
+    donor_angle: Annotated[float, DEGREES, Between(0, 180)] | None = None,
     list_bonds: bool = False,
     lifetimes: bool = False,
-    max_lag: float | None = None,
-    intermittency: int = 0,
+    max_lag: Annotated[float, PS, Between(0)] | None = None,
+    intermittency: Annotated[int, Unit("frames"), Between(0)] = 0,
     by: Literal["bond", "pair", "residue"] = "bond",
     pbc: bool = True,
-    max_memory: int = DEFAULT_MEMORY,
-    frames: FrameChoice = None,
-    pool: Pool | None = None,
-    progress: Progress | None = None,
+    max_memory: Annotated[int, BYTES] = DEFAULT_MEMORY,
+    **run: Unpack[RunOptions],
 ) -> Steps[HydrogenBonds]:
-    """Find hydrogen bonds by distance and angle: their number in each frame, and who forms them.
+    """Find hydrogen bonds by distance and angle.
 
-    A hydrogen H that is bonded to the donor D forms a hydrogen bond with the acceptor A if their
-    distance is at most `cutoff`, and the angle D-H-A is at least `angle`, or the angle H-D-A at
-    most `donor_angle`.
+    The result has their number in each frame, and the pairs that form them. A hydrogen H that is
+    bonded to the donor D forms a hydrogen bond with the acceptor A if their distance is at most
+    `cutoff`, and the angle D-H-A is at least `angle`, or the angle H-D-A at most `donor_angle`.
 
     Parameters
     ----------
@@ -91,12 +121,15 @@ def hbonds(
         A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file. Donors and
         acceptors are among these atoms; hydrogens belong to their donors.
     other
-        The second group: selection text, a Selection or an AtomGroup. Only bonds between a donor of
-        one group and an acceptor of the other are found, in both directions. None for bonds within
+        The second group, for bonds between a donor of one group and an acceptor of the other, in
+        both directions. Selection text, a Selection or an AtomGroup. None for bonds within
         `selection`.
-    donors, hydrogens, acceptors
-        Atoms to use, as for `other`. None for donors and acceptors of the `elements`, and for all
-        hydrogens.
+    donors
+        Atoms that are donors. As `other`. None for those of the `elements` with hydrogens.
+    hydrogens
+        Hydrogens of the donors. As `other`. None for all that donors have.
+    acceptors
+        Atoms that are acceptors. As `other`. None for those of the `elements`.
     elements
         Elements of donors and acceptors. Elements that a topology lacks are guessed from masses or
         names.
@@ -104,13 +137,14 @@ def hbonds(
         Whether the bonds of donors and hydrogens are guessed from distances in the structure file,
         instead of taken from the topology.
     distance
-        The distance that `cutoff` limits: "donor-acceptor" or "hydrogen-acceptor".
+        The distance that `cutoff` limits. "donor-acceptor" or "hydrogen-acceptor".
     cutoff
-        Å; None for 3.0 Å of donor and acceptor, or 2.5 Å of hydrogen and acceptor.
+        Largest distance, Å. None for 3.0 Å of donor and acceptor, or 2.5 Å of hydrogen and
+        acceptor.
     angle
         Least angle D-H-A, degrees; without effect if `donor_angle` is given.
     donor_angle
-        Largest angle H-D-A, degrees, instead of `angle`: `cutoff=3.5, donor_angle=30` is the
+        Largest angle H-D-A, degrees, instead of `angle`. `cutoff=3.5, donor_angle=30` is the
         criterion of `gmx hbond`.
     list_bonds
         Whether the result lists each hydrogen bond of each frame. The frames are then read twice.
@@ -118,24 +152,18 @@ def hbonds(
         Whether the result has the correlation functions of the pairs of `by`, which give their
         lifetimes. The frames are then read twice, or more often if `max_memory` requires it.
     max_lag
-        The largest lag of the correlation functions, ps; None for half of the time of the frames.
+        The largest lag of the correlation functions, ps. None for half of the time of the frames.
     intermittency
-        Longest gap, in frames, that the continuous correlation ignores: a pair that is bonded
+        Longest gap, in frames, that the continuous correlation ignores. A pair that is bonded
         before and after it counts as bonded throughout.
     by
-        The pairs whose occupancies are computed: "bond" for each hydrogen with an acceptor, "pair"
+        The pairs whose occupancies are computed. "bond" for each hydrogen with an acceptor, "pair"
         for each donor with an acceptor, "residue" for residues of donors and acceptors.
     pbc
         Whether distances and angles are those of nearest images, in frames with a cell.
     max_memory
-        Largest number of bytes of the table of pairs, of the list of bonds, and of the bonds that
-        are correlated at a time.
-    frames
-        A slice, frame numbers, or a mask; None for all.
-    pool
-        Where to compute; None for `LocalPool()`: all cores of this process.
-    progress
-        Called with frames done and in total.
+        Memory for the table of pairs, for the list of bonds, and for the bonds that are correlated
+        at a time.
 
     Returns
     -------
@@ -194,12 +222,10 @@ def hbonds(
         raise ValueError(f"by is one of {', '.join(map(repr, MEMBERS))}, not {by!r}")
     if distance not in _CUTOFFS:
         raise ValueError(f"distance is one of {', '.join(map(repr, _CUTOFFS))}, not {distance!r}")
-    if not lifetimes and (max_lag is not None or intermittency):
-        raise ValueError("max_lag and intermittency are options of lifetimes: set lifetimes=True")
     whole_number(intermittency, "intermittency is a number of frames: it", least=0)
     remarks: list[str] = []
 
-    def further(atoms: "_Atoms | None") -> Selection | None:
+    def further(atoms: OtherAtoms | None) -> Selection | None:
         return None if atoms is None else further_selection(atoms, first.trajectory)
 
     second = further(other)
@@ -224,12 +250,7 @@ def hbonds(
         most = max(1, max_memory // _BYTES[fold])
         plan = search.plan(fold, labels, most=most, **criterion)
         return RunRequest(
-            main.trajectory,
-            frames,
-            pool,
-            progress,
-            lambda _: plan,
-            t_select=selecting(first, second, *chosen),
+            main.trajectory, lambda _: plan, t_select=selecting(first, second, *chosen), **run
         )
 
     outcome = yield request("occupancies")

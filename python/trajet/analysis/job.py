@@ -1,12 +1,13 @@
 """Analyses as generators, which yield the runs that they need."""
 
 import inspect
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from functools import wraps
-from typing import Any, Generic, ParamSpec, Protocol, TypeAlias, TypeVar, cast, get_args
+from typing import Any, Generic, ParamSpec, Protocol, TypeAlias, TypeVar, Unpack, cast, get_args
 
-from trajet.analysis.runner import AnalysisOutcome, RunRequest, run
+from trajet.analysis.runner import AnalysisOutcome, RunOptions, RunRequest, run
+from trajet.analysis.signatures import OF_RUN, shown, with_run_options, with_run_texts
 from trajet.checked_numbers import word_of_weights
 from trajet.pools.rank_placeholder import root_only
 from trajet.renamed import advice_on
@@ -20,8 +21,37 @@ _R_co = TypeVar("_R_co", covariant=True)
 # returns the result.
 Steps: TypeAlias = Generator[RunRequest, AnalysisOutcome, _R]
 
-# The parameters of a run, which all jobs of a run share.
-_OF_RUN = ("frames", "pool", "progress")
+
+@dataclass(frozen=True)
+class CommandDetails:
+    """What the command of an analysis has that its signature and docstring do not say.
+
+    Attributes
+    ----------
+    examples
+        Command lines for `--help`.
+    notes
+        Paragraphs for `--help`, after those of the docstring.
+    select
+        Default of `--select`; None if it must be given.
+    is_bounded
+        Whether `max_memory` bounds the memory of the rows, so that a large result needs no
+        `--force`. Such an analysis reads frames on its own, and is in no plan.
+    check
+        Raises an error for arguments that contradict each other.
+    """
+
+    examples: str = ""
+    notes: str = ""
+    select: str | None = None
+    is_bounded: bool = False
+    check: Callable[..., None] | None = None
+
+    def check_arguments(self, arguments: Mapping[str, object]) -> None:
+        """Call `check` with those arguments that it has as parameters."""
+        if self.check is not None:
+            names = inspect.signature(self.check).parameters
+            self.check(**{name: arguments[name] for name in names if name in arguments})
 
 
 @dataclass(frozen=True)
@@ -39,17 +69,16 @@ class Job(Generic[_R_co]):
     _args: tuple[object, ...] = field(repr=False)
     _kwargs: dict[str, object] = field(repr=False)
 
-    def start(self, **of_run: object) -> Steps[_R_co]:
-        """Return the steps of the analysis, given those parameters of the run that it takes."""
-        known = inspect.signature(self._function).parameters
-        given = {name: value for name, value in of_run.items() if name in known}
-        return self._function(*self._args, **self._kwargs, **given)
+    def start(self, **of_run: Unpack[RunOptions]) -> Steps[_R_co]:
+        """Return the steps of the analysis, given the parameters of the run."""
+        return self._function(*self._args, **self._kwargs, **of_run)
 
 
 class AnalysisFunction(Protocol[_P, _R_co]):
     """A function that runs an analysis; its `job` describes the analysis without running it."""
 
     __name__: str
+    command: CommandDetails
 
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R_co:
         """Run the analysis."""
@@ -67,18 +96,41 @@ class AnalysisFunction(Protocol[_P, _R_co]):
         ...
 
 
-def analysis(function: Callable[_P, Steps[_R]]) -> AnalysisFunction[_P, _R]:
-    """Return the function that runs an analysis, which is written as a generator.
+def analysis(
+    *,
+    check: Callable[..., None] | None = None,
+    examples: str = "",
+    notes: str = "",
+    select: str | None = None,
+    is_bounded: bool = False,
+) -> Callable[[Callable[_P, Steps[_R]]], AnalysisFunction[_P, _R]]:
+    """Return a decorator that makes the function of an analysis of a generator.
 
     The generator yields each `RunRequest` that it needs, and gets its `AnalysisOutcome`. Ranks of
     MPI other than 0 ignore the arguments and take part in the run.
-    """
-    signature = inspect.signature(function)
 
-    def check(args: tuple[object, ...], kwargs: dict[str, object]) -> None:
+    Parameters
+    ----------
+    check
+        Called before anything else with those arguments of the analysis that it has as parameters;
+        the command calls it before a file is opened, with selections as text. Raises ValueError or
+        TypeError if they contradict each other; the command writes `parameter=value` as an option.
+    examples, notes, select, is_bounded
+        See `CommandDetails`.
+    """
+    details = CommandDetails(examples, notes, select, is_bounded, check)
+    return lambda function: _analysis(function, details)
+
+
+def _analysis(
+    function: Callable[_P, Steps[_R]], details: CommandDetails
+) -> AnalysisFunction[_P, _R]:
+    signature = with_run_options(inspect.signature(function))
+
+    def bind(args: tuple[object, ...], kwargs: dict[str, object]) -> inspect.BoundArguments:
         """Raise an error if the arguments do not fit, with advice on those that do."""
         try:
-            given = signature.bind(*args, **kwargs).arguments
+            bound = signature.bind(*args, **kwargs)
         except TypeError as error:
             kinds = {name: one.kind for name, one in signature.parameters.items()}
             first = [name for name, kind in kinds.items() if kind != inspect.Parameter.KEYWORD_ONLY]
@@ -88,35 +140,45 @@ def analysis(function: Callable[_P, Steps[_R]]) -> AnalysisFunction[_P, _R]:
                 f" {', '.join(first)}, and by name {', '.join(rest)}; selections are made by"
                 " traj.select('name CA')"
             ) from None
-        for name in {"weights", "group_weights"} & given.keys():
-            word_of_weights(given[name])
+        for name in {"weights", "group_weights"} & bound.arguments.keys():
+            word_of_weights(bound.arguments[name])
+        return bound
+
+    @wraps(function)
+    def steps(*args: _P.args, **kwargs: _P.kwargs) -> Steps[_R]:
+        bound = bind(args, kwargs)
+        bound.apply_defaults()
+        details.check_arguments(bound.arguments)
+        return (yield from function(*args, **kwargs))
 
     @root_only("result")
     @wraps(function)
     def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        check(args, kwargs)
-        steps = function(*args, **kwargs)
+        running = steps(*args, **kwargs)
         try:
-            request = next(steps)
+            request = next(running)
             while True:
-                request = steps.send(run(request))
+                request = running.send(run(request))
         except StopIteration as end:
             return with_scalars(cast(_R, end.value))
 
     def job(*args: _P.args, **kwargs: _P.kwargs) -> Job[_R]:
-        for name in _OF_RUN:
+        for name in OF_RUN:
             if name in kwargs:
                 raise TypeError(
                     f"{function.__name__}.job() got {name!r}: all jobs of a run share it, so give"
                     " it to tj.run"
                 )
-        check(args, kwargs)
-        return Job(function.__name__, function, args, dict(kwargs))
+        bind(args, kwargs)
+        return Job(function.__name__, steps, args, dict(kwargs))
 
     # Users see a function that returns its result.
     result = get_args(signature.return_annotation)[2]
     named = cast(Any, call)
-    named.__annotations__ = {**function.__annotations__, "return": result}
-    named.__signature__ = signature.replace(return_annotation=result)
+    annotations = {name: each.annotation for name, each in signature.parameters.items()}
+    named.__annotations__ = annotations | {"return": result}
+    named.__signature__ = shown(signature).replace(return_annotation=result)
+    named.__doc__ = with_run_texts(function.__doc__ or "")
     named.job = job
+    named.command = details
     return cast("AnalysisFunction[_P, _R]", call)

@@ -1,31 +1,39 @@
 """`linear_density`: density profile along an axis of the cell."""
 
-from typing import Literal
+from typing import Annotated, Literal, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet.analysis.amounts import UNITS, Quantity, amounts_of, check_bins
+from trajet.analysis.arguments import Between
 from trajet.analysis.atom_groups import Selections, main_selections
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.runner import RunRequest, selecting
-from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.analysis.runner import RunOptions, RunRequest, selecting
+from trajet.pools.pool import AnalysisSpec
 from trajet.result import LinearDensity
-from trajet.trajectory import FrameChoice
 
 
-@analysis
+@analysis(
+    notes=(
+        "Every frame needs a unit cell. Atoms are wrapped into it. To have a membrane in the"
+        " middle, put its centre there first, with --center-on."
+    ),
+    examples=r"""
+    trajet linear-density top.tpr run.xtc --select "resname POPC" --select "resname SOL" \
+        --center-on "resname POPC" --plot profile.png
+    trajet linear-density top.tpr run.xtc --select all --quantity charge -o charge.csv
+    """,
+)
 def linear_density(
-    selection: "Selections",
+    selection: Selections,
     *,
     axis: Literal["x", "y", "z"] = "z",
-    bins: int = 100,
+    bins: Annotated[int, Between(1, 10**6)] = 100,
     quantity: Quantity = "mass",
-    frames: FrameChoice = None,
-    pool: Pool | None = None,
-    progress: Progress | None = None,
+    **run: Unpack[RunOptions],
 ) -> Steps[LinearDensity]:
-    """Compute the mean density in slices of the cell along one of its axes.
+    """Compute the mean density along an axis of the cell.
 
     Parameters
     ----------
@@ -33,18 +41,13 @@ def linear_density(
         A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file; or a list of
         several, of which all but the first may be selection texts: one profile for each.
     axis
-        "x", "y" or "z": slices are parallel to the other two box vectors. In a triclinic cell they
-        follow one another along the normal of that face, which is z for "z", but not x for "x".
+        Axis of the cell along which slices lie, parallel to the other two box vectors. In a
+        triclinic cell they follow one another along the normal of that face, which is z for "z",
+        but not x for "x".
     bins
         Number of slices.
     quantity
-        "mass", "number" or "charge".
-    frames
-        A slice, frame numbers, or a mask; None for all.
-    pool
-        Where to compute; None for `LocalPool()`: all cores of this process.
-    progress
-        Called with frames done and in total.
+        Density of mass (g/cm³), of numbers (1/Å³) or of charge (e/Å³).
 
     Returns
     -------
@@ -100,9 +103,7 @@ def linear_density(
             bins=bins,
         )
 
-    outcome = yield RunRequest(
-        main.trajectory, frames, pool, progress, plan, t_select=selecting(*chosen)
-    )
+    outcome = yield RunRequest(main.trajectory, plan, t_select=selecting(*chosen), **run)
     n_frames, volume, height, n_tilted = outcome.state[:4]
     direction: str = axis
     if n_tilted:

@@ -1,9 +1,10 @@
 """`min_distance`: the nearest pair of two groups."""
 
-from typing import TYPE_CHECKING
+from typing import Annotated, Unpack
 
 import numpy as np
 
+from trajet.analysis.arguments import ANGSTROM, Above, Atoms, OtherAtoms
 from trajet.analysis.atom_sets import AtomSet
 from trajet.analysis.contacts import (
     between,
@@ -13,46 +14,44 @@ from trajet.analysis.contacts import (
 )
 from trajet.analysis.distance_units import looks_like_nm
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.runner import RunRequest, further_selection, main_selection, selecting
+from trajet.analysis.runner import (
+    RunOptions,
+    RunRequest,
+    further_selection,
+    main_selection,
+    selecting,
+)
 from trajet.labels import residues_of
-from trajet.pools.pool import Pool, Progress
 from trajet.result import MinDistance
-from trajet.trajectory import FrameChoice, Selection
-
-if TYPE_CHECKING:
-    from trajet.universes import AtomGroup
 
 
-@analysis
+@analysis(
+    examples=r"""
+    trajet min-distance adk.psf adk.xtc --select "resid 30:59" --other "resid 122:159" -o near.csv
+    trajet min-distance top.gro run.xtc --select protein --other "resname LIG" --cutoff 6
+    """,
+)
 def min_distance(
-    selection: "Selection | AtomGroup",
-    other: "str | Selection | AtomGroup | None" = None,
+    selection: Atoms,
+    other: OtherAtoms | None = None,
     *,
-    cutoff: float | None = None,
+    cutoff: Annotated[float, ANGSTROM, Above(0)] | None = None,
     pbc: bool = True,
-    frames: FrameChoice = None,
-    pool: Pool | None = None,
-    progress: Progress | None = None,
+    **run: Unpack[RunOptions],
 ) -> Steps[MinDistance]:
-    """Compute the minimum distance between two groups of atoms, frame by frame.
+    """Compute the minimum distance of two groups of atoms.
 
     Parameters
     ----------
     selection
         A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
     other
-        The second group: selection text, a Selection or an AtomGroup. None for pairs within
+        The second group. Selection text, a Selection or an AtomGroup. None for pairs within
         `selection`.
     cutoff
-        If given, pairs up to this distance (Å) are counted, too, as by `contacts`.
+        If given, pairs up to this distance (Å) are counted, too. They are those of `contacts`.
     pbc
         Whether distances are those of nearest images, in frames with a cell.
-    frames
-        A slice, frame numbers, or a mask; None for all.
-    pool
-        Where to compute; None for `LocalPool()`: all cores of this process.
-    progress
-        Called with frames done and in total.
 
     Returns
     -------
@@ -97,9 +96,7 @@ def min_distance(
     cutoff = None if cutoff is None else float(cutoff)
     plan = contacts_plan(*sets, nearest=True, cutoff=cutoff, pbc=pbc)
     t_select = selecting(main, others)
-    outcome = yield RunRequest(
-        main.trajectory, frames, pool, progress, lambda _: plan, t_select=t_select
-    )
+    outcome = yield RunRequest(main.trajectory, lambda _: plan, t_select=t_select, **run)
     remarks = outcome.cells.missing() if pbc else []
     found = cutoff is None or not len(outcome.frames) or bool(outcome.rows[:, 3].any())
     remarks += looks_like_nm("cutoff", "--cutoff", cutoff, found=found, what="no contact is")

@@ -3,18 +3,20 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import Annotated, Literal, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet
 from trajet._trajet import AnalysisError
+from trajet.analysis.arguments import BYTES, PS, Atoms, Metavar
 from trajet.analysis.displacements import Displacements, Shape
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.reference import Weights, weights_of
 from trajet.analysis.runner import (
     AnalysisOutcome,
+    RunOptions,
     RunRequest,
     describe,
     main_selection,
@@ -22,12 +24,9 @@ from trajet.analysis.runner import (
 )
 from trajet.analysis.time_axis import equal_step
 from trajet.particles import masses_as_weights
-from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.pools.pool import AnalysisSpec, Progress
 from trajet.result import Diffusion, MeanSquaredDisplacement, diffusion, range_of_fit
-from trajet.trajectory import FrameChoice, Selection, Trajectory
-
-if TYPE_CHECKING:
-    from trajet.universes import AtomGroup
+from trajet.trajectory import Selection, Trajectory
 
 # Most groups of particles, from which the error of the diffusion coefficient follows.
 _MOST_GROUPS = 20
@@ -45,23 +44,37 @@ _FEWEST_LAGS = 4
 Particles = Literal["atom", "residue", "molecule", "chain"]
 
 
-@analysis
+@analysis(
+    is_bounded=True,
+    notes=(
+        "Positions must be unwrapped: remove jumps over the box with --nojump, for molecules with"
+        " --make-whole --nojump. Frames must be equally spaced in time. The error of the"
+        " coefficient is the standard error of those of groups of particles, which holds if"
+        " particles move independently; for one particle it is the difference between the halves"
+        " of the fitted range."
+    ),
+    examples=r"""
+    trajet msd top.tpr run.xtc --select "resname SOL" --by molecule --make-whole --nojump
+    trajet msd top.tpr run.xtc --select "name P" --axes xy --nojump --fit-range 1000 5000 \
+        -o msd.csv --plot msd.png
+    """,
+)
 def msd(
-    selection: "Selection | AtomGroup",
+    selection: Atoms,
     *,
     axes: str = "xyz",
-    max_lag: float | None = None,
-    fit_range: tuple[float, float] | None = None,
+    max_lag: Annotated[float, PS] | None = None,
+    fit_range: Annotated[tuple[float, float], PS, Metavar("FROM TO")] | None = None,
     fft: bool = True,
     unwrapped: bool = False,
     by: Particles = "atom",
     weights: Weights = "mass",
-    max_memory: int = MAX_MEMORY,
-    frames: FrameChoice = None,
-    pool: Pool | None = None,
-    progress: Progress | None = None,
+    max_memory: Annotated[int, BYTES] = MAX_MEMORY,
+    **run: Unpack[RunOptions],
 ) -> Steps[MeanSquaredDisplacement]:
-    """Compute the mean squared displacement of particles against lag time, and their diffusion.
+    """Compute the mean squared displacement against lag time.
+
+    The diffusion coefficient of the particles follows from it.
 
     Parameters
     ----------
@@ -73,31 +86,24 @@ def msd(
         Axes along which displacements are measured: "xyz", "xy", "z", …. The diffusion coefficient
         is the slope divided by twice their number.
     max_lag
-        The longest lag, ps; None for the length of the trajectory.
+        The longest lag, ps. None for the length of the trajectory.
     fit_range
-        Shortest and longest lag of the fit, ps; None for 10 % to 50 % of the longest lag. The
+        Shortest and longest lag of the fit, ps. None for 10 % to 50 % of the longest lag. The
         result's `fit(first, last)` fits another range.
     fft
-        Whether the sums over all pairs of frames are made by Fourier transforms, in n log n steps,
-        or pair by pair, in n² steps; the numbers differ by rounding.
+        Whether the sums over all pairs of frames are made by Fourier transforms. They take n log n
+        steps, and n² steps pair by pair; the numbers differ by rounding.
     unwrapped
-        Give True if positions are known to be unwrapped: a step of more than half of the cell is
-        then no error.
+        Whether positions are known to be unwrapped: a step of more than half of the cell is then no
+        error.
     by
-        The particles: each "atom", or the centre of the selected atoms of each "residue",
-        "molecule" or "chain", as `Selection.split` makes them.
+        The particles: each atom, or the centre of the selected atoms of each residue, molecule or
+        chain. They are those of `Selection.split`.
     weights
-        Weights of the centres: "mass", "equal", or one number per atom.
+        Weights of the centres. "mass", "equal", or one number per atom.
     max_memory
-        Bytes that positions and transforms may take. If the positions of all particles take more,
+        Memory that positions and transforms may take. If the positions of all particles take more,
         the trajectory is read several times, for some of the particles at a time.
-    frames
-        A slice, frame numbers, or a mask; None for all. Their times must be equally spaced, but
-        for one rounding of the type in which they are stored.
-    pool
-        Where frames are read; None for `LocalPool()`: all cores of this process.
-    progress
-        Called with frames done and in total.
 
     Returns
     -------
@@ -120,6 +126,9 @@ def msd(
 
     Notes
     -----
+    Times of frames must be equally spaced, but for one rounding of the type in which they are
+    stored.
+
     A step between neighbouring frames of more than half of the cell along an axis is an error,
     because it shows that positions are wrapped. Steps are not checked if jumps are removed
     (`nojump`), with `unwrapped`, and in frames that have no cell; `report["remarks"]` name such
@@ -141,7 +150,7 @@ def msd(
     trajectory = main.trajectory
     if not axes or set(axes) - set("xyz") or len(set(axes)) < len(axes):
         raise ValueError(f"axes are some of x, y and z, such as 'xyz' or 'z', not {axes!r}")
-    numbers = trajectory.frame_numbers(frames)
+    numbers = trajectory.frame_numbers(run.get("frames"))
     lags = _lags(trajectory, numbers, max_lag)
     range_of_fit(lags, fit_range)
     remarks: list[str] = []
@@ -151,6 +160,7 @@ def msd(
     shape = Shape(len(numbers), len(lags), len(axes), borders, fft, max_memory)
     n_together = _particles_in(shape, moving.n_particles)
     here = _trajet.available_threads()
+    pool = run.get("pool")
     sums = Displacements(shape, here if pool is None else min(here, pool.n_threads))
     outcome: AnalysisOutcome | None = None
     checks = _Checks(main, moving, axes, unwrapped=unwrapped)
@@ -159,13 +169,9 @@ def msd(
         some = moving.part(begin, min(begin + n_together, moving.n_particles))
         # The rows of the run before are freed.
         outcome = None
+        of_part: RunOptions = {**run, "progress": _share(run.get("progress"), k, len(begins))}
         outcome = yield RunRequest(
-            trajectory,
-            frames,
-            pool,
-            _share(progress, k, len(begins)),
-            partial(_plan, some, axes),
-            t_select=selecting(main),
+            trajectory, partial(_plan, some, axes), t_select=selecting(main), **of_part
         )
         checks.check_rows(outcome)
         for group, first, last in _portions(shape, begin, begin + some.n_particles):

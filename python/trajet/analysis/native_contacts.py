@@ -1,23 +1,25 @@
 """`native_contacts`: the fraction of native contacts."""
 
-from typing import TYPE_CHECKING, Literal
+from typing import Annotated, Literal, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet
 from trajet._trajet import SelectionError
+from trajet.analysis.arguments import ANGSTROM, Above, Atoms, Between, OtherAtoms, Unit
 from trajet.analysis.contacts import between, pairs_entries
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import check_half
 from trajet.analysis.reference import (
-    Reference,
+    ReferenceStructure,
     describe_reference,
     frame_of,
     is_average,
     reference_positions,
 )
 from trajet.analysis.runner import (
+    RunOptions,
     RunRequest,
     describe,
     further_selection,
@@ -27,12 +29,9 @@ from trajet.analysis.runner import (
 from trajet.checked_numbers import whole_number
 from trajet.labels import chains_of
 from trajet.particles import heavy_atoms
-from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.pools.pool import AnalysisSpec
 from trajet.result import NativeContacts
-from trajet.trajectory import FrameChoice, Selection
-
-if TYPE_CHECKING:
-    from trajet.universes import AtomGroup
+from trajet.trajectory import Selection
 
 # How much longer than in the reference the distance of a contact may be, if no factor is given.
 _FACTORS = {"soft": 1.8, "hard": 1.2, "radius": 1.0}
@@ -42,24 +41,28 @@ _ROUNDING = 1e-9
 _NEIGHBORS = 3
 
 
-@analysis
+@analysis(
+    examples=r"""
+    trajet native-contacts adk.psf adk.xtc --select protein
+    trajet native-contacts top.gro run.xtc --select "name CA" --cutoff 8 --method hard \
+        --reference crystal.pdb -o q.csv --plot q.png
+    """,
+)
 def native_contacts(
-    selection: "Selection | AtomGroup",
-    other: "str | Selection | AtomGroup | None" = None,
+    selection: Atoms,
+    other: OtherAtoms | None = None,
     *,
-    reference: "Reference" = 0,
-    cutoff: float = 4.5,
+    reference: ReferenceStructure = 0,
+    cutoff: Annotated[float, ANGSTROM, Above(0)] = 4.5,
     method: Literal["soft", "hard", "radius"] = "soft",
-    factor: float | None = None,
-    beta: float = 5.0,
+    factor: Annotated[float, Unit("factor"), Above(0)] | None = None,
+    beta: Annotated[float, Unit("1/Å"), Above(0)] = 5.0,
     heavy_only: bool | None = None,
-    exclude_neighbors: int | None = None,
+    exclude_neighbors: Annotated[int, Between(-1)] | None = None,
     pbc: bool = True,
-    frames: FrameChoice = None,
-    pool: Pool | None = None,
-    progress: Progress | None = None,
+    **run: Unpack[RunOptions],
 ) -> Steps[NativeContacts]:
-    """Compute the fraction Q of native contacts, frame by frame.
+    """Compute the fraction Q of native contacts.
 
     Native contacts are the pairs of atoms that are within the cut-off in the reference, at the
     distances r0. In a frame, with their distances r, Q is the mean over these pairs of
@@ -73,36 +76,30 @@ def native_contacts(
     selection
         A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
     other
-        The second group: selection text, a Selection or an AtomGroup. None for pairs within
+        The second group. Selection text, a Selection or an AtomGroup. None for pairs within
         `selection`.
     reference
-        A reference structure, as for `rmsd`: a frame number, a structure file, a Selection, an
-        AtomGroup, or, without `other`, positions.
+        The reference structure. A frame number, a structure file, a Selection, an AtomGroup, or,
+        without `other`, positions, as for `rmsd`.
     cutoff
         The largest distance of a native contact in the reference, Å.
     method
-        "soft", "hard" or "radius".
+        How the distances of contacts count. "soft", "hard" or "radius".
     factor
-        Factor by which r0, or the cut-off, is multiplied: for "soft" 1.8 by default, for "hard"
-        1.2, for "radius" 1.
+        Factor by which r0, or the cut-off, is multiplied. None for 1.8 ("soft"), 1.2 ("hard") or 1
+        ("radius").
     beta
         Steepness of the soft cut-off, 1/Å.
     heavy_only
-        Whether hydrogens are left out, as by `contact_map`. None leaves them out where residues
-        have several selected atoms.
+        Whether hydrogens are left out, as by `contact_map`. None for leaving them out where
+        residues have several selected atoms.
     exclude_neighbors
         Leave out pairs of atoms whose residues are at most this many residues apart in one chain,
-        as `contact_map` does: 0 leaves out pairs within a residue, -1 none. None is 3 where
+        -1 for no pair. With 0, pairs within a residue are left out. None for 3 where
         residues have several selected atoms, and -1 where each has one (such as its CA) or the
         trajectory has no topology.
     pbc
         Whether distances are those of nearest images, in frames, and references, with a cell.
-    frames
-        A slice, frame numbers, or a mask; None for all.
-    pool
-        Where to compute; None for `LocalPool()`: all cores of this process.
-    progress
-        Called with frames done and in total.
 
     Returns
     -------
@@ -207,12 +204,10 @@ def native_contacts(
 
     outcome = yield RunRequest(
         main.trajectory,
-        frames,
-        pool,
-        progress,
         plan,
         t_select=selecting(main, others),
         reference=frame_of(reference, main.trajectory),
+        **run,
     )
     cells, n_frames = outcome.cells, len(outcome.frames)
     if pbc and bare and cells.n_present:

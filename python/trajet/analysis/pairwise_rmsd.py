@@ -3,19 +3,21 @@
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet import output
 from trajet._trajet import CentredFrames
+from trajet.analysis.arguments import BYTES, PYTHON_ONLY, Atoms, FileOption
 from trajet.analysis.collected import threads_of
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import find_broken_molecules_at, suspect_frames
 from trajet.analysis.reference import Weights, check_same_atoms, weights_of
 from trajet.analysis.runner import (
     AnalysisOutcome,
+    RunOptions,
     RunRequest,
     approve,
     describe,
@@ -23,7 +25,7 @@ from trajet.analysis.runner import (
     selecting,
 )
 from trajet.memory import check_limit, check_memory
-from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.pools.pool import AnalysisSpec
 from trajet.result import PairwiseRmsd
 from trajet.trajectory import FrameChoice, Selection
 
@@ -36,23 +38,28 @@ _ROW, _CENTRED = 8, 4
 _STRIP = 2**28
 _FEWER = "choose fewer frames (frames=slice(None, None, 10)) or atoms"
 
-_TO_FILE = ", or write the matrix to a file (matrix_path=, --matrix FILE.npy)"
+_TO_FILE = ", or write the matrix to a file (matrix_path=, --matrix-path FILE.npy)"
 
 
-@analysis
+@analysis(
+    examples=r"""
+    trajet pairwise-rmsd adk.psf adk.xtc --select "name CA" -o pairs.npz --plot pairs.png
+    trajet pairwise-rmsd top.gro run.xtc --select backbone --step 10 --matrix-path pairs.npy
+    """,
+)
 def pairwise_rmsd(
-    selection: "Selection | AtomGroup",
-    other: "Selection | AtomGroup | None" = None,
+    selection: Atoms,
+    other: Annotated["Selection | AtomGroup | None", PYTHON_ONLY] = None,
     *,
-    other_frames: FrameChoice = None,
-    matrix_path: str | os.PathLike[str] | None = None,
+    other_frames: Annotated[FrameChoice, PYTHON_ONLY] = None,
+    matrix_path: Annotated[str | os.PathLike[str], FileOption((".npy",))] | None = None,
     weights: Weights = "equal",
-    max_memory: int | None = None,
-    frames: FrameChoice = None,
-    pool: Pool | None = None,
-    progress: Progress | None = None,
+    max_memory: Annotated[int, BYTES] | None = None,
+    **run: Unpack[RunOptions],
 ) -> Steps[PairwiseRmsd]:
-    """Compute the RMSD of every frame from every other, each pair superposed optimally.
+    """Compute the RMSD of every frame from every other.
+
+    Each pair is superposed optimally.
 
     Parameters
     ----------
@@ -64,19 +71,12 @@ def pairwise_rmsd(
     other_frames
         Frames of `other`, chosen as by `frames`.
     matrix_path
-        A .npy file to which the matrix is written, in parts, instead of memory. An existing file is
-        replaced.
+        A .npy file to which the matrix is written, in parts, instead of to memory. An existing file
+        is replaced.
     weights
-        "equal", "mass", or one number per atom, for superposition and average.
+        Weights of superposition and average. "equal", "mass", or one number per atom.
     max_memory
-        Bytes that positions and matrix may take together; None for the memory that is available.
-    frames
-        A slice, frame numbers, or a mask; None for all.
-    pool
-        Where to read frames; None for `LocalPool()`. Pairs are computed by threads of this process:
-        those of a `LocalPool`, otherwise one for each core.
-    progress
-        Called with frames done and in total, while they are read.
+        Memory that positions and matrix may take together. None for all that is available.
 
     Returns
     -------
@@ -98,6 +98,9 @@ def pairwise_rmsd(
 
     Notes
     -----
+    Pairs are computed by threads of this process: those of a `LocalPool`, otherwise one for each
+    core.
+
     While frames are read, each coordinate takes 12 bytes, and each pair 4 bytes: 10,000 frames of
     214 atoms take 0.08 GB and their matrix 0.4 GB.
 
@@ -145,24 +148,18 @@ def pairwise_rmsd(
 
         return plan
 
-    threads = threads_of(pool)
+    threads = threads_of(run.get("pool"))
 
     def centred(outcome: AnalysisOutcome) -> CentredFrames:
         return CentredFrames(np.ascontiguousarray(outcome.rows), numbers, threads=threads)
 
     outcome = yield RunRequest(
-        main.trajectory,
-        frames,
-        pool,
-        progress,
-        plan_of(main),
-        t_select=selecting(main, second),
+        main.trajectory, plan_of(main), t_select=selecting(main, second), **run
     )
     own, others, beside = centred(outcome), None, None
     if second is not None:
-        beside = yield RunRequest(
-            second.trajectory, other_frames, pool, progress, plan_of(second), t_select=0.0
-        )
+        of_second: RunOptions = {**run, "frames": other_frames}
+        beside = yield RunRequest(second.trajectory, plan_of(second), t_select=0.0, **of_second)
         others = centred(beside)
     if path is None:
         values = own.rmsds(others, 0, len(own), threads=threads, progress=None)

@@ -1,11 +1,12 @@
 """`pca`: principal components of the positions of atoms."""
 
-from typing import TYPE_CHECKING, cast
+from typing import Annotated, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import AnalysisError, Deviations
+from trajet.analysis.arguments import BYTES, Atoms, Between
 from trajet.analysis.collected import threads_of
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import (
@@ -28,6 +29,7 @@ from trajet.analysis.reference import (
     reference_positions,
 )
 from trajet.analysis.runner import (
+    RunOptions,
     RunRequest,
     describe,
     main_selection,
@@ -35,13 +37,10 @@ from trajet.analysis.runner import (
 )
 from trajet.checked_numbers import whole_number
 from trajet.memory import check_limit, check_memory
-from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.pools.pool import AnalysisSpec
 from trajet.quoting import quoted
 from trajet.result import PrincipalComponents
-from trajet.trajectory import FrameChoice, Selection
-
-if TYPE_CHECKING:
-    from trajet.universes import AtomGroup
+from trajet.trajectory import Selection
 
 # Bytes of each coordinate: as a row of the run, and as a deviation.
 _ROW, _DEVIATION = 8, 4
@@ -58,47 +57,50 @@ _STILL = 1e-12
 _CHUNK = 512
 
 
-@analysis
+def _check(align: object, reference: Reference, weights: Weights) -> None:
+    """Raise a ValueError for parameters of a superposition without one."""
+    if align is None and not (is_average(reference) and is_equal(weights)):
+        raise ValueError("reference= and weights= need align=, without which nothing is superposed")
+
+
+@analysis(
+    check=_check,
+    examples=r"""
+    trajet pca adk.psf adk.xtc --select "name CA" -o pca.csv --plot pca.png
+    trajet pca adk.psf adk.xtc --select "name CA" --save extremes=first.pdb
+    """,
+)
 def pca(
-    selection: "Selection | AtomGroup",
+    selection: Atoms,
     *,
     align: Align = "same",
     reference: Reference = AVERAGE,
-    n_components: int | None = 10,
+    n_components: Annotated[int, Between(1)] | None = 10,
     weights: Weights = "equal",
-    max_memory: int | None = None,
-    frames: FrameChoice = None,
-    pool: Pool | None = None,
-    progress: Progress | None = None,
+    max_memory: Annotated[int, BYTES] | None = None,
+    **run: Unpack[RunOptions],
 ) -> Steps[PrincipalComponents]:
-    """Compute the principal components of the positions of atoms.
+    """Compute the principal components of positions.
 
     Parameters
     ----------
     selection
         A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
     align
-        Atoms by which each frame is superposed on the reference first: "same" for the selection
-        itself, or selection text, a Selection or an AtomGroup. None uses positions as stored: the
-        file must be aligned already.
+        Atoms by which each frame is superposed on the reference first. "same" for the selection
+        itself, or selection text, a Selection or an AtomGroup. None for positions as stored. Then
+        the file must be aligned already.
     reference
-        With `align`: `"average"`, the average structure after superposition on the first of the
-        frames (two passes), or a reference structure as for `rmsd`. MDAnalysis' PCA takes the first
+        With `align`: the reference structure, as for `rmsd`. `"average"` is the average structure
+        after superposition on the first of the frames (two passes). MDAnalysis' PCA takes the first
         frame.
     n_components
-        How many components and projections to return; None for all. All variances are returned.
+        How many components and projections to return. None for all. All variances are returned.
     weights
-        With `align`: weights of the superposition: "equal", "mass", or one number per atom. The
+        With `align`: weights of the superposition. "equal", "mass", or one number per atom. The
         components are those of unweighted positions.
     max_memory
-        Bytes that positions and matrix may take together; None for the memory that is available.
-    frames
-        A slice, frame numbers, or a mask; None for all.
-    pool
-        Where to read frames; None for `LocalPool()`. The matrix is computed by threads of this
-        process: those of a `LocalPool`, otherwise one for each core.
-    progress
-        Called with frames done and in total, while they are read.
+        Memory that positions and matrix may take together. None for all that is available.
 
     Returns
     -------
@@ -122,6 +124,9 @@ def pca(
 
     Notes
     -----
+    The matrix is computed by threads of this process: those of a `LocalPool`, otherwise one for
+    each core.
+
     The matrix is the covariance of the coordinates, or, where frames are fewer, the products of the
     deviations of all pairs of frames, which has the same variances (L. Sirovich, Q. Appl. Math. 45,
     561 (1987)). Its side m costs 32 m² bytes.
@@ -155,8 +160,6 @@ def pca(
         whole_number(n_components, "n_components", least=1)
     onto = aligned_atoms(align, main)
     average = is_average(reference)
-    if onto is None and not (average and is_equal(weights)):
-        raise ValueError("reference and weights need align: without it nothing is superposed")
     remarks: list[str] = []
 
     prepared: list[dict[str, object]] = []
@@ -169,7 +172,7 @@ def pca(
             )
         n_frames, width = len(chosen), 3 * main.n_atoms
         folded = _is_folded(n_frames, width)
-        _check_size(n_frames, width, n_components, max_memory, threads_of(pool))
+        _check_size(n_frames, width, n_components, max_memory, threads_of(run.get("pool")))
         group = None
         if onto is not None:
             here = first_of(chosen) if average else reference
@@ -190,12 +193,10 @@ def pca(
     compared = None if onto is None else frame_of(reference, main.trajectory)
     outcome = yield RunRequest(
         main.trajectory,
-        frames,
-        pool,
-        progress,
         plan,
         t_select=selecting(main, None if onto is main else onto),
         reference=compared,
+        **run,
     )
     if _is_folded(len(outcome.frames), 3 * main.n_atoms):
         mean, matrix, average_structure = _unfolded(outcome.state, 3 * main.n_atoms)
@@ -211,18 +212,16 @@ def pca(
             }
         second = yield RunRequest(
             main.trajectory,
-            frames,
-            pool,
-            progress,
             lambda _: AnalysisSpec.of("positions", **last),
             t_select=0.0,
             reference=compared,
+            **run,
         )
         projections = second.rows
     else:
         positions = np.ascontiguousarray(outcome.rows)
         variances, components, projections, mean = _collected(
-            positions, n_components, threads_of(pool), main.label
+            positions, n_components, threads_of(run.get("pool")), main.label
         )
     components = np.ascontiguousarray(components.T)
     # The first component shows the frames in which a molecule is broken, if there are some.

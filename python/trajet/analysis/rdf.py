@@ -1,61 +1,70 @@
 """`rdf`: radial distribution functions."""
 
-from typing import TYPE_CHECKING
+from typing import Annotated, Unpack
 
 import numpy as np
 
 from trajet._trajet import SelectionError
+from trajet.analysis.arguments import Atoms, Between, DistanceRange, Metavar, OtherAtoms
 from trajet.analysis.cell_summary import CellSummary
 from trajet.analysis.distance_units import range_looks_like_nm
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.runner import RunRequest, further_selection, main_selection, selecting
-from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.analysis.runner import (
+    RunOptions,
+    RunRequest,
+    further_selection,
+    main_selection,
+    selecting,
+)
+from trajet.pools.pool import AnalysisSpec
 from trajet.quoting import quoted
 from trajet.result import RadialDistribution
-from trajet.trajectory import FrameChoice, Selection
-
-if TYPE_CHECKING:
-    from trajet.universes import AtomGroup
-
+from trajet.trajectory import Selection
 
 # Ranges that end before it have shells whose volume is no number, Å.
 _SHORTEST_RANGE = 1e-30
 
 
-@analysis
+def _check(range: tuple[float, float]) -> None:
+    """Raise an error for an empty range."""
+    check_range(range)
+
+
+@analysis(
+    check=_check,
+    notes="Every frame needs a unit cell of any shape. Distances are those of nearest images.",
+    examples=r"""
+    trajet rdf water.gro water.xtc --select "name OW" --plot rdf.png
+    trajet rdf top.gro run.xtc --select "resname NA" --other "name OW" --range 0 10 -o rdf.csv
+    """,
+)
 def rdf(
-    selection: "Selection | AtomGroup",
-    other: "str | Selection | AtomGroup | None" = None,
+    selection: Atoms,
+    other: OtherAtoms | None = None,
     *,
-    range: tuple[float, float] = (0.0, 15.0),
-    bins: int = 75,
-    exclude: tuple[int, int] | None = None,
-    frames: FrameChoice = None,
-    pool: Pool | None = None,
-    progress: Progress | None = None,
+    range: DistanceRange = (0.0, 15.0),
+    bins: Annotated[int, Between(1, 10**6)] = 75,
+    exclude: Annotated[tuple[int, int], Between(1), Metavar("N M")] | None = None,
+    **run: Unpack[RunOptions],
 ) -> Steps[RadialDistribution]:
-    """Compute the radial distribution function g(r) of two groups of atoms.
+    """Compute the radial distribution function g(r).
+
+    It is that of two groups of atoms, or of one with itself.
 
     Parameters
     ----------
     selection
         A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
     other
-        The second group: selection text, a Selection or an AtomGroup. None for `selection`.
+        The second group. Selection text, a Selection or an AtomGroup. None for `selection`.
     range
         The least and the largest distance that are counted, Å.
     bins
         Number of bins of equal width.
     exclude
-        `(n, m)`: exclude pairs within molecules that have `n` atoms in `selection` and `m` in
-        `other`: the first `n` atoms of `selection` with the first `m` of `other`, and so on. Pairs
-        of an atom with itself are always excluded.
-    frames
-        A slice, frame numbers, or a mask; None for all.
-    pool
-        Where to compute; None for `LocalPool()`: all cores of this process.
-    progress
-        Called with frames done and in total.
+        Leave out pairs within molecules that have N atoms in `selection` and M in `other`. These
+        are the first N atoms of `selection` with the first M of `other`, and so on. Pairs of an
+        atom with itself are always left out.
 
     Returns
     -------
@@ -104,7 +113,7 @@ def rdf(
         blocks = [(n_a, exclude[0]), (n_b, exclude[1])]
         if any(size < 1 or n % size for n, size in blocks) or len({n // s for n, s in blocks}) > 1:
             raise ValueError(
-                f"exclude (--exclusion-block) {exclude} does not divide selections of {n_a} and"
+                f"exclude (--exclude) {exclude} does not divide selections of {n_a} and"
                 f" {n_b} atoms into equally many blocks"
             )
     plan = AnalysisSpec.of(
@@ -115,9 +124,7 @@ def rdf(
         exclusion_block=exclude,
     )
     t_select = selecting(main, others)
-    outcome = yield RunRequest(
-        main.trajectory, frames, pool, progress, lambda _: plan, t_select=t_select
-    )
+    outcome = yield RunRequest(main.trajectory, lambda _: plan, t_select=t_select, **run)
     remarks = range_remarks(outcome.cells, last)
     if exclude is not None:
         remarks.extend(_across(main, others or main, exclude))
@@ -193,6 +200,15 @@ def range_remarks(cells: CellSummary, last: float) -> list[str]:
         "beyond it g is too small, as only the nearest image of a pair counts: choose a smaller"
         " range",
     )
+
+
+def check_range(range: tuple[float, float]) -> None:
+    """Raise an error for a range that is empty or begins below 0."""
+    first, last = distance_range(range)
+    if not 0 <= first < last:
+        raise ValueError(
+            "bins have no width: range= must go from 0 or more up to a larger distance"
+        )
 
 
 def distance_range(range: tuple[float, float]) -> tuple[float, float]:

@@ -1,76 +1,79 @@
 """`rdf_pairs`: radial distribution functions of several pairs of selections, of atoms or groups."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Annotated, Literal, Unpack
 
 import numpy as np
 
 from trajet._trajet import SelectionError
 from trajet.analysis.amounts import check_bins
+from trajet.analysis.arguments import Between, DistanceRange, OtherAtoms
 from trajet.analysis.atom_groups import AtomGroups
 from trajet.analysis.distance_units import range_looks_like_nm
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import find_broken_molecules_at, suspect_frames
-from trajet.analysis.rdf import distance_range, range_remarks
+from trajet.analysis.rdf import check_range, distance_range, range_remarks
 from trajet.analysis.reference import Weights
 from trajet.analysis.runner import (
+    RunOptions,
     RunRequest,
     further_selection,
     main_selection,
     selecting,
 )
-from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.pools.pool import AnalysisSpec
 from trajet.quoting import quoted
 from trajet.result import RadialDistributions
-from trajet.trajectory import FrameChoice, Selection
-
-if TYPE_CHECKING:
-    from trajet.universes import AtomGroup
+from trajet.trajectory import Selection
 
 # Groups, finer ones first: a residue lies within one molecule and one chain.
 _GROUPS = ("atom", "residue", "molecule", "chain")
 
-SelectionPair: TypeAlias = "tuple[str | Selection | AtomGroup, str | Selection | AtomGroup]"
+
+def _check(range: tuple[float, float]) -> None:
+    """Raise an error for an empty range."""
+    check_range(range)
 
 
-@analysis
+@analysis(
+    check=_check,
+    notes="Every frame needs a unit cell of any shape. Distances are those of nearest images.",
+    examples=r"""
+    trajet rdf-pairs top.tpr run.xtc --pairs "name OW" "name OW" --pairs "name OW" "name HW1 HW2" \
+        --exclude molecule --plot rdf.png
+    trajet rdf-pairs top.tpr run.xtc --pairs "resname POPC" "resname CHL1" --by residue -o rdf.csv
+    """,
+)
 def rdf_pairs(
-    pairs: "Sequence[SelectionPair]",
+    pairs: Sequence[tuple[OtherAtoms, OtherAtoms]],
     *,
-    range: tuple[float, float] = (0.0, 15.0),
-    bins: int = 75,
+    range: DistanceRange = (0.0, 15.0),
+    bins: Annotated[int, Between(1, 10**6)] = 75,
     exclude: Literal["residue", "molecule", "chain"] | None = None,
     by: Literal["atom", "residue", "molecule", "chain"] = "atom",
     weights: Literal["mass", "equal"] = "mass",
-    frames: FrameChoice = None,
-    pool: Pool | None = None,
-    progress: Progress | None = None,
+    **run: Unpack[RunOptions],
 ) -> Steps[RadialDistributions]:
-    """Compute the radial distribution functions g(r) of many pairs of selections in one pass.
+    """Compute g(r) of many pairs of selections in one pass.
+
+    Each is a radial distribution function, as `rdf` computes it.
 
     Parameters
     ----------
     pairs
-        Pairs of selections: `[(oxygen, oxygen), (oxygen, "name HW1 HW2")]`. All but the very first
-        may be selection texts.
+        Pairs of selections. Such as `[(oxygen, oxygen), (oxygen, "name HW1 HW2")]`; all but the
+        very first may be selection texts.
     range
         The least and the largest distance that are counted, Å.
     bins
         Number of bins of equal width.
     exclude
-        Leave out pairs of sites of one "residue", "molecule" or "chain", which must not be smaller
-        than the sites; None for all pairs. A site is never paired with itself.
+        Leave out pairs of sites of one residue, molecule or chain, which must not be smaller than
+        the sites. None for all pairs. A site is never paired with itself.
     by
-        "atom": sites are atoms. "residue", "molecule" or "chain": sites are the centres of the
-        selected atoms of each.
+        The sites: atoms, or the centres of the selected atoms of residues, molecules or chains.
     weights
-        "mass" or "equal": centres of mass or of geometry.
-    frames
-        A slice, frame numbers, or a mask; None for all.
-    pool
-        Where to compute; None for `LocalPool()`: all cores of this process.
-    progress
-        Called with frames done and in total.
+        Weights of centres: "mass" or "equal".
 
     Returns
     -------
@@ -149,14 +152,7 @@ def rdf_pairs(
     lists, n_sites = [sites for sites, _ in made], [n for _, n in made]
     first, last = distance_range(range)
     plan = AnalysisSpec.of("rdf_pairs", lists=lists, pairs=numbers, bins=(bins, (first, last)))
-    outcome = yield RunRequest(
-        trajectory,
-        frames,
-        pool,
-        progress,
-        lambda _: plan,
-        t_select=selecting(*selections),
-    )
+    outcome = yield RunRequest(trajectory, lambda _: plan, t_select=selecting(*selections), **run)
     remarks += range_remarks(outcome.cells, last)
     if by != "atom":
         for one in selections:

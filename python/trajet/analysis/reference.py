@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from trajet import h5md, topology, universes
 from trajet._trajet import AnalysisError, SelectionError
 from trajet.advise.entries import InputEntry
+from trajet.analysis.arguments import AsOption, AtomsOption, StructureOption
 from trajet.analysis.runner import further_selection
 from trajet.atom_matching import check_pairs
 from trajet.box import Box
@@ -33,15 +34,22 @@ if TYPE_CHECKING:
 # Reference of the average structure: frames are superposed on the first one, then averaged.
 AVERAGE = "average"
 
-Weights: TypeAlias = Literal["mass", "equal"] | Sequence[float] | NDArray[np.floating | np.integer]
-# MDAnalysis is imported only if needed.
-Reference: TypeAlias = (
-    "int | str | os.PathLike[str] | Selection | NDArray[np.floating | np.integer] | AtomGroup"
-)
-
-
+Weights: TypeAlias = Annotated[
+    "Literal['mass', 'equal'] | Sequence[float] | NDArray[np.floating | np.integer]",
+    AsOption(Literal["mass", "equal"]),
+]
+# In quotes, since MDAnalysis is imported only if needed.
+Reference: TypeAlias = Annotated[
+    "int | str | os.PathLike[str] | Selection | NDArray[np.floating | np.integer] | AtomGroup",
+    StructureOption(words=(AVERAGE,)),
+]
+# A reference that is not the average structure.
+ReferenceStructure: TypeAlias = Annotated[
+    "int | str | os.PathLike[str] | Selection | NDArray[np.floating | np.integer] | AtomGroup",
+    StructureOption(),
+]
 # Atoms by which frames are superposed: "same" for the selection, None for positions as stored.
-Align: TypeAlias = "str | Selection | AtomGroup | None"
+Align: TypeAlias = Annotated["str | Selection | AtomGroup", AtomsOption(words=("same",))] | None
 
 
 def aligned_atoms(align: Align, main: Selection) -> Selection | None:

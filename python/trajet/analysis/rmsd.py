@@ -1,11 +1,12 @@
 """`rmsd`: root mean square deviation from a reference."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet.analysis.arguments import STORED_POSITIONS, Atoms, OtherAtoms
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import find_broken_molecules, find_broken_molecules_at
 from trajet.analysis.reference import (
@@ -19,67 +20,71 @@ from trajet.analysis.reference import (
     reference_positions,
 )
 from trajet.analysis.runner import (
+    RunOptions,
     RunRequest,
     describe,
     further_selection,
     main_selection,
     selecting,
 )
-from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.pools.pool import AnalysisSpec
 from trajet.result import Series
-from trajet.trajectory import FrameChoice, Selection, few_atoms_remarks
-
-if TYPE_CHECKING:
-    from trajet.universes import AtomGroup
-
+from trajet.trajectory import few_atoms_remarks
 
 # What plans call each motion.
 _FITS = {"superposition": "superposition", "translation": "centre", "none": "none"}
 
 
-@analysis
+def _check(reference: Reference, motion: str) -> None:
+    """Raise a ValueError for an unknown motion, or one that does not lead to the average."""
+    if is_average(reference) and motion != "superposition":
+        raise ValueError(f"reference='average' needs a superposition: leave motion={motion!r} out")
+
+
+@analysis(
+    check=_check,
+    notes=f"{STORED_POSITIONS} Selections are evaluated once, on frame 0.",
+    examples=r"""
+    trajet rmsd adk.psf adk.xtc --select "name CA" -o rmsd.csv --plot rmsd.png
+    trajet rmsd top.gro run.xtc --select "backbone and resid 1:29" --groups "resname LIG" \
+        --weights mass --reference crystal.pdb -o rmsd.npz --report report.json
+    trajet rmsd top.gro run.part*.xtc --continuous --select "name CA" --begin 1000 --end 5000
+    """,
+)
 def rmsd(
-    selection: "Selection | AtomGroup",
+    selection: Atoms,
     *,
     reference: Reference = 0,
     motion: Literal["superposition", "translation", "none"] = "superposition",
-    groups: Sequence["str | Selection | AtomGroup"] = (),
+    groups: Sequence[OtherAtoms] = (),
     weights: Weights = "equal",
     group_weights: Literal["mass", "equal"] = "equal",
-    frames: FrameChoice = None,
-    pool: Pool | None = None,
-    progress: Progress | None = None,
+    **run: Unpack[RunOptions],
 ) -> Steps[Series]:
-    """Compute the RMSD of atoms from a reference, frame by frame.
+    """Compute the RMSD of atoms from a reference.
 
     Parameters
     ----------
     selection
         A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
     reference
-        The reference structure: a frame number of the same trajectory; the path of a structure
+        The reference structure. A frame number of the same trajectory; the path of a structure
         file, in which the selections are evaluated again; an AtomGroup at its current positions; a
         Selection, at frame 0 of its trajectory; positions `(n_atoms, 3)` in Å; or `"average"`, the
         average of the analysed frames after superposition on the first of them (two passes).
     motion
-        How each frame is moved onto the reference first: "superposition" for translation and
+        How each frame is moved onto the reference first. "superposition" for translation and
         rotation, "translation" of the centre alone, or "none" for positions as stored.
     groups
-        Further selections of the same system, as text, Selections or AtomGroups. Each adds a
-        column: its RMSD after `selection` was moved onto the reference (MDAnalysis'
-        `groupselections`). If `selection` is an AtomGroup, text is evaluated in the current state
-        of its Universe.
+        Further atoms, whose RMSD is computed after `selection` was moved onto the reference. Text,
+        Selections or AtomGroups of the same system, as MDAnalysis' `groupselections`; each adds a
+        column. If `selection` is an AtomGroup, text is evaluated in the current state of its
+        Universe.
     weights
-        Weights of the motion and of the RMSD of `selection`: "equal", "mass", or one number per
+        Weights of the motion and of the RMSD of `selection`. "equal", "mass", or one number per
         atom.
     group_weights
-        Weights of the RMSD of `groups`: "equal", even if `weights` are masses, or "mass".
-    frames
-        A slice, frame numbers, or a mask; None for all.
-    pool
-        Where to compute; None for `LocalPool()`: all cores of this process.
-    progress
-        Called with frames done and in total.
+        Weights of the RMSD of `groups`. "equal", even if `weights` are masses, or "mass".
 
     Returns
     -------
@@ -122,8 +127,6 @@ def rmsd(
     if motion not in _FITS:
         raise ValueError(f"motion is {', '.join(map(repr, _FITS))}, not {motion!r}")
     average = is_average(reference)
-    if average and motion != "superposition":
-        raise ValueError(f"reference='average' needs a superposition: leave motion={motion!r} out")
     remarks = few_atoms_remarks(main) if motion == "superposition" else []
     torn: list[str] = []
 
@@ -145,12 +148,10 @@ def rmsd(
 
     outcome = yield RunRequest(
         trajectory,
-        frames,
-        pool,
-        progress,
         plan,
         t_select=selecting(*items),
         reference=frame_of(reference, trajectory),
+        **run,
     )
     if not torn:
         # If a molecule is broken in some frames, the RMSD is largest in one of them.

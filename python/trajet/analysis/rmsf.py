@@ -1,10 +1,11 @@
 """`rmsf`: root mean square fluctuations."""
 
-from typing import TYPE_CHECKING
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet.analysis.arguments import Atoms
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import (
     find_broken_molecules,
@@ -25,52 +26,59 @@ from trajet.analysis.reference import (
     reference_positions,
 )
 from trajet.analysis.runner import (
+    RunOptions,
     RunRequest,
     describe,
     main_selection,
     selecting,
 )
 from trajet.labels import atom_labels, chains_of
-from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.pools.pool import AnalysisSpec
 from trajet.result import AtomValues
-from trajet.trajectory import FrameChoice, Selection, Trajectory, few_atoms_remarks
-
-if TYPE_CHECKING:
-    from trajet.universes import AtomGroup
+from trajet.trajectory import Trajectory, few_atoms_remarks
 
 
-@analysis
+def _check(align: object, reference: Reference, weights: Weights) -> None:
+    """Raise a ValueError for parameters of a superposition without one."""
+    is_default = isinstance(reference, (int, np.integer)) and reference == 0 and is_equal(weights)
+    if align is None and not is_default:
+        raise ValueError("reference= and weights= need align=, without which nothing is superposed")
+
+
+@analysis(
+    check=_check,
+    notes=(
+        "Without --align, positions are used as stored: rotation of the whole molecule counts as"
+        " fluctuation unless the file is aligned already."
+    ),
+    examples=r"""
+    trajet rmsf adk.psf adk.xtc --select "name CA" --align "name CA" --reference average
+    trajet rmsf top.gro run.xtc --select "name CA" --align backbone -o rmsf.csv --plot rmsf.png
+    """,
+)
 def rmsf(
-    selection: "Selection | AtomGroup",
+    selection: Atoms,
     *,
     align: Align = None,
     reference: Reference = 0,
     weights: Weights = "equal",
-    frames: FrameChoice = None,
-    pool: Pool | None = None,
-    progress: Progress | None = None,
+    **run: Unpack[RunOptions],
 ) -> Steps[AtomValues]:
-    """Compute the root mean square fluctuation of each atom about its mean position.
+    """Compute the RMSF of each atom about its mean position.
 
     Parameters
     ----------
     selection
         A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
     align
-        Atoms by which each frame is superposed on the reference first: selection text, a Selection
-        or an AtomGroup, or "same" for the selection itself. None uses positions as stored, as
-        MDAnalysis' RMSF does: the file must be aligned already.
+        Atoms by which each frame is superposed on the reference first. Selection text, a Selection
+        or an AtomGroup, or "same" for the selection itself. None for positions as stored. Then the
+        file must be aligned already, as for MDAnalysis' RMSF.
     reference
-        With `align`: the reference structure, as for `rmsd`; `"average"` is the average structure
+        With `align`: the reference structure, as for `rmsd`. `"average"` is the average structure
         after superposition on the first of the frames (two passes).
     weights
-        With `align`: weights of the superposition: "equal", "mass", or one number per atom.
-    frames
-        A slice, frame numbers, or a mask; None for all.
-    pool
-        Where to compute; None for `LocalPool()`: all cores of this process.
-    progress
-        Called with frames done and in total.
+        With `align`: weights of the superposition. "equal", "mass", or one number per atom.
 
     Returns
     -------
@@ -105,9 +113,6 @@ def rmsf(
     main = main_selection(selection)
     average = is_average(reference)
     onto = aligned_atoms(align, main)
-    is_first = isinstance(reference, (int, np.integer)) and reference == 0
-    if onto is None and not (is_first and is_equal(weights)):
-        raise ValueError("reference and weights need align: without it nothing is superposed")
     remarks = _nothing_fitted(main.trajectory) if onto is None else few_atoms_remarks(onto)
 
     def plan(chosen: NDArray[np.int64]) -> AnalysisSpec:
@@ -123,12 +128,10 @@ def rmsf(
 
     outcome = yield RunRequest(
         main.trajectory,
-        frames,
-        pool,
-        progress,
         plan,
         t_select=selecting(main, None if onto is main else onto),
         reference=None if onto is None else frame_of(reference, main.trajectory),
+        **run,
     )
     count = outcome.state[0]
     squares = outcome.state[1 + 3 * main.n_atoms :].reshape(-1, 3)

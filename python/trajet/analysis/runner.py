@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -214,6 +214,24 @@ class AnalysisOutcome:
         return location_remarks(self.trajectory.topology, self.trajectory.indices_of(self.atoms))
 
 
+class RunOptions(TypedDict, total=False):
+    """Parameters of a run, which every analysis has.
+
+    Attributes
+    ----------
+    frames
+        The chosen frames, as users give them.
+    pool
+        Where to compute; None for `LocalPool()`.
+    progress
+        Called with frames done and in total, or None.
+    """
+
+    frames: FrameChoice
+    pool: Pool | None
+    progress: Progress | None
+
+
 @dataclass(frozen=True)
 class RunRequest:
     """A run that an analysis asks for: a plan over frames of a trajectory.
@@ -222,28 +240,24 @@ class RunRequest:
     ----------
     trajectory
         The trajectory of the selections.
-    frames
-        The chosen frames, as users give them.
-    pool
-        Where to compute; None for `LocalPool()`.
-    progress
-        Called with frames done and in total, or None.
     make_plan
         Returns the plan, given the numbers of the chosen frames.
     t_select
         Seconds that choosing the atoms took, for the report: see `selecting`.
+    frames, pool, progress
+        See `RunOptions`.
     reference
         A frame to which the chosen frames are compared: jumps are counted from the first of all
         these.
     """
 
     trajectory: Trajectory
-    frames: FrameChoice
-    pool: Pool | None
-    progress: Progress | None
     make_plan: Callable[[NDArray[np.int64]], AnalysisSpec]
     _: KW_ONLY
     t_select: float
+    frames: FrameChoice = None
+    pool: Pool | None = None
+    progress: Progress | None = None
     reference: int | None = None
 
     def frame_numbers(self) -> NDArray[np.int64]:

@@ -1,17 +1,26 @@
 """`sasa`: solvent-accessible surface areas."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import Annotated, Literal, TypeAlias, Unpack, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet
 from trajet._trajet import SelectionError
+from trajet.analysis.arguments import (
+    ANGSTROM,
+    PYTHON_ONLY,
+    STORED_POSITIONS,
+    Atoms,
+    Between,
+    OtherAtoms,
+)
 from trajet.analysis.distance_units import looks_like_nm
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import find_broken_molecules_at
 from trajet.analysis.runner import (
+    RunOptions,
     RunRequest,
     describe,
     further_selection,
@@ -21,13 +30,10 @@ from trajet.analysis.runner import (
 from trajet.checked_numbers import checked_numbers
 from trajet.labels import atom_labels, residue_labels
 from trajet.particles import known_elements
-from trajet.pools.pool import AnalysisSpec, Pool, Progress
+from trajet.pools.pool import AnalysisSpec
 from trajet.result import SurfaceAreas
 from trajet.topology import listed
-from trajet.trajectory import FrameChoice, Selection
-
-if TYPE_CHECKING:
-    from trajet.universes import AtomGroup
+from trajet.trajectory import Selection
 
 # Radius of a probe, Å, below which it is smaller than any atom; 0 is the van der Waals surface.
 _LEAST_PROBE = 0.5
@@ -41,29 +47,34 @@ Radii: TypeAlias = (
 _HYDROGEN = 1.2
 
 
-@analysis
+@analysis(
+    notes=STORED_POSITIONS,
+    examples=r"""
+    trajet sasa adk.psf adk.xtc --select protein -o sasa.csv --plot sasa.png
+    trajet sasa adk.psf adk.xtc --select protein --by residue --plot residues.png
+    trajet sasa top.gro run.xtc --select "resname LIG" --context protein
+    """,
+)
 def sasa(
-    selection: "Selection | AtomGroup",
+    selection: Atoms,
     *,
-    context: "str | Selection | AtomGroup | None" = None,
-    probe: float = 1.4,
-    points: int = 960,
-    radii: Radii = None,
+    context: OtherAtoms | None = None,
+    probe: Annotated[float, ANGSTROM, Between(0)] = 1.4,
+    points: Annotated[int, Between(1, 10**6)] = 960,
+    radii: Annotated[Radii, PYTHON_ONLY] = None,
     by: By = "total",
-    frames: FrameChoice = None,
-    pool: Pool | None = None,
-    progress: Progress | None = None,
+    **run: Unpack[RunOptions],
 ) -> Steps[SurfaceAreas]:
-    """Compute the solvent-accessible surface area of atoms, frame by frame.
+    """Compute the solvent-accessible surface area of atoms.
 
     Parameters
     ----------
     selection
         A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
     context
-        Further atoms that cover the selected ones: selection text, a Selection or an AtomGroup. So
-        the area of a ligand in a protein is that of `ligand` with `context="protein"`. None if only
-        the selected atoms cover each other.
+        Further atoms that cover the selected ones. Selection text, a Selection or an AtomGroup: the
+        area of a ligand in a protein is that of `ligand` with `context="protein"`. None for only
+        the selected atoms, which cover each other.
     probe
         Radius of the probe, Å.
     points
@@ -77,12 +88,6 @@ def sasa(
         virtual sites, lone pairs and Drude particles do.
     by
         "total" for the area of all atoms, "residue" or "atom" for that of each.
-    frames
-        A slice, frame numbers, or a mask; None for all.
-    pool
-        Where to compute; None for `LocalPool()`: all cores of this process.
-    progress
-        Called with frames done and in total.
 
     Returns
     -------
@@ -141,12 +146,7 @@ def sasa(
         points=points,
     )
     outcome = yield RunRequest(
-        main.trajectory,
-        frames,
-        pool,
-        progress,
-        lambda _: plan,
-        t_select=selecting(main, around),
+        main.trajectory, lambda _: plan, t_select=selecting(main, around), **run
     )
     totals = outcome.rows.sum(axis=1)
     if totals.size:

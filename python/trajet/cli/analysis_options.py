@@ -3,7 +3,7 @@
 import contextlib
 import functools
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,7 +17,7 @@ from trajet import advise, output
 from trajet.analysis.job import Job
 from trajet.analysis.runner import rows_approved_by
 from trajet.cli import pools, transforms
-from trajet.cli.command import Command
+from trajet.cli.command import LeveledCommand
 from trajet.cli.options import (
     Size,
     atoms,
@@ -83,6 +83,8 @@ class AnalysisOptions:
         Whether to print JSON instead of a table.
     joint
         The run of several analyses to which this one belongs; None if it runs on its own.
+    updating
+        Whether selections are evaluated in each frame.
     """
 
     trajectory: Trajectory
@@ -94,17 +96,12 @@ class AnalysisOptions:
     sample: bool
     as_json: bool = False
     joint: "JointRun | None" = None
+    updating: bool = False
 
-    def select(self, selection: str) -> Selection:
-        """Evaluate a selection."""
-        return select(self.trajectory, selection, quiet=self.quiet)
-
-    def select_in(self, selection: str, *, updating: bool) -> Selection | UpdatingSelection:
-        """Evaluate a selection, on frame 0 or in each frame."""
-        return self.select_updating(selection) if updating else self.select(selection)
-
-    def select_updating(self, selection: str) -> UpdatingSelection:
-        """Return a selection that is evaluated in each frame."""
+    def select(self, selection: str) -> Selection | UpdatingSelection:
+        """Evaluate a selection; on frame 0, or in each frame if `updating`."""
+        if not self.updating:
+            return select(self.trajectory, selection, quiet=self.quiet)
         with waiting(f"selecting {selection}", quiet=self.quiet):
             return self.trajectory.select(selection, updating=True)
 
@@ -131,26 +128,26 @@ class AnalysisOptions:
             )
 
     def run(
-        self,
-        prepared: Job[_R],
-        *,
-        write: Callable[[_R], Sequence[Path]] = lambda _: (),
-        all_rows: str = "-o FILE",
+        self, prepared: Job[_R], *, parts: Mapping[str, Path], is_bounded: bool = False
     ) -> None:
         """Run an analysis, then write the requested files, and print the table of the result.
 
-        `write` writes further files of the command, and returns their paths; `all_rows` is the
-        option that writes all rows of the table. In a run of several analyses this is done later,
-        for all of them.
+        In a run of several analyses this is done later, for all of them.
+
+        Parameters
+        ----------
+        prepared
+            The analysis.
+        parts
+            Files of parts of its result.
+        is_bounded
+            See `CommandDetails`.
         """
-
-        def finish(result: _R) -> None:
-            self.finish(result, write, all_rows)
-
-        if self.joint is not None:
-            self.joint.jobs.append((prepared, finish))
+        if self.joint is not None and not is_bounded:
+            self.joint.jobs.append((prepared, lambda result: self.finish(result, parts)))
             return
-        with self.progress(prepared.name.replace("_", "-")) as show:
+        approving = replace(self, any_size=self.any_size or is_bounded)
+        with approving.progress(prepared.name.replace("_", "-")) as show:
             results = trajet.run(
                 [prepared],
                 time_sample=self.sample,
@@ -158,17 +155,12 @@ class AnalysisOptions:
                 pool=self.pool,
                 progress=show,
             )
-        finish(results[0])
+        self.finish(results[0], parts)
 
-    def finish(
-        self,
-        result: _R,
-        write: Callable[[_R], Sequence[Path]] = lambda _: (),
-        all_rows: str = "-o FILE",
-    ) -> None:
+    def finish(self, result: Result, parts: Mapping[str, Path]) -> None:
         """Write the requested files, then print the table, or JSON, and the paths of the files."""
         begin = time.perf_counter()
-        written = [*write(result)]
+        written = [path for name in parts for path in result.save_part(name, parts[name])]
         if (path := self.outputs["output"]) is not None:
             result.save(path)
         after = {"files": time.perf_counter() - begin}
@@ -189,7 +181,7 @@ class AnalysisOptions:
             else:
                 self.joint.documents.append(found)
         elif not self.quiet:
-            for line in table_of(result, after, all_rows):
+            for line in table_of(result, after):
                 click.echo(line)
             for line in advise.lead(entries_of(result.report)):
                 click.echo(line)
@@ -272,7 +264,7 @@ class JointRun:
 OPTIONS_OF_RUN = frozenset(
     (
         *("continuous", "start", "stop", "step", "begin", "end", "pool", "workers", "threads"),
-        *("scheduler", "request-size", "allow-truncated-tail", "particles", "units", "dcd-cell"),
+        *("scheduler", "request-size", "allow-truncated-tail", "particles", "unit", "dcd-cell"),
         *("time-step", "atoms", "rows-in", "sample", "force", "quiet", "json"),
     )
 )
@@ -330,6 +322,31 @@ _SHARED = (
     ),
     click.option("--force", is_flag=True, help="Compute a result of more than 1 GB in memory."),
     quiet,
+)
+
+# The sections of `--help` with the names of their options; all others come before them.
+_SECTIONS = {
+    "Output": ("save", "output", "plot", "report", "as_json", "force", "quiet"),
+    "Frames": ("start", "stop", "step", "begin", "end"),
+}
+# The sections that only `--help-all` shows.
+_MORE_SECTIONS = {
+    "Positions": tuple(TransformOptions.__dataclass_fields__),
+    "Pools": ("pool", "workers", "scheduler", "threads", "rows_in", "sample"),
+    "Files": (
+        *("continuous", "request_size", "allow_truncated_tail", "particles", "units", "dcd_cell"),
+        *("time_step", "atoms"),
+    ),
+}
+_EPILOG = (
+    "Distances are in Å and times in ps; another unit is written behind the number, as in 0.45nm,"
+    " 0.2ns or 1us. The report's entries are described in docs/report.md."
+)
+_FILES = (
+    "TOPOLOGY is a PSF, PDB, GRO, TPR, PRMTOP or mmCIF file, or another that MDAnalysis reads."
+    " TRAJECTORY is an XTC, TRR, DCD, Amber NetCDF, H5MD, PDB or GRO file; PDB and GRO files need"
+    " no other topology. Several files are read as one trajectory; files that match a pattern are"
+    " in natural order, part2 before part10."
 )
 
 
@@ -448,11 +465,10 @@ def analysis(
         for option in reversed(all_options):
             # Some wrap the function, others only note the option in it.
             command = option(command) or command
-        epilog = (
-            "Distances are in Å and times in ps; another unit is written behind the number, as in"
-            " 0.45nm, 0.2ns or 1us. The report's entries are described in docs/report.md."
-        )
-        return click.command(cls=Command, epilog=epilog)(command)
+        made = click.command(cls=LeveledCommand, epilog=_EPILOG)(command)
+        made.sections, made.more_sections = _SECTIONS, _MORE_SECTIONS
+        made.more_epilog = _FILES
+        return made
 
     return make
 

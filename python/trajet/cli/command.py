@@ -1,9 +1,15 @@
 """Commands that refuse an option that is given twice, unless it may be repeated."""
 
+import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import click
+
+# Name of the parameter of `--help-all`, and of its mark in the context.
+HELP_ALL = "help_all"
+_NO_BREAK = "\N{NON-BREAKING HYPHEN}"
 
 
 class Command(click.Command):
@@ -27,7 +33,7 @@ class Command(click.Command):
             If there is one.
         """
         given: list[click.Parameter] = self.make_parser(ctx).parse_args(list(args))[2]
-        if self.get_help_option(ctx) in given:
+        if self.get_help_option(ctx) in given or any(param.name == HELP_ALL for param in given):
             return
         for param, count in Counter(given).items():
             if count == 1 or not isinstance(param, click.Option) or may_be_repeated(param):
@@ -48,6 +54,96 @@ class Command(click.Command):
 def may_be_repeated(option: click.Option) -> bool:
     """Return whether an option may be given several times: all values count, or it has none."""
     return option.multiple or option.count or (option.is_flag and not option.secondary_opts)
+
+
+class _HelpFormatter(click.HelpFormatter):
+    """A formatter that breaks no line within the name of an option."""
+
+    def write_text(self, text: str) -> None:
+        """Write a paragraph."""
+        super().write_text(_unbroken(text))
+
+    def write_dl(self, rows: Iterable[tuple[str, str]], *args: Any, **options: Any) -> None:
+        """Write a list of options and their help."""
+        super().write_dl([(name, _unbroken(text)) for name, text in rows], *args, **options)
+
+    def getvalue(self) -> str:
+        """Return the text."""
+        return super().getvalue().replace(_NO_BREAK, "-")
+
+
+def _unbroken(text: str) -> str:
+    """Return a text with hyphens in options at which no line is broken."""
+    return re.sub(r"--[a-z-]+", lambda found: found[0].replace("-", _NO_BREAK), text)
+
+
+class LeveledCommand(Command):
+    """A command whose `--help` shows some sections of its options, and `--help-all` all of them.
+
+    Attributes
+    ----------
+    sections
+        Titles of the sections after the first one, with the names of their parameters.
+    more_sections
+        Those that only `--help-all` shows.
+    more_epilog
+        The text after them.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.sections: Mapping[str, Sequence[str]] = {}
+        self.more_sections: Mapping[str, Sequence[str]] = {}
+        self.more_epilog = ""
+        self.params.append(
+            click.Option(
+                ["--help-all"],
+                is_flag=True,
+                is_eager=True,
+                expose_value=False,
+                callback=_show_all,
+                help="Show all options and exit.",
+            )
+        )
+
+    def get_help(self, ctx: click.Context) -> str:
+        """Return the help of one of the levels."""
+        formatter = _HelpFormatter(width=ctx.terminal_width, max_width=ctx.max_content_width)
+        self.format_help(ctx, formatter)
+        return formatter.getvalue().rstrip("\n")
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, by sections."""
+        titles = {**self.sections, **self.more_sections}
+        section_of = {name: title for title, names in titles.items() for name in names}
+        rows: dict[str, list[tuple[str, str]]] = {title: [] for title in ("Options", *titles)}
+        for param in self.get_params(ctx):
+            row = param.get_help_record(ctx) if isinstance(param, click.Option) else None
+            if row is not None:
+                rows[section_of.get(param.name or "", "Options")].append(row)
+        for title, options in rows.items():
+            if options and (title not in self.more_sections or ctx.meta.get(HELP_ALL)):
+                with formatter.section(title):
+                    formatter.write_dl(options)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the epilog, and which options are not shown."""
+        *others, last = (title.lower() for title in self.more_sections)
+        pointer = (
+            f"{ctx.command_path} --help-all also shows options for {', '.join(others)} and {last}."
+        )
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_text(self.more_epilog if ctx.meta.get(HELP_ALL) else pointer)
+        super().format_epilog(ctx, formatter)
+
+
+def _show_all(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    """Show the help with all options and exit, as the callback of an option."""
+    if value and not ctx.resilient_parsing:
+        ctx.meta[HELP_ALL] = True
+        click.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit()
 
 
 class Group(click.Group):

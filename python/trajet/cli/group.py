@@ -2,7 +2,6 @@
 
 import difflib
 import importlib
-import importlib.util
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -21,13 +20,11 @@ _MODULES = {
     "trajet.cli.viewers": "molfile",
     "trajet.cli.bench_store": "bench",
 }
+# The module that makes the commands of analyses.
+_ANALYSES = "trajet.cli.from_signature"
 _MODULE_OF = {
     # `apply` takes a Python function.
-    **{
-        name.replace("_", "-"): f"trajet.cli.analyses.{name}"
-        for name in trajet.ANALYSES
-        if name != "apply"
-    },
+    **{name.replace("_", "-"): _ANALYSES for name in trajet.ANALYSES if name != "apply"},
     **{name: module for module, names in _MODULES.items() for name in names.split()},
 }
 
@@ -50,12 +47,11 @@ class _Group(click.Group):
                 ctx.fail(f"No such command {cmd_name!r}. Did you mean {' or '.join(near)}?")
             return None
         with startup.importing(module):
-            name = cmd_name.replace("-", "_")
-            if name in trajet.ANALYSES and importlib.util.find_spec(module) is None:
-                from trajet.cli.analyses.declared import declared
-
-                return declared(name)
-            commands: tuple[click.Command, ...] = importlib.import_module(module).COMMANDS
+            imported = importlib.import_module(module)
+            if module == _ANALYSES:
+                made: click.Command = imported.command_of(cmd_name.replace("-", "_"))
+                return made
+            commands: tuple[click.Command, ...] = imported.COMMANDS
             return next(command for command in commands if command.name == cmd_name)
 
     def make_context(

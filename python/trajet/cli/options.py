@@ -63,13 +63,13 @@ class Size(click.ParamType[int]):
         return size
 
 
-max_memory_option = click.option(
-    "--max-memory",
-    type=Size(most=2**50),
-    metavar="BYTES",
-    help="Memory that positions of all frames and results may take, as in 8GiB. Default: as much as"
-    " is available.",
-)
+def text_of_size(size: int) -> str:
+    """Return a number of bytes in the largest unit of which it is a multiple."""
+    units = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
+    name, unit = next(((name, unit) for name, unit in units if size % unit == 0), ("", 1))
+    return f"{size // unit}{name}"
+
+
 memory_size = Size(most=2**50)
 
 
@@ -210,6 +210,22 @@ def select(opened: Trajectory, selection: str, *, quiet: bool = False) -> Select
     """Evaluate a selection; a terminal shows a line meanwhile."""
     with waiting(f"selecting {selection}", quiet=quiet):
         return opened.select(selection)
+
+
+def reference_of(text: str, *words: str) -> int | str:
+    """Return the reference that an option gives: a frame number, a file, or one of the words.
+
+    Raises
+    ------
+    FileNotFoundError
+        If it is none of these.
+    """
+    if re.fullmatch(r"-?\d+", text):
+        return int(text)
+    if text not in words and not os.path.lexists(text):
+        also = "".join(f", nor {word}" for word in words)
+        raise FileNotFoundError(f"{text}: not a frame number{also}, and there is no such file")
+    return text
 
 
 def _natural(name: str) -> tuple[list[tuple[int, int]], str]:

@@ -44,7 +44,7 @@ def _object(entries: Mapping[str, Any]) -> str:
     return "{\n" + ",\n".join(lines) + "\n}"
 
 
-def table_of(result: Result, after: Mapping[str, float], all_rows: str) -> list[str]:
+def table_of(result: Result, after: Mapping[str, float]) -> list[str]:
     """Return the lines of a result's table.
 
     Parameters
@@ -53,8 +53,6 @@ def table_of(result: Result, after: Mapping[str, float], all_rows: str) -> list[
         The result.
     after
         Seconds of the steps after the run, such as drawing, by their names.
-    all_rows
-        The option that writes all rows, for the line on those that are left out.
     """
     summary = result.summary(_ROWS)
     lines = [head_of(summary.title, result.report, after), *summary.lines]
@@ -64,6 +62,7 @@ def table_of(result: Result, after: Mapping[str, float], all_rows: str) -> list[
     rows = zip(map(_cut, first), *others, strict=True)
     lines += lines_of([tuple(column.name for column in summary.columns), *rows])
     if (more := summary.count - len(first)) > 0:
+        all_rows = "-o FILE" if result.TABLE_PART is None else f"--save {result.TABLE_PART}=FILE"
         lines.append(f"… and {more} more ({all_rows} writes all)")
     return lines
 

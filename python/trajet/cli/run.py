@@ -109,13 +109,19 @@ def run(ctx: click.Context, plan: str, as_json: bool) -> None:
                 _naming(f"{where} ({name})"),
                 command.make_context(name, [*arguments, "--", *files], parent=ctx) as of_one,
             ):
-                for option, value in of_one.params.items():
-                    if isinstance(value, Path) and option != "rows_in":
-                        other = written.setdefault(value.resolve(), where)
-                        if other != where:
-                            raise click.UsageError(f"{value} is written by {other}, too")
+                for path in _outputs_of(of_one):
+                    other = written.setdefault(path.resolve(), where)
+                    if other != where:
+                        raise click.UsageError(f"{path} is written by {other}, too")
                 command.invoke(of_one)
         joint.run()
+
+
+def _outputs_of(ctx: click.Context) -> Iterator[Path]:
+    """Yield the paths that the options of an analysis name for its outputs."""
+    for option, value in ctx.params.items():
+        paths = value.values() if isinstance(value, dict) else [value]
+        yield from (path for path in paths if isinstance(path, Path) and option != "rows_in")
 
 
 @contextlib.contextmanager
@@ -172,10 +178,7 @@ def _arguments(command: click.Command, options: dict[str, Any], where: str) -> I
             raise click.UsageError(f"{where}: {key} is a value or a list, not a table")
         text = next(opt for opt in option.opts if opt.startswith("--"))
         if option.is_flag:
-            if value is True:
-                yield text
-            elif value is not False:
-                raise click.UsageError(f"{where}: {key} is true or false, not {quoted(value)}")
+            yield from _switch(option, key, value, where)
             continue
         values = value if isinstance(value, list) else [value]
         if option.multiple:
@@ -190,6 +193,23 @@ def _arguments(command: click.Command, options: dict[str, Any], where: str) -> I
             if (len(values) != 1 and not may_be_list) or any(isinstance(v, list) for v in values):
                 raise click.UsageError(f"{where}: {key} takes one value, not a list")
             yield f"{text}={','.join(map(str, values))}"
+
+
+def _switch(option: click.Option, key: str, value: object, where: str) -> Iterator[str]:
+    """Yield the argument of an option that is true or false in a plan.
+
+    Raises
+    ------
+    UsageError
+        If it is neither.
+    """
+    if not isinstance(value, bool):
+        raise click.UsageError(f"{where}: {key} is true or false, not {quoted(value)}")
+    if option.secondary_opts:
+        is_on = value == (f"--{key}" in option.opts)
+        yield option.opts[0] if is_on else option.secondary_opts[0]
+    elif value:
+        yield f"--{key}"
 
 
 def _wrong_command(name: object, known: Sequence[str], entry: Iterable[str]) -> str:

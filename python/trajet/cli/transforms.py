@@ -9,7 +9,7 @@ import numpy as np
 
 from trajet.advise.entries import Assembled
 from trajet.analysis.reference import reference_positions
-from trajet.cli.analyses.shared import reference_of
+from trajet.cli.options import reference_of
 from trajet.cli.pools import Decorated
 from trajet.trajectory import Trajectory
 from trajet.trajectory.transforms import JumpView, WrapCell, WrapGroups

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
         make_report,
         transform_doubts,
     )
-    from trajet.result.result import SUFFIXES, Result, with_scalars
+    from trajet.result.result import SUFFIXES, Part, Result, with_scalars
     from trajet.result.secondary import ClassContent, SecondaryStructure
     from trajet.result.series import GroupSeries, Series
     from trajet.result.surface import SurfaceAreas
@@ -81,6 +81,7 @@ __all__ = [
     "MinDistance",
     "NativeContacts",
     "PairwiseRmsd",
+    "Part",
     "PrincipalComponents",
     "RadialDistribution",
     "RadialDistributions",

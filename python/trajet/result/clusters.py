@@ -1,6 +1,7 @@
 """Clusters of frames."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -11,7 +12,14 @@ from numpy.typing import NDArray
 from trajet._trajet import OutputError
 from trajet.result.pairwise import PairwiseRmsd
 from trajet.result.report import Report
-from trajet.result.result import Result, Table, count_of_frames, names_column, time_columns
+from trajet.result.result import (
+    Part,
+    Result,
+    Table,
+    count_of_frames,
+    names_column,
+    time_columns,
+)
 from trajet.result.summary import Column, Summary
 
 if TYPE_CHECKING:
@@ -70,6 +78,9 @@ class Clusters(Result):
 
     _ROWS: ClassVar[tuple[str, ...]] = ("labels", "times", "frames")
     _HAS_MEAN: ClassVar[bool] = False
+    PARTS: ClassVar[Mapping[str, Part]] = {
+        "medoids": Part("a PDB file of the medoid of each cluster", ())
+    }
 
     def save_medoids(
         self,
@@ -117,6 +128,11 @@ class Clusters(Result):
             atoms[frame].save(folder / f"cluster{number}.pdb", force=force)
             for number, frame in enumerate(frames)
         ]
+
+    def save_part(self, name: str, path: Path) -> list[Path]:
+        """Write the medoids into a folder, which is made if need be; see `Result.save_part`."""
+        path.mkdir(parents=True, exist_ok=True)
+        return self.save_medoids(path, force=True)
 
     def plot(self, ax: "Axes | None" = None) -> "Figure":
         """Draw the cluster of each frame against time, and the sizes of the clusters."""

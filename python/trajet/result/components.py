@@ -1,6 +1,7 @@
 """Principal components of positions."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -13,6 +14,7 @@ from trajet._trajet import SelectionError
 from trajet.quoting import quoted
 from trajet.result.report import Report
 from trajet.result.result import (
+    Part,
     Result,
     Table,
     column_name,
@@ -26,6 +28,9 @@ from trajet.topology import Atoms, write_models
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+# Structures along the first component that a command writes.
+_MODELS = 20
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,6 +77,9 @@ class PrincipalComponents(Result):
     report: Report
 
     _ROWS: ClassVar[tuple[str, ...]] = ("projections", "times", "frames")
+    PARTS: ClassVar[Mapping[str, Part]] = {
+        "extremes": Part(f"{_MODELS} structures along the first component", (".pdb",))
+    }
 
     @property
     def cumulated(self) -> NDArray[np.float64]:
@@ -166,6 +174,10 @@ class PrincipalComponents(Result):
         with output.beside(path) as own:
             write_models(own, self.topology_atoms, models)
         return path
+
+    def save_part(self, name: str, path: Path) -> list[Path]:
+        """Write structures along the first component; see `Result.save_part`."""
+        return [self.save_extremes(path, n_structures=_MODELS)]
 
     def plot(self, ax: "Axes | None" = None) -> "Figure":
         """Draw the projections on the first two components, coloured by time, and the variances."""

@@ -1,6 +1,7 @@
 """Results with densities: along an axis, and on a grid."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, ClassVar, Self
@@ -11,7 +12,15 @@ from numpy.typing import NDArray
 from trajet import output
 from trajet.quoting import quoted
 from trajet.result.report import Report
-from trajet.result.result import SUFFIXES, Result, Table, column_name, edges_of_rows, names_column
+from trajet.result.result import (
+    SUFFIXES,
+    Part,
+    Result,
+    Table,
+    column_name,
+    edges_of_rows,
+    names_column,
+)
 from trajet.result.summary import Column, Summary
 
 if TYPE_CHECKING:
@@ -133,6 +142,8 @@ class Density(Result):
     name: str
     report: Report
 
+    PARTS: ClassVar[Mapping[str, Part]] = {"grid": Part("OpenDX, for VMD and PyMOL", (".dx",))}
+
     @property
     def edges(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Edges of the voxels along x, y and z, Å."""
@@ -171,6 +182,11 @@ class Density(Result):
         else:
             output.check(path, (".dx", *SUFFIXES))
             output.write(path, self._write_dx)
+
+    def save_part(self, name: str, path: Path) -> list[Path]:
+        """Write the grid; see `Result.save_part`."""
+        self.save(path)
+        return [path]
 
     def _write_dx(self, file: IO[bytes]) -> None:
         counts = " ".join(map(str, self.values.shape))

@@ -1,5 +1,6 @@
 """Results with hydrogen bonds: their number, their occupancies, and a list of all."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from trajet.labels import atom_names, residue_labels, residues_of
 from trajet.result.report import Report
 from trajet.result.result import (
+    Part,
     Result,
     Table,
     column_name,
@@ -389,6 +391,13 @@ class HydrogenBonds(Series):
     pairs: HydrogenBondPairs | None
     bonds: HydrogenBondList | None
     lifetimes: HydrogenBondLifetimes | None
+
+    PARTS: ClassVar[Mapping[str, Part]] = {
+        "pairs": Part("the pairs with their occupancies"),
+        "bonds": Part("every bond of every frame, with distance and angle", needs="list_bonds"),
+        "lifetimes": Part("the correlation functions of the pairs", needs="lifetimes"),
+    }
+    TABLE_PART = "pairs"
 
     def plot(self, ax: "Axes | None" = None) -> "Figure":
         """Draw the number of hydrogen bonds against time, and the most frequent pairs.

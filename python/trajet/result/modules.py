@@ -28,7 +28,7 @@ MODULES = MappingProxyType(
             "COUNTS REPORT_SUFFIXES STAGES Report bytes_by_place counting_of entries_of "
             "make_report transform_doubts"
         ),
-        "trajet.result.result": "SUFFIXES Result with_scalars",
+        "trajet.result.result": "SUFFIXES Part Result with_scalars",
         "trajet.result.secondary": "ClassContent SecondaryStructure",
         "trajet.result.series": "GroupSeries Series",
         "trajet.result.surface": "SurfaceAreas",

@@ -2,8 +2,8 @@
 
 import io
 import os
-from collections.abc import Iterable, Iterator
-from dataclasses import fields, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
 from operator import index
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, TypeVar, cast
@@ -38,6 +38,30 @@ _MOST_SHOWN = 10**7
 KINDS: "dict[str, type[Result]]" = {}
 
 
+@dataclass(frozen=True)
+class Part:
+    """A part of a result that its command can write: `--save NAME=FILE`.
+
+    Attributes
+    ----------
+    help
+        What the file holds.
+    suffixes
+        Endings of the file; none for a folder.
+    needs
+        The parameter of the analysis that must be True for the result to have the part, or None.
+    """
+
+    help: str
+    suffixes: tuple[str, ...] = (".csv", ".npz")
+    needs: str | None = None
+
+    @property
+    def metavar(self) -> str:
+        """How help texts show the path."""
+        return "FILE" if self.suffixes else "FOLDER"
+
+
 class Result:
     """Numbers of an analysis with the report of its run; can be drawn, saved and loaded.
 
@@ -54,6 +78,10 @@ class Result:
 
     # Fields with one element per row, the main values first; fields that are None are skipped.
     _ROWS: ClassVar[tuple[str, ...]] = ("values",)
+    # The parts that have files of their own, and the one that has all rows of the summary's table;
+    # None if the files of the result have them.
+    PARTS: ClassVar[Mapping[str, Part]] = {}
+    TABLE_PART: ClassVar[str | None] = None
     # Whether the mean of all main values means something: not for angles.
     _HAS_MEAN: ClassVar[bool] = True
 
@@ -197,6 +225,18 @@ class Result:
             "report": np.array(self.report.to_json().encode()),
         }
         output.write(path, lambda file: np.savez(file, allow_pickle=False, **arrays))
+
+    def save_part(self, name: str, path: Path) -> list[Path]:
+        """Write one of `PARTS`, and return the paths of its files.
+
+        Raises
+        ------
+        OutputError
+            If it cannot be written.
+        """
+        part: Result = getattr(self, name)
+        part.save(path)
+        return [path]
 
     def _about(self) -> str:
         """Return the quantity and the shape of its values, for `__repr__`."""

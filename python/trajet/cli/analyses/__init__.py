@@ -1,1 +1,0 @@
-"""Commands of analyses: one module for each that its analysis does not declare."""

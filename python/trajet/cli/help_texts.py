@@ -1,0 +1,72 @@
+"""Texts of commands from those of functions: docstrings in numpydoc, and messages of errors."""
+
+import inspect
+import re
+from collections.abc import Mapping
+
+import trajet
+
+# The beginning of a sentence on what a parameter is without a value.
+_NONE = "None for "
+_SECTION = re.compile(r"^(\w[\w ]*)\n-+$", re.MULTILINE)
+
+
+def paragraphs_of(doc: str) -> list[str]:
+    """Return the paragraphs of a docstring before its sections."""
+    head = _SECTION.split(inspect.cleandoc(doc), maxsplit=1)[0]
+    return [paragraph for paragraph in head.strip().split("\n\n") if paragraph]
+
+
+def entries_of(doc: str) -> dict[str, str]:
+    """Return the text of each parameter in a docstring, on one line."""
+    _, *sections = _SECTION.split(inspect.cleandoc(doc))
+    texts = dict(zip(sections[::2], sections[1::2], strict=True))
+    entries: dict[str, str] = {}
+    for entry in re.split(r"\n(?=\S)", texts.get("Parameters", "").strip("\n")):
+        names, _, text = entry.partition("\n")
+        entries |= dict.fromkeys(names.split(", "), " ".join(text.split()))
+    return entries
+
+
+def help_of(entry: str, options: Mapping[str, str], default: object) -> str:
+    """Return the help of an option from the text of its parameter.
+
+    It is the first sentence, and a sentence "None for …" as the default or as the word none.
+
+    Parameters
+    ----------
+    entry
+        The text of the parameter.
+    options
+        The option of each parameter of the function.
+    default
+        The default of the parameter.
+    """
+    first, *others = re.split(r"(?<=\.)\s+(?=[A-Z`\"])", entry)
+    for sentence in others:
+        if sentence.startswith(_NONE):
+            first += " Default: " if default is None else " Write none for "
+            first += sentence.removeprefix(_NONE)
+    return with_options(first, options)
+
+
+def with_options(text: str, options: Mapping[str, str]) -> str:
+    """Return a text of a docstring with options in place of parameters, and without backquotes."""
+    commands = {name: name.replace("_", "-") for name in trajet.ANALYSES}
+    names = {**commands, **options}
+    return re.sub(r"`([^`]+)`", lambda found: names.get(found[1], found[1]), text)
+
+
+def message_of(error: Exception, options: Mapping[str, str]) -> str:
+    """Return the message of an error with `--option value` in place of `parameter=value`."""
+
+    def written(found: re.Match[str]) -> str:
+        option, value = options.get(found[1]), found[2].strip("'\"")
+        if option is None:
+            return found[0]
+        if value in ("True", "False"):
+            return option if value == "True" else f"--no-{option[2:]}"
+        return f"{option} {value}".rstrip()
+
+    text = re.sub(r"\b([a-z]\w*)=('[^']*'|\"[^\"]*\"|[\w.+-]*\w|)", written, str(error))
+    return re.sub(r"'(\w+)'", r"\1", text)
