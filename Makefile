@@ -55,7 +55,6 @@ gates: .venv/.made-tested fuzz-tools
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python packaging/import_cycles.py
-	$(BIN)/python packaging/plain_words.py
 
 # The bindings are tested from Python.
 rust-tests: tools
