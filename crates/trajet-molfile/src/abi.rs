@@ -1,9 +1,10 @@
-//! The C interface for hosts. Besides `trajet-simd` this is the only unsafe code.
+//! The C interface for hosts.
 //!
 //! Source: the published interface, <https://www.ks.uiuc.edu/Research/vmd/plugins/doxygen/>. A host accepts plug-ins of
 //! its own interface version only, and the table of functions grew in the middle: VMD 1.9.4 has version 18, 1.9.3 has
 //! 17, older ones have 16. All three are therefore offered, the newest first, until the host accepts one. Hosts write
 //! to the registered table (the message callback), so it lies in writable memory.
+#![allow(unsafe_code)]
 
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, OsStr, c_char, c_int, c_uint, c_void};

@@ -3,6 +3,7 @@
 //! Kernels are written once, over short arrays that the compiler turns into vectors, and
 //! [`multiversion!`] compiles them for every set. No set has a fused multiply-add or another order of
 //! operations, so that all of them yield the same bits.
+#![allow(unsafe_code)]
 
 pub mod lanes;
 #[cfg(target_arch = "x86_64")]

@@ -2,7 +2,7 @@
 //!
 //! A value of [`Avx2`] or [`Avx512`] exists only where its instructions are available (see `new`), so that every method
 //! may use them. Loads and stores are of whole arrays.
-#![allow(clippy::undocumented_unsafe_blocks)]
+#![allow(clippy::undocumented_unsafe_blocks, reason = "promised by `Lanes` and `WideLanes`")]
 
 use core::arch::x86_64::*;
 

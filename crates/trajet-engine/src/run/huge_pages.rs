@@ -1,5 +1,6 @@
 //! Huge pages for large results: the system then clears 2 MiB at the first write to them, instead of 4 KiB some hundred
 //! times, which takes longer than computing the numbers.
+#![allow(unsafe_code)]
 
 use std::ops::Range;
 
