@@ -9,7 +9,7 @@ shrink: a module that joins one fails the gate, and so does a line with a module
 
 Rust modules are files. Their imports are the paths in `use` declarations and in expressions, each
 followed through re-exports to the module that defines the name. Tests are left out. Python's are
-found by grimp, the library of import-linter, without those for type checkers alone.
+found by grimp, the library of import-linter, with those for type checkers alone.
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ def all_cycles() -> list[list[str]]:
             for module, others in imports_of(crate / "src").items()
         }
         found += cycles_in(named)
-    graph = grimp.build_graph("trajet", exclude_type_checking_imports=True)
+    graph = grimp.build_graph("trajet")
     # The native module counts as the package itself, which imports all others for its users.
     modules = graph.modules - {"trajet"}
     found += cycles_in(

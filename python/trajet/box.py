@@ -1,15 +1,12 @@
 """Boxes: unit cells as vectors."""
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet
-
-if TYPE_CHECKING:
-    from trajet.trajectory import Block
+from trajet.block import Block
 
 
 @dataclass(frozen=True)
@@ -28,7 +25,7 @@ class Box:
     vectors: NDArray[np.float64] = field(default_factory=lambda: np.full((3, 3), np.nan))
 
     @classmethod
-    def of(cls, block: "Block") -> "Box":
+    def of(cls, block: Block) -> "Box":
         """Return the box of the first frame of a `Block`."""
         return cls.of_cell(block.cells[0], None if block.vectors is None else block.vectors[0])
 

@@ -613,14 +613,13 @@ HIDDEN = """
 import sys
 sys.modules["h5py"] = None
 import trajet as tj
-from trajet import h5md
 try:
     tj.open(None, sys.argv[1])
 except tj.MissingPackageError as error:
     assert isinstance(error, ImportError) and isinstance(error, tj.TrajetError)
     print(error)
 try:
-    h5md.write(sys.argv[2] + "/out.h5md", tj.open(None, sys.argv[3]))
+    tj.convert(tj.open(None, sys.argv[3]), sys.argv[2] + "/out.h5md")
 except tj.MissingPackageError as error:
     print(error)
 """

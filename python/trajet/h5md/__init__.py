@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from trajet.h5md.writing import (
         Content,
         check,
-        write,
         write_all,
         write_blocks,
         write_checked,
@@ -42,7 +41,7 @@ else:
             "trajet.h5md.signature": "is_hdf5",
             "trajet.h5md.tables": "describe",
             "trajet.h5md.topology": "bonds_of has_topology keep_topology read_structure",
-            "trajet.h5md.writing": "Content check write write_all write_blocks write_checked",
+            "trajet.h5md.writing": "Content check write_all write_blocks write_checked",
         },
     )
 
@@ -70,7 +69,6 @@ __all__ = [
     "raise_on_all",
     "read_structure",
     "shares",
-    "write",
     "write_all",
     "write_blocks",
     "write_checked",

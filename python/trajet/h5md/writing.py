@@ -1,7 +1,6 @@
 """Writing of H5MD: h5py creates the tables, the native module compresses the chunks."""
 
 import contextlib
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
@@ -15,6 +14,8 @@ from numpy.typing import NDArray
 
 from trajet import _trajet, output
 from trajet._trajet import FormatError, OutputError, TrajetError
+from trajet.advise.entries import TransformDoubts
+from trajet.block import Block
 from trajet.box import box_vectors
 from trajet.h5md.direct_chunks import DirectChunkWriter, can_list_chunks
 from trajet.h5md.elements import (
@@ -35,10 +36,6 @@ from trajet.h5md.threads import Show, map_ordered, prefetch, run_parallel
 if TYPE_CHECKING:
     from h5py import File, Group
 
-    from trajet.advise.entries import TransformDoubts
-    from trajet.trajectory import AtomChoice, Block, FrameChoice, Trajectory
-
-SUFFIXES = _trajet.FORMATS["H5MD"]
 # Bytes that are read, compressed and written at a time: enough for several threads, and few enough
 # that writing soon begins and soon ends.
 STEP_BYTES = 2**21
@@ -51,86 +48,15 @@ _Step: TypeAlias = tuple[
 ]
 
 
-def write(
-    path: str | os.PathLike[str],
-    trajectory: "Trajectory",
-    *,
-    frames: "FrameChoice" = None,
-    atoms: "AtomChoice | None" = None,
-    velocities: bool = False,
-    forces: bool = False,
-    compression: int | None = None,
-    chunk: tuple[int, int] | None = None,
-    threads: int | None = None,
-    author: str = "N/A",
-    progress: Callable[[int, int], None] | None = None,
-) -> None:
-    """Write frames of a trajectory as H5MD, in Å and ps, without rounding.
-
-    Parameters
-    ----------
-    path
-        Path of the output, ending in .h5md or .h5; an existing file is replaced when the output is
-        complete.
-    trajectory
-        An open trajectory.
-    frames
-        As for `Trajectory.read`.
-    atoms
-        As for `Trajectory.select`; None for all.
-    velocities, forces
-        Whether to write these too. Their elements have no rows for frames that lack them.
-    compression
-        1 (fast) to 9 (small): chunks are shuffled and compressed with gzip, without loss; None for
-        none. All readers of H5MD support both.
-    chunk
-        Frames and atoms of a chunk, the unit in which compressed files are read; None for several
-        frames up to 64 KiB, whole frames up to 256 KiB, and parts of larger frames.
-    threads
-        Threads that compress chunks; None for all cores.
-    author
-        Author of the simulation, for the metadata of the file.
-    progress
-        Called with frames done and in total.
-
-    Raises
-    ------
-    MissingPackageError
-        If h5py is not installed.
-    OutputError
-        If the file cannot be written, or the steps of the frames decrease, which H5MD forbids.
-    ValueError
-        If an option is invalid.
-    FormatError
-        If a frame has no positions, or no frame has the requested velocities or forces.
-
-    Examples
-    --------
-    >>> import trajet as tj
-    >>> write("calpha.h5md", traj, atoms="name CA", compression=2)
-    >>> tj.open(None, "calpha.h5md")
-    <Trajectory calpha.h5md: 98 frames of 214 atoms>
-    """
-    path = Path(path)
-    output.check(path, SUFFIXES)
-    places = None if atoms is None else trajectory.select(atoms).places
-    numbers = trajectory.frame_numbers(frames)
-    content = Content(
-        trajectory.reader_for(numbers, places, threads or _trajet.available_threads()),
-        places,
-        velocities=velocities,
-        forces=forces,
-        compression=compression,
-        chunk=chunk,
-        author=author,
-        kept_remarks=tuple(trajectory.reader.kept_remarks("H5MD")),
-    )
-    write_all([(path, numbers)], content, threads=threads, progress=progress)
-
-
 @dataclass(frozen=True)
 class Content:
-    """Content and layout of H5MD outputs; see `write`."""
+    """Content and layout of H5MD outputs, in Å and ps, without rounding.
+
+    Elements have no rows for frames that lack their field. Chunks are shuffled and compressed with
+    gzip, from 1 (fast) to 9 (small), which all readers of H5MD support. A chunk has a number of
+    frames and of atoms; None for several frames up to 64 KiB, whole frames up to 256 KiB, and parts
+    of larger frames.
+    """
 
     reader: _trajet.Reader
     # None for all.
@@ -148,7 +74,7 @@ class Content:
     # Remarks on contents that were left out.
     remarks: list[str] = field(default_factory=list, compare=False)
     # What makes the transformed positions read so far doubtful.
-    doubts: "list[TransformDoubts]" = field(default_factory=list, compare=False)
+    doubts: list[TransformDoubts] = field(default_factory=list, compare=False)
 
     # The particles group.
     group: ClassVar[str] = GROUP
@@ -403,7 +329,7 @@ def write_all(
 
 def write_blocks(
     path: Path,
-    blocks: "Iterable[Block]",
+    blocks: Iterable[Block],
     *,
     compression: int | None,
     threads: int,

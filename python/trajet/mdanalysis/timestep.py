@@ -1,12 +1,11 @@
 """`LazyTimestep`: a time step whose numbers are decoded when they are first asked for."""
 
 from sys import getrefcount
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
+import numpy as np
 from MDAnalysis.coordinates.timestep import Timestep
-
-if TYPE_CHECKING:
-    from trajet.mdanalysis.source import Source
+from numpy.typing import NDArray
 
 # States of positions. KNOWN: the array holds them. READY: it does, but nobody has asked for all of
 # them yet. PENDING: it does not, they are in the file.
@@ -19,6 +18,27 @@ mark_positions = Timestep.has_positions.__set__
 _base = Timestep
 
 
+class NumberSource(Protocol):
+    """Reads the numbers of time steps; see `trajet.mdanalysis.source.Source`."""
+
+    can_move: bool
+
+    def whole_asked(self, ts: "LazyTimestep") -> None:
+        """Have all positions in the array of a time step."""
+
+    def read_motion(self, ts: "LazyTimestep") -> None:
+        """Read velocities and forces of a frame into a time step."""
+
+    def positions_of(self, ts: "LazyTimestep", ix: NDArray[np.intp]) -> NDArray[np.float32]:
+        """Return positions of a group of atoms, `(n, 3)`."""
+
+    def position_of(self, ts: "LazyTimestep", index: int) -> NDArray[np.float32]:
+        """Return the position of one atom, `(3,)`."""
+
+    def updating_asked(self, ts: "LazyTimestep", ix: NDArray[np.intp]) -> NDArray[np.float32]:
+        """Return positions of a group that changes from frame to frame."""
+
+
 class LazyTimestep(Timestep):  # type: ignore[misc]
     """A time step of a `Reader`.
 
@@ -27,7 +47,7 @@ class LazyTimestep(Timestep):  # type: ignore[misc]
     """
 
     # Defaults of the class, as unpickling calls no `__init__`.
-    source: "Source | None" = None
+    source: NumberSource | None = None
     # Number of the frame in the file; `frame` may be overwritten, by chains for instance.
     frame_read = -1
     state = KNOWN

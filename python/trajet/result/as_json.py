@@ -4,15 +4,14 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import FormatError, __version__
-
-if TYPE_CHECKING:
-    from trajet.result.result import Result
+from trajet.result.report import Report
+from trajet.result.summary import Summary
 
 FORMAT = "trajet result"
 VERSION = 1
@@ -23,7 +22,24 @@ _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _MOST_PADDING = 64
 
 
-def document(result: "Result", *, outputs: Iterable[object] = ()) -> dict[str, Any]:
+class Described(Protocol):
+    """A result, as it is written; see `trajet.result.Result`."""
+
+    @property
+    def report(self) -> Report:
+        """Timings and counters of the run."""
+
+    def summary(self, limit: int | None = None) -> Summary:
+        """Return the table that the terminal shows."""
+
+    def scalars(self) -> dict[str, Any]:
+        """Return numbers that say most about the result."""
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the fields by name."""
+
+
+def document(result: Described, *, outputs: Iterable[object] = ()) -> dict[str, Any]:
     """Return what is worth knowing about a result, as values that JSON has; NaN is None.
 
     Parameters
@@ -66,13 +82,13 @@ def plain(value: object) -> Any:
     return value
 
 
-def write(result: "Result", file: IO[bytes]) -> None:
+def write(result: Described, file: IO[bytes]) -> None:
     """Write a result with all of its fields."""
     for piece in _pieces(result):
         file.write(piece.encode("ascii"))
 
 
-def _pieces(result: "Result") -> Iterator[str]:
+def _pieces(result: Described) -> Iterator[str]:
     """Yield the text, one entry a line."""
     entries = [*document(result).items(), ("report", dict(result.report))]
     for k, (name, value) in enumerate(entries):

@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,19 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from trajet.trajectory import Selection
+
+class SavedFrame(Protocol):
+    """A frame that can be saved as a structure file; see `trajet.Frame`."""
+
+    def save(self, path: Path, *, force: bool = False) -> Path:
+        """Write the atoms to a structure file."""
+
+
+class SavedAtoms(Protocol):
+    """Atoms whose frames can be saved; see `trajet.Selection`."""
+
+    def __getitem__(self, number: int, /) -> SavedFrame:
+        """Return a frame."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,8 +83,7 @@ class Clusters(Result):
     frames: NDArray[np.int64]
     method: str
     pairs: PairwiseRmsd | None
-    # A Selection; its class is defined above this package.
-    selection: Any | None = field(compare=False)
+    selection: SavedAtoms | None = field(compare=False)
     label: str
     report: Report
 
@@ -87,7 +98,7 @@ class Clusters(Result):
         folder: str | os.PathLike[str],
         *,
         count: int | None = None,
-        selection: "Selection | None" = None,
+        selection: SavedAtoms | None = None,
         force: bool = False,
     ) -> list[Path]:
         """Write the medoids to PDB files `cluster0.pdb`, `cluster1.pdb`, … in a folder.

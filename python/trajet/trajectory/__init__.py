@@ -1,6 +1,6 @@
 """Trajectories, selections of their atoms, and blocks of positions."""
 
-from trajet.trajectory.block import Block
+from trajet.block import Block
 from trajet.trajectory.choice import AtomChoice, FrameChoice, frame_numbers, resolve_frames
 from trajet.trajectory.clock import rounding_of_times
 from trajet.trajectory.cursor import Cursor
@@ -8,10 +8,8 @@ from trajet.trajectory.files import DEFAULT_REQUEST_SIZE, describe_file
 from trajet.trajectory.frame import Frame
 from trajet.trajectory.opening import from_atomgroup, is_structure, open, sharing_universes
 from trajet.trajectory.reading import MUCH_BYTES
-from trajet.trajectory.selection import Selection
-from trajet.trajectory.trajectory import Trajectory
+from trajet.trajectory.trajectory import Selection, Trajectory, UpdatingSelection
 from trajet.trajectory.transforms import few_atoms_remarks
-from trajet.trajectory.updating import UpdatingSelection
 
 __all__ = [
     "DEFAULT_REQUEST_SIZE",

@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 
 from trajet import _trajet
 from trajet._trajet import FrameError
+from trajet.advise.entries import Counts
 from trajet.trajectory.choice import frame_number
+from trajet.trajectory.reading import ReadingByColumns
 
 if TYPE_CHECKING:
-    from trajet.advise.entries import Counts
     from trajet.h5md import Numbers
-    from trajet.trajectory.trajectory import Trajectory
-
 
 # Cursors that may read ahead.
 _alive: "WeakSet[Cursor]" = WeakSet()
@@ -60,7 +59,7 @@ class Cursor:
 
     def __init__(
         self,
-        trajectory: "Trajectory",
+        trajectory: ReadingByColumns,
         places: NDArray[np.int64] | None,
         *,
         positions: bool,
@@ -199,7 +198,7 @@ class Cursor:
 
 def _end(
     native: "_trajet.Cursor",
-    count_read: Callable[[NDArray[np.int64] | None, "Counts"], None],
+    count_read: Callable[[NDArray[np.int64] | None, Counts], None],
     places: NDArray[np.int64] | None,
 ) -> None:
     """End reading ahead, and record what was read."""

@@ -1,6 +1,7 @@
 """`TrajectoryFiles`: the open files of a trajectory, and the transforms of their frames."""
 
 import contextlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -11,26 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet, h5md
-from trajet._trajet import (
-    Reader,
-    StaleIndexError,
-)
-from trajet.advise.entries import Assembled, InputEntry, TransformDoubts, WorkerEntry
+from trajet._trajet import Reader, SelectionError, StaleIndexError
+from trajet.advise.entries import Assembled, Counts, InputEntry, TransformDoubts, WorkerEntry
 from trajet.box import Box
 from trajet.dataset import AccessLog, Dataset
 from trajet.pools.pool import Frames
 from trajet.result import transform_doubts
 from trajet.startup import import_seconds
 from trajet.topology import SidecarUse, Topology
-from trajet.trajectory.choice import (
-    frame_numbers,
-)
+from trajet.trajectory.choice import frame_numbers
 from trajet.trajectory.closed import ClosedReader
 from trajet.trajectory.reopening import OpenCall
-from trajet.trajectory.transforms import (
+from trajet.trajectory.steps import (
     Step,
-    Transformable,
-    check_known,
     fits_without_jumps,
     frames_walked,
     may_be_kept,
@@ -38,7 +32,6 @@ from trajet.trajectory.transforms import (
 )
 
 if TYPE_CHECKING:
-    from trajet.advise.entries import Counts
     from trajet.universes import Universe
 
 DEFAULT_REQUEST_SIZE = 256 * 1024
@@ -47,7 +40,7 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
-class TrajectoryFiles(Transformable):
+class TrajectoryFiles(ABC):
     """The open files of a trajectory: names, frames, transforms, readers; see `Trajectory`."""
 
     def __init__(
@@ -170,6 +163,32 @@ class TrajectoryFiles(Transformable):
             )
         return remarks
 
+    @property
+    @abstractmethod
+    def topology(self) -> Topology:
+        """The topology of the atoms."""
+
+    def check_known(self, steps: Sequence[Step], places: NDArray[np.int64] | None) -> None:
+        """Raise an error if atoms are read whose molecules a transform needs and does not know.
+
+        Raises
+        ------
+        SelectionError
+            If there are such atoms.
+        """
+        for step in steps:
+            if step.unknown is None:
+                continue
+            unknown = step.unknown if places is None else places[np.isin(places, step.unknown)]
+            if len(unknown):
+                atom = self.topology.atoms.describe(int(self.indices_of(unknown[:1])[0]))
+                raise SelectionError(
+                    f"{self.label}: bonds of {len(unknown)} atoms are not guessed from distances,"
+                    " as no radius is known for them, so that their molecules are not repaired"
+                    f" ({step.words['transform']}); the first is {atom}: choose other atoms, or use"
+                    " a topology with bonds, such as a TPR, PSF or PRMTOP"
+                )
+
     def reader_for(
         self,
         frames: Frames,
@@ -210,7 +229,7 @@ class TrajectoryFiles(Transformable):
             If they cannot.
         """
         if checked:
-            check_known(self, self.transforms, places)
+            self.check_known(self.transforms, places)
         if not self._reader.has_no_jump:
             return self._reader
         every_frame = any(step.every_frame for step in self.transforms)
@@ -412,13 +431,13 @@ class TrajectoryFiles(Transformable):
             return self._chosen[1]
         return self.n_atoms if self.dataset is None else int(self.dataset.manifest["n_atoms"])
 
-    def count_read(self, places: NDArray[np.int64] | None, counts: "Counts | WorkerEntry") -> None:
+    def count_read(self, places: NDArray[np.int64] | None, counts: Counts | WorkerEntry) -> None:
         """Count a read of atoms for the access log, if this is a data set of a store."""
         if self._access_log is not None:
             self._access_log.read(places, counts)
 
     def record_analysis(
-        self, what: str, places: NDArray[np.int64] | None, counts: "Sequence[Counts | WorkerEntry]"
+        self, what: str, places: NDArray[np.int64] | None, counts: Sequence[Counts | WorkerEntry]
     ) -> None:
         """Record an analysis in the access log, if this is a data set of a store."""
         if self._access_log is not None:

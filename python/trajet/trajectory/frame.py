@@ -3,19 +3,16 @@
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet import output
 from trajet._trajet import WITH_VELOCITIES, OutputError
+from trajet.block import Block
 from trajet.box import Box
 from trajet.topology import check_writable, write_structure
-from trajet.trajectory.block import Block
-
-if TYPE_CHECKING:
-    from trajet.trajectory.selection import Selection
+from trajet.trajectory.selected_atoms import SelectedAtoms
 
 
 @dataclass(frozen=True, repr=False)
@@ -47,14 +44,14 @@ class Frame:
     cell: NDArray[np.float64]
     box: Box
     remarks: tuple[str, ...]
-    _selection: "Selection"
+    _selection: SelectedAtoms
 
     @classmethod
     def of(
         cls,
         block: Block,
         k: int,
-        selection: "Selection",
+        selection: SelectedAtoms,
         columns: NDArray[np.int64] | None = None,
     ) -> "Frame":
         """Return a copy of the `k`-th frame of a block, with the atoms of the selection.

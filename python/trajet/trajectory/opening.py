@@ -22,9 +22,8 @@ from trajet.trajectory.choice import AtomChoice
 from trajet.trajectory.clock import check_time_step, rounding_of_times
 from trajet.trajectory.files import DEFAULT_REQUEST_SIZE, describe_file
 from trajet.trajectory.reopening import OpenCall
-from trajet.trajectory.selection import Selection
-from trajet.trajectory.trajectory import Trajectory
-from trajet.trajectory.transforms import Step
+from trajet.trajectory.steps import Step
+from trajet.trajectory.trajectory import Selection, Trajectory
 
 if TYPE_CHECKING:
     from trajet.universes import AtomGroup

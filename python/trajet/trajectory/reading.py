@@ -1,22 +1,27 @@
-"""Reading of atoms by their columns: `ReadingByColumns`, the basis of `Trajectory`."""
+"""Reading of frames: `ReadingByColumns`, the basis of `Trajectory`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import _trajet
-from trajet._trajet import FormatError
+from trajet import _trajet, h5md, universes
+from trajet._trajet import FormatError, SelectionError
+from trajet.block import Block
+from trajet.box import Box
 from trajet.memory import check_memory
 from trajet.pools.pool import n_frames_of
-from trajet.trajectory.block import Block
+from trajet.startup import Stopwatch
+from trajet.topology import needs_positions, of_universe
 from trajet.trajectory.choice import FrameChoice, frame_numbers, resolve_frames
-from trajet.trajectory.files import TrajectoryFiles
+from trajet.trajectory.with_topology import FilesWithTopology
 
 if TYPE_CHECKING:
     from trajet._trajet import ReadFrames
+    from trajet.h5md import Numbers
+    from trajet.universes import Universe
 
 # Default bytes of a block's positions: with a request they fit into the processor's cache, and
 # blocks are large enough that the cost of each is small.
@@ -27,8 +32,94 @@ MUCH_BYTES = 16 * 1024 * 1024
 BLOCK_FRAMES = 256
 
 
-class ReadingByColumns(TrajectoryFiles):
+class ReadingByColumns(FilesWithTopology):
     """Open files whose frames are read, with atoms given by their checked columns in a frame."""
+
+    def frame_numbers(self, frames: FrameChoice) -> NDArray[np.int64]:
+        """Return frame numbers, `(n_frames,)`, int64, of a choice as for `read`."""
+        return frame_numbers(resolve_frames(frames, self.n_frames, str(self.path)))
+
+    def read(
+        self,
+        frames: FrameChoice = None,
+        atoms: Sequence[int] | NDArray[np.integer | np.bool_] | None = None,
+        out: NDArray[np.float32] | None = None,
+        *,
+        velocities: bool = False,
+        forces: bool = False,
+        threads: int | None = None,
+    ) -> Block:
+        """Read positions of frames, and velocities and forces if requested.
+
+        Parameters
+        ----------
+        frames
+            A slice, frame numbers in any order (negative numbers count from the end), or a mask;
+            None for all.
+        atoms
+            Atom indices in any order, as for `select`; None for all.
+        out
+            An array `(n_frames, n_atoms, 3)`, float32, C order, that receives the positions.
+        velocities, forces
+            Whether to read these too. TRR, NCDF and H5MD can hold them. They are NaN in frames that
+            lack them, as are the positions of TRR frames without positions.
+        threads
+            Threads that read and decode; None for one thread up to 16 MiB of positions, and all
+            cores above.
+
+        Returns
+        -------
+        Block
+            `positions` `(n_frames, n_atoms, 3)`, float32, Å, with times, steps and cells; if
+            requested, `velocities` in Å/ps and `forces` in kJ/(mol Å) of the same shape.
+
+        Raises
+        ------
+        FrameError, SelectionError
+            If a frame or an atom is out of range.
+        FormatError
+            If a frame is corrupt, or none of the frames has the requested velocities or forces.
+        ValueError
+            If `out` does not fit, or `threads` is below 1.
+
+        Examples
+        --------
+        >>> traj.read(frames=slice(0, 10), atoms=[0, 7]).positions.shape
+        (10, 2, 3)
+        """
+        places = None if atoms is None else self.places(atoms)
+        return self.read_places(
+            frames, places, out, velocities=velocities, forces=forces, threads=threads
+        )
+
+    def blocks(
+        self,
+        size: int | None = None,
+        frames: FrameChoice = None,
+        atoms: Sequence[int] | NDArray[np.integer | np.bool_] | None = None,
+    ) -> Iterator[Block]:
+        """Iterate over blocks of frames; each block overwrites the `positions` of the last one.
+
+        Parameters
+        ----------
+        size
+            Frames per block; the last block may be smaller. None for 512 KiB of positions, at least
+            one frame and at most 256, which is fastest.
+        frames, atoms
+            As for `read`, with the same errors.
+
+        Yields
+        ------
+        Block
+            The next frames, as `read` returns them. Copy the positions to keep them.
+
+        Examples
+        --------
+        >>> sum(len(block.frames) for block in traj.blocks())
+        98
+        """
+        places = None if atoms is None else self.places(atoms)
+        return self.blocks_of_places(size, frames, places)
 
     def read_places(
         self,
@@ -149,6 +240,148 @@ class ReadingByColumns(TrajectoryFiles):
             yield from blocks
         finally:
             self._access_log.read(places, parts.counts())
+
+    @property
+    def universe(self) -> "Universe":
+        """The topology as an MDAnalysis Universe, at the positions of frame 0.
+
+        For some tags of a data set, and files with some atoms of the topology, it has all atoms;
+        those that frames lack have NaN as positions.
+
+        Raises
+        ------
+        SelectionError
+            If there is no topology, or its number of atoms is not the trajectory's.
+        MissingPackageError
+            If MDAnalysis is not installed.
+        """
+        if self._universe is None:
+            path = self._checked_topology_path()
+            watch = Stopwatch()
+            universe = universes.load(
+                self._topology_at or path, f"{path}: making a Universe or AtomGroup of it"
+            )
+            if len(universe.atoms) != self.n_named:
+                raise SelectionError(
+                    f"{path} has {len(universe.atoms)} atoms in MDAnalysis, and {self.n_named} here"
+                )
+            self.t_topology += watch.seconds()
+            positions, box = self._first_frame()
+            # A Universe cannot hold a rotated box.
+            cell = np.full(6, np.nan) if self.rotates else box.cell
+            universes.place(universe, positions, cell)
+            self._universe = universe
+        return self._universe
+
+    def _first_frame(self) -> tuple[NDArray[np.float32], Box]:
+        """Return the positions of all atoms of the topology in frame 0, and its box.
+
+        Atoms that frames lack are NaN.
+        """
+        if self._first is None:
+            block = self.read_places([0], None, None, counted=False)
+            positions = block.positions[0]
+            if (origin := self._origin) is not None:
+                positions = np.full((self.n_named, 3), np.nan, np.float32)
+                positions[origin] = block.positions[0]
+            self._first = positions, Box.of(block)
+        return self._first
+
+    def adopt(self, universe: "Universe", box: Box) -> None:
+        """Use a Universe as topology, at its current frame, which has this box."""
+        structure = of_universe(universe)
+        assert structure.positions is not None
+        self._universe, self._first, self.call = universe, (structure.positions, box), None
+        self._topology = structure.topology
+
+    def select_indices(self, text: str, where: str, *, empty: bool = False) -> NDArray[np.int64]:
+        """Return the topology indices of the open atoms that a selection text matches in frame 0.
+
+        Raises
+        ------
+        SelectionError
+            As `Topology.select`.
+        """
+        self._remark_on_residue_numbers(text)
+        positions, box = self._first_frame() if needs_positions(text) else (None, None)
+        return self.topology.select(
+            text, where, among=self._origin, positions=positions, box=box, empty=empty
+        )
+
+    def places_of_text(self, text: str) -> NDArray[np.int64]:
+        """Return the indices in a frame of the atoms that a selection text matches in frame 0.
+
+        Raises
+        ------
+        SelectionError
+            As `Topology.select`.
+        """
+        where = self.label if self._origin is not None else str(self.topology)
+        return self.places_of(self.select_indices(text, where))[0]
+
+    def observables(self, frame: int) -> "Numbers":
+        """Return numbers of a frame beside its atoms: λ of TRR, observables of H5MD.
+
+        Parameters
+        ----------
+        frame
+            The frame; negative numbers count from the end.
+
+        Returns
+        -------
+        dict
+            Numbers or arrays by name: "lambda" for TRR; for H5MD the paths below "observables",
+            such as "protein/energy", in the units of the file. Empty for other formats.
+
+        Raises
+        ------
+        FrameError
+            If there is no such frame.
+        MissingPackageError
+            If the file is H5MD and h5py is not installed.
+        FormatError
+            If an H5MD file has changed since it was opened.
+
+        Notes
+        -----
+        Rows of H5MD series are found by their steps. A series has no number for a frame whose step
+        it lacks. Series whose steps repeat or go back are left out, unless they are the steps of
+        the frames.
+
+        Examples
+        --------
+        >>> traj.observables(0)
+        {}
+        """
+        (number,) = self.frame_numbers([frame]).tolist()
+        found: Numbers = {}
+        for name, value in self.fresh(self._reader.observables, number).items():
+            found[name] = np.float64(value)
+        if self.dataset is not None:
+            return found
+        if "H5MD" in self.format:
+            file, within, step = self._reader.place(number)
+            if file not in self._observables:
+                self._observables[file] = self._open_observables(file)
+            if (series := self._observables[file]) is not None:
+                found |= series.at(within, step)
+        return found
+
+    def _open_observables(self, file: int) -> "h5md.Observables | None":
+        """Return the observables of a file; None if it is not H5MD.
+
+        Raises
+        ------
+        FormatError
+            If another file is found under its name.
+        """
+        segment = self._reader.segments()[file]
+        if segment["format"] != "H5MD":
+            return None
+        path = self._absolute_paths[file]
+        if _trajet.file_digest(path) != segment["digest"]:
+            raise FormatError(f"{path}: it has changed since it was opened: open it again")
+        return h5md.Observables(path, self.particles, segment["n_frames"])
 
 
 def _fitting(out: NDArray[np.float32], shape: tuple[int, int, int]) -> NDArray[np.float32]:

@@ -1,9 +1,8 @@
 """Transforms of positions after decoding: periodic boundaries and superposition."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, Self, TypeAlias, cast
+from collections.abc import Callable, Sequence
+from typing import ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,68 +19,27 @@ from trajet.particles import masses_as_weights
 from trajet.quoting import quoted
 from trajet.renamed import names_renamed
 from trajet.topology import Atoms, Topology
-
-if TYPE_CHECKING:
-    from trajet.trajectory.files import TrajectoryFiles
-    from trajet.trajectory.selection import Selection
-    from trajet.trajectory.trajectory import Trajectory
+from trajet.trajectory.reading import ReadingByColumns
+from trajet.trajectory.selected_atoms import SelectedAtoms
+from trajet.trajectory.steps import Step
 
 # Atoms of a transform: a selection text, evaluated after the transforms before it, or a Selection.
-Chosen: TypeAlias = "str | Selection"
+Chosen: TypeAlias = str | SelectedAtoms
 TransformWeights: TypeAlias = (
-    "Literal['mass', 'equal'] | Sequence[float] | NDArray[np.floating | np.integer]"
+    Literal["mass", "equal"] | Sequence[float] | NDArray[np.floating | np.integer]
 )
 WrapGroups: TypeAlias = Literal["molecule", "residue", "atom"]
 WrapCell: TypeAlias = Literal["triclinic", "compact", "rectangular"]
 JumpView: TypeAlias = Literal["lattice", "toroidal"]
 FitMotion: TypeAlias = Literal["superposition", "translation", "plane"]
 
-# Bytes of the shifts that are kept for the runs of frames whose jumps are counted in parallel.
-_SHIFT_BYTES = 64 * 1024 * 1024
-# Most runs of frames whose jumps are counted in parallel.
-_MOST_RUNS = 256
-# Fewest frames of such a run.
-_RUN_FRAMES = 8
-# Most atoms that are decoded for each atom that is analysed, if the frames of a task are kept.
-_MOST_KEPT = 32
-# Number of decoded atoms that are kept for however few atoms.
-_FEW_ATOMS = 20_000
 # Share of residues that bonds may leave unconnected.
 _MOST_APART = 0.1
 # Most molecules that are clustered: the time of a frame grows with their square.
 _MOST_CLUSTERED = 5000
 
-
-@dataclass(frozen=True)
-class Step:
-    """A transform, as the native module takes it.
-
-    Attributes
-    ----------
-    name
-        Name of the native step.
-    arguments
-        Its parameters.
-    words
-        What it does, for reports: a name, and the arguments that the user gave.
-    remarks
-        Doubts about it.
-    every_frame
-        Whether frames that a stride skips are read, too (removal of jumps).
-    unknown
-        Columns of atoms whose molecules it needs and that are unknown: they cannot be read.
-    """
-
-    name: str
-    arguments: dict[str, object]
-    words: Mapping[str, object]
-    remarks: tuple[str, ...] = ()
-    every_frame: bool = False
-    unknown: NDArray[np.int64] | None = None
-
-
 # Makes the steps of a transform for a trajectory, in the state before it.
-MakeSteps: TypeAlias = Callable[["Trajectory"], list[Step]]
+MakeSteps: TypeAlias = Callable[[ReadingByColumns], list[Step]]
 
 
 class Transformable(ABC):
@@ -213,7 +171,7 @@ class Transformable(ABC):
         by: WrapGroups = "molecule",
         cell: WrapCell = "triclinic",
         weights: Literal["mass", "equal"] = "equal",
-        around: "Chosen | None" = None,
+        around: Chosen | None = None,
     ) -> Self:
         """Move groups of atoms into the cell, each as one, by their centres.
 
@@ -249,7 +207,7 @@ class Transformable(ABC):
         self,
         atoms: Chosen,
         *,
-        reference: "int | NDArray[np.floating]" = 0,
+        reference: int | NDArray[np.floating] = 0,
         motion: FitMotion = "superposition",
         weights: TransformWeights = "equal",
     ) -> Self:
@@ -319,7 +277,7 @@ class Transformable(ABC):
         >>> protein = traj.repair("protein").select("protein")
         """
 
-        def steps(trajectory: "Trajectory") -> list[Step]:
+        def steps(trajectory: ReadingByColumns) -> list[Step]:
             return [
                 _whole(trajectory, guess_bonds),
                 _cluster(trajectory, atoms, guess_bonds),
@@ -330,55 +288,19 @@ class Transformable(ABC):
         return self._transformed(steps)
 
 
-def n_runs(n_frames: int, n_atoms: int) -> int:
-    """Return the number of runs of frames in which jumps are counted before frames are read.
-
-    Processes, and steps back in the order of frames, begin at the start of a run. One thread that
-    reads frames in order, and threads that hand over to one another, need one run only: they count
-    jumps while they read.
-    """
-    most = _SHIFT_BYTES // (24 * max(1, n_atoms))
-    return max(1, min(_MOST_RUNS, most, n_frames // _RUN_FRAMES))
-
-
-def may_be_kept(n_decoded: int, places: NDArray[np.int64] | None) -> bool:
-    """Return whether a thread may keep the frames of a task until the task before hands over.
-
-    Tasks are as long as few atoms that are analysed need, and all that are decoded are kept.
-    """
-    return places is None or n_decoded <= max(_MOST_KEPT * len(places), _FEW_ATOMS)
-
-
-def fits_without_jumps(steps: Sequence[Step]) -> bool:
-    """Return whether frames are fitted to frame 0 after their jumps are removed."""
-    names = [step.name for step in steps]
-    if "no_jump" not in names:
-        return False
-    later = steps[names.index("no_jump") :]
-    return any(step.words.get("reference") == "frame 0" for step in later)
-
-
-def frames_walked(numbers: NDArray[np.int64], *, every_frame: bool) -> NDArray[np.int64]:
-    """Return the frames from which jumps are counted for these frames, ascending, each once."""
-    if every_frame and len(numbers):
-        return np.arange(numbers.min(), numbers.max() + 1)
-    return np.unique(numbers)
-
-
-def chosen_atoms(trajectory: "Trajectory", atoms: Chosen) -> "Selection":
+def chosen_atoms(trajectory: ReadingByColumns, atoms: Chosen) -> SelectedAtoms:
     """Return the selection of a transform, in the state of the trajectory before it."""
     if isinstance(atoms, str):
-        atoms = trajectory.select(atoms)
-    # A trajectory and an updating selection have no indices.
-    if not isinstance(atoms, Transformable) or not hasattr(atoms, "indices"):
+        atoms = SelectedAtoms(trajectory, trajectory.places_of_text(atoms), atoms)
+    if not isinstance(atoms, SelectedAtoms):
         raise TypeError(f"atoms are a selection text or a Selection, not {type(atoms).__name__}")
     if atoms.trajectory.untransformed is not trajectory.untransformed:
         raise SelectionError(f"{atoms!r} is of another trajectory")
-    check_known(trajectory, trajectory.transforms, atoms.places)
+    trajectory.check_known(trajectory.transforms, atoms.places)
     return atoms
 
 
-def _guesses_bonds(trajectory: "Trajectory", given: bool = False) -> bool:
+def _guesses_bonds(trajectory: ReadingByColumns, given: bool = False) -> bool:
     """Return whether bonds are guessed: as given, or else as for molecules made whole before."""
     return given or any("guess_bonds" in step.words for step in trajectory.transforms)
 
@@ -422,13 +344,13 @@ def _connected(found: Topology, guess_bonds: bool) -> NDArray[np.int64]:
     return _trajet.connected(found.n_atoms, _pairs(found, guess_bonds))
 
 
-def _bonds(trajectory: "Trajectory", guess_bonds: bool) -> NDArray[np.int64]:
+def _bonds(trajectory: ReadingByColumns, guess_bonds: bool) -> NDArray[np.int64]:
     """Return bonds between atoms of a frame, by their columns, `(n, 2)`."""
     columns, there = trajectory.places_of(_pairs(trajectory.topology, guess_bonds))
     return np.ascontiguousarray(columns[there.all(axis=1)])
 
 
-def _unknown(trajectory: "Trajectory", guess_bonds: bool) -> NDArray[np.int64] | None:
+def _unknown(trajectory: ReadingByColumns, guess_bonds: bool) -> NDArray[np.int64] | None:
     """Return the columns of atoms of which no bonds can be guessed; None if there are none."""
     if not guess_bonds or not len(atoms := trajectory.topology.never_bonded):
         return None
@@ -436,32 +358,7 @@ def _unknown(trajectory: "Trajectory", guess_bonds: bool) -> NDArray[np.int64] |
     return np.ascontiguousarray(columns[there]) if there.any() else None
 
 
-def check_known(
-    trajectory: "TrajectoryFiles", steps: Sequence[Step], places: NDArray[np.int64] | None
-) -> None:
-    """Raise an error if atoms are read whose molecules a transform needs and does not know.
-
-    Raises
-    ------
-    SelectionError
-        If there are such atoms.
-    """
-    for step in steps:
-        if step.unknown is None:
-            continue
-        unknown = step.unknown if places is None else places[np.isin(places, step.unknown)]
-        if len(unknown):
-            index = int(trajectory.indices_of(unknown[:1])[0])
-            atom = cast("Trajectory", trajectory).topology.atoms.describe(index)
-            raise SelectionError(
-                f"{trajectory.label}: bonds of {len(unknown)} atoms are not guessed from distances,"
-                " as no radius is known for them, so that their molecules are not repaired"
-                f" ({step.words['transform']}); the first is {atom}: choose other atoms, or use a"
-                " topology with bonds, such as a TPR, PSF or PRMTOP"
-            )
-
-
-def _molecules(trajectory: "Trajectory", guess_bonds: bool = False) -> NDArray[np.int64]:
+def _molecules(trajectory: ReadingByColumns, guess_bonds: bool = False) -> NDArray[np.int64]:
     """Return the number of the molecule of each atom of a frame."""
     found = trajectory.topology
     labels = _connected(found, guess_bonds) if guess_bonds else found.molecules
@@ -470,14 +367,14 @@ def _molecules(trajectory: "Trajectory", guess_bonds: bool = False) -> NDArray[n
     return numbers.astype(np.int64)
 
 
-def _bonded_parts(trajectory: "Trajectory", guess_bonds: bool) -> NDArray[np.int64]:
+def _bonded_parts(trajectory: ReadingByColumns, guess_bonds: bool) -> NDArray[np.int64]:
     """Return the number of the set of bonded atoms of each atom of a frame."""
     labels = _connected(trajectory.topology, guess_bonds)
     _check_complete(trajectory, labels)
     return trajectory.of_open_atoms(labels)
 
 
-def _whole(trajectory: "Trajectory", guess_bonds: bool) -> Step:
+def _whole(trajectory: ReadingByColumns, guess_bonds: bool) -> Step:
     pairs = _bonds(trajectory, guess_bonds)
     parts = _trajet.connected(trajectory.n_atoms, pairs)
     _check_connected(trajectory, parts, guess_bonds)
@@ -496,7 +393,7 @@ def _whole(trajectory: "Trajectory", guess_bonds: bool) -> Step:
 
 
 def _check_residues(
-    trajectory: "Trajectory",
+    trajectory: ReadingByColumns,
     parts: NDArray[np.int64],
     unknown: NDArray[np.int64] | None,
     *,
@@ -538,7 +435,7 @@ def _check_residues(
     return (f"{found}, and may stay broken; the first has {atom}",)
 
 
-def _check_complete(trajectory: "Trajectory", labels: NDArray[np.int64]) -> None:
+def _check_complete(trajectory: ReadingByColumns, labels: NDArray[np.int64]) -> None:
     """Raise an error if some, but not all atoms of a molecule are in open tags.
 
     Raises
@@ -559,7 +456,9 @@ def _check_complete(trajectory: "Trajectory", labels: NDArray[np.int64]) -> None
         )
 
 
-def _check_connected(trajectory: "Trajectory", parts: NDArray[np.int64], guess_bonds: bool) -> None:
+def _check_connected(
+    trajectory: ReadingByColumns, parts: NDArray[np.int64], guess_bonds: bool
+) -> None:
     """Raise an error if molecules would be made whole in parts, as some of their atoms lack.
 
     Raises
@@ -581,7 +480,7 @@ def _check_connected(trajectory: "Trajectory", parts: NDArray[np.int64], guess_b
         )
 
 
-def _nojump(trajectory: "Trajectory", view: JumpView, every_frame: bool) -> list[Step]:
+def _nojump(trajectory: ReadingByColumns, view: JumpView, every_frame: bool) -> list[Step]:
     words = {"transform": "nojump", "view": view, "every_frame": every_frame}
     if view == "lattice":
         arguments: dict[str, object] = {"view": view, "molecules": None}
@@ -594,7 +493,7 @@ def _nojump(trajectory: "Trajectory", view: JumpView, every_frame: bool) -> list
     ]
 
 
-def _cluster(trajectory: "Trajectory", atoms: Chosen, guess_bonds: bool = False) -> Step:
+def _cluster(trajectory: ReadingByColumns, atoms: Chosen, guess_bonds: bool = False) -> Step:
     selection = chosen_atoms(trajectory, atoms)
     # Chains that a topology lists as one molecule are several here.
     molecules = _bonded_parts(trajectory, _guesses_bonds(trajectory, guess_bonds))
@@ -608,12 +507,12 @@ def _cluster(trajectory: "Trajectory", atoms: Chosen, guess_bonds: bool = False)
     unknown = _unknown(trajectory, _guesses_bonds(trajectory, guess_bonds))
     words = {"transform": "cluster", "atoms": selection.label}
     step = Step("cluster", arguments, words, unknown=unknown)
-    check_known(trajectory, [step], selection.places)
+    trajectory.check_known([step], selection.places)
     return step
 
 
 def _weights(
-    selection: "Selection", weights: TransformWeights
+    selection: SelectedAtoms, weights: TransformWeights
 ) -> tuple[NDArray[np.float64] | None, tuple[str, ...]]:
     """Return one weight per atom or None for equal ones, and remarks on guessed masses."""
     word = word_of_weights(weights)
@@ -643,7 +542,7 @@ def _describe_weights(weights: TransformWeights) -> dict[str, object]:
     return {"weights": weights if isinstance(weights, str) else "given as numbers"}
 
 
-def _center(trajectory: "Trajectory", atoms: Chosen, weights: TransformWeights) -> Step:
+def _center(trajectory: ReadingByColumns, atoms: Chosen, weights: TransformWeights) -> Step:
     selection = chosen_atoms(trajectory, atoms)
     numbers, remarks = _weights(selection, weights)
     words = {"transform": "center", "atoms": selection.label, **_describe_weights(weights)}
@@ -651,11 +550,11 @@ def _center(trajectory: "Trajectory", atoms: Chosen, weights: TransformWeights) 
 
 
 def _wrap(
-    trajectory: "Trajectory",
+    trajectory: ReadingByColumns,
     by: WrapGroups,
     cell: WrapCell,
     weights: str,
-    around: "Chosen | None",
+    around: Chosen | None,
     guess_bonds: bool = False,
 ) -> Step:
     if cell not in ("triclinic", "compact", "rectangular"):
@@ -695,9 +594,9 @@ def _wrap(
 
 
 def _fit(
-    trajectory: "Trajectory",
+    trajectory: ReadingByColumns,
     atoms: Chosen,
-    reference: "int | NDArray[np.floating]",
+    reference: int | NDArray[np.floating],
     motion: FitMotion,
     weights: TransformWeights,
 ) -> Step:
@@ -744,7 +643,7 @@ def _fit(
     return Step("fit", arguments, words, remarks)
 
 
-def few_atoms_remarks(selection: "Selection") -> list[str]:
+def few_atoms_remarks(selection: SelectedAtoms) -> list[str]:
     """Return a remark if a selection has too few atoms to determine a superposition."""
     if selection.n_atoms > 2:
         return []
@@ -753,8 +652,3 @@ def few_atoms_remarks(selection: "Selection") -> list[str]:
         f"{quoted(selection.label)}: {atoms} not determine how a frame is turned: superpose three"
         " atoms or more, such as 'name CA'"
     ]
-
-
-def native(steps: Sequence[Step], n_atoms: int) -> _trajet.Transforms:
-    """Return steps as the native module takes them."""
-    return _trajet.Transforms([(step.name, step.arguments) for step in steps], n_atoms)

@@ -1,0 +1,28 @@
+"""Writes frames as H5MD with layouts that users cannot choose."""
+
+from pathlib import Path
+from typing import Any
+
+import trajet as tj
+from trajet import _trajet, h5md
+from trajet.trajectory import AtomChoice, FrameChoice
+
+
+def write_h5md_copy(
+    path: Path,
+    trajectory: tj.Trajectory,
+    *,
+    frames: FrameChoice = None,
+    atoms: AtomChoice | None = None,
+    threads: int | None = None,
+    progress: Any = None,
+    **layout: Any,
+) -> None:
+    """Write frames and atoms of a trajectory; `layout` has further fields of `h5md.Content`."""
+    places = None if atoms is None else trajectory.select(atoms).places
+    numbers = trajectory.frame_numbers(frames)
+    threads_or_all = threads or _trajet.available_threads()
+    reader = trajectory.reader_for(numbers, places, threads_or_all)
+    kept = tuple(trajectory.reader.kept_remarks("H5MD"))
+    content = h5md.Content(reader, places, kept_remarks=kept, **layout)
+    h5md.write_all([(path, numbers)], content, threads=threads, progress=progress)
