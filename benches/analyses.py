@@ -32,7 +32,7 @@ import numpy as np
 import proteins
 import trajet as tj
 from displacements import write_walk
-from machine import describe_load
+from host import describe_load
 from MDAnalysis.analysis.msd import EinsteinMSD
 from MDAnalysis.analysis.pca import PCA
 from MDAnalysis.analysis.rdf import InterRDF

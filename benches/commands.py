@@ -20,7 +20,7 @@ import warnings
 from pathlib import Path
 
 import MDAnalysis as mda
-from machine import describe_load
+from host import describe_load
 from peers.trajet import require_release_build
 from selections import write_system
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from cases import Case, Truth, all_copies
-from machine import describe_load
+from host import describe_load
 from page import digits
 from peers.copies import COMMAND, LIMIT, TOOLS
 from peers.mdanalysis import find_truth

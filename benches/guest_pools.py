@@ -25,7 +25,7 @@ from typing import Any
 import MDAnalysis as mda
 import numpy as np
 import trajet as tj
-from machine import describe_load
+from host import describe_load
 from MDAnalysis.analysis.rms import RMSD
 from MDAnalysisTests import datafiles
 from peers.trajet import require_release_build

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 import trajet as tj
-from machine import describe_load
+from host import describe_load
 from MDAnalysisTests import datafiles
 from peers.trajet import require_release_build
 from trajet.analysis.job import Job

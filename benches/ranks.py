@@ -4,7 +4,7 @@
 
 10,000 frames of adenylate kinase, 3,341 atoms. Each round starts 1, 2 and 4 ranks anew, with the
 files in the page cache. Prints a table of Markdown: the least seconds of all rounds, without the
-start of the ranks. `trajet bench scaling` measures reading of HDF5 on ranks.
+start of the ranks. `benches/machine scaling` measures reading of HDF5 on ranks.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import median
 
 from cases import Case, MismatchError, MissingError, Truth
-from machine import Machine, describe_load, this_commit, this_machine
+from host import Machine, describe_load, this_commit, this_machine
 from page import PAGE, write_section
 from peers import Contestant
 from peers.trajet import instruction_set

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 from cases import Case, MissingError, all_cases
-from machine import describe_load, this_commit, this_machine
+from host import describe_load, this_commit, this_machine
 from page import PAGE, digits, write_section
 from peers.contestant import clock
 from peers.mdanalysis import open_universe, select

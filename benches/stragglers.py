@@ -31,7 +31,7 @@ from typing import Any
 
 import numpy as np
 import trajet as tj
-from machine import describe_load, this_commit, this_machine
+from host import describe_load, this_commit, this_machine
 from page import write_section
 from trajet.pools.dask import dask_client
 from trajet.pools.mpi.row_transport import OneSidedRows, SharedRows

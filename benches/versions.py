@@ -23,7 +23,7 @@ from time import perf_counter
 from typing import IO, Any
 
 from cases import RDF_BINS, RDF_RANGE, Case, all_cases, all_copies
-from machine import describe_load
+from host import describe_load
 from rounds import HERE, warm
 
 # Two-sided 95 % points of Student's t for 4 to 29 degrees of freedom, from any table.

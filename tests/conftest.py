@@ -24,14 +24,15 @@ LONGEST = (
     *("cli/test_without_mdanalysis.py", "store/test_store_kills.py", "store/test_mount.py"),
     *("conversion/test_convert.py", "periodic/test_pools.py", "cli/test_signals.py"),
     *("analyses/test_instruction_sets.py", "periodic/test_copies.py", "chain/test_chain.py"),
-    *("cli/test_bench.py", "docs/test_parallel_docs.py", "cli/test_bench_store.py"),
+    *("benches/test_machine.py", "docs/test_parallel_docs.py", "benches/test_machine_store.py"),
 )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Handle Ctrl-C, and ignore MDAnalysis' warnings on reading DCD and PDB files."""
-    # Processes that tests start import helpers as well.
-    paths = [str(Path(__file__).parent), os.environ.get("PYTHONPATH")]
+    # Processes that tests start import helpers and `benches/machine` as well.
+    tests = Path(__file__).parent
+    paths = [str(tests), str(tests.parent / "benches"), os.environ.get("PYTHONPATH")]
     os.environ["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
     # A process in the background ignores SIGINT, and so do all of its children.
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -11,9 +11,7 @@ from trajet.cli.command import LeveledCommand
 OF_OTHERS = {
     "advise": {"--report"},
     "store profile": {"--topology", "--trajectory", "--profile"},
-    "bench load": {"--oversubscribe"},
-    "bench scaling": {"--oversubscribe"},
-    "bench scheduler": {"--oversubscribe"},
+    "bench": {"--oversubscribe"},
 }
 PYTHON = re.compile(
     r"\b\w+=(?:True|False|None)\b|\b(?:traj|tj|np|selection|result|trajectory)\.\w+\(|\b\w+\(\)"

@@ -155,7 +155,7 @@ def test_dask_workers_started_by_a_command(adk: Adk) -> None:
     assert list(asked.values()) == [True, True]
 
 
-@pytest.mark.parametrize("group", [(), ("store",), ("bench",)])
+@pytest.mark.parametrize("group", [(), ("store",)])
 def test_summaries_of_commands_fit_into_80_columns(group: tuple[str, ...]) -> None:
     """A list of commands shows the whole first sentence of each."""
     done = subprocess.run(

@@ -8,8 +8,8 @@ from functools import partial
 
 import numpy as np
 import trajet as tj
+from machine import mpio
 from mpi4py import MPI
-from trajet.bench import mpio
 
 # Files have few frames, so that there are many requests and much computing between them.
 mpio._CALL, mpio._AT_ONCE = 2**8, 2**10

@@ -27,6 +27,7 @@ from helpers.started_ranks import MPIEXEC, run_on_ranks
 from MDAnalysisTests import datafiles
 
 HERE = Path(__file__).parent
+MACHINE = HERE.parents[1] / "benches" / "machine"
 POSITIONS = np.array([random_vectors(N_ATOMS, seed=k) for k in range(N_FRAMES)], np.float32)
 
 
@@ -100,7 +101,7 @@ def test_bench_scaling_through_mpio_has_the_plain_values(adk: Adk, tmp_path: Pat
     """It runs beside the plain access, on 1 and 4 ranks."""
     done = subprocess.run(
         [
-            *(sys.executable, "-m", "trajet", "bench", "scaling", adk.psf, adk.xtc),
+            *(sys.executable, MACHINE, "scaling", adk.psf, adk.xtc),
             *("--frames", "400", "--tasks", "rmsd,dihedrals", "--formats", "h5md"),
             *("--access", "shared,mpio,mpio-collective", "--pools", "local,mpi"),
             *("--gathering", "collective,one-sided", "--cache", "cold"),

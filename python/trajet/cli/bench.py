@@ -1,392 +1,226 @@
-"""Commands that measure this machine: `trajet bench scaling | load | scheduler | store`."""
+"""`trajet bench`: how an analysis of a trajectory scales on this machine."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+import csv
+import io
+import math
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from statistics import mean, stdev
+from tempfile import TemporaryDirectory
 
 import click
 import numpy as np
-from numpy.typing import NDArray
 
-from trajet import h5md, output, plots
-from trajet._trajet import available_threads
-from trajet.bench import empty, setups, table
-from trajet.bench.child_process import Row
-from trajet.bench.files import Files
-from trajet.bench.run import SetupRun, check_same, measured
-from trajet.bench.setups import EMPTY, MEMORY, MPIO, Axes, Setup
-from trajet.cli.command import Group
-from trajet.cli.options import amount
+from trajet import advise, output
+from trajet._trajet import WorkerError, available_threads
+from trajet.cli import pools
+from trajet.cli.command import command
+from trajet.cli.options import amount, in_files_order, path_to
 from trajet.cli.pools import Decorated
-from trajet.pools.shared import folder_in
+from trajet.cli.tables import lines_of
+from trajet.cli.terminal import waiting
+from trajet.result import Report
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-
-# Of the papers.
-_CORE = "(resid 1:29 or resid 60:121 or resid 160:214) and name CA"
-_LOADS = "1,40,70,100"
+_COLUMNS = ("pool", "workers", "t_total", "sd", "t_io", "t_comp", "S", "E", "R_comp/IO")
 
 
-def _split(
-    known: Sequence[str],
-) -> Callable[[click.Context, click.Parameter, str], tuple[str, ...]]:
-    """Return what takes words with commas between them."""
-
-    def split(_: click.Context, param: click.Parameter, text: str) -> tuple[str, ...]:
-        words = tuple(text.split(","))
-        for word in words:
-            if word not in known:
-                raise click.BadParameter(f"{word!r} is none of {', '.join(known)}", param=param)
-        return words
-
-    return split
-
-
-def numbers(_: click.Context, param: click.Parameter, text: str) -> tuple[int, ...]:
-    """Take whole numbers with commas between them."""
+def whole_numbers(_: click.Context, param: click.Parameter, text: str) -> tuple[int, ...]:
+    """Parse whole numbers above 0 with commas between them."""
     try:
-        numbers = tuple(int(word) for word in text.split(","))
+        found = tuple(int(word) for word in text.split(","))
     except ValueError as error:
         raise click.BadParameter(f"{text!r} is not of the form 1,2,4", param=param) from error
-    if min(numbers) < 1:
+    if min(found) < 1:
         raise click.BadParameter("numbers are at least 1", param=param)
-    return numbers
+    return found
 
 
-def _cores() -> str:
-    """Return the powers of two up to the number of cores."""
+def words(
+    name: str, known: Sequence[str], default: str, help_: str
+) -> Callable[[Decorated], Decorated]:
+    """Return an option for known words with commas between them."""
+
+    def split(_: click.Context, param: click.Parameter, text: str) -> tuple[str, ...]:
+        found = tuple(text.split(","))
+        for word in found:
+            if word not in known:
+                raise click.BadParameter(f"{word!r} is none of {', '.join(known)}", param=param)
+        return found
+
+    return click.option(
+        name, default=default, show_default=True, callback=split, metavar="A,B", help=help_
+    )
+
+
+def _powers_of_two() -> str:
     most = available_threads()
     return ",".join(str(2**k) for k in range(most.bit_length()) if 2**k <= most)
 
 
-def several(
-    name: str, known: Sequence[str], default: str, help_: str
-) -> Callable[[Decorated], Decorated]:
-    """Return an option that takes words with commas between them."""
-    return click.option(
-        name,
-        default=default,
-        show_default=True,
-        callback=_split(known),
-        metavar="A,B",
-        help=help_,
-    )
-
-
-_pools = several("--pools", setups.POOLS, "local", "Of " + ", ".join(setups.POOLS) + ".")
-_workers = click.option(
+pools_option = words("--pools", pools.NAMES, "local", "Of " + ", ".join(pools.NAMES) + ".")
+workers_option = click.option(
     "--workers",
-    default=_cores,
-    callback=numbers,
+    default=_powers_of_two,
+    callback=whole_numbers,
     metavar="1,2,4",
     help="Numbers of workers: threads, processes, ranks. Default: powers of two up to the cores.",
 )
-_frames = amount(
-    "--frames", 10_000, "Frames, those of TRAJECTORY again and again; weak: of each worker."
-)
-_select = click.option(
-    "--select", default=_CORE, show_default=True, metavar="SELECTION", help="Atoms of the RMSD."
-)
-_mpiexec = click.option(
+mpiexec_option = click.option(
     "--mpiexec",
     metavar="COMMAND",
     help='What starts ranks, where it is not mpiexec: "mpiexec --oversubscribe", "srun".',
 )
-_scratch = click.option(
-    "--scratch",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    metavar="FOLDER",
-    help="Where trajectories are made: the storage to be measured. Default: the output's folder.",
-)
-into_folder = click.option(
-    "-o",
-    "--output",
-    "folder",
-    required=True,
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="FOLDER",
-    help="Folder for runs.csv, table.csv and figures.",
-)
 
 
-def repeated(count: int) -> Callable[[Decorated], Decorated]:
-    """Return the option of repeats."""
-    return amount("--repeats", count, "Runs of each line that count; one before them does not.")
+def starting_ranks(given: str | None, ranks: int) -> list[str]:
+    """Return the command that starts ranks: the given one, or the mpiexec beside this Python."""
+    beside = Path(sys.executable).with_name("mpiexec")
+    start = shlex.split(given) if given else [str(beside) if beside.exists() else "mpiexec"]
+    return [*start, "-n", str(ranks)]
 
 
-@click.group(cls=Group)
-def bench() -> None:
-    """Measure how analyses scale here, and what a store saves.
+@dataclass(frozen=True)
+class _Point:
+    """Runs of the analysis on a number of workers of a pool."""
 
-    Made after Khoshlessan et al. 2017 and 2020 (doi:10.25080/shinma-7f4c6e7-00a, 10.1002/cpe.5789),
-    and Deng et al. 2021 (doi:10.1145/3472456.3473509).
+    pool: str
+    workers: int
+    reports: Sequence[Report]
 
-    \b
-    Examples:
-      trajet bench scaling adk.psf adk.xtc --pools local,mpi --workers 1,2,4 -o scaling
-    """
+    @property
+    def seconds(self) -> list[float]:
+        return [report["stages"]["t_total"] for report in self.reports]
 
+    def average(self, stage: str) -> float:
+        """Return the mean seconds of a worker in a stage."""
+        return mean(float(report["averages"][stage]) for report in self.reports)
 
-@bench.command()
-@click.argument("topology", metavar="TOPOLOGY")
-@click.argument("trajectories", nargs=-1, required=True, metavar="TRAJECTORY...")
-@_frames
-@_select
-@several("--tasks", setups.TASKS, "rmsd", "RMSD; cosines and sines of φ and ψ.")
-@several("--formats", setups.FORMATS, "xtc", "Of " + ", ".join(setups.FORMATS) + ".")
-@several(
-    "--access",
-    setups.ACCESSES,
-    "shared",
-    "One shared file; segments: a file for each worker; chain: many files; mpio, mpio-collective:"
-    " one HDF5 file that ranks read through MPI-IO.",
-)
-@amount("--files", 64, "Files of a chain.")
-@several(
-    "--gathering", setups.GATHERINGS, "shared", "Of MPI's ranks: shared, collective, one-sided."
-)
-@_pools
-@_workers
-@several(
-    "--scaling", setups.SCALINGS, "strong", "strong: all share the frames; weak: each has them."
-)
-@several("--cache", setups.CACHES, "warm", "cold: the files' pages are dropped before each run.")
-@repeated(5)
-@_mpiexec
-@_scratch
-@into_folder
-def scaling(
-    topology: str,
-    trajectories: tuple[str, ...],
-    frames: int,
-    select: str,
-    tasks: tuple[str, ...],
-    formats: tuple[str, ...],
-    access: tuple[str, ...],
-    files: int,
-    gathering: tuple[str, ...],
-    pools: tuple[str, ...],
-    workers: tuple[int, ...],
-    scaling: tuple[str, ...],
-    cache: tuple[str, ...],
-    repeats: int,
-    mpiexec: str | None,
-    scratch: Path | None,
-    folder: Path,
-) -> None:
-    """Vary task, file, pool and number of workers, every combination.
-
-    Trajectories are made of the frames of TRAJECTORY. runs.csv has every run; table.csv their means
-    and standard deviations, an observable a line, and the speed-up S and efficiency E by t_total.
-
-    \b
-    Examples:
-      trajet bench scaling adk.psf adk.xtc --pools local,mpi --workers 1,2,4 -o scaling
-      trajet bench scaling adk.psf adk.xtc --tasks rmsd,dihedrals --formats xtc,h5md \\
-          --access shared,segments --cache cold --scaling strong,weak -o scaling
-    """
-    axes = Axes(
-        frames=frames,
-        tasks=tasks,
-        formats=formats,
-        accesses=access,
-        gatherings=gathering,
-        pools=pools,
-        workers=workers,
-        scalings=scaling,
-        caches=cache,
-    )
-    if through := [word for word in access if word in MPIO]:
-        if "h5md" not in formats or "mpi" not in pools:
-            raise click.UsageError(
-                f"--access {','.join(through)} is HDF5 on ranks: --formats h5md --pools mpi"
-            )
-        h5md.parallel_h5py(f"--access {','.join(through)}")
-    folder.mkdir(parents=True, exist_ok=True)
-    with Files(topology, trajectories, select, files, scratch or folder) as made:
-        rows = _measure(axes.setups(), made, repeats, mpiexec)
-    _write(folder, rows)
-
-
-@bench.command()
-@click.argument("topology", metavar="TOPOLOGY")
-@click.argument("trajectories", nargs=-1, required=True, metavar="TRAJECTORY...")
-@_frames
-@_select
-@click.option(
-    "--loads",
-    default=_LOADS,
-    show_default=True,
-    callback=numbers,
-    metavar="1,40",
-    help="Numbers of RMSDs of each frame.",
-)
-@_pools
-@_workers
-@repeated(5)
-@_mpiexec
-@_scratch
-@into_folder
-def load(
-    topology: str,
-    trajectories: tuple[str, ...],
-    frames: int,
-    select: str,
-    loads: tuple[int, ...],
-    pools: tuple[str, ...],
-    workers: tuple[int, ...],
-    repeats: int,
-    mpiexec: str | None,
-    scratch: Path | None,
-    folder: Path,
-) -> None:
-    """Compute the RMSD of each frame many times over.
-
-    As one superposition and RMSD, then the RMSD of as many groups of the same atoms after it. From
-    memory: of the wanted atoms alone, as DCD in /dev/shm, so that there is next to nothing to read.
-
-    \b
-    Examples:
-      trajet bench load adk.psf adk.xtc --pools local,mpi --workers 1,2,4 -o load
-    """
-    from_file = Axes(frames=frames, loads=loads, pools=pools, workers=workers)
-    from_memory = replace(from_file, formats=("dcd",), accesses=(MEMORY,))
-    both = [*from_file.setups(), *from_memory.setups()]
-    folder.mkdir(parents=True, exist_ok=True)
-    with Files(topology, trajectories, select, 1, scratch or folder) as made:
-        rows = _measure(both, made, repeats, mpiexec)
-    _write(folder, rows)
-
-
-@bench.command()
-@amount("--tasks", 100_000, "Tasks of a run.")
-@several("--pools", setups.POOLS, ",".join(setups.POOLS), "Of " + ", ".join(setups.POOLS) + ".")
-@click.option(
-    "--workers",
-    type=click.IntRange(1),
-    default=available_threads,
-    metavar="N",
-    help="Workers, or threads of one. Default: the cores.",
-)
-@repeated(10)
-@_mpiexec
-@into_folder
-def scheduler(
-    tasks: int,
-    pools: tuple[str, ...],
-    workers: int,
-    repeats: int,
-    mpiexec: str | None,
-    folder: Path,
-) -> None:
-    """Count how many tasks each pool hands out in a second.
-
-    Nothing is done in them. One worker with many threads against many workers of one thread. A task
-    reads one frame of 192 kB, from the page cache.
-
-    \b
-    Examples:
-      trajet bench scheduler -o scheduler
-      trajet bench scheduler --tasks 10000 --pools dask,mpi --workers 16 --repeats 3 -o scheduler
-    """
-    sizes = {(1, workers), (workers, 1)}
-    chosen = [
-        Setup(
-            task=EMPTY,
-            format="dcd",
-            access="shared",
-            gathering="shared" if pool == "mpi" else "",
-            pool=pool,
-            workers=size,
-            threads=threads,
-            frames=tasks,
+    def line(self, alone: "_Point") -> tuple[str, ...]:
+        """Return the cells of a line of the table, with the speed-up over one worker."""
+        spread = stdev(self.seconds) if len(self.seconds) > 1 else math.nan
+        speed_up = mean(alone.seconds) / mean(self.seconds)
+        ratios = [advise.computing_to_input(report["stages"]) for report in self.reports]
+        known = [ratio for ratio in ratios if ratio is not None]
+        return (
+            self.pool,
+            str(self.workers),
+            *(
+                "" if math.isnan(number) else f"{number:.3g}"
+                for number in (
+                    mean(self.seconds),
+                    spread,
+                    self.average("t_io"),
+                    self.average("t_comp"),
+                    speed_up,
+                    speed_up / self.workers,
+                    mean(known) if known else math.nan,
+                )
+            ),
         )
-        for pool in pools
-        for size, threads in sorted(sizes)
-        # A local pool has threads only.
-        if pool != "local" or size == 1
-    ]
-    folder.mkdir(parents=True, exist_ok=True)
-    with folder_in(folder) as place:
-        file = place / "empty.dcd"
-        empty.write(file)
-        rows = []
-        for setup in chosen:
-            rows += _run(SetupRun(setup, [str(file)], [], repeats), mpiexec)
-    save(folder / "runs.csv", table.long(rows))
-    names = ("pool", "workers", "threads", "repeat", "time", "tasks_per_second")
-    lines = [[*(row[name] for name in names[:4]), *point] for row in rows for point in row["rates"]]
-    save(folder / "rates.csv", table.as_csv([names, *lines]))
-    curves: dict[str, dict[str, list[NDArray[np.float64]]]] = {}
-    for row in rows:
-        label = f"{row['workers']} × {_threads(row['threads'])}"
-        curves.setdefault(row["pool"], {}).setdefault(label, []).append(np.array(row["rates"]))
-    title = f"{tasks:,} empty tasks: mean of {repeats}, one standard deviation on both sides"
-    save_figure(folder / "throughput.png", plots.throughput(curves, title=title))
 
 
-def _measure(
-    chosen: Iterable[Setup],
-    made: Files,
+@command()
+@click.argument("topology", metavar="TOPOLOGY")
+@click.argument(
+    "trajectories", nargs=-1, required=True, metavar="TRAJECTORY...", callback=in_files_order
+)
+@click.option(
+    "--select", default="name CA", show_default=True, metavar="SELECTION", help="Atoms of the RMSD."
+)
+@click.option("--frames", type=click.IntRange(1), metavar="N", help="First frames. Default: all.")
+@pools_option
+@workers_option
+@amount("--repeats", 3, "Runs of each line that count; one before them does not.")
+@mpiexec_option
+@click.option(
+    "-o", "--output", "table", callback=path_to((".csv",)), metavar="FILE", help="The table: .csv"
+)
+def bench(
+    topology: str,
+    trajectories: list[str],
+    select: str,
+    frames: int | None,
+    pools: tuple[str, ...],
+    workers: tuple[int, ...],
     repeats: int,
     mpiexec: str | None,
-) -> list[Row]:
-    rows: list[Row] = []
-    for setup in chosen:
-        files = [str(path) for path in made.of(setup)]
-        rows += _run(SetupRun(setup, files, made.atoms_of(setup).tolist(), repeats), mpiexec)
-        check_same(rows)
-    return rows
+    table: Path | None,
+) -> None:
+    """Measure how the RMSD scales over pools and workers.
+
+    Each run is a `trajet rmsd` of its own, on files that were read before. S is the speed-up of
+    t_total over one worker, which is always measured, and E = S / workers. R_comp/IO is the ratio
+    of computing to reading and decoding: the smaller, the sooner storage bounds the run. Advice is
+    on the fastest setup.
+
+    \b
+    Examples:
+      trajet bench adk.psf adk.xtc --pools local,processes --workers 1,2,4
+      trajet bench adk.psf adk.xtc --pools mpi --mpiexec srun -o scaling.csv
+    """
+    arguments = [topology, *trajectories, "--select", select]
+    arguments += [] if frames is None else ["--stop", str(frames)]
+    lines: list[tuple[str, ...]] = []
+    points: list[_Point] = []
+    values: bytes | None = None
+    with TemporaryDirectory(prefix="trajet-bench-") as folder:
+        for pool in pools:
+            for count in sorted({1, *workers}):
+                with waiting(f"measuring {pool} with {count}"):
+                    runs = [
+                        _run(arguments, pool, count, mpiexec, Path(folder) / f"{repeat}")
+                        for repeat in range(repeats + 1)
+                    ]
+                values = runs[0][1] if values is None else values
+                if any(found != values for _, found in runs):
+                    raise WorkerError(
+                        f"the numbers of {pool} with {count} differ from others: please report this"
+                    )
+                points.append(_Point(pool, count, [report for report, _ in runs[1:]]))
+                alone = next(point for point in points if point.pool == pool)
+                lines.append(points[-1].line(alone))
+    fastest = min(points, key=lambda point: mean(point.seconds))
+    if table is not None:
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows([_COLUMNS, *lines])
+        with output.beside(table) as own:
+            own.write_text(text.getvalue())
+    for line in lines_of([_COLUMNS, *lines]):
+        click.echo(line)
+    click.echo(f"fastest: {fastest.pool} with {fastest.workers}")
+    for line in fastest.reports[-1]["advice"]:
+        click.echo(line)
+    if table is not None:
+        click.echo(table)
 
 
-def _run(job: SetupRun, mpiexec: str | None) -> list[Row]:
-    """Measure a setup and print the mean time."""
-    rows = measured(job, mpiexec)
-    total = table.Figure.of([row["t_total"] for row in rows])
-    s = job.setup
-    workers = f"{s.workers} x {s.threads}"
-    words = (
-        table.task_of(rows[0]),
-        s.format,
-        s.access,
-        s.pool,
-        s.gathering,
-        workers,
-        s.scaling,
-        s.cache,
-    )
-    sd = "" if len(rows) == 1 else f" ± {total.sd:.2g}"
-    click.echo(f"{' '.join(word for word in words if word)}: {total.mean:.4g}{sd} s")
-    return rows
+def _run(
+    arguments: Sequence[str], pool: str, workers: int, mpiexec: str | None, stem: Path
+) -> tuple[Report, bytes]:
+    """Run `trajet rmsd` and return its report and the bytes of its values.
+
+    Raises
+    ------
+    WorkerError
+        If it fails; with its error message.
+    """
+    report, values = stem.with_suffix(".json"), stem.with_suffix(".npz")
+    start = starting_ranks(mpiexec, workers) if pool == "mpi" else []
+    number = ["--threads" if pool == "local" else "--workers", str(workers)]
+    run = [*start, sys.executable, "-m", "trajet", "rmsd", *arguments, "--pool", pool, "--quiet"]
+    run += ["--report", str(report), "-o", str(values), *([] if pool == "mpi" else number)]
+    done = subprocess.run(run, capture_output=True, text=True, check=False)
+    if done.returncode or not values.exists():
+        lines = (done.stderr.strip() or done.stdout.strip() or "no message").splitlines()
+        # Messages of MPI on aborted ranks may follow that of the command.
+        message = next((line for line in lines[::-1] if line.startswith("trajet: ")), lines[-1])
+        raise WorkerError(f"{shlex.join(run[: len(start) + 4])} … failed: {message}")
+    with np.load(values) as arrays:
+        return Report.load(report), arrays["values"].tobytes()
 
 
-def _threads(count: int) -> str:
-    return "1 thread" if count == 1 else f"{count} threads"
-
-
-def _write(folder: Path, rows: list[Row]) -> None:
-    """Write tables and figures."""
-    save(folder / "runs.csv", table.long(rows))
-    found = table.points(rows)
-    save(folder / "table.csv", table.wide(found))
-    frames = min(point.frames for point in found)
-    for (task, scaling, cache), curves in table.curves(found).items():
-        title = f"{task}, {scaling} scaling, {cache} cache, {frames:,} frames on one worker"
-        figure = plots.scaling(curves, title=title, weak=scaling == "weak")
-        save_figure(folder / f"{task.replace(' ', '-')}-{scaling}-{cache}.png", figure)
-
-
-def save(path: Path, text: str) -> None:
-    """Write a table and say where."""
-    with output.beside(path) as own:
-        own.write_text(text)
-    click.echo(path)
-
-
-def save_figure(path: Path, figure: "Figure") -> None:
-    """Write a figure and say where."""
-    output.write(path, lambda file: figure.savefig(file, format="png"))
-    click.echo(path)
+COMMANDS = (bench,)

@@ -18,7 +18,7 @@ _MODULES = {
     "trajet.cli.run": "run",
     "trajet.cli.reports": "advise",
     "trajet.cli.viewers": "molfile",
-    "trajet.cli.bench_store": "bench",
+    "trajet.cli.bench": "bench",
 }
 # The module that makes the commands of analyses.
 _ANALYSES = "trajet.cli.from_signature"

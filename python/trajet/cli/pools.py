@@ -64,6 +64,7 @@ _POOLS: dict[str, Callable[[PoolOptions], AbstractContextManager[Pool]]] = {
     "dask": _dask,
     "mpi": _mpi,
 }
+NAMES = tuple(_POOLS)
 
 # Descriptions of the pools in help texts.
 _WHAT = {
@@ -125,7 +126,7 @@ Decorated = TypeVar("Decorated", bound=Callable[..., object] | click.Command)
 
 def choice(*names: str) -> Callable[[Decorated], Decorated]:
     """Return a decorator that adds the options to a command, for these pools or for all."""
-    known = names or tuple(_POOLS)
+    known = names or NAMES
     what = ", ".join(_WHAT[name] for name in known[:-1]) + f" or {_WHAT[known[-1]]}"
     options = (
         click.option(

@@ -3,14 +3,6 @@
 from trajet.plots.distributions import density_profile, displacement, projections, radial, radials
 from trajet.plots.drawing import COLOURS, png
 from trajet.plots.ensembles import clusters, components
-from trajet.plots.measurements import (
-    Curve,
-    Sized,
-    against_frames,
-    points_drawn,
-    scaling,
-    throughput,
-)
 from trajet.plots.pairs import contact_map, frame_pairs, matrix
 from trajet.plots.protein import (
     MOST_BARS,
@@ -25,9 +17,6 @@ from trajet.plots.series import angles, coordinates, mean_profile, profile, rama
 __all__ = [
     "COLOURS",
     "MOST_BARS",
-    "Curve",
-    "Sized",
-    "against_frames",
     "angles",
     "clusters",
     "components",
@@ -43,14 +32,11 @@ __all__ = [
     "mean_profile",
     "occupancies",
     "png",
-    "points_drawn",
     "profile",
     "projections",
     "radial",
     "radials",
     "ramachandran",
-    "scaling",
     "secondary_structure",
     "series",
-    "throughput",
 ]

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-
 from trajet import trajectory
-from trajet.bench.store_cases import ALL, PROTEIN, STORE, Case, CaseRun
 from trajet.store import Store
+
+from machine.store_cases import ALL, PROTEIN, STORE, Case, CaseRun
 
 # The data set's name in a store.
 NAME = "membrane"

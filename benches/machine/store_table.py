@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from math import inf
 
 from trajet._trajet import AnalysisError
-from trajet.bench.child_process import Row
-from trajet.bench.store_cases import ALL, PROTEIN, STORE, USUAL, Case
-from trajet.bench.store_run import CHECK
-from trajet.bench.table import long
-from trajet.plots import Sized
+
+from machine.child_process import Row
+from machine.figures import FrameCurve
+from machine.store_cases import ALL, PROTEIN, STORE, USUAL, Case
+from machine.store_run import CHECK
+from machine.table import long
 
 # Largest difference of positions, Å: mdtraj's nm times 10 have other bits than Å.
 _EQUAL = 1e-3
@@ -68,7 +69,7 @@ def line(row: Row) -> str:
     return _line(case_of(row).label, cells)
 
 
-def curves(rows: Sequence[Row], quantity: str, factor: float) -> list[Sized]:
+def curves(rows: Sequence[Row], quantity: str, factor: float) -> list[FrameCurve]:
     """Return the curve of a quantity against the number of frames for each case.
 
     The retrieval does not depend on the tool, and has one curve per set of files.
@@ -83,7 +84,7 @@ def curves(rows: Sequence[Row], quantity: str, factor: float) -> list[Sized]:
             curve = found.setdefault((case.storage, kind), {})
             curve[row["frames"]] = min(curve.get(row["frames"], inf), value * factor)
     return [
-        Sized(
+        FrameCurve(
             label=", ".join(word for word in (storage, kind) if word),
             group=storage,
             kind=kind,

@@ -19,10 +19,8 @@ from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
-
 from trajet import _trajet, h5md, trajectory
 from trajet.advise.entries import Assembled, RunReport, StageName, TaskReport
-from trajet.bench import dcd
 from trajet.pools.local import LocalPool
 from trajet.pools.mpi import MpiPool
 from trajet.pools.mpi.communicator import Communicator
@@ -34,6 +32,8 @@ from trajet.pools.tasks import Task, TaskOutcome
 from trajet.pools.timing import WORKER_STAGES, RunTiming
 from trajet.result import COUNTS
 from trajet.trajectory import frame_numbers
+
+from machine import dcd
 
 # Bytes of a request, and of selected positions that are computed at a time.
 _CALL = 2**22

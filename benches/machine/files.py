@@ -10,11 +10,11 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-
 from trajet import conversion, trajectory
 from trajet.analysis.backbone import backbone_dihedrals
-from trajet.bench.setups import MEMORY, Setup
 from trajet.pools.shared import folder_in, in_memory
+
+from machine.setups import MEMORY, Setup
 
 
 class Files:

@@ -2,8 +2,6 @@
 
 import hashlib
 import json
-import shlex
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,17 +10,12 @@ from pathlib import Path
 from typing import Any, TypeAlias, cast
 
 import numpy as np
-
 from trajet import trajectory
 from trajet._trajet import WorkerError
 from trajet.analysis.apply import apply
 from trajet.analysis.dihedrals import dihedrals
 from trajet.analysis.rmsd import rmsd
-from trajet.bench import child_process, empty
-from trajet.bench.child_process import Row
-from trajet.bench.files import drop
-from trajet.bench.mpio import MpioPool
-from trajet.bench.setups import EMPTY, MPIO, Setup
+from trajet.cli.bench import starting_ranks
 from trajet.pools.dask import DaskPool, dask_client
 from trajet.pools.local import LocalPool
 from trajet.pools.mpi import MpiPool
@@ -31,6 +24,12 @@ from trajet.pools.pool import Pool
 from trajet.pools.processes import ProcessPool
 from trajet.result import Applied, Dihedrals, Series
 from trajet.trajectory import Trajectory
+
+from machine import child_process, empty
+from machine.child_process import Row
+from machine.files import drop
+from machine.mpio import MpioPool
+from machine.setups import EMPTY, MPIO, Setup
 
 # Name of the column with the digest of a result's bits.
 DIGEST = "digest"
@@ -79,7 +78,7 @@ def measured(job: SetupRun, mpiexec: str | None) -> list[Row]:
     WorkerError
         If the process fails; with its error message.
     """
-    start = _mpiexec(mpiexec, job.setup.workers) if job.setup.pool == "mpi" else []
+    start = starting_ranks(mpiexec, job.setup.workers) if job.setup.pool == "mpi" else []
     found: list[Row] = child_process.run(__name__, job.to_json(), start=start)
     return found
 
@@ -105,13 +104,6 @@ def check_same(rows: Sequence[Row]) -> None:
                 f"{row['task']} of {row['frames']} frames of {row['format']}: the numbers of"
                 f" {' and of '.join(ways)} differ: please report this"
             )
-
-
-def _mpiexec(given: str | None, ranks: int) -> list[str]:
-    """Return the command that starts ranks: the given one, or the mpiexec beside this Python."""
-    beside = Path(sys.executable).with_name("mpiexec")
-    start = shlex.split(given) if given else [str(beside) if beside.exists() else "mpiexec"]
-    return [*start, "-n", str(ranks)]
 
 
 def rows_of(job: SetupRun) -> list[Row]:

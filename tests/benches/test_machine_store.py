@@ -1,4 +1,4 @@
-"""`trajet bench store` makes its system, and its table states what was measured."""
+"""`benches/machine store` makes its system, and its table states what was measured."""
 
 import csv
 import subprocess
@@ -10,12 +10,13 @@ import MDAnalysis as mda
 import numpy as np
 import pytest
 import trajet as tj
-from trajet.bench import store_cases, store_system, store_table
-from trajet.bench.store_bench import fits, most
-from trajet.bench.store_run import measured
+from machine import store_cases, store_system, store_table
+from machine.store_bench import fits, most
+from machine.store_run import measured
 
 # Timeout of a run, s: far more than any needs.
 HANGS = 600
+MACHINE = Path(__file__).parents[2] / "benches" / "machine"
 N_ATOMS = 43_400
 
 
@@ -127,7 +128,7 @@ def test_sizes_have_one_line_each(
     given = ("--frames", "3,12", "--repeats", "1", "--draw", "2")
     given += ("--storages", ",".join(storages), "--tools", ",".join(tools))
     done = subprocess.run(
-        [sys.executable, "-m", "trajet", "bench", "store", *given, "-o", str(tmp_path)],
+        [sys.executable, str(MACHINE), "store", *given, "-o", str(tmp_path)],
         capture_output=True,
         text=True,
         timeout=HANGS,

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-
 from trajet.plots.drawing import COLOURS, LEGEND_CHARACTERS, LINES, MARKS, bare, shortened, titled
 
 if TYPE_CHECKING:
@@ -138,7 +137,7 @@ def throughput(
 
 
 @dataclass(frozen=True)
-class Sized:
+class FrameCurve:
     """A curve against the number of frames.
 
     Attributes
@@ -156,7 +155,7 @@ class Sized:
     values: Sequence[float]
 
 
-def against_frames(curves: Sequence[Sized], *, quantity: str, title: str) -> "Figure":
+def against_frames(curves: Sequence[FrameCurve], *, quantity: str, title: str) -> "Figure":
     """Draw what grows with the number of frames, on logarithmic axes."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import LogLocator

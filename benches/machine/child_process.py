@@ -4,6 +4,7 @@ The command is `python -m MODULE JOB.json ANSWER.json`.
 """
 
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -17,6 +18,8 @@ from trajet._trajet import WorkerError
 
 # A line of a table: numbers and words by the names of columns.
 Row: TypeAlias = dict[str, Any]
+# The folder of this package, where processes look for modules.
+_BENCHES = str(Path(__file__).resolve().parent.parent)
 # An error message of a rank of trajet, or of Python.
 _ERROR = re.compile(r"trajet: |[\w.]+Error: ")
 
@@ -42,7 +45,9 @@ def run(module: str, job: str, *, start: Sequence[str] = ()) -> Any:
         job_file, answer_file = Path(name) / "job.json", Path(name) / "answer.json"
         job_file.write_text(job)
         command = [*start, sys.executable, "-m", module, str(job_file), str(answer_file)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        paths = [_BENCHES, *filter(None, [os.environ.get("PYTHONPATH")])]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
         if done.returncode or not answer_file.exists():
             lines = (done.stderr.strip() or done.stdout.strip() or "no message").splitlines()
             # An error is followed by its notes, and by messages of MPI on aborted ranks.

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet.bench import dcd
+from machine import dcd
 
 # With so many atoms a leaf holds one frame, so that each frame can be a task.
 _ATOMS = 16_000

@@ -13,9 +13,11 @@ from math import hypot, isnan, nan
 from statistics import mean, stdev
 from typing import Any, TypeAlias
 
-from trajet.bench.child_process import Row
-from trajet.bench.setups import Setup
-from trajet.plots import COLOURS, Curve
+from trajet.plots import COLOURS
+
+from machine.child_process import Row
+from machine.figures import Curve
+from machine.setups import Setup
 
 # Values of some columns.
 Key: TypeAlias = tuple[Any, ...]

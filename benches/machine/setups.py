@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from itertools import product
 
 from trajet import _trajet
+from trajet.cli import pools
 
-POOLS = ("local", "processes", "dask", "mpi")
+POOLS = pools.NAMES
 TASKS = ("rmsd", "dihedrals")
 FORMATS = tuple(suffixes[0][1:] for suffixes in _trajet.FORMATS.values())
 # One file that ranks read through MPI-IO, independently or collectively.
@@ -14,7 +15,7 @@ MPIO = ("mpio", "mpio-collective")
 # One file; one file per worker; a chain of many files.
 ACCESSES = ("shared", "segments", "chain", *MPIO)
 MEMORY = "memory"
-# The task of `bench scheduler`.
+# The task of `scheduler`.
 EMPTY = "empty"
 GATHERINGS = ("shared", "collective", "one-sided")
 SCALINGS = ("strong", "weak")

@@ -22,11 +22,10 @@ from pathlib import Path
 
 import numpy as np
 
-from trajet import plots
-from trajet.bench import child_process, store_loaders
-from trajet.bench.child_process import Row
-from trajet.bench.files import drop
-from trajet.bench.store_cases import CaseRun
+from machine import child_process, figures, store_loaders
+from machine.child_process import Row
+from machine.files import drop
+from machine.store_cases import CaseRun
 
 # Column with numbers that depend on the positions.
 CHECK = "check"
@@ -169,7 +168,7 @@ def _drawing(loaded: store_loaders.LoadedFrames, count: int) -> Row:
     if not frames:
         return {"drawn": 0, "t_draw": 0.0}
     first = loaded.drawn(0)
-    draw = plots.points_drawn(first.min(axis=0), first.max(axis=0))
+    draw = figures.points_drawn(first.min(axis=0), first.max(axis=0))
     begin = time.perf_counter()
     for frame in frames:
         draw(loaded.drawn(frame))

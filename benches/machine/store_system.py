@@ -18,7 +18,6 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-
 from trajet import conversion, output, trajectory
 
 _HELICES = (6, 5)

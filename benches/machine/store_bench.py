@@ -13,9 +13,12 @@ from pathlib import Path
 
 from trajet import conversion, trajectory
 from trajet._trajet import WorkerError
-from trajet.bench import store_system
-from trajet.bench.child_process import Row
-from trajet.bench.store_cases import (
+from trajet.pools.shared import folder_in
+from trajet.store import Store
+
+from machine import store_system
+from machine.child_process import Row
+from machine.store_cases import (
     ALL,
     HDF5,
     PLAIN,
@@ -26,10 +29,8 @@ from trajet.bench.store_cases import (
     CaseRun,
     cases,
 )
-from trajet.bench.store_loaders import NAME
-from trajet.bench.store_run import measured
-from trajet.pools.shared import folder_in
-from trajet.store import Store
+from machine.store_loaders import NAME
+from machine.store_run import measured
 
 # Seconds added to ten times the usual time of a run before it is killed.
 _PATIENCE = 30

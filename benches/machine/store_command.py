@@ -1,16 +1,16 @@
-"""`trajet bench store`: loads the protein of a membrane system from files and stores."""
+"""`benches/machine store`: loads the protein of a membrane system from files and stores."""
 
 from pathlib import Path
 
 import click
-
-from trajet import plots
-from trajet.bench import setups, store_cases, store_loaders, store_table
-from trajet.bench.child_process import Row
-from trajet.bench.store_bench import Bench
-from trajet.cli.bench import bench, into_folder, numbers, repeated, save, save_figure, several
+from trajet.cli.bench import whole_numbers, words
 from trajet.cli.command import command
 from trajet.cli.options import amount
+
+from machine import figures, setups, store_cases, store_loaders, store_table
+from machine.child_process import Row
+from machine.commands import bench, into_folder, repeated, save, save_figure
+from machine.store_bench import Bench
 
 # The paper's figures 7a to 7c: file, column, label, and factor to the unit of the label.
 _FIGURES = (
@@ -26,12 +26,12 @@ _FIGURES = (
     "--frames",
     default="626,1251,5006",
     show_default=True,
-    callback=numbers,
+    callback=whole_numbers,
     metavar="N,N",
     help="Sizes, in frames; the default is table 1 of Deng et al. (2021).",
 )
-@several("--storages", store_cases.STORAGES, ",".join(store_cases.STORAGES), "Files and stores.")
-@several(
+@words("--storages", store_cases.STORAGES, ",".join(store_cases.STORAGES), "Files and stores.")
+@words(
     "--tools",
     store_cases.TOOLS,
     ",".join(store_cases.TOOLS),
@@ -78,8 +78,8 @@ def store(
 
     \b
     Examples:
-      trajet bench store -o store
-      trajet bench store --frames 626 --tools trajet,MDAnalysis --repeats 1 -o store
+      benches/machine store -o store
+      benches/machine store --frames 626 --tools trajet,MDAnalysis --repeats 1 -o store
     """
     for tool in [tool for tool in tools if store_loaders.missing(tool)]:
         click.echo(f"{tool} is not installed and left out: pip install 'trajet[bench]'", err=True)
@@ -118,9 +118,10 @@ def store(
         curves = store_table.curves(lines, quantity, factor)
         if curves:
             title = f"membrane system, {cache} cache, best of {repeats}"
-            figure = plots.against_frames(curves, quantity=label, title=title)
+            figure = figures.against_frames(curves, quantity=label, title=title)
             save_figure(folder / f"{name}.png", figure)
 
 
 bench.add_command(store)
-COMMANDS = (bench,)
+
+__all__ = ["bench"]
