@@ -9,7 +9,7 @@ from trajet.cli import pools
 
 POOLS = pools.NAMES
 TASKS = ("rmsd", "dihedrals")
-FORMATS = tuple(suffixes[0][1:] for suffixes in _trajet.FORMATS.values())
+FORMATS = tuple(info.suffixes[0][1:] for info in _trajet.FORMATS.values() if info.is_written)
 # One file that ranks read through MPI-IO, independently or collectively.
 MPIO = ("mpio", "mpio-collective")
 # One file; one file per worker; a chain of many files.

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TypeAlias, TypedDict
+from typing import Literal, TypeAlias, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +16,34 @@ TEST_BUILD: bool
 INSTRUCTION_SET: str
 INSTRUCTION_SETS: list[str]
 REMARKS_ATTRIBUTE: str
-# suffixes of file names by the name of a format that is written; the first is the usual one
-FORMATS: dict[str, tuple[str, ...]]
-# suffixes of trajectories that name their atoms, so that they are topologies too
-STRUCTURES: dict[str, tuple[str, ...]]
-# formats that are only read: the format that holds all numbers of their frames
-COPIED_AS: dict[str, str]
-# formats whose frames can hold velocities
-WITH_VELOCITIES: frozenset[str]
+# the table of formats, by name
+FORMATS: dict[str, FormatInfo]
+
+class FormatInfo:
+    """A format; see `FormatInfo` in `crates/trajet-formats`."""
+
+    name: str
+    # its name, then the names of other layouts of its files
+    layouts: tuple[str, ...]
+    # of file names, with the dot; the first is the usual one
+    suffixes: tuple[str, ...]
+    # that frames can hold beside positions
+    fields: frozenset[Literal["velocities", "forces", "fourth"]]
+    # whether the header declares the fields of all frames
+    declares_fields: bool
+    frame_sizes: Literal["equal", "varying"]
+    times: Literal["any", "even"]
+    frames_from: Literal["headers", "arithmetic", "scan", "library"]
+    own_copy_is_complete: bool
+    write_options: frozenset[Literal["precision", "double", "without_cells", "compression"]]
+    is_written: bool
+    # itself, or the format that holds all numbers of its frames if it is only read
+    copied_as: str
+    # whether files name their atoms, so that they are topologies too
+    has_topology: bool
+
+# raises ValueError for options that do not exist, as JSON
+def check_format_options(json: str) -> None: ...
 
 class TrajetError(Exception): ...
 class FormatError(TrajetError, ValueError): ...
@@ -362,8 +382,8 @@ class Reader:
         progress: Progress | None,
         # HDF5 files, as `trajet.h5md.describe` tells of them
         described: dict[Path, FileLayout],
-        # "matrix" or "angles"
-        dcd_cell: str | None = None,
+        # options of single formats, as JSON
+        format_options: str = "{}",
         # ps between frames, in place of the times in the files
         time_step: float | None = None,
     ) -> None: ...

@@ -114,18 +114,23 @@ def test_full_or_closed_output_is_an_error(adk: Adk) -> None:
 
 def test_units_and_groups_of_hdf5_files_are_options_of_copies(tmp_path: Path) -> None:
     """Options that `info` asks for are options of every command that reads, such as `split`."""
-    path, units = tmp_path / "run.h5md", ("--unit", "position=nm", "--unit", "time=ps")
+    path = tmp_path / "run.h5md"
+    units = (
+        *("--format-option", "h5md.units.position=nm"),
+        *("--format-option", "h5md.units.time=ps"),
+    )
     positions = np.linspace(0, 5, 90, dtype=np.float32).reshape(5, 6, 3)
     write_h5md(path, positions, unit=None, time_unit=None)
     assert "has no unit" in fail("convert", path, tmp_path / "run.dcd")
     succeed("convert", path, tmp_path / "run.dcd", *units)
     succeed("split", path, "--segments", 2, "-o", tmp_path / "parts", "--format", "dcd", *units)
-    whole = tj.open(None, path, units={"position": "nm", "time": "ps"}).read().positions
+    options = {"h5md": {"units": {"position": "nm", "time": "ps"}}}
+    whole = tj.open(None, path, format_options=options).read().positions
     for files in ([tmp_path / "run.dcd"], sorted((tmp_path / "parts").iterdir())):
         assert np.array_equal(tj.open(None, *files).read().positions, whole)
     together = succeed("info", path, path, *units)
     assert "together      2 files" in together
-    assert succeed("info", path, "--particles", "trajectory", *units)
+    assert succeed("info", path, "--format-option", "h5md.particles=trajectory", *units)
 
 
 def test_mismatch_of_mpiexec_and_pool_is_reported(adk: Adk) -> None:

@@ -22,9 +22,9 @@ from helpers import killed, xtc_bytes
 from helpers.golden_files import XTC_FILES, Adk, same_bits
 from helpers.made_files import mixed_trr
 from MDAnalysisTests import datafiles
-from trajet import _trajet
+from trajet._trajet import FORMATS
 
-ENDINGS = tuple(suffixes[0] for suffixes in _trajet.FORMATS.values())
+ENDINGS = tuple(info.suffixes[0] for info in FORMATS.values() if info.is_written)
 
 
 @pytest.fixture(scope="module")

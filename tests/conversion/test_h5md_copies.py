@@ -34,7 +34,7 @@ def expected_of(path: Path) -> dict[str, Any]:
 
 def converted(source: Path, **options: Any) -> tuple[Path, tuple[str, ...]]:
     """Copy a file; return the copy and remarks."""
-    traj = tj.open(None, source, particles="all")
+    traj = tj.open(None, source, format_options={"h5md": {"particles": "all"}})
     atoms = options.pop("atoms", None)
     path = source.with_name("copy.h5md")
     done = tj.convert(traj if atoms is None else traj.select(atoms), path, force=True, **options)
@@ -63,7 +63,10 @@ def test_whole_copy_equals_the_source(rich: Path) -> None:
     assert creator["name"] == "trajet"
     assert (creator["source_name"], creator["source_version"]) == ("espresso", b"4.2")
     # A copy of a copy has them, too.
-    again = tj.convert(tj.open(None, copy, particles="all"), copy.with_name("again.h5md"))
+    again = tj.convert(
+        tj.open(None, copy, format_options={"h5md": {"particles": "all"}}),
+        copy.with_name("again.h5md"),
+    )
     assert content_of(again.path) == content_of(copy)
 
 
@@ -99,8 +102,8 @@ def test_subset_of_frames_cuts_time_dependent_elements(rich: Path, frames: Any) 
     assert {
         name for name in differing_paths(was, now) if not any(f"/{one}/" in name for one in cut)
     } == set()
-    ours = tj.open(None, copy, particles="all").read()
-    theirs = tj.open(None, rich, particles="all").read(frames=chosen)
+    ours = tj.open(None, copy, format_options={"h5md": {"particles": "all"}}).read()
+    theirs = tj.open(None, rich, format_options={"h5md": {"particles": "all"}}).read(frames=chosen)
     assert ours.positions.tobytes() == theirs.positions.tobytes()
     assert ours.times.tobytes() == theirs.times.tobytes()
     assert ours.cells.tobytes() == theirs.cells.tobytes()
@@ -108,7 +111,7 @@ def test_subset_of_frames_cuts_time_dependent_elements(rich: Path, frames: Any) 
 
 def test_segments_of_split_hold_each_row_once(rich: Path, tmp_path: Path) -> None:
     """All segments together have every row of every element, in order."""
-    traj = tj.open(None, rich, particles="all")
+    traj = tj.open(None, rich, format_options={"h5md": {"particles": "all"}})
     done = tj.split(traj, tmp_path / "parts", segments=3)
     assert [own_remarks(one, traj) for one in done] == [()] * 3
     for name in (
@@ -126,7 +129,7 @@ def test_segments_of_split_hold_each_row_once(rich: Path, tmp_path: Path) -> Non
             assert np.array_equal(np.concatenate(parts), whole), name
     # Joined again, nothing is missing.
     paths = [one.path for one in done]
-    parts = tj.open(None, *paths, particles="all")
+    parts = tj.open(None, *paths, format_options={"h5md": {"particles": "all"}})
     joined = tj.convert(parts, tmp_path / "joined.h5md")
     assert own_remarks(joined, parts) == ()
     now, was = content_of(joined.path), content_of(rich)
@@ -209,7 +212,7 @@ def test_pools_write_what_one_process_writes(
     assert content_of(there) == content_of(here)
     assert others == remarks
     if frames is None:
-        traj = tj.open(None, rich, particles="all")
+        traj = tj.open(None, rich, format_options={"h5md": {"particles": "all"}})
         chosen = traj if atoms is None else traj.select(atoms)
         ours, theirs = (
             tj.split(chosen, tmp_path / name, segments=2, pool=pool)
@@ -272,7 +275,10 @@ def test_continuing_files_are_joined_and_differences_named(tmp_path: Path) -> No
             file[f"particles/all/{name}/step"][...] += 100 * N_FRAMES
         file["observables/energy/step"][...] += 100 * N_FRAMES
         file["only/here"] = 1
-    copy = tj.convert(tj.open(None, first, second, particles="all"), tmp_path / "copy.h5md")
+    copy = tj.convert(
+        tj.open(None, first, second, format_options={"h5md": {"particles": "all"}}),
+        tmp_path / "copy.h5md",
+    )
     for name in ("position", "velocity", "box/edges", "charge"):
         for kind in ("value", "step"):
             parts = [values(path, f"particles/all/{name}/{kind}")[0] for path in (first, second)]
@@ -293,7 +299,7 @@ def test_store_returns_the_source(rich: Path, tmp_path: Path) -> None:
     """All tags together are the source, some tags are their atoms of it, and damage is detected."""
     top = write_top(tmp_path / "top.gro")
     store = tj.Store(tmp_path / "store", create=True)
-    traj = tj.open(top, rich, particles="all")
+    traj = tj.open(top, rich, format_options={"h5md": {"particles": "all"}})
     done = store.add("one", traj, profile=profile(tmp_path))
     (remark,) = own_remarks(done, traj)
     assert remark.startswith("the data set has no bonds: those that the H5MD file lists")
@@ -324,9 +330,18 @@ def test_growing_store_returns_the_source(rich: Path, tmp_path: Path) -> None:
     top = write_top(tmp_path / "top.gro")
     store = tj.Store(tmp_path / "store", create=True)
     growing, _ = converted(rich, frames=slice(0, 4))
-    store.add("one", tj.open(top, growing, particles="all"), profile=profile(tmp_path))
+    store.add(
+        "one",
+        tj.open(top, growing, format_options={"h5md": {"particles": "all"}}),
+        profile=profile(tmp_path),
+    )
     rich.replace(growing)
-    assert store.append("one", tj.open(None, growing, particles="all")).n_frames == 2
+    assert (
+        store.append(
+            "one", tj.open(None, growing, format_options={"h5md": {"particles": "all"}})
+        ).n_frames
+        == 2
+    )
     assert len([*(store.folder / "one").glob("rest-*.h5")]) == 1
     whole = store.get("one", tmp_path / "whole.h5md")
     assert expected_of(whole.path) == expected_of(growing)
@@ -339,10 +354,10 @@ def test_other_formats_name_the_elements_they_drop(rich: Path, tmp_path: Path) -
         " particles/all/charge, particles/all/id, particles/all/image, particles/all/mass,"
         " particles/all/names, particles/all/species, particles/wall, shortcut, somewhere"
     )
-    traj = tj.open(None, rich, particles="all")
+    traj = tj.open(None, rich, format_options={"h5md": {"particles": "all"}})
     options = {"velocities": False, "allow_loss": True}
     assert lost in tj.convert(traj, tmp_path / "copy.dcd", **options).remarks
-    words = ["--particles", "all", "--no-velocities", "--allow-loss"]
+    words = ["--format-option", "h5md.particles=all", "--no-velocities", "--allow-loss"]
     done = run("convert", rich, tmp_path / "again.dcd", *words)
     assert done.returncode == 0
     assert lost in " ".join((done.stdout + done.stderr).split())
@@ -377,7 +392,9 @@ def test_units_given_by_the_user_are_written(tmp_path: Path) -> None:
     """The copy can be opened without naming them again."""
     positions = np.random.default_rng(4).random((3, 4, 3), "f4")
     source = write_h5md(tmp_path / "bare.h5md", positions, unit=None, time_unit=None)
-    traj = tj.open(None, source, units={"position": "pm", "time": "fs"})
+    traj = tj.open(
+        None, source, format_options={"h5md": {"units": {"position": "pm", "time": "fs"}}}
+    )
     copy = tj.convert(traj, tmp_path / "copy.h5md").path
     ours, theirs = tj.open(None, copy).read(), traj.read()
     assert ours.positions.tobytes() == theirs.positions.tobytes()

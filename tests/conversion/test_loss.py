@@ -23,10 +23,11 @@ from MDAnalysis.lib.formats.libmdaxdr import XTCFile
 from MDAnalysis.lib.mdamath import triclinic_box
 from scipy.io import netcdf_file
 from trajet import _trajet
+from trajet._trajet import FORMATS
 from trajet.pools.jobs import do_job
 
 N_ATOMS = 12
-ENDINGS = tuple(suffixes[0] for suffixes in _trajet.FORMATS.values())
+ENDINGS = tuple(info.suffixes[0] for info in FORMATS.values() if info.is_written)
 # Lengths and angles of 80 to 95 degrees, and the vectors with the first one along x.
 PLAIN = np.array([[40.0, 0, 0], [3.0, 38.0, 0], [-4.0, 5.0, 36.0]], np.float32)
 # The same lattice, turned by 90 degrees around z: floats hold it as exactly.

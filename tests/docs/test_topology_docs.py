@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from helpers.doc_examples import examples, place_of, run_python
 from helpers.golden_files import Adk
-from trajet._trajet import STRUCTURES
+from trajet._trajet import FORMATS
 
 ROOT = Path(__file__).parents[2]
 DOCUMENT = ROOT / "docs" / "topology.md"
@@ -41,7 +41,7 @@ def test_table_has_the_formats_that_are_read() -> None:
     """With the same suffixes."""
     source = ROOT / "crates" / "trajet-topology" / "src" / "formats.rs"
     formats = {
-        name: [ending[1:] for ending in STRUCTURES[shared.upper()]]
+        name: [ending[1:] for ending in FORMATS[shared.upper()].suffixes]
         if shared
         else re.findall(r'"(\w+)"', suffixes)
         for name, suffixes, shared in INFO.findall(source.read_text(encoding="utf-8"))

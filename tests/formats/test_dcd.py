@@ -98,7 +98,7 @@ def test_one_form_holds_for_all_frames(tmp_path: Path) -> None:
     with pytest.raises(tj.FormatError, match="frame 1"):
         tj.convert(traj, tmp_path / "copy.dcd")
     assert not (tmp_path / "copy.dcd").exists()
-    both = cells_of(path, dcd_cell="matrix")
+    both = cells_of(path, format_options={"dcd": {"cell": "matrix"}})
     assert np.allclose(both[:, :3], [[30, 31, 32]] * 2, atol=0.2)
     assert both[0, 5] == pytest.approx(90, abs=1)
 
@@ -116,25 +116,36 @@ def test_version_and_first_frame_that_contradict_each_other_are_refused(
     a, gamma, b, beta, alpha, c = record
     words = ", ".join(f"{v:.6f}" for v in (a, b, c, alpha, beta, gamma))
     message = str(refused.value)
-    for part in ("version 46", words, "as a matrix", "dcd_cell=", "--dcd-cell", str(path)):
+    for part in (
+        "version 46",
+        words,
+        "as a matrix",
+        "format_options=",
+        "--format-option",
+        str(path),
+    ):
         assert part in message
-    traj = tj.open(None, path, dcd_cell="angles")
+    traj = tj.open(None, path, format_options={"dcd": {"cell": "angles"}})
     assert np.array_equal(traj.read().cells[1], [a, b, c, alpha, beta, gamma])
     assert "as was asked for" in traj.remarks[0]
     words = fail("info", str(path))
-    assert "--dcd-cell angles" in words
-    assert f"{b:.0f}" in "".join(succeed("info", "--dcd-cell", "angles", str(path)))
+    assert "dcd.cell=angles" in words
+    assert f"{b:.0f}" in "".join(succeed("info", "--format-option", "dcd.cell=angles", str(path)))
 
 
 def test_matrix_is_read_on_request(tmp_path: Path) -> None:
     """Earlier versions of trajet copied matrices into files of version 24."""
     path = write(tmp_path / "copy.dcd", symmetric([80.0] * 3 + [60.0] * 3), 24)
     assert cells_of(path)[0, 0] < 80
-    assert np.allclose(cells_of(path, dcd_cell="matrix"), [80, 80, 80, 60, 60, 60], rtol=1e-9)
-    with pytest.raises(ValueError, match="'matrix' or 'angles'"):
-        tj.open(None, path, dcd_cell="cosines")
-    with pytest.raises(ValueError, match="not a DCD file"):
-        tj.open(None, datafiles.XTC, dcd_cell="matrix")
+    assert np.allclose(
+        cells_of(path, format_options={"dcd": {"cell": "matrix"}}),
+        [80, 80, 80, 60, 60, 60],
+        rtol=1e-9,
+    )
+    with pytest.raises(ValueError, match="`angles` or `matrix`"):
+        tj.open(None, path, format_options={"dcd": {"cell": "cosines"}})
+    with pytest.raises(ValueError, match="none of the files is DCD"):
+        tj.open(None, datafiles.XTC, format_options={"dcd": {"cell": "matrix"}})
 
 
 def test_zeros_are_no_cell(tmp_path: Path) -> None:
@@ -173,7 +184,7 @@ def test_copies_have_the_version_of_the_requested_form(tmp_path: Path) -> None:
     angles = write(tmp_path / "angles.dcd", [80, 90, 80, 90, 90, 80], 46)
     decided = write(tmp_path / "decided.dcd", [31.2, -2.1, 30.1, 1.4, -0.3, 29.9], 24)
     for path, how in ((matrix, "matrix"), (angles, "angles"), (decided, None)):
-        traj = tj.open(None, path, dcd_cell=how)
+        traj = tj.open(None, path, format_options={"dcd": {"cell": how}})
         copy = tj.convert(traj, tmp_path / f"copy-{path.name}").path
         again = tj.open(None, copy)
         assert (version_of(copy) > 25) == (how != "angles")
@@ -222,7 +233,7 @@ def test_store_keeps_the_form(tmp_path: Path) -> None:
         ("angles", [80, 90, 80, 90, 90, 80], 46, "angles"),
     ):
         path = write(tmp_path / f"{name}.dcd", record, version)
-        source = tj.open(top, path, dcd_cell=how)
+        source = tj.open(top, path, format_options={"dcd": {"cell": how}})
         store.add(name, source, profile=profile)
         expected = source.read().cells
         for tags in ("", "@few", "@many"):
@@ -233,8 +244,8 @@ def test_store_keeps_the_form(tmp_path: Path) -> None:
         assert set(records_of(copy)) == {np.array(record, np.float64).tobytes()}
         assert (version_of(copy) > 25) == (how != "angles")
         assert np.array_equal(cells_of(copy), expected)
-    with pytest.raises(ValueError, match="dcd_cell="):
-        tj.open(f"{tmp_path}/md/angles", dcd_cell="angles")
+    with pytest.raises(ValueError, match="format_options="):
+        tj.open(f"{tmp_path}/md/angles", format_options={"dcd": {"cell": "angles"}})
 
 
 _TAGS = {"few": "index 0:3", "many": "rest"}
@@ -251,7 +262,10 @@ def _profile(folder: Path) -> Path:
 def test_workers_read_cells_in_the_same_form(tmp_path: Path) -> None:
     """A worker gets the form with its setup and does not decide by itself."""
     path = write(tmp_path / "run.dcd", symmetric([20.0] * 3 + [60.0] * 3), 24, frames=6)
-    traj, otherwise = tj.open(None, path, dcd_cell="matrix"), tj.open(None, path)
+    traj, otherwise = (
+        tj.open(None, path, format_options={"dcd": {"cell": "matrix"}}),
+        tj.open(None, path),
+    )
     pairs = traj.select([0, 1, 2]), traj.select([5, 6])
     expected = tj.distances(*pairs).values
     angles = tj.distances(otherwise.select([0, 1, 2]), otherwise.select([5, 6])).values

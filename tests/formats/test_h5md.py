@@ -234,14 +234,14 @@ def test_one_of_several_groups_must_be_named(tmp_path: Path) -> None:
     with h5py.File(path, "a") as file:
         file.create_group("particles/topology")
     assert tj.open(None, path).n_atoms == N_ATOMS
-    assert tj.open(None, path, particles="all").n_atoms == N_ATOMS
+    assert tj.open(None, path, format_options={"h5md": {"particles": "all"}}).n_atoms == N_ATOMS
     write_h5md(path, POSITIONS[:5, :7] + 1, group="few", mode="a")
-    with pytest.raises(tj.FormatError, match=r"'all', 'few'.*particles="):
+    with pytest.raises(tj.FormatError, match=r"'all', 'few'.*particles"):
         tj.open(None, path)
-    few = tj.open(None, path, particles="few").read()
+    few = tj.open(None, path, format_options={"h5md": {"particles": "few"}}).read()
     assert same_bits(few.positions, (POSITIONS[:5, :7] + 1) * np.float32(10))
     with pytest.raises(ValueError, match="no particles 'none' in it, but 'all', 'few'"):
-        tj.open(None, path, particles="none")
+        tj.open(None, path, format_options={"h5md": {"particles": "none"}})
 
 
 def test_vectors_are_matched_by_step(tmp_path: Path) -> None:
@@ -312,17 +312,19 @@ def test_atoms_in_another_order_give_a_remark(fixed: bool, tmp_path: Path) -> No
 def test_missing_units_must_be_given(tmp_path: Path) -> None:
     """They are options, as in MDAnalysis, and a remark states them."""
     path = write_h5md(tmp_path / "made.h5md", POSITIONS, unit=None, time_unit=None)
-    with pytest.raises(tj.FormatError, match=r"has no unit.*units=.*--unit"):
+    with pytest.raises(tj.FormatError, match=r"has no unit.*units.*--format-option"):
         tj.open(None, path)
     with pytest.raises(tj.FormatError, match=r"time has no unit"):
-        tj.open(None, path, units={"position": "nm"})
+        tj.open(None, path, format_options={"h5md": {"units": {"position": "nm"}}})
     units = {"position": "nm", "time": "fs"}
-    traj = tj.open(None, path, units=units)
+    traj = tj.open(None, path, format_options={"h5md": {"units": units}})
     assert same_bits(traj.read().positions, POSITIONS * np.float32(10))
     assert np.allclose(traj.times, np.arange(N_FRAMES) * 0.5e-3)
     assert len(traj.remarks) == 2
     truth = truth_of(path, convert_units=False)
-    as_it_is = tj.open(None, path, units={"position": "Angstrom", "time": "ps"})
+    as_it_is = tj.open(
+        None, path, format_options={"h5md": {"units": {"position": "Angstrom", "time": "ps"}}}
+    )
     assert_same(as_it_is.read(), truth, *all_of(truth))
 
 
@@ -348,14 +350,17 @@ def test_units_that_do_not_fit_are_errors(tmp_path: Path, adk: Adk) -> None:
     with pytest.raises(tj.FormatError, match="'lightyear' of position is not known"):
         tj.open(None, path)
     write_h5md(path, POSITIONS)
-    assert tj.open(None, path, units={"position": "nanometer"}).n_frames == N_FRAMES
+    assert (
+        tj.open(None, path, format_options={"h5md": {"units": {"position": "nanometer"}}}).n_frames
+        == N_FRAMES
+    )
     with pytest.raises(ValueError, match="is in nm, as the file says, not in Angstrom"):
-        tj.open(None, path, units={"position": "Angstrom"})
+        tj.open(None, path, format_options={"h5md": {"units": {"position": "Angstrom"}}})
     with pytest.raises(ValueError, match="units are given for 'length'"):
-        tj.open(None, path, units={"length": "nm"})
-    for option in ({"units": {"position": "nm"}}, {"particles": "all"}):
-        with pytest.raises(ValueError, match="not an HDF5 file"):
-            tj.open(None, adk.xtc, **option)
+        tj.open(None, path, format_options={"h5md": {"units": {"length": "nm"}}})
+    for options in ({"units": {"position": "nm"}}, {"particles": "all"}):
+        with pytest.raises(ValueError, match="none of the files is H5MD"):
+            tj.open(None, adk.xtc, format_options={"h5md": options})
 
 
 # mdtraj
@@ -388,7 +393,7 @@ def test_files_of_mdtraj_are_read(of_mdtraj: Path, tmp_path: Path) -> None:
     with pytest.raises(tj.FormatError, match="none of the 10 frames has velocities"):
         traj.read(velocities=True)
     with pytest.raises(ValueError, match="no groups of particles"):
-        tj.open(None, of_mdtraj, particles="all")
+        tj.open(None, of_mdtraj, format_options={"h5md": {"particles": "all"}})
     copy = Path(shutil.copy(of_mdtraj, tmp_path / "without.h5"))
     with h5py.File(copy, "a") as file:
         file["velocities"] = theirs.xyz
@@ -663,9 +668,13 @@ def test_commands_read_hdf5_files(tmp_path: Path, adk: Adk) -> None:
         return done.returncode, done.stdout + done.stderr
 
     assert run("info", str(path))[0] == 1
-    assert "--particles" in run("info", str(path))[1]
-    assert "--unit position='nm'" in run("info", "--particles", "b", str(path))[1]
-    options = ("--particles", "b", "--unit", "position=Angstrom")
+    assert "h5md.particles=" in run("info", str(path))[1]
+    assert (
+        "h5md.units.position='nm'"
+        in run("info", "--format-option", "h5md.particles=b", str(path))[1]
+    )
+    options = ("--format-option", "h5md.particles=b")
+    options += ("--format-option", "h5md.units.position=Angstrom")
     code, text = run("info", *options, str(path))
     assert code == 0
     assert re.search(r"format +H5MD\n", text)
@@ -673,7 +682,7 @@ def test_commands_read_hdf5_files(tmp_path: Path, adk: Adk) -> None:
     assert "was asked for" in text
     code, text = run("rmsd", str(adk.psf), str(path), "--select", "name CA", *options)
     assert code == 0
-    assert run("info", "--unit", "nm", str(path))[0] == 2
+    assert run("info", "--format-option", "nm", str(path))[0] == 2
 
 
 def test_files_whose_atoms_have_other_numbers_are_an_error(tmp_path: Path) -> None:

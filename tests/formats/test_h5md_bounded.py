@@ -63,7 +63,7 @@ def test_tables_that_were_never_written_are_refused(
     """The error names the table; HDF5 would return its fill value, 16 GB of it."""
     path = _claiming(tmp_path / "made.h5md", name, shape, **options)
     with _little_memory(), pytest.raises(tj.TruncatedError, match=name) as error:
-        tj.open(None, path, units={"position": "nm", "time": "ps"})
+        tj.open(None, path, format_options={"h5md": {"units": {"position": "nm", "time": "ps"}}})
     assert "\n" not in str(error.value)
 
 
@@ -84,7 +84,7 @@ def test_boxes_of_other_shapes_are_refused(tmp_path: Path) -> None:
     for shape in ((4, 6, 3), (4, 1, 3)):
         path = write_h5md(tmp_path / "made.h5md", POSITIONS, edges=np.ones(shape))
         with pytest.raises(tj.FormatError, match=re.escape(f"is of shape {shape}, no cell")):
-            tj.open(None, path, units={"position": "nm"})
+            tj.open(None, path, format_options={"h5md": {"units": {"position": "nm"}}})
 
 
 def test_compressed_tables_keep_to_the_memory_limit(

@@ -167,7 +167,11 @@ def test_unread_groups_may_be_in_other_files(tmp_path: Path) -> None:
     with watch_opens(secret) as opened:
         with pytest.raises(tj.FormatError, match="particles/other is stored in another file"):
             tj.open(None, path)
-        got = tj.open(None, path, particles="trajectory").read().positions
+        got = (
+            tj.open(None, path, format_options={"h5md": {"particles": "trajectory"}})
+            .read()
+            .positions
+        )
     assert opened == []
     assert np.array_equal(got, POSITIONS * np.float32(10))
 
@@ -190,7 +194,11 @@ def test_copies_never_open_files_named_in_a_file(tmp_path: Path) -> None:
         del file["particles"]["trajectory"]
     out = tmp_path / "out.h5md"
     with watch_opens(secret, raw) as opened:
-        tj.convert(tj.open(None, path, particles="all"), out, frames=slice(0, 3))
+        tj.convert(
+            tj.open(None, path, format_options={"h5md": {"particles": "all"}}),
+            out,
+            frames=slice(0, 3),
+        )
     assert opened == []
     assert np.float64(SECRET).tobytes() not in out.read_bytes()
     with h5py.File(out) as file:

@@ -12,10 +12,10 @@ import trajet as tj
 from helpers.commands import fail
 from helpers.made_files import write_dcd
 from helpers.systems import Systems
-from trajet import _trajet
+from trajet._trajet import FORMATS
 
 N_ATOMS = 200_000
-ALL_FORMATS = [suffixes[0][1:] for suffixes in _trajet.FORMATS.values()]
+ALL_FORMATS = [info.suffixes[0][1:] for info in FORMATS.values() if info.is_written]
 # Freed memory returns to the system, and no thread keeps some in reserve.
 _EXACT = {
     "MALLOC_ARENA_MAX": "1",

@@ -7,7 +7,7 @@ import mdtraj
 import numpy as np
 import trajet as tj
 from MDAnalysisTests import datafiles
-from trajet import _trajet
+from trajet._trajet import FORMATS
 
 # Adenylate kinase in water, cobrotoxin (with velocities and forces), silicon nitride, an octahedron
 # of water. mdtraj writes its file from the first.
@@ -19,7 +19,7 @@ SOURCES = {
     ".h5md": datafiles.H5MD_xvf,
     ".h5": None,
 }
-ENDINGS = tuple(suffixes[0] for suffixes in _trajet.FORMATS.values())
+ENDINGS = tuple(info.suffixes[0] for info in FORMATS.values() if info.is_written)
 # Half of a step of 0.01 Å.
 STEP = 0.005
 

@@ -15,7 +15,9 @@ def check(path: str, *, collective: bool) -> None:
     """Read shares of the frames, then any frames and atoms, as many times on every rank."""
     comm = MPI.COMM_WORLD
     units = {"position": "nm"} if path.endswith("unitless.h5md") else None
-    alone = tj.open(None, path, units=units, allow_truncated_tail=True)
+    alone = tj.open(
+        None, path, format_options={"h5md": {"units": units}}, allow_truncated_tail=True
+    )
     drawn = np.random.default_rng(comm.rank)
     with h5md.MpioFrames(
         path, comm, collective=collective, units=units, allow_truncated_tail=True

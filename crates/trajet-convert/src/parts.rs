@@ -8,8 +8,8 @@ use std::sync::Arc;
 use trajet_files::{Chain, Error, Frames, Scratch};
 use trajet_formats::xtc::{PLAIN_ATOMS, Positions};
 use trajet_formats::{
-    CannotHold, Encoder, Extra, Field, Format, Input, LET_GO, Plan, Raw, Snapshot, Workspace,
-    WriteOptions, dcd, encoder,
+    CannotHold, Encoder, Extra, Field, Format, FrameSizes, Input, LET_GO, Plan, Raw, Snapshot,
+    Workspace, WriteOption, WriteOptions, dcd, encoder,
 };
 
 use crate::request::Target;
@@ -55,7 +55,7 @@ impl<'a> Part<'a> {
         let is_other = target.to_hdf5 || frame.format() != target.format;
         let lost = if divides && is_other { frame.per_atom_names() } else { Vec::new() };
         let remark = (!lost.is_empty()).then(|| {
-            let format = if target.to_hdf5 { "H5MD" } else { target.format.name() };
+            let format = target.stored_format().name();
             format!("left out, as {format} cannot hold it: variables of atoms {}", lost.join(", "))
         });
         // In a partition, further variables that are not per-atom are stored beside the files.
@@ -122,9 +122,8 @@ impl<'a> Part<'a> {
 
     /// Returns whether the output holds a field for its atoms.
     fn keeps(&self, extra: Extra) -> bool {
-        let Target { format, to_hdf5, without, .. } = self.target;
-        let format = if to_hdf5 { Format::H5md } else { format };
-        !without.contains(&extra) && format.keeps(extra, self.first())
+        !self.target.without.contains(&extra)
+            && self.target.stored_format().keeps(extra, self.first())
     }
 
     /// Encodes the part of frame `k`, and appends it to `out`.
@@ -148,8 +147,7 @@ impl<'a> Part<'a> {
 
     /// Returns the error if frame `k` could not be restored.
     fn cannot_restore(&self, k: usize, what: String) -> Error {
-        let Target { path, format, to_hdf5, .. } = self.target;
-        let format = if to_hdf5 { "H5MD" } else { format.name() };
+        let (path, format) = (self.target.path, self.target.stored_format().name());
         Error::CannotHold { path: path.to_owned(), frame: k as u64, format, what, remedy: EXACT }
     }
 }
@@ -203,10 +201,10 @@ impl<'a> Measure<'a> {
         let mut frame = Vec::new();
         let encoded = encoder.encode(0, plan.first, &mut Workspace::default(), &mut frame);
         encoded.map_err(failed)?;
-        let equal = matches!(format, Format::Dcd | Format::Ncdf);
+        let equal = format.info().frame_sizes == FrameSizes::Equal;
         let n_atoms = first.raw.n_atoms();
-        // Only the size of XTC frames depends on the values.
-        let joins = lossy && format == Format::Xtc;
+        // The size of integers in steps of a precision depends on the values.
+        let joins = lossy && format.has_option(WriteOption::Precision);
         Ok(Measure {
             path,
             encoder,
@@ -239,7 +237,7 @@ impl<'a> Measure<'a> {
             let again = Raw::join(&frame.head(), frame.n_atoms(), &[(&[all], &stored)]);
             let lost = match again {
                 Ok(again) if again == *frame => None,
-                Ok(_) if part.target.format == Format::Xtc && !part.target.to_hdf5 => {
+                Ok(_) if part.target.stored_format().has_option(WriteOption::Precision) => {
                     let n = frame.n_atoms();
                     Some(format!(
                         "steps so large: of {n} atoms it stores floats, which do not tell them"
@@ -345,13 +343,13 @@ fn stored(part: &Part<'_>, frame: &Raw) -> Result<Option<Raw>, String> {
             _ => Ok(None),
         },
         (Format::Dcd, Raw::Dcd(_)) | (Format::H5md, Raw::H5md(_)) => Ok(None),
-        (Format::Trr, Raw::Xtc(xtc)) => Ok(Some(Raw::Xtc(xtc.in_nanometres()))),
-        (Format::Xtc | Format::Trr | Format::H5md, other) => {
-            Err(format!("positions of {} as they are stored there", other.format().name()))
-        }
         (Format::Ncdf, Raw::Ncdf(_)) => Ok(None),
+        (Format::Trr, Raw::Xtc(xtc)) => Ok(Some(Raw::Xtc(xtc.in_nanometres()))),
         // Formats that are only read are no targets.
-        (_, other) => Ok(Some(in_angstroms(other))),
+        (other, frame) if other.info().holds_angstroms => Ok(Some(in_angstroms(frame))),
+        (_, frame) => {
+            Err(format!("positions of {} as they are stored there", frame.format().name()))
+        }
     }
 }
 

@@ -69,6 +69,13 @@ pub struct Target<'a> {
     pub without: &'a [Extra],
 }
 
+impl Target<'_> {
+    /// Returns the format that the frames are stored in at last.
+    pub(crate) fn stored_format(&self) -> Format {
+        if self.to_hdf5 { Format::of_library() } else { self.format }
+    }
+}
+
 /// Frames to partition by atoms.
 #[derive(Clone, Copy, Debug)]
 pub struct Partition<'a> {

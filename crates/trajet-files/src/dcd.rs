@@ -11,6 +11,7 @@ use trajet_formats::{
 };
 
 use crate::indexed::Indexed;
+use crate::opener::KnownFile;
 use crate::reader::{self, Wanted, WorkerFile};
 use crate::sidecar::Found;
 use crate::source::{HeaderBytes, Source};
@@ -54,7 +55,7 @@ impl Reader {
         let meter = &mut opening.meter;
         let head = Head::read(&mut HeaderBytes::new(&source, meter))?;
         let index = index_of(&source, &head, options.allow_truncated_tail)?;
-        let form = match options.dcd_cell {
+        let form = match options.formats.dcd.cell {
             Some(form) => form,
             None => form_of(&source, &head, meter)?,
         };
@@ -65,7 +66,7 @@ impl Reader {
             file: Indexed::new(source, found, options, opening, begin)?,
             head,
             form,
-            chosen: options.dcd_cell.is_some(),
+            chosen: options.formats.dcd.cell.is_some(),
             fixed: None,
         };
         if let Some(free) = &reader.head.free {
@@ -83,6 +84,16 @@ impl Reader {
             reader.fixed = Some(Fixed { first, place });
         }
         Ok(reader)
+    }
+
+    /// Opens a file that another process has opened.
+    ///
+    /// # Errors
+    /// As [`Reader::open`]; [`Error::UnknownFormat`].
+    pub(crate) fn known(file: KnownFile<'_>, options: &OpenOptions) -> Result<Reader, Error> {
+        let mut options = options.clone();
+        options.formats.dcd.cell = Some(file.decoded()?);
+        Reader::open(file.source, &options, Opening::default())
     }
 
     /// Returns time, step and cell of a frame.

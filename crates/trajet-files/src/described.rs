@@ -44,7 +44,7 @@ fn open(
 ) -> Result<Option<Arc<dyn reader::Reader>>, Error> {
     let (source, opening) = opener::begin_with_first(path, written)?;
     let first = &opening.first[..opening.first.len().min(16)];
-    if !Format::H5md.may_begin_with(first) && !h5md::sniff(first) {
+    if !Format::of_library().may_begin_with(first) && !h5md::sniff(first) {
         return Ok(None);
     }
     Ok(Some(Arc::new(Reader::open(source, description, options, opening)?)))

@@ -176,8 +176,8 @@ pub enum Error {
     },
     /// The cell record of a DCD frame does not have the form that the file declares.
     #[error(
-        "{}: frame {frame} at byte {offset}: {what}: say which it is with --dcd-cell matrix or --dcd-cell \
-         angles (dcd_cell=\"matrix\", dcd_cell=\"angles\")",
+        "{}: frame {frame} at byte {offset}: {what}: say which it is with --format-option dcd.cell=matrix \
+         or dcd.cell=angles (format_options={{\"dcd\": {{\"cell\": \"matrix\"}}}})",
         path.display()
     )]
     DcdCell {

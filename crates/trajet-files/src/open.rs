@@ -1,17 +1,19 @@
-//! Chooses the reader of a file by its first bytes, or by the suffix of a text file. The only module that knows the readers of all formats.
+//! Chooses the reader of a file by its first bytes, or by the suffix of a text file. [`ROWS`] has one row for each
+//! format; no other module knows the readers of all formats.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use trajet_formats::Format;
 use trajet_formats::gro::Gro;
+use trajet_formats::lines::LineFormat;
 use trajet_formats::pdb::Pdb;
+use trajet_formats::{Format, N_FORMATS};
 
 use crate::lines::ByLines;
-use crate::opener::{self, KnownFile, Opener};
+use crate::opener::{self, KnownFile, Opened, Opener};
 use crate::ordered::{ByNumber, Ordered};
 use crate::reader::Reader;
-use crate::source::Written;
+use crate::source::{Source, Written};
 use crate::{
     Error, OpenOptions, Opening, ParallelFor, Serial, dcd, h5md, ncdf, ordered, trr, whole_frames,
     xtc,
@@ -19,6 +21,91 @@ use crate::{
 
 /// The reader of a format whose frames are lines of text.
 type Text<F> = whole_frames::Reader<F, ByLines<F>>;
+
+/// Opens a file of a known format.
+type Open = fn(Source, &OpenOptions, &dyn ParallelFor, Opening) -> Opened;
+
+/// How files of a format are opened.
+struct Row {
+    format: Format,
+    /// Opens a file; `None` for formats that only [`crate::Described`] opens.
+    open: Option<Open>,
+    /// Opens a file that another process has opened and described.
+    reopen: fn(KnownFile<'_>, &OpenOptions) -> Opened,
+}
+
+/// The readers of all formats, in the order of [`Format`].
+const ROWS: [Row; N_FORMATS] = [
+    Row {
+        format: Format::Xtc,
+        open: Some(|source, options, threads, opening| {
+            Ok(Arc::new(xtc::Reader::open(source, options, threads, opening)?))
+        }),
+        reopen: |file, options| Ok(Arc::new(xtc::Reader::known(file.with_its_index(options)?))),
+    },
+    Row {
+        format: Format::Trr,
+        open: Some(|source, options, threads, opening| {
+            Ok(Arc::new(trr::Reader::open(source, options, threads, opening)?))
+        }),
+        reopen: |file, options| Ok(Arc::new(trr::Reader::known(file.with_its_index(options)?))),
+    },
+    Row {
+        format: Format::Dcd,
+        open: Some(|source, options, _, opening| {
+            Ok(Arc::new(dcd::Reader::open(source, options, opening)?))
+        }),
+        reopen: |file, options| Ok(Arc::new(dcd::Reader::known(file, options)?)),
+    },
+    Row {
+        format: Format::Ncdf,
+        open: Some(|source, options, threads, opening| {
+            by_number(ncdf::Reader::open(source, options, threads, opening)?, true)
+        }),
+        reopen: |file, options| {
+            let reader = match file.index {
+                Some(_) => ncdf::Reader::known(file.with_its_index(options)?)?,
+                None => ncdf::Reader::open(file.source, options, &Serial, Opening::default())?,
+            };
+            by_number(reader, false)
+        },
+    },
+    Row {
+        format: Format::H5md,
+        open: None,
+        reopen: |file, options| {
+            let description = Arc::new(file.decoded()?);
+            let opening = Opening::default();
+            Ok(Arc::new(h5md::Reader::open(file.source, &description, options, opening)?))
+        },
+    },
+    Row { format: Format::Pdb, open: Some(open_text::<Pdb>), reopen: reopen_text::<Pdb> },
+    Row { format: Format::Gro, open: Some(open_text::<Gro>), reopen: reopen_text::<Gro> },
+];
+
+const _: () = {
+    let mut k = 0;
+    while k < N_FORMATS {
+        assert!(ROWS[k].format as usize == k, "rows in the order of the formats");
+        k += 1;
+    }
+};
+
+/// Opens a file whose frames are lines of text.
+fn open_text<F: LineFormat>(
+    source: Source,
+    options: &OpenOptions,
+    threads: &dyn ParallelFor,
+    opening: Opening,
+) -> Opened {
+    Ok(Arc::new(Text::<F>::open(source, options, threads, opening)?))
+}
+
+/// Opens a file whose frames are lines of text, which another process has opened.
+fn reopen_text<F: LineFormat>(mut file: KnownFile<'_>, options: &OpenOptions) -> Opened {
+    let index = file.index.take().ok_or_else(|| file.unknown())?;
+    Ok(Arc::new(Text::<F>::known(file, index, options)?))
+}
 
 /// Opens a trajectory of any supported format, which its first bytes identify, or the suffix of a text file.
 ///
@@ -61,30 +148,21 @@ pub fn open_written(
     threads: &dyn ParallelFor,
 ) -> Result<Arc<dyn Reader>, Error> {
     let (source, opening) = opener::begin_with_first(path, written)?;
-    let first = opening.first[..opening.first.len().min(16)].to_vec();
-    let first = &first[..];
-    Ok(match Format::of_file(path, first) {
-        Some(Format::Xtc) => Arc::new(xtc::Reader::open(source, options, threads, opening)?),
-        Some(Format::Trr) => Arc::new(trr::Reader::open(source, options, threads, opening)?),
-        Some(Format::Dcd) => Arc::new(dcd::Reader::open(source, options, opening)?),
-        Some(Format::Ncdf) => {
-            by_number(ncdf::Reader::open(source, options, threads, opening)?, true)?
-        }
-        Some(Format::Pdb) => Arc::new(Text::<Pdb>::open(source, options, threads, opening)?),
-        Some(Format::Gro) => Arc::new(Text::<Gro>::open(source, options, threads, opening)?),
-        // HDF5 files are opened by `Described`.
-        Some(Format::H5md) | None => {
+    let first = &opening.first[..opening.first.len().min(16)];
+    match Format::of_file(path, first).and_then(|format| ROWS[format as usize].open) {
+        Some(open) => open(source, options, threads, opening),
+        None => {
             let looks_like = describe(first);
-            return Err(Error::UnknownFormat { path: path.to_owned(), looks_like });
+            Err(Error::UnknownFormat { path: path.to_owned(), looks_like })
         }
-    })
+    }
 }
 
 /// Returns the reader of a NetCDF file, whose atoms are put into the order of their numbers if it states these.
 ///
 /// # Errors
 /// As [`ByNumber::checked`] if `is_checked`.
-fn by_number(reader: ncdf::Reader, is_checked: bool) -> Result<Arc<dyn Reader>, Error> {
+fn by_number(reader: ncdf::Reader, is_checked: bool) -> Opened {
     Ok(match reader.has_numbers() {
         false => Arc::new(reader),
         true if is_checked => Arc::new(ByNumber::checked(Arc::new(reader))?),
@@ -92,46 +170,18 @@ fn by_number(reader: ncdf::Reader, is_checked: bool) -> Result<Arc<dyn Reader>, 
     })
 }
 
-/// Opens a file that another process has opened and described, by the name of its format.
+/// Opens a file that another process has opened and described.
 ///
 /// # Errors
 /// As [`open`]; [`Error::Changed`].
-pub(crate) fn open_known(
-    format: &str,
-    mut file: KnownFile<'_>,
-    options: &OpenOptions,
-) -> Result<Arc<dyn Reader>, Error> {
-    let path = file.source.path().to_owned();
-    let unknown = || {
-        let looks_like = format!("it was opened as {format} elsewhere");
-        Error::UnknownFormat { path, looks_like }
-    };
-    let opening = Opening::default();
-    Ok(match (format, file.index.take()) {
-        ("DCD", None) => {
-            let dcd_cell = Some(postcard::from_bytes(file.data).map_err(|_| unknown())?);
-            let options = OpenOptions { dcd_cell, ..options.clone() };
-            Arc::new(dcd::Reader::open(file.source, &options, opening)?)
-        }
-        (ordered::NAME, index) => {
-            return Ordered::known(KnownFile { index, ..file }, options, open_known);
-        }
-        ("NCDF", None) => {
-            by_number(ncdf::Reader::open(file.source, options, &Serial, opening)?, false)?
-        }
-        ("H5MD" | "MDTRAJ", None) => {
-            let description = Arc::new(postcard::from_bytes(file.data).map_err(|_| unknown())?);
-            Arc::new(h5md::Reader::open(file.source, &description, options, opening)?)
-        }
-        ("XTC", Some(index)) => Arc::new(xtc::Reader::known(file.indexed(index, options))),
-        ("TRR", Some(index)) => Arc::new(trr::Reader::known(file.indexed(index, options))),
-        ("NCDF", Some(index)) => {
-            by_number(ncdf::Reader::known(file.indexed(index, options))?, false)?
-        }
-        ("PDB", Some(index)) => Arc::new(Text::<Pdb>::known(file, index, options)?),
-        ("GRO", Some(index)) => Arc::new(Text::<Gro>::known(file, index, options)?),
-        _ => return Err(unknown()),
-    })
+pub(crate) fn open_known(file: KnownFile<'_>, options: &OpenOptions) -> Opened {
+    if file.opener == ordered::NAME {
+        return Ordered::known(file, options, open_known);
+    }
+    match Format::of_layout(file.opener) {
+        Some(format) => (ROWS[format as usize].reopen)(file, options),
+        None => Err(file.unknown()),
+    }
 }
 
 /// Returns a guess, from its first bytes, of what an unrecognised file is.

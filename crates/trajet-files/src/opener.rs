@@ -4,6 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+use serde::de::DeserializeOwned;
+
 use crate::indexed::Indexed;
 use crate::reader::Reader;
 use crate::source::{Source, Written};
@@ -38,11 +40,36 @@ pub struct KnownFile<'a> {
     pub stamp: Stamp,
     /// The index of the frames to read, if the format needs one.
     pub index: Option<FrameIndex>,
+    /// The name of the opener, or of the format.
+    pub opener: &'a str,
     /// The data of [`Reader::for_worker`].
     pub data: &'a [u8],
 }
 
 impl KnownFile<'_> {
+    /// Returns the file together with its index of frames.
+    ///
+    /// # Errors
+    /// [`Error::UnknownFormat`] if it has none.
+    pub(crate) fn with_its_index(mut self, options: &OpenOptions) -> Result<Indexed, Error> {
+        let index = self.index.take().ok_or_else(|| self.unknown())?;
+        Ok(self.indexed(index, options))
+    }
+
+    /// Decodes the data of [`Reader::for_worker`].
+    ///
+    /// # Errors
+    /// [`Error::UnknownFormat`] if the data is something else.
+    pub(crate) fn decoded<T: DeserializeOwned>(&self) -> Result<T, Error> {
+        postcard::from_bytes(self.data).map_err(|_| self.unknown())
+    }
+
+    /// Returns the error for a file that cannot be opened as it was elsewhere.
+    pub(crate) fn unknown(&self) -> Error {
+        let looks_like = format!("it was opened as {} elsewhere", self.opener);
+        Error::UnknownFormat { path: self.source.path().to_owned(), looks_like }
+    }
+
     /// Returns the file together with an index of its frames.
     pub fn indexed(self, index: FrameIndex, options: &OpenOptions) -> Indexed {
         Indexed::known(self.source, index, self.stamp, options.request_size)

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use trajet_formats::dcd::CellForm;
+use trajet_formats::FormatOptions;
 
 use crate::source::Handles;
 
@@ -37,8 +37,8 @@ pub struct OpenOptions {
     /// The pool of open files to use. If `None`, a single file stays open as long as its reader lives, and
     /// the files of a chain share a new pool.
     pub handles: Option<Arc<Handles>>,
-    /// The form of the unit cells of DCD files; if `None`, it is detected from each file.
-    pub dcd_cell: Option<CellForm>,
+    /// Options of single formats.
+    pub formats: FormatOptions,
     /// Progress and cancellation of index building, shared with the caller.
     pub watch: Arc<Watch>,
 }
@@ -63,7 +63,7 @@ impl Default for OpenOptions {
             continuous: false,
             time_step: None,
             handles: None,
-            dcd_cell: None,
+            formats: FormatOptions::default(),
             watch: Arc::default(),
         }
     }

@@ -98,18 +98,15 @@ impl Ordered {
         Ordered { inner, places, selections: Mutex::default() }
     }
 
-    /// Opens a file in a worker process; `open` opens it in its own order, given the name of its format.
+    /// Opens a file in a worker process; `open` opens it in its own order.
     pub(crate) fn known(
         file: KnownFile<'_>,
         options: &OpenOptions,
-        open: fn(&str, KnownFile<'_>, &OpenOptions) -> Opened,
+        open: fn(KnownFile<'_>, &OpenOptions) -> Opened,
     ) -> Opened {
-        let Ok(InOrder { file: inner, places }) = postcard::from_bytes(file.data) else {
-            let path = file.source.path().to_owned();
-            let looks_like = "its atoms were put into another order elsewhere".to_owned();
-            return Err(Error::UnknownFormat { path, looks_like });
-        };
-        let inner = open(&inner.opener, KnownFile { data: &inner.data, ..file }, options)?;
+        let InOrder { file: inner, places } = file.decoded()?;
+        let inner = KnownFile { opener: &inner.opener, data: &inner.data, ..file };
+        let inner = open(inner, options)?;
         Ok(Arc::new(Ordered::new(inner, places.into())))
     }
 }

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use trajet_formats::h5md::StoredAs;
 use trajet_formats::remarks::OF_SOURCE;
-use trajet_formats::{Atoms, Extra, Field, FrameInfo, FrameMeta, Raw, TimePrecision, memory};
+use trajet_formats::{
+    Atoms, Extra, Field, Format, FrameInfo, FrameMeta, Raw, TimePrecision, memory,
+};
 
 use crate::indexed::Indexed;
 use crate::source::Source;
@@ -53,6 +55,12 @@ impl WorkerFile {
     }
 }
 
+/// Returns whether a copy of a file in this format holds everything on which remarks on the file are based.
+pub fn is_complete_copy(format: &str, copied_to: Option<&str>) -> bool {
+    let is_complete = |known: Format| known.info().own_copy_is_complete;
+    copied_to == Some(format) && Format::named(format).is_some_and(is_complete)
+}
+
 /// An open trajectory file, which any number of threads can read at any frame at the same time: it has no cursor.
 pub trait Reader: Send + Sync {
     /// Returns the name of the format.
@@ -67,11 +75,9 @@ pub trait Reader: Send + Sync {
     }
 
     /// Returns the subset of [`Reader::remarks`] that a reader of a whole copy in the format `copied_to` would not
-    /// produce itself. Copies of NetCDF and H5MD files in their own format contain everything on which such remarks
-    /// are based.
+    /// produce itself. See [`is_complete_copy`].
     fn lasting_remarks(&self, copied_to: Option<&str>) -> Vec<String> {
-        let is_like = matches!(self.format(), "NCDF" | "H5MD") && copied_to == Some(self.format());
-        if is_like { Vec::new() } else { self.remarks() }
+        if is_complete_copy(self.format(), copied_to) { Vec::new() } else { self.remarks() }
     }
 
     /// Returns the remarks on its source that are stored in the file ([`trajet_formats::remarks`]).

@@ -76,11 +76,7 @@ impl<F: FrameFormat, I: Indexing> Reader<F, I> {
         index: FrameIndex,
         options: &OpenOptions,
     ) -> Result<Self, Error> {
-        let Ok((shared, first)) = postcard::from_bytes(file.data) else {
-            let path = file.source.path().to_owned();
-            let looks_like = format!("it was opened as {} elsewhere", F::FORMAT.name());
-            return Err(Error::UnknownFormat { path, looks_like });
-        };
+        let (shared, first) = file.decoded()?;
         let (file, shared) = (file.indexed(index, options), Arc::new(shared));
         Ok(Reader { file, shared, first, remarks: Vec::new(), indexing: PhantomData })
     }

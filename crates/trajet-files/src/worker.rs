@@ -195,10 +195,11 @@ impl WorkerTrajectory {
     fn open(&self, spec: &FileSpec, index: Option<FrameIndex>) -> Result<Arc<dyn Reader>, Error> {
         let FileSpec { path, absolute, stamp, file } = spec;
         let source = Source::known(path.clone(), absolute.clone(), *stamp, &self.handles);
-        let known = KnownFile { source, stamp: *stamp, index, data: &file.data };
-        match self.openers.iter().find(|opener| opener.name == file.opener) {
+        let (opener, data) = (&file.opener[..], &file.data[..]);
+        let known = KnownFile { source, stamp: *stamp, index, opener, data };
+        match self.openers.iter().find(|known| known.name == opener) {
             Some(opener) => (opener.open)(known, &self.options),
-            None => open_known(&file.opener, known, &self.options),
+            None => open_known(known, &self.options),
         }
     }
 }

@@ -11,6 +11,6 @@ pub(crate) mod frame;
 pub mod head;
 mod writer;
 
-pub use cell::{Cell, CellForm};
+pub use cell::{Cell, CellForm, Options};
 pub use frame::{FOURTH, Frame};
 pub use writer::{Encoder, holds_times};

@@ -19,8 +19,8 @@ mod rows;
 pub mod unpack;
 
 pub use description::{
-    Boxes, Chunk, Description, Digests, Filters, Form, Layout, NO_ROW, Run, Series, Storage,
-    Stretch,
+    Boxes, Chunk, Description, Digests, Filters, Form, Layout, NO_ROW, Options, Run, Series,
+    Storage, Stretch,
 };
 pub use frame::{Frame, Stored, StoredAs};
 pub use native_units::{Manner, OwnFrame, OwnTables};

@@ -22,6 +22,7 @@ pub mod lines;
 mod losses;
 pub mod memory;
 pub mod ncdf;
+mod options;
 pub mod pdb;
 mod plan;
 mod raw;
@@ -47,10 +48,14 @@ pub use frame::{Extra, Field, FrameInfo};
 pub use frame_metadata::FrameMetadata;
 pub use identity::Identity;
 pub use losses::{Loss, Losses, Lost};
+pub use options::FormatOptions;
 pub use plan::{Input, Plan, WriteOptions};
 pub use raw::Raw;
 pub use snapshot::Snapshot;
-pub use table::{FORMATS, Format, FormatInfo, Writing, format_names};
+pub use table::{
+    FORMATS, Format, FormatInfo, FrameSizes, FramesFrom, N_FORMATS, Times, WriteOption, Writing,
+    format_names,
+};
 pub use time::TimePrecision;
 pub use values::Values;
 pub use write_checks::{LET_GO, WriteChecks};

@@ -5,6 +5,8 @@
 
 use std::path::Path;
 
+use serde::Serialize;
+
 use crate::frame::Extra;
 
 /// A trajectory format.
@@ -37,6 +39,54 @@ pub enum Writing {
     As(Format),
 }
 
+/// Whether all frames of a file have as many bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FrameSizes {
+    /// They have.
+    Equal,
+    /// Frames differ, by their fields or by their values.
+    Varying,
+}
+
+/// The times that frames can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Times {
+    /// Each frame states its own.
+    Any,
+    /// The file states a time step, in single precision and a unit of its own.
+    Even,
+}
+
+/// How the frames of a file are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FramesFrom {
+    /// Each frame begins with a header, with its size, time and step.
+    Headers,
+    /// By arithmetic from the header of the file, which counts frames.
+    Arithmetic,
+    /// By a search of the whole file.
+    Scan,
+    /// The HDF5 library tells where the numbers stand.
+    Library,
+}
+
+/// An option of writing that not all formats have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WriteOption {
+    /// Positions are integers, in steps of a precision.
+    Precision,
+    /// Numbers are single or double precision.
+    Double,
+    /// The header declares whether frames have cells.
+    WithoutCells,
+    /// Chunks are compressed.
+    Compression,
+}
+
 /// A row of [`FORMATS`].
 #[derive(Clone, Copy, Debug)]
 pub struct FormatInfo {
@@ -44,15 +94,31 @@ pub struct FormatInfo {
     pub format: Format,
     /// The name in messages, reports and manifests.
     pub name: &'static str,
+    /// Names of further layouts of its files, which are copied to the usual one.
+    pub other_layouts: &'static [&'static str],
     /// Suffixes of file names, without the dot and in lower case; the first is the usual one.
     pub suffixes: &'static [&'static str],
     /// Magic numbers: its files begin with one of these. Other files are recognised by their suffix if no format has
     /// their magic number, and if this format has [`FormatInfo::is_text`].
     pub magic: &'static [&'static [u8]],
     /// Per-atom data that its frames can hold beside positions.
-    pub extras: &'static [Extra],
-    /// Whether a file is a sequence of self-contained frames, each with its time and step.
-    pub self_contained_frames: bool,
+    pub fields: &'static [Extra],
+    /// Whether the header declares the fields of all frames, which are those of the first frame.
+    pub declares_fields: bool,
+    /// Whether frames hold box vectors; else lengths and angles, which cannot tell how a box is rotated.
+    pub holds_vectors: bool,
+    /// Whether frames hold positions in Å, in single precision.
+    pub holds_angstroms: bool,
+    /// Whether all frames of a file have as many bytes.
+    pub frame_sizes: FrameSizes,
+    /// The times that frames can have.
+    pub times: Times,
+    /// How the frames of a file are found.
+    pub frames_from: FramesFrom,
+    /// Whether a copy in the same format holds everything on which remarks on a file are based.
+    pub own_copy_is_complete: bool,
+    /// Options of writing that not all formats have.
+    pub write_options: &'static [WriteOption],
     /// How trajectories are written.
     pub writing: Writing,
     /// Whether files are text, which may begin with anything.
@@ -61,29 +127,52 @@ pub struct FormatInfo {
     pub has_topology: bool,
 }
 
+/// Number of formats.
+pub const N_FORMATS: usize = 7;
+
+/// What a row has unless it says otherwise.
+const PLAIN: FormatInfo = FormatInfo {
+    format: Format::Xtc,
+    name: "",
+    other_layouts: &[],
+    suffixes: &[],
+    magic: &[],
+    fields: &[],
+    declares_fields: false,
+    holds_vectors: false,
+    holds_angstroms: false,
+    frame_sizes: FrameSizes::Varying,
+    times: Times::Any,
+    frames_from: FramesFrom::Headers,
+    own_copy_is_complete: false,
+    write_options: &[],
+    writing: Writing::Files,
+    is_text: false,
+    has_topology: false,
+};
+
 /// All formats, in the order of [`Format`]. First bytes are compared in this order.
-pub const FORMATS: [FormatInfo; 7] = [
+pub const FORMATS: [FormatInfo; N_FORMATS] = [
     FormatInfo {
         format: Format::Xtc,
         name: "XTC",
         suffixes: &["xtc"],
         magic: &[&1995_i32.to_be_bytes(), &2023_i32.to_be_bytes()],
-        extras: &[],
-        self_contained_frames: true,
-        writing: Writing::Files,
-        is_text: false,
-        has_topology: false,
+        holds_vectors: true,
+        frames_from: FramesFrom::Headers,
+        write_options: &[WriteOption::Precision],
+        ..PLAIN
     },
     FormatInfo {
         format: Format::Trr,
         name: "TRR",
         suffixes: &["trr"],
         magic: &[&1993_i32.to_be_bytes()],
-        extras: &[Extra::Velocities, Extra::Forces],
-        self_contained_frames: true,
-        writing: Writing::Files,
-        is_text: false,
-        has_topology: false,
+        fields: &[Extra::Velocities, Extra::Forces],
+        holds_vectors: true,
+        frames_from: FramesFrom::Headers,
+        write_options: &[WriteOption::Double],
+        ..PLAIN
     },
     FormatInfo {
         format: Format::Dcd,
@@ -96,11 +185,12 @@ pub const FORMATS: [FormatInfo; 7] = [
             b"\x54\0\0\0\0\0\0\0CORD",
             b"\0\0\0\0\0\0\0\x54CORD",
         ],
-        extras: &[Extra::Fourth],
-        self_contained_frames: false,
-        writing: Writing::Files,
-        is_text: false,
-        has_topology: false,
+        fields: &[Extra::Fourth],
+        holds_angstroms: true,
+        frame_sizes: FrameSizes::Equal,
+        times: Times::Even,
+        frames_from: FramesFrom::Arithmetic,
+        ..PLAIN
     },
     FormatInfo {
         format: Format::Ncdf,
@@ -108,22 +198,28 @@ pub const FORMATS: [FormatInfo; 7] = [
         suffixes: &["nc", "ncdf"],
         // The classic formats, with 32-bit and 64-bit offsets, and with 64-bit counts (CDF-5).
         magic: &[b"CDF\x01", b"CDF\x02", b"CDF\x05"],
-        extras: &[Extra::Velocities, Extra::Forces],
-        self_contained_frames: false,
-        writing: Writing::Files,
-        is_text: false,
-        has_topology: false,
+        fields: &[Extra::Velocities, Extra::Forces],
+        declares_fields: true,
+        holds_angstroms: true,
+        frame_sizes: FrameSizes::Equal,
+        frames_from: FramesFrom::Arithmetic,
+        own_copy_is_complete: true,
+        write_options: &[WriteOption::WithoutCells],
+        ..PLAIN
     },
     FormatInfo {
         format: Format::H5md,
         name: "H5MD",
+        other_layouts: &["MDTRAJ"],
         suffixes: &["h5md", "h5"],
         magic: &[b"\x89HDF\r\n\x1a\n"],
-        extras: &[Extra::Velocities, Extra::Forces],
-        self_contained_frames: false,
+        fields: &[Extra::Velocities, Extra::Forces],
+        holds_vectors: true,
+        frames_from: FramesFrom::Library,
+        own_copy_is_complete: true,
+        write_options: &[WriteOption::Compression],
         writing: Writing::Numbers,
-        is_text: false,
-        has_topology: false,
+        ..PLAIN
     },
     FormatInfo {
         format: Format::Pdb,
@@ -133,22 +229,24 @@ pub const FORMATS: [FormatInfo; 7] = [
             b"HEADER", b"OBSLTE", b"TITLE ", b"CAVEAT", b"COMPND", b"REMARK", b"CRYST1", b"MODEL ",
             b"ATOM  ", b"HETATM", b"EXPDTA", b"AUTHOR",
         ],
-        extras: &[],
-        self_contained_frames: false,
+        holds_angstroms: true,
+        frames_from: FramesFrom::Scan,
         writing: Writing::As(Format::Dcd),
         is_text: true,
         has_topology: true,
+        ..PLAIN
     },
     FormatInfo {
         format: Format::Gro,
         name: "GRO",
         suffixes: &["gro"],
-        magic: &[],
-        extras: &[Extra::Velocities],
-        self_contained_frames: false,
+        fields: &[Extra::Velocities],
+        holds_vectors: true,
+        frames_from: FramesFrom::Scan,
         writing: Writing::As(Format::Trr),
         is_text: true,
         has_topology: true,
+        ..PLAIN
     },
 ];
 
@@ -160,6 +258,9 @@ pub fn format_names() -> String {
 }
 
 impl Format {
+    /// The format in which mounts show positions and cells of any data set: all viewers read it.
+    pub const DECODED: Format = Format::Dcd;
+
     /// Returns the format's row of the table.
     pub const fn info(self) -> &'static FormatInfo {
         &FORMATS[self as usize]
@@ -178,6 +279,36 @@ impl Format {
     /// Returns the format with this name.
     pub fn named(name: &str) -> Option<Format> {
         FORMATS.iter().find(|info| info.name == name).map(|info| info.format)
+    }
+
+    /// Returns the format whose files have this name for their layout.
+    pub fn of_layout(name: &str) -> Option<Format> {
+        let is_it = |info: &&FormatInfo| info.name == name || info.other_layouts.contains(&name);
+        FORMATS.iter().find(is_it).map(|info| info.format)
+    }
+
+    /// Returns the format whose files the HDF5 library writes.
+    pub const fn of_library() -> Format {
+        let mut k = 0;
+        while !FORMATS[k].format.is_of_library() {
+            k += 1;
+        }
+        FORMATS[k].format
+    }
+
+    /// Returns whether the HDF5 library writes the files of this format.
+    pub const fn is_of_library(self) -> bool {
+        matches!(self.info().writing, Writing::Numbers)
+    }
+
+    /// Returns whether files of this format can be written with an option.
+    pub fn has_option(self, option: WriteOption) -> bool {
+        self.info().write_options.contains(&option)
+    }
+
+    /// Returns whether the header of a file counts its frames, which all have the same size.
+    pub const fn counts_frames(self) -> bool {
+        matches!(self.info().frames_from, FramesFrom::Arithmetic)
     }
 
     /// Returns the format that this crate writes to a path with this suffix.
@@ -213,7 +344,7 @@ impl Format {
 
     /// Returns whether files of this format can store this field.
     pub fn can_keep(self, extra: Extra) -> bool {
-        self.info().extras.contains(&extra)
+        self.info().fields.contains(&extra)
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::cell::{self, vectors_from_cell};
 use crate::losses::{Losses, Lost};
-use crate::{CannotHold, Field, Format, Input, Plan, Raw, WriteOptions};
+use crate::{CannotHold, Field, Format, Input, Plan, Raw, WriteOption, WriteOptions};
 
 /// Remedy shown for a loss that the user can allow.
 pub const LET_GO: &str =
@@ -73,7 +73,7 @@ impl WriteChecks {
         };
         let refused = |what: &str, remedy| Err(checks.cannot_hold(0, what.to_owned(), remedy));
         match checks.options.precision {
-            Some(_) if format != Format::Xtc => {
+            Some(_) if !format.has_option(WriteOption::Precision) => {
                 return refused("a precision", "leave it out: only XTC has one");
             }
             Some(precision) if !(precision > 0.0 && precision.is_finite()) => {
@@ -84,7 +84,7 @@ impl WriteChecks {
             }
             _ => {}
         }
-        if checks.options.double.is_some() && format != Format::Trr {
+        if checks.options.double.is_some() && !format.has_option(WriteOption::Double) {
             let remedy = "leave the choice out: only TRR has one";
             return refused("the precision that is asked for", remedy);
         }
@@ -97,11 +97,7 @@ impl WriteChecks {
         let own = matches!(plan.first, Input::Raw { raw, .. } if raw.format() == format);
         let is_turned = plan.first.box_vectors().is_some_and(|vectors| is_turned(&vectors))
             && vectors_from_cell(&plan.first.cell()).is_some();
-        if checks.options.allow_loss
-            && matches!(format, Format::Dcd | Format::Ncdf)
-            && !own
-            && is_turned
-        {
+        if checks.options.allow_loss && !format.info().holds_vectors && !own && is_turned {
             // Stored in the output, because its cells do not match its positions.
             checks.kept.push(format!("left out, as {} cannot hold it: {TURNED}", format.name()));
         }
@@ -197,12 +193,11 @@ impl WriteChecks {
         let mut lost = Vec::new();
         if let Some(needed) = &self.needed {
             let others = Field::ALL.into_iter().filter(|field| !needed.contains(field));
+            let is_late = self.format.info().declares_fields;
             lost.extend(others.filter(|&field| self.writes(field) && frame.holds(field)).map(
-                |field| match self.format {
-                    Format::Ncdf => {
-                        format!("{}, where its first frame has none", field.name()).into()
-                    }
-                    _ => field.name().into(),
+                |field| match is_late {
+                    true => format!("{}, where its first frame has none", field.name()).into(),
+                    false => field.name().into(),
                 },
             ));
         }

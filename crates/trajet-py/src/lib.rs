@@ -9,6 +9,7 @@ mod convert;
 mod cursor;
 mod deviations;
 mod error;
+mod formats;
 mod geometry;
 mod h5md;
 mod leftovers;
@@ -30,8 +31,6 @@ mod writer;
 
 use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyFrozenSet, PyTuple};
-use trajet_formats::{Extra, FORMATS, FormatInfo, Writing};
 use trajet_simd::InstructionSet;
 
 /// Native part of trajet.
@@ -44,25 +43,9 @@ fn _trajet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let sets: Vec<_> = InstructionSet::available().iter().map(|set| set.name()).collect();
     module.add("INSTRUCTION_SETS", sets)?;
     module.add("REMARKS_ATTRIBUTE", trajet_formats::remarks::ATTRIBUTE)?;
-    let suffixes = |info: &FormatInfo| {
-        PyTuple::new(module.py(), info.suffixes.iter().map(|suffix| format!(".{suffix}")))
-    };
-    let [formats, structures, copied_as] = [(); 3].map(|()| PyDict::new(module.py()));
-    for info in &FORMATS {
-        match info.writing {
-            Writing::As(other) => copied_as.set_item(info.name, other.name())?,
-            Writing::Files | Writing::Numbers => formats.set_item(info.name, suffixes(info)?)?,
-        }
-        if info.has_topology {
-            structures.set_item(info.name, suffixes(info)?)?;
-        }
-    }
-    module.add("FORMATS", formats)?;
-    module.add("STRUCTURES", structures)?;
-    module.add("COPIED_AS", copied_as)?;
-    let moving = FORMATS.iter().filter(|info| info.extras.contains(&Extra::Velocities));
-    let moving = moving.map(|info| info.name);
-    module.add("WITH_VELOCITIES", PyFrozenSet::new(module.py(), moving)?)?;
+    module.add("FORMATS", formats::table(module.py())?)?;
+    module.add_class::<formats::PyFormatInfo>()?;
+    module.add_function(wrap_pyfunction!(reader::check_format_options, module)?)?;
     module.add("DEBUG_BUILD", cfg!(debug_assertions))?;
     // Set by the Makefile for the profile `gate`.
     module.add("TEST_BUILD", option_env!("TRAJET_TEST_BUILD").is_some())?;

@@ -12,8 +12,7 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use trajet_engine::report::Stages;
 use trajet_engine::run::lock;
 use trajet_files::{Chain, Described, FieldReader, Frames, Meter, OpenOptions, Scratch, Wanted};
-use trajet_formats::dcd::CellForm;
-use trajet_formats::{Atoms, Field, Format, FrameMeta, Losses, memory};
+use trajet_formats::{Atoms, Field, Format, FormatOptions, FrameMeta, Losses, memory};
 
 use crate::aligned::Aligned1;
 use crate::arrays::{PyFrames, array, atoms, boxes, cells, slice_of};
@@ -39,6 +38,22 @@ pub(crate) fn time_text(time: f64) -> String {
     trajet_formats::time::text(time)
 }
 
+/// Parses format options, a JSON object by format.
+fn checked_format_options(json: &str) -> PyResult<FormatOptions> {
+    serde_json::from_str(json).map_err(|error| {
+        let words = error.to_string();
+        // The text was made of the options, so that places in it mean nothing to the user.
+        let words = words.split(" at line ").next().unwrap_or_default();
+        PyValueError::new_err(format!("format options: {words}"))
+    })
+}
+
+/// Raises `ValueError` for format options that do not exist. See `_trajet.pyi`.
+#[pyfunction]
+pub(crate) fn check_format_options(json: &str) -> PyResult<()> {
+    checked_format_options(json).map(drop)
+}
+
 /// An open trajectory. See `_trajet.pyi`.
 #[pyclass(frozen, module = "trajet._trajet")]
 pub(crate) struct Reader {
@@ -56,7 +71,7 @@ pub(crate) struct Reader {
 #[pymethods]
 impl Reader {
     #[new]
-    #[pyo3(signature = (paths, *, continuous, allow_truncated_tail, request_size, sidecar, rebuild_index, cache, threads, progress, described, dcd_cell = None, time_step = None))]
+    #[pyo3(signature = (paths, *, continuous, allow_truncated_tail, request_size, sidecar, rebuild_index, cache, threads, progress, described, format_options = "{}", time_step = None))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -70,7 +85,7 @@ impl Reader {
         threads: usize,
         progress: Option<Py<PyAny>>,
         described: HashMap<PathBuf, PyDescription<'_>>,
-        dcd_cell: Option<&str>,
+        format_options: &str,
         time_step: Option<f64>,
     ) -> PyResult<Self> {
         if paths.is_empty() {
@@ -87,7 +102,7 @@ impl Reader {
             cache,
             continuous,
             time_step,
-            dcd_cell: dcd_cell.and_then(CellForm::named),
+            formats: checked_format_options(format_options)?,
             ..OpenOptions::default()
         };
         let mut control = FromPython::new(progress);
@@ -388,7 +403,7 @@ impl Reader {
             begin = end;
         }
         self.return_scratch(scratch);
-        let remark = losses.remark(Format::H5md, frames.len() as u64);
+        let remark = losses.remark(Format::of_library(), frames.len() as u64);
         Ok((losses.list().iter().cloned().map(of_loss).collect(), remark))
     }
 

@@ -10,7 +10,7 @@ use trajet_engine::{Control, run};
 use trajet_files::index::Stamp;
 use trajet_files::{Chain, Meter, OpenOptions, Scratch};
 use trajet_formats::time::text;
-use trajet_formats::{Atoms, xxh3_64};
+use trajet_formats::{Atoms, Format, FramesFrom, xxh3_64};
 
 use crate::control::WithoutProgress;
 use crate::manifest::{self, Manifest};
@@ -185,7 +185,8 @@ pub(crate) fn check_not_added(was: &Manifest, chain: &Chain) -> Result<(), Error
 fn begin_as(sources: &[manifest::Source], chain: &Chain) -> Result<bool, Error> {
     for (source, segment) in sources.iter().zip(chain.segments()) {
         let reader = &segment.reader;
-        if matches!(reader.format(), "DCD" | "NCDF" | "H5MD") {
+        let from = Format::named(reader.format()).map(|format| format.info().frames_from);
+        if matches!(from, Some(FramesFrom::Arithmetic | FramesFrom::Library)) {
             continue;
         }
         let (now, mut meter) = (reader.source(), Meter::default());

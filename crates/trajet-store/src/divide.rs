@@ -87,7 +87,7 @@ impl<'a> TagOutput<'a> {
 
     fn target(&self) -> Target<'_> {
         let &TagOutput { ref first, format, is_hdf5, ref atoms, ref options, lost, .. } = self;
-        let to_hdf5 = is_hdf5 && format != Format::H5md;
+        let to_hdf5 = is_hdf5 && !format.is_of_library();
         Target { atoms, path: first, format, options, to_hdf5, without: lost }
     }
 
@@ -99,7 +99,7 @@ impl<'a> TagOutput<'a> {
         control: &mut dyn Control,
     ) -> Result<(), Error> {
         // The intermediate file of an H5MD original has a layout instead of an index.
-        if self.format == Format::H5md {
+        if self.format.is_of_library() {
             return Ok(());
         }
         let paths = from_ref(&self.first);
@@ -164,7 +164,7 @@ pub(crate) fn divide(
     let writer = store.hdf5.as_deref();
     if let Some(TagOutput { tag, .. }) = outputs.iter().find(|output| output.is_hdf5) {
         // H5MD originals may have decreasing steps, which are kept.
-        can_be_hdf5(tag, writer.is_some(), if format == Format::H5md { &[] } else { steps })?;
+        can_be_hdf5(tag, writer.is_some(), if format.is_of_library() { &[] } else { steps })?;
     }
     let n_hdf5 = outputs.iter().filter(|output| output.is_hdf5).count();
     let mut stage = Stage { number: 0, of: 1 + STAGES * n_hdf5 };

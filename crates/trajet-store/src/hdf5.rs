@@ -116,7 +116,7 @@ impl Hdf5Job<'_> {
 
     /// Returns whether the original is H5MD, too.
     fn is_own(&self) -> bool {
-        self.format == Format::H5md
+        self.format.is_of_library()
     }
 
     /// Returns whether a frame has vectors that the tag can hold; false for tags that allow no loss.

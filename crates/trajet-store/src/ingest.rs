@@ -10,7 +10,7 @@ use trajet_engine::{Control, report::RunReport};
 use trajet_files::index::Stamp;
 use trajet_files::source::Source;
 use trajet_files::{Chain, Meter, OpenOptions};
-use trajet_formats::{Extra, Field, Format, dcd, remarks};
+use trajet_formats::{Extra, Field, Format, WriteOption, dcd, remarks};
 
 use crate::append_check::{check_not_added, sizes_of};
 use crate::catalog::check_text;
@@ -21,7 +21,7 @@ use crate::location::Location;
 use crate::manifest::{self, Kept, Manifest, SCHEMA, Segment, Tag, Tier};
 use crate::omitted_fields::{OmittedFields, check_loses_nothing, inherited, stay_lossy};
 use crate::table::digests_to_bytes;
-use crate::tag_format::{Kind, format_named, kind_of};
+use crate::tag_format::{format_named, kind_of};
 use crate::transaction::Transaction;
 use crate::{Dataset, Error, Store, atomic_files};
 
@@ -365,7 +365,9 @@ fn check_spec(spec: &Spec, chain: &Chain, given: &AddedFiles<'_>) -> Result<(), 
             return refused(format!("tag {:?}: there is no tier {:?}", tag.name, tag.tier));
         }
         let kind = kind_of(tag, common_format(chain)?)?;
-        if tag.precision.is_some() && (kind != Kind::Frames(Format::Xtc) || !tag.lossy) {
+        if tag.precision.is_some()
+            && (!kind.format().has_option(WriteOption::Precision) || !tag.lossy)
+        {
             let words = "a precision is for XTC, and loses something: say lossy = true";
             return refused(format!("tag {:?}: {words}", tag.name));
         }
@@ -396,8 +398,8 @@ fn check_unchanged(stamps: &[(PathBuf, Stamp)], format: Format) -> Result<(), Er
     for (path, stamp) in stamps {
         let mut meter = Meter::default();
         let now = Source::open(path, &mut meter)?;
-        // DCD and NCDF store the number of frames in the header, which overlaps the tail of a small file.
-        let counted = matches!(format, Format::Dcd | Format::Ncdf) && now.size() > stamp.size;
+        // A header that counts frames overlaps the tail of a small file.
+        let counted = format.counts_frames() && now.size() > stamp.size;
         let mut same = || -> Result<bool, Error> {
             let found = Stamp::of(&now, stamp.size, &mut meter)?;
             Ok(match counted {
@@ -430,7 +432,8 @@ fn sources(chain: &Chain) -> Result<Vec<manifest::Source>, Error> {
             digest: reader.stamp().digest(),
             n_frames,
             // Chunks of HDF5 may have room for later frames.
-            sizes: (reader.format() != Format::H5md.name()).then(|| sizes_of(chain, begin..end)),
+            sizes: (reader.format() != Format::of_library().name())
+                .then(|| sizes_of(chain, begin..end)),
             rest: None,
             // All other remarks belong to the data set.
             remarks: {

@@ -23,7 +23,8 @@ use trajet_files::{
 use trajet_formats::remarks::{kept, rounded};
 use trajet_formats::time::text;
 use trajet_formats::{
-    Atoms, Extra, Field, Format, FrameInfo, FrameMeta, GivenBox, Raw, Writing, memory,
+    Atoms, Extra, Field, Format, FormatOptions, FrameInfo, FrameMeta, FramesFrom, GivenBox, Raw,
+    Writing, memory,
 };
 
 use crate::manifest::MOST_TIERS;
@@ -271,7 +272,7 @@ impl Whole {
             handles: Some(options.handles.clone().unwrap_or_else(room)),
             allow_truncated_tail: false,
             continuous: false,
-            dcd_cell: None,
+            formats: FormatOptions::default(),
             ..options.clone()
         };
         Ok(Whole {
@@ -532,7 +533,7 @@ impl reader::Reader for PartitionedReader {
     }
 
     fn lasting_remarks(&self, copied_to: Option<&str>) -> Vec<String> {
-        let is_like = matches!(self.format(), "NCDF" | "H5MD") && copied_to == Some(self.format());
+        let is_like = reader::is_complete_copy(self.format(), copied_to);
         let on_files = self.on_files.iter().filter(|_| !is_like).cloned();
         self.on_parts().chain(on_files).collect()
     }
@@ -576,7 +577,8 @@ impl reader::Reader for PartitionedReader {
             }
             costs.add(&self.whole, share.part, inner, &mut scratch.meter);
             // In formats that store time and step in the frame, this detects a file that was replaced.
-            let keeps_both = is_exact && self.whole.format.info().self_contained_frames;
+            let keeps_both =
+                is_exact && self.whole.format.info().frames_from == FramesFrom::Headers;
             let found = (meta.times[0].to_bits(), meta.steps[0]);
             if keeps_both && found != (time.to_bits(), step) {
                 let what = format!(

@@ -27,14 +27,14 @@ pub(crate) enum Kind {
 impl Kind {
     /// Returns the kind that stores frames of a format without loss.
     pub(crate) fn of(format: Format) -> Kind {
-        if format == Format::H5md { Kind::Hdf5 } else { Kind::Frames(format) }
+        if format.is_of_library() { Kind::Hdf5 } else { Kind::Frames(format) }
     }
 
     /// Returns the format that determines which fields the files can hold.
     pub(crate) fn format(self) -> Format {
         match self {
             Kind::Frames(format) => format,
-            Kind::Hdf5 => Format::H5md,
+            Kind::Hdf5 => Format::of_library(),
         }
     }
 

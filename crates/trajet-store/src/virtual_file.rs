@@ -21,8 +21,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 use trajet_engine::run::lock;
 use trajet_files::{Chain, Frames, Meter, Scratch};
 use trajet_formats::{
-    Atoms, CannotHold, Encoder, Format, Input, Plan, Snapshot, Workspace, WriteOptions, encoder,
-    xxh3_64,
+    Atoms, CannotHold, Encoder, Format, FramesFrom, Input, Plan, Snapshot, Workspace, WriteOptions,
+    encoder, xxh3_64,
 };
 
 use crate::file_check::{ExpectedPieces, PieceContent};
@@ -110,14 +110,14 @@ impl VirtualFile {
             number: kept.next.fetch_add(1, Ordering::Relaxed),
         };
         let n_frames = virtual_file.n_frames();
-        let sizes = match (format, sizes) {
-            (Format::Xtc | Format::Trr, Some(sizes)) => sizes,
-            (Format::Xtc | Format::Trr, None) => {
+        let sizes = match (format.info().frames_from, sizes) {
+            (FramesFrom::Headers, Some(sizes)) => sizes,
+            (FramesFrom::Headers, None) => {
                 return Err(
                     virtual_file.damaged("the sizes of its frames are not known".to_owned())
                 );
             }
-            (Format::Dcd | Format::Ncdf, _) => {
+            (FramesFrom::Arithmetic, _) => {
                 let (encoder, first) = virtual_file.encoder_and_first()?;
                 virtual_file.head = encoder.head();
                 for patch in encoder.patches(n_frames as u64) {
@@ -126,8 +126,8 @@ impl VirtualFile {
                 }
                 vec![first; n_frames]
             }
-            (other, _) => {
-                let what = format!("{} is not made as it is read", other.name());
+            _ => {
+                let what = format!("{} is not made as it is read", format.name());
                 return Err(virtual_file.damaged(what));
             }
         };

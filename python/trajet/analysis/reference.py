@@ -22,6 +22,7 @@ from trajet.checked_numbers import (
     checked_weights,
     word_of_weights,
 )
+from trajet.formats import FormatOptions
 from trajet.particles import masses_as_weights
 from trajet.quoting import quoted
 from trajet.topology import Atoms, Structure
@@ -203,8 +204,11 @@ def _read_structure(path: Path, trajectory: Trajectory) -> Structure:
     use = trajectory.sidecar
     if not h5md.is_hdf5(path):
         return topology.load(path, use)
+    options: FormatOptions = {}
+    if trajectory.particles is not None:
+        options["h5md"] = {"particles": trajectory.particles}
     with open_trajectory(
-        path, path, sidecar=use.is_used, rebuild_index=use.rebuild, particles=trajectory.particles
+        path, path, sidecar=use.is_used, rebuild_index=use.rebuild, format_options=options
     ) as opened:
         first = opened.read([0])
         has_positions = bool(np.isfinite(first.positions).any())

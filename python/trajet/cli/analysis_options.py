@@ -23,26 +23,25 @@ from trajet.cli.options import (
     atoms,
     choose_frames,
     continuous,
-    dcd_cell,
+    format_options,
     frames,
     in_files_order,
     notes,
     notes_of_opening,
     open_files,
-    particles,
     path_to,
     quiet,
     read_topology,
     select,
     time_step,
     truncated,
-    units,
 )
 from trajet.cli.results import check_json, echo_json, json_option, table_of
 from trajet.cli.tables import EXPECTED, one_line
 from trajet.cli.terminal import progress, waiting
 from trajet.cli.transforms import TransformOptions
 from trajet.dataset import datasets_in, find_dataset
+from trajet.formats import FormatOptions
 from trajet.pools.pool import Pool
 from trajet.result import REPORT_SUFFIXES, SUFFIXES, Result, document, entries_of
 from trajet.trajectory import (
@@ -264,7 +263,7 @@ class JointRun:
 OPTIONS_OF_RUN = frozenset(
     (
         *("continuous", "start", "stop", "step", "begin", "end", "pool", "workers", "threads"),
-        *("scheduler", "request-size", "allow-truncated-tail", "particles", "unit", "dcd-cell"),
+        *("scheduler", "request-size", "allow-truncated-tail", "format-option"),
         *("time-step", "atoms", "rows-in", "sample", "force", "quiet", "json"),
     )
 )
@@ -283,9 +282,7 @@ _SHARED = (
         help="Bytes of a read request: 256KiB (default) for local disks, 8MiB for network ones.",
     ),
     truncated,
-    particles,
-    units,
-    dcd_cell,
+    format_options,
     time_step,
     atoms,
     transforms.options,
@@ -334,7 +331,7 @@ _MORE_SECTIONS = {
     "Positions": tuple(TransformOptions.__dataclass_fields__),
     "Pools": ("pool", "workers", "scheduler", "threads", "rows_in", "sample"),
     "Files": (
-        *("continuous", "request_size", "allow_truncated_tail", "particles", "units", "dcd_cell"),
+        *("continuous", "request_size", "allow_truncated_tail", "format_options"),
         *("time_step", "atoms"),
     ),
 }
@@ -378,9 +375,7 @@ def analysis(
             scheduler: str | None,
             request_size: int,
             allow_truncated_tail: bool,
-            particles: str | None,
-            units: dict[str, str] | None,
-            dcd_cell: str | None,
+            format_options: FormatOptions | None,
             time_step: float | None,
             atoms: str | None,
             transforms: TransformOptions,
@@ -422,9 +417,7 @@ def analysis(
                     # Times that choose frames are read from the files now, not from a kept index.
                     rebuild_index=begin is not None or end is not None,
                     threads=threads,
-                    particles=particles,
-                    units=units,
-                    dcd_cell=dcd_cell,
+                    format_options=format_options,
                     time_step=time_step,
                     atoms=atoms,
                 )

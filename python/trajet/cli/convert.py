@@ -15,8 +15,9 @@ from trajet.cli.options import choose_frames, in_order
 from trajet.cli.results import check_json, echo_json, json_option
 from trajet.cli.terminal import progress
 from trajet.cli.transforms import TransformOptions
-from trajet.conversion import SUFFIXES, Conversion
+from trajet.conversion import Conversion
 from trajet.dataset import find_dataset
+from trajet.formats import WRITTEN_SUFFIXES, FormatOptions
 from trajet.pools.pool import Pool
 from trajet.result import entries_of, plain
 from trajet.trajectory import Trajectory
@@ -50,9 +51,7 @@ _compression = click.option(
 @click.option("--force", is_flag=True, help="Replace existing outputs.")
 @pools.choice("local", "dask", "mpi")
 @options.truncated
-@options.particles
-@options.units
-@options.dcd_cell
+@options.format_options
 @options.time_step
 @options.atoms
 @transforms.options
@@ -81,9 +80,7 @@ def convert(
     scheduler: str | None,
     threads: int | None,
     allow_truncated_tail: bool,
-    particles: str | None,
-    units: dict[str, str] | None,
-    dcd_cell: str | None,
+    format_options: FormatOptions | None,
     time_step: float | None,
     atoms: str | None,
     transforms: TransformOptions,
@@ -111,9 +108,9 @@ def convert(
         raise click.UsageError("give the trajectory to read and, last, the file to write")
     if select is not None and topology is None and find_dataset(sources[0]) is None:
         raise click.UsageError("--select needs a topology: give --topology")
-    if Path(target).suffix.lower() not in SUFFIXES:
+    if Path(target).suffix.lower() not in WRITTEN_SUFFIXES:
         raise click.UsageError(
-            f"{target}: the file to write comes last and ends in {', '.join(SUFFIXES)}"
+            f"{target}: the file to write comes last and ends in {', '.join(WRITTEN_SUFFIXES)}"
         )
     where = pools.made(pool, pools.PoolOptions(workers, threads, scheduler))
     opened = options.open_files(
@@ -122,9 +119,7 @@ def convert(
         quiet=quiet,
         continuous=continuous,
         allow_truncated_tail=allow_truncated_tail,
-        particles=particles,
-        units=units,
-        dcd_cell=dcd_cell,
+        format_options=format_options,
         time_step=time_step,
         atoms=atoms,
         # Times that choose frames are read from the files now, not from a kept index.
@@ -183,7 +178,7 @@ def _threads_or_pool(name: str, pool: Pool, threads: int | None) -> _Workers:
 @click.option(
     "--format",
     "ending",
-    type=click.Choice([suffix[1:] for suffix in SUFFIXES]),
+    type=click.Choice([suffix[1:] for suffix in WRITTEN_SUFFIXES]),
     help="Format of the files. Default: the format of IN.",
 )
 @_compression
@@ -192,9 +187,7 @@ def _threads_or_pool(name: str, pool: Pool, threads: int | None) -> _Workers:
 @click.option("--force", is_flag=True, help="Replace existing files.")
 @pools.choice("local", "dask", "mpi")
 @options.truncated
-@options.particles
-@options.units
-@options.dcd_cell
+@options.format_options
 @options.time_step
 @json_option
 @options.quiet
@@ -213,9 +206,7 @@ def split(
     scheduler: str | None,
     threads: int | None,
     allow_truncated_tail: bool,
-    particles: str | None,
-    units: dict[str, str] | None,
-    dcd_cell: str | None,
+    format_options: FormatOptions | None,
     time_step: float | None,
     as_json: bool,
     quiet: bool,
@@ -243,9 +234,7 @@ def split(
         quiet=quiet,
         continuous=continuous,
         allow_truncated_tail=allow_truncated_tail,
-        particles=particles,
-        units=units,
-        dcd_cell=dcd_cell,
+        format_options=format_options,
         time_step=time_step,
         threads=threads,
     )
@@ -293,9 +282,7 @@ def split(
 @click.option("--force", is_flag=True, help="Replace an existing file.")
 @options.continuous
 @options.truncated
-@options.particles
-@options.units
-@options.dcd_cell
+@options.format_options
 @options.time_step
 @options.atoms
 @transforms.options
@@ -310,9 +297,7 @@ def frame(
     force: bool,
     continuous: bool,
     allow_truncated_tail: bool,
-    particles: str | None,
-    units: dict[str, str] | None,
-    dcd_cell: str | None,
+    format_options: FormatOptions | None,
     time_step: float | None,
     atoms: str | None,
     transforms: TransformOptions,
@@ -333,9 +318,7 @@ def frame(
         quiet=quiet,
         continuous=continuous,
         allow_truncated_tail=allow_truncated_tail,
-        particles=particles,
-        units=units,
-        dcd_cell=dcd_cell,
+        format_options=format_options,
         time_step=time_step,
         atoms=atoms,
     )

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import trajet
-from trajet._trajet import FORMATS, STRUCTURES, FormatError, TrajetError, read_structure, time_text
+from trajet._trajet import FormatError, TrajetError, read_structure, time_text
 from trajet.advise import in_bytes
 from trajet.cli import options, topologies
 from trajet.cli.command import command
@@ -19,6 +19,7 @@ from trajet.cli.results import check_json, echo_json, json_option
 from trajet.cli.tables import EXPECTED, one_line
 from trajet.cli.terminal import progress
 from trajet.dataset import find_dataset
+from trajet.formats import STRUCTURE_SUFFIXES, WRITTEN_SUFFIXES, FormatOptions
 from trajet.result import plain
 from trajet.topology import Topology, load
 from trajet.trajectory import Trajectory, is_structure, rounding_of_times
@@ -30,9 +31,7 @@ from trajet.trajectory import Trajectory, is_structure, rounding_of_times
 @json_option
 @options.continuous
 @options.truncated
-@options.particles
-@options.units
-@options.dcd_cell
+@options.format_options
 @options.time_step
 def info(
     files: list[str],
@@ -40,9 +39,7 @@ def info(
     as_json: bool,
     continuous: bool,
     allow_truncated_tail: bool,
-    particles: str | None,
-    units: dict[str, str] | None,
-    dcd_cell: str | None,
+    format_options: FormatOptions | None,
     time_step: float | None,
 ) -> None:
     """Describe trajectories and topologies.
@@ -63,9 +60,7 @@ def info(
     """
     how: options.HowToOpen = {
         "allow_truncated_tail": allow_truncated_tail,
-        "particles": particles,
-        "units": units,
-        "dcd_cell": dcd_cell,
+        "format_options": format_options,
         "time_step": time_step,
     }
     described, failures = list[_Described](), _Failures()
@@ -170,7 +165,7 @@ def _is_topology(file: str) -> bool:
 
 def _is_named_as_trajectory(file: str) -> bool:
     """Return whether the ending of a file's name is one of trajectories."""
-    endings = {ending for known in (FORMATS, STRUCTURES) for ending in sum(known.values(), ())}
+    endings = (*WRITTEN_SUFFIXES, *STRUCTURE_SUFFIXES)
     return find_dataset(file) is not None or Path(file).suffix.lower() in endings
 
 
@@ -315,7 +310,7 @@ def _time_step(opened: Trajectory) -> str:
 @click.option("--force", is_flag=True, help="Build the index again even if a valid one exists.")
 @options.threads
 @options.truncated
-@options.dcd_cell
+@options.format_options
 @json_option
 @options.quiet
 def index(
@@ -323,7 +318,7 @@ def index(
     force: bool,
     threads: int | None,
     allow_truncated_tail: bool,
-    dcd_cell: str | None,
+    format_options: FormatOptions | None,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -352,7 +347,7 @@ def index(
                         file,
                         allow_truncated_tail=allow_truncated_tail,
                         rebuild_index=force,
-                        dcd_cell=dcd_cell,
+                        format_options=format_options,
                         threads=threads,
                         progress=show,
                     )

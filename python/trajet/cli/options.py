@@ -1,11 +1,12 @@
 """Options that several commands share, and their values."""
 
 import glob
+import json
 import os
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import Any, TypedDict, Unpack, cast
 
 import click
 import numpy as np
@@ -13,11 +14,12 @@ from numpy.typing import NDArray
 
 import trajet
 from trajet import output
-from trajet._trajet import time_text
+from trajet._trajet import check_format_options, time_text
 from trajet.cli.pools import Decorated
 from trajet.cli.quantities import Time
 from trajet.cli.terminal import progress, waiting
 from trajet.dataset import find_dataset
+from trajet.formats import FormatOptions, formats_of
 from trajet.trajectory import Selection, Trajectory, rounding_of_times
 
 _LARGEST_REQUEST = 2**30
@@ -98,32 +100,38 @@ def path_to(suffixes: tuple[str, ...]) -> Callable[..., Path | None]:
     return check
 
 
-def _units(
+def _format_options(
     _: click.Context, param: click.Parameter, value: tuple[str, ...]
-) -> dict[str, str] | None:
-    """Split QUANTITY=UNIT; whether the quantity is known is checked when the file is opened."""
+) -> FormatOptions | None:
+    """Return options of the form FORMAT.OPTION=VALUE by format and option."""
+    found: dict[str, Any] = {}
     for one in value:
-        if "=" not in one:
-            raise click.BadParameter(f"{one!r} is not of the form position=nm", param=param)
-    return dict(one.split("=", 1) for one in value) or None
+        path, equals, given = one.partition("=")
+        *above, last = path.split(".")
+        if not equals or not above:
+            raise click.BadParameter(f"{one!r} is not of the form dcd.cell=matrix", param=param)
+        entries = found
+        for name in above:
+            entries = entries.setdefault(name, {})
+            if not isinstance(entries, dict):
+                raise click.BadParameter(f"{one!r}: {name} has a value itself", param=param)
+        entries[last] = given
+    try:
+        check_format_options(json.dumps(found))
+    except ValueError as error:
+        raise click.BadParameter(str(error), param=param) from error
+    return cast(FormatOptions, found) if found else None
 
 
-particles = click.option(
-    "--particles", metavar="NAME", help="Group of particles of an H5MD file that has several."
-)
-units = click.option(
-    "--unit",
-    "units",
+format_options = click.option(
+    "--format-option",
+    "format_options",
     multiple=True,
-    callback=_units,
-    metavar="QUANTITY=UNIT",
-    help="Unit that an H5MD file does not name: position=nm, time=ps, velocity=…, force=….",
-)
-dcd_cell = click.option(
-    "--dcd-cell",
-    type=click.Choice(["matrix", "angles"]),
-    help="Layout of the cells of DCD files that contradict themselves: CHARMM's symmetric matrix,"
-    " or lengths and angles.",
+    callback=_format_options,
+    metavar="FORMAT.OPTION=VALUE",
+    help="dcd.cell=matrix or angles: layout of the cells of DCD files that contradict themselves."
+    " h5md.particles=NAME: group of particles of an H5MD file that has several."
+    " h5md.units.position=nm (time=, velocity=, force=): units that an H5MD file does not name.",
 )
 
 time_step = click.option(
@@ -173,9 +181,7 @@ class HowToOpen(TypedDict, total=False):
     request_size: int
     rebuild_index: bool
     threads: int | None
-    particles: str | None
-    units: dict[str, str] | None
-    dcd_cell: str | None
+    format_options: FormatOptions | None
     time_step: float | None
     atoms: str | None
 
@@ -368,7 +374,7 @@ def choose_frames(
     click.get_current_context().meta[_UNSTATED] = opened.time_remarks
     # --begin 1 includes a frame whose time is 0.99999994 ps.
     slack = 2 * rounding_of_times(opened.reader, times)
-    if "DCD" in opened.format:
+    if any(info.times == "even" for info in formats_of(opened.format)):
         # Their headers hold the time step in single precision.
         slack = np.maximum(slack, 2 * np.finfo(np.float32).eps * np.abs(times))
     steps = np.abs(np.diff(times))

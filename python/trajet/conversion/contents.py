@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet, h5md
-from trajet._trajet import WITH_VELOCITIES, OutputError
-from trajet.conversion.files import HDF5, OutputOptions, hdf5_content
+from trajet._trajet import OutputError
+from trajet.conversion.files import OutputOptions, hdf5_content
+from trajet.formats import has_velocities, written_as
 from trajet.pools.pool import Pool
 from trajet.trajectory import Trajectory
 
@@ -38,7 +39,7 @@ def native_content(
             kept_remarks=how.remarks,
         )
 
-    if reader.format != "H5MD" or trajectory.transforms:
+    if reader.format != h5md.FORMAT.name or trajectory.transforms:
         return None
     if not trajectory.copies_rows:
         return frames_only()
@@ -88,10 +89,11 @@ def content_left_out(trajectory: Trajectory, path: Path) -> list[str]:
         sources = [source for source, _ in kept]
     else:
         segments = trajectory.reader.segments()
-        sources = [one["path"] for one in segments if one["format"] in ("H5MD", "MDTRAJ")]
+        sources = [one["path"] for one in segments if one["format"] in h5md.FORMAT.layouts]
     found = [h5md.left_out(source, trajectory.particles) for source in sources]
     names = sorted({name for one in found for name in one})
-    what = "H5MD" if path.suffix.lower() in HDF5 else path.suffix[1:].upper()
+    info = written_as(path.suffix)
+    what = path.suffix if info is None else info.name
     return [f"left out, as {what} has no place for it: {', '.join(names)}"] if names else []
 
 
@@ -148,9 +150,9 @@ def left_out_if_rotated(trajectory: Trajectory, path: Path) -> list[str]:
     if not trajectory.rotates:
         return []
     without = []
-    if any(name in trajectory.format for name in WITH_VELOCITIES):
+    if has_velocities(trajectory.format):
         without.append("velocities and forces, which are not rotated along")
-    if path.suffix.lower() not in HDF5:
+    if path.suffix.lower() not in h5md.FORMAT.suffixes:
         without.append("unit cells, as the format cannot hold rotated ones")
     return [f"left out of fitted frames: {what}" for what in without]
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet, h5md, output
-from trajet._trajet import COPIED_AS, FORMATS, OutputError
+from trajet._trajet import OutputError
 from trajet.advise.entries import Assembled, Parameters, RetriedEntry, WorkerEntry
 from trajet.analysis.runner import main_selection
 from trajet.box import Box
@@ -26,7 +26,6 @@ from trajet.conversion.contents import (
     native_content,
 )
 from trajet.conversion.files import (
-    HDF5,
     CopyJob,
     CopySpec,
     OutputOptions,
@@ -35,6 +34,7 @@ from trajet.conversion.files import (
     write_files,
 )
 from trajet.conversion.output_pieces import write_pieces
+from trajet.formats import WRITTEN_SUFFIXES, suffixes_of_copies, written_as
 from trajet.pools.jobs import Job, JobPool, JobResult
 from trajet.pools.local import LocalPool
 from trajet.pools.pool import Frames, Pool, Progress, n_frames_of
@@ -54,13 +54,6 @@ from trajet.trajectory import (
 if TYPE_CHECKING:
     from trajet.universes import AtomGroup
 
-SUFFIXES = tuple(suffix for suffixes in FORMATS.values() for suffix in suffixes)
-# Suffixes of outputs by the format of their source; mdtraj's HDF5 is copied to H5MD.
-ENDINGS = {
-    **FORMATS,
-    "MDTRAJ": FORMATS["H5MD"][:1],
-    **{name: FORMATS[other] for name, other in COPIED_AS.items()},
-}
 # Frames that are read in turn to find one with a cell.
 _FRAMES_AT_ONCE = 256
 _TURNED = (
@@ -242,12 +235,12 @@ class _Asked:
 
     def check(self, trajectory: Trajectory, paths: Sequence[Path]) -> None:
         """Raise an error if outputs in one folder and format cannot be written."""
-        output.check(paths[0], SUFFIXES)
+        output.check(paths[0], WRITTEN_SUFFIXES)
         if self.threads is not None and self.threads < 1:
             raise ValueError(f"threads must be at least 1, not {self.threads}")
         if self.threads is not None and self.pool is not None:
             raise ValueError("the pool sets the number of threads: leave threads out")
-        hdf5, how = paths[0].suffix.lower() in HDF5, self.how
+        hdf5, how = paths[0].suffix.lower() in h5md.FORMAT.suffixes, self.how
         if hdf5 and (how.precision is not None or how.double is not None):
             raise ValueError(f"{paths[0]}: precision is for XTC and double for TRR: leave them out")
         if not hdf5 and how.compression is not None:
@@ -366,9 +359,9 @@ def _check_pool(pool: Pool | None) -> None:
 
 def _kept_remarks(trajectory: Trajectory, suffix: str) -> tuple[str, ...]:
     """Return the remarks on a source that copies with this file name ending store."""
-    formats = [name for name, endings in ENDINGS.items() if suffix.lower() in endings]
+    info = written_as(suffix)
     # Unknown endings raise an error later.
-    return tuple(trajectory.reader.kept_remarks(formats[0])) if formats else ()
+    return () if info is None else tuple(trajectory.reader.kept_remarks(info.name))
 
 
 def _outcome(kind: str, number: int, done: JobResult) -> WriteOutcome:
@@ -403,7 +396,7 @@ def _copy(
     content: h5md.Content | None = None
     lost = [*lost_by_tags(trajectory, columns), *left_out_if_rotated(trajectory, parts[0][0])]
     n_threads = getattr(asked.pool, "n_threads", None) or asked.threads
-    in_hdf5 = parts[0][0].suffix.lower() in HDF5
+    in_hdf5 = parts[0][0].suffix.lower() in h5md.FORMAT.suffixes
     # Threads that write one file hand over to one another.
     reader = trajectory.reader_for(
         np.concatenate(frames),
@@ -423,10 +416,11 @@ def _copy(
         numbered = [(path, numbers) for (path, _), numbers in zip(parts, frames, strict=True)]
         left = [frames_left_out(trajectory, *part, columns, asked.how) for part in numbered]
         content = converted_content(trajectory, reader, np.concatenate(frames), columns, asked.how)
-        if trajectory.reader.format == "H5MD":
+        if trajectory.reader.format == h5md.FORMAT.name:
             # A tag is lossy, fields are left out, or files differ in units or precision.
             lost = [*lost, "written in Å and single precision, not as the original stores it"]
-    if parts[0][0].suffix.lower() in ENDINGS["NCDF"]:
+    output_format = written_as(parts[0][0].suffix)
+    if output_format is not None and "without_cells" in output_format.write_options:
         none = not _have_cells(trajectory, np.concatenate(frames))
         asked = replace(asked, how=replace(asked.how, without_cells=none))
     copies = _Copies(trajectory, reader, parts, columns, content, asked)
@@ -563,8 +557,8 @@ def split(
     trajectory = selection.trajectory
     borders = _borders(trajectory.n_frames, segments, frames_per_segment)
     suffix = _suffix(trajectory) if format is None else f".{format.lower().removeprefix('.')}"
-    if suffix not in SUFFIXES:
-        known = ", ".join(ending[1:] for ending in SUFFIXES)
+    if suffix not in WRITTEN_SUFFIXES:
+        known = ", ".join(ending[1:] for ending in WRITTEN_SUFFIXES)
         raise ValueError(f"unknown format {format!r}: choose from {known}")
     folder = Path(folder)
     digits = max(3, len(str(len(borders) - 2)))
@@ -630,6 +624,6 @@ def _borders(n: int, segments: int | None, frames_per_segment: int | None) -> li
 
 def _suffix(trajectory: Trajectory) -> str:
     """Return a file name ending of the trajectory's format, if possible that of its first file."""
-    endings = ENDINGS[trajectory.reader.segments()[0]["format"]]
+    endings = suffixes_of_copies(trajectory.reader.segments()[0]["format"])
     own = trajectory.path.suffix.lower()
     return own if own in endings else endings[0]

@@ -15,8 +15,6 @@ from trajet.pools.jobs import ShowFrames
 from trajet.pools.pool import Frames, Progress
 from trajet.trajectory import frame_numbers
 
-HDF5 = (".h5md", ".h5")
-
 
 class WriteOutcome(NamedTuple):
     """Outcome of writing a file: remarks, report of the engine, size, lost fields, and doubts.
@@ -209,7 +207,7 @@ class Copier:
         self, reader: _trajet.Reader, job: CopyJob, threads: int, show: ShowFrames
     ) -> WriteOutcome:
         columns, how, whole = self._spec.columns, self._spec.how, self._spec.whole
-        if job.own.suffix.lower() not in HDF5:
+        if job.own.suffix.lower() not in h5md.FORMAT.suffixes:
             (outcome,) = write_files(
                 reader,
                 [(job.own, job.frames)],

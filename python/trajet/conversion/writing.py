@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from trajet import _trajet, h5md, output, universes
 from trajet.box import box_vectors
-from trajet.conversion.copies import SUFFIXES, Conversion
-from trajet.conversion.files import HDF5, OutputOptions
+from trajet.conversion.copies import Conversion
+from trajet.conversion.files import OutputOptions
+from trajet.formats import WRITTEN_SUFFIXES
 from trajet.trajectory import Block, Frame, Selection, Trajectory, UpdatingSelection
 
 if TYPE_CHECKING:
@@ -116,8 +117,8 @@ def write(
             " the path first, then the positions"
         )
     path = Path(path)
-    output.check(path, SUFFIXES)
-    in_hdf5 = path.suffix.lower() in HDF5
+    output.check(path, WRITTEN_SUFFIXES)
+    in_hdf5 = path.suffix.lower() in h5md.FORMAT.suffixes
     if in_hdf5 and (precision is not None or double is not None):
         raise ValueError(f"{path}: precision is for XTC and double for TRR: leave them out")
     if not in_hdf5 and compression is not None:

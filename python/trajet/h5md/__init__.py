@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from trajet.h5md.observables import Numbers, Observables
     from trajet.h5md.preserve import Rest, Source, keep
     from trajet.h5md.ranks import Communicator, raise_on_all, shares
-    from trajet.h5md.signature import is_hdf5
+    from trajet.h5md.signature import FORMAT, is_hdf5
     from trajet.h5md.tables import describe
     from trajet.h5md.topology import bonds_of, has_topology, keep_topology, read_structure
     from trajet.h5md.writing import (
@@ -38,7 +38,7 @@ else:
             "trajet.h5md.observables": "Numbers Observables",
             "trajet.h5md.preserve": "Rest Source keep",
             "trajet.h5md.ranks": "Communicator raise_on_all shares",
-            "trajet.h5md.signature": "is_hdf5",
+            "trajet.h5md.signature": "FORMAT is_hdf5",
             "trajet.h5md.tables": "describe",
             "trajet.h5md.topology": "bonds_of has_topology keep_topology read_structure",
             "trajet.h5md.writing": "Content check write_all write_blocks write_checked",
@@ -46,6 +46,7 @@ else:
     )
 
 __all__ = [
+    "FORMAT",
     "Communicator",
     "Content",
     "MpioFrames",

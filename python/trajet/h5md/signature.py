@@ -1,6 +1,11 @@
-"""The signature with which HDF5 files begin."""
+"""HDF5 files in the table of formats, and the signature with which they begin."""
 
 from pathlib import Path
+
+from trajet._trajet import FORMATS
+
+# The format whose files the HDF5 library reads and writes.
+(FORMAT,) = (info for info in FORMATS.values() if info.frames_from == "library")
 
 _MAGIC = b"\x89HDF\r\n\x1a\n"
 

@@ -19,6 +19,7 @@ from trajet.h5md import units as known
 from trajet.h5md.bounded import attribute
 from trajet.h5md.library import h5py
 from trajet.h5md.links import find, link, member
+from trajet.h5md.signature import FORMAT
 
 if TYPE_CHECKING:
     from h5py import Dataset, File, Group
@@ -190,7 +191,7 @@ class _Look:
                 "storage": storages[name],
                 **_dataset(value),
             }
-        layout = self._description("H5MD", n_atoms, frames, boxes, series)
+        layout = self._description(FORMAT.name, n_atoms, frames, boxes, series)
         layout["atom_numbers"] = atom_numbers
         # Where units are ours these are the same numbers.
         own_times = None if frames.time_factor == 1 else frames.own_times
@@ -238,7 +239,7 @@ class _Look:
                 "storage": storage if value is coordinates else self._storage(value),
                 **_dataset(value),
             }
-        return self._description("MDTRAJ", coordinates.shape[1], frames, cells, series)
+        return self._description(FORMAT.layouts[1], coordinates.shape[1], frames, cells, series)
 
     def _cells_of_mdtraj(self, file: "File", n: int) -> _Float:
         """Return the cells of `n` frames of a file of mdtraj, Å and degrees; none without cells."""
@@ -320,7 +321,7 @@ class _Look:
             raise self._error("its particles have neither positions, velocities nor forces")
         raise self._error(
             f"it holds several groups of particles ({', '.join(map(repr, there))}): name one with"
-            " particles= (--particles)"
+            ' format_options={"h5md": {"particles": NAME}} (--format-option h5md.particles=NAME)'
         )
 
     def _storage(self, value: "Dataset") -> "bytes | int | _trajet.ChunkLayout":
@@ -538,8 +539,8 @@ class _Look:
             by = known.factor(quantity, named, where)
             if given is not None and known.factor(quantity, given, where) != by:
                 raise _OptionError(
-                    f"{where} is in {named}, as the file says, not in {given}: leave units="
-                    f" (--unit) for {quantity} out"
+                    f"{where} is in {named}, as the file says, not in {given}: leave the format"
+                    f" option h5md.units.{quantity} out"
                 )
             return by
         if given is not None:
@@ -552,8 +553,10 @@ class _Look:
             return known.factor(quantity, usual, where)
         example = {"position": "nm", "time": "ps"}.get(quantity, "nm ps-1")
         raise FormatError(
-            f"{where} has no unit: name it with units={{'{quantity}': '{example}'}}"
-            f" (--unit {quantity}='{example}'), or write the attribute 'unit' to the file"
+            f"{where} has no unit: name it with"
+            f" format_options={{'h5md': {{'units': {{'{quantity}': '{example}'}}}}}}"
+            f" (--format-option h5md.units.{quantity}='{example}'), or write the attribute"
+            " 'unit' to the file"
         )
 
     def _box(

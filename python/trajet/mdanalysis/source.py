@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import available_threads
+from trajet.formats import formats_of
 from trajet.mdanalysis.timestep import (
     KNOWN,
     PENDING,
@@ -44,8 +45,6 @@ CHANGES, REST = 8, 64
 # Groups whose columns are kept.
 GROUPS = 256
 NEVER = -(10**9)
-# Formats whose frames never have velocities and forces.
-_WITHOUT_MOTION = {"XTC", "DCD", "PDB"}
 
 
 @dataclass(frozen=True)
@@ -146,11 +145,11 @@ class Source:
 
     def _find_motion_fields(self) -> dict[str, bool]:
         """Return whether frames of the files can have velocities, and forces."""
-        formats = {*self.trajectory.format.split(", ")}
-        if formats <= _WITHOUT_MOTION:
+        formats = formats_of(self.trajectory.format)
+        if not any({"velocities", "forces"} & info.fields for info in formats):
             return {"velocities": False, "forces": False}
-        if formats == {"NCDF"} and len(self.trajectory.paths) == 1:
-            # All frames have the same variables.
+        if len(self.trajectory.paths) == 1 and formats[0].declares_fields:
+            # All frames have the same fields.
             first = self.trajectory.cursor([], positions=False, velocities=True, forces=True)
             first.read(0)
             return {"velocities": first.has_velocities, "forces": first.has_forces}

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet.formats import formats_of
+
 # Most digits behind the point that are tried.
 _MOST_DIGITS = 12
 # A unit in the last place of float32, relative: programs differ by it in the unit of DCD files.
@@ -26,8 +28,8 @@ def shortest_times(times: NDArray[np.float64], report: Mapping[str, Any]) -> NDA
     report
         The report of the run, whose `inputs` name the formats of the files.
     """
-    formats = {entry.get("format") for entry in report.get("inputs", ())}
-    if "DCD" in formats:
+    layouts = ", ".join(entry.get("format") or "" for entry in report.get("inputs", ()))
+    if any(info.times == "even" for info in formats_of(layouts)):
         return decimals_within(times, ROUNDING * np.abs(times))
     with np.errstate(over="ignore"):
         single = times.astype(np.float32)

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from trajet._trajet import FORMATS, StoreError, TrajetError
+from trajet._trajet import StoreError, TrajetError
+from trajet.formats import WRITTEN_SUFFIXES
 from trajet.pools.pool import Progress
 from trajet.store.catalog import Store
 from trajet.store.entry import Entry
@@ -15,9 +16,7 @@ from trajet.trajectory import Trajectory
 from trajet.trajectory import open as open_trajectory
 
 # File name endings of trajectories; .h5 is the ending of many other files, too.
-TRAJECTORIES = tuple(
-    suffix for suffixes in FORMATS.values() for suffix in suffixes if suffix != ".h5"
-)
+TRAJECTORIES = tuple(suffix for suffix in WRITTEN_SUFFIXES if suffix != ".h5")
 # File name endings of topologies, in the order of preference.
 TOPOLOGIES = (".tpr", ".psf", ".prmtop", ".parm7", ".gro", ".pdb")
 

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import output
-from trajet._trajet import WITH_VELOCITIES, OutputError
+from trajet._trajet import OutputError
 from trajet.block import Block
 from trajet.box import Box
+from trajet.formats import has_velocities
 from trajet.topology import check_writable, write_structure
 from trajet.trajectory.selected_atoms import SelectedAtoms
 
@@ -84,7 +85,7 @@ class Frame:
             If the frame is corrupt.
         """
         trajectory = self._selection.trajectory
-        if not any(name in trajectory.format for name in WITH_VELOCITIES):
+        if not has_velocities(trajectory.format):
             return None
         block = trajectory.read_places(
             [self.frame],

@@ -2,6 +2,7 @@
 
 import contextlib
 import copyreg
+import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
@@ -14,6 +15,7 @@ from trajet import _trajet, cache, h5md, universes
 from trajet._trajet import FormatError, Reader, SelectionError
 from trajet.box import Box
 from trajet.dataset import find_dataset
+from trajet.formats import STRUCTURE_SUFFIXES, FormatOptions, formats_of
 from trajet.pools.pool import Pool
 from trajet.pools.rank_placeholder import root_only
 from trajet.startup import Stopwatch
@@ -43,9 +45,7 @@ def open(
     rebuild_index: bool = False,
     threads: int | None = None,
     progress: Callable[[int, int], None] | None = None,
-    particles: str | None = None,
-    units: Mapping[str, str] | None = None,
-    dcd_cell: str | None = None,
+    format_options: FormatOptions | None = None,
     atoms: AtomChoice | None = None,
     time_step: float | None = None,
     pool: Pool | None = None,
@@ -91,16 +91,15 @@ def open(
         Threads that build the index of a large file; None for all cores.
     progress
         Called with bytes done and in total while an index is built.
-    particles
-        Name of the particles group to read from H5MD files that have several.
-    units
-        Units of H5MD files that do not name them: {"position": "nm", "time": "ps"}, and
-        "velocity" and "force".
-    dcd_cell
-        Layout of the unit cells of DCD files: "matrix" for the symmetric matrix of CHARMM, "angles"
-        for lengths and angles. By default the version in the header decides, or the first frame if
-        the version does not. Needed for files that contradict themselves. Copies and stores record
-        it.
+    format_options
+        Options of single formats, by format and option:
+        `{"h5md": {"particles": "protein"}}` for the particles group of H5MD files that have
+        several; `{"h5md": {"units": {"position": "nm", "time": "ps"}}}` for units of H5MD files
+        that do not name them, also of "velocity" and "force"; `{"dcd": {"cell": "matrix"}}` for the
+        layout of the unit cells of DCD files: "matrix" for the symmetric matrix of CHARMM, "angles"
+        for lengths and angles. By default the version in the header of a DCD file decides, or its
+        first frame if the version does not; files that contradict themselves need the option.
+        Copies and stores record it.
     atoms
         The atoms of the topology that the files have, where they have only some of them
         (`compressed-x-grps` of GROMACS): selection text, "protein", or indices, in the order of
@@ -158,12 +157,10 @@ def open(
                 " give None for no topology; PDB and GRO files, H5MD files of GROMACS from 2026"
                 " on, and data sets of a store include their topology"
             )
-        file_options = (particles, units, dcd_cell, atoms)
-        if continuous or allow_truncated_tail or any(one is not None for one in file_options):
+        if continuous or allow_truncated_tail or format_options or atoms is not None:
             raise ValueError(
                 f"{found.label}: these options apply when a data set is added, not when it is"
-                " opened: leave continuous=, allow_truncated_tail=, particles=, units=, dcd_cell="
-                " and atoms= out"
+                " opened: leave continuous=, allow_truncated_tail=, format_options= and atoms= out"
             )
         return Trajectory.of_dataset(found, request_size=request_size, time_step=time_step)
     _check_paths(trajectories)
@@ -171,14 +168,12 @@ def open(
         raise ValueError(f"threads must be at least 1, not {threads}")
     paths = [Path(trajectory) for trajectory in trajectories]
     hdf5 = [path for path in paths if h5md.is_hdf5(path)]
-    if not hdf5 and (particles is not None or units is not None):
-        raise ValueError(f"{paths[0]}: not an HDF5 file: leave particles= and units= out")
-    if dcd_cell not in (None, "matrix", "angles"):
-        raise ValueError(f"dcd_cell must be 'matrix' or 'angles', not {dcd_cell!r}")
+    options_text = json.dumps(format_options or {})
+    _trajet.check_format_options(options_text)
+    chosen: dict[str, dict[str, Any]] = json.loads(options_text)
+    of_hdf5 = chosen.get(h5md.FORMAT.name.lower(), {})
     described = {
-        path: h5md.describe(
-            path, particles=particles, units=units, allow_truncated_tail=allow_truncated_tail
-        )
+        path: h5md.describe(path, **of_hdf5, allow_truncated_tail=allow_truncated_tail)
         for path in hdf5
     }
     _check_numbers(described)
@@ -193,20 +188,17 @@ def open(
         threads=threads or _trajet.available_threads(),
         progress=progress,
         described=described,
-        dcd_cell=dcd_cell,
+        format_options=options_text,
         time_step=time_step,
     )
-    if dcd_cell is not None and "DCD" not in reader.format:
-        raise ValueError(f"{paths[0]}: not a DCD file: leave dcd_cell= out")
+    _check_used(chosen, reader, paths[0])
     topology_path = None if topology is None else Path(topology)
     options: dict[str, Any] = {
         "continuous": continuous,
         "allow_truncated_tail": allow_truncated_tail,
         "request_size": request_size,
         "sidecar": sidecar,
-        "particles": particles,
-        "units": None if units is None else dict(units),
-        "dcd_cell": dcd_cell,
+        "format_options": chosen,
         "atoms": atoms if atoms is None or isinstance(atoms, str) else np.array(atoms),
         "time_step": time_step,
     }
@@ -219,7 +211,7 @@ def open(
             options,
         ),
         t_open=watch.seconds(),
-        particles=particles,
+        particles=of_hdf5.get("particles"),
         time_step=time_step,
         sidecar=SidecarUse(is_used=sidecar, rebuild=rebuild_index),
     )
@@ -227,6 +219,17 @@ def open(
         made.choose_atoms(atoms)
     made.put_in_order()
     return made
+
+
+def _check_used(chosen: Mapping[str, object], reader: Reader, path: Path) -> None:
+    """Raise an error for options of a format that none of the files has."""
+    opened = {info.name for info in formats_of(reader.format)}
+    for name in chosen:
+        if name.upper() not in opened:
+            raise ValueError(
+                f"{path}: none of the files is {name.upper()}: leave its options out"
+                f" (format_options={{{name!r}: …}}, --format-option {name}.…)"
+            )
 
 
 def _check_numbers(described: Mapping[Path, "_trajet.FileLayout"]) -> None:
@@ -330,7 +333,7 @@ def is_structure(path: str | os.PathLike[str]) -> bool:
     suffix, and H5MD files with the topology of GROMACS.
     """
     suffix = Path(path).suffix.lower()
-    is_known = any(suffix in suffixes for suffixes in _trajet.STRUCTURES.values())
+    is_known = suffix in STRUCTURE_SUFFIXES
     if not is_known:
         return h5md.is_hdf5(Path(path)) and h5md.has_topology(Path(path))
     return find_dataset(path) is None

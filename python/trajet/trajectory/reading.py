@@ -359,7 +359,7 @@ class ReadingByColumns(FilesWithTopology):
             found[name] = np.float64(value)
         if self.dataset is not None:
             return found
-        if "H5MD" in self.format:
+        if h5md.FORMAT.name in self.format:
             file, within, step = self._reader.place(number)
             if file not in self._observables:
                 self._observables[file] = self._open_observables(file)
@@ -376,7 +376,7 @@ class ReadingByColumns(FilesWithTopology):
             If another file is found under its name.
         """
         segment = self._reader.segments()[file]
-        if segment["format"] != "H5MD":
+        if segment["format"] != h5md.FORMAT.name:
             return None
         path = self._absolute_paths[file]
         if _trajet.file_digest(path) != segment["digest"]:

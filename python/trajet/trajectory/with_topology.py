@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from trajet import _trajet, h5md
 from trajet._trajet import FormatError, SelectionError, StoreError, TrajetError
 from trajet.atom_matching import place_in_file
+from trajet.formats import formats_of
 from trajet.startup import Stopwatch
 from trajet.topology import Atoms, Topology, names_residue_numbers, needs_positions
 from trajet.topology import load as load_structure
@@ -113,7 +114,7 @@ class FilesWithTopology(TrajectoryFiles):
             beyond the conventions of programs.
         """
         segments = self._reader.segments()
-        named = [k for k, one in enumerate(segments) if one["format"] in _trajet.STRUCTURES]
+        named = [k for k, one in enumerate(segments) if formats_of(one["format"])[0].has_topology]
         if not named or (self.topology_path is None and len(named) == 1):
             return
         reference, label = None, ""
@@ -153,7 +154,7 @@ class FilesWithTopology(TrajectoryFiles):
 
     def _bonds_of_frames(self) -> NDArray[np.int64] | None:
         """Return the bonds that the first file of the trajectory lists, if that is H5MD."""
-        if self.dataset is not None or self._reader.segments()[0]["format"] != "H5MD":
+        if self.dataset is not None or self._reader.segments()[0]["format"] != h5md.FORMAT.name:
             return None
         try:
             return h5md.bonds_of(self._absolute_paths[0], self.particles, self.n_atoms)

@@ -16,8 +16,17 @@ const DEFAULT_VERSIONS: [i32; 2] = [24, 46];
 /// Smallest plausible angle of a cell, and smallest plausible distance of an angle from 180, degrees.
 const LEAST_ANGLE: f64 = 30.0;
 
+/// Options for opening DCD files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Options {
+    /// The form of the unit cells; if `None`, it is detected from each file.
+    pub cell: Option<CellForm>,
+}
+
 /// The form of a file's cell records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum CellForm {
     /// Lengths and angles: a, γ, b, β, α, c. Angles are degrees, or cosines if all three lie between
     /// -1 and 1.
@@ -27,19 +36,6 @@ pub enum CellForm {
 }
 
 impl CellForm {
-    /// Returns the name of the form in options.
-    pub fn name(self) -> &'static str {
-        match self {
-            CellForm::Angles => "angles",
-            CellForm::Matrix => "matrix",
-        }
-    }
-
-    /// Returns the form with this name.
-    pub fn named(name: &str) -> Option<CellForm> {
-        [CellForm::Angles, CellForm::Matrix].into_iter().find(|form| form.name() == name)
-    }
-
     /// Returns the form that a version in a header stands for.
     pub fn of_version(version: i32) -> CellForm {
         if version > LAST_OF_ANGLES { CellForm::Matrix } else { CellForm::Angles }

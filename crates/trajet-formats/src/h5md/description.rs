@@ -1,5 +1,6 @@
 //! Descriptions of HDF5 files: where in a file the numbers of a trajectory are stored, and how.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -11,6 +12,16 @@ use crate::{GivenBox, cell_from_vectors};
 pub const NO_ROW: u64 = u64::MAX;
 /// Largest size of a chunk, bytes. HDF5 allowed no larger ones for most of its history.
 const MOST_OF_A_CHUNK: u64 = u32::MAX as u64;
+
+/// Options for opening HDF5 files, which the code that describes them takes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Options {
+    /// Name of the group of particles; `None` for the only one.
+    pub particles: Option<String>,
+    /// Units of quantities of which the file does not name them.
+    pub units: BTreeMap<String, String>,
+}
 
 /// Layout of an HDF5 file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

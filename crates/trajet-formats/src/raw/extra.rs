@@ -7,8 +7,7 @@ impl Format {
     /// Whether files of this format keep `extra` of every frame that has it, if their first frame is `first`
     /// (or its head).
     pub fn keeps(self, extra: Extra, first: &Raw) -> bool {
-        // NetCDF declares the variables of all frames once, by the first frame.
-        self.can_keep(extra) && (self != Format::Ncdf || first.has(extra))
+        self.can_keep(extra) && (!self.info().declares_fields || first.has(extra))
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, Weak};
 use trajet_engine::run::lock;
 use trajet_files::source::Handles;
 use trajet_files::{Chain, Meter, OpenOptions, chain};
-use trajet_formats::{Extra, Format, WriteOptions, dcd};
+use trajet_formats::{Extra, Format, FramesFrom, WriteOptions, dcd};
 
 use super::tree::{Contents, Make, Node, OnClose, Shared, State};
 use crate::catalog::MANIFEST;
@@ -77,12 +77,12 @@ impl DatasetListing {
         };
         let (tiers, is_even) = (store.tiers()?, self.is_even());
         // An HDF5 file is no sequence of frames and cannot be generated while it is read.
-        if whole != Format::H5md {
+        if !whole.is_of_library() {
             show(name, whole.suffix(), self.made(DatasetListing::whole), Some(self.on_close(None)));
         }
-        if whole != Format::Dcd && is_even {
+        if whole != Format::DECODED && is_even {
             let decoded = self.made(|one, name| one.decoded(None, name));
-            show(name, "dcd", decoded, Some(self.on_close(None)));
+            show(name, Format::DECODED.suffix(), decoded, Some(self.on_close(None)));
         }
         let readme = self.readme(whole);
         if !readme.is_empty() {
@@ -106,7 +106,7 @@ impl DatasetListing {
                         show(&name, kind.ending(), node, Some(on_close));
                     }
                 }
-                Kind::Frames(format @ (Format::Dcd | Format::Ncdf)) if sizes.len() > 1 => {
+                Kind::Frames(format) if format.counts_frames() && sizes.len() > 1 => {
                     let joined = self.made(move |one, name| one.joined(k, format, name));
                     show(&tag_name, kind.ending(), joined, on_close());
                 }
@@ -115,9 +115,9 @@ impl DatasetListing {
                     show(&tag_name, kind.ending(), node, on_close());
                 }
             }
-            if kind != Kind::Frames(Format::Dcd) && is_even {
+            if kind != Kind::Frames(Format::DECODED) && is_even {
                 let decoded = self.made(move |one, name| one.decoded(Some(k), name));
-                show(&tag_name, "dcd", decoded, on_close());
+                show(&tag_name, Format::DECODED.suffix(), decoded, on_close());
             }
             if let Some(file) = manifest.files_of(k).next() {
                 let tier = tiers.get(&file.tier);
@@ -139,7 +139,7 @@ impl DatasetListing {
         let Dataset { store, manifest } = &self.dataset;
         let (name, folder) = (&manifest.name, store.folder().display());
         let mut words = String::new();
-        if whole == Format::H5md {
+        if whole.is_of_library() {
             words += &format!(
                 "There is no {name}.h5md here: HDF5 is not made as it is read.\nAll atoms as H5MD:\n\n    \
                  trajet store get {name} --store {folder} -o {name}.h5md\n\nHere are their positions and cells \
@@ -266,10 +266,10 @@ impl DatasetListing {
     fn whole(self: &Arc<Self>, name: &Path) -> Result<VirtualFile, Error> {
         let manifest = &self.dataset.manifest;
         let format = format_named(&manifest.format)?;
-        let known = matches!(format, Format::Xtc | Format::Trr);
-        // For TRR, data sets of earlier versions recorded the sizes of the original frames, of which lossy tags may
-        // have omitted parts.
-        let is_old = format == Format::Trr
+        let known = format.info().frames_from == FramesFrom::Headers;
+        // Data sets of earlier versions recorded the sizes of the original frames, of which lossy tags may have omitted
+        // parts.
+        let is_old = known
             && manifest.lost.is_none()
             && self.dataset.store.omitted_fields(manifest)?.iter().any(|lost| !lost.is_empty());
         if known && (is_old || manifest.encoder != ENCODER) {
@@ -308,7 +308,8 @@ impl DatasetListing {
         let cell = MetadataFile::load(&store.folder_of(&manifest.name).join(first))?.get(0)?.cell();
         let n_atoms = tag.map_or(manifest.n_atoms, |tag| manifest.tags[tag].n_atoms());
         let form = Form::Decoded(cell, n_atoms);
-        VirtualFile::new(self.given(tag, Format::Dcd, None)?, Format::Dcd, form, name, &self.cache)
+        let format = Format::DECODED;
+        VirtualFile::new(self.given(tag, format, None)?, format, form, name, &self.cache)
     }
 
     /// Returns the frames of a tag as its files hold them, or those of all atoms.

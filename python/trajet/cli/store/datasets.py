@@ -15,6 +15,7 @@ from trajet.cli.store.inspect import complain, echo, say_entry
 from trajet.cli.store.mount import mount
 from trajet.cli.store.watch import watch
 from trajet.cli.terminal import progress
+from trajet.formats import FormatOptions
 from trajet.pools import shared
 from trajet.store.catalog import Store
 from trajet.store.entry import Divided
@@ -53,9 +54,7 @@ def store() -> None:
 @arguments.profile
 @options.continuous
 @options.truncated
-@options.particles
-@options.units
-@options.dcd_cell
+@options.format_options
 @options.time_step
 @options.atoms
 @options.threads
@@ -68,9 +67,7 @@ def add(
     profile: str | None,
     continuous: bool,
     allow_truncated_tail: bool,
-    particles: str | None,
-    units: dict[str, str] | None,
-    dcd_cell: str | None,
+    format_options: FormatOptions | None,
     time_step: float | None,
     atoms: str | None,
     threads: int | None,
@@ -97,9 +94,7 @@ def add(
         quiet=quiet,
         continuous=continuous,
         allow_truncated_tail=allow_truncated_tail,
-        particles=particles,
-        units=units,
-        dcd_cell=dcd_cell,
+        format_options=format_options,
         time_step=time_step,
         atoms=atoms,
         threads=threads,
@@ -118,9 +113,7 @@ def add(
 @arguments.dataset()
 @arguments.trajectories
 @options.truncated
-@options.particles
-@options.units
-@options.dcd_cell
+@options.format_options
 @options.time_step
 @options.threads
 @options.quiet
@@ -129,9 +122,7 @@ def append(
     folder: str,
     trajectories: tuple[str, ...],
     allow_truncated_tail: bool,
-    particles: str | None,
-    units: dict[str, str] | None,
-    dcd_cell: str | None,
+    format_options: FormatOptions | None,
     time_step: float | None,
     threads: int | None,
     quiet: bool,
@@ -152,9 +143,7 @@ def append(
         in_order(trajectories),
         quiet=quiet,
         allow_truncated_tail=allow_truncated_tail,
-        particles=particles,
-        units=units,
-        dcd_cell=dcd_cell,
+        format_options=format_options,
         time_step=time_step,
         threads=threads,
     )

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 import click
 
+from trajet import h5md
 from trajet._trajet import StoreError
 from trajet.advise import in_bytes
 from trajet.cli import options
@@ -94,7 +95,7 @@ def show(name: str, folder: str, as_json: bool, quiet: bool) -> None:
         echo([f"divided    {path} ({in_bytes(size)}, {entry.format})"])
     click.echo(f"frames     {entry.n_frames}")
     say_entry(at, name)
-    if entry.format == "H5MD":
+    if entry.format == h5md.FORMAT.name:
         get = f"trajet store get {at.folder / name} -o {name}.h5md"
         click.echo(f"{name}: a mount shows no whole H5MD: {get}")
     for kept in entry.tags:

@@ -1,0 +1,68 @@
+//! The table of formats as Python has it.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyFrozenSet, PyTuple};
+use serde::Serialize;
+use trajet_formats::{FORMATS, FormatInfo, Writing};
+
+/// A row of the table. See `_trajet.pyi`.
+#[pyclass(frozen, get_all, name = "FormatInfo", module = "trajet._trajet")]
+pub(crate) struct PyFormatInfo {
+    name: &'static str,
+    layouts: Py<PyTuple>,
+    suffixes: Py<PyTuple>,
+    fields: Py<PyFrozenSet>,
+    declares_fields: bool,
+    frame_sizes: String,
+    times: String,
+    frames_from: String,
+    own_copy_is_complete: bool,
+    write_options: Py<PyFrozenSet>,
+    is_written: bool,
+    copied_as: &'static str,
+    has_topology: bool,
+}
+
+/// Returns the name of a unit variant.
+fn name_of(value: impl Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(name)) => name,
+        _ => unreachable!("columns are enums of unit variants"),
+    }
+}
+
+impl PyFormatInfo {
+    fn of(py: Python<'_>, info: &FormatInfo) -> PyResult<Self> {
+        let layouts = std::iter::once(&info.name).chain(info.other_layouts);
+        let suffixes = info.suffixes.iter().map(|suffix| format!(".{suffix}"));
+        let options = info.write_options.iter().map(name_of);
+        let (is_written, copied_as) = match info.writing {
+            Writing::As(other) => (false, other.name()),
+            Writing::Files | Writing::Numbers => (true, info.name),
+        };
+        Ok(PyFormatInfo {
+            name: info.name,
+            layouts: PyTuple::new(py, layouts.collect::<Vec<_>>())?.unbind(),
+            suffixes: PyTuple::new(py, suffixes)?.unbind(),
+            fields: PyFrozenSet::new(py, info.fields.iter().map(name_of))?.unbind(),
+            declares_fields: info.declares_fields,
+            frame_sizes: name_of(info.frame_sizes),
+            times: name_of(info.times),
+            frames_from: name_of(info.frames_from),
+            own_copy_is_complete: info.own_copy_is_complete,
+            write_options: PyFrozenSet::new(py, options)?.unbind(),
+            is_written,
+            copied_as,
+            has_topology: info.has_topology,
+        })
+    }
+}
+
+/// Returns all rows by the names of their formats.
+pub(crate) fn table(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let table = PyDict::new(py);
+    for info in &FORMATS {
+        table.set_item(info.name, PyFormatInfo::of(py, info)?)?;
+    }
+    Ok(table)
+}
