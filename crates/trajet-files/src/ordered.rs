@@ -4,14 +4,12 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use serde::{Deserialize, Serialize};
-use trajet_formats::{Atoms, FrameInfo, Raw, TimePrecision, memory};
+use trajet_formats::{Atoms, FrameInfo, Raw, memory};
 
 use crate::indexed::Indexed;
 use crate::numbered::Numbered;
 use crate::opener::{KnownFile, Opened};
-use crate::reader::{
-    FormatData, KnownCells, PartialIndex, Reader, Reindex, StoredTypes, Wanted, WorkerFile,
-};
+use crate::reader::{PartialIndex, Reader, Wanted, WorkerFile};
 use crate::{Error, FrameIndex, Frames, Meter, OpenOptions, Scratch};
 
 /// The name of the opener of files in a given order.
@@ -119,32 +117,16 @@ struct InOrder {
 }
 
 impl Reader for Ordered {
+    fn wrapped(&self) -> Option<&dyn Reader> {
+        Some(&*self.inner)
+    }
+
     fn format(&self) -> &'static str {
         self.inner.format()
     }
 
     fn file(&self) -> &Indexed {
         self.inner.file()
-    }
-
-    fn remarks(&self) -> Vec<String> {
-        self.inner.remarks()
-    }
-
-    fn lasting_remarks(&self, copied_to: Option<&str>) -> Vec<String> {
-        self.inner.lasting_remarks(copied_to)
-    }
-
-    fn noted(&self) -> &[String] {
-        self.inner.noted()
-    }
-
-    fn time_precision(&self) -> TimePrecision {
-        self.inner.time_precision()
-    }
-
-    fn missing_times(&self) -> Option<String> {
-        self.inner.missing_times()
     }
 
     fn read_frame(
@@ -167,32 +149,8 @@ impl Reader for Ordered {
         Ok(WorkerFile::new(NAME, &InOrder { file, places: self.places.to_vec() }))
     }
 
-    fn size(&self) -> u64 {
-        self.inner.size()
-    }
-
-    fn truncated_tail(&self) -> u64 {
-        self.inner.truncated_tail()
-    }
-
-    fn as_reindex(&self) -> Option<&dyn Reindex> {
-        self.inner.as_reindex()
-    }
-
     fn as_partial_index(&self) -> Option<&dyn PartialIndex> {
         self.inner.as_partial_index().is_some().then_some(self as _)
-    }
-
-    fn as_known_cells(&self) -> Option<&dyn KnownCells> {
-        self.inner.as_known_cells()
-    }
-
-    fn as_stored_types(&self) -> Option<&dyn StoredTypes> {
-        self.inner.as_stored_types()
-    }
-
-    fn as_format_data(&self) -> Option<&dyn FormatData> {
-        self.inner.as_format_data()
     }
 }
 
@@ -335,6 +293,10 @@ impl ByNumber {
 }
 
 impl Reader for ByNumber {
+    fn wrapped(&self) -> Option<&dyn Reader> {
+        Some(&*self.inner)
+    }
+
     fn format(&self) -> &'static str {
         self.inner.format()
     }
@@ -348,22 +310,6 @@ impl Reader for ByNumber {
         let remark = "its atoms are not stored in the order of their numbers (id): they are read in that order";
         let unsorted = self.state.first.get().is_some_and(|first| !is_sorted(first));
         self.inner.remarks().into_iter().chain(unsorted.then(|| remark.to_owned())).collect()
-    }
-
-    fn lasting_remarks(&self, copied_to: Option<&str>) -> Vec<String> {
-        self.inner.lasting_remarks(copied_to)
-    }
-
-    fn noted(&self) -> &[String] {
-        self.inner.noted()
-    }
-
-    fn time_precision(&self) -> TimePrecision {
-        self.inner.time_precision()
-    }
-
-    fn missing_times(&self) -> Option<String> {
-        self.inner.missing_times()
     }
 
     fn atom_numbers(&self) -> Option<&[i64]> {
@@ -400,18 +346,6 @@ impl Reader for ByNumber {
 
     fn for_worker(&self, atoms: &Atoms) -> Result<WorkerFile, Error> {
         self.inner.for_worker(atoms)
-    }
-
-    fn size(&self) -> u64 {
-        self.inner.size()
-    }
-
-    fn truncated_tail(&self) -> u64 {
-        self.inner.truncated_tail()
-    }
-
-    fn as_reindex(&self) -> Option<&dyn Reindex> {
-        self.inner.as_reindex()
     }
 
     fn as_partial_index(&self) -> Option<&dyn PartialIndex> {

@@ -69,30 +69,40 @@ pub trait Reader: Send + Sync {
     /// Returns the open file and its index.
     fn file(&self) -> &Indexed;
 
+    /// Returns the reader of the same file that this one changes, if there is one. Methods that such a reader does not
+    /// define are those of that one, but for those on atoms and bytes.
+    fn wrapped(&self) -> Option<&dyn Reader> {
+        None
+    }
+
     /// Returns remarks on this file for the user, for example on a header that contradicts the frames.
     fn remarks(&self) -> Vec<String> {
-        Vec::new()
+        self.wrapped().map_or_else(Vec::new, |inner| inner.remarks())
     }
 
     /// Returns the subset of [`Reader::remarks`] that a reader of a whole copy in the format `copied_to` would not
     /// produce itself. See [`is_complete_copy`].
     fn lasting_remarks(&self, copied_to: Option<&str>) -> Vec<String> {
-        if is_complete_copy(self.format(), copied_to) { Vec::new() } else { self.remarks() }
+        match self.wrapped() {
+            Some(inner) => inner.lasting_remarks(copied_to),
+            None if is_complete_copy(self.format(), copied_to) => Vec::new(),
+            None => self.remarks(),
+        }
     }
 
     /// Returns the remarks on its source that are stored in the file ([`trajet_formats::remarks`]).
     fn noted(&self) -> &[String] {
-        &[]
+        self.wrapped().map_or(&[], |inner| inner.noted())
     }
 
     /// Returns how the times of frames are stored.
     fn time_precision(&self) -> TimePrecision {
-        TimePrecision::Double
+        self.wrapped().map_or(TimePrecision::Double, |inner| inner.time_precision())
     }
 
     /// Returns why the times of frames are not those of a simulation; `None` if the file states them.
     fn missing_times(&self) -> Option<String> {
-        None
+        self.wrapped()?.missing_times()
     }
 
     /// Returns the numbers by which the file names its atoms, in the order in which they are read; `None` if it has none.
@@ -155,18 +165,20 @@ pub trait Reader: Send + Sync {
 
     /// Returns the size of the trajectory in bytes.
     fn size(&self) -> u64 {
-        self.file().source.size()
+        self.wrapped().map_or_else(|| self.file().source.size(), |inner| inner.size())
     }
 
     /// Returns the number of bytes after the last whole frame, which are ignored
     /// ([`OpenOptions::allow_truncated_tail`](crate::OpenOptions)).
     fn truncated_tail(&self) -> u64 {
-        self.file().source.size() - self.file().index.end()
+        let file = self.file();
+        let behind = || file.source.size() - file.index.end();
+        self.wrapped().map_or_else(behind, |inner| inner.truncated_tail())
     }
 
     /// Returns the capability to rebuild the index from frame headers, if the reader has it.
     fn as_reindex(&self) -> Option<&dyn Reindex> {
-        None
+        self.wrapped()?.as_reindex()
     }
 
     /// Returns the capability to read with a part of the index, if the reader has it.
@@ -181,12 +193,12 @@ pub trait Reader: Send + Sync {
 
     /// Returns the capability to look up unit cells without reading frames, if the reader has it.
     fn as_known_cells(&self) -> Option<&dyn KnownCells> {
-        None
+        self.wrapped()?.as_known_cells()
     }
 
     /// Returns the capability to look up the stored type of each field, if the reader has it.
     fn as_stored_types(&self) -> Option<&dyn StoredTypes> {
-        None
+        self.wrapped()?.as_stored_types()
     }
 
     /// Returns the capability to list omitted fields, if the reader has it.
@@ -196,7 +208,7 @@ pub trait Reader: Send + Sync {
 
     /// Returns the capability to list format-specific data, if the reader has it.
     fn as_format_data(&self) -> Option<&dyn FormatData> {
-        None
+        self.wrapped()?.as_format_data()
     }
 }
 
