@@ -12,6 +12,7 @@ its 95 % interval (Student's t of the logarithms): above 1 the new version is sl
 from __future__ import annotations
 
 import argparse
+import inspect
 import subprocess
 import sys
 import tempfile
@@ -50,7 +51,10 @@ def job(case: Case, threads: int, folder: Path) -> Callable[[], Any]:
     pool = tj.LocalPool(threads=threads)
     options: dict[str, Any] = {"frames": slice(case.n_frames), "pool": pool}
     if case.task == "dihedrals":
-        return lambda: tj.dihedrals(chosen, sin_cos=True, **options)
+        # Older versions call the parameter `features`.
+        parameters = inspect.signature(tj.dihedrals).parameters
+        options["sin_cos" if "sin_cos" in parameters else "features"] = True
+        return lambda: tj.dihedrals(chosen, **options)
     if case.task == "rdf":
         return lambda: tj.rdf(chosen, bins=RDF_BINS, range=RDF_RANGE, **options)
     return lambda: getattr(tj, case.task)(chosen, **options)

@@ -444,7 +444,7 @@ def test_result_too_large_for_any_memory_is_an_error(systems: Systems) -> None:
     traj = systems["adk.xtc"].trajectory
     repeated = traj.select(np.zeros(1 << 22, np.int64))
     n_pairs = (1 << 22) * ((1 << 22) - 1) // 2
-    needed = re.escape(f"{98 * n_pairs * 8 / (1 << 30):.3g} GiB")
+    needed = re.escape(f"{98 * n_pairs * 8 / (1 << 40):.3g} TiB")
     words = f"^{needed} are needed .*, and .* are available: choose fewer atoms or frames"
     with pytest.raises(MemoryError, match=words):
         tj.distances(repeated)

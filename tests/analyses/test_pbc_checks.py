@@ -97,7 +97,8 @@ def test_whole_molecules_give_no_remark(tmp_path: Path, cell: tuple[float, ...] 
     top, path = written(tmp_path, cell, set())
     for text in ("name CA", "protein", "name N"):
         for analyse in ANALYSES.values():
-            assert analyse(tj.open(top, path).select(text))["remarks"] == []
+            remarks = analyse(tj.open(top, path).select(text))["remarks"]
+            assert [one for one in remarks if "nothing was fitted" not in one] == []
 
 
 def test_molecules_broken_in_a_later_frame_give_a_remark(tmp_path: Path) -> None:
