@@ -20,15 +20,16 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 from trajet import _trajet, h5md, trajectory
-from trajet.advise.entries import Assembled, RunReport, StageName, TaskReport
+from trajet._trajet import Pass, Plan
+from trajet.advise.entries import Assembled, StageName, TaskReport
 from trajet.pools.local import LocalPool
 from trajet.pools.mpi import MpiPool
 from trajet.pools.mpi.communicator import Communicator
 from trajet.pools.mpi.pool import RowStorage
 from trajet.pools.mpi.row_transport import make_transport
-from trajet.pools.pool import AnalysisSpec, Frames, Progress
+from trajet.pools.pool import Frames, Progress, RunOutput
 from trajet.pools.shared import in_memory, path_of
-from trajet.pools.tasks import Task, TaskOutcome
+from trajet.pools.tasks import NO_STATES, Task, TaskOutcome
 from trajet.pools.timing import WORKER_STAGES, RunTiming
 from trajet.result import COUNTS
 from trajet.trajectory import frame_numbers
@@ -61,15 +62,15 @@ class MpioPool(MpiPool):
     def run(
         self,
         reader: _trajet.Reader,
-        plan: AnalysisSpec,
+        plan: Plan,
         frames: Frames,
         *,
         progress: Progress | None = None,
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], RunReport]:
+    ) -> RunOutput:
         """Run a plan; see `trajet.pools.pool.Pool.run`. Rank 0 does, while the others follow."""
         assert self.gathering is not None
         timing, stages, numbers = RunTiming(), _Stages(), frame_numbers(frames)
-        width = plan.row_width(reader.n_atoms, len(numbers))
+        width = Pass(plan, reader.n_atoms, len(numbers), []).row_width
         (segment,) = reader.segments()
         with ExitStack() as stack:
             storage = RowStorage(self.gathering, None, stack)
@@ -79,7 +80,9 @@ class MpioPool(MpiPool):
             done = self.run_on_all(lambda ranks: job.take(ranks, stages, rows, storage.found), job)
         for rank, one in enumerate(done):
             timing.spend(rank, one)
-        return rows, np.empty(0), timing.report(pool=self.kind, threads=1)
+        no_cells = 0, -1, 0, -1, np.inf, -1
+        report = timing.report(pool=self.kind, threads=1)
+        return RunOutput(rows, [(width, {}, no_cells)], report)
 
 
 class _Stages:
@@ -111,7 +114,7 @@ class _Stages:
             "t_total": total,
         }
         report: TaskReport = {"workers": [worker]}
-        return TaskOutcome(np.empty(0), report, self._begin, self._begin + total, host, os.getpid())
+        return TaskOutcome(NO_STATES, report, self._begin, self._begin + total, host, os.getpid())
 
 
 @dataclass(frozen=True)
@@ -131,7 +134,7 @@ class _Job:
     """
 
     path: Path
-    plan: AnalysisSpec
+    plan: Plan
     numbers: NDArray[np.int64]
     collective: bool
     width: int
@@ -200,7 +203,7 @@ class _Job:
         """Return what each rank computes at a time, with the calls that read it."""
         unit = stored.chunk_frames
         call = max(unit, _CALL // (_ATOM * stored.n_atoms))
-        at_once = max(1, _AT_ONCE // (_ATOM * len(self.plan.atoms()) * call))
+        at_once = max(1, _AT_ONCE // (_ATOM * len(self.plan.atoms) * call))
         shares: list[list[tuple[Task, list[range]]]] = []
         for calls in h5md.shares(len(self.numbers), n_ranks, unit=unit, call=call):
             groups = [calls[k : k + at_once] for k in range(0, len(calls), at_once)]
@@ -217,10 +220,8 @@ class _Job:
 class _Memory:
     """A DCD file in memory, from which the engine reads positions."""
 
-    def __init__(self, file: IO[bytes], plan: AnalysisSpec, n_frames: int) -> None:
-        self.atoms = plan.atoms()
-        arguments = {name: _among(value, self.atoms) for name, value in plan.arguments.items()}
-        self._plan = AnalysisSpec(plan.analysis, arguments)
+    def __init__(self, file: IO[bytes], plan: Plan, n_frames: int) -> None:
+        self.atoms, self._plan = plan.atoms, plan.condensed()
         self._axes, self._cells = dcd.create(file, n_frames, len(self.atoms))
         self._reader = trajectory.open(None, path_of(file), sidecar=False).reader
 
@@ -232,20 +233,9 @@ class _Memory:
 
     def compute(self, n_frames: int, stages: _Stages) -> NDArray[np.float64]:
         """Return the rows of the first frames."""
-        rows, _, report = LocalPool(threads=1).run(self._reader, self._plan, (0, 1, n_frames))
-        (worker,) = report["workers"]
+        output = LocalPool(threads=1).run(self._reader, self._plan, (0, 1, n_frames))
+        (worker,) = output.report["workers"]
         stages.part("t_decode", worker["t_read"] + worker["t_decode"])
         stages.part("t_comp", worker["t_comp"])
         stages.end("t_overhead")
-        return rows
-
-
-def _among(argument: object, atoms: NDArray[np.int64]) -> object:
-    """Return an argument of a plan with atom indices replaced by their indices in `atoms`."""
-    if isinstance(argument, np.ndarray) and np.issubdtype(argument.dtype, np.integer):
-        return np.searchsorted(atoms, argument)
-    if isinstance(argument, (tuple, list)):
-        return type(argument)(_among(part, atoms) for part in argument)
-    if isinstance(argument, dict):
-        return {name: _among(part, atoms) for name, part in argument.items()}
-    return argument
+        return output.rows

@@ -541,9 +541,22 @@ class Cursor:
     def stop(self) -> None: ...
 
 class Plan:
-    """Parameters of an analysis; see `trajet.pools.pool.AnalysisSpec`."""
+    """Parameters of an analysis or several, without the trajectory and its frames; it pickles."""
 
-    def __init__(self, analysis: str, arguments: dict[str, object]) -> None: ...
+    # `request` are the fields of the analysis' `Request` in `crates/trajet-engine`; ValueError or
+    # TypeError if one is out of range, or of another type
+    def __init__(self, name: str, /, **request: object) -> None: ...
+    # of several analyses, each with the transforms of its reader
+    @staticmethod
+    def joint(jobs: list[tuple[Plan, bytes | None]]) -> Plan: ...
+    # all that it reads, ascending
+    @property
+    def atoms(self) -> NDArray[np.int64]: ...
+    # of one analysis, for frames that have only its atoms
+    def condensed(self) -> Plan: ...
+    # whether it calls functions of Python
+    @property
+    def has_functions(self) -> bool: ...
 
 def pack_chunks(
     vectors: NDArray[np.float32], chunk: tuple[int, int], *, level: int, threads: int
@@ -577,7 +590,7 @@ def join_pieces(
 # A pass of a plan over so many frames, made from the states of those before it.
 class Pass:
     def __init__(
-        self, plan: Plan, n_atoms: int, n_frames: int, states: list[NDArray[np.float64]]
+        self, plan: Plan, n_atoms: int, n_frames: int, states: list[NDArray[np.uint8]]
     ) -> None: ...
     @property
     def n_leaves(self) -> int: ...
@@ -616,7 +629,7 @@ class WorkerTrajectory:
     def opening(self, task: Stop) -> float: ...
     # for the frames of a `Reader.slice` alone, by their numbers; and counts of what opening cost
     def reader(self, slice: bytes) -> tuple[Reader, Counts]: ...
-    # fills `rows`, (n_frames, row_width); returns packed states and the report
+    # fills `rows`, (n_frames, row_width); returns the bytes of states, and the report
     def run(
         self,
         pass_: Pass,
@@ -625,16 +638,27 @@ class WorkerTrajectory:
         *,
         threads: int,
         stop: Stop | None,
-    ) -> tuple[NDArray[np.float64], RunReport]: ...
+    ) -> tuple[NDArray[np.uint8], RunReport]: ...
 
-# Merges packed states of tasks, in any order, along the tree of the leaves.
+# What an analysis makes of all frames: numbers per row, arrays by name, and the summary of cells
+# (frames without a cell and the first of them, frames with a small cell and the first of them, half
+# of the shortest lattice vector and its frame; -1 for no frame).
+Folded: TypeAlias = tuple[
+    int,
+    dict[str, NDArray[np.float64] | NDArray[np.int64]],
+    tuple[int, int, int, int, float, int],
+]
+
+# Merges the states of tasks, in any order, along the tree of the leaves.
 class States:
     def __init__(self, pass_: Pass) -> None: ...
-    def add(self, states: NDArray[np.float64]) -> None: ...
-    # what could not be merged yet, packed, to be added elsewhere
-    def subtrees(self) -> NDArray[np.float64]: ...
-    # of the whole pass; ValueError where some were not added
-    def whole(self) -> NDArray[np.float64]: ...
+    def add(self, states: NDArray[np.uint8]) -> None: ...
+    # states that could not be merged yet, to be added elsewhere
+    def subtrees(self) -> NDArray[np.uint8]: ...
+    # the state of the whole pass, for the next; ValueError if some were not added
+    def whole(self) -> NDArray[np.uint8]: ...
+    # of each analysis, after the last pass
+    def finish(self) -> list[Folded]: ...
 
 # Frames around their centres, in rows `(n_frames, 3 n_atoms)`, Å.
 class CentredFrames:
@@ -678,7 +702,7 @@ def run(
     threads: int,
     task_frames: int | None,
     progress: Progress | None,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], RunReport]: ...
+) -> tuple[NDArray[np.float64], list[Folded], RunReport]: ...
 
 class Store:
     """A store; `progress(done, total)` is called every 100 ms."""

@@ -441,7 +441,7 @@ def test_incomplete_second_runs_are_errors(adk: Adk, monkeypatch: pytest.MonkeyP
         ) as caught:
             tj.hbonds(traj, lifetimes=True, max_memory=64 * n_pairs, **options)
         assert "\n" not in str(caught.value)
-    for option, cut in (("lifetimes", 1), ("list_bonds", 5)):
+    for option, name in (("lifetimes", "keys"), ("list_bonds", "distances")):
         steps = tj.hbonds.job(traj, by="pair", **{option: True}).start(frames=slice(0, 20))
         outcome = runner.run(next(steps))
         outcome = runner.run(steps.send(outcome))
@@ -449,7 +449,7 @@ def test_incomplete_second_runs_are_errors(adk: Adk, monkeypatch: pytest.MonkeyP
         with pytest.raises(
             tj.AnalysisError, match=f"have {number} hydrogen bonds, but {number - 1} were collected"
         ):
-            steps.send(replace(outcome, state=outcome.state[cut:]))
+            steps.send(replace(outcome, arrays={name: outcome.arrays[name][1:]}))
 
 
 def test_lifetimes_of_other_lags_are_nan(adk: Adk) -> None:

@@ -4,14 +4,14 @@ from itertools import pairwise
 
 import numpy as np
 from trajet import _trajet
+from trajet._trajet import Plan
 from trajet.pools.passes import tasks_of
-from trajet.pools.pool import AnalysisSpec
 
 
 def test_tasks_of_wide_rows_are_small() -> None:
     """The papers' longest run has 17 GB of rows, in tasks of at most 64 MiB."""
     fours = np.arange(4 * 424).reshape(-1, 4)
-    plan = AnalysisSpec.of("dihedrals", quadruples=fours, features=True, periodic=True).build()
+    plan = Plan("dihedrals", quadruples=fours, features=True, periodic=True)
     pass_ = _trajet.Pass(plan, 3341, 2_512_200, [])
     tasks = tasks_of(pass_, 2, None)
     assert tasks[0].frames[0] == 0

@@ -382,7 +382,7 @@ impl Pipeline<'_> {
     fn fail(&self, task: usize, fault: TaskFault) {
         let range = self.tasks[task].clone();
         let (first, frames) = (self.before + range.start, range.len());
-        lock(&self.order).errors.push(TaskError { task, first, frames, fault });
+        lock(&self.order).errors.push(TaskError { task, first, frames, analysis: None, fault });
         self.shared.stop.store(true, Ordering::Relaxed);
         self.moved.notify_all();
     }

@@ -1,32 +1,20 @@
-//! The interface of analyses: per-frame rows, a mergeable state, or both, and possibly a further pass.
+//! The interface of analyses: per-frame rows, a mergeable state, or both, and possibly a further pass. Passes hold analyses
+//! of any state (`ErasedAnalysis`), which has the only codec of states.
 
+use std::any::Any;
 use std::fmt;
-use std::marker::PhantomData;
 
-use serde::de::{Error as _, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer};
-use trajet_formats::{Atoms, Block, memory};
+use postcard::ser_flavors::Size;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use trajet_formats::{AtomList, Atoms, Block, Numbers, memory};
 use trajet_kernels::cell::Cell;
 use trajet_kernels::pairs::Misplaced;
 
 use crate::cells::CellUse;
-use crate::error::{FrameError, InvalidArgument};
+use crate::error::{FrameError, InvalidArgument, Result};
 use crate::plan::Leaves;
 use crate::superpose::Superpose;
-
-/// State accumulated over frames: a flat array of fixed length that includes its own weight.
-pub type State = Vec<f64>;
-
-/// Result of a pass.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Output {
-    /// Array of shape `[n_frames, row_width]`, in the order of the requested frames.
-    pub rows: Vec<f64>,
-    /// Number of values per row.
-    pub row_width: usize,
-    /// The accumulated state, packed with the summary of cells; see [`crate::JointPass::pack`].
-    pub state: State,
-}
 
 /// Checks that all positions are finite, as a single NaN would spoil the accumulated state.
 ///
@@ -60,57 +48,6 @@ pub fn check_weights(weights: Option<&[f64]>, n_atoms: usize) -> Result<(), Inva
     Ok(())
 }
 
-/// A list that is deserialised into memory of its size. A `Vec` grows from 1 MiB on, which takes several times as long
-/// for large systems.
-struct List<T>(Vec<T>);
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_seq(ListVisitor(PhantomData))
-    }
-}
-
-struct ListVisitor<T>(PhantomData<T>);
-
-impl<'de, T: Deserialize<'de>> Visitor<'de> for ListVisitor<T> {
-    type Value = List<T>;
-
-    fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        to.write_str("a list")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<List<T>, A::Error> {
-        let mut list = Vec::new();
-        memory::reserve(&mut list, from.size_hint().unwrap_or(0), "the atoms of an analysis")
-            .map_err(|refused| A::Error::custom(trajet_files::Error::from(refused)))?;
-        while let Some(element) = from.next_element()? {
-            list.push(element);
-        }
-        Ok(List(list))
-    }
-}
-
-/// Deserialises one number, or several, for each atom.
-pub(crate) fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
-    from: D,
-) -> Result<Vec<T>, D::Error> {
-    Ok(List::deserialize(from)?.0)
-}
-
-/// Deserialises a list that may be left out.
-pub(crate) fn optional_list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
-    from: D,
-) -> Result<Option<Vec<T>>, D::Error> {
-    Ok(Option::<List<T>>::deserialize(from)?.map(|List(list)| list))
-}
-
-/// Deserialises positions, an array of shape `[n, 3]`.
-pub(crate) fn flattened<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
-    from: D,
-) -> Result<Vec<T>, D::Error> {
-    Ok(List::<[T; 3]>::deserialize(from)?.0.into_flattened())
-}
-
 /// Returns the unit cell of the `i`-th frame of a block; `None` if it has none.
 ///
 /// # Errors
@@ -134,36 +71,177 @@ pub(crate) fn no_position(frame: u64, Misplaced { group, atom }: Misplaced) -> F
     FrameError { frame, why }
 }
 
-/// An analysis of frames.
-pub trait Analysis: Send + Sync {
-    /// Returns the number of values per frame; 0 if frames only contribute to the state.
-    fn row_width(&self) -> usize;
+/// Parameters of an analysis. Bindings deserialise them by the names of the fields.
+pub trait Request: Serialize + DeserializeOwned + Clone + Send + Sync {
+    /// Checks the parameters, as far as that needs no trajectory.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`].
+    fn check(&self) -> Result<(), InvalidArgument>;
 
-    /// Returns the length of a state; 0 if frames only yield rows.
-    fn state_len(&self) -> usize {
+    /// Returns all lists of atoms among the parameters, which may be numbered anew.
+    fn atoms(&mut self) -> Vec<&mut AtomList>;
+
+    /// Returns the first pass of the analysis on a trajectory of `n_atoms` atoms.
+    ///
+    /// # Errors [`trajet_files::Error::AtomOutOfRange`], [`trajet_files::Error::Memory`].
+    ///
+    /// # Panics If [`Request::check`] finds a fault.
+    fn plan(self, n_atoms: usize) -> Result<Pass, trajet_files::Error>;
+}
+
+/// An analysis of frames.
+pub trait Analysis: Send + Sync + 'static {
+    /// What is accumulated over frames, with its own weight. Lists of numbers in it are [`Numbers`].
+    type State: Serialize + DeserializeOwned + Send + 'static;
+
+    /// Returns the number of values per frame; 0 if frames only contribute to the state.
+    fn row_width(&self) -> usize {
         0
     }
 
-    /// Returns the state of no frames: zeros.
+    /// Returns the bytes that a state takes, as far as they are known beforehand.
+    fn state_bytes(&self) -> usize {
+        0
+    }
+
+    /// Returns the state of no frames.
     ///
     /// # Errors
-    /// [`trajet_files::Error::Memory`] if the system refuses the memory.
-    fn empty(&self) -> Result<State, trajet_files::Error> {
-        Ok(memory::filled(self.state_len(), 0.0, "the state of an analysis")?)
-    }
+    /// [`crate::AnalysisError::Memory`].
+    fn empty(&self) -> Result<Self::State>;
 
     /// Writes the block's rows (`[n_frames, row_width]`) and accumulates its frames into `state`.
     ///
     /// # Errors
-    /// [`FrameError`] of the first frame that the analysis cannot take.
-    fn absorb(&self, block: &Block, rows: &mut [f64], state: &mut State) -> Result<(), FrameError>;
+    /// [`crate::AnalysisError::Frame`] of the first frame that the analysis cannot take, and others.
+    fn absorb(&self, block: &Block, rows: &mut [f64], state: &mut Self::State) -> Result<()>;
 
     /// Merges the states of two adjacent ranges of frames, `left` before `right`.
-    fn merge(&self, left: State, right: State) -> State;
+    ///
+    /// # Errors
+    /// [`crate::AnalysisError`] of any kind but [`crate::AnalysisError::Frame`].
+    fn merge(&self, left: Self::State, right: Self::State) -> Result<Self::State>;
+
+    /// Returns whether a further pass follows.
+    fn has_next(&self) -> bool {
+        false
+    }
+
+    /// Returns the arrays of the state of all frames, or the next pass.
+    ///
+    /// # Errors
+    /// As [`Analysis::merge`].
+    fn finish(&self, state: Self::State) -> Result<Finished>;
 
     /// Returns the use that the analysis makes of unit cells, which the summary of the run counts.
     fn cell_use(&self) -> CellUse {
         CellUse::Ignored
+    }
+}
+
+/// An analysis that computes a row for each frame, and accumulates nothing.
+pub trait PerFrame: Send + Sync + 'static {
+    /// Returns the number of values per frame.
+    fn row_width(&self) -> usize;
+
+    /// Writes the block's rows (`[n_frames, row_width]`).
+    ///
+    /// # Errors
+    /// As [`Analysis::absorb`].
+    fn compute(&self, block: &Block, rows: &mut [f64]) -> Result<()>;
+
+    /// As [`Analysis::cell_use`].
+    fn cell_use(&self) -> CellUse {
+        CellUse::Ignored
+    }
+}
+
+/// A [`PerFrame`] as an analysis.
+struct Stateless<A>(A);
+
+impl<A: PerFrame> Analysis for Stateless<A> {
+    type State = ();
+
+    fn row_width(&self) -> usize {
+        self.0.row_width()
+    }
+
+    fn empty(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn absorb(&self, block: &Block, rows: &mut [f64], (): &mut ()) -> Result<()> {
+        self.0.compute(block, rows)
+    }
+
+    fn merge(&self, (): (), (): ()) -> Result<()> {
+        Ok(())
+    }
+
+    fn finish(&self, (): ()) -> Result<Finished> {
+        Ok(Finished::Arrays(Vec::new()))
+    }
+
+    fn cell_use(&self) -> CellUse {
+        self.0.cell_use()
+    }
+}
+
+/// Result of the last merge of a pass.
+pub enum Finished {
+    /// Arrays by their names.
+    Arrays(Vec<(&'static str, Array)>),
+    /// The next pass.
+    Next(Box<Pass>),
+}
+
+/// An array of a result.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Array {
+    /// The elements, in C order.
+    pub values: Values,
+    /// The shape; empty for a single number.
+    pub shape: Vec<usize>,
+}
+
+/// The elements of an array. Integers are signed: NumPy turns mixtures of signed and unsigned ones into floats.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Values {
+    /// Floats.
+    F64(Vec<f64>),
+    /// Integers.
+    I64(Vec<i64>),
+}
+
+impl Array {
+    /// Returns a single float.
+    pub fn number(value: f64) -> Self {
+        Array { values: Values::F64(vec![value]), shape: Vec::new() }
+    }
+
+    /// Returns a single integer.
+    pub fn count(value: u64) -> Self {
+        Array { values: Values::I64(vec![value as i64]), shape: Vec::new() }
+    }
+
+    /// Returns floats.
+    pub fn floats(values: Numbers<f64>) -> Self {
+        Array { shape: vec![values.len()], values: Values::F64(values.0) }
+    }
+
+    /// Returns integers.
+    pub fn integers<T: TryInto<i64, Error: fmt::Debug>>(values: Numbers<T>) -> Self {
+        let signed = |value: T| value.try_into().expect("below 2^63");
+        let values: Vec<i64> = values.0.into_iter().map(signed).collect();
+        Array { shape: vec![values.len()], values: Values::I64(values) }
+    }
+
+    /// Returns the array with rows of this length.
+    #[must_use]
+    pub fn rows(mut self, width: usize) -> Self {
+        self.shape = vec![self.shape[0] / width.max(1), width];
+        self
     }
 }
 
@@ -175,12 +253,20 @@ pub struct Pass {
     /// The superposition of frames before the analysis.
     pub superpose: Option<Superpose>,
     /// The analysis.
-    pub analysis: Box<dyn Analysis>,
-    /// Makes the next pass from the final state; `None` if rows and state are the result.
-    pub then: Option<Continuation>,
+    pub analysis: Box<dyn ErasedAnalysis>,
 }
 
 impl Pass {
+    /// Returns a pass of an analysis on these atoms.
+    pub fn new(atoms: Atoms, analysis: impl Analysis) -> Self {
+        Pass { atoms, superpose: None, analysis: Box::new(analysis) }
+    }
+
+    /// Returns a pass of an analysis that accumulates nothing.
+    pub fn per_frame(atoms: Atoms, analysis: impl PerFrame) -> Self {
+        Pass::new(atoms, Stateless(analysis))
+    }
+
     /// Returns the leaves of `n_frames` requested frames. They depend only on that number and on the number of the
     /// analysis' own atoms.
     pub fn leaves(&self, n_frames: usize) -> Leaves {
@@ -188,5 +274,114 @@ impl Pass {
     }
 }
 
-/// Makes the next pass of an analysis from the state of the last.
-pub type Continuation = Box<dyn FnOnce(State) -> Pass + Send + Sync>;
+/// A state of any analysis.
+pub type AnyState = Box<dyn Any + Send>;
+
+/// An [`Analysis`] without the type of its states. Its methods panic if they are given the state of another analysis.
+pub trait ErasedAnalysis: Send + Sync {
+    /// As [`Analysis::row_width`].
+    fn row_width(&self) -> usize;
+
+    /// As [`Analysis::state_bytes`].
+    fn state_bytes(&self) -> usize;
+
+    /// As [`Analysis::has_next`].
+    fn has_next(&self) -> bool;
+
+    /// As [`Analysis::cell_use`].
+    fn cell_use(&self) -> CellUse;
+
+    /// Returns the state of a block, and writes its rows.
+    ///
+    /// # Errors
+    /// As [`Analysis::absorb`].
+    fn fold(&self, block: &Block, rows: &mut [f64]) -> Result<AnyState>;
+
+    /// As [`Analysis::empty`].
+    ///
+    /// # Errors
+    /// As there.
+    fn empty(&self) -> Result<AnyState>;
+
+    /// As [`Analysis::merge`].
+    ///
+    /// # Errors
+    /// As there.
+    fn merge(&self, left: AnyState, right: AnyState) -> Result<AnyState>;
+
+    /// As [`Analysis::finish`].
+    ///
+    /// # Errors
+    /// As there.
+    fn finish(&self, state: AnyState) -> Result<Finished>;
+
+    /// Appends the bytes of a state.
+    ///
+    /// # Errors
+    /// [`crate::AnalysisError::Memory`].
+    fn write(&self, state: &AnyState, bytes: &mut Vec<u8>) -> Result<()>;
+
+    /// Returns the state at the beginning of some bytes, and the bytes after it; `None` if there is none.
+    fn read<'b>(&self, bytes: &'b [u8]) -> Option<(AnyState, &'b [u8])>;
+}
+
+impl<A: Analysis> ErasedAnalysis for A {
+    fn row_width(&self) -> usize {
+        Analysis::row_width(self)
+    }
+
+    fn state_bytes(&self) -> usize {
+        Analysis::state_bytes(self)
+    }
+
+    fn has_next(&self) -> bool {
+        Analysis::has_next(self)
+    }
+
+    fn cell_use(&self) -> CellUse {
+        Analysis::cell_use(self)
+    }
+
+    fn fold(&self, block: &Block, rows: &mut [f64]) -> Result<AnyState> {
+        let mut state = Analysis::empty(self)?;
+        self.absorb(block, rows, &mut state)?;
+        Ok(Box::new(state))
+    }
+
+    fn empty(&self) -> Result<AnyState> {
+        Ok(Box::new(Analysis::empty(self)?))
+    }
+
+    fn merge(&self, left: AnyState, right: AnyState) -> Result<AnyState> {
+        let merged = Analysis::merge(self, own::<A>(left), own::<A>(right))?;
+        Ok(Box::new(merged))
+    }
+
+    fn finish(&self, state: AnyState) -> Result<Finished> {
+        Analysis::finish(self, own::<A>(state))
+    }
+
+    fn write(&self, state: &AnyState, bytes: &mut Vec<u8>) -> Result<()> {
+        write(state.downcast_ref::<A::State>().expect("a state of this analysis"), bytes)
+    }
+
+    fn read<'b>(&self, bytes: &'b [u8]) -> Option<(AnyState, &'b [u8])> {
+        let (state, rest) = postcard::take_from_bytes::<A::State>(bytes).ok()?;
+        Some((Box::new(state), rest))
+    }
+}
+
+fn own<A: Analysis>(state: AnyState) -> A::State {
+    *state.downcast::<A::State>().expect("a state of this analysis")
+}
+
+/// Appends the bytes of a value.
+///
+/// # Errors
+/// [`crate::AnalysisError::Memory`] if the system refuses memory for them.
+pub(crate) fn write(value: &impl Serialize, bytes: &mut Vec<u8>) -> Result<()> {
+    let size = postcard::serialize_with_flavor(value, Size::default());
+    memory::reserve(bytes, size.expect("states are plain data"), "the state of an analysis")?;
+    *bytes = postcard::to_extend(value, std::mem::take(bytes)).expect("states are plain data");
+    Ok(())
+}

@@ -1,6 +1,7 @@
 //! Summaries of the unit cells of a run, for remarks: frames without a cell, and frames whose cell is too small for a
 //! range of distances.
 
+use serde::{Deserialize, Serialize};
 use trajet_formats::Block;
 use trajet_kernels::cell::Cell;
 
@@ -27,7 +28,7 @@ impl CellUse {
 }
 
 /// Number of some frames, and the first of them.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FrameCount {
     /// Number of frames.
     pub n: u64,
@@ -48,7 +49,7 @@ impl FrameCount {
 
 /// Summary of the cells of a range of frames. Merging is associative, so that all divisions of the frames give the same
 /// summary.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CellSummary {
     /// Frames without a cell, if cells are used.
     pub missing: FrameCount,
@@ -57,11 +58,6 @@ pub struct CellSummary {
     /// Half of the shortest lattice vector (Å) of the smallest of these cells, and its frame.
     pub least: Option<(f64, u64)>,
 }
-
-/// Number of values of a packed summary.
-pub(crate) const PACKED: usize = 6;
-/// A frame number in place of that of no frame.
-const NO_FRAME: f64 = -1.0;
 
 impl CellSummary {
     /// Returns the summary of the frames of a block. Frames whose cell has no volume are left out: the analysis refuses
@@ -106,28 +102,6 @@ impl CellSummary {
         let missing = self.missing.merge(right.missing);
         CellSummary { missing, small: self.small.merge(right.small), least }
     }
-
-    /// Returns the summary as numbers.
-    pub(crate) fn pack(&self) -> [f64; PACKED] {
-        let first = |count: &FrameCount| count.first.map_or(NO_FRAME, |frame| frame as f64);
-        let (half, frame) =
-            self.least.map_or((f64::INFINITY, NO_FRAME), |(half, frame)| (half, frame as f64));
-        let CellSummary { missing, small, .. } = self;
-        [missing.n as f64, first(missing), small.n as f64, first(small), half, frame]
-    }
-
-    /// Returns the summary that [`CellSummary::pack`] made numbers of.
-    pub(crate) fn unpack([missing, first, small, first_small, half, frame]: [f64; PACKED]) -> Self {
-        let count = |n: f64, first: f64| FrameCount {
-            n: n as u64,
-            first: (first != NO_FRAME).then_some(first as u64),
-        };
-        CellSummary {
-            missing: count(missing, first),
-            small: count(small, first_small),
-            least: (frame != NO_FRAME).then_some((half, frame as u64)),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -170,7 +144,6 @@ mod tests {
             let whole = part(&cells, 0);
             let parts = part(&cells[..cut], 0).merge(part(&cells[cut..], cut));
             prop_assert_eq!(whole, parts);
-            prop_assert_eq!(CellSummary::unpack(whole.pack()), whole);
             let halves: Vec<Option<f64>> = cells
                 .iter()
                 .map(|&cell| Cell::of_frame(cell, None).unwrap().map(|c| c.shortest_vector() / 2.0))

@@ -1,19 +1,19 @@
 //! Centres of groups of atoms, and distances between them.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use trajet_files::Error;
-use trajet_formats::{Atoms, Block};
+use trajet_formats::{AtomList, Atoms, Block, Numbers};
 use trajet_kernels::cell::Cell;
 use trajet_kernels::centers::{AtomGroups, centers};
 use trajet_kernels::distance::{Points, between, within};
 use trajet_simd::InstructionSet;
 
-use crate::analysis::{Analysis, Pass, State, cell_of, check_weights, list, optional_list};
+use crate::analysis::{self, Pass, PerFrame, cell_of, check_weights};
 use crate::cells::CellUse;
-use crate::error::{FrameError, InvalidArgument};
+use crate::error::{InvalidArgument, Result};
 
 /// The numbers of a row.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Quantity {
     /// The centres, `[n_groups, 3]`.
@@ -27,32 +27,29 @@ pub enum Quantity {
 }
 
 /// Parameters of the analysis.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// The atoms of one group after the other, by index in the trajectory. An atom may be in several groups.
-    #[serde(deserialize_with = "list")]
-    pub atoms: Vec<i64>,
+    pub atoms: AtomList,
     /// Number of atoms of each group.
-    #[serde(deserialize_with = "list")]
-    pub sizes: Vec<usize>,
+    pub sizes: Numbers<usize>,
     /// One weight per atom; `None` for equal weights.
-    #[serde(deserialize_with = "optional_list")]
-    pub weights: Option<Vec<f64>>,
+    pub weights: Option<Numbers<f64>>,
     /// What is computed.
     pub quantity: Quantity,
     /// Whether distances are those of the nearest images of the centres, in frames that have a cell.
     pub periodic: bool,
 }
 
-impl Request {
-    pub(crate) fn check(&self) -> Result<(), InvalidArgument> {
+impl analysis::Request for Request {
+    fn check(&self) -> Result<(), InvalidArgument> {
         check_weights(self.weights.as_deref(), self.atoms.len())?;
         let sum = self.sizes.iter().try_fold(0usize, |sum, &size| sum.checked_add(size));
         if sum != Some(self.atoms.len()) {
             return Err(InvalidArgument("the sizes of the groups do not add up to the atoms"));
         }
-        if AtomGroups::new(&self.sizes, self.weights.clone()).is_none() {
+        if AtomGroups::new(&self.sizes, self.weights.clone().map(|of| of.0)).is_none() {
             return Err(InvalidArgument(
                 "a group has no atom with a weight above zero: leave it out, or use equal weights",
             ));
@@ -66,21 +63,17 @@ impl Request {
             _ => Ok(()),
         }
     }
-}
 
-/// Returns the pass of the analysis on a trajectory of `n_atoms` atoms.
-///
-/// # Errors
-/// [`Error::AtomOutOfRange`].
-///
-/// # Panics
-/// If [`AnalysisSpec::check`](crate::AnalysisSpec::check) finds a fault.
-pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
-    let Request { atoms, sizes, weights, quantity, periodic } = request;
-    let atoms = Atoms::listed(&atoms, n_atoms)?;
-    let groups = AtomGroups::new(&sizes, weights).expect("the request was checked");
-    let analysis = Box::new(Centers { groups, quantity, periodic });
-    Ok(Pass { atoms, superpose: None, analysis, then: None })
+    fn atoms(&mut self) -> Vec<&mut AtomList> {
+        vec![&mut self.atoms]
+    }
+
+    fn plan(self, n_atoms: usize) -> Result<Pass, Error> {
+        let Request { atoms, sizes, weights, quantity, periodic } = self;
+        let atoms = Atoms::listed(&atoms, n_atoms)?;
+        let groups = AtomGroups::new(&sizes, weights.map(|of| of.0)).expect("the self was checked");
+        Ok(Pass::per_frame(atoms, Centers { groups, quantity, periodic }))
+    }
 }
 
 /// Makes a centre that lacks a coordinate NaN: an atom without position has no other coordinates either.
@@ -97,7 +90,7 @@ struct Centers {
     periodic: bool,
 }
 
-impl Analysis for Centers {
+impl PerFrame for Centers {
     fn row_width(&self) -> usize {
         let n = self.groups.len();
         match self.quantity {
@@ -108,7 +101,7 @@ impl Analysis for Centers {
         }
     }
 
-    fn absorb(&self, block: &Block, rows: &mut [f64], _: &mut State) -> Result<(), FrameError> {
+    fn compute(&self, block: &Block, rows: &mut [f64]) -> Result<()> {
         let set = InstructionSet::chosen();
         let width = self.row_width();
         if width == 0 {
@@ -143,10 +136,6 @@ impl Analysis for Centers {
             }
         }
         Ok(())
-    }
-
-    fn merge(&self, left: State, _: State) -> State {
-        left
     }
 
     fn cell_use(&self) -> CellUse {

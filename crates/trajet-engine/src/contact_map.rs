@@ -2,15 +2,15 @@
 
 use std::sync::Mutex;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use trajet_files::Error;
-use trajet_formats::{Atoms, Block, memory};
+use trajet_formats::{AtomList, Atoms, Block, Numbers, memory};
 
-use crate::analysis::{Analysis, Pass, State};
+use crate::analysis::{self, Analysis, Array, Finished, Pass};
 use crate::atom_map::merge_atom_lists;
 use crate::cells::CellUse;
 use crate::contacts::{Frame, PairFinder, check_cutoff};
-use crate::error::{FrameError, InvalidArgument};
+use crate::error::{InvalidArgument, Result};
 use crate::updating::Group;
 
 /// What memory is asked for, in messages.
@@ -18,58 +18,59 @@ const WHAT: &str =
     "a contact map of all pairs of groups (choose fewer atoms, or residues instead of atoms)";
 
 /// Parameters of the analysis.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// The atoms of each group, by index in the trajectory.
-    pub groups: Vec<Vec<i64>>,
+    pub groups: Vec<AtomList>,
     /// The groups of the columns of the map; `None` for the same ones.
-    pub others: Option<Vec<Vec<i64>>>,
+    pub others: Option<Vec<AtomList>>,
     /// The largest distance of a contact (Å).
     pub cutoff: f64,
     /// Whether distances are of minimum images in frames that have a cell.
     pub periodic: bool,
 }
 
-impl Request {
-    pub(crate) fn check(&self) -> Result<(), InvalidArgument> {
+impl analysis::Request for Request {
+    fn check(&self) -> Result<(), InvalidArgument> {
         check_cutoff(self.cutoff)
     }
-}
 
-/// Returns the pass of the analysis on a trajectory of `n_atoms` atoms. Two groups are in contact in a frame if any atom
-/// of one is within the cut-off of any atom of the other.
-///
-/// The state holds the number of frames, then the number of frames of each pair of groups: a table with one row per group and one column per other group, or the pairs `i < j` of the same groups,
-/// ordered by `i`.
-///
-/// # Errors
-/// [`Error::AtomOutOfRange`], [`Error::Memory`].
-pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
-    let Request { groups, others, cutoff, periodic } = request;
-    let tags = |groups: &[Vec<i64>]| -> Vec<u32> {
-        let of_group = |(tag, atoms): (usize, &Vec<i64>)| vec![tag as u32; atoms.len()];
-        groups.iter().enumerate().flat_map(of_group).collect()
-    };
-    let mut lists = vec![groups.concat()];
-    lists.extend(others.as_ref().map(|others| others.concat()));
-    let slices: Vec<&[i64]> = lists.iter().map(Vec::as_slice).collect();
-    let (union, maps) = merge_atom_lists(&slices);
-    let atoms = Atoms::listed(&union, n_atoms)?;
-    let first = tags(&groups);
-    let tags = [first.clone(), others.as_deref().map_or(first, tags)];
-    let layout = match &others {
-        None => Layout::Triangle(groups.len()),
-        Some(others) => Layout::Table(groups.len(), others.len()),
-    };
-    // The bits of one frame, on each thread.
-    memory::ask(layout.len().saturating_mul(8).saturating_add(layout.len() / 8), WHAT)?;
-    // Pairs within one group are no contacts of groups.
-    let labels = others.is_none().then(|| tags.clone());
-    let groups = maps.into_iter().map(|map| Group::new(map, None)).collect();
-    let pairs = PairFinder { groups, labels, periodic, spare: Mutex::default() };
-    let analysis = Box::new(ContactMap { pairs, tags, layout, cutoff, spare: Mutex::default() });
-    Ok(Pass { atoms, superpose: None, analysis, then: None })
+    fn atoms(&mut self) -> Vec<&mut AtomList> {
+        self.groups.iter_mut().chain(self.others.iter_mut().flatten()).collect()
+    }
+
+    /// Two groups are in contact in a frame if any atom of one is within the cut-off of any atom of the other.
+    ///
+    /// The arrays are `n_frames` and `counts`, the number of frames of each pair of groups: a table with one row per
+    /// group and one column per other group, or the pairs `i < j` of the same groups, ordered by `i`.
+    fn plan(self, n_atoms: usize) -> Result<Pass, Error> {
+        let Request { groups, others, cutoff, periodic } = self;
+        let tags = |groups: &[AtomList]| -> Vec<u32> {
+            let of_group = |(tag, atoms): (usize, &AtomList)| vec![tag as u32; atoms.len()];
+            groups.iter().enumerate().flat_map(of_group).collect()
+        };
+        let all = |groups: &[AtomList]| groups.iter().flat_map(|atoms| &**atoms).copied().collect();
+        let mut lists: Vec<Vec<i64>> = vec![all(&groups)];
+        lists.extend(others.as_deref().map(all));
+        let slices: Vec<&[i64]> = lists.iter().map(Vec::as_slice).collect();
+        let (union, maps) = merge_atom_lists(&slices);
+        let atoms = Atoms::listed(&union, n_atoms)?;
+        let first = tags(&groups);
+        let tags = [first.clone(), others.as_deref().map_or(first, tags)];
+        let layout = match &others {
+            None => Layout::Triangle(groups.len()),
+            Some(others) => Layout::Table(groups.len(), others.len()),
+        };
+        // The bits of one frame, on each thread.
+        memory::ask(layout.len().saturating_mul(8).saturating_add(layout.len() / 8), WHAT)?;
+        // Pairs within one group are no contacts of groups.
+        let labels = others.is_none().then(|| tags.clone());
+        let groups = maps.into_iter().map(|map| Group::new(map, None)).collect();
+        let pairs = PairFinder { groups, labels, periodic, spare: Mutex::default() };
+        let spare = Mutex::default();
+        Ok(Pass::new(atoms, ContactMap { pairs, tags, layout, cutoff, spare }))
+    }
 }
 
 /// Where the pairs of groups stand in the state.
@@ -117,9 +118,9 @@ impl Seen {
     }
 
     /// Adds one to the counts of all pairs, and forgets them.
-    fn move_to(&mut self, counts: &mut [f64]) {
+    fn move_to(&mut self, counts: &mut [u64]) {
         for index in self.indices.drain(..) {
-            counts[index] += 1.0;
+            counts[index] += 1;
             self.bits[index / 64] = 0;
         }
     }
@@ -136,20 +137,26 @@ struct ContactMap {
     spare: Mutex<Vec<Seen>>,
 }
 
+/// Numbers of frames.
+#[derive(Serialize, Deserialize)]
+struct Counts {
+    n_frames: u64,
+    /// Frames in which each pair is in contact.
+    pairs: Numbers<u64>,
+}
+
 impl Analysis for ContactMap {
-    fn row_width(&self) -> usize {
-        0
+    type State = Counts;
+
+    fn state_bytes(&self) -> usize {
+        self.layout.len().saturating_mul(size_of::<u64>())
     }
 
-    fn state_len(&self) -> usize {
-        self.layout.len().saturating_add(1)
+    fn empty(&self) -> Result<Counts> {
+        Ok(Counts { n_frames: 0, pairs: Numbers::filled(self.layout.len(), 0, WHAT)? })
     }
 
-    fn empty(&self) -> Result<State, Error> {
-        Ok(memory::filled(self.state_len(), 0.0, WHAT)?)
-    }
-
-    fn absorb(&self, block: &Block, _: &mut [f64], state: &mut State) -> Result<(), FrameError> {
+    fn absorb(&self, block: &Block, _: &mut [f64], state: &mut Counts) -> Result<()> {
         let spare = || self.spare.lock().expect("nothing panics with it");
         let mut seen = spare().pop().unwrap_or_default();
         seen.bits.resize(self.layout.len().div_ceil(64), 0);
@@ -158,18 +165,25 @@ impl Analysis for ContactMap {
             let Frame { cell, groups, labels, .. } = *frame;
             let mut add = |pair| seen.add(self.layout.index(pair));
             finder.each_tags(cell, groups, labels, tags, self.cutoff, &mut add)?;
-            seen.move_to(&mut state[1..]);
+            seen.move_to(&mut state.pairs);
             Ok(())
         })?;
-        state[0] += block.n_frames() as f64;
+        state.n_frames += block.n_frames() as u64;
         spare().push(seen);
         Ok(())
     }
 
-    fn merge(&self, mut left: State, right: State) -> State {
-        // Integers: their sum is exact in any order.
-        left.iter_mut().zip(right).for_each(|(sum, count)| *sum += count);
-        left
+    fn merge(&self, mut left: Counts, right: Counts) -> Result<Counts> {
+        left.n_frames += right.n_frames;
+        left.pairs.add(&right.pairs);
+        Ok(left)
+    }
+
+    fn finish(&self, Counts { n_frames, pairs }: Counts) -> Result<Finished> {
+        Ok(Finished::Arrays(vec![
+            ("n_frames", Array::count(n_frames)),
+            ("counts", Array::integers(pairs)),
+        ]))
     }
 
     fn cell_use(&self) -> CellUse {
@@ -200,13 +214,13 @@ mod tests {
     #[test]
     fn a_pair_counts_once_a_frame() {
         let mut seen = Seen { bits: vec![0; 3], indices: Vec::new() };
-        let mut counts = vec![0.0; 150];
+        let mut counts = vec![0; 150];
         for frame in [&[3, 149, 3, 64][..], &[], &[64, 64, 65]] {
             frame.iter().for_each(|&index| seen.add(index));
             seen.move_to(&mut counts);
         }
         let sums = [3, 149, 64, 65, 0].map(|index: usize| counts[index]);
-        assert_eq!(sums, [1.0, 1.0, 2.0, 1.0, 0.0]);
-        assert_eq!(counts.iter().sum::<f64>(), 5.0);
+        assert_eq!(sums, [1, 1, 2, 1, 0]);
+        assert_eq!(counts.iter().sum::<u64>(), 5);
     }
 }

@@ -2,30 +2,28 @@
 
 use std::sync::Mutex;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use trajet_files::Error;
-use trajet_formats::{Atoms, Block};
+use trajet_formats::{AtomList, Atoms, Block};
 use trajet_kernels::cell::Cell;
 use trajet_kernels::contacts::{ContactFinder, Labels};
 use trajet_kernels::pairs::{Groups, Misplaced};
 use trajet_topology::select::UpdatingSelection;
 
-use crate::analysis::{Analysis, Pass, State, cell_of, list, no_position, optional_list};
+use crate::analysis::{self, Pass, PerFrame, cell_of, no_position};
 use crate::atom_map::merge_atom_lists;
 use crate::cells::{CellUse, SLACK};
-use crate::error::{FrameError, InvalidArgument};
+use crate::error::{FrameError, InvalidArgument, Result};
 use crate::updating::{Group, GroupMemory, check_selection};
 
 /// Parameters of the analysis.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// Atoms by index in the trajectory.
-    #[serde(deserialize_with = "list")]
-    pub atoms: Vec<i64>,
+    pub atoms: AtomList,
     /// The second atom of each pair; `None` for pairs within one list.
-    #[serde(deserialize_with = "optional_list")]
-    pub others: Option<Vec<i64>>,
+    pub others: Option<AtomList>,
     /// The selections of those of the two lists that are used in a frame; `None` for all. Each is evaluated from the
     /// positions of its list.
     pub selections: [Option<UpdatingSelection>; 2],
@@ -37,12 +35,33 @@ pub struct Request {
     pub periodic: bool,
 }
 
-impl Request {
-    pub(crate) fn check(&self) -> Result<(), InvalidArgument> {
+impl analysis::Request for Request {
+    fn check(&self) -> Result<(), InvalidArgument> {
         let [first, second] = &self.selections;
         check_selection(first.as_ref(), self.atoms.len())?;
-        check_selection(second.as_ref(), self.others.as_ref().map_or(0, Vec::len))?;
+        check_selection(second.as_ref(), self.others.as_deref().map_or(0, <[i64]>::len))?;
         self.cutoff.map_or(Ok(()), check_cutoff)
+    }
+
+    fn atoms(&mut self) -> Vec<&mut AtomList> {
+        std::iter::once(&mut self.atoms).chain(&mut self.others).collect()
+    }
+
+    /// Pairs of an atom with itself are left out, even if two lists share atoms.
+    ///
+    /// Rows hold, if the nearest pair is found, its distance (Å) and the positions of its atoms in the two lists, NaN
+    /// without a pair; then, with a cut-off, the number of pairs.
+    fn plan(self, n_atoms: usize) -> Result<Pass, Error> {
+        let Request { atoms: selected, others, selections, nearest, cutoff, periodic } = self;
+        let mut lists = vec![&selected[..]];
+        lists.extend(others.as_deref());
+        let (union, maps) = merge_atom_lists(&lists);
+        let atoms = Atoms::listed(&union, n_atoms)?;
+        let labels = labels_of(&selected, others.as_deref());
+        let groups = maps.into_iter().zip(selections);
+        let groups = groups.map(|(map, selection)| Group::new(map, selection)).collect();
+        let pairs = PairFinder { groups, labels, periodic, spare: Mutex::default() };
+        Ok(Pass::per_frame(atoms, Contacts { pairs, nearest, cutoff }))
     }
 }
 
@@ -55,28 +74,6 @@ pub(crate) fn check_cutoff(cutoff: f64) -> Result<(), InvalidArgument> {
         true => Ok(()),
         false => Err(InvalidArgument("a cut-off must be above 0 and below a million Å")),
     }
-}
-
-/// Returns the pass of the analysis on a trajectory of `n_atoms` atoms. Pairs of an atom with itself are left out, even
-/// if two lists share atoms.
-///
-/// Rows hold, if the nearest pair is found, its distance (Å) and the positions of its atoms in the two lists, NaN
-/// without a pair; then, with a cut-off, the number of pairs.
-///
-/// # Errors
-/// [`Error::AtomOutOfRange`].
-pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
-    let Request { atoms: selected, others, selections, nearest, cutoff, periodic } = request;
-    let mut lists = vec![&selected[..]];
-    lists.extend(others.as_deref());
-    let (union, maps) = merge_atom_lists(&lists);
-    let atoms = Atoms::listed(&union, n_atoms)?;
-    let labels = labels_of(&selected, others.as_deref());
-    let groups = maps.into_iter().zip(selections);
-    let groups = groups.map(|(map, selection)| Group::new(map, selection)).collect();
-    let pairs = PairFinder { groups, labels, periodic, spare: Mutex::default() };
-    let analysis = Box::new(Contacts { pairs, nearest, cutoff });
-    Ok(Pass { atoms, superpose: None, analysis, then: None })
 }
 
 /// Returns labels that exclude pairs of an atom with itself; `None` if all atoms of the lists are different.
@@ -197,14 +194,14 @@ struct Contacts {
     cutoff: Option<f64>,
 }
 
-impl Analysis for Contacts {
+impl PerFrame for Contacts {
     fn row_width(&self) -> usize {
         3 * usize::from(self.nearest) + usize::from(self.cutoff.is_some())
     }
 
-    fn absorb(&self, block: &Block, rows: &mut [f64], _: &mut State) -> Result<(), FrameError> {
+    fn compute(&self, block: &Block, rows: &mut [f64]) -> Result<()> {
         let width = self.row_width();
-        self.pairs.each_frame(block, self.cutoff, |finder, frame| {
+        let found = self.pairs.each_frame(block, self.cutoff, |finder, frame| {
             let Frame { i, cell, groups, labels, numbers } = *frame;
             let (nearest, count) =
                 rows[i * width..][..width].split_at_mut(width - usize::from(self.cutoff.is_some()));
@@ -224,11 +221,8 @@ impl Analysis for Contacts {
                 *count = finder.count(cell, groups, labels, cutoff)? as f64;
             }
             Ok(())
-        })
-    }
-
-    fn merge(&self, left: State, _: State) -> State {
-        left
+        });
+        Ok(found?)
     }
 
     fn cell_use(&self) -> CellUse {

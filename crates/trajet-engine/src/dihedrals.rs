@@ -1,55 +1,49 @@
 //! Dihedral angles of quadruples of atoms, or their cosines and sines.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use trajet_files::Error;
-use trajet_formats::{Atoms, Block};
+use trajet_formats::{AtomList, Atoms, Block};
 use trajet_kernels::dihedral;
 use trajet_simd::InstructionSet;
 
-use crate::analysis::{Analysis, Pass, State, cell_of, list};
+use crate::analysis::{self, Pass, PerFrame, cell_of};
 use crate::atom_map::merge_atom_lists;
 use crate::cells::CellUse;
-use crate::error::{FrameError, InvalidArgument};
+use crate::error::{InvalidArgument, Result};
 
 /// Parameters of the analysis.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// Atoms of each dihedral, by index in the trajectory.
-    #[serde(deserialize_with = "list")]
-    pub quadruples: Vec<[i64; 4]>,
+    /// Atoms of each dihedral (`[n, 4]`).
+    pub quadruples: AtomList,
     /// Whether rows hold cosine and sine of each angle instead of the angle in degrees.
     pub features: bool,
     /// Whether bond vectors are minimum images in frames that have a cell.
     pub periodic: bool,
 }
 
-impl Request {
-    pub(crate) fn check(&self) -> Result<(), InvalidArgument> {
-        if self.quadruples.is_empty() {
+impl analysis::Request for Request {
+    fn check(&self) -> Result<(), InvalidArgument> {
+        if self.quadruples.is_empty() || !self.quadruples.len().is_multiple_of(4) {
             return Err(InvalidArgument("there are no quadruples of atoms"));
         }
         Ok(())
     }
-}
 
-/// Returns the pass of the analysis on a trajectory of `n_atoms` atoms.
-///
-/// # Errors
-/// [`Error::AtomOutOfRange`].
-pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
-    let Request { quadruples, features, periodic } = request;
-    // With a second list the atoms are merged, so that each is read once. A single list would be read as it is.
-    let (union, _) = merge_atom_lists(&[quadruples.as_flattened(), &[]]);
-    let atoms = Atoms::listed(&union, n_atoms)?;
-    let place = |atom: i64| union.binary_search(&atom).expect("part of the union") as u32;
-    let quadruples = quadruples.iter().map(|four| four.map(place)).collect();
-    Ok(Pass {
-        atoms,
-        superpose: None,
-        analysis: Box::new(Dihedrals { quadruples, features, periodic }),
-        then: None,
-    })
+    fn atoms(&mut self) -> Vec<&mut AtomList> {
+        vec![&mut self.quadruples]
+    }
+
+    fn plan(self, n_atoms: usize) -> Result<Pass, Error> {
+        let Request { quadruples, features, periodic } = self;
+        // With a second list the atoms are merged, so that each is read once. A single list would be read as it is.
+        let (union, _) = merge_atom_lists(&[&quadruples, &[]]);
+        let atoms = Atoms::listed(&union, n_atoms)?;
+        let place = |atom: i64| union.binary_search(&atom).expect("part of the union") as u32;
+        let quadruples = quadruples.as_chunks::<4>().0.iter().map(|four| four.map(place)).collect();
+        Ok(Pass::per_frame(atoms, Dihedrals { quadruples, features, periodic }))
+    }
 }
 
 /// Yields one row per frame, no state.
@@ -60,12 +54,12 @@ struct Dihedrals {
     periodic: bool,
 }
 
-impl Analysis for Dihedrals {
+impl PerFrame for Dihedrals {
     fn row_width(&self) -> usize {
         if self.features { 2 * self.quadruples.len() } else { self.quadruples.len() }
     }
 
-    fn absorb(&self, block: &Block, rows: &mut [f64], _: &mut State) -> Result<(), FrameError> {
+    fn compute(&self, block: &Block, rows: &mut [f64]) -> Result<()> {
         let set = InstructionSet::chosen();
         for (i, row) in rows.chunks_exact_mut(self.row_width()).enumerate() {
             let cell = if self.periodic { cell_of(block, i)? } else { None };
@@ -76,10 +70,6 @@ impl Analysis for Dihedrals {
             }
         }
         Ok(())
-    }
-
-    fn merge(&self, left: State, _: State) -> State {
-        left
     }
 
     fn cell_use(&self) -> CellUse {

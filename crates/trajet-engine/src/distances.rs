@@ -1,68 +1,75 @@
 //! Distances of all pairs between two selections, within one, or between one and reference positions.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use trajet_files::Error;
-use trajet_formats::{Atoms, Block};
+use trajet_formats::{AtomList, Atoms, Block, Numbers};
 use trajet_kernels::distance::{Points, between, within};
 use trajet_simd::InstructionSet;
 
-use crate::analysis::{Analysis, Pass, State, cell_of, flattened, list};
+use crate::analysis::{self, Pass, PerFrame, cell_of};
 use crate::atom_map::{AtomMap, merge_atom_lists};
 use crate::cells::CellUse;
-use crate::error::FrameError;
+use crate::error::{InvalidArgument, Result};
 
 /// The second member of each pair.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Partner {
     /// Atoms of the same selection, each pair once.
     Themselves,
     /// Atoms by index in the trajectory.
-    Atoms(#[serde(deserialize_with = "list")] Vec<i64>),
+    Atoms(AtomList),
     /// Fixed positions (`[n, 3]`, Å).
-    Positions(#[serde(deserialize_with = "flattened")] Vec<f32>),
+    Positions(Numbers<f32>),
 }
 
 /// Parameters of the analysis.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// Atoms by index in the trajectory.
-    #[serde(deserialize_with = "list")]
-    pub atoms: Vec<i64>,
+    pub atoms: AtomList,
     /// What they are paired with.
     pub partner: Partner,
     /// Whether distances are of minimum images in frames that have a cell.
     pub periodic: bool,
 }
 
-/// Returns the pass of the analysis on a trajectory of `n_atoms` atoms.
-///
-/// # Errors
-/// [`Error::AtomOutOfRange`].
-pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
-    let Request { atoms: selected, partner, periodic } = request;
-    let mut lists = vec![&selected[..]];
-    if let Partner::Atoms(others) = &partner {
-        lists.push(others);
+impl analysis::Request for Request {
+    fn check(&self) -> Result<(), InvalidArgument> {
+        Ok(())
     }
-    let (union, maps) = merge_atom_lists(&lists);
-    let atoms = Atoms::listed(&union, n_atoms)?;
-    let mut maps = maps.into_iter();
-    let own = maps.next().expect("the atoms' own");
-    let with = match partner {
-        Partner::Themselves => With::Themselves,
-        Partner::Atoms(others) => {
-            With::Atoms { map: maps.next().expect("the others'"), n: others.len() }
+
+    fn atoms(&mut self) -> Vec<&mut AtomList> {
+        match &mut self.partner {
+            Partner::Atoms(others) => vec![&mut self.atoms, others],
+            Partner::Themselves | Partner::Positions(_) => vec![&mut self.atoms],
         }
-        Partner::Positions(positions) => {
-            let mut points = Points::default();
-            points.set(&positions);
-            With::Positions(points)
+    }
+
+    fn plan(self, n_atoms: usize) -> Result<Pass, Error> {
+        let Request { atoms: selected, partner, periodic } = self;
+        let mut lists = vec![&selected[..]];
+        if let Partner::Atoms(others) = &partner {
+            lists.push(others);
         }
-    };
-    let analysis = Box::new(Distances { n: selected.len(), own, with, periodic });
-    Ok(Pass { atoms, superpose: None, analysis, then: None })
+        let (union, maps) = merge_atom_lists(&lists);
+        let atoms = Atoms::listed(&union, n_atoms)?;
+        let mut maps = maps.into_iter();
+        let own = maps.next().expect("the atoms' own");
+        let with = match partner {
+            Partner::Themselves => With::Themselves,
+            Partner::Atoms(others) => {
+                With::Atoms { map: maps.next().expect("the others'"), n: others.len() }
+            }
+            Partner::Positions(positions) => {
+                let mut points = Points::default();
+                points.set(&positions);
+                With::Positions(points)
+            }
+        };
+        Ok(Pass::per_frame(atoms, Distances { n: selected.len(), own, with, periodic }))
+    }
 }
 
 /// Yields one row per frame, no state.
@@ -79,7 +86,7 @@ enum With {
     Positions(Points),
 }
 
-impl Analysis for Distances {
+impl PerFrame for Distances {
     fn row_width(&self) -> usize {
         match &self.with {
             With::Themselves => self.n * self.n.saturating_sub(1) / 2,
@@ -88,7 +95,7 @@ impl Analysis for Distances {
         }
     }
 
-    fn absorb(&self, block: &Block, rows: &mut [f64], _: &mut State) -> Result<(), FrameError> {
+    fn compute(&self, block: &Block, rows: &mut [f64]) -> Result<()> {
         let set = InstructionSet::chosen();
         let width = self.row_width();
         if width == 0 {
@@ -110,10 +117,6 @@ impl Analysis for Distances {
             }
         }
         Ok(())
-    }
-
-    fn merge(&self, left: State, _: State) -> State {
-        left
     }
 
     fn cell_use(&self) -> CellUse {

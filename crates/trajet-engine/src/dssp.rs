@@ -2,14 +2,14 @@
 
 use std::sync::Mutex;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use trajet_files::Error;
-use trajet_formats::{Atoms, Block, memory};
+use trajet_formats::{AtomList, Atoms, Block, Numbers, memory};
 use trajet_kernels::dssp::{Assigner, Backbone, Class};
 use trajet_simd::InstructionSet;
 
-use crate::analysis::{Analysis, Pass, State, check_finite, list};
-use crate::error::{FrameError, InvalidArgument};
+use crate::analysis::{self, Pass, PerFrame, check_finite};
+use crate::error::{InvalidArgument, Result};
 
 /// Number of classes that one number of a row holds, three bits each: a double holds integers of 53 bits.
 const PER_NUMBER: usize = 17;
@@ -17,30 +17,28 @@ const PER_NUMBER: usize = 17;
 const BITS: usize = 3;
 
 /// Parameters of the analysis.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// N, CA, C and O of each residue, by index in the trajectory.
-    #[serde(deserialize_with = "list")]
-    pub residues: Vec<[i64; 4]>,
-    /// C and O of the residue before each; any atoms for residues that donate no bond.
-    #[serde(deserialize_with = "list")]
-    pub before: Vec<[i64; 2]>,
+    /// N, CA, C and O of each residue (`[n, 4]`).
+    pub residues: AtomList,
+    /// C and O (`[n, 2]`) of the residue before each; any atoms for residues that donate no bond.
+    pub before: AtomList,
     /// Whether N of each residue has a hydrogen atom: not in proline, and not in the first residue of a chain.
     pub donates: Vec<bool>,
     /// Place of each residue in the sequence, ascending; places without a residue are those of incomplete ones.
-    pub slots: Vec<u32>,
+    pub slots: Numbers<u32>,
     /// Chain of each place of the sequence.
-    pub chains: Vec<u32>,
+    pub chains: Numbers<u32>,
 }
 
-impl Request {
-    pub(crate) fn check(&self) -> Result<(), InvalidArgument> {
+impl analysis::Request for Request {
+    fn check(&self) -> Result<(), InvalidArgument> {
         if self.residues.is_empty() {
             return Err(InvalidArgument("there are no residues"));
         }
-        let n = self.residues.len();
-        if [self.before.len(), self.donates.len(), self.slots.len()] != [n; 3] {
+        let n = self.slots.len();
+        if [self.residues.len(), self.before.len(), self.donates.len()] != [4 * n, 2 * n, n] {
             return Err(InvalidArgument("lists must have one element for each residue"));
         }
         let exists = |&last: &u32| (last as usize) < self.chains.len();
@@ -49,35 +47,30 @@ impl Request {
         }
         Ok(())
     }
-}
 
-/// Returns the pass of the analysis on a trajectory of `n_atoms` atoms.
-///
-/// A row has the classes of 17 residues in each number, as an integer: those of the first residue in its
-/// lowest three bits.
-///
-/// # Errors
-/// [`Error::AtomOutOfRange`], [`Error::Memory`].
-///
-/// # Panics
-/// If lists differ in length, or places in the sequence do not rise.
-pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
-    let Request { residues, before, donates, slots, chains } = request;
-    let n = residues.len();
-    let mut union: Vec<i64> = Vec::new();
-    memory::reserve(&mut union, 6 * n, "the atoms of an analysis")?;
-    union.extend(residues.as_flattened());
-    union.extend(before.as_flattened());
-    union.sort_unstable();
-    union.dedup();
-    let atoms = Atoms::listed(&union, n_atoms)?;
-    let column = |atom: i64| union.binary_search(&atom).expect("part of the union") as u32;
-    let backbone = residues.iter().map(|residue| residue.map(column)).collect();
-    let pairs = before.iter().zip(&donates);
-    let donors = pairs.map(|(pair, donates)| donates.then(|| pair.map(column))).collect();
-    let backbone = Backbone::new(backbone, donors, slots, chains).expect("checked");
-    let analysis = Box::new(Dssp { backbone, spare: Mutex::default() });
-    Ok(Pass { atoms, superpose: None, analysis, then: None })
+    fn atoms(&mut self) -> Vec<&mut AtomList> {
+        vec![&mut self.residues, &mut self.before]
+    }
+
+    /// A row has the classes of 17 residues in each number, as an integer: those of the first residue in its lowest
+    /// three bits.
+    fn plan(self, n_atoms: usize) -> Result<Pass, Error> {
+        let Request { residues, before, donates, slots, chains } = self;
+        let mut union: Vec<i64> = Vec::new();
+        memory::reserve(&mut union, residues.len() + before.len(), "the atoms of an analysis")?;
+        union.extend(&*residues);
+        union.extend(&*before);
+        union.sort_unstable();
+        union.dedup();
+        let atoms = Atoms::listed(&union, n_atoms)?;
+        let column = |atom: i64| union.binary_search(&atom).expect("part of the union") as u32;
+        let backbone = residues.as_chunks::<4>().0;
+        let backbone = backbone.iter().map(|residue| residue.map(column)).collect();
+        let pairs = before.as_chunks::<2>().0.iter().zip(&donates);
+        let donors = pairs.map(|(pair, donates)| donates.then(|| pair.map(column))).collect();
+        let backbone = Backbone::new(backbone, donors, slots.0, chains.0).expect("checked");
+        Ok(Pass::per_frame(atoms, Dssp { backbone, spare: Mutex::default() }))
+    }
 }
 
 /// Yields packed classes, no state.
@@ -87,12 +80,12 @@ struct Dssp {
     spare: Mutex<Vec<(Assigner, Vec<Class>)>>,
 }
 
-impl Analysis for Dssp {
+impl PerFrame for Dssp {
     fn row_width(&self) -> usize {
         self.backbone.len().div_ceil(PER_NUMBER)
     }
 
-    fn absorb(&self, block: &Block, rows: &mut [f64], _: &mut State) -> Result<(), FrameError> {
+    fn compute(&self, block: &Block, rows: &mut [f64]) -> Result<()> {
         check_finite(block)?;
         let spare = || self.spare.lock().expect("nothing panics with it");
         let (mut assigner, mut classes) = spare().pop().unwrap_or_default();
@@ -106,10 +99,6 @@ impl Analysis for Dssp {
         }
         spare().push((assigner, classes));
         Ok(())
-    }
-
-    fn merge(&self, left: State, _: State) -> State {
-        left
     }
 }
 

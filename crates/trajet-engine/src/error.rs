@@ -4,6 +4,8 @@ use std::any::Any;
 use std::fmt;
 use std::path::PathBuf;
 
+use trajet_formats::memory::Refused;
+
 /// Invalid parameters of an analysis.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
@@ -16,6 +18,59 @@ pub struct FrameError {
     pub frame: u64,
     /// What is wrong, with advice.
     pub why: String,
+}
+
+/// Why an analysis of some frames has no result.
+#[non_exhaustive]
+#[derive(Debug, thiserror::Error)]
+pub enum AnalysisError {
+    /// It cannot take a frame.
+    #[error("frame {}: {}", .0.frame, .0.why)]
+    Frame(FrameError),
+    /// Its state would have more than `limit` entries.
+    #[error("more than {limit} {what}")]
+    TooLarge {
+        /// Plural of what is counted.
+        what: &'static str,
+        /// The most entries.
+        limit: usize,
+    },
+    /// The system refused memory.
+    #[error("{}", trajet_files::Error::from(*.0))]
+    Memory(Refused),
+    /// A function of the caller failed.
+    #[error("{0}")]
+    Caller(Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl From<FrameError> for AnalysisError {
+    fn from(error: FrameError) -> Self {
+        AnalysisError::Frame(error)
+    }
+}
+
+impl From<Refused> for AnalysisError {
+    fn from(refused: Refused) -> Self {
+        AnalysisError::Memory(refused)
+    }
+}
+
+/// Result of an analysis.
+pub type Result<T, E = AnalysisError> = std::result::Result<T, E>;
+
+/// Why a task or a run failed.
+#[derive(Debug)]
+pub struct Failure {
+    /// Position among all analyses of the run of the one that failed; `None` if all did.
+    pub analysis: Option<usize>,
+    /// The cause.
+    pub fault: TaskFault,
+}
+
+impl<E: Into<TaskFault>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Failure { analysis: None, fault: error.into() }
+    }
 }
 
 /// Why a task failed.
@@ -41,6 +96,9 @@ pub enum TaskFault {
         /// What is wrong, with advice.
         why: String,
     },
+    /// An analysis failed, but not for one of its frames.
+    #[error(transparent)]
+    Analysis(#[from] AnalysisError),
     /// The system refused the memory for the result.
     #[error("{needed} GiB are needed for {what}")]
     Memory {
@@ -75,6 +133,8 @@ pub struct TaskError {
     pub first: usize,
     /// Number of frames.
     pub frames: usize,
+    /// Position among all analyses of the run of the one that failed; `None` if all did.
+    pub analysis: Option<usize>,
     /// The cause.
     pub fault: TaskFault,
 }
@@ -82,7 +142,13 @@ pub struct TaskError {
 impl TaskError {
     /// Returns an error of the run as a whole, with `frames` frames.
     pub fn of_run(frames: usize, fault: TaskFault) -> TaskError {
-        TaskError { task: 0, first: 0, frames, fault }
+        TaskError { task: 0, first: 0, frames, analysis: None, fault }
+    }
+}
+
+impl From<Failure> for TaskError {
+    fn from(Failure { analysis, fault }: Failure) -> Self {
+        TaskError { analysis, ..TaskError::of_run(0, fault) }
     }
 }
 

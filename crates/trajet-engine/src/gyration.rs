@@ -1,16 +1,16 @@
 //! Radius of gyration of a selection, about its centre and about axes, and principal moments.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use trajet_files::Error;
-use trajet_formats::{Atoms, Block};
+use trajet_formats::{AtomList, Atoms, Block, Numbers};
 use trajet_kernels::gyration::{radius, tensor};
 use trajet_simd::InstructionSet;
 
-use crate::analysis::{Analysis, Pass, State, check_weights, list, optional_list};
-use crate::error::{FrameError, InvalidArgument};
+use crate::analysis::{self, Pass, PerFrame, check_weights};
+use crate::error::{InvalidArgument, Result};
 
 /// The numbers of a row.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Quantity {
     /// The radius, Å.
@@ -22,42 +22,39 @@ pub enum Quantity {
 }
 
 /// Parameters of the analysis.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// Atoms by index in the trajectory, in any order.
-    #[serde(deserialize_with = "list")]
-    pub atoms: Vec<i64>,
+    pub atoms: AtomList,
     /// One weight per atom; `None` for equal weights.
-    #[serde(deserialize_with = "optional_list")]
-    pub weights: Option<Vec<f64>>,
+    pub weights: Option<Numbers<f64>>,
     /// What is computed.
     pub quantity: Quantity,
 }
 
-impl Request {
-    pub(crate) fn check(&self) -> Result<(), InvalidArgument> {
+impl analysis::Request for Request {
+    fn check(&self) -> Result<(), InvalidArgument> {
         check_weights(self.weights.as_deref(), self.atoms.len())
     }
-}
 
-/// Returns the pass of the analysis on a trajectory of `n_atoms` atoms.
-///
-/// # Errors
-/// [`Error::AtomOutOfRange`].
-pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
-    let atoms = Atoms::listed(&request.atoms, n_atoms)?;
-    let analysis = Box::new(Gyration { weights: request.weights, quantity: request.quantity });
-    Ok(Pass { atoms, superpose: None, analysis, then: None })
+    fn atoms(&mut self) -> Vec<&mut AtomList> {
+        vec![&mut self.atoms]
+    }
+
+    fn plan(self, n_atoms: usize) -> Result<Pass, Error> {
+        let atoms = Atoms::listed(&self.atoms, n_atoms)?;
+        Ok(Pass::per_frame(atoms, Gyration { weights: self.weights, quantity: self.quantity }))
+    }
 }
 
 /// Yields one row per frame, no state.
 struct Gyration {
-    weights: Option<Vec<f64>>,
+    weights: Option<Numbers<f64>>,
     quantity: Quantity,
 }
 
-impl Analysis for Gyration {
+impl PerFrame for Gyration {
     fn row_width(&self) -> usize {
         match self.quantity {
             Quantity::Radius => 1,
@@ -66,7 +63,7 @@ impl Analysis for Gyration {
         }
     }
 
-    fn absorb(&self, block: &Block, rows: &mut [f64], _: &mut State) -> Result<(), FrameError> {
+    fn compute(&self, block: &Block, rows: &mut [f64]) -> Result<()> {
         let set = InstructionSet::chosen();
         for (i, row) in rows.chunks_exact_mut(self.row_width()).enumerate() {
             let (frame, weights) = (block.frame(i), self.weights.as_deref());
@@ -81,9 +78,5 @@ impl Analysis for Gyration {
             }
         }
         Ok(())
-    }
-
-    fn merge(&self, left: State, _: State) -> State {
-        left
     }
 }

@@ -1,26 +1,25 @@
 //! Hydrogen bonds: their number in each frame, and how often each of them, or each bond, occurs.
 
+use std::marker::PhantomData;
 use std::sync::Mutex;
 
-use serde::{Deserialize, Deserializer};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use trajet_files::Error;
-use trajet_formats::{Atoms, Block, memory};
+use trajet_formats::{AtomList, Atoms, Block, Numbers, memory};
 use trajet_kernels::hydrogen_bonds::{AngleLimit, Bond, BondFinder, Criterion, Measured, Sites};
 use trajet_kernels::pairs::Misplaced;
 
-use crate::analysis::{Analysis, Pass, State, cell_of, check_finite, list};
+use crate::analysis::{self, Analysis, Array, Finished, Pass, cell_of, check_finite};
 use crate::atom_map::merge_atom_lists;
 use crate::cells::CellUse;
-use crate::error::{FrameError, InvalidArgument};
+use crate::error::{AnalysisError, FrameError, InvalidArgument, Result};
 
-/// State of a pass whose result would be larger than `most`, or than the memory. It stays so through all merges: if a
-/// part is too large, the whole is, too.
-pub const TOO_LARGE: [f64; 1] = [-1.0];
-/// Numbers of a bond in the state of [`Fold::Bonds`].
-const BOND: usize = 5;
+/// What memory is asked for, in messages.
+const WHAT: &str = "the hydrogen bonds of all frames";
 
 /// The distance that the criterion limits; see [`Measured`].
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Distance {
     /// That of donor and acceptor.
@@ -29,48 +28,38 @@ pub enum Distance {
     HydrogenAcceptor,
 }
 
-/// What the state holds. A key is the label of donor and hydrogen times the number of labels of acceptors, plus the
-/// label of the acceptor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+/// What is collected of all frames. A key is the label of donor and hydrogen times the number of labels of acceptors, plus
+/// the label of the acceptor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fold {
-    /// Each key that occurs, ascending, and in how many frames it does.
+    /// `keys`, each that occurs, ascending, and `counts`, in how many frames it does.
     Occupancies,
-    /// The keys of each frame in turn, ascending; rows have their number.
+    /// `keys` of each frame in turn, ascending; rows have their number.
     Keys,
-    /// Donor, hydrogen and acceptor (atoms of the request), distance (Å) and angle (degrees) of each bond of each frame
-    /// in turn, sorted by these atoms.
+    /// `atoms`, donor, hydrogen and acceptor (`[n, 3]`, atoms of the request), `distances` (Å) and `angles` (degrees) of
+    /// each bond of each frame in turn, sorted by these atoms.
     Bonds,
 }
 
 /// Donors whose bonds with acceptors are searched.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Search {
     /// Donor of each pair of donor and hydrogen, by index in the trajectory.
-    #[serde(deserialize_with = "list")]
-    pub donors: Vec<i64>,
+    pub donors: AtomList,
     /// Hydrogen of each pair.
-    #[serde(deserialize_with = "list")]
-    pub hydrogens: Vec<i64>,
+    pub hydrogens: AtomList,
     /// Label of each pair: whole numbers from 0. Pairs that belong together share one.
-    #[serde(deserialize_with = "labels")]
-    pub donor_labels: Vec<u64>,
+    pub donor_labels: Numbers<u64>,
     /// Acceptors, by index in the trajectory.
-    #[serde(deserialize_with = "list")]
-    pub acceptors: Vec<i64>,
+    pub acceptors: AtomList,
     /// Label of each acceptor.
-    #[serde(deserialize_with = "labels")]
-    pub acceptor_labels: Vec<u64>,
-}
-
-/// Deserialises labels, which are given as `f64`: arrays of integers are atoms.
-fn labels<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u64>, D::Error> {
-    Ok(list::<D, f64>(from)?.into_iter().map(|label| label as u64).collect())
+    pub acceptor_labels: Numbers<u64>,
 }
 
 /// Parameters of the analysis.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// One search, or two for both directions between two groups of atoms. A bond that both find counts once.
@@ -85,16 +74,16 @@ pub struct Request {
     pub donor_angle: Option<f64>,
     /// Whether differences are minimum images in frames that have a cell.
     pub periodic: bool,
-    /// What the state holds.
+    /// What is collected.
     pub fold: Fold,
-    /// Largest number of entries of the state.
+    /// Largest number of its entries.
     pub most: usize,
     /// Number of labels of acceptors.
     pub n_acceptor_labels: usize,
 }
 
-impl Request {
-    pub(crate) fn check(&self) -> Result<(), InvalidArgument> {
+impl analysis::Request for Request {
+    fn check(&self) -> Result<(), InvalidArgument> {
         let fits = |search: &Search| {
             let n = search.donors.len();
             n == search.hydrogens.len()
@@ -105,10 +94,10 @@ impl Request {
         if !self.searches.iter().all(fits) {
             return Err(InvalidArgument("there must be a hydrogen and a label for each donor"));
         }
-        // Keys are whole numbers in `f64`.
-        let largest = self.searches.iter().flat_map(|search| &search.donor_labels).max();
+        // Arrays of keys are signed.
+        let largest = self.searches.iter().flat_map(|search| &*search.donor_labels).max();
         let keys = (u128::from(largest.copied().unwrap_or(0)) + 1) * self.n_acceptor_labels as u128;
-        if keys > 1 << 53 {
+        if keys > 1 << 63 {
             return Err(InvalidArgument("there are too many pairs of donors and acceptors"));
         }
         if !(self.cutoff > 0.0 && self.cutoff.is_finite()) {
@@ -120,63 +109,66 @@ impl Request {
         }
         Ok(())
     }
-}
 
-/// Returns the pass of the analysis on a trajectory of `n_atoms` atoms. Rows have one number: that of the bonds of the
-/// frame, or of its keys for [`Fold::Keys`]. The state is [`TOO_LARGE`] or what [`Fold`] says.
-///
-/// # Errors
-/// [`Error::AtomOutOfRange`].
-///
-/// # Panics
-/// If there are fewer hydrogens or labels than donors, or fewer labels than acceptors.
-pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
-    let Request { searches, distance, cutoff, periodic, fold, most, n_acceptor_labels, .. } =
-        request;
-    let angle =
-        request.donor_angle.map_or(AngleLimit::AtHydrogen(request.angle), AngleLimit::AtDonor);
-    let mut lists: Vec<&[i64]> = vec![&[]];
-    for search in &searches {
-        lists.extend([&search.donors[..], &search.hydrogens, &search.acceptors]);
+    fn atoms(&mut self) -> Vec<&mut AtomList> {
+        let searches = self.searches.iter_mut();
+        searches
+            .flat_map(|search| [&mut search.donors, &mut search.hydrogens, &mut search.acceptors])
+            .collect()
     }
-    let (union, _) = merge_atom_lists(&lists);
-    let atoms = Atoms::listed(&union, n_atoms)?;
-    let column = |atom: &i64| union.binary_search(atom).expect("part of the union") as u32;
-    let prepared = |search: &Search| {
-        let columns = |of: &[i64]| of.iter().map(column).collect::<Vec<u32>>();
-        let (donors, hydrogens) = (columns(&search.donors), columns(&search.hydrogens));
-        let pairs: Vec<[u32; 2]> =
-            donors.into_iter().zip(hydrogens).map(<[u32; 2]>::from).collect();
-        let acceptors = columns(&search.acceptors);
-        let sites = Sites::new(pairs.clone(), acceptors.clone());
-        let mut donor_labels = vec![0; sites.pairs().len()];
-        for (pair, &label) in pairs.iter().zip(&search.donor_labels) {
-            donor_labels[sites.pairs().binary_search(pair).expect("one of them")] = label;
+
+    /// Rows have one number: that of the bonds of the frame, or of its keys for [`Fold::Keys`]. The arrays are those of
+    /// [`Fold`].
+    fn plan(self, n_atoms: usize) -> Result<Pass, Error> {
+        let Request { searches, distance, cutoff, periodic, fold, most, n_acceptor_labels, .. } =
+            self;
+        let angle =
+            self.donor_angle.map_or(AngleLimit::AtHydrogen(self.angle), AngleLimit::AtDonor);
+        let mut lists: Vec<&[i64]> = vec![&[]];
+        for search in &searches {
+            lists.extend([&search.donors[..], &search.hydrogens, &search.acceptors]);
         }
-        let mut acceptor_labels = vec![0; sites.acceptors().len()];
-        for (acceptor, &label) in acceptors.iter().zip(&search.acceptor_labels) {
-            let at = sites.acceptors().binary_search(acceptor).expect("one of them");
-            acceptor_labels[at] = label;
-        }
-        Labelled { sites, donor_labels, acceptor_labels }
-    };
-    let searches = searches.iter().map(prepared).collect();
-    let measured = match distance {
-        Distance::DonorAcceptor => Measured::DonorAcceptor,
-        Distance::HydrogenAcceptor => Measured::HydrogenAcceptor,
-    };
-    let analysis = Box::new(HydrogenBonds {
-        searches,
-        atoms: union,
-        criterion: Criterion::new(measured, cutoff, angle),
-        cutoff,
-        periodic,
-        fold,
-        most,
-        n_acceptor_labels: n_acceptor_labels as u64,
-        spare: Mutex::default(),
-    });
-    Ok(Pass { atoms, superpose: None, analysis, then: None })
+        let (union, _) = merge_atom_lists(&lists);
+        let atoms = Atoms::listed(&union, n_atoms)?;
+        let column = |atom: &i64| union.binary_search(atom).expect("part of the union") as u32;
+        let prepared = |search: &Search| {
+            let columns = |of: &[i64]| of.iter().map(column).collect::<Vec<u32>>();
+            let (donors, hydrogens) = (columns(&search.donors), columns(&search.hydrogens));
+            let pairs: Vec<[u32; 2]> =
+                donors.into_iter().zip(hydrogens).map(<[u32; 2]>::from).collect();
+            let acceptors = columns(&search.acceptors);
+            let sites = Sites::new(pairs.clone(), acceptors.clone());
+            let mut donor_labels = vec![0; sites.pairs().len()];
+            for (pair, &label) in pairs.iter().zip(&*search.donor_labels) {
+                donor_labels[sites.pairs().binary_search(pair).expect("one of them")] = label;
+            }
+            let mut acceptor_labels = vec![0; sites.acceptors().len()];
+            for (acceptor, &label) in acceptors.iter().zip(&*search.acceptor_labels) {
+                let at = sites.acceptors().binary_search(acceptor).expect("one of them");
+                acceptor_labels[at] = label;
+            }
+            Labelled { sites, donor_labels, acceptor_labels }
+        };
+        let searches = searches.iter().map(prepared).collect();
+        let measured = match distance {
+            Distance::DonorAcceptor => Measured::DonorAcceptor,
+            Distance::HydrogenAcceptor => Measured::HydrogenAcceptor,
+        };
+        let bonds = FrameBonds {
+            searches,
+            atoms: union,
+            criterion: Criterion::new(measured, cutoff, angle),
+            cutoff,
+            periodic,
+            n_acceptor_labels: n_acceptor_labels as u64,
+            spare: Mutex::default(),
+        };
+        Ok(match fold {
+            Fold::Occupancies => Pass::new(atoms, HydrogenBonds::<KeyCounts>::new(bonds, most)),
+            Fold::Keys => Pass::new(atoms, HydrogenBonds::<Keys>::new(bonds, most)),
+            Fold::Bonds => Pass::new(atoms, HydrogenBonds::<BondTable>::new(bonds, most)),
+        })
+    }
 }
 
 /// Sites by columns of the block, with their labels.
@@ -186,8 +178,8 @@ struct Labelled {
     acceptor_labels: Vec<u64>,
 }
 
-/// Yields one number per frame, and a state of any length.
-struct HydrogenBonds {
+/// Finds the bonds of frames.
+struct FrameBonds {
     searches: Vec<Labelled>,
     /// The atom of each column.
     atoms: Vec<i64>,
@@ -195,8 +187,6 @@ struct HydrogenBonds {
     /// The largest distance, Å.
     cutoff: f64,
     periodic: bool,
-    fold: Fold,
-    most: usize,
     n_acceptor_labels: u64,
     /// Spare buffers.
     spare: Mutex<Vec<Buffers>>,
@@ -208,8 +198,6 @@ struct Buffers {
     bonds: Vec<Bond>,
     found: Vec<Found>,
     keys: Vec<u64>,
-    /// Keys of all frames of a block.
-    all: Vec<u64>,
 }
 
 /// A bond, by columns of the block.
@@ -222,7 +210,7 @@ struct Found {
     bond: Bond,
 }
 
-impl HydrogenBonds {
+impl FrameBonds {
     /// Finds the bonds of a frame.
     fn find(&self, block: &Block, i: usize, buffers: &mut Buffers) -> Result<(), FrameError> {
         let cell = if self.periodic { cell_of(block, i)? } else { None };
@@ -254,122 +242,241 @@ impl HydrogenBonds {
         Ok(())
     }
 
-    /// Appends numbers to a state, which becomes [`TOO_LARGE`] instead if the limit or the memory does not allow it.
-    fn append(&self, state: &mut State, more: impl ExactSizeIterator<Item = f64>, entry: usize) {
-        let n = more.len();
-        let refused = state[..] == TOO_LARGE
-            || (state.len() + n) / entry > self.most
-            || memory::reserve(state, n, "the hydrogen bonds of all frames").is_err();
-        if refused {
-            *state = TOO_LARGE.to_vec();
-        } else {
-            state.extend(more);
-        }
-    }
-}
-
-impl Analysis for HydrogenBonds {
-    fn row_width(&self) -> usize {
-        1
-    }
-
-    fn absorb(&self, block: &Block, rows: &mut [f64], state: &mut State) -> Result<(), FrameError> {
+    /// Calls `each` with the bonds of every frame of a block, memory for their keys, and its row, which has the number of
+    /// bonds.
+    fn each_frame(
+        &self,
+        block: &Block,
+        rows: &mut [f64],
+        mut each: impl FnMut(&[Found], &mut Vec<u64>, &mut f64) -> Result<()>,
+    ) -> Result<()> {
         check_finite(block)?;
         let spare = || self.spare.lock().expect("nothing panics with it");
         let mut buffers = spare().pop().unwrap_or_default();
-        buffers.all.clear();
         for (i, row) in rows.iter_mut().enumerate() {
             self.find(block, i, &mut buffers)?;
-            let Buffers { found, keys, all, .. } = &mut buffers;
+            let Buffers { found, keys, .. } = &mut buffers;
             *row = found.len() as f64;
-            if self.fold == Fold::Bonds {
-                let numbers: Vec<[f64; BOND]> = found
-                    .iter()
-                    .map(|found| {
-                        let atoms = [found.donor, found.hydrogen, found.acceptor];
-                        let [d, h, a] = atoms.map(|column| self.atoms[column as usize] as f64);
-                        [d, h, a, found.bond.distance, found.bond.angle()]
-                    })
-                    .collect();
-                self.append(state, numbers.into_flattened().into_iter(), BOND);
-                continue;
-            }
-            keys.clear();
-            keys.extend(found.iter().map(|found| found.key));
-            keys.sort_unstable();
-            keys.dedup();
-            if self.fold == Fold::Keys {
-                *row = keys.len() as f64;
-                self.append(state, keys.iter().map(|&key| key as f64), 1);
-            } else {
-                all.extend_from_slice(keys);
-            }
-        }
-        if self.fold == Fold::Occupancies {
-            let all = &mut buffers.all;
-            all.sort_unstable();
-            let counted: Vec<[f64; 2]> = all
-                .chunk_by(|a, b| a == b)
-                .map(|same| [same[0] as f64, same.len() as f64])
-                .collect();
-            self.append(state, counted.into_flattened().into_iter(), 2);
+            each(found, keys, row)?;
         }
         spare().push(buffers);
         Ok(())
     }
+}
 
-    fn merge(&self, mut left: State, right: State) -> State {
-        if left[..] == TOO_LARGE || right[..] == TOO_LARGE {
-            return TOO_LARGE.to_vec();
-        }
-        match self.fold {
-            Fold::Occupancies => self.merge_counts(&left, &right),
-            Fold::Keys => {
-                self.append(&mut left, right.into_iter(), 1);
-                left
-            }
-            Fold::Bonds => {
-                self.append(&mut left, right.into_iter(), BOND);
-                left
-            }
-        }
-    }
+/// Sets keys to those of some bonds, ascending.
+fn set_keys(keys: &mut Vec<u64>, found: &[Found]) {
+    keys.clear();
+    keys.extend(found.iter().map(|found| found.key));
+    keys.sort_unstable();
+    keys.dedup();
+}
 
-    fn cell_use(&self) -> CellUse {
-        if self.periodic { CellUse::Within(self.cutoff) } else { CellUse::Ignored }
+/// Collects bonds of all frames; yields one number per frame.
+struct HydrogenBonds<C> {
+    bonds: FrameBonds,
+    /// Largest number of entries of the collection.
+    most: usize,
+    collection: PhantomData<fn() -> C>,
+}
+
+/// What is collected of all frames, of which a state has at most `most` entries.
+trait Collection: Default + Serialize + DeserializeOwned + Send + 'static {
+    /// Adds the bonds of a block.
+    fn add(
+        &mut self,
+        bonds: &FrameBonds,
+        block: &Block,
+        rows: &mut [f64],
+        most: usize,
+    ) -> Result<()>;
+
+    /// Adds what was collected of the frames after these.
+    fn append(&mut self, right: Self, most: usize) -> Result<()>;
+
+    fn arrays(self) -> Vec<(&'static str, Array)>;
+}
+
+impl<C> HydrogenBonds<C> {
+    fn new(bonds: FrameBonds, most: usize) -> Self {
+        HydrogenBonds { bonds, most, collection: PhantomData }
     }
 }
 
-impl HydrogenBonds {
-    /// Merges two lists of keys, ascending, and their counts.
-    fn merge_counts(&self, left: &[f64], right: &[f64]) -> State {
-        let (mut left, mut right) = (left.as_chunks::<2>().0, right.as_chunks::<2>().0);
-        // The length first: the larger list may have most of the keys of the other.
-        let mut merged = State::new();
-        let most = 2 * (left.len() + right.len()).min(self.most);
-        if memory::reserve(&mut merged, most, "the hydrogen bonds of all frames").is_err() {
-            return TOO_LARGE.to_vec();
+impl<C: Collection> Analysis for HydrogenBonds<C> {
+    type State = C;
+
+    fn row_width(&self) -> usize {
+        1
+    }
+
+    fn empty(&self) -> Result<C> {
+        Ok(C::default())
+    }
+
+    fn absorb(&self, block: &Block, rows: &mut [f64], state: &mut C) -> Result<()> {
+        state.add(&self.bonds, block, rows, self.most)
+    }
+
+    fn merge(&self, mut left: C, right: C) -> Result<C> {
+        left.append(right, self.most)?;
+        Ok(left)
+    }
+
+    fn finish(&self, state: C) -> Result<Finished> {
+        Ok(Finished::Arrays(state.arrays()))
+    }
+
+    fn cell_use(&self) -> CellUse {
+        let FrameBonds { periodic, cutoff, .. } = self.bonds;
+        if periodic { CellUse::Within(cutoff) } else { CellUse::Ignored }
+    }
+}
+
+/// Keys, ascending, and in how many frames each occurs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct KeyCounts {
+    keys: Numbers<u64>,
+    counts: Numbers<u64>,
+}
+
+impl Collection for KeyCounts {
+    fn add(
+        &mut self,
+        bonds: &FrameBonds,
+        block: &Block,
+        rows: &mut [f64],
+        most: usize,
+    ) -> Result<()> {
+        let mut all = Vec::new();
+        bonds.each_frame(block, rows, |found, keys, _| {
+            set_keys(keys, found);
+            all.extend_from_slice(keys);
+            Ok(())
+        })?;
+        all.sort_unstable();
+        let mut of_block = KeyCounts::default();
+        for same in all.chunk_by(|a, b| a == b) {
+            of_block.keys.0.push(same[0]);
+            of_block.counts.0.push(same.len() as u64);
         }
-        while let Some(key) =
-            [left.first(), right.first()].into_iter().flatten().map(|e| e[0]).reduce(f64::min)
-        {
-            let mut count = 0.0;
-            for list in [&mut left, &mut right] {
-                if let [[first, n], rest @ ..] = *list
-                    && *first == key
-                {
-                    count += n;
-                    *list = rest;
+        self.append(of_block, most)
+    }
+
+    fn append(&mut self, right: Self, most: usize) -> Result<()> {
+        let (left, mut merged) = (std::mem::take(self), KeyCounts::default());
+        let room = (left.keys.len() + right.keys.len()).min(most);
+        memory::reserve(&mut merged.keys.0, room, WHAT)?;
+        memory::reserve(&mut merged.counts.0, room, WHAT)?;
+        let (mut i, mut j) = (0, 0);
+        while let Some(&key) = [left.keys.get(i), right.keys.get(j)].into_iter().flatten().min() {
+            let mut count = 0;
+            for (part, at) in [(&left, &mut i), (&right, &mut j)] {
+                if part.keys.get(*at) == Some(&key) {
+                    count += part.counts[*at];
+                    *at += 1;
                 }
             }
-            if merged.len() / 2 == self.most {
-                return TOO_LARGE.to_vec();
+            if merged.keys.len() == most {
+                return Err(AnalysisError::TooLarge { what: "pairs with bonds", limit: most });
             }
-            merged.extend([key, count]);
+            merged.keys.0.push(key);
+            merged.counts.0.push(count);
         }
-        merged.shrink_to_fit();
-        merged
+        merged.keys.0.shrink_to_fit();
+        merged.counts.0.shrink_to_fit();
+        *self = merged;
+        Ok(())
     }
+
+    fn arrays(self) -> Vec<(&'static str, Array)> {
+        vec![("keys", Array::integers(self.keys)), ("counts", Array::integers(self.counts))]
+    }
+}
+
+/// The keys of each frame in turn.
+#[derive(Default, Serialize, Deserialize)]
+struct Keys(Numbers<u64>);
+
+impl Collection for Keys {
+    fn add(
+        &mut self,
+        bonds: &FrameBonds,
+        block: &Block,
+        rows: &mut [f64],
+        most: usize,
+    ) -> Result<()> {
+        bonds.each_frame(block, rows, |found, keys, row| {
+            set_keys(keys, found);
+            *row = keys.len() as f64;
+            append(&mut self.0.0, keys, most)
+        })
+    }
+
+    fn append(&mut self, right: Self, most: usize) -> Result<()> {
+        append(&mut self.0.0, &right.0, most)
+    }
+
+    fn arrays(self) -> Vec<(&'static str, Array)> {
+        vec![("keys", Array::integers(self.0))]
+    }
+}
+
+/// The bonds of each frame in turn.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct BondTable {
+    /// Donor, hydrogen and acceptor (`[n, 3]`).
+    atoms: Numbers<u32>,
+    distances: Numbers<f64>,
+    angles: Numbers<f64>,
+}
+
+impl Collection for BondTable {
+    fn add(
+        &mut self,
+        bonds: &FrameBonds,
+        block: &Block,
+        rows: &mut [f64],
+        most: usize,
+    ) -> Result<()> {
+        bonds.each_frame(block, rows, |found, _, _| {
+            let columns = found.iter().flat_map(|bond| [bond.donor, bond.hydrogen, bond.acceptor]);
+            let atom = |column: u32| bonds.atoms[column as usize] as u32;
+            let of_frame = BondTable {
+                atoms: Numbers(columns.map(atom).collect()),
+                distances: Numbers(found.iter().map(|found| found.bond.distance).collect()),
+                angles: Numbers(found.iter().map(|found| found.bond.angle()).collect()),
+            };
+            self.append(of_frame, most)
+        })
+    }
+
+    fn append(&mut self, right: Self, most: usize) -> Result<()> {
+        append(&mut self.distances.0, &right.distances, most)?;
+        append(&mut self.angles.0, &right.angles, most)?;
+        append(&mut self.atoms.0, &right.atoms, most.saturating_mul(3))
+    }
+
+    fn arrays(self) -> Vec<(&'static str, Array)> {
+        vec![
+            ("atoms", Array::integers(self.atoms).rows(3)),
+            ("distances", Array::floats(self.distances)),
+            ("angles", Array::floats(self.angles)),
+        ]
+    }
+}
+
+/// Appends numbers to a list.
+///
+/// # Errors
+/// [`AnalysisError::TooLarge`] if it would have more than `most`, or [`AnalysisError::Memory`].
+fn append<T: Copy>(list: &mut Vec<T>, more: &[T], most: usize) -> Result<()> {
+    if list.len() + more.len() > most {
+        return Err(AnalysisError::TooLarge { what: "hydrogen bonds", limit: most });
+    }
+    memory::reserve(list, more.len(), WHAT)?;
+    list.extend_from_slice(more);
+    Ok(())
 }
 
 #[cfg(test)]
@@ -377,85 +484,69 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::Request as _;
     use proptest::prelude::*;
 
-    fn analysis(fold: Fold, most: usize) -> HydrogenBonds {
-        HydrogenBonds {
-            searches: Vec::new(),
-            atoms: Vec::new(),
-            criterion: Criterion::new(Measured::DonorAcceptor, 3.0, AngleLimit::AtHydrogen(150.0)),
-            cutoff: 3.0,
-            periodic: true,
-            fold,
-            most,
-            n_acceptor_labels: 1,
-            spare: Mutex::default(),
-        }
-    }
-
-    fn state(counts: &BTreeMap<u32, u32>) -> State {
-        counts.iter().flat_map(|(&key, &n)| [key, n].map(f64::from)).collect()
+    /// Merges states from the left and from the right; `None` if they are too large.
+    fn merged<C: Collection + Clone>(states: &[C], most: usize) -> [Option<C>; 2] {
+        let merge = |mut left: C, right: C| match left.append(right, most) {
+            Ok(()) => Some(left),
+            Err(AnalysisError::TooLarge { .. }) => None,
+            Err(error) => panic!("{error}"),
+        };
+        let mut parts = states.iter().cloned();
+        [
+            parts.clone().try_fold(C::default(), merge),
+            parts.try_rfold(C::default(), |right, left| merge(left, right)),
+        ]
     }
 
     proptest! {
         #[test]
         fn occupancies_merge_to_the_sums_of_all_counts_in_any_order(
-            parts in prop::collection::vec(prop::collection::btree_map(0..40u32, 1..9u32, 0..20), 1..8),
+            parts in prop::collection::vec(prop::collection::btree_map(0..40u64, 1..9u64, 0..20), 1..8),
             most in 0usize..60,
         ) {
+            let counts = |counts: &BTreeMap<u64, u64>| KeyCounts {
+                keys: Numbers(counts.keys().copied().collect()),
+                counts: Numbers(counts.values().copied().collect()),
+            };
             let mut sums = BTreeMap::new();
             for (&key, &n) in parts.iter().flatten() {
                 *sums.entry(key).or_insert(0) += n;
             }
-            let expected = if sums.len() > most { TOO_LARGE.to_vec() } else { state(&sums) };
-            let analysis = analysis(Fold::Occupancies, most);
-            // As absorbed: too many of one part are refused at once.
-            let absorbed = |part: &BTreeMap<u32, u32>| {
-                let mut made = State::new();
-                analysis.append(&mut made, state(part).into_iter(), 2);
-                made
-            };
-            let states = || parts.iter().map(absorbed);
-            let from_left = states().reduce(|a, b| analysis.merge(a, b)).unwrap();
-            let from_right = states().rev().reduce(|b, a| analysis.merge(a, b)).unwrap();
-            prop_assert_eq!(&from_left, &expected);
-            prop_assert_eq!(&from_right, &expected);
+            let expected = (sums.len() <= most).then(|| counts(&sums));
+            let states: Vec<_> = parts.iter().map(counts).collect();
+            prop_assert_eq!(merged(&states, most), [expected.clone(), expected]);
         }
 
         #[test]
         fn lists_merge_to_all_entries_in_their_order(
-            parts in prop::collection::vec(0usize..20, 1..8),
+            parts in prop::collection::vec(0u32..20, 1..8),
             most in 0usize..100,
         ) {
-            let analysis = analysis(Fold::Bonds, most);
-            let numbers = |n: usize, from: usize| (0..BOND * n).map(move |k| (from + k) as f64);
-            let states: Vec<State> = parts
-                .iter()
-                .enumerate()
-                .map(|(part, &n)| {
-                    let mut made = State::new();
-                    analysis.append(&mut made, numbers(n, 1000 * part).collect::<State>().into_iter(), BOND);
-                    made
-                })
-                .collect();
-            let total: usize = parts.iter().sum();
-            let all = parts.iter().enumerate().flat_map(|(part, &n)| numbers(n, 1000 * part));
-            let expected = if total > most { TOO_LARGE.to_vec() } else { all.collect() };
-            let from_left = states.iter().cloned().reduce(|a, b| analysis.merge(a, b)).unwrap();
-            let from_right = states.into_iter().rev().reduce(|b, a| analysis.merge(a, b)).unwrap();
-            prop_assert_eq!(&from_left, &expected);
-            prop_assert_eq!(&from_right, &expected);
+            let table = |numbers: &[u32]| BondTable {
+                atoms: Numbers(numbers.iter().flat_map(|&n| [n, n + 1, n + 2]).collect()),
+                distances: Numbers(numbers.iter().map(|&n| f64::from(n)).collect()),
+                angles: Numbers(numbers.iter().map(|&n| f64::from(n) / 2.0).collect()),
+            };
+            let of_part = |(part, &n): (usize, &u32)| (1000 * part as u32..).take(n as usize).collect();
+            let numbers: Vec<Vec<u32>> = parts.iter().enumerate().map(of_part).collect();
+            let all = numbers.concat();
+            let expected = (all.len() <= most).then(|| table(&all));
+            let states: Vec<_> = numbers.iter().map(|numbers| table(numbers)).collect();
+            prop_assert_eq!(merged(&states, most), [expected.clone(), expected]);
         }
     }
 
     #[test]
     fn impossible_parameters_are_refused() {
         let search = Search {
-            donors: vec![0],
-            hydrogens: vec![1],
-            donor_labels: vec![0],
-            acceptors: vec![2],
-            acceptor_labels: vec![0],
+            donors: AtomList(vec![0]),
+            hydrogens: AtomList(vec![1]),
+            donor_labels: Numbers(vec![0]),
+            acceptors: AtomList(vec![2]),
+            acceptor_labels: Numbers(vec![0]),
         };
         let good = Request {
             searches: vec![search],
@@ -474,10 +565,10 @@ mod tests {
             |request| request.cutoff = f64::INFINITY,
             |request| request.angle = -1.0,
             |request| request.donor_angle = Some(181.0),
-            |request| request.searches[0].hydrogens.clear(),
-            |request| request.searches[0].donor_labels.clear(),
-            |request| request.searches[0].acceptor_labels = vec![1],
-            |request| request.searches[0].donor_labels = vec![1 << 54],
+            |request| request.searches[0].hydrogens.0.clear(),
+            |request| request.searches[0].donor_labels.0.clear(),
+            |request| request.searches[0].acceptor_labels = Numbers(vec![1]),
+            |request| request.searches[0].donor_labels = Numbers(vec![1 << 63]),
         ];
         for change in changes {
             let mut bad = good.clone();

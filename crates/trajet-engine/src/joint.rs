@@ -12,50 +12,35 @@ use trajet_files::transform::ChainTransform;
 use trajet_files::{Branches, Chain, Error, Frames, Relay, Scratch, TaskPart, Wanted};
 use trajet_formats::{Atoms, Block, memory};
 
-use crate::analysis::{Analysis, Pass, State};
+use crate::analysis::{AnyState, Array, Finished, Pass, write};
 use crate::atom_map::{AtomMap, merge_atom_lists};
-use crate::cells::{self, CellSummary};
-use crate::error::FrameError;
+use crate::cells::CellSummary;
+use crate::error::{Failure, Result};
 use crate::plan::Leaves;
 use crate::tree::{Merger, Node};
 
-/// Numbers before the state of each analysis in the packed states of several: the width of its rows, and the length of
-/// its state.
-const HEADER: usize = 2;
-
 /// The state of an analysis, and the summary of the cells of its frames.
-#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Folded {
-    /// The state.
-    pub state: State,
+    state: AnyState,
+    cells: CellSummary,
+}
+
+/// The state of each analysis of a pass.
+pub type JointState = Vec<Folded>;
+
+/// The states of the largest whole subtrees in some leaves.
+pub type Subtrees = Vec<(Node, JointState)>;
+
+/// The arrays of an analysis, made from its state of all frames, and the summary of their cells.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FoldedArrays {
+    /// Number of values per row.
+    pub row_width: usize,
+    /// Arrays by their names.
+    pub arrays: Vec<(&'static str, Array)>,
     /// The summary.
     pub cells: CellSummary,
 }
-
-impl Folded {
-    /// Merges the states of two adjacent ranges of frames, `left` before `right`.
-    fn merge(analysis: &dyn Analysis, left: Folded, right: Folded) -> Folded {
-        let cells = left.cells.merge(right.cells);
-        Folded { state: analysis.merge(left.state, right.state), cells }
-    }
-
-    /// Returns the state, with the numbers of the summary at its end.
-    fn pack(self) -> State {
-        let mut packed = self.state;
-        packed.extend(self.cells.pack());
-        packed
-    }
-
-    /// Returns the state that [`Folded::pack`] made numbers of; `None` if they are too few.
-    fn unpack(packed: &[f64]) -> Option<Folded> {
-        let (state, cells) = packed.split_last_chunk::<{ cells::PACKED }>()?;
-        Some(Folded { state: state.to_vec(), cells: CellSummary::unpack(*cells) })
-    }
-}
-
-/// The state of each analysis of a pass. States are packed into one array only where they leave the engine: packing at
-/// each merge would copy all of them.
-pub type JointState = Vec<Folded>;
 
 /// A pass of one analysis or several.
 pub struct JointPass {
@@ -103,6 +88,19 @@ struct Component {
     pass: Pass,
 }
 
+impl Component {
+    /// Adds the number of the analysis to its error.
+    fn numbered<T>(&self, result: Result<T>) -> Result<T, Failure> {
+        result.map_err(|error| Failure { analysis: Some(self.number), fault: error.into() })
+    }
+
+    /// Merges the states of two adjacent ranges of frames, `left` before `right`.
+    fn merge(&self, left: Folded, right: Folded) -> Result<Folded> {
+        let state = self.pass.analysis.merge(left.state, right.state)?;
+        Ok(Folded { state, cells: left.cells.merge(right.cells) })
+    }
+}
+
 impl From<Pass> for JointPass {
     fn from(pass: Pass) -> Self {
         let atoms = pass.atoms.clone();
@@ -130,9 +128,9 @@ impl JointPass {
     fn numbered(passes: Vec<Numbered>) -> Result<Self, Error> {
         let n_total = passes[0].pass.atoms.n_total();
         // An analysis whose last pass is done would have to keep its rows while the others go on.
-        let goes_on = passes.iter().any(|one| one.pass.then.is_some());
+        let goes_on = passes.iter().any(|one| one.pass.analysis.has_next());
         let (now, waiting): (Vec<_>, Vec<_>) =
-            passes.into_iter().partition(|one| !goes_on || one.pass.then.is_some());
+            passes.into_iter().partition(|one| !goes_on || one.pass.analysis.has_next());
         let mut components = Vec::with_capacity(now.len());
         // A selection for each transform, with the positions of its analyses among the components.
         let mut selections: Vec<(Option<Arc<ChainTransform>>, Vec<usize>)> = Vec::new();
@@ -185,15 +183,23 @@ impl JointPass {
         positions: Range<usize>,
         scratch: &mut Scratch,
         blocks: &mut Vec<Block>,
-    ) -> Result<(), Error> {
+    ) -> Result<(), Failure> {
         blocks.resize_with(self.branches.as_ref().map_or(1, Branches::len), Block::default);
         if let Some(branches) = &self.branches {
-            return chain.read_branches(branches, frames, positions, scratch, blocks);
+            let read = chain.read_branches(branches, frames, positions, scratch, blocks);
+            return read.map_err(|(branch, error)| {
+                let is_of_transform = matches!(error.root(), Error::Transform { .. });
+                // The other analyses with this transform would fail likewise.
+                let is_first = |of: &&Component| is_of_transform && Some(of.block) == branch;
+                let failed = self.components.iter().find(is_first);
+                Failure { analysis: failed.map(|of| of.number), fault: error.into() }
+            });
         }
         let block = &mut blocks[0];
-        block.reset(positions.len(), self.atoms.len())?;
+        block.reset(positions.len(), self.atoms.len()).map_err(Error::from)?;
         let wanted = Wanted::positions(frames, &self.atoms);
-        chain.read_into(&wanted, positions, scratch, &mut block.positions, &mut block.meta)
+        chain.read_into(&wanted, positions, scratch, &mut block.positions, &mut block.meta)?;
+        Ok(())
     }
 
     /// Returns whether tasks of these frames hand over to one another; see [`Chain::relays`].
@@ -242,56 +248,119 @@ impl JointPass {
 
     /// Returns the number of values per frame of all analyses.
     pub fn row_width(&self) -> usize {
-        self.analyses().map(Analysis::row_width).sum()
+        self.components.iter().map(|component| component.pass.analysis.row_width()).sum()
     }
 
     /// Returns whether no pass follows.
     pub fn is_last(&self) -> bool {
-        self.components.iter().all(|component| component.pass.then.is_none())
+        self.components.iter().all(|component| !component.pass.analysis.has_next())
     }
 
     /// Returns the state of no frames.
     ///
     /// # Errors
-    /// [`Error::Memory`].
-    pub fn empty(&self) -> Result<JointState, Error> {
-        let empty = |analysis: &dyn Analysis| {
-            Ok(Folded { state: analysis.empty()?, cells: CellSummary::default() })
+    /// That of the first analysis that has none.
+    pub fn empty(&self) -> Result<JointState, Failure> {
+        let empty = |component: &Component| {
+            let state = component.numbered(component.pass.analysis.empty())?;
+            Ok(Folded { state, cells: CellSummary::default() })
         };
-        self.analyses().map(empty).collect()
+        self.components.iter().map(empty).collect()
     }
 
     /// Merges the states of two adjacent ranges of frames, `left` before `right`.
-    pub fn merge(&self, left: JointState, right: JointState) -> JointState {
+    ///
+    /// # Errors
+    /// That of the first analysis whose states cannot be merged.
+    pub fn merge(&self, left: JointState, right: JointState) -> Result<JointState, Failure> {
         let pairs = left.into_iter().zip(right);
-        self.analyses()
+        self.components
+            .iter()
             .zip(pairs)
-            .map(|(of, (left, right))| Folded::merge(of, left, right))
+            .map(|(of, (left, right))| of.numbered(of.merge(left, right)))
             .collect()
     }
 
-    /// Returns the next pass, made from the final state of this one; `None` if this is the last.
+    /// Returns the next pass, made from the states of all frames of this one.
     ///
     /// # Errors
-    /// [`Error::Memory`].
-    pub fn next(self, states: JointState) -> Result<Option<JointPass>, Error> {
-        if self.is_last() {
-            return Ok(None);
-        }
+    /// That of an analysis, or [`Error::Memory`] for the atoms of the next pass.
+    ///
+    /// # Panics
+    /// If this is the last pass.
+    pub fn next(self, states: JointState) -> Result<JointPass, Failure> {
         let mut next = self.waiting;
-        for (Component { number, transform, pass, .. }, folded) in
-            self.components.into_iter().zip(states)
-        {
-            let then =
-                pass.then.expect("only analyses that go on are components before the last pass");
-            next.push(Numbered { number, transform, pass: then(folded.state) });
+        for (component, Folded { state, .. }) in self.components.into_iter().zip(states) {
+            let finished = component.numbered(component.pass.analysis.finish(state))?;
+            let Finished::Next(pass) = finished else { panic!("a further pass") };
+            let Component { number, transform, .. } = component;
+            next.push(Numbered { number, transform, pass: *pass });
         }
         next.sort_by_key(|one| one.number);
         let own = |one: &Numbered| one.transform.is_none();
         match next.len() {
-            1 if own(&next[0]) => Ok(next.pop().map(|one| one.pass.into())),
-            _ => JointPass::numbered(next).map(Some),
+            1 if own(&next[0]) => Ok(next.remove(0).pass.into()),
+            _ => Ok(JointPass::numbered(next)?),
         }
+    }
+
+    /// Returns the arrays of each analysis, made from the states of all frames of the last pass.
+    ///
+    /// # Errors
+    /// That of an analysis.
+    ///
+    /// # Panics
+    /// If there is a further pass.
+    pub fn finish(&self, states: JointState) -> Result<Vec<FoldedArrays>, Failure> {
+        let arrays = |(component, Folded { state, cells }): (&Component, Folded)| match component
+            .numbered(component.pass.analysis.finish(state))?
+        {
+            Finished::Arrays(arrays) => {
+                let row_width = component.pass.analysis.row_width();
+                Ok(FoldedArrays { row_width, arrays, cells })
+            }
+            Finished::Next(_) => panic!("no further pass"),
+        };
+        self.components.iter().zip(states).map(arrays).collect()
+    }
+
+    /// Returns the bytes of states: of each subtree its node, then for each analysis the summary of cells and the state.
+    ///
+    /// # Errors
+    /// [`crate::AnalysisError::Memory`] of an analysis.
+    pub fn write_states(&self, subtrees: &Subtrees) -> Result<Vec<u8>, Failure> {
+        let mut bytes = Vec::new();
+        for (node, states) in subtrees {
+            for (k, (component, folded)) in self.components.iter().zip(states).enumerate() {
+                let mut write_all = || {
+                    if k == 0 {
+                        write(node, &mut bytes)?;
+                    }
+                    write(&folded.cells, &mut bytes)?;
+                    component.pass.analysis.write(&folded.state, &mut bytes)
+                };
+                component.numbered(write_all())?;
+            }
+        }
+        Ok(bytes)
+    }
+
+    /// Returns the states of which [`JointPass::write_states`] made these bytes; `None` if they are of other states.
+    pub fn read_states(&self, mut bytes: &[u8]) -> Option<Subtrees> {
+        let mut subtrees = Subtrees::new();
+        while !bytes.is_empty() {
+            let (node, mut rest) = postcard::take_from_bytes(bytes).ok()?;
+            let mut states = JointState::with_capacity(self.components.len());
+            for component in &self.components {
+                let (cells, after) = postcard::take_from_bytes(rest).ok()?;
+                let (state, after) = component.pass.analysis.read(after)?;
+                states.push(Folded { state, cells });
+                rest = after;
+            }
+            subtrees.push((node, states));
+            bytes = rest;
+        }
+        Some(subtrees)
     }
 
     /// Returns the bytes that a thread needs for a leaf, beside the block that is read.
@@ -300,7 +369,7 @@ impl JointPass {
             // Gathered positions of a leaf, one more state, and a frame along three axes in double precision.
             let frame = pass.atoms.len().saturating_mul(size_of::<[f32; 3]>());
             let gathered = frame.saturating_mul(pass.leaves(n_frames).frames_per_leaf());
-            let state = pass.analysis.state_len().saturating_mul(size_of::<f64>());
+            let state = pass.analysis.state_bytes();
             gathered.saturating_add(state).saturating_add(frame.saturating_mul(4))
         };
         self.components.iter().map(of_component).fold(0, usize::saturating_add)
@@ -328,41 +397,6 @@ impl JointPass {
         };
         LeafFold { pass: self, begin: frames.start, next: frames.start, only: None, components }
     }
-
-    fn analyses(&self) -> impl Iterator<Item = &dyn Analysis> {
-        self.components.iter().map(|component| &*component.pass.analysis)
-    }
-
-    /// Returns one array of the states of all analyses, each with the summary of its cells at the end. Before each of
-    /// several are the width of its rows, and its length.
-    pub fn pack(&self, mut states: JointState) -> State {
-        if let [only] = &mut states[..] {
-            return std::mem::take(only).pack();
-        }
-        let len = |folded: &Folded| HEADER + folded.state.len() + cells::PACKED;
-        let mut packed = Vec::with_capacity(states.iter().map(len).sum());
-        for (analysis, folded) in self.analyses().zip(states) {
-            let len = folded.state.len() + cells::PACKED;
-            packed.extend([analysis.row_width() as f64, len as f64]);
-            packed.extend(folded.pack());
-        }
-        packed
-    }
-
-    /// Returns the states of all analyses from the array that [`JointPass::pack`] made of them; `None` if it is not one.
-    pub fn unpack(&self, packed: &[f64]) -> Option<JointState> {
-        if self.components.len() == 1 {
-            return Some(vec![Folded::unpack(packed)?]);
-        }
-        let mut rest = packed;
-        let mut states = JointState::new();
-        while let [_, len, of_rest @ ..] = rest {
-            let (state, others) = of_rest.split_at_checked(*len as usize)?;
-            states.push(Folded::unpack(state)?);
-            rest = others;
-        }
-        (rest.is_empty() && states.len() == self.components.len()).then_some(states)
-    }
 }
 
 /// The work on a leaf of a pass, block by block.
@@ -378,46 +412,22 @@ pub(crate) struct LeafFold<'a> {
     components: Vec<ComponentFold<'a>>,
 }
 
-/// Why a leaf cannot be analysed.
-pub(crate) enum FoldError {
-    /// An analysis cannot take a frame.
-    Frame(FrameError),
-    /// The memory for positions or a state cannot be allocated.
-    Memory(Error),
-}
-
-impl From<FrameError> for FoldError {
-    fn from(error: FrameError) -> Self {
-        FoldError::Frame(error)
-    }
-}
-
-impl<E: Into<Error>> From<E> for FoldError {
-    fn from(error: E) -> Self {
-        FoldError::Memory(error.into())
-    }
-}
-
 impl LeafFold<'_> {
     /// Analyses the next blocks of the leaf. `rows` are those of the whole leaf: `[n_frames, row_width]`.
-    pub(crate) fn absorb(
-        &mut self,
-        blocks: &mut [Block],
-        rows: &mut [f64],
-    ) -> Result<(), FoldError> {
+    pub(crate) fn absorb(&mut self, blocks: &mut [Block], rows: &mut [f64]) -> Result<(), Failure> {
         self.next += blocks[0].n_frames();
-        if let [Component { pass, .. }] = &self.pass.components[..] {
+        if let [component] = &self.pass.components[..] {
             // The block is the whole leaf.
-            self.only = Some(of_leaf(pass, &mut blocks[0], rows)?);
+            let folded = of_leaf(&component.pass, &mut blocks[0], rows);
+            self.only = Some(component.numbered(folded)?);
             return Ok(());
         }
         let row_width = self.pass.row_width();
         let mut column = 0;
         for component in &mut self.components {
             let width = component.of.pass.analysis.row_width();
-            if let Some((first, of_component)) =
-                component.absorb(&blocks[component.of.block], self.next)?
-            {
+            let absorbed = component.absorb(&blocks[component.of.block], self.next);
+            if let Some((first, of_component)) = component.of.numbered(absorbed)? {
                 let rows =
                     rows[(first - self.begin) * row_width..].chunks_exact_mut(row_width.max(1));
                 for (row, values) in rows.zip(of_component.chunks_exact(width.max(1))) {
@@ -447,7 +457,7 @@ impl LeafFold<'_> {
 }
 
 /// Superposes and analyses a leaf of one analysis, and returns its state.
-fn of_leaf(pass: &Pass, block: &mut Block, rows: &mut [f64]) -> Result<Folded, FoldError> {
+fn of_leaf(pass: &Pass, block: &mut Block, rows: &mut [f64]) -> Result<Folded> {
     if let Some(superpose) = &pass.superpose {
         superpose.apply(block);
     }
@@ -455,9 +465,8 @@ fn of_leaf(pass: &Pass, block: &mut Block, rows: &mut [f64]) -> Result<Folded, F
 }
 
 /// Analyses a leaf of one analysis, which was superposed, and returns its state.
-fn of_superposed(pass: &Pass, block: &Block, rows: &mut [f64]) -> Result<Folded, FoldError> {
-    let mut state = pass.analysis.empty()?;
-    pass.analysis.absorb(block, rows, &mut state)?;
+fn of_superposed(pass: &Pass, block: &Block, rows: &mut [f64]) -> Result<Folded> {
+    let state = pass.analysis.fold(block, rows)?;
     Ok(Folded { state, cells: CellSummary::of(block, pass.analysis.cell_use()) })
 }
 
@@ -475,7 +484,7 @@ struct ComponentFold<'a> {
 impl ComponentFold<'_> {
     /// Takes the analysis' atoms of a block whose last frame is before position `end`. If they complete a leaf of the
     /// analysis, analyses it and returns the position of its first frame and its rows.
-    fn absorb(&mut self, read: &Block, end: usize) -> Result<Option<(usize, Vec<f64>)>, FoldError> {
+    fn absorb(&mut self, read: &Block, end: usize) -> Result<Option<(usize, Vec<f64>)>> {
         let Component { pass, map, .. } = self.of;
         let leaf = (end - 1) / self.grid.frames_per_leaf();
         let frames = self.grid.frames(leaf);
@@ -490,7 +499,7 @@ impl ComponentFold<'_> {
         {
             let mut rows = rows()?;
             let state = of_superposed(pass, read, &mut rows)?;
-            self.add(leaf, state);
+            self.add(leaf, state)?;
             return Ok(Some((frames.start, rows)));
         }
         if self.block.n_frames() == 0 {
@@ -506,76 +515,82 @@ impl ComponentFold<'_> {
         }
         let mut rows = rows()?;
         let state = of_leaf(pass, &mut self.block, &mut rows)?;
-        self.add(leaf, state);
+        self.add(leaf, state)?;
         self.block.meta.clear();
         Ok(Some((frames.start, rows)))
     }
 
     /// Adds the state of a leaf of the analysis.
-    fn add(&mut self, leaf: usize, folded: Folded) {
-        let analysis = &*self.of.pass.analysis;
-        self.states
-            .add(Node::leaf(leaf), folded, |left, right| Folded::merge(analysis, left, right));
+    fn add(&mut self, leaf: usize, folded: Folded) -> Result<()> {
+        let component = self.of;
+        self.states.add(Node::leaf(leaf), folded, |left, right| component.merge(left, right))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Analysis;
     use proptest::prelude::*;
+    use trajet_formats::Numbers;
 
     const N_ATOMS: usize = 2500;
 
     /// Records the frames of each block, and how states were merged.
-    #[derive(Clone, Copy, Debug)]
+    #[derive(Clone, Debug)]
     struct Recorder {
+        atoms: Vec<i64>,
         width: usize,
         passes: usize,
     }
 
     impl Analysis for Recorder {
+        type State = Numbers<i64>;
+
         fn row_width(&self) -> usize {
             if self.passes == 1 { self.width } else { 0 }
         }
 
-        fn absorb(
-            &self,
-            block: &Block,
-            rows: &mut [f64],
-            state: &mut State,
-        ) -> Result<(), FrameError> {
-            state.extend(block.meta.frames.iter().map(|&frame| frame as f64));
-            for (i, row) in rows.chunks_exact_mut(self.row_width().max(1)).enumerate() {
+        fn empty(&self) -> Result<Numbers<i64>> {
+            Ok(Numbers::default())
+        }
+
+        fn absorb(&self, block: &Block, rows: &mut [f64], state: &mut Numbers<i64>) -> Result<()> {
+            state.0.extend(block.meta.frames.iter().map(|&frame| frame as i64));
+            for (i, row) in rows.chunks_exact_mut(Analysis::row_width(self).max(1)).enumerate() {
                 row.fill(block.meta.times[i]);
                 row[0] = block.frame(i).iter().map(|&x| f64::from(x)).sum();
             }
             Ok(())
         }
 
-        fn merge(&self, left: State, right: State) -> State {
-            [&[-1.0][..], &left, &right, &[-2.0]].concat()
+        fn merge(&self, left: Numbers<i64>, right: Numbers<i64>) -> Result<Numbers<i64>> {
+            Ok(Numbers([&[-1][..], &left, &right, &[-2]].concat()))
+        }
+
+        fn has_next(&self) -> bool {
+            self.passes > 1
+        }
+
+        fn finish(&self, state: Numbers<i64>) -> Result<Finished> {
+            if self.passes == 1 {
+                return Ok(Finished::Arrays(vec![("state", Array::integers(state))]));
+            }
+            let width = self.width + state.len() % 3;
+            Ok(Finished::Next(Box::new(pass_of(Recorder {
+                width,
+                passes: self.passes - 1,
+                atoms: self.atoms.clone(),
+            }))))
         }
     }
 
-    fn pass_of(atoms: &[i64], recorder: Recorder) -> Pass {
-        let then: Option<crate::analysis::Continuation> = (recorder.passes > 1).then(|| {
-            let next = Recorder { passes: recorder.passes - 1, ..recorder };
-            let atoms = atoms.to_vec();
-            Box::new(move |state: State| {
-                let width = recorder.width + state.len() % 3;
-                pass_of(&atoms, Recorder { width, ..next })
-            }) as _
-        });
-        Pass {
-            atoms: Atoms::listed(atoms, N_ATOMS).unwrap(),
-            superpose: None,
-            analysis: Box::new(recorder),
-            then,
-        }
+    fn pass_of(recorder: Recorder) -> Pass {
+        Pass::new(Atoms::listed(&recorder.atoms, N_ATOMS).unwrap(), recorder)
     }
 
     /// Runs all passes leaf by leaf, as a run does, on positions that tell atom and frame.
-    fn run(mut pass: JointPass, n_frames: usize) -> (Vec<f64>, JointState, usize) {
+    fn run(mut pass: JointPass, n_frames: usize) -> (Vec<f64>, Vec<FoldedArrays>, usize) {
         loop {
             let (leaves, width) = (pass.leaves(n_frames), pass.row_width());
             let mut rows = vec![0.0; n_frames * width];
@@ -603,26 +618,31 @@ mod tests {
                     }
                     assert!(fold.absorb(&mut [block], rows).is_ok());
                 }
-                states.add(Node::leaf(leaf), fold.finish(), |l, r| pass.merge(l, r));
+                let added = states.add(Node::leaf(leaf), fold.finish(), |l, r| pass.merge(l, r));
+                assert!(added.is_ok());
             }
-            let state = states.into_whole().unwrap_or_else(|| pass.empty().unwrap());
-            let state = pass.unpack(&pass.pack(state)).unwrap();
+            let whole = states.into_whole().unwrap_or_else(|| pass.empty().unwrap());
+            let bytes = pass.write_states(&vec![(Node::leaf(0), whole)]).unwrap();
+            let (_, whole) = pass.read_states(&bytes).unwrap().remove(0);
+            assert!(pass.read_states(&bytes[..bytes.len() - 1]).is_none());
             if pass.is_last() {
-                return (rows, state, width);
+                return (rows, pass.finish(whole).unwrap(), width);
             }
-            pass = pass.next(state).unwrap().unwrap();
+            pass = pass.next(whole).unwrap();
         }
     }
 
-    fn recorded() -> impl Strategy<Value = (Vec<i64>, Recorder)> {
+    fn recorded() -> impl Strategy<Value = Recorder> {
         let atoms = prop_oneof![
             prop::collection::vec(0..N_ATOMS as i64, 1..40),
             (1..N_ATOMS as i64).prop_map(|end| (0..end).collect()),
             (1..N_ATOMS as i64).prop_map(|end| (0..end).rev().collect()),
         ];
-        let recorder =
-            (1usize..3, 1usize..4).prop_map(|(width, passes)| Recorder { width, passes });
-        (atoms, recorder)
+        (atoms, 1usize..3, 1usize..4).prop_map(|(atoms, width, passes)| Recorder {
+            atoms,
+            width,
+            passes,
+        })
     }
 
     proptest! {
@@ -632,11 +652,11 @@ mod tests {
             analyses in prop::collection::vec(recorded(), 1..5),
             n_frames in prop_oneof![0usize..10, 200usize..1500],
         ) {
-            let passes = analyses.iter().map(|(atoms, recorder)| (None, pass_of(atoms, *recorder)));
+            let passes = analyses.iter().map(|recorder| (None, pass_of(recorder.clone())));
             let (rows, states, width) = run(JointPass::of(passes.collect()).unwrap(), n_frames);
             let mut column = 0;
-            for ((atoms, recorder), state) in analyses.iter().zip(states) {
-                let (own, own_state, own_width) = run(pass_of(atoms, *recorder).into(), n_frames);
+            for (recorder, state) in analyses.iter().zip(states) {
+                let (own, own_state, own_width) = run(pass_of(recorder.clone()).into(), n_frames);
                 prop_assert!([state] == own_state[..]);
                 let here = column..column + own_width;
                 let found = rows.chunks_exact(width).flat_map(|row| &row[here.clone()]);

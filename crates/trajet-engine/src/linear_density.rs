@@ -1,38 +1,32 @@
 //! Density along a vector of the cell.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use trajet_files::Error;
-use trajet_formats::{Atoms, Block};
+use trajet_formats::{AtomList, Atoms, Block, Numbers};
 use trajet_kernels::cell::Cell;
 use trajet_kernels::density::add_to_slices;
 
-use crate::analysis::{Analysis, Pass, State, cell_of, list, optional_list};
-use crate::error::{FrameError, InvalidArgument};
-
-/// Numbers before the densities in a state.
-const HEADER: usize = 4;
+use crate::analysis::{self, Analysis, Array, Finished, Pass, cell_of};
+use crate::error::{FrameError, InvalidArgument, Result};
 
 /// Parameters of the analysis.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// The atoms of one group after the other, by index in the trajectory. An atom may be in several groups.
-    #[serde(deserialize_with = "list")]
-    pub atoms: Vec<i64>,
+    pub atoms: AtomList,
     /// Number of atoms of each group.
-    #[serde(deserialize_with = "list")]
-    pub sizes: Vec<usize>,
+    pub sizes: Numbers<usize>,
     /// The amount that each atom contributes, such as its mass or charge; `None` for one.
-    #[serde(deserialize_with = "optional_list")]
-    pub amounts: Option<Vec<f64>>,
+    pub amounts: Option<Numbers<f64>>,
     /// The vector of the cell along which slices lie.
     pub axis: usize,
     /// Number of slices.
     pub bins: usize,
 }
 
-impl Request {
-    pub(crate) fn check(&self) -> Result<(), InvalidArgument> {
+impl analysis::Request for Request {
+    fn check(&self) -> Result<(), InvalidArgument> {
         check_amounts(self.amounts.as_deref(), self.atoms.len())?;
         let sum = self.sizes.iter().try_fold(0usize, |sum, &size| sum.checked_add(size));
         if sum != Some(self.atoms.len()) {
@@ -41,13 +35,27 @@ impl Request {
         if self.axis > 2 {
             return Err(InvalidArgument("the axes of a cell are 0, 1 and 2"));
         }
-        let numbers = self.bins.checked_mul(self.sizes.len()).and_then(|n| n.checked_add(HEADER));
+        let numbers = self.bins.checked_mul(self.sizes.len());
         if self.bins == 0 || numbers.is_none_or(|n| n > isize::MAX as usize / size_of::<f64>()) {
             return Err(InvalidArgument(
                 "the number of bins must be at least 1, and fit in memory",
             ));
         }
         Ok(())
+    }
+
+    fn atoms(&mut self) -> Vec<&mut AtomList> {
+        vec![&mut self.atoms]
+    }
+
+    /// The arrays are `n_frames`, `volume`, the sum of their volumes (Å³), `height`, the sum of the distances of the
+    /// two faces of the cell (Å), `n_tilted`, the number of frames whose slices are not at right angles to the axis,
+    /// and `densities`, for each group and slice the sum of its densities in each frame (`[n_groups, bins]`, amount per
+    /// Å³).
+    fn plan(self, n_atoms: usize) -> Result<Pass, Error> {
+        let Request { atoms, sizes, amounts, axis, bins } = self;
+        let atoms = Atoms::listed(&atoms, n_atoms)?;
+        Ok(Pass::new(atoms, LinearDensity { sizes, amounts, axis, bins }))
     }
 }
 
@@ -69,20 +77,6 @@ pub(crate) fn check_amounts(
     Ok(())
 }
 
-/// Returns the pass of the analysis on a trajectory of `n_atoms` atoms.
-///
-/// The state holds the number of frames, the sum of their volumes (Å³), the sum of the distances of the two faces of the
-/// cell (Å), the number of frames whose slices are not at right angles to the axis, then for each group and slice the sum of its densities in each frame (amount per Å³).
-///
-/// # Errors
-/// [`Error::AtomOutOfRange`].
-pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
-    let Request { atoms, sizes, amounts, axis, bins } = request;
-    let atoms = Atoms::listed(&atoms, n_atoms)?;
-    let analysis = Box::new(LinearDensity { sizes, amounts, axis, bins });
-    Ok(Pass { atoms, superpose: None, analysis, then: None })
-}
-
 /// Returns whether slices along a box vector are not at right angles to the axis of its number. Cells are stored in
 /// single precision.
 fn is_tilted(cell: &Cell, axis: usize) -> bool {
@@ -97,22 +91,37 @@ fn is_tilted(cell: &Cell, axis: usize) -> bool {
 
 /// Yields no rows, only a state.
 struct LinearDensity {
-    sizes: Vec<usize>,
-    amounts: Option<Vec<f64>>,
+    sizes: Numbers<usize>,
+    amounts: Option<Numbers<f64>>,
     axis: usize,
     bins: usize,
 }
 
+/// Sums over frames.
+#[derive(Serialize, Deserialize)]
+struct Sums {
+    n_frames: u64,
+    volume: f64,
+    height: f64,
+    n_tilted: u64,
+    /// `[n_groups, bins]`
+    densities: Numbers<f64>,
+}
+
 impl Analysis for LinearDensity {
-    fn row_width(&self) -> usize {
-        0
+    type State = Sums;
+
+    fn state_bytes(&self) -> usize {
+        (self.sizes.len() * self.bins).saturating_mul(size_of::<f64>())
     }
 
-    fn state_len(&self) -> usize {
-        HEADER + self.sizes.len() * self.bins
+    fn empty(&self) -> Result<Sums> {
+        let len = self.sizes.len() * self.bins;
+        let densities = Numbers::filled(len, 0.0, "the slices of a linear density")?;
+        Ok(Sums { n_frames: 0, volume: 0.0, height: 0.0, n_tilted: 0, densities })
     }
 
-    fn absorb(&self, block: &Block, _: &mut [f64], state: &mut State) -> Result<(), FrameError> {
+    fn absorb(&self, block: &Block, _: &mut [f64], state: &mut Sums) -> Result<()> {
         let mut slices = vec![0.0; self.bins];
         for i in 0..block.n_frames() {
             let refused = |why: String| FrameError { frame: block.meta.frames[i], why };
@@ -123,13 +132,13 @@ impl Analysis for LinearDensity {
                         .to_owned(),
                 )
             })?;
-            state[0] += 1.0;
-            state[1] += cell.volume();
-            state[2] += cell.heights()[self.axis];
-            state[3] += f64::from(u8::from(is_tilted(&cell, self.axis)));
+            state.n_frames += 1;
+            state.volume += cell.volume();
+            state.height += cell.heights()[self.axis];
+            state.n_tilted += u64::from(is_tilted(&cell, self.axis));
             let slice_volume = cell.volume() / self.bins as f64;
             let (frame, mut begin) = (block.frame(i), 0);
-            let groups = state[HEADER..].chunks_exact_mut(self.bins);
+            let groups = state.densities.chunks_exact_mut(self.bins);
             for (&size, densities) in self.sizes.iter().zip(groups) {
                 let end = begin + size;
                 let amounts = self.amounts.as_ref().map(|amounts| &amounts[begin..end]);
@@ -148,8 +157,22 @@ impl Analysis for LinearDensity {
         Ok(())
     }
 
-    fn merge(&self, mut left: State, right: State) -> State {
-        left.iter_mut().zip(right).for_each(|(l, r)| *l += r);
-        left
+    fn merge(&self, mut left: Sums, right: Sums) -> Result<Sums> {
+        left.n_frames += right.n_frames;
+        left.volume += right.volume;
+        left.height += right.height;
+        left.n_tilted += right.n_tilted;
+        left.densities.add(&right.densities);
+        Ok(left)
+    }
+
+    fn finish(&self, state: Sums) -> Result<Finished> {
+        Ok(Finished::Arrays(vec![
+            ("n_frames", Array::count(state.n_frames)),
+            ("volume", Array::number(state.volume)),
+            ("height", Array::number(state.height)),
+            ("n_tilted", Array::count(state.n_tilted)),
+            ("densities", Array::floats(state.densities).rows(self.bins)),
+        ]))
     }
 }

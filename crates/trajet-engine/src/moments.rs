@@ -1,26 +1,23 @@
 //! Mean positions and their fluctuations, from which RMSF is computed.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use trajet_files::Error;
-use trajet_formats::{Atoms, Block};
+use trajet_formats::{AtomList, Atoms, Block, Numbers};
 use trajet_kernels::moments;
-use trajet_kernels::superpose::Reference;
 use trajet_simd::InstructionSet;
 
-use crate::analysis::{Analysis, Pass, State, check_finite, list};
+use crate::analysis::{self, Analysis, Array, Finished, Pass, check_finite};
 use crate::atom_map::{AtomMap, merge_atom_lists};
-use crate::average::Average;
-use crate::error::{FrameError, InvalidArgument};
+use crate::error::{InvalidArgument, Result};
 use crate::rmsd::Group;
 use crate::superpose::Superpose;
 
 /// Parameters of the analysis.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// The atoms whose fluctuations are computed, by index in the trajectory.
-    #[serde(deserialize_with = "list")]
-    pub atoms: Vec<i64>,
+    pub atoms: AtomList,
     /// Atoms and reference for the superposition of each frame; `None` to use positions as they are.
     pub align: Option<Group>,
     /// Whether frames are superposed on their average structure instead. A first pass computes it after superposition
@@ -28,68 +25,59 @@ pub struct Request {
     pub average: bool,
 }
 
-impl Request {
-    pub(crate) fn check(&self) -> Result<(), InvalidArgument> {
+impl analysis::Request for Request {
+    fn check(&self) -> Result<(), InvalidArgument> {
         self.align.as_ref().map_or(Ok(()), Group::check)
     }
-}
 
-/// Returns the first pass of the analysis on a trajectory of `n_atoms` atoms. The final state is that of
-/// [`trajet_kernels::moments`]: number of frames, mean positions, sums of squared deviations.
-///
-/// # Errors
-/// [`Error::AtomOutOfRange`].
-///
-/// # Panics
-/// If the length of the reference or of the weights differs from the number of atoms to superpose.
-pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
-    let Request { atoms: selected, align, average } = request;
-    let mut lists = vec![&selected[..]];
-    lists.extend(align.as_ref().map(|align| &align.atoms[..]));
-    let (union, maps) = merge_atom_lists(&lists);
-    let atoms = Atoms::listed(&union, n_atoms)?;
-    let analysis = Moments { n_atoms: selected.len(), map: maps[0].clone() };
-    let last =
-        move |superpose, atoms| Pass { atoms, superpose, analysis: Box::new(analysis), then: None };
-    let Some(align) = align else { return Ok(last(None, atoms)) };
-    let deciding = maps[1].clone();
-    let onto = Reference::new(&align.reference, align.weights.as_deref());
-    let superposed_on = |atoms, reference| Some(Superpose { atoms, reference });
-    if !average {
-        return Ok(last(superposed_on(deciding, onto), atoms));
+    fn atoms(&mut self) -> Vec<&mut AtomList> {
+        std::iter::once(&mut self.atoms)
+            .chain(self.align.iter_mut().map(|group| &mut group.atoms))
+            .collect()
     }
-    let average = Average { n_atoms: atoms.len(), fitted: deciding.clone(), reference: onto };
-    let read = atoms.clone();
-    Ok(Pass {
-        atoms,
-        superpose: None,
-        analysis: Box::new(average),
-        then: Some(Box::new(move |state: State| {
-            let mean = Average::positions(&state);
-            let mut memory = Vec::new();
-            let mean = deciding.gather(&mean, &mut memory);
-            let onto = Reference::new(mean, align.weights.as_deref());
-            last(superposed_on(deciding.clone(), onto), read)
-        })),
-    })
+
+    /// The arrays are `n_frames`, and of each atom `squares`, the sums of its squared deviations from its mean position
+    /// (`[n_atoms, 3]`, Å²).
+    fn plan(self, n_atoms: usize) -> Result<Pass, Error> {
+        let Request { atoms: selected, align, average } = self;
+        let mut lists = vec![&selected[..]];
+        lists.extend(align.as_ref().map(|align| &align.atoms[..]));
+        let (union, maps) = merge_atom_lists(&lists);
+        let atoms = Atoms::listed(&union, n_atoms)?;
+        let analysis = Moments { n_atoms: selected.len(), map: maps[0].clone() };
+        let last = move |superpose, atoms| Pass { superpose, ..Pass::new(atoms, analysis.clone()) };
+        let Some(align) = align else { return Ok(last(None, atoms)) };
+        let deciding = maps[1].clone();
+        let on = move |atoms, reference| {
+            last(Some(Superpose { atoms: deciding.clone(), reference }), atoms)
+        };
+        if !average {
+            return Ok(on(atoms, align.reference()));
+        }
+        let fitted = maps[1].clone();
+        Ok(align.averaged(atoms, fitted, move |atoms, reference, _| on(atoms, reference)))
+    }
 }
 
-/// Yields no rows, only a state.
+/// Yields no rows, only a state: that of [`trajet_kernels::moments`].
+#[derive(Clone)]
 struct Moments {
     n_atoms: usize,
     map: AtomMap,
 }
 
 impl Analysis for Moments {
-    fn row_width(&self) -> usize {
-        0
+    type State = Numbers<f64>;
+
+    fn state_bytes(&self) -> usize {
+        self.n_atoms.saturating_mul(6 * size_of::<f64>())
     }
 
-    fn state_len(&self) -> usize {
-        1 + 6 * self.n_atoms
+    fn empty(&self) -> Result<Numbers<f64>> {
+        Ok(Numbers::filled(1 + 6 * self.n_atoms, 0.0, "the fluctuations of atoms")?)
     }
 
-    fn absorb(&self, block: &Block, _: &mut [f64], state: &mut State) -> Result<(), FrameError> {
+    fn absorb(&self, block: &Block, _: &mut [f64], state: &mut Numbers<f64>) -> Result<()> {
         let mut gathered = Vec::new();
         let positions = match self.map {
             AtomMap::All => &block.positions[..block.n_frames() * block.n_atoms() * 3],
@@ -102,7 +90,8 @@ impl Analysis for Moments {
             }
         };
         let is_first = state[0] == 0.0;
-        let mut of_block = if is_first { std::mem::take(state) } else { vec![0.0; state.len()] };
+        let mut of_block =
+            if is_first { std::mem::take(state) } else { Numbers(vec![0.0; state.len()]) };
         if !moments::of_frames(InstructionSet::chosen(), positions, &mut of_block) {
             check_finite(block)?;
         }
@@ -114,8 +103,16 @@ impl Analysis for Moments {
         Ok(())
     }
 
-    fn merge(&self, mut left: State, right: State) -> State {
+    fn merge(&self, mut left: Numbers<f64>, right: Numbers<f64>) -> Result<Numbers<f64>> {
         moments::merge(InstructionSet::chosen(), &mut left, &right);
-        left
+        Ok(left)
+    }
+
+    fn finish(&self, state: Numbers<f64>) -> Result<Finished> {
+        let squares = Numbers(state[1 + 3 * self.n_atoms..].to_vec());
+        Ok(Finished::Arrays(vec![
+            ("n_frames", Array::count(state[0] as u64)),
+            ("squares", Array::floats(squares).rows(3)),
+        ]))
     }
 }

@@ -2,39 +2,36 @@
 
 use std::sync::Mutex;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use trajet_files::Error;
-use trajet_formats::{Atoms, Block};
+use trajet_formats::{AtomList, Atoms, Block, Numbers};
 use trajet_kernels::native_contacts::NativePairs;
 use trajet_simd::InstructionSet;
 
-use crate::analysis::{Analysis, Pass, State, cell_of, list};
+use crate::analysis::{self, Pass, PerFrame, cell_of};
 use crate::atom_map::merge_atom_lists;
 use crate::cells::CellUse;
 use crate::contacts::check_half;
-use crate::error::{FrameError, InvalidArgument};
+use crate::error::{InvalidArgument, Result};
 
 /// Parameters of the analysis.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// The first atom of each pair, by index in the trajectory.
-    #[serde(deserialize_with = "list")]
-    pub first: Vec<i64>,
+    pub first: AtomList,
     /// The second atom of each pair.
-    #[serde(deserialize_with = "list")]
-    pub second: Vec<i64>,
+    pub second: AtomList,
     /// The distance (Å) up to which each pair is in contact.
-    #[serde(deserialize_with = "list")]
-    pub limits: Vec<f64>,
+    pub limits: Numbers<f64>,
     /// Steepness of a soft cut-off (1/Å); `None` for a hard one.
     pub beta: Option<f64>,
     /// Whether distances are of minimum images in frames that have a cell.
     pub periodic: bool,
 }
 
-impl Request {
-    pub(crate) fn check(&self) -> Result<(), InvalidArgument> {
+impl analysis::Request for Request {
+    fn check(&self) -> Result<(), InvalidArgument> {
         let n = self.limits.len();
         if n == 0 || self.first.len() != n || self.second.len() != n {
             return Err(InvalidArgument("there must be a distance for each pair, and a pair"));
@@ -49,22 +46,22 @@ impl Request {
             _ => Ok(()),
         }
     }
-}
 
-/// Returns the pass of the analysis on a trajectory of `n_atoms` atoms. Rows hold the fraction.
-///
-/// # Errors
-/// [`Error::AtomOutOfRange`].
-pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
-    let Request { first, second, limits, beta, periodic } = request;
-    let (union, maps) = merge_atom_lists(&[&first, &second]);
-    let atoms = Atoms::listed(&union, n_atoms)?;
-    let columns = |list: usize| maps[list].columns(union.len());
-    let longest = limits.iter().copied().fold(0.0, f64::max);
-    let pairs = NativePairs { atoms: [columns(0), columns(1)], limits };
-    let spare = Mutex::default();
-    let analysis = Box::new(NativeContacts { pairs, longest, beta, periodic, spare });
-    Ok(Pass { atoms, superpose: None, analysis, then: None })
+    fn atoms(&mut self) -> Vec<&mut AtomList> {
+        vec![&mut self.first, &mut self.second]
+    }
+
+    /// Rows hold the fraction.
+    fn plan(self, n_atoms: usize) -> Result<Pass, Error> {
+        let Request { first, second, limits, beta, periodic } = self;
+        let (union, maps) = merge_atom_lists(&[&first, &second]);
+        let atoms = Atoms::listed(&union, n_atoms)?;
+        let columns = |list: usize| maps[list].columns(union.len());
+        let longest = limits.iter().copied().fold(0.0, f64::max);
+        let pairs = NativePairs { atoms: [columns(0), columns(1)], limits: limits.0 };
+        let spare = Mutex::default();
+        Ok(Pass::per_frame(atoms, NativeContacts { pairs, longest, beta, periodic, spare }))
+    }
 }
 
 /// Yields one number per frame, no state.
@@ -78,12 +75,12 @@ struct NativeContacts {
     spare: Mutex<Vec<Vec<f64>>>,
 }
 
-impl Analysis for NativeContacts {
+impl PerFrame for NativeContacts {
     fn row_width(&self) -> usize {
         1
     }
 
-    fn absorb(&self, block: &Block, rows: &mut [f64], _: &mut State) -> Result<(), FrameError> {
+    fn compute(&self, block: &Block, rows: &mut [f64]) -> Result<()> {
         let spare = || self.spare.lock().expect("nothing panics with it");
         let mut memory = spare().pop().unwrap_or_default();
         let set = InstructionSet::chosen();
@@ -98,10 +95,6 @@ impl Analysis for NativeContacts {
         }
         spare().push(memory);
         Ok(())
-    }
-
-    fn merge(&self, left: State, _: State) -> State {
-        left
     }
 
     fn cell_use(&self) -> CellUse {

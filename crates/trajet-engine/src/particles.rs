@@ -1,47 +1,41 @@
 //! Positions of atoms, or centres of groups of atoms, as rows: series over time that are analysed as a whole.
 
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Serialize};
 use trajet_files::Error;
-use trajet_formats::{Atoms, Block};
+use trajet_formats::{AtomList, Atoms, Block, Numbers};
 use trajet_kernels::extents::centre_and_extent;
 use trajet_simd::InstructionSet;
 
-use crate::analysis::{Analysis, Pass, State, check_weights, list, optional_list};
-use crate::error::{FrameError, InvalidArgument};
+use crate::analysis::{self, Pass, PerFrame, check_weights};
+use crate::error::{InvalidArgument, Result};
 
 /// Numbers of a row before the positions: the cell along x, y and z, and the number of broken groups.
 const HEAD: usize = 4;
 
 /// Parameters of the analysis.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// Atoms by index in the trajectory; those of one group after the other, if there are groups.
-    #[serde(deserialize_with = "list")]
-    pub atoms: Vec<i64>,
+    pub atoms: AtomList,
     /// Number of atoms of each group; `None` for the atoms themselves.
-    #[serde(deserialize_with = "optional_list")]
-    pub sizes: Option<Vec<usize>>,
+    pub sizes: Option<Numbers<usize>>,
     /// One weight per atom, with which the centres of groups are computed; `None` for equal weights.
-    #[serde(deserialize_with = "optional_list")]
-    pub weights: Option<Vec<f64>>,
+    pub weights: Option<Numbers<f64>>,
     /// The axes of the positions in their order: `"xyz"`, `"z"`, ….
-    #[serde(deserialize_with = "axes")]
-    pub axes: Vec<usize>,
+    pub axes: String,
 }
 
-/// Deserialises axes from their letters.
-fn axes<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<usize>, D::Error> {
-    let letters = String::deserialize(from)?;
+/// Returns the numbers of axes from their letters; `None` if they are not one to three axes.
+fn axes_of(letters: &str) -> Option<Vec<usize>> {
     let axes: Option<Vec<_>> = letters.chars().map(|letter| "xyz".find(letter)).collect();
     axes.filter(|axes| (1..=3).contains(&axes.len()))
-        .ok_or_else(|| D::Error::custom(format!("axes are some of x, y and z, not {letters:?}")))
 }
 
-impl Request {
-    pub(crate) fn check(&self) -> Result<(), InvalidArgument> {
+impl analysis::Request for Request {
+    fn check(&self) -> Result<(), InvalidArgument> {
         check_weights(self.weights.as_deref(), self.atoms.len())?;
+        axes_of(&self.axes).ok_or(InvalidArgument("axes are one to three of x, y and z"))?;
         let Some(sizes) = &self.sizes else { return Ok(()) };
         let sum = sizes.iter().try_fold(0usize, |sum, &size| sum.checked_add(size));
         if sum != Some(self.atoms.len()) || sizes.contains(&0) {
@@ -49,45 +43,45 @@ impl Request {
         }
         let Some(weights) = &self.weights else { return Ok(()) };
         let mut rest = &weights[..];
-        for &size in sizes {
+        for &size in &**sizes {
             let (group, others) = rest.split_at(size);
             check_weights(Some(group), size)?;
             rest = others;
         }
         Ok(())
     }
-}
 
-/// Returns the pass of the analysis on a trajectory of `n_atoms` atoms.
-///
-/// A row begins with the extents of the cell along x, y and z: the diagonal of its box vectors, of which the first is
-/// along x and the second in the x-y plane; not a number without a cell, or if the box is rotated. Then comes the number
-/// of groups that extend over more than half of that along one of the chosen axes, then the positions (Å).
-///
-/// # Errors
-/// [`Error::AtomOutOfRange`].
-pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
-    let Request { atoms, sizes, weights, axes } = request;
-    let atoms = Atoms::listed(&atoms, n_atoms)?;
-    let n_positions = sizes.as_ref().map_or(atoms.len(), Vec::len);
-    let analysis = Box::new(Particles { sizes, weights, axes, n_positions });
-    Ok(Pass { atoms, superpose: None, analysis, then: None })
+    fn atoms(&mut self) -> Vec<&mut AtomList> {
+        vec![&mut self.atoms]
+    }
+
+    /// A row begins with the extents of the cell along x, y and z: the diagonal of its box vectors, of which the first
+    /// is along x and the second in the x-y plane; not a number without a cell, or if the box is rotated. Then comes
+    /// the number of groups that extend over more than half of that along one of the chosen axes, then the positions
+    /// (Å).
+    fn plan(self, n_atoms: usize) -> Result<Pass, Error> {
+        let Request { atoms, sizes, weights, axes } = self;
+        let axes = axes_of(&axes).expect("the request was checked");
+        let atoms = Atoms::listed(&atoms, n_atoms)?;
+        let n_positions = sizes.as_deref().map_or(atoms.len(), <[usize]>::len);
+        Ok(Pass::per_frame(atoms, Particles { sizes, weights, axes, n_positions }))
+    }
 }
 
 /// Yields one row per frame, no state.
 struct Particles {
-    sizes: Option<Vec<usize>>,
-    weights: Option<Vec<f64>>,
+    sizes: Option<Numbers<usize>>,
+    weights: Option<Numbers<f64>>,
     axes: Vec<usize>,
     n_positions: usize,
 }
 
-impl Analysis for Particles {
+impl PerFrame for Particles {
     fn row_width(&self) -> usize {
         HEAD + self.n_positions * self.axes.len()
     }
 
-    fn absorb(&self, block: &Block, rows: &mut [f64], _: &mut State) -> Result<(), FrameError> {
+    fn compute(&self, block: &Block, rows: &mut [f64]) -> Result<()> {
         let set = InstructionSet::chosen();
         for (i, row) in rows.chunks_exact_mut(self.row_width()).enumerate() {
             let (head, row) = row.split_at_mut(HEAD);
@@ -105,10 +99,6 @@ impl Analysis for Particles {
             };
         }
         Ok(())
-    }
-
-    fn merge(&self, left: State, _: State) -> State {
-        left
     }
 }
 

@@ -1,45 +1,42 @@
 //! Positions of atoms, as stored or superposed; their covariance, and projections of them.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use trajet_files::Error;
-use trajet_formats::{Atoms, Block};
+use trajet_formats::{AtomList, Atoms, Block, Numbers};
 use trajet_kernels::deviations::{covariance, merge, project, state_len};
 use trajet_kernels::superpose::{Coordinates, Reference};
 use trajet_simd::InstructionSet;
 
-use crate::analysis::{Analysis, Pass, State, check_finite, list};
+use crate::analysis::{self, Analysis, Array, Finished, Pass, PerFrame, check_finite};
 use crate::atom_map::{AtomMap, merge_atom_lists};
-use crate::average::Average;
-use crate::error::{FrameError, InvalidArgument};
+use crate::error::{FrameError, InvalidArgument, Result};
 use crate::rmsd::Group;
 
 /// What is made of the positions.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Quantity {
     /// Rows: the positions (`[n_atoms, 3]`, Å).
     Positions,
-    /// A state: that of [`trajet_kernels::deviations`], and after it the average structure on which frames are
-    /// superposed (the atoms of `align`, `[n, 3]`, Å), if there is one. A further run needs no pass for it.
+    /// Arrays: `mean` (`[3 n_atoms]`, Å), `sums`, the upper triangle of the sums of products of deviations, and `average`,
+    /// the average structure on which frames are superposed (the atoms of `align`, `[n, 3]`, Å), if there is one. A
+    /// further run needs no pass for it.
     Covariance,
     /// Rows: projections on components.
     Projections {
         /// Mean positions (`[n_atoms, 3]`, Å), which are subtracted.
-        #[serde(deserialize_with = "list")]
-        mean: Vec<f64>,
+        mean: Numbers<f64>,
         /// Directions, `[n_components, n_atoms, 3]`.
-        #[serde(deserialize_with = "list")]
-        components: Vec<f64>,
+        components: Numbers<f64>,
     },
 }
 
 /// Parameters of the analysis.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// Atoms by index in the trajectory, in any order.
-    #[serde(deserialize_with = "list")]
-    pub atoms: Vec<i64>,
+    pub atoms: AtomList,
     /// Atoms and reference for the superposition of each frame; `None` for positions as stored.
     pub align: Option<Group>,
     /// Whether frames are superposed on their average structure instead. A first pass computes it after superposition
@@ -51,8 +48,8 @@ pub struct Request {
     pub quantity: Quantity,
 }
 
-impl Request {
-    pub(crate) fn check(&self) -> Result<(), InvalidArgument> {
+impl analysis::Request for Request {
+    fn check(&self) -> Result<(), InvalidArgument> {
         let width = 3 * self.atoms.len();
         if let Quantity::Projections { mean, components } = &self.quantity
             && (mean.len() != width || !components.len().is_multiple_of(width.max(1)))
@@ -63,49 +60,47 @@ impl Request {
         }
         self.align.as_ref().map_or(Ok(()), Group::check)
     }
-}
 
-/// Returns the first pass of the analysis on a trajectory of `n_atoms` atoms.
-///
-/// # Errors
-/// [`Error::AtomOutOfRange`].
-///
-/// # Panics
-/// If the length of the reference or of the weights differs from the number of atoms to superpose.
-pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
-    let Request { atoms: selected, align, average, finite, quantity } = request;
-    let mut lists = vec![&selected[..]];
-    lists.extend(align.as_ref().map(|align| &align.atoms[..]));
-    let (union, maps) = merge_atom_lists(&lists);
-    let atoms = Atoms::listed(&union, n_atoms)?;
-    let own = maps[0].clone();
-    let width = 3 * selected.len();
-    let last = move |fit: Option<Fit>, average: Vec<f64>, atoms| Pass {
-        atoms,
-        superpose: None,
-        analysis: Box::new(Positions { width, own, fit, average, finite, quantity }),
-        then: None,
-    };
-    let Some(align) = align else { return Ok(last(None, Vec::new(), atoms)) };
-    let fitted = maps[1].clone();
-    let reference = Reference::new(&align.reference, align.weights.as_deref());
-    if !average {
-        return Ok(last(Some(Fit { atoms: fitted, reference }), Vec::new(), atoms));
+    fn atoms(&mut self) -> Vec<&mut AtomList> {
+        std::iter::once(&mut self.atoms)
+            .chain(self.align.iter_mut().map(|group| &mut group.atoms))
+            .collect()
     }
-    let average = Average { n_atoms: atoms.len(), fitted: fitted.clone(), reference };
-    let read = atoms.clone();
-    Ok(Pass {
-        atoms,
-        superpose: None,
-        analysis: Box::new(average),
-        then: Some(Box::new(move |state: State| {
-            let mean = Average::positions(&state);
-            let mut memory = Vec::new();
-            let mean = fitted.gather(&mean, &mut memory);
-            let reference = Reference::new(mean, align.weights.as_deref());
-            last(Some(Fit { atoms: fitted.clone(), reference }), mean.to_vec(), read)
-        })),
-    })
+
+    fn plan(self, n_atoms: usize) -> Result<Pass, Error> {
+        let Request { atoms: selected, align, average, finite, quantity } = self;
+        let mut lists = vec![&selected[..]];
+        lists.extend(align.as_ref().map(|align| &align.atoms[..]));
+        let (union, maps) = merge_atom_lists(&lists);
+        let atoms = Atoms::listed(&union, n_atoms)?;
+        let own = maps[0].clone();
+        let width = 3 * selected.len();
+        let last = move |fit: Option<Fit>, average: &[f64], atoms| {
+            let frames = FittedFrames { width, own: own.clone(), fit, finite };
+            match &quantity {
+                Quantity::Positions => {
+                    Pass::per_frame(atoms, Positions { frames, projection: None })
+                }
+                Quantity::Projections { mean, components } => {
+                    let projection = Some((mean.clone(), components.clone()));
+                    Pass::per_frame(atoms, Positions { frames, projection })
+                }
+                Quantity::Covariance => {
+                    let average = Numbers(average.to_vec());
+                    Pass::new(atoms, Covariance { frames, average })
+                }
+            }
+        };
+        let Some(align) = align else { return Ok(last(None, &[], atoms)) };
+        let fitted = maps[1].clone();
+        let on = move |atoms, reference, mean: &[f64]| {
+            last(Some(Fit { atoms: fitted.clone(), reference }), mean, atoms)
+        };
+        if !average {
+            return Ok(on(atoms, align.reference(), &[]));
+        }
+        Ok(align.averaged(atoms, maps[1].clone(), on))
+    }
 }
 
 /// Superposition of a frame. Moved positions are not rounded to `f32`, as those of `superpose::Superpose` are.
@@ -114,23 +109,26 @@ struct Fit {
     reference: Reference,
 }
 
-/// Yields rows or a state, as the quantity says.
-struct Positions {
+/// The positions of a frame, superposed if asked for.
+struct FittedFrames {
     /// Coordinates of a frame.
     width: usize,
     own: AtomMap,
     fit: Option<Fit>,
-    /// The average structure of the fitted atoms, if this is the reference.
-    average: Vec<f64>,
     finite: bool,
-    quantity: Quantity,
 }
 
-impl Positions {
+impl FittedFrames {
     /// Writes the positions of each frame to its row (`[width]`).
-    fn write<'r>(&self, block: &Block, rows: impl Iterator<Item = &'r mut [f64]>) {
+    ///
+    /// # Errors
+    /// [`FrameError`] of the first frame in which an atom has no position, if that is an error.
+    fn write(&self, block: &Block, rows: &mut [f64]) -> Result<(), FrameError> {
+        if self.finite {
+            check_finite(block)?;
+        }
         let mut gathered = Vec::new();
-        for (i, row) in rows.enumerate() {
+        for (i, row) in rows.chunks_exact_mut(self.width.max(1)).enumerate() {
             let motion = self.fit.as_ref().map(|fit| {
                 let fitted = fit.atoms.gather(block.frame(i), &mut gathered);
                 fit.reference.superpose(&Coordinates::of(fitted)).1
@@ -141,64 +139,92 @@ impl Positions {
                 *to = motion.as_ref().map_or(position, |motion| motion.apply(position));
             }
         }
+        Ok(())
+    }
+
+    /// Returns the positions of all frames of a block (`[n_frames, width]`).
+    ///
+    /// # Errors
+    /// As [`FittedFrames::write`].
+    fn of(&self, block: &Block) -> Result<Vec<f64>, FrameError> {
+        let mut positions = vec![0.0; block.n_frames() * self.width];
+        self.write(block, &mut positions)?;
+        Ok(positions)
     }
 }
 
-impl Analysis for Positions {
+/// Yields positions, or their projections on components.
+struct Positions {
+    frames: FittedFrames,
+    /// Mean positions, and components.
+    projection: Option<(Numbers<f64>, Numbers<f64>)>,
+}
+
+impl PerFrame for Positions {
     fn row_width(&self) -> usize {
-        match &self.quantity {
-            Quantity::Positions => self.width,
-            Quantity::Covariance => 0,
-            Quantity::Projections { components, .. } => components.len() / self.width.max(1),
-        }
+        let width = self.frames.width;
+        self.projection.as_ref().map_or(width, |(_, components)| components.len() / width.max(1))
     }
 
-    fn state_len(&self) -> usize {
-        match self.quantity {
-            Quantity::Covariance => state_len(self.width) + self.average.len(),
-            _ => 0,
+    fn compute(&self, block: &Block, rows: &mut [f64]) -> Result<()> {
+        let Some((mean, components)) = &self.projection else {
+            return Ok(self.frames.write(block, rows)?);
+        };
+        let mut positions = self.frames.of(block)?;
+        let frames = positions.chunks_exact_mut(self.frames.width.max(1));
+        for (frame, row) in frames.zip(rows.chunks_exact_mut(self.row_width().max(1))) {
+            frame.iter_mut().zip(&**mean).for_each(|(x, mean)| *x -= mean);
+            project(InstructionSet::chosen(), frame, components, row);
         }
+        Ok(())
+    }
+}
+
+/// Yields no rows, only a state: that of [`trajet_kernels::deviations`].
+struct Covariance {
+    frames: FittedFrames,
+    /// The average structure of the fitted atoms, if this is the reference.
+    average: Numbers<f64>,
+}
+
+impl Analysis for Covariance {
+    type State = Numbers<f64>;
+
+    fn state_bytes(&self) -> usize {
+        state_len(self.frames.width).saturating_mul(size_of::<f64>())
     }
 
-    fn absorb(&self, block: &Block, rows: &mut [f64], state: &mut State) -> Result<(), FrameError> {
-        if self.finite {
-            check_finite(block)?;
-        }
-        let set = InstructionSet::chosen();
-        let width = self.width.max(1);
-        if let Quantity::Positions = self.quantity {
-            self.write(block, rows.chunks_exact_mut(width));
-            return Ok(());
-        }
-        let mut positions = vec![0.0; block.n_frames() * self.width];
-        self.write(block, positions.chunks_exact_mut(width));
-        if let Quantity::Projections { mean, components } = &self.quantity {
-            let rows = rows.chunks_exact_mut(self.row_width().max(1));
-            for (frame, row) in positions.chunks_exact_mut(width).zip(rows) {
-                frame.iter_mut().zip(mean).for_each(|(x, mean)| *x -= mean);
-                project(set, frame, components, row);
-            }
-            return Ok(());
-        }
+    fn empty(&self) -> Result<Numbers<f64>> {
+        Ok(Numbers::filled(state_len(self.frames.width), 0.0, "the covariance of positions")?)
+    }
+
+    fn absorb(&self, block: &Block, _: &mut [f64], sums: &mut Numbers<f64>) -> Result<()> {
+        let (set, width) = (InstructionSet::chosen(), self.frames.width);
+        let positions = self.frames.of(block)?;
         // A leaf is absorbed at once, by the state of no frames.
-        let (sums, average) = state.split_at_mut(state_len(self.width));
-        average.copy_from_slice(&self.average);
         if sums[0] == 0.0 {
-            covariance(set, &positions, self.width, sums);
+            covariance(set, &positions, width, sums);
         } else {
             let mut of_block = vec![0.0; sums.len()];
-            covariance(set, &positions, self.width, &mut of_block);
-            merge(set, sums, &of_block, self.width);
+            covariance(set, &positions, width, &mut of_block);
+            merge(set, sums, &of_block, width);
         }
         Ok(())
     }
 
-    fn merge(&self, mut left: State, right: State) -> State {
-        if let Quantity::Covariance = self.quantity {
-            let n = state_len(self.width);
-            merge(InstructionSet::chosen(), &mut left[..n], &right[..n], self.width);
-            left[n..].copy_from_slice(&self.average);
-        }
-        left
+    fn merge(&self, mut left: Numbers<f64>, right: Numbers<f64>) -> Result<Numbers<f64>> {
+        merge(InstructionSet::chosen(), &mut left, &right, self.frames.width);
+        Ok(left)
+    }
+
+    fn finish(&self, mut state: Numbers<f64>) -> Result<Finished> {
+        let sums = Numbers(state.0.split_off(1 + self.frames.width));
+        let mean = Numbers(state.0.split_off(1));
+        let average = self.average.clone();
+        Ok(Finished::Arrays(vec![
+            ("mean", Array::floats(mean)),
+            ("sums", Array::floats(sums)),
+            ("average", Array::floats(average).rows(3)),
+        ]))
     }
 }

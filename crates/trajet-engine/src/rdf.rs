@@ -2,85 +2,108 @@
 
 use std::sync::Mutex;
 
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Serialize};
 use trajet_files::Error;
-use trajet_formats::{Atoms, Block, memory};
+use trajet_formats::{AtomList, Atoms, Block, Numbers, memory};
 pub use trajet_kernels::pairs::Bins;
 use trajet_kernels::pairs::{Groups, PairCounter, block_labels};
 
-use crate::analysis::{Analysis, Pass, State, cell_of, list, no_position, optional_list};
+use crate::analysis::{self, Analysis, Array, Finished, Pass, cell_of, no_position};
 use crate::atom_map::{AtomMap, merge_atom_lists};
 use crate::cells::CellUse;
-use crate::error::{FrameError, InvalidArgument};
+use crate::error::{FrameError, InvalidArgument, Result};
 
 /// Upper bound on the memory that a thread needs for one bin.
 const BYTES_OF_BIN: usize = 128;
 
 /// Parameters of the analysis.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// Atoms by index in the trajectory.
-    #[serde(deserialize_with = "list")]
-    pub atoms: Vec<i64>,
+    pub atoms: AtomList,
     /// The second atom of each pair; `None` for the same list.
-    #[serde(deserialize_with = "optional_list")]
-    pub others: Option<Vec<i64>>,
+    pub others: Option<AtomList>,
     /// Bins of distances.
-    #[serde(deserialize_with = "bins")]
-    pub bins: Bins,
+    pub bins: BinRange,
     /// If set, pairs of `i` and `j` (positions in their lists) with `i / block.0 == j / block.1` are excluded, which
     /// are those within a molecule.
     pub exclusion_block: Option<(usize, usize)>,
 }
 
-/// Deserialises bins from their number and range (Å).
-pub(crate) fn bins<'de, D: Deserializer<'de>>(from: D) -> Result<Bins, D::Error> {
-    let (n, range) = <(usize, (f64, f64))>::deserialize(from)?;
-    // Edges and their squares, and the counters of a thread.
-    memory::ask(n.saturating_mul(BYTES_OF_BIN), "the bins of an RDF")
-        .map_err(|refused| D::Error::custom(Error::from(refused)))?;
-    Bins::new(n, range).filter(|_| range.0 >= 0.0).ok_or_else(|| {
-        D::Error::custom(format!("{n} bins have no width between {} and {} Å", range.0, range.1))
-    })
+/// Bins, deserialised from their number and range (Å).
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(try_from = "(usize, (f64, f64))", into = "(usize, (f64, f64))")]
+pub struct BinRange {
+    range: (f64, f64),
+    /// The bins.
+    pub bins: Bins,
 }
 
-impl Request {
-    pub(crate) fn check(&self) -> Result<(), InvalidArgument> {
+impl TryFrom<(usize, (f64, f64))> for BinRange {
+    type Error = String;
+
+    fn try_from((n, range): (usize, (f64, f64))) -> Result<Self, String> {
+        // Edges and their squares, and the counters of a thread.
+        memory::ask(n.saturating_mul(BYTES_OF_BIN), "the bins of a histogram")
+            .map_err(|refused| Error::from(refused).to_string())?;
+        let bins = Bins::new(n, range).ok_or_else(|| {
+            format!("{n} bins have no width between {} and {} Å", range.0, range.1)
+        })?;
+        Ok(BinRange { range, bins })
+    }
+}
+
+impl From<BinRange> for (usize, (f64, f64)) {
+    fn from(BinRange { range, bins }: BinRange) -> Self {
+        (bins.count(), range)
+    }
+}
+
+impl BinRange {
+    /// Checks that the bins are of distances.
+    pub(crate) fn check_distances(&self) -> Result<(), InvalidArgument> {
+        match self.range.0 >= 0.0 {
+            true => Ok(()),
+            false => Err(InvalidArgument("bins of distances have no width below 0 Å")),
+        }
+    }
+}
+
+impl analysis::Request for Request {
+    fn check(&self) -> Result<(), InvalidArgument> {
+        self.bins.check_distances()?;
         if self.exclusion_block.is_some_and(|(n, m)| n == 0 || m == 0) {
             return Err(InvalidArgument("a block has at least one atom"));
         }
         Ok(())
     }
-}
 
-/// Returns the pass of the analysis on a trajectory of `n_atoms` atoms. Pairs of an atom with itself are never counted,
-/// even if two lists share atoms.
-///
-/// The state holds the number of frames, the sum of their volumes (Å³), the number of pairs of all frames at any
-/// distance, then the number of pairs in each bin.
-///
-/// # Errors
-/// [`Error::AtomOutOfRange`].
-///
-/// # Panics
-/// If a size in `exclusion_block` is 0.
-pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
-    let Request { atoms: selected, others, bins, exclusion_block } = request;
-    let mut lists = vec![&selected[..]];
-    lists.extend(others.as_deref());
-    let (union, maps) = merge_atom_lists(&lists);
-    let atoms = Atoms::listed(&union, n_atoms)?;
-    let n = [selected.len(), others.as_ref().map_or(selected.len(), Vec::len)];
-    let labels = exclusion_block
-        .map(|(first, second)| [block_labels(n[0], first), block_labels(n[1], second)]);
-    let second = others.as_deref().unwrap_or(&selected);
-    let self_pairs = self_pairs(&selected, second, labels.as_ref());
-    let excluded = exclusion_block.map_or(0, |sizes| excluded_pairs(n, sizes));
-    let pairs = (n[0] as u64) * (n[1] as u64) - excluded - self_pairs;
-    let analysis = Box::new(Rdf { maps, bins, labels, self_pairs, pairs, spare: Mutex::default() });
-    Ok(Pass { atoms, superpose: None, analysis, then: None })
+    fn atoms(&mut self) -> Vec<&mut AtomList> {
+        std::iter::once(&mut self.atoms).chain(&mut self.others).collect()
+    }
+
+    /// Pairs of an atom with itself are never counted, even if two lists share atoms.
+    ///
+    /// The arrays are `n_frames`, `volume`, the sum of their volumes (Å³), `pairs`, the number of pairs of a frame at
+    /// any distance, and `counts`, those of all frames in each bin.
+    fn plan(self, n_atoms: usize) -> Result<Pass, Error> {
+        let Request { atoms: selected, others, bins: BinRange { bins, .. }, exclusion_block } =
+            self;
+        let mut lists = vec![&selected[..]];
+        lists.extend(others.as_deref());
+        let (union, maps) = merge_atom_lists(&lists);
+        let atoms = Atoms::listed(&union, n_atoms)?;
+        let n = [selected.len(), others.as_deref().map_or(selected.len(), <[i64]>::len)];
+        let labels = exclusion_block
+            .map(|(first, second)| [block_labels(n[0], first), block_labels(n[1], second)]);
+        let second = others.as_deref().unwrap_or(&selected);
+        let self_pairs = self_pairs(&selected, second, labels.as_ref());
+        let excluded = exclusion_block.map_or(0, |sizes| excluded_pairs(n, sizes));
+        let pairs = (n[0] as u64) * (n[1] as u64) - excluded - self_pairs;
+        let spare = Mutex::default();
+        Ok(Pass::new(atoms, Rdf { maps, bins, labels, self_pairs, pairs, spare }))
+    }
 }
 
 /// Returns the number of excluded pairs of two lists of these lengths.
@@ -120,16 +143,28 @@ struct Rdf {
     spare: Mutex<Vec<PairCounter>>,
 }
 
+/// Sums over frames.
+#[derive(Serialize, Deserialize)]
+struct Histogram {
+    n_frames: u64,
+    volume: f64,
+    /// Pairs in each bin.
+    counts: Numbers<u64>,
+}
+
 impl Analysis for Rdf {
-    fn row_width(&self) -> usize {
-        0
+    type State = Histogram;
+
+    fn state_bytes(&self) -> usize {
+        self.bins.count().saturating_mul(size_of::<u64>())
     }
 
-    fn state_len(&self) -> usize {
-        3 + self.bins.count()
+    fn empty(&self) -> Result<Histogram> {
+        let counts = Numbers::filled(self.bins.count(), 0, "the bins of an RDF")?;
+        Ok(Histogram { n_frames: 0, volume: 0.0, counts })
     }
 
-    fn absorb(&self, block: &Block, _: &mut [f64], state: &mut State) -> Result<(), FrameError> {
+    fn absorb(&self, block: &Block, _: &mut [f64], state: &mut Histogram) -> Result<()> {
         let spare = || self.spare.lock().expect("nothing panics with it");
         let mut counter = spare().pop().unwrap_or_default();
         let (mut gathered, mut others) = (Vec::new(), Vec::new());
@@ -151,22 +186,31 @@ impl Analysis for Rdf {
                 Some(map) => Groups::Two(a, map.gather(block.frame(i), &mut others)),
             };
             counter.count(&cell, groups, labels, &self.bins, &mut counts).map_err(misplaced)?;
-            state[0] += 1.0;
-            state[1] += cell.volume();
-            state[2] += self.pairs as f64;
+            state.n_frames += 1;
+            state.volume += cell.volume();
         }
         if let Some(bin) = self.bins.of_zero() {
             counts[bin] -= self.self_pairs * block.n_frames() as u64;
         }
-        // Integers: their sum is exact in any order.
-        state[3..].iter_mut().zip(counts).for_each(|(sum, count)| *sum += count as f64);
+        state.counts.add(&counts);
         spare().push(counter);
         Ok(())
     }
 
-    fn merge(&self, mut left: State, right: State) -> State {
-        left.iter_mut().zip(right).for_each(|(l, r)| *l += r);
-        left
+    fn merge(&self, mut left: Histogram, right: Histogram) -> Result<Histogram> {
+        left.n_frames += right.n_frames;
+        left.volume += right.volume;
+        left.counts.add(&right.counts);
+        Ok(left)
+    }
+
+    fn finish(&self, state: Histogram) -> Result<Finished> {
+        Ok(Finished::Arrays(vec![
+            ("n_frames", Array::count(state.n_frames)),
+            ("volume", Array::number(state.volume)),
+            ("pairs", Array::count(self.pairs)),
+            ("counts", Array::integers(state.counts)),
+        ]))
     }
 
     fn cell_use(&self) -> CellUse {

@@ -3,42 +3,37 @@
 use std::collections::HashMap;
 use std::sync::Mutex;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use trajet_files::Error;
-use trajet_formats::{Atoms, Block};
+use trajet_formats::{AtomList, Atoms, Block, Numbers};
 use trajet_kernels::centers::{AtomGroups, centers};
 use trajet_kernels::pairs::{Bins, Groups, Misplaced, PairCounter};
 use trajet_simd::InstructionSet;
 
-use crate::analysis::{Analysis, Pass, State, cell_of, check_weights, list, optional_list};
+use crate::analysis::{self, Analysis, Array, Finished, Pass, cell_of, check_weights};
 use crate::atom_map::{AtomMap, merge_atom_lists};
 use crate::cells::CellUse;
-use crate::error::{FrameError, InvalidArgument};
-use crate::rdf::{bins, self_pairs};
+use crate::error::{FrameError, InvalidArgument, Result};
+use crate::rdf::{BinRange, self_pairs};
 
 /// A list of sites.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sites {
     /// Atoms by index in the trajectory: one for each site, or those of one group after the other.
-    #[serde(deserialize_with = "list")]
-    pub atoms: Vec<i64>,
+    pub atoms: AtomList,
     /// Number of atoms of each group, whose centres are the sites; `None` if each atom is a site.
-    #[serde(deserialize_with = "optional_list")]
-    pub sizes: Option<Vec<usize>>,
+    pub sizes: Option<Numbers<usize>>,
     /// One weight per atom, for the centres; `None` for equal weights.
-    #[serde(deserialize_with = "optional_list")]
-    pub weights: Option<Vec<f64>>,
+    pub weights: Option<Numbers<f64>>,
     /// Sites with the same key are the same, and are not paired.
-    #[serde(deserialize_with = "list")]
-    pub keys: Vec<i64>,
+    pub keys: AtomList,
     /// Sites with the same label, such as those of one molecule, are not paired; `None` to pair all.
-    #[serde(deserialize_with = "optional_list")]
-    pub labels: Option<Vec<u32>>,
+    pub labels: Option<Numbers<u32>>,
 }
 
 /// Parameters of the analysis.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// The lists of sites.
@@ -46,12 +41,12 @@ pub struct Request {
     /// Pairs of lists, by their places.
     pub pairs: Vec<(usize, usize)>,
     /// Bins of distances.
-    #[serde(deserialize_with = "bins")]
-    pub bins: Bins,
+    pub bins: BinRange,
 }
 
-impl Request {
-    pub(crate) fn check(&self) -> Result<(), InvalidArgument> {
+impl analysis::Request for Request {
+    fn check(&self) -> Result<(), InvalidArgument> {
+        self.bins.check_distances()?;
         for sites in &self.lists {
             check_weights(sites.weights.as_deref(), sites.atoms.len())?;
             let n = match &sites.sizes {
@@ -59,7 +54,7 @@ impl Request {
                 Some(sizes) => {
                     let sum = sizes.iter().try_fold(0usize, |sum, &size| sum.checked_add(size));
                     if sum != Some(sites.atoms.len())
-                        || AtomGroups::new(sizes, sites.weights.clone()).is_none()
+                        || AtomGroups::new(sizes, sites.weights.clone().map(|of| of.0)).is_none()
                     {
                         return Err(InvalidArgument(
                             "a group has no atom with a weight above zero: leave it out",
@@ -82,43 +77,40 @@ impl Request {
             return Err(InvalidArgument("either both lists of a pair have labels, or none"));
         }
         let numbers =
-            self.bins.count().checked_add(1).and_then(|n| n.checked_mul(self.pairs.len()));
+            self.bins.bins.count().checked_add(1).and_then(|n| n.checked_mul(self.pairs.len()));
         if numbers.is_none_or(|n| n >= isize::MAX as usize / size_of::<f64>()) {
             return Err(InvalidArgument("there are too many pairs and bins for memory"));
         }
         Ok(())
     }
-}
 
-/// Returns the pass of the analysis on a trajectory of `n_atoms` atoms. Pairs of a site with itself are never counted.
-///
-/// The state holds the number of frames, the sum of their volumes (Å³), then for each pair of lists the number of pairs of
-/// all frames at any distance, and the number of pairs in each bin.
-///
-/// # Errors
-/// [`Error::AtomOutOfRange`].
-///
-/// # Panics
-/// If [`AnalysisSpec::check`](crate::AnalysisSpec::check) finds a fault.
-pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
-    let Request { lists, pairs, bins } = request;
-    let mut of_atoms: Vec<&[i64]> = lists.iter().map(|sites| &sites.atoms[..]).collect();
-    // A single list would be read in its own order, and frames are to be gathered in one way.
-    of_atoms.push(&[]);
-    let (union, maps) = merge_atom_lists(&of_atoms);
-    let atoms = Atoms::listed(&union, n_atoms)?;
-    let counted =
-        pairs.iter().map(|&(a, b)| Counted::new([a, b], [&lists[a], &lists[b]])).collect();
-    let made = lists.into_iter().zip(maps).map(|(sites, map)| List {
-        map,
-        groups: sites
-            .sizes
-            .map(|sizes| AtomGroups::new(&sizes, sites.weights).expect("the request was checked")),
-        labels: sites.labels,
-    });
-    let analysis =
-        Box::new(RdfPairs { lists: made.collect(), counted, bins, spare: Mutex::default() });
-    Ok(Pass { atoms, superpose: None, analysis, then: None })
+    fn atoms(&mut self) -> Vec<&mut AtomList> {
+        self.lists.iter_mut().map(|sites| &mut sites.atoms).collect()
+    }
+
+    /// Pairs of a site with itself are never counted.
+    ///
+    /// The arrays are `n_frames`, `volume`, the sum of their volumes (Å³), and for each pair of lists `pairs`, the
+    /// number of pairs of a frame at any distance, and `counts`, those of all frames in each bin (`[n_pairs, n_bins]`).
+    fn plan(self, n_atoms: usize) -> Result<Pass, Error> {
+        let Request { lists, pairs, bins: BinRange { bins, .. } } = self;
+        let mut of_atoms: Vec<&[i64]> = lists.iter().map(|sites| &sites.atoms[..]).collect();
+        // A single list would be read in its own order, and frames are to be gathered in one way.
+        of_atoms.push(&[]);
+        let (union, maps) = merge_atom_lists(&of_atoms);
+        let atoms = Atoms::listed(&union, n_atoms)?;
+        let counted =
+            pairs.iter().map(|&(a, b)| Counted::new([a, b], [&lists[a], &lists[b]])).collect();
+        let made = lists.into_iter().zip(maps).map(|(sites, map)| List {
+            map,
+            groups: sites.sizes.map(|sizes| {
+                AtomGroups::new(&sizes, sites.weights.map(|of| of.0)).expect("the self was checked")
+            }),
+            labels: sites.labels.map(|labels| labels.0),
+        });
+        let lists = made.collect();
+        Ok(Pass::new(atoms, RdfPairs { lists, counted, bins, spare: Mutex::default() }))
+    }
 }
 
 /// A pair of lists.
@@ -132,7 +124,7 @@ struct Counted {
 
 impl Counted {
     fn new(places: [usize; 2], [a, b]: [&Sites; 2]) -> Self {
-        let labels = a.labels.clone().zip(b.labels.clone()).map(|(a, b)| [a, b]);
+        let labels = a.labels.clone().zip(b.labels.clone()).map(|(a, b)| [a.0, b.0]);
         let self_pairs = self_pairs(&a.keys, &b.keys, labels.as_ref());
         let excluded = labels.map_or(0, |labels| pairs_of_one_label(&labels));
         let all = a.keys.len() as u64 * b.keys.len() as u64;
@@ -194,7 +186,7 @@ impl RdfPairs {
         block: &Block,
         i: usize,
         buffers: &mut Buffers,
-        state: &mut State,
+        state: &mut Histograms,
     ) -> Result<(), FrameError> {
         let refused = |why: String| FrameError { frame: block.meta.frames[i], why };
         let cell = cell_of(block, i)?.ok_or_else(|| {
@@ -209,10 +201,10 @@ impl RdfPairs {
         for (list, sites) in self.lists.iter().zip(&mut sites) {
             list.place(block.frame(i), buffers, sites);
         }
-        state[0] += 1.0;
-        state[1] += cell.volume();
-        let parts = state[2..].chunks_exact_mut(1 + self.bins.count());
-        for (counted, part) in self.counted.iter().zip(parts) {
+        state.n_frames += 1;
+        state.volume += cell.volume();
+        let histograms = state.counts.chunks_exact_mut(self.bins.count());
+        for (counted, counts) in self.counted.iter().zip(histograms) {
             let [a, b] = counted.lists;
             let groups =
                 if a == b { Groups::Same(&sites[a]) } else { Groups::Two(&sites[a], &sites[b]) };
@@ -234,25 +226,36 @@ impl RdfPairs {
             if let Some(bin) = self.bins.of_zero() {
                 buffers.counts[bin] -= counted.self_pairs;
             }
-            part[0] += counted.pairs as f64;
-            // Integers: their sum is exact in any order.
-            part[1..].iter_mut().zip(&buffers.counts).for_each(|(sum, &n)| *sum += n as f64);
+            counts.iter_mut().zip(&buffers.counts).for_each(|(sum, &n)| *sum += n);
         }
         buffers.sites = sites;
         Ok(())
     }
 }
 
+/// Sums over frames.
+#[derive(Serialize, Deserialize)]
+struct Histograms {
+    n_frames: u64,
+    volume: f64,
+    /// Pairs in each bin (`[n_pairs, n_bins]`).
+    counts: Numbers<u64>,
+}
+
 impl Analysis for RdfPairs {
-    fn row_width(&self) -> usize {
-        0
+    type State = Histograms;
+
+    fn state_bytes(&self) -> usize {
+        (self.counted.len() * self.bins.count()).saturating_mul(size_of::<u64>())
     }
 
-    fn state_len(&self) -> usize {
-        2 + self.counted.len() * (1 + self.bins.count())
+    fn empty(&self) -> Result<Histograms> {
+        let len = self.counted.len() * self.bins.count();
+        let counts = Numbers::filled(len, 0, "the bins of RDFs")?;
+        Ok(Histograms { n_frames: 0, volume: 0.0, counts })
     }
 
-    fn absorb(&self, block: &Block, _: &mut [f64], state: &mut State) -> Result<(), FrameError> {
+    fn absorb(&self, block: &Block, _: &mut [f64], state: &mut Histograms) -> Result<()> {
         let spare = || self.spare.lock().expect("nothing panics with it");
         let mut buffers = spare().pop().unwrap_or_default();
         buffers.counts.resize(self.bins.count(), 0);
@@ -263,9 +266,21 @@ impl Analysis for RdfPairs {
         Ok(())
     }
 
-    fn merge(&self, mut left: State, right: State) -> State {
-        left.iter_mut().zip(right).for_each(|(l, r)| *l += r);
-        left
+    fn merge(&self, mut left: Histograms, right: Histograms) -> Result<Histograms> {
+        left.n_frames += right.n_frames;
+        left.volume += right.volume;
+        left.counts.add(&right.counts);
+        Ok(left)
+    }
+
+    fn finish(&self, state: Histograms) -> Result<Finished> {
+        let pairs = self.counted.iter().map(|counted| counted.pairs).collect();
+        Ok(Finished::Arrays(vec![
+            ("n_frames", Array::count(state.n_frames)),
+            ("volume", Array::number(state.volume)),
+            ("pairs", Array::integers(Numbers(pairs))),
+            ("counts", Array::integers(state.counts).rows(self.bins.count())),
+        ]))
     }
 
     fn cell_use(&self) -> CellUse {

@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use trajet_files::Error;
-use trajet_formats::{Atoms, Block};
+use trajet_formats::{AtomList, Atoms, Block, Numbers};
 use trajet_kernels::superpose::{Coordinates, Reference};
 
-use crate::analysis::{Analysis, Pass, State, check_weights, flattened, list, optional_list};
+use crate::analysis::{self, Pass, PerFrame, check_weights};
 use crate::atom_map::{AtomMap, merge_atom_lists};
 use crate::average::Average;
-use crate::error::{FrameError, InvalidArgument};
+use crate::error::{InvalidArgument, Result};
 
 /// How a frame is fitted to the reference before the RMSD is computed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fit {
     /// Optimal rotation and translation.
@@ -25,18 +25,15 @@ pub enum Fit {
 }
 
 /// A selection with its reference positions and weights.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Group {
     /// Atoms by index in the trajectory, in any order.
-    #[serde(deserialize_with = "list")]
-    pub atoms: Vec<i64>,
+    pub atoms: AtomList,
     /// Their reference positions: `[n_atoms, 3]`, Å.
-    #[serde(deserialize_with = "flattened")]
-    pub reference: Vec<f64>,
+    pub reference: Numbers<f64>,
     /// One weight per atom; `None` for equal weights.
-    #[serde(deserialize_with = "optional_list")]
-    pub weights: Option<Vec<f64>>,
+    pub weights: Option<Numbers<f64>>,
 }
 
 impl Group {
@@ -50,10 +47,33 @@ impl Group {
         }
         check_weights(self.weights.as_deref(), self.atoms.len())
     }
+
+    /// Returns the reference structure.
+    pub(crate) fn reference(&self) -> Reference {
+        Reference::new(&self.reference, self.weights.as_deref())
+    }
+
+    /// Returns the pass of the average structure, before one whose frames are superposed on it by these atoms, the columns
+    /// `fitted`. `next` gets the reference, and the positions of which it is made.
+    pub(crate) fn averaged(
+        self,
+        atoms: Atoms,
+        fitted: AtomMap,
+        next: impl Fn(Atoms, Reference, &[f64]) -> Pass + Send + Sync + 'static,
+    ) -> Pass {
+        let (n_atoms, reference, map) = (atoms.len(), self.reference(), fitted.clone());
+        let read = atoms.clone();
+        let next = move |mean: &[f64]| {
+            let mut memory = Vec::new();
+            let mean = map.gather(mean, &mut memory);
+            next(read.clone(), Reference::new(mean, self.weights.as_deref()), mean)
+        };
+        Pass::new(atoms, Average { n_atoms, fitted, reference, next: Box::new(next) })
+    }
 }
 
 /// Parameters of the analysis.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// The selection that is fitted, and gives the first value of a row.
@@ -66,63 +86,52 @@ pub struct Request {
     pub average: bool,
 }
 
-impl Request {
-    pub(crate) fn check(&self) -> Result<(), InvalidArgument> {
+impl analysis::Request for Request {
+    fn check(&self) -> Result<(), InvalidArgument> {
         self.main.check()?;
         self.groups.iter().try_for_each(Group::check)
     }
-}
 
-/// Returns the first pass of the analysis on a trajectory of `n_atoms` atoms.
-///
-/// # Errors
-/// [`Error::AtomOutOfRange`].
-///
-/// # Panics
-/// If a group is empty, or the length of its reference or weights differs from its number of atoms.
-pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
-    let all_groups = std::iter::once(&request.main).chain(&request.groups);
-    let lists: Vec<&[i64]> = all_groups.map(|group| &group.atoms[..]).collect();
-    let (union, maps) = merge_atom_lists(&lists);
-    let atoms = Atoms::listed(&union, n_atoms)?;
-    let maps: Arc<[AtomMap]> = maps.into();
-    let Request { main, groups, fit, average } = request;
-    if !average {
-        return Ok(Pass {
-            atoms,
-            superpose: None,
-            analysis: Box::new(Rmsd::new(&main, &groups, fit, maps)),
-            then: None,
-        });
+    fn atoms(&mut self) -> Vec<&mut AtomList> {
+        std::iter::once(&mut self.main)
+            .chain(&mut self.groups)
+            .map(|group| &mut group.atoms)
+            .collect()
     }
-    let average = Average {
-        n_atoms: atoms.len(),
-        fitted: maps[0].clone(),
-        reference: Reference::new(&main.reference, main.weights.as_deref()),
-    };
-    let read = atoms.clone();
-    Ok(Pass {
-        superpose: None,
-        analysis: Box::new(average),
-        atoms,
-        then: Some(Box::new(move |state: State| {
-            let mean = Average::positions(&state);
-            let on_mean = |(k, mut group): (usize, Group)| {
-                let mut memory = Vec::new();
-                group.reference = maps[k].gather(&mean, &mut memory).to_vec();
-                group
-            };
-            let mut all = std::iter::once(main).chain(groups).enumerate().map(on_mean);
-            let main = all.next().expect("the main selection");
-            let groups: Vec<Group> = all.collect();
-            Pass {
-                atoms: read,
-                superpose: None,
-                analysis: Box::new(Rmsd::new(&main, &groups, fit, maps)),
-                then: None,
-            }
-        })),
-    })
+
+    fn plan(self, n_atoms: usize) -> Result<Pass, Error> {
+        let all_groups = std::iter::once(&self.main).chain(&self.groups);
+        let lists: Vec<&[i64]> = all_groups.map(|group| &group.atoms[..]).collect();
+        let (union, maps) = merge_atom_lists(&lists);
+        let atoms = Atoms::listed(&union, n_atoms)?;
+        let maps: Arc<[AtomMap]> = maps.into();
+        let Request { main, groups, fit, average } = self;
+        if !average {
+            let reference = |group: &Group| group.reference();
+            let references = std::iter::once(&main).chain(&groups).map(reference).collect();
+            return Ok(Pass::per_frame(atoms, Rmsd { references, maps, fit }));
+        }
+        let average = Average {
+            n_atoms: atoms.len(),
+            fitted: maps[0].clone(),
+            reference: main.reference(),
+            next: {
+                let atoms = atoms.clone();
+                Box::new(move |mean| {
+                    let on_mean = |(k, group): (usize, &Group)| {
+                        let mut memory = Vec::new();
+                        let mean = maps[k].gather(mean, &mut memory);
+                        Reference::new(mean, group.weights.as_deref())
+                    };
+                    let all = std::iter::once(&main).chain(&groups).enumerate();
+                    let references = all.map(on_mean).collect();
+                    let rmsd = Rmsd { references, maps: Arc::clone(&maps), fit };
+                    Pass::per_frame(atoms.clone(), rmsd)
+                })
+            },
+        };
+        Ok(Pass::new(atoms, average))
+    }
 }
 
 /// Yields one row per frame, no state.
@@ -132,20 +141,12 @@ struct Rmsd {
     fit: Fit,
 }
 
-impl Rmsd {
-    fn new(main: &Group, groups: &[Group], fit: Fit, maps: Arc<[AtomMap]>) -> Self {
-        let reference = |g: &Group| Reference::new(&g.reference, g.weights.as_deref());
-        let references = std::iter::once(main).chain(groups).map(reference).collect();
-        Rmsd { references, maps, fit }
-    }
-}
-
-impl Analysis for Rmsd {
+impl PerFrame for Rmsd {
     fn row_width(&self) -> usize {
         self.references.len()
     }
 
-    fn absorb(&self, block: &Block, rows: &mut [f64], _: &mut State) -> Result<(), FrameError> {
+    fn compute(&self, block: &Block, rows: &mut [f64]) -> Result<()> {
         let mut gathered = Vec::new();
         let [main, groups @ ..] = &self.references[..] else { return Ok(()) };
         for (i, row) in rows.chunks_exact_mut(self.row_width()).enumerate() {
@@ -167,9 +168,5 @@ impl Analysis for Rmsd {
             }
         }
         Ok(())
-    }
-
-    fn merge(&self, left: State, _: State) -> State {
-        left
     }
 }

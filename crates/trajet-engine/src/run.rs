@@ -14,9 +14,8 @@ use std::time::Instant;
 use trajet_files::{Chain, Error, Frames, Meter, Relay, Scratch};
 use trajet_formats::Block;
 
-use crate::analysis::Output;
-use crate::error::{FrameError, RunError, TaskError, TaskFault};
-use crate::joint::{FoldError, HeldChunk, JointPass, JointState};
+use crate::error::{AnalysisError, Failure, FrameError, RunError, TaskError, TaskFault};
+use crate::joint::{FoldedArrays, HeldChunk, JointPass, JointState, Subtrees};
 use crate::plan::{Leaves, most_kept_frames, tasks};
 use crate::report::{RunReport, Stages, TaskReport, WorkerReport};
 use crate::schedule::{Event, Instruction, Schedule};
@@ -86,8 +85,9 @@ pub fn run(
     let threads = budget.threads.min(leaves).clamp(1, MOST_THREADS);
     let mut report =
         RunReport { workers: vec![WorkerReport::default(); threads], ..Default::default() };
-    let of_run =
-        |error: Error| RunError::Tasks(vec![TaskError::of_run(frames.len(), error.into())]);
+    let of_run = |failure: Failure| {
+        RunError::Tasks(vec![TaskError { frames: frames.len(), ..failure.into() }])
+    };
     loop {
         let leaves = pass.leaves(frames.len());
         let width = pass.row_width();
@@ -96,22 +96,34 @@ pub fn run(
         let caller = Caller::Watches(control);
         let states = run_pass(chain, &pass, &part, &mut rows, budget, begin, &mut report, caller)?;
         let mut whole = Merger::new(leaves.len());
-        states.into_iter().for_each(|(node, state)| {
-            whole.add(node, state, |left, right| pass.merge(left, right));
-        });
+        let merge = |left, right| pass.merge(left, right);
+        for (node, state) in states {
+            whole.add(node, state, merge).map_err(of_run)?;
+        }
         let state = match whole.into_whole() {
             Some(state) => state,
             None => pass.empty().map_err(of_run)?,
         };
         report.passes += 1;
         if pass.is_last() {
+            let folded = pass.finish(state).map_err(of_run)?;
             report.tasks.sort_by_key(|t| (t.pass, t.task));
             report.wall = begin.elapsed().as_secs_f64();
-            let state = pass.pack(state);
-            return Ok((Output { rows, row_width: width, state }, report));
+            return Ok((Output { rows, row_width: width, folded }, report));
         }
-        pass = pass.next(state).map_err(of_run)?.expect("a further pass");
+        pass = pass.next(state).map_err(of_run)?;
     }
+}
+
+/// Result of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Output {
+    /// Array of shape `[n_frames, row_width]`, in the order of the requested frames.
+    pub rows: Vec<f64>,
+    /// Number of values per row, of all analyses.
+    pub row_width: usize,
+    /// The arrays that each analysis has made of its state.
+    pub folded: Vec<FoldedArrays>,
 }
 
 /// A range of leaves of a pass.
@@ -206,9 +218,6 @@ struct Attempt {
     spent: Stages,
     merging: Instant,
 }
-
-/// The states of the largest whole subtrees in a task.
-pub type Subtrees = Vec<(Node, JointState)>;
 
 /// Role of the calling thread.
 enum Caller<'a> {
@@ -406,18 +415,17 @@ impl Shared<'_> {
                 }
             }));
             stages.t_comp += t_comp;
-            let result = done.unwrap_or_else(|panic| Err(TaskFault::panicked(&*panic)));
+            let result = done.unwrap_or_else(|panic| Err(TaskFault::panicked(&*panic).into()));
             let merging = Instant::now();
-            let mut ok = result.is_ok();
             let mut spent = Stages::between(&before, &scratch.meter);
             spent.t_comp += t_comp;
             let attempt = Attempt { worker: number, task, begin: started, spent, merging };
             let collecting = catch_unwind(AssertUnwindSafe(|| self.collect(attempt, result)));
-            if let Err(panic) = collecting {
-                let fault = TaskFault::panicked(&*panic);
-                lock(&self.collected).errors.push(TaskError { task, first: 0, frames: 0, fault });
-                ok = false;
-            }
+            let ok = collecting.unwrap_or_else(|panic| {
+                let error = TaskError::of_run(0, TaskFault::panicked(&*panic));
+                lock(&self.collected).errors.push(TaskError { task, ..error });
+                false
+            });
             lock(&self.schedule).handle(Event::Done { worker: number, ok });
             stages.t_merge += merging.elapsed().as_secs_f64();
             report.tasks += 1;
@@ -440,7 +448,7 @@ impl Shared<'_> {
         scratch: &mut Scratch,
         Memory { blocks, chunks }: &mut Memory,
         t_comp: &mut f64,
-    ) -> Result<Subtrees, TaskFault> {
+    ) -> Result<Subtrees, Failure> {
         let pass = self.pass;
         let leaves = self.tasks[task].clone();
         let all_leaves = &self.part.leaves;
@@ -480,12 +488,12 @@ impl Shared<'_> {
                     &mut blocks[..]
                 };
                 let computing = Instant::now();
-                fold.absorb(read, rows).map_err(|error| self.fault_of(error))?;
+                fold.absorb(read, rows).map_err(|failure| self.with_file(failure))?;
                 self.computed(computing, &before, scratch, t_comp);
                 self.frames_done.fetch_add(chunk.len(), Ordering::Relaxed);
             }
             let (merging, before) = (Instant::now(), scratch.meter.clone());
-            states.add(Node::leaf(leaf), fold.finish(), |left, right| pass.merge(left, right));
+            states.add(Node::leaf(leaf), fold.finish(), |left, right| pass.merge(left, right))?;
             self.computed(merging, &before, scratch, t_comp);
         }
         Ok(states.into_subtrees())
@@ -502,34 +510,34 @@ impl Shared<'_> {
         }
     }
 
-    /// Returns the fault of a task whose frames cannot be analysed.
-    fn fault_of(&self, error: FoldError) -> TaskFault {
-        match error {
-            FoldError::Memory(error) => error.into(),
-            FoldError::Frame(FrameError { frame, why }) => {
+    /// Returns the failure with the file of the frame that an analysis cannot take.
+    fn with_file(&self, failure: Failure) -> Failure {
+        let fault = match failure.fault {
+            TaskFault::Analysis(AnalysisError::Frame(FrameError { frame, why })) => {
                 let path = self.chain.path_of(frame).to_owned();
                 let within = self.chain.place(frame).frame;
                 let chained = (!self.chain.is_alone()).then_some(frame);
                 TaskFault::Refused { path, frame: within, chained, why }
             }
-        }
+            other => other,
+        };
+        Failure { fault, ..failure }
     }
 
-    /// Merges the states of a task, or keeps its error.
-    fn collect(&self, attempt: Attempt, result: Result<Subtrees, TaskFault>) {
+    /// Merges the states of a task, or keeps its error; returns whether there was none.
+    fn collect(&self, attempt: Attempt, result: Result<Subtrees, Failure>) -> bool {
         let Attempt { worker, task, begin, mut spent, merging } = attempt;
         let at = self.part.leaves.frames_of(&self.tasks[task]);
         let mut collected = lock(&self.collected);
-        match result {
-            Ok(states) => {
-                for (node, state) in states {
-                    let pass = self.pass;
-                    collected.states.add(node, state, |left, right| pass.merge(left, right));
-                }
-            }
-            Err(fault) => {
-                collected.errors.push(TaskError { task, first: at.start, frames: at.len(), fault });
-            }
+        let merge = |left, right| self.pass.merge(left, right);
+        let result = result.and_then(|states| {
+            let mut states = states.into_iter();
+            states.try_for_each(|(node, state)| collected.states.add(node, state, merge))
+        });
+        let ok = result.is_ok();
+        if let Err(failure) = result {
+            let error = TaskError { task, first: at.start, frames: at.len(), ..failure.into() };
+            collected.errors.push(error);
         }
         spent.t_merge = merging.elapsed().as_secs_f64();
         collected.tasks.push(TaskReport {
@@ -542,6 +550,7 @@ impl Shared<'_> {
             end: self.begin.elapsed().as_secs_f64(),
             stages: spent,
         });
+        ok
     }
 }
 

@@ -2,15 +2,15 @@
 
 use std::sync::Mutex;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use trajet_files::Error;
-use trajet_formats::{Atoms, Block, memory};
+use trajet_formats::{AtomList, Atoms, Block, Numbers, memory};
 use trajet_kernels::surface::{self, Sphere, Surface};
 use trajet_simd::InstructionSet;
 
-use crate::analysis::{Analysis, Pass, State, check_finite, list, optional_list};
+use crate::analysis::{self, Pass, PerFrame, check_finite};
 use crate::atom_map::merge_atom_lists;
-use crate::error::{FrameError, InvalidArgument};
+use crate::error::{InvalidArgument, Result};
 
 /// Most points on a sphere; more would take memory, and give no further digit.
 const MOST_POINTS: usize = 1_000_000;
@@ -18,31 +18,27 @@ const MOST_POINTS: usize = 1_000_000;
 const LARGEST: f64 = 1e6;
 
 /// Parameters of the analysis.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// Atoms by index in the trajectory.
-    #[serde(deserialize_with = "list")]
-    pub atoms: Vec<i64>,
+    pub atoms: AtomList,
     /// Further atoms that cover these, by index.
-    #[serde(deserialize_with = "list")]
-    pub context: Vec<i64>,
+    pub context: AtomList,
     /// Radii of the atoms and then of the context, Å; 0 for atoms without a sphere.
-    #[serde(deserialize_with = "list")]
-    pub radii: Vec<f64>,
+    pub radii: Numbers<f64>,
     /// For each of the atoms the group in whose sum it counts; `None` for one area per atom.
-    #[serde(deserialize_with = "optional_list")]
-    pub groups: Option<Vec<u32>>,
+    pub groups: Option<Numbers<u32>>,
     /// Radius of the probe, Å.
     pub probe: f64,
     /// Number of points on each sphere.
     pub points: usize,
 }
 
-impl Request {
-    pub(crate) fn check(&self) -> Result<(), InvalidArgument> {
+impl analysis::Request for Request {
+    fn check(&self) -> Result<(), InvalidArgument> {
         let is_radius = |&radius: &f64| (0.0..=LARGEST).contains(&radius);
-        let n_groups = self.groups.as_ref().map_or(self.atoms.len(), Vec::len);
+        let n_groups = self.groups.as_deref().map_or(self.atoms.len(), <[u32]>::len);
         let faults = [
             (self.atoms.is_empty(), "there are no atoms"),
             (
@@ -68,31 +64,29 @@ impl Request {
             None => Ok(()),
         }
     }
-}
 
-/// Returns the pass of the analysis on a trajectory of `n_atoms` atoms.
-///
-/// # Errors
-/// [`Error::AtomOutOfRange`], [`Error::Memory`].
-///
-/// # Panics
-/// If the number of points is 0, or there are less radii than atoms.
-pub fn plan(request: Request, n_atoms: usize) -> Result<Pass, Error> {
-    let Request { atoms: selected, context, radii, groups, probe, points } = request;
-    let (union, maps) = merge_atom_lists(&[&selected, &context]);
-    let atoms = Atoms::listed(&union, n_atoms)?;
-    let [own, others] = [maps[0].columns(union.len()), maps[1].columns(union.len())];
-    let mut spheres = memory::filled(union.len(), 0.0, "the radii of atoms")?;
-    for (&column, &radius) in own.iter().chain(&others).zip(&radii) {
-        spheres[column as usize] = if radius > 0.0 { radius + probe } else { 0.0 };
+    fn atoms(&mut self) -> Vec<&mut AtomList> {
+        vec![&mut self.atoms, &mut self.context]
     }
-    let mut wanted = memory::filled(union.len(), false, "the radii of atoms")?;
-    own.iter().for_each(|&column| wanted[column as usize] = true);
-    let groups = groups.map(|groups| Groups::new(&own, &groups));
-    let sphere = Sphere::golden_spiral(points);
-    let analysis =
-        Box::new(Areas { own, radii: spheres, wanted, groups, sphere, spare: Mutex::default() });
-    Ok(Pass { atoms, superpose: None, analysis, then: None })
+
+    fn plan(self, n_atoms: usize) -> Result<Pass, Error> {
+        let Request { atoms: selected, context, radii, groups, probe, points } = self;
+        let (union, maps) = merge_atom_lists(&[&selected, &context]);
+        let atoms = Atoms::listed(&union, n_atoms)?;
+        let [own, others] = [maps[0].columns(union.len()), maps[1].columns(union.len())];
+        let mut spheres = memory::filled(union.len(), 0.0, "the radii of atoms")?;
+        for (&column, &radius) in own.iter().chain(&others).zip(&*radii) {
+            spheres[column as usize] = if radius > 0.0 { radius + probe } else { 0.0 };
+        }
+        let mut wanted = memory::filled(union.len(), false, "the radii of atoms")?;
+        own.iter().for_each(|&column| wanted[column as usize] = true);
+        let groups = groups.map(|groups| Groups::new(&own, &groups));
+        let sphere = Sphere::golden_spiral(points);
+        Ok(Pass::per_frame(
+            atoms,
+            Areas { own, radii: spheres, wanted, groups, sphere, spare: Mutex::default() },
+        ))
+    }
 }
 
 /// Columns sorted by their groups.
@@ -131,12 +125,12 @@ struct Areas {
     spare: Mutex<Vec<(Surface, Vec<f64>)>>,
 }
 
-impl Analysis for Areas {
+impl PerFrame for Areas {
     fn row_width(&self) -> usize {
         self.groups.as_ref().map_or(self.own.len(), |groups| groups.starts.len() - 1)
     }
 
-    fn absorb(&self, block: &Block, rows: &mut [f64], _: &mut State) -> Result<(), FrameError> {
+    fn compute(&self, block: &Block, rows: &mut [f64]) -> Result<()> {
         check_finite(block)?;
         let spare = || self.spare.lock().expect("nothing panics with it");
         let (mut surface, mut areas) = spare().pop().unwrap_or_default();
@@ -160,10 +154,6 @@ impl Analysis for Areas {
         }
         spare().push((surface, areas));
         Ok(())
-    }
-
-    fn merge(&self, left: State, _: State) -> State {
-        left
     }
 }
 

@@ -7,8 +7,10 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 /// A node, which stands for its subtree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Node {
     /// Height above the leaves.
     pub level: u32,
@@ -55,19 +57,28 @@ impl<S> Merger<S> {
     }
 
     /// Adds the state of a subtree, and merges upwards as far as possible.
-    pub fn add(&mut self, mut node: Node, mut state: S, mut merge: impl FnMut(S, S) -> S) {
+    ///
+    /// # Errors
+    /// Those of `merge`; the states that it was given are lost.
+    pub fn add<E>(
+        &mut self,
+        mut node: Node,
+        mut state: S,
+        mut merge: impl FnMut(S, S) -> Result<S, E>,
+    ) -> Result<(), E> {
         while node.leaves(self.n_leaves) != (0..self.n_leaves) {
             let sibling = node.sibling();
             if sibling.leaves(self.n_leaves).is_empty() {
                 // Only a right sibling can lie beyond the last leaf.
             } else if let Some(other) = self.waiting.remove(&sibling) {
-                state = if node.is_left() { merge(state, other) } else { merge(other, state) };
+                state = if node.is_left() { merge(state, other)? } else { merge(other, state)? };
             } else {
                 break;
             }
             node = node.parent();
         }
         self.waiting.insert(node, state);
+        Ok(())
     }
 
     /// Returns the subtrees that could not be merged further, from the left.
@@ -89,6 +100,8 @@ impl<S> Merger<S> {
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+
     use super::*;
     use proptest::prelude::*;
 
@@ -109,8 +122,8 @@ mod tests {
         }
     }
 
-    fn join(a: String, b: String) -> String {
-        format!("({a} {b})")
+    fn join(a: String, b: String) -> Result<String, Infallible> {
+        Ok(format!("({a} {b})"))
     }
 
     proptest! {
@@ -132,10 +145,10 @@ mod tests {
             for task in tasks {
                 let mut part = Merger::new(n);
                 for leaf in task {
-                    part.add(Node::leaf(leaf), leaf.to_string(), join);
+                    part.add(Node::leaf(leaf), leaf.to_string(), join).unwrap();
                 }
                 for (node, state) in part.into_subtrees() {
-                    whole.add(node, state, join);
+                    whole.add(node, state, join).unwrap();
                 }
             }
             prop_assert_eq!(whole.into_whole(), naive(0..n.next_power_of_two(), n.next_power_of_two().ilog2(), n));
@@ -145,8 +158,8 @@ mod tests {
     #[test]
     fn a_missing_leaf_gives_no_result() {
         let mut merger = Merger::new(3);
-        merger.add(Node::leaf(0), "0".to_string(), join);
-        merger.add(Node::leaf(2), "2".to_string(), join);
+        merger.add(Node::leaf(0), "0".to_string(), join).unwrap();
+        merger.add(Node::leaf(2), "2".to_string(), join).unwrap();
         assert_eq!(merger.into_whole(), None);
     }
 }

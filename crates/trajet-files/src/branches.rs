@@ -90,7 +90,7 @@ impl Chain {
     /// Reads frames once and writes the positions of each selection into a block of its own, after its transform.
     ///
     /// # Errors
-    /// As [`Chain::read_into`].
+    /// As [`Chain::read_into`], with the selection whose transform failed.
     ///
     /// # Panics
     /// If there are not as many blocks as selections.
@@ -101,11 +101,13 @@ impl Chain {
         positions: Range<usize>,
         scratch: &mut Scratch,
         blocks: &mut [Block],
-    ) -> Result<(), Error> {
+    ) -> Result<(), (Option<usize>, Error)> {
+        let of_all = |error: Error| (None, error);
         assert_eq!(blocks.len(), branches.len(), "blocks of the selections");
-        self.check(frames)?;
+        self.check(frames).map_err(of_all)?;
         for (block, branch) in blocks.iter_mut().zip(&branches.branches) {
-            block.reset(positions.len(), branch.n_atoms)?;
+            let reset = block.reset(positions.len(), branch.n_atoms);
+            reset.map_err(|refused| of_all(refused.into()))?;
         }
         // Each transform has its own memory from frame to frame.
         let mut memories = std::mem::take(&mut scratch.branches);
@@ -113,15 +115,16 @@ impl Chain {
         let mut buffers = std::mem::take(&mut scratch.decoded_of_branches);
         let read = (|| {
             let [all, own] = &mut buffers;
-            memory::resize(all, branches.decoded.len() * 3, 0.0, "the atoms of a frame")?;
+            memory::resize(all, branches.decoded.len() * 3, 0.0, "the atoms of a frame")
+                .map_err(|refused| of_all(refused.into()))?;
             let wanted = Wanted::positions(frames, &branches.decoded);
             let mut meta = FrameMeta::default();
             for (k, at) in positions.enumerate() {
                 meta.clear();
-                self.read_untransformed(&wanted, at..at + 1, scratch, all, &mut meta)?;
-                for ((branch, block), memory) in
-                    branches.branches.iter().zip(&mut *blocks).zip(&mut memories)
-                {
+                self.read_untransformed(&wanted, at..at + 1, scratch, all, &mut meta)
+                    .map_err(of_all)?;
+                let parts = branches.branches.iter().zip(&mut *blocks).zip(&mut memories);
+                for (number, ((branch, block), memory)) in parts.enumerate() {
                     std::mem::swap(&mut scratch.transform, memory);
                     let read = self.read_branch(
                         branch,
@@ -134,7 +137,7 @@ impl Chain {
                         block,
                     );
                     std::mem::swap(&mut scratch.transform, memory);
-                    read?;
+                    read.map_err(|error| (Some(number), error))?;
                 }
             }
             Ok(())

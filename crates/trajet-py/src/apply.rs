@@ -1,100 +1,72 @@
 //! Python functions as analyses, which run on any pool.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use trajet_engine::cells::CellUse;
 use trajet_engine::updating::Updating;
-use trajet_engine::{Analysis, FrameError, Pass, State};
+use trajet_engine::{Analysis, AnalysisError, Array, Finished, Pass};
 use trajet_files::Error;
-use trajet_formats::{Atoms, Block};
+use trajet_formats::{AtomList, Atoms, Block, Numbers};
+use trajet_topology::select::UpdatingSelection;
 
 use crate::aligned::Aligned1;
 use crate::arrays::array;
-use crate::selection::updating;
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
+use serde::{Deserialize, Serialize};
 
 /// Parameters of the analysis.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Apply {
-    pub(crate) atoms: Vec<i64>,
+    pub(crate) atoms: AtomList,
     /// Evaluated for each frame from the positions of `atoms`; `None` if all of these are selected.
-    pub(crate) selection: Option<Updating>,
-    pub(crate) function: Py<PyAny>,
-    /// Merges return values of the function; `None` if these are rows.
-    pub(crate) reducer: Option<Py<PyAny>>,
+    selection: Option<UpdatingSelection>,
     /// Whether the function takes single frames instead of blocks.
-    pub(crate) by_frame: bool,
-    /// Whether the function also takes the unit cells.
-    pub(crate) cells: bool,
-    /// Whether the function also takes the indices of the atoms that `selection` selects, in the topology.
-    pub(crate) indices: bool,
-    /// Further arguments that the function takes by name: `frame`, `time`, `cell`.
-    pub(crate) by_name: Vec<String>,
-    /// Shape of the return value for a frame; with a reducer, of any return value.
-    pub(crate) shape: Vec<usize>,
-    pub(crate) raised: Raised,
-}
-
-/// The parameters, as a dict of Python has them.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub(crate) struct Arguments<'py> {
-    atoms: Aligned1<'py, i64>,
-    selection: Option<Vec<u8>>,
-    function: Py<PyAny>,
-    reducer: Option<Py<PyAny>>,
     by_frame: bool,
+    /// Whether the function also takes the unit cells.
     cells: bool,
+    /// Whether the function also takes the indices of the atoms that `selection` selects, in the topology.
     indices: bool,
+    /// Further arguments that the function takes by name: `frame`, `time`, `cell`.
     by_name: Vec<String>,
+    /// Shape of the return value for a frame; with a reducer, of any return value.
     shape: Vec<usize>,
 }
 
-impl TryFrom<Arguments<'_>> for Apply {
-    type Error = PyErr;
+/// Function and reducer, as pickle keeps them.
+pub(crate) type PickledFunctions = (Py<PyAny>, Option<Py<PyAny>>);
 
-    fn try_from(arguments: Arguments<'_>) -> PyResult<Self> {
-        let Arguments {
-            atoms,
-            selection,
-            function,
-            reducer,
-            by_frame,
-            cells,
-            indices,
-            by_name,
-            shape,
-        } = arguments;
-        let selection = selection.map(|bytes| updating(&bytes)).transpose()?;
-        Ok(Apply {
-            atoms: atoms.as_array().to_vec(),
-            selection: selection.map(Updating::new),
-            function,
-            reducer,
-            by_frame,
-            cells,
-            indices,
-            by_name,
-            shape,
-            raised: Raised::default(),
-        })
+/// Functions of Python.
+pub(crate) struct Functions {
+    function: Py<PyAny>,
+    /// Merges return values of the function; `None` if these are rows.
+    reducer: Option<Py<PyAny>>,
+}
+
+impl Functions {
+    /// Takes the functions out of the parameters.
+    pub(crate) fn taken_from(request: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let take = |name: &str| {
+            let value =
+                request.get_item(name)?.ok_or_else(|| PyTypeError::new_err(name.to_owned()));
+            request.del_item(name)?;
+            value
+        };
+        Ok(Functions { function: take("function")?.unbind(), reducer: take("reducer")?.extract()? })
+    }
+
+    pub(crate) fn for_pickle(&self, py: Python<'_>) -> PickledFunctions {
+        let reducer = self.reducer.as_ref().map(|reducer| reducer.clone_ref(py));
+        (self.function.clone_ref(py), reducer)
     }
 }
 
-/// The first exception that a Python function raised.
-#[derive(Clone, Default)]
-pub(crate) struct Raised(Arc<Mutex<Option<PyErr>>>);
-
-impl Raised {
-    /// Takes the exception, if there is one.
-    pub(crate) fn take(&self) -> Option<PyErr> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-
-    fn keep(&self, error: PyErr) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+impl From<PickledFunctions> for Functions {
+    fn from((function, reducer): PickledFunctions) -> Self {
+        Functions { function, reducer }
     }
 }
 
@@ -103,36 +75,52 @@ impl Apply {
     ///
     /// # Errors
     /// [`Error::AtomOutOfRange`].
-    pub(crate) fn first_pass(&self, n_atoms: usize) -> Result<Pass, Error> {
+    pub(crate) fn first_pass(
+        &self,
+        functions: &Arc<Functions>,
+        n_atoms: usize,
+    ) -> Result<Pass, Error> {
         let atoms = Atoms::listed(&self.atoms, n_atoms)?;
-        Ok(Pass { atoms, superpose: None, analysis: Box::new(self.clone()), then: None })
+        let selection = self.selection.clone().map(Updating::new);
+        let (apply, functions) = (self.clone(), Arc::clone(functions));
+        Ok(Pass::new(atoms, Applied { apply, functions, selection }))
     }
+}
 
+/// Calls a function with frames.
+struct Applied {
+    apply: Apply,
+    functions: Arc<Functions>,
+    selection: Option<Updating>,
+}
+
+impl Applied {
     /// Calls the function with frames of a block, and returns its values as flat numbers.
     fn call(
         &self,
         py: Python<'_>,
         block: &Block,
         frames: std::ops::Range<usize>,
-    ) -> PyResult<State> {
+    ) -> PyResult<Vec<f64>> {
         let n_atoms = block.n_atoms();
         let numbers = &block.positions[frames.start * n_atoms * 3..frames.end * n_atoms * 3];
         let positions = array(py, numbers)?;
         let cells = &block.meta.cells[frames.clone()];
         let cells = array(py, cells.as_flattened())?;
-        let arguments = match self.by_frame {
+        let arguments = match self.apply.by_frame {
             true => [positions.reshape([n_atoms, 3])?.into_any(), cells.into_any()],
             false => [
                 positions.reshape([frames.len(), n_atoms, 3])?.into_any(),
                 cells.reshape([frames.len(), 6])?.into_any(),
             ],
         };
-        let given = if self.cells { &arguments[..] } else { &arguments[..1] };
+        let given = if self.apply.cells { &arguments[..] } else { &arguments[..1] };
         let named = self.named(py, block, frames.clone())?;
-        let returned = self.function.bind(py).call(PyTuple::new(py, given)?, Some(&named))?;
-        let whole = [&[frames.len()], &self.shape[..]].concat();
-        let a_frame = self.by_frame || self.reducer.is_some();
-        flat(py, &returned, if a_frame { &self.shape } else { &whole })
+        let returned =
+            self.functions.function.bind(py).call(PyTuple::new(py, given)?, Some(&named))?;
+        let whole = [&[frames.len()], &self.apply.shape[..]].concat();
+        let a_frame = self.apply.by_frame || self.functions.reducer.is_some();
+        flat(py, &returned, if a_frame { &self.apply.shape } else { &whole })
     }
 
     /// Calls the function with the selected atoms of the `i`-th frame of a block, and returns its values as flat numbers.
@@ -143,22 +131,23 @@ impl Apply {
         i: usize,
         selection: &Updating,
         selected: &[u32],
-    ) -> PyResult<State> {
+    ) -> PyResult<Vec<f64>> {
         let (atoms, _) = block.frame(i).as_chunks::<3>();
         let columns = selection.columns(selected);
         let positions: Vec<f32> = columns.iter().flat_map(|&k| atoms[k as usize]).collect();
         let positions = PyArray1::from_vec(py, positions).reshape([selected.len(), 3])?;
         let mut given = vec![positions.into_any()];
-        if self.cells {
+        if self.apply.cells {
             given.push(array(py, &block.meta.cells[i])?.into_any());
         }
-        if self.indices {
+        if self.apply.indices {
             let indices = selected.iter().map(|&atom| i64::from(atom));
             given.push(PyArray1::from_iter(py, indices).into_any());
         }
         let named = self.named(py, block, i..i + 1)?;
-        let returned = self.function.bind(py).call(PyTuple::new(py, given)?, Some(&named))?;
-        flat(py, &returned, &self.shape)
+        let returned =
+            self.functions.function.bind(py).call(PyTuple::new(py, given)?, Some(&named))?;
+        flat(py, &returned, &self.apply.shape)
     }
 
     /// Returns the arguments that the function takes by name: numbers for a frame, arrays for a block.
@@ -170,8 +159,8 @@ impl Apply {
     ) -> PyResult<Bound<'py, PyDict>> {
         let named = PyDict::new(py);
         let (meta, first, n) = (&block.meta, frames.start, frames.len());
-        for name in &self.by_name {
-            match (&name[..], self.by_frame) {
+        for name in &self.apply.by_name {
+            match (&name[..], self.apply.by_frame) {
                 ("frame", true) => named.set_item(name, meta.frames[first])?,
                 ("time", true) => named.set_item(name, meta.times[first])?,
                 ("cell", true) => named.set_item(name, array(py, &meta.cells[first])?)?,
@@ -192,28 +181,7 @@ impl Apply {
 
     /// Number of values that the function returns for a frame.
     fn width(&self) -> usize {
-        self.shape.iter().product()
-    }
-
-    fn row_len(&self) -> usize {
-        if self.reducer.is_some() { 0 } else { self.width() }
-    }
-}
-
-impl Clone for Apply {
-    fn clone(&self) -> Self {
-        Python::attach(|py| Apply {
-            atoms: self.atoms.clone(),
-            selection: self.selection.clone(),
-            function: self.function.clone_ref(py),
-            reducer: self.reducer.as_ref().map(|reducer| reducer.clone_ref(py)),
-            by_frame: self.by_frame,
-            cells: self.cells,
-            indices: self.indices,
-            by_name: self.by_name.clone(),
-            shape: self.shape.clone(),
-            raised: self.raised.clone(),
-        })
+        self.apply.shape.iter().product()
     }
 }
 
@@ -228,7 +196,7 @@ fn note_frames(py: Python<'_>, error: &PyErr, first: u64, last: u64) {
 }
 
 /// Flattens an array of this shape, or a number.
-fn flat(py: Python<'_>, value: &Bound<'_, PyAny>, expected: &[usize]) -> PyResult<State> {
+fn flat(py: Python<'_>, value: &Bound<'_, PyAny>, expected: &[usize]) -> PyResult<Vec<f64>> {
     let numpy = py.import("numpy")?;
     let array = numpy.call_method1("asarray", (value,))?;
     let dtype = array.getattr("dtype")?;
@@ -250,14 +218,26 @@ fn flat(py: Python<'_>, value: &Bound<'_, PyAny>, expected: &[usize]) -> PyResul
     Ok(numbers.as_array().to_vec())
 }
 
-impl Analysis for Apply {
+impl Analysis for Applied {
+    /// Merged return values; empty before the first.
+    type State = Numbers<f64>;
+
     fn row_width(&self) -> usize {
-        self.row_len()
+        if self.functions.reducer.is_some() { 0 } else { self.width() }
     }
 
-    fn absorb(&self, block: &Block, rows: &mut [f64], state: &mut State) -> Result<(), FrameError> {
+    fn empty(&self) -> Result<Numbers<f64>, AnalysisError> {
+        Ok(Numbers::default())
+    }
+
+    fn absorb(
+        &self,
+        block: &Block,
+        rows: &mut [f64],
+        state: &mut Numbers<f64>,
+    ) -> Result<(), AnalysisError> {
         let n = block.n_frames();
-        let stretches: Vec<_> = match self.by_frame {
+        let stretches: Vec<_> = match self.apply.by_frame {
             true => (0..n).map(|i| i..i + 1).collect(),
             false => std::iter::once(0..n).collect(),
         };
@@ -275,35 +255,43 @@ impl Analysis for Apply {
             let numbers = called.map_err(|error| {
                 let last = block.meta.frames[first + count - 1];
                 Python::attach(|py| note_frames(py, &error, block.meta.frames[first], last));
-                self.raised.keep(error);
-                let why = "the function raised an error".to_owned();
-                FrameError { frame: block.meta.frames[first], why }
+                of_caller(error)
             })?;
-            match self.reducer {
+            match self.functions.reducer {
                 None => rows[first * self.width()..][..numbers.len()].copy_from_slice(&numbers),
-                Some(_) => *state = self.merge(std::mem::take(state), numbers),
+                Some(_) => *state = self.merge(std::mem::take(state), Numbers(numbers))?,
             }
         }
         Ok(())
     }
 
-    fn merge(&self, left: State, right: State) -> State {
-        let Some(reducer) = &self.reducer else { return left };
+    fn merge(
+        &self,
+        left: Numbers<f64>,
+        right: Numbers<f64>,
+    ) -> Result<Numbers<f64>, AnalysisError> {
+        let Some(reducer) = &self.functions.reducer else { return Ok(left) };
         if left.is_empty() || right.is_empty() {
-            return if left.is_empty() { right } else { left };
+            return Ok(if left.is_empty() { right } else { left });
         }
-        Python::attach(|py| {
-            let arrays = (array(py, &left)?, PyArray1::from_vec(py, right));
-            let merged = reducer.bind(py).call1(arrays);
-            merged.and_then(|merged| flat(py, &merged, &self.shape))
-        })
-        .unwrap_or_else(|error| {
-            self.raised.keep(error);
-            left
-        })
+        let merged = Python::attach(|py| {
+            let arrays = (array(py, &left)?, PyArray1::from_vec(py, right.0));
+            flat(py, &reducer.bind(py).call1(arrays)?, &self.apply.shape)
+        });
+        merged.map(Numbers).map_err(of_caller)
+    }
+
+    fn finish(&self, state: Numbers<f64>) -> Result<Finished, AnalysisError> {
+        let reduced = self.functions.reducer.as_ref().map(|_| ("reduced", Array::floats(state)));
+        Ok(Finished::Arrays(reduced.into_iter().collect()))
     }
 
     fn cell_use(&self) -> CellUse {
         CellUse::nearest_images(self.selection.is_some())
     }
+}
+
+/// Returns an exception as the error of an analysis.
+fn of_caller(error: PyErr) -> AnalysisError {
+    AnalysisError::Caller(Box::new(error))
 }

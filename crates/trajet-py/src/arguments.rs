@@ -1,19 +1,18 @@
-//! Deserialises parameters of analyses from Python: dicts, tuples, numbers, text, bytes, and NumPy arrays of one or
-//! two dimensions.
+//! Deserialises parameters of analyses from Python: dicts, lists, tuples, numbers, text, bytes, and NumPy arrays.
 
 use std::fmt::Display;
 
-use numpy::Element;
-use numpy::ndarray::{ArrayView1, ArrayView2};
+use numpy::PyReadonlyArray1;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
-use serde::de::value::{MapAccessDeserializer, MapDeserializer, SeqDeserializer};
+use serde::de::value::{
+    BytesDeserializer, MapAccessDeserializer, MapDeserializer, SeqDeserializer,
+};
 use serde::de::{self, Deserialize, Deserializer, IntoDeserializer, Visitor};
 use serde::forward_to_deserialize_any;
-use trajet_formats::memory;
+use trajet_formats::{AtomList, memory};
 
-use crate::aligned::{Aligned1, Aligned2};
 use crate::error::from_io;
 
 /// What memory is asked for, in messages.
@@ -32,7 +31,15 @@ pub(crate) fn from_arguments<T: for<'de> Deserialize<'de>>(
     T::deserialize(variant).map_err(|Fault(error)| *error)
 }
 
-/// A Python exception, as an error of serde. It is boxed, as a result is made for every number of an array.
+/// Returns the struct whose fields are the entries of a dict.
+///
+/// # Errors
+/// As [`from_arguments`].
+pub(crate) fn from_dict<T: for<'de> Deserialize<'de>>(fields: &Bound<'_, PyDict>) -> PyResult<T> {
+    T::deserialize(Value(fields.clone().into_any())).map_err(|Fault(error)| *error)
+}
+
+/// A Python exception, as an error of serde. It is boxed, as results are made for every value.
 #[derive(Debug)]
 struct Fault(Box<PyErr>);
 
@@ -89,9 +96,24 @@ impl<'de> Deserializer<'de> for Value<'_> {
             SeqDeserializer::new(list.iter().map(Value)).deserialize_any(visitor)
         } else if let Ok(tuple) = value.cast::<PyTuple>() {
             SeqDeserializer::new(tuple.iter().map(Value)).deserialize_any(visitor)
+        } else if let Some(to_list) = value.getattr_opt("tolist")? {
+            // Short arrays; long ones are deserialised as the numbers of a type.
+            Value(to_list.call0()?).deserialize_any(visitor)
         } else {
-            array(value, visitor)
+            let message = format!("a plan takes no {}: {value}", value.get_type());
+            Err(PyTypeError::new_err(message).into())
         }
+    }
+
+    /// Accepts an array or a list of the numbers that `name` names.
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
+        let numbers = numbers(&self.0, name)?;
+        let bytes = numbers.as_slice().map_err(|error| PyValueError::new_err(error.to_string()))?;
+        visitor.visit_newtype_struct(BytesDeserializer::new(bytes))
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
@@ -119,7 +141,7 @@ impl<'de> Deserializer<'de> for Value<'_> {
 
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct
-        newtype_struct seq tuple tuple_struct map struct identifier ignored_any
+        seq tuple tuple_struct map struct identifier ignored_any
     }
 }
 
@@ -128,79 +150,32 @@ fn entries<'py>(dict: &Bound<'py, PyDict>) -> Result<Vec<(String, Value<'py>)>, 
     dict.iter().map(|(key, value)| Ok((key.extract()?, Value(value)))).collect()
 }
 
-/// Deserialises an array: a sequence of numbers, or of rows of numbers.
-fn array<'de, V: Visitor<'de>>(value: &Bound<'_, PyAny>, visitor: V) -> Result<V::Value, Fault> {
-    let py = value.py();
-    if let Ok(list) = value.extract::<Aligned1<'_, i64>>() {
-        numbers(py, list.as_array(), visitor)
-    } else if let Ok(list) = value.extract::<Aligned1<'_, f64>>() {
-        numbers(py, list.as_array(), visitor)
-    } else if let Ok(table) = value.extract::<Aligned2<'_, i64>>() {
-        rows(py, table.as_array(), visitor)
-    } else if let Ok(table) = value.extract::<Aligned2<'_, f32>>() {
-        rows(py, table.as_array(), visitor)
-    } else if let Ok(table) = value.extract::<Aligned2<'_, f64>>() {
-        rows(py, table.as_array(), visitor)
-    } else {
-        let message = format!("a plan takes no {}: {value}", value.get_type());
-        Err(PyTypeError::new_err(message).into())
+/// Returns the bytes of an array or a list of numbers as an array of a type: atoms and integers of integers, floats of
+/// floats.
+fn numbers<'py>(
+    value: &Bound<'py, PyAny>,
+    name: &'static str,
+) -> PyResult<PyReadonlyArray1<'py, u8>> {
+    let numpy = value.py().import("numpy")?;
+    let array = numpy.call_method1("asarray", (value,))?;
+    let is_float = name.starts_with("float");
+    let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
+    let fits = if is_float { kind == "f" } else { kind == "i" || kind == "u" };
+    if !fits && array.len()? > 0 {
+        let message = format!("a plan takes {name}, not {}: {value}", array.getattr("dtype")?);
+        return Err(PyTypeError::new_err(message));
     }
-}
-
-/// Deserialises numbers, unless there is not enough memory for a vector of them.
-fn numbers<'de, V: Visitor<'de>, T: IntoDeserializer<'de, Fault> + Element + Copy>(
-    py: Python<'_>,
-    list: ArrayView1<'_, T>,
-    visitor: V,
-) -> Result<V::Value, Fault> {
-    ask(py, list.len())?;
-    // Borrows what is contiguous already, as below.
-    let list = list.as_standard_layout();
-    Row(list.as_slice().expect("in standard layout")).into_deserializer().deserialize_any(visitor)
-}
-
-/// Deserialises the rows of a table, unless there is not enough memory for a vector of them.
-fn rows<'de, V: Visitor<'de>, T: IntoDeserializer<'de, Fault> + Element + Copy>(
-    py: Python<'_>,
-    table: ArrayView2<'_, T>,
-    visitor: V,
-) -> Result<V::Value, Fault> {
-    ask(py, table.len())?;
-    let table = table.as_standard_layout();
-    let numbers = table.as_slice().expect("in standard layout");
-    let rows = numbers.chunks(table.ncols().max(1)).map(Row);
-    SeqDeserializer::new(rows).deserialize_any(visitor)
-}
-
-/// Checks that there is memory for `n` numbers, of which lists of the engine take up to 8 bytes each.
-fn ask(py: Python<'_>, n: usize) -> Result<(), Fault> {
-    memory::ask(n.saturating_mul(8), WHAT).map_err(|refused| from_io(py, &refused.into()).into())
-}
-
-/// Returns the bytes of all arrays in a dict, list or tuple, and in those that it contains.
-///
-/// # Errors
-/// Those of Python's attributes, which arrays do not raise.
-pub(crate) fn array_bytes(arguments: &Bound<'_, PyAny>) -> PyResult<usize> {
-    if let Ok(dict) = arguments.cast::<PyDict>() {
-        return dict.iter().map(|(_, value)| array_bytes(&value)).sum();
+    let size: usize = array.getattr("size")?.extract()?;
+    memory::ask(size.saturating_mul(8), WHAT)
+        .map_err(|refused| from_io(value.py(), &refused.into()))?;
+    let name = if name == AtomList::NAME { "int64" } else { name };
+    let converted = numpy.call_method1("ascontiguousarray", (&array, name))?;
+    // Negative numbers would become large ones.
+    if !is_float
+        && !converted.is(&array)
+        && !numpy.call_method1("array_equal", (&converted, &array))?.is_truthy()?
+    {
+        return Err(PyValueError::new_err(format!("numbers are out of the range of {name}")));
     }
-    if arguments.is_instance_of::<PyList>() || arguments.is_instance_of::<PyTuple>() {
-        return arguments.try_iter()?.map(|value| array_bytes(&value?)).sum();
-    }
-    arguments.getattr_opt("nbytes")?.map_or(Ok(0), |bytes| bytes.extract())
-}
-
-/// Consecutive numbers: a list, or a row of a table.
-struct Row<'a, T>(&'a [T]);
-
-impl<'a, 'de, T> IntoDeserializer<'de, Fault> for Row<'a, T>
-where
-    T: IntoDeserializer<'de, Fault> + Copy,
-{
-    type Deserializer = SeqDeserializer<std::iter::Copied<std::slice::Iter<'a, T>>, Fault>;
-
-    fn into_deserializer(self) -> Self::Deserializer {
-        SeqDeserializer::new(self.0.iter().copied())
-    }
+    converted.call_method1("reshape", (-1,))?.call_method1("view", ("uint8",))?.extract()
 }

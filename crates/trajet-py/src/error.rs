@@ -9,7 +9,7 @@ use pyo3::exceptions::{
 use pyo3::panic::PanicException;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use trajet_engine::{RunError, TaskError, TaskFault};
+use trajet_engine::{AnalysisError, Failure, RunError, TaskError, TaskFault};
 use trajet_files::Error;
 
 /// Python module that defines the exceptions with two base classes.
@@ -163,15 +163,18 @@ pub(crate) fn from_io(py: Python<'_>, error: &Error) -> PyErr {
 /// Returns the exception for the first task that failed, with the others as notes.
 pub(crate) fn from_run(py: Python<'_>, error: &RunError) -> PyErr {
     let RunError::Tasks(tasks) = error else { return PyKeyboardInterrupt::new_err(()) };
-    let one = |task: &TaskError| match &task.fault {
-        TaskFault::Input(input) => from_io(py, input),
-        TaskFault::Refused { .. } => raised(py, "AnalysisError", task.to_string()),
-        TaskFault::Memory { .. } => PyMemoryError::new_err(task.to_string()),
-        fault => raised(py, "TaskError", fault.to_string()),
-    };
     let Some(first) = tasks.first() else { return raised(py, "TaskError", error.to_string()) };
-    let exception = one(first);
-    for task in &tasks[1..] {
+    let exception = from_fault(py, &first.fault);
+    if let Some(number) = first.analysis {
+        // Exceptions of any class may carry it, unless they have no room for attributes.
+        let _ = exception.value(py).setattr("analysis_number", number);
+    }
+    if let TaskFault::Analysis(AnalysisError::TooLarge { .. }) = first.fault {
+        let _ = exception.value(py).setattr("is_too_large", true);
+    }
+    // An analysis that cannot take a frame cannot take others either.
+    let is_other = |task: &&TaskError| task.analysis.is_none() || task.analysis != first.analysis;
+    for task in tasks[1..].iter().filter(is_other) {
         let note = format!(
             "also failed: task {} ({} frames from position {}): {task}",
             task.task, task.frames, task.first
@@ -180,4 +183,24 @@ pub(crate) fn from_run(py: Python<'_>, error: &RunError) -> PyErr {
         let _ = exception.value(py).call_method1("add_note", (note,));
     }
     exception
+}
+
+/// Returns the exception for a failure.
+pub(crate) fn from_failure(py: Python<'_>, failure: Failure) -> PyErr {
+    from_run(py, &RunError::Tasks(vec![failure.into()]))
+}
+
+fn from_fault(py: Python<'_>, fault: &TaskFault) -> PyErr {
+    let message = fault.to_string();
+    match fault {
+        TaskFault::Input(input) => from_io(py, input),
+        TaskFault::Refused { .. } => raised(py, "AnalysisError", message),
+        TaskFault::Analysis(AnalysisError::Caller(error)) => {
+            let exception = error.downcast_ref::<PyErr>().map(|error| error.clone_ref(py));
+            exception.unwrap_or_else(|| raised(py, "AnalysisError", message))
+        }
+        TaskFault::Analysis(AnalysisError::TooLarge { .. } | AnalysisError::Memory(_))
+        | TaskFault::Memory { .. } => PyMemoryError::new_err(message),
+        _ => raised(py, "TaskError", message),
+    }
 }

@@ -9,6 +9,7 @@ mod convert;
 mod cursor;
 mod deviations;
 mod error;
+mod folded;
 mod formats;
 mod geometry;
 mod h5md;

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use numpy::{PyArray1, PyReadwriteArray2, PyUntypedArrayMethods};
+use numpy::{PyArray1, PyReadonlyArray1, PyReadwriteArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyBytes, PyDict};
@@ -16,12 +16,12 @@ use trajet_engine::{Budget, JointPass, JointState, Part, RunError, RunHandle, Su
 use trajet_files::transform::ChainTransform;
 use trajet_files::worker::{Slice, WorkerTrajectory};
 use trajet_files::{Chain, Frames, Meter};
+use trajet_formats::memory;
 use trajet_store::partitioned::WORKER_OPENER;
 
-use crate::aligned::Aligned1;
-use crate::apply::Raised;
 use crate::arrays::PyFrames;
-use crate::error::{from_io, from_run};
+use crate::error::{from_failure, from_io, from_run};
+use crate::folded::{PyFolded, folded};
 use crate::plan::Plan;
 use crate::reader::Reader;
 use crate::report::{counts, report_dict};
@@ -33,8 +33,10 @@ use crate::transforms::{Outline, of_chain};
 pub(crate) struct PyPass {
     inner: JointPass,
     leaves: Leaves,
-    raised: Raised,
 }
+
+/// States as bytes. Arrays of bytes move to other processes without a copy.
+type States<'py> = PyReadonlyArray1<'py, u8>;
 
 #[pymethods]
 impl PyPass {
@@ -45,16 +47,18 @@ impl PyPass {
         plan: &Plan,
         n_atoms: usize,
         n_frames: usize,
-        states: Vec<Aligned1<'_, f64>>,
+        states: Vec<States<'_>>,
     ) -> PyResult<Self> {
         let mut inner = plan.first_pass(n_atoms).map_err(|error| from_io(py, &error))?;
         for state in states {
-            let state = inner.unpack(&state.as_array().to_vec()).ok_or_else(no_states)?;
-            let next = inner.next(state).map_err(|error| from_io(py, &error))?;
-            inner = next.ok_or_else(|| PyValueError::new_err("the plan has fewer passes"))?;
+            let (_, whole) = subtrees(py, &inner, &state)?.pop().ok_or_else(no_states)?;
+            if inner.is_last() {
+                return Err(PyValueError::new_err("the plan has fewer passes"));
+            }
+            inner = inner.next(whole).map_err(|error| from_failure(py, error))?;
         }
         let leaves = inner.leaves(n_frames);
-        Ok(PyPass { inner, leaves, raised: plan.raised() })
+        Ok(PyPass { inner, leaves })
     }
 
     #[getter]
@@ -208,7 +212,7 @@ impl PyWorkerTrajectory {
         mut rows: PyReadwriteArray2<'py, f64>,
         threads: usize,
         stop: Option<&Stop>,
-    ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyDict>)> {
+    ) -> PyResult<(Bound<'py, PyArray1<u8>>, Bound<'py, PyDict>)> {
         let shape = rows.shape().to_vec();
         let rows =
             rows.as_slice_mut().map_err(|_| PyValueError::new_err("rows are not C-contiguous"))?;
@@ -230,7 +234,6 @@ impl PyWorkerTrajectory {
             let mut kept = stop.report.lock().unwrap_or_else(PoisonError::into_inner);
             *kept = Some(report.clone().unbind());
         }
-        pass_.raised.take().map_or(Ok(()), Err)?;
         let states = result.map_err(|fault| match fault {
             Fault::Input(error) => from_io(py, &error),
             Fault::Run(error) => from_run(py, &error),
@@ -263,7 +266,7 @@ impl PyWorkerTrajectory {
         })
     }
 
-    /// Runs a task without the GIL, and returns its packed states. Time that the first worker spends before and after
+    /// Runs a task without the GIL, and returns the bytes of its states. Time that the first worker spends before and after
     /// the run is added to its stages.
     fn work(
         &self,
@@ -273,7 +276,7 @@ impl PyWorkerTrajectory {
         threads: usize,
         report: &mut RunReport,
         handle: &RunHandle,
-    ) -> Result<Vec<f64>, Fault> {
+    ) -> Result<Vec<u8>, Fault> {
         let begin = Instant::now();
         handle.join();
         let Task { run, frames, slice } = from_bytes(task).map_err(Fault::Asked)?;
@@ -296,7 +299,9 @@ impl PyWorkerTrajectory {
         let budget = Budget { threads, task_frames: Some(n_frames.div_ceil(shares)) };
         let result = run_part(&chain, inner, &part, rows.values, budget, report, handle);
         let packs = Instant::now();
-        let states = result.map(|states| packed(inner, states));
+        let states = result.and_then(|states| {
+            inner.write_states(&states).map_err(|error| RunError::Tasks(vec![error.into()]))
+        });
         if let Some(first) = report.workers.first_mut() {
             first.meter.add(&opening);
             let around = Stages {
@@ -312,25 +317,12 @@ impl PyWorkerTrajectory {
     }
 }
 
-/// Packs states: for each its level, place and length, then its values.
-fn packed(pass: &JointPass, states: Subtrees) -> Vec<f64> {
-    let packed: Vec<_> = states.into_iter().map(|(node, state)| (node, pass.pack(state))).collect();
-    let mut all = Vec::with_capacity(packed.iter().map(|(_, state)| 3 + state.len()).sum());
-    for (node, state) in packed {
-        all.extend([f64::from(node.level), node.place as f64, state.len() as f64]);
-        all.extend(state);
-    }
-    all
-}
-
-fn unpacked(pass: &JointPass, mut all: &[f64]) -> Option<Subtrees> {
-    let mut states = Subtrees::new();
-    while let [level, place, len, rest @ ..] = all {
-        let (state, others) = rest.split_at_checked(*len as usize)?;
-        states.push((Node { level: *level as u32, place: *place as usize }, pass.unpack(state)?));
-        all = others;
-    }
-    all.is_empty().then_some(states)
+/// Returns the states of some bytes.
+fn subtrees(py: Python<'_>, pass: &JointPass, bytes: &States<'_>) -> PyResult<Subtrees> {
+    let bytes = bytes.as_slice().map_err(|_| no_states())?;
+    memory::ask(bytes.len(), "the state of an analysis")
+        .map_err(|refused| from_io(py, &refused.into()))?;
+    pass.read_states(bytes).ok_or_else(no_states)
 }
 
 /// Merges the states of tasks. See `_trajet.pyi`.
@@ -349,40 +341,52 @@ impl PyStates {
     }
 
     /// Adds the states that a task returned.
-    fn add(&self, states: Aligned1<'_, f64>) -> PyResult<()> {
+    fn add(&self, py: Python<'_>, states: States<'_>) -> PyResult<()> {
         let pass = &self.pass.get().inner;
-        let states = unpacked(pass, &states.as_array().to_vec()).ok_or_else(no_states)?;
+        let states = subtrees(py, pass, &states)?;
         let mut held = self.merger.lock().unwrap_or_else(PoisonError::into_inner);
         let merger = held.as_mut().ok_or_else(taken)?;
-        for (node, state) in states {
-            merger.add(node, state, |left, right| pass.merge(left, right));
-        }
-        self.pass.get().raised.take().map_or(Ok(()), Err)
+        let mut states = states.into_iter();
+        states
+            .try_for_each(|(node, state)| merger.add(node, state, |l, r| pass.merge(l, r)))
+            .map_err(|error| from_failure(py, error))
     }
 
     /// Takes the states that could not be merged yet, to be added to another merger.
-    fn subtrees<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let pass = &self.pass.get().inner;
-        Ok(PyArray1::from_vec(py, packed(pass, self.take()?.into_subtrees())))
+    fn subtrees<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u8>>> {
+        self.bytes(py, &self.take()?.into_subtrees())
     }
 
-    /// Takes the state of the whole pass.
-    fn whole<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let PyPass { inner, leaves, .. } = self.pass.get();
-        let whole = match leaves.is_empty() {
-            true => inner.empty().map_err(|error| from_io(py, &error))?,
-            false => self
-                .take()?
-                .into_whole()
-                .ok_or_else(|| PyValueError::new_err("the states of some tasks were not added"))?,
-        };
-        Ok(PyArray1::from_vec(py, inner.pack(whole)))
+    /// Takes the state of the whole pass, for the next.
+    fn whole<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u8>>> {
+        self.bytes(py, &vec![(Node::leaf(0), self.take_whole(py)?)])
+    }
+
+    /// Takes the state of the last pass, and returns the arrays of each analysis.
+    fn finish<'py>(&self, py: Python<'py>) -> PyResult<Vec<PyFolded<'py>>> {
+        let whole = self.take_whole(py)?;
+        let finished = self.pass.get().inner.finish(whole);
+        folded(py, finished.map_err(|error| from_failure(py, error))?)
     }
 }
 
 impl PyStates {
     fn take(&self) -> PyResult<Merger<JointState>> {
         self.merger.lock().unwrap_or_else(PoisonError::into_inner).take().ok_or_else(taken)
+    }
+
+    fn take_whole(&self, py: Python<'_>) -> PyResult<JointState> {
+        let PyPass { inner, leaves } = self.pass.get();
+        if leaves.is_empty() {
+            return inner.empty().map_err(|error| from_failure(py, error));
+        }
+        let whole = self.take()?.into_whole();
+        whole.ok_or_else(|| PyValueError::new_err("the states of some tasks were not added"))
+    }
+
+    fn bytes<'py>(&self, py: Python<'py>, states: &Subtrees) -> PyResult<Bound<'py, PyArray1<u8>>> {
+        let bytes = self.pass.get().inner.write_states(states);
+        Ok(PyArray1::from_vec(py, bytes.map_err(|error| from_failure(py, error))?))
     }
 }
 

@@ -2,116 +2,196 @@
 
 use std::sync::Arc;
 
-use pyo3::exceptions::PyValueError;
+use numpy::PyArray1;
+use postcard::ser_flavors::Size;
+use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
-use trajet_engine::{AnalysisSpec, JointPass, Pass};
+use pyo3::types::{PyBytes, PyDict};
+use serde::{Deserialize, Serialize};
+use trajet_engine::{AnalysisSpec, JointPass, Pass, Request};
 use trajet_files::Error;
 use trajet_files::transform::ChainTransform;
-use trajet_formats::memory;
+use trajet_formats::{AtomList, memory};
 
-use crate::apply::{Apply, Arguments, Raised};
-use crate::arguments::{WHAT, array_bytes, from_arguments};
-use crate::serialize::from_bytes;
+use crate::apply::{Apply, Functions, PickledFunctions};
+use crate::arguments::{WHAT, from_arguments, from_dict};
+use crate::serialize::{from_bytes, to_bytes};
 use crate::transforms::of_chain;
-
-/// The name of a plan of several analyses that share each pass.
-const JOINT: &str = "joint";
 
 /// A plan of one analysis or of several, independent of the trajectory and the frames. See `_trajet.pyi`.
 #[pyclass(frozen, module = "trajet._trajet")]
 pub(crate) struct Plan {
     jobs: Vec<Job>,
-    raised: Raised,
 }
 
-/// An analysis, with its transform instead of that of the trajectory.
+/// An analysis.
+#[derive(Clone)]
 struct Job {
-    spec: Spec,
-    transform: Option<Arc<ChainTransform>>,
-    /// Bytes of its arrays. The memory of a Python function is unknown.
-    bytes: usize,
+    spec: Arc<Spec>,
+    /// Its atoms, ascending, each once.
+    atoms: Arc<[i64]>,
+    /// Functions of Python, which it calls.
+    functions: Option<Arc<Functions>>,
+    /// Its transforms instead of those of the trajectory.
+    transforms: Option<(Vec<u8>, Arc<ChainTransform>)>,
 }
 
+#[derive(Clone, Serialize, Deserialize)]
 enum Spec {
-    Native(AnalysisSpec),
+    Native(Box<AnalysisSpec>),
     Apply(Apply),
 }
 
-/// Analyses of a plan: name, arguments, serialised transforms.
-type JointJobs<'py> = Vec<(String, Bound<'py, PyAny>, Option<Vec<u8>>)>;
+impl Spec {
+    fn atoms(&mut self) -> Vec<&mut AtomList> {
+        match self {
+            Spec::Native(spec) => spec.atoms(),
+            Spec::Apply(apply) => vec![&mut apply.atoms],
+        }
+    }
+}
+
+/// Returns atoms ascending, each once.
+fn distinct<'a>(atoms: impl Iterator<Item = &'a i64>) -> Vec<i64> {
+    let mut atoms: Vec<i64> = atoms.copied().collect();
+    atoms.sort_unstable();
+    atoms.dedup();
+    atoms
+}
 
 #[pymethods]
 impl Plan {
-    /// Returns the plan of an analysis by its name and its parameters, the fields of its `Request` in the engine; or of
-    /// several analyses, `joint`.
+    /// Returns the plan of an analysis by its name and its parameters, the fields of its `Request` in the engine.
     #[new]
-    fn new(analysis: &str, arguments: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let raised = Raised::default();
-        if analysis != JOINT {
-            let job = Job::new(analysis, arguments, None, &raised)?;
-            return Ok(Plan { jobs: vec![job], raised });
+    #[pyo3(signature = (name, /, **request))]
+    fn new(name: &str, request: Option<&Bound<'_, PyDict>>, py: Python<'_>) -> PyResult<Self> {
+        let none = PyDict::new(py);
+        let made = Job::new(name, request.unwrap_or(&none)).map_err(|error| {
+            if error.is_instance_of::<PyOverflowError>(py) {
+                return PyValueError::new_err(format!("a number is too large: {error}"));
+            }
+            error
+        });
+        Ok(Plan { jobs: vec![made?] })
+    }
+
+    /// Returns the plan of several analyses that share each pass, with the serialised transforms of each.
+    #[staticmethod]
+    fn joint(jobs: Vec<(PyRef<'_, Plan>, Option<Vec<u8>>)>) -> PyResult<Self> {
+        let jobs = jobs.iter().map(|(plan, bytes)| (plan.jobs[0].clone(), bytes.clone()));
+        Plan::of(jobs.collect())
+    }
+
+    /// The distinct atoms of all analyses.
+    #[getter]
+    fn atoms<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        PyArray1::from_vec(py, distinct(self.jobs.iter().flat_map(|job| &*job.atoms)))
+    }
+
+    /// Returns the plan for frames that have only the atoms of this one.
+    fn condensed(&self) -> PyResult<Self> {
+        let [Job { spec, functions, atoms, .. }] = &self.jobs[..] else {
+            return Err(PyValueError::new_err("the plan has several analyses"));
+        };
+        let mut spec = (**spec).clone();
+        for atom in spec.atoms().into_iter().flat_map(|list| &mut **list) {
+            *atom = atoms.partition_point(|other| other < atom) as i64;
         }
-        let joint: JointJobs<'_> = arguments.get_item("jobs")?.extract()?;
-        if joint.is_empty() {
-            return Err(PyValueError::new_err("there are no analyses"));
-        }
-        // Analyses with the same transforms share them.
-        let mut known: Vec<(Vec<u8>, Arc<ChainTransform>)> = Vec::new();
-        let mut jobs = Vec::with_capacity(joint.len());
-        for (name, arguments, transforms) in joint {
-            let transform = transforms.map(|bytes| {
-                if let Some((_, transform)) = known.iter().find(|(other, _)| *other == bytes) {
-                    return Ok(Arc::clone(transform));
-                }
-                let transform = of_chain(&from_bytes(&bytes)?);
-                known.push((bytes, Arc::clone(&transform)));
-                PyResult::Ok(transform)
-            });
-            jobs.push(Job::new(&name, &arguments, transform.transpose()?, &raised)?);
-        }
-        Ok(Plan { jobs, raised })
+        Ok(Plan { jobs: vec![Job::of(spec, functions.clone())] })
+    }
+
+    /// Whether it calls functions of Python.
+    #[getter]
+    fn has_functions(&self) -> bool {
+        self.jobs.iter().any(|job| job.functions.is_some())
+    }
+
+    /// Returns the bytes of the plan, and the functions of each analysis, for pickle.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Py<PyAny>, Reduced<'py>)> {
+        let of_job = |job: &'_ Job| (job.spec.clone(), job.transforms.clone().map(|of| of.0));
+        let bytes = to_bytes(&self.jobs.iter().map(of_job).collect::<Vec<_>>())?;
+        let functions = |job: &Job| job.functions.as_ref().map(|of| of.for_pickle(py));
+        let functions = self.jobs.iter().map(functions).collect();
+        let restored = py.get_type::<Plan>().getattr("restored")?.unbind();
+        Ok((restored, (PyBytes::new(py, &bytes), functions)))
+    }
+
+    /// Returns the plan that was pickled.
+    #[staticmethod]
+    fn restored(bytes: &[u8], functions: Vec<Option<PickledFunctions>>) -> PyResult<Self> {
+        let jobs: Vec<(Spec, Option<Vec<u8>>)> = from_bytes(bytes)?;
+        let jobs = jobs.into_iter().zip(functions).map(|((spec, transforms), functions)| {
+            (Job::of(spec, functions.map(|of| Arc::new(Functions::from(of)))), transforms)
+        });
+        Plan::of(jobs.collect())
     }
 }
 
+/// What pickle keeps of a plan.
+type Reduced<'py> = (Bound<'py, PyBytes>, Vec<Option<PickledFunctions>>);
+
 impl Job {
-    fn new(
-        analysis: &str,
-        arguments: &Bound<'_, PyAny>,
-        transform: Option<Arc<ChainTransform>>,
-        raised: &Raised,
-    ) -> PyResult<Self> {
-        if analysis == "apply" {
-            let mut apply: Apply = arguments.extract::<Arguments<'_>>()?.try_into()?;
-            apply.raised = raised.clone();
-            return Ok(Job { spec: Spec::Apply(apply), transform, bytes: 0 });
-        }
-        let spec: AnalysisSpec = from_arguments(analysis, arguments)?;
-        spec.check().map_err(|error| PyValueError::new_err(error.to_string()))?;
-        Ok(Job { spec: Spec::Native(spec), transform, bytes: array_bytes(arguments)? })
+    fn new(name: &str, request: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let (spec, functions) = if name == "apply" {
+            let functions = Functions::taken_from(request)?;
+            (Spec::Apply(from_dict(request)?), Some(Arc::new(functions)))
+        } else {
+            let spec: AnalysisSpec = from_arguments(name, request)?;
+            spec.check().map_err(|error| PyValueError::new_err(error.to_string()))?;
+            (Spec::Native(Box::new(spec)), None)
+        };
+        Ok(Job::of(spec, functions))
+    }
+
+    fn of(mut spec: Spec, functions: Option<Arc<Functions>>) -> Self {
+        let atoms = distinct(spec.atoms().iter().flat_map(|list| &***list)).into();
+        Job { spec: Arc::new(spec), atoms, functions, transforms: None }
     }
 
     fn first_pass(&self, n_atoms: usize) -> Result<Pass, Error> {
+        let bytes = postcard::serialize_with_flavor(&*self.spec, Size::default());
         // Estimate for copies of the parameters in double precision, maps of atoms to columns, and references stored by
         // axis.
-        memory::ask(self.bytes.saturating_mul(12), WHAT)?;
-        match &self.spec {
-            Spec::Native(spec) => spec.clone().plan(n_atoms),
-            Spec::Apply(apply) => apply.first_pass(n_atoms),
+        memory::ask(bytes.unwrap_or(0).saturating_mul(12), WHAT)?;
+        match (&*self.spec, &self.functions) {
+            (Spec::Native(spec), _) => (**spec).clone().plan(n_atoms),
+            (Spec::Apply(apply), Some(functions)) => apply.first_pass(functions, n_atoms),
+            (Spec::Apply(_), None) => unreachable!("plans of apply have functions"),
         }
     }
 }
 
 impl Plan {
-    pub(crate) fn first_pass(&self, n_atoms: usize) -> Result<JointPass, Error> {
-        if let [Job { transform: None, .. }] = &self.jobs[..] {
-            return Ok(self.jobs[0].first_pass(n_atoms)?.into());
+    /// Returns the plan of these jobs, with serialised transforms, which jobs with the same ones share.
+    fn of(jobs: Vec<(Job, Option<Vec<u8>>)>) -> PyResult<Self> {
+        if jobs.is_empty() {
+            return Err(PyValueError::new_err("there are no analyses"));
         }
-        let pass = |job: &Job| Ok((job.transform.clone(), job.first_pass(n_atoms)?));
-        JointPass::of(self.jobs.iter().map(pass).collect::<Result<_, Error>>()?)
+        let mut known: Vec<(Vec<u8>, Arc<ChainTransform>)> = Vec::new();
+        let with_transforms = |(job, bytes): (Job, Option<Vec<u8>>)| {
+            let Some(bytes) = bytes else { return Ok(job) };
+            let same = known.iter().find(|(other, _)| *other == bytes).cloned();
+            let transforms = match same {
+                Some(transforms) => transforms,
+                None => {
+                    let transform = of_chain(&from_bytes(&bytes)?);
+                    known.push((bytes.clone(), Arc::clone(&transform)));
+                    (bytes, transform)
+                }
+            };
+            Ok(Job { transforms: Some(transforms), ..job })
+        };
+        Ok(Plan { jobs: jobs.into_iter().map(with_transforms).collect::<PyResult<_>>()? })
     }
 
-    /// Returns the exception slot of the plan's Python functions.
-    pub(crate) fn raised(&self) -> Raised {
-        self.raised.clone()
+    pub(crate) fn first_pass(&self, n_atoms: usize) -> Result<JointPass, Error> {
+        if let [job @ Job { transforms: None, .. }] = &self.jobs[..] {
+            return Ok(job.first_pass(n_atoms)?.into());
+        }
+        let pass = |job: &Job| {
+            let transform = job.transforms.as_ref().map(|(_, transform)| Arc::clone(transform));
+            Ok((transform, job.first_pass(n_atoms)?))
+        };
+        JointPass::of(self.jobs.iter().map(pass).collect::<Result<_, Error>>()?)
     }
 }

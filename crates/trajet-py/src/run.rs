@@ -9,6 +9,7 @@ use trajet_files::Error;
 use crate::arrays::PyFrames;
 use crate::control::FromPython;
 use crate::error::{from_io, from_run};
+use crate::folded::{PyFolded, folded};
 use crate::plan::Plan;
 use crate::reader::Reader;
 use crate::report::report_dict;
@@ -19,10 +20,10 @@ pub(crate) fn available_threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Rows, state, report.
-type RunResult<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyDict>);
+/// Rows, arrays of each analysis, report.
+type RunResult<'py> = (Bound<'py, PyArray2<f64>>, Vec<PyFolded<'py>>, Bound<'py, PyDict>);
 
-/// Runs a plan on threads and returns rows, state and report.
+/// Runs a plan on threads and returns rows, the arrays that each analysis made of all frames, and the report.
 #[pyfunction]
 #[pyo3(signature = (reader, plan, frames, *, threads, task_frames, progress))]
 pub(crate) fn run<'py>(
@@ -43,9 +44,8 @@ pub(crate) fn run<'py>(
     let budget = Budget { threads, task_frames };
     let result = py.detach(|| trajet_engine::run(inner, &frames, pass, budget, &mut control));
     control.check()?;
-    plan.raised().take().map_or(Ok(()), Err)?;
     let (output, report) = result.map_err(|error| from_run(py, &error))?;
     let width = output.row_width;
     let rows = PyArray1::from_vec(py, output.rows).reshape([frames.len(), width])?;
-    Ok((rows, PyArray1::from_vec(py, output.state), report_dict(py, &report)?))
+    Ok((rows, folded(py, output.folded)?, report_dict(py, &report)?))
 }

@@ -211,14 +211,6 @@ impl PyUpdatingSelection {
     }
 }
 
-/// Returns the selection from the bytes of a plan.
-///
-/// # Errors
-/// `ValueError` if they are not of a selection of this version.
-pub(crate) fn updating(bytes: &[u8]) -> PyResult<UpdatingSelection> {
-    UpdatingSelection::from_bytes(bytes).map_err(|error| PyValueError::new_err(error.to_string()))
-}
-
 /// Returns the atoms to select among.
 ///
 /// # Errors

@@ -36,8 +36,10 @@ pub enum Step {
     /// Makes molecules whole along bonds; the first atom of each stays where it is.
     Whole {
         /// The bonds.
+        #[serde(with = "trajet_formats::numbers")]
         bonds: Vec<[u32; 2]>,
         /// The number of the molecule of each atom: atoms that bonds connect have the same.
+        #[serde(with = "trajet_formats::numbers")]
         molecules: Vec<u32>,
     },
     /// Removes jumps over the box from frame to frame.
@@ -45,22 +47,28 @@ pub enum Step {
     /// Moves the molecules of some atoms next to each other.
     Cluster {
         /// The atoms whose molecules are moved.
+        #[serde(with = "trajet_formats::numbers")]
         atoms: Vec<u32>,
         /// The number of the molecule of each atom.
+        #[serde(with = "trajet_formats::numbers")]
         molecules: Vec<u32>,
     },
     /// Moves all atoms so that the centre of some atoms is the centre of the cell.
     Center {
         /// The atoms.
+        #[serde(with = "trajet_formats::numbers")]
         atoms: Vec<u32>,
         /// A weight for each of them; equal weights if there are none.
+        #[serde(default, with = "trajet_formats::numbers::optional")]
         weights: Option<Vec<f64>>,
     },
     /// Moves groups of atoms into the cell, each as one, by their centres.
     Wrap {
         /// The number of the group of each atom; each atom is its own group if there are none.
+        #[serde(default, with = "trajet_formats::numbers::optional")]
         groups: Option<Vec<u32>>,
         /// A weight for each atom; equal weights if there are none.
+        #[serde(default, with = "trajet_formats::numbers::optional")]
         weights: Option<Vec<f64>>,
         /// The shape of the cell.
         shape: CellShape,
@@ -68,10 +76,13 @@ pub enum Step {
     /// Superposes some atoms on a reference.
     Fit {
         /// The atoms.
+        #[serde(with = "trajet_formats::numbers")]
         atoms: Vec<u32>,
         /// Their positions in the reference (Å).
+        #[serde(with = "trajet_formats::numbers")]
         reference: Vec<[f64; 3]>,
         /// A weight for each of them; equal weights if there are none.
+        #[serde(default, with = "trajet_formats::numbers::optional")]
         weights: Option<Vec<f64>>,
         /// The kind of motion.
         motion: FitMotion,

@@ -10,13 +10,13 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trajet._trajet import Plan
 from trajet.analysis.atom_groups import Selections, main_selections
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import find_broken_molecules
 from trajet.analysis.reference import Coordinates
 from trajet.analysis.runner import RunOptions, RunRequest, selecting
 from trajet.box import Box
-from trajet.pools.pool import AnalysisSpec
 from trajet.pools.portable import cloudpickle
 from trajet.result import Applied
 from trajet.trajectory import Selection, UpdatingSelection
@@ -144,7 +144,7 @@ def apply(
     parts: dict[str, tuple[int, ...]] | None = None
     remarks: list[str] = []
 
-    def plan(chosen: NDArray[np.int64]) -> AnalysisSpec:
+    def plan(chosen: NDArray[np.int64]) -> Plan:
         nonlocal shape, parts
         if not len(chosen):
             raise ValueError(
@@ -169,7 +169,7 @@ def apply(
             called, called(*given, **named), per, has_reducer=reducer is not None
         )
         lock = None if thread_safe else _ProcessLock(secrets.token_hex(16))
-        return AnalysisSpec.of(
+        return Plan(
             "apply",
             atoms=places,
             selection=None if native is None else native.to_bytes(),
@@ -188,7 +188,7 @@ def apply(
     if reducer is None:
         values = outcome.rows.reshape((len(outcome.frames), *shape))
     else:
-        values = outcome.state.reshape(shape)
+        values = outcome.floats("reduced").reshape(shape)
     remarks += outcome.cells.missing_for(chosen)
     name = getattr(function, "__name__", type(function).__name__).strip("<>")
     parameters = {

@@ -52,12 +52,13 @@ def frames_of_lag(max_lag: float | None, interval: float, n_frames: int) -> int:
 
 
 def add_bonds(correlation: _trajet.Correlation, outcome: AnalysisOutcome) -> None:
-    """Add the pairs of a run, whose state lists the keys of all pairs frame by frame."""
+    """Add the pairs of a run, whose `keys` are those of all pairs frame by frame."""
     numbers = np.arange(len(outcome.frames), dtype=np.uint32)
     frames = np.repeat(numbers, outcome.rows[:, 0].astype(np.int64))
     # Stable: the frames of a pair ascend.
-    order = np.argsort(outcome.state, kind="stable")
-    keys = outcome.state[order]
+    keys = outcome.integers("keys")
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
     frames = frames[order]
     del order
     starts = np.flatnonzero(np.concatenate([[len(keys) > 0], keys[1:] != keys[:-1], [True]]))

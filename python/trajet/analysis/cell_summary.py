@@ -4,13 +4,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from trajet.trajectory import UpdatingSelection
 
-# Numbers of a summary at the end of a state, in the order of the attributes.
-_PACKED = 6
 # Keywords of selections that compare distances.
 _BY_DISTANCE = re.compile(r"\b(around|point|sphlayer|sphzone|isolayer|cylayer|cyzone)\b")
 
@@ -41,17 +36,6 @@ class CellSummary:
     first_small: int
     least_half: float
     least_frame: int
-
-    @classmethod
-    def split(
-        cls, folded: NDArray[np.float64], n_frames: int
-    ) -> "tuple[NDArray[np.float64], CellSummary]":
-        """Return the state of an analysis, and the summary that the engine appended to it."""
-        state, packed = folded[:-_PACKED], folded[-_PACKED:].tolist()
-        missing, first, small, first_small, half, frame = packed
-        return state, cls(
-            n_frames, int(missing), int(first), int(small), int(first_small), half, int(frame)
-        )
 
     @property
     def n_present(self) -> int:

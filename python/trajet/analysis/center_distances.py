@@ -5,7 +5,7 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet._trajet import SelectionError
+from trajet._trajet import Plan, SelectionError
 from trajet.analysis.arguments import STORED_POSITIONS
 from trajet.analysis.atom_groups import (
     AtomGroups,
@@ -18,7 +18,6 @@ from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import find_broken_molecules_at, suspect_frames
 from trajet.analysis.reference import Weights
 from trajet.analysis.runner import RunOptions, RunRequest, describe, selecting
-from trajet.pools.pool import AnalysisSpec
 from trajet.quoting import quoted
 from trajet.result import CenterDistances
 
@@ -117,8 +116,8 @@ def center_distances(
             " selection, a list of selections, or divide it (by='residue')"
         )
 
-    def plan(_: NDArray[np.int64]) -> AnalysisSpec:
-        return AnalysisSpec.of(
+    def plan(_: NDArray[np.int64]) -> Plan:
+        return Plan(
             "centers",
             atoms=groups.places,
             sizes=groups.sizes,

@@ -6,13 +6,13 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet._trajet import Plan
 from trajet.analysis.arguments import STORED_POSITIONS, Atoms
 from trajet.analysis.atom_groups import AtomGroups, GroupBy
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import find_broken_molecules_at, suspect_frames
 from trajet.analysis.reference import Weights
 from trajet.analysis.runner import RunOptions, RunRequest, describe, main_selection, selecting
-from trajet.pools.pool import AnalysisSpec
 from trajet.result import Centers
 
 
@@ -81,8 +81,8 @@ def centers(
     remarks: list[str] = []
     groups = AtomGroups.of([main], by, weights, remarks)
 
-    def plan(_: NDArray[np.int64]) -> AnalysisSpec:
-        return AnalysisSpec.of(
+    def plan(_: NDArray[np.int64]) -> Plan:
+        return Plan(
             "centers",
             atoms=groups.places,
             sizes=groups.sizes,

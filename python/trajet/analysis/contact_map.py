@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet._trajet import SelectionError
+from trajet._trajet import Plan, SelectionError
 from trajet.analysis.arguments import ANGSTROM, Above, Atoms, Between, OtherAtoms
 from trajet.analysis.contacts import pairs_entries
 from trajet.analysis.distance_units import looks_like_nm
@@ -20,7 +20,6 @@ from trajet.analysis.runner import (
 from trajet.checked_numbers import whole_number
 from trajet.labels import atom_labels, chains_of, residue_labels, residues_of
 from trajet.particles import heavy_atoms
-from trajet.pools.pool import AnalysisSpec
 from trajet.quoting import quoted
 from trajet.result import ContactMap
 from trajet.trajectory import Selection
@@ -116,7 +115,7 @@ def contact_map(
     others = None if other is None else further_selection(other, main.trajectory)
     groups = [_Groups.of(each, by, heavy_only) for each in (main, others) if each is not None]
     rows, columns = groups[0], groups[-1]
-    plan = AnalysisSpec.of(
+    plan = Plan(
         "contact_map",
         groups=rows.places,
         others=None if others is None else columns.places,
@@ -133,10 +132,10 @@ def contact_map(
         )
     counts = np.zeros(left_out.shape, np.int64)
     if others is None:
-        counts[np.triu_indices(len(rows.places), 1)] = outcome.state[1:]
+        counts[np.triu_indices(len(rows.places), 1)] = outcome.integers("counts")
         counts += counts.T
     else:
-        counts[:] = outcome.state[1:].reshape(counts.shape)
+        counts[:] = outcome.integers("counts").reshape(counts.shape)
     counts[left_out] = 0
     with np.errstate(invalid="ignore"):
         # Without frames there is no fraction.

@@ -4,13 +4,12 @@ from typing import Annotated, Protocol, Unpack
 
 import numpy as np
 
-from trajet._trajet import SelectionError
+from trajet._trajet import Plan, SelectionError
 from trajet.analysis.arguments import ANGSTROM, Above, OtherUpdatingAtoms, UpdatingAtoms
 from trajet.analysis.atom_sets import AtomSet, further_set, main_set
 from trajet.analysis.distance_units import looks_like_nm, selections_in_nm
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import RunOptions, RunRequest
-from trajet.pools.pool import AnalysisSpec
 from trajet.result import Series
 
 
@@ -117,9 +116,9 @@ def contacts(
 
 def contacts_plan(
     main: AtomSet, other: AtomSet | None, *, nearest: bool, cutoff: float | None, pbc: bool
-) -> AnalysisSpec:
+) -> Plan:
     """Return the plan that counts contacts, finds the nearest pair, or does both."""
-    return AnalysisSpec.of(
+    return Plan(
         "contacts",
         atoms=main.atoms.places,
         others=None if other is None else other.atoms.places,

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet._trajet import Plan
 from trajet.analysis.arguments import AtomsOption
 from trajet.analysis.distance_units import selections_in_nm
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import RunOptions, RunRequest, main_selection, selecting
-from trajet.pools.pool import AnalysisSpec
 from trajet.result import Series
 from trajet.trajectory import Selection, UpdatingSelection
 
@@ -76,10 +76,8 @@ def count(
     else:
         places, n_atoms = main.places, main.n_atoms
 
-    def plan(_: NDArray[np.int64]) -> AnalysisSpec:
-        return AnalysisSpec.of(
-            "count", atoms=places, selection=None if native is None else native.to_bytes()
-        )
+    def plan(_: NDArray[np.int64]) -> Plan:
+        return Plan("count", atoms=places, selection=None if native is None else native.to_bytes())
 
     outcome = yield RunRequest(main.trajectory, plan, t_select=selecting(main), **run)
     remarks = selections_in_nm(

@@ -6,13 +6,12 @@ from typing import Annotated, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet._trajet import AnalysisError, SelectionError
+from trajet._trajet import AnalysisError, Plan, SelectionError
 from trajet.analysis.amounts import UNITS, Quantity, amounts_of
 from trajet.analysis.arguments import ANGSTROM, Above, AsOption, Between, Metavar, UpdatingAtoms
 from trajet.analysis.atom_sets import AtomSet, main_set
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import RunOptions, RunRequest
-from trajet.pools.pool import AnalysisSpec
 from trajet.quoting import quoted
 from trajet.result import Density
 from trajet.trajectory import (
@@ -119,13 +118,14 @@ def density(
     high = low + counts * spacing
     grid = [(int(n), (float(a), float(b))) for n, a, b in zip(counts, low, high, strict=True)]
 
-    def plan(_: NDArray[np.int64]) -> AnalysisSpec:
-        return AnalysisSpec.of(
+    def plan(_: NDArray[np.int64]) -> Plan:
+        return Plan(
             "density", atoms=main.atoms.places, selection=main.native, amounts=amounts, grid=grid
         )
 
     outcome = yield RunRequest(main.trajectory, plan, t_select=main.t_select, **run)
-    n_frames, counted, inside = outcome.state[:3]
+    n_frames = outcome.number("n_frames")
+    counted, inside = outcome.number("n_atoms"), outcome.number("n_inside")
     units, factor = UNITS[quantity]
     remarks += outcome.cells.missing_for([main.updating])
     outside = counted - inside
@@ -138,7 +138,7 @@ def density(
         )
     with np.errstate(invalid="ignore"):
         # Without frames there is no density, and values are NaN.
-        values = _sums_of(outcome.state, counts) / (n_frames * spacing**3) * factor
+        values = outcome.floats("sums") / (n_frames * spacing**3) * factor
     parameters = {
         "selections": [main.label],
         "n_atoms": [main.n_atoms],
@@ -215,17 +215,3 @@ def _grid(
             " larger spacing or a smaller grid_size"
         )
     return middle - counts * spacing / 2, counts.astype(np.int64)
-
-
-def _sums_of(state: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the sum of each voxel, of shape `counts`.
-
-    A state of few frames has the numbers and sums of voxels with atoms alone.
-    """
-    sums = state[3:]
-    n_voxels = int(counts.prod())
-    if len(sums) != n_voxels:
-        voxels, few = sums.reshape(-1, 2).T
-        sums = np.zeros(n_voxels)
-        sums[voxels.astype(np.int64)] = few
-    return sums.reshape(counts)

@@ -6,13 +6,12 @@ from typing import Annotated, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet._trajet import SelectionError
+from trajet._trajet import Plan, SelectionError
 from trajet.analysis.arguments import AtomsOrTrajectory, ParsedOption
 from trajet.analysis.backbone import backbone_dihedrals
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import RunOptions, RunRequest, main_selection, selecting
 from trajet.box import Box
-from trajet.pools.pool import AnalysisSpec
 from trajet.quoting import quoted
 from trajet.result import Dihedrals
 from trajet.startup import Stopwatch
@@ -121,9 +120,7 @@ def dihedrals(
         names = tuple("-".join(map(str, four)) for four in fours.tolist())
     outcome = yield RunRequest(
         main.trajectory,
-        lambda _: AnalysisSpec.of(
-            "dihedrals", quadruples=atom_columns, features=sin_cos, periodic=pbc
-        ),
+        lambda _: Plan("dihedrals", quadruples=atom_columns, features=sin_cos, periodic=pbc),
         t_select=selecting(main) + watch.seconds(),
         **run,
     )

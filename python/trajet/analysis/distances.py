@@ -5,6 +5,7 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet._trajet import Plan
 from trajet.analysis.arguments import Atoms, OtherAtoms
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.reference import (
@@ -23,7 +24,6 @@ from trajet.analysis.runner import (
     selecting,
 )
 from trajet.labels import atom_labels
-from trajet.pools.pool import AnalysisSpec
 from trajet.result import Distances
 from trajet.trajectory import Selection
 
@@ -106,14 +106,14 @@ def distances(
     others = None if other is None else further_selection(other, main.trajectory)
     remarks: list[str] = []
 
-    def plan(chosen: NDArray[np.int64]) -> AnalysisSpec:
+    def plan(chosen: NDArray[np.int64]) -> Plan:
         partner: object = "themselves"
         if others is not None:
             partner = {"atoms": others.places}
         elif reference is not None:
             target = reference_positions(reference, main, [], remarks, chosen)[0]
             partner = {"positions": target.positions}
-        return AnalysisSpec.of("distances", atoms=main.places, partner=partner, periodic=pbc)
+        return Plan("distances", atoms=main.places, partner=partner, periodic=pbc)
 
     outcome = yield RunRequest(
         main.trajectory,

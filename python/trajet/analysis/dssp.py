@@ -6,14 +6,13 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet._trajet import SelectionError
+from trajet._trajet import Plan, SelectionError
 from trajet.analysis.arguments import STORED_POSITIONS, Atoms
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import find_broken_molecules_at, suspect_frames
 from trajet.analysis.runner import RunOptions, RunRequest, main_selection, selecting
 from trajet.box import Box
 from trajet.labels import residue_labels
-from trajet.pools.pool import AnalysisSpec
 from trajet.quoting import quoted
 from trajet.result import SecondaryStructure
 from trajet.result.secondary import CLASSES
@@ -156,15 +155,15 @@ class _Sequence:
     slots: NDArray[np.int64]
     chains: NDArray[np.int64]
 
-    def plan(self) -> AnalysisSpec:
-        """Return the plan; arrays of integers are atoms, so other numbers are lists."""
-        return AnalysisSpec.of(
+    def plan(self) -> Plan:
+        """Return the plan."""
+        return Plan(
             "dssp",
             residues=self.atoms,
             before=self.before,
             donates=self.donates.tolist(),
-            slots=self.slots.tolist(),
-            chains=self.chains.tolist(),
+            slots=self.slots,
+            chains=self.chains,
         )
 
 

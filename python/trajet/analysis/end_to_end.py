@@ -5,13 +5,12 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet._trajet import SelectionError
+from trajet._trajet import Plan, SelectionError
 from trajet.analysis.arguments import STORED_POSITIONS, Atoms
 from trajet.analysis.atom_groups import AtomGroups, GroupBy
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import find_broken_molecules_at, suspect_frames
 from trajet.analysis.runner import RunOptions, RunRequest, main_selection, selecting
-from trajet.pools.pool import AnalysisSpec
 from trajet.result import GroupSeries
 
 
@@ -82,8 +81,8 @@ def end_to_end(
     ends = np.cumsum(sizes)
     atoms = groups.places[np.stack([ends - sizes, ends - 1], axis=1).ravel()]
 
-    def plan(_: NDArray[np.int64]) -> AnalysisSpec:
-        return AnalysisSpec.of(
+    def plan(_: NDArray[np.int64]) -> Plan:
+        return Plan(
             "centers",
             atoms=atoms,
             sizes=[1] * len(atoms),

@@ -5,12 +5,12 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet._trajet import Plan
 from trajet.analysis.arguments import STORED_POSITIONS, Atoms
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import find_broken_molecules_at
 from trajet.analysis.reference import Weights, weights_of
 from trajet.analysis.runner import RunOptions, RunRequest, describe, main_selection, selecting
-from trajet.pools.pool import AnalysisSpec
 from trajet.quoting import quoted
 from trajet.result import AxisRadii, Series
 
@@ -82,8 +82,8 @@ def gyration(
             f"{quoted(main.label)} is one atom, whose radius of gyration is 0: choose more"
         )
 
-    def plan(_: NDArray[np.int64]) -> AnalysisSpec:
-        return AnalysisSpec.of(
+    def plan(_: NDArray[np.int64]) -> Plan:
+        return Plan(
             "gyration",
             atoms=main.places,
             weights=weights_of(weights, main, remarks),

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet
-from trajet._trajet import AnalysisError, SelectionError
+from trajet._trajet import AnalysisError, Plan, SelectionError
 from trajet.analysis.arguments import (
     ANGSTROM,
     BYTES,
@@ -41,7 +41,6 @@ from trajet.analysis.runner import (
     selecting,
 )
 from trajet.checked_numbers import whole_number
-from trajet.pools.pool import AnalysisSpec
 from trajet.quoting import quoted
 from trajet.result import (
     HydrogenBondLifetimes,
@@ -57,8 +56,6 @@ from trajet.trajectory import Selection
 _CUTOFFS = {"donor-acceptor": 3.0, "hydrogen-acceptor": 2.5}
 # Bytes per entry of a state, while two states are merged and the result is made.
 _BYTES = {"occupancies": 4 * 16, "bonds": 4 * 40, "keys": 6 * 8}
-# The state of a run that found more.
-_TOO_LARGE = -1.0
 DEFAULT_MEMORY = 2**30
 
 
@@ -246,21 +243,24 @@ def hbonds(
         "periodic": pbc,
     }
 
-    def request(fold: str, labels: tuple[int, int] | None = None) -> RunRequest:
+    def request(fold: str, too_large: str, labels: tuple[int, int] | None = None) -> RunRequest:
         most = max(1, max_memory // _BYTES[fold])
         plan = search.plan(fold, labels, most=most, **criterion)
         return RunRequest(
-            main.trajectory, lambda _: plan, t_select=selecting(first, second, *chosen), **run
+            main.trajectory,
+            lambda _: plan,
+            t_select=selecting(first, second, *chosen),
+            too_large=too_large,
+            **run,
         )
 
-    outcome = yield request("occupancies")
+    too_many = (
+        f"more than {max_memory // _BYTES['occupancies']} different pairs form hydrogen bonds,"
+        f" which take more than max_memory={max_memory} bytes (--max-memory): raise it, choose"
+        ' fewer atoms or frames, or count by="residue"'
+    )
+    outcome = yield request("occupancies", too_many)
     values = outcome.rows[:, 0].copy()
-    if outcome.state[:1].tolist() == [_TOO_LARGE]:
-        raise MemoryError(
-            f"more than {max_memory // _BYTES['occupancies']} different pairs form hydrogen bonds,"
-            f" which take more than max_memory={max_memory} bytes (--max-memory): raise it, choose"
-            ' fewer atoms or frames, or count by="residue"'
-        )
     listed = None
     if list_bonds:
         size = int(values.sum()) * _BYTES["bonds"]
@@ -270,14 +270,17 @@ def hbonds(
                 f" more than max_memory={max_memory} (--max-memory): raise it, choose fewer atoms"
                 " or frames, or leave list_bonds out"
             )
-        listed = _check_bonds((yield request("bonds")), 5, max_memory)
+        too_long = _too_long(main, int(values.sum()), max_memory)
+        listed = _check_bonds((yield request("bonds", too_long)), "distances")
     lasting, interval = None, 0.0
     if lifetimes:
         interval = interval_of(outcome)
         longest = frames_of_lag(max_lag, interval, len(values))
         correlation = _trajet.Correlation(len(values), longest, intermittency)
-        for labels in search.parts(outcome.state, max_memory // _BYTES["keys"]):
-            keys = _check_bonds((yield request("keys", labels=labels)), 1, max_memory)
+        of_donors = search.bonds_of_donors(outcome)
+        for labels in search.parts(of_donors, max_memory // _BYTES["keys"]):
+            too_long = _too_long(main, int(of_donors[slice(*labels)].sum()), max_memory)
+            keys = _check_bonds((yield request("keys", too_long, labels)), "keys")
             add_bonds(correlation, keys)
         lasting = sums_by_lag(correlation)
         remarks += [*unresolved(lasting, interval), *undecayed(lasting)]
@@ -310,7 +313,7 @@ def hbonds(
         )
     # The store remembers the analysis once.
     report = outcome.report("hbonds", parameters, remarks=remarks)
-    members, counts = search.table(outcome.state)
+    members, counts = search.table(outcome)
     return HydrogenBonds(
         values=values,
         times=outcome.times,
@@ -382,9 +385,9 @@ class _Search:
                 {
                     "donors": columns[0][kept],
                     "hydrogens": columns[1][kept],
-                    "donor_labels": labels.reshape(-1)[kept].astype(np.float64),
+                    "donor_labels": labels.reshape(-1)[kept],
                     "acceptors": columns[2][taken],
-                    "acceptor_labels": acceptor_labels[taken].astype(np.float64),
+                    "acceptor_labels": acceptor_labels[taken],
                 }
             )
         if groups is not None and not any(
@@ -397,15 +400,15 @@ class _Search:
 
     def plan(
         self, fold: str, labels: tuple[int, int] | None, *, most: int, **criterion: object
-    ) -> AnalysisSpec:
-        """Return the plan of a run whose state is `fold`, with at most so many entries.
+    ) -> Plan:
+        """Return the plan of a run that collects `fold`, with at most so many entries.
 
         Only the donors with a label in the range `labels` are searched; None for all.
         """
         searches = self._searches
         if labels is not None:
             searches = [_with_labels(search, *labels) for search in searches]
-        return AnalysisSpec.of(
+        return Plan(
             "hydrogen_bonds",
             searches=searches,
             fold=fold,
@@ -414,22 +417,25 @@ class _Search:
             **criterion,
         )
 
-    def parts(self, state: NDArray[np.float64], most: int) -> list[tuple[int, int]]:
+    def bonds_of_donors(self, outcome: AnalysisOutcome) -> NDArray[np.int64]:
+        """Return the number of bonds of each label of donors, from a run for occupancies."""
+        labels = outcome.integers("keys") // len(self._acceptors)
+        counts = outcome.integers("counts")
+        return np.bincount(labels, counts, len(self._donors)).astype(np.int64)
+
+    def parts(self, bonds: NDArray[np.int64], most: int) -> list[tuple[int, int]]:
         """Return ranges of labels of donors with at most so many bonds each.
 
         Parameters
         ----------
-        state
-            The state of a run for occupancies.
+        bonds
+            Number of bonds of each label.
 
         Raises
         ------
         MemoryError
             If one donor has more.
         """
-        keys, counts = state.reshape(-1, 2).T
-        labels = (keys // len(self._acceptors)).astype(np.int64)
-        bonds = np.bincount(labels, counts, len(self._donors)).astype(np.int64)
         if bonds.max(initial=0) > most:
             raise MemoryError(
                 f"the {bonds.max()} bonds of one donor take {bonds.max() * _BYTES['keys']} bytes"
@@ -445,9 +451,9 @@ class _Search:
             first = last
         return parts
 
-    def table(self, state: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def table(self, outcome: AnalysisOutcome) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the members of each pair and its count, the most frequent first."""
-        keys, counts = state.reshape(-1, 2).T.astype(np.int64)
+        keys, counts = outcome.integers("keys"), outcome.integers("counts")
         donors, acceptors = np.divmod(keys, len(self._acceptors))
         order = np.argsort(-counts, kind="stable")
         members = np.column_stack([self._donors[donors], self._acceptors[acceptors]])
@@ -492,44 +498,42 @@ def _columns(main: Selection, atoms: NDArray[np.int64]) -> NDArray[np.int64]:
     return columns
 
 
-def _check_bonds(outcome: AnalysisOutcome, width: int, max_memory: int) -> AnalysisOutcome:
-    """Return the outcome if it has as many bonds, of `width` numbers each, as the frames have.
+def _too_long(main: Selection, n_bonds: int, max_memory: int) -> str:
+    """Return the message on a list of bonds that does not fit into memory."""
+    return (
+        f"{main.trajectory.label}: the {n_bonds} hydrogen bonds that were to be kept at a time take"
+        f" more than max_memory={max_memory} bytes (--max-memory): choose fewer atoms or frames,"
+        " or, if memory is left, raise max_memory"
+    )
+
+
+def _check_bonds(outcome: AnalysisOutcome, name: str) -> AnalysisOutcome:
+    """Return the outcome if the array `name` has as many bonds as the frames have.
 
     Raises
     ------
-    MemoryError
-        If they did not fit into memory.
     AnalysisError
         If their numbers differ.
     """
-    label, expected = outcome.trajectory.label, int(outcome.rows.sum())
-    if outcome.state[:1].tolist() == [_TOO_LARGE]:
-        raise MemoryError(
-            f"{label}: the {expected} hydrogen bonds that were to be kept at a time take more than"
-            f" max_memory={max_memory} bytes (--max-memory), or than the memory of this machine:"
-            " choose fewer atoms or frames, or, if memory is left, raise max_memory"
-        )
-    if len(outcome.state) != expected * width:
+    expected, collected = int(outcome.rows.sum()), len(outcome.arrays[name])
+    if collected != expected:
         raise AnalysisError(
-            f"{label}: the frames have {expected} hydrogen bonds, but"
-            f" {len(outcome.state) / width:g} were collected: run the analysis again, and report a"
-            " bug if this stays"
+            f"{outcome.trajectory.label}: the frames have {expected} hydrogen bonds, but"
+            f" {collected} were collected: run the analysis again, and report a bug if this stays"
         )
     return outcome
 
 
 def _list_of(main: Selection, listed: AnalysisOutcome, report: Report) -> HydrogenBondList:
     """Return the list of all bonds."""
-    numbers = listed.state.reshape(-1, 5)
-    columns = numbers[:, :3].astype(np.int64)
-    donors, hydrogens, acceptors = main.trajectory.indices_of(columns).T
+    donors, hydrogens, acceptors = main.trajectory.indices_of(listed.integers("atoms")).T
     return HydrogenBondList(
         frames=np.repeat(listed.frames, listed.rows[:, 0].astype(np.int64)),
         donors=donors,
         hydrogens=hydrogens,
         acceptors=acceptors,
-        distances=numbers[:, 3].copy(),
-        angles=numbers[:, 4].copy(),
+        distances=listed.floats("distances"),
+        angles=listed.floats("angles"),
         report=report,
         topology=main.trajectory.topology,
     )

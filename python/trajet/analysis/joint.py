@@ -1,23 +1,17 @@
 """`run`: several analyses of one trajectory, for which every frame is read once."""
 
-import re
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from typing import Any
 
 from trajet._trajet import AnalysisError, SelectionError, TrajetError
 from trajet.analysis.job import Job, Steps
 from trajet.analysis.runner import RunRequest, run_jointly
-from trajet.pools.local import LocalPool
 from trajet.pools.pool import Pool, Progress
 from trajet.pools.rank_placeholder import RootPool, root_only
 from trajet.renamed import names_renamed
 from trajet.result import Result, with_scalars
 from trajet.trajectory import FrameChoice, sharing_universes
-
-# The number of a frame in an error of the engine: of the chain, or else of the only file.
-_FRAME = (re.compile(r"is frame (\d+) of the chain"), re.compile(r": frame (\d+): "))
 
 
 @root_only("results")
@@ -118,19 +112,15 @@ def run(
         requests = [waiting[k][1] for k in numbers]
         names = [jobs[k].name for k in numbers]
         try:
-            # A sample would call the function of `apply`.
-            outcomes = run_jointly(
-                requests, names, time_sample=time_sample and "apply" not in names
-            )
+            outcomes = run_jointly(requests, names, time_sample=time_sample)
         except Exception as error:
-            faults = _faults_of(requests, names, error)
+            failed = _failed(requests, error)
             # On MPI all ranks raise the same error.
-            if not faults or (isinstance(pool, RootPool) and not keep_going):
+            if failed is None or (isinstance(pool, RootPool) and not keep_going):
                 error.add_note(f"in the run of {', '.join(names)}")
                 raise
-            for place, fault in faults.items():
-                fail(numbers[place], fault)
-            if others := [k for place, k in enumerate(numbers) if place not in faults]:
+            fail(numbers[failed], error)
+            if others := [*numbers[:failed], *numbers[failed + 1 :]]:
                 run_shared(others)
             return
         for k, outcome in zip(numbers, outcomes, strict=True):
@@ -158,40 +148,11 @@ def _keeping_failures(pool: Pool | None) -> AbstractContextManager[None]:
     return pool.keeping_failures() if isinstance(pool, RootPool) else nullcontext()
 
 
-def _faults_of(
-    requests: Sequence[RunRequest], names: Sequence[str], error: Exception
-) -> dict[int, Exception]:
-    """Return which of some analyses made their run fail, with the exception of each.
-
-    Each of them prepares its run again, and then takes the frame that the error names. None is
-    found if the error is not that of an analysis.
-    """
-    if len(requests) == 1:
+def _failed(requests: Sequence[RunRequest], error: Exception) -> int | None:
+    """Return which of some analyses made their run fail; None if the error is of no analysis."""
+    number: int | None = getattr(error, "analysis_number", None)
+    if number is None and len(requests) == 1:
         # A file that cannot be read is no fault of an analysis.
         is_own = isinstance(error, (AnalysisError, SelectionError))
-        return {0: error} if is_own or not isinstance(error, TrajetError) else {}
-    found: dict[int, Exception] = {}
-    # The function of a user is not called again.
-    others = [(k, request) for k, request in enumerate(requests) if names[k] != "apply"]
-    for k, request in others:
-        try:
-            request.make_plan(request.frame_numbers())
-        except Exception as fault:
-            found[k] = fault
-    if found:
-        return found
-    if not isinstance(error, (TrajetError, MemoryError)) and names.count("apply") == 1:
-        # An exception of the user's function.
-        return {names.index("apply"): error}
-    frame = next((match for one in _FRAME if (match := one.search(str(error)))), None)
-    if not isinstance(error, AnalysisError) or frame is None:
-        return {}
-    for k, request in others:
-        of_frame = replace(
-            request, frames=[int(frame[1])], pool=LocalPool(threads=1), progress=None
-        )
-        try:
-            run_jointly([of_frame])
-        except AnalysisError as fault:
-            found[k] = fault
-    return found
+        return 0 if is_own or not isinstance(error, TrajetError) else None
+    return number

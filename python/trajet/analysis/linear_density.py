@@ -5,12 +5,12 @@ from typing import Annotated, Literal, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet._trajet import Plan
 from trajet.analysis.amounts import UNITS, Quantity, amounts_of, check_bins
 from trajet.analysis.arguments import Between
 from trajet.analysis.atom_groups import Selections, main_selections
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import RunOptions, RunRequest, selecting
-from trajet.pools.pool import AnalysisSpec
 from trajet.result import LinearDensity
 
 
@@ -93,8 +93,8 @@ def linear_density(
     found = [amounts_of(quantity, one, remarks) for one in chosen]
     amounts = [one for one in found if one is not None]
 
-    def plan(_: NDArray[np.int64]) -> AnalysisSpec:
-        return AnalysisSpec.of(
+    def plan(_: NDArray[np.int64]) -> Plan:
+        return Plan(
             "linear_density",
             atoms=np.concatenate([one.places for one in chosen]),
             sizes=[one.n_atoms for one in chosen],
@@ -104,17 +104,17 @@ def linear_density(
         )
 
     outcome = yield RunRequest(main.trajectory, plan, t_select=selecting(*chosen), **run)
-    n_frames, volume, height, n_tilted = outcome.state[:4]
+    n_frames, volume = outcome.number("n_frames"), outcome.number("volume")
     direction: str = axis
-    if n_tilted:
+    if outcome.number("n_tilted"):
         direction = (
             f"the normal of the {'-'.join('abc'.replace('abc'['xyz'.index(axis)], ''))} face"
         )
     units, factor = UNITS[quantity]
     with np.errstate(invalid="ignore"):
         # Without frames there is no density, and values are NaN.
-        values = outcome.state[4:].reshape(len(chosen), bins).T / n_frames * factor
-        edges = np.linspace(0, height / n_frames, bins + 1)
+        values = outcome.floats("densities").T / n_frames * factor
+        edges = np.linspace(0, outcome.number("height") / n_frames, bins + 1)
     parameters = {
         "selections": [one.label for one in chosen],
         "n_atoms": [one.n_atoms for one in chosen],

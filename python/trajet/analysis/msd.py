@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet
-from trajet._trajet import AnalysisError
+from trajet._trajet import AnalysisError, Plan
 from trajet.analysis.arguments import BYTES, PS, Atoms, Metavar
 from trajet.analysis.displacements import Displacements, Shape
 from trajet.analysis.job import Steps, analysis
@@ -24,7 +24,7 @@ from trajet.analysis.runner import (
 )
 from trajet.analysis.time_axis import equal_step
 from trajet.particles import masses_as_weights
-from trajet.pools.pool import AnalysisSpec, Progress
+from trajet.pools.pool import Progress
 from trajet.result import Diffusion, MeanSquaredDisplacement, diffusion, range_of_fit
 from trajet.trajectory import Selection, Trajectory
 
@@ -280,13 +280,10 @@ class _Moving:
         return _Moving(self.places[first:last], starts, weights, are_groups=self.are_groups)
 
 
-def _plan(moving: _Moving, axes: str, _: NDArray[np.int64]) -> AnalysisSpec:
+def _plan(moving: _Moving, axes: str, _: NDArray[np.int64]) -> Plan:
     """Return the plan that reads the positions of some particles."""
-    # Sizes are a list, as arrays of integers are atoms.
-    sizes = np.diff(moving.starts).tolist() if moving.are_groups else None
-    return AnalysisSpec.of(
-        "particles", atoms=moving.places, sizes=sizes, weights=moving.weights, axes=axes
-    )
+    sizes = np.diff(moving.starts) if moving.are_groups else None
+    return Plan("particles", atoms=moving.places, sizes=sizes, weights=moving.weights, axes=axes)
 
 
 def _lags(

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet
-from trajet._trajet import SelectionError
+from trajet._trajet import Plan, SelectionError
 from trajet.analysis.arguments import ANGSTROM, Above, Atoms, Between, OtherAtoms, Unit
 from trajet.analysis.contacts import between, pairs_entries
 from trajet.analysis.job import Steps, analysis
@@ -29,7 +29,6 @@ from trajet.analysis.runner import (
 from trajet.checked_numbers import whole_number
 from trajet.labels import chains_of
 from trajet.particles import heavy_atoms
-from trajet.pools.pool import AnalysisSpec
 from trajet.result import NativeContacts
 from trajet.trajectory import Selection
 
@@ -166,7 +165,7 @@ def native_contacts(
     # The reference, if no cell is used of it.
     bare: list[str] = []
 
-    def plan(chosen: NDArray[np.int64]) -> AnalysisSpec:
+    def plan(chosen: NDArray[np.int64]) -> Plan:
         groups = [] if others is None else [others]
         found = reference_positions(reference, main, groups, remarks, chosen)
         box = found[0].box if pbc and found[0].box.exists else None
@@ -193,7 +192,7 @@ def native_contacts(
         else:
             bare.append(found[0].where)
         limits = scale * (np.full(len(pairs), cutoff) if method == "radius" else distances)
-        return AnalysisSpec.of(
+        return Plan(
             "native_contacts",
             first=main.places[first],
             second=(others or main).places[second],

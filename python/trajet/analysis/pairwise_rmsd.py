@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import output
-from trajet._trajet import CentredFrames
+from trajet._trajet import CentredFrames, Plan
 from trajet.analysis.arguments import BYTES, PYTHON_ONLY, Atoms, FileOption
 from trajet.analysis.collected import threads_of
 from trajet.analysis.job import Steps, analysis
@@ -25,7 +25,6 @@ from trajet.analysis.runner import (
     selecting,
 )
 from trajet.memory import check_limit, check_memory
-from trajet.pools.pool import AnalysisSpec
 from trajet.result import PairwiseRmsd
 from trajet.trajectory import FrameChoice, Selection
 
@@ -133,11 +132,11 @@ def pairwise_rmsd(
     # Of each selection, as soon as they are known.
     n_frames: list[int] = []
 
-    def plan_of(atoms: Selection) -> Callable[[NDArray[np.int64]], AnalysisSpec]:
-        def plan(chosen: NDArray[np.int64]) -> AnalysisSpec:
+    def plan_of(atoms: Selection) -> Callable[[NDArray[np.int64]], Plan]:
+        def plan(chosen: NDArray[np.int64]) -> Plan:
             n_frames.append(len(chosen))
             check_size(n_frames, main.n_atoms, max_memory, in_memory=path is None)
-            return AnalysisSpec.of(
+            return Plan(
                 "positions",
                 atoms=atoms.places,
                 align=None,

@@ -5,7 +5,7 @@ from typing import Annotated, Unpack, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet._trajet import AnalysisError, Deviations
+from trajet._trajet import AnalysisError, Deviations, Plan
 from trajet.analysis.arguments import BYTES, Atoms, Between
 from trajet.analysis.collected import threads_of
 from trajet.analysis.job import Steps, analysis
@@ -37,7 +37,6 @@ from trajet.analysis.runner import (
 )
 from trajet.checked_numbers import whole_number
 from trajet.memory import check_limit, check_memory
-from trajet.pools.pool import AnalysisSpec
 from trajet.quoting import quoted
 from trajet.result import PrincipalComponents
 from trajet.trajectory import Selection
@@ -164,7 +163,7 @@ def pca(
 
     prepared: list[dict[str, object]] = []
 
-    def plan(chosen: NDArray[np.int64]) -> AnalysisSpec:
+    def plan(chosen: NDArray[np.int64]) -> Plan:
         if len(chosen) < 2:
             raise AnalysisError(
                 f"{main.trajectory.label}: principal components need two frames at least, and"
@@ -188,7 +187,7 @@ def pca(
             }
         ]
         quantity = "covariance" if folded else "positions"
-        return AnalysisSpec.of("positions", **prepared[0], quantity=quantity)
+        return Plan("positions", **prepared[0], quantity=quantity)
 
     compared = None if onto is None else frame_of(reference, main.trajectory)
     outcome = yield RunRequest(
@@ -199,8 +198,13 @@ def pca(
         **run,
     )
     if _is_folded(len(outcome.frames), 3 * main.n_atoms):
-        mean, matrix, average_structure = _unfolded(outcome.state, 3 * main.n_atoms)
-        variances, components = _directions(matrix, len(outcome.frames), n_components, main.label)
+        mean, average_structure = outcome.floats("mean"), outcome.floats("average")
+        variances, components = _directions(
+            _unfolded(outcome.floats("sums"), 3 * main.n_atoms),
+            len(outcome.frames),
+            n_components,
+            main.label,
+        )
         _make_positive(components)
         along = {"mean": mean, "components": np.ascontiguousarray(components.T).ravel()}
         last = {**prepared[0], "quantity": {"projections": along}, "average": False}
@@ -212,7 +216,7 @@ def pca(
             }
         second = yield RunRequest(
             main.trajectory,
-            lambda _: AnalysisSpec.of("positions", **last),
+            lambda _: Plan("positions", **last),
             t_select=0.0,
             reference=compared,
             **run,
@@ -291,19 +295,14 @@ def _check_size(
     check_memory(parts, max_memory, advice)
 
 
-def _unfolded(
-    state: NDArray[np.float64], width: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the mean `(width,)` and the sums of products `(width, width)` of a state.
-
-    The last array is the average structure on which frames were superposed, `(n, 3)`, or empty.
-    """
+def _unfolded(sums: NDArray[np.float64], width: int) -> NDArray[np.float64]:
+    """Return the symmetric matrix `(width, width)` of the rows of its upper triangle."""
     matrix = np.zeros((width, width))
-    first = 1 + width
+    first = 0
     for k in range(width):
-        matrix[k, k:] = matrix[k:, k] = state[first : first + width - k]
+        matrix[k, k:] = matrix[k:, k] = sums[first : first + width - k]
         first += width - k
-    return state[1 : 1 + width].copy(), matrix, state[first:].reshape(-1, 3).copy()
+    return matrix
 
 
 def _directions(

@@ -4,7 +4,7 @@ from typing import Annotated, Unpack
 
 import numpy as np
 
-from trajet._trajet import SelectionError
+from trajet._trajet import Plan, SelectionError
 from trajet.analysis.arguments import Atoms, Between, DistanceRange, Metavar, OtherAtoms
 from trajet.analysis.cell_summary import CellSummary
 from trajet.analysis.distance_units import range_looks_like_nm
@@ -16,7 +16,6 @@ from trajet.analysis.runner import (
     main_selection,
     selecting,
 )
-from trajet.pools.pool import AnalysisSpec
 from trajet.quoting import quoted
 from trajet.result import RadialDistribution
 from trajet.trajectory import Selection
@@ -116,7 +115,7 @@ def rdf(
                 f"exclude (--exclude) {exclude} does not divide selections of {n_a} and"
                 f" {n_b} atoms into equally many blocks"
             )
-    plan = AnalysisSpec.of(
+    plan = Plan(
         "rdf",
         atoms=main.places,
         others=None if others is None else others.places,
@@ -128,8 +127,10 @@ def rdf(
     remarks = range_remarks(outcome.cells, last)
     if exclude is not None:
         remarks.extend(_across(main, others or main, exclude))
-    # `pairs` is summed over all frames.
-    (n_frames, volume, pairs), counts = outcome.state[:3], outcome.state[3:]
+    n_frames, volume = outcome.number("n_frames"), outcome.number("volume")
+    # In all frames.
+    pairs = np.float64(len(outcome.frames) * int(outcome.integers("pairs")))
+    counts = outcome.integers("counts").astype(np.float64)
     edges = np.linspace(first, last, bins + 1)
     remarks += range_looks_like_nm(first, last, found=bool(counts.any()) or not n_frames)
     if n_frames and not pairs:

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Unpack
 
 import numpy as np
 
-from trajet._trajet import SelectionError
+from trajet._trajet import Plan, SelectionError
 from trajet.analysis.amounts import check_bins
 from trajet.analysis.arguments import Between, DistanceRange, OtherAtoms
 from trajet.analysis.atom_groups import AtomGroups
@@ -21,7 +21,6 @@ from trajet.analysis.runner import (
     main_selection,
     selecting,
 )
-from trajet.pools.pool import AnalysisSpec
 from trajet.quoting import quoted
 from trajet.result import RadialDistributions
 from trajet.trajectory import Selection
@@ -151,15 +150,16 @@ def rdf_pairs(
     made = [_sites(one, by, weights, exclude, keys, remarks) for one in selections]
     lists, n_sites = [sites for sites, _ in made], [n for _, n in made]
     first, last = distance_range(range)
-    plan = AnalysisSpec.of("rdf_pairs", lists=lists, pairs=numbers, bins=(bins, (first, last)))
+    plan = Plan("rdf_pairs", lists=lists, pairs=numbers, bins=(bins, (first, last)))
     outcome = yield RunRequest(trajectory, lambda _: plan, t_select=selecting(*selections), **run)
     remarks += range_remarks(outcome.cells, last)
     if by != "atom":
         for one in selections:
             remarks += find_broken_molecules_at(one, suspect_frames(outcome.frames))
-    n_frames, volume = outcome.state[:2]
-    parts = outcome.state[2:].reshape(len(numbers), 1 + bins)
-    n_pairs, counts = parts[:, 0], parts[:, 1:]
+    n_frames, volume = outcome.number("n_frames"), outcome.number("volume")
+    # In all frames.
+    n_pairs = np.array([len(outcome.frames) * n for n in outcome.integers("pairs").tolist()], float)
+    counts = outcome.integers("counts").astype(np.float64)
     remarks += range_looks_like_nm(first, last, found=bool(counts.any()) or not n_frames)
     labels = [(selections[a].label, selections[b].label) for a, b in numbers]
     if n_frames and not n_pairs.all():
@@ -188,7 +188,7 @@ def rdf_pairs(
     return RadialDistributions(
         r=(edges[:-1] + edges[1:]) / 2,
         g=g,
-        counts=counts.copy(),
+        counts=counts,
         edges=edges,
         labels=tuple(labels),
         density=density,
@@ -214,8 +214,8 @@ def _sites(
             "atoms": selection.places,
             "sizes": None,
             "weights": None,
-            "keys": selection.places.tolist(),
-            "labels": None if molecules is None else molecules.tolist(),
+            "keys": selection.places,
+            "labels": molecules,
         }, selection.n_atoms
     groups = AtomGroups.of([selection], by, weights, remarks)
     starts = np.cumsum([0, *groups.sizes])
@@ -237,7 +237,7 @@ def _sites(
                 f" exclude={exclude!r} means nothing for it: leave it out (exclude=None), or take"
                 ' smaller sites, such as by="residue" (--by residue)'
             )
-        labels = of_sites.tolist()
+        labels = of_sites
     return {
         "atoms": groups.places,
         "sizes": groups.sizes,

@@ -6,6 +6,7 @@ from typing import Literal, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet._trajet import Plan
 from trajet.analysis.arguments import STORED_POSITIONS, Atoms, OtherAtoms
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import find_broken_molecules, find_broken_molecules_at
@@ -27,7 +28,6 @@ from trajet.analysis.runner import (
     main_selection,
     selecting,
 )
-from trajet.pools.pool import AnalysisSpec
 from trajet.result import Series
 from trajet.trajectory import few_atoms_remarks
 
@@ -130,12 +130,12 @@ def rmsd(
     remarks = few_atoms_remarks(main) if motion == "superposition" else []
     torn: list[str] = []
 
-    def plan(chosen: NDArray[np.int64]) -> AnalysisSpec:
+    def plan(chosen: NDArray[np.int64]) -> Plan:
         here = first_of(chosen) if average else reference
         targets = reference_positions(here, main, others, remarks, chosen)
         for item, target in zip(items, targets, strict=True):
             torn.extend(find_broken_molecules(item, target))
-        return AnalysisSpec.of(
+        return Plan(
             "rmsd",
             main=group_of(main, targets[0], weights, remarks),
             groups=[

@@ -5,6 +5,7 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet._trajet import Plan
 from trajet.analysis.arguments import Atoms
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import (
@@ -33,7 +34,6 @@ from trajet.analysis.runner import (
     selecting,
 )
 from trajet.labels import atom_labels, chains_of
-from trajet.pools.pool import AnalysisSpec
 from trajet.result import AtomValues
 from trajet.trajectory import Trajectory, few_atoms_remarks
 
@@ -115,7 +115,7 @@ def rmsf(
     onto = aligned_atoms(align, main)
     remarks = _nothing_fitted(main.trajectory) if onto is None else few_atoms_remarks(onto)
 
-    def plan(chosen: NDArray[np.int64]) -> AnalysisSpec:
+    def plan(chosen: NDArray[np.int64]) -> Plan:
         group = None
         if onto is not None:
             here = first_of(chosen) if average else reference
@@ -124,7 +124,7 @@ def rmsf(
             group = group_of(onto, target, weights, remarks)
         # Molecules are often whole in the first frame and broken in the last.
         remarks.extend(find_broken_molecules_at(main, suspect_frames(chosen)))
-        return AnalysisSpec.of("moments", atoms=main.places, align=group, average=average)
+        return Plan("moments", atoms=main.places, align=group, average=average)
 
     outcome = yield RunRequest(
         main.trajectory,
@@ -133,10 +133,9 @@ def rmsf(
         reference=None if onto is None else frame_of(reference, main.trajectory),
         **run,
     )
-    count = outcome.state[0]
-    squares = outcome.state[1 + 3 * main.n_atoms :].reshape(-1, 3)
+    count, squares = outcome.number("n_frames"), outcome.floats("squares")
     if not count:
-        squares, count = np.full_like(squares, np.nan), 1
+        squares, count = np.full_like(squares, np.nan), np.float64(1)
     parameters = {
         "selections": [main.label],
         "n_atoms": [main.n_atoms],

@@ -6,13 +6,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, TypedDict, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet import universes
-from trajet._trajet import Reader, SelectionError
+from trajet._trajet import Pass, Plan, Reader, SelectionError
 from trajet.advise.entries import (
     Assembled,
     Counts,
@@ -26,7 +26,7 @@ from trajet.analysis.cell_summary import CellSummary
 from trajet.analysis.sample import serial_sample
 from trajet.memory import check_memory
 from trajet.pools.local import LocalPool
-from trajet.pools.pool import AnalysisSpec, Frames, Pool, Progress, n_frames_of
+from trajet.pools.pool import Frames, Pool, Progress, RunOutput, n_frames_of
 from trajet.result import Report, counting_of, make_report
 from trajet.trajectory import (
     FrameChoice,
@@ -124,14 +124,14 @@ def further_selection(thing: "str | Selection | AtomGroup", trajectory: Trajecto
 
 @dataclass(frozen=True)
 class AnalysisOutcome:
-    """Rows, state and report of a run.
+    """Rows, arrays and report of a run.
 
     Attributes
     ----------
     rows
         `(n_frames, width)`, float64.
-    state
-        The folded numbers, float64.
+    arrays
+        What the analysis makes of all frames, by name.
     cells
         Which frames have no cell, or too small a cell, if the analysis uses cells.
     frames, times
@@ -152,7 +152,7 @@ class AnalysisOutcome:
 
     trajectory: Trajectory
     rows: NDArray[np.float64]
-    state: NDArray[np.float64]
+    arrays: dict[str, NDArray[np.float64] | NDArray[np.int64]]
     cells: CellSummary
     frames: NDArray[np.int64]
     times: NDArray[np.float64]
@@ -162,6 +162,22 @@ class AnalysisOutcome:
     analyses: tuple[str, ...] = ()
     is_first: bool = True
     files: list[InputEntry] = field(default_factory=list)
+
+    def floats(self, name: str) -> NDArray[np.float64]:
+        """Return an array of floats."""
+        values = self.arrays[name]
+        assert values.dtype == np.float64
+        return cast("NDArray[np.float64]", values)
+
+    def integers(self, name: str) -> NDArray[np.int64]:
+        """Return an array of integers."""
+        values = self.arrays[name]
+        assert values.dtype == np.int64
+        return cast("NDArray[np.int64]", values)
+
+    def number(self, name: str) -> np.float64:
+        """Return a single number, as a float: the division of zero by zero is NaN."""
+        return np.float64(self.arrays[name])
 
     def report(
         self,
@@ -249,16 +265,19 @@ class RunRequest:
     reference
         A frame to which the chosen frames are compared: jumps are counted from the first of all
         these.
+    too_large
+        Message of the MemoryError if the state has more entries than the plan allows.
     """
 
     trajectory: Trajectory
-    make_plan: Callable[[NDArray[np.int64]], AnalysisSpec]
+    make_plan: Callable[[NDArray[np.int64]], Plan]
     _: KW_ONLY
     t_select: float
     frames: FrameChoice = None
     pool: Pool | None = None
     progress: Progress | None = None
     reference: int | None = None
+    too_large: str = ""
 
     def frame_numbers(self) -> NDArray[np.int64]:
         """Return the numbers of the chosen frames, `(n_frames,)`."""
@@ -311,11 +330,9 @@ def run_jointly(
             " selections from that trajectory"
         )
 
-    def attempt() -> tuple[
-        list[NDArray[np.int64]], NDArray[np.float64], NDArray[np.float64], RunReport
-    ]:
-        plans = [request.make_plan(chosen) for request in requests]
-        read = [plan.atoms() for plan in plans]
+    def attempt() -> tuple[list[NDArray[np.int64]], RunOutput, RunReport]:
+        plans = _plans(requests, chosen)
+        read = [plan.atoms for plan in plans]
         where = pool or LocalPool()
         _check_rows(plans, n_frames_of(numbers), trajectory.reader.n_atoms, where)
         # A pool of the user's own may not have the attribute.
@@ -326,32 +343,38 @@ def run_jointly(
         if alone:
             plan, reader = plans[0], readers[0]
         else:
-            plan, reader = AnalysisSpec.joint(plans, readers), trajectory.reader
+            jobs = [(plan, of.transforms) for plan, of in zip(plans, readers, strict=True)]
+            plan, reader = Plan.joint(jobs), trajectory.reader
         measured: Assembled = counting_of({id(reader): reader for reader in readers}.values())
         # Frames in the middle would need those before them.
         if time_sample and not any(reader.has_no_jump for reader in readers):
             measured |= {"sample": serial_sample(reader, plan, numbers, n_threads)}
         before = time.perf_counter() - begin
-        rows, state, report = where.run(reader, plan, numbers, progress=first.progress)
-        measured = {**_shift_times(report, before), **measured}
-        return read, rows, state, measured
+        output = where.run(reader, plan, numbers, progress=first.progress)
+        measured = {**_shift_times(output.report, before), **measured}
+        return read, output, measured
 
     begin = time.perf_counter()
     numbers = resolve_frames(first.frames, trajectory.n_frames, trajectory.label)
     chosen = frame_numbers(numbers)
     if any(not np.array_equal(request.frame_numbers(), chosen) for request in requests[1:]):
         raise ValueError("the analyses are of different frames")
-    read, rows, state, report = trajectory.fresh(attempt)
+    try:
+        read, output, report = trajectory.fresh(attempt)
+    except MemoryError as error:
+        if getattr(error, "is_too_large", False):
+            error.args = (requests[getattr(error, "analysis_number", 0)].too_large,)
+        raise
     # Frames that were read have been compared with the index.
     times = trajectory.reader.times()[chosen]
     report["t_total"] = time.perf_counter() - begin
-    parts = [(rows, state)] if alone else _of_each(rows, state)
     files: list[InputEntry] = []
     return [
         AnalysisOutcome(
             request.trajectory,
-            part_rows,
-            *CellSummary.split(folded, len(chosen)),
+            own_rows,
+            arrays,
+            CellSummary(len(chosen), *cells),
             chosen,
             times,
             report,
@@ -361,11 +384,35 @@ def run_jointly(
             is_first=request is first,
             files=files,
         )
-        for request, atoms, (part_rows, folded) in zip(requests, read, parts, strict=True)
+        for request, atoms, own_rows, (_, arrays, cells) in zip(
+            requests, read, _rows_of_each(output), output.folded, strict=True
+        )
     ]
 
 
-def _check_rows(plans: Sequence[AnalysisSpec], n_frames: int, n_atoms: int, pool: Pool) -> None:
+def _plans(requests: Sequence[RunRequest], chosen: NDArray[np.int64]) -> list[Plan]:
+    """Return the plan of each request; an error has its number, as errors of the engine have."""
+    plans = []
+    for number, request in enumerate(requests):
+        try:
+            plans.append(request.make_plan(chosen))
+        except Exception as error:
+            # Exceptions of users may have no room for it.
+            with contextlib.suppress(AttributeError):
+                error.__dict__["analysis_number"] = number
+            raise
+    return plans
+
+
+def _rows_of_each(output: RunOutput) -> list[NDArray[np.float64]]:
+    """Return the rows of each analysis of a run."""
+    if len(output.folded) == 1:
+        return [output.rows]
+    ends = np.cumsum([width for width, _, _ in output.folded])[:-1]
+    return [np.ascontiguousarray(part) for part in np.split(output.rows, ends, axis=1)]
+
+
+def _check_rows(plans: Sequence[Plan], n_frames: int, n_atoms: int, pool: Pool) -> None:
     """Raise an error if there is no memory for the numbers of all frames.
 
     Raises
@@ -373,7 +420,7 @@ def _check_rows(plans: Sequence[AnalysisSpec], n_frames: int, n_atoms: int, pool
     MemoryError
         If they take more than is available.
     """
-    width = sum(plan.row_width(n_atoms, n_frames) for plan in plans)
+    width = sum(Pass(plan, n_atoms, n_frames, []).row_width for plan in plans)
     size, numbers = 8 * n_frames * width, f"{width} numbers of each of {n_frames} frames"
     to_file = ", or write it to a file (--rows-in FILE.npy with --pool dask or mpi)"
     approve(size, numbers, to_file)
@@ -416,23 +463,6 @@ def _readers(
             hands_over=hands_over,
         )
     return [readers[key] for key in keys]
-
-
-def _of_each(
-    rows: NDArray[np.float64], joined: NDArray[np.float64]
-) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """Return rows and state of each of several analyses, with the summary of cells in the state.
-
-    Before each state, the joined states have the width of the rows and the length of the state.
-    """
-    parts = []
-    column = at = 0
-    while at < len(joined):
-        width, length = int(joined[at]), int(joined[at + 1])
-        own = np.ascontiguousarray(rows[:, column : column + width])
-        parts.append((own, joined[at + 2 : at + 2 + length]))
-        column, at = column + width, at + 2 + length
-    return parts
 
 
 def selecting(*selections: Selection | UpdatingSelection | None) -> float:

@@ -12,10 +12,10 @@ Departures:
 
 import time
 
-from trajet._trajet import Reader
+from trajet._trajet import Pass, Plan, Reader
 from trajet.advise.entries import Assembled, SampleEntry
 from trajet.pools.local import LocalPool
-from trajet.pools.pool import AnalysisSpec, Frames, n_frames_of
+from trajet.pools.pool import Frames, n_frames_of
 
 # Share of the run's time (if its threads are always busy), and seconds that are timed, at most.
 _SHARE = 0.01
@@ -30,9 +30,7 @@ _MOST_ROWS = 2**23
 _SUMS = ("t_read", "t_decode", "t_comp", "opens", "requests", "bytes_read")
 
 
-def serial_sample(
-    reader: Reader, plan: AnalysisSpec, frames: Frames, threads: int
-) -> SampleEntry | None:
+def serial_sample(reader: Reader, plan: Plan, frames: Frames, threads: int) -> SampleEntry | None:
     """Return the sample of a run on `threads` threads, as reports show it, or None.
 
     There is none where the run itself is serial, where it is so short that a hundredth of it is a
@@ -43,10 +41,10 @@ def serial_sample(
     n_frames = n_frames_of(frames)
     most = int(_SHARE * n_frames / threads)
     first, n_warm_up = (n_frames - most) // 2, max(1, min(int(_WARM_UP * most), _MOST_WARM_UP))
-    if threads == 1 or most - n_warm_up < _FEWEST or plan.analysis == "apply":
+    if threads == 1 or most - n_warm_up < _FEWEST or plan.has_functions:
         return None
     try:
-        row_bytes = max(1, 8 * plan.row_width(reader.n_atoms, n_frames))
+        row_bytes = max(1, 8 * Pass(plan, reader.n_atoms, n_frames, []).row_width)
         if n_warm_up * row_bytes > 2 * _MOST_ROWS:
             return None
         warm_up = _alone(reader, plan, _part_of(frames, first, n_warm_up))
@@ -70,10 +68,10 @@ def serial_sample(
     }
 
 
-def _alone(reader: Reader, plan: AnalysisSpec, frames: Frames) -> Assembled:
+def _alone(reader: Reader, plan: Plan, frames: Frames) -> Assembled:
     """Run all passes on one thread of this process; return seconds by stage and counts."""
     begin = time.perf_counter()
-    _, _, run = LocalPool(threads=1).run(reader, plan, frames)
+    run = LocalPool(threads=1).run(reader, plan, frames).report
     thread: Assembled
     (thread,) = run["workers"]
     return {**{name: thread[name] for name in _SUMS}, "t_total": time.perf_counter() - begin}

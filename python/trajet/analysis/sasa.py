@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet
-from trajet._trajet import SelectionError
+from trajet._trajet import Plan, SelectionError
 from trajet.analysis.arguments import (
     ANGSTROM,
     PYTHON_ONLY,
@@ -30,7 +30,6 @@ from trajet.analysis.runner import (
 from trajet.checked_numbers import checked_numbers
 from trajet.labels import atom_labels, residue_labels
 from trajet.particles import known_elements
-from trajet.pools.pool import AnalysisSpec
 from trajet.result import SurfaceAreas
 from trajet.topology import listed
 from trajet.trajectory import Selection
@@ -136,7 +135,7 @@ def sasa(
     remarks: list[str] = []
     groups, indices, columns = _columns(main, by)
     selections = [main] if around is None else [main, around]
-    plan = AnalysisSpec.of(
+    plan = Plan(
         "surface",
         atoms=main.places,
         context=np.empty(0, np.int64) if around is None else around.places,
@@ -179,16 +178,16 @@ def sasa(
 
 def _columns(
     main: Selection, by: By
-) -> tuple[list[int] | None, NDArray[np.int64], tuple[str, ...]]:
+) -> tuple[NDArray[np.int64] | None, NDArray[np.int64], tuple[str, ...]]:
     """Return the group of each atom (None if each is its own), and indices and names of columns."""
     if by == "total":
-        return [0] * main.n_atoms, np.empty(0, np.int64), (main.label,)
+        return np.zeros(main.n_atoms, np.int64), np.empty(0, np.int64), (main.label,)
     if by == "atom":
         topology = main.trajectory.topology if main.trajectory.has_topology else None
         return None, main.indices, tuple(atom_labels(topology, main.indices).tolist())
     residues, which = np.unique(main.topology_atoms.residues, return_inverse=True)
     names = residue_labels(main.trajectory.topology)[residues]
-    return which.tolist(), residues, tuple(names.tolist())
+    return which, residues, tuple(names.tolist())
 
 
 def _radii(selections: list[Selection], radii: Radii, remarks: list[str]) -> NDArray[np.float64]:

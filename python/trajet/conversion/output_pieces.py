@@ -20,7 +20,7 @@ from trajet.conversion.files import (
 )
 from trajet.pools.jobs import Job, JobPool, JobResult
 from trajet.pools.pool import Frames, Progress
-from trajet.pools.tasks import Task, TaskOutcome
+from trajet.pools.tasks import NO_STATES, Task, TaskOutcome
 from trajet.pools.timing import RunTiming
 from trajet.trajectory import frame_numbers
 
@@ -148,7 +148,7 @@ def _record(timing: RunTiming, answers: Sequence[JobResult], borders: Sequence[i
         worker, host, process = (where.pop(name) for name in ("worker", "host", "process"))
         task = Task(number, (number, number + 1), frames)
         run, span = answer.result.run, (answer.begin, answer.end)
-        timing.add(worker, task, TaskOutcome(np.empty(0), run, *span, host, process), where=where)
+        timing.add(worker, task, TaskOutcome(NO_STATES, run, *span, host, process), where=where)
         for error in answer.retried:
             timing.retry(task, error)
     timing.passes += 1

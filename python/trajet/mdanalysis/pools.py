@@ -22,7 +22,7 @@ from trajet.pools.local import LocalPool
 from trajet.pools.mapping import map_items
 from trajet.pools.pool import Pool, Progress, check_counts
 from trajet.pools.rank_placeholder import root_only
-from trajet.pools.tasks import Task, TaskOutcome
+from trajet.pools.tasks import NO_STATES, Task, TaskOutcome
 from trajet.pools.timing import WORKER_STAGES, RunTiming
 from trajet.result import COUNTS, Report, make_report
 
@@ -323,7 +323,7 @@ def _report(
             "t_comp": max(0.0, seconds - loading),
             "t_total": seconds,
         }
-        outcome = TaskOutcome(np.empty(0), {"workers": [spent]}, one.begin, one.end, host, process)
+        outcome = TaskOutcome(NO_STATES, {"workers": [spent]}, one.begin, one.end, host, process)
         timing.add(worker, task, outcome, where=where)
         for error in one.retried:
             timing.retry(task, error)

@@ -4,15 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from trajet import _trajet
-from trajet._trajet import Reader
-from trajet.advise.entries import RunReport
+from trajet._trajet import Plan, Reader
 from trajet.pools.jobs import Job, JobResult, JobSpec, do_job
 from trajet.pools.mapping import MappingPool
-from trajet.pools.pool import AnalysisSpec, Frames, Progress, check_counts
+from trajet.pools.pool import Frames, Progress, RunOutput, check_counts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,20 +46,21 @@ class LocalPool(MappingPool):
     def run(
         self,
         reader: Reader,
-        plan: AnalysisSpec,
+        plan: Plan,
         frames: Frames,
         *,
         progress: Progress | None = None,
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], RunReport]:
+    ) -> RunOutput:
         """Run a plan; see `trajet.pools.pool.Pool.run`."""
-        return _trajet.run(
+        rows, folded, report = _trajet.run(
             reader,
-            plan.build(),
+            plan,
             frames,
             threads=self.n_threads,
             task_frames=self.task_frames,
             progress=progress,
         )
+        return RunOutput(rows, folded, report)
 
     def do_jobs(
         self, spec: JobSpec, jobs: Sequence[Job], progress: Progress | None = None

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet, output
-from trajet._trajet import OutputError, Reader
-from trajet.pools.pool import AnalysisSpec, Frames, n_frames_of
+from trajet._trajet import OutputError, Plan, Reader
+from trajet.pools.pool import Frames, n_frames_of
 from trajet.pools.tasks import Task, WorkerSpec
 from trajet.pools.timing import RunTiming
 
@@ -158,7 +158,7 @@ def row_writer(rows: NDArray[np.float64]) -> Iterator[Callable[[int, NDArray[np.
 
 def passes(
     reader: Reader,
-    plan: AnalysisSpec,
+    plan: Plan,
     frames: Frames,
     timing: RunTiming,
     *,
@@ -168,9 +168,9 @@ def passes(
 ) -> Iterator[PassRun]:
     """Iterate over the passes of a plan; each must be done before the next is requested."""
     n_frames = n_frames_of(frames)
-    states: list[NDArray[np.float64]] = []
+    states: list[NDArray[np.uint8]] = []
     while True:
-        pass_ = _trajet.Pass(plan.build(), reader.n_atoms, n_frames, states)
+        pass_ = _trajet.Pass(plan, reader.n_atoms, n_frames, states)
         outline = reader.outline(pass_.atoms)
         worker_spec = WorkerSpec(outline, plan, n_frames, tuple(states), threads)
         rows = make_rows((n_frames, pass_.row_width))

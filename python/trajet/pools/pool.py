@@ -1,15 +1,17 @@
-"""The protocol of pools, and the plan of an analysis that they run."""
+"""The protocol of pools."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import _trajet
-from trajet._trajet import Reader
+from trajet._trajet import Plan, Reader
 from trajet.advise.entries import RunReport
+
+if TYPE_CHECKING:
+    from trajet._trajet import Folded
 
 # (first, step, count) or frame numbers; none is negative
 Frames: TypeAlias = tuple[int, int, int] | NDArray[np.int64]
@@ -18,77 +20,22 @@ Progress: TypeAlias = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class AnalysisSpec:
-    """Picklable plan of an analysis, without the trajectory and its frames.
+class RunOutput:
+    """Result of a run.
 
     Attributes
     ----------
-    analysis
-        Name of the analysis in the native module.
-    arguments
-        Its parameters by name.
+    rows
+        `(n_frames, width)`.
+    folded
+        What each analysis makes of all frames.
+    report
+        Report of the engine.
     """
 
-    analysis: str
-    arguments: dict[str, object]
-
-    @classmethod
-    def of(cls, analysis: str, **arguments: object) -> "AnalysisSpec":
-        """Return the plan of an analysis of the native module with these parameters.
-
-        They have the names and types of the fields of its `Request` in `crates/trajet-engine`.
-        """
-        return cls(analysis, arguments)
-
-    @classmethod
-    def joint(cls, plans: "Sequence[AnalysisSpec]", readers: Sequence[Reader]) -> "AnalysisSpec":
-        """Return the plan of several analyses, each with the transforms of its reader.
-
-        It runs on a reader without transforms.
-        """
-        jobs = [
-            (plan.analysis, plan.arguments, reader.transforms)
-            for plan, reader in zip(plans, readers, strict=True)
-        ]
-        return cls("joint", {"jobs": jobs})
-
-    def atoms(self) -> NDArray[np.int64]:
-        """Return the atoms that the plan reads: all integer arrays of its arguments are atoms."""
-        found: list[NDArray[np.int64]] = []
-
-        def look(argument: object) -> None:
-            if isinstance(argument, np.ndarray) and np.issubdtype(argument.dtype, np.integer):
-                found.append(argument.ravel())
-            elif isinstance(argument, (tuple, list)):
-                # Most long lists hold numbers, on which no call is spent.
-                for part in argument:
-                    if isinstance(part, (np.ndarray, tuple, list, dict)):
-                        look(part)
-            elif isinstance(argument, dict):
-                look([*argument.values()])
-
-        look(self.arguments)
-        atoms = np.sort(np.concatenate(found)) if found else np.empty(0, np.int64)
-        # `np.unique` imports the masked arrays of NumPy.
-        distinct: NDArray[np.int64] = atoms[np.diff(atoms, prepend=atoms[:1] - 1) != 0]
-        return distinct
-
-    def row_width(self, n_atoms: int, n_frames: int) -> int:
-        """Return the numbers per frame in the rows of the first pass; further passes keep few."""
-        return _trajet.Pass(self.build(), n_atoms, n_frames, []).row_width
-
-    def build(self) -> _trajet.Plan:
-        """Return the plan for the native module of this process.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If a parameter is out of range, or of another type.
-        """
-        try:
-            return _trajet.Plan(self.analysis, self.arguments)
-        except OverflowError as error:
-            raise ValueError(f"a number that was given is too large: {error}") from error
+    rows: NDArray[np.float64]
+    folded: "list[Folded]"
+    report: RunReport
 
 
 class Pool(Protocol):
@@ -102,14 +49,14 @@ class Pool(Protocol):
     def run(
         self,
         reader: Reader,
-        plan: AnalysisSpec,
+        plan: Plan,
         frames: Frames,
         *,
         progress: Progress | None = None,
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], RunReport]:
-        """Return rows, `(n_frames, width)` float64, the folded state, and the report of the engine.
+    ) -> RunOutput:
+        """Run a plan.
 
-        Rows and state have the same bits on every pool, with any number of workers and any size of
+        Its numbers have the same bits on every pool, with any number of workers and any size of
         task.
         """
         ...

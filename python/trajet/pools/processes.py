@@ -17,13 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet
-from trajet._trajet import Reader, WorkerError
-from trajet.advise.entries import RunReport
+from trajet._trajet import Plan, Reader, WorkerError
 from trajet.pools.dispatch import Copy, Dispatch, GiveUp, Submit, Take
 from trajet.pools.jobs import Job, JobResult, JobSpec, JobWorker, try_job
 from trajet.pools.mapping import MappingPool
 from trajet.pools.passes import PassRun, passes, tasks_of
-from trajet.pools.pool import AnalysisSpec, Frames, Progress, check_counts, n_frames_of
+from trajet.pools.pool import Frames, Progress, RunOutput, check_counts, n_frames_of
 from trajet.pools.shared import file_of, folder_in, in_memory, shared_rows
 from trajet.pools.tasks import Task, TaskOutcome, Worker, WorkerSpec
 from trajet.pools.timing import RunTiming
@@ -98,11 +97,11 @@ class ProcessPool(MappingPool):
     def run(
         self,
         reader: Reader,
-        plan: AnalysisSpec,
+        plan: Plan,
         frames: Frames,
         *,
         progress: Progress | None = None,
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], RunReport]:
+    ) -> RunOutput:
         """Run a plan; see `trajet.pools.pool.Pool.run`."""
         workers = self._n_workers
         timing, numbers = RunTiming(), _WorkerNumbers()
@@ -129,9 +128,9 @@ class ProcessPool(MappingPool):
                 for part in all_passes:
                     before = timing.passes * n_frames
                     self._do(processes, folder, part, rows_at, timing, numbers, before, progress)
-        state = part.states.whole()
+        folded = part.states.finish()
         report = timing.report(pool=self.kind, processes=workers, threads=self.threads)
-        return part.rows, state, report
+        return RunOutput(part.rows, folded, report)
 
     def _do(
         self,

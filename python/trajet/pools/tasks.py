@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet
+from trajet._trajet import Plan
 from trajet.advise.entries import TaskReport
-from trajet.pools.pool import AnalysisSpec
 
 
 @dataclass(frozen=True)
@@ -36,10 +36,14 @@ class WorkerSpec:
     """
 
     outline: bytes
-    plan: AnalysisSpec
+    plan: Plan
     n_frames: int
-    states: tuple[NDArray[np.float64], ...]
+    states: tuple[NDArray[np.uint8], ...]
     threads: int
+
+
+# Of tasks that analyse nothing, or whose result is not used.
+NO_STATES = np.empty(0, np.uint8)
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,7 @@ class TaskOutcome:
     Attributes
     ----------
     states
-        The folded numbers of its largest whole subtrees, packed.
+        Bytes of the states of its largest whole subtrees.
     report
         Report of the engine.
     begin, end
@@ -58,7 +62,7 @@ class TaskOutcome:
         Where it ran.
     """
 
-    states: NDArray[np.float64]
+    states: NDArray[np.uint8]
     report: TaskReport
     begin: float
     end: float
@@ -77,7 +81,7 @@ class Worker:
         else:
             self._trajectory = _trajet.WorkerTrajectory(worker_spec.outline)
         self.pass_ = _trajet.Pass(
-            worker_spec.plan.build(),
+            worker_spec.plan,
             self._trajectory.n_atoms,
             worker_spec.n_frames,
             list(worker_spec.states),

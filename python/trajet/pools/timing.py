@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Unpack
 
-import numpy as np
-
 from trajet.advise.entries import (
     Assembled,
     CountName,
@@ -25,7 +23,7 @@ from trajet.advise.entries import (
     TransformDoubts,
     WorkerEntry,
 )
-from trajet.pools.tasks import Task, TaskOutcome
+from trajet.pools.tasks import NO_STATES, Task, TaskOutcome
 from trajet.result import COUNTS, STAGES, bytes_by_place, transform_doubts
 
 # Stages that add up to the time of a worker.
@@ -38,7 +36,7 @@ def partial_outcome(begin: float, spent: Stages, threads: int) -> TaskOutcome:
     total = sum(each.values())
     nothing = dict.fromkeys((*COUNTS, "tasks"), 0)
     report: Assembled = {"workers": [{**nothing, **each, "t_total": total}] * threads}
-    return TaskOutcome(np.empty(0), report, begin, begin + total, os.uname().nodename, os.getpid())
+    return TaskOutcome(NO_STATES, report, begin, begin + total, os.uname().nodename, os.getpid())
 
 
 @dataclass

@@ -7,9 +7,10 @@ use trajet_files::OpenOptions;
 use trajet_formats::Atoms;
 
 use super::*;
-use crate::analysis::State;
-use crate::analysis::{Analysis, Pass};
-use crate::rmsd::{Fit, Group, Request, plan};
+use crate::Request as _;
+use crate::analysis::{Analysis, Array, Finished, Pass, PerFrame};
+use crate::rmsd::{Fit, Group, Request};
+use trajet_formats::{AtomList, Numbers};
 
 const ATOMS: usize = 7;
 
@@ -68,13 +69,15 @@ fn budget(threads: usize, task_frames: Option<usize>) -> Budget {
 
 fn request(made: &Made, average: bool) -> Request {
     let group = |atoms: &[i64]| Group {
-        atoms: atoms.to_vec(),
-        reference: atoms
-            .iter()
-            .flat_map(|&a| made.positions[3 * a as usize..][..3].to_vec())
-            .map(f64::from)
-            .collect(),
-        weights: Some(atoms.iter().map(|&a| 1.0 + a as f64).collect()),
+        atoms: AtomList(atoms.to_vec()),
+        reference: Numbers(
+            atoms
+                .iter()
+                .flat_map(|&a| made.positions[3 * a as usize..][..3].to_vec())
+                .map(f64::from)
+                .collect(),
+        ),
+        weights: Some(Numbers(atoms.iter().map(|&a| 1.0 + a as f64).collect())),
     };
     Request {
         main: group(&[0, 2, 3, 6]),
@@ -95,7 +98,7 @@ fn rows_have_the_same_bits_for_any_threads_and_tasks() {
             (0..999).map(|k| k * 37 % 1500).collect::<Vec<_>>().into(),
         ] {
             let result = |threads, task_frames| {
-                let pass = plan(request(&made, average), ATOMS).unwrap();
+                let pass = request(&made, average).plan(ATOMS).unwrap();
                 let control = &mut Quiet::default();
                 let (output, report) =
                     run(&chain, &frames, pass, budget(threads, task_frames), control).unwrap();
@@ -118,22 +121,35 @@ fn rows_have_the_same_bits_for_any_threads_and_tasks() {
 struct Order;
 
 impl Analysis for Order {
-    fn row_width(&self) -> usize {
-        0
+    type State = Numbers<u64>;
+
+    fn empty(&self) -> Result<Numbers<u64>, AnalysisError> {
+        Ok(Numbers::default())
     }
-    fn absorb(&self, block: &Block, _: &mut [f64], state: &mut State) -> Result<(), FrameError> {
-        state.extend(block.meta.frames.iter().map(|&f| f as f64));
+    fn absorb(
+        &self,
+        block: &Block,
+        _: &mut [f64],
+        state: &mut Numbers<u64>,
+    ) -> Result<(), AnalysisError> {
+        state.0.extend(&block.meta.frames);
         Ok(())
     }
-    fn merge(&self, mut left: State, right: State) -> State {
-        left.extend(right);
-        left
+    fn merge(
+        &self,
+        mut left: Numbers<u64>,
+        right: Numbers<u64>,
+    ) -> Result<Numbers<u64>, AnalysisError> {
+        left.0.extend(&*right);
+        Ok(left)
+    }
+    fn finish(&self, state: Numbers<u64>) -> Result<Finished, AnalysisError> {
+        Ok(Finished::Arrays(vec![("frames", Array::integers(state))]))
     }
 }
 
-fn pass_of(analysis: impl Analysis + 'static) -> Pass {
-    let atoms = Atoms::all(ATOMS);
-    Pass { atoms, superpose: None, analysis: Box::new(analysis), then: None }
+fn pass_of(analysis: impl PerFrame) -> Pass {
+    Pass::per_frame(Atoms::all(ATOMS), analysis)
 }
 
 #[test]
@@ -143,9 +159,10 @@ fn states_are_merged_in_the_order_of_frames() {
     for n in [0, 1, 255, 256, 257, 2000] {
         let frames = Frames::all(n);
         let control = &mut Quiet::default();
-        let run = run(&chain, &frames, pass_of(Order), budget(3, Some(1)), control);
-        let state = run.unwrap().0.state;
-        assert_eq!(state[..n], (0..n).map(|f| f as f64).collect::<Vec<_>>());
+        let pass = Pass::new(Atoms::all(ATOMS), Order);
+        let run = run(&chain, &frames, pass, budget(3, Some(1)), control);
+        let expected = Array::integers(Numbers((0..n as u64).collect()));
+        assert_eq!(run.unwrap().0.folded[0].arrays, [("frames", expected)]);
     }
 }
 
@@ -155,11 +172,11 @@ fn parts_in_any_order_merge_to_the_whole() {
     let chain = opened(&made);
     let frames = Frames::Strided { first: 1999, step: -3, count: 600 };
     let whole = |average| {
-        let pass = plan(request(&made, average), ATOMS).unwrap();
+        let pass = request(&made, average).plan(ATOMS).unwrap();
         run(&chain, &frames, pass, budget(1, None), &mut Quiet::default()).unwrap().0
     };
     for average in [false, true] {
-        let mut pass = JointPass::from(plan(request(&made, average), ATOMS).unwrap());
+        let mut pass = JointPass::from(request(&made, average).plan(ATOMS).unwrap());
         let output = loop {
             let leaves = pass.leaves(frames.len());
             let width = pass.row_width();
@@ -176,15 +193,15 @@ fn parts_in_any_order_merge_to_the_whole() {
                 assert_eq!(report.tasks.iter().map(|t| t.frames).sum::<usize>(), positions.len());
                 assert!(report.tasks.iter().all(|t| positions.contains(&t.first)));
                 for (node, state) in states {
-                    merger.add(node, state, |left, right| pass.merge(left, right));
+                    merger.add(node, state, |left, right| pass.merge(left, right)).unwrap();
                 }
             }
             let state = merger.into_whole().unwrap();
             if pass.is_last() {
-                let state = pass.pack(state);
-                break Output { rows, row_width: width, state };
+                let folded = pass.finish(state).unwrap();
+                break Output { rows, row_width: width, folded };
             }
-            pass = pass.next(state).unwrap().unwrap();
+            pass = pass.next(state).unwrap();
         };
         assert_eq!(output, whole(average));
     }
@@ -196,17 +213,14 @@ struct Stopping {
     stop: Option<Arc<AtomicBool>>,
 }
 
-impl Analysis for Stopping {
+impl PerFrame for Stopping {
     fn row_width(&self) -> usize {
         0
     }
-    fn absorb(&self, _: &Block, _: &mut [f64], _: &mut State) -> Result<(), FrameError> {
+    fn compute(&self, _: &Block, _: &mut [f64]) -> Result<(), AnalysisError> {
         lock(&self.threads).push(std::thread::current().id());
         self.stop.iter().for_each(|stop| stop.store(true, Ordering::Relaxed));
         Ok(())
-    }
-    fn merge(&self, left: State, _: State) -> State {
-        left
     }
 }
 
@@ -251,7 +265,7 @@ fn the_calling_thread_does_its_share_of_a_part() {
 fn counts_add_up() {
     let made = made(2000);
     let chain = opened(&made);
-    let pass = plan(request(&made, false), ATOMS).unwrap();
+    let pass = request(&made, false).plan(ATOMS).unwrap();
     let frames = Frames::all(2000);
     let (_, report) = run(&chain, &frames, pass, budget(2, None), &mut Quiet::default()).unwrap();
     let total = |f: &dyn Fn(&WorkerReport) -> u64| report.workers.iter().map(f).sum::<u64>();
@@ -277,7 +291,7 @@ fn every_failing_task_is_named() {
     let frame_bytes = bytes.len() / 1024;
     bytes[300 * frame_bytes..].fill(0);
     std::fs::write(&made.path, bytes).unwrap();
-    let pass = plan(request(&made, false), ATOMS).unwrap();
+    let pass = request(&made, false).plan(ATOMS).unwrap();
     let control = &mut Quiet::default();
     let result = run(&chain, &Frames::all(1024), pass, budget(2, Some(256)), control);
     let Err(RunError::Tasks(errors)) = result else { panic!("no error") };
@@ -293,16 +307,13 @@ fn every_failing_task_is_named() {
 /// Panics.
 struct Broken;
 
-impl Analysis for Broken {
+impl PerFrame for Broken {
     fn row_width(&self) -> usize {
         0
     }
-    fn absorb(&self, block: &Block, _: &mut [f64], _: &mut State) -> Result<(), FrameError> {
+    fn compute(&self, block: &Block, _: &mut [f64]) -> Result<(), AnalysisError> {
         assert!(!block.meta.frames.contains(&700), "frame 700 is not liked");
         Ok(())
-    }
-    fn merge(&self, left: State, _: State) -> State {
-        left
     }
 }
 
@@ -320,18 +331,15 @@ fn a_panic_is_an_error_of_its_task() {
 /// Cannot take one frame.
 struct Refusing;
 
-impl Analysis for Refusing {
+impl PerFrame for Refusing {
     fn row_width(&self) -> usize {
         1
     }
-    fn absorb(&self, block: &Block, _: &mut [f64], _: &mut State) -> Result<(), FrameError> {
+    fn compute(&self, block: &Block, _: &mut [f64]) -> Result<(), AnalysisError> {
         match block.meta.frames.contains(&700) {
-            true => Err(FrameError { frame: 700, why: "it has no cell".to_owned() }),
+            true => Err(FrameError { frame: 700, why: "it has no cell".to_owned() }.into()),
             false => Ok(()),
         }
-    }
-    fn merge(&self, left: State, _: State) -> State {
-        left
     }
 }
 
@@ -342,6 +350,7 @@ fn a_refused_frame_is_named() {
     let control = &mut Quiet::default();
     let result = run(&chain, &Frames::all(1024), pass_of(Refusing), budget(2, Some(256)), control);
     let Err(RunError::Tasks(errors)) = result else { panic!("no error") };
+    assert_eq!(errors[0].analysis, Some(0));
     assert_eq!(
         errors[0].to_string(),
         format!("{}: frame 700: it has no cell", made.path.display())
@@ -351,15 +360,12 @@ fn a_refused_frame_is_named() {
 /// Has more rows than fit in memory.
 struct Wide;
 
-impl Analysis for Wide {
+impl PerFrame for Wide {
     fn row_width(&self) -> usize {
         1 << 56
     }
-    fn absorb(&self, _: &Block, _: &mut [f64], _: &mut State) -> Result<(), FrameError> {
+    fn compute(&self, _: &Block, _: &mut [f64]) -> Result<(), AnalysisError> {
         Ok(())
-    }
-    fn merge(&self, left: State, _: State) -> State {
-        left
     }
 }
 
@@ -376,16 +382,13 @@ fn rows_too_large_for_memory_are_an_error() {
 /// Takes long enough for the caller to poll.
 struct Slow;
 
-impl Analysis for Slow {
+impl PerFrame for Slow {
     fn row_width(&self) -> usize {
         0
     }
-    fn absorb(&self, _: &Block, _: &mut [f64], _: &mut State) -> Result<(), FrameError> {
+    fn compute(&self, _: &Block, _: &mut [f64]) -> Result<(), AnalysisError> {
         std::thread::sleep(Duration::from_millis(150));
         Ok(())
-    }
-    fn merge(&self, left: State, _: State) -> State {
-        left
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::de::{self, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use trajet_formats::memory;
 use trajet_kernels::cell::Cell;
 
@@ -13,7 +13,7 @@ use super::selection::PreparedSelection;
 
 /// A selection that is evaluated for each frame, from the positions of some atoms only.
 ///
-/// It is deserialised from bytes ([`UpdatingSelection::to_bytes`]), as workers in other processes get it.
+/// It is serialised as bytes ([`UpdatingSelection::to_bytes`]), as workers in other processes get it.
 #[derive(Clone, Debug)]
 pub struct UpdatingSelection {
     prepared: PreparedSelection,
@@ -98,6 +98,12 @@ impl UpdatingSelection {
         let mut rest = self.atoms.iter().zip(0_u32..);
         let place = |atom: &u32| rest.find(|&(given, _)| given == atom).expect("it is given").1;
         selected.iter().map(place).collect()
+    }
+}
+
+impl Serialize for UpdatingSelection {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_bytes(&self.to_bytes())
     }
 }
 

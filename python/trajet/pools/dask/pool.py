@@ -7,16 +7,13 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
-import numpy as np
-from numpy.typing import NDArray
-
-from trajet._trajet import Pass, Reader, WorkerError
-from trajet.advise.entries import RepeatedEntry, RunReport, TransitionEntry
+from trajet._trajet import Pass, Plan, Reader, WorkerError
+from trajet.advise.entries import RepeatedEntry, TransitionEntry
 from trajet.pools.dask.cluster import distributed
 from trajet.pools.jobs import Job, JobResult, JobSpec
 from trajet.pools.mapping import MappingPool
 from trajet.pools.passes import MakeRows, blocks_of, most_frames, passes, rows_in_file, tasks_of
-from trajet.pools.pool import AnalysisSpec, Frames, Progress, check_counts, n_frames_of
+from trajet.pools.pool import Frames, Progress, RunOutput, check_counts, n_frames_of
 from trajet.pools.tasks import Task
 from trajet.pools.timing import RunTiming
 
@@ -113,11 +110,11 @@ class DaskPool(MappingPool):
     def run(
         self,
         reader: Reader,
-        plan: AnalysisSpec,
+        plan: Plan,
         frames: Frames,
         *,
         progress: Progress | None = None,
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], RunReport]:
+    ) -> RunOutput:
         """Run a plan; see `trajet.pools.pool.Pool.run`."""
         kept = None if self.rows_in is None else Path(self.rows_in)
         with rows_in_file(kept) as make_rows:
@@ -126,11 +123,11 @@ class DaskPool(MappingPool):
     def _run(
         self,
         reader: Reader,
-        plan: AnalysisSpec,
+        plan: Plan,
         frames: Frames,
         make_rows: MakeRows,
         progress: Progress | None,
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], RunReport]:
+    ) -> RunOutput:
         module = distributed()
         from trajet.pools.dask.dispatcher import Dispatcher
         from trajet.pools.dask.workers import started_run
@@ -165,7 +162,7 @@ class DaskPool(MappingPool):
             transitions=_transitions(timing, record),
             transitions_left_out=record.left_out,
         )
-        return part.rows, part.states.whole(), report
+        return RunOutput(part.rows, part.states.finish(), report)
 
     def do_jobs(
         self, spec: JobSpec, jobs: Sequence[Job], progress: Progress | None = None

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import signals
-from trajet._trajet import Pass, Reader, WorkerError
+from trajet._trajet import Pass, Plan, Reader, WorkerError
 from trajet.advise.entries import Place, RunReport
 from trajet.pools.jobs import Job, JobResult, JobSpec
 from trajet.pools.mapping import Item, Result, map_items
@@ -28,7 +28,7 @@ from trajet.pools.mpi.communicator import (
 from trajet.pools.mpi.jobs import FollowerJobs, JobsSpec, run_jobs
 from trajet.pools.mpi.rank_worker import PassSpec, RankRecord, RankWorker, RootPass
 from trajet.pools.passes import most_frames, passes, rows_in_file, tasks_of
-from trajet.pools.pool import AnalysisSpec, Frames, Progress, check_counts, n_frames_of
+from trajet.pools.pool import Frames, Progress, RunOutput, check_counts, n_frames_of
 from trajet.pools.rank_placeholder import RankPlaceholder
 from trajet.pools.shared import shared_rows
 from trajet.pools.tasks import Task, Worker
@@ -223,11 +223,11 @@ class MpiPool:
     def run(
         self,
         reader: Reader,
-        plan: AnalysisSpec,
+        plan: Plan,
         frames: Frames,
         *,
         progress: Progress | None = None,
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], RunReport]:
+    ) -> RunOutput:
         """Run a plan; see `trajet.pools.pool.Pool.run`. Rank 0 calls it, the others `follow`."""
         if self._ranks.rank:
             raise WorkerError("rank 0 runs an analysis, the others follow: pool.follow()")
@@ -313,8 +313,8 @@ class MpiPool:
         return lead(self._ranks)
 
     def _run(
-        self, reader: Reader, plan: AnalysisSpec, frames: Frames, progress: Progress | None
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], RunReport]:
+        self, reader: Reader, plan: Plan, frames: Frames, progress: Progress | None
+    ) -> RunOutput:
         ranks, timing, n_frames = self._ranks, RunTiming(), n_frames_of(frames)
 
         def size(pass_: Pass) -> int:
@@ -354,9 +354,9 @@ class MpiPool:
                 if error is not None:
                     raise error
                 ranks.awaited = not part.pass_.is_last
-            state = part.states.whole()
+            folded = part.states.finish()
         rows = part.rows if storage.file is None else np.load(storage.file, mmap_mode="r")
-        return rows, state, self._report(timing, records)
+        return RunOutput(rows, folded, self._report(timing, records))
 
     def _task_frames(self, n_frames: int, most: int) -> int:
         """Return the frames of a task."""

@@ -22,7 +22,7 @@ from trajet.pools.mpi import row_transport
 from trajet.pools.mpi.communicator import Communicator
 from trajet.pools.mpi.task_window import TaskWindow
 from trajet.pools.passes import PassRun, tasks_of
-from trajet.pools.tasks import Task, TaskOutcome, Worker, WorkerSpec
+from trajet.pools.tasks import NO_STATES, Task, TaskOutcome, Worker, WorkerSpec
 
 # Seconds between two polls of MPI while this rank computes: others wait so long for rank 0.
 _LOOK_LEADER = 1e-3
@@ -54,7 +54,7 @@ class PassSpec:
     """
 
     worker_spec: WorkerSpec | None
-    states: tuple[NDArray[np.float64], ...]
+    states: tuple[NDArray[np.uint8], ...]
     task_frames: int | None
     dynamic: bool
     transport: tuple[str, Path, int]
@@ -249,7 +249,7 @@ class RankWorker:
         done = None
         if stop.report is not None:
             end = begin + _seconds_of(stop.report)
-            done = TaskOutcome(np.empty(0), stop.report, begin, end, self._ranks.host, os.getpid())
+            done = TaskOutcome(NO_STATES, stop.report, begin, end, self._ranks.host, os.getpid())
         return done, None, True
 
     def wait(self, seconds: float) -> None:
@@ -381,4 +381,4 @@ def _seconds_of(report: TaskReport) -> float:
 
 def _without_states(done: TaskOutcome) -> TaskOutcome:
     """Return an outcome without its states, for rank 0."""
-    return replace(done, states=np.empty(0), report={"workers": done.report["workers"]})
+    return replace(done, states=NO_STATES, report={"workers": done.report["workers"]})

@@ -285,16 +285,16 @@ def merge_along_tree(ranks: Communicator, states: _trajet.States) -> None:
         step *= 2
 
 
-def _send(ranks: Communicator, numbers: NDArray[np.float64], rank: int) -> None:
-    ranks.comm.Send(np.array([len(numbers)], np.int64), rank, _TAG)
-    for at in range(0, len(numbers), _MOST):
-        ranks.comm.Send(numbers[at : at + _MOST], rank, _TAG)
+def _send(ranks: Communicator, states: NDArray[np.uint8], rank: int) -> None:
+    ranks.comm.Send(np.array([len(states)], np.int64), rank, _TAG)
+    for at in range(0, len(states), MOST_BYTES):
+        ranks.comm.Send(states[at : at + MOST_BYTES], rank, _TAG)
 
 
-def _receive(ranks: Communicator, rank: int) -> NDArray[np.float64]:
+def _receive(ranks: Communicator, rank: int) -> NDArray[np.uint8]:
     count = np.empty(1, np.int64)
     ranks.comm.Recv(count, rank, _TAG)
-    numbers = np.empty(count[0])
-    for at in range(0, len(numbers), _MOST):
-        ranks.comm.Recv(numbers[at : at + _MOST], rank, _TAG)
-    return numbers
+    states = np.empty(count[0], np.uint8)
+    for at in range(0, len(states), MOST_BYTES):
+        ranks.comm.Recv(states[at : at + MOST_BYTES], rank, _TAG)
+    return states
