@@ -100,7 +100,7 @@ def test_parts_that_a_result_does_not_have_are_refused(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["hbonds", "--max-lag", "3"], "--max-lag and --intermittency need --lifetimes"),
+        (["hbonds", "--max-lag", "3"], "--intermittency are options of lifetimes: set --lifetimes"),
         (["rmsf", "--select", "all", "--weights", "mass"], "--weights need --align"),
         (["pca", "--select", "all", "--align", "none", "--reference", "0"], "need --align"),
         (["rdf", "--select", "all", "--range", "9", "3"], "--range must go from 0 or more"),

@@ -67,7 +67,7 @@ def _symbols(text: str) -> list[str]:
 def _check(*, lifetimes: bool, max_lag: float | None, intermittency: int) -> None:
     """Raise a ValueError for parameters of lifetimes without these."""
     if not lifetimes and (max_lag is not None or intermittency):
-        raise ValueError("max_lag= and intermittency= need lifetimes=True")
+        raise ValueError("max_lag= and intermittency= are options of lifetimes: set lifetimes=True")
 
 
 @analysis(
