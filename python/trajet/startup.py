@@ -6,6 +6,7 @@ line, signals are handled from here on.
 
 import importlib
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -16,6 +17,9 @@ from trajet import signals
 
 if signals.is_command():
     signals.end_at_once_during_imports()
+
+# A line of a stub: the module that defines a name.
+_IMPORT = re.compile(r"^from (\S+) import (\w+) as \2$", re.MULTILINE)
 
 _BEGIN = time.perf_counter()
 _seconds = 0.0
@@ -44,17 +48,29 @@ def importing(name: str) -> Iterator[None]:
         _seconds += time.perf_counter() - begin
 
 
-def lazy_names(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
+def modules_of_names(init: str) -> dict[str, str]:
+    """Return the module that defines each public name of a package, by the package's stub.
+
+    Parameters
+    ----------
+    init
+        The path of the package's `__init__.py`. Its stub, `__init__.pyi`, has a line such as
+        `from trajet.analysis.rmsd import rmsd as rmsd` for each name.
+    """
+    with open(init + "i", encoding="utf-8") as file:
+        return {name: module for module, name in _IMPORT.findall(file.read())}
+
+
+def lazy_names(package: str, module_of: Mapping[str, str]) -> Callable[[str], Any]:
     """Return a `__getattr__` for a package that imports the module of a name when it is first used.
 
     Parameters
     ----------
     package
         The name of the package.
-    modules
-        The modules that define names of the package, each with its names, separated by spaces.
+    module_of
+        The module that defines each name.
     """
-    module_of = {name: module for module, names in modules.items() for name in names.split()}
 
     def load(name: str) -> Any:
         if name not in module_of:

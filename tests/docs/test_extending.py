@@ -145,8 +145,7 @@ def test_the_analysis_page_lists_all_files_of_its_model() -> None:
     (test,) = [name for name in listed if name.startswith("tests/")]
     of_moments = {
         "python/trajet/analysis/gyration_moments.py",
-        "python/trajet/result/__init__.py",
+        "python/trajet/result/__init__.pyi",
         "python/trajet/result/gyration.py",
-        "python/trajet/result/modules.py",
     }
     assert {str(path.relative_to(ROOT)) for path in found} | {test} == set(listed) | of_moments

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from trajet._trajet import FormatError
 from trajet.memory import check_memory, in_bytes
-from trajet.result.modules import MODULES
+from trajet.result import MODULES
 from trajet.result.report import Report
 from trajet.result.result import KINDS, Result
 
@@ -71,9 +71,8 @@ def load(path: str | os.PathLike[str]) -> Any:
             " a result"
         )
     kind = str(arrays.pop("kind"))[:_QUOTED]
-    for module, names in MODULES.items():
-        if kind in names.split():
-            importlib.import_module(module)
+    if kind in MODULES:
+        importlib.import_module(MODULES[kind])
     if kind not in KINDS:
         raise FormatError(
             f"{path}: a result of the class {kind}, which this version of trajet does not have:"

@@ -1,0 +1,21 @@
+"""The names of `trajet.advise`, each with the module that defines it.
+
+`__init__.py` reads this file.
+"""
+
+from trajet.advise.bounds import Bound as Bound
+from trajet.advise.bounds import bound as bound
+from trajet.advise.entries import busy as busy
+from trajet.advise.entries import computing_to_input as computing_to_input
+from trajet.advise.entries import n_processes as n_processes
+from trajet.advise.entries import name_of as name_of
+from trajet.advise.preparation import words_of_wait as words_of_wait
+from trajet.advise.rules import OVER_MEDIAN as OVER_MEDIAN
+from trajet.advise.rules import Verdict as Verdict
+from trajet.advise.rules import stragglers as stragglers
+from trajet.advise.sentences import advice as advice
+from trajet.advise.sentences import heuristics as heuristics
+from trajet.advise.sentences import lead as lead
+from trajet.advise.words import in_bytes as in_bytes
+from trajet.advise.words import in_seconds as in_seconds
+from trajet.advise.words import in_two_digits as in_two_digits

@@ -1,0 +1,54 @@
+"""The names of `trajet.result`, each with the module that defines it.
+
+`__init__.py` reads this file.
+"""
+
+from trajet.result.applied import Applied as Applied
+from trajet.result.as_json import document as document
+from trajet.result.as_json import plain as plain
+from trajet.result.atom_values import AtomValues as AtomValues
+from trajet.result.centers import CenterDistances as CenterDistances
+from trajet.result.centers import Centers as Centers
+from trajet.result.clusters import Clusters as Clusters
+from trajet.result.components import PrincipalComponents as PrincipalComponents
+from trajet.result.contact_map import ContactMap as ContactMap
+from trajet.result.density import Density as Density
+from trajet.result.density import LinearDensity as LinearDensity
+from trajet.result.dihedrals import Dihedrals as Dihedrals
+from trajet.result.displacement import Diffusion as Diffusion
+from trajet.result.displacement import MeanSquaredDisplacement as MeanSquaredDisplacement
+from trajet.result.displacement import diffusion as diffusion
+from trajet.result.displacement import range_of_fit as range_of_fit
+from trajet.result.distances import Distances as Distances
+from trajet.result.gyration import AxisRadii as AxisRadii
+from trajet.result.gyration import GyrationMoments as GyrationMoments
+from trajet.result.hydrogen_bonds import HydrogenBondLifetimes as HydrogenBondLifetimes
+from trajet.result.hydrogen_bonds import HydrogenBondList as HydrogenBondList
+from trajet.result.hydrogen_bonds import HydrogenBondPairs as HydrogenBondPairs
+from trajet.result.hydrogen_bonds import HydrogenBonds as HydrogenBonds
+from trajet.result.loading import load as load
+from trajet.result.min_distance import MinDistance as MinDistance
+from trajet.result.native_contacts import NativeContacts as NativeContacts
+from trajet.result.pairwise import PairwiseRmsd as PairwiseRmsd
+from trajet.result.radial import RadialDistribution as RadialDistribution
+from trajet.result.radial import RadialDistributions as RadialDistributions
+from trajet.result.report import COUNTS as COUNTS
+from trajet.result.report import REPORT_SUFFIXES as REPORT_SUFFIXES
+from trajet.result.report import STAGES as STAGES
+from trajet.result.report import Report as Report
+from trajet.result.report import bytes_by_place as bytes_by_place
+from trajet.result.report import counting_of as counting_of
+from trajet.result.report import entries_of as entries_of
+from trajet.result.report import make_report as make_report
+from trajet.result.report import transform_doubts as transform_doubts
+from trajet.result.result import SUFFIXES as SUFFIXES
+from trajet.result.result import Part as Part
+from trajet.result.result import Result as Result
+from trajet.result.result import with_scalars as with_scalars
+from trajet.result.secondary import ClassContent as ClassContent
+from trajet.result.secondary import SecondaryStructure as SecondaryStructure
+from trajet.result.series import GroupSeries as GroupSeries
+from trajet.result.series import Series as Series
+from trajet.result.surface import SurfaceAreas as SurfaceAreas
+
+MODULES: dict[str, str]
