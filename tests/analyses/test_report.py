@@ -19,7 +19,7 @@ from trajet import _trajet, startup
 from trajet.analysis import sample
 from trajet.pools import tasks, timing
 from trajet.topology import Topology
-from trajet.trajectory import trajectory as opened_module
+from trajet.trajectory import with_topology
 
 NAMES = {
     "stages",
@@ -204,10 +204,10 @@ def test_each_second_before_the_run_is_counted_once(
     adk: Adk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Imports, the reading of the topology and the selection are each counted on their own."""
-    clock, imports = Clock(), startup.import_seconds()
-    load, select = opened_module.load_structure, Topology.select
+    clock = Clock()
+    load, select = with_topology.load_structure, Topology.select
     traj = tj.open(adk.psf, adk.xtc)
-    opened = traj.t_topology
+    opened, imports = traj.t_topology, startup.import_seconds()
 
     def slow_load(*given: Any) -> Any:
         with startup.importing("a module that nobody has"):
@@ -221,7 +221,7 @@ def test_each_second_before_the_run_is_counted_once(
         return select(*given, **how)
 
     monkeypatch.setattr(startup, "time", clock)
-    monkeypatch.setattr(opened_module, "load_structure", slow_load)
+    monkeypatch.setattr(with_topology, "load_structure", slow_load)
     monkeypatch.setattr(Topology, "select", slow_select)
     atoms = traj.select("name CA")
     assert startup.import_seconds() == imports + 3

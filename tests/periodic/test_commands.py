@@ -140,6 +140,7 @@ def test_help_names_all_options() -> None:
     """Of every analysis and of `convert`."""
     names = "--repair --make-whole --nojump --nojump-every-frame --cluster --center-on --wrap"
     for command in ("rmsd", "rmsf", "gyration", "rdf", "dihedrals", "distances", "convert"):
-        text = "\n".join(commands.succeed(command, "--help"))
+        level = "--help" if command == "convert" else "--help-all"
+        text = "\n".join(commands.succeed(command, level))
         for name in (*names.split(), "--wrap-cell", "--fit", "--bonds"):
             assert re.search(rf"^ +{name}\b", text, re.MULTILINE), (command, name)

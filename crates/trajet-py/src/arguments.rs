@@ -17,6 +17,8 @@ use crate::error::from_io;
 
 /// What memory is asked for, in messages.
 pub(crate) const WHAT: &str = "the atoms of an analysis";
+/// Copies of a list that are made of it: numbers of a request, and its distinct atoms, twice.
+const COPIES: usize = 3;
 
 /// Returns the value that is deserialised from the variant `name` of an enum with the contents `arguments`.
 ///
@@ -113,6 +115,8 @@ impl<'de> Deserializer<'de> for Value<'_> {
     ) -> Result<V::Value, Fault> {
         let numbers = numbers(&self.0, name)?;
         let bytes = numbers.as_slice().map_err(|error| PyValueError::new_err(error.to_string()))?;
+        memory::ask(bytes.len().saturating_mul(COPIES), WHAT)
+            .map_err(|refused| from_io(self.0.py(), &refused.into()))?;
         visitor.visit_newtype_struct(BytesDeserializer::new(bytes))
     }
 

@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use trajet_engine::rmsd::{Fit, Group, Request, plan};
+use trajet_engine::analysis::Request as _;
+use trajet_engine::rmsd::{Fit, Group, Request};
 use trajet_engine::run::{open, open_with, run};
 use trajet_engine::{Budget, Control};
 use trajet_files::{Frames, Meter, OpenOptions, Opener, Scratch};
-use trajet_formats::{Atoms, FrameMetadata, Raw};
+use trajet_formats::{AtomList, Atoms, FrameMetadata, Numbers, Raw};
 use trajet_store::partitioned::{Part, Partition, Partitions, bytes_by_tier};
 
 use super::*;
@@ -113,10 +114,12 @@ fn a_part_of_a_partitioned_trajectory_costs_what_its_file_costs() {
         let paths = std::slice::from_ref(path);
         let openers: [&dyn Opener; 1] = [&partitions];
         let chain = open_with(paths, &options, &openers, 1, &mut Quiet).unwrap();
-        let reference = made.positions[9..21].iter().copied().map(f64::from).collect();
-        let main = Group { atoms: (first..first + 4).collect(), reference, weights: None };
+        let atoms = AtomList((first..first + 4).collect());
+        let reference = Numbers(made.positions[9..21].iter().copied().map(f64::from).collect());
+        let main = Group { atoms, reference, weights: None };
         let (groups, fit) = (Vec::new(), Fit::Superposition);
-        let pass = plan(Request { main, groups, fit, average: false }, chain.n_atoms()).unwrap();
+        let request = Request { main, groups, fit, average: false };
+        let pass = request.plan(chain.n_atoms()).unwrap();
         let (frames, budget) = (Frames::all(2000), Budget { threads: 1, task_frames: Some(300) });
         let done = run(&chain, &frames, pass, budget, &mut Quiet);
         let (output, report) = done.unwrap();
