@@ -26,7 +26,8 @@ def every_command(
 
 def help_of(name: str, command: click.Command, *, is_all: bool = False) -> str:
     """Return what `--help` or `--help-all` prints on a terminal of 100 columns."""
-    context = click.Context(command, info_name=f"trajet {name}", terminal_width=100)
+    trajet = click.Context(commands, info_name="trajet", **commands.context_settings)
+    context = click.Context(command, trajet, info_name=name, terminal_width=100)
     context.meta[HELP_ALL] = is_all
     return command.get_help(context)
 
