@@ -1,11 +1,16 @@
 """Help texts name options that the command line has, and nothing of Python."""
 
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import click
 import pytest
-from helpers.help_pages import SNAPSHOT, every_command, help_of, more_of, snapshot
+from helpers.help_pages import SNAPSHOT, every_command, help_of, more_of
 from trajet.cli.command import LeveledCommand
+
+TESTS = Path(__file__).parents[1]
 
 # Options of other commands that a help text explains.
 OF_OTHERS = {
@@ -36,8 +41,10 @@ def test_help_names_options_of_its_command(name: str) -> None:
 
 
 def test_help_texts_are_those_of_the_snapshot() -> None:
-    """On both levels; `python -m helpers.help_pages` in the folder tests writes the snapshot."""
-    assert snapshot() == SNAPSHOT.read_text(encoding="utf-8")
+    """On both levels, in a new process: click keeps the help option of the first call."""
+    script = [sys.executable, "-m", "helpers.help_pages"]
+    printed = subprocess.run(script, cwd=TESTS, capture_output=True, text=True, check=True).stdout
+    assert printed == SNAPSHOT.read_text(encoding="utf-8")
     more = {more_of(name, page) for name, page in LEVELED.items()}
     assert len(more) == 1
 

@@ -1,4 +1,4 @@
-"""Help texts of all commands; `python -m helpers.help_pages` in tests writes the snapshot."""
+"""Help texts of commands: in tests, `python -m helpers.help_pages > cli/help.txt` renews them."""
 
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -59,4 +59,4 @@ def _without(text: str, lines: Collection[str]) -> str:
 
 
 if __name__ == "__main__":
-    SNAPSHOT.write_text(snapshot(), encoding="utf-8")
+    print(snapshot(), end="")
