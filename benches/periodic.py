@@ -103,7 +103,7 @@ def main() -> None:
             wall, cpu = (rows[f"read, {name}"][k] - rows["read"][k] for k in (0, 1))
             rows[f"{name} alone"] = wall, cpu
         words = [sys.executable, "-m", "trajet", "convert", path, out, "--topology", top]
-        commands = {"trajet convert --make-whole": [*words, "--make-whole", "--force"]}
+        commands = {"trajet convert --whole": [*words, "--whole", "--force"]}
         if gmx := shutil.which("gmx"):
             words = [gmx, "-quiet", "trjconv", "-s", top, "-f", path, "-o", out, "-pbc", "whole"]
             commands["gmx trjconv -pbc whole"] = words

@@ -84,7 +84,7 @@ def test_molecules_broken_in_every_frame_give_one_remark(
         found = [one for one in remarks_on(analyse(chosen)) if repr(text) in one]
         assert len(found) == 1, name
         assert "frame 0: " in found[0]
-        assert " Å as nearest images: make molecules whole with --make-whole" in found[0]
+        assert " Å as nearest images: make molecules whole with --whole" in found[0]
     for quiet in (tj.distances(chosen), tj.dihedrals(chosen)):
         assert not remarks_on(quiet.report)
     # A function that gets cells may take images itself.

@@ -69,7 +69,7 @@ def test_frames_without_a_cell_or_volume_are_errors(
 def test_topologies_without_bonds_name_the_remedy() -> None:
     """A GRO file has none; they are guessed only if asked."""
     traj = tj.open(datafiles.GRO, datafiles.XTC, sidecar=False)
-    advice = r"such as a TPR.*guess_bonds=True \(--bonds guess\)"
+    advice = r"such as a TPR.*guess_bonds=True \(--guess-bonds\)"
     with pytest.raises(tj.SelectionError, match=advice):
         traj.whole()
     for change in (traj.cluster, traj.repair):

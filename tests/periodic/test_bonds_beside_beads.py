@@ -77,6 +77,6 @@ def test_command_repairs_the_atoms_that_it_reads(tmp_path: Path) -> None:
     """The error of the beads names what to choose."""
     opened(tmp_path, LIPIDS["known beads"])
     path = str(tmp_path / "x.gro")
-    command = ["gyration", path, path, "--weights", "equal", "--make-whole", "--bonds", "guess"]
+    command = ["gyration", path, path, "--weights", "equal", "--whole", "--guess-bonds"]
     commands.succeed(*command, "--select", "resname LIG")
     assert "choose other atoms" in commands.fail(*command, "--select", "resname POPC")

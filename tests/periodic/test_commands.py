@@ -22,14 +22,14 @@ def system(tmp_path_factory: pytest.TempPathFactory) -> PeriodicSystem:
 
 
 OPTIONS: dict[str, tuple[str, ...]] = {
-    "whole": ("--make-whole",),
-    "whole, nojump": ("--nojump", "--make-whole"),
+    "whole": ("--whole",),
+    "whole, nojump": ("--nojump", "--whole"),
     "toroidal": ("--nojump", "toroidal"),
-    "cluster": ("--make-whole", "--cluster", CHAINS),
-    "center, wrap": ("--make-whole", "--wrap", "--center-on", "resname ALA"),
-    "compact": ("--make-whole", "--wrap", "molecule", "--wrap-cell", "compact"),
-    "residues": ("--wrap", "residue", "--center-on", "index 0"),
-    "fit": ("--make-whole", "--fit", "resname ALA"),
+    "cluster": ("--whole", "--cluster", CHAINS),
+    "center, wrap": ("--whole", "--wrap", "--center", "resname ALA"),
+    "compact": ("--whole", "--wrap", "molecule", "--wrap-cell", "compact"),
+    "residues": ("--wrap", "residue", "--center", "index 0"),
+    "fit": ("--whole", "--fit", "resname ALA"),
     "repair": ("--repair", CHAINS),
     "repair, rectangular": ("--repair", CHAINS, "--wrap-cell", "rectangular"),
 }
@@ -70,7 +70,7 @@ def test_analyses_take_the_options(system: PeriodicSystem, tmp_path: Path) -> No
     """Values are those of the method; the report names the transforms."""
     files = (system.topology, system.path, "--select", CHAINS)
     table, report = tmp_path / "gyration.csv", tmp_path / "report.json"
-    options = ("--make-whole", "--cluster", CHAINS, "--nojump")
+    options = ("--whole", "--cluster", CHAINS, "--nojump")
     commands.succeed("gyration", *files, *options, "-o", table, "--report", report)
     rows = [line for line in table.read_text().splitlines() if line[:1].isdigit()]
     values = np.array([row.split(",")[-1] for row in rows], float)
@@ -87,7 +87,7 @@ def test_remark_on_broken_molecules_names_the_option_that_removes_it(
     files = ("rmsd", system.topology, system.path, "--select", "resname ALA")
     plain = "\n".join(commands.succeed(*files))
     (option,) = set(re.findall(r"make molecules whole with (--[\w-]+)", plain))
-    assert option == "--make-whole"
+    assert option == "--whole"
     assert "broken" not in "\n".join(commands.succeed(*files, option))
     assert "broken" not in "\n".join(commands.succeed(*files, "--repair", "resname ALA"))
 
@@ -97,20 +97,20 @@ def test_guessed_bonds_are_remarked_on(tmp_path: Path) -> None:
     top, path = tmp_path / "wet.gro", tmp_path / "wet.xtc"
     shutil.copyfile(datafiles.GRO, top)
     shutil.copyfile(datafiles.XTC, path)
-    files = ("rmsd", top, path, "--select", "protein", "--make-whole", "--stop", 2)
-    assert "--bonds guess" in commands.fail(*files)
-    lines = commands.succeed(*files, "--bonds", "guess")
+    files = ("rmsd", top, path, "--select", "protein", "--whole", "--stop", 2)
+    assert "--guess-bonds" in commands.fail(*files)
+    lines = commands.succeed(*files, "--guess-bonds")
     assert any("guessed from distances" in line for line in lines)
 
 
 CONTRADICTIONS = [
     (("--nojump-every-frame",), "--nojump-every-frame needs --nojump"),
     (("--wrap-cell", "compact"), "--wrap-cell needs --wrap or --repair"),
-    (("--bonds", "guess"), "--bonds guesses the bonds of --make-whole and --repair: add one"),
-    (("--repair", CHAINS, "--make-whole"), "--repair makes molecules whole"),
-    (("--repair", CHAINS, "--center-on", CHAINS), "leave --make-whole"),
-    (("--repair", CHAINS, "--wrap"), "leave --make-whole"),
-    (("--repair", CHAINS, "--cluster", CHAINS), "leave --make-whole"),
+    (("--guess-bonds",), "--guess-bonds guesses the bonds of --whole and --repair: add one"),
+    (("--repair", CHAINS, "--whole"), "--repair makes molecules whole"),
+    (("--repair", CHAINS, "--center", CHAINS), "leave --whole"),
+    (("--repair", CHAINS, "--wrap"), "leave --whole"),
+    (("--repair", CHAINS, "--cluster", CHAINS), "leave --whole"),
     (("--nojump", "sideways"), "'sideways' is not one of"),
     (("--wrap", "box"), "'box' is not one of"),
 ]
@@ -130,17 +130,17 @@ def test_contradicting_options_are_misuse(
 def test_errors_of_transforms_are_one_line(system: PeriodicSystem, tmp_path: Path) -> None:
     """Unknown names and missing topologies."""
     files = ("rmsd", system.topology, system.path, "--select", "resname ALA")
-    assert "matches none" in commands.fail(*files, "--center-on", "resname XXX")
+    assert "matches none" in commands.fail(*files, "--center", "resname XXX")
     copy = ("convert", system.path, tmp_path / "out.xtc")
-    assert "topology" in commands.fail(*copy, "--make-whole")
+    assert "topology" in commands.fail(*copy, "--whole")
     assert not list(tmp_path.iterdir())
 
 
 def test_help_names_all_options() -> None:
     """Of every analysis and of `convert`."""
-    names = "--repair --make-whole --nojump --nojump-every-frame --cluster --center-on --wrap"
+    names = "--repair --whole --nojump --nojump-every-frame --cluster --center --wrap"
     for command in ("rmsd", "rmsf", "gyration", "rdf", "dihedrals", "distances", "convert"):
         level = "--help" if command == "convert" else "--help-all"
         text = "\n".join(commands.succeed(command, level))
-        for name in (*names.split(), "--wrap-cell", "--fit", "--bonds"):
+        for name in (*names.split(), "--wrap-cell", "--fit", "--guess-bonds"):
             assert re.search(rf"^ +{name}\b", text, re.MULTILINE), (command, name)

@@ -163,7 +163,7 @@ def test_doubts_are_remarks_of_what_is_read(system: PeriodicSystem, tmp_path: Pa
     assert remark in repr(endless[2])
     assert [block.remarks for block in endless.blocks(3)][-1] == (remark,)
     assert endless.select("resname BEN")[2].remarks == ()
-    words = ("frame", made.topology, made.path, "--frame", 1, "--make-whole")
+    words = ("frame", made.topology, made.path, "--frame", 1, "--whole")
     output = ("-o", tmp_path / "one.gro")
     done = CliRunner().invoke(commands, [*map(str, (*words, *output))])
     assert done.exit_code == 0, done.output
@@ -211,7 +211,7 @@ def test_copies_on_ranks_are_those_of_one_process(system: PeriodicSystem, tmp_pa
         (tmp_path / "here").mkdir(exist_ok=True)
         (tmp_path / "there").mkdir(exist_ok=True)
         command = ("-m", "trajet", "convert", system.path, "--topology", system.topology)
-        options = ("--make-whole", "--nojump", "--allow-loss")
+        options = ("--whole", "--nojump", "--allow-loss")
         run_on_ranks(1, *command, tmp_path / "here" / f"copy.{ending}", *options)
         there = (tmp_path / "there" / f"copy.{ending}", *options, "--pool", "mpi")
         run_on_ranks(3, *command, *there)

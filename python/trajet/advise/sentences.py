@@ -173,7 +173,10 @@ def _of_ratio(report: Entries, bounded: Bound) -> list[str]:
             f" {in_two_digits(own)}."
         ]
     else:
-        why = "which was not measured: ask for a sample (tj.run(..., time_sample=True), --sample)"
+        why = (
+            "which was not measured: ask for a sample (tj.run(..., time_sample=True),"
+            " --time-sample)"
+        )
         if "sample" in report:
             why = "and no sample could be taken"
         elif report["analysis"] == "apply":

@@ -127,5 +127,5 @@ DistanceRange: TypeAlias = Annotated[tuple[float, float], ANGSTROM, Metavar("FRO
 # Command-line note of analyses that take positions as they are in the file.
 STORED_POSITIONS = (
     "Positions are used as stored: if molecules are broken over the box, make them whole with"
-    " --make-whole."
+    " --whole."
 )

@@ -38,7 +38,7 @@ def _check(selection: object, other: object, by: str) -> None:
     examples=r"""
     trajet center-distances adk.psf adk.xtc --select "resid 122-159" --other "resid 1-29"
     trajet center-distances adk.psf adk.xtc --select protein --by residue --plot matrix.png
-    trajet center-distances top.tpr run.xtc --select "resname LIG" --other "resid 50" --make-whole
+    trajet center-distances top.tpr run.xtc --select "resname LIG" --other "resid 50" --whole
     """,
 )
 def center_distances(

@@ -20,7 +20,7 @@ from trajet.result import Centers
     notes=STORED_POSITIONS,
     examples=r"""
     trajet centers adk.psf adk.xtc --select protein --by residue -o centers.npz
-    trajet centers top.tpr run.xtc --select "resname LIG" --by molecule --make-whole -o ligand.csv
+    trajet centers top.tpr run.xtc --select "resname LIG" --by molecule --whole -o ligand.csv
     """,
 )
 def centers(

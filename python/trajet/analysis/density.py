@@ -31,10 +31,10 @@ _EDGES = Annotated[tuple[float, float, float], ANGSTROM, Above(0), Metavar("X Y 
 @analysis(
     notes=(
         "Positions are used as stored. Repair and fit the trajectory first, so that the grid stays"
-        " with the molecule of interest: --make-whole, --center-on, --wrap, --fit."
+        " with the molecule of interest: --whole, --center, --wrap, --fit."
     ),
     examples=r"""
-    trajet density top.tpr run.xtc --select "name OW" --make-whole --center-on protein --wrap \
+    trajet density top.tpr run.xtc --select "name OW" --whole --center protein --wrap \
         --fit "name CA" --save grid=water.dx
     trajet density adk.psf adk.xtc --select protein --spacing 2 --plot density.png -o density.npz
     """,

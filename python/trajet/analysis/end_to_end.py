@@ -18,7 +18,7 @@ from trajet.result import GroupSeries
     notes=STORED_POSITIONS,
     examples=r"""
     trajet end-to-end adk.psf adk.xtc --select "name CA" -o ends.csv --plot ends.png
-    trajet end-to-end top.tpr melt.xtc --select "name C*" --by molecule --make-whole -o ends.npz
+    trajet end-to-end top.tpr melt.xtc --select "name C*" --by molecule --whole -o ends.npz
     """,
 )
 def end_to_end(

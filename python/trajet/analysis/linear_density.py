@@ -17,11 +17,11 @@ from trajet.result import LinearDensity
 @analysis(
     notes=(
         "Every frame needs a unit cell. Atoms are wrapped into it. To have a membrane in the"
-        " middle, put its centre there first, with --center-on."
+        " middle, put its centre there first, with --center."
     ),
     examples=r"""
     trajet linear-density top.tpr run.xtc --select "resname POPC" --select "resname SOL" \
-        --center-on "resname POPC" --plot profile.png
+        --center "resname POPC" --plot profile.png
     trajet linear-density top.tpr run.xtc --select all --quantity charge -o charge.csv
     """,
 )

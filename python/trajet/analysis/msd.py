@@ -48,13 +48,13 @@ Particles = Literal["atom", "residue", "molecule", "chain"]
     is_bounded=True,
     notes=(
         "Positions must be unwrapped: remove jumps over the box with --nojump, for molecules with"
-        " --make-whole --nojump. Frames must be equally spaced in time. The error of the"
+        " --whole --nojump. Frames must be equally spaced in time. The error of the"
         " coefficient is the standard error of those of groups of particles, which holds if"
         " particles move independently; for one particle it is the difference between the halves"
         " of the fitted range."
     ),
     examples=r"""
-    trajet msd top.tpr run.xtc --select "resname SOL" --by molecule --make-whole --nojump
+    trajet msd top.tpr run.xtc --select "resname SOL" --by molecule --whole --nojump
     trajet msd top.tpr run.xtc --select "name P" --axes xy --nojump --fit-range 1000 5000 \
         -o msd.csv --plot msd.png
     """,
@@ -394,7 +394,7 @@ class _Checks:
                 f"{self._main.trajectory.label}: frame {outcome.frames[k]}:"
                 f" {int(outcome.rows[k, 3])} of {self._moving.n_particles} particles extend over"
                 " more than half of the cell, as molecules do that are broken over the box: make"
-                " them whole and remove their jumps with selection.whole().nojump() (--make-whole"
+                " them whole and remove their jumps with selection.whole().nojump() (--whole"
                 " --nojump), or give unwrapped=True (--unwrapped) if they are long"
             )
         axes = ["xyz".index(axis) for axis in self._axes]

@@ -76,7 +76,7 @@ class AnalysisOptions:
         Whether to print nothing.
     any_size
         Whether a result may be larger than `_LARGE_RESULT`.
-    sample
+    time_sample
         Whether to measure a serial sample for R_comp/IO before the run.
     as_json
         Whether to print JSON instead of a table.
@@ -92,7 +92,7 @@ class AnalysisOptions:
     outputs: dict[str, Path | None]
     quiet: bool
     any_size: bool
-    sample: bool
+    time_sample: bool
     as_json: bool = False
     joint: "JointRun | None" = None
     updating: bool = False
@@ -149,7 +149,7 @@ class AnalysisOptions:
         with approving.progress(prepared.name.replace("_", "-")) as show:
             results = trajet.run(
                 [prepared],
-                time_sample=self.sample,
+                time_sample=self.time_sample,
                 frames=self.frames,
                 pool=self.pool,
                 progress=show,
@@ -235,7 +235,7 @@ class JointRun:
             results = trajet.run(
                 [prepared for prepared, _ in self.jobs],
                 keep_going=True,
-                time_sample=first.sample,
+                time_sample=first.time_sample,
                 frames=first.frames,
                 pool=first.pool,
                 progress=show,
@@ -264,7 +264,7 @@ OPTIONS_OF_RUN = frozenset(
     (
         *("continuous", "start", "stop", "step", "begin", "end", "pool", "workers", "threads"),
         *("scheduler", "request-size", "allow-truncated-tail", "format-option"),
-        *("time-step", "atoms", "rows-in", "sample", "force", "quiet", "json"),
+        *("time-step", "atoms", "rows-in", "time-sample", "force", "quiet", "json"),
     )
 )
 
@@ -313,7 +313,7 @@ _SHARED = (
         help="Write the numbers of all frames to a .npy file. With --pool dask or mpi.",
     ),
     click.option(
-        "--sample",
+        "--time-sample",
         is_flag=True,
         help="Also measure R_comp/IO for the report, on a few frames that one thread reads first.",
     ),
@@ -329,7 +329,7 @@ _SECTIONS = {
 # The sections that only `--help-all` shows.
 _MORE_SECTIONS = {
     "Positions": tuple(TransformOptions.__dataclass_fields__),
-    "Pools": ("pool", "workers", "scheduler", "threads", "rows_in", "sample"),
+    "Pools": ("pool", "workers", "scheduler", "threads", "rows_in", "time_sample"),
     "Files": (
         *("continuous", "request_size", "allow_truncated_tail", "format_options"),
         *("time_step", "atoms"),
@@ -350,11 +350,13 @@ _FILES = (
 def analysis(
     *own: Callable[[Callable[..., None]], object],
     check: Callable[..., None] | None = None,
+    guesses_bonds: bool = False,
 ) -> Callable[[Callable[..., None]], click.Command]:
     """Return a decorator that makes a command of a function of `AnalysisOptions` and `own` options.
 
     `check` is called with the values of the own options before any file is opened, and raises
-    `UsageError` if they contradict each other.
+    `UsageError` if they contradict each other. If the analysis `guesses_bonds` itself, its function
+    also gets `guess_bonds`, the option that it has in common with the transforms.
     """
 
     def make(function: Callable[..., None]) -> click.Command:
@@ -384,12 +386,16 @@ def analysis(
             plot: Path | None,
             report: Path | None,
             rows_in: Path | None,
-            sample: bool,
+            time_sample: bool,
             force: bool,
             quiet: bool,
             **values: object,
         ) -> None:
             check_json(as_json=as_json, quiet=quiet)
+            if guesses_bonds:
+                values["guess_bonds"] = transforms.guess_bonds
+            else:
+                transforms.check_use_of_bonds()
             if check is not None:
                 check(**values)
             if (start is not None or stop is not None) and (begin is not None or end is not None):
@@ -437,7 +443,7 @@ def analysis(
                     quiet=quiet,
                     as_json=as_json,
                     any_size=force or rows_in is not None,
-                    sample=sample,
+                    time_sample=time_sample,
                     joint=joint,
                 )
 

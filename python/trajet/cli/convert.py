@@ -113,6 +113,7 @@ def convert(
             f"{target}: the file to write comes last and ends in {', '.join(WRITTEN_SUFFIXES)}"
         )
     where = pools.made(pool, pools.PoolOptions(workers, threads, scheduler))
+    transforms.check_use_of_bonds()
     opened = options.open_files(
         topology,
         in_order(sources),
@@ -312,6 +313,7 @@ def frame(
       trajet frame run.tpr run.xtc --frame -1 --repair protein --select protein -o last.pdb
     """
     check_json(as_json=as_json, quiet=quiet)
+    transforms.check_use_of_bonds()
     opened = options.open_files(
         topology,
         trajectories,

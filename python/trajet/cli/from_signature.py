@@ -54,12 +54,13 @@ def command_of(name: str) -> click.Command:
         job.run(prepared, parts=save, is_bounded=function.command.is_bounded)
 
     run.__name__, run.__doc__ = name, _help_of_command(function, options)
-    decorators = [argument.decorator() for argument in arguments]
+    # Transforms have the option that guesses bonds too: it is theirs.
+    decorators = [each.decorator() for each in arguments if each.name != "guess_bonds"]
     if "on request" in updating:
         decorators.insert(1, _updating)
     if parts:
         decorators.append(_save_option(parts))
-    return analysis(*decorators, check=check)(run)
+    return analysis(*decorators, check=check, guesses_bonds="guess_bonds" in options)(run)
 
 
 @dataclass(frozen=True)

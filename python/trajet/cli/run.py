@@ -48,7 +48,7 @@ def run(ctx: click.Context, plan: str, as_json: bool) -> None:
       [[analysis]]
       command = "end-to-end"
       select = "protein"
-      make-whole = true
+      whole = true
       output = "length.csv"
 
     \b

@@ -105,7 +105,7 @@ def lines_on(found: dict[str, Any], *, short: bool) -> Iterator[tuple[str, str]]
     charge = found["charge"]
     yield "charges", "none" if charge is None else f"{charge + 0.0:.6g} e in all"
     bonds = found["bonds"]
-    yield "bonds", "none: --bonds guess finds them by distances" if bonds is None else str(bonds)
+    yield "bonds", "none: --guess-bonds finds them by distances" if bonds is None else str(bonds)
     counts = (f"{name} {count}" for name, count in found["selections"].items())
     yield "selections", f"{', '.join(counts)} atoms"
     yield "", f'and by {", ".join(found["keywords"])}, as in "resname …"'

@@ -22,7 +22,7 @@ _OPTIONS = (
         " and wrap all others around them.",
     ),
     click.option(
-        "--make-whole",
+        "--whole",
         is_flag=True,
         help="Make molecules whole that are broken over the box, along the bonds of the topology.",
     ),
@@ -43,7 +43,7 @@ _OPTIONS = (
         "--cluster", metavar="SELECTION", help="Put the molecules of SELECTION into one image."
     ),
     click.option(
-        "--center-on",
+        "--center",
         metavar="SELECTION",
         help="Move the centre of SELECTION to the centre of the box.",
     ),
@@ -80,8 +80,8 @@ _OPTIONS = (
         help="Weights of the atoms of --fit. Default: equal.",
     ),
     click.option(
-        "--bonds",
-        type=click.Choice(["guess"]),
+        "--guess-bonds",
+        is_flag=True,
         help="Guess bonds from distances in the structure file, for topologies without bonds.",
     ),
 )
@@ -92,18 +92,18 @@ class TransformOptions:
     """Values of the options; see `_OPTIONS`. They are applied in the order of the fields."""
 
     repair: str | None
-    make_whole: bool
+    whole: bool
     nojump: JumpView | None
     nojump_every_frame: bool
     cluster: str | None
-    center_on: str | None
+    center: str | None
     wrap: WrapGroups | None
     wrap_cell: WrapCell | None
     wrap_weights: Literal["equal", "mass"] | None
     fit: str | None
     fit_reference: str | None
     fit_weights: Literal["equal", "mass"] | None
-    bonds: Literal["guess"] | None
+    guess_bonds: bool
 
     def check(self) -> None:
         """Raise an error for options that do nothing without another."""
@@ -115,32 +115,32 @@ class TransformOptions:
             raise click.UsageError("--wrap-weights needs --wrap")
         if self.fit is None and not (self.fit_reference is None and self.fit_weights is None):
             raise click.UsageError("--fit-reference and --fit-weights need --fit")
-        if self.bonds is not None and not self.make_whole and self.repair is None:
+        if self.repair is not None and (self.whole or self.cluster or self.center or self.wrap):
             raise click.UsageError(
-                "--bonds guesses the bonds of --make-whole and --repair: add one of them (hbonds"
-                " guesses the donors of hydrogens with --guess-bonds)"
+                "--repair makes molecules whole, clusters, centres and wraps: leave --whole,"
+                " --cluster, --center and --wrap out"
             )
-        if self.repair is not None and (
-            self.make_whole or self.cluster or self.center_on or self.wrap
-        ):
+
+    def check_use_of_bonds(self) -> None:
+        """Raise an error if bonds are to be guessed that no transform uses."""
+        if self.guess_bonds and not self.whole and self.repair is None:
             raise click.UsageError(
-                "--repair makes molecules whole, clusters, centres and wraps: leave --make-whole,"
-                " --cluster, --center-on and --wrap out"
+                "--guess-bonds guesses the bonds of --whole and --repair: add one of them"
             )
 
     def applied_to(self, opened: Trajectory) -> Trajectory:
         """Return the trajectory with the transforms."""
         if self.repair is not None:
             cell = self.wrap_cell or "compact"
-            opened = opened.repair(self.repair, cell=cell, guess_bonds=self.bonds == "guess")
-        if self.make_whole:
-            opened = opened.whole(guess_bonds=self.bonds == "guess")
+            opened = opened.repair(self.repair, cell=cell, guess_bonds=self.guess_bonds)
+        if self.whole:
+            opened = opened.whole(guess_bonds=self.guess_bonds)
         if self.nojump is not None:
             opened = opened.nojump(view=self.nojump, every_frame=self.nojump_every_frame)
         if self.cluster is not None:
             opened = opened.cluster(self.cluster)
-        if self.center_on is not None:
-            opened = opened.center(self.center_on)
+        if self.center is not None:
+            opened = opened.center(self.center)
         if self.wrap is not None:
             cell = self.wrap_cell or "triclinic"
             opened = opened.wrap(by=self.wrap, cell=cell, weights=self.wrap_weights or "equal")

@@ -323,7 +323,7 @@ def _pairs(found: Topology, guess_bonds: bool) -> NDArray[np.int64]:
         raise SelectionError(
             f"{found} has no bonds, along which molecules are made whole: use a topology that has,"
             " such as a TPR, PSF or PRMTOP, or guess them from distances with"
-            " guess_bonds=True (--bonds guess)"
+            " guess_bonds=True (--guess-bonds)"
         )
     if (masses := found.column("masses")) is None or "masses" in found.native.guessed:
         return pairs
@@ -429,7 +429,7 @@ def _check_residues(
             + (
                 ""
                 if is_guessed
-                else ", or guess them from distances with guess_bonds=True (--bonds guess)"
+                else ", or guess them from distances with guess_bonds=True (--guess-bonds)"
             )
         )
     return (f"{found}, and may stay broken; the first has {atom}",)
