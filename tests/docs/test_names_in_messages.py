@@ -1,0 +1,114 @@
+"""Messages name only options and keywords that exist: an advised command can be run."""
+
+import ast
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import trajet as tj
+from helpers.help_pages import every_command
+
+ROOT = Path(__file__).parents[2]
+# Options of other programs, of every command, and what only looks like an option.
+OTHER_OPTIONS = {
+    *("--help", "--no-", "--option"),
+    *(
+        "--mk",
+        "--merge",
+        "--release",
+        "--device",
+        "--cap-add",
+        "--oversubscribe",
+        "--mpi-lib-version",
+    ),
+    # Colours of HTML pages.
+    *("--overhead", "--wait"),
+}
+# Keywords of MDAnalysis and numpy, settings of Amber, variables of the environment and labels.
+OTHER_KEYWORDS = {
+    *(
+        "backend",
+        "convert_units",
+        "dt",
+        "exclude_same",
+        "unsupported_backend",
+        "keepdims",
+        "strict",
+    ),
+    "in_memory",
+    *("ntwf", "ntwv", "salt", "user_id", "src", "t", "unit", "velocity"),
+}
+
+
+def messages_of_python() -> Iterator[tuple[str, str]]:
+    """Yield the place and text of each string of the package that is no docstring."""
+    for path in sorted((ROOT / "python" / "trajet").rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        docstrings = {
+            id(node.body[0].value)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and node.body
+            if isinstance(node.body[0], ast.Expr)
+        }
+        for node in ast.walk(tree):
+            is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+            if is_text and id(node) not in docstrings:
+                yield f"{path.relative_to(ROOT)}:{node.lineno}", node.value
+
+
+def messages_of_rust() -> Iterator[tuple[str, str]]:
+    """Yield the file and text of each string of the crates."""
+    for path in sorted((ROOT / "crates").glob("*/src/**/*.rs")):
+        code = re.sub(r"^\s*//.*$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+        # A backslash at the end of a line joins it with the next.
+        for found in re.finditer(r'"((?:[^"\\]|\\.)*)"', re.sub(r"\\\n\s*", "", code)):
+            yield str(path.relative_to(ROOT)), found[1]
+
+
+MESSAGES = [*messages_of_python(), *messages_of_rust()]
+
+
+def test_options_in_messages_exist() -> None:
+    """Some command has each of them."""
+    options = {
+        spelling
+        for _, command in every_command()
+        for param in command.params
+        if isinstance(param, click.Option)
+        for spelling in (*param.opts, *param.secondary_opts)
+    }
+    unknown = {
+        f"{place}: {name}"
+        for place, text in MESSAGES
+        for name in re.findall(r"(?<![\w-])--[a-z][a-z-]*", text)
+        if name not in options | OTHER_OPTIONS
+    }
+    assert not unknown
+
+
+def test_keywords_in_messages_exist() -> None:
+    """Some public function, class or method has each of them."""
+    public = [getattr(tj, name) for name in tj.__all__]
+    methods = [
+        getattr(owner, name)
+        for owner in public
+        if inspect.isclass(owner)
+        for name in dir(owner)
+        if not name.startswith("_")
+    ]
+    keywords = set[str]()
+    for function in filter(callable, public + methods):
+        try:
+            keywords |= set(inspect.signature(function).parameters)
+        except (TypeError, ValueError):
+            # Classes of the native module have no signature.
+            continue
+    unknown = {
+        f"{place}: {name}="
+        for place, text in MESSAGES
+        for name in re.findall(r"""(?<![\w.?&-])([a-z_]+)=(?=True|False|None|["'\d]|\W|$)""", text)
+        if name not in keywords | OTHER_KEYWORDS
+    }
+    assert not unknown
