@@ -220,6 +220,7 @@ def test_bench_files_repeat_the_given_frames(adk: Adk, tmp_path: Path, form: str
     assert not alone.exists()
 
 
+@pytest.mark.long
 def test_scaling_writes_every_run_and_observable(adk: Adk, tmp_path: Path) -> None:
     """Pools, tasks and accesses have a line for each run."""
     common = ("scaling", adk.psf, adk.xtc, "--frames", 40, "--workers", 2, "--repeats", 2)

@@ -75,7 +75,7 @@ def test_ranks_have_memory_of_their_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("ranks", "what"),
     [
-        (5, "bits"),
+        (3, "bits"),
         *(pytest.param(ranks, "every_bit", marks=pytest.mark.long) for ranks in RANKS),
     ],
 )
