@@ -430,20 +430,19 @@ class Reader:
     def transforms(self) -> bytes | None: ...
     @property
     def has_no_jump(self) -> bool: ...
-    # for these frames, ascending, without the jumps of these atoms, which are counted in `runs` of
-    # frames at a time
-    def with_start(
+    # for a run of these frames and atoms; see `reader_for`
+    def for_run(
         self,
         frames: Frames,
         atoms_wanted: NDArray[np.int64] | None,
         *,
-        runs: int,
+        compared: Frames | None,
         threads: int,
+        workers: int,
+        call_frames: int | None,
     ) -> Reader: ...
-    # counts and times of the reads of `with_start`
+    # counts and times of the reads of `for_run`
     def counting(self) -> CountingEntry: ...
-    # whether threads hand jumps over to one another as they read these frames and atoms
-    def relays(self, frames: Frames, atoms_wanted: NDArray[np.int64] | None) -> bool: ...
     def n_decoded(self, atoms_wanted: NDArray[np.int64] | None) -> int: ...
     def segments(self) -> list[Segment]: ...
     def opening(self) -> OpeningEntry: ...

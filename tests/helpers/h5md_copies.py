@@ -21,8 +21,8 @@ def write_h5md_copy(
     """Write frames and atoms of a trajectory; `layout` has further fields of `h5md.Content`."""
     places = None if atoms is None else trajectory.select(atoms).places
     numbers = trajectory.frame_numbers(frames)
-    threads_or_all = threads or _trajet.available_threads()
-    reader = trajectory.reader_for(numbers, places, threads_or_all)
+    workers = threads or _trajet.available_threads()
+    reader = trajectory.reader_for(numbers, places, workers=workers)
     kept = tuple(trajectory.reader.kept_remarks("H5MD"))
     content = h5md.Content(reader, places, kept_remarks=kept, **layout)
     h5md.write_all([(path, numbers)], content, threads=threads, progress=progress)

@@ -77,7 +77,7 @@ pub(crate) fn copy(
     let task = |begin: usize| begin..(begin + per_task).min(frames.len());
     let tasks: Vec<_> = (0..frames.len()).step_by(per_task).map(task).collect();
     let threads = threads.min(tasks.len());
-    let relays = threads > 1 && chain.relays(frames, atoms).map_err(failed)?;
+    let relay_frames = chain.relay_task_frames(frames, atoms, threads).map_err(failed)?;
     let written = Written { outputs, frames: FrameRows::default() };
     let pipeline = Pipeline {
         shared,
@@ -88,7 +88,7 @@ pub(crate) fn copy(
         times,
         steps,
         before,
-        relay: relays.then(Relay::default),
+        relay: relay_frames.map(|_| Relay::default()),
         ahead: AHEAD * threads,
         tasks,
         next: AtomicUsize::new(0),

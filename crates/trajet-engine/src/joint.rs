@@ -202,9 +202,17 @@ impl JointPass {
         Ok(())
     }
 
-    /// Returns whether tasks of these frames hand over to one another; see [`Chain::relays`].
-    pub(crate) fn relays(&self, chain: &Chain, frames: &Frames) -> Result<bool, Error> {
-        Ok(self.branches.is_none() && chain.relays(frames, &self.atoms)?)
+    /// Returns the most frames of a task if tasks of these frames hand over; see [`Chain::relay_task_frames`].
+    pub(crate) fn relay_task_frames(
+        &self,
+        chain: &Chain,
+        frames: &Frames,
+        threads: usize,
+    ) -> Result<Option<usize>, Error> {
+        match self.branches {
+            None => chain.relay_task_frames(frames, &self.atoms, threads),
+            Some(_) => Ok(None),
+        }
     }
 
     /// Reads the frames of a task that hands over, in these ranges of positions, into `chunks`.

@@ -16,8 +16,6 @@ const LEAF_FRAMES: usize = 256;
 const LEAVES: usize = 256;
 /// Bytes of one position.
 const POSITION_BYTES: usize = 12;
-/// Maximal bytes of coordinates in a task whose frames are kept in memory together.
-const KEPT_BYTES: usize = 4 << 20;
 /// Number of tasks per worker, enough to even out slow ones.
 const TASKS_PER_WORKER: usize = 16;
 
@@ -83,11 +81,6 @@ pub fn tasks(
     }
     .clamp(1, n.max(1));
     part.clone().step_by(per_task).map(|begin| begin..(begin + per_task).min(part.end)).collect()
-}
-
-/// Returns the most frames of a task that keeps all its frames, of `n_atoms` decoded atoms each.
-pub fn most_kept_frames(n_atoms: usize) -> usize {
-    (KEPT_BYTES / POSITION_BYTES / n_atoms.max(1)).max(1)
 }
 
 #[cfg(test)]

@@ -16,13 +16,14 @@ use trajet_formats::Block;
 
 use crate::error::{AnalysisError, Failure, FrameError, RunError, TaskError, TaskFault};
 use crate::joint::{FoldedArrays, HeldChunk, JointPass, JointState, Subtrees};
-use crate::plan::{Leaves, most_kept_frames, tasks};
+use crate::plan::{Leaves, tasks};
 use crate::report::{RunReport, Stages, TaskReport, WorkerReport};
 use crate::schedule::{Event, Instruction, Schedule};
 use crate::tree::{Merger, Node};
 
 pub use threads::{
     Control, MOST_THREADS, POLL_INTERVAL, Threads, check_times, each, lock, open, open_with,
+    with_progress,
 };
 use threads::{LeaveGuard, watch};
 
@@ -241,10 +242,11 @@ fn run_pass(
     let threads = report.workers.len();
     let Part { frames, leaves, run } = part;
     ask_for_memory(pass, leaves, threads)?;
-    // One thread knows the frames before.
-    let kept = if threads > 1 { most_kept(chain, pass, frames)? } else { None };
+    let relay_frames = pass
+        .relay_task_frames(chain, frames, threads)
+        .map_err(|error| RunError::Tasks(vec![TaskError::of_run(frames.len(), error.into())]))?;
     let mut tasks = tasks(leaves, run.clone(), threads, budget.task_frames);
-    if let Some(most) = kept
+    if let Some(most) = relay_frames
         && tasks.first().is_some_and(|task| leaves.frames_of(task).len() > most)
     {
         tasks = crate::plan::tasks(leaves, run.clone(), threads, Some(most));
@@ -270,7 +272,7 @@ fn run_pass(
             tasks: Vec::with_capacity(tasks.len()),
             errors: Vec::new(),
         }),
-        relay: kept.map(|_| Relay::default()),
+        relay: relay_frames.map(|_| Relay::default()),
         rows: split_rows(rows, leaves, &tasks, pass.row_width()),
         tasks,
         workers_left: Mutex::new(threads),
@@ -317,17 +319,6 @@ fn run_pass(
         return Err(RunError::Tasks(errors));
     }
     Ok(states.into_subtrees())
-}
-
-/// Returns the most frames of a task, if tasks of these frames hand over to one another; `None` if they do not.
-fn most_kept(chain: &Chain, pass: &JointPass, frames: &Frames) -> Result<Option<usize>, RunError> {
-    let most = || match pass.relays(chain, frames)? {
-        true => Ok(Some(most_kept_frames(chain.decoded(pass.atoms())?.len()))),
-        false => Ok(None),
-    };
-    most().map_err(|error: Error| {
-        RunError::Tasks(vec![TaskError::of_run(frames.len(), error.into())])
-    })
 }
 
 /// Checks that the system has the memory that the threads of a pass, and the next pass, will use. Analyses allocate it

@@ -3,7 +3,7 @@
 //! A thread decodes the frames of a task. As soon as the task before has handed over what it knows of the frames before
 //! ([`Relay`]), the thread transforms the frames that it has, in order, and then each further one after decoding. If the
 //! task before has not handed over when all frames are decoded, the thread does not wait: it does the first step of the
-//! transform ([`TwoSteps`]) frame by frame, which needs no other task, and the second step of these frames later. Tasks must
+//! transform ([`RelayTransform`]) frame by frame, which needs no other task, and the second step of these frames later. Tasks must
 //! be taken in order: a task waits only for tasks that threads have taken before, so that the first of all unfinished tasks
 //! never waits.
 
@@ -14,7 +14,7 @@ use trajet_formats::{Atoms, FrameInfo, FrameMeta, Snapshot, memory};
 
 use crate::chain::Chain;
 use crate::reader::Wanted;
-use crate::transform::{Baton, PreparedTransform, TwoSteps};
+use crate::transform::{PreparedTransform, RelayTransform, TransformState};
 use crate::{Error, Frames, Scratch};
 
 /// Interval at which a waiting task looks for cancellation.
@@ -31,7 +31,7 @@ pub struct Relay {
 struct State {
     /// The task whose turn it is.
     next: usize,
-    baton: Option<Baton>,
+    handed: Option<TransformState>,
     /// The first task that failed.
     failed: Option<usize>,
 }
@@ -66,7 +66,7 @@ impl Relay {
     ///
     /// # Errors
     /// [`Error::Interrupted`] after a cancellation, or if an earlier task failed.
-    fn wait(&self, task: usize, scratch: &mut Scratch) -> Result<Option<Baton>, Error> {
+    fn wait(&self, task: usize, scratch: &mut Scratch) -> Result<Option<TransformState>, Error> {
         let begin = Instant::now();
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = loop {
@@ -74,7 +74,7 @@ impl Relay {
                 break Err(Error::Interrupted);
             }
             if state.next == task {
-                break Ok(state.baton.take());
+                break Ok(state.handed.take());
             }
             scratch.check_stop()?;
             let held = self.moved.wait_timeout(state, POLL_INTERVAL);
@@ -88,18 +88,18 @@ impl Relay {
     ///
     /// # Errors
     /// [`Error::Interrupted`] if an earlier task failed.
-    fn poll(&self, task: usize) -> Result<Option<Option<Baton>>, Error> {
+    fn poll(&self, task: usize) -> Result<Option<Option<TransformState>>, Error> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.failed.is_some_and(|failed| failed < task) {
             return Err(Error::Interrupted);
         }
-        Ok((state.next == task).then(|| state.baton.take()))
+        Ok((state.next == task).then(|| state.handed.take()))
     }
 
     /// Gives the turn to the next task.
-    fn pass_on(&self, task: usize, baton: Option<Baton>) {
+    fn pass_on(&self, task: usize, handed: Option<TransformState>) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        (state.next, state.baton) = (task + 1, baton);
+        (state.next, state.handed) = (task + 1, handed);
         drop(state);
         self.moved.notify_all();
     }
@@ -117,12 +117,12 @@ impl Drop for Guard<'_> {
     }
 }
 
-/// Returns a transform of frames that [`Chain::relays`] in two steps.
+/// Returns a transform whose tasks hand over.
 ///
 /// # Panics
-/// If it has only one.
-fn two_steps(prepared: &dyn PreparedTransform) -> &dyn TwoSteps {
-    prepared.as_two_steps().expect("frames whose tasks hand over")
+/// If it is none.
+fn as_relay(prepared: &dyn PreparedTransform) -> &dyn RelayTransform {
+    prepared.as_relay().expect("frames whose tasks hand over")
 }
 
 /// Some frames of a task, which follow those of the part before, and memory for them.
@@ -221,15 +221,23 @@ impl TaskFrames for Snapshots<'_> {
 }
 
 impl Chain {
-    /// Returns whether a transform depends on the frames before and tasks of these frames can hand over: then they are read
-    /// by [`Chain::read_task`] and [`Chain::complete`].
+    /// Returns the most frames of a task if the threads that read these frames hand over to one another, because the
+    /// transform depends on the frames before. They read by [`Chain::read_task`] and [`Chain::complete`] then.
     ///
     /// # Errors
     /// As [`crate::transform::Transform::prepare`].
-    pub fn relays(&self, frames: &Frames, atoms: &Atoms) -> Result<bool, Error> {
+    pub fn relay_task_frames(
+        &self,
+        frames: &Frames,
+        atoms: &Atoms,
+        threads: usize,
+    ) -> Result<Option<usize>, Error> {
+        if threads <= 1 {
+            return Ok(None);
+        }
         let prepared = self.prepared(atoms)?;
-        let steps = prepared.as_ref().and_then(|prepared| prepared.as_two_steps());
-        Ok(steps.is_some_and(|steps| steps.can_hand_over(frames)))
+        let relay = prepared.as_ref().and_then(|prepared| prepared.as_relay());
+        Ok(relay.and_then(|relay| relay.task_frames(frames)))
     }
 
     /// Reads the frames of a task (`request.frames`) into its parts, and hands over to the next task. [`Chain::complete`]
@@ -239,7 +247,7 @@ impl Chain {
     /// As [`Chain::read_into`]; [`Error::Interrupted`] after a cancellation, or if an earlier task failed.
     ///
     /// # Panics
-    /// As [`Chain::read_into`], and if the frames are not those of a task that [`Chain::relays`].
+    /// As [`Chain::read_into`], and if the frames are not those of a task that hands over.
     pub fn read_task(
         &self,
         request: &Wanted<'_>,
@@ -280,7 +288,7 @@ impl Chain {
     ) -> Result<(), Error> {
         let TaskPart { held, out, meta, .. } = part;
         let prepared = self.prepared(request.atoms)?.expect("a transform");
-        let steps = two_steps(&*prepared);
+        let steps = as_relay(&*prepared);
         let (n, n_decoded) = (request.atoms.len() * 3, prepared.decoded().len() * 3);
         for k in 0..meta.frames.len() {
             let (begin, number, mut info) = (Instant::now(), meta.frames[k], meta.info(k));
@@ -319,7 +327,7 @@ impl Chain {
         mut take: impl FnMut(usize, &Snapshot) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let prepared = self.prepared(atoms)?.expect("a transform");
-        let steps = two_steps(&*prepared);
+        let steps = as_relay(&*prepared);
         let decoded = prepared.decoded();
         let mut read = Snapshots { chain: self, frames, decoded, held: Vec::new() };
         self.relay(&*prepared, frames, turn, scratch, &mut read)?;
@@ -353,7 +361,7 @@ impl Chain {
         held: &mut impl TaskFrames,
     ) -> Result<(), Error> {
         self.begin_task(prepared, frames, task, scratch)?;
-        let steps = two_steps(prepared);
+        let steps = as_relay(prepared);
         // The frames that are transformed, or had the first step before the task before handed over.
         let (mut done, mut has_received) = (0, false);
         for at in 0..frames.len() {
@@ -396,8 +404,8 @@ impl Chain {
     /// Takes what the task before handed over.
     fn receive(
         &self,
-        steps: &dyn TwoSteps,
-        before: Option<Baton>,
+        steps: &dyn RelayTransform,
+        before: Option<TransformState>,
         frames: &Frames,
         scratch: &mut Scratch,
     ) -> Result<(), Error> {
@@ -431,7 +439,7 @@ impl Chain {
         scratch: &mut Scratch,
     ) -> Result<(), Error> {
         self.check(frames)?;
-        two_steps(prepared).begin(&mut scratch.transform);
+        as_relay(prepared).begin(&mut scratch.transform);
         if task > 0 || frames.is_empty() {
             return Ok(());
         }

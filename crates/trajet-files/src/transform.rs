@@ -55,20 +55,20 @@ pub trait PreparedTransform: Send + Sync {
         memory: &mut TransformMemory,
     ) -> Result<Doubts, String>;
 
-    /// Returns the transform in two steps, if it depends on the frames before.
-    fn as_two_steps(&self) -> Option<&dyn TwoSteps>;
+    /// Returns the transform as one that tasks hand over, if it depends on the frames before.
+    fn as_relay(&self) -> Option<&dyn RelayTransform>;
 }
 
-/// What a task of frames hands to the next one, for a transform that depends on all frames before.
-pub type Baton = Box<dyn Any + Send>;
+/// State that a task of frames hands to the next one, for a transform that depends on all frames before.
+pub type TransformState = Box<dyn Any + Send>;
 
 /// A transform that depends on the frames before, in two steps. The first step needs the frames of a task only, so that
 /// several threads can do it; the second one needs what the task before hands over. A task receives that once, before or
 /// after the first step of any of its frames; frames after these get the whole transform. See [`crate::Relay`].
-pub trait TwoSteps: Send + Sync {
-    /// Returns whether tasks of these frames can hand over: frames are ascending, each once, and the transform needs no
-    /// other frame between them.
-    fn can_hand_over(&self, frames: &Frames) -> bool;
+pub trait RelayTransform: Send + Sync {
+    /// Returns the most frames of a task if tasks of these frames can hand over: frames are ascending, each once, and the
+    /// transform needs no other frame between them.
+    fn task_frames(&self, frames: &Frames) -> Option<usize>;
 
     /// Forgets the task before and the frames before.
     fn begin(&self, memory: &mut TransformMemory);
@@ -91,12 +91,12 @@ pub trait TwoSteps: Send + Sync {
     /// As [`PreparedTransform::apply`].
     fn receive(
         &self,
-        before: Option<Baton>,
+        before: Option<TransformState>,
         memory: &mut TransformMemory,
     ) -> Result<Doubts, String>;
 
     /// Returns what the next task gets, once all frames had the first step or the whole transform.
-    fn hand_over(&self, memory: &mut TransformMemory) -> Option<Baton>;
+    fn hand_over(&self, memory: &mut TransformMemory) -> Option<TransformState>;
 
     /// Does the second step for the next frame of a task that has received; nothing for frames that had the whole
     /// transform.

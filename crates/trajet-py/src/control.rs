@@ -1,7 +1,13 @@
-//! Progress and Ctrl-C: calls into the interpreter while the work runs without the GIL.
+//! Threads, progress and Ctrl-C: calls into the interpreter while the work runs without the GIL.
 
 use pyo3::prelude::*;
 use trajet_engine::Control;
+
+/// Returns the number of threads that this process may use, by its affinity and its control group.
+#[pyfunction]
+pub(crate) fn available_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
 
 /// Shows progress and checks for Ctrl-C in the interpreter.
 pub(crate) struct FromPython {

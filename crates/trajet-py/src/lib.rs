@@ -86,7 +86,7 @@ fn _trajet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run::run, module)?)?;
     module.add_function(wrap_pyfunction!(h5md::pack_chunks, module)?)?;
     module.add_function(wrap_pyfunction!(h5md::cells_of_vectors, module)?)?;
-    module.add_function(wrap_pyfunction!(run::available_threads, module)?)?;
+    module.add_function(wrap_pyfunction!(control::available_threads, module)?)?;
     module.add_function(wrap_pyfunction!(reader::time_text, module)?)?;
     module.add_function(wrap_pyfunction!(store::write_down_use, module)?)?;
     module.add_function(wrap_pyfunction!(store::file_digest, module)?)?;

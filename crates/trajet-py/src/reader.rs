@@ -10,20 +10,23 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use trajet_engine::report::Stages;
-use trajet_engine::run::lock;
-use trajet_files::{Chain, Described, FieldReader, Frames, Meter, OpenOptions, Scratch, Wanted};
+use trajet_engine::run::{lock, with_progress};
+use trajet_files::{
+    Chain, Described, FieldReader, Frames, Meter, OpenOptions, Scratch, Wanted, Watch,
+};
 use trajet_formats::{Atoms, Field, Format, FormatOptions, FrameMeta, Losses, memory};
+use trajet_transforms::JumpNeeds;
 
 use crate::aligned::Aligned1;
 use crate::arrays::{PyFrames, array, atoms, boxes, cells, slice_of};
-use crate::control::FromPython;
-use crate::error::{from_io, from_run};
+use crate::control::{FromPython, available_threads};
+use crate::error::from_io;
 use crate::h5md::PyDescription;
 use crate::report::{PyLoss, counts, of_loss};
 use crate::serialize::to_bytes;
 use crate::stored::Stored;
 use crate::topology::{StructureFile, from_topology};
-use crate::transforms::{Outline, Transforms, of_chain, with_start};
+use crate::transforms::{Outline, Transforms, of_chain};
 
 mod filling;
 
@@ -183,46 +186,51 @@ impl Reader {
         bytes.transpose()
     }
 
-    /// Returns whether jumps are removed, which needs `with_start`.
+    /// Returns whether jumps are removed.
     #[getter]
     fn has_no_jump(&self) -> bool {
         self.transforms.as_ref().is_some_and(|transforms| transforms.no_jump().is_some())
     }
 
-    /// Returns the reader for these frames, ascending, from which the jumps of these atoms are removed.
-    #[pyo3(signature = (frames, atoms_wanted, *, runs, threads))]
-    fn with_start(
-        &self,
-        py: Python<'_>,
+    /// Returns the reader for a run of these frames and atoms: this one if no jumps are removed. See `JumpNeeds`.
+    #[pyo3(signature = (frames, atoms_wanted, *, compared, threads, workers, call_frames))]
+    #[allow(clippy::too_many_arguments)]
+    fn for_run<'py>(
+        this: Bound<'py, Self>,
+        py: Python<'py>,
         frames: PyFrames<'_>,
         atoms_wanted: Option<Aligned1<'_, i64>>,
-        runs: usize,
+        compared: Option<PyFrames<'_>>,
         threads: usize,
-    ) -> PyResult<Self> {
-        let (frames, atoms) = (frames.to_frames(), self.atoms(py, atoms_wanted)?);
-        self.inner.check(&frames).map_err(|error| from_io(py, &error))?;
-        let none = || PyValueError::new_err("this reader removes no jumps");
-        let transforms = self.transforms.as_ref().filter(|t| t.no_jump().is_some());
-        let transforms = transforms.ok_or_else(none)?;
-        let mut control = FromPython::new(None);
-        let counted = py.detach(|| {
-            with_start(&self.inner, transforms, &frames, &atoms, runs, threads, &mut control)
+        workers: usize,
+        call_frames: Option<usize>,
+    ) -> PyResult<Bound<'py, Self>> {
+        let of = this.get();
+        let Some(transforms) = of.transforms.as_ref().filter(|t| t.no_jump().is_some()) else {
+            return Ok(this);
+        };
+        let (frames, atoms) = (frames.to_frames(), of.atoms(py, atoms_wanted)?);
+        let compared = compared.map_or_else(|| Frames::all(0), |compared| compared.to_frames());
+        let needs = JumpNeeds {
+            frames: &frames,
+            compared: &compared,
+            atoms: &atoms,
+            threads,
+            workers,
+            call_frames,
+        };
+        // A pool may have more threads than this machine.
+        let threads = threads.saturating_mul(workers).min(available_threads());
+        let (mut control, watch) = (FromPython::new(None), Watch::default());
+        let started = py.detach(|| {
+            with_progress(&watch, 0, threads, &mut control, &|threads| {
+                transforms.for_run(&of.inner, &needs, threads, &watch.stop)
+            })
         });
         control.check()?;
-        let (started, counting) = counted.map_err(|error| from_run(py, &error))?;
-        Ok(Reader { counting, ..self.with_transforms(Arc::new(started)) })
-    }
-
-    /// Returns whether threads hand jumps over to one another as they read these frames and atoms.
-    #[pyo3(signature = (frames, atoms_wanted))]
-    fn relays(
-        &self,
-        py: Python<'_>,
-        frames: PyFrames<'_>,
-        atoms_wanted: Option<Aligned1<'_, i64>>,
-    ) -> PyResult<bool> {
-        let (frames, atoms) = (frames.to_frames(), self.atoms(py, atoms_wanted)?);
-        self.inner.relays(&frames, &atoms).map_err(|error| from_io(py, &error))
+        let (started, counting) = started.map_err(|error| from_io(py, &error))?;
+        let started = Reader { counting, ..of.with_transforms(Arc::new(started)) };
+        Bound::new(py, started)
     }
 
     /// Returns counts and times of the reads in which jumps were counted before frames are read.

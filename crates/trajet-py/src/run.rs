@@ -14,12 +14,6 @@ use crate::plan::Plan;
 use crate::reader::Reader;
 use crate::report::report_dict;
 
-/// Returns the number of threads that this process may use, by its affinity and its control group.
-#[pyfunction]
-pub(crate) fn available_threads() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
-}
-
 /// Rows, arrays of each analysis, report.
 type RunResult<'py> = (Bound<'py, PyArray2<f64>>, Vec<PyFolded<'py>>, Bound<'py, PyDict>);
 

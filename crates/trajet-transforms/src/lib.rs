@@ -7,16 +7,18 @@
 //! that are fitted, …), and has bonds and groups as columns of the decoded atoms.
 //!
 //! Each frame is transformed by itself, except for the removal of jumps ([`nojump`]), which counts from the first
-//! requested frame. Its shifts are integers, so that sums of parts do not depend on how frames are divided.
+//! requested frame ([`Transforms::for_run`]). Its shifts are integers, so that sums of parts do not depend on how frames
+//! are divided.
 
 mod fit;
 mod net_jumps;
 pub mod nojump;
+mod plan;
 mod prepared;
 mod spec;
 mod task_jumps;
 
 pub use fit::FitMotion;
-pub use net_jumps::{JumpRequest, NetJumps, atoms_with_jumps, net_jumps};
 pub use nojump::{LargeStep, NoJump, Start, View};
+pub use plan::JumpNeeds;
 pub use spec::{CellShape, Step, Transforms};

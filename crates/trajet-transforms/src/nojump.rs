@@ -4,8 +4,8 @@
 //! along the box vectors of each frame, the shift of frame `t` against the frame before is `s_t = -round(f_t - f_{t-1})`,
 //! three integers, and that against the first frame is the sum of all shifts so far. Integers can be summed in parts:
 //! `task_jumps` counts those of a task, which the task before hands the sums so far. Where frames are not read in
-//! order, [`crate::net_jumps`] counts those of runs of frames before, and [`Start`] holds the sums before certain frames,
-//! from which a reader can begin anywhere.
+//! order, `net_jumps` counts those of runs of frames before, and [`Start`] holds the sums before certain frames,
+//! from which a reader can begin anywhere. `plan` chooses between these schedules.
 //!
 //! If the cell changes, there are two views of the same shifts. The lattice view adds `Σ s · L_t` with the cell of the
 //! frame, which keeps bonds and distances to neighbours (M. Kulke and J. V. Vermaas, J. Chem. Theory Comput. 18, 6161
@@ -40,6 +40,8 @@ pub struct NoJump {
     pub view: View,
     /// The number of the molecule of each atom, for the toroidal view.
     pub molecules: Option<Vec<u32>>,
+    /// Whether jumps are also counted in the frames between the requested ones.
+    pub every_frame: bool,
     /// The frames that are compared one after the other; known once frames are requested.
     #[serde(default)]
     pub start: Option<Start>,
@@ -153,12 +155,12 @@ impl Units {
 
 /// A frame that others are compared with: positions of atoms, or fractional coordinates of centres of molecules.
 #[derive(Clone, Default)]
-pub(crate) struct Compared {
+pub(crate) struct ReferenceFrame {
     atoms: FrameBefore,
     centres: Vec<[f64; 3]>,
 }
 
-impl Compared {
+impl ReferenceFrame {
     /// Sets the frame.
     pub(crate) fn set(&mut self, cell: &Cell, units: &Units, positions: &[[f32; 3]]) {
         match units {
@@ -200,7 +202,7 @@ impl FrameJumps {
         &mut self,
         cell: &Cell,
         units: &Units,
-        before: &mut Compared,
+        before: &mut ReferenceFrame,
         positions: &[[f32; 3]],
     ) -> Result<(f64, usize), String> {
         let step = match units {
@@ -220,7 +222,7 @@ impl FrameJumps {
 pub(crate) struct Walk {
     /// Position of the last frame.
     pub(crate) last: Option<usize>,
-    pub(crate) before: Compared,
+    pub(crate) before: ReferenceFrame,
     /// The shifts of atoms, in cells.
     shifts: AtomShifts,
     /// The shifts of molecules, in fixed point.
@@ -282,7 +284,12 @@ impl Walk {
     }
 
     /// Adds the jumps to a frame all of whose atoms have positions, as [`Walk::step`]; the frame before stays.
-    pub(crate) fn step_to(&mut self, cell: &Cell, units: &Units, now: &Compared) -> Option<usize> {
+    pub(crate) fn step_to(
+        &mut self,
+        cell: &Cell,
+        units: &Units,
+        now: &ReferenceFrame,
+    ) -> Option<usize> {
         doubtful(match units {
             Units::Atoms => count_jumps_between(&self.before.atoms, &now.atoms, &mut self.shifts),
             Units::Molecules(_) => {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use trajet_files::transform::{
-    Baton, Doubts, PreparedTransform, Transform, TransformMemory, TwoSteps,
+    Doubts, PreparedTransform, RelayTransform, Transform, TransformMemory, TransformState,
 };
 use trajet_files::{Error, Frames};
 use trajet_formats::{Atoms, FrameInfo, memory, turned_vectors};
@@ -18,6 +18,7 @@ use trajet_kernels::periodic::{
 
 use crate::fit::{Fit, FitMotion};
 use crate::nojump::{LargeStep, NoJump, PreparedNoJump, Units, View, Walk};
+use crate::plan::relay_task_frames;
 use crate::spec::{Step, Transforms};
 use crate::task_jumps::TaskJumps;
 
@@ -103,11 +104,16 @@ impl Prepared {
         })
     }
 
+    /// Returns the removal of jumps, if there is one.
     pub(crate) fn no_jump(&self) -> Option<&PreparedNoJump> {
-        self.steps.iter().find_map(|step| match step {
-            PreparedStep::NoJump(no_jump) => Some(no_jump),
-            _ => None,
-        })
+        self.no_jump_at().ok().map(|(_, no_jump)| no_jump)
+    }
+
+    /// Returns the atoms whose jumps are removed, ascending.
+    pub(crate) fn atoms_with_jumps(&self) -> Vec<u32> {
+        let sorted = self.decoded.sorted();
+        let atom = |&column: &u32| sorted.map_or(column, |list| list[column as usize]);
+        self.no_jump().map_or(Vec::new(), |no_jump| no_jump.columns.iter().map(atom).collect())
     }
 
     /// Returns the removal of jumps, and its position among the steps.
@@ -286,7 +292,7 @@ fn prepare_step(step: &Step, moved: &Mask, column_of: &[u32], listed: &[i64]) ->
             let own: Vec<_> = own.map(|bond| bond.map(|atom| column_of[atom as usize])).collect();
             PreparedStep::Whole(BondTrees::new(listed.len(), &own))
         }
-        Step::NoJump(NoJump { view, molecules, start }) => {
+        Step::NoJump(NoJump { view, molecules, start, .. }) => {
             let atoms = moved.iter().enumerate().filter(|&(_, &is)| is).map(|(atom, _)| atom);
             let atoms: Vec<usize> = atoms.collect();
             let columns: Vec<u32> = atoms.iter().map(|&atom| column_of[atom]).collect();
@@ -326,7 +332,7 @@ fn prepare_step(step: &Step, moved: &Mask, column_of: &[u32], listed: &[i64]) ->
             let weights = weights_of(weights.as_deref(), &groups, listed);
             PreparedStep::Wrap { groups, weights, shape: (*shape).into() }
         }
-        Step::Fit { atoms, reference, weights, motion } => {
+        Step::Fit { atoms, reference, weights, motion, .. } => {
             PreparedStep::Fit(Fit::new(columns(atoms), reference, weights.as_deref(), *motion))
         }
         Step::Translate { by } => PreparedStep::Translate(*by),
@@ -405,15 +411,15 @@ impl PreparedTransform for Prepared {
         self.take_steps(0..self.steps.len(), positions, info, whole, &mut remove)
     }
 
-    fn as_two_steps(&self) -> Option<&dyn TwoSteps> {
+    fn as_relay(&self) -> Option<&dyn RelayTransform> {
         self.no_jump().is_some().then_some(self)
     }
 }
 
-impl TwoSteps for Prepared {
-    fn can_hand_over(&self, frames: &Frames) -> bool {
-        let start = self.no_jump().and_then(|no_jump| no_jump.start.as_ref());
-        !self.decoded.is_empty() && start.is_some_and(|start| start.is_run(frames))
+impl RelayTransform for Prepared {
+    fn task_frames(&self, frames: &Frames) -> Option<usize> {
+        let start = self.no_jump()?.start.as_ref()?;
+        relay_task_frames(start, frames, self.decoded.len())
     }
 
     fn begin(&self, memory: &mut TransformMemory) {
@@ -443,20 +449,20 @@ impl TwoSteps for Prepared {
 
     fn receive(
         &self,
-        before: Option<Baton>,
+        before: Option<TransformState>,
         memory: &mut TransformMemory,
     ) -> Result<Doubts, String> {
         let Memory { walk, task, .. } = self.own_memory(memory);
-        if let Some(handed) = before.and_then(|baton| baton.downcast::<Walk>().ok()) {
+        if let Some(handed) = before.and_then(|handed| handed.downcast::<Walk>().ok()) {
             *walk = *handed;
         }
         let (_, no_jump) = self.no_jump_at()?;
         Ok(doubts_of(no_jump.receive(walk, task)?))
     }
 
-    fn hand_over(&self, memory: &mut TransformMemory) -> Option<Baton> {
+    fn hand_over(&self, memory: &mut TransformMemory) -> Option<TransformState> {
         let walk = std::mem::take(&mut self.own_memory(memory).walk);
-        walk.last.is_some().then(|| Box::new(walk) as Baton)
+        walk.last.is_some().then(|| Box::new(walk) as TransformState)
     }
 
     fn second_step(

@@ -81,6 +81,8 @@ pub enum Step {
         /// Their positions in the reference (Å).
         #[serde(with = "trajet_formats::numbers")]
         reference: Vec<[f64; 3]>,
+        /// The frame that has these positions, if they are those of a frame.
+        reference_frame: Option<u64>,
         /// A weight for each of them; equal weights if there are none.
         #[serde(default, with = "trajet_formats::numbers::optional")]
         weights: Option<Vec<f64>>,

@@ -11,7 +11,8 @@ use std::collections::VecDeque;
 use trajet_kernels::cell::Cell;
 
 use crate::nojump::{
-    Compared, FrameJumps, LargeStep, PreparedNoJump, Walk, check_known, is_doubtful, without_first,
+    FrameJumps, LargeStep, PreparedNoJump, ReferenceFrame, Walk, check_known, is_doubtful,
+    without_first,
 };
 
 /// The jumps of a task.
@@ -19,9 +20,9 @@ use crate::nojump::{
 pub(crate) struct TaskJumps {
     /// The number and cell of the first frame with positions, and that frame.
     first: Option<(u64, Cell)>,
-    compared_first: Compared,
+    compared_first: ReferenceFrame,
     /// The last frame with positions.
-    before: Compared,
+    before: ReferenceFrame,
     /// The position of the last frame.
     last: Option<usize>,
     /// Number of atoms whose jumps are removed.
@@ -148,7 +149,9 @@ impl PreparedNoJump {
 mod tests {
     use proptest::prelude::*;
     use trajet_files::Frames;
-    use trajet_files::transform::{Baton, Doubts, PreparedTransform, TransformMemory, TwoSteps};
+    use trajet_files::transform::{
+        Doubts, PreparedTransform, RelayTransform, TransformMemory, TransformState,
+    };
     use trajet_formats::{Atoms, FrameInfo};
 
     use crate::nojump::{NoJump, Start, View};
@@ -177,7 +180,7 @@ mod tests {
         let molecules = (view == View::Toroidal).then(|| vec![0, 0, 1, 2, 2, 2]);
         let steps = vec![
             Step::Translate { by: [1.0, -2.0, 0.5] },
-            Step::NoJump(NoJump { view, molecules, start: Some(start) }),
+            Step::NoJump(NoJump { view, molecules, every_frame: false, start: Some(start) }),
             Step::Translate { by: [0.0, 3.0, 0.0] },
         ];
         let atoms = Atoms::listed(chosen, N_ATOMS).unwrap();
@@ -219,7 +222,7 @@ mod tests {
             let mut ends: Vec<usize> = cuts.iter().map(|&cut| cut.clamp(first, n)).chain([n]).collect();
             ends.sort_unstable();
             ends.dedup();
-            let (mut baton, mut in_tasks): (Option<Baton>, _) = (None, Doubts::default());
+            let (mut handed, mut in_tasks): (Option<TransformState>, _) = (None, Doubts::default());
             let mut begin = first;
             let mut is_first = true;
             for (end, early) in ends.into_iter().zip(early) {
@@ -229,7 +232,7 @@ mod tests {
                 let mut memory = TransformMemory::default();
                 prepared.begin(&mut memory);
                 let read = Frames::Strided { first: begin as u64, step: 1, count: end - begin };
-                prop_assert!(prepared.can_hand_over(&read));
+                prop_assert!(prepared.task_frames(&read).is_some());
                 if is_first {
                     for (k, frame) in frames[..first].iter().enumerate() {
                         let mut positions = of_chosen(frame);
@@ -244,7 +247,7 @@ mod tests {
                 for (k, frame) in frames[..end].iter().enumerate().skip(begin) {
                     let (mut positions, mut info) = (of_chosen(frame), info(frame.1));
                     if k == receives {
-                        in_tasks.add(&prepared.receive(baton.take(), &mut memory).unwrap());
+                        in_tasks.add(&prepared.receive(handed.take(), &mut memory).unwrap());
                     }
                     let found = match k < receives {
                         true => prepared.first_step(k as u64, &mut positions, &mut info, &mut memory),
@@ -254,9 +257,9 @@ mod tests {
                     held.push((positions, info));
                 }
                 if receives == end {
-                    in_tasks.add(&prepared.receive(baton.take(), &mut memory).unwrap());
+                    in_tasks.add(&prepared.receive(handed.take(), &mut memory).unwrap());
                 }
-                baton = prepared.hand_over(&mut memory);
+                handed = prepared.hand_over(&mut memory);
                 for (k, (mut positions, mut info)) in (begin..end).zip(held) {
                     in_tasks.add(&prepared.second_step(&mut positions, &mut info, &mut memory).unwrap());
                     let bits = |all: &[[f32; 3]]| -> Vec<u32> {
@@ -282,7 +285,7 @@ mod tests {
             (vec![3, 3], false),
             (vec![9, 10], false),
         ] {
-            assert_eq!(prepared.can_hand_over(&frames.clone().into()), can, "{frames:?}");
+            assert_eq!(prepared.task_frames(&frames.clone().into()).is_some(), can, "{frames:?}");
         }
     }
 

@@ -338,8 +338,9 @@ def run_jointly(
         # A pool of the user's own may not have the attribute.
         n_threads = getattr(where, "n_threads", 1)
         # Threads of this process hand over to one another.
-        hands_over = alone and isinstance(where, LocalPool)
-        readers = _readers(requests, read, numbers, n_threads, hands_over=hands_over)
+        hand_over = alone and isinstance(where, LocalPool)
+        threads, workers = (n_threads, 1) if hand_over else (1, n_threads)
+        readers = _readers(requests, read, numbers, threads, workers)
         if alone:
             plan, reader = plans[0], readers[0]
         else:
@@ -432,11 +433,10 @@ def _readers(
     requests: Sequence[RunRequest],
     read: Sequence[NDArray[np.int64]],
     numbers: Frames,
-    n_threads: int,
-    *,
-    hands_over: bool,
+    threads: int,
+    workers: int,
 ) -> list[Reader]:
-    """Return the reader of each request, given the atoms that each reads.
+    """Return the reader of each request, given the atoms that each reads; see `reader_for`.
 
     Requests with the same transforms share a reader, which counts the jumps of all their atoms
     once. Molecules are counted as they are selected, so that each selection has its own.
@@ -458,9 +458,9 @@ def _readers(
             numbers,
             # `np.unique` imports the masked arrays of NumPy.
             same[0] if len(same) == 1 else np.unique(np.concatenate(same)),
-            n_threads,
-            also=reference,
-            hands_over=hands_over,
+            compared=reference,
+            threads=threads,
+            workers=workers,
         )
     return [readers[key] for key in keys]
 

@@ -395,14 +395,16 @@ def _copy(
     columns = None if np.array_equal(selection.places, every) else selection.places
     content: h5md.Content | None = None
     lost = [*lost_by_tags(trajectory, columns), *left_out_if_rotated(trajectory, parts[0][0])]
-    n_threads = getattr(asked.pool, "n_threads", None) or asked.threads
     in_hdf5 = parts[0][0].suffix.lower() in h5md.FORMAT.suffixes
+    n_threads = getattr(asked.pool, "n_threads", None) or asked.threads
+    n_threads = n_threads or _trajet.available_threads()
     # Threads that write one file hand over to one another.
+    hand_over = len(parts) == 1 and asked.pool is None and not in_hdf5
     reader = trajectory.reader_for(
         np.concatenate(frames),
         columns,
-        n_threads or _trajet.available_threads(),
-        hands_over=len(parts) == 1 and asked.pool is None and not in_hdf5,
+        threads=n_threads if hand_over else 1,
+        workers=1 if hand_over else n_threads,
     )
     left: list[list[str]] = [[] for _ in parts]
     joined = asked.pool is not None and write is not _Copies.write_with_pool

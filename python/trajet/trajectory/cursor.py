@@ -71,7 +71,7 @@ class Cursor:
         self.n_atoms = trajectory.n_atoms if places is None else len(places)
         self.n_frames = trajectory.n_frames
         # Any frame may be asked for: jumps are counted through all of them.
-        reader = trajectory.reader_for((0, 1, self.n_frames), places, 1, n_read=1)
+        reader = trajectory.reader_for((0, 1, self.n_frames), places, call_frames=1)
         self._native = _trajet.Cursor(
             reader,
             places,

@@ -20,16 +20,9 @@ from trajet.pools.pool import Frames
 from trajet.result import transform_doubts
 from trajet.startup import import_seconds
 from trajet.topology import SidecarUse, Topology
-from trajet.trajectory.choice import frame_numbers
 from trajet.trajectory.closed import ClosedReader
 from trajet.trajectory.reopening import OpenCall
-from trajet.trajectory.steps import (
-    Step,
-    fits_without_jumps,
-    frames_walked,
-    may_be_kept,
-    n_runs,
-)
+from trajet.trajectory.steps import Step
 
 if TYPE_CHECKING:
     from trajet.universes import Universe
@@ -156,7 +149,7 @@ class TrajectoryFiles(ABC):
                 f" direction, the first of them leads to frame {frame} ({atom}); "
                 + (
                     "the frames were written too rarely to tell"
-                    if any(step.every_frame for step in self.transforms)
+                    if any(step.words.get("every_frame") for step in self.transforms)
                     else "take all frames between (every_frame=True, --nojump-every-frame), if the"
                     " run skips some; else they were written too rarely to tell"
                 )
@@ -193,11 +186,11 @@ class TrajectoryFiles(ABC):
         self,
         frames: Frames,
         places: NDArray[np.int64] | None,
-        threads: int,
         *,
-        also: NDArray[np.int64] | None = None,
-        n_read: int | None = None,
-        hands_over: bool = False,
+        compared: Frames | None = None,
+        threads: int = 1,
+        workers: int = 1,
+        call_frames: int | None = None,
         checked: bool = True,
     ) -> Reader:
         """Return the reader of these frames and atoms.
@@ -211,15 +204,15 @@ class TrajectoryFiles(ABC):
             The frames that are read, in this order.
         places
             The atoms; None for all.
-        threads
-            Threads that read frames.
-        also
+        compared
             Frames that are compared with these: jumps are counted from the first of all.
-        n_read
+        threads
+            Threads of one reader, which hand over to one another.
+        workers
+            Readers that begin at any of the frames.
+        call_frames
             The number of frames that one call reads, in which a long way to a frame could not be
             interrupted; None for calls that can be.
-        hands_over
-            Whether frames are read by threads of this process that hand over to one another.
         checked
             Whether it is an error if molecules of these atoms cannot be repaired; see `Step`.
 
@@ -230,30 +223,14 @@ class TrajectoryFiles(ABC):
         """
         if checked:
             self.check_known(self.transforms, places)
-        if not self._reader.has_no_jump:
-            return self._reader
-        every_frame = any(step.every_frame for step in self.transforms)
-        numbers = counted = frame_numbers(frames)
-        if also is not None:
-            counted = np.concatenate([also, counted])
-        if fits_without_jumps(self.transforms) and len(numbers):
-            # Frame 0 is the reference: its molecules must be in the images of the other frames.
-            counted = np.concatenate([np.zeros(1, np.int64), counted])
-        walked = frames_walked(counted, every_frame=every_frame)
-        n_atoms = self._reader.n_decoded(places)
-        is_near = n_read is None or len(walked) <= 2 * n_read
-        if hands_over and is_near and threads > 1 and may_be_kept(n_atoms, places):
-            reader = self._reader.with_start(walked, places, runs=1, threads=1)
-            if reader.relays(frames, places):
-                return reader
-        # Steps back would begin anew at the first frame.
-        in_order = is_near and threads <= 1 and bool((np.diff(numbers) >= 0).all())
-        runs = 1 if in_order else n_runs(len(walked), n_atoms)
-        # A pool may have more threads than this machine.
-        threads = min(threads, _trajet.available_threads())
-        return self.fresh(
-            partial(self._reader.with_start, runs=runs, threads=threads), walked, places
+        for_run = partial(
+            self._reader.for_run,
+            compared=compared,
+            threads=threads,
+            workers=workers,
+            call_frames=call_frames,
         )
+        return self.fresh(for_run, frames, places)
 
     def run_before(self, number: int) -> NDArray[np.int64] | None:
         """Return the frames through which jumps are counted up to a frame: all from frame 0.

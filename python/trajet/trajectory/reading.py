@@ -154,18 +154,18 @@ class ReadingByColumns(FilesWithTopology):
             raise ValueError(f"threads must be at least 1, not {threads}")
         if threads is None:
             threads = _trajet.available_threads() if positions.nbytes > MUCH_BYTES else 1
-        also = run
         if run is not None and shape[0]:
             # Frames of the run after these change nothing.
-            also = run[run <= frame_numbers(numbers).max()]
+            run = run[run <= frame_numbers(numbers).max()]
+        # Threads that read further fields do not hand over to one another.
+        hand_over = not (velocities or forces)
         reader = self.reader_for(
             numbers,
             places,
-            threads,
-            also=also,
-            n_read=shape[0],
-            # Threads that read further fields do not hand over to one another.
-            hands_over=not (velocities or forces),
+            compared=run,
+            threads=threads if hand_over else 1,
+            workers=1 if hand_over else threads,
+            call_frames=shape[0],
             checked=counted,
         )
         further: dict[str, NDArray[np.float32]] = {}
@@ -218,7 +218,7 @@ class ReadingByColumns(FilesWithTopology):
         n_atoms = self.n_atoms if places is None else len(places)
         if size is None:
             size = max(1, min(BLOCK_FRAMES, BLOCK_BYTES // (12 * n_atoms)))
-        parts = self.reader_for(numbers, places, 1).parts(numbers, places)
+        parts = self.reader_for(numbers, places).parts(numbers, places)
         buffer = np.empty((min(size, n_frames), n_atoms, 3), np.float32)
 
         def go(size: int) -> Iterator[Block]:

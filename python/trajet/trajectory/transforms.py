@@ -482,15 +482,12 @@ def _check_connected(
 
 def _nojump(trajectory: ReadingByColumns, view: JumpView, every_frame: bool) -> list[Step]:
     words = {"transform": "nojump", "view": view, "every_frame": every_frame}
+    arguments: dict[str, object] = {"view": view, "molecules": None, "every_frame": every_frame}
     if view == "lattice":
-        arguments: dict[str, object] = {"view": view, "molecules": None}
-        return [Step("no_jump", arguments, words, every_frame=every_frame)]
+        return [Step("no_jump", arguments, words)]
     guess_bonds = _guesses_bonds(trajectory)
-    arguments = {"view": view, "molecules": _bonded_parts(trajectory, guess_bonds)}
-    return [
-        _whole(trajectory, guess_bonds),
-        Step("no_jump", arguments, words, every_frame=every_frame),
-    ]
+    arguments["molecules"] = _bonded_parts(trajectory, guess_bonds)
+    return [_whole(trajectory, guess_bonds), Step("no_jump", arguments, words)]
 
 
 def _cluster(trajectory: ReadingByColumns, atoms: Chosen, guess_bonds: bool = False) -> Step:
@@ -603,6 +600,7 @@ def _fit(
     if motion not in ("superposition", "translation", "plane"):
         raise ValueError(f"motion is 'superposition', 'translation' or 'plane', not {motion!r}")
     selection = chosen_atoms(trajectory, atoms)
+    frame: int | None = None
     if isinstance(reference, (int, np.integer)) and not isinstance(reference, bool):
         if reference != 0 and any(step.name == "no_jump" for step in trajectory.transforms):
             raise ValueError(
@@ -612,7 +610,8 @@ def _fit(
             )
         block = trajectory.read_places([int(reference)], selection.places, None, counted=False)
         positions = block.positions[0].astype(np.float64)
-        where = f"frame {block.frames[0]}"
+        frame = int(block.frames[0])
+        where = f"frame {frame}"
     else:
         positions = checked_numbers(reference, "reference positions")
         where = "given as positions"
@@ -637,6 +636,7 @@ def _fit(
     arguments: dict[str, object] = {
         "atoms": selection.places,
         "reference": positions,
+        "reference_frame": frame,
         "weights": numbers,
         "motion": motion,
     }

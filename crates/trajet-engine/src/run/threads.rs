@@ -105,7 +105,7 @@ pub fn check_times(
 
 /// Runs `work` with `threads` threads, while the calling thread shows progress, in bytes of `size`, and cancels it when
 /// `control` asks for that.
-fn with_progress<T: Send>(
+pub fn with_progress<T: Send>(
     progress: &Watch,
     size: usize,
     threads: usize,

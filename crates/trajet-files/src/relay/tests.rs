@@ -22,7 +22,7 @@ fn sums(n_tasks: usize, threads: usize) -> Vec<usize> {
                         break;
                     }
                     let before = relay.wait(task, &mut scratch).unwrap();
-                    let sum = before.map_or(0, |baton| *baton.downcast::<usize>().unwrap());
+                    let sum = before.map_or(0, |handed| *handed.downcast::<usize>().unwrap());
                     *got[task].lock().unwrap() = sum;
                     relay.pass_on(task, Some(Box::new(sum + task)));
                 }
@@ -122,14 +122,14 @@ impl PreparedTransform for Sums {
         Ok(Doubts::default())
     }
 
-    fn as_two_steps(&self) -> Option<&dyn TwoSteps> {
+    fn as_relay(&self) -> Option<&dyn RelayTransform> {
         Some(self)
     }
 }
 
-impl TwoSteps for Sums {
-    fn can_hand_over(&self, _: &Frames) -> bool {
-        true
+impl RelayTransform for Sums {
+    fn task_frames(&self, frames: &Frames) -> Option<usize> {
+        Some(frames.len())
     }
 
     fn begin(&self, memory: &mut TransformMemory) {
@@ -150,16 +150,16 @@ impl TwoSteps for Sums {
 
     fn receive(
         &self,
-        before: Option<Baton>,
+        before: Option<TransformState>,
         memory: &mut TransformMemory,
     ) -> Result<Doubts, String> {
         let memory = summed(memory);
-        memory.second = before.map_or(0.0, |baton| *baton.downcast::<f32>().unwrap());
+        memory.second = before.map_or(0.0, |handed| *handed.downcast::<f32>().unwrap());
         memory.sum = memory.second + memory.counted.iter().sum::<f32>();
         Ok(Doubts::default())
     }
 
-    fn hand_over(&self, memory: &mut TransformMemory) -> Option<Baton> {
+    fn hand_over(&self, memory: &mut TransformMemory) -> Option<TransformState> {
         Some(Box::new(summed(memory).sum))
     }
 

@@ -5,7 +5,6 @@ use std::sync::{Mutex, PoisonError};
 
 use numpy::PyReadwriteArray3;
 use pyo3::prelude::*;
-use trajet_engine::plan::most_kept_frames;
 use trajet_engine::run::{Threads, lock};
 use trajet_files::{FieldReader, Frames, ParallelFor, Relay, Scratch, TaskPart, Wanted};
 use trajet_formats::{Atoms, Field, FrameMeta};
@@ -14,12 +13,13 @@ use super::{ATOMS_BETWEEN_SIGNALS, FRAMES_BETWEEN_SIGNALS, Reader};
 use crate::arrays::slice_of;
 use crate::error::from_io;
 
-/// The turns of threads that read frames of which the transform depends on those before.
-#[derive(Default)]
-struct Turns {
+/// The order of tasks that hand over to one another, as the transform of their frames depends on those before.
+struct ReadOrder {
     relay: Relay,
-    /// The next turn.
+    /// Number of the next task.
     next: usize,
+    /// Most frames of a task.
+    task_frames: usize,
 }
 
 impl Reader {
@@ -39,12 +39,12 @@ impl Reader {
         let mut meta = FrameMeta::default();
         let mut rest = vectors;
         let mut at = positions.start;
-        let mut turns = self.turns(request, &positions, scratches.len());
-        let turns = turns.as_mut().map_err(|error| from_io(py, error))?;
+        let order = self.read_order(request, &positions, scratches.len());
+        let mut order = order.map_err(|error| from_io(py, &error))?;
         while at < positions.end {
             let end = (at + stride).min(positions.end);
             let (here, others) = rest.split_at_mut((end - at) * frame_len);
-            py.detach(|| self.read_on(request, at..end, turns, scratches, here, &mut meta))
+            py.detach(|| self.read_on(request, at..end, &mut order, scratches, here, &mut meta))
                 .map_err(|error| from_io(py, &error))?;
             py.check_signals()?;
             (at, rest) = (end, others);
@@ -52,18 +52,19 @@ impl Reader {
         Ok(meta)
     }
 
-    /// Returns the turns of threads that read these frames; `None` if they need none.
-    fn turns(
+    /// Returns the order of the tasks of threads that read these frames; `None` if they need none.
+    fn read_order(
         &self,
         request: &Wanted<'_>,
         positions: &Range<usize>,
         threads: usize,
-    ) -> Result<Option<Turns>, trajet_files::Error> {
-        if threads == 1 || request.field != Field::Positions || positions.is_empty() {
+    ) -> Result<Option<ReadOrder>, trajet_files::Error> {
+        if request.field != Field::Positions || positions.is_empty() {
             return Ok(None);
         }
-        let relays = self.inner.relays(&request.frames.slice(positions.clone()), request.atoms)?;
-        Ok(relays.then(Turns::default))
+        let frames = request.frames.slice(positions.clone());
+        let most = self.inner.relay_task_frames(&frames, request.atoms, threads)?;
+        Ok(most.map(|task_frames| ReadOrder { relay: Relay::default(), next: 0, task_frames }))
     }
 
     /// Reads frames, split into one contiguous range per thread.
@@ -71,7 +72,7 @@ impl Reader {
         &self,
         request: &Wanted<'_>,
         positions: Range<usize>,
-        turns: &mut Option<Turns>,
+        order: &mut Option<ReadOrder>,
         scratches: &mut [Scratch],
         out: &mut [f32],
         meta: &mut FrameMeta,
@@ -79,8 +80,8 @@ impl Reader {
         if let [scratch] = scratches {
             return self.inner.read_into(request, positions, scratch, out, meta);
         }
-        if let Some(turns) = turns {
-            return self.read_in_turns(request, positions, turns, scratches, out, meta);
+        if let Some(order) = order {
+            return self.read_in_order(request, positions, order, scratches, out, meta);
         }
         let each = positions.len().div_ceil(scratches.len());
         let (mut jobs, mut rest) = (Vec::new(), out);
@@ -104,18 +105,17 @@ impl Reader {
     }
 
     /// Reads frames of which the transform depends on those before, in tasks that threads take in order.
-    fn read_in_turns(
+    fn read_in_order(
         &self,
         request: &Wanted<'_>,
         positions: Range<usize>,
-        turns: &mut Turns,
+        order: &mut ReadOrder,
         scratches: &mut [Scratch],
         out: &mut [f32],
         meta: &mut FrameMeta,
     ) -> Result<(), trajet_files::Error> {
         let threads = scratches.len();
-        let each = most_kept_frames(self.inner.decoded(request.atoms)?.len());
-        let each = each.min(positions.len().div_ceil(threads));
+        let each = order.task_frames.min(positions.len().div_ceil(threads));
         let (mut jobs, mut rest) = (Vec::new(), out);
         for begin in positions.clone().step_by(each) {
             let here = begin..positions.end.min(begin + each);
@@ -127,11 +127,11 @@ impl Reader {
         Threads(threads).each(jobs.len(), &|k| {
             let (here, out, meta, done) = &mut *lock(&jobs[k]);
             let scratch = lock(&spare).pop().expect("one for each thread");
-            let turn = (&turns.relay, turns.next + k);
-            *done = self.read_in_turn(request, here.clone(), turn, scratch, out, meta);
+            let turn = (&order.relay, order.next + k);
+            *done = self.read_task(request, here.clone(), turn, scratch, out, meta);
             lock(&spare).push(scratch);
         });
-        turns.next += jobs.len();
+        order.next += jobs.len();
         for job in jobs {
             let (_, _, mut here, done) = job.into_inner().unwrap_or_else(PoisonError::into_inner);
             done?;
@@ -141,7 +141,7 @@ impl Reader {
     }
 
     /// Reads a task of frames of which the transform depends on those before.
-    fn read_in_turn(
+    fn read_task(
         &self,
         request: &Wanted<'_>,
         positions: Range<usize>,
