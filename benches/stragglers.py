@@ -34,7 +34,7 @@ import trajet as tj
 from host import describe_load, this_commit, this_machine
 from page import write_section
 from trajet.pools.dask import dask_client
-from trajet.pools.mpi.row_transport import OneSidedRows, SharedRows
+from trajet.pools.mpi.section_transport import OneSidedSection, SharedSection
 
 HERE = Path(__file__).resolve().parent
 STORE = HERE / "slow-store" / "target" / "release" / "trajet-slow-store"
@@ -141,7 +141,7 @@ def timed(
 @contextmanager
 def slow_puts(slow: bool, seconds: float) -> Iterator[None]:
     """Delay the rows of this rank."""
-    ways = {kind: kind.put for kind in (OneSidedRows, SharedRows)}
+    ways = {kind: kind.put for kind in (OneSidedSection, SharedSection)}
 
     def late(put: Any) -> Any:
         def wait_and_put(*arguments: Any) -> None:

@@ -8,6 +8,7 @@ After Khoshlessan, Paraskevakos, Fox, Jha and Beckstein (2020), section 3.3
    Copying is part of `t_decode`; `t_read` is the time of HDF5, including decompression.
 """
 
+import math
 import os
 import tempfile
 import time
@@ -25,11 +26,11 @@ from trajet.advise.entries import Assembled, StageName, TaskReport
 from trajet.pools.local import LocalPool
 from trajet.pools.mpi import MpiPool
 from trajet.pools.mpi.communicator import Communicator
-from trajet.pools.mpi.pool import RowStorage
-from trajet.pools.mpi.row_transport import make_transport
+from trajet.pools.mpi.pool import SectionStorage
+from trajet.pools.mpi.section_transport import TransportSpec, make_transports
 from trajet.pools.pool import Frames, Progress, RunOutput
 from trajet.pools.shared import in_memory, path_of
-from trajet.pools.tasks import NO_STATES, Task, TaskOutcome
+from trajet.pools.tasks import NO_STATES, Sections, Task, TaskOutcome
 from trajet.pools.timing import WORKER_STAGES, RunTiming
 from trajet.result import COUNTS
 from trajet.trajectory import frame_numbers
@@ -48,8 +49,8 @@ _AS_DCD = [0, 5, 1, 4, 3, 2]
 class MpioPool(MpiPool):
     """Ranks that read an HDF5 file through MPI-IO, each a share of consecutive frames.
 
-    It runs analyses of one pass that return rows, on boxes that are not rotated, as in all files of
-    the benchmark. A rank has one thread; `gathering` must be given.
+    It runs analyses of one pass whose arrays have an entry for each frame, on boxes that are not
+    rotated, as in all files of the benchmark. A rank has one thread; `gathering` must be given.
 
     Attributes
     ----------
@@ -70,19 +71,26 @@ class MpioPool(MpiPool):
         """Run a plan; see `trajet.pools.pool.Pool.run`. Rank 0 does, while the others follow."""
         assert self.gathering is not None
         timing, stages, numbers = RunTiming(), _Stages(), frame_numbers(frames)
-        width = Pass(plan, reader.n_atoms, len(numbers), []).row_width
+        pass_ = Pass(plan, reader.n_atoms, len(numbers), [])
         (segment,) = reader.segments()
         with ExitStack() as stack:
-            storage = RowStorage(self.gathering, None, stack)
-            rows = storage.rows((len(numbers), width))
-            job = _Job(segment["path"], plan, numbers, self.collective, width, storage.transport)
+            storage = SectionStorage(self.gathering, None, stack)
+            sections = storage.sections(pass_, len(numbers))
+            path, arrays = segment["path"], pass_.arrays
+            job = _Job(path, plan, numbers, self.collective, arrays, storage.transport)
             stages.end("t_comm")
-            done = self.run_on_all(lambda ranks: job.take(ranks, stages, rows, storage.found), job)
+            done = self.run_on_all(
+                lambda ranks: job.take(ranks, stages, sections, storage.found), job
+            )
         for rank, one in enumerate(done):
             timing.spend(rank, one)
         no_cells = 0, -1, 0, -1, np.inf, -1
         report = timing.report(pool=self.kind, threads=1)
-        return RunOutput(rows, [(width, {}, no_cells)], report)
+        found = {
+            name: section.view(dtype).reshape(len(numbers), *shape)
+            for (name, dtype, shape), section in zip(arrays, sections, strict=True)
+        }
+        return RunOutput([(found, no_cells)], report)
 
 
 class _Stages:
@@ -127,18 +135,18 @@ class _Job:
         The file, the analysis, and the frames.
     collective
         Whether ranks read collectively.
-    width
-        Numbers per row.
+    arrays
+        Name, dtype and shape of each array.
     transport
-        How rows are gathered on rank 0.
+        How arrays are gathered on rank 0.
     """
 
     path: Path
     plan: Plan
     numbers: NDArray[np.int64]
     collective: bool
-    width: int
-    transport: tuple[str, Path, int]
+    arrays: list[tuple[str, str, list[int]]]
+    transport: TransportSpec
 
     def __call__(self, ranks: Communicator) -> None:
         """Take part in what rank 0 does."""
@@ -148,12 +156,12 @@ class _Job:
         self,
         ranks: Communicator,
         stages: _Stages,
-        rows: NDArray[np.float64] | None,
+        sections: Sections | None,
         found: Callable[[], None],
     ) -> list[TaskOutcome]:
         """Read and compute the share of this rank; return what all ranks did, on rank 0.
 
-        `rows` are those of rank 0, and `found` is called when all ranks have found them.
+        `sections` are those of rank 0, and `found` is called when all ranks have found them.
         """
         with (
             ranks.abort_all(),
@@ -162,10 +170,10 @@ class _Job:
             stages.end("t_open")
             shares = self._shares(stored, ranks.size)
             tasks = [task for share in shares for task, _ in share]
-            transport = make_transport(
-                self.transport, ranks, tasks, rows, (len(self.numbers), self.width)
+            sizes = [np.dtype(dtype).itemsize * math.prod(shape) for _, dtype, shape in self.arrays]
+            transports = make_transports(
+                self.transport, ranks, tasks, sections, len(self.numbers), sizes
             )
-            assert transport is not None
             ranks.barrier()
             found()
             stages.end("t_comm")
@@ -182,16 +190,20 @@ class _Job:
                         stages.end("t_decode")
                         requests += len(call) > 0
                     if task.n_frames:
-                        values = memory.compute(task.n_frames, stages)
-                        transport.put(task, values)
+                        parts = memory.compute(task.n_frames, stages)
+                        for array, transport in transports.items():
+                            transport.put(task, parts[self.arrays[array][0]])
                         stages.end("t_comm")
                         frames += task.n_frames
-            transport.flush()
+            for transport in transports.values():
+                transport.flush()
             stages.end("t_comm")
             ranks.barrier()
             stages.end("t_wait")
-            transport.collect(np.repeat(np.arange(ranks.size), [len(share) for share in shares]))
-            transport.close()
+            winners = np.repeat(np.arange(ranks.size), [len(share) for share in shares])
+            for transport in transports.values():
+                transport.collect(winners)
+                transport.close()
             stages.end("t_comm")
         stages.end("t_close")
         done = stages.done(ranks.host, opens=1, requests=requests, frames=frames)
@@ -231,11 +243,14 @@ class _Memory:
         self._axes[there] = positions.transpose(0, 2, 1)
         self._cells[there] = np.nan_to_num(cells[:, _AS_DCD])
 
-    def compute(self, n_frames: int, stages: _Stages) -> NDArray[np.float64]:
-        """Return the rows of the first frames."""
+    def compute(self, n_frames: int, stages: _Stages) -> dict[str, NDArray[np.uint8]]:
+        """Return the bytes of the arrays of the first frames."""
         output = LocalPool(threads=1).run(self._reader, self._plan, (0, 1, n_frames))
         (worker,) = output.report["workers"]
         stages.part("t_decode", worker["t_read"] + worker["t_decode"])
         stages.part("t_comp", worker["t_comp"])
         stages.end("t_overhead")
-        return output.rows
+        ((arrays, _),) = output.analyses
+        return {
+            name: numbers.reshape(n_frames, -1).view(np.uint8) for name, numbers in arrays.items()
+        }

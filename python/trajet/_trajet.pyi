@@ -593,8 +593,14 @@ class Pass:
     ) -> None: ...
     @property
     def n_leaves(self) -> int: ...
+    # of the arrays with an entry for each frame: unique name, dtype, shape of an entry
     @property
-    def row_width(self) -> int: ...
+    def arrays(self) -> list[tuple[str, str, list[int]]]: ...
+    # bytes of an entry in each of them
+    @property
+    def entry_bytes(self) -> list[int]: ...
+    # where each of them begins in a buffer, and the bytes of the buffer
+    def sections(self, n_frames: int) -> tuple[list[int], int]: ...
     # that are read, ascending; None for all
     @property
     def atoms(self) -> NDArray[np.int64] | None: ...
@@ -628,23 +634,22 @@ class WorkerTrajectory:
     def opening(self, task: Stop) -> float: ...
     # for the frames of a `Reader.slice` alone, by their numbers; and counts of what opening cost
     def reader(self, slice: bytes) -> tuple[Reader, Counts]: ...
-    # fills `rows`, (n_frames, row_width); returns the bytes of states, and the report
+    # fills `sections`, each (n_frames, entry_bytes); returns the bytes of states, and the report
     def run(
         self,
         pass_: Pass,
         task: bytes,
-        rows: NDArray[np.float64],
+        sections: list[NDArray[np.uint8]],
         *,
         threads: int,
         stop: Stop | None,
     ) -> tuple[NDArray[np.uint8], RunReport]: ...
 
-# What an analysis makes of all frames: numbers per row, arrays by name, and the summary of cells
-# (frames without a cell and the first of them, frames with a small cell and the first of them, half
-# of the shortest lattice vector and its frame; -1 for no frame).
+# The arrays of an analysis by name, and the summary of cells: frames without a cell and the first
+# of them, frames with a small cell and the first of them, half of the shortest lattice vector and
+# its frame; -1 for no frame.
 Folded: TypeAlias = tuple[
-    int,
-    dict[str, NDArray[np.float64] | NDArray[np.int64]],
+    dict[str, NDArray[np.float64] | NDArray[np.int64] | NDArray[np.uint8]],
     tuple[int, int, int, int, float, int],
 ]
 
@@ -656,8 +661,9 @@ class States:
     def subtrees(self) -> NDArray[np.uint8]: ...
     # the state of the whole pass, for the next; ValueError if some were not added
     def whole(self) -> NDArray[np.uint8]: ...
-    # of each analysis, after the last pass
-    def finish(self) -> list[Folded]: ...
+    # of each analysis, after the last pass; arrays with an entry for each frame are views of
+    # `sections`
+    def finish(self, sections: list[NDArray[np.uint8]]) -> list[Folded]: ...
 
 # Frames around their centres, in rows `(n_frames, 3 n_atoms)`, Å.
 class CentredFrames:
@@ -701,7 +707,7 @@ def run(
     threads: int,
     task_frames: int | None,
     progress: Progress | None,
-) -> tuple[NDArray[np.float64], list[Folded], RunReport]: ...
+) -> tuple[list[Folded], RunReport]: ...
 
 class Store:
     """A store; `progress(done, total)` is called every 100 ms."""

@@ -61,6 +61,20 @@ def check(path: Path, suffixes: tuple[str, ...]) -> None:
         ) from error
 
 
+def check_folder(path: Path) -> None:
+    """Raise an error if `path` is not a folder and cannot become one.
+
+    Raises
+    ------
+    OutputError
+        If it is a file, or the folder above is missing.
+    """
+    if path.exists() and not path.is_dir():
+        raise OutputError(f"{path}: is a file: give the name of a folder")
+    if not path.parent.is_dir():
+        raise OutputError(f"{path}: there is no folder {path.parent}: create it first")
+
+
 def check_new(path: Path) -> None:
     """Raise an error if `path` exists.
 

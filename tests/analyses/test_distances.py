@@ -679,6 +679,6 @@ def test_file_for_rows_needs_a_pool_that_writes_it(adk: Adk, tmp_path: Path) -> 
     """Threads and processes keep rows in memory: the command line is an error."""
     for pool in ("local", "processes"):
         command = ["distances", str(adk.psf), str(adk.xtc), "--select", "all", "--pool", pool]
-        done = CliRunner().invoke(commands, [*command, "--rows-in", str(tmp_path / "rows.npy")])
+        done = CliRunner().invoke(commands, [*command, "--rows-in", str(tmp_path / "rows")])
         assert done.exit_code == 2
         assert "--rows-in needs --pool dask or --pool mpi" in done.output

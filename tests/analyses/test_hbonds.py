@@ -445,11 +445,11 @@ def test_incomplete_second_runs_are_errors(adk: Adk, monkeypatch: pytest.MonkeyP
         steps = tj.hbonds.job(traj, by="pair", **{option: True}).start(frames=slice(0, 20))
         outcome = runner.run(next(steps))
         outcome = runner.run(steps.send(outcome))
-        number = int(outcome.rows.sum())
+        number = int(outcome.integers("count").sum())
         with pytest.raises(
             tj.AnalysisError, match=f"have {number} hydrogen bonds, but {number - 1} were collected"
         ):
-            steps.send(replace(outcome, arrays={name: outcome.arrays[name][1:]}))
+            steps.send(replace(outcome, arrays={**outcome.arrays, name: outcome.arrays[name][1:]}))
 
 
 def test_lifetimes_of_other_lags_are_nan(adk: Adk) -> None:

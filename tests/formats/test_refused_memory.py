@@ -24,9 +24,10 @@ _EXACT = {
 }
 # Repeats a call under limits from none to all of the memory that it needs.
 UNDER_LIMITS = """
-import resource, sys
+import pickle, resource, sys
 import numpy as np
 import trajet as tj
+from trajet import _trajet
 
 def mapped():
     return int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
@@ -78,6 +79,29 @@ elif what == "rmsd":
     sweep(lambda trajectory: tj.rmsd(
         trajectory, groups=[trajectory.select(np.arange(100_000))], pool=tj.LocalPool(threads=1)
     ).values)
+elif what == "plan":
+    data = pickle.dumps(_trajet.Plan("count", atoms=np.arange(n), selection=None))
+    sweep(lambda _: pickle.loads(data).atoms)
+elif what == "states":
+    from trajet.pools.passes import passes, tasks_of
+    from trajet.pools.tasks import Worker
+    from trajet.pools.timing import RunTiming
+
+    plan = next(tj.rmsf.job(trajectory).start()).make_plan(np.arange(2))
+    part = next(passes(
+        trajectory.reader, plan, (0, 1, 2), RunTiming(), threads=1,
+        make_tasks=lambda pass_: tasks_of(pass_, 1, None),
+    ))
+    worker = Worker(part.worker_spec)
+    done = [worker.do(part.task_bytes(task), task.part(part.sections)) for task in part.tasks]
+
+    def merge(_):
+        states = _trajet.States(part.pass_)
+        for one in done:
+            states.add(one.states)
+        return states.subtrees()
+
+    sweep(merge)
 """
 
 
@@ -120,6 +144,12 @@ def test_readers_raise_memory_error(files: Path, name: str) -> None:
 def test_analyses_raise_memory_error(files: Path, analysis: str, step: int) -> None:
     """These are lists of atoms, references, states and buffers of threads."""
     _sweep(analysis, files / "made.xtc", step)
+
+
+@pytest.mark.parametrize("what", ["plan", "states"])
+def test_data_of_other_processes_raise_memory_error(files: Path, what: str) -> None:
+    """Refused memory is not taken for data of another version."""
+    _sweep(what, files / "made.dcd", 5 << 18)
 
 
 def test_results_too_large_for_memory_raise_memory_error(files: Path) -> None:

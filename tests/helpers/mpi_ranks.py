@@ -81,11 +81,11 @@ def record_opens(folder: Path) -> None:
 
 
 def run_every_way(folder: Path) -> None:
-    """Run with threads, small tasks, rows in a file, and user functions."""
+    """Run with threads, small tasks, numbers in files, and user functions."""
     pools = {
         "threads": tj.MpiPool(threads=2),
         "small tasks": tj.MpiPool(task_frames=1, gathering="collective"),
-        "file": tj.MpiPool(rows_in=folder / "rows.npy"),
+        "file": tj.MpiPool(rows_in=folder / "rows"),
     }
     traj = tj.open(folder / "adk.psf", folder / "adk.xtc", pool=pools["threads"])
     atoms = traj.select(range(0, 3000, 50))
@@ -103,7 +103,7 @@ def run_every_way(folder: Path) -> None:
 
 
 def compute_wide_rows(folder: Path) -> None:
-    """Compute rows of half a megabyte, with the pool's own tasks."""
+    """Compute half a megabyte for each frame, with the pool's own tasks."""
     traj = tj.open(folder / "adk.psf", folder / "adk.xtc", pool=tj.MpiPool())
     one, other = traj.select(range(245)), traj.select(range(245, 490))
     reports = {}
@@ -132,7 +132,7 @@ def catch_errors(folder: Path) -> None:
     attempt(lambda: tj.rmsd(traj.select([1, 2, 3]), groups=["name X"], pool=pool))
     attempt(lambda: tj.rmsd(broken.select(range(0, 3000, 7)), pool=pool))
     attempt(lambda: tj.apply(traj.select([1]), lambda _: [1.0, 2.0][pool.rank :], pool=pool))
-    plain, kept = Worker.do, tj.MpiPool(rows_in=folder / "rows.npy")
+    plain, kept = Worker.do, tj.MpiPool(rows_in=folder / "rows")
     Worker.do = failing
     attempt(lambda: tj.rmsd(traj.select([1, 2, 3]), pool=kept))
     Worker.do = plain

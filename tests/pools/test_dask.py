@@ -142,8 +142,8 @@ def test_static_blocks_stay_on_their_workers(client: Client, long_adk: Adk) -> N
     assert all(len(set(by_worker[k : k + 4])) == 1 for k in (0, 4, 8))
 
 
-def test_tasks_of_wide_rows_are_small(client: Client, long_adk: Adk) -> None:
-    """They have at most 64 MiB of rows, although a static worker has 72 MB to do."""
+def test_tasks_of_wide_arrays_are_small(client: Client, long_adk: Adk) -> None:
+    """They have at most 64 MiB of numbers, although a static worker has 72 MB to do."""
     traj = tj.open(long_adk.psf, long_adk.xtc)
     pairs = traj.select(range(245)), traj.select(range(245, 490))
     pool = tj.DaskPool(client, scheduling="static")
@@ -179,16 +179,18 @@ def test_report_has_every_task_of_the_scheduler(client: Client, long_adk: Adk) -
     json.loads(report.to_json())
 
 
-def test_rows_in_a_file_are_mapped(client: Client, long_adk: Adk, tmp_path: Path) -> None:
-    """Rows are in the file and mapped from it; states need no file."""
+def test_numbers_in_files_are_mapped(client: Client, long_adk: Adk, tmp_path: Path) -> None:
+    """Arrays are in files and mapped from them; states need no file."""
     traj = tj.open(long_adk.psf, long_adk.xtc)
     fours = np.arange(400).reshape(-1, 4)
     here = tj.dihedrals(traj, fours, sin_cos=True, pool=tj.LocalPool())
-    path = tmp_path / "rows.npy"
-    pool = tj.DaskPool(client, rows_in=path)
+    folder = tmp_path / "rows"
+    path = folder / "dihedrals.npy"
+    pool = tj.DaskPool(client, rows_in=folder)
     there = tj.dihedrals(traj, fours, sin_cos=True, pool=pool)
     assert there.values.tobytes() == here.values.tobytes()
-    assert isinstance(there.values.base, np.memmap)
+    # The values are a view of the bytes of the file.
+    assert isinstance(there.values.base.base, np.memmap)
     assert np.load(path).tobytes() == here.values.tobytes()
     # The next result replaces the file and does not change the first one.
     tj.dihedrals(traj, fours[::-1], sin_cos=True, pool=pool)
@@ -196,13 +198,17 @@ def test_rows_in_a_file_are_mapped(client: Client, long_adk: Adk, tmp_path: Path
     assert np.load(path).tobytes() != here.values.tobytes()
     path.unlink()
     tj.rmsf(traj.select("name CA"), pool=pool)
-    assert list(tmp_path.iterdir()) == []
+    assert list(folder.iterdir()) == []
+    ca = traj.select("name CA")
+    tj.run([tj.rmsd.job(ca), tj.min_distance.job(ca, "name CB", cutoff=5)], pool=pool)
+    names = {"0-rmsd", "1-distance", "1-pair", "1-count"}
+    assert {path.stem for path in folder.iterdir()} == names
     with pytest.raises(tj.OutputError, match="no folder"):
-        tj.rmsd(traj, pool=tj.DaskPool(client, rows_in=tmp_path / "none" / "rows.npy"))
+        tj.rmsd(traj, pool=tj.DaskPool(client, rows_in=tmp_path / "none" / "rows"))
 
 
-def test_rows_in_a_file_take_no_memory(client: Client, adk: Adk, tmp_path: Path) -> None:
-    """The client's peak is a few fetches, not the rows: a sixtieth of the papers' 8.5 GB."""
+def test_numbers_in_files_take_no_memory(client: Client, adk: Adk, tmp_path: Path) -> None:
+    """The client's peak is a few fetches, not the numbers: a sixtieth of the papers' 8.5 GB."""
     script = """
 import sys
 import numpy as np
@@ -230,7 +236,7 @@ with Client(address) as client:
     files = [str(tmp_path / f"adk{k}.xtc") for k in range(4)]
     for other in files[1:]:
         Path(other).symlink_to(files[0])
-    address, rows = client.scheduler.address, tmp_path / "rows.npy"
+    address, rows = client.scheduler.address, tmp_path / "rows"
     done = subprocess.run(
         [sys.executable, "-c", script, address, str(rows), *files],
         capture_output=True,
@@ -241,7 +247,7 @@ with Client(address) as client:
     size, grown = map(int, done.stdout.split())
     assert size > 8.5e9 / 64
     assert grown < size / 4
-    kept = np.load(rows, mmap_mode="r")
+    kept = np.load(rows / "dihedrals.npy", mmap_mode="r")
     here = tj.dihedrals(
         tj.open(None, *files),
         np.arange(848).reshape(-1, 4),
@@ -467,19 +473,19 @@ def test_own_cluster_refuses_strangers() -> None:
                 Client(target, security=Security.temporary(), timeout=1)
 
 
-def test_rows_of_a_command_go_to_a_file(
+def test_numbers_of_a_command_go_to_files(
     client: Client, adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """--rows-in keeps a result of any size out of memory, so that it needs no --force."""
     monkeypatch.setattr("trajet.cli.analysis_options._LARGE_RESULT", 1000)
-    rows = tmp_path / "rows.npy"
+    rows = tmp_path / "rows"
     pool = ["--pool", "dask", "--scheduler", client.scheduler.address, "--rows-in", str(rows)]
     select = "name CA and resid 1:10"
     command = ["distances", str(adk.psf), str(adk.xtc), "--select", select, "--quiet", *pool]
     done = CliRunner().invoke(commands, command)
     assert done.exit_code == 0, done.exception
     here = tj.distances(tj.open(adk.psf, adk.xtc).select(select)).values
-    assert np.load(rows).tobytes() == here.tobytes()
+    assert np.load(rows / "distances.npy").tobytes() == here.tobytes()
 
 
 def test_threads_and_workers_of_one_process_call_a_function_in_turns(long_adk: Adk) -> None:

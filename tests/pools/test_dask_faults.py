@@ -40,10 +40,10 @@ from trajet.pools.timing import RunTiming
 def test_error_of_a_worker_is_raised_in_the_client(
     client: Client, long_adk: Adk, tmp_path: Path
 ) -> None:
-    """It has its class and message; other tasks are dropped, and no file of rows is left."""
+    """It has its class and message; other tasks are dropped, and no file of numbers is left."""
     traj = tj.open(long_adk.psf, broken_copy(long_adk, tmp_path))
     before = set(tmp_path.iterdir())
-    pool = tj.DaskPool(client, rows_in=tmp_path / "rows.npy")
+    pool = tj.DaskPool(client, rows_in=tmp_path / "rows")
     with pytest.raises(tj.FormatError, match="frame 500 at byte"):
         tj.rmsd(traj.select("name CA"), pool=pool)
     assert set(tmp_path.iterdir()) == before
@@ -51,7 +51,7 @@ def test_error_of_a_worker_is_raised_in_the_client(
 
 def test_progress_of_an_earlier_pass_is_ignored() -> None:
     """A cancelled task may read for a while; its key differs in the name of the pass alone."""
-    part = SimpleNamespace(tasks=[Task(0, (0, 1), (0, 10))])
+    part = SimpleNamespace(tasks=[Task(0, (0, 1), (0, 10))], sections=[])
     dispatcher = Dispatcher(None, None, "run-1", part, RunTiming(), {})
     ((copy, *_),) = dispatcher._dispatch.start({"tcp://here": 1})
     sent = dispatcher._sent[copy] = _Sent(copy, part.tasks[0], None)

@@ -1,4 +1,4 @@
-//! The interface of analyses: per-frame rows, a mergeable state, or both, and possibly a further pass. Passes hold analyses
+//! The interface of analyses: arrays with entries for frames, a mergeable state, or both, and possibly a further pass. Passes hold analyses
 //! of any state (`ErasedAnalysis`), which has the only codec of states.
 
 use std::any::Any;
@@ -13,6 +13,7 @@ use trajet_kernels::pairs::Misplaced;
 
 use crate::cells::CellUse;
 use crate::error::{FrameError, InvalidArgument, Result};
+use crate::frame_arrays::{ArraySpec, FrameArrays};
 use crate::plan::Leaves;
 use crate::superpose::Superpose;
 
@@ -95,9 +96,9 @@ pub trait Analysis: Send + Sync + 'static {
     /// What is accumulated over frames, with its own weight. Lists of numbers in it are [`Numbers`].
     type State: Serialize + DeserializeOwned + Send + 'static;
 
-    /// Returns the number of values per frame; 0 if frames only contribute to the state.
-    fn row_width(&self) -> usize {
-        0
+    /// Returns the arrays with an entry for each frame; none if frames only contribute to the state.
+    fn per_frame(&self) -> Vec<ArraySpec> {
+        Vec::new()
     }
 
     /// Returns the bytes that a state takes, as far as they are known beforehand.
@@ -111,11 +112,16 @@ pub trait Analysis: Send + Sync + 'static {
     /// [`crate::AnalysisError::Memory`].
     fn empty(&self) -> Result<Self::State>;
 
-    /// Writes the block's rows (`[n_frames, row_width]`) and accumulates its frames into `state`.
+    /// Writes the entries of the block's frames, and accumulates these into `state`.
     ///
     /// # Errors
     /// [`crate::AnalysisError::Frame`] of the first frame that the analysis cannot take, and others.
-    fn absorb(&self, block: &Block, rows: &mut [f64], state: &mut Self::State) -> Result<()>;
+    fn absorb(
+        &self,
+        block: &Block,
+        out: &mut FrameArrays<'_>,
+        state: &mut Self::State,
+    ) -> Result<()>;
 
     /// Merges the states of two adjacent ranges of frames, `left` before `right`.
     ///
@@ -140,16 +146,16 @@ pub trait Analysis: Send + Sync + 'static {
     }
 }
 
-/// An analysis that computes a row for each frame, and accumulates nothing.
+/// An analysis that computes entries of arrays for each frame, and accumulates nothing.
 pub trait PerFrame: Send + Sync + 'static {
-    /// Returns the number of values per frame.
-    fn row_width(&self) -> usize;
+    /// As [`Analysis::per_frame`].
+    fn per_frame(&self) -> Vec<ArraySpec>;
 
-    /// Writes the block's rows (`[n_frames, row_width]`).
+    /// Writes the entries of the block's frames.
     ///
     /// # Errors
     /// As [`Analysis::absorb`].
-    fn compute(&self, block: &Block, rows: &mut [f64]) -> Result<()>;
+    fn compute(&self, block: &Block, out: &mut FrameArrays<'_>) -> Result<()>;
 
     /// As [`Analysis::cell_use`].
     fn cell_use(&self) -> CellUse {
@@ -163,16 +169,16 @@ struct Stateless<A>(A);
 impl<A: PerFrame> Analysis for Stateless<A> {
     type State = ();
 
-    fn row_width(&self) -> usize {
-        self.0.row_width()
+    fn per_frame(&self) -> Vec<ArraySpec> {
+        self.0.per_frame()
     }
 
     fn empty(&self) -> Result<()> {
         Ok(())
     }
 
-    fn absorb(&self, block: &Block, rows: &mut [f64], (): &mut ()) -> Result<()> {
-        self.0.compute(block, rows)
+    fn absorb(&self, block: &Block, out: &mut FrameArrays<'_>, (): &mut ()) -> Result<()> {
+        self.0.compute(block, out)
     }
 
     fn merge(&self, (): (), (): ()) -> Result<()> {
@@ -279,8 +285,8 @@ pub type AnyState = Box<dyn Any + Send>;
 
 /// An [`Analysis`] without the type of its states. Its methods panic if they are given the state of another analysis.
 pub trait ErasedAnalysis: Send + Sync {
-    /// As [`Analysis::row_width`].
-    fn row_width(&self) -> usize;
+    /// As [`Analysis::per_frame`].
+    fn per_frame(&self) -> Vec<ArraySpec>;
 
     /// As [`Analysis::state_bytes`].
     fn state_bytes(&self) -> usize;
@@ -291,11 +297,11 @@ pub trait ErasedAnalysis: Send + Sync {
     /// As [`Analysis::cell_use`].
     fn cell_use(&self) -> CellUse;
 
-    /// Returns the state of a block, and writes its rows.
+    /// Returns the state of a block, and writes the entries of its frames.
     ///
     /// # Errors
     /// As [`Analysis::absorb`].
-    fn fold(&self, block: &Block, rows: &mut [f64]) -> Result<AnyState>;
+    fn fold(&self, block: &Block, out: &mut FrameArrays<'_>) -> Result<AnyState>;
 
     /// As [`Analysis::empty`].
     ///
@@ -321,13 +327,14 @@ pub trait ErasedAnalysis: Send + Sync {
     /// [`crate::AnalysisError::Memory`].
     fn write(&self, state: &AnyState, bytes: &mut Vec<u8>) -> Result<()>;
 
-    /// Returns the state at the beginning of some bytes, and the bytes after it; `None` if there is none.
+    /// Returns the state at the beginning of some bytes, and the bytes after it; `None` if there is none. The caller asks
+    /// for the memory: as much as the bytes take.
     fn read<'b>(&self, bytes: &'b [u8]) -> Option<(AnyState, &'b [u8])>;
 }
 
 impl<A: Analysis> ErasedAnalysis for A {
-    fn row_width(&self) -> usize {
-        Analysis::row_width(self)
+    fn per_frame(&self) -> Vec<ArraySpec> {
+        Analysis::per_frame(self)
     }
 
     fn state_bytes(&self) -> usize {
@@ -342,9 +349,9 @@ impl<A: Analysis> ErasedAnalysis for A {
         Analysis::cell_use(self)
     }
 
-    fn fold(&self, block: &Block, rows: &mut [f64]) -> Result<AnyState> {
+    fn fold(&self, block: &Block, out: &mut FrameArrays<'_>) -> Result<AnyState> {
         let mut state = Analysis::empty(self)?;
-        self.absorb(block, rows, &mut state)?;
+        self.absorb(block, out, &mut state)?;
         Ok(Box::new(state))
     }
 

@@ -7,6 +7,7 @@ use trajet_kernels::superpose::{Coordinates, Reference};
 use crate::analysis::{Analysis, Finished, Pass, check_finite};
 use crate::atom_map::AtomMap;
 use crate::error::Result;
+use crate::frame_arrays::FrameArrays;
 
 /// Makes a pass from average positions.
 pub type NextPass = Box<dyn Fn(&[f64]) -> Pass + Send + Sync>;
@@ -47,7 +48,7 @@ impl Analysis for Average {
     fn absorb(
         &self,
         block: &Block,
-        _: &mut [f64],
+        _: &mut FrameArrays<'_>,
         Sums { n_frames, positions: sums }: &mut Sums,
     ) -> Result<()> {
         let mut gathered = Vec::new();

@@ -11,8 +11,9 @@ use trajet_simd::InstructionSet;
 use crate::analysis::{self, Pass, PerFrame, cell_of, check_weights};
 use crate::cells::CellUse;
 use crate::error::{InvalidArgument, Result};
+use crate::frame_arrays::{ArraySpec, FrameArrays};
 
-/// The numbers of a row.
+/// The numbers of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Quantity {
@@ -83,7 +84,7 @@ fn forget_incomplete(centre: &mut [f64; 3]) {
     }
 }
 
-/// Yields one row per frame, no state.
+/// Yields an array per frame, no state.
 struct Centers {
     groups: AtomGroups,
     quantity: Quantity,
@@ -91,28 +92,25 @@ struct Centers {
 }
 
 impl PerFrame for Centers {
-    fn row_width(&self) -> usize {
+    fn per_frame(&self) -> Vec<ArraySpec> {
         let n = self.groups.len();
+        let distances = |width| vec![ArraySpec::of::<f64>("distances", &[width])];
         match self.quantity {
-            Quantity::Centers => 3 * n,
-            Quantity::Within => n * n.saturating_sub(1) / 2,
-            Quantity::Between(first) => first * (n - first),
-            Quantity::Pairs => n / 2,
+            Quantity::Centers => vec![ArraySpec::of::<f64>("centers", &[n, 3])],
+            Quantity::Within => distances(n * n.saturating_sub(1) / 2),
+            Quantity::Between(first) => distances(first * (n - first)),
+            Quantity::Pairs => distances(n / 2),
         }
     }
 
-    fn compute(&self, block: &Block, rows: &mut [f64]) -> Result<()> {
+    fn compute(&self, block: &Block, out: &mut FrameArrays<'_>) -> Result<()> {
         let set = InstructionSet::chosen();
-        let width = self.row_width();
-        if width == 0 {
-            return Ok(());
-        }
         let mut found = match self.quantity {
             Quantity::Centers => Vec::new(),
             _ => vec![0.0; 3 * self.groups.len()],
         };
         let (mut a, mut b) = (Points::default(), Points::default());
-        for (i, row) in rows.chunks_exact_mut(width).enumerate() {
+        for (i, row) in out.rows::<f64>().enumerate() {
             let positions = block.frame(i);
             if self.quantity == Quantity::Centers {
                 centers(set, &self.groups, positions, row);

@@ -11,6 +11,7 @@ use crate::atom_map::merge_atom_lists;
 use crate::cells::CellUse;
 use crate::contacts::{Frame, PairFinder, check_cutoff};
 use crate::error::{InvalidArgument, Result};
+use crate::frame_arrays::FrameArrays;
 use crate::updating::Group;
 
 /// What memory is asked for, in messages.
@@ -156,7 +157,7 @@ impl Analysis for ContactMap {
         Ok(Counts { n_frames: 0, pairs: Numbers::filled(self.layout.len(), 0, WHAT)? })
     }
 
-    fn absorb(&self, block: &Block, _: &mut [f64], state: &mut Counts) -> Result<()> {
+    fn absorb(&self, block: &Block, _: &mut FrameArrays<'_>, state: &mut Counts) -> Result<()> {
         let spare = || self.spare.lock().expect("nothing panics with it");
         let mut seen = spare().pop().unwrap_or_default();
         seen.bits.resize(self.layout.len().div_ceil(64), 0);

@@ -14,6 +14,7 @@ use crate::analysis::{self, Pass, PerFrame, cell_of, no_position};
 use crate::atom_map::merge_atom_lists;
 use crate::cells::{CellUse, SLACK};
 use crate::error::{FrameError, InvalidArgument, Result};
+use crate::frame_arrays::{ArraySpec, FrameArrays};
 use crate::updating::{Group, GroupMemory, check_selection};
 
 /// Parameters of the analysis.
@@ -187,7 +188,7 @@ pub(crate) fn check_half(
     Ok(())
 }
 
-/// Yields one row per frame, no state.
+/// Yields the arrays `distance` and `pair` of the nearest pair, and the array `count`, as asked for; no state.
 struct Contacts {
     pairs: PairFinder,
     nearest: bool,
@@ -195,30 +196,41 @@ struct Contacts {
 }
 
 impl PerFrame for Contacts {
-    fn row_width(&self) -> usize {
-        3 * usize::from(self.nearest) + usize::from(self.cutoff.is_some())
+    fn per_frame(&self) -> Vec<ArraySpec> {
+        let nearest = [ArraySpec::of::<f64>("distance", &[]), ArraySpec::of::<i64>("pair", &[2])];
+        let nearest = nearest.into_iter().filter(|_| self.nearest);
+        nearest.chain(self.cutoff.map(|_| ArraySpec::of::<i64>("count", &[]))).collect()
     }
 
-    fn compute(&self, block: &Block, rows: &mut [f64]) -> Result<()> {
-        let width = self.row_width();
+    fn compute(&self, block: &Block, out: &mut FrameArrays<'_>) -> Result<()> {
+        let mut arrays = out.each();
+        let nearest = self.nearest.then(|| (arrays.next(), arrays.next()));
+        let mut nearest = match nearest {
+            Some((Some(distances), Some(pairs))) => Some((distances.values(), pairs.rows())),
+            _ => None,
+        };
+        let counts = arrays.next().map_or(&mut [][..], |counts| counts.values::<i64>());
         let found = self.pairs.each_frame(block, self.cutoff, |finder, frame| {
             let Frame { i, cell, groups, labels, numbers } = *frame;
-            let (nearest, count) =
-                rows[i * width..][..width].split_at_mut(width - usize::from(self.cutoff.is_some()));
-            if let [distance, first, second] = nearest {
-                (*distance, *first, *second) = match finder.nearest(cell, groups, labels)? {
+            if let Some((distances, pairs)) = &mut nearest {
+                let pair: &mut [i64] = pairs.next().expect("one for each frame");
+                match finder.nearest(cell, groups, labels)? {
                     Some(found) => {
-                        let in_list = |k: usize| {
-                            let atom = found.atoms[k];
-                            f64::from(numbers[k].map_or(atom, |numbers| numbers[atom as usize]))
-                        };
-                        (found.distance, in_list(0), in_list(1))
+                        distances[i] = found.distance;
+                        for ((atom, numbers), of_pair) in found.atoms.iter().zip(numbers).zip(pair)
+                        {
+                            let atom = numbers.map_or(*atom, |numbers| numbers[*atom as usize]);
+                            *of_pair = i64::from(atom);
+                        }
                     }
-                    None => (f64::NAN, f64::NAN, f64::NAN),
-                };
+                    None => {
+                        distances[i] = f64::NAN;
+                        pair.fill(-1);
+                    }
+                }
             }
-            if let (Some(cutoff), [count]) = (self.cutoff, count) {
-                *count = finder.count(cell, groups, labels, cutoff)? as f64;
+            if let Some(cutoff) = self.cutoff {
+                counts[i] = finder.count(cell, groups, labels, cutoff)? as i64;
             }
             Ok(())
         });

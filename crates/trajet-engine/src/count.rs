@@ -8,6 +8,7 @@ use trajet_topology::select::UpdatingSelection;
 use crate::analysis::{self, Pass, PerFrame};
 use crate::cells::CellUse;
 use crate::error::{InvalidArgument, Result};
+use crate::frame_arrays::{ArraySpec, FrameArrays};
 use crate::updating::{Updating, check_selection};
 
 /// Parameters of the analysis.
@@ -36,23 +37,23 @@ impl analysis::Request for Request {
     }
 }
 
-/// Yields one number per frame, no state.
+/// Yields the array `count`, no state.
 struct Count {
     selection: Option<Updating>,
 }
 
 impl PerFrame for Count {
-    fn row_width(&self) -> usize {
-        1
+    fn per_frame(&self) -> Vec<ArraySpec> {
+        vec![ArraySpec::of::<i64>("count", &[])]
     }
 
-    fn compute(&self, block: &Block, rows: &mut [f64]) -> Result<()> {
-        for (i, row) in rows.iter_mut().enumerate() {
+    fn compute(&self, block: &Block, out: &mut FrameArrays<'_>) -> Result<()> {
+        for (i, number) in out.values::<i64>().iter_mut().enumerate() {
             let count = match &self.selection {
                 Some(selection) => selection.select(block, i)?.len(),
                 None => block.n_atoms(),
             };
-            *row = count as f64;
+            *number = count as i64;
         }
         Ok(())
     }

@@ -13,6 +13,7 @@ use crate::analysis::{self, Analysis, Array, Finished, Pass, check_finite};
 use crate::atom_map::AtomMap;
 use crate::cells::CellUse;
 use crate::error::{InvalidArgument, Result};
+use crate::frame_arrays::FrameArrays;
 use crate::linear_density::check_amounts;
 use crate::rdf::BinRange;
 use crate::updating::{Group, GroupMemory, check_selection};
@@ -218,7 +219,7 @@ impl Analysis for Density {
         Ok(Totals { n_frames: 0, n_atoms: 0, n_inside: 0, amounts })
     }
 
-    fn absorb(&self, block: &Block, _: &mut [f64], state: &mut Totals) -> Result<()> {
+    fn absorb(&self, block: &Block, _: &mut FrameArrays<'_>, state: &mut Totals) -> Result<()> {
         check_finite(block)?;
         let spare = self.spare().pop();
         let mut voxels = match spare {
@@ -308,7 +309,7 @@ mod tests {
                 };
                 block.meta.push(0, info);
                 let mut state = Analysis::empty(&analysis).unwrap();
-                analysis.absorb(&block, &mut [], &mut state).unwrap();
+                analysis.absorb(&block, &mut FrameArrays::default(), &mut state).unwrap();
                 if let Sums::Few { voxels, .. } = &state.amounts {
                     prop_assert!(2 * voxels.len() < n_voxels.max(1));
                 }

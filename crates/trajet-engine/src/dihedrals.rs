@@ -10,6 +10,7 @@ use crate::analysis::{self, Pass, PerFrame, cell_of};
 use crate::atom_map::merge_atom_lists;
 use crate::cells::CellUse;
 use crate::error::{InvalidArgument, Result};
+use crate::frame_arrays::{ArraySpec, FrameArrays};
 
 /// Parameters of the analysis.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -17,7 +18,7 @@ use crate::error::{InvalidArgument, Result};
 pub struct Request {
     /// Atoms of each dihedral (`[n, 4]`).
     pub quadruples: AtomList,
-    /// Whether rows hold cosine and sine of each angle instead of the angle in degrees.
+    /// Whether frames have cosine and sine of each angle instead of the angle in degrees.
     pub features: bool,
     /// Whether bond vectors are minimum images in frames that have a cell.
     pub periodic: bool,
@@ -46,7 +47,7 @@ impl analysis::Request for Request {
     }
 }
 
-/// Yields one row per frame, no state.
+/// Yields the array `dihedrals`, no state.
 struct Dihedrals {
     /// Columns of the block.
     quadruples: Vec<[u32; 4]>,
@@ -55,13 +56,14 @@ struct Dihedrals {
 }
 
 impl PerFrame for Dihedrals {
-    fn row_width(&self) -> usize {
-        if self.features { 2 * self.quadruples.len() } else { self.quadruples.len() }
+    fn per_frame(&self) -> Vec<ArraySpec> {
+        let width = if self.features { 2 * self.quadruples.len() } else { self.quadruples.len() };
+        vec![ArraySpec::of::<f64>("dihedrals", &[width])]
     }
 
-    fn compute(&self, block: &Block, rows: &mut [f64]) -> Result<()> {
+    fn compute(&self, block: &Block, out: &mut FrameArrays<'_>) -> Result<()> {
         let set = InstructionSet::chosen();
-        for (i, row) in rows.chunks_exact_mut(self.row_width()).enumerate() {
+        for (i, row) in out.rows::<f64>().enumerate() {
             let cell = if self.periodic { cell_of(block, i)? } else { None };
             let (cell, frame) = (cell.as_ref(), block.frame(i));
             match self.features {

@@ -10,6 +10,7 @@ use crate::analysis::{self, Pass, PerFrame, cell_of};
 use crate::atom_map::{AtomMap, merge_atom_lists};
 use crate::cells::CellUse;
 use crate::error::{InvalidArgument, Result};
+use crate::frame_arrays::{ArraySpec, FrameArrays};
 
 /// The second member of each pair.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -72,7 +73,7 @@ impl analysis::Request for Request {
     }
 }
 
-/// Yields one row per frame, no state.
+/// Yields the array `distances`, no state.
 struct Distances {
     n: usize,
     own: AtomMap,
@@ -87,23 +88,20 @@ enum With {
 }
 
 impl PerFrame for Distances {
-    fn row_width(&self) -> usize {
-        match &self.with {
+    fn per_frame(&self) -> Vec<ArraySpec> {
+        let width = match &self.with {
             With::Themselves => self.n * self.n.saturating_sub(1) / 2,
             With::Atoms { n, .. } => self.n * n,
             With::Positions(points) => self.n * points.len(),
-        }
+        };
+        vec![ArraySpec::of::<f64>("distances", &[width])]
     }
 
-    fn compute(&self, block: &Block, rows: &mut [f64]) -> Result<()> {
+    fn compute(&self, block: &Block, out: &mut FrameArrays<'_>) -> Result<()> {
         let set = InstructionSet::chosen();
-        let width = self.row_width();
-        if width == 0 {
-            return Ok(());
-        }
         let mut gathered = Vec::new();
         let (mut a, mut b) = (Points::default(), Points::default());
-        for (i, row) in rows.chunks_exact_mut(width).enumerate() {
+        for (i, row) in out.rows::<f64>().enumerate() {
             let cell = if self.periodic { cell_of(block, i)? } else { None };
             let cell = cell.as_ref();
             a.set(self.own.gather(block.frame(i), &mut gathered));

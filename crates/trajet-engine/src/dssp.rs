@@ -10,11 +10,7 @@ use trajet_simd::InstructionSet;
 
 use crate::analysis::{self, Pass, PerFrame, check_finite};
 use crate::error::{InvalidArgument, Result};
-
-/// Number of classes that one number of a row holds, three bits each: a double holds integers of 53 bits.
-const PER_NUMBER: usize = 17;
-/// Bits of a class.
-const BITS: usize = 3;
+use crate::frame_arrays::{ArraySpec, FrameArrays};
 
 /// Parameters of the analysis.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -52,8 +48,6 @@ impl analysis::Request for Request {
         vec![&mut self.residues, &mut self.before]
     }
 
-    /// A row has the classes of 17 residues in each number, as an integer: those of the first residue in its lowest
-    /// three bits.
     fn plan(self, n_atoms: usize) -> Result<Pass, Error> {
         let Request { residues, before, donates, slots, chains } = self;
         let mut union: Vec<i64> = Vec::new();
@@ -73,7 +67,7 @@ impl analysis::Request for Request {
     }
 }
 
-/// Yields packed classes, no state.
+/// Yields the array `codes`, no state.
 struct Dssp {
     backbone: Backbone,
     /// Spare searches, whose memory is reused.
@@ -81,44 +75,23 @@ struct Dssp {
 }
 
 impl PerFrame for Dssp {
-    fn row_width(&self) -> usize {
-        self.backbone.len().div_ceil(PER_NUMBER)
+    fn per_frame(&self) -> Vec<ArraySpec> {
+        vec![ArraySpec::of::<u8>("codes", &[self.backbone.len()])]
     }
 
-    fn compute(&self, block: &Block, rows: &mut [f64]) -> Result<()> {
+    fn compute(&self, block: &Block, out: &mut FrameArrays<'_>) -> Result<()> {
         check_finite(block)?;
         let spare = || self.spare.lock().expect("nothing panics with it");
         let (mut assigner, mut classes) = spare().pop().unwrap_or_default();
         classes.resize(self.backbone.len(), Class::Loop);
-        for (i, row) in rows.chunks_exact_mut(self.row_width()).enumerate() {
+        for (i, row) in out.rows::<u8>().enumerate() {
             let set = InstructionSet::chosen();
             assigner.assign(set, &self.backbone, block.frame(i), &mut classes);
-            for (number, classes) in row.iter_mut().zip(classes.chunks(PER_NUMBER)) {
-                *number = packed(classes);
+            for (code, &class) in row.iter_mut().zip(&classes) {
+                *code = class as u8;
             }
         }
         spare().push((assigner, classes));
         Ok(())
-    }
-}
-
-/// Returns the number that holds some classes.
-fn packed(classes: &[Class]) -> f64 {
-    classes.iter().rev().fold(0u64, |bits, &class| bits << BITS | class as u64) as f64
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_number_holds_its_classes_exactly() {
-        let classes = [Class::Loop; PER_NUMBER];
-        assert_eq!(packed(&classes), ((1u64 << 51) - 1) as f64);
-        assert_eq!(
-            packed(&[Class::Strand, Class::AlphaHelix, Class::Bend]),
-            f64::from(3 + (6 << 6))
-        );
-        assert_eq!(packed(&[]), 0.0);
     }
 }

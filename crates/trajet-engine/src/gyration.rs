@@ -8,8 +8,9 @@ use trajet_simd::InstructionSet;
 
 use crate::analysis::{self, Pass, PerFrame, check_weights};
 use crate::error::{InvalidArgument, Result};
+use crate::frame_arrays::{ArraySpec, FrameArrays};
 
-/// The numbers of a row.
+/// The numbers of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Quantity {
@@ -48,24 +49,24 @@ impl analysis::Request for Request {
     }
 }
 
-/// Yields one row per frame, no state.
+/// Yields an array per frame, no state.
 struct Gyration {
     weights: Option<Numbers<f64>>,
     quantity: Quantity,
 }
 
 impl PerFrame for Gyration {
-    fn row_width(&self) -> usize {
-        match self.quantity {
-            Quantity::Radius => 1,
-            Quantity::Axes => 4,
-            Quantity::Moments => 3,
-        }
+    fn per_frame(&self) -> Vec<ArraySpec> {
+        vec![match self.quantity {
+            Quantity::Radius => ArraySpec::of::<f64>("radius", &[]),
+            Quantity::Axes => ArraySpec::of::<f64>("radii", &[4]),
+            Quantity::Moments => ArraySpec::of::<f64>("moments", &[3]),
+        }]
     }
 
-    fn compute(&self, block: &Block, rows: &mut [f64]) -> Result<()> {
+    fn compute(&self, block: &Block, out: &mut FrameArrays<'_>) -> Result<()> {
         let set = InstructionSet::chosen();
-        for (i, row) in rows.chunks_exact_mut(self.row_width()).enumerate() {
+        for (i, row) in out.rows::<f64>().enumerate() {
             let (frame, weights) = (block.frame(i), self.weights.as_deref());
             match self.quantity {
                 Quantity::Radius => row[0] = radius(set, frame, weights),

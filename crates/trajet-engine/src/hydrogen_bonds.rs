@@ -14,6 +14,7 @@ use crate::analysis::{self, Analysis, Array, Finished, Pass, cell_of, check_fini
 use crate::atom_map::merge_atom_lists;
 use crate::cells::CellUse;
 use crate::error::{AnalysisError, FrameError, InvalidArgument, Result};
+use crate::frame_arrays::{ArraySpec, FrameArrays};
 
 /// What memory is asked for, in messages.
 const WHAT: &str = "the hydrogen bonds of all frames";
@@ -35,7 +36,7 @@ pub enum Distance {
 pub enum Fold {
     /// `keys`, each that occurs, ascending, and `counts`, in how many frames it does.
     Occupancies,
-    /// `keys` of each frame in turn, ascending; rows have their number.
+    /// `keys` of each frame in turn, ascending.
     Keys,
     /// `atoms`, donor, hydrogen and acceptor (`[n, 3]`, atoms of the request), `distances` (Å) and `angles` (degrees) of
     /// each bond of each frame in turn, sorted by these atoms.
@@ -117,8 +118,7 @@ impl analysis::Request for Request {
             .collect()
     }
 
-    /// Rows have one number: that of the bonds of the frame, or of its keys for [`Fold::Keys`]. The arrays are those of
-    /// [`Fold`].
+    /// The arrays are `count`, the bonds of each frame, or its keys for [`Fold::Keys`], and those of [`Fold`].
     fn plan(self, n_atoms: usize) -> Result<Pass, Error> {
         let Request { searches, distance, cutoff, periodic, fold, most, n_acceptor_labels, .. } =
             self;
@@ -241,27 +241,6 @@ impl FrameBonds {
         }
         Ok(())
     }
-
-    /// Calls `each` with the bonds of every frame of a block, memory for their keys, and its row, which has the number of
-    /// bonds.
-    fn each_frame(
-        &self,
-        block: &Block,
-        rows: &mut [f64],
-        mut each: impl FnMut(&[Found], &mut Vec<u64>, &mut f64) -> Result<()>,
-    ) -> Result<()> {
-        check_finite(block)?;
-        let spare = || self.spare.lock().expect("nothing panics with it");
-        let mut buffers = spare().pop().unwrap_or_default();
-        for (i, row) in rows.iter_mut().enumerate() {
-            self.find(block, i, &mut buffers)?;
-            let Buffers { found, keys, .. } = &mut buffers;
-            *row = found.len() as f64;
-            each(found, keys, row)?;
-        }
-        spare().push(buffers);
-        Ok(())
-    }
 }
 
 /// Sets keys to those of some bonds, ascending.
@@ -272,7 +251,7 @@ fn set_keys(keys: &mut Vec<u64>, found: &[Found]) {
     keys.dedup();
 }
 
-/// Collects bonds of all frames; yields one number per frame.
+/// Collects bonds of all frames; yields the array `count`.
 struct HydrogenBonds<C> {
     bonds: FrameBonds,
     /// Largest number of entries of the collection.
@@ -282,14 +261,19 @@ struct HydrogenBonds<C> {
 
 /// What is collected of all frames, of which a state has at most `most` entries.
 trait Collection: Default + Serialize + DeserializeOwned + Send + 'static {
-    /// Adds the bonds of a block.
+    /// Adds the bonds of a frame, and returns how many entries these are; `keys` is memory for their keys.
     fn add(
         &mut self,
         bonds: &FrameBonds,
-        block: &Block,
-        rows: &mut [f64],
+        found: &[Found],
+        keys: &mut Vec<u64>,
         most: usize,
-    ) -> Result<()>;
+    ) -> Result<usize>;
+
+    /// Returns the collection when all frames of a block were added.
+    fn completed(self) -> Self {
+        self
+    }
 
     /// Adds what was collected of the frames after these.
     fn append(&mut self, right: Self, most: usize) -> Result<()>;
@@ -306,16 +290,26 @@ impl<C> HydrogenBonds<C> {
 impl<C: Collection> Analysis for HydrogenBonds<C> {
     type State = C;
 
-    fn row_width(&self) -> usize {
-        1
+    fn per_frame(&self) -> Vec<ArraySpec> {
+        vec![ArraySpec::of::<i64>("count", &[])]
     }
 
     fn empty(&self) -> Result<C> {
         Ok(C::default())
     }
 
-    fn absorb(&self, block: &Block, rows: &mut [f64], state: &mut C) -> Result<()> {
-        state.add(&self.bonds, block, rows, self.most)
+    fn absorb(&self, block: &Block, out: &mut FrameArrays<'_>, state: &mut C) -> Result<()> {
+        check_finite(block)?;
+        let spare = || self.bonds.spare.lock().expect("nothing panics with it");
+        let mut buffers = spare().pop().unwrap_or_default();
+        let mut of_block = C::default();
+        for (i, count) in out.values::<i64>().iter_mut().enumerate() {
+            self.bonds.find(block, i, &mut buffers)?;
+            let Buffers { found, keys, .. } = &mut buffers;
+            *count = of_block.add(&self.bonds, found, keys, self.most)? as i64;
+        }
+        spare().push(buffers);
+        state.append(of_block.completed(), self.most)
     }
 
     fn merge(&self, mut left: C, right: C) -> Result<C> {
@@ -343,24 +337,25 @@ struct KeyCounts {
 impl Collection for KeyCounts {
     fn add(
         &mut self,
-        bonds: &FrameBonds,
-        block: &Block,
-        rows: &mut [f64],
-        most: usize,
-    ) -> Result<()> {
-        let mut all = Vec::new();
-        bonds.each_frame(block, rows, |found, keys, _| {
-            set_keys(keys, found);
-            all.extend_from_slice(keys);
-            Ok(())
-        })?;
-        all.sort_unstable();
+        _: &FrameBonds,
+        found: &[Found],
+        keys: &mut Vec<u64>,
+        _: usize,
+    ) -> Result<usize> {
+        set_keys(keys, found);
+        memory::reserve(&mut self.keys.0, keys.len(), WHAT)?;
+        self.keys.0.extend_from_slice(keys);
+        Ok(found.len())
+    }
+
+    fn completed(mut self) -> Self {
         let mut of_block = KeyCounts::default();
-        for same in all.chunk_by(|a, b| a == b) {
+        self.keys.sort_unstable();
+        for same in self.keys.chunk_by(|a, b| a == b) {
             of_block.keys.0.push(same[0]);
             of_block.counts.0.push(same.len() as u64);
         }
-        self.append(of_block, most)
+        of_block
     }
 
     fn append(&mut self, right: Self, most: usize) -> Result<()> {
@@ -401,16 +396,14 @@ struct Keys(Numbers<u64>);
 impl Collection for Keys {
     fn add(
         &mut self,
-        bonds: &FrameBonds,
-        block: &Block,
-        rows: &mut [f64],
+        _: &FrameBonds,
+        found: &[Found],
+        keys: &mut Vec<u64>,
         most: usize,
-    ) -> Result<()> {
-        bonds.each_frame(block, rows, |found, keys, row| {
-            set_keys(keys, found);
-            *row = keys.len() as f64;
-            append(&mut self.0.0, keys, most)
-        })
+    ) -> Result<usize> {
+        set_keys(keys, found);
+        append(&mut self.0.0, keys, most)?;
+        Ok(keys.len())
     }
 
     fn append(&mut self, right: Self, most: usize) -> Result<()> {
@@ -435,20 +428,19 @@ impl Collection for BondTable {
     fn add(
         &mut self,
         bonds: &FrameBonds,
-        block: &Block,
-        rows: &mut [f64],
+        found: &[Found],
+        _: &mut Vec<u64>,
         most: usize,
-    ) -> Result<()> {
-        bonds.each_frame(block, rows, |found, _, _| {
-            let columns = found.iter().flat_map(|bond| [bond.donor, bond.hydrogen, bond.acceptor]);
-            let atom = |column: u32| bonds.atoms[column as usize] as u32;
-            let of_frame = BondTable {
-                atoms: Numbers(columns.map(atom).collect()),
-                distances: Numbers(found.iter().map(|found| found.bond.distance).collect()),
-                angles: Numbers(found.iter().map(|found| found.bond.angle()).collect()),
-            };
-            self.append(of_frame, most)
-        })
+    ) -> Result<usize> {
+        let columns = found.iter().flat_map(|bond| [bond.donor, bond.hydrogen, bond.acceptor]);
+        let atom = |column: u32| bonds.atoms[column as usize] as u32;
+        let of_frame = BondTable {
+            atoms: Numbers(columns.map(atom).collect()),
+            distances: Numbers(found.iter().map(|found| found.bond.distance).collect()),
+            angles: Numbers(found.iter().map(|found| found.bond.angle()).collect()),
+        };
+        self.append(of_frame, most)?;
+        Ok(found.len())
     }
 
     fn append(&mut self, right: Self, most: usize) -> Result<()> {

@@ -10,12 +10,14 @@ use std::sync::Arc;
 
 use trajet_files::transform::ChainTransform;
 use trajet_files::{Branches, Chain, Error, Frames, Relay, Scratch, TaskPart, Wanted};
-use trajet_formats::{Atoms, Block, memory};
+use trajet_formats::memory::{self, Refused};
+use trajet_formats::{Atoms, Block};
 
 use crate::analysis::{AnyState, Array, Finished, Pass, write};
 use crate::atom_map::{AtomMap, merge_atom_lists};
 use crate::cells::CellSummary;
 use crate::error::{Failure, Result};
+use crate::frame_arrays::{ArraySpec, FrameArrays};
 use crate::plan::Leaves;
 use crate::tree::{Merger, Node};
 
@@ -34,8 +36,8 @@ pub type Subtrees = Vec<(Node, JointState)>;
 /// The arrays of an analysis, made from its state of all frames, and the summary of their cells.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FoldedArrays {
-    /// Number of values per row.
-    pub row_width: usize,
+    /// Its arrays with an entry for each frame, which the run has written.
+    pub per_frame: Vec<ArraySpec>,
     /// Arrays by their names.
     pub arrays: Vec<(&'static str, Array)>,
     /// The summary.
@@ -86,9 +88,25 @@ struct Component {
     /// The columns of its atoms in that block.
     map: AtomMap,
     pass: Pass,
+    /// Its arrays with an entry for each frame.
+    per_frame: Vec<ArraySpec>,
+    /// Positions of these among the arrays of all analyses.
+    arrays: Range<usize>,
 }
 
 impl Component {
+    /// Returns the component of an analysis that has all atoms of its block. Its arrays follow those of `before`.
+    fn new(
+        Numbered { number, transform, pass }: Numbered,
+        block: usize,
+        before: Option<&Component>,
+    ) -> Self {
+        let per_frame = pass.analysis.per_frame();
+        let first = before.map_or(0, |before| before.arrays.end);
+        let arrays = first..first + per_frame.len();
+        Component { number, transform, block, map: AtomMap::All, pass, per_frame, arrays }
+    }
+
     /// Adds the number of the analysis to its error.
     fn numbered<T>(&self, result: Result<T>) -> Result<T, Failure> {
         result.map_err(|error| Failure { analysis: Some(self.number), fault: error.into() })
@@ -104,7 +122,7 @@ impl Component {
 impl From<Pass> for JointPass {
     fn from(pass: Pass) -> Self {
         let atoms = pass.atoms.clone();
-        let only = Component { number: 0, transform: None, block: 0, map: AtomMap::All, pass };
+        let only = Component::new(Numbered { number: 0, transform: None, pass }, 0, None);
         JointPass { atoms, branches: None, components: vec![only], waiting: Vec::new() }
     }
 }
@@ -119,33 +137,32 @@ impl JointPass {
     /// # Panics
     /// If there are no analyses, or they are of trajectories with different numbers of atoms.
     pub fn of(analyses: Vec<(Option<Arc<ChainTransform>>, Pass)>) -> Result<Self, Error> {
-        let numbered = analyses.into_iter().enumerate();
-        let numbered =
-            numbered.map(|(number, (transform, pass))| Numbered { number, transform, pass });
-        JointPass::numbered(numbered.collect())
+        let entry = |(number, (transform, pass))| Numbered { number, transform, pass };
+        JointPass::numbered(analyses.into_iter().enumerate().map(entry).collect())
     }
 
     fn numbered(passes: Vec<Numbered>) -> Result<Self, Error> {
         let n_total = passes[0].pass.atoms.n_total();
-        // An analysis whose last pass is done would have to keep its rows while the others go on.
+        // An analysis whose last pass is done would have to keep its arrays while the others go on.
         let goes_on = passes.iter().any(|one| one.pass.analysis.has_next());
         let (now, waiting): (Vec<_>, Vec<_>) =
             passes.into_iter().partition(|one| !goes_on || one.pass.analysis.has_next());
-        let mut components = Vec::with_capacity(now.len());
+        let mut components: Vec<Component> = Vec::with_capacity(now.len());
         // A selection for each transform, with the positions of its analyses among the components.
         let mut selections: Vec<(Option<Arc<ChainTransform>>, Vec<usize>)> = Vec::new();
-        for (k, Numbered { number, transform, pass }) in now.into_iter().enumerate() {
-            let same = |other: &Option<Arc<ChainTransform>>| match (&transform, other) {
+        for (k, analysis) in now.into_iter().enumerate() {
+            let same = |other: &Option<Arc<ChainTransform>>| match (&analysis.transform, other) {
                 (Some(one), Some(other)) => Arc::ptr_eq(one, other),
                 (one, other) => one.is_none() && other.is_none(),
             };
             let block = selections.iter().position(|(other, _)| same(other));
             let block = block.unwrap_or_else(|| {
-                selections.push((transform.clone(), Vec::new()));
+                selections.push((analysis.transform.clone(), Vec::new()));
                 selections.len() - 1
             });
             selections[block].1.push(k);
-            components.push(Component { number, transform, block, map: AtomMap::All, pass });
+            let component = Component::new(analysis, block, components.last());
+            components.push(component);
         }
         let mut read = Vec::with_capacity(selections.len());
         for (transform, of) in selections {
@@ -254,9 +271,21 @@ impl JointPass {
         grids.max_by_key(Leaves::frames_per_leaf).expect("an analysis")
     }
 
-    /// Returns the number of values per frame of all analyses.
-    pub fn row_width(&self) -> usize {
-        self.components.iter().map(|component| component.pass.analysis.row_width()).sum()
+    /// Returns the arrays of all analyses with an entry for each frame.
+    pub fn per_frame(&self) -> Vec<&ArraySpec> {
+        self.components.iter().flat_map(|component| &component.per_frame).collect()
+    }
+
+    /// Returns the names of these arrays, which begin with the number of the analysis if there are several.
+    pub fn array_names(&self) -> Vec<String> {
+        let of_component = |Component { number, per_frame, .. }: &Component| {
+            let name = |spec: &ArraySpec| match self.components.len() {
+                1 => spec.name.to_owned(),
+                _ => format!("{number}-{}", spec.name),
+            };
+            per_frame.iter().map(name).collect::<Vec<_>>()
+        };
+        self.components.iter().flat_map(of_component).collect()
     }
 
     /// Returns whether no pass follows.
@@ -324,8 +353,7 @@ impl JointPass {
             .numbered(component.pass.analysis.finish(state))?
         {
             Finished::Arrays(arrays) => {
-                let row_width = component.pass.analysis.row_width();
-                Ok(FoldedArrays { row_width, arrays, cells })
+                Ok(FoldedArrays { per_frame: component.per_frame.clone(), arrays, cells })
             }
             Finished::Next(_) => panic!("no further pass"),
         };
@@ -354,7 +382,15 @@ impl JointPass {
     }
 
     /// Returns the states of which [`JointPass::write_states`] made these bytes; `None` if they are of other states.
-    pub fn read_states(&self, mut bytes: &[u8]) -> Option<Subtrees> {
+    ///
+    /// # Errors
+    /// [`Refused`] if there is not enough memory: asked before, as the codec cannot tell that from other states.
+    pub fn read_states(&self, bytes: &[u8]) -> Result<Option<Subtrees>, Refused> {
+        memory::ask(bytes.len(), "the state of an analysis")?;
+        Ok(self.states_of(bytes))
+    }
+
+    fn states_of(&self, mut bytes: &[u8]) -> Option<Subtrees> {
         let mut subtrees = Subtrees::new();
         while !bytes.is_empty() {
             let (node, mut rest) = postcard::take_from_bytes(bytes).ok()?;
@@ -421,28 +457,23 @@ pub(crate) struct LeafFold<'a> {
 }
 
 impl LeafFold<'_> {
-    /// Analyses the next blocks of the leaf. `rows` are those of the whole leaf: `[n_frames, row_width]`.
-    pub(crate) fn absorb(&mut self, blocks: &mut [Block], rows: &mut [f64]) -> Result<(), Failure> {
+    /// Analyses the next blocks of the leaf. `out` has the frames of the whole leaf.
+    pub(crate) fn absorb(
+        &mut self,
+        blocks: &mut [Block],
+        out: &mut FrameArrays<'_>,
+    ) -> Result<(), Failure> {
         self.next += blocks[0].n_frames();
         if let [component] = &self.pass.components[..] {
             // The block is the whole leaf.
-            let folded = of_leaf(&component.pass, &mut blocks[0], rows);
+            let folded = of_leaf(&component.pass, &mut blocks[0], out);
             self.only = Some(component.numbered(folded)?);
             return Ok(());
         }
-        let row_width = self.pass.row_width();
-        let mut column = 0;
         for component in &mut self.components {
-            let width = component.of.pass.analysis.row_width();
-            let absorbed = component.absorb(&blocks[component.of.block], self.next);
-            if let Some((first, of_component)) = component.of.numbered(absorbed)? {
-                let rows =
-                    rows[(first - self.begin) * row_width..].chunks_exact_mut(row_width.max(1));
-                for (row, values) in rows.zip(of_component.chunks_exact(width.max(1))) {
-                    row[column..column + width].copy_from_slice(values);
-                }
-            }
-            column += width;
+            let read = &blocks[component.of.block];
+            let absorbed = component.absorb(read, self.begin..self.next, out);
+            component.of.numbered(absorbed)?;
         }
         Ok(())
     }
@@ -465,16 +496,16 @@ impl LeafFold<'_> {
 }
 
 /// Superposes and analyses a leaf of one analysis, and returns its state.
-fn of_leaf(pass: &Pass, block: &mut Block, rows: &mut [f64]) -> Result<Folded> {
+fn of_leaf(pass: &Pass, block: &mut Block, out: &mut FrameArrays<'_>) -> Result<Folded> {
     if let Some(superpose) = &pass.superpose {
         superpose.apply(block);
     }
-    of_superposed(pass, block, rows)
+    of_superposed(pass, block, out)
 }
 
 /// Analyses a leaf of one analysis, which was superposed, and returns its state.
-fn of_superposed(pass: &Pass, block: &Block, rows: &mut [f64]) -> Result<Folded> {
-    let state = pass.analysis.fold(block, rows)?;
+fn of_superposed(pass: &Pass, block: &Block, out: &mut FrameArrays<'_>) -> Result<Folded> {
+    let state = pass.analysis.fold(block, out)?;
     Ok(Folded { state, cells: CellSummary::of(block, pass.analysis.cell_use()) })
 }
 
@@ -490,25 +521,25 @@ struct ComponentFold<'a> {
 }
 
 impl ComponentFold<'_> {
-    /// Takes the analysis' atoms of a block whose last frame is before position `end`. If they complete a leaf of the
-    /// analysis, analyses it and returns the position of its first frame and its rows.
-    fn absorb(&mut self, read: &Block, end: usize) -> Result<Option<(usize, Vec<f64>)>> {
-        let Component { pass, map, .. } = self.of;
-        let leaf = (end - 1) / self.grid.frames_per_leaf();
+    /// Takes the analysis' atoms of a block with the last frames of the range `until`, which begins with the leaf of the
+    /// pass, as the arrays of all analyses do (`out`). If they complete a leaf of the analysis, analyses it.
+    fn absorb(
+        &mut self,
+        read: &Block,
+        until: Range<usize>,
+        out: &mut FrameArrays<'_>,
+    ) -> Result<()> {
+        let Component { pass, map, arrays, .. } = self.of;
+        let leaf = (until.end - 1) / self.grid.frames_per_leaf();
         let frames = self.grid.frames(leaf);
-        let rows = || {
-            let len = frames.len().saturating_mul(pass.analysis.row_width());
-            memory::filled(len, 0.0, "the numbers of the frames of a leaf")
-        };
+        let here = frames.start - until.start..frames.end - until.start;
         // The block that was read is the leaf: nothing has to be copied.
         if read.n_frames() == frames.len()
             && matches!(map, AtomMap::All)
             && pass.superpose.is_none()
         {
-            let mut rows = rows()?;
-            let state = of_superposed(pass, read, &mut rows)?;
-            self.add(leaf, state)?;
-            return Ok(Some((frames.start, rows)));
+            let state = of_superposed(pass, read, &mut out.part(arrays.clone(), here))?;
+            return self.add(leaf, state);
         }
         if self.block.n_frames() == 0 {
             self.block.reset(frames.len(), pass.atoms.len())?;
@@ -518,14 +549,12 @@ impl ComponentFold<'_> {
             map.copy(read.frame(i), self.block.frame_mut(at));
             self.block.meta.push(read.meta.frames[i], read.meta.info(i));
         }
-        if end < frames.end {
-            return Ok(None);
+        if until.end < frames.end {
+            return Ok(());
         }
-        let mut rows = rows()?;
-        let state = of_leaf(pass, &mut self.block, &mut rows)?;
-        self.add(leaf, state)?;
+        let state = of_leaf(pass, &mut self.block, &mut out.part(arrays.clone(), here))?;
         self.block.meta.clear();
-        Ok(Some((frames.start, rows)))
+        self.add(leaf, state)
     }
 
     /// Adds the state of a leaf of the analysis.
@@ -538,7 +567,7 @@ impl ComponentFold<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Analysis;
+    use crate::{Analysis, FrameBuffer};
     use proptest::prelude::*;
     use trajet_formats::Numbers;
 
@@ -555,17 +584,31 @@ mod tests {
     impl Analysis for Recorder {
         type State = Numbers<i64>;
 
-        fn row_width(&self) -> usize {
-            if self.passes == 1 { self.width } else { 0 }
+        fn per_frame(&self) -> Vec<ArraySpec> {
+            if self.passes > 1 {
+                return Vec::new();
+            }
+            vec![ArraySpec::of::<i64>("frame", &[]), ArraySpec::of::<f64>("row", &[self.width])]
         }
 
         fn empty(&self) -> Result<Numbers<i64>> {
             Ok(Numbers::default())
         }
 
-        fn absorb(&self, block: &Block, rows: &mut [f64], state: &mut Numbers<i64>) -> Result<()> {
-            state.0.extend(block.meta.frames.iter().map(|&frame| frame as i64));
-            for (i, row) in rows.chunks_exact_mut(Analysis::row_width(self).max(1)).enumerate() {
+        fn absorb(
+            &self,
+            block: &Block,
+            out: &mut FrameArrays<'_>,
+            state: &mut Numbers<i64>,
+        ) -> Result<()> {
+            let frames: Vec<_> = block.meta.frames.iter().map(|&frame| frame as i64).collect();
+            state.0.extend(&frames);
+            if self.passes > 1 {
+                return Ok(());
+            }
+            let [numbers, rows] = out.all();
+            numbers.values().copy_from_slice(&frames);
+            for (i, row) in rows.rows::<f64>().enumerate() {
                 row.fill(block.meta.times[i]);
                 row[0] = block.frame(i).iter().map(|&x| f64::from(x)).sum();
             }
@@ -598,14 +641,17 @@ mod tests {
     }
 
     /// Runs all passes leaf by leaf, as a run does, on positions that tell atom and frame.
-    fn run(mut pass: JointPass, n_frames: usize) -> (Vec<f64>, Vec<FoldedArrays>, usize) {
+    fn run(mut pass: JointPass, n_frames: usize) -> (FrameBuffer, Vec<FoldedArrays>) {
         loop {
-            let (leaves, width) = (pass.leaves(n_frames), pass.row_width());
-            let mut rows = vec![0.0; n_frames * width];
+            let leaves = pass.leaves(n_frames);
+            let specs = pass.per_frame().into_iter().cloned().collect();
+            let mut buffer = FrameBuffer::new(specs, n_frames).unwrap();
+            let mut all = buffer.arrays();
+            let n_arrays = all.len();
             let mut states = Merger::new(leaves.len());
             for leaf in 0..leaves.len() {
                 let frames = leaves.frames(leaf);
-                let rows = &mut rows[frames.start * width..frames.end * width];
+                let mut out = all.part(0..n_arrays, frames.clone());
                 let mut fold = pass.fold(frames.clone(), n_frames);
                 for chunk in pass.chunks(frames, n_frames) {
                     let mut block = Block::default();
@@ -624,17 +670,17 @@ mod tests {
                         };
                         block.meta.push(frame as u64, info);
                     }
-                    assert!(fold.absorb(&mut [block], rows).is_ok());
+                    assert!(fold.absorb(&mut [block], &mut out).is_ok());
                 }
                 let added = states.add(Node::leaf(leaf), fold.finish(), |l, r| pass.merge(l, r));
                 assert!(added.is_ok());
             }
             let whole = states.into_whole().unwrap_or_else(|| pass.empty().unwrap());
             let bytes = pass.write_states(&vec![(Node::leaf(0), whole)]).unwrap();
-            let (_, whole) = pass.read_states(&bytes).unwrap().remove(0);
-            assert!(pass.read_states(&bytes[..bytes.len() - 1]).is_none());
+            let (_, whole) = pass.read_states(&bytes).unwrap().unwrap().remove(0);
+            assert!(pass.read_states(&bytes[..bytes.len() - 1]).unwrap().is_none());
             if pass.is_last() {
-                return (rows, pass.finish(whole).unwrap(), width);
+                return (buffer, pass.finish(whole).unwrap());
             }
             pass = pass.next(whole).unwrap();
         }
@@ -661,17 +707,17 @@ mod tests {
             n_frames in prop_oneof![0usize..10, 200usize..1500],
         ) {
             let passes = analyses.iter().map(|recorder| (None, pass_of(recorder.clone())));
-            let (rows, states, width) = run(JointPass::of(passes.collect()).unwrap(), n_frames);
-            let mut column = 0;
+            let (mut buffer, states) = run(JointPass::of(passes.collect()).unwrap(), n_frames);
+            let mut arrays = buffer.arrays();
+            let mut arrays = arrays.each();
             for (recorder, state) in analyses.iter().zip(states) {
-                let (own, own_state, own_width) = run(pass_of(recorder.clone()).into(), n_frames);
+                let (mut own, own_state) = run(pass_of(recorder.clone()).into(), n_frames);
                 prop_assert!([state] == own_state[..]);
-                let here = column..column + own_width;
-                let found = rows.chunks_exact(width).flat_map(|row| &row[here.clone()]);
-                prop_assert!(found.eq(&own));
-                column += own_width;
+                for array in own.arrays().each() {
+                    prop_assert!(arrays.next().unwrap().bytes() == array.bytes());
+                }
             }
-            prop_assert_eq!(column, width);
+            prop_assert!(arrays.next().is_none());
         }
     }
 }

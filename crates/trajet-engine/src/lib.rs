@@ -19,6 +19,7 @@ pub mod dihedrals;
 pub mod distances;
 pub mod dssp;
 mod error;
+pub mod frame_arrays;
 pub mod gyration;
 pub mod hydrogen_bonds;
 pub mod joint;
@@ -47,6 +48,7 @@ pub use analysis::{Analysis, Array, Finished, Pass, PerFrame, Request, Values};
 pub use error::{
     AnalysisError, Failure, FrameError, InvalidArgument, Result, RunError, TaskError, TaskFault,
 };
+pub use frame_arrays::{ArraySpec, FrameArrays, FrameBuffer};
 pub use joint::{FoldedArrays, JointPass, JointState, Subtrees};
 pub use run::{
     Budget, Control, Output, Part, RunHandle, check_times, open, open_with, run, run_part,

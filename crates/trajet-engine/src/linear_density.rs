@@ -8,6 +8,7 @@ use trajet_kernels::density::add_to_slices;
 
 use crate::analysis::{self, Analysis, Array, Finished, Pass, cell_of};
 use crate::error::{FrameError, InvalidArgument, Result};
+use crate::frame_arrays::FrameArrays;
 
 /// Parameters of the analysis.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -121,7 +122,7 @@ impl Analysis for LinearDensity {
         Ok(Sums { n_frames: 0, volume: 0.0, height: 0.0, n_tilted: 0, densities })
     }
 
-    fn absorb(&self, block: &Block, _: &mut [f64], state: &mut Sums) -> Result<()> {
+    fn absorb(&self, block: &Block, _: &mut FrameArrays<'_>, state: &mut Sums) -> Result<()> {
         let mut slices = vec![0.0; self.bins];
         for i in 0..block.n_frames() {
             let refused = |why: String| FrameError { frame: block.meta.frames[i], why };

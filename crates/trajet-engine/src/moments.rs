@@ -9,6 +9,7 @@ use trajet_simd::InstructionSet;
 use crate::analysis::{self, Analysis, Array, Finished, Pass, check_finite};
 use crate::atom_map::{AtomMap, merge_atom_lists};
 use crate::error::{InvalidArgument, Result};
+use crate::frame_arrays::FrameArrays;
 use crate::rmsd::Group;
 use crate::superpose::Superpose;
 
@@ -77,7 +78,12 @@ impl Analysis for Moments {
         Ok(Numbers::filled(1 + 6 * self.n_atoms, 0.0, "the fluctuations of atoms")?)
     }
 
-    fn absorb(&self, block: &Block, _: &mut [f64], state: &mut Numbers<f64>) -> Result<()> {
+    fn absorb(
+        &self,
+        block: &Block,
+        _: &mut FrameArrays<'_>,
+        state: &mut Numbers<f64>,
+    ) -> Result<()> {
         let mut gathered = Vec::new();
         let positions = match self.map {
             AtomMap::All => &block.positions[..block.n_frames() * block.n_atoms() * 3],

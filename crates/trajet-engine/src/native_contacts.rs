@@ -13,6 +13,7 @@ use crate::atom_map::merge_atom_lists;
 use crate::cells::CellUse;
 use crate::contacts::check_half;
 use crate::error::{InvalidArgument, Result};
+use crate::frame_arrays::{ArraySpec, FrameArrays};
 
 /// Parameters of the analysis.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -51,7 +52,6 @@ impl analysis::Request for Request {
         vec![&mut self.first, &mut self.second]
     }
 
-    /// Rows hold the fraction.
     fn plan(self, n_atoms: usize) -> Result<Pass, Error> {
         let Request { first, second, limits, beta, periodic } = self;
         let (union, maps) = merge_atom_lists(&[&first, &second]);
@@ -64,7 +64,7 @@ impl analysis::Request for Request {
     }
 }
 
-/// Yields one number per frame, no state.
+/// Yields the array `fraction`, no state.
 struct NativeContacts {
     pairs: NativePairs,
     /// The largest of the pairs' limits.
@@ -76,22 +76,23 @@ struct NativeContacts {
 }
 
 impl PerFrame for NativeContacts {
-    fn row_width(&self) -> usize {
-        1
+    fn per_frame(&self) -> Vec<ArraySpec> {
+        vec![ArraySpec::of::<f64>("fraction", &[])]
     }
 
-    fn compute(&self, block: &Block, rows: &mut [f64]) -> Result<()> {
+    fn compute(&self, block: &Block, out: &mut FrameArrays<'_>) -> Result<()> {
         let spare = || self.spare.lock().expect("nothing panics with it");
         let mut memory = spare().pop().unwrap_or_default();
         let set = InstructionSet::chosen();
         let what = format!("the longest native contact, {:.4} Å,", self.longest);
         let words = [&*what, "choose a shorter cut-off or a smaller factor"];
-        for (i, row) in rows.iter_mut().enumerate() {
+        for (i, fraction) in out.values::<f64>().iter_mut().enumerate() {
             let cell = if self.periodic { cell_of(block, i)? } else { None };
             if let Some(cell) = &cell {
                 check_half(cell, self.longest, words, block.meta.frames[i])?;
             }
-            *row = self.pairs.fraction(set, cell.as_ref(), block.frame(i), self.beta, &mut memory);
+            *fraction =
+                self.pairs.fraction(set, cell.as_ref(), block.frame(i), self.beta, &mut memory);
         }
         spare().push(memory);
         Ok(())

@@ -1,4 +1,4 @@
-//! Positions of atoms, or centres of groups of atoms, as rows: series over time that are analysed as a whole.
+//! Positions of atoms, or centres of groups of atoms: series over time that are analysed as a whole.
 
 use serde::{Deserialize, Serialize};
 use trajet_files::Error;
@@ -8,9 +8,7 @@ use trajet_simd::InstructionSet;
 
 use crate::analysis::{self, Pass, PerFrame, check_weights};
 use crate::error::{InvalidArgument, Result};
-
-/// Numbers of a row before the positions: the cell along x, y and z, and the number of broken groups.
-const HEAD: usize = 4;
+use crate::frame_arrays::{ArraySpec, FrameArrays};
 
 /// Parameters of the analysis.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -55,10 +53,10 @@ impl analysis::Request for Request {
         vec![&mut self.atoms]
     }
 
-    /// A row begins with the extents of the cell along x, y and z: the diagonal of its box vectors, of which the first
-    /// is along x and the second in the x-y plane; not a number without a cell, or if the box is rotated. Then comes
-    /// the number of groups that extend over more than half of that along one of the chosen axes, then the positions
-    /// (Å).
+    /// The arrays: `cell`, the extents of the cell along x, y and z, is the diagonal of its box vectors, of which the
+    /// first is along x and the second in the x-y plane; not a number without a cell, or if the box is rotated. `broken`
+    /// is the number of groups that extend over more than half of that along one of the chosen axes. `positions` are in
+    /// Å.
     fn plan(self, n_atoms: usize) -> Result<Pass, Error> {
         let Request { atoms, sizes, weights, axes } = self;
         let axes = axes_of(&axes).expect("the request was checked");
@@ -68,7 +66,7 @@ impl analysis::Request for Request {
     }
 }
 
-/// Yields one row per frame, no state.
+/// Yields arrays per frame, no state.
 struct Particles {
     sizes: Option<Numbers<usize>>,
     weights: Option<Numbers<f64>>,
@@ -77,25 +75,32 @@ struct Particles {
 }
 
 impl PerFrame for Particles {
-    fn row_width(&self) -> usize {
-        HEAD + self.n_positions * self.axes.len()
+    fn per_frame(&self) -> Vec<ArraySpec> {
+        let positions = [self.n_positions, self.axes.len()];
+        vec![
+            ArraySpec::of::<f64>("cell", &[3]),
+            ArraySpec::of::<i64>("broken", &[]),
+            ArraySpec::of::<f64>("positions", &positions),
+        ]
     }
 
-    fn compute(&self, block: &Block, rows: &mut [f64]) -> Result<()> {
+    fn compute(&self, block: &Block, out: &mut FrameArrays<'_>) -> Result<()> {
         let set = InstructionSet::chosen();
-        for (i, row) in rows.chunks_exact_mut(self.row_width()).enumerate() {
-            let (head, row) = row.split_at_mut(HEAD);
+        let [cells, broken, positions] = out.all();
+        let mut rows = positions.rows::<f64>();
+        for (i, (extents, broken)) in cells.rows::<f64>().zip(broken.values::<i64>()).enumerate() {
+            let row = rows.next().unwrap_or_default();
             let cell = match block.meta.turned[i] {
                 None => extents_of(block.meta.cells[i]),
                 Some(_) => [f64::NAN; 3],
             };
-            head[..3].copy_from_slice(&cell);
-            head[3] = match &self.sizes {
+            extents.copy_from_slice(&cell);
+            *broken = match &self.sizes {
                 None => {
                     self.copy(block.frame(i), row);
-                    0.0
+                    0
                 }
-                Some(sizes) => self.centres(set, sizes, block.frame(i), cell, row) as f64,
+                Some(sizes) => self.centres(set, sizes, block.frame(i), cell, row) as i64,
             };
         }
         Ok(())

@@ -10,19 +10,20 @@ use trajet_simd::InstructionSet;
 use crate::analysis::{self, Analysis, Array, Finished, Pass, PerFrame, check_finite};
 use crate::atom_map::{AtomMap, merge_atom_lists};
 use crate::error::{FrameError, InvalidArgument, Result};
+use crate::frame_arrays::{ArraySpec, FrameArrays};
 use crate::rmsd::Group;
 
 /// What is made of the positions.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Quantity {
-    /// Rows: the positions (`[n_atoms, 3]`, Å).
+    /// Per frame: `positions` (`[3 n_atoms]`: `[n_atoms, 3]`, Å).
     Positions,
     /// Arrays: `mean` (`[3 n_atoms]`, Å), `sums`, the upper triangle of the sums of products of deviations, and `average`,
     /// the average structure on which frames are superposed (the atoms of `align`, `[n, 3]`, Å), if there is one. A
     /// further run needs no pass for it.
     Covariance,
-    /// Rows: projections on components.
+    /// Per frame: `projections` on components.
     Projections {
         /// Mean positions (`[n_atoms, 3]`, Å), which are subtracted.
         mean: Numbers<f64>,
@@ -161,18 +162,23 @@ struct Positions {
 }
 
 impl PerFrame for Positions {
-    fn row_width(&self) -> usize {
-        let width = self.frames.width;
-        self.projection.as_ref().map_or(width, |(_, components)| components.len() / width.max(1))
+    fn per_frame(&self) -> Vec<ArraySpec> {
+        vec![match &self.projection {
+            None => ArraySpec::of::<f64>("positions", &[self.frames.width]),
+            Some((_, components)) => {
+                let n = components.len() / self.frames.width.max(1);
+                ArraySpec::of::<f64>("projections", &[n])
+            }
+        }]
     }
 
-    fn compute(&self, block: &Block, rows: &mut [f64]) -> Result<()> {
+    fn compute(&self, block: &Block, out: &mut FrameArrays<'_>) -> Result<()> {
         let Some((mean, components)) = &self.projection else {
-            return Ok(self.frames.write(block, rows)?);
+            return Ok(self.frames.write(block, out.values())?);
         };
         let mut positions = self.frames.of(block)?;
         let frames = positions.chunks_exact_mut(self.frames.width.max(1));
-        for (frame, row) in frames.zip(rows.chunks_exact_mut(self.row_width().max(1))) {
+        for (frame, row) in frames.zip(out.rows::<f64>()) {
             frame.iter_mut().zip(&**mean).for_each(|(x, mean)| *x -= mean);
             project(InstructionSet::chosen(), frame, components, row);
         }
@@ -180,7 +186,7 @@ impl PerFrame for Positions {
     }
 }
 
-/// Yields no rows, only a state: that of [`trajet_kernels::deviations`].
+/// Yields only a state: that of [`trajet_kernels::deviations`].
 struct Covariance {
     frames: FittedFrames,
     /// The average structure of the fitted atoms, if this is the reference.
@@ -198,7 +204,12 @@ impl Analysis for Covariance {
         Ok(Numbers::filled(state_len(self.frames.width), 0.0, "the covariance of positions")?)
     }
 
-    fn absorb(&self, block: &Block, _: &mut [f64], sums: &mut Numbers<f64>) -> Result<()> {
+    fn absorb(
+        &self,
+        block: &Block,
+        _: &mut FrameArrays<'_>,
+        sums: &mut Numbers<f64>,
+    ) -> Result<()> {
         let (set, width) = (InstructionSet::chosen(), self.frames.width);
         let positions = self.frames.of(block)?;
         // A leaf is absorbed at once, by the state of no frames.

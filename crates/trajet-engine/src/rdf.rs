@@ -12,6 +12,7 @@ use crate::analysis::{self, Analysis, Array, Finished, Pass, cell_of, no_positio
 use crate::atom_map::{AtomMap, merge_atom_lists};
 use crate::cells::CellUse;
 use crate::error::{FrameError, InvalidArgument, Result};
+use crate::frame_arrays::FrameArrays;
 
 /// Upper bound on the memory that a thread needs for one bin.
 const BYTES_OF_BIN: usize = 128;
@@ -164,7 +165,7 @@ impl Analysis for Rdf {
         Ok(Histogram { n_frames: 0, volume: 0.0, counts })
     }
 
-    fn absorb(&self, block: &Block, _: &mut [f64], state: &mut Histogram) -> Result<()> {
+    fn absorb(&self, block: &Block, _: &mut FrameArrays<'_>, state: &mut Histogram) -> Result<()> {
         let spare = || self.spare.lock().expect("nothing panics with it");
         let mut counter = spare().pop().unwrap_or_default();
         let (mut gathered, mut others) = (Vec::new(), Vec::new());

@@ -14,6 +14,7 @@ use crate::analysis::{self, Analysis, Array, Finished, Pass, cell_of, check_weig
 use crate::atom_map::{AtomMap, merge_atom_lists};
 use crate::cells::CellUse;
 use crate::error::{FrameError, InvalidArgument, Result};
+use crate::frame_arrays::FrameArrays;
 use crate::rdf::{BinRange, self_pairs};
 
 /// A list of sites.
@@ -255,7 +256,7 @@ impl Analysis for RdfPairs {
         Ok(Histograms { n_frames: 0, volume: 0.0, counts })
     }
 
-    fn absorb(&self, block: &Block, _: &mut [f64], state: &mut Histograms) -> Result<()> {
+    fn absorb(&self, block: &Block, _: &mut FrameArrays<'_>, state: &mut Histograms) -> Result<()> {
         let spare = || self.spare.lock().expect("nothing panics with it");
         let mut buffers = spare().pop().unwrap_or_default();
         buffers.counts.resize(self.bins.count(), 0);

@@ -11,6 +11,7 @@ use crate::analysis::{self, Pass, PerFrame, check_weights};
 use crate::atom_map::{AtomMap, merge_atom_lists};
 use crate::average::Average;
 use crate::error::{InvalidArgument, Result};
+use crate::frame_arrays::{ArraySpec, FrameArrays};
 
 /// How a frame is fitted to the reference before the RMSD is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,7 +77,7 @@ impl Group {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// The selection that is fitted, and gives the first value of a row.
+    /// The selection that is fitted, and gives the first value of a frame.
     pub main: Group,
     /// Selections that are moved along, and give the further values.
     pub groups: Vec<Group>,
@@ -134,7 +135,7 @@ impl analysis::Request for Request {
     }
 }
 
-/// Yields one row per frame, no state.
+/// Yields the array `rmsd`, no state.
 struct Rmsd {
     references: Vec<Reference>,
     maps: Arc<[AtomMap]>,
@@ -142,14 +143,14 @@ struct Rmsd {
 }
 
 impl PerFrame for Rmsd {
-    fn row_width(&self) -> usize {
-        self.references.len()
+    fn per_frame(&self) -> Vec<ArraySpec> {
+        vec![ArraySpec::of::<f64>("rmsd", &[self.references.len()])]
     }
 
-    fn compute(&self, block: &Block, rows: &mut [f64]) -> Result<()> {
+    fn compute(&self, block: &Block, out: &mut FrameArrays<'_>) -> Result<()> {
         let mut gathered = Vec::new();
         let [main, groups @ ..] = &self.references[..] else { return Ok(()) };
-        for (i, row) in rows.chunks_exact_mut(self.row_width()).enumerate() {
+        for (i, row) in out.rows::<f64>().enumerate() {
             let mobile = Coordinates::of(self.maps[0].gather(block.frame(i), &mut gathered));
             if self.fit == Fit::Superposition && groups.is_empty() {
                 row[0] = main.rmsd(&mobile);

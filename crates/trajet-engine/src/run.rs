@@ -2,7 +2,7 @@
 //! the FUSE library starts those of a mounted store.
 //!
 //! Memory is bounded by the workers: each owns one block and one window of file bytes. In addition there are the
-//! result's rows, of which each task writes its own part, and the states that wait for their sibling (at most a few per
+//! result's arrays, of which each task writes its own part, and the states that wait for their sibling (at most a few per
 //! running task).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,6 +15,7 @@ use trajet_files::{Chain, Error, Frames, Meter, Relay, Scratch};
 use trajet_formats::Block;
 
 use crate::error::{AnalysisError, Failure, FrameError, RunError, TaskError, TaskFault};
+use crate::frame_arrays::{FrameArrays, FrameBuffer};
 use crate::joint::{FoldedArrays, HeldChunk, JointPass, JointState, Subtrees};
 use crate::plan::{Leaves, tasks};
 use crate::report::{RunReport, Stages, TaskReport, WorkerReport};
@@ -91,11 +92,11 @@ pub fn run(
     };
     loop {
         let leaves = pass.leaves(frames.len());
-        let width = pass.row_width();
-        let mut rows = row_memory(frames.len(), width)?;
+        let mut buffer = buffer_of(&pass, frames.len())?;
         let part = Part { frames, leaves, run: 0..leaves.len() };
         let caller = Caller::Watches(control);
-        let states = run_pass(chain, &pass, &part, &mut rows, budget, begin, &mut report, caller)?;
+        let out = buffer.arrays();
+        let states = run_pass(chain, &pass, &part, out, budget, begin, &mut report, caller)?;
         let mut whole = Merger::new(leaves.len());
         let merge = |left, right| pass.merge(left, right);
         for (node, state) in states {
@@ -110,19 +111,17 @@ pub fn run(
             let folded = pass.finish(state).map_err(of_run)?;
             report.tasks.sort_by_key(|t| (t.pass, t.task));
             report.wall = begin.elapsed().as_secs_f64();
-            return Ok((Output { rows, row_width: width, folded }, report));
+            return Ok((Output { buffer, folded }, report));
         }
         pass = pass.next(state).map_err(of_run)?;
     }
 }
 
 /// Result of a run.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct Output {
-    /// Array of shape `[n_frames, row_width]`, in the order of the requested frames.
-    pub rows: Vec<f64>,
-    /// Number of values per row, of all analyses.
-    pub row_width: usize,
+    /// The arrays of all analyses with an entry for each of the requested frames, in their order.
+    pub buffer: FrameBuffer,
     /// The arrays that each analysis has made of its state.
     pub folded: Vec<FoldedArrays>,
 }
@@ -145,29 +144,28 @@ impl Part<'_> {
     }
 }
 
-/// Runs a part of a pass: writes its rows (`[n_frames, row_width]`) and returns the states of the largest whole
+/// Runs a part of a pass: writes the entries of its frames to `out` and returns the states of the largest whole
 /// subtrees in it. The calling thread is one of the workers. `report` is also filled in if the run fails.
 ///
 /// # Errors
 /// As [`run`].
 ///
 /// # Panics
-/// If the number of frames or rows does not match the leaves.
+/// If the number of frames does not match the leaves.
 pub fn run_part(
     chain: &Chain,
     pass: &JointPass,
     part: &Part<'_>,
-    rows: &mut [f64],
+    out: FrameArrays<'_>,
     budget: Budget,
     report: &mut RunReport,
     handle: &RunHandle,
 ) -> Result<Subtrees, RunError> {
     let begin = Instant::now();
     assert_eq!(part.frames.len(), part.positions().len(), "frames of the part");
-    assert_eq!(rows.len(), part.frames.len() * pass.row_width(), "rows of the part");
     let threads = budget.threads.min(part.run.len()).clamp(1, MOST_THREADS);
     *report = RunReport { workers: vec![WorkerReport::default(); threads], ..Default::default() };
-    let states = run_pass(chain, pass, part, rows, budget, begin, report, Caller::Works(handle));
+    let states = run_pass(chain, pass, part, out, budget, begin, report, Caller::Works(handle));
     report.passes = 1;
     report.tasks.sort_by_key(|t| t.task);
     report.wall = begin.elapsed().as_secs_f64();
@@ -187,8 +185,8 @@ struct Shared<'a> {
     handle: Option<&'a RunHandle>,
     frames_done: AtomicUsize,
     schedule: Mutex<Schedule>,
-    /// The rows of each task, as disjoint parts of the result.
-    rows: Vec<Mutex<&'a mut [f64]>>,
+    /// The entries of the frames of each task, as disjoint parts of the result.
+    out: Vec<Mutex<FrameArrays<'a>>>,
     collected: Mutex<Collected>,
     /// Set if tasks hand over to one another.
     relay: Option<Relay>,
@@ -233,7 +231,7 @@ fn run_pass(
     chain: &Chain,
     pass: &JointPass,
     part: &Part<'_>,
-    rows: &mut [f64],
+    out: FrameArrays<'_>,
     budget: Budget,
     begin: Instant,
     report: &mut RunReport,
@@ -273,7 +271,10 @@ fn run_pass(
             errors: Vec::new(),
         }),
         relay: relay_frames.map(|_| Relay::default()),
-        rows: split_rows(rows, leaves, &tasks, pass.row_width()),
+        out: {
+            let lengths = tasks.iter().map(|task| leaves.frames_of(task).len());
+            out.divided(lengths).into_iter().map(Mutex::new).collect()
+        },
         tasks,
         workers_left: Mutex::new(threads),
         all_left: Condvar::new(),
@@ -340,37 +341,19 @@ fn ask_for_memory(pass: &JointPass, leaves: &Leaves, threads: usize) -> Result<(
     )
 }
 
-/// Allocates the rows of a run.
+/// Returns memory for the arrays of a pass over `n_frames` frames.
 ///
 /// # Errors
 /// [`TaskFault::Memory`] if the system refuses the memory.
-fn row_memory(n_frames: usize, width: usize) -> Result<Vec<f64>, RunError> {
-    // Checked first, as a failed allocation would end the process. Zeroed pages cost nothing until they are used.
-    let bytes = n_frames.saturating_mul(width).saturating_mul(size_of::<f64>());
-    if trajet_formats::memory::ask(bytes, "the numbers of all frames").is_err() {
-        let needed = (n_frames as u64).saturating_mul(width as u64).div_ceil(1 << 27);
-        let fault = TaskFault::Memory { needed, what: "the numbers of all frames" };
-        return Err(RunError::Tasks(vec![TaskError::of_run(n_frames, fault)]));
-    }
-    let mut rows = vec![0.0; n_frames * width];
-    huge_pages::request(&mut rows);
-    Ok(rows)
-}
-
-/// Splits the rows by tasks.
-fn split_rows<'r>(
-    mut rows: &'r mut [f64],
-    leaves: &Leaves,
-    tasks: &[std::ops::Range<usize>],
-    width: usize,
-) -> Vec<Mutex<&'r mut [f64]>> {
-    let mut parts = Vec::with_capacity(tasks.len());
-    for task in tasks {
-        let (part, rest) = rows.split_at_mut(leaves.frames_of(task).len() * width);
-        parts.push(Mutex::new(part));
-        rows = rest;
-    }
-    parts
+fn buffer_of(pass: &JointPass, n_frames: usize) -> Result<FrameBuffer, RunError> {
+    let specs = pass.per_frame().into_iter().cloned().collect();
+    let mut buffer = FrameBuffer::new(specs, n_frames).map_err(|refused| {
+        let fault =
+            TaskFault::Memory { needed: refused.needed.div_ceil(1 << 30), what: refused.what };
+        RunError::Tasks(vec![TaskError::of_run(n_frames, fault)])
+    })?;
+    huge_pages::request(buffer.words());
+    Ok(buffer)
 }
 
 impl Shared<'_> {
@@ -447,8 +430,7 @@ impl Shared<'_> {
         let first = self.part.positions().start;
         // The reader is given only the frames of the task, so that it does not read ahead further.
         let frames = self.part.frames.slice(task_frames.start - first..task_frames.end - first);
-        let width = pass.row_width();
-        let mut rows = lock(&self.rows[task]);
+        let mut out = lock(&self.out[task]);
         let mut states = Merger::new(all_leaves.len());
         let here = |range: &std::ops::Range<usize>| {
             range.start - task_frames.start..range.end - task_frames.start
@@ -466,7 +448,8 @@ impl Shared<'_> {
         for leaf in leaves {
             let all = all_leaves.frames(leaf);
             let of_leaf = here(&all);
-            let rows = &mut rows[of_leaf.start * width..of_leaf.end * width];
+            let n_arrays = out.len();
+            let mut out = out.part(0..n_arrays, of_leaf);
             let mut fold = pass.fold(all.clone(), all_leaves.n_frames());
             for chunk in chunks_of(leaf) {
                 let before = scratch.meter.clone();
@@ -479,7 +462,7 @@ impl Shared<'_> {
                     &mut blocks[..]
                 };
                 let computing = Instant::now();
-                fold.absorb(read, rows).map_err(|failure| self.with_file(failure))?;
+                fold.absorb(read, &mut out).map_err(|failure| self.with_file(failure))?;
                 self.computed(computing, &before, scratch, t_comp);
                 self.frames_done.fetch_add(chunk.len(), Ordering::Relaxed);
             }

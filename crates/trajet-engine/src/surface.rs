@@ -11,6 +11,7 @@ use trajet_simd::InstructionSet;
 use crate::analysis::{self, Pass, PerFrame, check_finite};
 use crate::atom_map::merge_atom_lists;
 use crate::error::{InvalidArgument, Result};
+use crate::frame_arrays::{ArraySpec, FrameArrays};
 
 /// Most points on a sphere; more would take memory, and give no further digit.
 const MOST_POINTS: usize = 1_000_000;
@@ -111,7 +112,7 @@ impl Groups {
     }
 }
 
-/// Yields an area for each atom or each group, no state.
+/// Yields the array `areas`, for each atom or each group; no state.
 struct Areas {
     /// Columns of the atoms.
     own: Vec<u32>,
@@ -126,16 +127,17 @@ struct Areas {
 }
 
 impl PerFrame for Areas {
-    fn row_width(&self) -> usize {
-        self.groups.as_ref().map_or(self.own.len(), |groups| groups.starts.len() - 1)
+    fn per_frame(&self) -> Vec<ArraySpec> {
+        let groups = self.groups.as_ref().map(|groups| groups.starts.len() - 1);
+        vec![ArraySpec::of::<f64>("areas", &[groups.unwrap_or(self.own.len())])]
     }
 
-    fn compute(&self, block: &Block, rows: &mut [f64]) -> Result<()> {
+    fn compute(&self, block: &Block, out: &mut FrameArrays<'_>) -> Result<()> {
         check_finite(block)?;
         let spare = || self.spare.lock().expect("nothing panics with it");
         let (mut surface, mut areas) = spare().pop().unwrap_or_default();
         areas.resize(self.radii.len(), 0.0);
-        for (i, row) in rows.chunks_exact_mut(self.row_width()).enumerate() {
+        for (i, row) in out.rows::<f64>().enumerate() {
             let (radii, wanted) = (&self.radii[..], &self.wanted[..]);
             let atoms = surface::Atoms { positions: block.frame(i), radii, wanted };
             surface.areas(InstructionSet::chosen(), &self.sphere, atoms, &mut areas);

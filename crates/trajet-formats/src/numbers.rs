@@ -6,12 +6,12 @@ use std::ops::{AddAssign, Deref, DerefMut};
 
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use zerocopy::{FromBytes, Immutable, IntoBytes};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::memory::{self, Refused};
 
 /// A type whose values are serialised as their bytes.
-pub trait Number: FromBytes + IntoBytes + Immutable + Copy {
+pub trait Number: FromBytes + IntoBytes + Immutable + KnownLayout + Copy {
     /// Name of a list for deserialisers: NumPy's name of the type of the elements.
     const NAME: &'static str;
 }
@@ -28,7 +28,9 @@ impl<T: Number, const N: usize> Number for [T; N] {
     const NAME: &'static str = T::NAME;
 }
 
-numbers!(f64 "float64", f32 "float32", u32 "uint32", i64 "int64", u64 "uint64", usize "uintp");
+numbers!(
+    f64 "float64", f32 "float32", u8 "uint8", u32 "uint32", i64 "int64", u64 "uint64", usize "uintp"
+);
 
 /// A list of numbers, serialised as one byte string in the byte order of the machine: element by element, as a `Vec`
 /// is, takes six times as long.

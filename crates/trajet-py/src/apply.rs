@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use trajet_engine::cells::CellUse;
 use trajet_engine::updating::Updating;
-use trajet_engine::{Analysis, AnalysisError, Array, Finished, Pass};
+use trajet_engine::{Analysis, AnalysisError, Array, ArraySpec, Finished, FrameArrays, Pass};
 use trajet_files::Error;
 use trajet_formats::{AtomList, Atoms, Block, Numbers};
 use trajet_topology::select::UpdatingSelection;
@@ -42,7 +42,7 @@ pub(crate) type PickledFunctions = (Py<PyAny>, Option<Py<PyAny>>);
 /// Functions of Python.
 pub(crate) struct Functions {
     function: Py<PyAny>,
-    /// Merges return values of the function; `None` if these are rows.
+    /// Merges return values of the function; `None` if these are kept for each frame.
     reducer: Option<Py<PyAny>>,
 }
 
@@ -222,8 +222,9 @@ impl Analysis for Applied {
     /// Merged return values; empty before the first.
     type State = Numbers<f64>;
 
-    fn row_width(&self) -> usize {
-        if self.functions.reducer.is_some() { 0 } else { self.width() }
+    fn per_frame(&self) -> Vec<ArraySpec> {
+        let values = || ArraySpec::of::<f64>("values", &self.apply.shape);
+        self.functions.reducer.is_none().then(values).into_iter().collect()
     }
 
     fn empty(&self) -> Result<Numbers<f64>, AnalysisError> {
@@ -233,7 +234,7 @@ impl Analysis for Applied {
     fn absorb(
         &self,
         block: &Block,
-        rows: &mut [f64],
+        out: &mut FrameArrays<'_>,
         state: &mut Numbers<f64>,
     ) -> Result<(), AnalysisError> {
         let n = block.n_frames();
@@ -258,7 +259,9 @@ impl Analysis for Applied {
                 of_caller(error)
             })?;
             match self.functions.reducer {
-                None => rows[first * self.width()..][..numbers.len()].copy_from_slice(&numbers),
+                None => {
+                    out.values()[first * self.width()..][..numbers.len()].copy_from_slice(&numbers);
+                }
                 Some(_) => *state = self.merge(std::mem::take(state), Numbers(numbers))?,
             }
         }

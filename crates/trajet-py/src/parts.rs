@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use numpy::{PyArray1, PyReadonlyArray1, PyReadwriteArray2, PyUntypedArrayMethods};
+use numpy::{PyArray1, PyReadonlyArray1, PyReadwriteArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyBytes, PyDict};
@@ -12,11 +12,13 @@ use serde::{Deserialize, Serialize};
 use trajet_engine::plan::{Leaves, tasks};
 use trajet_engine::report::{RunReport, Stages};
 use trajet_engine::tree::{Merger, Node};
-use trajet_engine::{Budget, JointPass, JointState, Part, RunError, RunHandle, Subtrees, run_part};
+use trajet_engine::{
+    ArraySpec, Budget, FrameArrays, JointPass, JointState, Part, RunError, RunHandle, Subtrees,
+    frame_arrays, run_part,
+};
 use trajet_files::transform::ChainTransform;
 use trajet_files::worker::{Slice, WorkerTrajectory};
 use trajet_files::{Chain, Frames, Meter};
-use trajet_formats::memory;
 use trajet_store::partitioned::WORKER_OPENER;
 
 use crate::arrays::PyFrames;
@@ -66,9 +68,22 @@ impl PyPass {
         self.leaves.len()
     }
 
+    /// Unique name, dtype, and shape of the entry of a frame of each array.
     #[getter]
-    fn row_width(&self) -> usize {
-        self.inner.row_width()
+    fn arrays(&self) -> Vec<(String, &str, Vec<usize>)> {
+        let named = self.inner.array_names().into_iter().zip(self.inner.per_frame());
+        named.map(|(name, spec)| (name, spec.dtype, spec.shape.clone())).collect()
+    }
+
+    /// Bytes of the entry of a frame in each array.
+    #[getter]
+    fn entry_bytes(&self) -> Vec<usize> {
+        self.inner.per_frame().into_iter().map(ArraySpec::entry_bytes).collect()
+    }
+
+    /// Returns where each array begins in a buffer for `n_frames` frames, and the bytes of the buffer.
+    fn sections(&self, n_frames: usize) -> (Vec<usize>, usize) {
+        frame_arrays::sections(&self.entry_bytes(), n_frames)
     }
 
     /// The atoms to read, ascending; `None` for all.
@@ -201,26 +216,24 @@ impl PyWorkerTrajectory {
         Ok((Reader::partial(chain), counts(py, &meter)?))
     }
 
-    /// Runs a task. Fills `rows`, and returns states and report.
-    #[pyo3(signature = (pass_, task, rows, *, threads, stop))]
+    /// Runs a task. Fills `sections`, and returns states and report.
+    #[pyo3(signature = (pass_, task, sections, *, threads, stop))]
     #[allow(clippy::too_many_arguments)]
     fn run<'py>(
         &self,
         py: Python<'py>,
         pass_: &PyPass,
         task: &[u8],
-        mut rows: PyReadwriteArray2<'py, f64>,
+        mut sections: Vec<PyReadwriteArray2<'py, u8>>,
         threads: usize,
         stop: Option<&Stop>,
     ) -> PyResult<(Bound<'py, PyArray1<u8>>, Bound<'py, PyDict>)> {
-        let shape = rows.shape().to_vec();
-        let rows =
-            rows.as_slice_mut().map_err(|_| PyValueError::new_err("rows are not C-contiguous"))?;
+        let parts = sections.iter_mut().map(|section| section.as_slice_mut());
+        let parts = parts.collect::<Result<Vec<_>, _>>().map_err(|_| unfit())?;
         let (mut report, nobody) = (RunReport::default(), RunHandle::default());
         let handle = stop.map_or(&nobody, |stop| &stop.handle);
-        let rows = Rows { shape, values: rows };
         let (result, ended) = py.detach(|| {
-            let result = self.work(pass_, task, rows, threads, &mut report, handle);
+            let result = self.work(pass_, task, parts, threads, &mut report, handle);
             (result, Instant::now())
         });
         // Other threads of this process may hold the GIL.
@@ -241,12 +254,6 @@ impl PyWorkerTrajectory {
         })?;
         Ok((PyArray1::from_vec(py, states), report))
     }
-}
-
-/// Output array for rows.
-struct Rows<'a> {
-    shape: Vec<usize>,
-    values: &'a mut [f64],
 }
 
 /// Cause of a failed task.
@@ -272,7 +279,7 @@ impl PyWorkerTrajectory {
         &self,
         pass_: &PyPass,
         task: &[u8],
-        rows: Rows<'_>,
+        parts: Vec<&mut [u8]>,
         threads: usize,
         report: &mut RunReport,
         handle: &RunHandle,
@@ -285,19 +292,16 @@ impl PyWorkerTrajectory {
         let chain = self.chain(slice, &mut opening).map_err(Fault::Input)?;
         let (opened, waited) = (opens.elapsed(), Duration::from_nanos(opening.wait_ns));
         let PyPass { inner, leaves, .. } = pass_;
-        let (width, n_frames) = (inner.row_width(), frames.len());
-        let shape = rows.shape;
-        if shape != [n_frames, width] || leaves.frames_of(&run).len() != n_frames {
-            return Err(Fault::Asked(PyValueError::new_err(format!(
-                "rows of shape {shape:?} for {n_frames} frames of width {width}"
-            ))));
-        }
+        let n_frames = frames.len();
+        let out = FrameArrays::new(inner.per_frame().into_iter(), parts, n_frames);
+        let out = out.filter(|_| leaves.frames_of(&run).len() == n_frames);
+        let out = out.ok_or_else(|| Fault::Asked(unfit()))?;
         let part = Part { frames: &frames, leaves: *leaves, run };
         // For one thread a single share is best, as each share costs requests. Several threads balance their load with
         // a few more shares.
         let shares = if threads > 1 { 2 * threads } else { 1 };
         let budget = Budget { threads, task_frames: Some(n_frames.div_ceil(shares)) };
-        let result = run_part(&chain, inner, &part, rows.values, budget, report, handle);
+        let result = run_part(&chain, inner, &part, out, budget, report, handle);
         let packs = Instant::now();
         let states = result.and_then(|states| {
             inner.write_states(&states).map_err(|error| RunError::Tasks(vec![error.into()]))
@@ -320,9 +324,8 @@ impl PyWorkerTrajectory {
 /// Returns the states of some bytes.
 fn subtrees(py: Python<'_>, pass: &JointPass, bytes: &States<'_>) -> PyResult<Subtrees> {
     let bytes = bytes.as_slice().map_err(|_| no_states())?;
-    memory::ask(bytes.len(), "the state of an analysis")
-        .map_err(|refused| from_io(py, &refused.into()))?;
-    pass.read_states(bytes).ok_or_else(no_states)
+    let subtrees = pass.read_states(bytes).map_err(|refused| from_io(py, &refused.into()))?;
+    subtrees.ok_or_else(no_states)
 }
 
 /// Merges the states of tasks. See `_trajet.pyi`.
@@ -362,11 +365,16 @@ impl PyStates {
         self.bytes(py, &vec![(Node::leaf(0), self.take_whole(py)?)])
     }
 
-    /// Takes the state of the last pass, and returns the arrays of each analysis.
-    fn finish<'py>(&self, py: Python<'py>) -> PyResult<Vec<PyFolded<'py>>> {
+    /// Takes the state of the last pass, and returns the arrays of each analysis. `sections` are the bytes of those with
+    /// an entry for each frame.
+    fn finish<'py>(
+        &self,
+        py: Python<'py>,
+        sections: Vec<Bound<'py, PyAny>>,
+    ) -> PyResult<Vec<PyFolded<'py>>> {
         let whole = self.take_whole(py)?;
         let finished = self.pass.get().inner.finish(whole);
-        folded(py, finished.map_err(|error| from_failure(py, error))?)
+        folded(py, finished.map_err(|error| from_failure(py, error))?, sections)
     }
 }
 
@@ -388,6 +396,10 @@ impl PyStates {
         let bytes = self.pass.get().inner.write_states(states);
         Ok(PyArray1::from_vec(py, bytes.map_err(|error| from_failure(py, error))?))
     }
+}
+
+fn unfit() -> PyErr {
+    PyValueError::new_err("the sections do not fit the frames and arrays of the task")
 }
 
 fn taken() -> PyErr {

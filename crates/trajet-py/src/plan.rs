@@ -51,9 +51,10 @@ impl Spec {
     }
 }
 
-/// Returns atoms ascending, each once.
-fn distinct<'a>(atoms: impl Iterator<Item = &'a i64>) -> Vec<i64> {
-    let mut atoms: Vec<i64> = atoms.copied().collect();
+/// Returns the atoms of some lists ascending, each once.
+fn distinct<'a>(lists: impl Iterator<Item = &'a [i64]>) -> Vec<i64> {
+    // Of the exact size, for which memory was asked.
+    let mut atoms = lists.collect::<Vec<_>>().concat();
     atoms.sort_unstable();
     atoms.dedup();
     atoms
@@ -85,7 +86,7 @@ impl Plan {
     /// The distinct atoms of all analyses.
     #[getter]
     fn atoms<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        PyArray1::from_vec(py, distinct(self.jobs.iter().flat_map(|job| &*job.atoms)))
+        PyArray1::from_vec(py, distinct(self.jobs.iter().map(|job| &*job.atoms)))
     }
 
     /// Returns the plan for frames that have only the atoms of this one.
@@ -144,7 +145,7 @@ impl Job {
     }
 
     fn of(mut spec: Spec, functions: Option<Arc<Functions>>) -> Self {
-        let atoms = distinct(spec.atoms().iter().flat_map(|list| &***list)).into();
+        let atoms = distinct(spec.atoms().iter().map(|list| &***list)).into();
         Job { spec: Arc::new(spec), atoms, functions, transforms: None }
     }
 

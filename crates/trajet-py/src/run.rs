@@ -1,9 +1,10 @@
 //! Runs plans on threads of this process.
 
-use numpy::{PyArray1, PyArray2, PyArrayMethods};
+use numpy::PyArray1;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
-use trajet_engine::Budget;
+use pyo3::types::{PyDict, PySlice};
+use trajet_engine::frame_arrays::sections;
+use trajet_engine::{ArraySpec, Budget, Output};
 use trajet_files::Error;
 
 use crate::arrays::PyFrames;
@@ -14,10 +15,10 @@ use crate::plan::Plan;
 use crate::reader::Reader;
 use crate::report::report_dict;
 
-/// Rows, arrays of each analysis, report.
-type RunResult<'py> = (Bound<'py, PyArray2<f64>>, Vec<PyFolded<'py>>, Bound<'py, PyDict>);
+/// Arrays of each analysis, report.
+type RunResult<'py> = (Vec<PyFolded<'py>>, Bound<'py, PyDict>);
 
-/// Runs a plan on threads and returns rows, the arrays that each analysis made of all frames, and the report.
+/// Runs a plan on threads and returns the arrays of each analysis, and the report.
 #[pyfunction]
 #[pyo3(signature = (reader, plan, frames, *, threads, task_frames, progress))]
 pub(crate) fn run<'py>(
@@ -39,7 +40,22 @@ pub(crate) fn run<'py>(
     let result = py.detach(|| trajet_engine::run(inner, &frames, pass, budget, &mut control));
     control.check()?;
     let (output, report) = result.map_err(|error| from_run(py, &error))?;
-    let width = output.row_width;
-    let rows = PyArray1::from_vec(py, output.rows).reshape([frames.len(), width])?;
-    Ok((rows, folded(py, output.folded)?, report_dict(py, &report)?))
+    Ok((arrays(py, output, frames.len())?, report_dict(py, &report)?))
+}
+
+/// Returns the arrays of each analysis of a run; those with an entry for each frame are views of its buffer.
+fn arrays(py: Python<'_>, output: Output, n_frames: usize) -> PyResult<Vec<PyFolded<'_>>> {
+    let Output { buffer, folded: analyses } = output;
+    let specs = analyses.iter().flat_map(|analysis| &analysis.per_frame);
+    let entry_bytes: Vec<usize> = specs.map(ArraySpec::entry_bytes).collect();
+    let (begins, _) = sections(&entry_bytes, n_frames);
+    let (words, first) = buffer.into_words();
+    let bytes = PyArray1::from_vec(py, words).call_method1("view", ("uint8",))?;
+    let section = |(&begin, &size): (&usize, &usize)| {
+        let begin = (first * size_of::<u64>() + begin) as isize;
+        let slice = PySlice::new(py, begin, begin + (size * n_frames) as isize, 1);
+        bytes.get_item(slice)?.call_method1("reshape", (n_frames, size))
+    };
+    let sections = begins.iter().zip(&entry_bytes).map(section).collect::<PyResult<_>>()?;
+    folded(py, analyses, sections)
 }

@@ -54,7 +54,7 @@ def frames_of_lag(max_lag: float | None, interval: float, n_frames: int) -> int:
 def add_bonds(correlation: _trajet.Correlation, outcome: AnalysisOutcome) -> None:
     """Add the pairs of a run, whose `keys` are those of all pairs frame by frame."""
     numbers = np.arange(len(outcome.frames), dtype=np.uint32)
-    frames = np.repeat(numbers, outcome.rows[:, 0].astype(np.int64))
+    frames = np.repeat(numbers, outcome.integers("count"))
     # Stable: the frames of a pair ascend.
     keys = outcome.integers("keys")
     order = np.argsort(keys, kind="stable")

@@ -128,10 +128,10 @@ def center_distances(
 
     outcome = yield RunRequest(main.trajectory, plan, t_select=selecting(*own, *others), **run)
     remarks += outcome.cells.missing() if pbc else []
-    checked = suspect_frames(outcome.frames, outcome.rows.sum(axis=1))
+    checked = suspect_frames(outcome.frames, outcome.floats("distances").sum(axis=1))
     for group in [*own, *others]:
         remarks += find_broken_molecules_at(group, checked)
-    values = outcome.rows
+    values = outcome.floats("distances")
     if other is not None:
         values = values.reshape(len(outcome.frames), n_a, len(groups.sizes) - n_a)
     parameters = {

@@ -92,9 +92,9 @@ def centers(
         )
 
     outcome = yield RunRequest(main.trajectory, plan, t_select=selecting(main), **run)
-    remarks += find_broken_molecules_at(
-        main, suspect_frames(outcome.frames, outcome.rows.sum(axis=1))
-    )
+    centers = outcome.floats("centers")
+    sums = centers.reshape(len(centers), 3 * len(groups.sizes)).sum(axis=1)
+    remarks += find_broken_molecules_at(main, suspect_frames(outcome.frames, sums))
     parameters = {
         "selections": [main.label],
         "n_atoms": [main.n_atoms],
@@ -103,7 +103,7 @@ def centers(
         "weights": describe(weights),
     }
     return Centers(
-        values=outcome.rows.reshape(len(outcome.frames), len(groups.sizes), 3),
+        values=centers,
         times=outcome.times,
         frames=outcome.frames,
         units="Å",

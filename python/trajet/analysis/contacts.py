@@ -90,7 +90,7 @@ def contacts(
     cells = outcome.cells
     remarks = cells.missing() if pbc else cells.missing_for(updating)
     remarks += shared_remarks(main, others)
-    found = bool(outcome.rows[:, 0].any()) or not len(outcome.frames)
+    found = bool(outcome.arrays["count"].any()) or not len(outcome.frames)
     remarks += looks_like_nm("cutoff", "--cutoff", cutoff, found=found, what="no contact is")
     texts = [
         each.label for each in (main, others) if each is not None and each.updating is not None
@@ -104,7 +104,7 @@ def contacts(
         "pbc": pbc,
     }
     return Series(
-        values=outcome.rows[:, 0].copy(),
+        values=outcome.integers("count").astype(np.float64),
         times=outcome.times,
         frames=outcome.frames,
         units="",

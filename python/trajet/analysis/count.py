@@ -81,7 +81,7 @@ def count(
 
     outcome = yield RunRequest(main.trajectory, plan, t_select=selecting(main), **run)
     remarks = selections_in_nm(
-        [main.label], found=bool(outcome.rows.any()) or not len(outcome.frames)
+        [main.label], found=bool(outcome.arrays["count"].any()) or not len(outcome.frames)
     )
     remarks += outcome.cells.missing_for([main])
     parameters = {
@@ -90,7 +90,7 @@ def count(
         "updating": native is not None,
     }
     return Series(
-        values=outcome.rows[:, 0].copy(),
+        values=outcome.integers("count").astype(np.float64),
         times=outcome.times,
         frames=outcome.frames,
         units="atoms",

@@ -137,7 +137,7 @@ def dihedrals(
         "pbc": pbc,
     }
     return Dihedrals(
-        values=outcome.rows,
+        values=outcome.floats("dihedrals"),
         times=outcome.times,
         frames=outcome.frames,
         units="" if sin_cos else "degrees",

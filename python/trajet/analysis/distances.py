@@ -123,7 +123,7 @@ def distances(
         **run,
     )
     partners = None if others is None and reference is None else (others or main)
-    values = outcome.rows
+    values = outcome.floats("distances")
     if partners is not None:
         values = values.reshape(len(outcome.frames), main.n_atoms, partners.n_atoms)
     if pbc:

@@ -28,8 +28,6 @@ _OXYGENS = ("O", "OT1", "OC1", "O1")
 _PROLINES = ("PRO", "NPRO", "CPRO", "HYP")
 # Longest peptide bond, Å, as in DSSP: a longer one is a break of the chain.
 _PEPTIDE_BOND = 2.5
-# Residues in one number of a row, and bits of each: see `crates/trajet-engine/src/dssp.rs`.
-_PER_NUMBER, _BITS = 17, 3
 
 
 @analysis(
@@ -108,7 +106,7 @@ def dssp(
         t_select=selecting(main) + watch.seconds(),
         **run,
     )
-    codes = _unpacked(outcome.rows, len(sequence.residues))
+    codes = outcome.codes("codes")
     # Hydrogen bonds of broken molecules are missed, so that residues have no structure.
     n_loop = (codes == len(CLASSES) - 1).sum(axis=1).astype(np.float64)
     remarks += find_broken_molecules_at(main, suspect_frames(outcome.frames, n_loop))
@@ -295,15 +293,3 @@ def _distances(trajectory: Trajectory, pairs: NDArray[np.int64]) -> NDArray[np.f
     first = trajectory.read_places([0], wanted, None, counted=False)
     one, other = np.moveaxis(first.positions[0][where.reshape(pairs.shape)], 1, 0)
     return Box.of(first).distances(one, other)
-
-
-def _unpacked(rows: NDArray[np.float64], n_residues: int) -> NDArray[np.uint8]:
-    """Return the class of each residue, `(n_frames, n_residues)`, from the numbers of rows."""
-    codes = np.empty((len(rows), n_residues), np.uint8)
-    for number, packed in enumerate(rows.T):
-        bits = packed.astype(np.int64)
-        first = number * _PER_NUMBER
-        for place in range(first, min(first + _PER_NUMBER, n_residues)):
-            codes[:, place] = bits & (1 << _BITS) - 1
-            bits >>= _BITS
-    return codes

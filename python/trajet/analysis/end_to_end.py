@@ -92,9 +92,8 @@ def end_to_end(
         )
 
     outcome = yield RunRequest(main.trajectory, plan, t_select=selecting(main), **run)
-    remarks = find_broken_molecules_at(
-        main, suspect_frames(outcome.frames, outcome.rows.sum(axis=1))
-    )
+    distances = outcome.floats("distances")
+    remarks = find_broken_molecules_at(main, suspect_frames(outcome.frames, distances.sum(axis=1)))
     parameters = {
         "selections": [main.label],
         "n_atoms": [main.n_atoms],
@@ -102,7 +101,7 @@ def end_to_end(
         "n_groups": len(sizes),
     }
     return GroupSeries(
-        values=outcome.rows[:, 0].copy() if len(sizes) == 1 else outcome.rows,
+        values=distances[:, 0] if len(sizes) == 1 else distances,
         times=outcome.times,
         frames=outcome.frames,
         units="Å",

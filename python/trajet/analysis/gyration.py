@@ -91,7 +91,8 @@ def gyration(
         )
 
     outcome = yield RunRequest(main.trajectory, plan, t_select=selecting(main), **run)
-    radii = outcome.rows[:, 0].copy()
+    values = outcome.floats("radii" if per_axis else "radius")
+    radii = values[:, 0] if per_axis else values
     if np.isfinite(radii).any():
         # If a molecule is broken in some frames, the radius is largest in one of them.
         remarks += find_broken_molecules_at(main, [outcome.frames[np.nanargmax(radii)]])
@@ -102,7 +103,7 @@ def gyration(
         "weights": describe(weights),
     }
     return (AxisRadii if per_axis else Series)(
-        values=outcome.rows if per_axis else radii,
+        values=values,
         times=outcome.times,
         frames=outcome.frames,
         units="Å",

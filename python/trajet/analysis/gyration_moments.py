@@ -85,7 +85,8 @@ def gyration_moments(
         )
 
     outcome = yield RunRequest(main.trajectory, plan, t_select=selecting(main), **run)
-    squares = outcome.rows.sum(axis=1)
+    moments = outcome.floats("moments")
+    squares = moments.sum(axis=1)
     if np.isfinite(squares).any():
         remarks += find_broken_molecules_at(main, [outcome.frames[np.nanargmax(squares)]])
     parameters = {
@@ -94,7 +95,7 @@ def gyration_moments(
         "weights": describe(weights),
     }
     return GyrationMoments(
-        values=outcome.rows,
+        values=moments,
         times=outcome.times,
         frames=outcome.frames,
         units="Å²",

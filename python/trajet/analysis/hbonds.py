@@ -260,7 +260,7 @@ def hbonds(
         ' fewer atoms or frames, or count by="residue"'
     )
     outcome = yield request("occupancies", too_many)
-    values = outcome.rows[:, 0].copy()
+    values = outcome.integers("count").astype(np.float64)
     listed = None
     if list_bonds:
         size = int(values.sum()) * _BYTES["bonds"]
@@ -515,7 +515,7 @@ def _check_bonds(outcome: AnalysisOutcome, name: str) -> AnalysisOutcome:
     AnalysisError
         If their numbers differ.
     """
-    expected, collected = int(outcome.rows.sum()), len(outcome.arrays[name])
+    expected, collected = int(outcome.integers("count").sum()), len(outcome.arrays[name])
     if collected != expected:
         raise AnalysisError(
             f"{outcome.trajectory.label}: the frames have {expected} hydrogen bonds, but"
@@ -528,7 +528,7 @@ def _list_of(main: Selection, listed: AnalysisOutcome, report: Report) -> Hydrog
     """Return the list of all bonds."""
     donors, hydrogens, acceptors = main.trajectory.indices_of(listed.integers("atoms")).T
     return HydrogenBondList(
-        frames=np.repeat(listed.frames, listed.rows[:, 0].astype(np.int64)),
+        frames=np.repeat(listed.frames, listed.integers("count")),
         donors=donors,
         hydrogens=hydrogens,
         acceptors=acceptors,

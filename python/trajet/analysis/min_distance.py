@@ -98,9 +98,9 @@ def min_distance(
     t_select = selecting(main, others)
     outcome = yield RunRequest(main.trajectory, lambda _: plan, t_select=t_select, **run)
     remarks = outcome.cells.missing() if pbc else []
-    found = cutoff is None or not len(outcome.frames) or bool(outcome.rows[:, 3].any())
+    found = cutoff is None or not len(outcome.frames) or bool(outcome.arrays["count"].any())
     remarks += looks_like_nm("cutoff", "--cutoff", cutoff, found=found, what="no contact is")
-    first, second = outcome.rows[:, 1:3].astype(np.int64).T
+    first, second = outcome.integers("pair").T
     partners = main if others is None else others
     parameters = {**pairs_entries(main, others), "cutoff": cutoff, "pbc": pbc}
     pairs = np.stack([main.indices[first], partners.indices[second]], axis=1)
@@ -108,7 +108,7 @@ def min_distance(
         main.trajectory.topology if main.trajectory.has_topology else None, pairs
     )
     return MinDistance(
-        values=outcome.rows[:, 0].copy(),
+        values=outcome.floats("distance"),
         times=outcome.times,
         frames=outcome.frames,
         units="Å",
@@ -116,7 +116,7 @@ def min_distance(
         name="minimum distance",
         report=outcome.report("min_distance", parameters, remarks=remarks),
         pairs=pairs,
-        contacts=None if cutoff is None else outcome.rows[:, 3].astype(np.int64),
+        contacts=None if cutoff is None else outcome.integers("count"),
         residue_names=residue_names,
         residues=residues,
     )

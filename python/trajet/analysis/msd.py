@@ -30,8 +30,8 @@ from trajet.trajectory import Selection, Trajectory
 
 # Most groups of particles, from which the error of the diffusion coefficient follows.
 _MOST_GROUPS = 20
-# Numbers of a row before the positions: the cell along x, y and z, and broken groups.
-_HEAD = 4
+# Numbers of a frame beside the positions: the cell along x, y and z, and broken groups.
+_PER_FRAME = 4
 # Default bytes of positions and transforms.
 MAX_MEMORY = 2**29
 # Share of a lag that counts as its rounding: 0.3 is no whole number of steps of 0.1.
@@ -175,9 +175,7 @@ def msd(
         )
         checks.check_rows(outcome)
         for group, first, last in _portions(shape, begin, begin + some.n_particles):
-            columns = slice(_HEAD + (first - begin) * len(axes), _HEAD + (last - begin) * len(axes))
-            series = np.ascontiguousarray(outcome.rows[:, columns].T)
-            series = series.reshape(last - first, len(axes), len(numbers))
+            series = _series_of(outcome.floats("positions"), first - begin, last - begin)
             checks.check_series(outcome, series, first)
             sums.add(series, group)
     assert outcome is not None
@@ -331,7 +329,7 @@ def _particles_in(shape: Shape, n_particles: int) -> int:
     ValueError
         If `max_memory` is too little for one.
     """
-    per_row, per_particle = 8 * _HEAD * shape.n_frames, 8 * shape.n_frames * shape.n_axes
+    per_row, per_particle = 8 * _PER_FRAME * shape.n_frames, 8 * shape.n_frames * shape.n_axes
     work = shape.work_bytes * min(shape.n_at_once, n_particles)
     rest = shape.max_memory - shape.fixed_bytes - per_row - work
     if rest < per_particle:
@@ -348,6 +346,15 @@ def _share(progress: Progress | None, k: int, n_runs: int) -> Progress | None:
     if progress is None or n_runs == 1:
         return progress
     return lambda done, total: progress(done + k * total, n_runs * total)
+
+
+def _series_of(positions: NDArray[np.float64], first: int, last: int) -> NDArray[np.float64]:
+    """Return the positions of some particles, `(n, n_axes, n_frames)`."""
+    n_frames, n_particles, width = positions.shape
+    # A view: the positions of all particles are not copied.
+    rows = positions.reshape(n_frames, n_particles * width)
+    series = np.ascontiguousarray(rows[:, first * width : last * width].T)
+    return series.reshape(last - first, width, n_frames)
 
 
 def _portions(shape: Shape, begin: int, end: int) -> Iterator[tuple[int, int, int]]:
@@ -378,7 +385,7 @@ class _Checks:
 
     def check_rows(self, outcome: AnalysisOutcome) -> None:
         """Check that no molecule is broken, and take the cells of the frames."""
-        cells = outcome.rows[:, :3]
+        cells = outcome.floats("cell")
         without = np.isnan(cells).any(axis=1)
         if not self._is_unwrapped and without.any():
             text = (
@@ -387,15 +394,15 @@ class _Checks:
                 " makes the MSD wrong"
             )
             self.remarks = [text]
-        broken = np.flatnonzero(outcome.rows[:, 3])
+        broken = np.flatnonzero(outcome.integers("broken"))
         if broken.size and not self._is_whole:
             k = int(broken[0])
             raise AnalysisError(
                 f"{self._main.trajectory.label}: frame {outcome.frames[k]}:"
-                f" {int(outcome.rows[k, 3])} of {self._moving.n_particles} particles extend over"
-                " more than half of the cell, as molecules do that are broken over the box: make"
-                " them whole and remove their jumps with selection.whole().nojump() (--whole"
-                " --nojump), or give unwrapped=True (--unwrapped) if they are long"
+                f" {outcome.integers('broken')[k]} of {self._moving.n_particles} particles extend"
+                " over more than half of the cell, as molecules do that are broken over the box:"
+                " make them whole and remove their jumps with selection.whole().nojump()"
+                " (--whole --nojump), or give unwrapped=True (--unwrapped) if they are long"
             )
         axes = ["xyz".index(axis) for axis in self._axes]
         smaller = np.minimum(cells[1:, axes], cells[:-1, axes])
@@ -426,8 +433,8 @@ class _Checks:
             f"{label}: {self._name(first + particle)} moves by {steps[particle, axis, k]:.1f} Å"
             f" along {self._axes[axis]} from frame {outcome.frames[k]} to frame"
             f" {outcome.frames[k + 1]}, more than half of the cell"
-            f" ({outcome.rows[k, where]:.1f} Å), as wrapped positions do: remove jumps with"
-            " selection.nojump() (--nojump), or give unwrapped=True (--unwrapped) if particles"
+            f" ({outcome.floats('cell')[k, where]:.1f} Å), as wrapped positions do: remove jumps"
+            " with selection.nojump() (--nojump), or give unwrapped=True (--unwrapped) if particles"
             " are that fast"
         )
 

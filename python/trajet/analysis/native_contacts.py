@@ -231,7 +231,7 @@ def native_contacts(
     }
     inputs = describe_reference(reference)
     return NativeContacts(
-        values=outcome.rows[:, 0].copy(),
+        values=outcome.floats("fraction"),
         times=outcome.times,
         frames=outcome.frames,
         units="",

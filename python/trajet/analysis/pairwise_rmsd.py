@@ -150,7 +150,7 @@ def pairwise_rmsd(
     threads = threads_of(run.get("pool"))
 
     def centred(outcome: AnalysisOutcome) -> CentredFrames:
-        return CentredFrames(np.ascontiguousarray(outcome.rows), numbers, threads=threads)
+        return CentredFrames(outcome.floats("positions"), numbers, threads=threads)
 
     outcome = yield RunRequest(
         main.trajectory, plan_of(main), t_select=selecting(main, second), **run

@@ -221,9 +221,9 @@ def pca(
             reference=compared,
             **run,
         )
-        projections = second.rows
+        projections = second.floats("projections")
     else:
-        positions = np.ascontiguousarray(outcome.rows)
+        positions = outcome.floats("positions")
         variances, components, projections, mean = _collected(
             positions, n_components, threads_of(run.get("pool")), main.label
         )

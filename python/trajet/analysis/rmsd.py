@@ -153,9 +153,10 @@ def rmsd(
         reference=frame_of(reference, trajectory),
         **run,
     )
+    rmsds = outcome.floats("rmsd")
     if not torn:
         # If a molecule is broken in some frames, the RMSD is largest in one of them.
-        for item, values in zip(items, outcome.rows.T, strict=True):
+        for item, values in zip(items, rmsds.T, strict=True):
             if np.isfinite(values).any():
                 torn.extend(find_broken_molecules_at(item, [outcome.frames[np.nanargmax(values)]]))
     columns = tuple(item.label for item in items)
@@ -168,7 +169,7 @@ def rmsd(
         "group_weights": group_weights,
     }
     return Series(
-        values=outcome.rows if others else outcome.rows[:, 0].copy(),
+        values=rmsds if others else rmsds[:, 0],
         times=outcome.times,
         frames=outcome.frames,
         units="Å",

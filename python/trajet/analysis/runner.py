@@ -1,6 +1,7 @@
 """Selections, runs and reports of all analyses."""
 
 import contextlib
+import math
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -124,14 +125,12 @@ def further_selection(thing: "str | Selection | AtomGroup", trajectory: Trajecto
 
 @dataclass(frozen=True)
 class AnalysisOutcome:
-    """Rows, arrays and report of a run.
+    """Arrays and report of a run.
 
     Attributes
     ----------
-    rows
-        `(n_frames, width)`, float64.
     arrays
-        What the analysis makes of all frames, by name.
+        By name: those with an entry for each frame, `(n_frames, ...)`, and those of all frames.
     cells
         Which frames have no cell, or too small a cell, if the analysis uses cells.
     frames, times
@@ -151,8 +150,7 @@ class AnalysisOutcome:
     """
 
     trajectory: Trajectory
-    rows: NDArray[np.float64]
-    arrays: dict[str, NDArray[np.float64] | NDArray[np.int64]]
+    arrays: dict[str, NDArray[np.float64] | NDArray[np.int64] | NDArray[np.uint8]]
     cells: CellSummary
     frames: NDArray[np.int64]
     times: NDArray[np.float64]
@@ -174,6 +172,12 @@ class AnalysisOutcome:
         values = self.arrays[name]
         assert values.dtype == np.int64
         return cast("NDArray[np.int64]", values)
+
+    def codes(self, name: str) -> NDArray[np.uint8]:
+        """Return an array of codes."""
+        values = self.arrays[name]
+        assert values.dtype == np.uint8
+        return cast("NDArray[np.uint8]", values)
 
     def number(self, name: str) -> np.float64:
         """Return a single number, as a float: the division of zero by zero is NaN."""
@@ -334,7 +338,7 @@ def run_jointly(
         plans = _plans(requests, chosen)
         read = [plan.atoms for plan in plans]
         where = pool or LocalPool()
-        _check_rows(plans, n_frames_of(numbers), trajectory.reader.n_atoms, where)
+        _check_memory(plans, n_frames_of(numbers), trajectory.reader.n_atoms, where)
         # A pool of the user's own may not have the attribute.
         n_threads = getattr(where, "n_threads", 1)
         # Threads of this process hand over to one another.
@@ -373,7 +377,6 @@ def run_jointly(
     return [
         AnalysisOutcome(
             request.trajectory,
-            own_rows,
             arrays,
             CellSummary(len(chosen), *cells),
             chosen,
@@ -385,9 +388,7 @@ def run_jointly(
             is_first=request is first,
             files=files,
         )
-        for request, atoms, own_rows, (_, arrays, cells) in zip(
-            requests, read, _rows_of_each(output), output.folded, strict=True
-        )
+        for request, atoms, (arrays, cells) in zip(requests, read, output.analyses, strict=True)
     ]
 
 
@@ -405,15 +406,7 @@ def _plans(requests: Sequence[RunRequest], chosen: NDArray[np.int64]) -> list[Pl
     return plans
 
 
-def _rows_of_each(output: RunOutput) -> list[NDArray[np.float64]]:
-    """Return the rows of each analysis of a run."""
-    if len(output.folded) == 1:
-        return [output.rows]
-    ends = np.cumsum([width for width, _, _ in output.folded])[:-1]
-    return [np.ascontiguousarray(part) for part in np.split(output.rows, ends, axis=1)]
-
-
-def _check_rows(plans: Sequence[Plan], n_frames: int, n_atoms: int, pool: Pool) -> None:
+def _check_memory(plans: Sequence[Plan], n_frames: int, n_atoms: int, pool: Pool) -> None:
     """Raise an error if there is no memory for the numbers of all frames.
 
     Raises
@@ -421,12 +414,14 @@ def _check_rows(plans: Sequence[Plan], n_frames: int, n_atoms: int, pool: Pool) 
     MemoryError
         If they take more than is available.
     """
-    width = sum(Pass(plan, n_atoms, n_frames, []).row_width for plan in plans)
-    size, numbers = 8 * n_frames * width, f"{width} numbers of each of {n_frames} frames"
-    to_file = ", or write it to a file (--rows-in FILE.npy with --pool dask or mpi)"
-    approve(size, numbers, to_file)
+    passes = [Pass(plan, n_atoms, n_frames, []) for plan in plans]
+    size = n_frames * sum(sum(pass_.entry_bytes) for pass_ in passes)
+    count = sum(math.prod(shape) for pass_ in passes for _, _, shape in pass_.arrays)
+    numbers = f"{count} numbers of each of {n_frames} frames"
+    to_files = ", or write it to files (--rows-in FOLDER with --pool dask or mpi)"
+    approve(size, numbers, to_files)
     if getattr(pool, "rows_in", None) is None:
-        check_memory([(numbers, size)], None, f"choose fewer atoms or frames{to_file}")
+        check_memory([(numbers, size)], None, f"choose fewer atoms or frames{to_files}")
 
 
 def _readers(

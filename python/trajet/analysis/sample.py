@@ -25,8 +25,8 @@ _WARM_UP = 0.2
 _MOST_WARM_UP = 50
 # With fewer frames than this the seconds are mostly begin and end.
 _FEWEST = 5
-# Bytes of rows at most: the run may keep its rows in a file.
-_MOST_ROWS = 2**23
+# Bytes of arrays at most: the run may keep its arrays in files.
+_MOST_BYTES = 2**23
 _SUMS = ("t_read", "t_decode", "t_comp", "opens", "requests", "bytes_read")
 
 
@@ -35,7 +35,7 @@ def serial_sample(reader: Reader, plan: Plan, frames: Frames, threads: int) -> S
 
     There is none where the run itself is serial, where it is so short that a hundredth of it is a
     few frames, where it calls a function of the user, who would see the calls, and where frames
-    are so slow, or their rows so large, that few fit. A frame that cannot be read gives none
+    are so slow, or their numbers so many, that few fit. A frame that cannot be read gives none
     either: the run raises that error.
     """
     n_frames = n_frames_of(frames)
@@ -44,12 +44,12 @@ def serial_sample(reader: Reader, plan: Plan, frames: Frames, threads: int) -> S
     if threads == 1 or most - n_warm_up < _FEWEST or plan.has_functions:
         return None
     try:
-        row_bytes = max(1, 8 * Pass(plan, reader.n_atoms, n_frames, []).row_width)
-        if n_warm_up * row_bytes > 2 * _MOST_ROWS:
+        frame_bytes = max(1, sum(Pass(plan, reader.n_atoms, n_frames, []).entry_bytes))
+        if n_warm_up * frame_bytes > 2 * _MOST_BYTES:
             return None
         warm_up = _alone(reader, plan, _part_of(frames, first, n_warm_up))
         seconds = warm_up["t_read"] + warm_up["t_decode"] + warm_up["t_comp"]
-        fit = min(_SECONDS / max(seconds, 1e-6) * n_warm_up, _MOST_ROWS / row_bytes)
+        fit = min(_SECONDS / max(seconds, 1e-6) * n_warm_up, _MOST_BYTES / frame_bytes)
         n = min(most - n_warm_up, int(fit))
         if n < _FEWEST:
             return None

@@ -147,7 +147,8 @@ def sasa(
     outcome = yield RunRequest(
         main.trajectory, lambda _: plan, t_select=selecting(main, around), **run
     )
-    totals = outcome.rows.sum(axis=1)
+    areas = outcome.floats("areas")
+    totals = areas.sum(axis=1)
     if totals.size:
         # If a molecule is broken in some frames, the area is largest in one of them.
         for part in selections:
@@ -163,7 +164,7 @@ def sasa(
         "by": by,
     }
     return SurfaceAreas(
-        values=outcome.rows[:, 0].copy() if by == "total" else outcome.rows,
+        values=areas[:, 0] if by == "total" else areas,
         times=outcome.times,
         frames=outcome.frames,
         units="Å²",

@@ -23,6 +23,7 @@ from trajet.cli.options import (
     atoms,
     choose_frames,
     continuous,
+    folder_of_arrays,
     format_options,
     frames,
     in_files_order,
@@ -308,9 +309,9 @@ _SHARED = (
     ),
     click.option(
         "--rows-in",
-        callback=path_to((".npy",)),
-        metavar="FILE",
-        help="Write the numbers of all frames to a .npy file. With --pool dask or mpi.",
+        callback=folder_of_arrays,
+        metavar="FOLDER",
+        help="Write the numbers of all frames to .npy files. With --pool dask or mpi.",
     ),
     click.option(
         "--time-sample",

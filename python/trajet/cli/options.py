@@ -100,6 +100,14 @@ def path_to(suffixes: tuple[str, ...]) -> Callable[..., Path | None]:
     return check
 
 
+def folder_of_arrays(_: click.Context, __: click.Parameter, value: str | None) -> Path | None:
+    """Return the path of a folder for outputs, which is checked before any work."""
+    if value is None:
+        return None
+    output.check_folder(Path(value))
+    return Path(value)
+
+
 def _format_options(
     _: click.Context, param: click.Parameter, value: tuple[str, ...]
 ) -> FormatOptions | None:

@@ -26,7 +26,7 @@ class PoolOptions:
     scheduler
         Address of Dask's scheduler; None to start a cluster on this machine.
     rows_in
-        File for the rows of a result; None for memory.
+        Folder for the numbers of all frames; None for memory.
     """
 
     workers: int | None

@@ -52,7 +52,7 @@ class LocalPool(MappingPool):
         progress: Progress | None = None,
     ) -> RunOutput:
         """Run a plan; see `trajet.pools.pool.Pool.run`."""
-        rows, folded, report = _trajet.run(
+        analyses, report = _trajet.run(
             reader,
             plan,
             frames,
@@ -60,7 +60,7 @@ class LocalPool(MappingPool):
             task_frames=self.task_frames,
             progress=progress,
         )
-        return RunOutput(rows, folded, report)
+        return RunOutput(analyses, report)
 
     def do_jobs(
         self, spec: JobSpec, jobs: Sequence[Job], progress: Progress | None = None

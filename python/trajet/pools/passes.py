@@ -1,24 +1,32 @@
-"""Passes of a plan, the tasks of a pass, and memory for its rows."""
+"""Passes of a plan, the tasks of a pass, and memory for its arrays."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
+from io import FileIO
 from itertools import pairwise
 from pathlib import Path
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet, output
 from trajet._trajet import OutputError, Plan, Reader
-from trajet.pools.pool import Frames, n_frames_of
-from trajet.pools.tasks import Task, WorkerSpec
+from trajet.advise.entries import RunReport
+from trajet.pools.pool import Frames, RunOutput, n_frames_of
+from trajet.pools.tasks import Sections, Task, WorkerSpec, sections_of
 from trajet.pools.timing import RunTiming
 
-# Largest size of the rows of a task, which are in memory twice while they move.
-_ROW_BYTES = 2**26
+# Largest size of the arrays of a task, which are in memory twice while they move.
+_MOST_BYTES = 2**26
+# Buffers begin at multiples of this many bytes, as the sections in them do.
+_ALIGNMENT = 64
+
+# returns memory for the arrays of a pass over so many frames
+MakeSections: TypeAlias = Callable[[_trajet.Pass, int], Sections]
 
 
 @dataclass(frozen=True)
@@ -31,8 +39,10 @@ class PassRun:
         Setup of the workers.
     tasks
         Tasks of the pass.
-    rows
-        `(n_frames, row_width)`, to be filled.
+    n_frames
+        Number of requested frames.
+    sections
+        Bytes of the arrays with an entry for each frame, to be filled.
     states
         Merged states of the tasks.
     """
@@ -42,17 +52,22 @@ class PassRun:
     pass_: _trajet.Pass
     worker_spec: WorkerSpec
     tasks: Sequence[Task]
-    rows: NDArray[np.float64]
+    n_frames: int
+    sections: Sections
     states: _trajet.States
 
     def task_bytes(self, task: Task) -> bytes:
         """Return a serialised task, for `Worker.do`."""
         return _trajet.task(self.reader, self.pass_, self.frames, *task.leaves)
 
+    def output(self, report: RunReport) -> RunOutput:
+        """Return the output of the run after its last pass."""
+        return RunOutput(self.states.finish(self.sections), report)
+
 
 def most_frames(pass_: _trajet.Pass) -> int:
     """Return the largest number of frames of a task, if the user gives none."""
-    return max(1, _ROW_BYTES // (8 * max(1, pass_.row_width)))
+    return max(1, _MOST_BYTES // max(1, sum(pass_.entry_bytes)))
 
 
 def tasks_of(pass_: _trajet.Pass, workers: int, task_frames: int | None) -> list[Task]:
@@ -73,87 +88,131 @@ def blocks_of(pass_: _trajet.Pass, count: int) -> list[Task]:
     return [Task(k, run, pass_.frames_of(*run)) for k, run in enumerate(runs)]
 
 
-# returns memory for rows of a shape
-MakeRows: TypeAlias = Callable[[tuple[int, int]], NDArray[np.float64]]
-
-
-def new_rows(shape: tuple[int, int]) -> NDArray[np.float64]:
-    """Return memory for rows."""
-    return np.zeros(shape)
+def new_sections(pass_: _trajet.Pass, n_frames: int) -> Sections:
+    """Return memory for the arrays of a pass: the sections of one buffer."""
+    _, size = pass_.sections(n_frames)
+    memory = np.zeros(size + _ALIGNMENT, np.uint8)
+    address: int = memory.__array_interface__["data"][0]
+    return sections_of(pass_, n_frames, memory[-address % _ALIGNMENT :])
 
 
 @contextmanager
-def rows_in_file(path: Path | None) -> Iterator[MakeRows]:
-    """Yield a function that allocates rows in a NumPy file, or in memory if `path` is None.
+def sections_in(folder: Path | None) -> Iterator[MakeSections]:
+    """Yield a function that allocates arrays in NumPy files, or in memory if `folder` is None.
 
-    The file gets its name at the end and replaces an older one; arrays that are mapped from the
+    The files get their names at the end and replace older ones; arrays that are mapped from an
     older file keep their values.
 
     Raises
     ------
     OutputError
-        If the file has no room.
+        If the files have no room.
     """
-    if path is None:
-        yield new_rows
+    if folder is None:
+        yield new_sections
         return
-    output.check(path, (".npy",))
-    own = output.name_beside(path)
+    output.check_folder(folder)
+    is_new = not folder.exists()
+    unfinished: dict[Path, Path] = {}
 
-    def make(shape: tuple[int, int]) -> NDArray[np.float64]:
-        if 0 in shape:
-            return new_rows(shape)
-        try:
-            own.unlink(missing_ok=True)
-            output.make_new(own)
-            rows = np.lib.format.open_memmap(own, "w+", np.float64, shape)
-            with own.open("r+b") as file:
-                # A write to mapped memory cannot report a full disk.
-                os.posix_fallocate(file.fileno(), 0, own.stat().st_size)
-        except OSError as error:
-            raise OutputError(f"{path}: cannot be written: {error.strerror}") from error
-        return np.asarray(rows)
+    def make(pass_: _trajet.Pass, n_frames: int) -> Sections:
+        return [
+            _section_in_file(folder / f"{name}.npy", dtype, (n_frames, *shape), unfinished)
+            if n_frames * size
+            else np.zeros((n_frames, size), np.uint8)
+            for (name, dtype, shape), size in zip(pass_.arrays, pass_.entry_bytes, strict=True)
+        ]
 
     try:
         yield make
-        if own.exists():
+        for path, own in unfinished.items():
             own.replace(path)
     finally:
-        own.unlink(missing_ok=True)
+        for own in unfinished.values():
+            own.unlink(missing_ok=True)
+        if is_new:
+            # A folder with files stays.
+            with suppress(OSError):
+                folder.rmdir()
+
+
+def _section_in_file(
+    path: Path, dtype: str, shape: tuple[int, ...], unfinished: dict[Path, Path]
+) -> NDArray[np.uint8]:
+    """Return the bytes of an array in a file beside `path`, which is added to `unfinished`."""
+    try:
+        path.parent.mkdir(exist_ok=True)
+        if (before := unfinished.get(path)) is not None:
+            before.unlink(missing_ok=True)
+        own = unfinished[path] = output.name_beside(path)
+        output.make_new(own)
+        numbers = np.lib.format.open_memmap(own, "w+", np.dtype(dtype), shape)
+        with own.open("r+b") as file:
+            # A write to mapped memory cannot report a full disk.
+            os.posix_fallocate(file.fileno(), 0, own.stat().st_size)
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written: {error.strerror}") from error
+    return mapped_section(own, numbers.offset, shape[0], numbers.nbytes // shape[0])
+
+
+def mapped_section(
+    path: Path, offset: int, n_frames: int, size: int, mode: Literal["r", "r+"] = "r+"
+) -> NDArray[np.uint8]:
+    """Return the bytes of an array in a file; `size` are those of the entry of a frame."""
+    if n_frames * size == 0:
+        return np.zeros((n_frames, size), np.uint8)
+    return np.asarray(np.memmap(path, np.uint8, mode, offset, (n_frames, size)))
 
 
 @contextmanager
-def row_writer(rows: NDArray[np.float64]) -> Iterator[Callable[[int, NDArray[np.float64]], None]]:
-    """Yield a function that stores values in `rows`, from a first row on.
+def section_writer(sections: Sections) -> Iterator[Callable[[int, Sections], None]]:
+    """Yield a function that stores the entries of some frames in `sections`, from a first frame on.
 
-    Rows that are mapped from a file are written to the file: pages that are changed through the
-    map would count as memory of this process.
+    Entries of arrays that are mapped from a file are written to the file: pages that are changed
+    through the map would count as memory of this process.
 
     Raises
     ------
     OutputError
         If the file cannot be written.
     """
-    mapped = rows.base
-    if not isinstance(mapped, np.memmap):
+    with ExitStack() as files:
+        writers = []
+        for section in sections:
+            mapped = section.base
+            if isinstance(mapped, np.memmap):
+                file = files.enter_context(open(str(mapped.filename), "r+b", buffering=0))
+                writers.append(_writer(file, mapped.offset, section.strides[0]))
+            else:
+                writers.append(partial(_keep, section))
 
-        def keep(first: int, values: NDArray[np.float64]) -> None:
-            rows[first : first + len(values)] = values
+        def write_all(first: int, parts: Sections) -> None:
+            for write, part in zip(writers, parts, strict=True):
+                write(first, part)
 
-        yield keep
-        return
-    with open(str(mapped.filename), "r+b", buffering=0) as file:
+        yield write_all
 
-        def write(first: int, values: NDArray[np.float64]) -> None:
-            left = np.ascontiguousarray(values).data.cast("B")
-            try:
-                file.seek(mapped.offset + first * rows.strides[0])
-                while left:
-                    left = left[file.write(left) :]
-            except OSError as error:
-                raise OutputError(f"{file.name}: cannot be written: {error.strerror}") from error
 
-        yield write
+def _keep(section: NDArray[np.uint8], first: int, part: NDArray[np.uint8]) -> None:
+    """Store the entries of some frames in a section."""
+    section[first : first + len(part)] = part
+
+
+def _writer(
+    file: FileIO, offset: int, entry_bytes: int
+) -> Callable[[int, NDArray[np.uint8]], None]:
+    """Return a function that writes the entries of some frames to a file."""
+
+    def write(first: int, part: NDArray[np.uint8]) -> None:
+        left = np.ascontiguousarray(part).data.cast("B")
+        try:
+            file.seek(offset + first * entry_bytes)
+            while left:
+                left = left[file.write(left) :]
+        except OSError as error:
+            raise OutputError(f"{file.name}: cannot be written: {error.strerror}") from error
+
+    return write
 
 
 def passes(
@@ -164,7 +223,7 @@ def passes(
     *,
     threads: int,
     make_tasks: Callable[[_trajet.Pass], Sequence[Task]],
-    make_rows: MakeRows = new_rows,
+    make_sections: MakeSections = new_sections,
 ) -> Iterator[PassRun]:
     """Iterate over the passes of a plan; each must be done before the next is requested."""
     n_frames = n_frames_of(frames)
@@ -173,9 +232,9 @@ def passes(
         pass_ = _trajet.Pass(plan, reader.n_atoms, n_frames, states)
         outline = reader.outline(pass_.atoms)
         worker_spec = WorkerSpec(outline, plan, n_frames, tuple(states), threads)
-        rows = make_rows((n_frames, pass_.row_width))
-        merged = _trajet.States(pass_)
-        yield PassRun(reader, frames, pass_, worker_spec, make_tasks(pass_), rows, merged)
+        sections, merged = make_sections(pass_, n_frames), _trajet.States(pass_)
+        tasks = make_tasks(pass_)
+        yield PassRun(reader, frames, pass_, worker_spec, tasks, n_frames, sections, merged)
         timing.passes += 1
         if pass_.is_last:
             return

@@ -25,16 +25,13 @@ class RunOutput:
 
     Attributes
     ----------
-    rows
-        `(n_frames, width)`.
-    folded
-        What each analysis makes of all frames.
+    analyses
+        The arrays of each analysis by name, and the summary of cells.
     report
         Report of the engine.
     """
 
-    rows: NDArray[np.float64]
-    folded: "list[Folded]"
+    analyses: "list[Folded]"
     report: RunReport
 
 

@@ -14,17 +14,16 @@ from threading import Lock
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trajet import _trajet
-from trajet._trajet import Plan, Reader, WorkerError
+from trajet._trajet import Pass, Plan, Reader, WorkerError
 from trajet.pools.dispatch import Copy, Dispatch, GiveUp, Submit, Take
 from trajet.pools.jobs import Job, JobResult, JobSpec, JobWorker, try_job
 from trajet.pools.mapping import MappingPool
 from trajet.pools.passes import PassRun, passes, tasks_of
 from trajet.pools.pool import Frames, Progress, RunOutput, check_counts, n_frames_of
-from trajet.pools.shared import file_of, folder_in, in_memory, shared_rows
-from trajet.pools.tasks import Task, TaskOutcome, Worker, WorkerSpec
+from trajet.pools.shared import file_of, folder_in, in_memory, shared_buffer
+from trajet.pools.tasks import Sections, Task, TaskOutcome, Worker, WorkerSpec, sections_of
 from trajet.pools.timing import RunTiming
 from trajet.pools.worker_processes import DiedError, WorkerProcesses, start_forked, start_new
 
@@ -107,12 +106,12 @@ class ProcessPool(MappingPool):
         timing, numbers = RunTiming(), _WorkerNumbers()
         n_frames = n_frames_of(frames)
         with ExitStack() as kept:
-            folder, rows_at = kept.enter_context(folder_in(in_memory())), Path()
+            folder, buffer_at = kept.enter_context(folder_in(in_memory())), Path()
 
-            def make_rows(shape: tuple[int, int]) -> NDArray[np.float64]:
-                nonlocal rows_at
-                rows, rows_at = shared_rows(kept, shape)
-                return rows
+            def make_sections(pass_: Pass, n_frames: int) -> Sections:
+                nonlocal buffer_at
+                buffer, buffer_at = shared_buffer(kept, pass_.sections(n_frames)[1])
+                return sections_of(pass_, n_frames, buffer)
 
             all_passes = passes(
                 reader,
@@ -121,23 +120,22 @@ class ProcessPool(MappingPool):
                 timing,
                 threads=self.threads,
                 make_tasks=lambda pass_: tasks_of(pass_, workers * self.threads, self.task_frames),
-                make_rows=make_rows,
+                make_sections=make_sections,
             )
             # After a failure, processes end before the files that they use are closed.
             with self._processes() as processes:
                 for part in all_passes:
                     before = timing.passes * n_frames
-                    self._do(processes, folder, part, rows_at, timing, numbers, before, progress)
-        folded = part.states.finish()
-        report = timing.report(pool=self.kind, processes=workers, threads=self.threads)
-        return RunOutput(part.rows, folded, report)
+                    self._do(processes, folder, part, buffer_at, timing, numbers, before, progress)
+            report = timing.report(pool=self.kind, processes=workers, threads=self.threads)
+            return part.output(report)
 
     def _do(
         self,
         processes: WorkerProcesses,
         folder: Path,
         part: PassRun,
-        rows: Path,
+        buffer: Path,
         timing: RunTiming,
         numbers: "_WorkerNumbers",
         before: int,
@@ -149,7 +147,7 @@ class ProcessPool(MappingPool):
 
         def call_of(number: int) -> Callable[[], TaskOutcome]:
             task = part.tasks[number]
-            return partial(_do, spec, rows, part.rows.shape, task, part.task_bytes(task))
+            return partial(_do, spec, buffer, task, part.task_bytes(task))
 
         def take(number: int, done: TaskOutcome) -> None:
             part.states.add(done.states)
@@ -157,7 +155,7 @@ class ProcessPool(MappingPool):
 
         def show(done: int) -> None:
             if progress is not None:
-                progress(before + done, before + len(part.rows))
+                progress(before + done, before + part.n_frames)
 
         frames = [task.frames for task in part.tasks]
         _Tasks(
@@ -335,19 +333,18 @@ os.register_at_fork(after_in_child=_forget)
 _at_work: dict[Path, Worker] = {}
 
 
-def _do(spec: Path, rows: Path, shape: tuple[int, int], task: Task, what: bytes) -> TaskOutcome:
-    """Run a task in a worker."""
+def _do(spec: Path, buffer: Path, task: Task, what: bytes) -> TaskOutcome:
+    """Run a task in a worker, which fills its part of a file of all arrays."""
     worker = _at_work.get(spec)
     if worker is None:
         worker_spec: WorkerSpec = pickle.loads(spec.read_bytes())
         last = next(iter(_at_work.values()), None)
         _at_work.clear()
         worker = _at_work[spec] = Worker(worker_spec, last)
-    first, end = task.frames
-    if 0 in shape:
-        return worker.do(what, np.zeros((end - first, shape[1])))
-    mapped = np.memmap(rows, np.float64, "r+", shape=shape)
-    return worker.do(what, np.asarray(mapped)[first:end])
+    n_frames = worker.worker_spec.n_frames
+    _, size = worker.pass_.sections(n_frames)
+    mapped = np.asarray(np.memmap(buffer, np.uint8, "r+")) if size else np.zeros(0, np.uint8)
+    return worker.do(what, task.part(sections_of(worker.pass_, n_frames, mapped)))
 
 
 def _folder() -> str | None:

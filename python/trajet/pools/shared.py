@@ -78,20 +78,19 @@ def in_memory() -> Path | None:
     return memory if os.access(memory, os.W_OK) else None
 
 
-def shared_rows(kept: ExitStack, shape: tuple[int, int]) -> tuple[NDArray[np.float64], Path]:
-    """Return rows that other processes can write, and the path by which they open them.
+def shared_buffer(kept: ExitStack, size: int) -> tuple[NDArray[np.uint8], Path]:
+    """Return memory that other processes can write, and the path by which they open it.
 
-    The rows are on disk if memory has no room for them. The path is valid while `kept` is open; the
-    file has no name that a killed process would leave behind.
+    It is on disk if memory has no room for it. The path is valid while `kept` is open; the file has
+    no name that a killed process would leave behind.
 
     Raises
     ------
     MemoryError
         If there is no room on the disk either.
     """
-    size = 8 * shape[0] * shape[1]
     if size == 0:
-        return np.zeros(shape), Path()
+        return np.zeros(0, np.uint8), Path()
     places = [place for place in (in_memory(), temporary()) if place is not None]
     for place in places:
         try:
@@ -99,8 +98,7 @@ def shared_rows(kept: ExitStack, shape: tuple[int, int]) -> tuple[NDArray[np.flo
         except OSError as error:
             full = error
         else:
-            rows = np.memmap(file, np.float64, "r+", shape=shape)
-            return np.asarray(rows), path_of(file)
+            return np.asarray(np.memmap(file, np.uint8, "r+", shape=(size,))), path_of(file)
     raise MemoryError(
         f"{-(-size // 2**30)} GiB are needed for the numbers of all frames, which"
         f" {' and '.join(map(str, places))} have no room for"

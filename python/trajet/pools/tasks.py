@@ -8,6 +8,7 @@ Their states are merged along the tree of the leaves, so that the bits are those
 import os
 import time
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,18 @@ from numpy.typing import NDArray
 from trajet import _trajet
 from trajet._trajet import Plan
 from trajet.advise.entries import TaskReport
+
+# Bytes of some frames in each array of a pass: `(n_frames, entry_bytes)`.
+Sections: TypeAlias = list[NDArray[np.uint8]]
+
+
+def sections_of(pass_: _trajet.Pass, n_frames: int, buffer: NDArray[np.uint8]) -> Sections:
+    """Divide a buffer for so many frames into the sections of the arrays of a pass."""
+    begins, _ = pass_.sections(n_frames)
+    return [
+        buffer[begin : begin + n_frames * size].reshape(n_frames, size)
+        for begin, size in zip(begins, pass_.entry_bytes, strict=True)
+    ]
 
 
 @dataclass(frozen=True)
@@ -48,7 +61,7 @@ NO_STATES = np.empty(0, np.uint8)
 
 @dataclass(frozen=True)
 class TaskOutcome:
-    """Result of a task, apart from its rows.
+    """Result of a task, apart from its arrays.
 
     Attributes
     ----------
@@ -91,15 +104,13 @@ class Worker:
         """Return the seconds for which a task, by its cancel handle, has waited for an open."""
         return self._trajectory.opening(task)
 
-    def do(
-        self, task: bytes, rows: NDArray[np.float64], stop: _trajet.Stop | None = None
-    ) -> TaskOutcome:
-        """Run a task and fill its `rows`, `(n_frames, row_width)`."""
+    def do(self, task: bytes, sections: Sections, stop: _trajet.Stop | None = None) -> TaskOutcome:
+        """Run a task and fill its `sections`."""
         begin = time.time()
         states, report = self._trajectory.run(
             self.pass_,
             task,
-            rows,
+            sections,
             threads=self.worker_spec.threads,
             stop=stop,
         )
@@ -128,3 +139,7 @@ class Task:
     def n_frames(self) -> int:
         """Frames of the task."""
         return self.frames[1] - self.frames[0]
+
+    def part(self, sections: Sections) -> Sections:
+        """Return its frames of arrays of all frames."""
+        return [section[slice(*self.frames)] for section in sections]

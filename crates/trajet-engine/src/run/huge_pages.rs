@@ -9,25 +9,25 @@ const HUGE: usize = 2 << 20;
 
 /// Asks the system for huge pages. Where it has none, nothing changes.
 #[cfg(target_os = "linux")]
-pub(super) fn request(rows: &mut [f64]) {
+pub(super) fn request(memory: &mut [u64]) {
     use std::ptr::NonNull;
 
     use nix::sys::mman::{MmapAdvise, madvise};
 
-    let Some(range) = whole_pages(rows.as_ptr_range()) else { return };
-    let pointer = rows.as_mut_ptr().with_addr(range.start);
+    let Some(range) = whole_pages(memory.as_ptr_range()) else { return };
+    let pointer = memory.as_mut_ptr().with_addr(range.start);
     let Some(pointer) = NonNull::new(pointer.cast()) else { return };
-    // SAFETY: the range lies within `rows`, and this advice changes no byte of it. It may fail, which does no harm.
+    // SAFETY: the range lies within `memory`, and this advice changes no byte of it. It may fail, which does no harm.
     let _ = unsafe { madvise(pointer, range.len(), MmapAdvise::MADV_HUGEPAGE) };
 }
 
 /// Does nothing: only Linux is asked.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn request(_: &mut [f64]) {}
+pub(super) fn request(_: &mut [u64]) {}
 
 /// Returns the addresses of the whole huge pages in a range of memory; `None` if there is none.
 #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
-fn whole_pages(memory: Range<*const f64>) -> Option<Range<usize>> {
+fn whole_pages(memory: Range<*const u64>) -> Option<Range<usize>> {
     let first = memory.start.addr().checked_next_multiple_of(HUGE)?;
     let end = memory.end.addr() / HUGE * HUGE;
     (first < end).then_some(first..end)
@@ -52,9 +52,9 @@ mod tests {
 
     #[test]
     fn numbers_do_not_change() {
-        let mut rows: Vec<f64> = (0..1_000_000).map(f64::from).collect();
-        request(&mut rows);
+        let mut numbers: Vec<u64> = (0..1_000_000).collect();
+        request(&mut numbers);
         request(&mut []);
-        assert!(rows.iter().zip(0..).all(|(&row, i)| row == f64::from(i)));
+        assert!(numbers.iter().zip(0..).all(|(&number, i)| number == i));
     }
 }

@@ -9,6 +9,7 @@ use trajet_formats::Atoms;
 use super::*;
 use crate::Request as _;
 use crate::analysis::{Analysis, Array, Finished, Pass, PerFrame};
+use crate::frame_arrays::ArraySpec;
 use crate::rmsd::{Fit, Group, Request};
 use trajet_formats::{AtomList, Numbers};
 
@@ -88,7 +89,7 @@ fn request(made: &Made, average: bool) -> Request {
 }
 
 #[test]
-fn rows_have_the_same_bits_for_any_threads_and_tasks() {
+fn arrays_have_the_same_bits_for_any_threads_and_tasks() {
     let made = made(1500);
     let chain = opened(&made);
     for average in [false, true] {
@@ -104,8 +105,9 @@ fn rows_have_the_same_bits_for_any_threads_and_tasks() {
                     run(&chain, &frames, pass, budget(threads, task_frames), control).unwrap();
                 assert_eq!(report.passes, 1 + usize::from(average));
                 assert_eq!(control.last, frames.len() * report.passes);
-                assert_eq!(output.rows.len(), frames.len() * 3);
-                output.rows.iter().map(|v| v.to_bits()).collect::<Vec<_>>()
+                let bytes = bytes_of(output);
+                assert_eq!(bytes.len(), frames.len() * 3 * size_of::<f64>());
+                bytes
             };
             let serial = result(1, Some(usize::MAX));
             for threads in [1, 2, 7] {
@@ -115,6 +117,13 @@ fn rows_have_the_same_bits_for_any_threads_and_tasks() {
             }
         }
     }
+}
+
+/// Returns the bytes of the only array of a run.
+fn bytes_of(mut output: Output) -> Vec<u8> {
+    let mut arrays = output.buffer.arrays();
+    let [array] = arrays.all();
+    array.bytes().to_vec()
 }
 
 /// Accumulates the order of frames, so that any wrong merge shows.
@@ -129,7 +138,7 @@ impl Analysis for Order {
     fn absorb(
         &self,
         block: &Block,
-        _: &mut [f64],
+        _: &mut FrameArrays<'_>,
         state: &mut Numbers<u64>,
     ) -> Result<(), AnalysisError> {
         state.0.extend(&block.meta.frames);
@@ -179,17 +188,18 @@ fn parts_in_any_order_merge_to_the_whole() {
         let mut pass = JointPass::from(request(&made, average).plan(ATOMS).unwrap());
         let output = loop {
             let leaves = pass.leaves(frames.len());
-            let width = pass.row_width();
-            let mut rows = vec![0.0; frames.len() * width];
+            let mut buffer = buffer_of(&pass, frames.len()).unwrap();
+            let mut out = buffer.arrays();
             let mut merger = Merger::new(leaves.len());
             for run in tasks(&leaves, 0..leaves.len(), 1, Some(77)).into_iter().rev() {
                 let positions = leaves.frames_of(&run);
                 let part = Part { frames: &frames.slice(positions.clone()), leaves, run };
-                let rows = &mut rows[positions.start * width..positions.end * width];
+                let n_arrays = out.len();
+                let out = out.part(0..n_arrays, positions.clone());
                 let (mut report, handle) = (RunReport::default(), &RunHandle::default());
                 let budget = budget(2, Some(20));
                 let states =
-                    run_part(&chain, &pass, &part, rows, budget, &mut report, handle).unwrap();
+                    run_part(&chain, &pass, &part, out, budget, &mut report, handle).unwrap();
                 assert_eq!(report.tasks.iter().map(|t| t.frames).sum::<usize>(), positions.len());
                 assert!(report.tasks.iter().all(|t| positions.contains(&t.first)));
                 for (node, state) in states {
@@ -199,11 +209,13 @@ fn parts_in_any_order_merge_to_the_whole() {
             let state = merger.into_whole().unwrap();
             if pass.is_last() {
                 let folded = pass.finish(state).unwrap();
-                break Output { rows, row_width: width, folded };
+                break Output { buffer, folded };
             }
             pass = pass.next(state).unwrap();
         };
-        assert_eq!(output, whole(average));
+        let whole = whole(average);
+        assert_eq!(output.folded, whole.folded);
+        assert_eq!(bytes_of(output), bytes_of(whole));
     }
 }
 
@@ -214,10 +226,10 @@ struct Stopping {
 }
 
 impl PerFrame for Stopping {
-    fn row_width(&self) -> usize {
-        0
+    fn per_frame(&self) -> Vec<ArraySpec> {
+        Vec::new()
     }
-    fn compute(&self, _: &Block, _: &mut [f64]) -> Result<(), AnalysisError> {
+    fn compute(&self, _: &Block, _: &mut FrameArrays<'_>) -> Result<(), AnalysisError> {
         lock(&self.threads).push(std::thread::current().id());
         self.stop.iter().for_each(|stop| stop.store(true, Ordering::Relaxed));
         Ok(())
@@ -237,9 +249,10 @@ fn the_calling_thread_does_its_share_of_a_part() {
         let pass: JointPass =
             pass_of(Stopping { threads: Arc::clone(&computed), stop: flag }).into();
         let part = Part { frames: &frames, leaves, run: 0..leaves.len() };
+        let out = FrameArrays::default();
         let mut report = RunReport::default();
         let states =
-            run_part(&chain, &pass, &part, &mut [], budget(threads, Some(1)), &mut report, &handle);
+            run_part(&chain, &pass, &part, out, budget(threads, Some(1)), &mut report, &handle);
         assert_eq!(states.is_err(), stopped);
         let computed = lock(&computed).clone();
         if stopped {
@@ -308,10 +321,10 @@ fn every_failing_task_is_named() {
 struct Broken;
 
 impl PerFrame for Broken {
-    fn row_width(&self) -> usize {
-        0
+    fn per_frame(&self) -> Vec<ArraySpec> {
+        Vec::new()
     }
-    fn compute(&self, block: &Block, _: &mut [f64]) -> Result<(), AnalysisError> {
+    fn compute(&self, block: &Block, _: &mut FrameArrays<'_>) -> Result<(), AnalysisError> {
         assert!(!block.meta.frames.contains(&700), "frame 700 is not liked");
         Ok(())
     }
@@ -332,10 +345,10 @@ fn a_panic_is_an_error_of_its_task() {
 struct Refusing;
 
 impl PerFrame for Refusing {
-    fn row_width(&self) -> usize {
-        1
+    fn per_frame(&self) -> Vec<ArraySpec> {
+        vec![ArraySpec::of::<f64>("number", &[])]
     }
-    fn compute(&self, block: &Block, _: &mut [f64]) -> Result<(), AnalysisError> {
+    fn compute(&self, block: &Block, _: &mut FrameArrays<'_>) -> Result<(), AnalysisError> {
         match block.meta.frames.contains(&700) {
             true => Err(FrameError { frame: 700, why: "it has no cell".to_owned() }.into()),
             false => Ok(()),
@@ -357,20 +370,20 @@ fn a_refused_frame_is_named() {
     );
 }
 
-/// Has more rows than fit in memory.
+/// Has more numbers than fit in memory.
 struct Wide;
 
 impl PerFrame for Wide {
-    fn row_width(&self) -> usize {
-        1 << 56
+    fn per_frame(&self) -> Vec<ArraySpec> {
+        vec![ArraySpec::of::<f64>("numbers", &[1 << 56])]
     }
-    fn compute(&self, _: &Block, _: &mut [f64]) -> Result<(), AnalysisError> {
+    fn compute(&self, _: &Block, _: &mut FrameArrays<'_>) -> Result<(), AnalysisError> {
         Ok(())
     }
 }
 
 #[test]
-fn rows_too_large_for_memory_are_an_error() {
+fn arrays_too_large_for_memory_are_an_error() {
     let made = made(1024);
     let chain = opened(&made);
     let control = &mut Quiet::default();
@@ -383,10 +396,10 @@ fn rows_too_large_for_memory_are_an_error() {
 struct Slow;
 
 impl PerFrame for Slow {
-    fn row_width(&self) -> usize {
-        0
+    fn per_frame(&self) -> Vec<ArraySpec> {
+        Vec::new()
     }
-    fn compute(&self, _: &Block, _: &mut [f64]) -> Result<(), AnalysisError> {
+    fn compute(&self, _: &Block, _: &mut FrameArrays<'_>) -> Result<(), AnalysisError> {
         std::thread::sleep(Duration::from_millis(150));
         Ok(())
     }

@@ -109,7 +109,7 @@ fn a_part_of_a_partitioned_trajectory_costs_what_its_file_costs() {
     // The path of the whole file may stand for the partitioned trajectory as well.
     let partitions = Partitions([(made.path.clone(), partition)].into());
     let options = OpenOptions { request_size: 4096, ..OpenOptions::default() };
-    // Returns rows, and the counts of running and of opening.
+    // Returns the RMSD, and the counts of running and of opening.
     let run = |path: &PathBuf, first: i64| {
         let paths = std::slice::from_ref(path);
         let openers: [&dyn Opener; 1] = [&partitions];
@@ -122,8 +122,9 @@ fn a_part_of_a_partitioned_trajectory_costs_what_its_file_costs() {
         let pass = request.plan(chain.n_atoms()).unwrap();
         let (frames, budget) = (Frames::all(2000), Budget { threads: 1, task_frames: Some(300) });
         let done = run(&chain, &frames, pass, budget, &mut Quiet);
-        let (output, report) = done.unwrap();
-        (output.rows, report.workers[0].meter.clone(), chain.opening().meter.clone())
+        let (mut output, report) = done.unwrap();
+        let rmsd = output.buffer.arrays().values::<f64>().to_vec();
+        (rmsd, report.workers[0].meter.clone(), chain.opening().meter.clone())
     };
     // The first run writes a sidecar.
     run(&part, 0);

@@ -8,9 +8,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 
-import numpy as np
 from distributed import Client, Future, KilledWorker
-from numpy.typing import NDArray
 
 from trajet._trajet import WorkerError
 from trajet.advise.entries import Assembled, Place, RepeatedEntry
@@ -26,9 +24,9 @@ from trajet.pools.dispatch import (
     Submit,
     Take,
 )
-from trajet.pools.passes import PassRun, row_writer
+from trajet.pools.passes import PassRun, section_writer
 from trajet.pools.pool import Progress
-from trajet.pools.tasks import Task
+from trajet.pools.tasks import Sections, Task
 from trajet.pools.timing import RunTiming, partial_outcome
 
 # Seconds between two looks at the tasks, and between two counts of the workers.
@@ -36,7 +34,7 @@ _LOOK = 0.1
 _COUNT = 1.0
 # Bytes of tasks that are sent to the scheduler at once; Dask warns of more than 10 MB.
 _MOST_SENT = 4 << 20
-# Bytes of rows that are fetched from a worker at once, and from how many workers at a time.
+# Bytes of arrays that are fetched from a worker at once, and from how many workers at a time.
 _MOST_FETCHED = 32 << 20
 _FETCHES = 4
 # Turns of Dask's event loop between two fetches.
@@ -55,9 +53,9 @@ class _Sent:
     message, received
         Last progress message of the worker, and when it came.
     fetching
-        Since when its rows are on their way.
+        Since when its arrays are on their way.
     moved
-        When its rows were on their way, if that is over.
+        When its arrays were on their way, if that is over.
     """
 
     copy: Copy
@@ -95,14 +93,15 @@ class Dispatcher:
         # done and to be fetched, by worker; to be looked at again
         self._ready: dict[str | None, list[_Sent]] = {}
         self._lost: list[_Sent] = []
-        # workers whose rows are on their way
+        # workers whose arrays are on their way
         self._fetching: set[str | None] = set()
         self._asking = asyncio.Lock()
-        self._put: Callable[[int, NDArray[np.float64]], None]
+        self._put: Callable[[int, Sections], None]
+        self._frame_bytes = sum(section.shape[1] for section in part.sections)
 
     def do(self, before: int, progress: Progress | None) -> None:
         """Run all tasks; `before` are the frames of the passes before."""
-        with row_writer(self._part.rows) as self._put:
+        with section_writer(self._part.sections) as self._put:
             self._do(before, progress)
 
     def _do(self, before: int, progress: Progress | None) -> None:
@@ -127,7 +126,7 @@ class Dispatcher:
                 self._follow(dispatch.tick(now))
                 if progress is not None:
                     done = before + dispatch.frames_done
-                    progress(done, before + len(self._part.rows))
+                    progress(done, before + self._part.n_frames)
             self._account_for_cancelled()
         finally:
             if self._sent:
@@ -169,7 +168,7 @@ class Dispatcher:
         """Submit copies for some workers, or with `anywhere` rather for these than for others."""
         for batch in self._batches(copies):
             futures = self._client.map(
-                partial(do, self._name, self._part.rows.shape[1]),
+                partial(do, self._name),
                 [task_bytes for _, task_bytes in batch],
                 [self._part.tasks[copy.task].n_frames for copy, _ in batch],
                 key=[(self._name, *copy) for copy, _ in batch],
@@ -246,7 +245,7 @@ class Dispatcher:
         raise error
 
     def _fetch(self) -> None:
-        """Fetch rows that are ready; one worker that is slow at it holds up no other's."""
+        """Fetch arrays that are ready; one worker that is slow at it holds up no other's."""
         for address in [address for address in self._ready if address not in self._fetching]:
             if len(self._fetching - self._dispatch.slow) >= _FETCHES:
                 return
@@ -255,7 +254,7 @@ class Dispatcher:
                 sent = ready.pop()
                 if sent.copy in self._sent:
                     batch.append(sent)
-                    size += 8 * sent.task.n_frames * self._part.rows.shape[1]
+                    size += sent.task.n_frames * self._frame_bytes
             if not ready:
                 del self._ready[address]
             if batch:
@@ -277,7 +276,7 @@ class Dispatcher:
                 answers = asyncio.ensure_future(
                     self._client.gather(futures, direct=direct, asynchronous=True)
                 )
-                # Dask joins requests of the same moment: a slow worker would hold up others' rows.
+                # Dask joins requests of the same moment: a slow worker would hold up others.
                 for _ in range(_APART):
                     await asyncio.sleep(0)
             fetched = await answers
@@ -325,7 +324,7 @@ class Dispatcher:
         self._follow(instructions)
         if answer is None or Take(sent.copy) not in instructions:
             return
-        self._put(sent.task.frames[0], answer.rows)
+        self._put(sent.task.frames[0], answer.sections)
         self._part.states.add(answer.done.states)
         self._timing.add(
             self._workers.number(answer.address, answer.thread),

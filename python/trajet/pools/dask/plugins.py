@@ -12,15 +12,14 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 from distributed import get_worker
 from distributed.diagnostics.plugin import SchedulerPlugin, WorkerPlugin
-from numpy.typing import NDArray
 
 from trajet._trajet import Stop, WorkerError, __version__
 from trajet.advise.entries import Stages
 from trajet.pools.jobs import Job, JobResult, JobSpec, do_job
-from trajet.pools.tasks import TaskOutcome, Worker, WorkerSpec
+from trajet.pools.passes import new_sections
+from trajet.pools.tasks import Sections, TaskOutcome, Worker, WorkerSpec
 
 if TYPE_CHECKING:
     from distributed import Scheduler
@@ -42,7 +41,7 @@ Key = tuple[str, int, int]
 class TaskResult(NamedTuple):
     """Result of a task, with the address and the thread where it ran."""
 
-    rows: NDArray[np.float64]
+    sections: Sections
     done: TaskOutcome
     address: str
     thread: int
@@ -184,19 +183,19 @@ def _current_task(name: str) -> tuple[RunPlugin, Key, Stop | None]:
     return plugin, key, plugin.stop(key)
 
 
-def do(name: str, row_width: int, what: bytes, n_frames: int) -> TaskResult | None:
+def do(name: str, what: bytes, n_frames: int) -> TaskResult | None:
     """Run a task in a worker; return None for a task that was cancelled."""
     plugin, key, stop = _current_task(name)
     if stop is None:
         return None
-    rows = np.zeros((n_frames, row_width))
+    sections = new_sections(plugin.task_worker.pass_, n_frames)
     try:
         with plugin.running(key, stop):
-            done = plugin.task_worker.do(what, rows, stop)
+            done = plugin.task_worker.do(what, sections, stop)
     except KeyboardInterrupt:
         # The engine raises it for a cancelled task; it would end Dask's worker.
         return None
-    return TaskResult(rows, done, get_worker().address, threading.get_ident())
+    return TaskResult(sections, done, get_worker().address, threading.get_ident())
 
 
 class _StoppedError(Exception):

@@ -12,7 +12,14 @@ from trajet.advise.entries import RepeatedEntry, TransitionEntry
 from trajet.pools.dask.cluster import distributed
 from trajet.pools.jobs import Job, JobResult, JobSpec
 from trajet.pools.mapping import MappingPool
-from trajet.pools.passes import MakeRows, blocks_of, most_frames, passes, rows_in_file, tasks_of
+from trajet.pools.passes import (
+    MakeSections,
+    blocks_of,
+    most_frames,
+    passes,
+    sections_in,
+    tasks_of,
+)
 from trajet.pools.pool import Frames, Progress, RunOutput, check_counts, n_frames_of
 from trajet.pools.tasks import Task
 from trajet.pools.timing import RunTiming
@@ -45,12 +52,12 @@ class DaskPool(MappingPool):
     scheduling
         "dynamic": Dask's scheduler assigns tasks as workers come free, and an idle worker runs a
         straggler as well. "static": one block of neighbouring frames for each thread of Dask's
-        workers; several if the rows of one would be over 64 MiB.
+        workers; several if the numbers of one would be over 64 MiB.
     oversubscription
         Tasks for each thread of Dask's workers, instead of `task_frames`.
     rows_in
-        A file (`.npy`) for the rows of a result, if memory has no room for them. An existing file
-        is replaced.
+        A folder for the numbers of all frames, if memory has no room for them: a `.npy` file for
+        each array. Existing files are replaced.
     wait_for_workers
         Seconds that a run waits for a first worker.
 
@@ -117,15 +124,15 @@ class DaskPool(MappingPool):
     ) -> RunOutput:
         """Run a plan; see `trajet.pools.pool.Pool.run`."""
         kept = None if self.rows_in is None else Path(self.rows_in)
-        with rows_in_file(kept) as make_rows:
-            return self._run(reader, plan, frames, make_rows, progress)
+        with sections_in(kept) as make_sections:
+            return self._run(reader, plan, frames, make_sections, progress)
 
     def _run(
         self,
         reader: Reader,
         plan: Plan,
         frames: Frames,
-        make_rows: MakeRows,
+        make_sections: MakeSections,
         progress: Progress | None,
     ) -> RunOutput:
         module = distributed()
@@ -142,7 +149,7 @@ class DaskPool(MappingPool):
                 timing,
                 threads=self.threads,
                 make_tasks=lambda pass_: self._tasks(pass_, len(workers.slots())),
-                make_rows=make_rows,
+                make_sections=make_sections,
             )
             for part in all_passes:
                 name = run.announce(part.worker_spec)
@@ -162,7 +169,7 @@ class DaskPool(MappingPool):
             transitions=_transitions(timing, record),
             transitions_left_out=record.left_out,
         )
-        return RunOutput(part.rows, part.states.finish(), report)
+        return part.output(report)
 
     def do_jobs(
         self, spec: JobSpec, jobs: Sequence[Job], progress: Progress | None = None

@@ -49,7 +49,7 @@ class Workers:
         self._seen = time.monotonic()
         if not self.threads:
             raise self._no_worker()
-        # whether rows come from the workers directly, not through the scheduler
+        # whether results come from the workers directly, not through the scheduler
         self.direct: bool = client.direct_to_workers
         if self.direct is None:
             self.direct = client.sync(_reaches, client, next(iter(self.threads)))

@@ -27,11 +27,12 @@ from trajet.pools.mpi.communicator import (
 )
 from trajet.pools.mpi.jobs import FollowerJobs, JobsSpec, run_jobs
 from trajet.pools.mpi.rank_worker import PassSpec, RankRecord, RankWorker, RootPass
-from trajet.pools.passes import most_frames, passes, rows_in_file, tasks_of
+from trajet.pools.mpi.section_transport import TransportSpec
+from trajet.pools.passes import mapped_section, most_frames, passes, sections_in, tasks_of
 from trajet.pools.pool import Frames, Progress, RunOutput, check_counts, n_frames_of
 from trajet.pools.rank_placeholder import RankPlaceholder
-from trajet.pools.shared import shared_rows
-from trajet.pools.tasks import Task, Worker
+from trajet.pools.shared import shared_buffer
+from trajet.pools.tasks import Sections, Task, Worker, sections_of
 from trajet.pools.timing import RunTiming
 
 Scheduling = Literal["dynamic", "static"]
@@ -62,17 +63,17 @@ class MpiPool:
         Frames of a task, rounded up to whole leaves.
     oversubscription
         Tasks for each rank, instead of `task_frames`; None for 16, or 1 with static scheduling, and
-        for more if the rows of a task would be over 64 MiB. Neither changes a bit of a result.
+        for more if the numbers of a task would be over 64 MiB. Neither changes a bit of a result.
     scheduling
         "dynamic": a rank that has done its own part takes tasks of others, and then runs their
         stragglers as well. "static": every rank does its own part.
     gathering
-        How rows move to rank 0: "collective" at the end, "one-sided" as tasks are done, "shared"
+        How numbers move to rank 0: "collective" at the end, "one-sided" as tasks are done, "shared"
         through memory, if all ranks are on one machine. None for shared if possible, otherwise
         collective.
     rows_in
-        A `.npy` file that takes the rows instead of memory; each rank writes its own. The values of
-        the result are then mapped from it.
+        A folder that takes the numbers of all frames instead of memory, a `.npy` file for each
+        array; each rank writes its own frames. The values of the result are then mapped from it.
 
     Raises
     ------
@@ -114,7 +115,7 @@ class MpiPool:
         _check_one_of("scheduling", self.scheduling, get_args(Scheduling))
         _check_one_of("gathering", self.gathering, (None, *get_args(Gathering)))
         if self.rows_in is not None and self.gathering is not None:
-            raise ValueError("rows go to a file (rows_in) or to rank 0 (gathering), not both")
+            raise ValueError("numbers go to files (rows_in) or to rank 0 (gathering), not both")
         object.__setattr__(self, "_ranks", communicator_of(self.comm))
         if self.gathering == "shared" and not self._ranks.one_memory:
             raise ValueError("gathering='shared' needs all ranks on one machine")
@@ -323,7 +324,7 @@ class MpiPool:
         rows_in = None if self.rows_in is None else Path(self.rows_in)
         with ExitStack() as stack:
             rank_worker = stack.enter_context(RankWorker(ranks, self.threads))
-            storage = RowStorage(self._gathering, rows_in, stack)
+            storage = SectionStorage(self._gathering, rows_in, stack)
             worker: Worker | None = None
             for part in passes(
                 reader,
@@ -332,7 +333,7 @@ class MpiPool:
                 timing,
                 threads=self.threads,
                 make_tasks=lambda pass_: tasks_of(pass_, ranks.size, size(pass_)),
-                make_rows=rank_worker.clock("t_comm")(storage.rows),
+                make_sections=rank_worker.clock("t_comm")(storage.sections),
             ):
                 with rank_worker.clock("t_comm"):
                     worker = Worker(part.worker_spec, worker)
@@ -347,16 +348,16 @@ class MpiPool:
                         keeps_failure=ranks.keeping,
                     )
                     self._broadcast(Message.BEGIN, pickle.dumps(pass_spec))
-                show = partial(_show, progress, timing.passes, len(part.rows))
+                show = partial(_show, progress, timing.passes, n_frames)
                 lead = RootPass(part, texts, show, storage.found)
                 records, error = rank_worker.take_part(pass_spec, worker, lead)
                 self._write_down(timing, part.tasks, records)
                 if error is not None:
                     raise error
                 ranks.awaited = not part.pass_.is_last
-            folded = part.states.finish()
-        rows = part.rows if storage.file is None else np.load(storage.file, mmap_mode="r")
-        return RunOutput(rows, folded, self._report(timing, records))
+        return RunOutput(
+            part.states.finish(storage.finished(part.sections)), self._report(timing, records)
+        )
 
     def _task_frames(self, n_frames: int, most: int) -> int:
         """Return the frames of a task."""
@@ -465,48 +466,62 @@ class MpiPool:
         )
 
 
-class RowStorage:
-    """Memory or file of rank 0 for the rows of a pass, and how other ranks send them there.
+class SectionStorage:
+    """Memory or files of rank 0 for the arrays of a pass, and how other ranks send them there.
 
     Attributes
     ----------
     transport
-        Arguments of `make_transport`: its name, a path, and the offset of the rows in that file.
-    file
-        File of the rows, if any.
+        How the arrays move to rank 0.
     """
 
     def __init__(self, gathering: Gathering, rows_in: Path | None, stack: ExitStack) -> None:
         self._gathering, self._rows_in = gathering, rows_in
-        self._make = stack.enter_context(rows_in_file(rows_in))
+        self._make = stack.enter_context(sections_in(rows_in))
         self._seen = stack.enter_context(ExitStack())
-        self.transport: tuple[str, Path, int] = ("none", Path(), 0)
-        self.file: Path | None = None
+        self.transport: TransportSpec = (gathering, [])
+        # name of each array
+        self._names: list[str] = []
 
-    def rows(self, shape: tuple[int, int]) -> NDArray[np.float64]:
-        """Allocate rows."""
-        self.file = None
-        if 0 in shape:
-            self.transport = ("none", Path(), 0)
-            return np.zeros(shape)
+    def sections(self, pass_: Pass, n_frames: int) -> Sections:
+        """Allocate the arrays of a pass."""
         if self._rows_in is not None:
-            rows = self._make(shape)
-            mapped = rows.base
-            assert isinstance(mapped, np.memmap)
-            self.transport = ("file", Path(str(mapped.filename)).absolute(), mapped.offset)
-            # Other ranks write to it: it is mapped again afterwards.
-            self.file = self._rows_in
-            return rows
+            sections = self._make(pass_, n_frames)
+            self._names = [name for name, _, _ in pass_.arrays]
+            self.transport = ("file", [_place(section) for section in sections])
+            return sections
         if self._gathering == "shared":
-            rows, path = shared_rows(self._seen, shape)
-            self.transport = ("shared", path, 0)
-            return rows
-        self.transport = (self._gathering, Path(), 0)
-        return np.zeros(shape)
+            begins, size = pass_.sections(n_frames)
+            buffer, path = shared_buffer(self._seen, size)
+            self.transport = ("shared", [(path, begin) for begin in begins])
+            return sections_of(pass_, n_frames, buffer)
+        return self._make(pass_, n_frames)
 
     def found(self) -> None:
         """Close the shared file, which all ranks have opened by now."""
         self._seen.close()
+
+    def finished(self, sections: Sections) -> Sections:
+        """Return the sections of all frames when the files have their names."""
+        if self._rows_in is None:
+            return sections
+        # Other ranks wrote to the files: they are mapped again.
+        return [
+            mapped_section(
+                self._rows_in / f"{name}.npy", offset, len(section), section.shape[1], "r"
+            )
+            for name, (_, offset), section in zip(
+                self._names, self.transport[1], sections, strict=True
+            )
+        ]
+
+
+def _place(section: NDArray[np.uint8]) -> tuple[Path, int]:
+    """Return the file of a section, and the offset in it; any for one without bytes."""
+    mapped = section.base
+    if not isinstance(mapped, np.memmap):
+        return Path(), 0
+    return Path(str(mapped.filename)).absolute(), mapped.offset
 
 
 def _show(progress: Progress | None, passes_done: int, n_frames: int, done: int) -> None:

@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import count
-from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -18,11 +17,24 @@ from trajet import _trajet
 from trajet._trajet import WorkerError
 from trajet.advise.entries import StageName, Stages, TaskReport
 from trajet.pools.dispatch import is_retried
-from trajet.pools.mpi import row_transport
 from trajet.pools.mpi.communicator import Communicator
+from trajet.pools.mpi.section_transport import (
+    SectionTransport,
+    TransportSpec,
+    make_transports,
+    merge_along_tree,
+)
 from trajet.pools.mpi.task_window import TaskWindow
 from trajet.pools.passes import PassRun, tasks_of
-from trajet.pools.tasks import NO_STATES, Task, TaskOutcome, Worker, WorkerSpec
+from trajet.pools.tasks import (
+    NO_STATES,
+    Sections,
+    Task,
+    TaskOutcome,
+    Worker,
+    WorkerSpec,
+    sections_of,
+)
 
 # Seconds between two polls of MPI while this rank computes: others wait so long for rank 0.
 _LOOK_LEADER = 1e-3
@@ -45,7 +57,7 @@ class PassSpec:
     dynamic
         Whether ranks take tasks as they come free.
     transport
-        Arguments of `make_transport`: its name, a path, and the offset of the rows in that file.
+        How the arrays move to rank 0.
     ends
         End of each serialised task, in bytes.
     keeps_failure
@@ -57,7 +69,7 @@ class PassSpec:
     states: tuple[NDArray[np.uint8], ...]
     task_frames: int | None
     dynamic: bool
-    transport: tuple[str, Path, int]
+    transport: TransportSpec
     ends: NDArray[np.int64]
     keeps_failure: bool
 
@@ -79,7 +91,7 @@ class RootPass:
     show
         Called with the frames that are done.
     ready
-        Called when all ranks have opened the memory or file of the rows.
+        Called when all ranks have opened the memory or files of the arrays.
     """
 
     part: PassRun
@@ -178,9 +190,11 @@ class RankWorker:
         ranks, pass_ = self._ranks, worker.pass_
         tasks = tasks_of(pass_, ranks.size, pass_spec.task_frames)
         with self.clock("t_comm"):
-            shape = (worker.worker_spec.n_frames, pass_.row_width)
-            rows = None if root is None else root.part.rows
-            transport = row_transport.make_transport(pass_spec.transport, ranks, tasks, rows, shape)
+            n_frames = worker.worker_spec.n_frames
+            sections = None if root is None else root.part.sections
+            transports = make_transports(
+                pass_spec.transport, ranks, tasks, sections, n_frames, pass_.entry_bytes
+            )
             sizes = [task.n_frames for task in tasks]
             task_window = TaskWindow(
                 ranks, sizes, pass_spec.ends, root.texts if root is not None else []
@@ -189,10 +203,10 @@ class RankWorker:
                 root.ready()
         record = RankRecord(ranks.host, os.getpid(), time.time())
         states = _trajet.States(pass_) if root is None else root.part.states
-        rank_pass = _RankPass(self, task_window, transport, worker, tasks, states, record, root)
+        rank_pass = _RankPass(self, task_window, transports, worker, tasks, states, record, root)
         place, error = rank_pass.run(dynamic=pass_spec.dynamic)
         with self.clock("t_comm"):
-            if transport is not None:
+            for transport in transports.values():
                 transport.flush()
         with self.clock("t_wait"):
             found = ranks.agree(place, error)
@@ -201,10 +215,10 @@ class RankWorker:
                 winners = task_window.table.claims() if ranks.rank == 0 else None
                 if winners is not None and (winners < 0).any():
                     raise WorkerError("a task was done by no rank: please report this")
-                if transport is not None:
+                for transport in transports.values():
                     transport.collect(winners)
-                row_transport.merge_along_tree(ranks, states)
-            if transport is not None:
+                merge_along_tree(ranks, states)
+            for transport in transports.values():
                 transport.close()
             task_window.close()
         if root is not None and found is None:
@@ -213,7 +227,7 @@ class RankWorker:
         return ranks.gather_objects(record), found
 
     def compute(
-        self, worker: Worker, text: bytes, rows: NDArray[np.float64], look: Callable[[], bool]
+        self, worker: Worker, text: bytes, sections: Sections, look: Callable[[], bool]
     ) -> tuple[TaskOutcome | None, BaseException | None, bool]:
         """Run a task on the other thread.
 
@@ -227,7 +241,7 @@ class RankWorker:
             Whether the task was cancelled because `look` returned True.
         """
         stop, begin = _trajet.Stop(), time.time()
-        future = self._computing.submit(worker.do, text, rows, stop)
+        future = self._computing.submit(worker.do, text, sections, stop)
         every = _LOOK if self._ranks.rank else _LOOK_LEADER
         try:
             while True:
@@ -268,14 +282,14 @@ class _RankPass:
 
     rank_worker: RankWorker
     task_window: TaskWindow
-    transport: row_transport.RowTransport | None
+    transports: dict[int, SectionTransport]
     worker: Worker
     tasks: Sequence[Task]
     states: _trajet.States
     record: RankRecord
     root: RootPass | None
     shown: float = 0.0
-    memory: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    memory: NDArray[np.uint8] = field(default_factory=lambda: np.empty(0, np.uint8))
 
     def run(self, *, dynamic: bool) -> tuple[int | None, BaseException | None]:
         """Run tasks until there are none; return the task that failed, and its error."""
@@ -311,14 +325,14 @@ class _RankPass:
 
     def _do(self, number: int, late: int | None = None) -> BaseException | None:
         """Run a task, with retries; `late` is the rank of a straggler that runs it too."""
-        task, rank_worker, width = self.tasks[number], self.rank_worker, self.worker.pass_.row_width
+        task, rank_worker = self.tasks[number], self.rank_worker
         with rank_worker.clock("t_comm"):
             text = self.task_window.task_bytes(number)
         begin = time.perf_counter()
-        rows = self._rows((task.n_frames, width))
+        sections = self._sections(task.n_frames)
         for attempt in count(1):
             done, error, given_up = rank_worker.compute(
-                self.worker, text, rows, lambda: self._look(number)
+                self.worker, text, sections, lambda: self._look(number)
             )
             if not is_retried(error, attempt):
                 break
@@ -344,19 +358,21 @@ class _RankPass:
         except Exception as error:
             # The user's own reducer may raise.
             return self._failed(task, error)
-        if self.transport is not None:
-            with rank_worker.clock("t_comm"):
-                self.transport.put(task, rows)
+        with rank_worker.clock("t_comm"):
+            for array, transport in self.transports.items():
+                transport.put(task, sections[array])
         self.record.done.append((number, _without_states(done)))
         return None
 
-    def _rows(self, shape: tuple[int, int]) -> NDArray[np.float64]:
-        """Return memory for the rows of a task; reused if their transport copies them."""
-        if self.transport is None or self.transport.keeps:
-            return np.empty(shape)
-        if self.memory.size < shape[0] * shape[1]:
-            self.memory = np.empty(shape[0] * shape[1])
-        return self.memory[: shape[0] * shape[1]].reshape(shape)
+    def _sections(self, n_frames: int) -> Sections:
+        """Return memory for the arrays of a task; reused if their transports copy them."""
+        pass_ = self.worker.pass_
+        _, size = pass_.sections(n_frames)
+        if any(transport.keeps for transport in self.transports.values()):
+            return sections_of(pass_, n_frames, np.empty(size, np.uint8))
+        if self.memory.size < size:
+            self.memory = np.empty(size, np.uint8)
+        return sections_of(pass_, n_frames, self.memory)
 
     def _failed(self, task: Task, error: BaseException) -> BaseException:
         """Have all ranks end; add the place to the error."""

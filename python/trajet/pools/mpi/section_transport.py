@@ -1,32 +1,37 @@
-"""Moves rows and states to rank 0: gathered at the end, one-sided, by shared memory or a file.
+"""Moves arrays and states to rank 0: gathered at the end, one-sided, by shared memory or files.
+
+Each array with an entry for each frame is a section of bytes, `(n_frames, entry_bytes)`.
 
 **Invariant:** one transfer has fewer than 2^31 items, and on rank 0 there is no second copy of all
-rows.
+frames.
 """
 
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet
 from trajet.pools.mpi.communicator import MOST_BYTES, Communicator, MpiObject
-from trajet.pools.tasks import Task
+from trajet.pools.passes import mapped_section
+from trajet.pools.tasks import Sections, Task
 
 # Bytes that are gathered at a time, unless a single task is larger.
 _AT_ONCE = 2**26
-# Numbers in one transfer, at most.
-_MOST = MOST_BYTES // 8
-# Tasks whose rows may be in flight.
+# Tasks whose arrays may be in flight.
 _UNDER_WAY = 2
 _TAG = 1
 
 
-class RowTransport(Protocol):
-    """Moves the rows of tasks to rank 0.
+# Name of the transport, and of each section the file, with the offset in it.
+TransportSpec: TypeAlias = tuple[str, list[tuple[Path, int]]]
+
+
+class SectionTransport(Protocol):
+    """Moves the entries of tasks in one array to rank 0.
 
     Attributes
     ----------
@@ -36,16 +41,16 @@ class RowTransport(Protocol):
 
     keeps: bool
 
-    def put(self, task: Task, rows: NDArray[np.float64]) -> None:
-        """Send the rows of a task that this rank has done."""
+    def put(self, task: Task, part: NDArray[np.uint8]) -> None:
+        """Send the entries of a task that this rank has done."""
         ...
 
     def flush(self) -> None:
-        """Wait until sent rows have arrived, as far as this rank can."""
+        """Wait until sent entries have arrived, as far as this rank can."""
         ...
 
     def collect(self, winners: NDArray[np.int64] | None) -> None:
-        """Move the remaining rows; `winners` is the rank that has done each task, on rank 0."""
+        """Move the remaining entries; `winners` is the rank that has done each task, on rank 0."""
         ...
 
     def close(self) -> None:
@@ -53,8 +58,8 @@ class RowTransport(Protocol):
         ...
 
 
-class GatheredRows:
-    """Rows stay on the ranks and are gathered when all tasks are done."""
+class GatheredSection:
+    """Entries stay on the ranks and are gathered when all tasks are done."""
 
     keeps = True
 
@@ -62,28 +67,28 @@ class GatheredRows:
         self,
         ranks: Communicator,
         tasks: Sequence[Task],
-        rows: NDArray[np.float64] | None,
-        width: int,
+        section: NDArray[np.uint8] | None,
+        size: int,
     ) -> None:
-        self._ranks, self._tasks, self._rows, self._width = ranks, tasks, rows, width
-        self._held: dict[int, NDArray[np.float64]] = {}
+        self._ranks, self._tasks, self._section, self._size = ranks, tasks, section, size
+        self._held: dict[int, NDArray[np.uint8]] = {}
 
-    def put(self, task: Task, rows: NDArray[np.float64]) -> None:
-        """Keep the rows."""
-        self._held[task.number] = rows
+    def put(self, task: Task, part: NDArray[np.uint8]) -> None:
+        """Keep the entries."""
+        self._held[task.number] = part
 
     def flush(self) -> None:
         """Do nothing."""
 
     def collect(self, winners: NDArray[np.int64] | None) -> None:
-        """Gather rows, some tasks at a time."""
-        width = self._width
-        # Counts are then in rows, which stay below 2^31.
-        kind = self._ranks.mpi.DOUBLE.Create_contiguous(width).Commit()
-        for batch in _batches(self._tasks, 8 * width):
+        """Gather entries, some tasks at a time."""
+        # Counts are then in frames, which stay below 2^31.
+        kind = self._ranks.mpi.BYTE.Create_contiguous(self._size).Commit()
+        none = np.empty((0, self._size), np.uint8)
+        for batch in _batches(self._tasks, self._size):
             held = [self._held.pop(task.number) for task in batch if task.number in self._held]
-            mine = held[0] if len(held) == 1 else np.concatenate([np.empty((0, width)), *held])
-            if winners is None or self._rows is None:
+            mine = held[0] if len(held) == 1 else np.concatenate([none, *held])
+            if winners is None or self._section is None:
                 self._ranks.comm.Gatherv([mine, len(mine), kind], None, 0)
             else:
                 self._receive(mine, batch, winners, kind)
@@ -91,19 +96,19 @@ class GatheredRows:
 
     def _receive(
         self,
-        mine: NDArray[np.float64],
+        mine: NDArray[np.uint8],
         batch: Sequence[Task],
         winners: NDArray[np.int64],
         kind: MpiObject,
     ) -> None:
         """Gather a batch on rank 0."""
-        assert self._rows is not None
+        assert self._section is not None
         by_rank: list[list[Task]] = [[] for _ in range(self._ranks.size)]
         for task in batch:
             by_rank[winners[task.number]].append(task)
         counts = [sum(task.n_frames for task in tasks) for tasks in by_rank]
         first, end = batch[0].frames[0], batch[-1].frames[1]
-        there = self._rows[first:end]
+        there = self._section[first:end]
         # Neighbouring tasks of one rank are received in place.
         if all(neighbours(tasks) for tasks in by_rank):
             places = [tasks[0].frames[0] - first if tasks else 0 for tasks in by_rank]
@@ -115,37 +120,36 @@ class GatheredRows:
         at = 0
         for tasks in by_rank:
             for task in tasks:
-                self._rows[slice(*task.frames)] = mixed[at : at + task.n_frames]
+                self._section[slice(*task.frames)] = mixed[at : at + task.n_frames]
                 at += task.n_frames
 
     def close(self) -> None:
         """Do nothing."""
 
 
-class OneSidedRows:
-    """Rows are put into memory of rank 0 (RMA) as tasks are done."""
+class OneSidedSection:
+    """Entries are put into memory of rank 0 (RMA) as tasks are done."""
 
     keeps = True
 
-    def __init__(self, ranks: Communicator, rows: NDArray[np.float64] | None) -> None:
+    def __init__(self, ranks: Communicator, section: NDArray[np.uint8] | None) -> None:
         self._ranks = ranks
-        self._window = ranks.mpi.Win.Create(rows, 8, comm=ranks.comm)
+        self._window = ranks.mpi.Win.Create(section, 1, comm=ranks.comm)
         self._window.Lock_all()
         self._under_way: list[list[MpiObject]] = []
         # Arrays must live until their transfer is complete.
-        self._held: list[NDArray[np.float64]] = []
+        self._held: list[NDArray[np.uint8]] = []
 
-    def put(self, task: Task, rows: NDArray[np.float64]) -> None:
+    def put(self, task: Task, part: NDArray[np.uint8]) -> None:
         """Start the transfer; it overlaps with the next task."""
-        width = rows.shape[1]
-        numbers, first = rows.reshape(-1), task.frames[0] * width
-        kind, requests = self._ranks.mpi.DOUBLE, []
-        for at in range(0, len(numbers), _MOST):
-            piece = numbers[at : at + _MOST]
+        data, first = part.reshape(-1), task.frames[0] * part.shape[1]
+        kind, requests = self._ranks.mpi.BYTE, []
+        for at in range(0, len(data), MOST_BYTES):
+            piece = data[at : at + MOST_BYTES]
             place = (first + at, len(piece), kind)
             requests.append(self._window.Rput([piece, kind], 0, place))
         self._under_way.append(requests)
-        self._held.append(rows)
+        self._held.append(part)
         while len(self._under_way) > _UNDER_WAY:
             self._end_first()
 
@@ -155,13 +159,13 @@ class OneSidedRows:
         self._held.pop(0)
 
     def flush(self) -> None:
-        """Wait until rank 0 has all rows."""
+        """Wait until rank 0 has all entries."""
         while self._under_way:
             self._end_first()
         self._window.Flush(0)
 
     def collect(self, winners: NDArray[np.int64] | None) -> None:
-        """Make the rows visible to rank 0."""
+        """Make the entries visible to rank 0."""
         self._window.Sync()
 
     def close(self) -> None:
@@ -170,17 +174,17 @@ class OneSidedRows:
         self._window.Free()
 
 
-class SharedRows:
-    """Rows are copied to memory that all ranks of the machine map."""
+class SharedSection:
+    """Entries are copied to memory that all ranks of the machine map."""
 
     keeps = False
 
-    def __init__(self, path: Path, shape: tuple[int, int]) -> None:
-        self._rows = np.memmap(path, np.float64, "r+", shape=shape)
+    def __init__(self, path: Path, offset: int, shape: tuple[int, int]) -> None:
+        self._section = mapped_section(path, offset, *shape)
 
-    def put(self, task: Task, rows: NDArray[np.float64]) -> None:
-        """Copy the rows."""
-        self._rows[slice(*task.frames)] = rows
+    def put(self, task: Task, part: NDArray[np.uint8]) -> None:
+        """Copy the entries."""
+        self._section[slice(*task.frames)] = part
 
     def flush(self) -> None:
         """Do nothing: copies are visible at once."""
@@ -190,11 +194,11 @@ class SharedRows:
 
     def close(self) -> None:
         """Unmap the memory."""
-        del self._rows
+        del self._section
 
 
-class FileRows:
-    """Rows are written to a file by MPI-IO as tasks are done."""
+class FileSection:
+    """Entries are written to a file by MPI-IO as tasks are done."""
 
     keeps = False
 
@@ -202,15 +206,15 @@ class FileRows:
         self._ranks, self._offset = ranks, offset
         self._file = ranks.mpi.File.Open(ranks.comm, str(path), ranks.mpi.MODE_WRONLY)
 
-    def put(self, task: Task, rows: NDArray[np.float64]) -> None:
-        """Write the rows."""
-        numbers, first = rows.reshape(-1), task.frames[0] * rows.shape[1]
-        for at in range(0, len(numbers), _MOST):
-            piece = numbers[at : at + _MOST]
-            self._file.Write_at(self._offset + 8 * (first + at), [piece, self._ranks.mpi.DOUBLE])
+    def put(self, task: Task, part: NDArray[np.uint8]) -> None:
+        """Write the entries."""
+        data, first = part.reshape(-1), task.frames[0] * part.shape[1]
+        for at in range(0, len(data), MOST_BYTES):
+            piece = data[at : at + MOST_BYTES]
+            self._file.Write_at(self._offset + first + at, [piece, self._ranks.mpi.BYTE])
 
     def flush(self) -> None:
-        """Make the rows visible to other ranks."""
+        """Make the entries visible to other ranks."""
         self._file.Sync()
 
     def collect(self, winners: NDArray[np.int64] | None) -> None:
@@ -221,34 +225,31 @@ class FileRows:
         self._file.Close()
 
 
-def make_transport(
-    transport: tuple[str, Path, int],
+def make_transports(
+    spec: TransportSpec,
     ranks: Communicator,
     tasks: Sequence[Task],
-    rows: NDArray[np.float64] | None,
-    shape: tuple[int, int],
-) -> RowTransport | None:
-    """Return the transport of rows, or None if there are no rows; collective.
+    sections: Sections | None,
+    n_frames: int,
+    entry_bytes: Sequence[int],
+) -> dict[int, SectionTransport]:
+    """Return the transport of each array that has bytes, by its number; collective.
 
-    Parameters
-    ----------
-    transport
-        Its name, a path, and the offset of the rows in that file.
-    rows
-        Destination, on rank 0.
-    shape
-        Shape of all rows.
+    Rank 0 gives the destinations, `sections`.
     """
-    name, path, offset = transport
-    if name == "shared":
-        return SharedRows(path, shape)
-    if name == "one-sided":
-        return OneSidedRows(ranks, rows)
-    if name == "collective":
-        return GatheredRows(ranks, tasks, rows, shape[1])
-    if name == "file":
-        return FileRows(ranks, path, offset)
-    return None
+    name, places = spec
+
+    def transport(number: int, size: int) -> SectionTransport:
+        section = None if sections is None else sections[number]
+        if name == "shared":
+            return SharedSection(*places[number], (n_frames, size))
+        if name == "file":
+            return FileSection(ranks, *places[number])
+        if name == "one-sided":
+            return OneSidedSection(ranks, section)
+        return GatheredSection(ranks, tasks, section, size)
+
+    return {k: transport(k, size) for k, size in enumerate(entry_bytes) if n_frames * size}
 
 
 def neighbours(tasks: Sequence[Task]) -> bool:
@@ -256,12 +257,12 @@ def neighbours(tasks: Sequence[Task]) -> bool:
     return all(a.number + 1 == b.number for a, b in pairwise(tasks))
 
 
-def _batches(tasks: Sequence[Task], row_bytes: int) -> list[list[Task]]:
-    """Return runs of tasks whose rows are gathered at once."""
+def _batches(tasks: Sequence[Task], entry_bytes: int) -> list[list[Task]]:
+    """Return runs of tasks whose entries are gathered at once."""
     batches: list[list[Task]] = []
     room = 0
     for task in tasks:
-        size = row_bytes * task.n_frames
+        size = entry_bytes * task.n_frames
         if not batches or room < size:
             batches.append([])
             room = _AT_ONCE
