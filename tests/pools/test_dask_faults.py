@@ -31,7 +31,7 @@ from helpers.dask_cluster import (
 )
 from helpers.golden_files import Adk
 from helpers.made_hdf5 import tables_of
-from trajet.pools.dask.dispatcher import Dispatcher, _Sent
+from trajet.pools.dask.dispatcher import Dispatcher, _SubmittedCopy
 from trajet.pools.dask.plugins import TaskProgress
 from trajet.pools.tasks import Task
 from trajet.pools.timing import RunTiming
@@ -54,7 +54,7 @@ def test_progress_of_an_earlier_pass_is_ignored() -> None:
     part = SimpleNamespace(tasks=[Task(0, (0, 1), (0, 10))], sections=[])
     dispatcher = Dispatcher(None, None, "run-1", part, RunTiming(), {})
     ((copy, *_),) = dispatcher._dispatch.start({"tcp://here": 1})
-    sent = dispatcher._sent[copy] = _Sent(copy, part.tasks[0], None)
+    sent = dispatcher._sent[copy] = _SubmittedCopy(copy, part.tasks[0], None)
     for name, address in (("run-0", None), ("run-1", "tcp://here")):
         message = TaskProgress([name, *copy], "tcp://here", "here", 1, 1, 0.0, 0.0, {})
         dispatcher._progressed(message)

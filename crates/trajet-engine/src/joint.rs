@@ -52,28 +52,28 @@ pub struct JointPass {
     branches: Option<Branches>,
     components: Vec<Component>,
     /// Analyses of fewer passes, which run with the last pass of the others.
-    waiting: Vec<Numbered>,
+    waiting: Vec<JointEntry>,
 }
 
 /// Frames of a task that hands over, whose positions are completed later.
 #[derive(Default)]
-pub(crate) struct HeldChunk {
+pub(crate) struct PendingChunk {
     /// The requested atoms.
     pub(crate) block: Block,
     /// All decoded atoms, if these are others.
     held: Vec<f32>,
 }
 
-impl HeldChunk {
+impl PendingChunk {
     /// Returns the chunk as a part of a task, with so many frames.
     fn part(&mut self, n_frames: usize) -> TaskPart<'_> {
-        let HeldChunk { block, held } = self;
+        let PendingChunk { block, held } = self;
         TaskPart { n_frames, held, out: &mut block.positions, meta: &mut block.meta }
     }
 }
 
 /// An analysis, its transform instead of that of the trajectory, and its position among all analyses of the run.
-struct Numbered {
+struct JointEntry {
     number: usize,
     transform: Option<Arc<ChainTransform>>,
     pass: Pass,
@@ -97,7 +97,7 @@ struct Component {
 impl Component {
     /// Returns the component of an analysis that has all atoms of its block. Its arrays follow those of `before`.
     fn new(
-        Numbered { number, transform, pass }: Numbered,
+        JointEntry { number, transform, pass }: JointEntry,
         block: usize,
         before: Option<&Component>,
     ) -> Self {
@@ -122,7 +122,7 @@ impl Component {
 impl From<Pass> for JointPass {
     fn from(pass: Pass) -> Self {
         let atoms = pass.atoms.clone();
-        let only = Component::new(Numbered { number: 0, transform: None, pass }, 0, None);
+        let only = Component::new(JointEntry { number: 0, transform: None, pass }, 0, None);
         JointPass { atoms, branches: None, components: vec![only], waiting: Vec::new() }
     }
 }
@@ -137,11 +137,11 @@ impl JointPass {
     /// # Panics
     /// If there are no analyses, or they are of trajectories with different numbers of atoms.
     pub fn of(analyses: Vec<(Option<Arc<ChainTransform>>, Pass)>) -> Result<Self, Error> {
-        let entry = |(number, (transform, pass))| Numbered { number, transform, pass };
-        JointPass::numbered(analyses.into_iter().enumerate().map(entry).collect())
+        let entry = |(number, (transform, pass))| JointEntry { number, transform, pass };
+        JointPass::of_entries(analyses.into_iter().enumerate().map(entry).collect())
     }
 
-    fn numbered(passes: Vec<Numbered>) -> Result<Self, Error> {
+    fn of_entries(passes: Vec<JointEntry>) -> Result<Self, Error> {
         let n_total = passes[0].pass.atoms.n_total();
         // An analysis whose last pass is done would have to keep its arrays while the others go on.
         let goes_on = passes.iter().any(|one| one.pass.analysis.has_next());
@@ -240,9 +240,9 @@ impl JointPass {
         ranges: &[Range<usize>],
         turn: (&Relay, usize),
         scratch: &mut Scratch,
-        chunks: &mut Vec<HeldChunk>,
+        chunks: &mut Vec<PendingChunk>,
     ) -> Result<(), Error> {
-        chunks.resize_with(ranges.len(), HeldChunk::default);
+        chunks.resize_with(ranges.len(), PendingChunk::default);
         let mut parts = Vec::with_capacity(ranges.len());
         for (range, chunk) in ranges.iter().zip(chunks) {
             chunk.block.reset(range.len(), self.atoms.len())?;
@@ -257,7 +257,7 @@ impl JointPass {
         &self,
         chain: &Chain,
         frames: &Frames,
-        chunk: &mut HeldChunk,
+        chunk: &mut PendingChunk,
         scratch: &mut Scratch,
     ) -> Result<(), Error> {
         let wanted = Wanted::positions(frames, &self.atoms);
@@ -331,13 +331,13 @@ impl JointPass {
             let finished = component.numbered(component.pass.analysis.finish(state))?;
             let Finished::Next(pass) = finished else { panic!("a further pass") };
             let Component { number, transform, .. } = component;
-            next.push(Numbered { number, transform, pass: *pass });
+            next.push(JointEntry { number, transform, pass: *pass });
         }
         next.sort_by_key(|one| one.number);
-        let own = |one: &Numbered| one.transform.is_none();
+        let own = |one: &JointEntry| one.transform.is_none();
         match next.len() {
             1 if own(&next[0]) => Ok(next.remove(0).pass.into()),
-            _ => Ok(JointPass::numbered(next)?),
+            _ => Ok(JointPass::of_entries(next)?),
         }
     }
 

@@ -16,7 +16,7 @@ use trajet_formats::Block;
 
 use crate::error::{AnalysisError, Failure, FrameError, RunError, TaskError, TaskFault};
 use crate::frame_arrays::{FrameArrays, FrameBuffer};
-use crate::joint::{FoldedArrays, HeldChunk, JointPass, JointState, Subtrees};
+use crate::joint::{FoldedArrays, JointPass, JointState, PendingChunk, Subtrees};
 use crate::plan::{Leaves, tasks};
 use crate::report::{RunReport, Stages, TaskReport, WorkerReport};
 use crate::schedule::{Event, Instruction, Schedule};
@@ -187,7 +187,7 @@ struct Shared<'a> {
     schedule: Mutex<Schedule>,
     /// The entries of the frames of each task, as disjoint parts of the result.
     out: Vec<Mutex<FrameArrays<'a>>>,
-    collected: Mutex<Collected>,
+    results: Mutex<TaskResults>,
     /// Set if tasks hand over to one another.
     relay: Option<Relay>,
     workers_left: Mutex<usize>,
@@ -195,7 +195,7 @@ struct Shared<'a> {
 }
 
 /// Results of the tasks of a pass.
-struct Collected {
+struct TaskResults {
     states: Merger<JointState>,
     tasks: Vec<TaskReport>,
     errors: Vec<TaskError>,
@@ -206,11 +206,11 @@ struct Collected {
 struct Memory {
     blocks: Vec<Block>,
     /// Frames of a task that hands over.
-    chunks: Vec<HeldChunk>,
+    chunks: Vec<PendingChunk>,
 }
 
 /// A worker's record of a task that it has just ended.
-struct Attempt {
+struct TaskRecord {
     worker: usize,
     task: usize,
     begin: f64,
@@ -265,7 +265,7 @@ fn run_pass(
         },
         frames_done: AtomicUsize::new(0),
         schedule: Mutex::new(Schedule::new(tasks.len())),
-        collected: Mutex::new(Collected {
+        results: Mutex::new(TaskResults {
             states: Merger::new(leaves.len()),
             tasks: Vec::with_capacity(tasks.len()),
             errors: Vec::new(),
@@ -308,8 +308,8 @@ fn run_pass(
         watch(&shared.workers_left, &shared.all_left, &done, total, control, &stop)
     });
     let interrupted = interrupted || shared.stop.load(Ordering::Relaxed);
-    let Collected { states, tasks, mut errors } =
-        shared.collected.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let TaskResults { states, tasks, mut errors } =
+        shared.results.into_inner().unwrap_or_else(PoisonError::into_inner);
     report.tasks.extend(tasks);
     errors.retain(|e| !matches!(e.fault, TaskFault::Input(Error::Interrupted)));
     if interrupted {
@@ -363,7 +363,7 @@ impl Shared<'_> {
         if number == 0 {
             let fault = TaskFault::NoThread(error.to_string());
             lock(&self.schedule).handle(Event::Stop);
-            lock(&self.collected).errors.push(TaskError::of_run(0, fault));
+            lock(&self.results).errors.push(TaskError::of_run(0, fault));
         }
     }
 
@@ -393,11 +393,11 @@ impl Shared<'_> {
             let merging = Instant::now();
             let mut spent = Stages::between(&before, &scratch.meter);
             spent.t_comp += t_comp;
-            let attempt = Attempt { worker: number, task, begin: started, spent, merging };
-            let collecting = catch_unwind(AssertUnwindSafe(|| self.collect(attempt, result)));
+            let record = TaskRecord { worker: number, task, begin: started, spent, merging };
+            let collecting = catch_unwind(AssertUnwindSafe(|| self.collect(record, result)));
             let ok = collecting.unwrap_or_else(|panic| {
                 let error = TaskError::of_run(0, TaskFault::panicked(&*panic));
-                lock(&self.collected).errors.push(TaskError { task, ..error });
+                lock(&self.results).errors.push(TaskError { task, ..error });
                 false
             });
             lock(&self.schedule).handle(Event::Done { worker: number, ok });
@@ -499,22 +499,22 @@ impl Shared<'_> {
     }
 
     /// Merges the states of a task, or keeps its error; returns whether there was none.
-    fn collect(&self, attempt: Attempt, result: Result<Subtrees, Failure>) -> bool {
-        let Attempt { worker, task, begin, mut spent, merging } = attempt;
+    fn collect(&self, record: TaskRecord, result: Result<Subtrees, Failure>) -> bool {
+        let TaskRecord { worker, task, begin, mut spent, merging } = record;
         let at = self.part.leaves.frames_of(&self.tasks[task]);
-        let mut collected = lock(&self.collected);
+        let mut results = lock(&self.results);
         let merge = |left, right| self.pass.merge(left, right);
         let result = result.and_then(|states| {
             let mut states = states.into_iter();
-            states.try_for_each(|(node, state)| collected.states.add(node, state, merge))
+            states.try_for_each(|(node, state)| results.states.add(node, state, merge))
         });
         let ok = result.is_ok();
         if let Err(failure) = result {
             let error = TaskError { task, first: at.start, frames: at.len(), ..failure.into() };
-            collected.errors.push(error);
+            results.errors.push(error);
         }
         spent.t_merge = merging.elapsed().as_secs_f64();
-        collected.tasks.push(TaskReport {
+        results.tasks.push(TaskReport {
             pass: self.pass_number,
             task,
             worker,

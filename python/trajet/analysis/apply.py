@@ -186,7 +186,7 @@ def apply(
 
     outcome = yield RunRequest(main.trajectory, plan, t_select=selecting(*chosen), **run)
     if reducer is None:
-        values = outcome.rows.reshape((len(outcome.frames), *shape))
+        values = outcome.floats("values")
     else:
         values = outcome.floats("reduced").reshape(shape)
     remarks += outcome.cells.missing_for(chosen)
@@ -285,7 +285,7 @@ def _of_selections(
     places, columns = np.unique(np.concatenate([one.places for one in fixed]), return_inverse=True)
     ends = np.cumsum([one.n_atoms for one in fixed])[:-1]
     main = Selection(fixed[0].trajectory, places, None)
-    return main, _OfSeveral(function, np.split(columns, ends))
+    return main, _SelectionsCall(function, np.split(columns, ends))
 
 
 def _shapes_of(returned: dict[Any, Any]) -> dict[str, tuple[int, ...]]:
@@ -307,7 +307,7 @@ def _shapes_of(returned: dict[Any, Any]) -> dict[str, tuple[int, ...]]:
     return {name: np.shape(value) for name, value in returned.items()}
 
 
-class _OfSeveral:
+class _SelectionsCall:
     """Calls a function with the positions of several selections.
 
     Parameters

@@ -154,7 +154,7 @@ def msd(
     lags = _lags(trajectory, numbers, max_lag)
     range_of_fit(lags, fit_range)
     remarks: list[str] = []
-    moving = _Moving.of(main, by, weights, remarks)
+    moving = _Particles.of(main, by, weights, remarks)
     n_groups = min(_MOST_GROUPS, moving.n_particles)
     borders = np.linspace(0, moving.n_particles, n_groups + 1).astype(np.int64)
     shape = Shape(len(numbers), len(lags), len(axes), borders, fft, max_memory)
@@ -223,7 +223,7 @@ def msd(
 
 
 @dataclass(frozen=True)
-class _Moving:
+class _Particles:
     """The particles: atoms, or groups of atoms that lie one after the other.
 
     Attributes
@@ -244,7 +244,9 @@ class _Moving:
     are_groups: bool
 
     @classmethod
-    def of(cls, main: Selection, by: Particles, weights: Weights, remarks: list[str]) -> "_Moving":
+    def of(
+        cls, main: Selection, by: Particles, weights: Weights, remarks: list[str]
+    ) -> "_Particles":
         """Return the particles of a selection, in the order of their first atoms."""
         if by == "atom":
             return cls(main.places, np.arange(main.n_atoms + 1), None, are_groups=False)
@@ -270,15 +272,15 @@ class _Moving:
         """Number of particles."""
         return len(self.starts) - 1
 
-    def part(self, begin: int, end: int) -> "_Moving":
+    def part(self, begin: int, end: int) -> "_Particles":
         """Return some of the particles."""
         first, last = int(self.starts[begin]), int(self.starts[end])
         weights = None if self.weights is None else self.weights[first:last]
         starts = self.starts[begin : end + 1] - self.starts[begin]
-        return _Moving(self.places[first:last], starts, weights, are_groups=self.are_groups)
+        return _Particles(self.places[first:last], starts, weights, are_groups=self.are_groups)
 
 
-def _plan(moving: _Moving, axes: str, _: NDArray[np.int64]) -> Plan:
+def _plan(moving: _Particles, axes: str, _: NDArray[np.int64]) -> Plan:
     """Return the plan that reads the positions of some particles."""
     sizes = np.diff(moving.starts) if moving.are_groups else None
     return Plan("particles", atoms=moving.places, sizes=sizes, weights=moving.weights, axes=axes)
@@ -369,7 +371,7 @@ def _portions(shape: Shape, begin: int, end: int) -> Iterator[tuple[int, int, in
 class _Checks:
     """Checks that positions are there, whole and unwrapped."""
 
-    def __init__(self, main: Selection, moving: _Moving, axes: str, *, unwrapped: bool) -> None:
+    def __init__(self, main: Selection, moving: _Particles, axes: str, *, unwrapped: bool) -> None:
         self._main, self._moving, self._axes = main, moving, axes
         steps = [step.words for step in main.trajectory.transforms]
         names = [str(words["transform"]) for words in steps]

@@ -128,7 +128,7 @@ def write(
     if not force:
         output.check_new(path)
     threads = threads or _trajet.available_threads()
-    counted = _Counted(positions, _Given.of(path, times, steps, cells))
+    counted = _CheckedBlocks(positions, _Given.of(path, times, steps, cells))
     if in_hdf5:
         h5md.write_blocks(path, counted, compression=compression, threads=threads, force=force)
         remarks: list[str] = []
@@ -141,7 +141,7 @@ def write(
 
 
 def _write(
-    path: Path, blocks: "_Counted", how: OutputOptions, *, force: bool, threads: int
+    path: Path, blocks: "_CheckedBlocks", how: OutputOptions, *, force: bool, threads: int
 ) -> list[str]:
     """Write blocks to a file that is not HDF5, and return remarks."""
     writer = _trajet.TrajectoryWriter(path, how, *blocks.expected, force=force)
@@ -236,7 +236,7 @@ class _Given:
         return counts
 
 
-class _Counted:
+class _CheckedBlocks:
     """Checked blocks of what a user gave; frames and atoms are counted on the way."""
 
     def __init__(self, positions: Positions, given: _Given) -> None:

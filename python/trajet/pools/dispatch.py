@@ -149,7 +149,7 @@ class _Attempt:
 
 
 @dataclass
-class _Open:
+class _OpenTask:
     """State of a task whose result was not taken yet."""
 
     submitted: int = 0
@@ -183,7 +183,7 @@ class Dispatch:
         self.stragglers: list[Straggler] = []
         self.frames_done = 0
         self._n_frames, self._pins, self._rule = n_frames, dict(pins or {}), rule
-        self._open = {task: _Open() for task in range(len(n_frames))}
+        self._open = {task: _OpenTask() for task in range(len(n_frames))}
         self._workers: dict[str, int] = {}
         self._running: dict[Copy, str] = {}
         # workers that straggled: they get no more copies of stragglers

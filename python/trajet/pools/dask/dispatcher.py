@@ -43,7 +43,7 @@ _RULE = StragglerRule(min_done=3, grace=0.25)
 
 
 @dataclass
-class _Sent:
+class _SubmittedCopy:
     """A copy of a task that was submitted, with what is needed beside the core's state.
 
     Attributes
@@ -88,11 +88,11 @@ class Dispatcher:
         # No SimpleQueue: one that waits some time, and meets a signal then, may wait for ever.
         self._events: queue.Queue[Callable[[], None]] = queue.Queue()
         # copies that are open in the core, and those that were cancelled
-        self._sent: dict[Copy, _Sent] = {}
-        self._cancelled: dict[Copy, _Sent] = {}
+        self._sent: dict[Copy, _SubmittedCopy] = {}
+        self._cancelled: dict[Copy, _SubmittedCopy] = {}
         # done and to be fetched, by worker; to be looked at again
-        self._ready: dict[str | None, list[_Sent]] = {}
-        self._lost: list[_Sent] = []
+        self._ready: dict[str | None, list[_SubmittedCopy]] = {}
+        self._lost: list[_SubmittedCopy] = []
         # workers whose arrays are on their way
         self._fetching: set[str | None] = set()
         self._asking = asyncio.Lock()
@@ -177,7 +177,7 @@ class Dispatcher:
                 pure=False,
             )
             for (copy, _), future in zip(batch, futures, strict=True):
-                sent = self._sent[copy] = _Sent(copy, self._part.tasks[copy.task], future)
+                sent = self._sent[copy] = _SubmittedCopy(copy, self._part.tasks[copy.task], future)
                 future.add_done_callback(
                     lambda _, sent=sent: self._events.put(partial(self._ended, sent))
                 )
@@ -214,7 +214,7 @@ class Dispatcher:
             sent.address = message.worker
             self._dispatch.started(copy, message.worker, sent.received)
 
-    def _ended(self, sent: _Sent) -> None:
+    def _ended(self, sent: _SubmittedCopy) -> None:
         """Look at the future of a task that has ended."""
         if sent.copy not in self._sent:
             return
@@ -231,7 +231,7 @@ class Dispatcher:
             self._dispatch.stopped(sent.copy)
             self._lost.append(sent)
 
-    def _failed(self, sent: _Sent, error: BaseException) -> None:
+    def _failed(self, sent: _SubmittedCopy, error: BaseException) -> None:
         """Run a task again if the core says so, or raise its error."""
         instructions = self._dispatch.failed(sent.copy, error)
         if GiveUp(sent.copy) not in instructions:
@@ -266,7 +266,9 @@ class Dispatcher:
                 fetching = self._fetch_batch(address, batch, time.time())
                 asyncio.run_coroutine_threadsafe(fetching, self._client.loop.asyncio_loop)
 
-    async def _fetch_batch(self, address: str | None, batch: list[_Sent], begin: float) -> None:
+    async def _fetch_batch(
+        self, address: str | None, batch: list[_SubmittedCopy], begin: float
+    ) -> None:
         """Fetch results, or find why there are none: also that a future was cancelled meanwhile."""
         fetched: list[TaskResult | None] | BaseException
         try:
@@ -288,7 +290,7 @@ class Dispatcher:
     def _arrived(
         self,
         address: str | None,
-        batch: list[_Sent],
+        batch: list[_SubmittedCopy],
         moved: tuple[float, float],
         fetched: "list[TaskResult | None] | BaseException",
     ) -> None:
@@ -310,7 +312,9 @@ class Dispatcher:
             self._lost += still_open
         self._fetch()
 
-    def _take(self, sent: _Sent, answer: TaskResult | None, moved: tuple[float, float]) -> None:
+    def _take(
+        self, sent: _SubmittedCopy, answer: TaskResult | None, moved: tuple[float, float]
+    ) -> None:
         """Merge the result of a copy, if the core says so."""
         if sent.copy not in self._sent:
             return

@@ -63,14 +63,14 @@ def run_jobs(
             progress(done, total)
 
     with signals.deferred() as interrupt, ranks.abort_all(interrupts=False):
-        answers = _Part(jobs_spec, texts, interrupt).take(ranks, show)
-    for answer in answers:
-        if answer.error is not None:
-            raise pickle.loads(answer.error)
+        results = _RankJobs(jobs_spec, texts, interrupt).take(ranks, show)
+    for result in results:
+        if result.error is not None:
+            raise pickle.loads(result.error)
     done = [
         (number, job.by(worker=rank, rank=rank))
-        for rank, answer in enumerate(answers)
-        for number, job in answer.done
+        for rank, result in enumerate(results)
+        for number, job in result.done
     ]
     return [job for _, job in sorted(done, key=lambda entry: entry[0])]
 
@@ -84,11 +84,11 @@ class FollowerJobs:
     def __call__(self, ranks: Communicator) -> None:
         """Take part."""
         with signals.deferred() as interrupt:
-            _Part(self.jobs_spec, [], interrupt).take(ranks, lambda _: None)
+            _RankJobs(self.jobs_spec, [], interrupt).take(ranks, lambda _: None)
 
 
 @dataclass
-class _Answer:
+class _RankResult:
     """Results of the jobs of a rank, by number, or its error."""
 
     done: list[tuple[int, JobResult]] = field(default_factory=list)
@@ -99,22 +99,22 @@ class _StoppedError(Exception):
     """Another rank has failed."""
 
 
-class _Part:
+class _RankJobs:
     """The jobs that a rank runs; `interrupt` ends all ranks."""
 
     def __init__(
         self, jobs_spec: JobsSpec, texts: Sequence[bytes], interrupt: threading.Event
     ) -> None:
         self._jobs_spec, self._texts, self._interrupt = jobs_spec, texts, interrupt
-        self._answer, self._frames_done = _Answer(), 0
+        self._result, self._frames_done = _RankResult(), 0
         self._stop = threading.Event()
         # requests of the working thread for a job; jobs for it, with their numbers
         # No SimpleQueue: one that waits some time, and meets a signal then, may wait for ever.
         self._wanted: queue.Queue[None] = queue.Queue()
         self._given: queue.SimpleQueue[tuple[int, Job] | None] = queue.SimpleQueue()
 
-    def take(self, ranks: Communicator, show: Callable[[int], None]) -> list[_Answer]:
-        """Run jobs while other ranks run theirs; return the answers of all ranks, on rank 0.
+    def take(self, ranks: Communicator, show: Callable[[int], None]) -> list[_RankResult]:
+        """Run jobs while other ranks run theirs; return the results of all ranks, on rank 0.
 
         `show` is called with the frames that all have done.
         """
@@ -131,7 +131,7 @@ class _Part:
                 self._stop.set()
                 self._given.put(None)
         task_window.close()
-        return ranks.gather_objects(self._answer)
+        return ranks.gather_objects(self._result)
 
     def _serve(
         self,
@@ -146,17 +146,17 @@ class _Part:
             with suppress(queue.Empty):
                 self._wanted.get(timeout=_LOOK)
                 self._given.put(self._next(task_window))
-            if self._interrupt.is_set() and self._answer.error is None:
-                self._answer.error = pickled(KeyboardInterrupt())
+            if self._interrupt.is_set() and self._result.error is None:
+                self._result.error = pickled(KeyboardInterrupt())
             if asked is None and time.monotonic() >= next_round:
-                message = [self._frames_done, is_over(), self._answer.error is not None]
+                message = [self._frames_done, is_over(), self._result.error is not None]
                 mine = np.array(message, np.int64)
                 asked = ranks.comm.Iallreduce(mine, every, ranks.mpi.SUM)
             ranks.progress()
             if asked is None or not asked.Test():
                 continue
             asked, next_round = None, time.monotonic() + _ROUND
-            if self._answer.error is None:
+            if self._result.error is None:
                 self._call(show, int(every[0]))
             if every[1] == ranks.size:
                 return
@@ -168,7 +168,7 @@ class _Part:
         try:
             show(frames_done)
         except Exception as error:
-            self._answer.error = pickled(error)
+            self._result.error = pickled(error)
 
     def _next(self, task_window: TaskWindow) -> tuple[int, Job] | None:
         """Return the next job of this rank, with its number, or None."""
@@ -182,12 +182,12 @@ class _Part:
             while (given := self._given.get()) is not None:
                 number, job = given
                 done = do_job(worker, job, self._jobs_spec.threads, self._shown())
-                self._answer.done.append((number, done))
+                self._result.done.append((number, done))
                 self._wanted.put(None)
         except _StoppedError:
             return
         except BaseException as error:
-            self._answer.error = pickled(error)
+            self._result.error = pickled(error)
 
     def _shown(self) -> Callable[[int], None]:
         """Return the progress callback of the next job."""
