@@ -325,7 +325,7 @@ def _write(folder: Path, rows: list[Row]) -> None:
 
 def save(path: Path, text: str) -> None:
     """Write a table and say where."""
-    with output.beside(path) as own:
+    with output.replacing_file(path) as own:
         own.write_text(text)
     click.echo(path)
 

@@ -74,7 +74,7 @@ def topology_in(folder: Path) -> Path:
     """Return the topology (GRO), made where the folder has none."""
     path = folder / f"membrane-{_VERSION}.gro"
     if not path.exists():
-        with output.beside(path) as own:
+        with output.replacing_file(path) as own:
             own.write_text(_gro())
     return path
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use libfuzzer_sys::Corpus;
-use trajet_files::{Described, OpenOptions};
+use trajet_files::{HdfLayouts, OpenOptions};
 use trajet_formats::{Format, Writing};
 
 use crate::disk::OnDisk;
@@ -43,7 +43,7 @@ pub fn trajectory(format: Format, input: &[u8]) -> Corpus {
         path: file.path(),
         bytes: input,
         options: without_sidecar(),
-        described: Described::default(),
+        described: HdfLayouts::default(),
         most: EACH * input.len() + FIXED,
         turn: input.len(),
     };
@@ -60,7 +60,7 @@ pub fn h5md(input: &[u8]) {
     }
     let bytes = [&tables::MAGIC, rest].concat();
     let file = OnDisk::new(&bytes);
-    let described = Described([(file.path().to_owned(), Arc::new(description))].into());
+    let described = HdfLayouts([(file.path().to_owned(), Arc::new(description))].into());
     let case = Case {
         path: file.path(),
         bytes: &bytes,

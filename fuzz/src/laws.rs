@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use trajet_files::worker::WorkerTrajectory;
 use trajet_files::{
-    Chain, Described, Error, Frames, Meter, OpenOptions, ParallelFor, Reader, Scratch, Serial,
+    Chain, HdfLayouts, Error, Frames, Meter, OpenOptions, ParallelFor, Reader, Scratch, Serial,
 };
-use trajet_formats::{Atoms, Fault, Field, Format, Raw};
+use trajet_formats::{Atoms, DecodeError, Field, Format, Raw};
 use trajet_simd::InstructionSet;
 
 use crate::case::without_sidecar;
@@ -33,7 +33,7 @@ pub(crate) struct Case<'a> {
     /// Options common to all ways of opening.
     pub(crate) options: OpenOptions,
     /// The layout of an HDF5 file; empty for other formats.
-    pub(crate) described: Described,
+    pub(crate) described: HdfLayouts,
     /// Memory limit in bytes for opening or reading.
     pub(crate) most: usize,
     /// Selects the further parameters: atoms, sizes of requests, numbers of pieces.
@@ -173,7 +173,7 @@ impl Case<'_> {
         let (n, mut scratch, mut out) = (index.n_frames() as u64, Scratch::default(), Vec::new());
         let copied =
             Budget::of(self.most).limited(|| copying.copy_frames(0..n, &mut scratch, &mut out));
-        if let Err(Error::Corrupt { frame, fault: Fault::Box, .. }) = copied {
+        if let Err(Error::Corrupt { frame, fault: DecodeError::Box, .. }) = copied {
             assert!(reader.read_raw(frame, &mut scratch).is_err());
             return;
         }

@@ -24,7 +24,7 @@ pub enum Record {
     Settings,
     /// The journal of a killed process.
     Journal,
-    /// `uses.jsonl`.
+    /// `access.jsonl`.
     Uses,
     /// Tiers and tags, as Python passes them from a profile.
     Profile,
@@ -37,7 +37,7 @@ impl Record {
             Record::Manifest => "store/set/manifest.json",
             Record::Settings => "store/store.json",
             Record::Journal => "store/.pending/000000000001.json",
-            Record::Uses => "store/set/uses.jsonl",
+            Record::Uses => "store/set/access.jsonl",
             Record::Profile => "profile.json",
         }
     }
@@ -199,8 +199,6 @@ pub fn seeds_of(which: Record) -> Vec<Vec<u8>> {
                 r#"{"Path":{"tier":"t","path":"set-linked/file"}}"#.to_owned(),
                 r#"{"Path":{"tier":null,"path":"frames-1.bin"}}"#.to_owned(),
                 r#"{"Path":{"tier":"t","path":"../home/file"}}"#.to_owned(),
-                format!(r#"{{"Path":"{HERE}/home/file"}}"#),
-                format!(r#"{{"Made":"{HERE}/tier/set-linked"}}"#),
                 tier("home", "other"),
                 tier("home/empty", "none"),
             ]
@@ -215,7 +213,7 @@ pub fn seeds_of(which: Record) -> Vec<Vec<u8>> {
             let n_atoms = TRUTH.positions[0].len() / 3;
             let tag = |name: &str, atoms: [usize; 2]| {
                 format!(
-                    r#"{{"name":"{name}","short":"{name}","select":"","tier":"t","format":"exact","atoms":[[{},{}]]}}"#,
+                    r#"{{"name":"{name}","short_name":"{name}","select":"","tier":"t","format":"exact","atoms":[[{},{}]]}}"#,
                     atoms[0], atoms[1]
                 )
             };

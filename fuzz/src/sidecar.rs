@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use trajet_files::{Described, Error, OpenOptions};
+use trajet_files::{HdfLayouts, Error, OpenOptions};
 use trajet_formats::xxh3_64;
 
 use crate::case::without_sidecar;
@@ -105,7 +105,7 @@ fn case<'a>(file: &'a OnDisk, bytes: &'a [u8]) -> Case<'a> {
         path: file.path(),
         bytes,
         options: OpenOptions::default(),
-        described: Described::default(),
+        described: HdfLayouts::default(),
         most,
         turn: 0,
     }

@@ -45,7 +45,7 @@ pub(crate) static TRUTH: LazyLock<Truth> = LazyLock::new(|| {
     let (n_atoms, n_frames) = (chain.n_atoms(), chain.n_frames());
     let tag = |name: &str, format: &str, atoms: [usize; 2]| {
         format!(
-            r#"{{"name": "{name}", "short": "{name}", "select": "", "tier": "t", "format": "{format}", "atoms": [[{}, {}]]}}"#,
+            r#"{{"name": "{name}", "short_name": "{name}", "select": "", "tier": "t", "format": "{format}", "atoms": [[{}, {}]]}}"#,
             atoms[0], atoms[1]
         )
     };
@@ -89,7 +89,7 @@ impl Kept {
 
     fn find(self) -> &'static (PathBuf, Vec<u8>) {
         let begin = match self {
-            Kept::Chunks => "chunks-one",
+            Kept::Chunks => "layout-one",
             Kept::Frames => "frames",
         };
         let name = |path: &Path| {

@@ -4,7 +4,7 @@
 //! is the largest number. Past the end of the input all bytes are zero.
 
 use trajet_formats::h5md::{
-    Boxes, Chunk, Description, Digests, Filters, Form, Layout, Series, Storage, Stretch,
+    Boxes, Chunk, Description, Digests, Filters, Form, Layout, Series, Storage, DigestedRegion,
 };
 use trajet_formats::xxh3_64;
 
@@ -102,7 +102,7 @@ pub(crate) fn read(input: &[u8]) -> (Description, &[u8]) {
             let [offset, size, digest] = bytes.numbers();
             match size {
                 0 => digests.chunks.push((offset, digest)),
-                _ => digests.between.push(Stretch { offset, size, digest }),
+                _ => digests.between.push(DigestedRegion { offset, size, digest }),
             }
         }
         description.digests = Some(digests);
@@ -139,7 +139,7 @@ fn fit(digests: &mut Digests, series: &[&Option<Series>], file: &[u8]) {
     let n = file.len() as u64;
     for (offset, size) in [(0, n.min(40)), (n - n.min(9), n.min(9))] {
         let digest = bytes(offset, size).map(xxh3_64).expect("it is in the file");
-        digests.between.push(Stretch { offset, size, digest });
+        digests.between.push(DigestedRegion { offset, size, digest });
     }
 }
 

@@ -195,7 +195,7 @@ class TrajectoryLayout(TypedDict):
     forces: SeriesLayout | None
     remarks: list[str]
     # remarks that the file keeps of its source
-    noted: str | None
+    stored_remarks: str | None
     # whether the file states no times, or stores them in single precision
     no_times: bool
     single_times: bool
@@ -448,7 +448,7 @@ class Reader:
     def opening(self) -> OpeningEntry: ...
     def times(self) -> NDArray[np.float64]: ...
     def steps(self) -> NDArray[np.int64]: ...
-    def lost(self, atoms: NDArray[np.int64] | None) -> list[tuple[str, str]]: ...
+    def omitted_fields(self, atoms: NDArray[np.int64] | None) -> list[tuple[str, str]]: ...
     # what only their own formats have a place for, by positions among the frames; the remark on a
     # copy in H5MD
     def left_out(
@@ -735,7 +735,7 @@ class Store:
         threads: int,
         progress: Callable[[int, int], None] | None = None,
         # H5MD: what each file holds beside its frames: `trajet.h5md.keep`
-        rest: list[Path] | None = None,
+        other_contents: list[Path] | None = None,
     ) -> StoreReport: ...
     def append(
         self,
@@ -745,7 +745,7 @@ class Store:
         skip: int,
         threads: int,
         progress: Callable[[int, int], None] | None = None,
-        rest: list[Path] | None = None,
+        other_contents: list[Path] | None = None,
     ) -> StoreReport: ...
     def retag(
         self,
@@ -774,7 +774,7 @@ class Store:
     ) -> list[str]: ...
     def repair(self) -> list[str]: ...
     def paths(self, name: str, tag: str) -> list[Path]: ...
-    def rest(self, name: str) -> list[tuple[Path, int]] | None: ...
+    def other_contents(self, name: str) -> list[tuple[Path, int]] | None: ...
     def reader(self, name: str, tags: list[str] | None = None, *, request_size: int) -> Reader: ...
     def mount(
         self,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # The file that makes a folder a store, and the access log in a data set's folder.
 SETTINGS = "store.json"
-ACCESS_LOG = "uses.jsonl"
+ACCESS_LOG = "access.jsonl"
 
 
 class StoredFile(TypedDict):
@@ -26,8 +26,7 @@ class StoredFile(TypedDict):
 
     file: str
     digest: str
-    # older manifests lack it
-    size: NotRequired[int]
+    size: int
 
 
 class ManifestSource(TypedDict):
@@ -37,8 +36,8 @@ class ManifestSource(TypedDict):
     size: int
     digest: str
     n_frames: int
-    sizes: NotRequired[str | None]
-    rest: NotRequired[StoredFile]
+    sizes: str | None
+    other_contents: NotRequired[StoredFile]
     remarks: NotRequired[list[str]]
 
 
@@ -46,13 +45,12 @@ class ManifestTag(TypedDict):
     """A tag of a data set."""
 
     name: str
-    short: str
+    short_name: str
     select: str
     tier: str
     format: str
-    # older manifests lack both
-    lossy: NotRequired[bool]
-    precision: NotRequired[float | None]
+    lossy: bool
+    precision: float | None
     # ranges of atoms: the first, and behind the last
     atoms: list[list[int]]
 
@@ -63,8 +61,8 @@ class ManifestFile(TypedDict):
     tier: str
     path: str
     size: int
-    beside: NotRequired[list[StoredFile]]
-    chunks: NotRequired[StoredFile]
+    companion_files: list[StoredFile]
+    layout_file: NotRequired[StoredFile]
 
 
 class ManifestSegment(TypedDict):
@@ -72,12 +70,12 @@ class ManifestSegment(TypedDict):
 
     n_frames: int
     frames: StoredFile
-    heads: StoredFile
-    sources: NotRequired[StoredFile]
+    frame_metadata: StoredFile
+    original_digests: NotRequired[StoredFile]
     files: list[ManifestFile]
 
 
-class LeftFile(TypedDict):
+class MovedLink(TypedDict):
     """A link where a file stood before it was moved."""
 
     tag: str
@@ -96,12 +94,12 @@ class Manifest(TypedDict):
     topology: StoredFile
     source: list[ManifestSource]
     tags: list[ManifestTag]
-    # fields that lossy tags lack, by the name of the tag
-    lost: NotRequired[dict[str, list[str]]]
+    # fields that lossy tags omit, by the name of the tag
+    omitted_fields: dict[str, list[str]]
     segments: list[ManifestSegment]
-    left: NotRequired[list[LeftFile]]
+    moved_links: list[MovedLink]
     remarks: NotRequired[list[str]]
-    is_even: NotRequired[bool | None]
+    even_times: bool
     seconds: float
 
 
@@ -221,7 +219,7 @@ class Dataset:
     @cached_property
     def _places(self) -> list[int]:
         """Indices in the manifest of the open tags."""
-        names = [(tag["name"], tag["short"]) for tag in self.manifest["tags"]]
+        names = [(tag["name"], tag["short_name"]) for tag in self.manifest["tags"]]
         if self.path.tags is None:
             return list(range(len(names)))
         # By the rule of the native store.
@@ -238,12 +236,12 @@ class Dataset:
         return np.array(sorted(ranges), np.int64).reshape(-1, 3)
 
     @property
-    def rest(self) -> list[tuple[Path, int]] | None:
+    def other_contents(self) -> list[tuple[Path, int]] | None:
         """Files with the other contents of the original H5MD files, and the frames of each.
 
         None if the store keeps none. The files are compared with their checksums.
         """
-        return _trajet.Store(self.path.folder).rest(self.path.name)
+        return _trajet.Store(self.path.folder).other_contents(self.path.name)
 
     @cached_property
     def _owners(self) -> NDArray[np.int16]:

@@ -145,7 +145,7 @@ def remove_unfinished() -> None:
 
 
 @contextlib.contextmanager
-def beside(path: Path, *, force: bool = True) -> Iterator[Path]:
+def replacing_file(path: Path, *, force: bool = True) -> Iterator[Path]:
     """Yield a temporary path beside `path`; sync and rename it to `path` at the end.
 
     Parameters
@@ -275,5 +275,5 @@ def write(path: Path, writer: Callable[[IO[bytes]], object]) -> None:
     OutputError
         If writing fails; the temporary file is removed then.
     """
-    with beside(path) as own, own.open("wb") as file:
+    with replacing_file(path) as own, own.open("wb") as file:
         writer(file)

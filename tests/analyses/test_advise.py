@@ -169,7 +169,7 @@ def test_each_bound_gives_its_advice(word: str, stages: dict[str, Any], pool: st
     assert then.startswith(
         f"{shown.capitalize()} bounded this run: {100 * bound.shares[word]:.0f} %"
     )
-    assert advise.lead(report) == [plain]
+    assert advise.first_advice(report) == [plain]
 
 
 def test_starting_and_ending_have_stages_of_their_own() -> None:
@@ -224,7 +224,7 @@ def test_short_and_empty_runs_get_one_sentence() -> None:
     """No other advice is given on them."""
     report = made_reports.report([worker(0, t_comp=0.05)])
     assert report["advice"] == ["The run took 50 ms: there is nothing to gain."]
-    assert advise.lead(report) == []
+    assert advise.first_advice(report) == []
     report = made_reports.report([worker(0, frames=0, t_wait=2.0)])
     assert report["advice"] == ["No frame was read: there is no advice."]
 
@@ -541,7 +541,7 @@ def test_time_before_the_run_comes_first_if_it_is_largest() -> None:
     assert wait == (
         "30 s: run (300 ms on 1 thread), imports (2 s), opening and topology (25 s), figure (2.5 s)"
     )
-    assert advise.lead(report | {"advice": [first, then]}) == [first]
+    assert advise.first_advice(report | {"advice": [first, then]}) == [first]
     # Numbers of an older report.
     for name in (*times, "t_command"):
         del report[name]

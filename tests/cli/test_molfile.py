@@ -159,14 +159,14 @@ def test_reads_of_a_tag_are_logged_on_close(plugin: Any, tmp_path: Path) -> None
     pointer = tmp_path / "wet.i.tjt"
     pointer.write_text(f"trajet-pointer 1\ndataset {wet.path}\ntag i\n")
     plugin.close(plugin.open(bytes(pointer), b"tjt", ctypes.byref(c_int())))
-    assert not (wet.path / "uses.jsonl").exists()
+    assert not (wet.path / "access.jsonl").exists()
     assert sum(1 for _ in frames(plugin, pointer)) == 10
-    (line,) = (wet.path / "uses.jsonl").read_text().splitlines()
+    (line,) = (wet.path / "access.jsonl").read_text().splitlines()
     use = json.loads(line)
     assert (use["what"], use["tags"], use["frames"]) == ("molfile", ["ion"], 10)
     assert wet.store.show("wet").tags[1].size <= use["bytes"]["ion"] <= 10_000
-    (wet.path / "uses.jsonl").unlink()
-    (wet.path / "uses.jsonl").mkdir()
+    (wet.path / "access.jsonl").unlink()
+    (wet.path / "access.jsonl").mkdir()
     assert sum(1 for _ in frames(plugin, pointer)) == 10
 
 

@@ -196,7 +196,7 @@ def test_temporary_file_is_not_written_through_a_link(
     victim.write_bytes(b"precious")
     as_other_user("ln", "-s", victim, guessed)
     monkeypatch.setattr(output, "name_beside", lambda path: guessed)
-    with pytest.raises(tj.OutputError), output.beside(shared / "result.csv") as own:
+    with pytest.raises(tj.OutputError), output.replacing_file(shared / "result.csv") as own:
         own.write_bytes(b"forged")
     assert victim.read_bytes() == b"precious"
 

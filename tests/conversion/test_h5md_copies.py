@@ -313,7 +313,7 @@ def test_store_returns_the_source(rich: Path, tmp_path: Path) -> None:
     store.retag("one", profile(tmp_path, "index 0"))
     assert expected_of(store.get("one", whole.path, force=True).path) == expected_of(rich)
     # This element holds no vectors, and is compared with its checksum.
-    (kept,) = (store.folder / "one").glob("rest-*.h5")
+    (kept,) = (store.folder / "one").glob("other-*.h5")
     with h5py.File(kept) as file:
         assert file["particles/all/position/value"].id.get_storage_size() == 0
     assert store.verify() == ()
@@ -342,7 +342,7 @@ def test_growing_store_returns_the_source(rich: Path, tmp_path: Path) -> None:
         ).n_frames
         == 2
     )
-    assert len([*(store.folder / "one").glob("rest-*.h5")]) == 1
+    assert len([*(store.folder / "one").glob("other-*.h5")]) == 1
     whole = store.get("one", tmp_path / "whole.h5md")
     assert expected_of(whole.path) == expected_of(growing)
 

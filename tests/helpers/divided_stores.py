@@ -28,7 +28,7 @@ def spec(folder: Path, tag_of: np.ndarray, formats: Sequence[str] = ("exact",)) 
     """Return a profile: the atoms `k` of each tag have `tag_of` equal to `k`; formats alternate."""
     tiers = {name: {"folder": str(folder / name), "limit": None} for name in ("fast", "slow")}
     tags = [
-        {"name": f"tag{k}", "short": f"t{k}", "select": "", "tier": ("fast", "slow")[k % 2]}
+        {"name": f"tag{k}", "short_name": f"t{k}", "select": "", "tier": ("fast", "slow")[k % 2]}
         | {"format": formats[k % len(formats)], "atoms": ranges(np.flatnonzero(tag_of == k))}
         for k in np.unique(tag_of).tolist()
     ]

@@ -20,7 +20,12 @@ def profile(folder: Path, tags: dict[str, list[list[int]]]) -> str:
     tiers = {name: {"folder": str(folder / name), "limit": None} for name in ("fast", "slow")}
     tags_ = [
         {
-            **{"name": name, "short": name[0], "select": "", "format": FORMATS.get(name, "exact")},
+            **{
+                "name": name,
+                "short_name": name[0],
+                "select": "",
+                "format": FORMATS.get(name, "exact"),
+            },
             **{"tier": list(tiers)[k % 2], "lossy": False, "precision": None, "atoms": atoms},
         }
         for k, (name, atoms) in enumerate(tags.items())

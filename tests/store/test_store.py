@@ -46,7 +46,7 @@ def sizes(wet: Solvated) -> dict[str, int]:
 
 def uses(wet: Solvated) -> list[dict[str, object]]:
     """Return the entries of the access log."""
-    lines = (wet.path / "uses.jsonl").read_text().splitlines()
+    lines = (wet.path / "access.jsonl").read_text().splitlines()
     return [json.loads(line) for line in lines]
 
 
@@ -315,7 +315,7 @@ def test_reads_of_a_trajectory_are_one_entry(own_wet: Solvated) -> None:
     for block in calpha.blocks(2):
         if block.frames[0] == 4:
             break
-    assert not (own_wet.path / "uses.jsonl").exists()
+    assert not (own_wet.path / "access.jsonl").exists()
     del block, calpha, traj
     (use,) = uses(own_wet)
     assert (use["what"], use["tags"], use["frames"]) == ("read", ["protein"], 11)
@@ -326,7 +326,7 @@ def test_reads_of_a_trajectory_are_one_entry(own_wet: Solvated) -> None:
 
 def test_log_that_cannot_be_written_is_no_error(own_wet: Solvated) -> None:
     """The store is on a read-only disk, for example."""
-    (own_wet.path / "uses.jsonl").mkdir()
+    (own_wet.path / "access.jsonl").mkdir()
     traj = tj.open(own_wet.path)
     assert tj.rmsd(traj.select(CALPHA)).values.shape == (10,)
     assert own_wet.store.stats("wet").uses == 0
@@ -348,7 +348,7 @@ def test_statistics_add_up(own_wet: Solvated) -> None:
     assert stats.uses_to_pay == 1
     for _ in range(4):
         tj.rmsd(calpha)
-    with (own_wet.path / "uses.jsonl").open("a") as record:
+    with (own_wet.path / "access.jsonl").open("a") as record:
         record.write('half a li\n{"at": 3}\n')
     stats = store.stats("wet")
     assert stats.uses == 6
@@ -366,7 +366,7 @@ def test_statistics_add_up(own_wet: Solvated) -> None:
 
 def uses_until(wet: Solvated, count: int) -> object:
     """Return the time of the entry of that number."""
-    lines = (wet.path / "uses.jsonl").read_text().splitlines()
+    lines = (wet.path / "access.jsonl").read_text().splitlines()
     return json.loads(lines[count - 1])["at"]
 
 

@@ -298,8 +298,26 @@ def test_damage_is_an_exit_code(wet: Solvated) -> None:
 def test_manifest_of_a_newer_schema_is_an_error(wet: Solvated) -> None:
     """Its content is not guessed."""
     path = wet.path / "manifest.json"
-    path.write_text(path.read_text().replace('"schema":1', '"schema":2'))
+    path.write_text(path.read_text().replace('"schema":2', '"schema":3'))
     assert "use a newer trajet" in fail("store", "show", "wet", "--store", wet.folder / "store")
+
+
+def test_error_of_an_older_store_has_the_commands_that_rebuild_it(wet: Solvated) -> None:
+    """`get` restores the trajectory from the tags, `add` divides it again, into the same bits."""
+    store, whole = wet.folder / "store", wet.folder / "again.xtc"
+    succeed("store", "get", wet.path, "-o", whole)
+    for path in (store / "store.json", wet.path / "manifest.json"):
+        text = path.read_text()
+        path.write_text(re.sub(r'"schema":( ?)2', r'"schema":\g<1>1', text))
+        error = fail("store", "list", "--store", store)
+        assert f"{path}: has schema 1, but this version reads schema 2" in error
+        assert f"trajet store get {wet.path} -o wet.xtc;" in error
+        path.write_text(text)
+    command = re.findall(r"trajet (store add .*?) \(with the --profile", error)[0].split()
+    succeed(*command[:-1], whole, "--profile", wet.profile)
+    first, again = wet.store, tj.Store(f"{store}-new")
+    assert again.show("wet").tags[0].size == first.show("wet").tags[0].size
+    assert again.verify() == ()
 
 
 def test_damaged_data_set_hides_no_other(wet: Solvated) -> None:

@@ -154,9 +154,9 @@ def test_changed_data_set_keeps_the_original(own_wet: Solvated) -> None:
             assert getattr(one, name).tobytes() == getattr(other, name).tobytes(), name
         store.get("wet", own_wet.folder / "whole.xtc", force=True)
         assert (own_wet.folder / "whole.xtc").read_bytes() == 2 * whole
-        files = {path.name for path in own_wet.path.iterdir() if "chunks" in path.name}
+        files = {path.name for path in own_wet.path.iterdir() if "layout" in path.name}
         kept = [file for segment in read_manifest(own_wet)["segments"] for file in segment["files"]]
-        assert files == {file["chunks"]["file"] for file in kept if "chunks" in file}
+        assert files == {file["layout_file"]["file"] for file in kept if "layout_file" in file}
 
     check()
     old = file_of(own_wet, "protein")
@@ -242,7 +242,7 @@ def test_changed_byte_is_found(own_wet: Solvated, where: str) -> None:
         "layout": "is not what the store wrote",
     }[where]
     if where == "layout":
-        (path,) = own_wet.path.glob("chunks-protein-*")
+        (path,) = own_wet.path.glob("layout-protein-*")
     data = bytearray(path.read_bytes())
     data[at] ^= 4
     path.write_bytes(data)
@@ -370,9 +370,9 @@ def added(wet: Solvated, writer: Any) -> dict[str, Any]:
     store = _trajet.Store(wet.folder / "store", create=True, hdf5=writer)
     tiers = {"fast": {"folder": str(wet.folder / "fast"), "limit": None}}
     tags = [
-        {"name": "some", "short": "s", "select": "", "tier": "fast", "format": "h5md"}
+        {"name": "some", "short_name": "s", "select": "", "tier": "fast", "format": "h5md"}
         | {"atoms": [[0, 100]]},
-        {"name": "rest", "short": "r", "select": "", "tier": "fast", "format": "exact"}
+        {"name": "rest", "short_name": "r", "select": "", "tier": "fast", "format": "exact"}
         | {"atoms": [[100, 47681]]},
     ]
     reader, asked = tj.open(None, wet.xtc).reader, json.dumps({"tiers": tiers, "tags": tags})

@@ -62,14 +62,14 @@ def expected_files(folder: Path) -> set[str]:
         manifest = json.loads(store.manifest(name))
         expected |= {f"{name}/manifest.json", f"{name}/{manifest['topology']['file']}"}
         for segment in manifest["segments"]:
-            expected |= {f"{name}/{segment[kind]['file']}" for kind in ("frames", "heads")}
-        left = [left["file"] for left in manifest["left"]]
+            expected |= {f"{name}/{segment[kind]['file']}" for kind in ("frames", "frame_metadata")}
+        left = [link["file"] for link in manifest["moved_links"]]
         for file in [file for segment in manifest["segments"] for file in segment["files"]] + left:
             path = Path(file["tier"]) / file["path"]
-            beside = [path.with_name(kept["file"]) for kept in file["beside"]]
+            beside = [path.with_name(kept["file"]) for kept in file["companion_files"]]
             expected |= {str(path) for path in (path, *beside)}
-            if "chunks" in file:
-                expected.add(f"{name}/{file['chunks']['file']}")
+            if "layout_file" in file:
+                expected.add(f"{name}/{file['layout_file']['file']}")
     return expected
 
 
@@ -323,7 +323,7 @@ def inject(
             left = {name for name in files(folder) if not is_index(name)}
             # Readers remove an incomplete index as soon as they can.
             left = {name for name in left if ".trajet-index." not in name}
-            left.discard("one/uses.jsonl")
+            left.discard("one/access.jsonl")
             # Links to moved files exist if they could be made.
             missing = expected_files(folder) - left
             assert left <= expected_files(folder), n
@@ -338,7 +338,7 @@ def leave_behind(folder: Path) -> None:
     (made / "front.xtc").write_bytes(b"cut short")
     lines: list[dict[str, object]] = [
         {"Doing": {"doing": "append", "name": "one"}},
-        {"Made": str(made)},
+        {"Made": {"tier": "fast", "path": made.name}},
     ]
     entry = folder / ".pending" / "012345678901.json"
     entry.parent.mkdir(exist_ok=True)

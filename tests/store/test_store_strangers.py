@@ -97,15 +97,15 @@ def test_atoms_of_tags_are_those_of_the_manifest(store: tj.Store) -> None:
 def test_damaged_line_of_the_access_log_is_ignored(tmp_path: Path, line: str) -> None:
     """The other lines count."""
     good = '{"at":"x","what":"read","tags":["a"],"frames":1,"bytes":{"a":2}}'
-    path = tmp_path / "uses.jsonl"
+    path = tmp_path / "access.jsonl"
     path.write_text(f"{line}\n{good}\n")
     assert [use.bytes for use in recorded(path)] == [{"a": 2}]
 
 
 def test_access_log_that_is_no_regular_file_is_empty(tmp_path: Path) -> None:
     """Opening a named pipe would block."""
-    os.mkfifo(tmp_path / "uses.jsonl")
-    assert list(recorded(tmp_path / "uses.jsonl")) == []
+    os.mkfifo(tmp_path / "access.jsonl")
+    assert list(recorded(tmp_path / "access.jsonl")) == []
 
 
 @pytest.mark.parametrize(

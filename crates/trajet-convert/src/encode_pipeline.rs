@@ -201,7 +201,7 @@ struct Encoded {
 }
 
 /// Buffers of a worker, reused for every frame.
-struct Tools {
+struct WorkerBuffers {
     scratch: Scratch,
     workspace: Workspace,
     /// Buffer for an encoded frame of all atoms.
@@ -221,7 +221,8 @@ impl Pipeline<'_> {
     fn work(&self, report: &mut WorkerReport) {
         let begin = Instant::now();
         let scratch = Scratch::stopped_by(self.shared.stop.clone());
-        let mut tools = Tools { scratch, workspace: Workspace::default(), whole: Vec::new() };
+        let mut tools =
+            WorkerBuffers { scratch, workspace: Workspace::default(), whole: Vec::new() };
         loop {
             let task = self.next.fetch_add(1, Ordering::Relaxed);
             if task >= self.tasks.len() {
@@ -273,11 +274,11 @@ impl Pipeline<'_> {
     fn encode(
         &self,
         task: usize,
-        tools: &mut Tools,
+        tools: &mut WorkerBuffers,
         out: &mut Encoded,
         report: &mut WorkerReport,
     ) -> Result<(), TaskFault> {
-        let Tools { scratch, workspace, whole } = tools;
+        let WorkerBuffers { scratch, workspace, whole } = tools;
         let Encoded { bytes, rows } = out;
         bytes.resize_with(self.parts.len(), Vec::new);
         bytes.iter_mut().for_each(Vec::clear);

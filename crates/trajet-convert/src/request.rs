@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use trajet_engine::report::RunReport;
-use trajet_files::{Chain, Frames, Whole};
+use trajet_files::{Chain, Frames, UnpublishedFile};
 use trajet_formats::FrameMetadata;
 use trajet_formats::{Atoms, Extra, Format, Losses, Raw, WriteOptions};
 
@@ -93,7 +93,7 @@ pub struct Partition<'a> {
 #[derive(Debug, Default)]
 pub struct Divided {
     /// A complete file for each target, still without its name. Dropping removes it.
-    pub files: Vec<Whole>,
+    pub files: Vec<UnpublishedFile>,
     /// Remarks for the user, per target.
     pub remarks: Vec<Vec<String>>,
     /// Permitted losses, per target.

@@ -7,7 +7,7 @@ use trajet_formats::dcd::head::{self, CELL_BYTES, Head, Layout, Order};
 use trajet_formats::dcd::{Cell, CellForm, FOURTH, Frame};
 use trajet_formats::time::text;
 use trajet_formats::{
-    Atoms, Fault, Field, Format, FrameInfo, Raw, memory, remarks, turned_vectors,
+    Atoms, DecodeError, Field, Format, FrameInfo, Raw, memory, remarks, turned_vectors,
 };
 
 use crate::indexed::Indexed;
@@ -29,7 +29,7 @@ pub struct Reader {
     /// Data for fixed atoms, if there are any.
     fixed: Option<Fixed>,
     /// Remarks on the source of the file, stored in its titles.
-    noted: Vec<String>,
+    stored_remarks: Vec<String>,
 }
 
 /// Positions of fixed atoms, which only the first frame stores.
@@ -62,7 +62,7 @@ impl Reader {
         let stamp = Stamp::of(&source, source.size(), meter)?;
         let found = Found::without_sidecar(index.into(), stamp, IndexState::Computed);
         let mut reader = Reader {
-            noted: remarks::of_titles(&head.titles),
+            stored_remarks: remarks::of_titles(&head.titles),
             file: Indexed::new(source, found, options, opening, begin)?,
             head,
             form,
@@ -129,7 +129,7 @@ impl Reader {
             return Ok(());
         }
         let words = format!("a record of {length} bytes is marked as one of {found}");
-        Err(self.file.corrupt(frame, Fault::Malformed(words)))
+        Err(self.file.corrupt(frame, DecodeError::Malformed(words)))
     }
 
     /// Checks the markers of all records of a whole frame.
@@ -260,8 +260,8 @@ impl reader::Reader for Reader {
         &self.file
     }
 
-    fn noted(&self) -> &[String] {
-        &self.noted
+    fn stored_remarks(&self) -> &[String] {
+        &self.stored_remarks
     }
 
     fn remarks(&self) -> Vec<String> {

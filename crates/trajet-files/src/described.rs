@@ -9,26 +9,26 @@ use trajet_formats::h5md::{self, Description};
 
 use crate::h5md::Reader;
 use crate::opener::{self, Opened, Opener};
-use crate::source::Written;
+use crate::source::FileIdentity;
 use crate::{Error, OpenOptions, reader};
 
 /// Descriptions of HDF5 files by path.
 #[derive(Clone, Debug, Default)]
-pub struct Described(pub HashMap<PathBuf, Arc<Description>>);
+pub struct HdfLayouts(pub HashMap<PathBuf, Arc<Description>>);
 
-impl Opener for Described {
+impl Opener for HdfLayouts {
     fn open(&self, path: &Path, options: &OpenOptions) -> Option<Opened> {
         self.open_written(path, None, options)
     }
 }
 
-impl Described {
+impl HdfLayouts {
     /// Opens the file at `path`, which must be the one that was `written`, if that is known; returns `None` if it is
     /// not described, or neither HDF5 nor made of rows ([`h5md::Rows`]).
     pub fn open_written(
         &self,
         path: &Path,
-        written: Option<Written>,
+        written: Option<FileIdentity>,
         options: &OpenOptions,
     ) -> Option<Opened> {
         open(path, self.0.get(path)?, written, options).transpose()
@@ -39,7 +39,7 @@ impl Described {
 fn open(
     path: &Path,
     description: &Arc<Description>,
-    written: Option<Written>,
+    written: Option<FileIdentity>,
     options: &OpenOptions,
 ) -> Result<Option<Arc<dyn reader::Reader>>, Error> {
     let (source, opening) = opener::begin_with_first(path, written)?;

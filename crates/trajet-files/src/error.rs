@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use trajet_formats::memory::Refused;
-use trajet_formats::{AtomsError, CannotHold, Fault, HeaderFault, format_names};
+use trajet_formats::{AtomsError, CannotHold, DecodeError, HeaderFault, format_names};
 
 /// An error of this crate.
 #[non_exhaustive]
@@ -155,7 +155,7 @@ pub enum Error {
         /// Byte at which it begins.
         offset: u64,
         /// The fault.
-        fault: Fault,
+        fault: DecodeError,
     },
     /// A frame names other atoms than frame 0, or the same in another order.
     #[error(
@@ -419,9 +419,9 @@ impl Error {
     }
 
     /// Returns the error for a fault in the bytes of a frame that begins at byte `offset`.
-    pub(crate) fn of_frame(path: &Path, frame: u64, offset: u64, fault: Fault) -> Error {
+    pub(crate) fn of_frame(path: &Path, frame: u64, offset: u64, fault: DecodeError) -> Error {
         match fault {
-            Fault::Memory { needed, what } => Error::Memory { needed, what },
+            DecodeError::Memory { needed, what } => Error::Memory { needed, what },
             fault => Error::Corrupt { path: path.to_owned(), frame, offset, fault },
         }
     }

@@ -10,7 +10,7 @@ use trajet_formats::h5md::chunk_map::{self, MOST_OF_A_BYTE, Part, Piece, check_c
 use trajet_formats::h5md::unpack::{self, Numbers, PartSelection, Unpacker};
 use trajet_formats::h5md::{Description, Frame, Layout, Series, Stored, StoredAs};
 use trajet_formats::{
-    Atoms, Fault, Field, Format, FrameInfo, HeaderFault, Raw, TimePrecision, Values, memory,
+    Atoms, DecodeError, Field, Format, FrameInfo, HeaderFault, Raw, TimePrecision, Values, memory,
     turned_vectors, xxh3_64,
 };
 
@@ -200,7 +200,7 @@ impl Reader {
             meter.bytes_used += piece.len as u64;
             if piece.digest.is_some_and(|digest| digest != xxh3_64(bytes)) {
                 let words = format!("a chunk at byte {} is not what was written", piece.from);
-                return Err(self.file.corrupt(frame, Fault::Malformed(words)));
+                return Err(self.file.corrupt(frame, DecodeError::Malformed(words)));
             }
             if !piece.is_chunk() || piece.filters.are_none() && field.shape[0] == 1 {
                 take(part, Numbers { bytes, plane, first });
@@ -209,7 +209,7 @@ impl Reader {
                 if piece.filters.deflate {
                     state.unpacker.inflate(bytes, unpacked).map_err(|why| {
                         let words = format!("a chunk at byte {}: {why}", piece.from);
-                        self.file.corrupt(frame, Fault::Malformed(words))
+                        self.file.corrupt(frame, DecodeError::Malformed(words))
                     })?;
                 } else {
                     unpacked.copy_from_slice(bytes);
@@ -355,8 +355,8 @@ impl reader::Reader for Reader {
         &self.file
     }
 
-    fn noted(&self) -> &[String] {
-        &self.description.noted
+    fn stored_remarks(&self) -> &[String] {
+        &self.description.stored_remarks
     }
 
     fn remarks(&self) -> Vec<String> {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use boxes::BoxColumn;
 
-use trajet_formats::GivenBox;
+use trajet_formats::ReportedBox;
 use trajet_formats::codec::Mark;
 use trajet_formats::memory::{Refused, reserve};
 
@@ -53,7 +53,7 @@ pub trait FrameBoxes: Debug + Send + Sync {
     ///
     /// # Errors
     /// [`Error::Partition`] if it cannot be decoded.
-    fn given_box(&self, k: usize) -> Result<GivenBox, Error>;
+    fn reported_box(&self, k: usize) -> Result<ReportedBox, Error>;
 }
 
 /// The boxes of all frames, one entry per segment.
@@ -136,7 +136,7 @@ impl FrameIndex {
     }
 
     /// Sets the boxes of all frames, for files that omit them ([`trajet_formats::h5md::Boxes::InParentIndex`]).
-    pub fn set_boxes(&mut self, boxes: impl IntoIterator<Item = GivenBox>) {
+    pub fn set_boxes(&mut self, boxes: impl IntoIterator<Item = ReportedBox>) {
         self.boxes = BoxColumn::new(boxes);
     }
 
@@ -150,11 +150,11 @@ impl FrameIndex {
     ///
     /// # Errors
     /// [`Error::Partition`] if the metadata of the frame cannot be decoded.
-    pub fn given_box(&self, frame: u64, path: &Path) -> Result<Option<GivenBox>, Error> {
+    pub fn reported_box(&self, frame: u64, path: &Path) -> Result<Option<ReportedBox>, Error> {
         let mut at = self.at(frame);
         for heads in &self.heads.0 {
             if at < heads.n_frames() {
-                return heads.given_box(at).map(Some);
+                return heads.reported_box(at).map(Some);
             }
             at -= heads.n_frames();
         }
@@ -175,10 +175,10 @@ impl FrameIndex {
     /// Appends the boxes of a range of frames, decoded from the metadata, and a filler for the entry after them.
     ///
     /// # Errors
-    /// As [`FrameIndex::given_box`].
-    fn decode_boxes(&self, frames: Range<u64>, out: &mut Vec<GivenBox>) -> Result<(), Error> {
+    /// As [`FrameIndex::reported_box`].
+    fn decode_boxes(&self, frames: Range<u64>, out: &mut Vec<ReportedBox>) -> Result<(), Error> {
         for frame in frames {
-            out.extend(self.given_box(frame, Path::new(""))?);
+            out.extend(self.reported_box(frame, Path::new(""))?);
         }
         out.extend(out.last().copied());
         Ok(())

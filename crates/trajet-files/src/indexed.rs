@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use trajet_formats::codec::Mark;
-use trajet_formats::{Fault, Field, xxh3_64};
+use trajet_formats::{DecodeError, Field, xxh3_64};
 
 use crate::sidecar::Found;
 use crate::source::Source;
@@ -182,7 +182,7 @@ impl Indexed {
     /// [`Error::Corrupt`].
     pub fn check_cell(&self, frame: u64, cell: &[f64; 6]) -> Result<(), Error> {
         match cell.iter().any(|number| number.is_infinite()) {
-            true => Err(self.corrupt(frame, Fault::Box)),
+            true => Err(self.corrupt(frame, DecodeError::Box)),
             false => Ok(()),
         }
     }
@@ -193,7 +193,7 @@ impl Indexed {
     }
 
     /// Returns the error for a frame whose bytes contradict the format.
-    pub(crate) fn corrupt(&self, frame: u64, fault: Fault) -> Error {
+    pub(crate) fn corrupt(&self, frame: u64, fault: DecodeError) -> Error {
         Error::of_frame(self.source.path(), frame, self.index.offset(frame), fault)
     }
 }

@@ -43,7 +43,7 @@ pub mod xtc;
 
 pub use branches::Branches;
 pub use chain::Chain;
-pub use described::Described;
+pub use described::HdfLayouts;
 pub use error::{Error, of_chain};
 pub use fields::{FieldReader, FrameFields};
 pub use frames::{FrameList, Frames};
@@ -53,7 +53,7 @@ pub use open::{open, open_with, open_written};
 pub use opener::{Opened, Opener, WorkerOpener};
 pub use opening::Opening;
 pub use options::{DEFAULT_REQUEST_SIZE, OpenOptions, Watch};
-pub use output::{Output, PIECE, Whole, publish};
+pub use output::{Output, PIECE, UnpublishedFile, publish};
 pub use parallel::{ParallelFor, Serial};
 pub use reader::{Reader, Wanted};
 pub use relay::{Relay, TaskPart};

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use trajet_formats::lines::{FoundFrame, FrameScan, LINE_BYTES, LineFormat, ScanEnd, ScannedLine};
 use trajet_formats::text::find_newline;
-use trajet_formats::{Fault, memory};
+use trajet_formats::{DecodeError, memory};
 
 use crate::indexing::{Indexing, Search};
 use crate::sidecar::Finder;
@@ -90,7 +90,7 @@ impl<F: LineFormat> Search for Lines<'_, F> {
 }
 
 impl<F: LineFormat> Lines<'_, F> {
-    fn corrupt(&self, frame: u64, offset: u64, fault: Fault) -> Error {
+    fn corrupt(&self, frame: u64, offset: u64, fault: DecodeError) -> Error {
         Error::of_frame(self.source.path(), frame, offset, fault)
     }
 

@@ -10,7 +10,7 @@ use trajet_formats::ncdf::classic::RECORDS_AT;
 use trajet_formats::ncdf::decode::scaled;
 use trajet_formats::ncdf::head::{self, Head, Slab};
 use trajet_formats::ncdf::{Frame, Further, KJ_PER_KCAL, Layout, Located, Stored};
-use trajet_formats::{Fault, Field, Format, FrameInfo, Raw, TimePrecision, memory};
+use trajet_formats::{DecodeError, Field, Format, FrameInfo, Raw, TimePrecision, memory};
 
 use crate::indexed::Indexed;
 use crate::numbered::Numbered;
@@ -287,8 +287,8 @@ impl reader::Reader for Reader {
         &self.file
     }
 
-    fn noted(&self) -> &[String] {
-        &self.head.noted
+    fn stored_remarks(&self) -> &[String] {
+        &self.head.stored_remarks
     }
 
     fn remarks(&self) -> Vec<String> {
@@ -582,7 +582,7 @@ impl Records<'_> {
             let looks = time == Some(0.0) && frame > 0 && self.head.n_atoms > 1;
             if looks && self.is_hole(frame, meter)? {
                 let path = self.source.path().to_owned();
-                let fault = Fault::Malformed("all of its bytes are zeros".to_owned());
+                let fault = DecodeError::Malformed("all of its bytes are zeros".to_owned());
                 return Err(Error::Corrupt { path, frame, offset: self.head.offset(frame), fault });
             }
             times.push(time);

@@ -13,7 +13,7 @@ use crate::lines::ByLines;
 use crate::opener::{self, KnownFile, Opened, Opener};
 use crate::ordered::{ByNumber, Ordered};
 use crate::reader::Reader;
-use crate::source::{Source, Written};
+use crate::source::{FileIdentity, Source};
 use crate::{
     Error, OpenOptions, Opening, ParallelFor, Serial, dcd, h5md, ncdf, ordered, trr, whole_frames,
     xtc,
@@ -28,7 +28,7 @@ type Open = fn(Source, &OpenOptions, &dyn ParallelFor, Opening) -> Opened;
 /// How files of a format are opened.
 struct Row {
     format: Format,
-    /// Opens a file; `None` for formats that only [`crate::Described`] opens.
+    /// Opens a file; `None` for formats that only [`crate::HdfLayouts`] opens.
     open: Option<Open>,
     /// Opens a file that another process has opened and described.
     reopen: fn(KnownFile<'_>, &OpenOptions) -> Opened,
@@ -143,7 +143,7 @@ pub fn open_with(
 /// As [`open`]; [`Error::Altered`].
 pub fn open_written(
     path: &Path,
-    written: Option<Written>,
+    written: Option<FileIdentity>,
     options: &OpenOptions,
     threads: &dyn ParallelFor,
 ) -> Result<Arc<dyn Reader>, Error> {

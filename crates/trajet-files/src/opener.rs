@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 use crate::indexed::Indexed;
 use crate::reader::Reader;
-use crate::source::{Source, Written};
+use crate::source::{FileIdentity, Source};
 use crate::{Error, FrameIndex, OpenOptions, Opening, Stamp};
 
 /// A reader, or the reason why a file cannot be opened.
@@ -80,7 +80,7 @@ impl KnownFile<'_> {
 ///
 /// # Errors
 /// As [`Source::open`]; [`Error::Altered`].
-pub fn begin(path: &Path, written: Option<Written>) -> Result<(Source, Opening), Error> {
+pub fn begin(path: &Path, written: Option<FileIdentity>) -> Result<(Source, Opening), Error> {
     let mut opening = Opening::default();
     let mut source = Source::open(path, &mut opening.meter)?;
     if let Some(written) = written {
@@ -95,7 +95,7 @@ pub fn begin(path: &Path, written: Option<Written>) -> Result<(Source, Opening),
 /// As [`begin`] and [`Source::read_at`].
 pub(crate) fn begin_with_first(
     path: &Path,
-    written: Option<Written>,
+    written: Option<FileIdentity>,
 ) -> Result<(Source, Opening), Error> {
     /// Enough to include the precision of an XTC file.
     const FIRST_BYTES: usize = 64;

@@ -21,7 +21,7 @@ pub const PIECE: usize = 1 << 16;
 pub struct Output {
     // Declared first, so that it is closed before it is removed: some systems do not remove open files.
     file: File,
-    target: Whole,
+    target: UnpublishedFile,
     buffer: Vec<u8>,
     len: u64,
 }
@@ -47,7 +47,7 @@ impl Output {
         let folder = path.parent().unwrap_or(Path::new(""));
         let beside = path.with_file_name(temporary_name(folder));
         let file = OpenOptions::new().write(true).create_new(true).open(&beside).map_err(failed)?;
-        let target = Whole { path: path.to_owned(), beside, force };
+        let target = UnpublishedFile { path: path.to_owned(), beside, force };
         Ok(Output { file, target, buffer: Vec::new(), len: 0 })
     }
 
@@ -106,7 +106,7 @@ impl Output {
     ///
     /// # Errors
     /// [`Error::Unwritable`].
-    pub fn finish(mut self, patches: &[Patch]) -> Result<Whole, Error> {
+    pub fn finish(mut self, patches: &[Patch]) -> Result<UnpublishedFile, Error> {
         self.flush()?;
         let Output { mut file, target, .. } = self;
         let mut complete = || {
@@ -131,19 +131,19 @@ impl Output {
 
 /// A complete file that does not have its final name yet. If it is dropped before [`publish`], it is removed.
 #[derive(Debug)]
-pub struct Whole {
+pub struct UnpublishedFile {
     path: PathBuf,
     beside: PathBuf,
     force: bool,
 }
 
-impl Whole {
+impl UnpublishedFile {
     fn failed(&self, source: io::Error) -> Error {
         Error::Unwritable { path: self.path.clone(), source }
     }
 }
 
-impl Drop for Whole {
+impl Drop for UnpublishedFile {
     fn drop(&mut self) {
         // After the rename there is no such file any more.
         let _ = std::fs::remove_file(&self.beside);
@@ -154,7 +154,7 @@ impl Drop for Whole {
 ///
 /// # Errors
 /// [`Error::Exists`] if another process created a file of that name meanwhile, and [`Error::Unwritable`].
-pub fn publish(files: Vec<Whole>) -> Result<(), Error> {
+pub fn publish(files: Vec<UnpublishedFile>) -> Result<(), Error> {
     let mut folders = BTreeSet::new();
     for file in &files {
         let moved = match file.force {
@@ -176,7 +176,7 @@ pub fn publish(files: Vec<Whole>) -> Result<(), Error> {
 fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     match std::fs::hard_link(from, to) {
         Ok(()) => {
-            // The file has its name; `Whole` tries again to remove the other one when it is dropped.
+            // The file has its name; `UnpublishedFile` tries again to remove the other one when it is dropped.
             let _ = std::fs::remove_file(from);
             Ok(())
         }

@@ -91,8 +91,8 @@ pub trait Reader: Send + Sync {
     }
 
     /// Returns the remarks on its source that are stored in the file ([`trajet_formats::remarks`]).
-    fn noted(&self) -> &[String] {
-        self.wrapped().map_or(&[], |inner| inner.noted())
+    fn stored_remarks(&self) -> &[String] {
+        self.wrapped().map_or(&[], |inner| inner.stored_remarks())
     }
 
     /// Returns how the times of frames are stored.
@@ -260,7 +260,7 @@ pub trait StoredTypes {
 /// A reader that lists the fields that were omitted when its files were written.
 pub trait OmittedFields {
     /// Returns the omitted fields of each part that holds some of these atoms, with the names of the parts.
-    fn lost(&self, atoms: &Atoms) -> Vec<(Extra, String)>;
+    fn omitted_fields(&self, atoms: &Atoms) -> Vec<(Extra, String)>;
 }
 
 /// A reader of a format whose frames may hold data that other formats cannot.
@@ -314,9 +314,10 @@ impl dyn Reader + '_ {
     /// Returns the remarks on the file, then those on its source, marked as such, and the remark on its index,
     /// which copies do not store.
     pub fn all_remarks(&self) -> Vec<String> {
-        let noted = self.noted().iter().map(|remark| format!("{OF_SOURCE}{remark}"));
+        let stored_remarks =
+            self.stored_remarks().iter().map(|remark| format!("{OF_SOURCE}{remark}"));
         let on_index = self.file().opening.remark.clone();
-        self.remarks().into_iter().chain(noted).chain(on_index).collect()
+        self.remarks().into_iter().chain(stored_remarks).chain(on_index).collect()
     }
 
     /// Reads one frame as the format stores it.

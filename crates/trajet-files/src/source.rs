@@ -88,7 +88,7 @@ impl Handles {
 
 /// The recorded identity of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Written {
+pub struct FileIdentity {
     /// Size in bytes.
     pub size: u64,
     /// Number of bytes before the first frame, and their XXH3 digest.
@@ -100,7 +100,7 @@ pub struct Written {
 pub struct Source {
     path: PathBuf,
     /// The recorded identity that the file must have, if there is one.
-    written: Option<Written>,
+    written: Option<FileIdentity>,
     /// Unique number of the source in this process.
     number: u64,
     size: u64,
@@ -181,7 +181,7 @@ impl Source {
     ///
     /// # Errors
     /// [`Error::Altered`].
-    pub(crate) fn must_be(&mut self, written: Written) -> Result<(), Error> {
+    pub(crate) fn must_be(&mut self, written: FileIdentity) -> Result<(), Error> {
         self.written = Some(written);
         if self.size == written.size {
             return Ok(());
@@ -195,7 +195,7 @@ impl Source {
     /// # Errors
     /// [`Error::Altered`]; as [`Source::read_at`].
     pub(crate) fn check_head(&self, front: &[u8], meter: &mut Meter) -> Result<(), Error> {
-        let Some(Written { size, head: (len, digest) }) = self.written else { return Ok(()) };
+        let Some(FileIdentity { size, head: (len, digest) }) = self.written else { return Ok(()) };
         let mut longer = Vec::new();
         let head = match front.get(..len as usize) {
             Some(head) => head,

@@ -7,7 +7,7 @@ use std::time::Instant;
 use trajet_formats::trr::decode::{fill, frame_info, reals};
 use trajet_formats::trr::head::{Head, MOST_FRONT_BYTES, MOST_HEAD_BYTES, Trr};
 use trajet_formats::trr::{Frame, left_out, scale};
-use trajet_formats::{Atoms, Fault, Field, Format, FrameInfo, Raw, TimePrecision, memory};
+use trajet_formats::{Atoms, DecodeError, Field, Format, FrameInfo, Raw, TimePrecision, memory};
 
 use crate::indexed::Indexed;
 use crate::reader::{self, Wanted};
@@ -42,7 +42,7 @@ impl Reader {
         let n_atoms = file.index.n_atoms();
         if 12 * n_atoms as u64 > file.source.size() {
             let words = format!("the header claims {n_atoms} atoms, for which no frame has room");
-            return Err(file.corrupt(0, Fault::Malformed(words)));
+            return Err(file.corrupt(0, DecodeError::Malformed(words)));
         }
         Ok(Reader { file })
     }

@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use trajet_formats::codec::{Headed, Mark, NoHead};
+use trajet_formats::codec::{Headed, HeaderError, Mark};
 
 use crate::indexing::{Indexing, Search};
 use crate::options::LEAST_PIECE;
@@ -195,8 +195,10 @@ impl<H: Headed> Walk<'_, H> {
             }),
             Ok(mark) if mark.len > left => Ok(Next::Cut { needed: mark.len }),
             Ok(mark) => Ok(Next::Frame(mark)),
-            Err(NoHead::Short(needed)) => Ok(Next::Cut { needed: needed as u64 }),
-            Err(NoHead::Fault(fault)) => Err(Error::Corrupt { path: path(), frame, offset, fault }),
+            Err(HeaderError::Short(needed)) => Ok(Next::Cut { needed: needed as u64 }),
+            Err(HeaderError::Decode(fault)) => {
+                Err(Error::Corrupt { path: path(), frame, offset, fault })
+            }
         }
     }
 
@@ -242,8 +244,8 @@ impl<H: Headed> Walk<'_, H> {
         self.source.read_at(0, &mut bytes, meter)?;
         match H::mark(&bytes) {
             Ok(mark) => Ok(mark.n_atoms),
-            Err(NoHead::Short(needed)) => Err(self.truncated(0, 0, needed as u64)),
-            Err(NoHead::Fault(fault)) => {
+            Err(HeaderError::Short(needed)) => Err(self.truncated(0, 0, needed as u64)),
+            Err(HeaderError::Decode(fault)) => {
                 let path = self.source.path().to_owned();
                 Err(Error::Corrupt { path, frame: 0, offset: 0, fault })
             }

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use trajet_formats::frame_format::{DecodedFrame, FrameFormat};
-use trajet_formats::{Fault, Field, FrameInfo, Identity, Raw, TimePrecision, memory};
+use trajet_formats::{DecodeError, Field, FrameInfo, Identity, Raw, TimePrecision, memory};
 
 use crate::indexed::Indexed;
 use crate::indexing::{Indexing, frames_of, indexed_again};
@@ -62,7 +62,7 @@ impl<F: FrameFormat, I: Indexing> Reader<F, I> {
         // A false number of atoms must not determine how much memory is allocated.
         if n_atoms as u64 / MOST_ATOMS_PER_BYTE > file.source.size() {
             let words = format!("the file claims {n_atoms} atoms, for which it has no room");
-            return Err(file.corrupt(0, Fault::Malformed(words)));
+            return Err(file.corrupt(0, DecodeError::Malformed(words)));
         }
         Ok(Reader { file, shared: shared.into(), first, remarks, indexing: PhantomData })
     }
@@ -100,7 +100,7 @@ impl<F: FrameFormat, I: Indexing> Reader<F, I> {
         if !decoded.identity.agrees_with(&self.first.identity) {
             self.compare_atoms(frame, bytes, meter)?;
         }
-        let (cell, turned) = decoded.given_box;
+        let (cell, turned) = decoded.reported_box;
         Ok(FrameInfo { time, step, cell, turned })
     }
 

@@ -6,11 +6,11 @@ use std::time::Instant;
 
 use trajet_formats::codec::Mark;
 use trajet_formats::remarks::rounded;
-use trajet_formats::xtc::decode::{self, Decoded, Memory, Used};
+use trajet_formats::xtc::decode::{self, DecodeCost, Decoded, Memory};
 use trajet_formats::xtc::head::{self, ANGSTROM_PER_NM, Head, Xtc};
 use trajet_formats::xtc::{Frame, Positions};
 use trajet_formats::{
-    Atoms, Fault, Field, Format, FrameInfo, Raw, TimePrecision, cell_from_vectors, memory,
+    Atoms, DecodeError, Field, Format, FrameInfo, Raw, TimePrecision, cell_from_vectors, memory,
     turned_vectors,
 };
 
@@ -61,7 +61,7 @@ impl Reader {
         frames: &Frames,
         at: usize,
         scratch: &mut Scratch,
-        mut decode: impl FnMut(&Head, &[u8], usize, &mut Memory) -> Result<(Decoded, T), Fault>,
+        mut decode: impl FnMut(&Head, &[u8], usize, &mut Memory) -> Result<(Decoded, T), DecodeError>,
     ) -> Result<(Head, T), Error> {
         let file = &self.file;
         let frame = frames.get(at);
@@ -90,7 +90,7 @@ impl Reader {
                 decode(&head, bytes, at_hand, &mut state.memory).map_err(corrupt)?;
             meter.decode_ns += begin.elapsed().as_nanos() as u64;
             match decoded {
-                Decoded::Done(Used { bytes, atoms }) => {
+                Decoded::Done(DecodeCost { bytes, atoms }) => {
                     meter.frames += 1;
                     meter.bytes_used += bytes;
                     meter.atoms_decoded += atoms;
@@ -98,7 +98,7 @@ impl Reader {
                     break (head, value);
                 }
                 Decoded::Short { .. } if at_hand < len => at_hand = len,
-                Decoded::Short { atom } => return Err(corrupt(Fault::Exhausted { atom })),
+                Decoded::Short { atom } => return Err(corrupt(DecodeError::Exhausted { atom })),
             }
         };
         scratch.keep_own(state);

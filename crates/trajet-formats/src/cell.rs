@@ -2,7 +2,7 @@
 
 /// A box as readers return it: lengths (Å) and angles (degrees), and its vectors if it is rotated
 /// ([`crate::FrameMeta::turned`]).
-pub type GivenBox = ([f64; 6], Option<[f64; 9]>);
+pub type ReportedBox = ([f64; 6], Option<[f64; 9]>);
 
 /// The cell of a frame whose file has variables for cells, of which the frame's were never written: lengths that are
 /// not a number, and angles of zero. An analysis that uses cells refuses it; a frame without a cell has six NaN.

@@ -1,7 +1,7 @@
 //! What formats and the code that reads their files have in common: frame headers, and the bytes that headers are
 //! parsed from.
 
-use crate::{Fault, HeaderFault};
+use crate::{DecodeError, HeaderFault};
 
 /// Number of readable bytes after the end of every slice that decoders get (their value is not used).
 pub const SLACK: usize = 16;
@@ -21,16 +21,16 @@ pub struct Mark {
 
 /// Reason why no header was parsed.
 #[derive(Clone, Debug, PartialEq)]
-pub enum NoHead {
+pub enum HeaderError {
     /// The bytes end within the header; this many are needed.
     Short(usize),
     /// The bytes are no header of the format.
-    Fault(Fault),
+    Decode(DecodeError),
 }
 
-impl From<Fault> for NoHead {
-    fn from(fault: Fault) -> Self {
-        NoHead::Fault(fault)
+impl From<DecodeError> for HeaderError {
+    fn from(fault: DecodeError) -> Self {
+        HeaderError::Decode(fault)
     }
 }
 
@@ -46,8 +46,8 @@ pub trait Headed: Send + Sync + 'static {
     /// Parses the header at the start of `bytes`, which may continue past the header.
     ///
     /// # Errors
-    /// [`NoHead`] if the bytes are too few or no header.
-    fn mark(bytes: &[u8]) -> Result<Mark, NoHead>;
+    /// [`HeaderError`] if the bytes are too few or no header.
+    fn mark(bytes: &[u8]) -> Result<Mark, HeaderError>;
 
     /// Returns whether a frame may begin at byte `at`, judged by the first word there.
     fn may_begin(bytes: &[u8], at: usize) -> bool;

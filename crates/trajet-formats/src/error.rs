@@ -6,7 +6,7 @@ use crate::memory::Refused;
 /// A fault in the bytes of one frame.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum Fault {
+pub enum DecodeError {
     /// The frame does not begin with a magic number of the format.
     #[error("a frame begins with the magic number {found}, expected 1995 or 2023")]
     Magic {
@@ -105,7 +105,7 @@ pub enum Fault {
 pub enum HeaderFault {
     /// The header contradicts the format.
     #[error("{0}")]
-    Corrupt(Fault),
+    Corrupt(DecodeError),
     /// The file ends inside of the header, or inside of a frame that the header describes.
     #[error(
         "cut inside frame {frame}, which begins at byte {offset} and needs {needed} bytes, {left} are left"
@@ -139,8 +139,8 @@ pub enum HeaderFault {
     Changed,
 }
 
-impl From<Fault> for HeaderFault {
-    fn from(fault: Fault) -> Self {
+impl From<DecodeError> for HeaderFault {
+    fn from(fault: DecodeError) -> Self {
         HeaderFault::Corrupt(fault)
     }
 }
@@ -186,8 +186,8 @@ impl From<Refused> for AtomsError {
     }
 }
 
-impl From<Refused> for Fault {
+impl From<Refused> for DecodeError {
     fn from(Refused { needed, what }: Refused) -> Self {
-        Fault::Memory { needed, what }
+        DecodeError::Memory { needed, what }
     }
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::{Fault, Field, Format, GivenBox, Identity, Raw};
+use crate::{DecodeError, Field, Format, Identity, Raw, ReportedBox};
 
 /// The data of a decoded frame beside its vectors.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,7 +15,7 @@ pub struct DecodedFrame {
     /// Integration step, if the frame gives one.
     pub step: Option<i64>,
     /// The unit cell.
-    pub given_box: GivenBox,
+    pub reported_box: ReportedBox,
     /// Whether the frame has the requested field.
     pub has_field: bool,
     /// The digest of the names and numbers of all atoms; the default if the format has none.
@@ -43,8 +43,8 @@ pub trait FrameFormat: Send + Sync + 'static {
     /// Returns the data of frame 0 on which later frames depend.
     ///
     /// # Errors
-    /// [`Fault`].
-    fn shared(first: &[u8]) -> Result<Self::Shared, Fault>;
+    /// [`DecodeError`].
+    fn shared(first: &[u8]) -> Result<Self::Shared, DecodeError>;
 
     /// Returns whether frames state their times. If not, times are the numbers of the frames.
     fn has_times(shared: &Self::Shared) -> bool;
@@ -53,48 +53,48 @@ pub trait FrameFormat: Send + Sync + 'static {
     /// vectors that the frame lacks are NaN.
     ///
     /// # Errors
-    /// [`Fault`] if the bytes are not those of one frame.
+    /// [`DecodeError`] if the bytes are not those of one frame.
     fn decode(
         frame: &[u8],
         shared: &Self::Shared,
         field: Field,
         selected: Option<&[u32]>,
         out: &mut [[f32; 3]],
-    ) -> Result<DecodedFrame, Fault>;
+    ) -> Result<DecodedFrame, DecodeError>;
 
     /// Returns a frame with its numbers as a format that is written stores them, with its number of atoms, time
     /// (ps) and step.
     ///
     /// # Errors
-    /// [`Fault`] if the bytes are not those of a frame, or contradict these numbers.
+    /// [`DecodeError`] if the bytes are not those of a frame, or contradict these numbers.
     fn raw(
         frame: &[u8],
         shared: &Self::Shared,
         n_atoms: usize,
         time: f64,
         step: i64,
-    ) -> Result<Raw, Fault>;
+    ) -> Result<Raw, DecodeError>;
 
     /// Describes the first atom that a frame names otherwise than frame 0; `None` if there is no such atom.
     ///
     /// # Errors
-    /// [`Fault`] if the bytes are not those of a frame.
-    fn difference(_first: &[u8], _frame: &[u8]) -> Result<Option<String>, Fault> {
+    /// [`DecodeError`] if the bytes are not those of a frame.
+    fn difference(_first: &[u8], _frame: &[u8]) -> Result<Option<String>, DecodeError> {
         Ok(None)
     }
 }
 
 /// The place of the next atom in a list of selected ones, which rise.
 #[derive(Debug)]
-pub struct Picked<'a> {
+pub struct SelectedCursor<'a> {
     selected: Option<&'a [u32]>,
     next: usize,
 }
 
-impl<'a> Picked<'a> {
+impl<'a> SelectedCursor<'a> {
     /// Returns the place of the first atom; `selected` is `None` for all atoms.
     pub fn new(selected: Option<&'a [u32]>) -> Self {
-        Picked { selected, next: 0 }
+        SelectedCursor { selected, next: 0 }
     }
 
     /// Returns the place of an atom in the output; `None` if it is not selected. Atoms must rise from call to call.

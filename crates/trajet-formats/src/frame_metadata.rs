@@ -1,12 +1,11 @@
 //! Frame metadata: the data of frames beside their atoms, from which frames are restored exactly.
 //!
-//! Layout of its bytes, little endian: magic (8 bytes), version (u32), number of frames (u64), the end of each frame's bytes
-//! (u64 each, relative to the first frame), the bytes of all frames (`postcard` of [`Raw::head`]; for DCD followed
-//! by the version of the file as i32, which older files lack), and the XXH3 digest of all preceding bytes.
-//! Version 2 also stores the layouts of NetCDF files, which many frames share. The number of layouts (u64) follows
-//! the number of frames, the ends of the layouts follow those of the frames, and the layouts (`postcard`) follow
-//! all frames. The head of a frame that has a layout is followed by the layout's number and the frame's further
-//! values (`postcard`).
+//! Layout of its bytes, little endian: magic (8 bytes), version (u32), number of frames and of layouts (u64 each), the
+//! end of each frame's bytes and of each layout's (u64 each, relative to the first frame and the first layout), the
+//! bytes of all frames, those of all layouts (`postcard`), and the XXH3 digest of all preceding bytes. A frame is the
+//! `postcard` of [`Raw::head`]. For DCD the version of the file follows as i32, unless it is 0. Layouts are those of
+//! NetCDF files, which many frames share: a frame that has one is followed by the layout's number and the frame's
+//! further values (`postcard`).
 
 use std::sync::Arc;
 
@@ -14,10 +13,9 @@ use crate::ncdf::{Further, Layout};
 use crate::{MetadataFault, Raw, xxh3_64};
 
 const MAGIC: &[u8; 8] = b"trajethd";
-/// The versions without and with layouts.
-const VERSIONS: [u32; 2] = [1, 2];
-/// Bytes before the number of layouts (version 2) or the ends (version 1).
-const HEADER_BYTES: usize = 20;
+const VERSION: u32 = 2;
+/// Bytes before the ends.
+const HEADER_BYTES: usize = 28;
 
 /// Per-frame data beside the atoms, kept for exact restoration, in the order of frames.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -106,15 +104,13 @@ impl FrameMetadata {
         let mut bytes =
             Vec::with_capacity(HEADER_BYTES + 8 * self.ends.len() + self.bytes.len() + 8);
         bytes.extend(MAGIC);
-        bytes.extend(VERSIONS[usize::from(!self.layouts.is_empty())].to_le_bytes());
+        bytes.extend(VERSION.to_le_bytes());
         bytes.extend((self.ends.len() as u64).to_le_bytes());
+        bytes.extend((self.layouts.len() as u64).to_le_bytes());
         let (mut layouts, mut layout_ends) = (Vec::new(), Vec::new());
         for layout in &self.layouts {
             layouts = postcard::to_extend(&**layout, layouts).expect("memory takes it");
             layout_ends.push(layouts.len() as u64);
-        }
-        if !layouts.is_empty() {
-            bytes.extend((layout_ends.len() as u64).to_le_bytes());
         }
         bytes.extend(self.ends.iter().chain(&layout_ends).flat_map(|end| end.to_le_bytes()));
         bytes.extend(&self.bytes);
@@ -146,19 +142,13 @@ fn parse(bytes: &[u8]) -> Result<FrameMetadata, String> {
     if word(body) != Some(xxh3_64(&bytes[..body])) {
         return Err("its bytes are not those that were written".to_owned());
     }
-    let version = VERSIONS.into_iter().find(|version| bytes[8..12] == version.to_le_bytes());
-    let version = version.ok_or("it is of another version")?;
+    if bytes[8..12] != VERSION.to_le_bytes() {
+        return Err("it is of another version".to_owned());
+    }
     let unsound = || "its frames' ends are not in order".to_owned();
     let number = |at: usize| word(at).and_then(|n| usize::try_from(n).ok());
-    let n = number(12).ok_or_else(unsound)?;
-    let (n_layouts, rest) = match version {
-        1 => (0, &bytes[HEADER_BYTES..body]),
-        _ => {
-            let rest = bytes[..body].get(HEADER_BYTES + 8..).ok_or_else(unsound)?;
-            (number(HEADER_BYTES).ok_or_else(unsound)?, rest)
-        }
-    };
-    let (ends, rest) = split_ends(rest, n).ok_or_else(unsound)?;
+    let (n, n_layouts) = number(12).zip(number(20)).ok_or_else(unsound)?;
+    let (ends, rest) = split_ends(&bytes[HEADER_BYTES..body], n).ok_or_else(unsound)?;
     let (layout_ends, rest) = split_ends(rest, n_layouts).ok_or_else(unsound)?;
     let last = |ends: &[u64]| ends.last().map_or(Some(0), |&end| usize::try_from(end).ok());
     let heads = last(&ends).and_then(|end| rest.split_at_checked(end));

@@ -19,10 +19,10 @@ mod rows;
 pub mod unpack;
 
 pub use description::{
-    Boxes, Chunk, Description, Digests, Filters, Form, Layout, NO_ROW, Options, Run, Series,
-    Storage, Stretch,
+    Boxes, Chunk, Description, DigestedRegion, Digests, Filters, Form, Layout, NO_ROW, Options,
+    Run, Series, Storage,
 };
 pub use frame::{Frame, Stored, StoredAs};
-pub use native_units::{Manner, OwnFrame, OwnTables};
+pub use native_units::{OwnFrame, OwnTables, TimeAndBoxUnits};
 pub use pack::{Packed, Packer, Packing};
 pub use rows::{Encoder, Rows, sniff};

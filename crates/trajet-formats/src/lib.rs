@@ -1,7 +1,7 @@
 //! Trajectory formats: bytes to frames and back. This crate knows no files and starts no thread.
 //!
 //! Decoders return coordinates as `f32` Å ([`Block`]) or exactly as the format stores them ([`Raw`]). An [`Encoder`]
-//! turns frames into bytes. [`FORMATS`] is the only list of formats. Errors ([`Fault`], [`HeaderFault`],
+//! turns frames into bytes. [`FORMATS`] is the only list of formats. Errors ([`DecodeError`], [`HeaderFault`],
 //! [`CannotHold`], [`AtomsError`]) name no file: the code that reads or writes the file adds its path.
 
 mod atoms;
@@ -41,14 +41,14 @@ pub mod xtc;
 
 pub use atoms::Atoms;
 pub use block::{Block, FrameMeta};
-pub use cell::{GivenBox, cell_from_vectors, turned_vectors, vectors_from_cell};
+pub use cell::{ReportedBox, cell_from_vectors, turned_vectors, vectors_from_cell};
 pub use digest::xxh3_64;
 pub use encoders::encoder;
-pub use error::{AtomsError, CannotHold, Fault, HeaderFault, MetadataFault};
+pub use error::{AtomsError, CannotHold, DecodeError, HeaderFault, MetadataFault};
 pub use frame::{Extra, Field, FrameInfo};
 pub use frame_metadata::FrameMetadata;
 pub use identity::Identity;
-pub use losses::{Loss, Losses, Lost};
+pub use losses::{FrameLoss, Loss, Losses};
 pub use numbers::{AtomList, Numbers};
 pub use options::FormatOptions;
 pub use plan::{Input, Plan, WriteOptions};

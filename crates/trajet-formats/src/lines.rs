@@ -1,6 +1,6 @@
 //! Formats whose frames are lines of text: where frames begin and end is found by one scan over all lines.
 
-use crate::Fault;
+use crate::DecodeError;
 use crate::frame_format::FrameFormat;
 use crate::text::LineFault;
 
@@ -52,20 +52,20 @@ pub trait FrameScan: Sized {
     /// Starts a scan at byte `start`, with which frame number `frame` begins. `first` are the bytes of frame 0.
     ///
     /// # Errors
-    /// [`Fault`] if these are not the bytes of a frame.
-    fn resumed(first: &[u8], frame: u64, start: u64) -> Result<Self, Fault>;
+    /// [`DecodeError`] if these are not the bytes of a frame.
+    fn resumed(first: &[u8], frame: u64, start: u64) -> Result<Self, DecodeError>;
 
     /// Takes the next line; returns a frame that is now known to be complete.
     ///
     /// # Errors
-    /// [`Fault`] if the line contradicts the format.
-    fn line(&mut self, line: &ScannedLine<'_>) -> Result<Option<FoundFrame>, Fault>;
+    /// [`DecodeError`] if the line contradicts the format.
+    fn line(&mut self, line: &ScannedLine<'_>) -> Result<Option<FoundFrame>, DecodeError>;
 
     /// Ends the scan of a file of `size` bytes.
     ///
     /// # Errors
-    /// [`Fault`] if the file has no frame.
-    fn finish(self, size: u64) -> Result<ScanEnd, Fault>;
+    /// [`DecodeError`] if the file has no frame.
+    fn finish(self, size: u64) -> Result<ScanEnd, DecodeError>;
 }
 
 /// A format whose frames are lines of text.
@@ -79,8 +79,8 @@ pub trait LineFormat: FrameFormat {
 }
 
 /// Returns the fault of a frame for that of one of its lines, counted from 1.
-pub(crate) fn in_line(number: u64, LineFault { column, reason }: LineFault) -> Fault {
-    Fault::Malformed(match column {
+pub(crate) fn in_line(number: u64, LineFault { column, reason }: LineFault) -> DecodeError {
+    DecodeError::Malformed(match column {
         0 => format!("line {number} of the frame: {reason}"),
         _ => format!("line {number} of the frame, column {column}: {reason}"),
     })

@@ -6,31 +6,31 @@ use crate::Format;
 
 /// One loss of one frame.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Lost {
+pub struct FrameLoss {
     /// The kind, under which losses of several frames are counted.
     kind: Cow<'static, str>,
     /// The message for this frame, with its values.
     pub what: Cow<'static, str>,
 }
 
-impl Lost {
+impl FrameLoss {
     /// Creates a loss whose message differs from frame to frame.
-    pub fn of(kind: &'static str, what: String) -> Lost {
-        Lost { kind: kind.into(), what: what.into() }
+    pub fn of(kind: &'static str, what: String) -> FrameLoss {
+        FrameLoss { kind: kind.into(), what: what.into() }
     }
 }
 
-impl From<&'static str> for Lost {
-    fn from(what: &'static str) -> Lost {
-        Lost { kind: what.into(), what: what.into() }
+impl From<&'static str> for FrameLoss {
+    fn from(what: &'static str) -> FrameLoss {
+        FrameLoss { kind: what.into(), what: what.into() }
     }
 }
 
 /// The kind is the text before " = ": "λ" for "λ = 0.5".
-impl From<String> for Lost {
-    fn from(what: String) -> Lost {
+impl From<String> for FrameLoss {
+    fn from(what: String) -> FrameLoss {
         let kind = what.split(" = ").next().unwrap_or(&what).to_owned();
-        Lost { kind: kind.into(), what: what.into() }
+        FrameLoss { kind: kind.into(), what: what.into() }
     }
 }
 
@@ -65,8 +65,8 @@ impl Losses {
     }
 
     /// Counts the losses of one frame.
-    pub fn add(&mut self, frame: u64, lost: &[Lost]) {
-        for Lost { kind, what } in lost {
+    pub fn add(&mut self, frame: u64, lost: &[FrameLoss]) {
+        for FrameLoss { kind, what } in lost {
             match self.place(kind) {
                 Ok(k) => {
                     let known = &mut self.0[k];

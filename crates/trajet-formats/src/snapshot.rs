@@ -1,7 +1,7 @@
 //! Frames of any format in common units, from which writers make frames of another format.
 
 use crate::dcd::frame::FOURTH;
-use crate::{Field, Format, GivenBox, Raw, turned_vectors};
+use crate::{Field, Format, Raw, ReportedBox, turned_vectors};
 
 /// Å per nm.
 const ANGSTROM_PER_NM: f64 = 10.0;
@@ -147,7 +147,7 @@ impl Raw {
     }
 
     /// Returns the box of the frame or of its head, with the same bits as readers of its format return.
-    pub fn given_box(&self) -> GivenBox {
+    pub fn reported_box(&self) -> ReportedBox {
         let turned = match self {
             Raw::Xtc(_) | Raw::Trr(_) => {
                 self.box_vectors().and_then(|v| turned_vectors(&v, ANGSTROM_PER_NM))

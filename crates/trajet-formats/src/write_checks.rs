@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::cell::{self, vectors_from_cell};
-use crate::losses::{Losses, Lost};
+use crate::losses::{FrameLoss, Losses};
 use crate::{CannotHold, Field, Format, Input, Plan, Raw, WriteOption, WriteOptions};
 
 /// Remedy shown for a loss that the user can allow.
@@ -155,7 +155,7 @@ impl WriteChecks {
     ///
     /// # Errors
     /// [`CannotHold`] if there are losses and loss is not allowed.
-    pub(crate) fn lose(&self, frame: u64, lost: &[Lost]) -> Result<(), CannotHold> {
+    pub(crate) fn lose(&self, frame: u64, lost: &[FrameLoss]) -> Result<(), CannotHold> {
         if lost.is_empty() {
             return Ok(());
         }
@@ -188,7 +188,7 @@ impl WriteChecks {
     }
 
     /// Returns the data of a frame that would be lost although the options do not exclude it.
-    fn lost(&self, frame: &Input<'_>) -> Vec<Lost> {
+    fn lost(&self, frame: &Input<'_>) -> Vec<FrameLoss> {
         let own = matches!(frame, Input::Raw { raw, .. } if raw.format() == self.format);
         let mut lost = Vec::new();
         if let Some(needed) = &self.needed {
@@ -206,9 +206,9 @@ impl WriteChecks {
         }
         match frame {
             Input::Raw { .. } if own => {}
-            Input::Raw { raw, .. } => lost.extend(raw.left_out().into_iter().map(Lost::from)),
+            Input::Raw { raw, .. } => lost.extend(raw.left_out().into_iter().map(FrameLoss::from)),
             Input::Snapshot(snapshot) => {
-                lost.extend(snapshot.left_out.iter().cloned().map(Lost::from));
+                lost.extend(snapshot.left_out.iter().cloned().map(FrameLoss::from));
             }
         }
         lost
@@ -245,7 +245,10 @@ impl WriteChecks {
     pub(crate) fn step(&self, number: u64, frame: &Input<'_>) -> Result<i32, CannotHold> {
         let step = frame.step();
         i32::try_from(step).or_else(|_| {
-            self.lose(number, &[Lost::of("steps of more than 32 bits", format!("step {step}"))])?;
+            self.lose(
+                number,
+                &[FrameLoss::of("steps of more than 32 bits", format!("step {step}"))],
+            )?;
             Ok(if step < 0 { i32::MIN } else { i32::MAX })
         })
     }
@@ -267,7 +270,7 @@ impl WriteChecks {
             Some(vectors) => Ok(vectors.map(|x| x / 10.0)),
             None => {
                 let what = format!("the impossible cell {cell:?}");
-                self.lose(number, &[Lost::of("impossible cells", what)])?;
+                self.lose(number, &[FrameLoss::of("impossible cells", what)])?;
                 Ok([0.0; 9])
             }
         }
@@ -281,7 +284,7 @@ impl WriteChecks {
         if vectors_from_cell(&cell).is_none() {
             if v.iter().any(|&x| x != 0.0) {
                 let what = format!("a box of no volume, {v:?} nm");
-                self.lose(number, &[Lost::of("a box of no volume", what)])?;
+                self.lose(number, &[FrameLoss::of("a box of no volume", what)])?;
             }
         } else if is_turned(&v) {
             self.lose(number, &[TURNED.into()])?;

@@ -325,7 +325,7 @@ fn stored(folder: &Path, trajectory: &Path) -> PathBuf {
     let rest = (0..ATOMS).filter(|atom| atom % 5 != 0);
     let tag = |name: &str, atoms: &mut dyn Iterator<Item = usize>| Tag {
         name: name.into(),
-        short: name[..1].into(),
+        short_name: name[..1].into(),
         select: name.into(),
         tier: "fast".into(),
         format: "exact".into(),

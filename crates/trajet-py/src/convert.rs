@@ -18,9 +18,9 @@ use crate::report::{PyLoss, of_loss, report_dict};
 /// Size in bytes, remarks, losses and report of an output.
 type OutputSummary<'py> = (u64, Vec<String>, Vec<PyLoss>, Bound<'py, PyDict>);
 
-/// Options for writing; see `How` of `trajet.conversion`.
+/// Options for writing; see `OutputOptions` of `trajet.conversion`.
 #[derive(FromPyObject)]
-pub(crate) struct How {
+pub(crate) struct PyWriteOptions {
     precision: Option<f32>,
     double: Option<bool>,
     velocities: bool,
@@ -30,10 +30,17 @@ pub(crate) struct How {
     remarks: Vec<String>,
 }
 
-impl How {
+impl PyWriteOptions {
     pub(crate) fn options(self) -> WriteOptions {
-        let How { precision, double, velocities, forces, without_cells, allow_loss, remarks } =
-            self;
+        let PyWriteOptions {
+            precision,
+            double,
+            velocities,
+            forces,
+            without_cells,
+            allow_loss,
+            remarks,
+        } = self;
         WriteOptions { precision, double, velocities, forces, without_cells, allow_loss, remarks }
     }
 }
@@ -65,7 +72,7 @@ pub(crate) fn convert<'py>(
     reader: &Reader,
     parts: Vec<(PathBuf, PyFrames<'py>)>,
     atoms_wanted: Option<Aligned1<'py, i64>>,
-    how: How,
+    how: PyWriteOptions,
     force: bool,
     threads: usize,
     progress: Option<Py<PyAny>>,
@@ -116,7 +123,7 @@ pub(crate) fn join_pieces<'py>(
     reader: &Reader,
     part: (PathBuf, PyFrames<'py>),
     atoms_wanted: Option<Aligned1<'py, i64>>,
-    how: How,
+    how: PyWriteOptions,
     pieces: Vec<(PathBuf, u64)>,
     losses: Vec<PyLoss>,
     force: bool,

@@ -8,8 +8,8 @@ use pyo3::types::PyBytes;
 use trajet_engine::run::Threads;
 use trajet_files::h5md::pack;
 use trajet_formats::h5md::{
-    Boxes, Chunk, Description, Filters, Form, Layout, Manner, NO_ROW, OwnTables, Packing, Series,
-    Storage,
+    Boxes, Chunk, Description, Filters, Form, Layout, NO_ROW, OwnTables, Packing, Series, Storage,
+    TimeAndBoxUnits,
 };
 use trajet_formats::remarks::of_text;
 use trajet_formats::{cell_from_vectors, turned_vectors};
@@ -60,7 +60,7 @@ pub(crate) struct PyDescription<'py> {
     velocities: Option<PySeries<'py>>,
     forces: Option<PySeries<'py>>,
     remarks: Vec<String>,
-    noted: Option<String>,
+    stored_remarks: Option<String>,
     no_times: bool,
     single_times: bool,
     own: Option<PyOwn<'py>>,
@@ -106,7 +106,7 @@ impl PyDescription<'_> {
             forces: series(&self.forces)?,
             digests: None,
             remarks: self.remarks.clone(),
-            noted: self.noted.as_deref().map(of_text).unwrap_or_default(),
+            stored_remarks: self.stored_remarks.as_deref().map(of_text).unwrap_or_default(),
             no_times: self.no_times,
             single_times: self.single_times,
             own: self.own.as_ref().map(PyOwn::to_tables).transpose()?,
@@ -124,7 +124,7 @@ impl PyOwn<'_> {
             return Err(PyValueError::new_err(format!("a box of {} numbers", edges.ncols())));
         }
         Ok(OwnTables {
-            manner: Manner { time_factor, edges_factor, lengths, periodic },
+            manner: TimeAndBoxUnits { time_factor, edges_factor, lengths, periodic },
             times: self.times.as_ref().map(|times| times.as_array().to_vec()),
             edges: edges.map(|edges| rows(&edges)),
             deflate,

@@ -12,7 +12,7 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use trajet_engine::report::Stages;
 use trajet_engine::run::{lock, with_progress};
 use trajet_files::{
-    Chain, Described, FieldReader, Frames, Meter, OpenOptions, Scratch, Wanted, Watch,
+    Chain, FieldReader, Frames, HdfLayouts, Meter, OpenOptions, Scratch, Wanted, Watch,
 };
 use trajet_formats::{Atoms, Field, Format, FormatOptions, FrameMeta, Losses, memory};
 use trajet_transforms::JumpNeeds;
@@ -96,7 +96,7 @@ impl Reader {
         }
         let described =
             described.into_iter().map(|(path, d)| Ok((path, d.to_description()?.into())));
-        let described = Described(described.collect::<PyResult<_>>()?);
+        let described = HdfLayouts(described.collect::<PyResult<_>>()?);
         let options = OpenOptions {
             allow_truncated_tail,
             request_size,
@@ -383,12 +383,12 @@ impl Reader {
     }
 
     /// Returns the fields that lossy tags omit for some of the atoms, each with the tag.
-    fn lost(
+    fn omitted_fields(
         &self,
         py: Python<'_>,
         atoms: Option<Aligned1<'_, i64>>,
     ) -> PyResult<Vec<(&'static str, String)>> {
-        let lost = self.inner.lost(&self.atoms(py, atoms)?);
+        let lost = self.inner.omitted_fields(&self.atoms(py, atoms)?);
         Ok(lost.into_iter().map(|(extra, tag)| (extra.name(), tag)).collect())
     }
 

@@ -149,7 +149,7 @@ impl PyStore {
     }
 
     /// Adds a trajectory, partitioned by tags. Returns a report.
-    #[pyo3(signature = (name, reader, spec_json, topology, structures, *, threads, progress = None, rest = None))]
+    #[pyo3(signature = (name, reader, spec_json, topology, structures, *, threads, progress = None, other_contents = None))]
     #[allow(clippy::too_many_arguments)]
     fn add<'py>(
         &self,
@@ -161,20 +161,20 @@ impl PyStore {
         structures: Vec<Vec<PathBuf>>,
         threads: usize,
         progress: Option<Py<PyAny>>,
-        rest: Option<Vec<PathBuf>>,
+        other_contents: Option<Vec<PathBuf>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let spec = spec(py, spec_json)?;
-        let rest = rest.unwrap_or_default();
+        let other_contents = other_contents.unwrap_or_default();
         let given = AddedFiles { topology: &topology, structures: &structures };
         let done = self.work(py, progress, |store, control| {
-            let store = store.clone().with_rest(rest);
+            let store = store.clone().with_other_contents(other_contents);
             store.add(name, &reader.inner, &spec, &given, threads, control)
         })?;
         done_dict(py, done)
     }
 
     /// Appends the frames of a trajectory from `skip` on. Returns a report.
-    #[pyo3(signature = (name, reader, *, skip, threads, progress = None, rest = None))]
+    #[pyo3(signature = (name, reader, *, skip, threads, progress = None, other_contents = None))]
     #[allow(clippy::too_many_arguments)]
     fn append<'py>(
         &self,
@@ -184,11 +184,11 @@ impl PyStore {
         skip: u64,
         threads: usize,
         progress: Option<Py<PyAny>>,
-        rest: Option<Vec<PathBuf>>,
+        other_contents: Option<Vec<PathBuf>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let rest = rest.unwrap_or_default();
+        let other_contents = other_contents.unwrap_or_default();
         let done = self.work(py, progress, |store, control| {
-            let store = store.clone().with_rest(rest);
+            let store = store.clone().with_other_contents(other_contents);
             store.append(name, &reader.inner, skip, threads, control)
         })?;
         done_dict(py, done)
@@ -258,8 +258,8 @@ impl PyStore {
 
     /// Returns for each source file a file with its contents other than frames, and its number of frames; `None` unless
     /// all were kept.
-    fn rest(&self, py: Python<'_>, name: &str) -> PyResult<Option<Vec<(PathBuf, u64)>>> {
-        self.work(py, None, |store, _| store.rest_of(name))
+    fn other_contents(&self, py: Python<'_>, name: &str) -> PyResult<Option<Vec<(PathBuf, u64)>>> {
+        self.work(py, None, |store, _| store.other_contents_of(name))
     }
 
     /// Opens some tags of a data set, or all, as a trajectory.

@@ -11,7 +11,7 @@ use trajet_convert::Writer;
 use trajet_formats::{Snapshot, memory};
 
 use crate::aligned::{Aligned1, Aligned2, Aligned3};
-use crate::convert::{How, format_of};
+use crate::convert::{PyWriteOptions, format_of};
 use crate::error::from_io;
 
 /// A trajectory file that is written block by block. See `_trajet.pyi`.
@@ -41,7 +41,7 @@ impl PyWriter {
     fn new(
         py: Python<'_>,
         path: PathBuf,
-        how: How,
+        how: PyWriteOptions,
         times: Aligned1<'_, f64>,
         steps: Aligned1<'_, i64>,
         force: bool,

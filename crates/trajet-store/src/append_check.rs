@@ -7,13 +7,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use trajet_engine::{Control, run};
-use trajet_files::index::Stamp;
-use trajet_files::{Chain, Meter, OpenOptions, Scratch};
+use trajet_files::{Chain, OpenOptions, Scratch};
 use trajet_formats::time::text;
-use trajet_formats::{Atoms, Format, FramesFrom, xxh3_64};
+use trajet_formats::{Atoms, xxh3_64};
 
 use crate::control::WithoutProgress;
-use crate::manifest::{self, Manifest};
+use crate::manifest::Manifest;
 use crate::partitioned::MetadataFile;
 use crate::table::digests_of;
 use crate::view::Dataset;
@@ -51,7 +50,7 @@ impl Store {
         let folder = self.folder_of(&was.name);
         let mut digests = Vec::new();
         for segment in &was.segments {
-            let Some(kept) = &segment.sources else { return Ok(None) };
+            let Some(kept) = &segment.original_digests else { return Ok(None) };
             let bytes = atomic_files::read_kept(&folder, kept)?;
             let Some(known) = digests_of(&bytes, segment.n_frames) else { return Ok(None) };
             digests.extend(known);
@@ -73,7 +72,7 @@ impl Store {
     ) -> Result<(), Error> {
         if chain.n_frames() as u64 > skip {
             // Tags may omit fields; the metadata has them all.
-            let heads = self.folder_of(&was.name).join(&was.segments[0].heads.file);
+            let heads = self.folder_of(&was.name).join(&was.segments[0].frame_metadata.file);
             let first = MetadataFile::load(&heads)?.get(0)?;
             if !first.is_like(&chain.read_raw(skip, &mut Scratch::default())?) {
                 return Err(Error::Refused(format!(
@@ -131,23 +130,13 @@ impl Store {
         // Lossy tags cannot be compared with the original.
         let exact = (0..was.tags.len()).filter(|&tag| !was.tags[tag].lossy).collect::<Vec<_>>();
         if exact.is_empty() {
-            if let Some(digests) = self.sources_of(was)? {
-                let same = |frame: u64, [now, _]: &mut [Scratch; 2]| {
-                    let (mut raw, expected) =
-                        (chain.read_raw(frame, now)?, digests[frame as usize]);
-                    if raw.digest() == expected {
-                        return Ok(true);
-                    }
-                    // Earlier versions computed digests without the layout of NetCDF files.
-                    raw.forget_further();
-                    Ok(raw.digest() == expected)
-                };
-                return found(differing(&frames, &same, threads, control)?);
-            }
-            return match begin_as(&was.source, chain)? {
-                true => Ok(()),
-                false => refused("does not begin with the bytes that were divided".to_owned()),
+            let Some(digests) = self.sources_of(was)? else {
+                return refused("the checksums of what was divided are missing".to_owned());
             };
+            let same = |frame: u64, [now, _]: &mut [Scratch; 2]| {
+                Ok(chain.read_raw(frame, now)?.digest() == digests[frame as usize])
+            };
+            return found(differing(&frames, &same, threads, control)?);
         }
         let names: Vec<String> = exact.iter().map(|&tag| was.tags[tag].name.clone()).collect();
         let dataset = Dataset { store: self.clone(), manifest: was.clone() };
@@ -179,24 +168,6 @@ pub(crate) fn check_not_added(was: &Manifest, chain: &Chain) -> Result<(), Error
         }
     }
     Ok(())
-}
-
-/// Returns whether the files begin with the bytes of the sources; true for formats that count frames in their header.
-fn begin_as(sources: &[manifest::Source], chain: &Chain) -> Result<bool, Error> {
-    for (source, segment) in sources.iter().zip(chain.segments()) {
-        let reader = &segment.reader;
-        let from = Format::named(reader.format()).map(|format| format.info().frames_from);
-        if matches!(from, Some(FramesFrom::Arithmetic | FramesFrom::Library)) {
-            continue;
-        }
-        let (now, mut meter) = (reader.source(), Meter::default());
-        if now.size() < source.size
-            || Stamp::of(now, source.size, &mut meter)?.digest() != source.digest
-        {
-            return Ok(false);
-        }
-    }
-    Ok(true)
 }
 
 /// Returns the digest of the sizes of frames.

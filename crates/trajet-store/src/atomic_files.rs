@@ -13,7 +13,7 @@ use trajet_files::PIECE;
 use trajet_formats::digest::{Xxh3, xxh3_64};
 
 use crate::Error;
-use crate::manifest::Kept;
+use crate::manifest::StoredFile;
 
 /// Creates or replaces a file atomically. `own` makes the temporary name differ from that of other processes.
 pub(crate) fn replace(path: &Path, own: &str, bytes: &[u8]) -> Result<(), Error> {
@@ -136,7 +136,7 @@ fn copy_from(
 }
 
 /// Reads a file beside a manifest, and compares it with its digest.
-pub(crate) fn read_kept(folder: &Path, kept: &Kept) -> Result<Vec<u8>, Error> {
+pub(crate) fn read_kept(folder: &Path, kept: &StoredFile) -> Result<Vec<u8>, Error> {
     let path = folder.join(&kept.file);
     let bytes = read(&path)?;
     if named(xxh3_64(&bytes)) != kept.digest {
@@ -146,7 +146,7 @@ pub(crate) fn read_kept(folder: &Path, kept: &Kept) -> Result<Vec<u8>, Error> {
 }
 
 /// Compares a file beside a manifest with its digest, without holding all of it in memory.
-pub(crate) fn check_kept(folder: &Path, kept: &Kept) -> Result<(), Error> {
+pub(crate) fn check_kept(folder: &Path, kept: &StoredFile) -> Result<(), Error> {
     let path = folder.join(&kept.file);
     let mut file = open(&path).map_err(Error::io(&path, "read"))?;
     let (mut digest, mut piece) = (Xxh3::new(), vec![0; PIECE]);
@@ -184,16 +184,16 @@ fn memory(size: u64) -> io::Result<Vec<u8>> {
 }
 
 /// Writes a new file beside a manifest.
-pub(crate) fn write_kept(folder: &Path, file: String, bytes: &[u8]) -> Result<Kept, Error> {
+pub(crate) fn write_kept(folder: &Path, file: String, bytes: &[u8]) -> Result<StoredFile, Error> {
     write_new(&folder.join(&file), bytes)?;
-    Ok(Kept { file, digest: named(xxh3_64(bytes)), size: bytes.len() as u64 })
+    Ok(StoredFile { file, digest: named(xxh3_64(bytes)), size: bytes.len() as u64 })
 }
 
 /// Copies a file that the user names into a folder, as a new file.
-pub(crate) fn copy_kept(from: &Path, folder: &Path, file: String) -> Result<Kept, Error> {
+pub(crate) fn copy_kept(from: &Path, folder: &Path, file: String) -> Result<StoredFile, Error> {
     let source = open_given(from).map_err(Error::io(from, "read"))?;
     let (digest, size) = copy_from(source, from, &folder.join(&file), |_| Ok(()))?;
-    Ok(Kept { file, digest, size })
+    Ok(StoredFile { file, digest, size })
 }
 
 /// Removes a file, and returns whether it existed.
@@ -240,7 +240,7 @@ mod tests {
         std::os::unix::fs::symlink(at("file"), at("link")).unwrap();
         nix::unistd::mkfifo(&at("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
         let checked = |file: &str| {
-            let kept = Kept { file: file.to_owned(), digest: named(xxh3_64(b"x")), size: 1 };
+            let kept = StoredFile { file: file.to_owned(), digest: named(xxh3_64(b"x")), size: 1 };
             check_kept(folder.path(), &kept).and(read_kept(folder.path(), &kept).map(drop))
         };
         checked("file").unwrap();

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::Deserialize;
+use trajet_formats::Format;
 
 use crate::hdf5::writer::Writer;
 use crate::manifest::{self, Manifest, SCHEMA, Settings, Tier};
@@ -26,7 +27,7 @@ pub struct Store {
     /// The writer of tags in HDF5.
     pub(crate) hdf5: Option<Arc<dyn Writer>>,
     /// For each source file a file with its contents other than frames; empty if there are none.
-    pub(crate) rest: Vec<PathBuf>,
+    pub(crate) other_contents: Vec<PathBuf>,
 }
 
 impl Store {
@@ -47,7 +48,7 @@ impl Store {
             Err(error) => return Err(Error::io(&path, "read")(error)),
         }
         let folder = std::path::absolute(folder).map_err(Error::io(folder, "find"))?;
-        let store = Store { folder, hdf5: None, rest: Vec::new() };
+        let store = Store { folder, hdf5: None, other_contents: Vec::new() };
         store.settings()?;
         Ok(store)
     }
@@ -84,11 +85,11 @@ impl Store {
         }
         fs::create_dir_all(folder).map_err(Error::io(folder, "make"))?;
         let folder = std::path::absolute(folder).map_err(Error::io(folder, "find"))?;
-        let store = Store { folder, hdf5: None, rest: Vec::new() };
+        let store = Store { folder, hdf5: None, other_contents: Vec::new() };
         let _locked = store.lock()?;
         let settings = store.settings_path();
         if !settings.try_exists().map_err(Error::io(&settings, "read"))? {
-            let (folder, tiers) = (None, BTreeMap::new());
+            let (folder, tiers) = (store.folder.clone(), BTreeMap::new());
             store.write_settings(Settings { schema: SCHEMA, folder, tiers })?;
         }
         Ok(store)
@@ -103,8 +104,8 @@ impl Store {
     /// Returns the store with files that hold what each source file contains other than frames. The store keeps a copy
     /// of each: the n-th belongs to the n-th source file.
     #[must_use]
-    pub fn with_rest(self, rest: Vec<PathBuf>) -> Store {
-        Store { rest, ..self }
+    pub fn with_other_contents(self, other_contents: Vec<PathBuf>) -> Store {
+        Store { other_contents, ..self }
     }
 
     /// Returns the absolute path of the store's folder.
@@ -188,7 +189,7 @@ impl Store {
             "restore it from a copy, or remove {} and the folders {name}-… of all tiers, and add it again",
             self.folder_of(name).display()
         );
-        let manifest: Option<Manifest> = read_json(&path, &remedy)?;
+        let manifest: Option<Manifest> = read_json(&self.folder, &path, &remedy)?;
         if let Some(manifest) = &manifest {
             if manifest.name != name {
                 let words =
@@ -203,7 +204,7 @@ impl Store {
     pub(crate) fn settings(&self) -> Result<Settings, Error> {
         let path = self.folder.join(SETTINGS);
         let remedy = "restore it from a copy";
-        let settings: Option<Settings> = read_json(&path, remedy)?;
+        let settings: Option<Settings> = read_json(&self.folder, &path, remedy)?;
         let settings = settings.ok_or_else(|| Error::NoStore { folder: self.folder.clone() })?;
         let checked = settings.check();
         checked.map_err(|what| Error::damaged(&path, format!("{what}; or {remedy}")))?;
@@ -216,7 +217,7 @@ impl Store {
 
     /// Replaces the settings. The caller holds the lock.
     pub(crate) fn write_settings(&self, settings: Settings) -> Result<(), Error> {
-        let settings = Settings { folder: Some(self.folder.clone()), ..settings };
+        let settings = Settings { folder: self.folder.clone(), ..settings };
         let json = serde_json::to_vec_pretty(&settings).expect("settings are plain");
         atomic_files::replace(&self.folder.join(SETTINGS), &atomic_files::random_id(), &json)
     }
@@ -243,8 +244,12 @@ pub(crate) fn check_text(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// Reads a JSON file; `None` if it does not exist. `remedy` is advice for the error of a damaged file.
-fn read_json<T: for<'de> Deserialize<'de>>(path: &Path, remedy: &str) -> Result<Option<T>, Error> {
+/// Reads a JSON file of a store; `None` if it does not exist. `remedy` is advice for the error of a damaged file.
+fn read_json<T: for<'de> Deserialize<'de>>(
+    store: &Path,
+    path: &Path,
+    remedy: &str,
+) -> Result<Option<T>, Error> {
     #[derive(Deserialize)]
     struct Layout {
         schema: u32,
@@ -253,12 +258,43 @@ fn read_json<T: for<'de> Deserialize<'de>>(path: &Path, remedy: &str) -> Result<
         Err(Error::Io { source, .. }) if atomic_files::is_gone(&source) => return Ok(None),
         other => other?,
     };
-    if let Ok(Layout { schema }) = serde_json::from_slice(&bytes)
-        && schema > SCHEMA
+    if let Ok(Layout { schema: found }) = serde_json::from_slice(&bytes)
+        && found != SCHEMA
     {
-        return Err(Error::Schema { path: path.to_owned(), found: schema, known: SCHEMA });
+        let advice = if found > SCHEMA { "use a newer trajet".to_owned() } else { rebuild(store) };
+        return Err(Error::Schema { path: path.to_owned(), found, advice });
     }
     serde_json::from_slice(&bytes).map(Some).map_err(|error| {
         Error::damaged(path, format!("is not what a store writes ({error}): {remedy}"))
     })
+}
+
+/// Returns the commands that rebuild a store of an older schema from its own tags. They are those for its first data
+/// set, as far as the manifest tells.
+fn rebuild(store: &Path) -> String {
+    #[derive(Deserialize)]
+    struct OldManifest {
+        format: String,
+        topology: OldFile,
+    }
+    #[derive(Deserialize)]
+    struct OldFile {
+        file: String,
+    }
+    let first = fs::read_dir(store).into_iter().flatten().flatten().find_map(|entry| {
+        let manifest = atomic_files::read(&entry.path().join(MANIFEST)).ok()?;
+        let OldManifest { format, topology } = serde_json::from_slice(&manifest).ok()?;
+        let name = entry.file_name().into_string().ok()?;
+        let is_sound = manifest::is_name(&name) && manifest::is_file_name(&topology.file);
+        is_sound.then_some((name, Format::named(&format)?.suffix(), topology.file))
+    });
+    let (name, ending, topology) =
+        first.unwrap_or(("NAME".to_owned(), "xtc", "topology-…".to_owned()));
+    let store = store.display();
+    format!(
+        "rebuild it from its own tags. For each data set, restore the trajectory with the trajet that wrote the \
+         store: trajet store get {store}/{name} -o {name}.{ending}; then add it to a new store: \
+         trajet store add {store}-new/{name} --topology {store}/{name}/{topology} --trajectory {name}.{ending} \
+         (with the --profile that it had)"
+    )
 }

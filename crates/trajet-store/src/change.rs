@@ -8,7 +8,7 @@ use trajet_engine::Control;
 use crate::access_log::LOG;
 use crate::file_check::{CheckScope, Checked, check_file};
 use crate::location::{Location, index_of};
-use crate::manifest::{File, Left, Manifest};
+use crate::manifest::{File, Manifest, MovedLink};
 use crate::{Dataset, Error, Store, atomic_files};
 
 impl Store {
@@ -40,14 +40,14 @@ impl Store {
         let was = &dataset.manifest;
         let name = &was.name[..];
         let number = dataset.tags(Some(&[tag.to_owned()]))?[0];
-        self.tier_for_changes(tier)?;
+        self.tier_at_hand(tier)?;
         let mut new = was.clone();
         new.tags[number].tier = tier.to_owned();
         let to_move: Vec<&File> = was.files_of(number).filter(|file| file.tier != tier).collect();
         let needed: u64 = to_move.iter().map(|file| file.bytes()).sum();
         let total: u64 = to_move.iter().map(|file| file.size).sum();
         let needed = BTreeMap::from([(tier.to_owned(), needed)]);
-        self.check_rooms(&needed)?;
+        self.check_usage(&needed)?;
         let mut transaction = self.begin("move", name)?;
         let (target, folder) = transaction.folder_on(tier)?;
         let mut done = 0;
@@ -77,7 +77,7 @@ impl Store {
             }
             // A missing index is rebuilt by the first reader.
             let _ = atomic_files::copy(&index_of(&from), &index_of(&to), |_| Ok(()));
-            for kept in &file.beside {
+            for kept in &file.companion_files {
                 let (from, to) = (from.with_file_name(&kept.file), to.with_file_name(&kept.file));
                 if atomic_files::copy(&from, &to, |_| Ok(()))?.0 != kept.digest {
                     return Err(unmoved(&from, "is not what was written"));
@@ -85,7 +85,11 @@ impl Store {
             }
             let there = File { tier: tier.to_owned(), path, ..file.clone() };
             let file = std::mem::replace(file, there);
-            new.left.push(Left { tag: was.tags[number].name.clone(), segment: k, file });
+            new.moved_links.push(MovedLink {
+                tag: was.tags[number].name.clone(),
+                segment: k,
+                file,
+            });
         }
         // Files in the journal are removed when the transaction ends, unless the new manifest names them.
         transaction.touch(was.all_locations())?;
@@ -112,8 +116,8 @@ impl Store {
     pub fn remove(&self, name: &str) -> Result<(), Error> {
         let was = self.manifest(name)?;
         // Files on a missing tier could never be removed later.
-        for file in was.files().chain(was.left.iter().map(|left| &left.file)) {
-            self.tier_for_changes(&file.tier)?;
+        for file in was.files().chain(was.moved_links.iter().map(|left| &left.file)) {
+            self.tier_at_hand(&file.tier)?;
         }
         let mut transaction = self.begin("remove", name)?;
         transaction.touch(was.all_locations())?;

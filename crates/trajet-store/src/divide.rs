@@ -13,7 +13,7 @@ use trajet_formats::{Atoms, Extra, Format, WriteOptions};
 use crate::control::{Staged, WithoutProgress};
 use crate::hdf5::{Hdf5Job, STAGES, Stage};
 use crate::limits::Within;
-use crate::manifest::{File, Kept, Segment, Tag, Tier};
+use crate::manifest::{File, Segment, StoredFile, Tag, Tier};
 use crate::omitted_fields::{OmittedFields, SegmentFields};
 use crate::partitioned::MetadataFile;
 use crate::table::{Column, Table, digests_to_bytes};
@@ -113,7 +113,7 @@ impl<'a> TagOutput<'a> {
     }
 
     /// Copies the files to be stored beside the tag's file.
-    fn copy_beside(&self, given: &[PathBuf]) -> Result<Vec<Kept>, Error> {
+    fn copy_companions(&self, given: &[PathBuf]) -> Result<Vec<StoredFile>, Error> {
         let copied = |from: &PathBuf| {
             let ending = from.extension().unwrap_or_default().display();
             let file = format!("{}.{ending}", self.tag.name);
@@ -187,15 +187,15 @@ pub(crate) fn divide(
     let columns = divided.heads_of_files.into_iter().zip(sizes.into_iter().zip(digests));
     let columns = columns.map(|(head, (sizes, digests))| Column { head, sizes, digests });
     let mut columns: Vec<Column> = columns.collect();
-    let file = transaction.name_beside("heads", ".bin")?;
+    let file = transaction.name_beside("metadata", ".bin")?;
     let heads_at = folder.join(&file);
-    let kept_heads = atomic_files::write_kept(&folder, file, &heads.to_bytes())?;
+    let frame_metadata = atomic_files::write_kept(&folder, file, &heads.to_bytes())?;
     let heads = MetadataFile::of(&heads_at, heads);
     let mut files = Vec::with_capacity(outputs.len());
     for (k, (output, column)) in outputs.iter().zip(&mut columns).enumerate() {
         output.make_index(times.len(), threads, control)?;
-        let beside = output.copy_beside(&given.structures[k])?;
-        let (mut size, mut chunks) = (divided.lens[k], None);
+        let companion_files = output.copy_companions(&given.structures[k])?;
+        let (mut size, mut layout_file) = (divided.lens[k], None);
         if let Some(writer) = writer.filter(|_| output.is_hdf5) {
             let TagOutput { tag, first: from, full: to, lost, .. } = output;
             stage.number = if stage.number == 0 { 1 } else { stage.number + STAGES };
@@ -217,19 +217,19 @@ pub(crate) fn divide(
                 stage,
             };
             let (bytes, kept) = making.make(writer, transaction, control)?;
-            (size, chunks) = (bytes, Some(kept));
+            (size, layout_file) = (bytes, Some(kept));
             *column = Column::of_none(times.len());
         }
         let (tier, path) = (output.tag.tier.clone(), output.path.clone());
-        files.push(File { tier, path, size, beside, chunks });
+        files.push(File { tier, path, size, companion_files, layout_file });
     }
     let table = Table { times: times.to_vec(), steps: steps.to_vec(), whole, files: columns };
     let file = transaction.name_beside("frames", ".bin")?;
     let frames = atomic_files::write_kept(&folder, file, &table.to_bytes())?;
-    let sources = match sources.is_empty() {
+    let original_digests = match sources.is_empty() {
         true => None,
         false => {
-            let file = transaction.name_beside("sources", ".bin")?;
+            let file = transaction.name_beside("digests", ".bin")?;
             Some(atomic_files::write_kept(&folder, file, &digests_to_bytes(&sources))?)
         }
     };
@@ -248,7 +248,7 @@ pub(crate) fn divide(
     }
     let n_frames = times.len() as u64;
     let done = PartitionOutcome { n_frames, remarks, report: divided.report };
-    Ok((Segment { n_frames, frames, heads: kept_heads, sources, files }, done, now))
+    Ok((Segment { n_frames, frames, frame_metadata, original_digests, files }, done, now))
 }
 
 /// Returns the tier and the transaction's folder for each tier name that tags use.
@@ -286,7 +286,7 @@ fn check_estimate(
             *tier += path.metadata().map_err(Error::io(path, "read"))?.len();
         }
     }
-    store.check_rooms(&needed)
+    store.check_usage(&needed)
 }
 
 /// Returns the atoms of ranges as a selection.

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use trajet_engine::RunError;
 
+use crate::manifest::SCHEMA;
+
 /// An error of an operation on a store. The store is unchanged after any of them.
 #[non_exhaustive]
 #[derive(Debug, thiserror::Error)]
@@ -158,18 +160,15 @@ pub enum Error {
         /// The error message.
         what: String,
     },
-    /// The manifest was written by a later version.
-    #[error(
-        "{}: has schema {found}, but this version reads schemas up to {known}: use a newer trajet",
-        path.display()
-    )]
+    /// The settings or a manifest have another schema than this version writes.
+    #[error("{}: has schema {found}, but this version reads schema {SCHEMA}: {advice}", path.display())]
     Schema {
-        /// The manifest.
+        /// The file.
         path: PathBuf,
         /// Its schema.
         found: u32,
-        /// The latest supported schema.
-        known: u32,
+        /// What to do: the commands that rebuild an older store.
+        advice: String,
     },
     /// The request is invalid or impossible.
     #[error("{0}")]

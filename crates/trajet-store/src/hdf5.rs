@@ -13,18 +13,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use trajet_engine::{Control, run};
 use trajet_files::{
-    Chain, Described, FrameIndex, Frames, OpenOptions, Scratch, Serial, Wanted, chain,
+    Chain, FrameIndex, Frames, HdfLayouts, OpenOptions, Scratch, Serial, Wanted, chain,
 };
 use trajet_formats::h5md::{Boxes, Description, NO_ROW, Series, Storage};
 use trajet_formats::{
-    Atoms, Extra, Field, Format, FrameMeta, GivenBox, vectors_from_cell, xxh3_64,
+    Atoms, Extra, Field, Format, FrameMeta, ReportedBox, vectors_from_cell, xxh3_64,
 };
 
 use crate::control::Staged;
 use crate::hdf5::tables::{Piece, Tables};
 use crate::limits::Filled;
 use crate::location::index_of;
-use crate::manifest::{self, Kept, Tag};
+use crate::manifest::{self, StoredFile, Tag};
 use crate::partitioned::{MetadataFile, Part, Partition, Partitions};
 use crate::transaction::Transaction;
 use crate::{Error, Store, atomic_files};
@@ -74,7 +74,7 @@ impl Hdf5Job<'_> {
         writer: &dyn Writer,
         transaction: &mut Transaction<'_>,
         control: &mut dyn Control,
-    ) -> Result<(u64, Kept), Error> {
+    ) -> Result<(u64, StoredFile), Error> {
         let Hdf5Job { tag, to, filled, threads, stage, .. } = self;
         let own = self.is_own();
         let velocities = self.any_holds(Field::Velocities)?;
@@ -85,7 +85,7 @@ impl Hdf5Job<'_> {
         let what = |what: String| Error::Hdf5 { path: to.to_owned(), what };
         let mut description = writer.write(job).map_err(what)?.condensed();
         let (from, options) = self.open()?;
-        let described = Described([(to.to_owned(), Arc::new(description.clone()))].into());
+        let described = HdfLayouts([(to.to_owned(), Arc::new(description.clone()))].into());
         let made = chain::open_with(&[to.to_owned()], &options, &[&described], &Serial)?;
         let fields = Field::ALL.into_iter().zip([true, velocities, forces]);
         let fields = fields.filter(|(_, is)| *is).map(|(field, _)| field).collect();
@@ -105,7 +105,7 @@ impl Hdf5Job<'_> {
         let pieces = pieces_of(to, &description, control)?;
         let size = pieces.iter().map(|piece| piece.size).sum();
         (description.times, description.steps) = Default::default();
-        let file = transaction.name_beside(&format!("chunks-{}", tag.name), ".bin")?;
+        let file = transaction.name_beside(&format!("layout-{}", tag.name), ".bin")?;
         let tables = Tables { description, pieces }.to_bytes();
         let kept = atomic_files::write_kept(&transaction.folder(), file, &tables)?;
         // Frees the space before the next tag is made.
@@ -165,7 +165,7 @@ impl Hdf5Job<'_> {
             parts: vec![part],
             filled: false,
             remedy: String::new(),
-            noted: Vec::new(),
+            stored_remarks: Vec::new(),
             on_files: Vec::new(),
         };
         let divided = Partitions([(path.clone(), partition)].into());
@@ -188,7 +188,11 @@ struct Pair<'a> {
 
 impl Pair<'_> {
     /// Checks that both files hold the same frames. Returns the boxes.
-    fn compare(&self, threads: usize, control: &mut dyn Control) -> Result<Vec<GivenBox>, Error> {
+    fn compare(
+        &self,
+        threads: usize,
+        control: &mut dyn Control,
+    ) -> Result<Vec<ReportedBox>, Error> {
         let Pair { made, n_frames, n_atoms, .. } = self;
         if (made.n_frames(), made.n_atoms()) != (*n_frames, *n_atoms) {
             let (frames, atoms) = (made.n_frames(), made.n_atoms());
@@ -196,7 +200,7 @@ impl Pair<'_> {
             return Err(self.other(&what));
         }
         let n_pieces = n_frames.div_ceil(COMPARED);
-        let found: Vec<Mutex<Result<Vec<GivenBox>, Error>>> =
+        let found: Vec<Mutex<Result<Vec<ReportedBox>, Error>>> =
             (0..n_pieces).map(|_| Mutex::new(Ok(Vec::new()))).collect();
         let (done, stop) = (AtomicUsize::new(0), Arc::new(AtomicBool::new(false)));
         let work = |k: usize| {
@@ -221,7 +225,7 @@ impl Pair<'_> {
         some: Range<usize>,
         done: &AtomicUsize,
         stop: &Arc<AtomicBool>,
-    ) -> Result<Vec<GivenBox>, Error> {
+    ) -> Result<Vec<ReportedBox>, Error> {
         if self.own {
             return self.compare_all(some, done, stop);
         }
@@ -285,7 +289,7 @@ impl Store {
         name: &str,
         file: &manifest::File,
     ) -> Result<Option<Tables>, Error> {
-        let Some(kept) = &file.chunks else { return Ok(None) };
+        let Some(kept) = &file.layout_file else { return Ok(None) };
         let folder = self.folder_of(name);
         let tables = Tables::of(&atomic_files::read_kept(&folder, kept)?);
         let what = "is of another version: divide the data set again with trajet store retag";
@@ -299,8 +303,8 @@ impl Store {
         name: &str,
         file: &manifest::File,
         n_frames: usize,
-    ) -> Result<Option<(Description, Vec<GivenBox>)>, Error> {
-        let (Some(kept), Some(tables)) = (&file.chunks, self.tables_of(name, file)?) else {
+    ) -> Result<Option<(Description, Vec<ReportedBox>)>, Error> {
+        let (Some(kept), Some(tables)) = (&file.layout_file, self.tables_of(name, file)?) else {
             return Ok(None);
         };
         let what = format!("does not hold the boxes of {n_frames} frames");

@@ -18,7 +18,7 @@ use crate::control::WithoutProgress;
 use crate::divide::{AddedFiles, PartitionOutcome, divide};
 use crate::file_check::CheckScope;
 use crate::location::Location;
-use crate::manifest::{self, Kept, Manifest, SCHEMA, Segment, Tag, Tier};
+use crate::manifest::{self, Manifest, SCHEMA, Segment, StoredFile, Tag, Tier};
 use crate::omitted_fields::{OmittedFields, check_loses_nothing, inherited, stay_lossy};
 use crate::table::digests_to_bytes;
 use crate::tag_format::{format_named, kind_of};
@@ -74,7 +74,7 @@ impl Store {
         let (segment, mut done, lost) =
             divide(self, &mut transaction, chain, work, format, given, threads, control)?;
         let topology = self.keep_topology(&mut transaction, given.topology)?;
-        self.keep_rest(&mut transaction, &mut source)?;
+        self.keep_other_contents(&mut transaction, &mut source)?;
         check_unchanged(&stamps, format)?;
         let manifest = Manifest {
             schema: SCHEMA,
@@ -85,11 +85,11 @@ impl Store {
             topology,
             source,
             tags: spec.tags.clone(),
-            lost: by_name(&spec.tags, lost),
+            omitted_fields: by_name(&spec.tags, lost),
             segments: vec![segment],
-            left: Vec::new(),
+            moved_links: Vec::new(),
             remarks: chain.kept_remarks(Some(format.name())),
-            is_even: Some(dcd::holds_times(&chain.times(), &chain.steps())),
+            even_times: dcd::holds_times(&chain.times(), &chain.steps()),
             seconds: begin.elapsed().as_secs_f64(),
         };
         transaction.commit(None, Some(&manifest), &bytes_by_tier(&manifest.segments))?;
@@ -142,12 +142,12 @@ impl Store {
         let stamps = stamps(chain);
         let given =
             AddedFiles { topology: Path::new(""), structures: &vec![Vec::new(); was.tags.len()] };
-        let before = self.omitted_fields(&was)?;
+        let before = was.omitted_by_tag();
         let work = (skip, &was.tags[..], before.clone());
         let (segment, mut done, lost) =
             divide(self, &mut transaction, chain, work, format, &given, threads, control)?;
         self.check_keeps_fields(&was, &before, &lost)?;
-        self.keep_rest(&mut transaction, &mut further)?;
+        self.keep_other_contents(&mut transaction, &mut further)?;
         check_unchanged(&stamps, format)?;
         let overlap = self.overlap(&was, chain.times()[skip as usize])?;
         let remarks = was
@@ -158,20 +158,21 @@ impl Store {
             .chain(chain.kept_remarks(Some(format.name())));
         let remarks = remarks::kept(remarks);
         done.remarks.extend(overlap);
-        let mut new = Manifest { lost: by_name(&was.tags, lost), remarks, ..was.clone() };
+        let mut new = Manifest { omitted_fields: by_name(&was.tags, lost), remarks, ..was.clone() };
         match skip {
             0 => new.source.extend(further),
             _ => {
                 // The copies for the previous source files are deleted on commit.
-                let rest = was.source.iter().filter_map(|source| source.rest.as_ref());
-                transaction.touch(rest.map(|kept| Location::beside(&kept.file)))?;
+                let other_contents =
+                    was.source.iter().filter_map(|source| source.other_contents.as_ref());
+                transaction.touch(other_contents.map(|kept| Location::beside(&kept.file)))?;
                 new.source = further;
             }
         }
         let (mut times, mut steps) = self.moments(&was)?;
         times.extend_from_slice(&chain.times()[skip as usize..]);
         steps.extend_from_slice(&chain.steps()[skip as usize..]);
-        new.is_even = Some(dcd::holds_times(&times, &steps));
+        new.even_times = dcd::holds_times(&times, &steps);
         let needed = bytes_by_tier(from_ref(&segment));
         new.segments.push(segment);
         new.seconds += begin.elapsed().as_secs_f64();
@@ -211,7 +212,7 @@ impl Store {
         let format = format_named(&was.format)?;
         let given = AddedFiles { topology: Path::new(""), structures };
         check_spec(spec, &chain, &given)?;
-        let before = inherited(&spec.tags, was, &self.omitted_fields(was)?)?;
+        let before = inherited(&spec.tags, was, &was.omitted_by_tag())?;
         // New checksums would legitimise damaged bytes. Frames are verified when they are read.
         let damage =
             self.damage(name, CheckScope::ButFrames, threads, &mut WithoutProgress(control))?;
@@ -220,7 +221,7 @@ impl Store {
             return Err(Error::Refused(words));
         }
         for file in was.files() {
-            self.tier_for_changes(&file.tier)?;
+            self.tier_at_hand(&file.tier)?;
         }
         let mut transaction = self.begin("retag", name)?;
         let remarks = transaction.add_tiers(&spec.tiers)?;
@@ -229,7 +230,7 @@ impl Store {
             divide(self, &mut transaction, &chain, work, format, &given, threads, control)?;
         check_loses_nothing(&spec.tags, format, &before, &lost)?;
         if was.tags.iter().any(|tag| tag.lossy) {
-            segment.sources = self.keep_sources(&mut transaction, was)?;
+            segment.original_digests = self.keep_sources(&mut transaction, was)?;
         }
         let mut tags = spec.tags.clone();
         done.remarks.extend(stay_lossy(&mut tags, was));
@@ -237,15 +238,15 @@ impl Store {
         transaction.touch(was.all_locations())?;
         let new = Manifest {
             encoder: ENCODER,
-            lost: by_name(&tags, lost),
+            omitted_fields: by_name(&tags, lost),
             tags,
             segments: vec![segment],
-            left: Vec::new(),
+            moved_links: Vec::new(),
             // Values that were rounded stay rounded however atoms are repartitioned.
             remarks: remarks::kept(
                 was.remarks.iter().cloned().chain(chain.kept_remarks(Some(&was.format))),
             ),
-            is_even: Some(dcd::holds_times(&chain.times(), &chain.steps())),
+            even_times: dcd::holds_times(&chain.times(), &chain.steps()),
             seconds: was.seconds + begin.elapsed().as_secs_f64(),
             ..was.clone()
         };
@@ -259,26 +260,27 @@ impl Store {
         &self,
         transaction: &mut Transaction<'_>,
         was: &Manifest,
-    ) -> Result<Option<Kept>, Error> {
+    ) -> Result<Option<StoredFile>, Error> {
         let Some(digests) = self.sources_of(was)? else { return Ok(None) };
-        let file = transaction.name_beside("sources-before", ".bin")?;
+        let file = transaction.name_beside("digests-before", ".bin")?;
         atomic_files::write_kept(&transaction.folder(), file, &digests_to_bytes(&digests)).map(Some)
     }
 
     /// Copies the files that hold the contents of the source files other than frames.
-    fn keep_rest(
+    fn keep_other_contents(
         &self,
         transaction: &mut Transaction<'_>,
         source: &mut [manifest::Source],
     ) -> Result<(), Error> {
-        if !self.rest.is_empty() && self.rest.len() != source.len() {
+        if !self.other_contents.is_empty() && self.other_contents.len() != source.len() {
             return Err(Error::Refused(
                 "there must be one file of what else each holds".to_owned(),
             ));
         }
-        for (number, (source, from)) in source.iter_mut().zip(&self.rest).enumerate() {
-            let file = transaction.name_beside(&format!("rest-{number}"), ".h5")?;
-            source.rest = Some(atomic_files::copy_kept(from, &transaction.folder(), file)?);
+        for (number, (source, from)) in source.iter_mut().zip(&self.other_contents).enumerate() {
+            let file = transaction.name_beside(&format!("other-{number}"), ".h5")?;
+            source.other_contents =
+                Some(atomic_files::copy_kept(from, &transaction.folder(), file)?);
         }
         Ok(())
     }
@@ -287,7 +289,7 @@ impl Store {
         &self,
         transaction: &mut Transaction<'_>,
         given: &Path,
-    ) -> Result<Kept, Error> {
+    ) -> Result<StoredFile, Error> {
         let ending = ending_of(given);
         if !manifest::is_file_name(&format!("topology{ending}")) {
             let words =
@@ -348,12 +350,12 @@ fn check_same_types(chain: &Chain) -> Result<(), Error> {
 fn check_spec(spec: &Spec, chain: &Chain, given: &AddedFiles<'_>) -> Result<(), Error> {
     let refused = |words: String| Err(Error::Refused(words));
     for (k, tag) in spec.tags.iter().enumerate() {
-        if !manifest::is_name(&tag.name) || !manifest::is_name(&tag.short) {
+        if !manifest::is_name(&tag.name) || !manifest::is_name(&tag.short_name) {
             return refused(manifest::bad_name("tag", &tag.name));
         }
         // Tags are selected by either name.
         let same =
-            |other: &&Tag| [&other.name, &other.short].iter().any(|name| tag.is_called(name));
+            |other: &&Tag| [&other.name, &other.short_name].iter().any(|name| tag.is_called(name));
         if let Some(other) = spec.tags[..k].iter().find(same) {
             let words = "have the same name or short name: give one another";
             return refused(format!("tags {:?} and {:?}: {words}", other.name, tag.name));
@@ -380,9 +382,9 @@ fn check_spec(spec: &Spec, chain: &Chain, given: &AddedFiles<'_>) -> Result<(), 
 }
 
 /// Returns the omitted fields of each tag by name.
-fn by_name(tags: &[Tag], lost: OmittedFields) -> Option<BTreeMap<String, Vec<Extra>>> {
+fn by_name(tags: &[Tag], lost: OmittedFields) -> BTreeMap<String, Vec<Extra>> {
     let lost = tags.iter().zip(lost).filter(|(_, lost)| !lost.is_empty());
-    Some(lost.map(|(tag, lost)| (tag.name.clone(), lost)).collect())
+    lost.map(|(tag, lost)| (tag.name.clone(), lost)).collect()
 }
 
 /// Returns the path and stamp of each file of a chain as it was opened.
@@ -434,7 +436,7 @@ fn sources(chain: &Chain) -> Result<Vec<manifest::Source>, Error> {
             // Chunks of HDF5 may have room for later frames.
             sizes: (reader.format() != Format::of_library().name())
                 .then(|| sizes_of(chain, begin..end)),
-            rest: None,
+            other_contents: None,
             // All other remarks belong to the data set.
             remarks: {
                 let own = reader.remarks().into_iter();

@@ -25,8 +25,6 @@ pub(crate) struct Journal {
     pub(crate) made: BTreeSet<Location>,
     /// Files that it makes or that become obsolete when it commits, and their folders.
     pub(crate) paths: BTreeSet<Location>,
-    /// Absolute paths in a journal of an older version, and whether each is a folder that the transaction makes.
-    pub(crate) absolute: Vec<(bool, PathBuf)>,
     /// Tiers that it changes, or needs unchanged.
     pub(crate) tiers: Vec<TierChange>,
 }
@@ -35,18 +33,9 @@ pub(crate) struct Journal {
 #[derive(Serialize, Deserialize)]
 pub(crate) enum Line {
     Doing { doing: String, name: String },
-    Made(Place),
-    Path(Place),
+    Made(Location),
+    Path(Location),
     Tier(TierChange),
-}
-
-/// The place of a file or folder.
-#[derive(Serialize, Deserialize)]
-#[serde(untagged)]
-pub(crate) enum Place {
-    Here(Location),
-    /// In journals of older versions.
-    Absolute(PathBuf),
 }
 
 /// A tier before and after a transaction; both are equal if it needs the tier unchanged.
@@ -82,11 +71,7 @@ impl Store {
                 let now = Tier { folder: now(&change.now.folder)?, ..change.now.clone() };
                 Some(Line::Tier(TierChange { now, ..change.clone() }))
             });
-            let absolute = journal.absolute.iter().filter_map(|(made, path)| {
-                let place = Place::Absolute(now(path)?);
-                Some(if *made { Line::Made(place) } else { Line::Path(place) })
-            });
-            add_lines(&path, tiers.chain(absolute))?;
+            add_lines(&path, tiers)?;
         }
         Ok(())
     }
@@ -110,10 +95,8 @@ impl Journal {
         for line in bytes.split_inclusive(|&byte| byte == b'\n') {
             match serde_json::from_slice(line) {
                 Ok(Line::Doing { doing, name }) => (journal.doing, journal.name) = (doing, name),
-                Ok(Line::Made(Place::Here(location))) => journal.made.extend([location]),
-                Ok(Line::Path(Place::Here(location))) => journal.paths.extend([location]),
-                Ok(Line::Made(Place::Absolute(path))) => journal.absolute.push((true, path)),
-                Ok(Line::Path(Place::Absolute(path))) => journal.absolute.push((false, path)),
+                Ok(Line::Made(location)) => journal.made.extend([location]),
+                Ok(Line::Path(location)) => journal.paths.extend([location]),
                 Ok(Line::Tier(change)) => journal.tiers.push(change),
                 Err(_) => {}
             }
@@ -128,9 +111,7 @@ impl Journal {
             own.name == *name && (was.is_none() || own.was.as_ref() == Some(now))
         };
         self.tiers.iter().any(found)
-            || was.is_none()
-                && (self.made.iter().any(|made| made.tier() == Some(name))
-                    || self.absolute.iter().any(|(_, path)| path.starts_with(&now.folder)))
+            || was.is_none() && self.made.iter().any(|made| made.tier() == Some(name))
     }
 
     /// Returns the name of a file beside the manifest.

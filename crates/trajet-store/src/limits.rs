@@ -9,7 +9,7 @@ use crate::Error;
 
 /// Usage and limit of a tier.
 #[derive(Clone, Debug)]
-pub(crate) struct Room {
+pub(crate) struct TierUsage {
     pub(crate) tier: String,
     /// Bytes of this store on the tier.
     pub(crate) used: u64,
@@ -18,10 +18,10 @@ pub(crate) struct Room {
     pub(crate) settings: PathBuf,
 }
 
-impl Room {
+impl TierUsage {
     /// Checks that `needed` more bytes are within the limit.
     pub(crate) fn check(&self, needed: u64) -> Result<(), Error> {
-        let &Room { ref tier, used, limit, ref settings } = self;
+        let &TierUsage { ref tier, used, limit, ref settings } = self;
         if used.saturating_add(needed) <= limit {
             return Ok(());
         }
@@ -33,7 +33,7 @@ impl Room {
 /// Folders that are being written to, on tiers that have limits.
 #[derive(Clone, Debug)]
 pub struct Filled {
-    pub(crate) folders: Vec<(PathBuf, Room)>,
+    pub(crate) folders: Vec<(PathBuf, TierUsage)>,
     /// Temporary files, which do not count.
     pub(crate) excluded: Vec<PathBuf>,
 }

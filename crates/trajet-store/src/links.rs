@@ -4,13 +4,13 @@ use std::fs;
 use std::path::Path;
 
 use crate::atomic_files::random_id;
-use crate::manifest::{Left, Manifest};
+use crate::manifest::{Manifest, MovedLink};
 use crate::{Error, Store};
 
 /// Creates missing links from the former paths of moved files to their new ones.
 pub(crate) fn link_left(store: &Store, manifest: &Manifest) -> Result<(), Error> {
     let mut resolver = store.resolver(&manifest.name);
-    for Left { tag, segment, file } in &manifest.left {
+    for MovedLink { tag, segment, file } in &manifest.moved_links {
         let number = manifest.tags.iter().position(|other| other.name == *tag);
         let now = manifest.segments.get(*segment).zip(number);
         let Some(now) = now.and_then(|(segment, number)| segment.files.get(number)) else {
@@ -20,7 +20,7 @@ pub(crate) fn link_left(store: &Store, manifest: &Manifest) -> Result<(), Error>
         let Ok(from) = resolver.resolve(&file.location()) else { continue };
         let Ok(to) = resolver.resolve(&now.location()) else { continue };
         link(&from, &to);
-        for kept in &file.beside {
+        for kept in &file.companion_files {
             link(&from.with_file_name(&kept.file), &to.with_file_name(&kept.file));
         }
     }

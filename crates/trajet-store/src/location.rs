@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::manifest::{self, Kept, Manifest, is_folder_of};
+use crate::manifest::{self, Manifest, StoredFile, is_folder_of};
 
 /// A file or folder that belongs to a data set.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -72,20 +72,21 @@ impl Location {
 impl Manifest {
     /// Returns the locations of all files that the manifest names.
     pub(crate) fn locations(&self) -> BTreeSet<Location> {
-        let beside = |kept: &Kept| Location::beside(&kept.file);
+        let beside = |kept: &StoredFile| Location::beside(&kept.file);
         let mut locations = BTreeSet::from([beside(&self.topology)]);
-        let rest = self.source.iter().filter_map(|source| source.rest.as_ref());
+        let rest = self.source.iter().filter_map(|source| source.other_contents.as_ref());
         locations.extend(rest.map(beside));
         for segment in &self.segments {
-            locations.extend([beside(&segment.frames), beside(&segment.heads)]);
-            locations.extend(segment.sources.iter().map(beside));
+            locations.extend([beside(&segment.frames), beside(&segment.frame_metadata)]);
+            locations.extend(segment.original_digests.iter().map(beside));
         }
-        for file in self.files().chain(self.left.iter().map(|left| &left.file)) {
+        for file in self.files().chain(self.moved_links.iter().map(|left| &left.file)) {
             let own = file.location();
             let index = index_of(&file.path).file_name().unwrap_or_default().display().to_string();
             locations.insert(own.with_file_name(&index));
-            locations.extend(file.beside.iter().map(|kept| own.with_file_name(&kept.file)));
-            locations.extend(file.chunks.iter().map(beside));
+            locations
+                .extend(file.companion_files.iter().map(|kept| own.with_file_name(&kept.file)));
+            locations.extend(file.layout_file.iter().map(beside));
             locations.insert(own);
         }
         locations

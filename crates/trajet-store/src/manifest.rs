@@ -8,8 +8,8 @@ use std::path::{Component, Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use trajet_formats::{Extra, xtc};
 
-/// Version of the manifest schema that is written, and the latest that can be read.
-pub const SCHEMA: u32 = 1;
+/// Version of the manifest schema: the only one that is written and read.
+pub const SCHEMA: u32 = 2;
 /// Upper bound for sums of sizes in bytes, so that they cannot overflow.
 const MOST_BYTES: u64 = 1 << 56;
 /// Maximal number of tiers in a store.
@@ -22,9 +22,8 @@ const MOST_TAGS: usize = i16::MAX as usize;
 pub struct Settings {
     /// Version of the schema.
     pub schema: u32,
-    /// The store's own folder, by which a copy is recognised; `None` in stores of earlier versions.
-    #[serde(default)]
-    pub folder: Option<PathBuf>,
+    /// The store's own folder, by which a copy is recognised.
+    pub folder: PathBuf,
     /// Tiers by name.
     pub tiers: BTreeMap<String, Tier>,
 }
@@ -39,16 +38,16 @@ pub struct Tier {
     /// Position in the profile that named it: 0 is the fastest.
     #[serde(default)]
     pub rank: u32,
-    /// Suffix of the marker file that distinguishes the folder from an empty mount point. `None` in stores of earlier
-    /// versions, until something is written there.
+    /// Suffix of the marker file that distinguishes the folder from an empty mount point. `None` in a profile.
     #[serde(default)]
     pub mark: Option<String>,
 }
 
 impl Tier {
-    /// Returns the path of the marker file in the folder.
-    pub(crate) fn marker(&self) -> Option<PathBuf> {
-        self.mark.as_ref().map(|mark| self.folder.join(format!(".trajet-tier-{mark}")))
+    /// Returns the path of the marker file in the folder. The tier must be one of a store.
+    pub(crate) fn marker(&self) -> PathBuf {
+        let mark = self.mark.as_deref().unwrap_or_default();
+        self.folder.join(format!(".trajet-tier-{mark}"))
     }
 }
 
@@ -66,38 +65,34 @@ pub struct Manifest {
     /// Format of the original.
     pub format: String,
     /// The topology of the original.
-    pub topology: Kept,
+    pub topology: StoredFile,
     /// The source files, in order.
     pub source: Vec<Source>,
     /// Groups of atoms, which together cover every atom exactly once.
     pub tags: Vec<Tag>,
-    /// Fields of the original that lossy tags omit, by tag; `None` in stores of earlier versions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lost: Option<BTreeMap<String, Vec<Extra>>>,
+    /// Fields of the original that lossy tags omit, by tag; tags that omit none are left out.
+    pub omitted_fields: BTreeMap<String, Vec<Extra>>,
     /// Frames in the order in which they were added.
     pub segments: Vec<Segment>,
     /// Links at the former paths of moved files.
-    #[serde(default)]
-    pub left: Vec<Left>,
+    pub moved_links: Vec<MovedLink>,
     /// Remarks on the frames and their source that every later report repeats ([`trajet_formats::remarks`]).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
-    /// Whether frames follow one another in equal steps of time, as DCD requires; `None` in stores of earlier versions.
-    #[serde(default)]
-    pub is_even: Option<bool>,
+    /// Whether frames follow one another in equal steps of time, as DCD requires.
+    pub even_times: bool,
     /// Total time spent on partitioning, s.
     pub seconds: f64,
 }
 
 /// A file beside the manifest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct StoredFile {
     /// Its name.
     pub file: String,
     /// XXH3 of its bytes, hexadecimal.
     pub digest: String,
-    /// Size in bytes; 0 in stores of earlier versions.
-    #[serde(default)]
+    /// Size in bytes.
     pub size: u64,
 }
 
@@ -112,12 +107,11 @@ pub struct Source {
     pub digest: String,
     /// Number of frames that were added from it.
     pub n_frames: u64,
-    /// XXH3 of the sizes of these frames; `None` in stores of earlier versions.
-    #[serde(default)]
+    /// XXH3 of the sizes of these frames; `None` if a library that tells no sizes reads them.
     pub sizes: Option<String>,
-    /// A file beside the manifest with its contents other than frames (H5MD); `None` in stores of earlier versions.
+    /// A file beside the manifest with its contents other than frames (H5MD).
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rest: Option<Kept>,
+    pub other_contents: Option<StoredFile>,
     /// Remarks on the file that readers of a full copy derive again by themselves.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
@@ -129,7 +123,7 @@ pub struct Tag {
     /// Its name.
     pub name: String,
     /// Short name, for paths.
-    pub short: String,
+    pub short_name: String,
     /// The selection that defines it.
     pub select: String,
     /// The tier for new frames.
@@ -153,12 +147,12 @@ pub struct Segment {
     /// Number of frames.
     pub n_frames: u64,
     /// The frame table: times, sizes and digests.
-    pub frames: Kept,
+    pub frames: StoredFile,
     /// Per-frame data other than atoms.
-    pub heads: Kept,
+    pub frame_metadata: StoredFile,
     /// Digests of the original frames, if any tag is lossy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sources: Option<Kept>,
+    pub original_digests: Option<StoredFile>,
     /// One file per tag, in their order.
     pub files: Vec<File>,
 }
@@ -173,16 +167,15 @@ pub struct File {
     /// Size in bytes.
     pub size: u64,
     /// Files beside it: its structure, its atom numbers.
-    #[serde(default)]
-    pub beside: Vec<Kept>,
+    pub companion_files: Vec<StoredFile>,
     /// For an HDF5 file its layout, beside the manifest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub chunks: Option<Kept>,
+    pub layout_file: Option<StoredFile>,
 }
 
 /// A link at the former path of a moved file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Left {
+pub struct MovedLink {
     /// Name of the tag.
     pub tag: String,
     /// Index of the segment.
@@ -204,7 +197,7 @@ impl Manifest {
 
     /// Returns whether a tier has files of the data set, or would get its new ones.
     pub(crate) fn uses(&self, tier: &str) -> bool {
-        let left = self.left.iter().map(|left| &left.file);
+        let left = self.moved_links.iter().map(|left| &left.file);
         self.tags.iter().any(|tag| tag.tier == tier)
             || self.files().chain(left).any(|file| file.tier == tier)
     }
@@ -228,13 +221,13 @@ impl Manifest {
         if frames.clone().any(|n| n == 0) || !are_sizes(frames) {
             return Err("its numbers of frames cannot be right".to_owned());
         }
-        let left = || self.left.iter().map(|left| &left.file);
-        let beside = self.files().chain(left()).flat_map(|file| &file.beside);
+        let left = || self.moved_links.iter().map(|left| &left.file);
+        let beside = self.files().chain(left()).flat_map(|file| &file.companion_files);
         let sizes = self.files().chain(left()).map(|file| file.size);
         if !are_sizes(sizes.chain(beside.map(|kept| kept.size))) {
             return Err("its sizes of files cannot be right".to_owned());
         }
-        let kept = |kept: &Kept| is_file_name(&kept.file);
+        let kept = |kept: &StoredFile| is_file_name(&kept.file);
         let sound = |file: &File| {
             let parts: Vec<&str> =
                 file.path.iter().map(|part| part.to_str().unwrap_or("")).collect();
@@ -242,19 +235,21 @@ impl Manifest {
                 [folder, name] => is_folder_of(folder, &self.name) && is_file_name(name),
                 _ => false,
             };
-            is_sound(&parts) && file.beside.iter().all(kept) && file.chunks.iter().all(kept)
+            is_sound(&parts)
+                && file.companion_files.iter().all(kept)
+                && file.layout_file.iter().all(kept)
         };
         let of_segment = |segment: &Segment| {
             segment.files.len() == self.tags.len()
                 && kept(&segment.frames)
-                && kept(&segment.heads)
-                && segment.sources.iter().all(kept)
+                && kept(&segment.frame_metadata)
+                && segment.original_digests.iter().all(kept)
                 && segment.files.iter().all(sound)
         };
         let all = kept(&self.topology)
-            && self.source.iter().filter_map(|source| source.rest.as_ref()).all(kept)
+            && self.source.iter().filter_map(|source| source.other_contents.as_ref()).all(kept)
             && self.segments.iter().all(of_segment)
-            && self.left.iter().all(|left| sound(&left.file));
+            && self.moved_links.iter().all(|left| sound(&left.file));
         if !all {
             return Err(
                 "its list of files cannot be right: names of files have letters, digits, dots, hyphens and underscores"
@@ -266,16 +261,17 @@ impl Manifest {
 
     /// Checks that all names are safe in paths and messages, and that tag names are unique.
     fn check_names(&self) -> Result<(), String> {
-        let tags = self.tags.iter().flat_map(|tag| [("tag", &tag.name), ("tag", &tag.short)]);
-        let files = self.files().chain(self.left.iter().map(|left| &left.file));
+        let tags = self.tags.iter().flat_map(|tag| [("tag", &tag.name), ("tag", &tag.short_name)]);
+        let files = self.files().chain(self.moved_links.iter().map(|left| &left.file));
         let tiers = self.tags.iter().map(|tag| &tag.tier).chain(files.map(|file| &file.tier));
-        let left = self.left.iter().map(|left| ("tag", &left.tag));
+        let left = self.moved_links.iter().map(|left| ("tag", &left.tag));
         let mut all = tags.chain(left).chain(tiers.map(|tier| ("tier", tier)));
         if let Some((what, name)) = all.find(|(_, name)| !is_name(name)) {
             return Err(bad_name(what, name));
         }
         let mut seen = BTreeSet::new();
-        let mut called = self.tags.iter().flat_map(|tag| BTreeSet::from([&tag.name, &tag.short]));
+        let mut called =
+            self.tags.iter().flat_map(|tag| BTreeSet::from([&tag.name, &tag.short_name]));
         match called.find(|name| !seen.insert(*name)) {
             Some(name) => Err(format!("two tags are called {name:?}")),
             None if self.tags.len() > MOST_TAGS => {
@@ -308,15 +304,15 @@ impl Settings {
                     "the folder of tier {name:?} is {folder:?}: write it from the root on, without .."
                 ));
             }
-            if let Some(mark) = mark.as_ref().filter(|mark| !is_name(mark)) {
-                return Err(bad_name("mark", mark));
+            match mark {
+                Some(mark) if !is_name(mark) => return Err(bad_name("mark", mark)),
+                Some(_) => {}
+                None => return Err(format!("tier {name:?} has no mark")),
             }
         }
-        match self.folder.as_deref() {
-            Some(folder) if !is_plain(folder) => {
-                Err(format!("its folder {folder:?} cannot be right"))
-            }
-            _ => Ok(()),
+        match &self.folder {
+            folder if is_plain(folder) => Ok(()),
+            folder => Err(format!("its folder {folder:?} cannot be right")),
         }
     }
 }
@@ -324,14 +320,14 @@ impl Settings {
 impl File {
     /// Returns the size in bytes including files beside it, but not indexes of readers.
     pub(crate) fn bytes(&self) -> u64 {
-        self.size + self.beside.iter().map(|kept| kept.size).sum::<u64>()
+        self.size + self.companion_files.iter().map(|kept| kept.size).sum::<u64>()
     }
 }
 
 impl Tag {
     /// Returns whether `name` is its name or its short name.
     pub fn is_called(&self, name: &str) -> bool {
-        self.name == name || self.short == name
+        self.name == name || self.short_name == name
     }
 
     /// Returns the precision in steps per nm to which positions were rounded, if the profile set one. XTC does not

@@ -56,23 +56,15 @@ impl SegmentFields {
     }
 }
 
-impl Store {
-    /// Returns the fields that each tag of a data set omits.
-    pub(crate) fn omitted_fields(&self, manifest: &Manifest) -> Result<OmittedFields, Error> {
-        let Manifest { tags, lost, format, .. } = manifest;
-        if let Some(lost) = lost {
-            let of = |tag: &Tag| lost.get(&tag.name).cloned().unwrap_or_default();
-            return Ok(tags.iter().map(of).collect());
-        }
-        let (mut lost, source) = (vec![Vec::new(); tags.len()], format_named(format)?);
-        if tags.iter().any(|tag| tag.lossy) {
-            for held in self.segment_fields(manifest) {
-                lost = held?.add_to(lost, tags, source)?;
-            }
-        }
-        Ok(lost)
+impl Manifest {
+    /// Returns the fields that each tag omits.
+    pub(crate) fn omitted_by_tag(&self) -> OmittedFields {
+        let of = |tag: &Tag| self.omitted_fields.get(&tag.name).cloned().unwrap_or_default();
+        self.tags.iter().map(of).collect()
     }
+}
 
+impl Store {
     /// Returns the fields of each segment.
     fn segment_fields(
         &self,
@@ -80,7 +72,7 @@ impl Store {
     ) -> impl Iterator<Item = Result<SegmentFields, Error>> {
         let folder = self.folder_of(&manifest.name);
         manifest.segments.iter().map(move |segment| {
-            let heads = MetadataFile::load(&folder.join(&segment.heads.file))?;
+            let heads = MetadataFile::load(&folder.join(&segment.frame_metadata.file))?;
             SegmentFields::by(&heads, format_named(&manifest.format)?)
         })
     }

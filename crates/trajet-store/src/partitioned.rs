@@ -15,15 +15,15 @@ use trajet_files::indexed::Indexed;
 use trajet_files::opener::{self, KnownFile, Opened, Opener, WorkerOpener};
 use trajet_files::reader::{self, Wanted, WorkerFile};
 use trajet_files::sidecar::Found;
-use trajet_files::source::{Handles, Source, Written, absolute};
+use trajet_files::source::{FileIdentity, Handles, Source, absolute};
 use trajet_files::{
-    Chain, Described, Error, FrameIndex, Frames, IndexState, Meter, OpenOptions, Opening, Scratch,
+    Chain, Error, FrameIndex, Frames, HdfLayouts, IndexState, Meter, OpenOptions, Opening, Scratch,
     Serial, Stamp, chain, open_written,
 };
 use trajet_formats::remarks::{kept, rounded};
 use trajet_formats::time::text;
 use trajet_formats::{
-    Atoms, Extra, Field, Format, FormatOptions, FrameInfo, FrameMeta, FramesFrom, GivenBox, Raw,
+    Atoms, Extra, Field, Format, FormatOptions, FrameInfo, FrameMeta, FramesFrom, Raw, ReportedBox,
     Writing, memory,
 };
 
@@ -80,15 +80,15 @@ struct PartitionSpec {
 /// The reader of a partitioned trajectory.
 pub struct PartitionedReader {
     file: Indexed,
-    whole: Arc<Whole>,
-    noted: Vec<String>,
+    whole: Arc<PartitionShared>,
+    stored_remarks: Vec<String>,
     on_files: Vec<String>,
 }
 
 /// Opens the files of a part, which must be those that were written.
 struct PartFiles {
-    described: Described,
-    written: HashMap<PathBuf, Written>,
+    described: HdfLayouts,
+    written: HashMap<PathBuf, FileIdentity>,
 }
 
 impl Opener for PartFiles {
@@ -100,7 +100,7 @@ impl Opener for PartFiles {
 }
 
 /// State that readers with different parts of the index share.
-struct Whole {
+struct PartitionShared {
     /// The file that represents the trajectory, and its stamp at opening.
     path: PathBuf,
     stamp: Stamp,
@@ -137,15 +137,16 @@ impl PartitionedReader {
         }
         let stamp = Stamp::of(&source, source.size(), &mut opening.meter)?;
         let n_frames = index.n_frames() as u64;
-        let whole = Whole::new(partition, n_frames, (source.path(), stamp), options)?;
+        let whole = PartitionShared::new(partition, n_frames, (source.path(), stamp), options)?;
         whole.check_index(&index)?;
         let found = Found::without_sidecar(index, stamp, IndexState::Loaded);
         let file = Indexed::new(source, found, options, opening, begin)?;
         let (whole, on_files) = (Arc::new(whole), partition.on_files.clone());
-        let mut reader = PartitionedReader { file, whole, noted: Vec::new(), on_files };
+        let mut reader = PartitionedReader { file, whole, stored_remarks: Vec::new(), on_files };
         // If a tag was divided again, the recorded precision may still be that of a part.
         let own = reader::Reader::remarks(&reader);
-        reader.noted = kept(partition.noted.iter().filter(|remark| !own.contains(remark)));
+        reader.stored_remarks =
+            kept(partition.stored_remarks.iter().filter(|remark| !own.contains(remark)));
         Ok(reader)
     }
 
@@ -163,10 +164,11 @@ impl PartitionedReader {
         let file = known.indexed(index, options);
         // The parts are not open yet, and opening them needs their indexes.
         let options = OpenOptions { sidecar: true, ..options.clone() };
-        let whole = Whole::new(&partition, n_frames, (file.source.path(), file.stamp), &options)?;
+        let whole =
+            PartitionShared::new(&partition, n_frames, (file.source.path(), file.stamp), &options)?;
         whole.check_index(&file.index)?;
-        let (noted, on_files) = (Vec::new(), Vec::new());
-        Ok(Arc::new(PartitionedReader { file, whole: Arc::new(whole), noted, on_files }))
+        let (stored_remarks, on_files) = (Vec::new(), Vec::new());
+        Ok(Arc::new(PartitionedReader { file, whole: Arc::new(whole), stored_remarks, on_files }))
     }
 
     /// Returns the data from which workers open the trajectory to read only these atoms.
@@ -187,7 +189,7 @@ impl PartitionedReader {
             heads: metadata.collect::<Result<_, Error>>()?,
             filled: whole.filled,
             remedy: whole.remedy.clone(),
-            noted: Vec::new(),
+            stored_remarks: Vec::new(),
             on_files: Vec::new(),
             parts: whole.parts.iter().map(part).collect::<Result<_, Error>>()?,
         };
@@ -206,7 +208,7 @@ impl PartitionedReader {
     fn with_index_data(&self, mut raw: Raw, frame: u64) -> Result<Raw, Error> {
         let (index, path) = (&self.file.index, self.file.source.path());
         if let Raw::H5md(found) = &mut raw
-            && let Some((cell, turned)) = index.given_box(frame, path)?
+            && let Some((cell, turned)) = index.reported_box(frame, path)?
         {
             (found.time, found.step) = index.when(frame);
             found.cell = (!cell[0].is_nan()).then_some(cell);
@@ -232,13 +234,13 @@ impl PartitionedReader {
     }
 }
 
-impl Whole {
+impl PartitionShared {
     fn new(
         partition: &Partition,
         n_frames: u64,
         (path, stamp): (&Path, Stamp),
         options: &OpenOptions,
-    ) -> Result<Whole, Error> {
+    ) -> Result<PartitionShared, Error> {
         let fault = |what: String| Error::Partition { path: path.to_owned(), what };
         let Partition { n_atoms, format, heads, parts, filled, remedy, .. } = partition;
         let is_written = |format: &Format| !matches!(format.info().writing, Writing::As(_));
@@ -275,7 +277,7 @@ impl Whole {
             formats: FormatOptions::default(),
             ..options.clone()
         };
-        Ok(Whole {
+        Ok(PartitionShared {
             path: path.to_owned(),
             stamp,
             format,
@@ -298,7 +300,7 @@ impl Whole {
         }
         let (begin, record) = (Instant::now(), &self.parts[part]);
         let files = PartFiles {
-            described: Described(
+            described: HdfLayouts(
                 record.paths.iter().cloned().zip(record.described.iter().cloned()).collect(),
             ),
             written: record.paths.iter().cloned().zip(record.written.iter().copied()).collect(),
@@ -463,7 +465,7 @@ impl PartState {
     /// Returns the part's files and scratch, ready for this call.
     fn ready(
         &mut self,
-        whole: &Whole,
+        whole: &PartitionShared,
         part: usize,
         outer: &mut Scratch,
     ) -> Result<(&OpenedPart, &mut Scratch), Error> {
@@ -489,7 +491,13 @@ struct Costs {
 }
 
 impl Costs {
-    fn add(&mut self, whole: &Whole, part: usize, inner: &mut Scratch, meter: &mut Meter) {
+    fn add(
+        &mut self,
+        whole: &PartitionShared,
+        part: usize,
+        inner: &mut Scratch,
+        meter: &mut Meter,
+    ) {
         let of_part = std::mem::take(&mut inner.meter);
         self.empty |= of_part.empty_frames > 0;
         let of_part = Meter { frames: 0, empty_frames: 0, ..of_part };
@@ -524,8 +532,8 @@ impl reader::Reader for PartitionedReader {
         0
     }
 
-    fn noted(&self) -> &[String] {
-        &self.noted
+    fn stored_remarks(&self) -> &[String] {
+        &self.stored_remarks
     }
 
     fn remarks(&self) -> Vec<String> {
@@ -550,7 +558,7 @@ impl reader::Reader for PartitionedReader {
         let mut own = self.own(atoms, scratch)?;
         let WorkerState { shares, parts, vectors, meta, .. } = &mut *own;
         self.whole.check_not_omitted(shares, field)?;
-        let (mut costs, mut beside) = (Costs::default(), None::<(bool, GivenBox)>);
+        let (mut costs, mut beside) = (Costs::default(), None::<(bool, ReportedBox)>);
         for share in &*shares {
             let part = &self.whole.parts[share.part];
             let (opened, inner) = parts[share.part].ready(&self.whole, share.part, scratch)?;
@@ -597,7 +605,7 @@ impl reader::Reader for PartitionedReader {
                 let given = match own {
                     Some(own) => own,
                     None => {
-                        let given = self.file.index.given_box(frame, self.file.source.path())?;
+                        let given = self.file.index.reported_box(frame, self.file.source.path())?;
                         assert!(given.is_some() || !lacks_boxes, "the index was looked at");
                         given.unwrap_or((meta.cells[0], meta.turned[0]))
                     }
@@ -676,7 +684,7 @@ impl reader::Reader for PartitionedReader {
 }
 
 impl reader::OmittedFields for PartitionedReader {
-    fn lost(&self, atoms: &Atoms) -> Vec<(Extra, String)> {
+    fn omitted_fields(&self, atoms: &Atoms) -> Vec<(Extra, String)> {
         let parts = self.whole.parts.iter().filter(|part| part.holds_any_of(atoms));
         let lost =
             |part: &Part| part.lost.iter().map(|&extra| (extra, part.name.clone())).collect();
@@ -709,7 +717,7 @@ impl reader::FormatData for PartitionedReader {
 impl reader::PartialIndex for PartitionedReader {
     fn with_index(&self, index: FrameIndex) -> Arc<dyn reader::Reader> {
         let (file, whole) = (self.file.with_index(index), Arc::clone(&self.whole));
-        let (noted, on_files) = (self.noted.clone(), self.on_files.clone());
-        Arc::new(PartitionedReader { file, whole, noted, on_files })
+        let (stored_remarks, on_files) = (self.stored_remarks.clone(), self.on_files.clone());
+        Arc::new(PartitionedReader { file, whole, stored_remarks, on_files })
     }
 }

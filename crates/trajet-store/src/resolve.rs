@@ -1,14 +1,13 @@
 //! Resolves locations to paths of the file system, before anything is changed there.
 //!
 //! A store may come from an untrusted source. Its records may name only files beside a manifest or on a tier of the
-//! store: not by `..`, not through a link to a folder, and only on tiers that carry their marker or lie in the store's
-//! own folder.
+//! store: not by `..`, not through a link to a folder, and only on tiers that carry their marker.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
 use crate::location::Location;
-use crate::manifest::{self, Tier};
+use crate::manifest;
 use crate::{Error, Store, atomic_files};
 
 /// Resolves the locations of a data set's files, and caches the folders it has checked.
@@ -37,7 +36,7 @@ impl Resolver<'_> {
         }
         let root = match (self.roots.get(tier), tier) {
             (Some(root), _) => root.clone(),
-            (None, Some(name)) => self.store.tier_for_changes(name)?.folder,
+            (None, Some(name)) => self.store.tier_at_hand(name)?.folder,
             (None, None) => {
                 let folder = self.store.folder_of(self.dataset);
                 atomic_files::is_folder(&folder)?;
@@ -71,25 +70,6 @@ impl Store {
         Resolver { store: self, dataset, roots: BTreeMap::new(), folders: BTreeSet::new() }
     }
 
-    /// Returns a tier in whose folder files may be changed: one that carries its marker, or, in stores of earlier
-    /// versions, one inside the store's folder.
-    ///
-    /// # Errors
-    /// As [`Store::tier_at_hand`]; [`Error::Refused`] if nothing shows that the folder belongs to the store.
-    pub(crate) fn tier_for_changes(&self, name: &str) -> Result<Tier, Error> {
-        let tier = self.tier_at_hand(name)?;
-        if tier.mark.is_some() || self.is_inside(&tier.folder) {
-            return Ok(tier);
-        }
-        let mark = atomic_files::random_id();
-        Err(Error::Refused(format!(
-            "tier {name:?}: nothing shows that the folder {} belongs to this store: if it does, make an empty file \
-             .trajet-tier-{mark} in it, and write \"mark\": \"{mark}\" for the tier in {}",
-            tier.folder.display(),
-            self.settings_path().display()
-        )))
-    }
-
     /// Returns whether a folder is below the store's folder, with no link on the way to it.
     pub(crate) fn is_inside(&self, folder: &Path) -> bool {
         let Ok(within) = folder.strip_prefix(self.folder()) else { return false };
@@ -101,27 +81,5 @@ impl Store {
                 matches!(part, Component::Normal(_))
                     && matches!(atomic_files::is_folder(&path), Ok(true))
             })
-    }
-
-    /// Returns the location of an absolute path. Journals of earlier versions hold such paths.
-    ///
-    /// # Errors
-    /// [`Error::Refused`] if the path is outside of the store and its tiers.
-    pub(crate) fn location_of(&self, dataset: &str, path: &Path) -> Result<Location, Error> {
-        let settings = self.settings()?;
-        for store in [Some(self.folder()), settings.folder.as_deref()].into_iter().flatten() {
-            if let Ok(within) = path.strip_prefix(store.join(dataset)) {
-                return Ok(Location { tier: None, path: within.to_owned() });
-            }
-        }
-        for (name, tier) in &settings.tiers {
-            if let Ok(within) = path.strip_prefix(&tier.folder) {
-                return Ok(Location::on(name, within));
-            }
-        }
-        Err(Error::Refused(format!(
-            "{}: {path:?} is outside of the store and its tiers: nothing was changed",
-            self.folder().display()
-        )))
     }
 }

@@ -5,12 +5,8 @@
 //! sizes in the whole trajectory (u64); then for each tag size and digest of the head of its file (u64 each), sizes
 //! (u64) and digests (u64) of its frames. The manifest holds a digest of all bytes.
 
-use std::io::Read;
-use std::path::Path;
-
 use trajet_formats::xxh3_64;
 
-use crate::atomic_files;
 use crate::manifest::are_sizes;
 
 /// Version of [`trajet_formats::Raw::digest`]. Digests of different versions cannot be compared.
@@ -71,27 +67,6 @@ impl Table {
             put(&mut column.digests.iter().copied());
         }
         bytes
-    }
-
-    /// Reads only the times and steps from the front of a table with `n_frames` frames; `None` if the file is no such
-    /// table. The digest is not checked.
-    pub(crate) fn moments_in(path: &Path, n_frames: u64) -> Option<(Vec<f64>, Vec<i64>)> {
-        let mut file = atomic_files::open(path).ok()?;
-        let mut head = [0; 32];
-        file.read_exact(&mut head).ok()?;
-        let (words, _) = head.as_chunks::<8>();
-        let [version, n] = [1, 2].map(|k| u64::from_le_bytes(words[k]));
-        let size = 16u64.checked_mul(n_frames)?;
-        if words[0] != *MAGIC || (version, n) != (VERSION, n_frames) {
-            return None;
-        }
-        let mut bytes = Vec::new();
-        file.take(size).read_to_end(&mut bytes).ok()?;
-        let (words, _) = bytes.as_chunks::<8>();
-        let (times, steps) = words.split_at_checked(usize::try_from(n_frames).ok()?)?;
-        let times = times.iter().map(|&word| f64::from_le_bytes(word)).collect();
-        let steps: Vec<i64> = steps.iter().map(|&word| i64::from_le_bytes(word)).collect();
-        (bytes.len() as u64 == size).then_some((times, steps))
     }
 
     /// Decodes a table; `None` if the bytes are invalid.
@@ -169,19 +144,6 @@ mod tests {
         large.whole[1] = 0;
         large.files[1].head.0 = u64::MAX;
         assert_eq!(Table::of(&large.to_bytes()), None);
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("table");
-        let moments = |n: usize, n_frames: u64| {
-            std::fs::write(&path, &bytes[..n]).unwrap();
-            Table::moments_in(&path, n_frames)
-        };
-        let (times, steps) = moments(bytes.len(), 3).unwrap();
-        assert_eq!((times[..2].to_vec(), times[2].is_nan()), (vec![0.5, -1.0], true));
-        assert_eq!(steps, [-1, i64::MAX, 0]);
-        assert!(moments(32 + 48, 3).is_some() && moments(32 + 47, 3).is_none());
-        for n_frames in [0, 2, 4, u64::MAX] {
-            assert!(moments(bytes.len(), n_frames).is_none(), "{n_frames}");
-        }
         for at in 0..32 {
             let mut damaged = bytes.clone();
             damaged[at] ^= 0xff;

@@ -12,7 +12,7 @@ impl Store {
     /// Writes the mark of a tier into its folder.
     pub(crate) fn mark(&self, name: &str, tier: &Tier) -> Result<(), Error> {
         let words = self.words_of_mark(name);
-        tier.marker().map_or(Ok(()), |marker| atomic_files::write_new(&marker, words.as_bytes()))
+        atomic_files::write_new(&tier.marker(), words.as_bytes())
     }
 
     /// Returns the text of the mark of a tier.
@@ -36,17 +36,15 @@ impl Store {
             return Ok(false);
         }
         let is_inside = self.is_inside(&tier.folder);
-        let mut removed = false;
-        if let Some(marker) = tier.marker() {
-            // A truncated mark outside of the store stays: its store is unknown.
-            let own = is_inside
-                || match atomic_files::read(&marker) {
-                    Ok(bytes) => bytes == self.words_of_mark(name).as_bytes(),
-                    Err(Error::Io { source, .. }) if atomic_files::is_gone(&source) => false,
-                    Err(error) => return Err(error),
-                };
-            removed = own && atomic_files::remove(&marker)?;
-        }
+        let marker = tier.marker();
+        // A truncated mark outside of the store stays: its store is unknown.
+        let own = is_inside
+            || match atomic_files::read(&marker) {
+                Ok(bytes) => bytes == self.words_of_mark(name).as_bytes(),
+                Err(Error::Io { source, .. }) if atomic_files::is_gone(&source) => false,
+                Err(error) => return Err(error),
+            };
+        let removed = own && atomic_files::remove(&marker)?;
         if makes_folder && (is_inside || removed) {
             // Fails if there are files of others.
             let _ = fs::remove_dir(&tier.folder);
@@ -58,12 +56,12 @@ impl Store {
     /// holds the store's lock.
     pub(crate) fn find_moved(&self) -> Result<Vec<String>, Error> {
         let mut settings = self.settings()?;
-        let moved = self.moved(&settings)?;
-        let Some(was) = settings.folder.clone().filter(|_| !moved.is_empty()) else {
+        let moved = self.moved(&settings);
+        if moved.is_empty() {
             return Ok(Vec::new());
-        };
+        }
         // Journals first: after the settings are written, the old folder is no longer known.
-        self.relocate_journals(&was)?;
+        self.relocate_journals(&settings.folder)?;
         let found = |(name, tier): (&String, &Tier)| {
             format!("tier {name:?}: is in {} now", tier.folder.display())
         };

@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::catalog::SETTINGS;
-use crate::limits::{Filled, Room};
+use crate::limits::{Filled, TierUsage};
 use crate::manifest::{Manifest, Settings, Tier};
 use crate::{Error, Store, atomic_files};
 
@@ -29,7 +29,7 @@ impl Store {
             let gone = Error::TierGone { tier, folder, settings: self.settings_path() };
             return Err(self.or_moved_error(gone));
         }
-        let Some(marker) = tier.marker() else { return Ok(tier) };
+        let marker = tier.marker();
         match marker.symlink_metadata() {
             Err(error) if !atomic_files::is_gone(&error) => Err(Error::io(&marker, "read")(error)),
             Ok(found) if found.is_file() => Ok(tier),
@@ -52,24 +52,6 @@ impl Store {
         }
     }
 
-    /// Returns the paths of the files that a tier should have if it is in `folder`. Unreadable manifests are skipped.
-    pub(crate) fn expected(&self, name: &str, folder: &Path) -> Result<Vec<PathBuf>, Error> {
-        let manifests =
-            self.names()?.into_iter().filter_map(|name| self.find(&name).ok().flatten());
-        let segments = manifests.flat_map(|manifest| manifest.segments);
-        let files = segments.flat_map(|segment| segment.files).filter(|file| file.tier == name);
-        Ok(files.map(|file| folder.join(file.path)).collect())
-    }
-
-    /// Returns whether the folder of `tier` is the tier: whether its marker exists, or, for a tier without one, any of
-    /// its expected files.
-    fn is_there(&self, name: &str, tier: &Tier) -> Result<bool, Error> {
-        Ok(match tier.marker() {
-            Some(marker) => marker.symlink_metadata().is_ok_and(|found| found.is_file()),
-            None => self.expected(name, &tier.folder)?.iter().any(|path| path.exists()),
-        })
-    }
-
     /// Checks that no tier lies in the folder of a data set.
     pub(crate) fn check_no_tier(
         &self,
@@ -89,17 +71,15 @@ impl Store {
     pub(crate) fn check_in_place(&self) -> Result<(), Error> {
         self.check_original()?;
         let settings = self.settings()?;
-        match settings.folder.clone() {
-            Some(was) if !self.moved(&settings)?.is_empty() => {
-                Err(Error::Moved { folder: self.folder().to_owned(), was })
-            }
-            _ => Ok(()),
+        if self.moved(&settings).is_empty() {
+            return Ok(());
         }
+        Err(Error::Moved { folder: self.folder().to_owned(), was: settings.folder })
     }
 
     /// Checks that this store is no copy of another one that still exists.
     pub(crate) fn check_original(&self) -> Result<(), Error> {
-        let Some(original) = self.settings()?.folder else { return Ok(()) };
+        let original = self.settings()?.folder;
         let (own, there) = (self.settings_path(), original.join(SETTINGS));
         if original == self.folder() || is_same(&own, &there) {
             return Ok(());
@@ -116,19 +96,21 @@ impl Store {
 
     /// Returns the tiers in the store's folder that were moved with it: missing at the old path, present at the new
     /// one.
-    pub(crate) fn moved(&self, settings: &Settings) -> Result<BTreeMap<String, Tier>, Error> {
+    pub(crate) fn moved(&self, settings: &Settings) -> BTreeMap<String, Tier> {
         let mut moved = BTreeMap::new();
-        let Some(was) = settings.folder.as_ref().filter(|was| *was != self.folder()) else {
-            return Ok(moved);
-        };
+        if settings.folder == self.folder() {
+            return moved;
+        }
+        let is_there =
+            |tier: &Tier| tier.marker().symlink_metadata().is_ok_and(|found| found.is_file());
         for (name, tier) in &settings.tiers {
-            let Ok(within) = tier.folder.strip_prefix(was) else { continue };
+            let Ok(within) = tier.folder.strip_prefix(&settings.folder) else { continue };
             let now = Tier { folder: self.folder().join(within), ..tier.clone() };
-            if self.is_there(name, &now)? && !self.is_there(name, tier)? {
+            if is_there(&now) && !is_there(tier) {
                 moved.insert(name.clone(), now);
             }
         }
-        Ok(moved)
+        moved
     }
 
     /// Returns the bytes of this store on each tier.
@@ -147,18 +129,18 @@ impl Store {
     }
 
     /// Checks that `needed` more bytes are within the limit of each tier.
-    pub(crate) fn check_rooms<T: AsRef<str>>(
+    pub(crate) fn check_usage<T: AsRef<str>>(
         &self,
         needed: &BTreeMap<T, u64>,
     ) -> Result<(), Error> {
         let tiers: Vec<&str> = needed.keys().map(AsRef::as_ref).collect();
-        let rooms = self.rooms_of(&tiers)?.into_iter().zip(needed.values());
+        let rooms = self.usage_of(&tiers)?.into_iter().zip(needed.values());
         let limited = rooms.filter_map(|(room, &needed)| Some((room?, needed)));
         limited.into_iter().try_for_each(|(room, needed)| room.check(needed))
     }
 
     /// Returns the usage and limit of each tier; `None` for a tier without limit.
-    fn rooms_of(&self, names: &[&str]) -> Result<Vec<Option<Room>>, Error> {
+    fn usage_of(&self, names: &[&str]) -> Result<Vec<Option<TierUsage>>, Error> {
         let tiers = names.iter().map(|name| self.tier(name)).collect::<Result<Vec<_>, _>>()?;
         // Counting usage reads all manifests: skipped if no tier has a limit.
         let is_limited = tiers.iter().any(|tier| tier.limit.is_some());
@@ -166,7 +148,7 @@ impl Store {
         let room = |(&name, tier): (&&str, Tier)| {
             let (tier, limit) = (name.to_owned(), tier.limit?);
             let used = used.get(name).copied().unwrap_or(0);
-            Some(Room { tier, used, limit, settings: self.settings_path() })
+            Some(TierUsage { tier, used, limit, settings: self.settings_path() })
         };
         Ok(names.iter().zip(tiers).map(room).collect())
     }
@@ -179,7 +161,7 @@ impl Store {
         folders: impl Iterator<Item = (&'f str, PathBuf)>,
     ) -> Result<Filled, Error> {
         let (tiers, folders): (Vec<_>, Vec<_>) = folders.unzip();
-        let rooms = folders.into_iter().zip(self.rooms_of(&tiers)?);
+        let rooms = folders.into_iter().zip(self.usage_of(&tiers)?);
         let folders = rooms.filter_map(|(folder, room)| Some((folder, room?))).collect();
         Ok(Filled { folders, excluded: Vec::new() })
     }

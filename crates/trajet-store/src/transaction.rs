@@ -16,7 +16,7 @@ use trajet_files::leftovers::remove_leftovers;
 use crate::access_log::LOG;
 use crate::atomic_files::random_id;
 use crate::catalog::{JOURNALS, MANIFEST, check_text};
-use crate::journal::{Journal, Line, Place, TierChange, lines};
+use crate::journal::{Journal, Line, TierChange, lines};
 use crate::links::link_left;
 use crate::location::Location;
 use crate::manifest::{self, MOST_TIERS, Manifest, Tier};
@@ -132,12 +132,6 @@ impl Store {
         if !name.is_empty() && !manifest::is_name(name) {
             return Err(Error::Refused(manifest::bad_name("data set", name)));
         }
-        // A path outside of the store is an error before anything is removed.
-        let (mut made, mut paths) = (journal.made.clone(), journal.paths.clone());
-        for (is_made, path) in &journal.absolute {
-            let all = if *is_made { &mut made } else { &mut paths };
-            all.insert(self.location_of(name, path)?);
-        }
         let (mut needed, mut is_done) = (BTreeSet::new(), false);
         if let Some(manifest) = self.find(name)? {
             let frames = journal.name_of("frames", ".bin");
@@ -153,8 +147,9 @@ impl Store {
             let unneeded = all.iter().filter(|one| !needed.contains(*one)).filter(is_known);
             unneeded.map(|one| Ok((one.clone(), resolver.resolve(one)?))).collect()
         };
-        // Files of a missing tier cannot be removed now: the journal stays.
-        let (made, paths) = (resolved(&made)?, resolved(&paths)?);
+        // A path outside of the store is an error before anything is removed. Files of a missing tier cannot be removed
+        // now: the journal stays.
+        let (made, paths) = (resolved(&journal.made)?, resolved(&journal.paths)?);
         let mut removed = 0;
         for (folder, path) in &made {
             removed += remove_files_in(folder, path, &needed, |_| true)?;
@@ -187,7 +182,7 @@ impl Transaction<'_> {
     /// Writes to the journal that these files or folders will be made, or become obsolete.
     pub(crate) fn touch(&mut self, paths: impl IntoIterator<Item = Location>) -> Result<(), Error> {
         let paths: Vec<Location> = paths.into_iter().collect();
-        self.write(paths.iter().cloned().map(Place::Here).map(Line::Path))?;
+        self.write(paths.iter().cloned().map(Line::Path))?;
         self.journal.paths.extend(paths);
         Ok(())
     }
@@ -217,11 +212,11 @@ impl Transaction<'_> {
     /// Makes a folder for new files on a tier; returns the tier, and the folder relative to it.
     pub(crate) fn folder_on(&mut self, tier: &str) -> Result<(Tier, PathBuf), Error> {
         let name = tier;
-        let tier = self.tier_for_files(name)?;
+        let tier = self.store.tier_at_hand(name)?;
         let folder = PathBuf::from(format!("{}-{}", self.journal.name, self.journal.id));
         let location = Location::on(name, &folder);
         let path = self.store.resolve(&self.journal.name, &location)?;
-        self.write([Line::Made(Place::Here(location.clone()))])?;
+        self.write([Line::Made(location.clone())])?;
         fs::create_dir(&path).map_err(Error::io(&path, "make"))?;
         self.journal.made.insert(location);
         Ok((tier, folder))
@@ -274,7 +269,7 @@ impl Transaction<'_> {
                 Some(_) => Error::Meanwhile { dataset: name.clone() },
             });
         }
-        store.check_rooms(needed)?;
+        store.check_usage(needed)?;
         let path = self.folder().join(MANIFEST);
         let Some(new) = new else {
             fs::remove_file(&path).map_err(Error::io(&path, "remove"))?;
@@ -361,48 +356,10 @@ impl Transaction<'_> {
             }
             store.mark(name, now)?;
         }
-        if settings != before || before.folder.as_deref() != Some(store.folder()) {
+        if settings != before || before.folder != store.folder() {
             store.write_settings(settings)?;
         }
         Ok(remarks)
-    }
-
-    /// Returns a tier, whose folder exists, for new files. A tier of an older version has no mark: it is recognised by
-    /// any of its files, and gets one.
-    pub(crate) fn tier_for_files(&mut self, name: &str) -> Result<Tier, Error> {
-        let store = self.store;
-        let tier = store.tier_for_changes(name)?;
-        if tier.mark.is_some() {
-            return Ok(tier);
-        }
-        let _locked = store.lock()?;
-        let expected = store.expected(name, &tier.folder)?;
-        if !expected.is_empty() && !expected.iter().any(|path| path.exists()) {
-            let first = expected[0].display();
-            let what = format!("none of the files is there that it should have, as {first}");
-            return Err(Error::TierUnmounted { tier: name.to_owned(), folder: tier.folder, what });
-        }
-        let mut settings = store.settings()?;
-        let Some(known) = settings.tiers.get_mut(name) else {
-            return Err(store.no_tier(name, settings.tiers.into_keys().collect()));
-        };
-        // Another process may have written one.
-        if known.mark.is_some() {
-            return Ok(known.clone());
-        }
-        let (name, was) = (name.to_owned(), known.clone());
-        known.mark = Some(random_id());
-        let now = known.clone();
-        let change = TierChange {
-            name: name.clone(),
-            was: Some(was),
-            now: now.clone(),
-            makes_folder: false,
-        };
-        self.need(vec![change])?;
-        store.mark(&name, &now)?;
-        store.write_settings(settings)?;
-        Ok(now)
     }
 }
 

@@ -67,12 +67,15 @@ impl Store {
             }
         };
         note(atomic_files::read_kept(&folder, &manifest.topology).map(drop));
-        for kept in manifest.source.iter().filter_map(|source| source.rest.as_ref()) {
+        for kept in manifest.source.iter().filter_map(|source| source.other_contents.as_ref()) {
             note(atomic_files::check_kept(&folder, kept));
         }
         let mut files: Vec<(PathBuf, ExpectedPieces)> = Vec::new();
         for segment in &manifest.segments {
-            for kept in [Some(&segment.heads), segment.sources.as_ref()].into_iter().flatten() {
+            for kept in [Some(&segment.frame_metadata), segment.original_digests.as_ref()]
+                .into_iter()
+                .flatten()
+            {
                 note(atomic_files::read_kept(&folder, kept).map(drop));
             }
             let table = match self.table(manifest, segment) {
@@ -89,7 +92,7 @@ impl Store {
                     Ok(tier) => {
                         let path = tier.folder.join(&file.path);
                         let own = path.parent().unwrap_or(&tier.folder);
-                        for kept in &file.beside {
+                        for kept in &file.companion_files {
                             note(atomic_files::read_kept(own, kept).map(drop));
                         }
                         files.extend(known.map(|known| (path, known)));

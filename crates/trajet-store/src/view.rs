@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::slice::from_ref;
 use std::sync::Arc;
 
-use trajet_files::source::Written;
+use trajet_files::source::FileIdentity;
 use trajet_files::{Chain, FrameIndex, OpenOptions, Serial, chain};
-use trajet_formats::GivenBox;
+use trajet_formats::ReportedBox;
 use trajet_formats::h5md::Description;
 use trajet_formats::remarks::{kept, rounded};
 
@@ -22,7 +22,7 @@ use crate::{Error, Store, atomic_files};
 const MOST_ATOMS_A_BYTE: u64 = 128;
 
 /// Layouts of HDF5 files, and the boxes of their frames.
-type Layouts = (Vec<Arc<Description>>, Vec<GivenBox>);
+type Layouts = (Vec<Arc<Description>>, Vec<ReportedBox>);
 
 /// A snapshot of a data set. Later changes to the store do not affect it.
 #[derive(Clone, Debug)]
@@ -39,11 +39,11 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Damaged`], [`Error::Io`], and the errors of [`Store::manifest`].
-    pub fn rest_of(&self, name: &str) -> Result<Option<Vec<(PathBuf, u64)>>, Error> {
+    pub fn other_contents_of(&self, name: &str) -> Result<Option<Vec<(PathBuf, u64)>>, Error> {
         let (manifest, folder) = (self.manifest(name)?, self.folder_of(name));
         let mut found = Vec::with_capacity(manifest.source.len());
         for source in &manifest.source {
-            let Some(kept) = &source.rest else { return Ok(None) };
+            let Some(kept) = &source.other_contents else { return Ok(None) };
             atomic_files::check_kept(&folder, kept)?;
             found.push((folder.join(&kept.file), source.n_frames));
         }
@@ -103,8 +103,8 @@ impl Dataset {
         let of_tag = |tag: &Tag| Some(format!("{}: {}", tag.name, rounded(tag.precision()?)?));
         let is_whole = tag.is_none() && copied_to == Some(&self.manifest.format);
         let on_files = if is_whole { Vec::new() } else { self.on_files() };
-        let noted = self.manifest.remarks.iter().cloned();
-        kept(tags.iter().filter_map(of_tag).chain(noted).chain(on_files))
+        let stored_remarks = self.manifest.remarks.iter().cloned();
+        kept(tags.iter().filter_map(of_tag).chain(stored_remarks).chain(on_files))
     }
 
     /// Returns the remarks on the files that were divided, which readers of a whole copy make again by themselves.
@@ -174,7 +174,7 @@ impl Dataset {
     fn heads(&self) -> Result<Vec<Arc<MetadataFile>>, Error> {
         let folder = self.store.folder_of(&self.manifest.name);
         let load = |segment: &Segment| {
-            let path = folder.join(&segment.heads.file);
+            let path = folder.join(&segment.frame_metadata.file);
             let heads = MetadataFile::load(&path)?;
             if heads.len() as u64 != segment.n_frames {
                 let what =
@@ -196,7 +196,7 @@ impl Dataset {
         let n_atoms = numbers.iter().map(|&tag| self.manifest.tags[tag].n_atoms()).sum();
         let (tiers, marks): (Vec<String>, Vec<_>) =
             self.store.tiers()?.into_iter().map(|(name, tier)| (name, tier.marker())).unzip();
-        let (tables, lost) = (self.tables()?, self.store.omitted_fields(&self.manifest)?);
+        let (tables, lost) = (self.tables()?, self.manifest.omitted_by_tag());
         let mut index = FrameIndex::new(n_atoms);
         let mut end = 0;
         for table in &tables {
@@ -223,7 +223,7 @@ impl Dataset {
             self.check_n_atoms(number, &paths)?;
             let heads = tables.iter().map(|table| table.files[number].head);
             let written = self.manifest.files_of(number).zip(heads);
-            let written = written.map(|(file, head)| Written { size: file.size, head });
+            let written = written.map(|(file, head)| FileIdentity { size: file.size, head });
             let (described, boxes) = self.described(number, &tables)?;
             // All such tags have the boxes of the original.
             if !boxes.is_empty() && !has_boxes {
@@ -238,15 +238,16 @@ impl Dataset {
                 described,
                 atoms: ranges,
                 lost: lost[number].clone(),
-                mark: marks[tier].clone(),
+                mark: Some(marks[tier].clone()),
                 precision: tag.precision(),
             });
         }
         let folder = self.store.folder_of(&self.manifest.name);
-        let heads = self.manifest.segments.iter().map(|segment| folder.join(&segment.heads.file));
+        let heads =
+            self.manifest.segments.iter().map(|segment| folder.join(&segment.frame_metadata.file));
         let (index, heads) = (index.into(), heads.collect());
         let (format, remedy) = (self.manifest.format.clone(), self.remedy());
-        let (noted, on_files) = (self.manifest.remarks.clone(), self.on_files());
+        let (stored_remarks, on_files) = (self.manifest.remarks.clone(), self.on_files());
         Ok(Partition {
             n_atoms,
             format,
@@ -255,7 +256,7 @@ impl Dataset {
             parts,
             filled: false,
             remedy,
-            noted,
+            stored_remarks,
             on_files,
         })
     }

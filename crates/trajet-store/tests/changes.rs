@@ -94,9 +94,9 @@ impl Case {
                 "slow": {"folder": self.path("slow"), "limit": null},
             },
             "tags": [
-                {"name": "protein", "short": short[0], "select": "", "tier": "fast", "format": "exact",
+                {"name": "protein", "short_name": short[0], "select": "", "tier": "fast", "format": "exact",
                  "atoms": [[0, 12]]},
-                {"name": "water", "short": short[1], "select": "", "tier": "slow", "format": "exact",
+                {"name": "water", "short_name": short[1], "select": "", "tier": "slow", "format": "exact",
                  "atoms": [[12, ATOMS]]},
             ],
         });
@@ -261,7 +261,7 @@ fn lossy_tags_never_become_exact() {
     let retag = |tags: &[(&str, &str, [usize; 2], bool)]| {
         let tags = tags.iter().map(|(name, format, atoms, lossy)| {
             let precision = lossy.then_some(10.0);
-            serde_json::json!({"name": name, "short": name, "select": "", "tier": "fast", "format": format,
+            serde_json::json!({"name": name, "short_name": name, "select": "", "tier": "fast", "format": format,
                 "lossy": lossy, "precision": precision, "atoms": [atoms]})
         });
         let tiers = serde_json::json!({"fast": {"folder": case.path("fast"), "limit": null}});
@@ -307,7 +307,7 @@ fn a_changed_source_is_refused() {
         write_of(&path, 9, plain);
         case.add_while(&name, "two", ["p", "w"], &mut quiet()).unwrap();
         if before {
-            // The manifest of an earlier version.
+            // As of a file whose library tells no sizes.
             let manifest = case.path("store/two/manifest.json");
             let mut json: serde_json::Value =
                 serde_json::from_slice(&fs::read(&manifest).unwrap()).unwrap();
@@ -410,13 +410,14 @@ fn damaged_data_are_not_repartitioned() {
         case.store.add("one", &chain, &spec, &given, 1, &mut quiet()).unwrap();
         let retag = || case.store.retag("one", &spec, &[vec![], vec![]], 1, &mut quiet());
         let was = case.one();
-        let kept = |kept: &trajet_store::manifest::Kept| case.path("store/one").join(&kept.file);
+        let kept =
+            |kept: &trajet_store::manifest::StoredFile| case.path("store/one").join(&kept.file);
         let segment = &was.segments[0];
         let mut paths: Vec<PathBuf> =
-            [&was.topology, &segment.frames, &segment.heads].map(kept).into();
+            [&was.topology, &segment.frames, &segment.frame_metadata].map(kept).into();
         for file in &segment.files {
             let path = case.store.path_of(file).unwrap();
-            paths.extend(file.beside.iter().map(|kept| path.with_file_name(&kept.file)));
+            paths.extend(file.companion_files.iter().map(|kept| path.with_file_name(&kept.file)));
             paths.push(path);
         }
         assert_eq!(paths.len(), 6);
@@ -496,8 +497,7 @@ fn files_on_a_missing_tier_are_removed_later() {
     let file = case.path("slow/one-1/water.xtc");
     fs::rename(case.path("slow"), case.path("away")).unwrap();
     assert!(words(case.store.remove("one")).contains("is it mounted?"));
-    let lines = format!("{{\"Made\":{:?}}}\n", file.parent().unwrap());
-    case.write_journal("add", &lines);
+    case.write_journal("add", "{\"Made\":{\"tier\":\"slow\",\"path\":\"one-1\"}}\n");
     assert!(words(case.store.repair()).contains("is it mounted?"));
     fs::rename(case.path("away"), case.path("slow")).unwrap();
     fs::create_dir(file.parent().unwrap()).unwrap();
@@ -538,56 +538,6 @@ fn a_tier_that_is_not_mounted_is_left_alone() {
     assert!(refused.contains(marker.file_name().unwrap().to_str().unwrap()), "{refused}");
     fs::write(&marker, "").unwrap();
     case.add("three", ["p", "w"]).unwrap();
-}
-
-#[test]
-fn unmarked_tiers_inside_the_store_get_marks() {
-    let case = Case::new();
-    for tier in ["fast", "slow"] {
-        fs::remove_file(case.marker(tier)).unwrap();
-        fs::rename(case.path(tier), case.path("store").join(tier)).unwrap();
-    }
-    case.settings(|tier| {
-        let folder = PathBuf::from(tier["folder"].as_str().unwrap());
-        tier["folder"] =
-            folder.with_file_name("store").join(folder.file_name().unwrap()).to_str().into();
-        tier.as_object_mut().unwrap().remove("mark");
-    });
-    assert_eq!(case.problems(), [""; 0]);
-    let (slow, away) = (case.path("store/slow"), case.path("away"));
-    fs::rename(&slow, &away).unwrap();
-    fs::create_dir(&slow).unwrap();
-    let moved = || case.store.move_tag("one", "protein", "slow", &mut quiet());
-    assert!(words(moved()).contains("none of the files is there"));
-    assert_eq!(fs::read_dir(&slow).unwrap().count(), 0);
-    fs::remove_dir(&slow).unwrap();
-    fs::rename(&away, &slow).unwrap();
-    moved().unwrap();
-    assert!(case.store.tiers().unwrap()["slow"].mark.is_some());
-    assert_eq!(case.problems(), [""; 0]);
-}
-
-#[test]
-fn an_unmarked_tier_outside_the_store_is_read_only() {
-    let case = Case::new();
-    let mark = case.store.tiers().unwrap()["slow"].mark.clone().unwrap();
-    let marker = case.marker("slow");
-    fs::remove_file(&marker).unwrap();
-    case.settings(|tier| drop(tier.as_object_mut().unwrap().remove("mark")));
-    let before = case.tree("");
-    let expected = "nothing shows that the folder";
-    assert!(words(case.store.remove("one")).contains(expected));
-    assert!(words(case.store.move_tag("one", "water", "fast", &mut quiet())).contains(expected));
-    assert!(words(case.add("two", ["p", "w"])).contains(expected));
-    assert_eq!((case.problems(), case.tree("")), (vec![], before));
-    // Follows the advice of the error message.
-    fs::write(&marker, "").unwrap();
-    let path = case.path("store/store.json");
-    let mut settings: serde_json::Value =
-        serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
-    settings["tiers"]["slow"]["mark"] = mark.into();
-    fs::write(path, settings.to_string()).unwrap();
-    assert!(words(case.store.remove("one")).contains("\"fast\""), "the other tier has none");
 }
 
 /// Tags are opened on first access.
@@ -884,7 +834,7 @@ fn a_manifest_names_no_files_outside_and_no_name_of_a_command() {
         (file, "two-1/file".to_owned()),
         (file, "one-1/x/file".to_owned()),
         ("/segments/0/files/0/tier", "../fast".to_owned()),
-        ("/segments/0/heads/file", "../../home/file".to_owned()),
+        ("/segments/0/frame_metadata/file", "../../home/file".to_owned()),
         ("/segments/0/frames/file", ".profile".to_owned()),
         ("/topology/file", "../../home/file".to_owned()),
         ("/tags/0/name", "$(touch x)".to_owned()),
@@ -894,7 +844,7 @@ fn a_manifest_names_no_files_outside_and_no_name_of_a_command() {
         ("/tags/0/name", "a\nb".to_owned()),
         ("/tags/0/name", "x".repeat(101)),
         ("/tags/0/name", "water".to_owned()),
-        ("/tags/0/short", "a b".to_owned()),
+        ("/tags/0/short_name", "a b".to_owned()),
         ("/tags/0/tier", ".".to_owned()),
     ] {
         let mut manifest = sound.clone();
@@ -960,7 +910,7 @@ fn implausible_numbers_of_atoms_are_refused_before_allocation() {
 #[test]
 fn accesses_are_logged_to_a_file_of_the_data_set_only() {
     let case = Case::hostile();
-    let record = case.path("store/one/uses.jsonl");
+    let record = case.path("store/one/access.jsonl");
     let used = trajet_store::Access::new("read", 1, [("$(touch x)".to_owned(), 1)]);
     let write = || used.write_down(&case.path("store/one"));
     symlink(case.path("home/.profile"), &record).unwrap();

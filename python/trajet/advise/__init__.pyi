@@ -14,8 +14,8 @@ from trajet.advise.rules import OVER_MEDIAN as OVER_MEDIAN
 from trajet.advise.rules import Verdict as Verdict
 from trajet.advise.rules import stragglers as stragglers
 from trajet.advise.sentences import advice as advice
+from trajet.advise.sentences import first_advice as first_advice
 from trajet.advise.sentences import heuristics as heuristics
-from trajet.advise.sentences import lead as lead
 from trajet.advise.words import in_bytes as in_bytes
 from trajet.advise.words import in_seconds as in_seconds
 from trajet.advise.words import in_two_digits as in_two_digits

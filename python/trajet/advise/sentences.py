@@ -66,7 +66,7 @@ def heuristics(report: Entries) -> list[str]:
     return [] if bounded.what == "short" else _of_ratio(report, bounded)
 
 
-def lead(report: Entries) -> list[str]:
+def first_advice(report: Entries) -> list[str]:
     """Return the sentences to print after a run: the first advice, unless the run was short."""
     short = report["stages"]["t_total"] < SHORT or not report["frames"]
     return [] if short else list(report["advice"][:1])

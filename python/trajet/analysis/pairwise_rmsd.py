@@ -236,7 +236,7 @@ def _write(
     n, width = len(own), len(own if others is None else others)
     row = 4 * width
     height = max(1, room // max(1, row * CentredFrames.BLOCK)) * CentredFrames.BLOCK
-    with output.beside(path) as unfinished, unfinished.open("r+b") as file:
+    with output.replacing_file(path) as unfinished, unfinished.open("r+b") as file:
         header = {"descr": "<f4", "fortran_order": False, "shape": (n, width)}
         np.lib.format.write_array_header_1_0(file, header)
         start = file.tell()

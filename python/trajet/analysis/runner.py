@@ -365,7 +365,7 @@ def run_jointly(
     if any(not np.array_equal(request.frame_numbers(), chosen) for request in requests[1:]):
         raise ValueError("the analyses are of different frames")
     try:
-        read, output, report = trajectory.fresh(attempt)
+        read, output, report = trajectory.with_stale_index_removed(attempt)
     except MemoryError as error:
         if getattr(error, "is_too_large", False):
             error.args = (requests[getattr(error, "analysis_number", 0)].too_large,)

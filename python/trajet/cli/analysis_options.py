@@ -183,7 +183,7 @@ class AnalysisOptions:
         elif not self.quiet:
             for line in table_of(result, after):
                 click.echo(line)
-            for line in advise.lead(entries_of(result.report)):
+            for line in advise.first_advice(entries_of(result.report)):
                 click.echo(line)
             for line in notes(self.trajectory, result.report["remarks"]):
                 click.echo(line)

@@ -187,7 +187,7 @@ def bench(
     if table is not None:
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerows([_COLUMNS, *lines])
-        with output.beside(table) as own:
+        with output.replacing_file(table) as own:
             own.write_text(text.getvalue())
     for line in lines_of([_COLUMNS, *lines]):
         click.echo(line)

@@ -59,7 +59,7 @@ def native_content(
             )
         if dataset.origin is not None:
             atoms = dataset.origin if columns is None else dataset.origin[columns]
-        kept = dataset.rest
+        kept = dataset.other_contents
         if kept is None:
             return frames_only()
         sources = [h5md.Source(*one) for one in kept]
@@ -85,7 +85,7 @@ def native_content(
 def content_left_out(trajectory: Trajectory, path: Path) -> list[str]:
     """Return a remark on the contents of HDF5 files that this output cannot hold."""
     if trajectory.dataset is not None:
-        kept = trajectory.dataset.rest or []
+        kept = trajectory.dataset.other_contents or []
         sources = [source for source, _ in kept]
     else:
         segments = trajectory.reader.segments()
@@ -107,7 +107,7 @@ def _is_exact(trajectory: Trajectory, how: OutputOptions) -> bool:
 def lost_by_tags(trajectory: Trajectory, columns: NDArray[np.int64] | None) -> list[str]:
     """Return remarks on fields that are not written since lossy tags of a data set lack them."""
     tags: dict[str, list[str]] = {}
-    for what, tag in trajectory.reader.lost(columns):
+    for what, tag in trajectory.reader.omitted_fields(columns):
         tags.setdefault(what, []).append(tag)
     return [
         f"left out: {what}, which these lossy tags omit: {', '.join(lossy)}"
@@ -165,7 +165,7 @@ def converted_content(
     how: OutputOptions,
 ) -> h5md.Content:
     """Return the content of H5MD outputs of frames."""
-    gone = {what for what, _ in trajectory.reader.lost(columns)}
+    gone = {what for what, _ in trajectory.reader.omitted_fields(columns)}
     if trajectory.rotates:
         gone |= {"velocities", "forces"}
     how = replace(

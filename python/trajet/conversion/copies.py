@@ -182,7 +182,7 @@ def convert(
     trajectory = selection.trajectory
     kept = _kept_remarks(trajectory, path.suffix)
     how = OutputOptions(precision, double, velocities, forces, compression, allow_loss, kept)
-    asked = _Asked(how, force, threads, progress, pool)
+    asked = _CopyOptions(how, force, threads, progress, pool)
     _check_pool(pool)
     asked.check(trajectory, [path])
     if topology is not None:
@@ -201,7 +201,7 @@ def convert(
     (done,) = _copy(selection, [(path, numbers)], asked, write)
     if topology is not None and first is not None:
         box = Box.of(first)
-        with output.beside(Path(topology)) as own:
+        with output.replacing_file(Path(topology)) as own:
             write_structure(
                 own, selection.topology_atoms, first.positions[0], box, lambda: trajectory.universe
             )
@@ -224,7 +224,7 @@ def _check_source(function: str, target: str, source: object, path: object) -> N
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _CopyOptions:
     """Options of outputs besides frames and atoms; see `convert`."""
 
     how: OutputOptions
@@ -274,7 +274,7 @@ class _Copies:
     parts: list[tuple[Path, Frames]]
     columns: NDArray[np.int64] | None
     content: h5md.Content | None
-    asked: _Asked
+    asked: _CopyOptions
 
     @property
     def numbered(self) -> list[tuple[Path, NDArray[np.int64]]]:
@@ -383,7 +383,7 @@ def _outcome(kind: str, number: int, done: JobResult) -> WriteOutcome:
 def _copy(
     selection: Selection,
     parts: list[tuple[Path, Frames]],
-    asked: _Asked,
+    asked: _CopyOptions,
     write: Callable[[_Copies], list[WriteOutcome]],
 ) -> list[Conversion]:
     """Write atoms of a trajectory to checked outputs, all or none."""
@@ -426,7 +426,7 @@ def _copy(
         none = not _have_cells(trajectory, np.concatenate(frames))
         asked = replace(asked, how=replace(asked.how, without_cells=none))
     copies = _Copies(trajectory, reader, parts, columns, content, asked)
-    outcomes = trajectory.fresh(write, copies)
+    outcomes = trajectory.with_stale_index_removed(write, copies)
     inputs = trajectory.describe_inputs()
     done, workers = [], list[WorkerEntry]()
     # What was read before all outputs is in the report of the first.
@@ -569,7 +569,7 @@ def split(
     _check_pool(pool)
     kept = _kept_remarks(trajectory, suffix)
     how = OutputOptions(compression=compression, allow_loss=allow_loss, remarks=kept)
-    asked = _Asked(how, force, threads, progress, pool)
+    asked = _CopyOptions(how, force, threads, progress, pool)
     frames = [(begin, 1, end - begin) for begin, end in pairwise(borders)]
     with _folder(folder):
         asked.check(trajectory, paths)

@@ -49,7 +49,7 @@ class OutputOptions:
     chunk: tuple[int, int] | None = None
     complete: bool = False
     # Copies of H5MD: other contents, and whether vectors are compressed.
-    rest: h5md.Rest | None = None
+    other_contents: h5md.OtherContents | None = None
     is_deflated: bool | None = None
     is_single: bool = False
 
@@ -110,13 +110,13 @@ def hdf5_content(
     reader: _trajet.Reader, indices: NDArray[np.int64] | None, how: OutputOptions
 ) -> h5md.Content:
     """Return the content of H5MD files, given options that say which vectors to write."""
-    if how.rest is not None:
+    if how.other_contents is not None:
         return h5md.NativeContent(
             reader,
             indices,
             compression=how.compression,
             chunk=how.chunk,
-            rest=how.rest,
+            other_contents=how.other_contents,
             is_deflated=how.is_deflated,
             is_single=how.is_single,
             # `complete` is set for pieces only.
@@ -138,7 +138,9 @@ def for_workers(how: OutputOptions, content: h5md.Content) -> OutputOptions:
     """Return the options by which workers write the content of H5MD files."""
     how = replace(how, velocities=content.velocities, forces=content.forces)
     if isinstance(content, h5md.NativeContent):
-        own = {name: getattr(content, name) for name in ("rest", "is_deflated", "is_single")}
+        own = {
+            name: getattr(content, name) for name in ("other_contents", "is_deflated", "is_single")
+        }
         how = replace(how, **own)
     return how
 

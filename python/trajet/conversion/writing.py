@@ -128,7 +128,7 @@ def write(
     if not force:
         output.check_new(path)
     threads = threads or _trajet.available_threads()
-    counted = _CheckedBlocks(positions, _Given.of(path, times, steps, cells))
+    counted = _CheckedBlocks(positions, _FrameInputs.of(path, times, steps, cells))
     if in_hdf5:
         h5md.write_blocks(path, counted, compression=compression, threads=threads, force=force)
         remarks: list[str] = []
@@ -156,7 +156,7 @@ def _write(
 
 
 @dataclass(frozen=True)
-class _Given:
+class _FrameInputs:
     """What a user gave for all frames, or None for what blocks have; see `write`."""
 
     path: Path
@@ -165,7 +165,7 @@ class _Given:
     cells: NDArray[np.float64] | None
 
     @classmethod
-    def of(cls, path: Path, times: object, steps: object, cells: object) -> "_Given":
+    def of(cls, path: Path, times: object, steps: object, cells: object) -> "_FrameInputs":
         """Return checked arrays.
 
         Raises
@@ -239,7 +239,7 @@ class _Given:
 class _CheckedBlocks:
     """Checked blocks of what a user gave; frames and atoms are counted on the way."""
 
-    def __init__(self, positions: Positions, given: _Given) -> None:
+    def __init__(self, positions: Positions, given: _FrameInputs) -> None:
         self._positions = positions
         self._given = given
         self.n_frames = 0

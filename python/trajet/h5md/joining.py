@@ -57,12 +57,12 @@ def join(
     packing = content.packing(len(numbers), 1)
     boxes, done = [], 0
     with (
-        output.beside(path, force=force) as own,
+        output.replacing_file(path, force=force) as own,
         output_errors(path),
         library.File(own, "w") as file,
         output.synced_on_the_way(own) as wrote,
     ):
-        keeps_rest = isinstance(content, NativeContent) and content.rest is not None
+        keeps_rest = isinstance(content, NativeContent) and content.other_contents is not None
         group = content.begin(file)
         there = {
             name: create(group, name, len(numbers), packing, dtype=content.dtype_of(name))

@@ -25,7 +25,7 @@ from trajet.h5md.elements import (
 )
 from trajet.h5md.library import h5py
 from trajet.h5md.links import find
-from trajet.h5md.preserve import Rest, Source, rest_of
+from trajet.h5md.preserve import OtherContents, Source, other_contents_of
 from trajet.h5md.tables import describe
 from trajet.h5md.threads import Show, map_ordered
 from trajet.h5md.writing import STEP_BYTES, Content, write_checked
@@ -45,7 +45,7 @@ class NativeContent(Content):
 
     Attributes
     ----------
-    rest
+    other_contents
         Other contents to copy from the source files; None for none.
     is_deflated
         Whether vectors are compressed if `compression` is None; None for as in the source.
@@ -56,7 +56,7 @@ class NativeContent(Content):
         read and written on all threads.
     """
 
-    rest: Rest | None = None
+    other_contents: OtherContents | None = None
     is_deflated: bool | None = None
     is_part: bool = False
     is_single: bool = False
@@ -64,22 +64,26 @@ class NativeContent(Content):
     @property
     def fields(self) -> list[Field]:
         """Vectors that are written."""
-        if self.rest is None:
+        if self.other_contents is None:
             return super().fields
-        return [name for name, (element, _) in ELEMENTS.items() if element in self.rest.native]
+        return [
+            name for name, (element, _) in ELEMENTS.items() if element in self.other_contents.native
+        ]
 
     @property
     def group(self) -> str:  # type: ignore[override]
         """The group of particles."""
-        return super().group if self.rest is None else self.rest.particles
+        return super().group if self.other_contents is None else self.other_contents.particles
 
     def dtype_of(self, name: Field) -> str:
         """Return the stored type of a vector field."""
-        return "<f4" if self.rest is None else self.rest.native[ELEMENTS[name][0]]
+        return (
+            "<f4" if self.other_contents is None else self.other_contents.native[ELEMENTS[name][0]]
+        )
 
     def may_go_back(self, numbers: NDArray[np.int64]) -> bool:
         """Return whether the steps may decrease: in copies of one file, as in that file."""
-        one = self.rest is None or len(self.rest.sources) == 1
+        one = self.other_contents is None or len(self.other_contents.sources) == 1
         return one and bool((np.diff(numbers) > 0).all())
 
     def packing(self, n_frames: int, threads: int) -> Packing:
@@ -88,8 +92,8 @@ class NativeContent(Content):
 
     def finish(self, file: "File", numbers: NDArray[np.int64]) -> None:
         """Copy the other contents of the sources to a file that has its vectors."""
-        assert self.rest is not None
-        remarks = self.rest.copy_to(file, numbers)
+        assert self.other_contents is not None
+        remarks = self.other_contents.copy_to(file, numbers)
         self.remarks.extend(remark for remark in remarks if remark not in self.remarks)
         keep_remarks(file, self.kept_remarks)
 
@@ -104,7 +108,7 @@ class NativeContent(Content):
             file = stack.enter_context(h5py("it cannot be written").File(own, "w"))
             wrote = stack.enter_context(output.synced_on_the_way(own))
             read_ahead = stack.enter_context(self._read(numbers, threads))
-            if self.rest is not None:
+            if self.other_contents is not None:
                 self._fill_vectors(file, numbers, read_ahead, threads, wrote, show)
                 return
             group = head(file, self.author, self.kept_remarks)
@@ -141,7 +145,7 @@ class NativeContent(Content):
 
         def read(first: int) -> "_trajet.StoredFrames":
             here = numbers[first : first + step]
-            return self.reader.stored(here, self.atoms, tables=self.rest is None)
+            return self.reader.stored(here, self.atoms, tables=self.other_contents is None)
 
         with contextlib.closing(map_ordered(read, range(0, len(numbers), step), threads)) as ahead:
             yield ahead
@@ -185,7 +189,7 @@ class NativeContent(Content):
 
     def begin(self, file: "File") -> "Group":
         """Return the group of particles of a new file."""
-        if self.rest is None:
+        if self.other_contents is None:
             return head(file, self.author, self.kept_remarks)
         return file.create_group(self.group)
 
@@ -197,7 +201,7 @@ class NativeContent(Content):
         boxes: list[NDArray[np.float64]],
     ) -> None:
         """Copy the other contents, unless the file is a piece."""
-        if self.rest is None or self.is_part:
+        if self.other_contents is None or self.is_part:
             return
         # Steps and times are those of the sources.
         for name in self.fields:
@@ -247,7 +251,7 @@ def _unit(name: Field, factor: float) -> str:
     return units.named(ELEMENTS[name][0], factor)
 
 
-class _Manner(NamedTuple):
+class _UniformUnits(NamedTuple):
     """Properties that must be the same for all frames."""
 
     time_factor: float | None
@@ -259,14 +263,14 @@ class _Manner(NamedTuple):
 class _Tables(NamedTuple):
     """Tables of consecutive frames, in units of the file."""
 
-    manner: _Manner
+    manner: _UniformUnits
     times: NDArray[np.float64]
     steps: NDArray[np.int64]
     edges: NDArray[np.float64]
 
 
-def _manner(got: "_trajet.StoredFrames") -> _Manner:
-    return _Manner(got["time_factor"], got["edges_factor"], got["lengths"], got["periodic"])
+def _manner(got: "_trajet.StoredFrames") -> _UniformUnits:
+    return _UniformUnits(got["time_factor"], got["edges_factor"], got["lengths"], got["periodic"])
 
 
 def _write_box(group: "Group", first: Rows, parts: list[_Tables]) -> None:
@@ -315,7 +319,7 @@ def native_content(
     atoms
         Indices of the same atoms in the files.
     particles, omitted, joined
-        As for `rest_of`.
+        As for `other_contents_of`.
     compression
         As for `Content`.
     is_file
@@ -343,19 +347,21 @@ def native_content(
         if found[0][name][0] is not None
     }
     factors["time"] = found[0]["time_factor"]
-    rest = rest_of(sources, factors, particles=particles, omitted=omitted, joined=joined)
-    if rest is None:
+    other_contents = other_contents_of(
+        sources, factors, particles=particles, omitted=omitted, joined=joined
+    )
+    if other_contents is None:
         return None
     return NativeContent(
         reader,
         columns,
         compression=compression,
-        rest=replace(rest, atoms=atoms),
+        other_contents=replace(other_contents, atoms=atoms),
         is_deflated=any(got["deflate"] for got in found),
         is_single=is_file
-        and "position" in rest.native
-        and rest.is_complete
-        and all(np.dtype(stored) == np.dtype("<f4") for stored in rest.native.values()),
+        and "position" in other_contents.native
+        and other_contents.is_complete
+        and all(np.dtype(stored) == np.dtype("<f4") for stored in other_contents.native.values()),
     )
 
 

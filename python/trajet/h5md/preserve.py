@@ -57,7 +57,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Rest:
+class OtherContents:
     """The contents of H5MD files other than the vectors of their frames. Can be pickled.
 
     Attributes
@@ -87,7 +87,7 @@ class Rest:
     units: Mapping[str, str] = field(default_factory=dict)
 
     def copy_to(self, file: "File", numbers: _Int) -> list[str]:
-        """Add the rest to an open file that has the native vectors; return remarks.
+        """Add the other contents to an open file that has the native vectors; return remarks.
 
         Parameters
         ----------
@@ -110,15 +110,15 @@ class Rest:
         return copy.listed_remarks()
 
 
-def rest_of(
+def other_contents_of(
     sources: Sequence[Source],
     factors: Mapping[str, float | None],
     *,
     particles: str | None = None,
     omitted: Sequence[str] = (),
     joined: bool,
-) -> Rest | None:
-    """Return the rest of H5MD files that are one trajectory; None where one file cannot hold it.
+) -> OtherContents | None:
+    """Return the other contents of H5MD files of one trajectory; None if one file cannot hold them.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def rest_of(
             _native(file, group, source, joined=True)
             for file, source in zip(files, sources, strict=True)
         ]
-    return Rest(
+    return OtherContents(
         tuple(sources),
         group,
         native,
@@ -208,8 +208,8 @@ def keep(path: Path, source: Path, particles: str | None) -> list[str]:
         n_frames = _n_rows(file, group)
         if n_frames > (most := most_rows(file)):
             raise FormatError(f"{source}: {n_frames} frames; files of its size have up to {most}")
-        rest = Rest((Source(source, n_frames),), group, native)
-        copy = _Copy(out, [file], rest, [(0, np.arange(n_frames))])
+        other_contents = OtherContents((Source(source, n_frames),), group, native)
+        copy = _Copy(out, [file], other_contents, [(0, np.arange(n_frames))])
         copy.run()
         out.attrs[_GROUP_KEPT] = group
     return copy.listed_remarks()
@@ -252,7 +252,7 @@ def _native(file: "File", group: str, source: Source | None, *, joined: bool) ->
         value = find(file, f"{group}/{name}/value")
         if value is None or value.shape[0] == 0:
             continue
-        when = _When.of(file, f"{group}/{name}", value)
+        when = _TimeAxis.of(file, f"{group}/{name}", value)
         if frames is None:
             n = value.shape[0] if source is None else source.n_frames
             frames = when.first(n)
@@ -268,7 +268,7 @@ def _is_blank(value: "Dataset") -> bool:
 
 
 @dataclass(frozen=True)
-class _When:
+class _TimeAxis:
     """When rows of an element were written: steps or, without, times in some unit."""
 
     n: int
@@ -276,7 +276,7 @@ class _When:
     at: NDArray[np.number] | None
 
     @classmethod
-    def of(cls, file: "File", path: str, value: "Dataset") -> "_When":
+    def of(cls, file: "File", path: str, value: "Dataset") -> "_TimeAxis":
         n = int(value.shape[0])
         for kind in ("step", "time"):
             dataset = find(file, f"{path}/{kind}")
@@ -286,11 +286,11 @@ class _When:
                 return cls(n, f"{kind} {unit}", listed)
         return cls(n, "", None)
 
-    def first(self, n: int) -> "_When":
+    def first(self, n: int) -> "_TimeAxis":
         """Return that of the first rows."""
-        return _When(min(n, self.n), self.kind, None if self.at is None else self.at[:n])
+        return _TimeAxis(min(n, self.n), self.kind, None if self.at is None else self.at[:n])
 
-    def has_all_of(self, other: "_When", *, joined: bool) -> bool:
+    def has_all_of(self, other: "_TimeAxis", *, joined: bool) -> bool:
         """Tell whether each row of an element belongs to a frame; if `joined`, to every one."""
         if self.at is None or other.at is None or self.kind != other.kind:
             return self.n == other.n and self.at is None and other.at is None
@@ -305,7 +305,7 @@ class _When:
         """Whether no row was written before, or with, the row that precedes it."""
         return self.at is not None and bool((self.at[1:] > self.at[:-1]).all())
 
-    def rows_at(self, frames: "_When", chosen: _Int, every: _Int) -> _Int | None:
+    def rows_at(self, frames: "_TimeAxis", chosen: _Int, every: _Int) -> _Int | None:
         """Return the rows that belong to frames; None where nothing says which do.
 
         Parameters
@@ -349,7 +349,7 @@ def _listed(file: "File", dataset: "Dataset", n: int) -> np.ndarray | None:
 
 @dataclass
 class _Copy:
-    """One copy of the rest of some files.
+    """One copy of the other contents of some files.
 
     Attributes
     ----------
@@ -363,7 +363,7 @@ class _Copy:
 
     out: "File"
     files: list["File"]
-    rest: Rest
+    other_contents: OtherContents
     runs: _Parts
     remarks: dict[str, list[str]] = field(default_factory=dict)
     # Places in the output by the address of the object, and of datasets of steps by their rows.
@@ -375,13 +375,13 @@ class _Copy:
 
     def __post_init__(self) -> None:
         self.library = h5py("it cannot be written")
-        self.atoms = self.rest.atoms
+        self.atoms = self.other_contents.atoms
         self.frames = []
-        group = self.rest.particles
-        for file, source in zip(self.files, self.rest.sources, strict=True):
+        group = self.other_contents.particles
+        for file, source in zip(self.files, self.other_contents.sources, strict=True):
             values = ((name, find(file, f"{group}/{name}/value")) for name in VECTORS)
             name, value = next((n, v) for n, v in values if v is not None and v.shape[0])
-            self.frames.append(_When.of(file, f"{group}/{name}", value).first(source.n_frames))
+            self.frames.append(_TimeAxis.of(file, f"{group}/{name}", value).first(source.n_frames))
             self.n_atoms = int(value.shape[1])
         self.every = [
             np.concatenate([np.arange(0), *(frames for k, frames in self.runs if k == number)])
@@ -400,7 +400,7 @@ class _Copy:
         for number in range(1, len(self.files)):
             self._note_others("", number)
         self._write_references()
-        for path, unit in self.rest.units.items():
+        for path, unit in self.other_contents.units.items():
             if path in self.out and "unit" not in self.out[path].attrs:
                 self.out[path].attrs["unit"] = unit
 
@@ -446,7 +446,9 @@ class _Copy:
     def _object(self, source: "Group | Dataset", path: str, depth: int) -> None:
         """Copy what a hard link leads to."""
         group, _, name = path.rpartition("/")
-        if path in (f"{self.rest.particles}/{omitted}" for omitted in self.rest.omitted):
+        if path in (
+            f"{self.other_contents.particles}/{omitted}" for omitted in self.other_contents.omitted
+        ):
             return
         known = self.objects.get(_address(source))
         if known is not None:
@@ -475,11 +477,11 @@ class _Copy:
         value, *when = (find(self.files[0], f"{path}/{name}") for name in ("value", "step", "time"))
         if not isinstance(value, self.library.Dataset) or not value.shape:
             return False
-        edges = path == f"{self.rest.particles}/box/edges"
+        edges = path == f"{self.other_contents.particles}/box/edges"
         return edges or any(isinstance(one, self.library.Dataset) for one in when)
 
     def _is_of_atoms(self, path: str) -> bool:
-        group = self.rest.particles
+        group = self.other_contents.particles
         return path.startswith(f"{group}/") and not path.startswith(f"{group}/box/")
 
     def _element(self, source: "Group", path: str, depth: int) -> None:
@@ -490,7 +492,10 @@ class _Copy:
         value = find(self.files[0], f"{path}/value")
         parts = None if self.is_whole else self._parts(path, value)
         name_of = path.rpartition("/")[2]
-        native = path == f"{self.rest.particles}/{name_of}" and name_of in self.rest.native
+        native = (
+            path == f"{self.other_contents.particles}/{name_of}"
+            and name_of in self.other_contents.native
+        )
         for name in source:
             where = f"{path}/{name}"
             self.seen.add(where)
@@ -534,7 +539,7 @@ class _Copy:
             if theirs.shape[1:] != value.shape[1:] or theirs.dtype != value.dtype:
                 self._leave_out(path, f"{self.files[number].filename} stores it otherwise")
                 continue
-            when = _When.of(self.files[number], path, theirs)
+            when = _TimeAxis.of(self.files[number], path, theirs)
             rows = when.rows_at(self.frames[number], chosen, self.every[number])
             if rows is None:
                 if len(self.files) > 1:
@@ -637,7 +642,7 @@ class _Copy:
         """Tell whether a list of bonds is of the particles that are copied."""
         named = source.attrs.get("particles_group")
         if isinstance(named, self.library.Reference) and named:
-            group = find(self.files[0], self.rest.particles)
+            group = find(self.files[0], self.other_contents.particles)
             return _address(source.file[named]) == _address(group)
         return True
 

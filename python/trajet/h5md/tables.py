@@ -66,18 +66,18 @@ def describe(
     """
     begin = time.perf_counter()
     known.check_named(units or {})
-    look = _Look(str(path), particles, dict(units or {}), allow_truncated_tail)
+    reader = _LayoutReader(str(path), particles, dict(units or {}), allow_truncated_tail)
     with opened(path) as file:
         if REMARKS_ATTRIBUTE in file.attrs:
-            look.noted = text(attribute(file, REMARKS_ATTRIBUTE))
+            reader.stored_remarks = text(attribute(file, REMARKS_ATTRIBUTE))
         if link(file, "particles") is not None:
-            found = look.h5md(file)
+            found = reader.h5md(file)
         elif "AMBER" in text(attribute(file, "Conventions", "")) or "_NCProperties" in file.attrs:
             raise FormatError(
                 f"{path}: it is NetCDF-4, which is HDF5: convert it with nccopy -k nc6 or cpptraj"
             )
         elif "Pande" in text(attribute(file, "conventions", "")):
-            found = look.mdtraj(file)
+            found = reader.mdtraj(file)
         else:
             raise FormatError(
                 f"{path}: an HDF5 file that holds neither H5MD (a group 'particles') nor a"
@@ -135,7 +135,7 @@ class _Rows:
 
 
 @dataclass
-class _Look:
+class _LayoutReader:
     """One look at a file."""
 
     path: str
@@ -144,7 +144,7 @@ class _Look:
     allow_cut: bool
     remarks: list[str] = field(default_factory=list)
     # Remarks that the file keeps of its source, as the file has them.
-    noted: str | None = None
+    stored_remarks: str | None = None
     # The program that wrote the file.
     creator: str = ""
 
@@ -288,7 +288,7 @@ class _Look:
             "velocities": series.get("velocities"),
             "forces": series.get("forces"),
             "remarks": self.remarks,
-            "noted": self.noted,
+            "stored_remarks": self.stored_remarks,
             "no_times": frames.times is None,
             "single_times": frames.has_single_times,
             "atom_numbers": None,

@@ -319,7 +319,7 @@ def write_all(
     threads = threads or _trajet.available_threads()
     n_parallel = min(threads, len(parts))
     with contextlib.ExitStack() as stack:
-        owns = [stack.enter_context(output.beside(path, force=force)) for path, _ in parts]
+        owns = [stack.enter_context(output.replacing_file(path, force=force)) for path, _ in parts]
         work = [
             partial(_fill, content, own, *part, threads // n_parallel)
             for own, part in zip(owns, parts, strict=True)
@@ -350,7 +350,7 @@ def write_blocks(
     boxes: list[_Boxes] = []
     last = None
     with (
-        output.beside(path, force=force) as own,
+        output.replacing_file(path, force=force) as own,
         output_errors(path),
         library.File(own, "w") as file,
     ):
@@ -411,7 +411,7 @@ def write_checked(
     path: Path, numbers: NDArray[np.int64], content: Content, threads: int, show: Show
 ) -> None:
     """Write a file whose content was checked before; `show` is as for `Content.fill`."""
-    with output.beside(path) as own:
+    with output.replacing_file(path) as own:
         _fill(content, own, path, numbers, threads, show)
 
 

@@ -393,11 +393,13 @@ class Source:
         got: ReadFrames
         if len(fields) > 1:
             read = partial(trajectory.reader.read_fields, threads=threads)
-            got = of_all = trajectory.fresh(read, frames, places, out)
+            got = of_all = trajectory.with_stale_index_removed(read, frames, places, out)
             is_complete = all(of_all["n_with"][name] == len(frames) for name in fields)
         else:
             read_one = partial(trajectory.reader.read, threads=threads)
-            got = trajectory.fresh(read_one, frames, places, out["positions"], "positions")
+            got = trajectory.with_stale_index_removed(
+                read_one, frames, places, out["positions"], "positions"
+            )
             is_complete = not got["counts"]["empty_frames"]
         trajectory.count_read(places, got["counts"])
         vectors = got["vectors"]

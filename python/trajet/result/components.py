@@ -171,7 +171,7 @@ class PrincipalComponents(Result):
                 f"{path}: a structure file needs a topology: open the trajectory with one"
             )
         models = self.extremes(component, n_structures).astype(np.float32)
-        with output.beside(path) as own:
+        with output.replacing_file(path) as own:
             write_models(own, self.topology_atoms, models)
         return path
 

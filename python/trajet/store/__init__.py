@@ -2,18 +2,18 @@
 
 from trajet.store.access_log import Statistics, TagUse
 from trajet.store.catalog import Store
-from trajet.store.entry import Divided, Entry, KeptTag, Original
+from trajet.store.entry import Divided, Entry, Original, TagEntry
 from trajet.store.profile import Profile, Tag, Tier
 
 __all__ = [
     "Divided",
     "Entry",
-    "KeptTag",
     "Original",
     "Profile",
     "Statistics",
     "Store",
     "Tag",
+    "TagEntry",
     "TagUse",
     "Tier",
 ]

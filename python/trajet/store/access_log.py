@@ -16,7 +16,7 @@ _OFTEN = 0.5
 
 
 @dataclass(frozen=True)
-class Use:
+class AccessEntry:
     """An entry of the access log: an analysis, or the reads of one open trajectory.
 
     Attributes
@@ -159,7 +159,7 @@ def _advice(tags: Sequence[TagUse], uses: int, tiers: Mapping[str, Tier]) -> Ite
             )
 
 
-def recorded(path: Path) -> Iterator[Use]:
+def recorded(path: Path) -> Iterator[AccessEntry]:
     """Yield the entries of an access log; invalid lines are skipped."""
     try:
         # Opening a named pipe would block.
@@ -171,7 +171,7 @@ def recorded(path: Path) -> Iterator[Use]:
     for line in lines:
         try:
             entry = json.loads(line)
-            yield Use(
+            yield AccessEntry(
                 str(entry["at"]),
                 str(entry["what"]),
                 tuple(map(str, entry["tags"])),

@@ -160,10 +160,10 @@ class Store:
         left_out = omitted_tags(chosen, parts, trajectory)
         with (
             _structures(parts, trajectory) as structures,
-            _rest(trajectory) as (rest, remarks),
+            _other_contents(trajectory) as (other_contents, remarks),
             _topology_file(trajectory) as (topology, left_out_bonds),
         ):
-            done = trajectory.fresh(
+            done = trajectory.with_stale_index_removed(
                 self._native.add,
                 name,
                 trajectory.reader,
@@ -172,7 +172,7 @@ class Store:
                 structures,
                 threads=threads or _trajet.available_threads(),
                 progress=progress,
-                rest=rest,
+                other_contents=other_contents,
             )
         return _divided(done, [*left_out, *left_out_bonds, *remarks, *trajectory.remarks])
 
@@ -215,15 +215,15 @@ class Store:
         _writable((kept.tag for kept in entry.tags), entry.format)
         # The same file may have several paths.
         again = trajectory.paths[0].resolve() == entry.source_sizes[0][0].resolve()
-        with _rest(trajectory) as (rest, remarks):
-            done = trajectory.fresh(
+        with _other_contents(trajectory) as (other_contents, remarks):
+            done = trajectory.with_stale_index_removed(
                 self._native.append,
                 name,
                 trajectory.reader,
                 skip=entry.n_frames if again else 0,
                 threads=threads or _trajet.available_threads(),
                 progress=progress,
-                rest=rest,
+                other_contents=other_contents,
             )
         return _divided(done, [*remarks, *trajectory.remarks])
 
@@ -560,7 +560,7 @@ def _divided(done: "_trajet.StoreReport", beside: Sequence[str] = ()) -> Divided
 
 
 @contextlib.contextmanager
-def _rest(source: Trajectory) -> Iterator[tuple[list[Path], list[str]]]:
+def _other_contents(source: Trajectory) -> Iterator[tuple[list[Path], list[str]]]:
     """Write the other contents of H5MD files to files in a temporary folder.
 
     Yields these files and remarks on contents that they lack; nothing for other formats.
@@ -622,8 +622,9 @@ def _spec(profile: Profile, parts: Sequence[TagAtoms]) -> str:
 
 def _manifest_tag(part: TagAtoms) -> dict[str, object]:
     """Return the entry of a tag in a manifest, which has no `optional`."""
-    entry = {key: value for key, value in vars(part.tag).items() if key != "optional"}
-    return {**entry, "atoms": part.ranges()}
+    entry = vars(part.tag).copy()
+    del entry["optional"]
+    return {**entry, "short_name": entry.pop("short"), "atoms": part.ranges()}
 
 
 @contextlib.contextmanager

@@ -13,7 +13,7 @@ from trajet.store.profile import Tag, Tier
 
 
 @dataclass(frozen=True)
-class KeptTag:
+class TagEntry:
     """A tag of a data set with its files.
 
     Attributes
@@ -26,16 +26,16 @@ class KeptTag:
         Bytes of its files.
     paths
         Its files, in the order of their frames.
-    lost
-        Fields of the original's frames that this lossy tag lacks: "velocities", "forces", "fourth"
-        (a coordinate of CHARMM's DCD). Empty for data sets of older versions.
+    omitted_fields
+        Fields of the original's frames that this lossy tag omits: "velocities", "forces", "fourth"
+        (a coordinate of CHARMM's DCD).
     """
 
     tag: Tag
     n_atoms: int
     size: int
     paths: tuple[Path, ...]
-    lost: tuple[str, ...]
+    omitted_fields: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Entry:
     n_frames: int
     n_atoms: int
     source_sizes: tuple[tuple[Path, int], ...]
-    tags: tuple[KeptTag, ...]
+    tags: tuple[TagEntry, ...]
     seconds: float
 
     @property
@@ -133,20 +133,20 @@ def entry_of(manifest: Manifest, tiers: Mapping[str, Tier]) -> Entry:
     for index, tag in enumerate(manifest["tags"]):
         files = [each[index] for each in segments]
         kept.append(
-            KeptTag(
+            TagEntry(
                 Tag(
                     name=tag["name"],
-                    short=tag["short"],
+                    short=tag["short_name"],
                     select=tag["select"],
                     tier=tag["tier"],
                     format=tag["format"],
-                    lossy=tag.get("lossy", False),
-                    precision=tag.get("precision"),
+                    lossy=tag["lossy"],
+                    precision=tag["precision"],
                 ),
                 sum(stop - start for start, stop in tag["atoms"]),
                 sum(file["size"] for file in files),
                 tuple(tiers[file["tier"]].folder / file["path"] for file in files),
-                tuple((manifest.get("lost") or {}).get(tag["name"], ())),
+                tuple(manifest["omitted_fields"].get(tag["name"], ())),
             )
         )
     return Entry(

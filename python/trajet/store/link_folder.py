@@ -61,7 +61,7 @@ def make(
             own.symlink_to(target)
             own.replace(path)
         for path, text in pointers.items():
-            with output.beside(path) as own:
+            with output.replacing_file(path) as own:
                 own.write_text(text, encoding="utf-8")
     except OSError as error:
         if isinstance(error, OutputError):

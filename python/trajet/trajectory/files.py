@@ -230,7 +230,7 @@ class TrajectoryFiles(ABC):
             workers=workers,
             call_frames=call_frames,
         )
-        return self.fresh(for_run, frames, places)
+        return self.with_stale_index_removed(for_run, frames, places)
 
     def run_before(self, number: int) -> NDArray[np.int64] | None:
         """Return the frames through which jumps are counted up to a frame: all from frame 0.
@@ -303,7 +303,7 @@ class TrajectoryFiles(ABC):
         StaleIndexError
             If the index does not match the frames; the index file is removed.
         """
-        self.fresh(self._reader.check_times, _trajet.available_threads())
+        self.with_stale_index_removed(self._reader.check_times, _trajet.available_threads())
         return self._reader.times()
 
     @property
@@ -420,7 +420,9 @@ class TrajectoryFiles(ABC):
         if self._access_log is not None:
             self._access_log.analysed(what, places, counts)
 
-    def fresh(self, attempt: Callable[_P, _T], *args: _P.args, **named: _P.kwargs) -> _T:
+    def with_stale_index_removed(
+        self, attempt: Callable[_P, _T], *args: _P.args, **named: _P.kwargs
+    ) -> _T:
         """Call `attempt`; if it finds that a loaded index is stale, remove the index file.
 
         The error is raised again: frame numbers from that index may have been used already, and a

@@ -145,7 +145,7 @@ class Frame:
             )
         if not np.isfinite(self.positions).all():
             raise OutputError(f"{path}: frame {self.frame}: an atom has no position (NaN)")
-        with output.beside(path) as own:
+        with output.replacing_file(path) as own:
             write_structure(
                 own,
                 self._selection.topology_atoms,

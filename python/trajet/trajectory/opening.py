@@ -396,7 +396,7 @@ def from_atomgroup(atoms: "AtomGroup") -> Selection:
     if known is not None:
         return Selection(opened, group.indices, None, watch.seconds())
     # Further groups are selected in the Universe of this group, which stays alive with it.
-    opened.adopt(group.universe, Box.of(now))
+    opened.use_universe(group.universe, Box.of(now))
     if shared is not None:
         shared[id(group.universe)] = opened
     return Selection(opened, group.indices, None, watch.seconds() - opened.t_topology)

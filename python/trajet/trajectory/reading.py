@@ -176,7 +176,9 @@ class ReadingByColumns(FilesWithTopology):
         got: ReadFrames
         if further:
             fields = partial(reader.read_fields, threads=threads)
-            got = of_all = self.fresh(fields, numbers, places, {"positions": positions, **further})
+            got = of_all = self.with_stale_index_removed(
+                fields, numbers, places, {"positions": positions, **further}
+            )
             for name in list(further):
                 if not shape[0] or of_all["n_with"][name] > 0:
                     continue
@@ -188,7 +190,7 @@ class ReadingByColumns(FilesWithTopology):
                 del further[name]
         else:
             read = partial(reader.read, threads=threads)
-            got = self.fresh(read, numbers, places, positions, "positions")
+            got = self.with_stale_index_removed(read, numbers, places, positions, "positions")
         if counted:
             self.count_read(places, got["counts"])
             if self._reader.has_no_jump and (counting := reader.counting())["frames"]:
@@ -224,7 +226,9 @@ class ReadingByColumns(FilesWithTopology):
         def go(size: int) -> Iterator[Block]:
             for begin in range(0, n_frames, size):
                 positions = buffer[: n_frames - begin]
-                times, steps, here, cells, boxes = self.fresh(parts.read, begin, positions)
+                times, steps, here, cells, boxes = self.with_stale_index_removed(
+                    parts.read, begin, positions
+                )
                 vectors = None if boxes is None else boxes.reshape(-1, 3, 3)
                 remarks = tuple(self.transform_remarks([parts.counts()] if self.transforms else []))
                 yield Block(positions, times, steps, here, cells, vectors=vectors, remarks=remarks)
@@ -287,7 +291,7 @@ class ReadingByColumns(FilesWithTopology):
             self._first = positions, Box.of(block)
         return self._first
 
-    def adopt(self, universe: "Universe", box: Box) -> None:
+    def use_universe(self, universe: "Universe", box: Box) -> None:
         """Use a Universe as topology, at its current frame, which has this box."""
         structure = of_universe(universe)
         assert structure.positions is not None
@@ -355,7 +359,7 @@ class ReadingByColumns(FilesWithTopology):
         """
         (number,) = self.frame_numbers([frame]).tolist()
         found: Numbers = {}
-        for name, value in self.fresh(self._reader.observables, number).items():
+        for name, value in self.with_stale_index_removed(self._reader.observables, number).items():
             found[name] = np.float64(value)
         if self.dataset is not None:
             return found

@@ -47,7 +47,7 @@ class Trajectory(ReadingByColumns, Transformable):
         (
             *(
                 "absent_atoms",
-                "adopt",
+                "use_universe",
                 "advice_on_absent_atoms",
                 "before_run",
                 "blocks_of_places",
@@ -57,7 +57,12 @@ class Trajectory(ReadingByColumns, Transformable):
             ),
             *("count_read",),
             *("describe_inputs", "with_steps"),
-            *("describe_transforms", "fresh", "frame_numbers", "has_bonds_of_frames"),
+            *(
+                "describe_transforms",
+                "frame_numbers",
+                "has_bonds_of_frames",
+                "with_stale_index_removed",
+            ),
             *("indices_of", "n_named"),
             *(
                 "of_dataset",

@@ -60,9 +60,9 @@ impl Chain {
 
     /// Returns the fields that parts with some of these atoms omit, with the names of the parts; empty if no
     /// trajectory is partitioned.
-    pub fn lost(&self, atoms: &Atoms) -> Vec<(Extra, String)> {
+    pub fn omitted_fields(&self, atoms: &Atoms) -> Vec<(Extra, String)> {
         let omitting = self.segments.iter().filter_map(|s| s.reader.as_omitted_fields());
-        omitting.flat_map(|reader| reader.lost(atoms)).collect()
+        omitting.flat_map(|reader| reader.omitted_fields(atoms)).collect()
     }
 
     /// Returns remarks for the user: on the chain, then on each file.
@@ -103,7 +103,7 @@ impl Chain {
                 let path = reader.source().path().display();
                 remarks.extend(own.map(|remark| format!("{path}: {remark}")));
             }
-            remarks.extend_from_slice(reader.noted());
+            remarks.extend_from_slice(reader.stored_remarks());
         }
         kept(remarks)
     }

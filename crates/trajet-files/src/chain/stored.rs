@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use trajet_formats::{Atoms, Format, Losses, Lost, Raw};
+use trajet_formats::{Atoms, Format, FrameLoss, Losses, Raw};
 
 use super::{Chain, Place};
 use crate::{Error, Frames, Scratch};
@@ -61,7 +61,7 @@ impl Chain {
         for at in 0..frames.len() {
             scratch.check_stop()?;
             let left = self.left_out_of(frames.get(at), atoms, scratch)?;
-            let left: Vec<Lost> = left.into_iter().map(Lost::from).collect();
+            let left: Vec<FrameLoss> = left.into_iter().map(FrameLoss::from).collect();
             losses.add((begin + at) as u64, &left);
         }
         Ok(losses)

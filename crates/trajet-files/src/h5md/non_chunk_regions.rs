@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 use trajet_formats::digest::Xxh3;
-use trajet_formats::h5md::Stretch;
+use trajet_formats::h5md::DigestedRegion;
 use trajet_formats::h5md::chunk_map::check_inside;
 
 use crate::source::Source;
@@ -21,7 +21,7 @@ const REQUEST: usize = 256 << 10;
 pub(super) struct NonChunkRegions {
     /// Regions, and whether each was compared. If several threads need one at once, the first compares it and the
     /// others wait.
-    regions: Vec<(Stretch, Mutex<bool>)>,
+    regions: Vec<(DigestedRegion, Mutex<bool>)>,
     n_frames: u64,
 }
 
@@ -30,8 +30,12 @@ impl NonChunkRegions {
     ///
     /// # Errors
     /// [`Error::Truncated`] if a region does not lie in the file.
-    pub(super) fn new(regions: &[Stretch], n_frames: u64, source: &Source) -> Result<Self, Error> {
-        for &Stretch { offset, size, .. } in regions {
+    pub(super) fn new(
+        regions: &[DigestedRegion],
+        n_frames: u64,
+        source: &Source,
+    ) -> Result<Self, Error> {
+        for &DigestedRegion { offset, size, .. } in regions {
             check_inside(source.size(), 0, offset, size)
                 .map_err(|fault| Error::of_header(source.path(), fault))?;
         }
@@ -73,8 +77,8 @@ impl NonChunkRegions {
 ///
 /// # Errors
 /// [`Error::Altered`], [`Error::Io`].
-fn compare(stretch: &Stretch, source: &Source, meter: &mut Meter) -> Result<(), Error> {
-    let &Stretch { offset, size, digest } = stretch;
+fn compare(stretch: &DigestedRegion, source: &Source, meter: &mut Meter) -> Result<(), Error> {
+    let &DigestedRegion { offset, size, digest } = stretch;
     let (mut found, mut bytes, mut at) = (Xxh3::new(), Vec::new(), 0);
     while at < size {
         bytes.resize((size - at).min(REQUEST as u64) as usize, 0);
@@ -106,7 +110,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("tables");
         let mut bytes = vec![7; 8 * REQUEST];
-        let regions = [Stretch { offset: 0, size: bytes.len() as u64, digest: xxh3_64(&bytes) }];
+        let regions =
+            [DigestedRegion { offset: 0, size: bytes.len() as u64, digest: xxh3_64(&bytes) }];
         for sound in [true, false] {
             *bytes.last_mut().unwrap() = if sound { 7 } else { 8 };
             std::fs::write(&path, &bytes).unwrap();

@@ -10,11 +10,11 @@ use std::path::PathBuf;
 
 use proptest::prelude::*;
 use trajet_formats::FrameMeta;
-use trajet_formats::h5md::{Boxes, Chunk, Digests, Filters, Form, NO_ROW, Storage, Stretch};
+use trajet_formats::h5md::{Boxes, Chunk, DigestedRegion, Digests, Filters, Form, NO_ROW, Storage};
 use trajet_simd::InstructionSet;
 
 use super::*;
-use crate::{Described, Serial};
+use crate::{HdfLayouts, Serial};
 
 const MAGIC: &[u8] = Format::H5md.info().magic[0];
 
@@ -191,7 +191,7 @@ impl Made {
     fn open_with(&self, options: &OpenOptions) -> Result<std::sync::Arc<dyn crate::Reader>, Error> {
         let open = |description: Description| {
             let described = (self.path.clone(), Arc::new(description));
-            crate::open_with(&self.path, options, &[&Described([described].into())], &Serial)
+            crate::open_with(&self.path, options, &[&HdfLayouts([described].into())], &Serial)
         };
         let full = open(self.description.clone());
         let condensed = open(self.description.clone().condensed());

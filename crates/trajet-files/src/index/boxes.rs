@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use trajet_formats::GivenBox;
+use trajet_formats::ReportedBox;
 
 /// A column of boxes, one per row. A constant box is stored once.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -15,7 +15,7 @@ pub(super) struct BoxColumn {
 }
 
 impl BoxColumn {
-    pub(super) fn new(boxes: impl IntoIterator<Item = GivenBox>) -> Self {
+    pub(super) fn new(boxes: impl IntoIterator<Item = ReportedBox>) -> Self {
         let mut column = BoxColumn::default();
         for (cell, turned) in boxes {
             column.turned.extend(turned.map(|vectors| (column.cells.len(), vectors)));
@@ -41,7 +41,7 @@ impl BoxColumn {
     }
 
     /// Returns the box at a row, or the constant box; `None` if there is none.
-    pub(super) fn get(&self, row: usize) -> Option<GivenBox> {
+    pub(super) fn get(&self, row: usize) -> Option<ReportedBox> {
         let row = if self.cells.len() == 1 { 0 } else { row };
         let cell = *self.cells.get(row)?;
         let turned = self.turned.binary_search_by_key(&row, |&(at, _)| at);
@@ -72,7 +72,7 @@ impl BoxColumn {
 mod tests {
     use super::*;
 
-    fn given(k: u8) -> GivenBox {
+    fn given(k: u8) -> ReportedBox {
         let turned = k.is_multiple_of(3).then(|| [f64::from(k); 9]);
         ([f64::from(k), 2.0, 3.0, 90.0, 80.0, 70.0], turned)
     }

@@ -11,7 +11,7 @@ use std::path::Path;
 
 /// The reason why a file is not trusted.
 #[derive(Debug, PartialEq)]
-pub(super) enum Untrusted {
+pub(super) enum DistrustReason {
     /// The file belongs to another user, with this id.
     Owner(u32),
     /// The file is a link, a folder, a named pipe or a device.
@@ -20,12 +20,12 @@ pub(super) enum Untrusted {
     Unknown(ErrorKind),
 }
 
-impl fmt::Display for Untrusted {
+impl fmt::Display for DistrustReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Untrusted::Owner(uid) => write!(f, "it belongs to another user (user id {uid})"),
-            Untrusted::NotRegular => f.write_str("it is no regular file"),
-            Untrusted::Unknown(kind) => write!(f, "it cannot be opened ({kind})"),
+            DistrustReason::Owner(uid) => write!(f, "it belongs to another user (user id {uid})"),
+            DistrustReason::NotRegular => f.write_str("it is no regular file"),
+            DistrustReason::Unknown(kind) => write!(f, "it cannot be opened ({kind})"),
         }
     }
 }
@@ -34,21 +34,21 @@ impl fmt::Display for Untrusted {
 /// `None` if there is no file, or one that this user may replace but not read.
 ///
 /// # Errors
-/// [`Untrusted`].
+/// [`DistrustReason`].
 #[cfg(unix)]
-pub(super) fn open(path: &Path, owner: Option<u32>) -> Result<Option<File>, Untrusted> {
+pub(super) fn open(path: &Path, owner: Option<u32>) -> Result<Option<File>, DistrustReason> {
     use nix::fcntl::OFlag;
     use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 
     let check = |found: io::Result<std::fs::Metadata>| {
-        let found = found.map_err(|error| Untrusted::Unknown(error.kind()))?;
+        let found = found.map_err(|error| DistrustReason::Unknown(error.kind()))?;
         if !found.is_file() {
-            return Err(Untrusted::NotRegular);
+            return Err(DistrustReason::NotRegular);
         }
         let own = nix::unistd::geteuid().as_raw();
         match found.uid() {
             uid if uid == own || uid == 0 || Some(uid) == owner => Ok(()),
-            uid => Err(Untrusted::Owner(uid)),
+            uid => Err(DistrustReason::Owner(uid)),
         }
     };
     // Opening a named pipe would wait for its writer.
@@ -62,12 +62,12 @@ pub(super) fn open(path: &Path, owner: Option<u32>) -> Result<Option<File>, Untr
 
 /// Opens the sidecar at `path`, on systems without file owners.
 #[cfg(not(unix))]
-pub(super) fn open(path: &Path, _: Option<u32>) -> Result<Option<File>, Untrusted> {
+pub(super) fn open(path: &Path, _: Option<u32>) -> Result<Option<File>, DistrustReason> {
     match path.symlink_metadata() {
-        Ok(found) if !found.is_file() => Err(Untrusted::NotRegular),
+        Ok(found) if !found.is_file() => Err(DistrustReason::NotRegular),
         Ok(_) => Ok(File::open(path).ok()),
         Err(error) if is_missing(&error) => Ok(None),
-        Err(error) => Err(Untrusted::Unknown(error.kind())),
+        Err(error) => Err(DistrustReason::Unknown(error.kind())),
     }
 }
 
@@ -93,7 +93,7 @@ mod tests {
         assert!(open(&at("nothing"), None).unwrap().is_none());
         assert!(open(&at("file").join("below"), None).unwrap().is_none());
         for name in ["folder", "link", "dangling", "pipe"] {
-            assert_eq!(open(&at(name), None).unwrap_err(), Untrusted::NotRegular, "{name}");
+            assert_eq!(open(&at(name), None).unwrap_err(), DistrustReason::NotRegular, "{name}");
         }
     }
 
@@ -108,8 +108,8 @@ mod tests {
         let path = folder.path().join("file");
         std::fs::write(&path, b"x").unwrap();
         nix::unistd::chown(&path, Some(Uid::from_raw(4321)), None).unwrap();
-        assert_eq!(open(&path, None).unwrap_err(), Untrusted::Owner(4321));
-        assert_eq!(open(&path, Some(0)).unwrap_err(), Untrusted::Owner(4321));
+        assert_eq!(open(&path, None).unwrap_err(), DistrustReason::Owner(4321));
+        assert_eq!(open(&path, Some(0)).unwrap_err(), DistrustReason::Owner(4321));
         assert!(open(&path, Some(4321)).unwrap().is_some());
     }
 }

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use trajet_formats::codec::{Headed, Mark, NoHead};
-use trajet_formats::frame_format::{DecodedFrame, FrameFormat, Picked};
-use trajet_formats::{Atoms, Fault, Field, Format, FrameMeta, Identity, Raw};
+use trajet_formats::codec::{Headed, HeaderError, Mark};
+use trajet_formats::frame_format::{DecodedFrame, FrameFormat, SelectedCursor};
+use trajet_formats::{Atoms, DecodeError, Field, Format, FrameMeta, Identity, Raw};
 
 use super::Reader;
 use crate::reader::Wanted;
@@ -22,12 +22,12 @@ impl Headed for Toy {
     const SHORTEST_FRAME: u64 = HEAD_BYTES as u64 + 12;
     const HEAD_BYTES: usize = HEAD_BYTES;
 
-    fn mark(bytes: &[u8]) -> Result<Mark, NoHead> {
+    fn mark(bytes: &[u8]) -> Result<Mark, HeaderError> {
         let head = bytes.as_chunks::<4>().0;
-        let [magic, n_atoms, ..] = *head else { return Err(NoHead::Short(HEAD_BYTES)) };
+        let [magic, n_atoms, ..] = *head else { return Err(HeaderError::Short(HEAD_BYTES)) };
         let n_atoms = u32::from_le_bytes(n_atoms) as usize;
         if magic != *b"TOY1" || n_atoms == 0 {
-            return Err(Fault::Malformed("a frame begins with TOY1".to_owned()).into());
+            return Err(DecodeError::Malformed("a frame begins with TOY1".to_owned()).into());
         }
         let len = (HEAD_BYTES + 12 * n_atoms) as u64;
         Ok(Mark { n_atoms, time: 0.0, step: 0, len })
@@ -43,7 +43,7 @@ impl FrameFormat for Toy {
     const FIELDS: &'static [Field] = &[Field::Positions];
     type Shared = ();
 
-    fn shared(_: &[u8]) -> Result<(), Fault> {
+    fn shared(_: &[u8]) -> Result<(), DecodeError> {
         Ok(())
     }
 
@@ -57,10 +57,10 @@ impl FrameFormat for Toy {
         _: Field,
         selected: Option<&[u32]>,
         out: &mut [[f32; 3]],
-    ) -> Result<DecodedFrame, Fault> {
+    ) -> Result<DecodedFrame, DecodeError> {
         let mark = Toy::mark(frame).ok().filter(|mark| mark.len == frame.len() as u64);
-        let mark = mark.ok_or_else(|| Fault::Malformed("no header".to_owned()))?;
-        let mut picked = Picked::new(selected);
+        let mark = mark.ok_or_else(|| DecodeError::Malformed("no header".to_owned()))?;
+        let mut picked = SelectedCursor::new(selected);
         for (atom, bytes) in frame[HEAD_BYTES..].as_chunks::<12>().0.iter().enumerate() {
             let Some(out) = picked.place(atom).and_then(|place| out.get_mut(place)) else {
                 continue;
@@ -69,14 +69,14 @@ impl FrameFormat for Toy {
                 *x = f32::from_le_bytes(*word);
             }
         }
-        let given_box = ([f64::NAN; 6], None);
+        let reported_box = ([f64::NAN; 6], None);
         let (time, step) = (Some(mark.time), Some(mark.step));
         let (n_atoms, identity) = (mark.n_atoms, Identity::default());
-        Ok(DecodedFrame { n_atoms, time, step, given_box, has_field: true, identity })
+        Ok(DecodedFrame { n_atoms, time, step, reported_box, has_field: true, identity })
     }
 
-    fn raw(_: &[u8], (): &(), _: usize, _: f64, _: i64) -> Result<Raw, Fault> {
-        Err(Fault::Malformed("the toy is not copied".to_owned()))
+    fn raw(_: &[u8], (): &(), _: usize, _: f64, _: i64) -> Result<Raw, DecodeError> {
+        Err(DecodeError::Malformed("the toy is not copied".to_owned()))
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use proptest::prelude::*;
 use trajet_formats::xtc::radix::{FIRST_SMALL, LAST_SMALL, Radix, SMALL_SIZES};
 use trajet_formats::xtc::{Frame, MAGIC, MAGIC_LARGE, Positions};
-use trajet_formats::{Atoms, Fault, FrameMeta, Raw};
+use trajet_formats::{Atoms, DecodeError, FrameMeta, Raw};
 use trajet_simd::InstructionSet;
 
 use crate::parallel::Backwards;
@@ -361,7 +361,7 @@ fn bytes_after_the_last_atom_are_an_error() {
     let reader = open(&file.path, &without_sidecar(), &Serial).unwrap();
     assert!(matches!(
         read(&*reader, &Frames::all(1), &Atoms::all(12)),
-        Err(Error::Corrupt { fault: Fault::Leftover { .. }, .. })
+        Err(Error::Corrupt { fault: DecodeError::Leftover { .. }, .. })
     ));
 }
 

@@ -7,7 +7,7 @@
 //! was compiled that way.
 
 use crate::codec::HeaderSource;
-use crate::{Fault, HeaderFault, memory};
+use crate::{DecodeError, HeaderFault, memory};
 
 /// CHARMM's unit of time, ps.
 pub const PS_PER_AKMA: f64 = 4.888_821e-2;
@@ -143,13 +143,13 @@ impl<S: HeaderSource> Records<'_, S> {
             return Err(self.file.fault(truncated(needed, left)));
         }
         let copied = memory::copied(self.file.bytes(self.at, n as usize, 0)?, "the head of a file");
-        let bytes = copied.map_err(|refused| self.file.fault(Fault::from(refused).into()))?;
+        let bytes = copied.map_err(|refused| self.file.fault(DecodeError::from(refused).into()))?;
         self.at += n;
         Ok(bytes)
     }
 
     fn malformed(&self, words: String) -> S::Error {
-        self.file.fault(Fault::Malformed(words).into())
+        self.file.fault(DecodeError::Malformed(words).into())
     }
 }
 
@@ -182,7 +182,7 @@ impl Head {
         let atoms = records.next("the number of atoms", |n| n == 4)?;
         let n_atoms = order.i32(&atoms, 0);
         if n_atoms <= 0 {
-            return Err(records.file.fault(Fault::AtomCount { found: n_atoms }.into()));
+            return Err(records.file.fault(DecodeError::AtomCount { found: n_atoms }.into()));
         }
         let n_fixed = control[8];
         if !(0..n_atoms).contains(&n_fixed) {

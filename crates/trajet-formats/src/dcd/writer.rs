@@ -8,7 +8,7 @@
 use super::cell::{Cell, CellForm};
 use super::frame::Frame;
 use super::head::{PS_PER_AKMA, TITLE};
-use crate::losses::Lost;
+use crate::losses::FrameLoss;
 use crate::time::text;
 use crate::write_checks::{self, WriteChecks};
 use crate::writer::{self, Format, Input, Patch, Plan, Workspace, put};
@@ -95,7 +95,7 @@ impl Encoder {
         let numbers = [a, gamma, b, beta, alpha, c];
         if (Cell { numbers, form: self.form }).read().is_err() {
             let what = format!("the impossible cell {:?}", [a, b, c, alpha, beta, gamma]);
-            self.checks.lose(number, &[Lost::of("impossible cells", what)])?;
+            self.checks.lose(number, &[FrameLoss::of("impossible cells", what)])?;
             return Ok([0.0; 6]);
         }
         Ok(numbers)

@@ -5,13 +5,15 @@ use super::columns::{
     n_atoms,
 };
 use super::scan::Scan;
-use crate::frame_format::{DecodedFrame, FrameFormat, Picked};
+use crate::frame_format::{DecodedFrame, FrameFormat, SelectedCursor};
 use crate::identity::{Identity, difference};
 use crate::lines::{LINE_BYTES, LineFormat, in_line};
 use crate::text::{LineFault, Lines, words};
 use crate::time::TitleTime;
 use crate::trr::{self, Reals};
-use crate::{Fault, Field, Format, GivenBox, Raw, cell_from_vectors, memory, turned_vectors};
+use crate::{
+    DecodeError, Field, Format, Raw, ReportedBox, cell_from_vectors, memory, turned_vectors,
+};
 
 /// The format GRO.
 #[derive(Debug)]
@@ -37,7 +39,7 @@ impl FrameFormat for Gro {
         may_lack.then(|| CUT_BOX.to_owned()).into_iter().collect()
     }
 
-    fn shared(first: &[u8]) -> Result<bool, Fault> {
+    fn shared(first: &[u8]) -> Result<bool, DecodeError> {
         Ok(each_atom(first, |_, _, _| Ok(()))?.title.time.is_some())
     }
 
@@ -51,8 +53,8 @@ impl FrameFormat for Gro {
         field: Field,
         selected: Option<&[u32]>,
         out: &mut [[f32; 3]],
-    ) -> Result<DecodedFrame, Fault> {
-        let mut picked = Picked::new(selected);
+    ) -> Result<DecodedFrame, DecodeError> {
+        let mut picked = SelectedCursor::new(selected);
         let mut has_field = field == Field::Positions;
         let decoded = each_atom(frame, |atom, width, line| {
             has_field |= field == Field::Velocities && width.has_velocity(line);
@@ -69,11 +71,11 @@ impl FrameFormat for Gro {
         })?;
         let Decoded { n_atoms, title, vectors, identity } = decoded;
         let time = has_times.then(|| title.time.unwrap_or(f64::NAN));
-        let given_box = given_box(&vectors);
-        Ok(DecodedFrame { n_atoms, time, step: title.step, given_box, has_field, identity })
+        let reported_box = reported_box(&vectors);
+        Ok(DecodedFrame { n_atoms, time, step: title.step, reported_box, has_field, identity })
     }
 
-    fn raw(frame: &[u8], _: &bool, n: usize, at: f64, step: i64) -> Result<Raw, Fault> {
+    fn raw(frame: &[u8], _: &bool, n: usize, at: f64, step: i64) -> Result<Raw, DecodeError> {
         let (mut positions, mut velocities) = (Vec::new(), Vec::new());
         let what = "the numbers of a frame";
         memory::reserve(&mut positions, 3 * n, what)?;
@@ -88,7 +90,9 @@ impl FrameFormat for Gro {
         })?;
         if decoded.n_atoms != n {
             let found = decoded.n_atoms;
-            return Err(Fault::Malformed(format!("the frame has {found} atoms, expected {n}")));
+            return Err(DecodeError::Malformed(format!(
+                "the frame has {found} atoms, expected {n}"
+            )));
         }
         if has_velocities {
             memory::reserve(&mut velocities, 3 * n, what)?;
@@ -98,7 +102,7 @@ impl FrameFormat for Gro {
             })?;
         }
         let step = i32::try_from(step)
-            .map_err(|_| Fault::Malformed(format!("step {step} exceeds 32 bits")))?;
+            .map_err(|_| DecodeError::Malformed(format!("step {step} exceeds 32 bits")))?;
         Ok(Raw::Trr(trr::Frame {
             n_atoms: n,
             double: true,
@@ -114,7 +118,7 @@ impl FrameFormat for Gro {
         }))
     }
 
-    fn difference(first: &[u8], frame: &[u8]) -> Result<Option<String>, Fault> {
+    fn difference(first: &[u8], frame: &[u8]) -> Result<Option<String>, DecodeError> {
         let mut found = [Vec::new(), Vec::new()];
         for (lines, text) in found.iter_mut().zip([first, frame]) {
             each_atom(text, |_, _, line| {
@@ -140,10 +144,10 @@ struct Decoded {
 fn each_atom<'a>(
     frame: &'a [u8],
     mut take: impl FnMut(usize, Width, &'a [u8]) -> Result<(), LineFault>,
-) -> Result<Decoded, Fault> {
+) -> Result<Decoded, DecodeError> {
     let mut lines = Lines::new(frame);
     let ends = |lines: &Lines<'_>| {
-        Fault::Malformed(format!("the frame ends behind its line {}", lines.number()))
+        DecodeError::Malformed(format!("the frame ends behind its line {}", lines.number()))
     };
     let mut title = lines.next().ok_or_else(|| ends(&lines))?;
     let mut count = lines.next().ok_or_else(|| ends(&lines))?;
@@ -170,6 +174,6 @@ fn each_atom<'a>(
     Ok(Decoded { n_atoms, title, vectors, identity })
 }
 
-fn given_box(vectors: &[f64; 9]) -> GivenBox {
+fn reported_box(vectors: &[f64; 9]) -> ReportedBox {
     (cell_from_vectors(vectors, ANGSTROM_PER_NM), turned_vectors(vectors, ANGSTROM_PER_NM))
 }

@@ -1,7 +1,7 @@
 //! Finds the frames of a GRO file.
 
 use super::columns::{SHORTEST_LINE, box_vectors, is_whole_box, n_atoms};
-use crate::Fault;
+use crate::DecodeError;
 use crate::lines::{FoundFrame, FrameScan, LINE_BYTES, ScanEnd, ScannedLine, in_line};
 use crate::text::{Lines, words};
 use crate::time::TitleTime;
@@ -63,7 +63,7 @@ impl FrameScan for Scan {
         Scan::at(0, 0)
     }
 
-    fn resumed(first: &[u8], frame: u64, start: u64) -> Result<Self, Fault> {
+    fn resumed(first: &[u8], frame: u64, start: u64) -> Result<Self, DecodeError> {
         let last = Lines::new(first).filter(|line| !line.trim_ascii().is_empty()).last();
         let n_box_numbers = words(last.unwrap_or_default()).count();
         let title = Lines::new(first).next().unwrap_or_default();
@@ -72,7 +72,7 @@ impl FrameScan for Scan {
         Ok(Scan { n_box_numbers, has_times, ..Scan::at(frame, start) })
     }
 
-    fn line(&mut self, line: &ScannedLine<'_>) -> Result<Option<FoundFrame>, Fault> {
+    fn line(&mut self, line: &ScannedLine<'_>) -> Result<Option<FoundFrame>, DecodeError> {
         let text = line.text;
         let was_blank = self.is_blank && self.number > 0;
         self.is_blank &= text.trim_ascii().is_empty();
@@ -89,7 +89,7 @@ impl FrameScan for Scan {
             Next::Count => {
                 let n = n_atoms(text).map_err(locate)?;
                 if n == 0 {
-                    return Err(Fault::Malformed("the frame has no atoms".into()));
+                    return Err(DecodeError::Malformed("the frame has no atoms".into()));
                 }
                 self.frame.n_atoms = n;
                 self.next = Next::Atoms(n);
@@ -116,7 +116,7 @@ impl FrameScan for Scan {
         Ok(complete)
     }
 
-    fn finish(self, size: u64) -> Result<ScanEnd, Fault> {
+    fn finish(self, size: u64) -> Result<ScanEnd, DecodeError> {
         if self.is_blank && self.number > 0 {
             let last = self.whole.map(|frame| FoundFrame { end: size, ..frame });
             return Ok(ScanEnd { last, cut: None });

@@ -7,14 +7,14 @@ use super::description::{
     Boxes, Description, Digests, Filters, Form, LayoutResult, NO_ROW, Run, Series, Storage, across,
     runs_of, shape_of,
 };
-use crate::{Atoms, Fault, HeaderFault};
+use crate::{Atoms, DecodeError, HeaderFault};
 
 /// Largest expansion of Deflate: decompressed bytes per compressed byte.
 pub const MOST_OF_A_BYTE: u64 = 1032;
 
 /// Returns the fault of a file that does not match its description.
 pub fn corrupt(words: String) -> HeaderFault {
-    Fault::Malformed(words).into()
+    DecodeError::Malformed(words).into()
 }
 
 /// A series whose location was checked against the file.

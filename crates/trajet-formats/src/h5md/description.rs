@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::OwnTables;
-use crate::{GivenBox, cell_from_vectors};
+use crate::{ReportedBox, cell_from_vectors};
 
 /// Row number of frames that a series lacks.
 pub const NO_ROW: u64 = u64::MAX;
@@ -58,7 +58,7 @@ pub struct Description {
     pub remarks: Vec<String>,
     /// Remarks on the source of the file, stored in the file. Not sent to workers.
     #[serde(skip)]
-    pub noted: Vec<String>,
+    pub stored_remarks: Vec<String>,
     /// Whether the file states no times. Not sent to workers.
     #[serde(skip)]
     pub no_times: bool,
@@ -97,12 +97,12 @@ pub struct Digests {
     /// Offset and digest of each chunk of every series, ascending.
     pub chunks: Vec<(u64, u64)>,
     /// Regions between chunks: tables, and times, steps and boxes as other programs read them.
-    pub between: Vec<Stretch>,
+    pub between: Vec<DigestedRegion>,
 }
 
 /// A region of a file and its digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stretch {
+pub struct DigestedRegion {
     /// Byte at which it begins.
     pub offset: u64,
     /// Length, bytes.
@@ -120,7 +120,7 @@ pub enum Boxes {
     Vectors(Vec<[f64; 9]>),
     /// Boxes as the reader of another format returned them. Angles recomputed from vectors would differ in their
     /// last bits.
-    Given(Vec<GivenBox>),
+    Given(Vec<ReportedBox>),
     /// Boxes, times and steps of this many frames are kept in the parent index and omitted here.
     InParentIndex(u64),
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Units and form of a file's times and boxes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Manner {
+pub struct TimeAndBoxUnits {
     /// Factor that converts times to ps; `None` if the file has no times.
     pub time_factor: Option<f64>,
     /// Factor that converts boxes to Å.
@@ -19,7 +19,7 @@ pub struct Manner {
 #[derive(Clone, Debug)]
 pub struct OwnTables {
     /// Units and form.
-    pub manner: Manner,
+    pub manner: TimeAndBoxUnits,
     /// Time of each frame; `None` if times are in ps or missing.
     pub times: Option<Vec<f64>>,
     /// Box vectors row by row, one box per frame or one for all; `None` if they are in Å or missing.
@@ -32,7 +32,7 @@ pub struct OwnTables {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OwnFrame {
     /// Units and form.
-    pub manner: Manner,
+    pub manner: TimeAndBoxUnits,
     /// Time of the frame; meaningless if the file has no times.
     pub time: f64,
     /// Box vectors row by row; `None` without a box.

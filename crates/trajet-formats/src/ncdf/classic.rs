@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::codec::HeaderSource;
 use crate::remarks::ATTRIBUTE;
-use crate::{Fault, HeaderFault};
+use crate::{DecodeError, HeaderFault};
 
 /// Magic bytes of the format that is written, with offsets of 64 bits.
 pub(super) const MAGIC: [u8; 4] = *b"CDF\x02";
@@ -518,7 +518,7 @@ impl<'a, S: HeaderSource> Cursor<'a, S> {
     }
 
     fn malformed(&self, words: String) -> S::Error {
-        self.file.fault(Fault::Malformed(words).into())
+        self.file.fault(DecodeError::Malformed(words).into())
     }
 }
 

@@ -217,7 +217,7 @@ pub struct Head {
     /// Remarks for the user.
     pub remarks: Vec<String>,
     /// Remarks on the source of the file, stored in its attributes.
-    pub noted: Vec<String>,
+    pub stored_remarks: Vec<String>,
 }
 
 impl Head {
@@ -288,7 +288,7 @@ impl Head {
             remarks
                 .push(format!("no units are given for {names}: taken as Amber's convention says"));
         }
-        let noted = match classic.attributes.get(ATTRIBUTE) {
+        let stored_remarks = match classic.attributes.get(ATTRIBUTE) {
             Some(Value::Text(text)) => of_text(text),
             _ => Vec::new(),
         };
@@ -307,7 +307,7 @@ impl Head {
             cell,
             numbers,
             remarks,
-            noted,
+            stored_remarks,
         })
     }
 

@@ -8,12 +8,12 @@ use super::records::{
 };
 use super::scan::Scan;
 use crate::dcd::{self, CellForm};
-use crate::frame_format::{DecodedFrame, FrameFormat, Picked};
+use crate::frame_format::{DecodedFrame, FrameFormat, SelectedCursor};
 use crate::identity::{Identity, difference};
 use crate::lines::{LineFormat, in_line};
 use crate::text::{LineFault, Lines};
 use crate::time::TitleTime;
-use crate::{Fault, Field, Format, Raw, memory, vectors_from_cell};
+use crate::{DecodeError, Field, Format, Raw, memory, vectors_from_cell};
 
 /// The format PDB.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ impl FrameFormat for Pdb {
     const TAIL_BYTES: usize = 4096;
     type Shared = First;
 
-    fn shared(first: &[u8]) -> Result<First, Fault> {
+    fn shared(first: &[u8]) -> Result<First, DecodeError> {
         let Decoded { cell, title, .. } = each_atom(first, |_, _| Ok(()))?;
         Ok(First { cell: cell.flatten(), has_time: title.time.is_some() })
     }
@@ -62,8 +62,8 @@ impl FrameFormat for Pdb {
         _: Field,
         selected: Option<&[u32]>,
         out: &mut [[f32; 3]],
-    ) -> Result<DecodedFrame, Fault> {
-        let mut picked = Picked::new(selected);
+    ) -> Result<DecodedFrame, DecodeError> {
+        let mut picked = SelectedCursor::new(selected);
         let Decoded { n_atoms, cell, title, identity } = each_atom(frame, |atom, line| {
             if let Some(out) = picked.place(atom).and_then(|place| out.get_mut(place)) {
                 check_columns(line)?;
@@ -71,13 +71,13 @@ impl FrameFormat for Pdb {
             }
             Ok(())
         })?;
-        let given_box = (cell.unwrap_or(first.cell).unwrap_or([f64::NAN; 6]), None);
+        let reported_box = (cell.unwrap_or(first.cell).unwrap_or([f64::NAN; 6]), None);
         let time = first.has_time.then(|| title.time.unwrap_or(f64::NAN));
         let step = title.step.filter(|_| first.has_time);
-        Ok(DecodedFrame { n_atoms, time, step, given_box, has_field: true, identity })
+        Ok(DecodedFrame { n_atoms, time, step, reported_box, has_field: true, identity })
     }
 
-    fn raw(frame: &[u8], first: &First, n: usize, _: f64, _: i64) -> Result<Raw, Fault> {
+    fn raw(frame: &[u8], first: &First, n: usize, _: f64, _: i64) -> Result<Raw, DecodeError> {
         let mut axes = vec![Vec::new(), Vec::new(), Vec::new()];
         for axis in &mut axes {
             memory::reserve(axis, n, "the numbers of a frame")?;
@@ -91,7 +91,7 @@ impl FrameFormat for Pdb {
         })?;
         if n_atoms != n {
             let text = format!("the frame has {n_atoms} atoms, expected {n}");
-            return Err(Fault::Malformed(text));
+            return Err(DecodeError::Malformed(text));
         }
         let cell = cell.unwrap_or(first.cell).map(|[a, b, c, alpha, beta, gamma]| dcd::Cell {
             numbers: [a, gamma, b, beta, alpha, c],
@@ -100,7 +100,7 @@ impl FrameFormat for Pdb {
         Ok(Raw::Dcd(dcd::Frame { version: 0, cell, axes }))
     }
 
-    fn difference(first: &[u8], frame: &[u8]) -> Result<Option<String>, Fault> {
+    fn difference(first: &[u8], frame: &[u8]) -> Result<Option<String>, DecodeError> {
         let atoms = |text| Lines::new(text).filter(|line| record(line) == Record::Atom).map(labels);
         Ok(difference(atoms(first), atoms(frame)))
     }
@@ -128,7 +128,7 @@ struct Decoded {
 fn each_atom(
     frame: &[u8],
     mut take: impl FnMut(usize, &[u8]) -> Result<(), LineFault>,
-) -> Result<Decoded, Fault> {
+) -> Result<Decoded, DecodeError> {
     let mut decoded = Decoded {
         n_atoms: 0,
         cell: None,

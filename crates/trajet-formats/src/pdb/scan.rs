@@ -1,7 +1,7 @@
 //! Finds the frames of a PDB file.
 
 use super::records::{COORDINATES_END, Record, record, title_time};
-use crate::Fault;
+use crate::DecodeError;
 use crate::lines::{FoundFrame, FrameScan, ScanEnd, ScannedLine};
 use crate::text::Lines;
 use crate::time::TitleTime;
@@ -81,14 +81,14 @@ impl Scan {
     }
 
     /// Returns the frame, which ends at byte `end`, and begins the next.
-    fn complete(&mut self, end: u64) -> Result<FoundFrame, Fault> {
+    fn complete(&mut self, end: u64) -> Result<FoundFrame, DecodeError> {
         let Scan { number, start, n_atoms, has_cell, title, .. } = *self;
         let has_times = *self.file.has_times.get_or_insert(title.time.is_some());
         let title = if has_times { title } else { TitleTime::default() };
         let (time, step) = title.of_frame(number, has_times);
         if number > 0 && *self.file.later_have_cells.get_or_insert(has_cell) != has_cell {
             let (this, others) = if has_cell { ("a", "no") } else { ("no", "a") };
-            return Err(Fault::Malformed(format!(
+            return Err(DecodeError::Malformed(format!(
                 "the model has {this} CRYST1 record, the models before have {others} such record: \
                  its cell is not known"
             )));
@@ -104,7 +104,7 @@ impl FrameScan for Scan {
         Scan::at(0, 0, File::default())
     }
 
-    fn resumed(first: &[u8], frame: u64, start: u64) -> Result<Self, Fault> {
+    fn resumed(first: &[u8], frame: u64, start: u64) -> Result<Self, DecodeError> {
         let mut scan = Scan::new();
         let mut at = 0;
         for text in Lines::new(first) {
@@ -118,7 +118,7 @@ impl FrameScan for Scan {
         Ok(Scan::at(frame, start, scan.file))
     }
 
-    fn line(&mut self, line: &ScannedLine<'_>) -> Result<Option<FoundFrame>, Fault> {
+    fn line(&mut self, line: &ScannedLine<'_>) -> Result<Option<FoundFrame>, DecodeError> {
         let text = line.text;
         let kind = record(text);
         self.is_line_cut = !line.is_ended
@@ -173,10 +173,10 @@ impl FrameScan for Scan {
         Ok(complete)
     }
 
-    fn finish(mut self, size: u64) -> Result<ScanEnd, Fault> {
+    fn finish(mut self, size: u64) -> Result<ScanEnd, DecodeError> {
         if self.n_atoms == 0 && !self.is_begun && !self.is_line_cut {
             return match self.number {
-                0 => Err(Fault::Malformed("the file has no ATOM or HETATM record".into())),
+                0 => Err(DecodeError::Malformed("the file has no ATOM or HETATM record".into())),
                 _ => Ok(ScanEnd::default()),
             };
         }
@@ -210,7 +210,7 @@ mod tests {
     const CELL: &str = "CRYST1   10.000   10.000   10.000  90.00  90.00  90.00 P 1           1\n";
 
     /// Returns the frames of a text, as texts, and the byte at which it is cut.
-    fn frames(text: &str) -> Result<(Vec<&str>, Option<usize>), Fault> {
+    fn frames(text: &str) -> Result<(Vec<&str>, Option<usize>), DecodeError> {
         let mut scan = Scan::new();
         let (mut found, mut start) = (Vec::new(), 0);
         for line in text.split_inclusive('\n') {

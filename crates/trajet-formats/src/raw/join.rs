@@ -279,14 +279,7 @@ fn join_dcd(head: &dcd::Frame, parts: &Parts<'_>) -> Result<dcd::Frame, String> 
         })
     };
     let axes = (0..head.axes.len()).map(axis).collect::<Result<_, String>>()?;
-    let mut frame = dcd::Frame { axes, ..*head };
-    // Heads that were stored by older versions lack the version and the form of the cell.
-    if let (0, Some(Raw::Dcd(part))) = (head.version, parts.parts.first().map(|(_, raw)| raw))
-        && part.cell.map(|cell| cell.numbers) == head.cell.map(|cell| cell.numbers)
-    {
-        (frame.version, frame.cell) = (part.version, part.cell);
-    }
-    Ok(frame)
+    Ok(dcd::Frame { axes, ..*head })
 }
 
 /// Joins the vectors of a format that stores numbers as [`Values`].

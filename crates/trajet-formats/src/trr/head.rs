@@ -4,9 +4,9 @@
 //! virial, pressure, two unused ones, positions, velocities, forces), atoms, step, one unused word; then time
 //! and λ in the precision of the parts, and the parts themselves.
 
-use crate::codec::{Headed, Mark, NoHead};
+use crate::codec::{Headed, HeaderError, Mark};
 use crate::xdr::{f32_at, f64_at, i32_at};
-use crate::{Fault, Field};
+use crate::{DecodeError, Field};
 
 /// Magic number of a frame.
 pub const MAGIC: i32 = 1993;
@@ -40,10 +40,10 @@ impl Head {
     /// Parses the header at the start of `bytes`, which may continue past the header.
     ///
     /// # Errors
-    /// [`NoHead`] if the bytes are too few or no header.
-    pub fn parse(bytes: &[u8]) -> Result<Head, NoHead> {
-        let need = |n: usize| if bytes.len() < n { Err(NoHead::Short(n)) } else { Ok(()) };
-        let fault = |words: String| Err(NoHead::Fault(Fault::Malformed(words)));
+    /// [`HeaderError`] if the bytes are too few or no header.
+    pub fn parse(bytes: &[u8]) -> Result<Head, HeaderError> {
+        let need = |n: usize| if bytes.len() < n { Err(HeaderError::Short(n)) } else { Ok(()) };
+        let fault = |words: String| Err(HeaderError::Decode(DecodeError::Malformed(words)));
         need(4)?;
         let magic = i32_at(bytes, 0);
         if magic != MAGIC {
@@ -58,7 +58,7 @@ impl Head {
         let word = |k: usize| i32_at(bytes, 24 + 4 * k);
         let n_atoms = match word(10) {
             n if n > 0 => n as usize,
-            found => return Err(Fault::AtomCount { found }.into()),
+            found => return Err(DecodeError::AtomCount { found }.into()),
         };
         if let Some(k) = [0, 1, 5, 6].into_iter().find(|&k| word(k) != 0) {
             let n = word(k);
@@ -132,7 +132,7 @@ impl Headed for Trr {
     const SHORTEST_FRAME: u64 = WORDS_BYTES as u64 + 8 + 12;
     const HEAD_BYTES: usize = MOST_HEAD_BYTES;
 
-    fn mark(bytes: &[u8]) -> Result<Mark, NoHead> {
+    fn mark(bytes: &[u8]) -> Result<Mark, HeaderError> {
         Ok(Head::parse(bytes)?.mark())
     }
 

@@ -13,7 +13,7 @@ use super::coder::{Coder, Form, GROUP_ATOMS};
 use super::head::{ANGSTROM_PER_NM, Packed};
 use super::radix::{SMALL_SIZES, Wide};
 use super::scan::{Group, Scanned, Walk};
-use crate::Fault;
+use crate::DecodeError;
 
 /// Largest index of the small size whose packed numbers are positive as `i32`.
 const LARGEST_SMALL: u8 = 31;
@@ -135,7 +135,7 @@ impl Sixteen {
 /// # Errors
 /// As [`Walk::next`].
 #[inline(never)] // In a function of its own, the walk stays in registers.
-fn fill(walk: &mut Walk<'_>, to: &mut [Sixteen; AHEAD]) -> Result<usize, Fault> {
+fn fill(walk: &mut Walk<'_>, to: &mut [Sixteen; AHEAD]) -> Result<usize, DecodeError> {
     let mut here = *walk;
     let mut n = 0;
     while n < AHEAD * LANES
@@ -358,7 +358,7 @@ impl Batch {
 /// Decodes all atoms of a frame while walking from group to group.
 ///
 /// # Errors
-/// Any [`Fault`] of the compressed coordinates.
+/// Any [`DecodeError`] of the compressed coordinates.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
 pub(super) fn all<V: Absolutes>(
@@ -370,7 +370,7 @@ pub(super) fn all<V: Absolutes>(
     n_atoms: usize,
     batch: &mut Batch,
     out: &mut [f32],
-) -> Result<Scanned, Fault> {
+) -> Result<Scanned, DecodeError> {
     let mut constants = Constants::new(v, coder);
     let mut inside = true;
     let mut walk = Walk::new(packed, data, at_hand, n_atoms, n_atoms);
@@ -400,7 +400,7 @@ pub(super) fn all<V: Absolutes>(
 /// those that had to be decoded only to get to a selected one.
 ///
 /// # Errors
-/// [`Fault::OutsideRange`].
+/// [`DecodeError::OutsideRange`].
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
 pub(super) fn selected<V: Absolutes>(
@@ -412,7 +412,7 @@ pub(super) fn selected<V: Absolutes>(
     selected: &[u32],
     batch: &mut Batch,
     out: &mut [f32],
-) -> Result<u64, Fault> {
+) -> Result<u64, DecodeError> {
     let mut constants = Constants::new(v, coder);
     let out = out.as_chunks_mut::<3>().0;
     let (mut next, mut decoded) = (0, 0);
@@ -443,5 +443,5 @@ pub(super) fn selected<V: Absolutes>(
         }
     }
     debug_assert_eq!(next, selected.len());
-    if constants.inside(v) { Ok(decoded) } else { Err(Fault::OutsideRange) }
+    if constants.inside(v) { Ok(decoded) } else { Err(DecodeError::OutsideRange) }
 }

@@ -3,7 +3,7 @@
 use super::head::{ANGSTROM_PER_NM, Packed};
 use super::radix::{Radix, SMALL, Wide};
 use super::scan::{Group, Scanned, Walk};
-use crate::Fault;
+use crate::DecodeError;
 
 /// Largest number of atoms in a group: the absolute one and a run of ten.
 pub(super) const GROUP_ATOMS: usize = 11;
@@ -87,7 +87,7 @@ impl Coder {
         n_atoms: usize,
         out: &mut [[T; 3]],
         convert: impl Fn([i32; 3]) -> [T; 3],
-    ) -> Result<Scanned, Fault> {
+    ) -> Result<Scanned, DecodeError> {
         let mut inside = true;
         let mut walk = Walk::new(packed, data, at_hand, n_atoms, n_atoms);
         while let Some((group, end)) = walk.next()? {
@@ -122,7 +122,7 @@ impl Coder {
         selected: &[u32],
         out: &mut [[T; 3]],
         convert: impl Fn([i32; 3]) -> [T; 3],
-    ) -> Result<u64, Fault> {
+    ) -> Result<u64, DecodeError> {
         let (mut inside, mut held, mut next, mut decoded) = (true, true, 0, 0);
         for group in groups {
             let (needed, end) = group.needed(selected, next);
@@ -141,7 +141,7 @@ impl Coder {
             decoded += needed as u64 + 1;
         }
         debug_assert_eq!(next, selected.len());
-        if inside && held { Ok(decoded) } else { Err(Fault::OutsideRange) }
+        if inside && held { Ok(decoded) } else { Err(DecodeError::OutsideRange) }
     }
 
     /// Decodes the absolute atoms of `N` groups, which begin at `bits`, into one array per axis. Returns false

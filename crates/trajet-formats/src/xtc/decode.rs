@@ -11,11 +11,11 @@ use super::coder::{Coder, Form, in_place};
 use super::head::{ANGSTROM_PER_NM, Head, PLAIN_ATOMS, Packed};
 use super::scan::{Group, Groups, Scanned, scan};
 use crate::xdr::f32_at;
-use crate::{Atoms, Fault, memory};
+use crate::{Atoms, DecodeError, memory};
 
 /// Bytes and atoms that decoding a frame took.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Used {
+pub struct DecodeCost {
     /// Bytes of the frame that were used.
     pub bytes: u64,
     /// Atoms whose coordinates were decoded.
@@ -26,7 +26,7 @@ pub struct Used {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Decoded {
     /// All selected atoms were decoded.
-    Done(Used),
+    Done(DecodeCost),
     /// The bytes at hand end in the group of this atom.
     Short {
         /// First atom of that group.
@@ -50,7 +50,7 @@ pub struct Memory {
 /// rounded after each step, as other readers of the format compute them.
 ///
 /// # Errors
-/// Any [`Fault`] of the compressed coordinates.
+/// Any [`DecodeError`] of the compressed coordinates.
 pub fn angstroms(
     set: InstructionSet,
     head: &Head,
@@ -59,7 +59,7 @@ pub fn angstroms(
     atoms: &Atoms,
     memory: &mut Memory,
     out: &mut [f32],
-) -> Result<Decoded, Fault> {
+) -> Result<Decoded, DecodeError> {
     let Some(packed) = &head.packed else {
         let out = out.as_chunks_mut::<3>().0;
         return Ok(plain(head, bytes, at_hand, atoms, out, |nm| nm * ANGSTROM_PER_NM));
@@ -73,7 +73,7 @@ pub fn angstroms(
 /// few.
 ///
 /// # Errors
-/// Any [`Fault`] of the compressed coordinates.
+/// Any [`DecodeError`] of the compressed coordinates.
 #[allow(clippy::too_many_arguments)]
 pub fn integers(
     set: InstructionSet,
@@ -84,7 +84,7 @@ pub fn integers(
     atoms: &Atoms,
     memory: &mut Memory,
     out: &mut Vec<[i32; 3]>,
-) -> Result<Decoded, Fault> {
+) -> Result<Decoded, DecodeError> {
     let here = (bytes, at_hand);
     let Memory { groups, batch, stored } = memory;
     memory::resize(stored, 3 * atoms.n_sorted(), 0.0, "the atoms of a frame")?;
@@ -108,7 +108,7 @@ fn packed_atoms(
     atoms: &Atoms,
     (groups, batch): (&mut Groups, &mut Batch),
     out: &mut [f32],
-) -> Result<Decoded, Fault> {
+) -> Result<Decoded, DecodeError> {
     let n_atoms = head.n_atoms;
     let data = &bytes[head.data_at..];
     let at_hand = packed.at_hand(at_hand, head);
@@ -143,7 +143,7 @@ on_lanes! {
         n_atoms: usize,
         batch: &mut Batch,
         out: &mut [f32],
-    ) -> Result<Scanned, Fault> = batch::all, all_one_by_one
+    ) -> Result<Scanned, DecodeError> = batch::all, all_one_by_one
 }
 
 on_lanes! {
@@ -156,7 +156,7 @@ on_lanes! {
         selected: &[u32],
         batch: &mut Batch,
         out: &mut [f32],
-    ) -> Result<u64, Fault> = batch::selected, selected_one_by_one
+    ) -> Result<u64, DecodeError> = batch::selected, selected_one_by_one
 }
 
 #[allow(clippy::too_many_arguments)]
@@ -168,7 +168,7 @@ fn all_one_by_one(
     n_atoms: usize,
     _: &mut Batch,
     out: &mut [f32],
-) -> Result<Scanned, Fault> {
+) -> Result<Scanned, DecodeError> {
     // `out` holds bit patterns of integers until all are decoded: converting them together uses vector
     // instructions.
     let out = out.as_chunks_mut::<3>().0;
@@ -181,7 +181,7 @@ fn all_one_by_one(
         Form::Angstroms => convert(packed, out.as_flattened_mut()),
         Form::Integers => all_inside(packed, out),
     };
-    if inside { Ok(scanned) } else { Err(Fault::OutsideRange) }
+    if inside { Ok(scanned) } else { Err(DecodeError::OutsideRange) }
 }
 
 fn selected_one_by_one(
@@ -192,7 +192,7 @@ fn selected_one_by_one(
     selected: &[u32],
     _: &mut Batch,
     out: &mut [f32],
-) -> Result<u64, Fault> {
+) -> Result<u64, DecodeError> {
     coder.selected(data, groups, selected, out.as_chunks_mut::<3>().0, |t| coder.stored(t))
 }
 
@@ -253,7 +253,7 @@ pub fn plain(
         let at = head.data_at + 12 * place(k);
         *position = [0, 4, 8].map(|b| convert(f32_at(bytes, at + b)));
     }
-    Decoded::Done(Used { bytes: head.len, atoms: out.len() as u64 })
+    Decoded::Done(DecodeCost { bytes: head.len, atoms: out.len() as u64 })
 }
 
 /// Combines the ends of scanning and decoding, and checks that decoding all atoms used all bytes.
@@ -264,18 +264,18 @@ fn finish(
     atoms: &Atoms,
     scanned: Scanned,
     decoded: u64,
-) -> Result<Decoded, Fault> {
+) -> Result<Decoded, DecodeError> {
     let used_bits = match scanned {
         Scanned::Done(bits) => bits,
         Scanned::Short { atom } if at_hand as u64 == packed.n_bytes => {
-            return Err(Fault::Exhausted { atom });
+            return Err(DecodeError::Exhausted { atom });
         }
         Scanned::Short { atom } => return Ok(Decoded::Short { atom }),
     };
     let used = used_bits.div_ceil(8);
     if atoms.sorted().is_none() && used != packed.n_bytes {
-        return Err(Fault::Leftover { used, claimed: packed.n_bytes });
+        return Err(DecodeError::Leftover { used, claimed: packed.n_bytes });
     }
     let bytes = head.data_at as u64 + used;
-    Ok(Decoded::Done(Used { bytes, atoms: decoded }))
+    Ok(Decoded::Done(DecodeCost { bytes, atoms: decoded }))
 }

@@ -4,8 +4,8 @@
 //! atoms as plain floats, or: precision, smallest and largest integer coordinate of each axis, index
 //! of the small size, number of bytes (one word for magic 1995, two for 2023), bytes, padding to 4.
 
-use crate::Fault;
-use crate::codec::{Headed, Mark, NoHead};
+use crate::DecodeError;
+use crate::codec::{Headed, HeaderError, Mark};
 use crate::xdr::{f32_at, i32_at, u64_at};
 use crate::xtc::radix::{FIRST_SMALL, LAST_SMALL, Radix};
 
@@ -66,23 +66,23 @@ impl Head {
     /// Parses the header at the start of `bytes`, which may continue past the header.
     ///
     /// # Errors
-    /// [`NoHead`] if the bytes are too few or no header.
-    pub fn parse(bytes: &[u8]) -> Result<Head, NoHead> {
-        let need = |n: usize| if bytes.len() < n { Err(NoHead::Short(n)) } else { Ok(()) };
+    /// [`HeaderError`] if the bytes are too few or no header.
+    pub fn parse(bytes: &[u8]) -> Result<Head, HeaderError> {
+        let need = |n: usize| if bytes.len() < n { Err(HeaderError::Short(n)) } else { Ok(()) };
         need(4)?;
         let magic = i32_at(bytes, 0);
         if magic != MAGIC && magic != MAGIC_LARGE {
-            return Err(Fault::Magic { found: magic }.into());
+            return Err(DecodeError::Magic { found: magic }.into());
         }
         need(8)?;
         let atoms = i32_at(bytes, 4);
         if atoms <= 0 {
-            return Err(Fault::AtomCount { found: atoms }.into());
+            return Err(DecodeError::AtomCount { found: atoms }.into());
         }
         need(FIXED_BYTES)?;
         let coordinates = i32_at(bytes, 52);
         if coordinates != atoms {
-            return Err(Fault::AtomCountTwice { header: atoms, coordinates }.into());
+            return Err(DecodeError::AtomCountTwice { header: atoms, coordinates }.into());
         }
         let mut head = Head {
             magic,
@@ -123,7 +123,7 @@ impl Headed for Xtc {
     const SHORTEST_FRAME: u64 = 68;
     const HEAD_BYTES: usize = 96;
 
-    fn mark(bytes: &[u8]) -> Result<Mark, NoHead> {
+    fn mark(bytes: &[u8]) -> Result<Mark, HeaderError> {
         Ok(Head::parse(bytes)?.mark())
     }
 
@@ -135,22 +135,22 @@ impl Headed for Xtc {
 }
 
 impl Packed {
-    fn parse(bytes: &[u8], magic: i32) -> Result<Packed, Fault> {
+    fn parse(bytes: &[u8], magic: i32) -> Result<Packed, DecodeError> {
         let precision = f32_at(bytes, 56);
         if !(precision > 0.0 && precision.is_finite()) {
-            return Err(Fault::Precision { found: precision });
+            return Err(DecodeError::Precision { found: precision });
         }
         let min = [0, 1, 2].map(|k| i32_at(bytes, 60 + 4 * k));
         let max = [0, 1, 2].map(|k| i32_at(bytes, 72 + 4 * k));
         let mut sizes = [0; 3];
         for axis in 0..3 {
             let size = i64::from(max[axis]) - i64::from(min[axis]) + 1;
-            let range = Fault::Range { axis, min: min[axis], max: max[axis] };
+            let range = DecodeError::Range { axis, min: min[axis], max: max[axis] };
             sizes[axis] = u32::try_from(size).ok().filter(|&s| s > 0).ok_or(range)?;
         }
         let small = i32_at(bytes, 84);
         if !(i32::from(FIRST_SMALL)..=i32::from(LAST_SMALL)).contains(&small) {
-            return Err(Fault::SmallIndex { found: i64::from(small) });
+            return Err(DecodeError::SmallIndex { found: i64::from(small) });
         }
         let n_bytes =
             if magic == MAGIC { u64::from(i32_at(bytes, 88) as u32) } else { u64_at(bytes, 88) };
@@ -170,13 +170,13 @@ impl Packed {
     /// Checks that the byte count is possible for `atoms` atoms: each takes at least two bits, and at most a
     /// group of its own. A false count can thus neither make a reader allocate more than a small multiple of
     /// the file nor hide a lost frame.
-    fn check_byte_count(&self, atoms: u64) -> Result<(), Fault> {
+    fn check_byte_count(&self, atoms: u64) -> Result<(), DecodeError> {
         let widest = u64::from(Radix::absolute(self.sizes).bits.max(u32::from(LAST_SMALL)));
         let (least, most) = (atoms.div_ceil(4), atoms * (widest + 6) / 8 + 4);
         if (least..=most).contains(&self.n_bytes) {
             return Ok(());
         }
-        Err(Fault::ByteCount { bytes: self.n_bytes, atoms, least, most })
+        Err(DecodeError::ByteCount { bytes: self.n_bytes, atoms, least, most })
     }
 }
 
@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn short_headers_report_the_bytes_needed() {
         for n in 0..FIXED_BYTES {
-            assert!(matches!(Head::parse(&ONE_ATOM[..n]), Err(NoHead::Short(m)) if m > n));
+            assert!(matches!(Head::parse(&ONE_ATOM[..n]), Err(HeaderError::Short(m)) if m > n));
         }
     }
 
@@ -215,10 +215,19 @@ mod tests {
     fn false_counts_are_faults() {
         let mut bytes = ONE_ATOM;
         bytes[4] = 0xff; // a negative count
-        assert!(matches!(Head::parse(&bytes), Err(NoHead::Fault(Fault::AtomCount { .. }))));
+        assert!(matches!(
+            Head::parse(&bytes),
+            Err(HeaderError::Decode(DecodeError::AtomCount { .. }))
+        ));
         bytes[4] = 0x7f; // two billion
-        assert!(matches!(Head::parse(&bytes), Err(NoHead::Fault(Fault::AtomCountTwice { .. }))));
+        assert!(matches!(
+            Head::parse(&bytes),
+            Err(HeaderError::Decode(DecodeError::AtomCountTwice { .. }))
+        ));
         bytes[3] = 0xcc;
-        assert!(matches!(Head::parse(&bytes), Err(NoHead::Fault(Fault::Magic { found: 1996 }))));
+        assert!(matches!(
+            Head::parse(&bytes),
+            Err(HeaderError::Decode(DecodeError::Magic { found: 1996 }))
+        ));
     }
 }

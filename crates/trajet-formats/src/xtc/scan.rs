@@ -8,7 +8,7 @@
 use super::head::Packed;
 use super::radix::{FIRST_SMALL, LAST_SMALL, Radix};
 use crate::codec::SLACK;
-use crate::{Atoms, Fault, memory};
+use crate::{Atoms, DecodeError, memory};
 
 /// One group: an absolute atom and its run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -49,7 +49,7 @@ pub(crate) struct Groups {
 }
 
 impl Groups {
-    fn clear(&mut self, most: usize) -> Result<(), Fault> {
+    fn clear(&mut self, most: usize) -> Result<(), DecodeError> {
         self.len = 0;
         let len = (most + 1).max(self.slots.len());
         Ok(memory::resize(&mut self.slots, len, Group::default(), "the groups of a frame")?)
@@ -111,7 +111,7 @@ pub(super) fn scan(
     n_atoms: usize,
     atoms: &Atoms,
     groups: &mut Groups,
-) -> Result<Scanned, Fault> {
+) -> Result<Scanned, DecodeError> {
     groups.clear(atoms.n_sorted())?;
     let next_wanted = atoms.next_wanted();
     let Some(reach) = next_wanted.len().checked_sub(1).filter(|&reach| reach > 0) else {
@@ -181,7 +181,7 @@ impl<'a> Walk<'a> {
     /// # Errors
     /// A run that goes past the last atom, or a small size outside of the table.
     #[inline(always)]
-    pub(super) fn next(&mut self) -> Result<Option<(Group, usize)>, Fault> {
+    pub(super) fn next(&mut self) -> Result<Option<(Group, usize)>, DecodeError> {
         let Walk { data, n_bits, n_atoms, bit, atom, small, .. } = *self;
         if atom >= self.reach {
             return Ok(None);
@@ -209,7 +209,7 @@ impl<'a> Walk<'a> {
         }
         let end = atom + 1 + usize::from(run);
         if end > n_atoms {
-            return Err(Fault::Overrun { atom });
+            return Err(DecodeError::Overrun { atom });
         }
         let next = behind_flag + u64::from(run) * u64::from(small);
         if next > n_bits {
@@ -221,7 +221,7 @@ impl<'a> Walk<'a> {
         let group = Group { bit, first: atom as u32, run, small, run_at };
         (self.bit, self.atom, self.run, self.small) = (next, end, run, next_small);
         if self.wrong_small {
-            return Err(Fault::SmallIndex { found: i64::from(self.small) });
+            return Err(DecodeError::SmallIndex { found: i64::from(self.small) });
         }
         Ok(Some((group, end)))
     }
@@ -230,11 +230,11 @@ impl<'a> Walk<'a> {
     /// coordinate lies outside of the frame's range.
     ///
     /// # Errors
-    /// [`Fault::OutsideRange`].
+    /// [`DecodeError::OutsideRange`].
     #[inline(always)]
-    pub(super) fn end_with(&self, inside: bool) -> Result<Scanned, Fault> {
+    pub(super) fn end_with(&self, inside: bool) -> Result<Scanned, DecodeError> {
         match self.end() {
-            Scanned::Done(_) if !inside => Err(Fault::OutsideRange),
+            Scanned::Done(_) if !inside => Err(DecodeError::OutsideRange),
             end => Ok(end),
         }
     }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use trajet_files::{Error as InputError, Scratch};
 use trajet_formats::h5md::{Description, Rows};
-use trajet_formats::{GivenBox, Raw, turned_vectors};
+use trajet_formats::{Raw, ReportedBox, turned_vectors};
 
 use super::{Hdf5Job, Pair};
 use crate::Error;
@@ -37,7 +37,7 @@ impl Pair<'_> {
         some: Range<usize>,
         done: &AtomicUsize,
         stop: &Arc<AtomicBool>,
-    ) -> Result<Vec<GivenBox>, Error> {
+    ) -> Result<Vec<ReportedBox>, Error> {
         let scratch = || Scratch::stopped_by(Arc::clone(stop));
         let [ours, theirs] = &mut [scratch(), scratch()];
         let mut boxes = Vec::with_capacity(some.len());

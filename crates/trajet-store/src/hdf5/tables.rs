@@ -6,8 +6,8 @@
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
-use trajet_formats::GivenBox;
-use trajet_formats::h5md::{Boxes, Description, Digests, Stretch};
+use trajet_formats::ReportedBox;
+use trajet_formats::h5md::{Boxes, Description, DigestedRegion, Digests};
 
 use crate::manifest::are_sizes;
 
@@ -54,13 +54,13 @@ impl Tables {
 
     /// Returns the layout with digests but without times and steps, and the boxes of the frames. `None` unless there
     /// are `n_frames` boxes.
-    pub(crate) fn described(self, n_frames: usize) -> Option<(Description, Vec<GivenBox>)> {
+    pub(crate) fn described(self, n_frames: usize) -> Option<(Description, Vec<ReportedBox>)> {
         let Boxes::Given(given) = self.description.boxes else { return None };
         let (mut digests, mut offset) = (Digests::default(), 0u64);
         for Piece { frames, size, digest } in self.pieces {
             match frames {
                 Some(_) => digests.chunks.push((offset, digest)),
-                None => digests.between.push(Stretch { offset, size, digest }),
+                None => digests.between.push(DigestedRegion { offset, size, digest }),
             }
             offset += size;
         }

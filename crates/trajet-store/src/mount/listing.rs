@@ -10,13 +10,12 @@ use std::sync::{Arc, Mutex, Weak};
 use trajet_engine::run::lock;
 use trajet_files::source::Handles;
 use trajet_files::{Chain, Meter, OpenOptions, chain};
-use trajet_formats::{Extra, Format, FramesFrom, WriteOptions, dcd};
+use trajet_formats::{Extra, Format, FramesFrom, WriteOptions};
 
 use super::tree::{Contents, Make, Node, OnClose, Shared, State};
 use crate::catalog::MANIFEST;
 use crate::ingest::ENCODER;
 use crate::partitioned::{MetadataFile, bytes_by_part};
-use crate::table::Table;
 use crate::tag_format::{Kind, format_named, kind_of};
 use crate::virtual_file::{Form, FrameSource, GroupCache, Moments, VerifiedFile, VirtualFile};
 use crate::{Access, Dataset, Error, Store};
@@ -75,12 +74,12 @@ impl DatasetListing {
         let mut show = |name: &str, ending: &str, node, on_close| {
             files.push(Shared { name: format!("{name}.{ending}"), node, on_close });
         };
-        let (tiers, is_even) = (store.tiers()?, self.is_even());
+        let (tiers, even_times) = (store.tiers()?, manifest.even_times);
         // An HDF5 file is no sequence of frames and cannot be generated while it is read.
         if !whole.is_of_library() {
             show(name, whole.suffix(), self.made(DatasetListing::whole), Some(self.on_close(None)));
         }
-        if whole != Format::DECODED && is_even {
+        if whole != Format::DECODED && even_times {
             let decoded = self.made(|one, name| one.decoded(None, name));
             show(name, Format::DECODED.suffix(), decoded, Some(self.on_close(None)));
         }
@@ -115,7 +114,7 @@ impl DatasetListing {
                     show(&tag_name, kind.ending(), node, on_close());
                 }
             }
-            if kind != Kind::Frames(Format::DECODED) && is_even {
+            if kind != Kind::Frames(Format::DECODED) && even_times {
                 let decoded = self.made(move |one, name| one.decoded(Some(k), name));
                 show(&tag_name, Format::DECODED.suffix(), decoded, on_close());
             }
@@ -123,7 +122,7 @@ impl DatasetListing {
                 let tier = tiers.get(&file.tier);
                 let known = || store.no_tier(&file.tier, tiers.keys().cloned().collect());
                 let path = tier.ok_or_else(known)?.folder.join(&file.path);
-                for beside in &file.beside {
+                for beside in &file.companion_files {
                     let path = path.with_file_name(&beside.file);
                     if let Some(ending) = extension(&path) {
                         show(&tag_name, &ending, Node::Found(path), None);
@@ -146,9 +145,9 @@ impl DatasetListing {
                  ({name}.dcd, where frames come in equal steps of time), and the tags as H5MD.\n"
             );
         }
-        let lost = || manifest.lost.iter().flatten();
         for extra in Extra::ALL {
-            let tags = lost().filter(|(_, lost)| lost.contains(&extra));
+            let tags =
+                manifest.omitted_fields.iter().filter(|(_, omitted)| omitted.contains(&extra));
             let tags: Vec<&str> = tags.map(|(tag, _)| &tag[..]).collect();
             if !tags.is_empty() {
                 words += &format!(
@@ -193,24 +192,6 @@ impl DatasetListing {
         let files = Arc::new(VerifiedFile::new(found, self.dataset.remedy(), &self.cache)?);
         *held = Arc::downgrade(&files);
         Ok(files)
-    }
-
-    /// Returns whether DCD can hold the times of the frames; true if that is unknown, so that opening the file
-    /// reports the error.
-    fn is_even(&self) -> bool {
-        let Dataset { store, manifest } = &self.dataset;
-        if let Some(is_even) = manifest.is_even {
-            return is_even;
-        }
-        let folder = store.folder_of(&manifest.name);
-        let (mut times, mut steps) = (Vec::new(), Vec::new());
-        for segment in &manifest.segments {
-            let found = Table::moments_in(&folder.join(&segment.frames.file), segment.n_frames);
-            let Some((more_times, more_steps)) = found else { return true };
-            times.extend(more_times);
-            steps.extend(more_steps);
-        }
-        dcd::holds_times(&times, &steps)
     }
 
     /// Logs the access to a file of all segments of a tag, or of all tags.
@@ -267,12 +248,7 @@ impl DatasetListing {
         let manifest = &self.dataset.manifest;
         let format = format_named(&manifest.format)?;
         let known = format.info().frames_from == FramesFrom::Headers;
-        // Data sets of earlier versions recorded the sizes of the original frames, of which lossy tags may have omitted
-        // parts.
-        let is_old = known
-            && manifest.lost.is_none()
-            && self.dataset.store.omitted_fields(manifest)?.iter().any(|lost| !lost.is_empty());
-        if known && (is_old || manifest.encoder != ENCODER) {
+        if known && manifest.encoder != ENCODER {
             let what = "was divided by another version, and the sizes of its frames are not known \
                         here: divide it again with trajet store retag";
             return Err(Error::damaged(name, what));
@@ -304,7 +280,7 @@ impl DatasetListing {
     /// Returns positions and cells of a tag, or of all atoms, as DCD.
     fn decoded(self: &Arc<Self>, tag: Option<usize>, name: &Path) -> Result<VirtualFile, Error> {
         let Dataset { store, manifest } = &self.dataset;
-        let first = &manifest.segments[0].heads.file;
+        let first = &manifest.segments[0].frame_metadata.file;
         let cell = MetadataFile::load(&store.folder_of(&manifest.name).join(first))?.get(0)?.cell();
         let n_atoms = tag.map_or(manifest.n_atoms, |tag| manifest.tags[tag].n_atoms());
         let form = Form::Decoded(cell, n_atoms);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use trajet_files::index::FrameBoxes;
 use trajet_files::source::Source;
 use trajet_files::{Error, Meter};
-use trajet_formats::{FrameMetadata, GivenBox, MetadataFault, Raw};
+use trajet_formats::{FrameMetadata, MetadataFault, Raw, ReportedBox};
 
 /// Size of a read request in bytes.
 const REQUEST: usize = 1 << 20;
@@ -75,7 +75,7 @@ impl FrameBoxes for MetadataFile {
         self.len()
     }
 
-    fn given_box(&self, k: usize) -> Result<GivenBox, Error> {
-        Ok(self.get(k)?.given_box())
+    fn reported_box(&self, k: usize) -> Result<ReportedBox, Error> {
+        Ok(self.get(k)?.reported_box())
     }
 }

@@ -10,7 +10,7 @@ use trajet_formats::h5md::Description;
 use trajet_formats::{Atoms, Extra};
 
 use trajet_files::FrameIndex;
-use trajet_files::source::Written;
+use trajet_files::source::FileIdentity;
 
 /// Partitioned trajectories, by the paths of the files that represent them.
 #[derive(Clone, Debug, Default)]
@@ -38,7 +38,7 @@ pub struct Partition {
     /// Advice for messages about a file of a part that another program has changed.
     pub remedy: String,
     /// Remarks that are stored with the partition ([`trajet_formats::remarks`]).
-    pub noted: Vec<String>,
+    pub stored_remarks: Vec<String>,
     /// Remarks on the files that were partitioned, which a reader of a whole copy produces itself.
     pub on_files: Vec<String>,
 }
@@ -53,7 +53,7 @@ pub struct Part {
     /// Files of the part, one per segment.
     pub paths: Vec<PathBuf>,
     /// The recorded identities of these files; empty if they are not known.
-    pub written: Vec<Written>,
+    pub written: Vec<FileIdentity>,
     /// The layouts of these files if they are HDF5 files, else empty.
     pub described: Vec<Arc<Description>>,
     /// Atoms of the part, by their numbers in the whole trajectory, ascending.

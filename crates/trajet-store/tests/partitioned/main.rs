@@ -35,7 +35,7 @@ fn h5md_frame() -> impl Strategy<Value = Vec<Timed>> {
                 false => Values::Float(values.map(|x| x as f32).collect()),
             }
         };
-        let manner = h5md::Manner {
+        let manner = h5md::TimeAndBoxUnits {
             time_factor: Some(1e-3),
             edges_factor: 10.0,
             lengths: false,

@@ -7,7 +7,7 @@ mod whole;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use trajet_files::source::Written;
+use trajet_files::source::FileIdentity;
 use trajet_files::{Chain, Error, FrameIndex, Frames, OpenOptions, Scratch, Serial, Wanted, chain};
 use trajet_formats::xtc::{self, Positions};
 use trajet_formats::{
@@ -50,7 +50,7 @@ fn write(path: &Path, frames: &[Timed]) {
 }
 
 /// Returns the identity of a file and the digests of its frames.
-fn identity(path: &Path) -> (Written, Vec<u64>) {
+fn identity(path: &Path) -> (FileIdentity, Vec<u64>) {
     let bytes = std::fs::read(path).unwrap();
     let reader = trajet_files::open(path, &plain(), &Serial).unwrap();
     let index = reader.index();
@@ -58,7 +58,7 @@ fn identity(path: &Path) -> (Written, Vec<u64>) {
     let n = index.offset(0);
     let head = (n, xxh3_64(bytes_of(0..n)));
     let frames = (0..index.n_frames() as u64).map(|frame| xxh3_64(bytes_of(index.extent(frame))));
-    (Written { size: bytes.len() as u64, head }, frames.collect())
+    (FileIdentity { size: bytes.len() as u64, head }, frames.collect())
 }
 
 fn plain() -> OpenOptions {
@@ -127,7 +127,7 @@ impl Made {
         let (n_atoms, format) = (chain.n_atoms(), chain.format());
         let remedy = "divide it again".to_owned();
         let index = index.into();
-        let (filled, noted) = (false, Vec::new());
+        let (filled, stored_remarks) = (false, Vec::new());
         let partition = Partition {
             n_atoms,
             format,
@@ -136,7 +136,7 @@ impl Made {
             parts,
             filled,
             remedy,
-            noted,
+            stored_remarks,
             on_files: Vec::new(),
         };
         Made { _folder: folder, whole, manifest, partition }

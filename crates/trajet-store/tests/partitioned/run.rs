@@ -96,7 +96,7 @@ fn partition_of(made: &Made) -> Partition {
         parts: vec![part(0..3), part(3..7)],
         filled: false,
         remedy: String::new(),
-        noted: Vec::new(),
+        stored_remarks: Vec::new(),
         on_files: Vec::new(),
     }
 }

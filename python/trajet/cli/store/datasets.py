@@ -11,7 +11,7 @@ from trajet.cli.command import Group
 from trajet.cli.convert import say
 from trajet.cli.options import in_order
 from trajet.cli.store import arguments, inspect
-from trajet.cli.store.inspect import complain, echo, say_entry
+from trajet.cli.store.inspect import echo, exit_with_problems, say_entry
 from trajet.cli.store.mount import mount
 from trajet.cli.store.watch import watch
 from trajet.cli.terminal import progress
@@ -270,7 +270,7 @@ def remove(name: str, folder: str, yes: bool, quiet: bool) -> None:
         for line in lines:
             click.echo(line, err=True)
         if not click.confirm(f"Remove {name}?", default=False, err=True):
-            complain([f"{name}: nothing was removed"])
+            exit_with_problems([f"{name}: nothing was removed"])
         lines = []
     at.remove(name)
     if not quiet:
@@ -356,7 +356,7 @@ def link(target: str, folder: str, quiet: bool) -> None:
     made = Store(folder).link(target, say=damaged.append)
     if not quiet and (made or not damaged):
         echo([*map(str, made)] or ["no data sets"])
-    complain(damaged)
+    exit_with_problems(damaged)
 
 
 for _command in (*inspect.COMMANDS, watch, mount):

@@ -49,7 +49,7 @@ def list_(folder: str, as_json: bool, quiet: bool) -> None:
         echo_json([_document(entry) for entry in entries])
     elif not quiet and (entries or not damaged):
         echo(lines_of(rows) if entries else ["no data sets"])
-    complain([*map(str, damaged.values())])
+    exit_with_problems([*map(str, damaged.values())])
 
 
 def _for_each(
@@ -65,7 +65,7 @@ def _for_each(
     return answers, wrong
 
 
-def complain(problems: Sequence[str]) -> None:
+def exit_with_problems(problems: Sequence[str]) -> None:
     """Print problems on standard error; if there are any, exit with code 1."""
     for problem in problems:
         click.echo(f"trajet: {escaped(' '.join(problem.split()))}", err=True)
@@ -137,7 +137,7 @@ def say_entry(at: Store, name: str) -> None:
     rows: list[tuple[str, ...]] = [("tag", "short", "atoms", "tier", "format", "size")]
     for kept in entry.tags:
         tag = kept.tag
-        lossy = ", ".join(["lossy", *(f"without {what}" for what in kept.lost)])
+        lossy = ", ".join(["lossy", *(f"without {what}" for what in kept.omitted_fields)])
         form = tag.format + (f" ({lossy})" if tag.lossy else "")
         rows.append((tag.name, tag.short, str(kept.n_atoms), tag.tier, form, in_bytes(kept.size)))
     echo(lines_of(rows))
@@ -168,7 +168,7 @@ def verify(name: str | None, folder: str, threads: int | None, quiet: bool) -> N
     for each in names:
         with progress(f"verify {each}", "B", quiet=quiet) as show:
             problems += at.verify(each, threads=threads, progress=show)
-    complain(problems)
+    exit_with_problems(problems)
     if not quiet:
         click.echo(f"{', '.join(names) or 'no data sets'}: every byte is as it was written")
 
@@ -180,7 +180,8 @@ def verify(name: str | None, folder: str, threads: int | None, quiet: bool) -> N
 def stats(name: str | None, folder: str, as_json: bool, quiet: bool) -> None:
     """Show uses of data sets, the bytes saved, and advice on tiers.
 
-    Each analysis and each read of a data set adds a line to the access log, FOLDER/NAME/uses.jsonl.
+    Each analysis and each read of a data set adds a line to the access log,
+    FOLDER/NAME/access.jsonl.
 
     \b
     Examples:
@@ -195,7 +196,7 @@ def stats(name: str | None, folder: str, as_json: bool, quiet: bool) -> None:
         echo_json([plain(asdict(each)) for each in found])
     elif not quiet and (blocks or not damaged):
         click.echo("\n\n".join(blocks) or "no data sets")
-    complain(damaged)
+    exit_with_problems(damaged)
 
 
 def _stats_lines(found: Statistics) -> list[str]:

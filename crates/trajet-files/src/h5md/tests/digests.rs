@@ -72,7 +72,7 @@ fn all_known(made: &mut Made, most: usize) {
         for offset in (end..at).step_by(most) {
             let here = &bytes[offset..at.min(offset + most)];
             let (offset, size) = (offset as u64, here.len() as u64);
-            digests.between.push(Stretch { offset, size, digest: xxh3_64(here) });
+            digests.between.push(DigestedRegion { offset, size, digest: xxh3_64(here) });
         }
         if size > 0 {
             digests.chunks.push((at as u64, xxh3_64(&bytes[at..at + size])));

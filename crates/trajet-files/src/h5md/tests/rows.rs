@@ -6,7 +6,7 @@ use trajet_formats::h5md::Rows;
 use trajet_formats::{CannotHold, Input, Plan, Workspace, WriteOptions};
 
 use super::*;
-use crate::{Described, Serial};
+use crate::{HdfLayouts, Serial};
 
 fn stored(values: Values, factor: f32) -> Option<Stored> {
     Some(Stored { values, factor })
@@ -54,7 +54,7 @@ fn written_frames_are_read_back() {
     raws.iter().for_each(|raw| rows.push(&raw.head()).unwrap());
     let times = frames.each_ref().map(|frame| frame.time);
     let description = rows.description(&times, &frames.each_ref().map(|frame| frame.step));
-    let described = Described([(path.clone(), std::sync::Arc::new(description))].into());
+    let described = HdfLayouts([(path.clone(), std::sync::Arc::new(description))].into());
     let options = OpenOptions::default();
     let reader = crate::open_with(&path, &options, &[&described], &Serial).unwrap();
     let mut scratch = Scratch::default();

@@ -135,7 +135,10 @@ fn a_cell_that_is_not_finite_is_an_error() {
         let reader = open(&file.path, &without_sidecar(), &Serial).unwrap();
         let (frames, atoms) = (Frames::all(1), Atoms::all(5));
         let is_refused = |error: Error| {
-            matches!(error, Error::Corrupt { frame: 0, fault: trajet_formats::Fault::Box, .. })
+            matches!(
+                error,
+                Error::Corrupt { frame: 0, fault: trajet_formats::DecodeError::Box, .. }
+            )
         };
         assert!(is_refused(read(&*reader, &Wanted::positions(&frames, &atoms)).unwrap_err()));
         assert!(is_refused(reader.read_raw(0, &mut Scratch::default()).unwrap_err()));
