@@ -16,13 +16,13 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from trajet import _trajet, h5md, trajectory
 from trajet._trajet import Pass, Plan
-from trajet.advise.entries import Assembled, StageName, TaskReport
+from trajet.advise.entries import StageName, TaskReport, WorkerEntry
 from trajet.pools.local import LocalPool
 from trajet.pools.mpi import MpiPool
 from trajet.pools.mpi.communicator import Communicator
@@ -97,7 +97,7 @@ class _Stages:
     """Timer of a rank's stages; time belongs to the stage that ends next."""
 
     def __init__(self) -> None:
-        self._seconds = dict.fromkeys(WORKER_STAGES, 0.0)
+        self._seconds: dict[str, float] = dict.fromkeys(WORKER_STAGES, 0.0)
         self._begin = time.time()
         self._since = time.perf_counter()
 
@@ -115,13 +115,13 @@ class _Stages:
     def done(self, host: str, **counts: int) -> TaskOutcome:
         """Return the outcome of the rank with its stages and counters."""
         total = sum(self._seconds.values())
-        worker: Assembled = {
+        worker: dict[str, float] = {
             **dict.fromkeys(COUNTS, 0),
             **counts,
             **self._seconds,
             "t_total": total,
         }
-        report: TaskReport = {"workers": [worker]}
+        report: TaskReport = {"workers": [cast(WorkerEntry, worker)]}
         return TaskOutcome(NO_STATES, report, self._begin, self._begin + total, host, os.getpid())
 
 

@@ -4,8 +4,6 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
-# Entries that are put together from others and by names of a tuple, which mypy cannot follow.
-Assembled: TypeAlias = Any
 # Parameters of an analysis, by its own names; values are of types that JSON has.
 Parameters: TypeAlias = dict[str, Any]
 StageName: TypeAlias = Literal[
@@ -235,16 +233,21 @@ class TaskReport(TypedDict):
     workers: list[WorkerEntry]
 
 
-class RunReport(TaskReport, PoolEntries):
+class MeasuredBefore(TypedDict, total=False):
+    """Reads and a sample before the frames of a run; absent if there were none."""
+
+    counting: "CountingEntry"
+    sample: SampleEntry | None
+
+
+class RunReport(TaskReport, PoolEntries, MeasuredBefore):
     """Report of a pool on a run."""
 
     tasks: list[TaskEntry]
     passes: int
     t_total: float
-    # since the call, and the sample, where the analysis adds them
+    # since the call, where the analysis adds it
     t_preparing: NotRequired[float]
-    sample: NotRequired[SampleEntry | None]
-    counting: NotRequired["CountingEntry"]
 
 
 class OpeningEntry(TypedDict):
@@ -282,7 +285,16 @@ class InputEntry(TypedDict):
     remarks: NotRequired[list[str]]
 
 
-class AnalysisEntries(TypedDict):
+class SecondsBefore(TypedDict, total=False):
+    """Seconds of this process before the run, and of all; reports of older versions lack them."""
+
+    t_import: float
+    t_topology: float
+    t_select: float
+    t_command: float
+
+
+class AnalysisEntries(SecondsBefore):
     """The analysis, its parameters and its input files."""
 
     analysis: str
@@ -290,11 +302,6 @@ class AnalysisEntries(TypedDict):
     parameters: Parameters
     inputs: list[InputEntry]
     remarks: list[str]
-    # of this process; reports of older versions lack them
-    t_import: NotRequired[float]
-    t_topology: NotRequired[float]
-    t_select: NotRequired[float]
-    t_command: NotRequired[float]
 
 
 class Entries(AnalysisEntries, Counts):

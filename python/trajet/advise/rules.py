@@ -15,13 +15,13 @@ of the group that finished first. Differences to the paper:
 """
 
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 from trajet.advise.entries import (
     GATHERING,
     ONCE,
     PER_FRAME,
     STAGES_OF,
-    Assembled,
     Lane,
     StageName,
     StragglerEntry,
@@ -87,12 +87,12 @@ def _slow_workers(
         if not count:
             stages |= {word: max(stages[word], usual[word]) for word in usual}
     verdict = Verdict([sum(spent[k].values()) for k in at_work])
-    found: dict[int, Assembled] = {}
+    found: dict[int, StragglerEntry] = {}
     for k, stages in enumerate(spent):
         rules = verdict.rules(sum(stages.values()), worth)
         if rules:
             worker = workers[k]
-            found[k] = {
+            entry: dict[str, object] = {
                 **{name: worker[name] for name in ("worker", "thread", "rank") if name in worker},
                 "host": worker["host"],
                 "rules": rules,
@@ -100,6 +100,7 @@ def _slow_workers(
                 "median": verdict.median,
                 "fastest": verdict.fastest,
             }
+            found[k] = cast(StragglerEntry, entry)
     # Losses that were scaled up from few frames are uncertain: unscaled ones choose the stage.
     parts = [count / mean if count else 1.0 for count in frames]
     _name_stages(found, spent, parts)
@@ -114,7 +115,7 @@ def _slow_tasks(
     if all(task["t_end"] - task["t_begin"] <= worth for task in tasks):
         return []
     hosts = {worker["worker"]: worker["host"] for worker in workers}
-    found: dict[int, Assembled] = {}
+    found: dict[int, StragglerEntry] = {}
     first: dict[Lane, int] = {}
     for k in sorted(range(len(tasks)), key=lambda k: float(tasks[k]["t_begin"])):
         first.setdefault(lane_of(tasks[k]), k)
@@ -144,7 +145,7 @@ def _slow_tasks(
             task = tasks[k]
             rules = verdict.rules(took, worth)
             if rules and usually[lane_of(task)].rules(took, worth):
-                found[k] = {
+                entry: dict[str, object] = {
                     **{name: task[name] for name in ("worker", "thread", "rank") if name in task},
                     "host": hosts.get(task["worker"], ""),
                     "pass": number,
@@ -154,6 +155,7 @@ def _slow_tasks(
                     "median": verdict.median,
                     "fastest": verdict.fastest,
                 }
+                found[k] = cast(StragglerEntry, entry)
     _name_stages(found, spent, [1.0] * len(spent))
     return list(found.values())
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from trajet import universes
 from trajet._trajet import Pass, Plan, Reader, SelectionError
 from trajet.advise.entries import (
-    Assembled,
+    AnalysisEntries,
     Counts,
     InputEntry,
     Parameters,
@@ -205,7 +205,7 @@ class AnalysisOutcome:
         self.trajectory.record_analysis(analysis, self.atoms, read)
         if not self.files:
             self.files.extend(self.trajectory.describe_inputs())
-        asked: Assembled = {
+        asked: AnalysisEntries = {
             "analysis": analysis,
             "parameters": {
                 "first_frame": int(self.frames[0]) if len(self.frames) else None,
@@ -215,7 +215,7 @@ class AnalysisOutcome:
                 **({"analyses_of_run": list(self.analyses)} if self.analyses else {}),
                 **self.trajectory.describe_transforms(self.atoms),
             },
-            "inputs": [*({**entry} for entry in self.files), *(further_inputs or [])],
+            "inputs": [*(entry.copy() for entry in self.files), *(further_inputs or [])],
             # Remarks on doubtful numbers come first: a command shows a few remarks.
             "remarks": [
                 *dict.fromkeys([*remarks, *self._location_remarks()]),
@@ -350,14 +350,14 @@ def run_jointly(
         else:
             jobs = [(plan, of.transforms) for plan, of in zip(plans, readers, strict=True)]
             plan, reader = Plan.joint(jobs), trajectory.reader
-        measured: Assembled = counting_of({id(reader): reader for reader in readers}.values())
+        measured = counting_of({id(reader): reader for reader in readers}.values())
         # Frames in the middle would need those before them.
         if time_sample and not any(reader.has_no_jump for reader in readers):
-            measured |= {"sample": serial_sample(reader, plan, numbers, n_threads)}
+            measured["sample"] = serial_sample(reader, plan, numbers, n_threads)
         before = time.perf_counter() - begin
         output = where.run(reader, plan, numbers, progress=first.progress)
-        measured = {**_shift_times(output.report, before), **measured}
-        return read, output, measured
+        report = {**_shift_times(output.report, before), **measured}
+        return read, output, cast(RunReport, report)
 
     begin = time.perf_counter()
     numbers = resolve_frames(first.frames, trajectory.n_frames, trajectory.label)
@@ -465,15 +465,18 @@ def selecting(*selections: Selection | UpdatingSelection | None) -> float:
     return sum(selection.t_select for selection in selections if selection is not None)
 
 
-def _shift_times(report: Assembled, before: float) -> dict[str, object]:
+def _shift_times(report: RunReport, before: float) -> RunReport:
     """Return a pool's report with times since the call, which began `before` seconds earlier."""
-    times = {"tasks": ("t_begin", "t_end"), "transitions": ("time",)}
-    shifted = {
-        name: [{**entry, **{key: entry[key] + before for key in keys}} for entry in report[name]]
-        for name, keys in times.items()
-        if name in report
-    }
-    return {**report, **shifted, "t_preparing": before}
+    shifted: RunReport = {**report, "t_preparing": before}
+    shifted["tasks"] = [
+        {**task, "t_begin": task["t_begin"] + before, "t_end": task["t_end"] + before}
+        for task in report["tasks"]
+    ]
+    if "transitions" in report:
+        shifted["transitions"] = [
+            {**entry, "time": entry["time"] + before} for entry in report["transitions"]
+        ]
+    return shifted
 
 
 def describe(value: object) -> object:

@@ -13,7 +13,7 @@ Departures:
 import time
 
 from trajet._trajet import Pass, Plan, Reader
-from trajet.advise.entries import Assembled, SampleEntry
+from trajet.advise.entries import SampleEntry, WorkerEntry
 from trajet.pools.local import LocalPool
 from trajet.pools.pool import Frames, n_frames_of
 
@@ -27,7 +27,6 @@ _MOST_WARM_UP = 50
 _FEWEST = 5
 # Bytes of arrays at most: the run may keep its arrays in files.
 _MOST_BYTES = 2**23
-_SUMS = ("t_read", "t_decode", "t_comp", "opens", "requests", "bytes_read")
 
 
 def serial_sample(reader: Reader, plan: Plan, frames: Frames, threads: int) -> SampleEntry | None:
@@ -68,13 +67,12 @@ def serial_sample(reader: Reader, plan: Plan, frames: Frames, threads: int) -> S
     }
 
 
-def _alone(reader: Reader, plan: Plan, frames: Frames) -> Assembled:
+def _alone(reader: Reader, plan: Plan, frames: Frames) -> WorkerEntry:
     """Run all passes on one thread of this process; return seconds by stage and counts."""
     begin = time.perf_counter()
     run = LocalPool(threads=1).run(reader, plan, frames).report
-    thread: Assembled
     (thread,) = run["workers"]
-    return {**{name: thread[name] for name in _SUMS}, "t_total": time.perf_counter() - begin}
+    return {**thread, "t_total": time.perf_counter() - begin}
 
 
 def _part_of(frames: Frames, first: int, count: int) -> Frames:

@@ -1,13 +1,13 @@
 """Options that change positions after decoding: periodic boundaries and superposition."""
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal, cast
 
 import click
 import numpy as np
 
-from trajet.advise.entries import Assembled
 from trajet.analysis.reference import reference_positions
 from trajet.cli.options import reference_of
 from trajet.cli.pools import Decorated
@@ -166,13 +166,12 @@ def options(command: Decorated) -> Decorated:
 
     @functools.wraps(command)
     def with_transforms(**values: object) -> object:
-        own: Assembled = {name: values.pop(name) for name in TransformOptions.__dataclass_fields__}
-        chosen = TransformOptions(**own)
+        own = {name: values.pop(name) for name in TransformOptions.__dataclass_fields__}
+        chosen = cast(Callable[..., TransformOptions], TransformOptions)(**own)
         chosen.check()
         return command(**values, transforms=chosen)
 
-    made: Any = with_transforms
+    made: Callable[..., object] = with_transforms
     for option in reversed(_OPTIONS):
         made = option(made)
-    decorated: Decorated = made
-    return decorated
+    return cast(Decorated, made)

@@ -7,14 +7,21 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet, h5md, output
 from trajet._trajet import OutputError
-from trajet.advise.entries import Assembled, Parameters, RetriedEntry, WorkerEntry
+from trajet.advise.entries import (
+    AnalysisEntries,
+    Counts,
+    Parameters,
+    RetriedEntry,
+    TaskEntry,
+    WorkerEntry,
+)
 from trajet.analysis.runner import main_selection
 from trajet.box import Box
 from trajet.conversion.contents import (
@@ -368,11 +375,14 @@ def _outcome(kind: str, number: int, done: JobResult) -> WriteOutcome:
     """Return the outcome of an output that a worker of a pool wrote."""
     outcome: WriteOutcome = done.result
     if (run := outcome.run) is not None:
-        entries: Assembled = run
-        for name in ("workers", "tasks"):
-            entries[name] = [
-                {**one, **done.where, "thread": one["worker"]} for one in entries[name]
-            ]
+        run["workers"] = [
+            cast(WorkerEntry, {**worker, **done.where, "thread": worker["worker"]})
+            for worker in run["workers"]
+        ]
+        run["tasks"] = [
+            cast(TaskEntry, {**task, **done.where, "thread": task["worker"]})
+            for task in run["tasks"]
+        ]
         retried: list[RetriedEntry] = [
             {"pass": 0, "task": number, "error": error} for error in done.retried
         ]
@@ -428,7 +438,7 @@ def _copy(
     copies = _Copies(trajectory, reader, parts, columns, content, asked)
     outcomes = trajectory.with_stale_index_removed(write, copies)
     inputs = trajectory.describe_inputs()
-    done, workers = [], list[WorkerEntry]()
+    done, workers = [], list[Counts | WorkerEntry]()
     # What was read before all outputs is in the report of the first.
     counting = counting_of([reader])
     for (path, _), numbers, outcome, own in zip(parts, frames, outcomes, left, strict=True):
@@ -444,16 +454,16 @@ def _copy(
                 "n_atoms": [selection.n_atoms],
                 **trajectory.describe_transforms(columns),
             }
-            what: Assembled = {
+            what: AnalysisEntries = {
                 "analysis": "convert",
                 "parameters": parameters,
                 "inputs": inputs,
                 "remarks": list(remarks),
                 **trajectory.before_run(selection.t_select, run["t_total"]),
             }
-            run |= counting
-            workers += counting.values()
-            counting = {}
+            if "counting" in counting:
+                run["counting"] = counting.pop("counting")
+                workers.append(run["counting"])
             report = make_report(trajectory.reader, run, what, trajectory.tiers, trajectory.tags)
             workers += run["workers"]
         done.append(

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from trajet import _trajet, h5md
 from trajet._trajet import OutputError
-from trajet.advise.entries import Assembled, RunReport, TransformDoubts
+from trajet.advise.entries import RunReport, TransformDoubts
 from trajet.pools.jobs import ShowFrames
 from trajet.pools.pool import Frames, Progress
+from trajet.result import COUNTS
 from trajet.trajectory import frame_numbers
 
 
@@ -200,9 +201,9 @@ class Copier:
             # Messages name the output, not the temporary file.
             raise OutputError(str(error).replace(str(job.own), str(job.path))) from None
         if outcome.run is not None:
-            worker: Assembled = outcome.run["workers"][0]
-            for name, n in opening.items():
-                worker[name] += n
+            worker = outcome.run["workers"][0]
+            for name in COUNTS:
+                worker[name] += opening[name]
         return outcome
 
     def _write(

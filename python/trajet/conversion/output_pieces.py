@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 
 from trajet import _trajet, h5md, output
-from trajet.advise.entries import Assembled
 from trajet.conversion.files import (
     CopyJob,
     CopySpec,
@@ -144,11 +143,12 @@ def _borders(n_frames: int, unit: int, n_atoms: int, n_threads: int) -> list[int
 def _record(timing: RunTiming, answers: Sequence[JobResult], borders: Sequence[int]) -> None:
     """Record the pieces that workers wrote as tasks."""
     for number, (answer, frames) in enumerate(zip(answers, pairwise(borders), strict=True)):
-        where: Assembled = dict(answer.where)
-        worker, host, process = (where.pop(name) for name in ("worker", "host", "process"))
+        where, run = answer.where, answer.result.run
         task = Task(number, (number, number + 1), frames)
-        run, span = answer.result.run, (answer.begin, answer.end)
-        timing.add(worker, task, TaskOutcome(NO_STATES, run, *span, host, process), where=where)
+        outcome = TaskOutcome(
+            NO_STATES, run, answer.begin, answer.end, where["host"], where["process"]
+        )
+        timing.add(where["worker"], task, outcome, where=where)
         for error in answer.retried:
             timing.retry(task, error)
     timing.passes += 1

@@ -4,7 +4,7 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from trajet import _trajet
 from trajet._trajet import WorkerError
-from trajet.advise.entries import Assembled, InputEntry, OpeningEntry
+from trajet.advise.entries import InputEntry, OpeningEntry, WorkerEntry
 from trajet.mdanalysis.analysis_jobs import AnalysisJobs, RangeResult, joined
 from trajet.pools.jobs import Job, JobPool, JobResult
 from trajet.pools.local import LocalPool
@@ -311,20 +311,22 @@ def _report(
     """Return the report of a run."""
     first = 0
     for number, (job, one) in enumerate(zip(jobs, done, strict=True)):
-        where: Assembled = dict(one.where)
-        worker, host, process = (where.pop(name) for name in ("worker", "host", "process"))
         task = Task(number, (number, number + 1), (first, first + job.n_frames))
         seconds, loading = one.end - one.begin, one.result.value.loading
-        spent: Assembled = {
-            **dict.fromkeys((*COUNTS, *WORKER_STAGES), 0),
+        spent: dict[str, float] = {
+            **dict.fromkeys((*COUNTS, *WORKER_STAGES), 0.0),
             "tasks": 1,
             "frames": job.n_frames,
             "t_open": loading,
             "t_comp": max(0.0, seconds - loading),
             "t_total": seconds,
         }
-        outcome = TaskOutcome(NO_STATES, {"workers": [spent]}, one.begin, one.end, host, process)
-        timing.add(worker, task, outcome, where=where)
+        outcome = TaskOutcome(
+            NO_STATES,
+            {"workers": [cast(WorkerEntry, spent)]},
+            *(one.begin, one.end, one.where["host"], one.where["process"]),
+        )
+        timing.add(one.where["worker"], task, outcome, where=one.where)
         for error in one.retried:
             timing.retry(task, error)
         first += job.n_frames

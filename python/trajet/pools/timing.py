@@ -5,10 +5,9 @@ import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Unpack
+from typing import Unpack, cast
 
 from trajet.advise.entries import (
-    Assembled,
     CountName,
     Place,
     PlaceBytes,
@@ -20,6 +19,7 @@ from trajet.advise.entries import (
     Stages,
     TaskDetails,
     TaskEntry,
+    TaskReport,
     TransformDoubts,
     WorkerEntry,
 )
@@ -35,7 +35,8 @@ def partial_outcome(begin: float, spent: Stages, threads: int) -> TaskOutcome:
     each = {name: spent.get(name, 0.0) / threads for name in WORKER_STAGES}
     total = sum(each.values())
     nothing = dict.fromkeys((*COUNTS, "tasks"), 0)
-    report: Assembled = {"workers": [{**nothing, **each, "t_total": total}] * threads}
+    worker = cast(WorkerEntry, {**nothing, **each, "t_total": total})
+    report: TaskReport = {"workers": [worker] * threads}
     return TaskOutcome(NO_STATES, report, begin, begin + total, os.uname().nodename, os.getpid())
 
 
@@ -86,7 +87,7 @@ class RunTiming:
             self._accounts[worker, thread].tasks += spent["tasks"] > 0
         if moved is not None:
             self._moves.setdefault(worker, []).append(moved)
-        entry: Assembled = {
+        entry: dict[str, object] = {
             "pass": self.passes,
             "task": task.number,
             "worker": worker,
@@ -97,7 +98,7 @@ class RunTiming:
             **{name: sum(spent[name] for spent in threads) for name in _TASK_STAGES},
             **(further or {}),
         }
-        self.tasks.append(entry)
+        self.tasks.append(cast(TaskEntry, entry))
 
     def spend(self, worker: int, done: TaskOutcome, *, where: Place | None = None) -> None:
         """Add the time of a task to its worker, also if its result was not taken."""
@@ -160,7 +161,7 @@ class RunTiming:
                 total = max(end for _, end in known_spans) - min(begin for begin, _ in known_spans)
             at_work = _covered(spans)
             moving = _covered(known_spans) - at_work
-            entry: Assembled = {
+            found: dict[str, object] = {
                 "worker": worker,
                 "thread": thread,
                 **self._where[worker],
@@ -170,11 +171,13 @@ class RunTiming:
                 **account.doubts,
                 **{name: account.sums[name] for name in WORKER_STAGES},
             }
-            for name, seconds in (over or {}).get(worker, {}).items():
-                entry[name] = seconds if name == "t_total" else entry[name] + seconds
-            total = entry.get("t_total", total)
+            entry = cast(WorkerEntry, found)
+            measured = (over or {}).get(worker, {})
+            for name in WORKER_STAGES:
+                entry[name] += measured.get(name, 0.0)
+            total = measured.get("t_total", total)
             entry["t_comm"] += moving
-            if "t_wait" not in (over or {}).get(worker, {}):
+            if "t_wait" not in measured:
                 entry["t_wait"] += max(0.0, total - at_work - moving)
             # Waiting for the slowest thread of each shared task.
             entry["t_wait"] += self._at_work.get(worker, 0.0) - account.sums.get("t_total", 0.0)
@@ -182,7 +185,7 @@ class RunTiming:
             entry["t_overhead"] = max(0.0, total - known)
             entry["t_total"] = total
             workers.append(entry)
-        report: Assembled = {
+        report = {
             "workers": workers,
             "tasks": sorted(self.tasks, key=lambda task: (task["pass"], task["task"])),
             "passes": self.passes,
@@ -191,8 +194,7 @@ class RunTiming:
             "t_total": time.perf_counter() - self._clock,
             **entries,
         }
-        run: RunReport = report
-        return run
+        return cast(RunReport, report)
 
 
 def _covered(spans: list[tuple[float, float]]) -> float:

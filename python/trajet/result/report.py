@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Literal, Protocol, cast, get_args
 
 import numpy as np
 
@@ -16,15 +16,16 @@ from trajet import advise, output, universes
 from trajet._trajet import INSTRUCTION_SET, FormatError, __version__, available_threads
 from trajet.advise.entries import (
     AnalysisEntries,
-    Assembled,
     BeforeName,
     CountingEntry,
     CountName,
     Entries,
+    MeasuredBefore,
     OpeningEntry,
     PlaceBytes,
     RunReport,
     StageName,
+    Stages,
     TaskEntry,
     TransformDoubts,
     WorkerEntry,
@@ -37,6 +38,10 @@ _READABLE = (2, SCHEMA)
 REPORT_SUFFIXES = (".json", ".html")
 STAGES: tuple[StageName, ...] = get_args(StageName)
 COUNTS: tuple[CountName, ...] = get_args(CountName)
+_COUNTING_STAGES: tuple[Literal["t_open", "t_read", "t_decode", "t_comp"], ...] = (
+    *("t_open", "t_read"),
+    *("t_decode", "t_comp"),
+)
 _BYTES_BY_PLACE: tuple[Literal["bytes_by_tier", "bytes_by_tag"], ...] = (
     "bytes_by_tier",
     "bytes_by_tag",
@@ -246,16 +251,14 @@ def transform_doubts(entries: Iterable[TransformDoubts]) -> TransformDoubts:
     }
 
 
-def counting_of(readers: Iterable["Counting"]) -> Assembled:
+def counting_of(readers: Iterable["Counting"]) -> MeasuredBefore:
     """Return the entry on the reads in which jumps were counted before, if there were any."""
-    entries: list[Assembled] = [
-        entry for reader in readers if (entry := reader.counting())["frames"]
-    ]
+    entries = [entry for reader in readers if (entry := reader.counting())["frames"]]
     if not entries:
         return {}
-    names = ("t_open", "t_read", "t_decode", "t_comp", *COUNTS)
-    sums = {name: sum(entry[name] for entry in entries) for name in names}
-    return {"counting": {**sums, **bytes_by_place(entries)}}
+    stages = {name: sum(entry[name] for entry in entries) for name in _COUNTING_STAGES}
+    counts = {name: sum(entry[name] for entry in entries) for name in COUNTS}
+    return {"counting": cast(CountingEntry, {**stages, **counts, **bytes_by_place(entries)})}
 
 
 class Counting(Protocol):
@@ -301,21 +304,19 @@ def make_report(
     workers, tasks = _places(run, host)
     for worker in workers:
         worker["t_io"] = worker["t_read"] + worker["t_decode"]
-    stages: dict[StageName, float] = {
-        name: sum(worker[name] for worker in workers) for name in STAGES
-    }
+    stages: dict[str, float] = {name: sum(worker[name] for worker in workers) for name in STAGES}
     input_time = stages["t_read"] + stages["t_decode"]
-    together: Assembled = {**stages, "t_io": input_time}
-    averages = {name: seconds / max(1, len(workers)) for name, seconds in together.items()}
-    serial = together if len(workers) == 1 else run.get("sample")
+    sums: dict[str, float] = {**stages, "t_io": input_time}
+    averages = {name: seconds / max(1, len(workers)) for name, seconds in sums.items()}
+    serial = cast(Stages, sums) if len(workers) == 1 else run.get("sample")
     stages["t_open"] += opening["t_open"]
     stages["t_index"] += opening["t_index"]
     stages["t_merge"] += run.get("t_joining", 0.0)
     stages["t_total"] = run["t_total"]
-    counts = {name: sum(worker[name] for worker in workers) for name in COUNTS}
+    counts: dict[str, int] = {name: sum(worker[name] for worker in workers) for name in COUNTS}
     counts["opens"] += opening["opens"]
     if counting is not None:
-        for stage in ("t_open", "t_read", "t_decode", "t_comp"):
+        for stage in _COUNTING_STAGES:
             stages[stage] += counting[stage]
         for count in COUNTS:
             counts[count] += counting[count]
@@ -324,7 +325,7 @@ def make_report(
         versions["MDAnalysis"] = version
     places = {(worker["host"], worker["worker"]) for worker in workers}
     of_places = bytes_by_place([*workers, *([] if counting is None else [counting])])
-    entries: Assembled = {
+    found: dict[str, object] = {
         "pool": "local",
         **run,
         "schema": SCHEMA,
@@ -354,7 +355,8 @@ def make_report(
         "host": host,
         "platform": _platform(),
     }
-    del entries["t_total"]
+    del found["t_total"]
+    entries = cast(Entries, found)
     sentences = {"advice": advise.advice(entries), "heuristics": advise.heuristics(entries)}
     return Report({**entries, **sentences})
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from trajet import _trajet, h5md
 from trajet._trajet import Reader, SelectionError, StaleIndexError
-from trajet.advise.entries import Assembled, Counts, InputEntry, TransformDoubts, WorkerEntry
+from trajet.advise.entries import Counts, InputEntry, SecondsBefore, TransformDoubts, WorkerEntry
 from trajet.box import Box
 from trajet.dataset import AccessLog, Dataset
 from trajet.pools.pool import Frames
@@ -437,23 +437,22 @@ class TrajectoryFiles(ABC):
                         segment["index_path"].unlink()
             raise
 
-    def before_run(self, t_select: float, t_total: float) -> dict[str, float]:
+    def before_run(self, t_select: float, t_total: float) -> SecondsBefore:
         """Return the report's entries on the time before a run of `t_total` seconds."""
-        times = {
-            "t_import": import_seconds(),
-            "t_topology": self.t_topology,
+        t_import, t_topology = import_seconds(), self.t_topology
+        return {
+            "t_import": t_import,
+            "t_topology": t_topology,
             "t_select": t_select,
+            "t_command": t_import + t_topology + t_select + t_total,
         }
-        return {**times, "t_command": sum(times.values()) + t_total}
 
     def describe_inputs(self) -> list[InputEntry]:
         """Return the report's entries on the trajectory's files and topology."""
         inputs: list[InputEntry] = []
         for segment in self._reader.segments():
-            entry: Assembled = segment
-            del entry["index_path"]
-            entry["path"] = str(segment["path"])
-            inputs.append(entry)
+            entry = {name: value for name, value in segment.items() if name != "index_path"}
+            inputs.append(cast(InputEntry, {**entry, "path": str(segment["path"])}))
         if self._topology_at is not None and self._topology_at.is_file():
             inputs.append({**describe_file(self._topology_at), "path": str(self.topology_path)})
         return inputs

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
+from typing import cast
 
 from distributed import Client, Future, KilledWorker
 
 from trajet._trajet import WorkerError
-from trajet.advise.entries import Assembled, Place, RepeatedEntry
+from trajet.advise.entries import Place, RepeatedEntry
 from trajet.pools.dask.plugins import TaskProgress, TaskResult, do
 from trajet.pools.dask.workers import Workers
 from trajet.pools.dispatch import (
@@ -142,10 +143,10 @@ class Dispatcher:
         """Stragglers, as the report shows them."""
         entries: list[RepeatedEntry] = []
         for straggler in self._dispatch.stragglers:
-            entry: Assembled = asdict(straggler)
+            entry = asdict(straggler)
             address = entry.pop("worker")
             entry = {"pass": self._timing.passes, "address": address, **entry}
-            entries.append(entry)
+            entries.append(cast(RepeatedEntry, entry))
         return entries
 
     # Instructions of the core.
