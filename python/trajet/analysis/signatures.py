@@ -3,7 +3,7 @@
 import inspect
 from inspect import Parameter, Signature
 from types import NoneType, UnionType
-from typing import Annotated, Any, ForwardRef, Literal, Union, get_args, get_origin
+from typing import Annotated, ForwardRef, Literal, Union, get_args, get_origin
 
 from trajet.analysis.runner import RunOptions
 
@@ -47,7 +47,7 @@ def with_run_texts(doc: str) -> str:
     return doc.replace("\n\nReturns\n---", f"\n{_TEXT}\nReturns\n---", 1)
 
 
-def _text_of(annotation: Any) -> str:
+def _text_of(annotation: object) -> str:
     """Return an annotation without metadata, as source text."""
     origin, args = get_origin(annotation), get_args(annotation)
     if isinstance(annotation, str):

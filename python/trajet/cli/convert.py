@@ -3,7 +3,7 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import TypedDict
 
 import click
 
@@ -350,7 +350,7 @@ def frame(
 
 def _document(
     opened: Trajectory, parts: Sequence[Conversion], structure: str | None = None
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the facts on outputs as values that JSON has."""
     remarks = dict.fromkeys(remark for part in parts for remark in part.remarks)
     written = [os.fspath(part.path) for part in parts]

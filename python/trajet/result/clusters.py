@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -158,7 +158,7 @@ class Clusters(Result):
             ax=ax,
         )
 
-    def scalars(self) -> dict[str, Any]:
+    def scalars(self) -> dict[str, object]:
         """Return number, sizes and medoids of the clusters; see `Result.scalars`."""
         return {
             "n_clusters": len(self.sizes),
@@ -182,12 +182,12 @@ class Clusters(Result):
         largest = f", the largest of {self.sizes.max()}" if len(self.sizes) else ""
         return f"{len(self.sizes)} of {count_of_frames(self.frames)}, {self.method}{largest}"
 
-    def _of_rows(self, chosen: "slice | NDArray[Any]") -> "Clusters":
+    def _of_rows(self, chosen: "slice | NDArray[np.generic]") -> "Clusters":
         # Sizes are those of the chosen frames; clusters keep their numbers and medoids.
         some = super()._of_rows(chosen)
         return replace(some, sizes=np.bincount(some.labels, minlength=len(self.sizes)))
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
+    def _arrays(self) -> dict[str, NDArray[np.generic]]:
         # The matrix is a result of its own, and may be large.
         return super(Clusters, replace(self, pairs=None, selection=None))._arrays()
 

@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -192,7 +192,7 @@ class PrincipalComponents(Result):
             ax=ax,
         )
 
-    def scalars(self) -> dict[str, Any]:
+    def scalars(self) -> dict[str, object]:
         """Return the total variance, and how many components there are; see `Result.scalars`."""
         return {
             "total_variance_A2": float(self.variances.sum()),
@@ -221,7 +221,7 @@ class PrincipalComponents(Result):
             f" {100 * share:.1f} % of {self.variances.sum():.4g} Å²"
         )
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
+    def _arrays(self) -> dict[str, NDArray[np.generic]]:
         return super(PrincipalComponents, replace(self, topology_atoms=None))._arrays()
 
     def _table(self) -> Table:

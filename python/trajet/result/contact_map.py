@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,7 +100,7 @@ class ContactMap(Result):
             strict=True,
         )
 
-    def scalars(self) -> dict[str, Any]:
+    def scalars(self) -> dict[str, object]:
         """Return the number of pairs that are in contact in any frame; see `Result.scalars`."""
         return {
             "n_contacts": len(self._in_contact()[0]),

@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, ClassVar, Self
+from typing import IO, TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,7 +97,7 @@ class LinearDensity(Result):
         title = f"{self.name} along {self.direction} ({self.units})"
         return Summary(title, columns, len(self.columns))
 
-    def _of_rows(self, chosen: "slice | NDArray[Any]") -> Self:
+    def _of_rows(self, chosen: "slice | NDArray[np.generic]") -> Self:
         edges = edges_of_rows(self.edges, chosen)
         return replace(super()._of_rows(chosen), edges=edges)
 
@@ -218,7 +218,7 @@ class Density(Result):
     def _about(self) -> str:
         return f"{self.name} of {self.label}, values {self.values.shape} {self.units}"
 
-    def scalars(self) -> dict[str, Any]:
+    def scalars(self) -> dict[str, object]:
         """Return the mean, and the highest voxel with its centre; see `Result.scalars`."""
         most = np.unravel_index(int(np.argmax(self.values)), self.values.shape)
         return {
@@ -230,17 +230,18 @@ class Density(Result):
 
     def summary(self, limit: int | None = None) -> Summary:
         """Return the mean and the highest voxel; see `Result.summary`."""
-        numbers = self.scalars()
+        highest = np.unravel_index(int(np.argmax(self.values)), self.values.shape)
+        at = self.origin + np.array(highest) * self.spacing
         columns = (
             names_column("selection", [self.label]),
             Column("voxels", [" x ".join(map(str, self.values.shape))]),
-            Column("mean", [numbers["mean"]], ".4g"),
-            Column("max", [numbers["max"]], ".4g"),
-            Column("at (Å)", [", ".join(f"{x:.2f}" for x in numbers["max_at_A"])]),
+            Column("mean", [float(self.values.mean())], ".4g"),
+            Column("max", [float(self.values.max())], ".4g"),
+            Column("at (Å)", [", ".join(f"{x:.2f}" for x in at.tolist())]),
         )
         return Summary(f"{self.name} ({self.units})", columns, 1)
 
-    def _of_rows(self, chosen: "slice | NDArray[Any]") -> Self:
+    def _of_rows(self, chosen: "slice | NDArray[np.generic]") -> Self:
         return replace(super()._of_rows(chosen), x=edges_of_rows(self.x, chosen))
 
     def _table(self) -> Table:

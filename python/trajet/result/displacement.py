@@ -1,7 +1,7 @@
 """Results with mean squared displacements and diffusion coefficients."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -189,7 +189,7 @@ class MeanSquaredDisplacement(Result):
             f" lags, D {self._coefficient()}"
         )
 
-    def scalars(self) -> dict[str, Any]:
+    def scalars(self) -> dict[str, object]:
         """Return diffusion coefficient, exponent and fit; see `Result.scalars`."""
         return {
             "diffusion_A2_per_ps": self.diffusion,

@@ -159,7 +159,7 @@ class HydrogenBondPairs(Result):
     def _about(self) -> str:
         return f"{len(self)} hydrogen-bonded pairs in {self.n_frames} frames"
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
+    def _arrays(self) -> dict[str, NDArray[np.generic]]:
         # Labels are made from the topology, which is not saved.
         names, numbers = self._residues()
         saved = replace(
@@ -243,7 +243,7 @@ class HydrogenBondList(Result):
     def _about(self) -> str:
         return f"{len(self)} hydrogen bonds"
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
+    def _arrays(self) -> dict[str, NDArray[np.generic]]:
         saved = self
         if self.topology is not None:
             atoms = np.unique(np.concatenate([self.donors, self.acceptors]))
@@ -322,7 +322,7 @@ class HydrogenBondLifetimes(Result):
         """Integral of the continuous correlation up to the largest lag, ps, by trapezoids."""
         return self._integral(self.continuous)
 
-    def scalars(self) -> dict[str, Any]:
+    def scalars(self) -> dict[str, object]:
         """Return both lifetimes and the longest lag; see `Result.scalars`."""
         return {
             "intermittent_lifetime_ps": self.intermittent_lifetime,
@@ -423,7 +423,7 @@ class HydrogenBonds(Series):
         pairs = "" if self.pairs is None else f", {len(self.pairs)} pairs"
         return f"hydrogen bonds of {count_of_frames(self.frames)}{mean}{pairs}"
 
-    def _of_rows(self, chosen: "slice | NDArray[Any]") -> "HydrogenBonds":
+    def _of_rows(self, chosen: "slice | NDArray[np.generic]") -> "HydrogenBonds":
         some = super()._of_rows(chosen)
         every = np.arange(len(self))
         rows = every[chosen]
@@ -442,10 +442,10 @@ class HydrogenBonds(Series):
         pairs = None if self.pairs is None else self.pairs.of_bonds(bonds, of_row, len(rows))
         return replace(some, pairs=pairs, bonds=bonds, lifetimes=None)
 
-    def scalars(self) -> dict[str, Any]:
+    def scalars(self) -> dict[str, object]:
         """Return mean number, number of pairs, and lifetimes; see `Result.scalars`."""
         mean, std = mean_and_spread(self.values)
-        numbers: dict[str, Any] = {"mean_bonds": mean, "std_bonds": std}
+        numbers: dict[str, object] = {"mean_bonds": mean, "std_bonds": std}
         if self.pairs is not None:
             numbers["n_pairs"] = len(self.pairs)
         return numbers if self.lifetimes is None else numbers | self.lifetimes.scalars()

@@ -93,7 +93,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     return result
 
 
-def _arrays_of(path: Path) -> dict[str, NDArray[Any]]:
+def _arrays_of(path: Path) -> dict[str, NDArray[np.generic]]:
     """Return the arrays of a file."""
     with path.open("rb") as file:
         if not zipfile.is_zipfile(file):
@@ -143,7 +143,7 @@ def _check_sizes(members: Sequence[zipfile.ZipInfo], path: Path) -> None:
     check_memory([("arrays", in_memory)], None, "run the analysis with fewer frames or atoms")
 
 
-def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
+def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[np.generic]:
     """Return an array of an archive, whose header has the size of its numbers.
 
     Raises
@@ -166,12 +166,12 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
                 f"{member.filename!r} has not as many bytes as its shape {shape} needs"
             )
     with archive.open(member) as stream:
-        array: NDArray[Any] = np.lib.format.read_array(stream, allow_pickle=False)
+        array: NDArray[np.generic] = np.lib.format.read_array(stream, allow_pickle=False)
     return array
 
 
 def _values_of(
-    kind: type[Result], arrays: dict[str, NDArray[Any]], path: Path
+    kind: type[Result], arrays: dict[str, NDArray[np.generic]], path: Path
 ) -> dict[str, object]:
     """Return the fields of a result by name."""
     hints, found = get_type_hints(kind), dict[str, object]()
@@ -196,7 +196,7 @@ def _values_of(
     return found
 
 
-def _value_of(name: str, hint: object, array: NDArray[Any], path: Path) -> object:
+def _value_of(name: str, hint: object, array: NDArray[np.generic], path: Path) -> object:
     """Return the value of a field of the type `hint`."""
     if hint is Report:
         text = array.item()
@@ -206,8 +206,8 @@ def _value_of(name: str, hint: object, array: NDArray[Any], path: Path) -> objec
     kinds = [hint, *get_args(hint)]
     arrays = [one for one in kinds if get_origin(one) is np.ndarray]
     if arrays:
-        (dtype,) = get_args(get_args(arrays[0])[1]) or (Any,)
-        known = "" if dtype is Any else _KINDS.get(np.dtype(dtype).kind, "")
+        (dtype,) = get_args(get_args(arrays[0])[1]) or (np.generic,)
+        known = "" if dtype is np.generic else _KINDS.get(np.dtype(dtype).kind, "")
         if array.dtype.kind not in (known or "biufU"):
             raise TypeError(f"{name} is {_type_of(array)}")
         return array
@@ -232,7 +232,7 @@ def _tuple_of(hint: object) -> tuple[int, bool]:
     return depth, inner is str
 
 
-def _type_of(array: NDArray[Any]) -> str:
+def _type_of(array: NDArray[np.generic]) -> str:
     return f"an array of the type {array.dtype.name} and the shape {array.shape}"
 
 

@@ -1,7 +1,6 @@
 """Results with the fraction of native contacts in each frame."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +24,6 @@ class NativeContacts(Series):
     pairs: NDArray[np.int64]
     distances: NDArray[np.float64]
 
-    def scalars(self) -> dict[str, Any]:
+    def scalars(self) -> dict[str, object]:
         """Return the number of native contacts and the mean fraction; see `Result.scalars`."""
         return {"n_native_contacts": len(self.pairs), "mean_q": mean_and_spread(self.values)[0]}

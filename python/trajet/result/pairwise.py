@@ -1,7 +1,7 @@
 """Results with a number for every pair of frames."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,7 +87,7 @@ class PairwiseRmsd(Result):
         rows, columns = self.values.shape
         return f"{self.name} of {rows} × {columns} pairs of frames, {self.units}"
 
-    def scalars(self) -> dict[str, Any]:
+    def scalars(self) -> dict[str, object]:
         """Return mean, spread and extremes of all pairs; see `Result.scalars`."""
         pairs = self.off_diagonal()
         if not pairs.size:
@@ -110,7 +110,7 @@ class PairwiseRmsd(Result):
         )
         return Summary("pairwise RMSD (Å)", columns, 1)
 
-    def _of_rows(self, chosen: "slice | NDArray[Any]") -> "PairwiseRmsd":
+    def _of_rows(self, chosen: "slice | NDArray[np.generic]") -> "PairwiseRmsd":
         # Some rows of a square matrix still have all columns.
         return super(PairwiseRmsd, self._rectangular())._of_rows(chosen)
 

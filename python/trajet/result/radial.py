@@ -1,7 +1,7 @@
 """Results with a radial distribution function."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,7 +63,7 @@ class RadialDistribution(Result):
         """Return the names of the two groups, or one name if they are the same."""
         return " and ".join(dict.fromkeys(self.labels))
 
-    def scalars(self) -> dict[str, Any]:
+    def scalars(self) -> dict[str, object]:
         """Return the highest g, its distance and the number of pairs; see `Result.scalars`."""
         most = int(np.argmax(self.g))
         return {
@@ -84,7 +84,7 @@ class RadialDistribution(Result):
         )
         return Summary("RDF", columns, 1)
 
-    def _of_rows(self, chosen: "slice | NDArray[Any]") -> Self:
+    def _of_rows(self, chosen: "slice | NDArray[np.generic]") -> Self:
         edges = edges_of_rows(self.edges, chosen)
         return replace(super()._of_rows(chosen), edges=edges)
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 # The columns of a table: names, and values with one element per row.
-Table: TypeAlias = "list[tuple[str, NDArray[Any]]]"
+Table: TypeAlias = "list[tuple[str, NDArray[np.generic]]]"
 
 _T = TypeVar("_T")
 
@@ -132,7 +132,7 @@ class Result:
             chosen = numbers if numbers.size else slice(0)
         return self._of_rows(chosen)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[np.generic]:
         """Return the main values as an array."""
         return np.array(getattr(self, self._row_fields()[0]), dtype=dtype, copy=copy)
 
@@ -176,7 +176,7 @@ class Result:
         frame.columns = pd.Index([name for name, _ in table])
         return frame
 
-    def scalars(self) -> dict[str, Any]:
+    def scalars(self) -> dict[str, object]:
         """Return the numbers that describe the whole result, by names that end in their unit.
 
         Such as `diffusion_cm2_per_s` and its error, lifetimes, exponents, or numbers of clusters.
@@ -250,7 +250,7 @@ class Result:
         """Return the fields with one element per row, the main values first."""
         return self._ROWS
 
-    def _of_rows(self, chosen: "slice | NDArray[Any]") -> Self:
+    def _of_rows(self, chosen: "slice | NDArray[np.generic]") -> Self:
         """Return a result of the chosen rows, with the report of the whole."""
         taken: dict[str, object] = {}
         for name in self._row_fields():
@@ -275,7 +275,7 @@ class Result:
             texts = [f"mean {finite.mean():.4g}"] * self._HAS_MEAN + extremes + texts
         return texts
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
+    def _arrays(self) -> dict[str, NDArray[np.generic]]:
         """Return all fields but the report as arrays, for NPZ files; None is left out."""
         arrays = {}
         for field in fields(cast(Any, self)):
@@ -344,7 +344,7 @@ def with_scalars(result: _T) -> _T:
     return result
 
 
-def _as_array(name: str, value: object) -> NDArray[Any]:
+def _as_array(name: str, value: object) -> NDArray[np.generic]:
     """Return the value of a field as an array that is saved without pickle.
 
     Raises
@@ -396,7 +396,7 @@ def names_column(heading: str, names: Iterable[str]) -> Column:
 
 
 def edges_of_rows(
-    edges: NDArray[np.float64], chosen: "slice | NDArray[Any]"
+    edges: NDArray[np.float64], chosen: "slice | NDArray[np.generic]"
 ) -> NDArray[np.float64]:
     """Return the edges (`(n + 1,)`) of the chosen bins out of `n`.
 

@@ -1,7 +1,7 @@
 """Results with the secondary structure of residues per frame."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -154,7 +154,7 @@ class SecondaryStructure(Result):
         """Return the names of the classes by their letters."""
         return SIMPLIFIED if self.classes == tuple(SIMPLIFIED) else CLASSES
 
-    def scalars(self) -> dict[str, Any]:
+    def scalars(self) -> dict[str, object]:
         """Return the mean share of each class, by its name; see `Result.scalars`."""
         content = self.content()
         return {

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +25,7 @@ class Column:
     """
 
     name: str
-    values: Sequence[Any] | NDArray[Any]
+    values: Sequence[object] | NDArray[np.generic]
     form: str = ""
 
     def texts(self) -> list[str]:
@@ -58,13 +57,13 @@ class Summary:
     count: int = 0
     lines: tuple[str, ...] = ()
 
-    def rows(self) -> list[tuple[Any, ...]]:
+    def rows(self) -> list[tuple[object, ...]]:
         """Return the rows, with values as Python has them."""
         return list(zip(*(map(_plain, column.values) for column in self.columns), strict=True))
 
 
 def statistics(
-    values: NDArray[Any], form: str, *, limit: int | None, names: Iterable[str] = _STATISTICS
+    values: NDArray[np.generic], form: str, *, limit: int | None, names: Iterable[str] = _STATISTICS
 ) -> tuple[Column, ...]:
     """Return mean, standard deviation, extremes and last value of each column.
 
@@ -82,7 +81,7 @@ def statistics(
     some = np.asarray(values)[:, :limit]
     if not len(some):
         return tuple(Column(name, [None] * some.shape[1], form) for name in names)
-    ways: dict[str, Callable[..., NDArray[Any]]] = {
+    ways: dict[str, Callable[..., NDArray[np.generic]]] = {
         "mean": some.mean,
         "std": some.std,
         "min": some.min,
@@ -92,7 +91,7 @@ def statistics(
     return tuple(Column(name, ways[name](axis=0), form) for name in names)
 
 
-def mean_and_spread(values: NDArray[Any]) -> tuple[float, float]:
+def mean_and_spread(values: NDArray[np.generic]) -> tuple[float, float]:
     """Return mean and standard deviation, NaN of no values."""
     if not values.size:
         return float("nan"), float("nan")

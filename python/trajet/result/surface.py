@@ -1,7 +1,7 @@
 """Results with surface areas per frame."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +54,7 @@ class SurfaceAreas(Series):
             ax=ax,
         )
 
-    def scalars(self) -> dict[str, Any]:
+    def scalars(self) -> dict[str, object]:
         """Return the mean of the total area; see `Result.scalars`."""
         mean, std = mean_and_spread(self._columns().sum(axis=1))
         return {"mean_total_A2": mean, "std_total_A2": std}
