@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, TypedDict, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from trajet.analysis.arguments import AsOption, OtherAtoms
 from trajet.analysis.reference import Weights, weights_of
 from trajet.analysis.runner import further_selection, main_selection
-from trajet.labels import chains_of, residue_labels
+from trajet.labels import atom_labels, chains_of, residue_labels
 from trajet.particles import masses_as_weights
 from trajet.trajectory import Selection, Trajectory
 
@@ -124,6 +124,30 @@ def further_selections(thing: Selections, trajectory: Trajectory) -> list[Select
     if isinstance(thing, (list, tuple)):
         return [further_selection(one, trajectory) for one in thing]
     return [further_selection(cast("Selection", thing), trajectory)]
+
+
+class AtomColumns(TypedDict):
+    """Columns of results with a row for each atom; None for those that the topology lacks."""
+
+    atoms: NDArray[np.int64]
+    residues: NDArray[np.int64] | None
+    chains: NDArray[np.str_] | None
+    residue_names: NDArray[np.str_] | None
+    atom_names: NDArray[np.str_] | None
+    labels: NDArray[np.str_] | None
+
+
+def atom_columns(selection: Selection) -> AtomColumns:
+    """Return the columns of the atoms of a selection."""
+    atoms = selection.topology_atoms if selection.trajectory.has_topology else None
+    return {
+        "atoms": selection.indices,
+        "residues": None if atoms is None else atoms.column("resids"),
+        "chains": None if atoms is None else chains_of(atoms),
+        "residue_names": None if atoms is None else atoms.column("resnames"),
+        "atom_names": None if atoms is None else atoms.column("names"),
+        "labels": None if atoms is None else atom_labels(atoms.topology, selection.indices),
+    }
 
 
 def _divided(selection: Selection, by: GroupBy) -> tuple[NDArray[np.int64], list[int], list[str]]:

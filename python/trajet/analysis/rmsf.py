@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from trajet._trajet import Plan
 from trajet.analysis.arguments import Atoms
+from trajet.analysis.atom_groups import atom_columns
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import (
     find_broken_molecules,
@@ -33,7 +34,6 @@ from trajet.analysis.runner import (
     main_selection,
     selecting,
 )
-from trajet.labels import atom_labels, chains_of
 from trajet.result import AtomValues
 from trajet.trajectory import Trajectory, few_atoms_remarks
 
@@ -144,19 +144,13 @@ def rmsf(
         "weights": describe(weights),
     }
     inputs = [] if onto is None else describe_reference(reference)
-    atoms = main.topology_atoms if main.trajectory.has_topology else None
     return AtomValues(
         values=np.sqrt((squares[:, 0] + squares[:, 1] + squares[:, 2]) / count),
-        atoms=main.indices,
-        residues=None if atoms is None else atoms.column("resids"),
         units="Å",
         label=main.label,
         name="RMSF",
         report=outcome.report("rmsf", parameters, inputs, remarks, uses_times=False),
-        chains=None if atoms is None else chains_of(atoms),
-        residue_names=None if atoms is None else atoms.column("resnames"),
-        atom_names=None if atoms is None else atoms.column("names"),
-        labels=None if atoms is None else atom_labels(atoms.topology, main.indices),
+        **atom_columns(main),
     )
 
 

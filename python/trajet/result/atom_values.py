@@ -62,6 +62,11 @@ class AtomValues(Result):
         *("values", "atoms", "residues", "chains", "residue_names", "atom_names", "labels"),
     )
 
+    @property
+    def quantity(self) -> str:
+        """Name and unit, as on the axis of a figure."""
+        return f"{self.name} ({self.units})" if self.units else self.name
+
     def plot(self, ax: "Axes | None" = None) -> "Figure":
         """Draw the values against residue numbers, or against atoms if these do not increase.
 
@@ -74,7 +79,7 @@ class AtomValues(Result):
             self.atoms,
             self.residues,
             labels=None if self.labels is None else self.labels.tolist(),
-            quantity=f"{self.name} ({self.units})",
+            quantity=self.quantity,
             title=f"{self.name} of {self.label}",
             ax=ax,
         )
@@ -91,10 +96,12 @@ class AtomValues(Result):
             *(Column(k, [float(getattr(values, k)())], ".3f") for k in ("mean", "min", "max")),
             Column("atom of max", [where]),
         )
-        return Summary(f"{self.name} ({self.units})", columns, 1)
+        return Summary(self.quantity, columns, 1)
 
     def _about(self) -> str:
-        return f"{self.name} of {quoted(self.label)}, values {self.values.shape} {self.units}"
+        return (
+            f"{self.name} of {quoted(self.label)}, values {self.values.shape} {self.units}".rstrip()
+        )
 
     def _table(self) -> Table:
         columns = {
