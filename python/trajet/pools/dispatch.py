@@ -120,7 +120,7 @@ class Straggler:
     worker
         Worker of the copy, if it has started.
     state
-        `waiting`, `running` or `gathering` (its rows were on their way).
+        `waiting`, `running` or `gathering` (its arrays were on their way).
     rules
         Rules of `StragglerRule` that it broke after so many `seconds`.
     also_on
@@ -140,7 +140,7 @@ class Straggler:
 
 @dataclass
 class _Attempt:
-    """State of a copy: its worker, since when it runs, and since when its rows are gathered."""
+    """State of a copy: its worker, since when it runs, and since when its arrays are gathered."""
 
     worker: str | None = None
     started: float | None = None
@@ -188,7 +188,7 @@ class Dispatch:
         self._running: dict[Copy, str] = {}
         # workers that straggled: they get no more copies of stragglers
         self.slow: set[str | None] = set()
-        # seconds a frame: of tasks, and of gathering their rows
+        # seconds a frame: of tasks, and of gathering their arrays
         self._rates: list[float] = []
         self._gather_rates: list[float] = []
         self._idle_since: float | None = None
@@ -241,14 +241,14 @@ class Dispatch:
         return self._cancel([other for other in self._open[copy.task].copies if other != copy])
 
     def gathering(self, copies: Sequence[Copy], now: float) -> None:
-        """Note that the rows of some copies are on their way, in one request."""
+        """Note that the arrays of some copies are on their way, in one request."""
         n_frames = sum(self._n_frames[copy.task] for copy in copies)
         for copy in copies:
             if (attempt := self._attempt(copy)) is not None:
                 attempt.gathering = now, n_frames
 
     def gathered(self, copies: Sequence[Copy], seconds: float) -> None:
-        """Note how long a request for rows took."""
+        """Note how long a request for arrays took."""
         n_frames = sum(self._n_frames[copy.task] for copy in copies)
         self._gather_rates.append(seconds / n_frames)
 

@@ -79,7 +79,7 @@ class RunTiming:
         """Add a task whose result was taken.
 
         `where` describes the worker; `further` are more entries of the task; `moved` is when the
-        transfer of its rows began and ended.
+        transfer of its arrays began and ended.
         """
         self.spend(worker, done, where=where)
         threads = done.report["workers"]
@@ -118,7 +118,7 @@ class RunTiming:
         self._spans.setdefault(worker, []).append((done.begin, done.end))
 
     def hold(self, worker: int, threads: int, where: Place, span: tuple[float, float]) -> None:
-        """Add a transfer of rows that was not completed."""
+        """Add a transfer of arrays that was not completed."""
         self.join(worker, threads, where)
         self._moves.setdefault(worker, []).append(span)
 
@@ -148,7 +148,7 @@ class RunTiming:
     ) -> RunReport:
         """Return the report of the run in the form of the engine, with one entry a thread.
 
-        `over` are stages that workers measured beside their tasks. Rows that moved while a worker
+        `over` are stages that workers measured beside their tasks. Arrays that moved while a worker
         was at work took nothing of its time. What is left of the time between a worker's first task
         and the end of its last was waiting.
         """

@@ -1,7 +1,7 @@
 """Workers of a Dask cluster.
 
 Tasks are futures of Dask, whose scheduler assigns them to workers. This package broadcasts the
-setup of a run, gathers rows, runs stragglers again and writes the report.
+setup of a run, gathers arrays, runs stragglers again and writes the report.
 """
 
 from trajet.pools.dask.cluster import dask_client
