@@ -1,21 +1,15 @@
 //! Contacts: pairs of atoms within a cut-off, and the nearest pair of two groups.
-//!
-//! Pairs are found on the grid of [`crate::pairs`]. Without a periodic cell, the grid covers a box around all atoms that
-//! is so large that no image of an atom is within the cut-off of another atom.
-
-use std::ops::Range;
 
 use trajet_simd::{InstructionSet, multiversion};
 
 use crate::cell::{Cell, Vector, minus, square};
 use crate::distance;
 use crate::pairs::bins::root_reaches;
-use crate::pairs::grid::{CHUNK, Points, Tags};
-use crate::pairs::search::{Candidates, Near, Own, Visitor, scan_of};
+use crate::pairs::search::{
+    CHUNK, Candidates, HomeLabels, Homes, Neighbourhood, PairVisitor, scan_of,
+};
 use crate::pairs::{Groups, Misplaced, PairSearch};
 
-/// Largest ratio of the sides of a box that is made around atoms.
-const LONGEST: f64 = 1e6;
 /// Relative and absolute (Å) increase of a distance, beyond any error of rounding.
 const SLACK: f64 = 1e-6;
 /// Maximal number of steps in the search for a pair that is nearly the nearest.
@@ -63,7 +57,7 @@ impl ContactFinder {
         cutoff: f64,
     ) -> Result<u64, Misplaced> {
         let mut visitor = Count { limit: Limit::new(cutoff), counts: [0; CHUNK] };
-        self.visit(cell, groups, labels, [Tags::Nothing; 2], &mut visitor)?;
+        self.search.visit(cell, groups, labels, &mut visitor)?;
         Ok(visitor.counts.iter().sum())
     }
 
@@ -85,7 +79,7 @@ impl ContactFinder {
         cutoff: f64,
         each: &mut dyn FnMut([u32; 2]),
     ) -> Result<(), Misplaced> {
-        self.each(cell, groups, labels, tags.map(Tags::Given), cutoff, each)
+        self.each(cell, groups, labels, Some(tags), cutoff, each)
     }
 
     /// Returns all pairs whose distance is at most the cut-off (Å), by index in their groups, in ascending order. Pairs
@@ -105,7 +99,7 @@ impl ContactFinder {
     ) -> Result<Vec<[u32; 2]>, Misplaced> {
         let mut found = Vec::new();
         let mut add = |pair| found.push(pair);
-        self.each(cell, groups, labels, [Tags::Indices; 2], cutoff, &mut add)?;
+        self.each(cell, groups, labels, None, cutoff, &mut add)?;
         found.sort_unstable();
         Ok(found)
     }
@@ -127,7 +121,7 @@ impl ContactFinder {
         let order = Order::of(groups);
         let reach = near * (1.0 + SLACK) + SLACK;
         let mut visitor = Minimum { order, reach, square: f64::INFINITY, atoms: [u32::MAX; 2] };
-        self.visit(cell, groups, labels, [Tags::Indices; 2], &mut visitor)?;
+        self.search.visit(cell, groups, labels, &mut visitor)?;
         let [i, j] = visitor.atoms;
         let (a, b) = groups.positions();
         let difference = minus(point(b, j as usize), point(a, i as usize));
@@ -135,34 +129,19 @@ impl ContactFinder {
         Ok(Some(Nearest { distance: square(shortest).sqrt(), atoms: [i, j] }))
     }
 
-    fn each(
+    /// Calls a function with the indices of the two atoms of each pair, or with their tags if there are any.
+    pub(crate) fn each(
         &mut self,
         cell: Option<&Cell>,
         groups: Groups<'_>,
         labels: Labels<'_>,
-        tags: [Tags<'_>; 2],
+        tags: Option<[&[u32]; 2]>,
         cutoff: f64,
         each: &mut dyn FnMut([u32; 2]),
     ) -> Result<(), Misplaced> {
-        let mut visitor = Each { order: Order::of(groups), limit: Limit::new(cutoff), each };
-        self.visit(cell, groups, labels, tags, &mut visitor)
-    }
-
-    fn visit(
-        &mut self,
-        cell: Option<&Cell>,
-        groups: Groups<'_>,
-        labels: Labels<'_>,
-        tags: [Tags<'_>; 2],
-        visitor: &mut impl Visitor,
-    ) -> Result<(), Misplaced> {
-        match cell {
-            Some(cell) => self.search.visit(cell, groups, labels, tags, visitor),
-            None => {
-                let cell = box_around(groups, visitor.reach())?;
-                self.search.visit(&cell, groups, labels, tags, visitor)
-            }
-        }
+        let (order, limit) = (Order::of(groups), Limit::new(cutoff));
+        let tags = tags.map(|[a, b]| if groups.swapped() { [b, a] } else { [a, b] });
+        self.search.visit(cell, groups, labels, &mut Each { order, limit, tags, each })
     }
 
     /// Returns the distance of a pair that is nearly the nearest: starting from an atom, each step goes to the nearest
@@ -185,7 +164,13 @@ impl ContactFinder {
                 self.points.set(to);
                 self.row.resize(self.points.len(), 0.0);
                 let row = &mut self.row[..self.points.len()];
-                distance::to_all(self.search.set, cell, point(found, from), &self.points, row);
+                distance::to_all(
+                    self.search.instructions(),
+                    cell,
+                    point(found, from),
+                    &self.points,
+                    row,
+                );
                 let allowed = |j: usize| match labels {
                     Some(labels) => labels[own][from] != labels[other][j],
                     None => !(same && j == from),
@@ -205,42 +190,8 @@ impl ContactFinder {
     }
 }
 
-impl<'a> Groups<'a> {
-    /// Returns the positions of the first and of the second group.
-    fn positions(self) -> (&'a [f32], &'a [f32]) {
-        match self {
-            Groups::Same(a) => (a, a),
-            Groups::Two(a, b) => (a, b),
-        }
-    }
-}
-
 fn point(positions: &[f32], i: usize) -> Vector {
     [0, 1, 2].map(|k| f64::from(positions[3 * i + k]))
-}
-
-/// Returns a rectangular cell in which no image of an atom is within reach of another atom.
-fn box_around(groups: Groups<'_>, reach: f64) -> Result<Cell, Misplaced> {
-    let (a, b) = groups.positions();
-    let mut low = [f32::INFINITY; 3];
-    let mut high = [f32::NEG_INFINITY; 3];
-    for (group, positions) in [a, b].into_iter().enumerate() {
-        for (atom, p) in positions.as_chunks::<3>().0.iter().enumerate() {
-            if !p.iter().all(|x| x.is_finite()) {
-                return Err(Misplaced { group, atom });
-            }
-            for k in 0..3 {
-                low[k] = low[k].min(p[k]);
-                high[k] = high[k].max(p[k]);
-            }
-        }
-    }
-    let extent = |k: usize| (f64::from(high[k]) - f64::from(low[k])).max(0.0);
-    let longest = extent(0).max(extent(1)).max(extent(2)) + reach;
-    let side = |k: usize| (extent(k) + 1.5 * reach + 1.0).max(longest / LONGEST);
-    let vectors = [[side(0), 0.0, 0.0], [0.0, side(1), 0.0], [0.0, 0.0, side(2)]];
-    // Only the reach can be infinite: some atom has no position.
-    Cell::of_vectors(vectors).ok_or(Misplaced { group: 0, atom: 0 })
 }
 
 /// Order of the two atoms of a pair.
@@ -295,12 +246,12 @@ struct Count {
 }
 
 multiversion! {
-    fn scan_count(
-        homes: &Points, atoms: Range<usize>, near: &mut Near, own: Own, visitor: &mut Count,
+    fn scan_count<'a>(
+        homes: &Homes<'a>, near: &mut Neighbourhood, visitor: &mut Count,
     ) = scan_of
 }
 
-impl Visitor for Count {
+impl PairVisitor for Count {
     fn reach(&self) -> f64 {
         self.limit.cutoff
     }
@@ -317,32 +268,27 @@ impl Visitor for Count {
         self.counts = counts;
     }
 
-    fn scan(
-        &mut self,
-        set: InstructionSet,
-        homes: &Points,
-        atoms: Range<usize>,
-        near: &mut Near,
-        own: Own,
-    ) {
-        scan_count(set, homes, atoms, near, own, self);
+    fn scan(&mut self, set: InstructionSet, homes: &Homes<'_>, near: &mut Neighbourhood) {
+        scan_count(set, homes, near, self);
     }
 }
 
-/// Calls a function with the tags of each pair.
+/// Calls a function with each pair.
 struct Each<'a> {
     order: Order,
     limit: Limit,
+    /// Tags of the atoms that the search gives first and last; without them, the function gets indices.
+    tags: HomeLabels<'a>,
     each: &'a mut dyn FnMut([u32; 2]),
 }
 
 multiversion! {
-    fn scan_each<'a>(
-        homes: &Points, atoms: Range<usize>, near: &mut Near, own: Own, visitor: &mut Each<'a>,
+    fn scan_each<'a, 'b>(
+        homes: &Homes<'a>, near: &mut Neighbourhood, visitor: &mut Each<'b>,
     ) = scan_of
 }
 
-impl Visitor for Each<'_> {
+impl PairVisitor for Each<'_> {
     fn reach(&self) -> f64 {
         self.limit.cutoff
     }
@@ -354,21 +300,18 @@ impl Visitor for Each<'_> {
             while within != 0 {
                 let k = within.trailing_zeros() as usize;
                 within &= within - 1;
-                let other = candidates.tag_of(chunk, k);
-                (self.each)(self.order.apply(candidates.tag, other));
+                let (home, other) = (candidates.atom, candidates.atom_of(chunk, k));
+                let [home, other] = match self.tags {
+                    Some([homes, others]) => [homes[home as usize], others[other as usize]],
+                    None => [home, other],
+                };
+                (self.each)(self.order.apply(home, other));
             }
         });
     }
 
-    fn scan(
-        &mut self,
-        set: InstructionSet,
-        homes: &Points,
-        atoms: Range<usize>,
-        near: &mut Near,
-        own: Own,
-    ) {
-        scan_each(set, homes, atoms, near, own, self);
+    fn scan(&mut self, set: InstructionSet, homes: &Homes<'_>, near: &mut Neighbourhood) {
+        scan_each(set, homes, near, self);
     }
 }
 
@@ -381,12 +324,12 @@ struct Minimum {
 }
 
 multiversion! {
-    fn scan_minimum(
-        homes: &Points, atoms: Range<usize>, near: &mut Near, own: Own, visitor: &mut Minimum,
+    fn scan_minimum<'a>(
+        homes: &Homes<'a>, near: &mut Neighbourhood, visitor: &mut Minimum,
     ) = scan_of
 }
 
-impl Visitor for Minimum {
+impl PairVisitor for Minimum {
     fn reach(&self) -> f64 {
         self.reach
     }
@@ -398,7 +341,7 @@ impl Visitor for Minimum {
             while close != 0 {
                 let k = close.trailing_zeros() as usize;
                 close &= close - 1;
-                let atoms = self.order.apply(candidates.tag, candidates.tag_of(chunk, k));
+                let atoms = self.order.apply(candidates.atom, candidates.atom_of(chunk, k));
                 let square = squares[k];
                 if square < self.square || (square == self.square && atoms < self.atoms) {
                     (self.square, self.atoms) = (square, atoms);
@@ -408,15 +351,8 @@ impl Visitor for Minimum {
         });
     }
 
-    fn scan(
-        &mut self,
-        set: InstructionSet,
-        homes: &Points,
-        atoms: Range<usize>,
-        near: &mut Near,
-        own: Own,
-    ) {
-        scan_minimum(set, homes, atoms, near, own, self);
+    fn scan(&mut self, set: InstructionSet, homes: &Homes<'_>, near: &mut Neighbourhood) {
+        scan_minimum(set, homes, near, self);
     }
 }
 

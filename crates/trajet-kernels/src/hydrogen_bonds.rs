@@ -11,8 +11,13 @@
 use trajet_simd::InstructionSet;
 
 use crate::cell::{Cell, Vector, dot, minus, square};
-use crate::pairs::Misplaced;
-use crate::pairs::close::PairFinder;
+use crate::contacts::ContactFinder;
+use crate::pairs::{Groups, Misplaced};
+
+/// Relative increase of the cut-off for candidates, beyond any error of rounding.
+const SLACK: f64 = 1e-6;
+/// Resolution of the coordinates that find candidates, in units of the cell's size.
+const RESOLUTION: f64 = 1.0 / (1u64 << 44) as f64;
 
 /// The distance that a criterion limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,7 +128,7 @@ impl Bond {
 /// Finds hydrogen bonds. Buffers are reused between calls.
 #[derive(Clone, Debug, Default)]
 pub struct BondFinder {
-    finder: PairFinder,
+    finder: ContactFinder,
     gathered: [Vec<[f32; 3]>; 2],
     candidates: Vec<[u32; 2]>,
 }
@@ -131,7 +136,7 @@ pub struct BondFinder {
 impl BondFinder {
     /// Returns a finder that uses these instructions; [`Default`] uses the best.
     pub fn new(set: InstructionSet) -> Self {
-        BondFinder { finder: PairFinder::new(set), ..Default::default() }
+        BondFinder { finder: ContactFinder::new(set), ..Default::default() }
     }
 
     /// Replaces `bonds` by the hydrogen bonds of a frame (`[n_atoms, 3]`, Å), sorted by pair and acceptor. An atom is no
@@ -158,17 +163,22 @@ impl BondFinder {
             Measured::HydrogenAcceptor => &sites.hydrogens,
         };
         let groups = [searched, &sites.acceptors];
+        if groups.iter().any(|group| group.is_empty()) {
+            return Ok(());
+        }
         for (positions, group) in self.gathered.iter_mut().zip(groups) {
             positions.clear();
             positions.extend(group.iter().map(|&atom| atoms[atom as usize]));
         }
-        let [first, second] = &self.gathered;
-        self.finder
-            .candidates(cell, [first, second], criterion.cutoff, &mut self.candidates)
-            .map_err(|Misplaced { group, atom }| Misplaced {
-                group,
-                atom: groups[group][atom] as usize,
-            })?;
+        let [first, second] = self.gathered.each_ref().map(|positions| positions.as_flattened());
+        let size: f64 =
+            cell.map_or(0.0, |cell| cell.reduced().as_flattened().iter().map(|x| x.abs()).sum());
+        let reach = (criterion.cutoff + size * RESOLUTION) * (1.0 + SLACK);
+        self.candidates.clear();
+        let mut add = |pair| self.candidates.push(pair);
+        self.finder.each(cell, Groups::Two(first, second), None, None, reach, &mut add).map_err(
+            |Misplaced { group, atom }| Misplaced { group, atom: groups[group][atom] as usize },
+        )?;
         let at = |atom: u32| atoms[atom as usize].map(f64::from);
         let limit = criterion.cutoff * criterion.cutoff;
         for &[site, acceptor] in &self.candidates {
@@ -206,8 +216,6 @@ impl BondFinder {
             }
         }
         bonds.sort_unstable_by_key(|bond| (bond.pair, bond.acceptor));
-        // A pair that sees itself through several images of the grid is found through each.
-        bonds.dedup_by_key(|bond| (bond.pair, bond.acceptor));
         Ok(())
     }
 }

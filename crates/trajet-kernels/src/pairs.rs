@@ -1,31 +1,20 @@
 //! Histograms of pair distances, as used for radial distribution functions.
 //!
-//! Source: M. P. Allen and D. J. Tildesley, Computer Simulation of Liquids, 2nd edition (2017), 5.3.2 (cell
-//! lists). Departures:
-//!
-//! 1. Each pair counts once, at its minimum image, even if the range is longer than half of the cell: pairs of grid
-//!    cells that see each other through several shifts are compared through all of them.
-//! 2. The grid covers the reduced cell, and its neighbours follow from bounds on the minimum images (see
-//!    [`crate::cell`]), so that there is no minimal number of grid cells, and no range is too long for any cell shape.
-//! 3. Wrapped coordinates and lattice vectors are rounded to multiples of 2⁻⁴⁸ of the cell's size (1e-12 Å for 200 Å;
-//!    `f32` coordinates are known to 1e-5 Å). From there on, differences and shifts are exact in any order: only
-//!    squares and their sum are rounded. The distance of a pair thus depends neither on the grid nor on the order of
-//!    its atoms.
+//! Each pair counts once, at its minimum image, even if the range is longer than half of the cell: pairs of grid cells that
+//! see each other through several shifts are compared through all of them. Distances are those of [`Exact`] coordinates,
+//! see [`crate::neighbours`].
 
 pub(crate) mod bins;
-pub mod close;
-pub(crate) mod grid;
 pub(crate) mod search;
-
-use std::ops::Range;
 
 use trajet_simd::{InstructionSet, multiversion};
 
 pub use self::bins::Bins;
 use self::bins::Histogram;
-use self::grid::{CHUNK, Grid, Points, Sorted, Tags};
-use self::search::{Candidates, GriddedGroups, Near, Own, Visitor, scan_of, visit_pairs};
+use self::search::{CHUNK, Candidates, Homes, Neighbourhood, PairScan, PairVisitor, scan_of};
 use crate::cell::Cell;
+pub use crate::neighbours::Misplaced;
+use crate::neighbours::{self, Atoms, Exact, Fineness, Missing, NeighbourSearch, PlaceError};
 
 /// Positions (`[n, 3]`, Å) of the atoms to pair.
 #[derive(Clone, Copy, Debug)]
@@ -37,16 +26,6 @@ pub enum Groups<'a> {
     Two(&'a [f32], &'a [f32]),
 }
 
-/// Error for a position that cannot be placed in the cell: NaN, infinite, or so far away (4 million cells) that `f32`
-/// cannot resolve its place in the cell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Misplaced {
-    /// 0 or 1 for the first or the second group.
-    pub group: usize,
-    /// Index of the atom in the group.
-    pub atom: usize,
-}
-
 /// Returns labels of `n` atoms in consecutive blocks of `size`: atoms of a block have the same label.
 ///
 /// # Panics
@@ -55,21 +34,24 @@ pub fn block_labels(n: usize, size: usize) -> Vec<u32> {
     (0..n).map(|i| u32::try_from(i / size).expect("fewer blocks")).collect()
 }
 
-/// Finds pairs on a grid. Buffers are reused between calls.
+/// Visits pairs at their minimum images. Buffers are reused between calls.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PairSearch {
-    pub(crate) set: InstructionSet,
-    sorted: [Sorted; 2],
-    near: Near,
+    search: NeighbourSearch<Exact>,
+    near: Neighbourhood,
 }
 
 impl PairSearch {
     pub(crate) fn new(set: InstructionSet) -> Self {
-        PairSearch { set, ..Default::default() }
+        PairSearch { search: NeighbourSearch::new(set), ..Default::default() }
     }
 
-    /// Visits the pairs within the reach of the visitor, at their minimum images. Pairs of one group are visited once,
-    /// and no atom with itself. Pairs of atoms with the same label are excluded. Labels and tags are given per atom.
+    pub(crate) fn instructions(&self) -> InstructionSet {
+        self.search.instructions()
+    }
+
+    /// Visits the pairs within the reach of the visitor, at their minimum images if there is a cell. Pairs of one group are
+    /// visited once, and no atom with itself. Pairs of atoms with the same label are excluded. Labels are given per atom.
     ///
     /// Of two groups, the atoms of the smaller one come first; see [`Groups::swapped`].
     ///
@@ -80,47 +62,47 @@ impl PairSearch {
     /// If the number of labels is not that of the atoms, or the number of coordinates is not a multiple of three.
     pub(crate) fn visit(
         &mut self,
-        cell: &Cell,
+        cell: Option<&Cell>,
         groups: Groups<'_>,
         labels: Option<[&[u32]; 2]>,
-        tags: [Tags<'_>; 2],
-        visitor: &mut impl Visitor,
+        visitor: &mut impl PairVisitor,
     ) -> Result<(), Misplaced> {
-        let (a, b, same) = match groups {
-            Groups::Same(a) => (a, a, true),
-            Groups::Two(a, b) => (a, b, false),
-        };
-        let atoms = [a, b].map(|positions| {
+        let (first, second) = groups.positions();
+        let [a, b] = [first, second].map(|positions| {
             let (triples, rest) = positions.as_chunks::<3>();
             assert!(rest.is_empty(), "positions come in threes");
-            triples
+            Atoms::all(triples)
         });
-        for k in 0..2 {
-            assert!(labels.is_none_or(|l| l[k].len() == atoms[k].len()), "one label an atom");
-        }
-        let grid = Grid::new(cell, visitor.reach(), atoms[0].len().max(atoms[1].len()));
-        for k in 0..if same { 1 } else { 2 } {
-            self.sorted[k]
-                .sort(self.set, &grid, atoms[k], labels.map(|l| l[k]), tags[k])
-                .map_err(|atom| Misplaced { group: k, atom })?;
-        }
-        let [a, b] = &self.sorted;
-        let (homes, others) = match (same, groups.swapped()) {
-            (true, _) => (a, a),
-            (false, false) => (a, b),
-            (false, true) => (b, a),
+        let sizes = [first.len() / 3, second.len() / 3];
+        assert!(labels.is_none_or(|l| l.map(<[u32]>::len) == sizes), "one label an atom");
+        let (is_one, homes) = (matches!(groups, Groups::Same(_)), usize::from(groups.swapped()));
+        let groups = match is_one {
+            true => neighbours::Groups::One(a),
+            false => neighbours::Groups::Two { groups: [a, b], homes },
         };
-        let gridded = GriddedGroups { grid: &grid, homes, others, same };
-        visit_pairs(self.set, &gridded, &mut self.near, visitor);
+        let fineness = Fineness::of_occupancy(sizes[0].max(sizes[1]));
+        let placed = self.search.place(cell, groups, visitor.reach(), fineness, Missing::Refuse);
+        placed.map_err(PlaceError::misplaced)?;
+        let labels = labels.map(|labels| [labels[homes], labels[1 - homes]]);
+        let mut scan = PairScan { near: &mut self.near, visitor, labels, is_one };
+        self.search.visit(&mut scan).unwrap_or_else(|refused| refused.abort());
         Ok(())
     }
 }
 
-impl Groups<'_> {
+impl<'a> Groups<'a> {
     /// Returns whether visitors get the atom of the second group first. The neighbourhood of a grid cell is gathered
     /// once for all of its atoms: the fewer of these cells, the better.
     pub(crate) fn swapped(self) -> bool {
         matches!(self, Groups::Two(a, b) if a.len() > b.len())
+    }
+
+    /// Returns the positions of the first and of the second group.
+    pub(crate) fn positions(self) -> (&'a [f32], &'a [f32]) {
+        match self {
+            Groups::Same(a) => (a, a),
+            Groups::Two(a, b) => (a, b),
+        }
     }
 }
 
@@ -133,12 +115,12 @@ struct CountInBins<'a> {
 }
 
 multiversion! {
-    fn scan_bins<'a>(
-        homes: &Points, atoms: Range<usize>, near: &mut Near, own: Own, visitor: &mut CountInBins<'a>,
+    fn scan_bins<'a, 'b>(
+        homes: &Homes<'a>, near: &mut Neighbourhood, visitor: &mut CountInBins<'b>,
     ) = scan_of
 }
 
-impl Visitor for CountInBins<'_> {
+impl PairVisitor for CountInBins<'_> {
     fn reach(&self) -> f64 {
         self.bins.reach()
     }
@@ -153,15 +135,8 @@ impl Visitor for CountInBins<'_> {
         self.histogram.add(slots);
     }
 
-    fn scan(
-        &mut self,
-        set: InstructionSet,
-        homes: &Points,
-        atoms: Range<usize>,
-        near: &mut Near,
-        own: Own,
-    ) {
-        scan_bins(set, homes, atoms, near, own, self);
+    fn scan(&mut self, set: InstructionSet, homes: &Homes<'_>, near: &mut Neighbourhood) {
+        scan_bins(set, homes, near, self);
     }
 }
 
@@ -208,7 +183,7 @@ impl PairCounter {
         self.histogram.reset(bins);
         let mut visitor =
             CountInBins { bins, histogram: &mut self.histogram, slots: &mut self.slots };
-        self.search.visit(cell, groups, labels, [Tags::Nothing; 2], &mut visitor)?;
+        self.search.visit(Some(cell), groups, labels, &mut visitor)?;
         let Groups::Same(atoms) = groups else {
             self.histogram.add_to(counts, 1);
             return Ok(());
@@ -436,15 +411,6 @@ mod tests {
                     prop_assert_eq!(counts.iter().sum::<u64>(), 0);
                 }
             }
-        }
-
-        #[test]
-        fn the_grid_has_at_most_as_many_cells_as_atoms(
-            numbers in cells(), n in 0..100_000usize, reach in 0.0..1e3f64
-        ) {
-            let grid = Grid::new(&Cell::new(numbers).unwrap(), reach, n);
-            prop_assert!(grid.len() <= n.max(1), "{:?}", grid.divisions);
-            prop_assert!(grid.neighbours().len() <= 121, "{:?}", grid.divisions);
         }
     }
 

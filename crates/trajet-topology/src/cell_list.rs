@@ -1,36 +1,25 @@
 //! Searches for atoms within a distance of others, with or without periodic boundaries.
 //!
-//! Source: M. P. Allen and D. J. Tildesley, Computer Simulation of Liquids, 2nd edition (2017), 5.3.2 (cell lists).
-//! Departures:
-//!
-//! 1. The grid covers the reduced cell. Two points within a distance `r` have images whose coordinates along a vector
-//!    differ by at most `r` over the height of the cell, so that the neighbours to examine follow for cells of every
-//!    shape, and for distances longer than the cell.
-//! 2. The table of grid cells repeats itself: grid cells of distant places may share their atoms. Neither a single atom
-//!    far away from all others nor a box that is mostly empty makes grid cells wide.
-//! 3. The neighbours of a grid cell are gathered once for all of its atoms: those that can be within the distance of the
-//!    box around them.
-//! 4. Grid cells only propose atoms, and f32 coordinates of images sort out those that are clearly too far away or
-//!    clearly within reach. About all others, the minimum image in f64 decides.
-//!
-//! Positions that are not finite are within reach of nothing.
+//! The grid of [`trajet_kernels::neighbours`] proposes atoms, and `f32` coordinates of images sort out those that are
+//! clearly too far away or clearly within reach. About all others, the minimum image in `f64` decides. Positions that are
+//! not finite are within reach of nothing.
 
-mod grid;
-mod near;
 mod pairs;
-mod sorted;
 
-pub use self::pairs::{PairRange, Pairs, pairs_within};
 use trajet_kernels::cell::Cell;
+use trajet_kernels::neighbours::{
+    Atoms, Fineness, Group, Groups, Limits, Missing, Near, NeighbourSearch, PlaceError, Screened,
+    Stop, Visitor, square_between,
+};
 use trajet_simd::InstructionSet;
 
-use self::grid::Grid;
-use self::near::Near;
-use self::sorted::{Placed, Sorted, check, each_group, lengths};
+pub use self::pairs::{PairRange, Pairs, pairs_within};
 use crate::Fault;
 
 /// Minimal width of grid cells (Å): few atoms of a liquid are in a narrower one.
 const LEAST_WIDTH: f64 = 2.5;
+/// Grid cells are about as wide as this (Å) if the distance is longer, unless there would be too many neighbours.
+const USUAL_WIDTH: f64 = 6.0;
 
 /// Calls a function with each of the `candidates` that is within a distance (Å) of any atom of the `set`, once and in no
 /// particular order. Atoms of the set are within any distance of themselves. The `positions` (Å) are of all atoms; `cell`
@@ -56,56 +45,101 @@ pub fn atoms_within(
 fn atoms_within_on(
     instructions: InstructionSet,
     positions: &[[f32; 3]],
-    [candidates, set]: [&[u32]; 2],
+    groups: [&[u32]; 2],
     cell: Option<&Cell>,
     distance: f64,
-    mut found: impl FnMut(u32),
+    found: impl FnMut(u32),
 ) -> Result<(), Fault> {
     check(positions, distance);
-    let is_fewer = candidates.len() < set.len();
-    let (few, many) = if is_fewer { (candidates, set) } else { (set, candidates) };
-    let bounds = lengths(positions, few, cell);
-    let n = candidates.len() + set.len();
-    let grid = Grid::new(cell, n, bounds, distance, LEAST_WIDTH, instructions);
-    // Most atoms of the larger set are in no grid cell that is a neighbour of one with atoms of the smaller one.
-    let few = Placed::new(&grid, positions, few, None)?;
-    let close = few.mark_neighbours(&grid)?;
-    let many = Placed::new(&grid, positions, many, Some(&close))?;
-    drop(close);
-    let (candidates, set) = if is_fewer { (few, many) } else { (many, few) };
-    let homes = Sorted::new(&grid, positions, &candidates)?;
-    let others = Sorted::new(&grid, positions, &set)?;
-    let is_near = |atom: u32, near: &Near, at: usize| {
-        let [a, b] = [atom, near.atoms()[at]].map(|atom| positions[atom as usize]);
-        grid.square(a, b) <= grid.square_of_distance
+    let groups = groups.map(|listed| Atoms { positions, listed: Some(listed) });
+    let parts = (distance / USUAL_WIDTH).ceil();
+    let width = LEAST_WIDTH;
+    let fineness = Fineness { parts, least_width: width, most_cells: usize::MAX, widest: width };
+    let mut search = NeighbourSearch::new(instructions);
+    let groups = Groups::Two { groups, homes: 0 };
+    search.place(cell, groups, distance, fineness, Missing::Skip).map_err(memory)?;
+    let mut visitor = Within {
+        positions,
+        cell,
+        square_of_distance: distance * distance,
+        limits: search.limits(distance),
+        near: Near::default(),
+        shifts: Vec::new(),
+        doubtful: Vec::new(),
+        found,
     };
-    let mut doubtful = Vec::new();
-    each_group(&grid, positions, &homes, &others, true, |group, near, all| {
-        for &home in group {
-            let atom = homes.atoms[home as usize];
-            if all {
-                found(atom);
-                continue;
-            }
-            if grid.has_all_images() {
-                if (0..near.atoms().len()).any(|at| is_near(atom, near, at)) {
-                    found(atom);
+    Ok(search.visit(&mut visitor)?)
+}
+
+/// Asserts that a search is possible.
+fn check(positions: &[[f32; 3]], distance: f64) {
+    assert!(distance >= 0.0 && distance.is_finite(), "a distance of {distance}");
+    assert!(i32::try_from(positions.len()).is_ok(), "{} atoms", positions.len());
+}
+
+/// Returns the fault of a search that skips atoms without a position.
+fn memory(error: PlaceError) -> Fault {
+    match error {
+        PlaceError::Memory(refused) => refused.into(),
+        PlaceError::Misplaced(atom) => unreachable!("it was skipped: {atom:?}"),
+    }
+}
+
+/// Finds the home atoms that are within a distance of any other.
+struct Within<'a, F> {
+    positions: &'a [[f32; 3]],
+    cell: Option<&'a Cell>,
+    square_of_distance: f64,
+    limits: Limits,
+    near: Near<Screened>,
+    shifts: Vec<[Screened; 3]>,
+    doubtful: Vec<u32>,
+    found: F,
+}
+
+impl<F: FnMut(u32)> Visitor<Screened> for Within<'_, F> {
+    fn visit(&mut self, group: &Group<'_, Screened>) -> Result<(), Stop> {
+        let Within { positions, cell, limits, ref mut near, ref mut found, .. } = *self;
+        let search = group.search();
+        let (set, homes, others) = (search.instructions(), search.homes(), search.others());
+        let (bounds, mut are_all_near) = (group.bounds(), false);
+        near.clear();
+        let gathered = group.each_row(&mut self.shifts, |row, shifts| {
+            for &shift in shifts {
+                let farthest =
+                    near.append(set, others, row.clone(), shift, &bounds, limits.possible)?;
+                are_all_near = farthest <= limits.sure;
+                if are_all_near {
+                    return Err(Stop::Enough);
                 }
-                continue;
             }
-            let point = homes.points.get(home as usize);
-            let square = near.nearest(instructions, point);
-            if square <= grid.limits.sure {
+            Ok(())
+        });
+        if are_all_near {
+            group.homes().for_each(|home| found(homes.atoms()[home]));
+            return Ok(());
+        }
+        gathered?;
+        near.finish()?;
+        for home in group.homes() {
+            let (atom, point) = (homes.atoms()[home], homes.point(home));
+            let square = near.nearest(set, point);
+            if square <= limits.sure {
                 found(atom);
-            } else if square <= grid.limits.possible {
-                near.within(instructions, point, grid.limits.possible, &mut doubtful)?;
-                if doubtful.iter().any(|&at| is_near(atom, near, at as usize)) {
+            } else if square <= limits.possible {
+                near.within(set, point, limits.possible, &mut self.doubtful)?;
+                let is_near = |&at: &u32| {
+                    let [a, b] =
+                        [atom, near.atoms()[at as usize]].map(|atom| positions[atom as usize]);
+                    square_between(cell, a, b) <= self.square_of_distance
+                };
+                if self.doubtful.iter().any(is_near) {
                     found(atom);
                 }
             }
         }
-        Ok(true)
-    })
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -385,28 +419,13 @@ mod tests {
         }
     }
 
-    /// Returns the most atoms in one grid cell.
-    fn most_in_a_grid_cell(positions: &[[f32; 3]], cell: Option<&Cell>, distance: f64) -> u32 {
-        let set = InstructionSet::default();
-        let all: Vec<u32> = (0..positions.len() as u32).collect();
-        let bounds = lengths(positions, &all, cell);
-        let grid = Grid::new(cell, all.len(), bounds, distance, LEAST_WIDTH, set);
-        let placed = Placed::new(&grid, positions, &all, None).unwrap();
-        let sorted = Sorted::new(&grid, positions, &placed).unwrap();
-        sorted.starts.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap()
-    }
-
     #[test]
-    fn empty_space_does_not_gather_atoms_in_one_grid_cell() {
+    fn empty_space_and_distant_atoms_do_not_matter() {
         let lattice: Vec<[f32; 3]> =
             (0..8000).map(|i| [i % 20, i / 20 % 20, i / 400].map(|x| 3.0 * x as f32)).collect();
         let mut positions = lattice.clone();
         positions[7] = [1e30, -1e30, 3e38];
         let large = Cell::new([1e5, 1e5, 3e5, 90.0, 80.0, 70.0]).unwrap();
-        for distance in [0.0, 3.1] {
-            assert!(most_in_a_grid_cell(&positions, None, distance) <= 64);
-            assert!(most_in_a_grid_cell(&lattice, Some(&large), distance) <= 64);
-        }
         let set = InstructionSet::default();
         // Three times 20 * 20 * 19 neighbours, without four of the atom far away.
         assert_eq!(close_pairs(set, &positions, None, 3.1).len(), 22_796);

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use trajet_kernels::memory::{self, NoMemory};
+
 /// A place in a text file, counted from 1; 0 where the line as a whole is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Location {
@@ -123,10 +125,13 @@ pub(crate) fn reserve<T>(
     more: usize,
     what: &'static str,
 ) -> Result<(), Fault> {
-    vector.try_reserve(more).map_err(|_| {
-        let elements = vector.len().saturating_add(more) as u64;
-        Fault::Memory(elements.saturating_mul(size_of::<T>() as u64), what)
-    })
+    Ok(memory::reserve(vector, more, what)?)
+}
+
+impl From<NoMemory> for Fault {
+    fn from(NoMemory { needed, what }: NoMemory) -> Self {
+        Fault::Memory(needed, what)
+    }
 }
 
 /// Appends the last `n` elements again, so many times.

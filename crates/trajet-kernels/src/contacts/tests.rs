@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -181,4 +183,16 @@ fn misplaced_atoms_are_named() {
             assert_eq!(finder.nearest(cell, groups, None), Err(wrong));
         }
     }
+}
+
+#[test]
+fn an_atom_far_away_changes_no_contact_of_others() {
+    let row: Vec<f32> = (0..40).flat_map(|i| [1.5 * i as f32, 0.0, 0.0]).collect();
+    let with_far = [&row[..], &[1e30, -1e30, 3e38]].concat();
+    let mut finder = ContactFinder::default();
+    for (atoms, cutoff) in [(&row, 3.0), (&with_far, 3.0), (&with_far, 4.4)] {
+        assert_eq!(finder.count(None, Groups::Same(atoms), None, cutoff), Ok(39 + 38), "{cutoff}");
+    }
+    let nearest = finder.nearest(None, Groups::Same(&with_far), None).unwrap().unwrap();
+    assert_eq!(nearest, Nearest { distance: 1.5, atoms: [0, 1] });
 }

@@ -7,7 +7,7 @@
 //! bins of squares between these doubles are exactly the bins of distances between the edges. Most squares are assigned
 //! by an `f32` root with a bound on its error; only if that comes near an edge are the doubles compared.
 
-use super::grid::CHUNK;
+use super::search::CHUNK;
 
 /// Copies of each counter: consecutive additions to a single one would wait for each other.
 const COPIES: usize = 8;

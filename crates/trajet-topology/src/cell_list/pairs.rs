@@ -1,26 +1,28 @@
 //! Pairs of atoms that are closer than the sum of their reaches.
 //!
-//! Atoms are sorted by their grid cells, and each pair is found once, by the atom that comes first: in most grid cells
-//! its neighbours are runs of atoms in a row of cells, which are compared where they are. Grids that repeat themselves,
-//! and cells with several images of an atom, take the way of [`each_group`].
+//! Each pair is found once, by the atom that comes first on the grid: its neighbours are runs of atoms in a row of grid
+//! cells, which are compared where they are.
 
 use std::ops::Range;
 
 use trajet_kernels::cell::Cell;
+use trajet_kernels::memory::{self, NoMemory};
+use trajet_kernels::neighbours::{
+    Atoms, Fineness, Group, Groups, Limits, Missing, NeighbourSearch, Screened, Sorted, Stop,
+    Visitor, square_between,
+};
 use trajet_simd::lanes::{LANES, Lanes};
 use trajet_simd::{InstructionSet, on_lanes};
 
-use super::grid::{Grid, NeighbourMemory, SPARE_CELLS, reciprocal};
-use super::near::Points;
-use super::sorted::{Placed, Sorted, check, each_group, lengths};
+use super::{check, memory as fault_of};
 use crate::Fault;
 use crate::error::reserve;
 
 /// Width (Å) of cubes that have the volume of a grid cell: rows of three hold few more atoms than are compared together,
 /// and all neighbours of an atom in a liquid fewer than [`PairRange::most_neighbours`] usually is.
 const USUAL_WIDTH: f64 = 2.6;
-/// Wider cells have too many atoms in common; a grid that repeats itself has cells of this width.
-const WIDTH_OF_GROUPS: f64 = 4.0;
+/// Wider cells have too many atoms in common.
+const WIDEST: f64 = 4.0;
 /// Relative slack of sums of reaches in f32.
 const REACH_SLACK: f64 = 4e-6;
 /// Least reach (Å); squares of smaller ones are not accurate in f32.
@@ -87,37 +89,21 @@ pub(super) fn pairs_within_on(
     check(positions, range.longest);
     assert_eq!(positions.len(), range.reaches.len(), "one reach for each atom");
     let n = positions.len();
-    let mut atoms = Vec::new();
-    reserve(&mut atoms, n, "a grid")?;
-    atoms.extend(0..n as u32);
-    let bounds = lengths(positions, &atoms, cell);
-    let volume = cell.map_or(bounds.iter().product(), Cell::volume);
-    // Grid cells of a box that is not rectangular are larger than cubes of their width.
-    let share = cell.map_or(1.0, |cell| {
-        let (_, heights) = reciprocal(cell.reduced());
-        heights.iter().product::<f64>() / volume
-    });
-    // One grid cell for each atom, at most.
-    let width = (1.02 * (volume / (n + SPARE_CELLS) as f64).cbrt()).max(USUAL_WIDTH);
-    let width = width * share.cbrt();
-    let of_width = |width| Grid::new(cell, n, bounds, range.longest, width, instructions);
-    let mut grid = of_width(width.min(WIDTH_OF_GROUPS));
-    let is_simple = grid.has_rows();
-    if !is_simple {
-        grid = of_width(WIDTH_OF_GROUPS);
+    let mut search = NeighbourSearch::new(instructions);
+    let fineness = Fineness::of_cubes(cell, USUAL_WIDTH, n, WIDEST);
+    let group = Groups::One(Atoms::all(positions));
+    search.place(cell, group, range.longest, fineness, Missing::Skip).map_err(fault_of)?;
+    let mut comparison = Comparison::new(&search, positions, cell, range)?;
+    search.visit(&mut comparison)?;
+    if let Some(atom) = comparison.crowded {
+        return Ok(Pairs::Crowded(atom));
     }
-    let sorted = Sorted::new(&grid, positions, &Placed::new(&grid, positions, &atoms, None)?)?;
-    drop(atoms);
-    let search = Search { grid: &grid, positions, sorted: &sorted, range };
-    let mut pairs = Vec::new();
-    let crowded = match is_simple {
-        true => search.by_rows(&mut pairs)?,
-        false => search.by_groups(&mut pairs)?,
-    };
-    match crowded {
-        Some(atom) => Ok(Pairs::Crowded(atom)),
-        None => Ok(Pairs::Found(in_order(n, &pairs)?)),
+    let Comparison { pairs, has_images, .. } = comparison;
+    let mut pairs = in_order(n, &pairs)?;
+    if has_images {
+        pairs.dedup();
     }
+    Ok(Pairs::Found(pairs))
 }
 
 /// Returns pairs sorted: by blocks of first atoms, and within these one by one.
@@ -174,20 +160,14 @@ fn place_by(
     }
 }
 
-/// A search for pairs among sorted atoms.
-struct Search<'a> {
-    grid: &'a Grid<'a>,
-    positions: &'a [[f32; 3]],
-    sorted: &'a Sorted,
-    range: &'a PairRange<'a>,
-}
-
 /// Sorted atoms from a first one up to the end, and the vector to add to their images.
 #[derive(Clone, Copy, Debug)]
 struct Row {
     start: u32,
     end: u32,
     shift: [f32; 3],
+    /// Whether this is the first shift of the atoms.
+    is_first: bool,
 }
 
 /// Two sorted atoms that may be in range, and their squared distance in f32.
@@ -198,135 +178,157 @@ struct Candidate {
     square: f32,
 }
 
-impl Search<'_> {
-    fn square_of(&self, a: u32, b: u32) -> f64 {
-        self.grid.square(self.positions[a as usize], self.positions[b as usize])
-    }
+/// Compares sorted atoms with those in the rows of their neighbours.
+struct Comparison<'a> {
+    positions: &'a [[f32; 3]],
+    cell: Option<&'a Cell>,
+    range: &'a PairRange<'a>,
+    /// The reaches of the sorted atoms.
+    reaches: Vec<f64>,
+    /// The same in Å, rounded up: two images whose squared distance in f32 exceeds the squared sum are certainly not in
+    /// range. As many as are compared together follow these.
+    rough_reaches: Vec<f32>,
+    /// Bounds for the longest distance.
+    longest: Limits,
+    /// Squares beyond this are of pairs that are certainly far enough apart.
+    apart: f32,
+    rows: Vec<Row>,
+    shifts: Vec<[f32; 3]>,
+    candidates: Vec<Candidate>,
+    pairs: Vec<[u32; 2]>,
+    /// Whether pairs may have been found through several images.
+    has_images: bool,
+    /// An atom with too many neighbours.
+    crowded: Option<u32>,
+}
 
-    /// Appends pairs, each atom's with those that come after it. Returns an atom that has too many neighbours.
-    fn by_rows(&self, pairs: &mut Vec<[u32; 2]>) -> Result<Option<u32>, Fault> {
-        let (grid, sorted) = (self.grid, self.sorted);
-        let (exact, reaches) = self.reaches()?;
-        // Squares beyond this are of pairs that are certainly far enough apart.
-        let above = self.range.above;
-        let apart = if above < 0.0 { -1.0 } else { grid.limits_of(above).possible };
-        let (mut memory, mut rows) = (NeighbourMemory::default(), Vec::new());
-        let mut candidates: Vec<Candidate> = Vec::new();
-        let offsets = grid.offsets_of_rows();
-        let mut place = [0; 3];
-        for number in 0..grid.len() {
-            let at = place;
-            grid.advance(&mut place);
-            let (first, end) = (sorted.starts[number], sorted.starts[number + 1]);
-            if first == end {
-                continue;
+impl Visitor<Screened> for Comparison<'_> {
+    fn visit(&mut self, group: &Group<'_, Screened>) -> Result<(), Stop> {
+        let (search, homes) = (group.search(), group.homes());
+        let (sorted, homes) = (search.homes(), homes.start as u32..homes.end as u32);
+        let rows = &mut self.rows;
+        rows.clear();
+        let (mut n_near, mut has_images) = (0, false);
+        group.each_row(&mut self.shifts, |row, shifts| {
+            n_near += row.len();
+            has_images |= shifts.len() > 1;
+            for (k, &shift) in shifts.iter().enumerate() {
+                let (start, end) = (row.start as u32, row.end as u32);
+                rows.push(Row { start, end, shift, is_first: k == 0 });
             }
-            let n_near = self.rows_of(number, at, &offsets, &mut memory, &mut rows)?;
-            if n_near > self.range.most_neighbours
-                && let Some(atom) = self.crowded(first..end, &rows)
-            {
-                return Ok(Some(atom));
-            }
-            // Pairs with atoms that come before were found by these.
-            rows.retain(|row| row.end > first);
-            let batch = (BATCH / n_near.max(1)).max(1) as u32;
-            for start in (first..end).step_by(batch as usize) {
-                let homes = start..end.min(start.saturating_add(batch));
-                let needed = homes.len() * n_near + 1;
-                if candidates.len() < needed {
-                    let more = needed - candidates.len();
-                    reserve(&mut candidates, more, "neighbours")?;
-                    candidates.resize(needed, Candidate::default());
-                }
-                let count =
-                    compare(grid.set, &sorted.points, &reaches, homes, &rows, &mut candidates);
-                reserve(pairs, count, "pairs")?;
-                for candidate in &candidates[..count] {
-                    let places = [candidate.first, candidate.second].map(|place| place as usize);
-                    let [a, b] = places.map(|place| exact[place]);
-                    let below = self.range.below(a, b);
-                    let limits = grid.limits_of(below);
-                    let square = candidate.square;
-                    if square > limits.possible {
-                        continue;
-                    }
-                    let [a, b] = places.map(|place| sorted.atoms[place]);
-                    let (a, b) = (a.min(b), a.max(b));
-                    // Rounding matters to few pairs.
-                    if !(square <= limits.sure && square > apart) {
-                        let distance = self.square_of(a, b).sqrt();
-                        if !(distance > above && distance < below) {
-                            continue;
-                        }
-                    }
-                    pairs.push([a, b]);
-                }
+            Ok(())
+        })?;
+        if n_near > self.range.most_neighbours {
+            self.crowded = self.crowded_of(sorted, homes.clone());
+            if self.crowded.is_some() {
+                return Err(Stop::Enough);
             }
         }
-        Ok(None)
+        // Pairs with atoms that come before were found by these.
+        self.rows.retain(|row| row.end > homes.start);
+        let n_rows: usize = self.rows.iter().map(|row| (row.end - row.start) as usize).sum();
+        // Of several images, one that is far enough apart decides nothing.
+        let apart = if has_images { f32::INFINITY } else { self.apart };
+        self.has_images |= has_images;
+        let batch = (BATCH / n_rows.max(1)).max(1);
+        for start in homes.clone().step_by(batch) {
+            let homes = start..homes.end.min(start.saturating_add(batch as u32));
+            self.compare(search, homes, n_rows, apart)?;
+        }
+        Ok(())
     }
+}
 
-    /// Returns the reaches of the sorted atoms, and the same in Å, rounded up: two images whose squared distance in f32
-    /// exceeds the squared sum are certainly not in range. As many as are compared together follow these.
-    fn reaches(&self) -> Result<(Vec<f64>, Vec<f32>), Fault> {
-        let (atoms, range) = (&self.sorted.atoms, self.range);
-        let slack = self.grid.slack / 2.0;
-        let (mut exact, mut rough) = (Vec::new(), Vec::new());
-        reserve(&mut exact, atoms.len(), "neighbours")?;
-        reserve(&mut rough, atoms.len() + LANES, "neighbours")?;
-        exact.extend(atoms.iter().map(|&atom| range.reaches[atom as usize]));
-        rough.extend(exact.iter().map(|&reach: &f64| {
+impl<'a> Comparison<'a> {
+    fn new(
+        search: &NeighbourSearch<Screened>,
+        positions: &'a [[f32; 3]],
+        cell: Option<&'a Cell>,
+        range: &'a PairRange<'a>,
+    ) -> Result<Self, Fault> {
+        let atoms = search.homes().atoms();
+        let slack = search.slack() / 2.0;
+        let (mut reaches, mut rough_reaches) = (Vec::new(), Vec::new());
+        reserve(&mut reaches, atoms.len(), "neighbours")?;
+        reserve(&mut rough_reaches, atoms.len() + LANES, "neighbours")?;
+        reaches.extend(atoms.iter().map(|&atom| range.reaches[atom as usize]));
+        rough_reaches.extend(reaches.iter().map(|&reach: &f64| {
             let reach = (range.factor * reach).abs() + slack;
             (reach * (1.0 + REACH_SLACK) + LEAST_REACH) as f32
         }));
-        rough.resize(atoms.len() + LANES, 0.0);
-        Ok((exact, rough))
+        rough_reaches.resize(atoms.len() + LANES, 0.0);
+        let above = range.above;
+        Ok(Comparison {
+            positions,
+            cell,
+            range,
+            reaches,
+            rough_reaches,
+            longest: search.limits(range.longest),
+            apart: if above < 0.0 { -1.0 } else { search.limits(above).possible },
+            rows: Vec::new(),
+            shifts: Vec::new(),
+            candidates: Vec::new(),
+            pairs: Vec::new(),
+            has_images: false,
+            crowded: None,
+        })
     }
 
-    /// Lists the rows of atoms near a grid cell, and returns the number of these atoms. The `offsets` are those of the
-    /// grid.
-    fn rows_of(
-        &self,
-        number: usize,
-        place: [usize; 3],
-        offsets: &[isize],
-        memory: &mut NeighbourMemory,
-        rows: &mut Vec<Row>,
-    ) -> Result<usize, Fault> {
-        let starts = &self.sorted.starts;
-        rows.clear();
-        let mut n_near = 0;
-        let mut add = |first: usize, end: usize, shift| {
-            let row = Row { start: starts[first], end: starts[end], shift };
-            n_near += (row.end - row.start) as usize;
-            if row.start < row.end {
-                rows.push(row);
-            }
-        };
-        if self.grid.is_within(place) {
-            let reach = self.grid.reach_along_rows();
-            for offset in offsets {
-                let middle = number.wrapping_add_signed(*offset);
-                add(middle - reach, middle + reach + 1, [0.0; 3]);
-            }
-        } else {
-            self.grid.neighbours(place, [0.0; 3], false, memory, |cells, shift| {
-                add(cells.start, cells.end, shift);
-                true
-            });
+    fn square_of(&self, a: u32, b: u32) -> f64 {
+        square_between(self.cell, self.positions[a as usize], self.positions[b as usize])
+    }
+
+    /// Appends pairs of some atoms, each one's with those that come after it.
+    fn compare(
+        &mut self,
+        search: &NeighbourSearch<Screened>,
+        homes: Range<u32>,
+        n_rows: usize,
+        apart: f32,
+    ) -> Result<(), NoMemory> {
+        let needed = homes.len() * n_rows + 1;
+        if needed > self.candidates.len() {
+            let more = needed - self.candidates.len();
+            memory::reserve(&mut self.candidates, more, "neighbours")?;
+            self.candidates.resize(needed, Candidate::default());
         }
-        Ok(n_near)
+        let (sorted, rough) = (search.homes(), &self.rough_reaches);
+        let set = search.instructions();
+        let count = compare(set, sorted, rough, homes, &self.rows, &mut self.candidates);
+        memory::reserve(&mut self.pairs, count, "pairs")?;
+        for candidate in &self.candidates[..count] {
+            let places = [candidate.first, candidate.second].map(|place| place as usize);
+            let [a, b] = places.map(|place| self.reaches[place]);
+            let below = self.range.below(a, b);
+            let limits = search.limits(below);
+            let square = candidate.square;
+            if square > limits.possible {
+                continue;
+            }
+            let [a, b] = places.map(|place| sorted.atoms()[place]);
+            let (a, b) = (a.min(b), a.max(b));
+            // Rounding matters to few pairs.
+            if !(square <= limits.sure && square > apart) {
+                let distance = self.square_of(a, b).sqrt();
+                if !(distance > self.range.above && distance < below) {
+                    continue;
+                }
+            }
+            self.pairs.push([a, b]);
+        }
+        Ok(())
     }
 
     /// Returns one of some sorted atoms that has too many neighbours in the rows.
-    fn crowded(&self, homes: Range<u32>, rows: &[Row]) -> Option<u32> {
-        let (atoms, points) = (&self.sorted.atoms, &self.sorted.points);
-        let (most, possible) = (self.range.most_neighbours, self.grid.limits.possible);
+    fn crowded_of(&self, sorted: &Sorted<Screened>, homes: Range<u32>) -> Option<u32> {
+        let (most, possible) = (self.range.most_neighbours, self.longest.possible);
+        let square_of_longest = self.range.longest * self.range.longest;
         let is_crowded = |&home: &u32| {
-            let point = points.get(home as usize);
+            let point = sorted.point(home as usize);
             let count = |row: &Row| {
                 let range = row.start as usize..row.end as usize;
-                let [xs, ys, zs] = points.axes.each_ref().map(|axis| &axis[range.clone()]);
+                let [xs, ys, zs] = sorted.axes().map(|axis| &axis[range.clone()]);
                 let near = xs.iter().zip(ys).zip(zs).filter(|((x, y), z)| {
                     let dx = **x + row.shift[0] - point[0];
                     let dy = **y + row.shift[1] - point[1];
@@ -336,57 +338,17 @@ impl Search<'_> {
                 });
                 near.count()
             };
-            if rows.iter().map(count).sum::<usize>() <= most {
+            if self.rows.iter().map(count).sum::<usize>() <= most {
                 return false;
             }
-            let places = rows.iter().flat_map(|row| row.start..row.end);
-            let near = places.filter(|&place| {
-                self.square_of(atoms[home as usize], atoms[place as usize])
-                    <= self.grid.square_of_distance
+            let rows = self.rows.iter().filter(|row| row.is_first);
+            let atom = sorted.atoms()[home as usize];
+            let near = rows.flat_map(|row| row.start..row.end).filter(|&place| {
+                self.square_of(atom, sorted.atoms()[place as usize]) <= square_of_longest
             });
             near.take(most + 1).count() > most
         };
-        homes.into_iter().find(is_crowded).map(|home| atoms[home as usize])
-    }
-
-    /// Does the same as [`Search::by_rows`] for every grid and cell.
-    fn by_groups(&self, pairs: &mut Vec<[u32; 2]>) -> Result<Option<u32>, Fault> {
-        let (grid, range) = (self.grid, self.range);
-        let (mut places, mut others, mut crowded) = (Vec::new(), Vec::new(), None);
-        let (positions, sorted) = (self.positions, self.sorted);
-        each_group(grid, positions, sorted, sorted, false, |group, near, _| {
-            for &home in group {
-                let atom = sorted.atoms[home as usize];
-                let point = sorted.points.get(home as usize);
-                places.clear();
-                if grid.has_all_images() {
-                    reserve(&mut places, near.atoms().len(), "neighbours")?;
-                    places.extend(0..near.atoms().len() as u32);
-                } else {
-                    near.within(grid.set, point, grid.limits.possible, &mut places)?;
-                }
-                others.clear();
-                reserve(&mut others, places.len(), "neighbours")?;
-                others.extend(places.iter().map(|&place| near.atoms()[place as usize]));
-                others.sort_unstable();
-                others.dedup();
-                others.retain(|&other| self.square_of(atom, other) <= grid.square_of_distance);
-                if others.len() > range.most_neighbours {
-                    crowded = Some(atom);
-                    return Ok(false);
-                }
-                for &other in others.iter().filter(|&&other| other > atom) {
-                    let distance = self.square_of(atom, other).sqrt();
-                    let [a, b] = [atom, other].map(|atom| range.reaches[atom as usize]);
-                    if distance > range.above && distance < range.below(a, b) {
-                        reserve(pairs, 1, "pairs")?;
-                        pairs.push([atom, other]);
-                    }
-                }
-            }
-            Ok(true)
-        })?;
-        Ok(crowded)
+        homes.into_iter().find(is_crowded).map(|home| sorted.atoms()[home as usize])
     }
 }
 
@@ -394,7 +356,7 @@ on_lanes! {
     /// Fills candidates with the pairs of some sorted atoms and later ones in the rows that are closer than the sum of
     /// their reaches, and returns their number. Lists of points and reaches are padded.
     fn compare(
-        points: &Points,
+        sorted: &Sorted<Screened>,
         reaches: &[f32],
         homes: Range<u32>,
         rows: &[Row],
@@ -405,16 +367,16 @@ on_lanes! {
 #[inline(always)]
 fn compare_in_vectors<V: Lanes>(
     v: V,
-    points: &Points,
+    sorted: &Sorted<Screened>,
     reaches: &[f32],
     homes: Range<u32>,
     rows: &[Row],
     candidates: &mut [Candidate],
 ) -> usize {
-    let [xs, ys, zs] = &points.axes;
+    let [xs, ys, zs] = sorted.axes();
     let mut count = 0;
     for home in homes {
-        let point = points.get(home as usize).map(|x| v.splat_f(-x));
+        let point = sorted.point(home as usize).map(|x| v.splat_f(-x));
         let reach = v.splat_f(reaches[home as usize]);
         for row in rows {
             let shift = row.shift.map(|x| v.splat_f(x));
@@ -455,7 +417,7 @@ fn compare_in_vectors<V: Lanes>(
 }
 
 fn compare_one_by_one(
-    points: &Points,
+    sorted: &Sorted<Screened>,
     reaches: &[f32],
     homes: Range<u32>,
     rows: &[Row],
@@ -463,10 +425,10 @@ fn compare_one_by_one(
 ) -> usize {
     let mut count = 0;
     for home in homes {
-        let (point, reach) = (points.get(home as usize), reaches[home as usize]);
+        let (point, reach) = (sorted.point(home as usize), reaches[home as usize]);
         for row in rows {
             for second in row.start.max(home + 1)..row.end {
-                let at = points.get(second as usize);
+                let at = sorted.point(second as usize);
                 let square = |k: usize| (at[k] + row.shift[k] - point[k]).powi(2);
                 let square = square(0) + square(1) + square(2);
                 let most = reaches[second as usize] + reach;

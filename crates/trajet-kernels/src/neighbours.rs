@@ -1,0 +1,483 @@
+//! Finds the neighbours of atoms within a reach, with or without periodic boundaries.
+//!
+//! The grid proposes, a [`Visitor`] decides: it gets the atoms of one grid cell after the other, with rows of atoms that
+//! can be within reach of them. Which pairs of atoms it finds thus never depends on the grid.
+//!
+//! Source: M. P. Allen and D. J. Tildesley, Computer Simulation of Liquids, 2nd edition (2017), 5.3.2 (cell lists).
+//! Departures:
+//!
+//! 1. The grid covers the reduced cell. Its neighbours follow from bounds on the minimum images (see [`crate::cell`]), so
+//!    that there is no minimal number of grid cells, and no reach is too long for any cell shape. Grid cells that see each
+//!    other through several shifts come once, with all of these.
+//! 2. The table of grid cells repeats itself: grid cells of distant places may share their atoms. Neither a single atom
+//!    far away from all others nor a cell that is mostly empty makes grid cells wide.
+//! 3. [`Exact`] coordinates are rounded to multiples of 2⁻⁴⁸ of the cell's size (1e-12 Å for 200 Å; `f32` positions are
+//!    known to 1e-5 Å), as are lattice vectors. From there on, differences and shifts are exact in any order: only squares
+//!    and their sum are rounded. Without a cell they are the positions themselves. The distance of a pair depends neither
+//!    on the grid, nor on other atoms, nor on the order of its atoms.
+//! 4. [`Screened`] coordinates, in `f32`, sort out pairs that are clearly too far apart or clearly within reach
+//!    ([`Limits`]). About all others, the minimum image in `f64` decides.
+
+mod blocks;
+mod grid;
+mod near;
+mod sorted;
+
+use std::fmt::Debug;
+use std::ops::{Add, Mul, Range, Sub};
+
+use trajet_simd::InstructionSet;
+
+use self::blocks::{Axes, has_place};
+pub use self::grid::Fineness;
+use self::grid::{Grid, ROUGH_SLACK, Space};
+pub use self::near::Near;
+use self::sorted::Placed;
+pub use self::sorted::{Bounds, LANES, Sorted};
+use crate::cell::{Cell, Vector};
+use crate::memory::NoMemory;
+
+/// Coordinates in `f64`, multiples of 2⁻⁴⁸ of the cell's size.
+pub type Exact = f64;
+/// Coordinates that are rounded to `f32`.
+pub type Screened = f32;
+
+/// Coordinates of images: [`Exact`] or [`Screened`]. The functions are compiled for each instruction set.
+pub trait Coordinate:
+    Copy + Debug + Default + PartialOrd + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self>
+{
+    /// Zero.
+    const ZERO: Self;
+    /// Infinity.
+    const INFINITY: Self;
+    /// Whether these coordinates only screen pairs.
+    const IS_SCREENED: bool;
+
+    /// Rounds a number.
+    fn of(number: f64) -> Self;
+
+    /// Computes the images of a block of positions.
+    #[doc(hidden)]
+    fn images(set: InstructionSet, grid: &Grid, axes: &Axes<f32>, images: &mut Axes<Self>);
+
+    /// Appends atoms that are near a box; see [`Near::append`].
+    #[doc(hidden)]
+    fn gather(
+        set: InstructionSet,
+        near: &mut Near<Self>,
+        axes: [&[Self]; 3],
+        atoms: &[u32],
+        shift: [Self; 3],
+        bounds: &Bounds<Self>,
+        most: Self,
+    ) -> Self;
+}
+
+macro_rules! coordinate {
+    ($type:ty, $screened:literal, $images:path, $gather:path) => {
+        impl Coordinate for $type {
+            const ZERO: $type = 0.0;
+            const INFINITY: $type = <$type>::INFINITY;
+            const IS_SCREENED: bool = $screened;
+
+            #[inline(always)]
+            fn of(number: f64) -> $type {
+                number as $type
+            }
+
+            #[inline]
+            fn images(
+                set: InstructionSet,
+                grid: &Grid,
+                axes: &Axes<f32>,
+                images: &mut Axes<$type>,
+            ) {
+                $images(set, grid, axes, images);
+            }
+
+            #[inline]
+            fn gather(
+                set: InstructionSet,
+                near: &mut Near<$type>,
+                axes: [&[$type]; 3],
+                atoms: &[u32],
+                shift: [$type; 3],
+                bounds: &Bounds<$type>,
+                most: $type,
+            ) -> $type {
+                $gather(set, near, axes, atoms, shift, bounds, most)
+            }
+        }
+    };
+}
+
+coordinate!(f32, true, blocks::rough_images, near::gather_rough);
+coordinate!(f64, false, blocks::exact_images, near::gather_exact);
+
+/// Atoms to search.
+#[derive(Clone, Copy, Debug)]
+pub struct Atoms<'a> {
+    /// Positions (Å).
+    pub positions: &'a [[f32; 3]],
+    /// The indices of the atoms; `None` for all positions.
+    pub listed: Option<&'a [u32]>,
+}
+
+impl<'a> Atoms<'a> {
+    /// Returns all atoms with a position.
+    pub fn all(positions: &'a [[f32; 3]]) -> Self {
+        Atoms { positions, listed: None }
+    }
+
+    fn len(&self) -> usize {
+        self.listed.map_or(self.positions.len(), <[u32]>::len)
+    }
+
+    /// Returns the indices of the atoms.
+    fn indices(self) -> impl Iterator<Item = u32> {
+        let listed = self.listed.unwrap_or_default().iter().copied();
+        listed.chain(0..if self.listed.is_some() { 0 } else { self.positions.len() as u32 })
+    }
+}
+
+/// Groups of atoms whose pairs are searched.
+#[derive(Clone, Copy, Debug)]
+pub enum Groups<'a> {
+    /// Pairs of one group.
+    One(Atoms<'a>),
+    /// Pairs of an atom of one group with one of another.
+    Two {
+        /// The groups.
+        groups: [Atoms<'a>; 2],
+        /// The group whose neighbours are visited: 0 or 1. Their neighbourhood is gathered once for each grid cell; the
+        /// fewer grid cells, the better.
+        homes: usize,
+    },
+}
+
+/// Treatment of atoms without a position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// An error. So are atoms so far away (4 million cells) that `f32` cannot resolve their place in the cell.
+    Refuse,
+    /// Atoms whose coordinates are not finite have no neighbours.
+    Skip,
+}
+
+/// Error for a position that cannot be placed in the cell: NaN, infinite, or so far away (4 million cells) that `f32`
+/// cannot resolve its place in the cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Misplaced {
+    /// 0 or 1 for the first or the second group.
+    pub group: usize,
+    /// Index of the atom.
+    pub atom: usize,
+}
+
+/// Error of [`NeighbourSearch::place`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlaceError {
+    /// An atom cannot be placed.
+    Misplaced(Misplaced),
+    /// The system refused memory.
+    Memory(NoMemory),
+}
+
+impl PlaceError {
+    /// Returns the misplaced atom; ends the process if memory was refused.
+    pub fn misplaced(self) -> Misplaced {
+        match self {
+            PlaceError::Misplaced(misplaced) => misplaced,
+            PlaceError::Memory(refused) => refused.abort(),
+        }
+    }
+}
+
+impl From<NoMemory> for PlaceError {
+    fn from(refused: NoMemory) -> Self {
+        PlaceError::Memory(refused)
+    }
+}
+
+/// Reasons of a [`Visitor`] to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// It has seen enough.
+    Enough,
+    /// The system refused memory.
+    Memory(NoMemory),
+}
+
+impl From<NoMemory> for Stop {
+    fn from(refused: NoMemory) -> Self {
+        Stop::Memory(refused)
+    }
+}
+
+/// Receives atoms together with their possible neighbours.
+pub trait Visitor<C> {
+    /// Receives the atoms of one grid cell.
+    ///
+    /// # Errors
+    /// [`Stop`] ends the search.
+    fn visit(&mut self, group: &Group<'_, C>) -> Result<(), Stop>;
+}
+
+/// Finds neighbours. Buffers are reused between calls.
+#[derive(Clone, Debug, Default)]
+pub struct NeighbourSearch<C> {
+    set: InstructionSet,
+    grid: Option<Grid>,
+    placed: Placed,
+    marks: [Vec<bool>; 2],
+    /// Home atoms; and the others, unless these are the same.
+    sorted: [Sorted<C>; 2],
+    is_one: bool,
+    own_shifts: Vec<[C; 3]>,
+}
+
+/// Atoms of one grid cell, and access to their possible neighbours.
+#[derive(Clone, Copy, Debug)]
+pub struct Group<'a, C> {
+    search: &'a NeighbourSearch<C>,
+    grid: &'a Grid,
+    place: [i64; 3],
+    first: u32,
+    end: u32,
+}
+
+impl<C: Coordinate> NeighbourSearch<C> {
+    /// Returns a search that uses these instructions; [`Default`] uses the best.
+    pub fn new(set: InstructionSet) -> Self {
+        NeighbourSearch { set, ..Default::default() }
+    }
+
+    /// Returns the instructions.
+    pub fn instructions(&self) -> InstructionSet {
+        self.set
+    }
+
+    /// Places atoms on a grid. Without a cell, there are no periodic images.
+    ///
+    /// # Errors
+    /// [`PlaceError`]; of several misplaced atoms, the first one of the first group.
+    ///
+    /// # Panics
+    /// If an atom is listed that has no position.
+    pub fn place(
+        &mut self,
+        cell: Option<&Cell>,
+        groups: Groups<'_>,
+        reach: f64,
+        fineness: Fineness,
+        missing: Missing,
+    ) -> Result<(), PlaceError> {
+        let is_strict = missing == Missing::Refuse;
+        let (atoms, homes) = match groups {
+            Groups::One(atoms) => ([atoms, Atoms { listed: Some(&[]), ..atoms }], 0),
+            Groups::Two { groups, homes } => (groups, homes),
+        };
+        self.is_one = matches!(groups, Groups::One(_));
+        let few = usize::from(!self.is_one && atoms[1].len() < atoms[0].len());
+        let mut lengths = [0.0; 3];
+        let space = match cell {
+            Some(cell) => Space::Periodic(cell),
+            None => {
+                let holds_all = is_strict || self.is_one;
+                let around = if holds_all { &atoms[..] } else { &atoms[few..=few] };
+                let points = around
+                    .iter()
+                    .flat_map(|group| group.indices().map(|atom| group.positions[atom as usize]));
+                let mut is_finite = true;
+                let finite = points.filter(|point| {
+                    let is_known = point.iter().all(|x| x.is_finite());
+                    is_finite &= is_known;
+                    is_known
+                });
+                let bounds = Bounds::around(finite);
+                if is_strict && !is_finite {
+                    return Err(misplaced(None, atoms));
+                }
+                lengths = bounds.lengths();
+                Space::Open { lengths, low: bounds.corner(), holds_all }
+            }
+        };
+        let n_atoms = atoms[0].len() + atoms[1].len();
+        let grid = Grid::new(space, n_atoms, reach, fineness);
+        let holds_homes = match space {
+            Space::Periodic(_) => true,
+            Space::Open { holds_all, .. } => {
+                (holds_all || homes == few) && !grid.is_exceeded_by(lengths)
+            }
+        };
+        let is_shared = grid.repeats() || !holds_homes;
+        let order = if self.is_one { &[0][..] } else { &[few, 1 - few] };
+        for (at, &group) in order.iter().enumerate() {
+            let marks = (at > 0).then_some(&self.marks[1][..]);
+            let atoms_of = atoms[group];
+            if !self.placed.place(self.set, &grid, atoms_of, marks, is_strict)? {
+                return Err(misplaced(Some(&grid), atoms));
+            }
+            if order.len() > 1 && at == 0 {
+                self.placed.mark_neighbours::<C>(&grid, &mut self.marks)?;
+            }
+            let is_home = self.is_one || group == homes;
+            let sorted = &mut self.sorted[usize::from(!is_home)];
+            sorted.sort(self.set, &grid, atoms_of.positions, &self.placed, is_home && is_shared)?;
+        }
+        self.own_shifts = grid.own_shifts();
+        self.grid = Some(grid);
+        Ok(())
+    }
+
+    /// Visits the placed atoms that have possible neighbours, and some that have none.
+    ///
+    /// # Errors
+    /// [`NoMemory`] if the visitor stops for it.
+    pub fn visit(&self, visitor: &mut impl Visitor<C>) -> Result<(), NoMemory> {
+        match self.each_group(|group| visitor.visit(&group)) {
+            Ok(()) | Err(Stop::Enough) => Ok(()),
+            Err(Stop::Memory(refused)) => Err(refused),
+        }
+    }
+
+    fn each_group(
+        &self,
+        mut each: impl FnMut(Group<'_, C>) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
+        let Some(grid) = &self.grid else { return Ok(()) };
+        let homes = &self.sorted[0];
+        if !homes.spans.is_empty() {
+            let mut first = 0;
+            for span in &homes.spans {
+                each(Group { search: self, grid, place: span.place, first, end: span.end })?;
+                first = span.end;
+            }
+            return Ok(());
+        }
+        let mut place = [0; 3];
+        for pair in homes.starts.windows(2) {
+            let at = place;
+            grid.advance(&mut place);
+            if pair[0] < pair[1] {
+                each(Group { search: self, grid, place: at, first: pair[0], end: pair[1] })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the atoms whose neighbours are visited.
+    pub fn homes(&self) -> &Sorted<C> {
+        &self.sorted[0]
+    }
+
+    /// Returns the atoms that are visited as neighbours.
+    pub fn others(&self) -> &Sorted<C> {
+        &self.sorted[usize::from(!self.is_one)]
+    }
+}
+
+impl NeighbourSearch<Screened> {
+    /// Returns bounds on squared distances of images for a distance (Å).
+    #[inline]
+    pub fn limits(&self, distance: f64) -> Limits {
+        let slack = self.slack();
+        let possible = (distance + slack).powi(2) * (1.0 + ROUGH_SLACK);
+        let sure = (distance - slack).max(0.0).powi(2) * (1.0 - ROUGH_SLACK);
+        // Squares beyond these are not accurate in f32.
+        let is_accurate = distance > slack && (1e-30..1e37).contains(&sure);
+        Limits {
+            sure: if is_accurate { sure as f32 } else { -1.0 },
+            possible: if possible < 1e-30 { 1e-30 } else { possible as f32 },
+        }
+    }
+
+    /// Returns how far (Å) rounding to `f32` can move an image.
+    pub fn slack(&self) -> f64 {
+        self.grid.as_ref().map_or(0.0, Grid::slack)
+    }
+}
+
+impl<'a, C: Coordinate> Group<'a, C> {
+    /// Returns the atoms, as positions in [`NeighbourSearch::homes`].
+    #[inline(always)]
+    pub fn homes(&self) -> Range<usize> {
+        self.first as usize..self.end as usize
+    }
+
+    /// Returns the search.
+    #[inline(always)]
+    pub fn search(&self) -> &'a NeighbourSearch<C> {
+        self.search
+    }
+
+    /// Returns a box around the images of the atoms.
+    #[inline]
+    pub fn bounds(&self) -> Bounds<C> {
+        Bounds::around(self.homes().map(|home| self.search.sorted[0].point(home)))
+    }
+
+    /// Returns the shifts by which the group sees itself: one, unless the cell is thin.
+    pub(crate) fn own_shifts(&self) -> &'a [[C; 3]] {
+        &self.search.own_shifts
+    }
+
+    /// Calls a function with rows of atoms, as ranges of [`NeighbourSearch::others`], which together are all that can be
+    /// within reach, and with the shifts of their images that can. No atom comes twice; the nearest rows come first,
+    /// roughly. `shifts` is a buffer.
+    ///
+    /// # Errors
+    /// That of the function.
+    #[inline(always)]
+    pub fn each_row(
+        &self,
+        shifts: &mut Vec<[C; 3]>,
+        mut each: impl FnMut(Range<usize>, &[[C; 3]]) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
+        let starts = &self.search.others().starts[..];
+        self.grid.each_row(self.place, shifts, |cells, shifts| {
+            let row = starts[cells.start] as usize..starts[cells.end] as usize;
+            if row.is_empty() { Ok(()) } else { each(row, shifts) }
+        })
+    }
+}
+
+/// Bounds of squared distances of [`Screened`] images.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// A pair is certainly within the distance up to this; −1 if no pair certainly is.
+    pub sure: f32,
+    /// A pair is certainly not within the distance beyond this.
+    pub possible: f32,
+}
+
+/// Returns the first atom of the first group that has no place.
+#[cold]
+fn misplaced(grid: Option<&Grid>, groups: [Atoms<'_>; 2]) -> PlaceError {
+    for (group, atoms) in groups.into_iter().enumerate() {
+        let is_placed = |atom: u32| {
+            let position: [f32; 3] = atoms.positions[atom as usize];
+            grid.map_or(position.iter().all(|x| x.is_finite()), |grid| has_place(grid, position))
+        };
+        if let Some(atom) = atoms.indices().find(|&atom| !is_placed(atom)) {
+            return PlaceError::Misplaced(Misplaced { group, atom: atom as usize });
+        }
+    }
+    unreachable!("one was found")
+}
+
+/// Returns the squared distance (Å²) of two positions, that of the nearest images if there is a cell.
+#[inline]
+pub fn square_between(cell: Option<&Cell>, a: [f32; 3], b: [f32; 3]) -> f64 {
+    let (a, b): (Vector, Vector) = (a.map(f64::from), b.map(f64::from));
+    match cell {
+        Some(cell) => cell.distance_squared(a, b),
+        None => {
+            let d = [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
+            d[0] * d[0] + d[1] * d[1] + d[2] * d[2]
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
