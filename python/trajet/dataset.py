@@ -6,12 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NotRequired, TypedDict
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet
+from trajet._types import Manifest
 
 if TYPE_CHECKING:
     from trajet.advise.entries import Counts, WorkerEntry
@@ -19,88 +20,6 @@ if TYPE_CHECKING:
 # The file that makes a folder a store, and the access log in a data set's folder.
 SETTINGS = "store.json"
 ACCESS_LOG = "access.jsonl"
-
-
-class StoredFile(TypedDict):
-    """A file of a data set that is no trajectory."""
-
-    file: str
-    digest: str
-    size: int
-
-
-class ManifestSource(TypedDict):
-    """An original file."""
-
-    path: str
-    size: int
-    digest: str
-    n_frames: int
-    sizes: str | None
-    other_contents: NotRequired[StoredFile]
-    remarks: NotRequired[list[str]]
-
-
-class ManifestTag(TypedDict):
-    """A tag of a data set."""
-
-    name: str
-    short_name: str
-    select: str
-    tier: str
-    format: str
-    lossy: bool
-    precision: float | None
-    # ranges of atoms: the first, and behind the last
-    atoms: list[list[int]]
-
-
-class ManifestFile(TypedDict):
-    """A file of a tag."""
-
-    tier: str
-    path: str
-    size: int
-    companion_files: list[StoredFile]
-    layout_file: NotRequired[StoredFile]
-
-
-class ManifestSegment(TypedDict):
-    """Frames that were added together, and a file of each tag."""
-
-    n_frames: int
-    frames: StoredFile
-    frame_metadata: StoredFile
-    original_digests: NotRequired[StoredFile]
-    files: list[ManifestFile]
-
-
-class MovedLink(TypedDict):
-    """A link where a file stood before it was moved."""
-
-    tag: str
-    segment: int
-    file: ManifestFile
-
-
-class Manifest(TypedDict):
-    """The manifest of a data set, as the native store writes it."""
-
-    schema: int
-    name: str
-    encoder: int
-    n_atoms: int
-    format: str
-    topology: StoredFile
-    source: list[ManifestSource]
-    tags: list[ManifestTag]
-    # fields that lossy tags omit, by the name of the tag
-    omitted_fields: dict[str, list[str]]
-    segments: list[ManifestSegment]
-    moved_links: list[MovedLink]
-    remarks: NotRequired[list[str]]
-    even_times: bool
-    seconds: float
 
 
 def find_dataset(path: str | os.PathLike[str]) -> "DatasetPath | None":

@@ -53,6 +53,7 @@ impl Tier {
 
 /// Description of a data set: `manifest.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Manifest {
     /// Version of the schema.
     pub schema: u32,
@@ -71,6 +72,7 @@ pub struct Manifest {
     /// Groups of atoms, which together cover every atom exactly once.
     pub tags: Vec<Tag>,
     /// Fields of the original that lossy tags omit, by tag; tags that omit none are left out.
+    #[cfg_attr(test, schemars(with = "BTreeMap<String, Vec<String>>"))]
     pub omitted_fields: BTreeMap<String, Vec<Extra>>,
     /// Frames in the order in which they were added.
     pub segments: Vec<Segment>,
@@ -87,6 +89,7 @@ pub struct Manifest {
 
 /// A file beside the manifest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct StoredFile {
     /// Its name.
     pub file: String,
@@ -98,6 +101,7 @@ pub struct StoredFile {
 
 /// A source file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Source {
     /// Absolute path.
     pub path: PathBuf,
@@ -119,6 +123,7 @@ pub struct Source {
 
 /// A group of atoms.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Tag {
     /// Its name.
     pub name: String,
@@ -138,11 +143,13 @@ pub struct Tag {
     pub precision: Option<f32>,
     /// Atom indices in the original, ascending.
     #[serde(with = "pairs")]
+    #[cfg_attr(test, schemars(with = "Vec<[u32; 2]>"))]
     pub atoms: Vec<Range<u32>>,
 }
 
 /// Frames that were added together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Segment {
     /// Number of frames.
     pub n_frames: u64,
@@ -159,6 +166,7 @@ pub struct Segment {
 
 /// A file on a tier.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct File {
     /// Name of the tier.
     pub tier: String,
@@ -175,6 +183,7 @@ pub struct File {
 
 /// A link at the former path of a moved file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct MovedLink {
     /// Name of the tag.
     pub tag: String,
@@ -421,5 +430,26 @@ mod pairs {
     ) -> Result<Vec<Range<u32>>, D::Error> {
         let pairs = Vec::<[u32; 2]>::deserialize(deserializer)?;
         Ok(pairs.into_iter().map(|[start, end]| start..end).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use schemars::generate::SchemaSettings;
+
+    use super::*;
+
+    /// `TRAJET_WRITE_SCHEMAS=1` writes the file anew; `packaging/record_types.py` makes types for Python of it.
+    #[test]
+    fn schema_of_the_manifest_is_the_one_that_python_has() {
+        let path =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/schemas/manifest.json");
+        let generator = SchemaSettings::default().for_serialize().into_generator();
+        let schema = generator.into_root_schema_for::<Manifest>();
+        let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";
+        if std::env::var_os("TRAJET_WRITE_SCHEMAS").is_some() {
+            std::fs::write(&path, &text).unwrap();
+        }
+        assert_eq!(std::fs::read_to_string(path).unwrap(), text);
     }
 }

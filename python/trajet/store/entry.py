@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trajet._trajet import StoreError, file_digest
-from trajet.dataset import Manifest, ManifestSource
+from trajet._types import Manifest, Source
 from trajet.store.profile import Tag, Tier
 
 
@@ -167,7 +167,7 @@ def originals_of(manifest: Manifest) -> tuple[Original, ...]:
     )
 
 
-def _state(source: ManifestSource) -> str:
+def _state(source: Source) -> str:
     """Return the state of an original file; see `Original`."""
     path = Path(source["path"])
     try:
