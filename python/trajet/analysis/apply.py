@@ -15,7 +15,7 @@ from trajet.analysis.atom_groups import Selections, main_selections
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import find_broken_molecules
 from trajet.analysis.reference import Coordinates
-from trajet.analysis.runner import RunOptions, RunRequest, selecting
+from trajet.analysis.runner import RunOptions, RunRequest, selection_seconds
 from trajet.box import Box
 from trajet.pools.portable import cloudpickle
 from trajet.result import Applied
@@ -151,10 +151,10 @@ def apply(
                 "no frame is chosen: the shape of the function's values is unknown: choose frames"
             )
         if isinstance(main, UpdatingSelection):
-            here, first = main.look(int(chosen[0]))
+            here, first = main.read_uncounted(int(chosen[0]))
             native, places = main.prepared(has_selected=True)
         else:
-            here, first = main, main.look(int(chosen[0]))
+            here, first = main, main.read_uncounted(int(chosen[0]))
             native, places = None, main.places
         positions, box = first.positions, first.cells
         of_first = {"frame": first.frames, "time": first.times, "cell": box}
@@ -184,7 +184,7 @@ def apply(
             shape=shape,
         )
 
-    outcome = yield RunRequest(main.trajectory, plan, t_select=selecting(*chosen), **run)
+    outcome = yield RunRequest(main.trajectory, plan, t_select=selection_seconds(*chosen), **run)
     if reducer is None:
         values = outcome.floats("values")
     else:

@@ -57,9 +57,9 @@ class AtomSet:
         Jumps are counted from the first of the frames `run`.
         """
         if self.updating is None:
-            block = self.atoms.look(frame, run)
+            block = self.atoms.read_uncounted(frame, run)
         else:
-            _, block = self.updating.look(frame, run)
+            _, block = self.updating.read_uncounted(frame, run)
         positions: NDArray[np.float32] = block.positions[0]
         return positions
 

@@ -17,7 +17,7 @@ from trajet.analysis.atom_groups import (
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import find_broken_molecules_at, suspect_frames
 from trajet.analysis.reference import Weights
-from trajet.analysis.runner import RunOptions, RunRequest, describe, selecting
+from trajet.analysis.runner import RunOptions, RunRequest, describe, selection_seconds
 from trajet.quoting import quoted
 from trajet.result import CenterDistances
 
@@ -126,7 +126,9 @@ def center_distances(
             periodic=pbc,
         )
 
-    outcome = yield RunRequest(main.trajectory, plan, t_select=selecting(*own, *others), **run)
+    outcome = yield RunRequest(
+        main.trajectory, plan, t_select=selection_seconds(*own, *others), **run
+    )
     remarks += outcome.cells.missing() if pbc else []
     checked = suspect_frames(outcome.frames, outcome.floats("distances").sum(axis=1))
     for group in [*own, *others]:

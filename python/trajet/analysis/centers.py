@@ -12,7 +12,13 @@ from trajet.analysis.atom_groups import AtomGroups, GroupBy
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import find_broken_molecules_at, suspect_frames
 from trajet.analysis.reference import Weights
-from trajet.analysis.runner import RunOptions, RunRequest, describe, main_selection, selecting
+from trajet.analysis.runner import (
+    RunOptions,
+    RunRequest,
+    describe,
+    main_selection,
+    selection_seconds,
+)
 from trajet.result import Centers
 
 
@@ -91,7 +97,7 @@ def centers(
             periodic=False,
         )
 
-    outcome = yield RunRequest(main.trajectory, plan, t_select=selecting(main), **run)
+    outcome = yield RunRequest(main.trajectory, plan, t_select=selection_seconds(main), **run)
     centers = outcome.floats("centers")
     sums = centers.reshape(len(centers), 3 * len(groups.sizes)).sum(axis=1)
     remarks += find_broken_molecules_at(main, suspect_frames(outcome.frames, sums))

@@ -15,7 +15,7 @@ from trajet.analysis.runner import (
     RunRequest,
     further_selection,
     main_selection,
-    selecting,
+    selection_seconds,
 )
 from trajet.checked_numbers import whole_number
 from trajet.labels import atom_labels, chains_of, residue_labels, residues_of
@@ -122,7 +122,7 @@ def contact_map(
         cutoff=float(cutoff),
         periodic=pbc,
     )
-    t_select = selecting(main, others)
+    t_select = selection_seconds(main, others)
     outcome = yield RunRequest(main.trajectory, lambda _: plan, t_select=t_select, **run)
     n_frames = len(outcome.frames)
     left_out = _left_out(rows, columns, exclude_neighbors)

@@ -129,7 +129,7 @@ def contacts_plan(
     )
 
 
-class Named(Protocol):
+class Labelled(Protocol):
     """Atoms with a name, such as a Selection or an AtomSet."""
 
     @property
@@ -157,12 +157,12 @@ def check_for_pairs(main: AtomSet, other: AtomSet | None) -> None:
         raise SelectionError(f"{labels}: there is no pair of different atoms: choose more atoms")
 
 
-def between(main: Named, other: Named | None) -> str:
+def between(main: Labelled, other: Labelled | None) -> str:
     """Return the names of the two groups, or of the only one."""
     return main.label if other is None else f"{main.label} and {other.label}"
 
 
-def pairs_entries(main: Named, other: Named | None) -> dict[str, object]:
+def pairs_entries(main: Labelled, other: Labelled | None) -> dict[str, object]:
     """Return the entries of the report on one group or two."""
     chosen = [main] if other is None else [main, other]
     return {

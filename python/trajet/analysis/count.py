@@ -9,7 +9,7 @@ from trajet._trajet import Plan
 from trajet.analysis.arguments import AtomsOption
 from trajet.analysis.distance_units import selections_in_nm
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.runner import RunOptions, RunRequest, main_selection, selecting
+from trajet.analysis.runner import RunOptions, RunRequest, main_selection, selection_seconds
 from trajet.result import Series
 from trajet.trajectory import Selection, UpdatingSelection
 
@@ -79,7 +79,7 @@ def count(
     def plan(_: NDArray[np.int64]) -> Plan:
         return Plan("count", atoms=places, selection=None if native is None else native.to_bytes())
 
-    outcome = yield RunRequest(main.trajectory, plan, t_select=selecting(main), **run)
+    outcome = yield RunRequest(main.trajectory, plan, t_select=selection_seconds(main), **run)
     remarks = selections_in_nm(
         [main.label], found=bool(outcome.arrays["count"].any()) or not len(outcome.frames)
     )

@@ -10,7 +10,7 @@ from trajet._trajet import Plan, SelectionError
 from trajet.analysis.arguments import AtomsOrTrajectory, ParsedOption
 from trajet.analysis.backbone import backbone_dihedrals
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.runner import RunOptions, RunRequest, main_selection, selecting
+from trajet.analysis.runner import RunOptions, RunRequest, main_selection, selection_seconds
 from trajet.box import Box
 from trajet.quoting import quoted
 from trajet.result import Dihedrals
@@ -121,7 +121,7 @@ def dihedrals(
     outcome = yield RunRequest(
         main.trajectory,
         lambda _: Plan("dihedrals", quadruples=atom_columns, features=sin_cos, periodic=pbc),
-        t_select=selecting(main) + watch.seconds(),
+        t_select=selection_seconds(main) + watch.seconds(),
         **run,
     )
     if pbc:

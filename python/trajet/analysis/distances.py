@@ -21,7 +21,7 @@ from trajet.analysis.runner import (
     describe,
     further_selection,
     main_selection,
-    selecting,
+    selection_seconds,
 )
 from trajet.labels import atom_labels
 from trajet.result import Distances
@@ -118,7 +118,7 @@ def distances(
     outcome = yield RunRequest(
         main.trajectory,
         plan,
-        t_select=selecting(main, others),
+        t_select=selection_seconds(main, others),
         reference=None if reference is None else frame_of(reference, main.trajectory),
         **run,
     )

@@ -10,7 +10,7 @@ from trajet._trajet import Plan, SelectionError
 from trajet.analysis.arguments import STORED_POSITIONS, Atoms
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import find_broken_molecules_at, suspect_frames
-from trajet.analysis.runner import RunOptions, RunRequest, main_selection, selecting
+from trajet.analysis.runner import RunOptions, RunRequest, main_selection, selection_seconds
 from trajet.box import Box
 from trajet.labels import residue_labels
 from trajet.quoting import quoted
@@ -103,7 +103,7 @@ def dssp(
     outcome = yield RunRequest(
         main.trajectory,
         lambda _: sequence.plan(),
-        t_select=selecting(main) + watch.seconds(),
+        t_select=selection_seconds(main) + watch.seconds(),
         **run,
     )
     codes = outcome.codes("codes")

@@ -10,7 +10,7 @@ from trajet.analysis.arguments import STORED_POSITIONS, Atoms
 from trajet.analysis.atom_groups import AtomGroups, GroupBy
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import find_broken_molecules_at, suspect_frames
-from trajet.analysis.runner import RunOptions, RunRequest, main_selection, selecting
+from trajet.analysis.runner import RunOptions, RunRequest, main_selection, selection_seconds
 from trajet.result import GroupSeries
 
 
@@ -91,7 +91,7 @@ def end_to_end(
             periodic=False,
         )
 
-    outcome = yield RunRequest(main.trajectory, plan, t_select=selecting(main), **run)
+    outcome = yield RunRequest(main.trajectory, plan, t_select=selection_seconds(main), **run)
     distances = outcome.floats("distances")
     remarks = find_broken_molecules_at(main, suspect_frames(outcome.frames, distances.sum(axis=1)))
     parameters = {

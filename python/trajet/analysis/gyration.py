@@ -10,7 +10,13 @@ from trajet.analysis.arguments import STORED_POSITIONS, Atoms
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import find_broken_molecules_at
 from trajet.analysis.reference import Weights, weights_of
-from trajet.analysis.runner import RunOptions, RunRequest, describe, main_selection, selecting
+from trajet.analysis.runner import (
+    RunOptions,
+    RunRequest,
+    describe,
+    main_selection,
+    selection_seconds,
+)
 from trajet.quoting import quoted
 from trajet.result import AxisRadii, Series
 
@@ -90,7 +96,7 @@ def gyration(
             quantity="axes" if per_axis else "radius",
         )
 
-    outcome = yield RunRequest(main.trajectory, plan, t_select=selecting(main), **run)
+    outcome = yield RunRequest(main.trajectory, plan, t_select=selection_seconds(main), **run)
     values = outcome.floats("radii" if per_axis else "radius")
     radii = values[:, 0] if per_axis else values
     if np.isfinite(radii).any():

@@ -10,7 +10,13 @@ from trajet.analysis.arguments import STORED_POSITIONS, Atoms
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.pbc_checks import find_broken_molecules_at
 from trajet.analysis.reference import Weights, weights_of
-from trajet.analysis.runner import RunOptions, RunRequest, describe, main_selection, selecting
+from trajet.analysis.runner import (
+    RunOptions,
+    RunRequest,
+    describe,
+    main_selection,
+    selection_seconds,
+)
 from trajet.result import GyrationMoments
 
 
@@ -84,7 +90,7 @@ def gyration_moments(
             quantity="moments",
         )
 
-    outcome = yield RunRequest(main.trajectory, plan, t_select=selecting(main), **run)
+    outcome = yield RunRequest(main.trajectory, plan, t_select=selection_seconds(main), **run)
     moments = outcome.floats("moments")
     squares = moments.sum(axis=1)
     if np.isfinite(squares).any():

@@ -38,7 +38,7 @@ from trajet.analysis.runner import (
     RunRequest,
     further_selection,
     main_selection,
-    selecting,
+    selection_seconds,
 )
 from trajet.checked_numbers import whole_number
 from trajet.quoting import quoted
@@ -249,7 +249,7 @@ def hbonds(
         return RunRequest(
             main.trajectory,
             lambda _: plan,
-            t_select=selecting(first, second, *chosen),
+            t_select=selection_seconds(first, second, *chosen),
             too_large=too_large,
             **run,
         )

@@ -10,7 +10,7 @@ from trajet.analysis.amounts import UNITS, Quantity, amounts_of, check_bins
 from trajet.analysis.arguments import Between
 from trajet.analysis.atom_groups import Selections, main_selections
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.runner import RunOptions, RunRequest, selecting
+from trajet.analysis.runner import RunOptions, RunRequest, selection_seconds
 from trajet.result import LinearDensity
 
 
@@ -103,7 +103,7 @@ def linear_density(
             bins=bins,
         )
 
-    outcome = yield RunRequest(main.trajectory, plan, t_select=selecting(*chosen), **run)
+    outcome = yield RunRequest(main.trajectory, plan, t_select=selection_seconds(*chosen), **run)
     n_frames, volume = outcome.number("n_frames"), outcome.number("volume")
     direction: str = axis
     if outcome.number("n_tilted"):

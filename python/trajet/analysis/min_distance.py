@@ -19,7 +19,7 @@ from trajet.analysis.runner import (
     RunRequest,
     further_selection,
     main_selection,
-    selecting,
+    selection_seconds,
 )
 from trajet.labels import residues_of
 from trajet.result import MinDistance
@@ -95,7 +95,7 @@ def min_distance(
     check_for_pairs(*sets)
     cutoff = None if cutoff is None else float(cutoff)
     plan = contacts_plan(*sets, nearest=True, cutoff=cutoff, pbc=pbc)
-    t_select = selecting(main, others)
+    t_select = selection_seconds(main, others)
     outcome = yield RunRequest(main.trajectory, lambda _: plan, t_select=t_select, **run)
     remarks = outcome.cells.missing() if pbc else []
     found = cutoff is None or not len(outcome.frames) or bool(outcome.arrays["count"].any())

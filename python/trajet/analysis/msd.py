@@ -20,7 +20,7 @@ from trajet.analysis.runner import (
     RunRequest,
     describe,
     main_selection,
-    selecting,
+    selection_seconds,
 )
 from trajet.analysis.time_axis import equal_step
 from trajet.particles import masses_as_weights
@@ -171,7 +171,7 @@ def msd(
         outcome = None
         of_part: RunOptions = {**run, "progress": _share(run.get("progress"), k, len(begins))}
         outcome = yield RunRequest(
-            trajectory, partial(_plan, some, axes), t_select=selecting(main), **of_part
+            trajectory, partial(_plan, some, axes), t_select=selection_seconds(main), **of_part
         )
         checks.check_rows(outcome)
         for group, first, last in _portions(shape, begin, begin + some.n_particles):

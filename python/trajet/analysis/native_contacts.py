@@ -24,7 +24,7 @@ from trajet.analysis.runner import (
     describe,
     further_selection,
     main_selection,
-    selecting,
+    selection_seconds,
 )
 from trajet.checked_numbers import whole_number
 from trajet.labels import chains_of
@@ -204,7 +204,7 @@ def native_contacts(
     outcome = yield RunRequest(
         main.trajectory,
         plan,
-        t_select=selecting(main, others),
+        t_select=selection_seconds(main, others),
         reference=frame_of(reference, main.trajectory),
         **run,
     )

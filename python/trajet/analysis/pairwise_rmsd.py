@@ -22,7 +22,7 @@ from trajet.analysis.runner import (
     approve,
     describe,
     main_selection,
-    selecting,
+    selection_seconds,
 )
 from trajet.memory import check_limit, check_memory
 from trajet.result import PairwiseRmsd
@@ -153,7 +153,7 @@ def pairwise_rmsd(
         return CentredFrames(outcome.floats("positions"), numbers, threads=threads)
 
     outcome = yield RunRequest(
-        main.trajectory, plan_of(main), t_select=selecting(main, second), **run
+        main.trajectory, plan_of(main), t_select=selection_seconds(main, second), **run
     )
     own, others, beside = centred(outcome), None, None
     if second is not None:

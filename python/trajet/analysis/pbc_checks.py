@@ -93,7 +93,7 @@ def find_broken_molecules_at(selection: Selection, frames: Iterable[int]) -> lis
         return []
     for frame in frames:
         with contextlib.suppress(TrajetError, OSError):
-            block = selection.look(int(frame))
+            block = selection.read_uncounted(int(frame))
             coordinates = Coordinates(block.positions[0], Box.of(block), f"frame {frame}")
             if remarks := find_broken_molecules(selection, coordinates):
                 return remarks

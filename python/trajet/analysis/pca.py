@@ -33,7 +33,7 @@ from trajet.analysis.runner import (
     RunRequest,
     describe,
     main_selection,
-    selecting,
+    selection_seconds,
 )
 from trajet.checked_numbers import whole_number
 from trajet.memory import check_limit, check_memory
@@ -193,7 +193,7 @@ def pca(
     outcome = yield RunRequest(
         main.trajectory,
         plan,
-        t_select=selecting(main, None if onto is main else onto),
+        t_select=selection_seconds(main, None if onto is main else onto),
         reference=compared,
         **run,
     )

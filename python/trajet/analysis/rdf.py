@@ -14,7 +14,7 @@ from trajet.analysis.runner import (
     RunRequest,
     further_selection,
     main_selection,
-    selecting,
+    selection_seconds,
 )
 from trajet.quoting import quoted
 from trajet.result import RadialDistribution
@@ -122,7 +122,7 @@ def rdf(
         bins=(bins, (first, last)),
         exclusion_block=exclude,
     )
-    t_select = selecting(main, others)
+    t_select = selection_seconds(main, others)
     outcome = yield RunRequest(main.trajectory, lambda _: plan, t_select=t_select, **run)
     remarks = range_remarks(outcome.cells, last)
     if exclude is not None:

@@ -19,7 +19,7 @@ from trajet.analysis.runner import (
     RunRequest,
     further_selection,
     main_selection,
-    selecting,
+    selection_seconds,
 )
 from trajet.quoting import quoted
 from trajet.result import RadialDistributions
@@ -151,7 +151,9 @@ def rdf_pairs(
     lists, n_sites = [sites for sites, _ in made], [n for _, n in made]
     first, last = distance_range(range)
     plan = Plan("rdf_pairs", lists=lists, pairs=numbers, bins=(bins, (first, last)))
-    outcome = yield RunRequest(trajectory, lambda _: plan, t_select=selecting(*selections), **run)
+    outcome = yield RunRequest(
+        trajectory, lambda _: plan, t_select=selection_seconds(*selections), **run
+    )
     remarks += range_remarks(outcome.cells, last)
     if by != "atom":
         for one in selections:

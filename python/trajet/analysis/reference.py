@@ -159,7 +159,7 @@ def reference_positions(
             if item.text is None:
                 raise SelectionError("groups by index have no counterpart in another selection")
             if (
-                item.trajectory.n_named != reference.trajectory.n_named
+                item.trajectory.n_topology_atoms != reference.trajectory.n_topology_atoms
                 and topology.depends_on_order(item.text)
             ):
                 raise SelectionError(
@@ -227,12 +227,12 @@ class _Structure:
     def coordinates(self, selection: Selection) -> Coordinates:
         """Return the positions of the atoms of a selection in this structure."""
         n, trajectory = self.structure.topology.n_atoms, selection.trajectory
-        if n == trajectory.n_atoms != trajectory.n_named:
+        if n == trajectory.n_atoms != trajectory.n_topology_atoms:
             # The structure holds the same tags of a data set, and numbers its own atoms.
             atoms = selection.places
         elif selection.text is not None:
             atoms = self.structure.select(selection.text, self.name)
-        elif n == trajectory.n_named:
+        elif n == trajectory.n_topology_atoms:
             atoms = selection.indices
         else:
             raise SelectionError(
@@ -268,7 +268,7 @@ class _Structure:
 def _one_frame(
     selection: Selection, frame: int, run: NDArray[np.int64] | None, of: str = ""
 ) -> Coordinates:
-    block = selection.look(frame, run)
+    block = selection.read_uncounted(frame, run)
     positions: NDArray[np.float32] = block.positions[0]
     if not np.isfinite(positions).all():
         raise AnalysisError(

@@ -26,7 +26,7 @@ from trajet.analysis.runner import (
     describe,
     further_selection,
     main_selection,
-    selecting,
+    selection_seconds,
 )
 from trajet.result import Series
 from trajet.trajectory import few_atoms_remarks
@@ -149,7 +149,7 @@ def rmsd(
     outcome = yield RunRequest(
         trajectory,
         plan,
-        t_select=selecting(*items),
+        t_select=selection_seconds(*items),
         reference=frame_of(reference, trajectory),
         **run,
     )

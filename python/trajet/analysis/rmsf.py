@@ -32,7 +32,7 @@ from trajet.analysis.runner import (
     RunRequest,
     describe,
     main_selection,
-    selecting,
+    selection_seconds,
 )
 from trajet.result import AtomValues
 from trajet.trajectory import Trajectory, few_atoms_remarks
@@ -129,7 +129,7 @@ def rmsf(
     outcome = yield RunRequest(
         main.trajectory,
         plan,
-        t_select=selecting(main, None if onto is main else onto),
+        t_select=selection_seconds(main, None if onto is main else onto),
         reference=None if onto is None else frame_of(reference, main.trajectory),
         **run,
     )

@@ -117,7 +117,7 @@ def further_selection(thing: "str | Selection | AtomGroup", trajectory: Trajecto
             )
         return thing
     if universes.is_atomgroup(thing):
-        if len(thing.universe.atoms) != trajectory.n_named:
+        if len(thing.universe.atoms) != trajectory.n_topology_atoms:
             raise SelectionError("a group is of another system than the main selection")
         return trajectory.select(universes.fixed_indices(thing))
     raise TypeError(f"a group is a selection string or a Selection, not {type(thing).__name__}")
@@ -263,7 +263,7 @@ class RunRequest:
     make_plan
         Returns the plan, given the numbers of the chosen frames.
     t_select
-        Seconds that choosing the atoms took, for the report: see `selecting`.
+        Seconds that choosing the atoms took, for the report: see `selection_seconds`.
     frames, pool, progress
         See `RunOptions`.
     reference
@@ -460,7 +460,7 @@ def _readers(
     return [readers[key] for key in keys]
 
 
-def selecting(*selections: Selection | UpdatingSelection | None) -> float:
+def selection_seconds(*selections: Selection | UpdatingSelection | None) -> float:
     """Return the seconds that evaluating selections took; None is skipped."""
     return sum(selection.t_select for selection in selections if selection is not None)
 

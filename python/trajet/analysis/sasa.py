@@ -25,7 +25,7 @@ from trajet.analysis.runner import (
     describe,
     further_selection,
     main_selection,
-    selecting,
+    selection_seconds,
 )
 from trajet.checked_numbers import checked_numbers
 from trajet.labels import atom_labels, residue_labels
@@ -145,7 +145,7 @@ def sasa(
         points=points,
     )
     outcome = yield RunRequest(
-        main.trajectory, lambda _: plan, t_select=selecting(main, around), **run
+        main.trajectory, lambda _: plan, t_select=selection_seconds(main, around), **run
     )
     areas = outcome.floats("areas")
     totals = areas.sum(axis=1)
@@ -197,10 +197,10 @@ def _radii(selections: list[Selection], radii: Radii, remarks: list[str]) -> NDA
     trajectory = selections[0].trajectory
     if radii is not None and not isinstance(radii, Mapping):
         numbers = checked_numbers(radii, "radii")
-        if numbers.shape != (trajectory.n_named,):
+        if numbers.shape != (trajectory.n_topology_atoms,):
             raise ValueError(
-                f"{numbers.shape} radii do not fit the topology's {trajectory.n_named} atoms: give"
-                " one for each of them, not for the selected ones"
+                f"{numbers.shape} radii do not fit the topology's {trajectory.n_topology_atoms}"
+                " atoms: give one for each of them, not for the selected ones"
             )
         chosen: NDArray[np.float64] = numbers[indices]
         return chosen

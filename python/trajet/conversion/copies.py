@@ -197,7 +197,7 @@ def convert(
     numbers = resolve_frames(frames, trajectory.n_frames, trajectory.label)
     first: Block | None = None
     if topology is not None and len(chosen := frame_numbers(numbers)):
-        first = selection.look(int(chosen[0]), chosen)
+        first = selection.read_uncounted(int(chosen[0]), chosen)
         if Box.of(first).is_turned and not allow_loss:
             raise OutputError(
                 f"{topology}: frame {chosen[0]}: a structure cannot hold {_TURNED}; without it,"

@@ -402,7 +402,7 @@ class TrajectoryFiles(ABC):
         return values if self._origin is None else values[self._origin]
 
     @property
-    def n_named(self) -> int:
+    def n_topology_atoms(self) -> int:
         """Number of atoms of the topology; exceeds `n_atoms` if frames have only some of them."""
         if self._chosen is not None:
             return self._chosen[1]

@@ -265,9 +265,10 @@ class ReadingByColumns(FilesWithTopology):
             universe = universes.load(
                 self._topology_at or path, f"{path}: making a Universe or AtomGroup of it"
             )
-            if len(universe.atoms) != self.n_named:
+            if len(universe.atoms) != self.n_topology_atoms:
                 raise SelectionError(
-                    f"{path} has {len(universe.atoms)} atoms in MDAnalysis, and {self.n_named} here"
+                    f"{path} has {len(universe.atoms)} atoms in MDAnalysis, and"
+                    f" {self.n_topology_atoms} here"
                 )
             self.t_topology += watch.seconds()
             positions, box = self._first_frame()
@@ -286,7 +287,7 @@ class ReadingByColumns(FilesWithTopology):
             block = self.read_places([0], None, None, counted=False)
             positions = block.positions[0]
             if (origin := self._origin) is not None:
-                positions = np.full((self.n_named, 3), np.nan, np.float32)
+                positions = np.full((self.n_topology_atoms, 3), np.nan, np.float32)
                 positions[origin] = block.positions[0]
             self._first = positions, Box.of(block)
         return self._first

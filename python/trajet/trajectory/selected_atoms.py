@@ -92,7 +92,7 @@ class SelectedAtoms:
             frames, self.places, out, velocities=velocities, forces=forces, threads=threads
         )
 
-    def look(self, frame: int, run: NDArray[np.int64] | None = None) -> Block:
+    def read_uncounted(self, frame: int, run: NDArray[np.int64] | None = None) -> Block:
         """Read a frame without an entry in the access log of a data set.
 
         Jumps are counted from the first of the frames `run`, or not at all.

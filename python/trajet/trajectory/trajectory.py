@@ -63,7 +63,7 @@ class Trajectory(ReadingByColumns, Transformable):
                 "has_bonds_of_frames",
                 "with_stale_index_removed",
             ),
-            *("indices_of", "n_named"),
+            *("indices_of", "n_topology_atoms"),
             *(
                 "of_dataset",
                 "of_open_atoms",
@@ -304,7 +304,9 @@ class Selection(SelectedAtoms, Transformable):
         Seconds that evaluating the selection took.
     """
 
-    _INTERNAL = frozenset({"group_numbers", "look", "places", "t_select", "topology_atoms"})
+    _INTERNAL = frozenset(
+        {"group_numbers", "read_uncounted", "places", "t_select", "topology_atoms"}
+    )
 
     trajectory: Trajectory
 
@@ -497,7 +499,9 @@ class UpdatingSelection(UpdatingAtoms, Transformable):
             raise SelectionError(f"{quoted(self.text)} selects no atom in frame {block.frames[0]}")
         return Selection(self.trajectory, self.trajectory.places_of(indices)[0], None)
 
-    def look(self, frame: int, run: NDArray[np.int64] | None = None) -> tuple[Selection, Block]:
+    def read_uncounted(
+        self, frame: int, run: NDArray[np.int64] | None = None
+    ) -> tuple[Selection, Block]:
         """Read the atoms that are selected in a frame without an entry in the access log.
 
         Jumps are counted from the first of the frames `run`, or not at all.

@@ -443,7 +443,7 @@ def _check_complete(trajectory: ReadingByColumns, labels: NDArray[np.int64]) -> 
     SelectionError
         If there are such molecules: their centres would be those of other atoms.
     """
-    if trajectory.n_atoms == trajectory.n_named:
+    if trajectory.n_atoms == trajectory.n_topology_atoms:
         return
     here = trajectory.of_open_atoms(labels)
     in_all, in_open = np.bincount(labels), np.bincount(here, minlength=int(labels.max()) + 1)
@@ -466,7 +466,7 @@ def _check_connected(
     SelectionError
         If there are such molecules.
     """
-    if trajectory.n_atoms == trajectory.n_named:
+    if trajectory.n_atoms == trajectory.n_topology_atoms:
         return
     whole = trajectory.of_open_atoms(_connected(trajectory.topology, guess_bonds))
     # Each molecule must have the atoms of one part.

@@ -185,12 +185,12 @@ class FilesWithTopology(TrajectoryFiles):
 
     def _check_size(self, found: Topology) -> None:
         """Raise an error if a topology has another number of atoms."""
-        if found.n_atoms == self.n_named:
+        if found.n_atoms == self.n_topology_atoms:
             return
-        some = groups_of_size(found, self.n_named) if self.dataset is None else ""
+        some = groups_of_size(found, self.n_topology_atoms) if self.dataset is None else ""
         raise SelectionError(
-            f"{found} has {found.n_atoms} atoms, but {self.path} has {self.n_named} (frame 0 at"
-            f" byte 0): give the topology of the atoms that were written{some}"
+            f"{found} has {found.n_atoms} atoms, but {self.path} has {self.n_topology_atoms}"
+            f" (frame 0 at byte 0): give the topology of the atoms that were written{some}"
         )
 
     @property
@@ -236,9 +236,9 @@ class FilesWithTopology(TrajectoryFiles):
         chosen = np.asarray(atoms)
         if chosen.dtype == np.bool_ and chosen.shape == (self.n_atoms,):
             chosen = self.indices_of(np.flatnonzero(chosen))
-        elif chosen.dtype == np.bool_ and chosen.shape == (self.n_named,):
+        elif chosen.dtype == np.bool_ and chosen.shape == (self.n_topology_atoms,):
             chosen = np.flatnonzero(chosen)
-        indices = resolve_indices(chosen, self.n_named)
+        indices = resolve_indices(chosen, self.n_topology_atoms)
         places, there = self.places_of(indices)
         if not there.all():
             raise SelectionError(
