@@ -1,5 +1,5 @@
-//! The interface of analyses: arrays with entries for frames, a mergeable state, or both, and possibly a further pass. Passes hold analyses
-//! of any state (`ErasedAnalysis`), which has the only codec of states.
+//! The interface of analyses: arrays with entries for frames, a mergeable state, or both, and possibly a further pass.
+//! Passes hold analyses of any state (`ErasedAnalysis`), which has the only codec of states.
 
 use std::any::Any;
 use std::fmt;
@@ -80,20 +80,22 @@ pub trait Request: Serialize + DeserializeOwned + Clone + Send + Sync {
     /// [`InvalidArgument`].
     fn check(&self) -> Result<(), InvalidArgument>;
 
-    /// Returns all lists of atoms among the parameters, which may be numbered anew.
+    /// Returns all lists of atoms among the parameters, so that the caller can number atoms anew.
     fn atoms(&mut self) -> Vec<&mut AtomList>;
 
     /// Returns the first pass of the analysis on a trajectory of `n_atoms` atoms.
     ///
-    /// # Errors [`trajet_files::Error::AtomOutOfRange`], [`trajet_files::Error::Memory`].
+    /// # Errors
+    /// [`trajet_files::Error::AtomOutOfRange`], [`trajet_files::Error::Memory`].
     ///
-    /// # Panics If [`Request::check`] finds a fault.
+    /// # Panics
+    /// If [`Request::check`] finds a fault.
     fn plan(self, n_atoms: usize) -> Result<Pass, trajet_files::Error>;
 }
 
 /// An analysis of frames.
 pub trait Analysis: Send + Sync + 'static {
-    /// What is accumulated over frames, with its own weight. Lists of numbers in it are [`Numbers`].
+    /// State accumulated over frames, with its own weight. Lists of numbers in it are [`Numbers`].
     type State: Serialize + DeserializeOwned + Send + 'static;
 
     /// Returns the arrays with an entry for each frame; none if frames only contribute to the state.
@@ -112,7 +114,7 @@ pub trait Analysis: Send + Sync + 'static {
     /// [`crate::AnalysisError::Memory`].
     fn empty(&self) -> Result<Self::State>;
 
-    /// Writes the entries of the block's frames, and accumulates these into `state`.
+    /// Writes the entries of the block's frames to `out`, and accumulates the frames into `state`.
     ///
     /// # Errors
     /// [`crate::AnalysisError::Frame`] of the first frame that the analysis cannot take, and others.

@@ -58,7 +58,7 @@ impl analysis::Request for Request {
         let n = self.sizes.len();
         match self.quantity {
             Quantity::Between(first) if first > n => {
-                Err(InvalidArgument("there are fewer groups than the first ones"))
+                Err(InvalidArgument("the number of first groups exceeds the number of groups"))
             }
             Quantity::Pairs if n % 2 == 1 => Err(InvalidArgument("a pair lacks its second group")),
             _ => Ok(()),

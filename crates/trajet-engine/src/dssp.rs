@@ -39,7 +39,9 @@ impl analysis::Request for Request {
         }
         let exists = |&last: &u32| (last as usize) < self.chains.len();
         if !self.slots.is_sorted_by(|a, b| a < b) || !self.slots.last().is_some_and(exists) {
-            return Err(InvalidArgument("places in the sequence must rise and be those of chains"));
+            return Err(InvalidArgument(
+                "slots must be in ascending order and below the length of chains",
+            ));
         }
         Ok(())
     }

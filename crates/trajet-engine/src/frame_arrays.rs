@@ -12,7 +12,7 @@ use zerocopy::{FromBytes, IntoBytes};
 /// Sections of a buffer begin at multiples of this many bytes.
 pub const ALIGNMENT: usize = 64;
 
-/// An array with an entry for each frame.
+/// Name, element type and shape of an array with an entry for each frame.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ArraySpec {
     /// Name, unique within the analysis.
@@ -37,7 +37,7 @@ impl ArraySpec {
     }
 }
 
-/// Returns where the section of each array begins in a buffer for `n_frames` frames, and the bytes of the buffer.
+/// Returns the byte offset of each array's section in a buffer for `n_frames` frames, and the buffer's size in bytes.
 pub fn sections(entry_bytes: &[usize], n_frames: usize) -> (Vec<usize>, usize) {
     let mut end = 0usize;
     let mut place = |&bytes: &usize| {
@@ -97,7 +97,7 @@ impl FrameBuffer {
         FrameArrays::new(self.specs.iter(), parts, self.n_frames).expect("sections fit")
     }
 
-    /// Returns all words, of which the given one begins the first section.
+    /// Returns the words of the buffer, and the index of the word at which the first section begins.
     pub fn into_words(self) -> (Vec<u64>, usize) {
         (self.words, self.first)
     }

@@ -66,7 +66,7 @@ impl BinRange {
     pub(crate) fn check_distances(&self) -> Result<(), InvalidArgument> {
         match self.range.0 >= 0.0 {
             true => Ok(()),
-            false => Err(InvalidArgument("bins of distances have no width below 0 Å")),
+            false => Err(InvalidArgument("a range of distances must begin at 0 Å or above")),
         }
     }
 }

@@ -257,13 +257,13 @@ impl<C: Coordinate> NeighbourSearch<C> {
         self.set
     }
 
-    /// Places atoms on a grid. Without a cell, there are no periodic images.
+    /// Places atoms on a grid for neighbours within `reach` (Å). Without a cell, there are no periodic images.
     ///
     /// # Errors
     /// [`PlaceError`]; of several misplaced atoms, the first one of the first group.
     ///
     /// # Panics
-    /// If an atom is listed that has no position.
+    /// If a listed index is not below the number of positions.
     pub fn place(
         &mut self,
         cell: Option<&Cell>,

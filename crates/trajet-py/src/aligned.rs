@@ -12,11 +12,11 @@ use pyo3::prelude::*;
 /// An array to read. An array that may not be aligned is copied.
 pub(crate) struct Aligned<'py, T: Element, D: Dimension>(PyReadonlyArray<'py, T, D>);
 
-/// Of one axis.
+/// An [`Aligned`] array of one axis.
 pub(crate) type Aligned1<'py, T> = Aligned<'py, T, Ix1>;
-/// Of two axes.
+/// An [`Aligned`] array of two axes.
 pub(crate) type Aligned2<'py, T> = Aligned<'py, T, Ix2>;
-/// Of three axes.
+/// An [`Aligned`] array of three axes.
 pub(crate) type Aligned3<'py, T> = Aligned<'py, T, Ix3>;
 
 impl<'py, T: Element, D: Dimension> FromPyObject<'_, 'py> for Aligned<'py, T, D> {

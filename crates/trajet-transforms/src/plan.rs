@@ -30,7 +30,7 @@ const MOST_RUNS: usize = 256;
 /// Fewest frames of a run.
 const RUN_FRAMES: usize = 8;
 
-/// What is read, and by whom.
+/// Frames and atoms to read, and the threads and readers that read them.
 #[derive(Clone, Copy, Debug)]
 pub struct JumpNeeds<'a> {
     /// The frames, in the order in which they are read.
@@ -47,7 +47,7 @@ pub struct JumpNeeds<'a> {
     pub call_frames: Option<usize>,
 }
 
-/// Who counts the jumps of a run, and when.
+/// Schedule by which the jumps of a run are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum JumpPlan {
     /// Each reader while it reads, from the first frame on.
@@ -64,7 +64,7 @@ pub(crate) enum JumpPlan {
     },
 }
 
-/// Plans who counts jumps and when. `start` is at the first of the frames from which jumps are counted.
+/// Chooses the schedule by which jumps are counted. `start` is at the first of the frames from which jumps are counted.
 pub(crate) fn plan_jumps(start: &Start, n_decoded: usize, needs: &JumpNeeds<'_>) -> JumpPlan {
     let JumpNeeds { frames, atoms, threads, workers, .. } = *needs;
     let n_walked = start.frames.len();

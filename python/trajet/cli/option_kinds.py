@@ -1,4 +1,4 @@
-"""What the option of a parameter takes, as its annotation says."""
+"""Kinds of command-line options, which the annotations of parameters decide."""
 
 import collections.abc
 from collections.abc import Callable, Sequence
@@ -35,7 +35,7 @@ def _as_given(_: AnalysisOptions, value: object) -> object:
 
 @dataclass(frozen=True)
 class OptionKind:
-    """What an option takes.
+    """Type, number and conversion of the values of an option.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class OptionKind:
     callback
         click's callback, or None.
     evaluate
-        Makes the argument of the function of what click returns, once the files are open.
+        Converts click's value to the argument of the function, once the files are open.
     updating
         Whether selections are evaluated in each frame, as `AtomsOption` has it; None if the option
         takes none.

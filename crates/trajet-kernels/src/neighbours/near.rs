@@ -28,7 +28,7 @@ impl<C: Coordinate> Near<C> {
         &self.atoms[..self.len]
     }
 
-    /// Returns the coordinates of the atoms, followed by at least [`LANES`] infinite ones after [`Near::pad`].
+    /// Returns the coordinates of the atoms. After [`Near::finish`], at least [`LANES`] infinite ones follow them.
     #[inline(always)]
     pub(crate) fn axes(&self) -> [&[C]; 3] {
         self.axes.each_ref().map(|axis| &axis[..])

@@ -96,7 +96,7 @@ class DaskPool(MappingPool):
             known = " or ".join(get_args(Scheduling))
             raise ValueError(f"scheduling must be {known}, not {self.scheduling}")
         if self.task_frames is not None and self.oversubscription is not None:
-            raise ValueError("task_frames and oversubscription both say how large tasks are")
+            raise ValueError("give task_frames or oversubscription, not both")
         if not hasattr(self.client, "submit"):
             raise TypeError(
                 "DaskPool takes a distributed.Client, as in DaskPool(Client('tcp://node17:8786')),"

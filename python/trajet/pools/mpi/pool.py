@@ -231,7 +231,7 @@ class MpiPool:
     ) -> RunOutput:
         """Run a plan; see `trajet.pools.pool.Pool.run`. Rank 0 calls it, the others `follow`."""
         if self._ranks.rank:
-            raise WorkerError("rank 0 runs an analysis, the others follow: pool.follow()")
+            raise WorkerError("only rank 0 runs an analysis: call pool.follow() on this rank")
         self._ranks.awaited = True
         try:
             found = self._run(reader, plan, frames, progress)

@@ -31,9 +31,10 @@ class TaskWindow:
         ends: NDArray[np.int64],
         task_bytes: Sequence[bytes],
     ) -> None:
-        """Make the window for tasks of `n_frames`, whose serialised forms end at the bytes `ends`.
+        """Make the window of one pass.
 
-        Only rank 0 gives `task_bytes`.
+        `n_frames` has the number of frames of each task, `ends` the byte at which each serialised
+        task ends. `task_bytes` are the serialised tasks, which only rank 0 gives.
         """
         self._ranks, self._mpi, self._ends, self._task_bytes = (
             ranks,
