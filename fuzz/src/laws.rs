@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use trajet_files::worker::WorkerTrajectory;
 use trajet_files::{
-    Chain, HdfLayouts, Error, Frames, Meter, OpenOptions, ParallelFor, Reader, Scratch, Serial,
+    Chain, Error, Frames, HdfLayouts, Meter, OpenOptions, ParallelFor, Reader, Scratch, Serial,
 };
 use trajet_formats::{Atoms, DecodeError, Field, Format, Raw};
 use trajet_simd::InstructionSet;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use trajet_files::{HdfLayouts, Error, OpenOptions};
+use trajet_files::{Error, HdfLayouts, OpenOptions};
 use trajet_formats::xxh3_64;
 
 use crate::case::without_sidecar;

@@ -4,7 +4,7 @@
 //! is the largest number. Past the end of the input all bytes are zero.
 
 use trajet_formats::h5md::{
-    Boxes, Chunk, Description, Digests, Filters, Form, Layout, Series, Storage, DigestedRegion,
+    Boxes, Chunk, Description, DigestedRegion, Digests, Filters, Form, Layout, Series, Storage,
 };
 use trajet_formats::xxh3_64;
 

@@ -62,13 +62,15 @@ def check(path: Path, suffixes: tuple[str, ...]) -> None:
 
 
 def check_folder(path: Path) -> None:
-    """Raise an error if `path` is not a folder and cannot become one.
+    """Raise an error if `path` is not a folder for NumPy files and cannot become one.
 
     Raises
     ------
     OutputError
-        If it is a file, or the folder above is missing.
+        If it is a file or has the name of one, or the folder above is missing.
     """
+    if path.suffix == ".npy":
+        raise OutputError(f"{path}: give the name of a folder: each array has a file in it")
     if path.exists() and not path.is_dir():
         raise OutputError(f"{path}: is a file: give the name of a folder")
     if not path.parent.is_dir():

@@ -367,7 +367,7 @@ from trajet.pools import shared
 
 folder = Path(sys.argv[1])
 with (
-    output.beside(folder / "x.npz"),
+    output.replacing_file(folder / "x.npz"),
     output.folder_within(folder) as parts,
     shared.folder_in(shared.in_memory()),
     shared.folder_in(None),

@@ -62,12 +62,21 @@ def messages_of_rust() -> Iterator[tuple[str, str]]:
     """Yield the file and text of each string of the crates."""
     for path in sorted((ROOT / "crates").glob("*/src/**/*.rs")):
         code = re.sub(r"^\s*//.*$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+        # A quotation mark as a character would begin a string.
+        code = code.replace("'\"'", "")
         # A backslash at the end of a line joins it with the next.
         for found in re.finditer(r'"((?:[^"\\]|\\.)*)"', re.sub(r"\\\n\s*", "", code)):
             yield str(path.relative_to(ROOT)), found[1]
 
 
 MESSAGES = [*messages_of_python(), *messages_of_rust()]
+
+
+def test_messages_of_both_languages_are_found() -> None:
+    """Of known ones, in particular."""
+    texts = {text for _, text in MESSAGES}
+    assert any("--whole" in text for text in texts)
+    assert any("--allow-truncated-tail (allow_truncated_tail=True)" in text for text in texts)
 
 
 def test_options_in_messages_exist() -> None:

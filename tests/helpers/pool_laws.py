@@ -113,6 +113,9 @@ def _jointly(chosen: list[Any], pool: tj.Pool) -> np.ndarray:
             tj.apply.job(others, lambda x: x.std(axis=0)),
             tj.dihedrals.job(atoms.trajectory, fours),
             tj.rmsd.job(others),
+            # Arrays without numbers: one atom has no pair.
+            tj.distances.job(others.trajectory.select([0])),
+            tj.distances.job(others.trajectory.select([1])),
         ],
         pool=pool,
     )

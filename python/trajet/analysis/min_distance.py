@@ -100,7 +100,10 @@ def min_distance(
     remarks = outcome.cells.missing() if pbc else []
     found = cutoff is None or not len(outcome.frames) or bool(outcome.arrays["count"].any())
     remarks += looks_like_nm("cutoff", "--cutoff", cutoff, found=found, what="no contact is")
-    first, second = outcome.integers("pair").T
+    nearest = outcome.integers("pair")
+    # Both selections have atoms: every frame has a nearest pair.
+    assert (nearest >= 0).all()
+    first, second = nearest.T
     partners = main if others is None else others
     parameters = {**pairs_entries(main, others), "cutoff": cutoff, "pbc": pbc}
     pairs = np.stack([main.indices[first], partners.indices[second]], axis=1)

@@ -468,10 +468,12 @@ def selection_seconds(*selections: Selection | UpdatingSelection | None) -> floa
 def _shift_times(report: RunReport, before: float) -> RunReport:
     """Return a pool's report with times since the call, which began `before` seconds earlier."""
     shifted: RunReport = {**report, "t_preparing": before}
-    shifted["tasks"] = [
-        {**task, "t_begin": task["t_begin"] + before, "t_end": task["t_end"] + before}
-        for task in report["tasks"]
-    ]
+    # A user's own pool may leave entries out.
+    if "tasks" in report:
+        shifted["tasks"] = [
+            {**task, "t_begin": task["t_begin"] + before, "t_end": task["t_end"] + before}
+            for task in report["tasks"]
+        ]
     if "transitions" in report:
         shifted["transitions"] = [
             {**entry, "time": entry["time"] + before} for entry in report["transitions"]

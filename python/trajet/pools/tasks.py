@@ -22,10 +22,13 @@ Sections: TypeAlias = list[NDArray[np.uint8]]
 
 
 def sections_of(pass_: _trajet.Pass, n_frames: int, buffer: NDArray[np.uint8]) -> Sections:
-    """Divide a buffer for so many frames into the sections of the arrays of a pass."""
+    """Divide a buffer for `n_frames` frames into the sections of the arrays of a pass."""
     begins, _ = pass_.sections(n_frames)
+    # Empty sections would be the same part of the buffer, which is borrowed once.
     return [
         buffer[begin : begin + n_frames * size].reshape(n_frames, size)
+        if n_frames * size
+        else np.zeros((n_frames, size), np.uint8)
         for begin, size in zip(begins, pass_.entry_bytes, strict=True)
     ]
 
