@@ -21,19 +21,20 @@
 mod blocks;
 mod grid;
 mod near;
+mod number;
 mod sorted;
 
-use std::fmt::Debug;
-use std::ops::{Add, Mul, Range, Sub};
+use std::ops::Range;
 
 use trajet_simd::InstructionSet;
 
-use self::blocks::{Axes, has_place};
-pub use self::grid::Fineness;
+use self::blocks::{Images, has_place};
+pub use self::grid::{Fineness, Stop};
 use self::grid::{Grid, ROUGH_SLACK, Space};
+use self::near::Gather;
 pub use self::near::Near;
 use self::sorted::Placed;
-pub use self::sorted::{Bounds, LANES, Sorted};
+pub use self::sorted::{Atoms, Bounds, LANES, Sorted};
 use crate::cell::{Cell, Vector};
 use crate::memory::NoMemory;
 
@@ -42,103 +43,11 @@ pub type Exact = f64;
 /// Coordinates that are rounded to `f32`.
 pub type Screened = f32;
 
-/// Coordinates of images: [`Exact`] or [`Screened`]. The functions are compiled for each instruction set.
-pub trait Coordinate:
-    Copy + Debug + Default + PartialOrd + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self>
-{
-    /// Zero.
-    const ZERO: Self;
-    /// Infinity.
-    const INFINITY: Self;
-    /// Whether these coordinates only screen pairs.
-    const IS_SCREENED: bool;
+/// Coordinates of images: [`Exact`] or [`Screened`].
+pub trait Coordinate: Images + Gather {}
 
-    /// Rounds a number.
-    fn of(number: f64) -> Self;
-
-    /// Computes the images of a block of positions.
-    #[doc(hidden)]
-    fn images(set: InstructionSet, grid: &Grid, axes: &Axes<f32>, images: &mut Axes<Self>);
-
-    /// Appends atoms that are near a box; see [`Near::append`].
-    #[doc(hidden)]
-    fn gather(
-        set: InstructionSet,
-        near: &mut Near<Self>,
-        axes: [&[Self]; 3],
-        atoms: &[u32],
-        shift: [Self; 3],
-        bounds: &Bounds<Self>,
-        most: Self,
-    ) -> Self;
-}
-
-macro_rules! coordinate {
-    ($type:ty, $screened:literal, $images:path, $gather:path) => {
-        impl Coordinate for $type {
-            const ZERO: $type = 0.0;
-            const INFINITY: $type = <$type>::INFINITY;
-            const IS_SCREENED: bool = $screened;
-
-            #[inline(always)]
-            fn of(number: f64) -> $type {
-                number as $type
-            }
-
-            #[inline]
-            fn images(
-                set: InstructionSet,
-                grid: &Grid,
-                axes: &Axes<f32>,
-                images: &mut Axes<$type>,
-            ) {
-                $images(set, grid, axes, images);
-            }
-
-            #[inline]
-            fn gather(
-                set: InstructionSet,
-                near: &mut Near<$type>,
-                axes: [&[$type]; 3],
-                atoms: &[u32],
-                shift: [$type; 3],
-                bounds: &Bounds<$type>,
-                most: $type,
-            ) -> $type {
-                $gather(set, near, axes, atoms, shift, bounds, most)
-            }
-        }
-    };
-}
-
-coordinate!(f32, true, blocks::rough_images, near::gather_rough);
-coordinate!(f64, false, blocks::exact_images, near::gather_exact);
-
-/// Atoms to search.
-#[derive(Clone, Copy, Debug)]
-pub struct Atoms<'a> {
-    /// Positions (Å).
-    pub positions: &'a [[f32; 3]],
-    /// The indices of the atoms; `None` for all positions.
-    pub listed: Option<&'a [u32]>,
-}
-
-impl<'a> Atoms<'a> {
-    /// Returns all atoms with a position.
-    pub fn all(positions: &'a [[f32; 3]]) -> Self {
-        Atoms { positions, listed: None }
-    }
-
-    fn len(&self) -> usize {
-        self.listed.map_or(self.positions.len(), <[u32]>::len)
-    }
-
-    /// Returns the indices of the atoms.
-    fn indices(self) -> impl Iterator<Item = u32> {
-        let listed = self.listed.unwrap_or_default().iter().copied();
-        listed.chain(0..if self.listed.is_some() { 0 } else { self.positions.len() as u32 })
-    }
-}
+impl Coordinate for Exact {}
+impl Coordinate for Screened {}
 
 /// Groups of atoms whose pairs are searched.
 #[derive(Clone, Copy, Debug)]
@@ -196,21 +105,6 @@ impl PlaceError {
 impl From<NoMemory> for PlaceError {
     fn from(refused: NoMemory) -> Self {
         PlaceError::Memory(refused)
-    }
-}
-
-/// Reasons of a [`Visitor`] to stop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stop {
-    /// It has seen enough.
-    Enough,
-    /// The system refused memory.
-    Memory(NoMemory),
-}
-
-impl From<NoMemory> for Stop {
-    fn from(refused: NoMemory) -> Self {
-        Stop::Memory(refused)
     }
 }
 

@@ -8,12 +8,13 @@ mod pairs;
 
 use trajet_kernels::cell::Cell;
 use trajet_kernels::neighbours::{
-    Atoms, Fineness, Group, Groups, Limits, Missing, Near, NeighbourSearch, PlaceError, Screened,
-    Stop, Visitor, square_between,
+    Atoms, Fineness, Group, Groups, Limits, Missing, Near, NeighbourSearch, Screened, Stop,
+    Visitor, square_between,
 };
 use trajet_simd::InstructionSet;
 
 pub use self::pairs::{PairRange, Pairs, pairs_within};
+use self::pairs::{check, fault_of};
 use crate::Fault;
 
 /// Minimal width of grid cells (Å): few atoms of a liquid are in a narrower one.
@@ -57,7 +58,7 @@ fn atoms_within_on(
     let fineness = Fineness { parts, least_width: width, most_cells: usize::MAX, widest: width };
     let mut search = NeighbourSearch::new(instructions);
     let groups = Groups::Two { groups, homes: 0 };
-    search.place(cell, groups, distance, fineness, Missing::Skip).map_err(memory)?;
+    search.place(cell, groups, distance, fineness, Missing::Skip).map_err(fault_of)?;
     let mut visitor = Within {
         positions,
         cell,
@@ -69,20 +70,6 @@ fn atoms_within_on(
         found,
     };
     Ok(search.visit(&mut visitor)?)
-}
-
-/// Asserts that a search is possible.
-fn check(positions: &[[f32; 3]], distance: f64) {
-    assert!(distance >= 0.0 && distance.is_finite(), "a distance of {distance}");
-    assert!(i32::try_from(positions.len()).is_ok(), "{} atoms", positions.len());
-}
-
-/// Returns the fault of a search that skips atoms without a position.
-fn memory(error: PlaceError) -> Fault {
-    match error {
-        PlaceError::Memory(refused) => refused.into(),
-        PlaceError::Misplaced(atom) => unreachable!("it was skipped: {atom:?}"),
-    }
 }
 
 /// Finds the home atoms that are within a distance of any other.

@@ -3,6 +3,7 @@
 use trajet_simd::{InstructionSet, multiversion};
 
 use super::grid::Grid;
+use super::number::Number;
 use crate::cell::{combine, dot};
 
 /// Number of positions in a block.
@@ -12,6 +13,32 @@ const FARTHEST: f64 = (1 << 22) as f64;
 
 /// One array per axis.
 pub(super) type Axes<C> = [[C; BLOCK]; 3];
+
+/// Coordinates in which the images of positions can be computed.
+pub trait Images: Number {
+    /// Computes the images of a block of positions.
+    #[doc(hidden)]
+    fn images(set: InstructionSet, grid: &Grid, axes: &Axes<f32>, images: &mut Axes<Self>);
+}
+
+macro_rules! images {
+    ($type:ty, $images:path) => {
+        impl Images for $type {
+            #[inline]
+            fn images(
+                set: InstructionSet,
+                grid: &Grid,
+                axes: &Axes<f32>,
+                images: &mut Axes<$type>,
+            ) {
+                $images(set, grid, axes, images);
+            }
+        }
+    };
+}
+
+images!(f32, rough_images);
+images!(f64, exact_images);
 
 multiversion! {
     /// Computes the numbers of the grid cells of a block of positions; −1 for positions that are not finite.
@@ -68,7 +95,7 @@ fn have_places_body(grid: &Grid, axes: &Axes<f32>) -> bool {
 multiversion! {
     /// Computes the images within the unit cell of a block of positions, in exact coordinates; without one the positions
     /// themselves.
-    pub(super) fn exact_images(grid: &Grid, axes: &Axes<f32>, images: &mut Axes<f64>) = exact_body
+    fn exact_images(grid: &Grid, axes: &Axes<f32>, images: &mut Axes<f64>) = exact_body
 }
 
 #[inline(always)]
@@ -90,7 +117,7 @@ fn exact_body(grid: &Grid, axes: &Axes<f32>, images: &mut Axes<f64>) {
 
 multiversion! {
     /// Computes the images within the unit cell of a block of positions, in `f32`; without one the positions themselves.
-    pub(super) fn rough_images(grid: &Grid, axes: &Axes<f32>, images: &mut Axes<f32>) = rough_body
+    fn rough_images(grid: &Grid, axes: &Axes<f32>, images: &mut Axes<f32>) = rough_body
 }
 
 #[inline(always)]

@@ -2,8 +2,24 @@
 
 use std::ops::Range;
 
-use super::{Coordinate, Stop};
+use super::number::Number;
 use crate::cell::{Basis, Cell, Vector, combine, dot, square};
+use crate::memory::NoMemory;
+
+/// Reasons of a [`super::Visitor`] to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// It has seen enough.
+    Enough,
+    /// The system refused memory.
+    Memory(NoMemory),
+}
+
+impl From<NoMemory> for Stop {
+    fn from(refused: NoMemory) -> Self {
+        Stop::Memory(refused)
+    }
+}
 
 /// Grid cells beyond one for each atom. A table has at least as many cells along each vector as are neighbours of one.
 pub(super) const SPARE_CELLS: usize = 32_768;
@@ -348,7 +364,7 @@ impl Grid {
 
     /// Returns a lattice vector. Exact coordinates stay so.
     #[inline(always)]
-    fn shift<C: Coordinate>(&self, turns: [i64; 3]) -> [C; 3] {
+    fn shift<C: Number>(&self, turns: [i64; 3]) -> [C; 3] {
         if turns == [0; 3] || !self.is_periodic {
             return [C::ZERO; 3];
         }
@@ -356,7 +372,7 @@ impl Grid {
     }
 
     /// Returns the lattice vectors by which a grid cell sees itself.
-    pub(super) fn own_shifts<C: Coordinate>(&self) -> Vec<[C; 3]> {
+    pub(super) fn own_shifts<C: Number>(&self) -> Vec<[C; 3]> {
         let [a, b, c] = self.divisions();
         let of_row = |row: &Row| {
             let [j, k] = [row.along[0] / b, row.along[1] / c];
@@ -370,7 +386,7 @@ impl Grid {
     /// and with the shifts of the images that the cell sees of them. The nearest come first, roughly. No cell of the table
     /// comes twice.
     #[inline(always)]
-    pub(super) fn each_row<C: Coordinate>(
+    pub(super) fn each_row<C: Number>(
         &self,
         place: [i64; 3],
         shifts: &mut Vec<[C; 3]>,
@@ -413,7 +429,7 @@ impl Grid {
     }
 
     /// Calls a function with each cell of a row that may be seen through several shifts.
-    fn each_cell<C: Coordinate>(
+    fn each_cell<C: Number>(
         &self,
         class: &Class,
         place: [i64; 3],

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use trajet_simd::{InstructionSet, multiversion};
 
-use super::Coordinate;
+use super::number::Number;
 use super::sorted::{Bounds, LANES, Sorted};
 use crate::memory::{NoMemory, reserve};
 
@@ -16,7 +16,44 @@ pub struct Near<C> {
     len: usize,
 }
 
-impl<C: Coordinate> Near<C> {
+/// Coordinates in which the atoms near a box can be gathered.
+pub trait Gather: Number {
+    /// Appends atoms that are near a box; see [`Near::append`].
+    #[doc(hidden)]
+    fn gather(
+        set: InstructionSet,
+        near: &mut Near<Self>,
+        axes: [&[Self]; 3],
+        atoms: &[u32],
+        shift: [Self; 3],
+        bounds: &Bounds<Self>,
+        most: Self,
+    ) -> Self;
+}
+
+macro_rules! gather {
+    ($type:ty, $gather:path) => {
+        impl Gather for $type {
+            #[inline]
+            fn gather(
+                set: InstructionSet,
+                near: &mut Near<$type>,
+                axes: [&[$type]; 3],
+                atoms: &[u32],
+                shift: [$type; 3],
+                bounds: &Bounds<$type>,
+                most: $type,
+            ) -> $type {
+                $gather(set, near, axes, atoms, shift, bounds, most)
+            }
+        }
+    };
+}
+
+gather!(f32, gather_rough);
+gather!(f64, gather_exact);
+
+impl<C: Gather> Near<C> {
     /// Removes all atoms.
     pub fn clear(&mut self) {
         self.len = 0;
@@ -129,14 +166,14 @@ impl Near<f32> {
 
 multiversion! {
     /// [`gather_body`] in `f32`.
-    pub(super) fn gather_rough<'a>(
+    fn gather_rough<'a>(
         near: &'a mut Near<f32>, axes: [&'a [f32]; 3], atoms: &'a [u32], shift: [f32; 3], bounds: &'a Bounds<f32>, most: f32,
     ) -> f32 = gather_body
 }
 
 multiversion! {
     /// [`gather_body`] in `f64`.
-    pub(super) fn gather_exact<'a>(
+    fn gather_exact<'a>(
         near: &'a mut Near<f64>, axes: [&'a [f64]; 3], atoms: &'a [u32], shift: [f64; 3], bounds: &'a Bounds<f64>, most: f64,
     ) -> f64 = gather_body
 }
@@ -144,7 +181,7 @@ multiversion! {
 /// Appends those atoms whose squared distance to the bounds is at most `most`; returns the least squared distance of one
 /// of all atoms to the farthest point of the bounds; infinity in exact coordinates.
 #[inline(always)]
-fn gather_body<C: Coordinate>(
+fn gather_body<C: Number>(
     near: &mut Near<C>,
     axes: [&[C]; 3],
     atoms: &[u32],
@@ -203,7 +240,7 @@ fn gather_body<C: Coordinate>(
 
 /// Returns a bit for each square, which is set if the square is at most `most`.
 #[inline(always)]
-fn lanes_within<C: Coordinate>(squares: &[C; LANES], most: C) -> u32 {
+fn lanes_within<C: Number>(squares: &[C; LANES], most: C) -> u32 {
     let mut bits = 0;
     for lane in 0..LANES {
         bits |= u32::from(squares[lane] <= most) << lane;
@@ -217,7 +254,7 @@ fn lanes_from<T>(array: &mut [T], start: usize) -> &mut [T; LANES] {
 }
 
 #[inline(always)]
-fn smallest<C: Coordinate>(values: &[C; LANES]) -> C {
+fn smallest<C: Number>(values: &[C; LANES]) -> C {
     let mut smallest = C::INFINITY;
     for &value in values {
         smallest = if value < smallest { value } else { smallest };

@@ -2,11 +2,38 @@
 
 use trajet_simd::InstructionSet;
 
-use super::blocks::{Axes, BLOCK, have_places, numbers_of_block};
+use super::blocks::{Axes, BLOCK, Images, have_places, numbers_of_block};
 use super::grid::Grid;
-use super::{Atoms, Coordinate};
+use super::number::Number;
 use crate::cell::Vector;
 use crate::memory::{NoMemory, reserve};
+
+/// Atoms to search.
+#[derive(Clone, Copy, Debug)]
+pub struct Atoms<'a> {
+    /// Positions (Å).
+    pub positions: &'a [[f32; 3]],
+    /// The indices of the atoms; `None` for all positions.
+    pub listed: Option<&'a [u32]>,
+}
+
+impl<'a> Atoms<'a> {
+    /// Returns all atoms with a position.
+    pub fn all(positions: &'a [[f32; 3]]) -> Self {
+        Atoms { positions, listed: None }
+    }
+
+    /// Returns the number of atoms.
+    pub(super) fn len(&self) -> usize {
+        self.listed.map_or(self.positions.len(), <[u32]>::len)
+    }
+
+    /// Returns the indices of the atoms.
+    pub(super) fn indices(self) -> impl Iterator<Item = u32> {
+        let listed = self.listed.unwrap_or_default().iter().copied();
+        listed.chain(0..if self.listed.is_some() { 0 } else { self.positions.len() as u32 })
+    }
+}
 
 /// Number of atoms that are compared together.
 pub const LANES: usize = 16;
@@ -18,7 +45,7 @@ pub struct Bounds<C> {
     pub(super) high: [C; 3],
 }
 
-impl<C: Coordinate> Bounds<C> {
+impl<C: Number> Bounds<C> {
     /// Returns the box around points; one without any is empty.
     #[inline]
     pub(super) fn around(points: impl Iterator<Item = [C; 3]>) -> Self {
@@ -101,7 +128,7 @@ impl Placed {
     }
 
     /// Marks the grid cells that have one of the atoms, or a neighbour that has.
-    pub(super) fn mark_neighbours<C: Coordinate>(
+    pub(super) fn mark_neighbours<C: Number>(
         &self,
         grid: &Grid,
         marks: &mut [Vec<bool>; 2],
@@ -157,7 +184,7 @@ pub struct Sorted<C> {
     pub(super) spans: Vec<Span>,
 }
 
-impl<C: Coordinate> Sorted<C> {
+impl<C: Images> Sorted<C> {
     /// Sorts atoms; `is_shared` states whether several places share grid cells.
     pub(super) fn sort(
         &mut self,
@@ -211,7 +238,9 @@ impl<C: Coordinate> Sorted<C> {
         }
         Ok(())
     }
+}
 
+impl<C: Copy> Sorted<C> {
     /// Returns the atoms, in the order of their grid cells.
     pub fn atoms(&self) -> &[u32] {
         &self.atoms

@@ -8,13 +8,12 @@ use std::ops::Range;
 use trajet_kernels::cell::Cell;
 use trajet_kernels::memory::{self, NoMemory};
 use trajet_kernels::neighbours::{
-    Atoms, Fineness, Group, Groups, Limits, Missing, NeighbourSearch, Screened, Sorted, Stop,
-    Visitor, square_between,
+    Atoms, Fineness, Group, Groups, Limits, Missing, NeighbourSearch, PlaceError, Screened, Sorted,
+    Stop, Visitor, square_between,
 };
 use trajet_simd::lanes::{LANES, Lanes};
 use trajet_simd::{InstructionSet, on_lanes};
 
-use super::{check, memory as fault_of};
 use crate::Fault;
 use crate::error::reserve;
 
@@ -442,4 +441,18 @@ fn compare_one_by_one(
         }
     }
     count
+}
+
+/// Asserts that a search is possible.
+pub(super) fn check(positions: &[[f32; 3]], distance: f64) {
+    assert!(distance >= 0.0 && distance.is_finite(), "a distance of {distance}");
+    assert!(i32::try_from(positions.len()).is_ok(), "{} atoms", positions.len());
+}
+
+/// Returns the fault of a search that skips atoms without a position.
+pub(super) fn fault_of(error: PlaceError) -> Fault {
+    match error {
+        PlaceError::Memory(refused) => refused.into(),
+        PlaceError::Misplaced(atom) => unreachable!("it was skipped: {atom:?}"),
+    }
 }
