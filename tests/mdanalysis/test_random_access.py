@@ -196,7 +196,8 @@ class Session:
         """Remove velocities, and add forces as zeros."""
         self.ts.has_forces = True
         # MDAnalysis' reader of H5MD reads no frame after that: it asks for the array that is gone.
-        if self.path.suffix != ".h5md":
+        # Its reader of NetCDF reads velocities, but leaves has_velocities False.
+        if self.path.suffix not in {".h5md", ".nc"}:
             self.ts.has_velocities = False
 
     def do_slice(self, value: int) -> Any:
