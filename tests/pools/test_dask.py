@@ -205,6 +205,12 @@ def test_numbers_in_files_are_mapped(client: Client, long_adk: Adk, tmp_path: Pa
     assert {path.stem for path in folder.iterdir()} == names
     with pytest.raises(tj.OutputError, match="no folder"):
         tj.rmsd(traj, pool=tj.DaskPool(client, rows_in=tmp_path / "none" / "rows"))
+    with pytest.raises(tj.OutputError, match="give the name of a folder"):
+        tj.rmsd(traj, pool=tj.DaskPool(client, rows_in=tmp_path / "rows.npy"))
+    # The name of an array is taken by a folder: found before any frame is read.
+    (folder / "rmsd.npy").mkdir()
+    with pytest.raises(tj.OutputError, match=r"rmsd\.npy: is a folder"):
+        tj.rmsd(traj, pool=pool)
 
 
 def test_numbers_in_files_take_no_memory(client: Client, adk: Adk, tmp_path: Path) -> None:

@@ -126,7 +126,7 @@ def sections_in(folder: Path | None) -> Iterator[MakeSections]:
     try:
         yield make
         for path, own in unfinished.items():
-            own.replace(path)
+            output.give_name(own, path, force=True)
     finally:
         for own in unfinished.values():
             own.unlink(missing_ok=True)
@@ -142,6 +142,7 @@ def _section_in_file(
     """Return the bytes of an array in a file beside `path`, which is added to `unfinished`."""
     try:
         path.parent.mkdir(exist_ok=True)
+        output.check(path, (".npy",))
         if (before := unfinished.get(path)) is not None:
             before.unlink(missing_ok=True)
         own = unfinished[path] = output.name_beside(path)
@@ -150,6 +151,8 @@ def _section_in_file(
         with own.open("r+b") as file:
             # A write to mapped memory cannot report a full disk.
             os.posix_fallocate(file.fileno(), 0, own.stat().st_size)
+    except OutputError:
+        raise
     except OSError as error:
         raise OutputError(f"{path}: cannot be written: {error.strerror}") from error
     return mapped_section(own, numbers.offset, shape[0], numbers.nbytes // shape[0])

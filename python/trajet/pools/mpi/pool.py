@@ -355,9 +355,9 @@ class MpiPool:
                 if error is not None:
                     raise error
                 ranks.awaited = not part.pass_.is_last
-        return RunOutput(
-            part.states.finish(storage.finished(part.sections)), self._report(timing, records)
-        )
+            # Files get their names after that: an error leaves older ones.
+            analyses = part.states.finish(storage.finished(part.sections))
+        return RunOutput(analyses, self._report(timing, records))
 
     def _task_frames(self, n_frames: int, most: int) -> int:
         """Return the frames of a task."""
@@ -480,14 +480,11 @@ class SectionStorage:
         self._make = stack.enter_context(sections_in(rows_in))
         self._seen = stack.enter_context(ExitStack())
         self.transport: TransportSpec = (gathering, [])
-        # name of each array
-        self._names: list[str] = []
 
     def sections(self, pass_: Pass, n_frames: int) -> Sections:
         """Allocate the arrays of a pass."""
         if self._rows_in is not None:
             sections = self._make(pass_, n_frames)
-            self._names = [name for name, _, _ in pass_.arrays]
             self.transport = ("file", [_place(section) for section in sections])
             return sections
         if self._gathering == "shared":
@@ -502,17 +499,13 @@ class SectionStorage:
         self._seen.close()
 
     def finished(self, sections: Sections) -> Sections:
-        """Return the sections of all frames when the files have their names."""
+        """Return the sections of all frames."""
         if self._rows_in is None:
             return sections
         # Other ranks wrote to the files: they are mapped again.
         return [
-            mapped_section(
-                self._rows_in / f"{name}.npy", offset, len(section), section.shape[1], "r"
-            )
-            for name, (_, offset), section in zip(
-                self._names, self.transport[1], sections, strict=True
-            )
+            mapped_section(*place, len(section), section.shape[1], "r")
+            for place, section in zip(self.transport[1], sections, strict=True)
         ]
 
 
