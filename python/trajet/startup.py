@@ -11,7 +11,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
 
 from trajet import signals
 
@@ -61,7 +60,7 @@ def modules_of_names(init: str) -> dict[str, str]:
         return {name: module for module, name in _IMPORT.findall(file.read())}
 
 
-def lazy_names(package: str, module_of: Mapping[str, str]) -> Callable[[str], Any]:
+def lazy_names(package: str, module_of: Mapping[str, str]) -> Callable[[str], object]:
     """Return a `__getattr__` for a package that imports the module of a name when it is first used.
 
     Parameters
@@ -72,7 +71,7 @@ def lazy_names(package: str, module_of: Mapping[str, str]) -> Callable[[str], An
         The module that defines each name.
     """
 
-    def load(name: str) -> Any:
+    def load(name: str) -> object:
         if name not in module_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         with importing(module_of[name]):

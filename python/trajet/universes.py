@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -236,7 +236,7 @@ def topology_of(universe: "Universe") -> _trajet.Topology:
     return _trajet.Topology.from_columns(columns, bonds, guessed)
 
 
-def _plain(values: "NDArray[Any]") -> object:
+def _plain(values: NDArray[np.generic]) -> object:
     """Return numbers as float64 or int64, and everything else as a list of str."""
     if np.issubdtype(values.dtype, np.floating):
         return np.ascontiguousarray(values, np.float64)

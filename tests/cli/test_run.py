@@ -75,6 +75,7 @@ def test_files_equal_those_of_separate_commands(adk: Adk, tmp_path: Path) -> Non
         (("topology =", "topologie ="), "(not 'topologie')"),
         (("step = 7", "step ="), "not a TOML file"),
         (("step = 7", 'output = "all.csv"'), "output is of one analysis"),
+        (("trajectory = [", "trajectory = [1, "), "a trajectory is a path"),
         (
             ("step = 7", "steps = 7"),
             "above the first [[analysis]]: rmsd has no option 'steps': did you mean step",

@@ -1,11 +1,11 @@
 """Entries of a report, and queries on them; docs/report.md describes each entry."""
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, NotRequired, TypeAlias, TypedDict
 
 # Parameters of an analysis, by its own names; values are of types that JSON has.
-Parameters: TypeAlias = dict[str, Any]
+Parameters: TypeAlias = Mapping[str, object]
 StageName: TypeAlias = Literal[
     "t_open",
     "t_index",

@@ -2,9 +2,9 @@
 
 import inspect
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
-from typing import Any, ClassVar, Literal, Unpack
+from typing import ClassVar, Literal, Unpack
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -96,7 +96,7 @@ def apply(
         If the function returns arrays of different shapes, no frame is chosen, blocks of an
         updating selection are requested, or indices of several selections.
     Exception
-        Any exception of the function or the reducer.
+        The exception of the function or the reducer.
 
     Examples
     --------
@@ -288,7 +288,7 @@ def _of_selections(
     return main, _SelectionsCall(function, np.split(columns, ends))
 
 
-def _shapes_of(returned: dict[Any, Any]) -> dict[str, tuple[int, ...]]:
+def _shapes_of(returned: Mapping[object, object]) -> dict[str, tuple[int, ...]]:
     """Return names and shapes of the arrays that a function returned.
 
     Raises
@@ -296,15 +296,18 @@ def _shapes_of(returned: dict[Any, Any]) -> dict[str, tuple[int, ...]]:
     TypeError
         If there is none, or a name is no text, or a value is no number.
     """
+    shapes: dict[str, tuple[int, ...]] = {}
     for name, value in returned.items():
-        if not isinstance(name, str) or np.asarray(value).dtype.kind not in "biuf":
+        array = np.asarray(value)
+        if not isinstance(name, str) or array.dtype.kind not in "biuf":
             raise TypeError(
                 f"{name!r}: a dict that the function returns must have texts as keys and numbers or"
                 " arrays of numbers as values"
             )
-    if not returned:
+        shapes[name] = array.shape
+    if not shapes:
         raise TypeError("the function returned an empty dict: it must return numbers")
-    return {name: np.shape(value) for name, value in returned.items()}
+    return shapes
 
 
 class _SelectionsCall:
@@ -335,7 +338,7 @@ class _Flattened:
         Name and shape of each array.
     """
 
-    def __init__(self, function: Callable[..., Any], parts: dict[str, tuple[int, ...]]) -> None:
+    def __init__(self, function: Callable[..., object], parts: dict[str, tuple[int, ...]]) -> None:
         self.function = function
         self.parts = parts
 

@@ -1,7 +1,7 @@
 """`hbonds`: hydrogen bonds."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, Unpack
+from typing import Annotated, Literal, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -377,7 +377,7 @@ class _Search:
         self._donors, labels = np.unique(of_donors, axis=0, return_inverse=True)
         self._acceptors, acceptor_labels = np.unique(of_acceptors, return_inverse=True)
         columns = [_columns(main, atoms) for atoms in (pairs[:, 0], pairs[:, 1], acceptors)]
-        self._searches: list[dict[str, NDArray[Any]]] = []
+        self._searches: list[dict[str, NDArray[np.int64]]] = []
         for donor_group, acceptor_group in _directions(groups):
             kept = _among(pairs[:, 0], donor_group)
             taken = _among(acceptors, acceptor_group)
@@ -460,7 +460,9 @@ class _Search:
         return members[order], counts[order]
 
 
-def _with_labels(search: dict[str, NDArray[Any]], first: int, last: int) -> dict[str, NDArray[Any]]:
+def _with_labels(
+    search: dict[str, NDArray[np.int64]], first: int, last: int
+) -> dict[str, NDArray[np.int64]]:
     """Return a search of the donors with a label from `first` on, before `last`."""
     kept = (search["donor_labels"] >= first) & (search["donor_labels"] < last)
     return {

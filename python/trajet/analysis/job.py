@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from functools import wraps
-from typing import Any, Generic, ParamSpec, Protocol, TypeAlias, TypeVar, Unpack, cast, get_args
+from typing import Generic, ParamSpec, Protocol, TypeAlias, TypeVar, Unpack, cast, get_args
 
 from trajet.analysis.runner import AnalysisOutcome, RunOptions, RunRequest, run
 from trajet.analysis.signatures import OF_RUN, shown, with_run_options, with_run_texts
@@ -174,11 +174,9 @@ def _analysis(
 
     # Users see a function that returns its result.
     result = get_args(signature.return_annotation)[2]
-    named = cast(Any, call)
     annotations = {name: each.annotation for name, each in signature.parameters.items()}
-    named.__annotations__ = annotations | {"return": result}
-    named.__signature__ = shown(signature).replace(return_annotation=result)
-    named.__doc__ = with_run_texts(function.__doc__ or "")
-    named.job = job
-    named.command = details
+    call.__annotations__ = annotations | {"return": result}
+    call.__doc__ = with_run_texts(function.__doc__ or "")
+    seen = shown(signature).replace(return_annotation=result)
+    vars(call).update(__signature__=seen, job=job, command=details)
     return cast("AnalysisFunction[_P, _R]", call)

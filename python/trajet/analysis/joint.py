@@ -2,29 +2,51 @@
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import Literal, TypeVar, overload
 
 from trajet._trajet import AnalysisError, SelectionError, TrajetError
 from trajet.analysis.job import Job, Steps
-from trajet.analysis.runner import RunRequest, run_jointly
+from trajet.analysis.runner import AnalysisOutcome, RunRequest, run_jointly
 from trajet.pools.pool import Pool, Progress
 from trajet.pools.rank_placeholder import RootPool, root_only
 from trajet.renamed import names_renamed
 from trajet.result import Result, with_scalars
 from trajet.trajectory import FrameChoice, sharing_universes
 
+_R = TypeVar("_R", bound=Result)
 
+
+@overload
+def run(
+    jobs: Sequence[Job[_R]],
+    *,
+    keep_going: Literal[False] = False,
+    time_sample: bool = False,
+    frames: FrameChoice = None,
+    pool: Pool | None = None,
+    progress: Progress | None = None,
+) -> list[_R]: ...
+@overload
+def run(
+    jobs: Sequence[Job[_R]],
+    *,
+    keep_going: bool,
+    time_sample: bool = False,
+    frames: FrameChoice = None,
+    pool: Pool | None = None,
+    progress: Progress | None = None,
+) -> list[_R | Exception]: ...
 @root_only("results")
 @names_renamed
 def run(
-    jobs: Sequence[Job[Any]],
+    jobs: Sequence[Job[Result]],
     *,
     keep_going: bool = False,
     time_sample: bool = False,
     frames: FrameChoice = None,
     pool: Pool | None = None,
     progress: Progress | None = None,
-) -> list[Any]:
+) -> Sequence[Result | Exception]:
     """Run several analyses together: every frame is read and decoded once.
 
     All atoms that one of the analyses needs are decoded, and each analysis gets its own, after the
@@ -76,19 +98,10 @@ def run(
     >>> rmsd.values.shape, rmsf.values.shape
     ((98,), (214,))
     """
-    if isinstance(jobs, Job):
-        raise TypeError("give a list of jobs: tj.run([job])")
-    for job in jobs:
-        if not isinstance(job, Job):
-            raise TypeError(
-                f"{job!r} is not a job: write tj.rmsd.job(selection), which prepares the analysis,"
-                " instead of tj.rmsd(selection), which runs it"
-            )
-    if not jobs:
-        raise ValueError("there are no jobs")
+    _check(jobs)
     running: dict[int, tuple[Steps[Result], RunRequest]] = {}
     waiting: dict[int, tuple[Steps[Result], RunRequest]] = {}
-    results: list[Result | Exception | None] = [None] * len(jobs)
+    results: dict[int, Result | Exception] = {}
 
     def fail(k: int, error: Exception) -> None:
         """Keep the exception of an analysis, or raise it."""
@@ -98,10 +111,11 @@ def run(
             raise error
         results[k] = error
 
-    def advance(k: int, steps: Steps[Result], outcome: Any) -> None:
+    def advance(k: int, steps: Steps[Result], outcome: AnalysisOutcome | None) -> None:
         """Go on with an analysis up to the run that it needs next, or to its result."""
         try:
-            running[k] = (steps, steps.send(outcome))
+            request = next(steps) if outcome is None else steps.send(outcome)
+            running[k] = (steps, request)
         except StopIteration as end:
             results[k] = with_scalars(end.value)
         except Exception as error:
@@ -140,7 +154,21 @@ def run(
                 run_shared(numbers)
             # Passes after the first have no sample.
             time_sample = False
-    return results
+    return [results[k] for k in range(len(jobs))]
+
+
+def _check(jobs: Sequence[object]) -> None:
+    """Raise an error for an argument that is no list of jobs."""
+    if isinstance(jobs, Job):
+        raise TypeError("give a list of jobs: tj.run([job])")
+    for job in jobs:
+        if not isinstance(job, Job):
+            raise TypeError(
+                f"{job!r} is not a job: write tj.rmsd.job(selection), which prepares the analysis,"
+                " instead of tj.rmsd(selection), which runs it"
+            )
+    if not jobs:
+        raise ValueError("there are no jobs")
 
 
 def _keeping_failures(pool: Pool | None) -> AbstractContextManager[None]:

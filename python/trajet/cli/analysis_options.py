@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import click
 import numpy as np
@@ -17,7 +17,7 @@ from trajet import advise, output
 from trajet.analysis.job import Job
 from trajet.analysis.runner import rows_approved_by
 from trajet.cli import pools, transforms
-from trajet.cli.command import LeveledCommand
+from trajet.cli.command import LeveledCommand, help_all
 from trajet.cli.options import (
     Size,
     atoms,
@@ -213,8 +213,8 @@ class JointRun:
     kept: contextlib.ExitStack
     as_json: bool = False
     first: AnalysisOptions | None = None
-    jobs: list[tuple[Job[Any], Callable[[Any], None]]] = field(default_factory=list)
-    documents: list[dict[str, Any]] = field(default_factory=list)
+    jobs: list[tuple[Job[Result], Callable[[Result], None]]] = field(default_factory=list)
+    documents: list[Mapping[str, object]] = field(default_factory=list)
 
     def run(self) -> None:
         """Run all analyses, then write their files and print their tables.
@@ -461,7 +461,7 @@ def analysis(
                 function(replace(job, trajectory=opened, outputs=outputs), **values)
 
         all_options: Sequence[Callable[[Callable[..., None]], object]]
-        all_options = (*_SHARED[:2], *own, *_SHARED[2:])
+        all_options = (*_SHARED[:2], *own, *_SHARED[2:], help_all)
         for option in reversed(all_options):
             # Some wrap the function, others only note the option in it.
             command = option(command) or command

@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
 
 import click
 
@@ -63,9 +62,12 @@ class _HelpFormatter(click.HelpFormatter):
         """Write a paragraph."""
         super().write_text(_unbroken(text))
 
-    def write_dl(self, rows: Iterable[tuple[str, str]], *args: Any, **options: Any) -> None:
+    def write_dl(
+        self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
+    ) -> None:
         """Write a list of options and their help."""
-        super().write_dl([(name, _unbroken(text)) for name, text in rows], *args, **options)
+        unbroken = [(name, _unbroken(text)) for name, text in rows]
+        super().write_dl(unbroken, col_max, col_spacing)
 
     def getvalue(self) -> str:
         """Return the text."""
@@ -90,21 +92,9 @@ class LeveledCommand(Command):
         The text after them.
     """
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self.sections: Mapping[str, Sequence[str]] = {}
-        self.more_sections: Mapping[str, Sequence[str]] = {}
-        self.more_epilog = ""
-        self.params.append(
-            click.Option(
-                ["--help-all"],
-                is_flag=True,
-                is_eager=True,
-                expose_value=False,
-                callback=_show_all,
-                help="Show all options and exit.",
-            )
-        )
+    sections: Mapping[str, Sequence[str]]
+    more_sections: Mapping[str, Sequence[str]]
+    more_epilog: str
 
     def get_help(self, ctx: click.Context) -> str:
         """Return the help of one of the levels."""
@@ -144,6 +134,16 @@ def _show_all(ctx: click.Context, _: click.Parameter, value: bool) -> None:
         ctx.meta[HELP_ALL] = True
         click.echo(ctx.get_help(), color=ctx.color)
         ctx.exit()
+
+
+help_all = click.option(
+    "--help-all",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_all,
+    help="Show all options and exit.",
+)
 
 
 class Group(click.Group):

@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TypedDict, final
 
 import click
 import numpy as np
@@ -92,6 +92,42 @@ def info(
     failures.leave()
 
 
+class _Clock(TypedDict):
+    """Facts on the times of frames."""
+
+    first_time_ps: float
+    last_time_ps: float
+    time_step_ps: float | None
+    time_step: str
+
+
+@final
+class _FileFacts(_Clock):
+    """Facts on the frames of a file."""
+
+    file: str
+    format: str
+    atoms: int
+    frames: int
+    cell: list[float] | str | None
+    size: int
+    bytes_per_frame: float
+    truncated_tail: int
+    index: str
+    remarks: list[str]
+
+
+@final
+class _JointFacts(_Clock):
+    """Facts on the frames of several files together."""
+
+    together: int
+    atoms: int
+    frames: int
+    size: int
+    remarks: list[str]
+
+
 @dataclass(frozen=True)
 class _Described:
     """What is known of a file.
@@ -105,17 +141,16 @@ class _Described:
     """
 
     file: str
-    trajectory: dict[str, Any] | None = None
-    topology: dict[str, Any] | None = None
+    trajectory: _FileFacts | _JointFacts | None = None
+    topology: topologies.TopologyFacts | None = None
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> dict[str, object]:
         """Return the facts as values that JSON has."""
-        head = {"file": self.file} if self.file else {}
-        found = {**head, **(self.trajectory or {})}
+        facts: dict[str, object] = {"file": self.file} if self.file else {}
+        facts.update(self.trajectory or {})
         if self.topology is not None:
-            found["topology"] = self.topology
-        document: dict[str, Any] = plain(found)
-        return document
+            facts["topology"] = self.topology
+        return {name: plain(fact) for name, fact in facts.items()}
 
     def echo(self) -> None:
         """Print the facts."""
@@ -198,7 +233,7 @@ def _print(facts: Iterable[tuple[str, str]]) -> None:
         click.echo(f"{name:<14}{value}")
 
 
-def _facts_together(opened: Trajectory) -> dict[str, Any]:
+def _facts_together(opened: Trajectory) -> _JointFacts:
     """Return facts on several files as one trajectory."""
     size = opened.reader.size
     return {
@@ -212,12 +247,19 @@ def _facts_together(opened: Trajectory) -> dict[str, Any]:
     }
 
 
-def _facts(opened: Trajectory) -> dict[str, Any]:
+def _facts(opened: Trajectory) -> _FileFacts:
     """Return facts on the frames of a file."""
     reader = opened.reader
     cell = opened.read(frames=[0], atoms=[0]).cells[0]
     size = reader.size if opened.dataset is None else opened.dataset.size
-    found: dict[str, Any] = {
+    if opened.dataset is not None:
+        index = "kept by the store"
+    elif opened.index_state == "computed":
+        index = "none needed: frame offsets follow from the format"
+    else:
+        where = "in memory only" if opened.index_path is None else str(opened.index_path)
+        index = f"{opened.index_state}, {where}"
+    return {
         "file": opened.label,
         "format": opened.format,
         "atoms": opened.n_atoms,
@@ -227,18 +269,12 @@ def _facts(opened: Trajectory) -> dict[str, Any]:
         "size": size,
         "bytes_per_frame": (size - reader.truncated_tail) / opened.n_frames,
         "truncated_tail": reader.truncated_tail,
+        "index": index,
+        "remarks": list(opened.remarks),
     }
-    if opened.dataset is not None:
-        found["index"] = "kept by the store"
-    elif opened.index_state == "computed":
-        found["index"] = "none needed: frame offsets follow from the format"
-    else:
-        where = "in memory only" if opened.index_path is None else str(opened.index_path)
-        found["index"] = f"{opened.index_state}, {where}"
-    return {**found, "remarks": list(opened.remarks)}
 
 
-def _clock(opened: Trajectory) -> dict[str, Any]:
+def _clock(opened: Trajectory) -> _Clock:
     """Return facts on the times of frames."""
     times = opened.reader.times()
     return {
@@ -249,25 +285,25 @@ def _clock(opened: Trajectory) -> dict[str, Any]:
     }
 
 
-def _lines(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _lines(found: _FileFacts | _JointFacts) -> Iterator[tuple[str, str]]:
     """Yield the lines of `info` on a trajectory, given its facts."""
     if "together" in found:
         yield "together", f"{found['together']} files"
     else:
-        yield from ((name, found[name]) for name in ("file", "format"))
+        yield "file", found["file"]
+        yield "format", found["format"]
         yield "atoms", str(found["atoms"])
     yield "frames", str(found["frames"])
-    first, last = (time_text(found[name]) for name in ("first_time_ps", "last_time_ps"))
-    yield "time", f"{first} to {last} ps"
+    first, last = found["first_time_ps"], found["last_time_ps"]
+    yield "time", f"{time_text(first)} to {time_text(last)} ps"
     yield "time step", found["time_step"]
     if "cell" in found:
         yield "cell", _cell(found["cell"])
     yield "size", f"{found['size']} bytes ({in_bytes(found['size'])})"
-    if "bytes_per_frame" in found:
-        yield "bytes a frame", f"{found['bytes_per_frame']:.1f}"
-    if cut := found.get("truncated_tail"):
-        yield "cut", f"{cut} bytes of an unfinished frame at the end are left out"
     if "index" in found:
+        yield "bytes a frame", f"{found['bytes_per_frame']:.1f}"
+        if cut := found["truncated_tail"]:
+            yield "cut", f"{cut} bytes of an unfinished frame at the end are left out"
         yield "index", found["index"]
     for remark in found["remarks"]:
         yield "note", remark
@@ -334,7 +370,7 @@ def index(
       trajet index --force --threads 8 run*/traj.xtc
     """
     check_json(as_json=as_json, quiet=quiet)
-    failures, documents = _Failures(), list[dict[str, Any]]()
+    failures, documents = _Failures(), list[dict[str, str]]()
     for file in files:
         message = ""
         with failures.go_on():

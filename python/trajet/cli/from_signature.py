@@ -7,9 +7,9 @@ import importlib
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from textwrap import indent
-from typing import Any
 
 import click
 
@@ -47,8 +47,10 @@ def command_of(name: str) -> click.Command:
         except (ValueError, TypeError) as error:
             raise click.UsageError(message_of(error, options)) from error
 
-    def run(job: AnalysisOptions, *, save: Mapping[str, Path] = _NO_FILES, **values: Any) -> None:
-        job = replace(job, updating=values.get("updating", updating == {"always"}))
+    def run(
+        job: AnalysisOptions, *, save: Mapping[str, Path] = _NO_FILES, **values: object
+    ) -> None:
+        job = replace(job, updating=bool(values.get("updating", updating == {"always"})))
         given = {each.name: each.evaluated(job, values[each.name]) for each in arguments}
         prepared = function.job(**given | _requested(parts, save))
         job.run(prepared, parts=save, is_bounded=function.command.is_bounded)
@@ -99,21 +101,20 @@ class _Argument:
             default = ",".join(default)
         elif kind.type is memory_size and isinstance(default, int):
             default = text_of_size(default)
-        # click takes a default of None as a value that is given.
-        defaults: dict[str, Any]
-        defaults = {"default": default, "show_default": True} if has_default else {}
-        return click.option(
+        option = partial(
+            click.option,
             self.option,
             self.name,
             type=OrNone(kind.type) if kind.takes_none and has_default else kind.type,
             required=is_required,
-            **defaults,
             metavar=kind.metavar,
             nargs=kind.nargs,
             multiple=kind.multiple,
             callback=kind.callback,
             help=f"{self.help} May be repeated." if kind.multiple else self.help,
         )
+        # click takes a default of None as a value that is given.
+        return option(default=default, show_default=True) if has_default else option()
 
     def given(self, value: object) -> object:
         """Return what click returns, or the default of an option that may be repeated."""
@@ -125,7 +126,7 @@ class _Argument:
         return self.default if is_absent else self.kind.evaluate(job, value)
 
 
-def _arguments_of(function: AnalysisFunction[..., Any]) -> list[_Argument]:
+def _arguments_of(function: AnalysisFunction[..., Result]) -> list[_Argument]:
     """Return the parameters of an analysis that have an option; the first is the selection."""
     parameters = {
         name: parameter
@@ -200,7 +201,7 @@ def _checked(part: Part, path: str, ctx: click.Context, param: click.Parameter) 
     return checked
 
 
-def _help_of_command(function: AnalysisFunction[..., Any], options: Mapping[str, str]) -> str:
+def _help_of_command(function: AnalysisFunction[..., Result], options: Mapping[str, str]) -> str:
     """Return the text of `--help` above the options."""
     details: CommandDetails = function.command
     paragraphs = [with_options(text, options) for text in paragraphs_of(function.__doc__ or "")]

@@ -4,7 +4,7 @@ import collections.abc
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Literal, TypeVar, Union, get_args, get_origin
 
 import click
 
@@ -60,21 +60,21 @@ class OptionKind:
         Whether the parameter may be None.
     """
 
-    type: click.ParamType[Any] | None = None
+    type: click.ParamType[object] | None = None
     metavar: str | None = None
     nargs: int = 1
     multiple: bool = False
-    callback: Callable[..., Any] | None = None
-    evaluate: Callable[[AnalysisOptions, Any], object] = _as_given
+    callback: Callable[..., object] | None = None
+    evaluate: Callable[[AnalysisOptions, object], object] = _as_given
     updating: str | None = None
     is_optional: bool = False
     takes_none: bool = False
 
 
-class OrNone(click.ParamType[Any]):
+class OrNone(click.ParamType[object]):
     """A value of another type, or the word none, which stands for None."""
 
-    def __init__(self, of: click.ParamType[Any]) -> None:
+    def __init__(self, of: click.ParamType[object]) -> None:
         self._of, self.name = of, of.name
 
     def convert(
@@ -84,7 +84,7 @@ class OrNone(click.ParamType[Any]):
         return None if value == "none" else self._of.convert(value, param, ctx)
 
 
-class _Parsed(click.ParamType[Any]):
+class _Parsed(click.ParamType[object]):
     """A text that a function parses."""
 
     name = "text"
@@ -127,7 +127,7 @@ def kind_of(annotation: object) -> OptionKind | None:
     )
 
 
-def _unwrapped(annotation: Any) -> tuple[Any, list[object], bool]:
+def _unwrapped(annotation: object) -> tuple[object, list[object], bool]:
     """Return the type in an annotation, its metadata, and whether it may be None."""
     marks: list[object] = []
     takes_none = False
@@ -163,7 +163,7 @@ def _marked(marks: Sequence[object]) -> OptionKind | None:
     return None
 
 
-def _plain(inner: Any, marks: Sequence[object]) -> OptionKind | None:
+def _plain(inner: object, marks: Sequence[object]) -> OptionKind | None:
     """Return what an option takes by the type of its parameter."""
     origin, args = get_origin(inner), get_args(inner)
     kind = None
@@ -185,12 +185,12 @@ def _plain(inner: Any, marks: Sequence[object]) -> OptionKind | None:
     return kind
 
 
-def _number(of_type: type, marks: Sequence[object]) -> OptionKind:
+def _number(of_type: object, marks: Sequence[object]) -> OptionKind:
     """Return what an option for a number takes."""
     unit, above, between = _mark(marks, Unit), _mark(marks, Above), _mark(marks, Between)
     least = None if between is None else between.least
     most = None if between is None else between.most
-    number: click.ParamType[Any]
+    number: click.ParamType[object]
     if unit == BYTES:
         number = memory_size
     elif unit in (ANGSTROM, PS):
@@ -212,8 +212,8 @@ def _several(kinds: Sequence[OptionKind | None], marks: Sequence[object]) -> Opt
     """Return what an option takes that has as many values as there are kinds."""
     known = [kind for kind in kinds if kind is not None]
 
-    def evaluate(job: AnalysisOptions, values: tuple[Any, ...] | None) -> object:
-        if values is None:
+    def evaluate(job: AnalysisOptions, values: object) -> object:
+        if not isinstance(values, tuple):
             return None
         return tuple(kind.evaluate(job, value) for kind, value in zip(known, values, strict=True))
 
@@ -226,16 +226,21 @@ def _several(kinds: Sequence[OptionKind | None], marks: Sequence[object]) -> Opt
     )
 
 
-def _each(kind: OptionKind) -> Callable[[AnalysisOptions, Any], object]:
-    """Return what makes the argument of an option that may be repeated: a list."""
-    return lambda job, values: [kind.evaluate(job, value) for value in values]
+def _each(kind: OptionKind) -> Callable[[AnalysisOptions, object], object]:
+    """Return a function that makes a list of the values of an option that may be repeated."""
+
+    def evaluate(job: AnalysisOptions, values: object) -> object:
+        assert isinstance(values, tuple)
+        return [kind.evaluate(job, value) for value in values]
+
+    return evaluate
 
 
 def _selections(atoms: AtomsOption) -> OptionKind:
     """Return what an option for selections takes."""
 
-    def evaluate(job: AnalysisOptions, text: str | None) -> object:
-        if text is None:
+    def evaluate(job: AnalysisOptions, text: object) -> object:
+        if not isinstance(text, str):
             return job.trajectory if atoms.or_all else None
         return text if text in atoms.words else job.select(text)
 

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypedDict, Unpack, cast
+from typing import TypeAlias, TypedDict, Unpack, cast
 
 import click
 import numpy as np
@@ -108,11 +108,15 @@ def folder_of_arrays(_: click.Context, __: click.Parameter, value: str | None) -
     return Path(value)
 
 
+# Options by format and name; names may have several parts.
+_Nested: TypeAlias = "dict[str, str | _Nested]"
+
+
 def _format_options(
     _: click.Context, param: click.Parameter, value: tuple[str, ...]
 ) -> FormatOptions | None:
     """Return options of the form FORMAT.OPTION=VALUE by format and option."""
-    found: dict[str, Any] = {}
+    found: _Nested = {}
     for one in value:
         path, equals, given = one.partition("=")
         *above, last = path.split(".")
@@ -120,9 +124,10 @@ def _format_options(
             raise click.BadParameter(f"{one!r} is not of the form dcd.cell=matrix", param=param)
         entries = found
         for name in above:
-            entries = entries.setdefault(name, {})
-            if not isinstance(entries, dict):
+            below = entries.setdefault(name, {})
+            if isinstance(below, str):
                 raise click.BadParameter(f"{one!r}: {name} has a value itself", param=param)
+            entries = below
         entries[last] = given
     try:
         check_format_options(json.dumps(found))

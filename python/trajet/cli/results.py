@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import click
 
@@ -31,7 +30,7 @@ def check_json(*, as_json: bool, quiet: bool) -> None:
         raise click.UsageError("--json prints a result and --quiet prints nothing: choose one")
 
 
-def echo_json(value: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> None:
+def echo_json(value: Mapping[str, object] | Sequence[Mapping[str, object]]) -> None:
     """Print a document, or a list of documents, with one entry a line."""
     if isinstance(value, Mapping):
         click.echo(_object(value))
@@ -39,7 +38,7 @@ def echo_json(value: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> None:
         click.echo("[" + ",\n".join(map(_object, value)) + "]")
 
 
-def _object(entries: Mapping[str, Any]) -> str:
+def _object(entries: Mapping[str, object]) -> str:
     lines = (f"{json.dumps(k)}: {json.dumps(v, allow_nan=False)}" for k, v in entries.items())
     return "{\n" + ",\n".join(lines) + "\n}"
 
@@ -74,6 +73,7 @@ def _cut(label: str) -> str:
 
 def head_of(what: str, report: Report, after: Mapping[str, float]) -> str:
     """Return the first line of a table: its quantity, and the whole wait with its steps."""
-    n_frames = report["parameters"]["n_frames"]
-    wait = advise.words_of_wait(entries_of(report), startup.process_seconds(), after)
+    entries = entries_of(report)
+    n_frames = entries["parameters"]["n_frames"]
+    wait = advise.words_of_wait(entries, startup.process_seconds(), after)
     return f"{what} of {n_frames} frame{'' if n_frames == 1 else 's'} in {wait}"

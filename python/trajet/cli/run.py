@@ -3,9 +3,8 @@
 import contextlib
 import difflib
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -63,8 +62,7 @@ def run(ctx: click.Context, plan: str, as_json: bool) -> None:
         raise click.UsageError(f"{plan}: not a plan: its values are nested too deeply") from None
     content = _with_hyphens(content, plan)
     analyses = content.pop(_ANALYSES, [])
-    tables = isinstance(analyses, list) and all(isinstance(one, dict) for one in analyses)
-    if not tables or not analyses:
+    if not isinstance(analyses, list) or not analyses or not all(map(_is_table, analyses)):
         raise click.UsageError(
             f"{plan}: there is no analysis: write one below [[analysis]]"
             + _instead_of(_ANALYSES, content)
@@ -79,9 +77,11 @@ def run(ctx: click.Context, plan: str, as_json: bool) -> None:
         raise click.UsageError(
             f"{plan}: {min(misplaced)} is of one analysis: write it below [[analysis]]"
         )
-    if trajectories is None:
-        trajectories = []
-    files = [topology, *([trajectories] if isinstance(trajectories, str) else trajectories)]
+    if not isinstance(trajectories, list):
+        trajectories = [] if trajectories is None else [trajectories]
+    if not all(isinstance(path, str) for path in trajectories):
+        raise click.UsageError(f'{plan}: a trajectory is a path: trajectory = ["adk.xtc"]')
+    files = [topology, *trajectories]
     group = ctx.find_root().command
     assert isinstance(group, click.Group)
     with contextlib.ExitStack() as kept:
@@ -138,7 +138,11 @@ def _naming(where: str) -> Iterator[None]:
         raise click.exceptions.Exit(1) from error
 
 
-def _with_hyphens(options: dict[str, Any], where: str) -> dict[str, Any]:
+def _is_table(value: object) -> bool:
+    return isinstance(value, dict)
+
+
+def _with_hyphens(options: Mapping[str, object], where: str) -> dict[str, object]:
     """Return options by names with hyphens, as commands have them.
 
     Raises
@@ -146,7 +150,7 @@ def _with_hyphens(options: dict[str, Any], where: str) -> dict[str, Any]:
     UsageError
         If an option is given in both spellings.
     """
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     for key, value in options.items():
         if (name := key.replace("_", "-")) in found:
             raise click.UsageError(f"{where}: {name} is given twice")
@@ -154,7 +158,7 @@ def _with_hyphens(options: dict[str, Any], where: str) -> dict[str, Any]:
     return found
 
 
-def _arguments(command: click.Command, options: dict[str, Any], where: str) -> Iterator[str]:
+def _arguments(command: click.Command, options: Mapping[str, object], where: str) -> Iterator[str]:
     """Yield the command-line arguments of the options in a plan.
 
     Raises

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import NotRequired, TypedDict, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +27,42 @@ _WITH_VALUES = {
 }
 
 
-def facts_of(topology: Topology, *, residues: bool = False) -> dict[str, Any]:
-    """Return what is in a topology, as values that JSON has.
+_T = TypeVar("_T")
+
+
+class MassFacts(TypedDict):
+    """The sum of the masses, and the numbers of atoms of unknown mass and of mass 0."""
+
+    sum: float
+    unknown: int
+    zero: int
+
+
+class TopologyFacts(TypedDict):
+    """What is in a topology; names have the numbers of their atoms, residues or molecules."""
+
+    atoms: int
+    residues: int
+    segments: int
+    chains: dict[str, int]
+    molecules: int | None
+    molecule_types: dict[str, int]
+    residue_names: dict[str, int]
+    atom_names: dict[str, int]
+    elements: dict[str, int]
+    mass: MassFacts | None
+    charge: float | None
+    bonds: int | None
+    selections: dict[str, int]
+    keywords: list[str]
+    remarks: list[str]
+    guessed: list[str]
+    missing: list[str]
+    residue_list: NotRequired[list[dict[str, object]]]
+
+
+def facts_of(topology: Topology, *, residues: bool = False) -> TopologyFacts:
+    """Return what is in a topology.
 
     Parameters
     ----------
@@ -43,7 +77,15 @@ def facts_of(topology: Topology, *, residues: bool = False) -> dict[str, Any]:
         chains = None
     masses, charges = _masses(topology), topology.column("charges")
     bonds = topology.bonds
-    found: dict[str, Any] = {
+    guessed = sorted({"elements", "masses"}.intersection(topology.native.guessed))
+    stated = {
+        "elements": topology.column("elements"),
+        "masses": None if "masses" in guessed else masses,
+        "charges": charges,
+        "bonds": bonds,
+        "chains": chains,
+    }
+    facts: TopologyFacts = {
         "atoms": topology.n_atoms,
         "residues": topology.n_residues,
         "segments": topology.n_segments,
@@ -59,24 +101,15 @@ def facts_of(topology: Topology, *, residues: bool = False) -> dict[str, Any]:
         "selections": _selections(topology),
         "keywords": [word for word in _WITH_VALUES if _has(topology, _WITH_VALUES[word])],
         "remarks": list(topology.native.remarks),
+        "guessed": guessed,
+        "missing": [name for name, value in stated.items() if value is None],
     }
-    found["guessed"] = sorted(
-        name for name in topology.native.guessed if name in ("elements", "masses")
-    )
-    stated = {
-        "elements": topology.column("elements"),
-        "masses": None if "masses" in found["guessed"] or masses is None else masses,
-        "charges": charges,
-        "bonds": bonds,
-        "chains": chains,
-    }
-    found["missing"] = [name for name, value in stated.items() if value is None]
     if residues:
-        found["residue_list"] = _residues(topology, chains)
-    return found
+        facts["residue_list"] = _residues(topology, chains)
+    return facts
 
 
-def lines_on(found: dict[str, Any], *, short: bool) -> Iterator[tuple[str, str]]:
+def lines_on(found: TopologyFacts, *, short: bool) -> Iterator[tuple[str, str]]:
     """Yield the lines of `info` on a topology, given its facts.
 
     They are `short` where those on the frames of the same file come before.
@@ -115,7 +148,7 @@ def lines_on(found: dict[str, Any], *, short: bool) -> Iterator[tuple[str, str]]
         yield "note", remark
 
 
-def residue_lines(found: dict[str, Any]) -> list[str]:
+def residue_lines(found: TopologyFacts) -> list[str]:
     """Return a table of all residues."""
     names = ("residue", "chain", "resname", "resid", "atoms", "first atom")
     rows = [
@@ -130,11 +163,11 @@ def topology_format(path: str) -> str:
     return Path(path).suffix.lstrip(".").upper() or "unknown"
 
 
-def _residues(topology: Topology, chains: NDArray[np.str_] | None) -> list[dict[str, Any]]:
+def _residues(topology: Topology, chains: NDArray[np.str_] | None) -> list[dict[str, object]]:
     """Return index, chain, name, number, number of atoms and first atom of each residue."""
     counts = np.bincount(topology.atoms_residues, minlength=topology.n_residues)
     first = _first_atoms(topology)
-    columns: dict[str, list[Any]] = {
+    columns: dict[str, list[object]] = {
         "residue": list(range(topology.n_residues)),
         "chain": _cells(None if chains is None else chains[first], topology.n_residues),
         "resname": _cells(topology.column("resnames"), topology.n_residues),
@@ -145,7 +178,7 @@ def _residues(topology: Topology, chains: NDArray[np.str_] | None) -> list[dict[
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-def _cells(column: NDArray[Any] | None, count: int) -> list[Any]:
+def _cells(column: NDArray[np.str_] | NDArray[np.int64] | None, count: int) -> list[object]:
     return [None] * count if column is None else column.tolist()
 
 
@@ -177,8 +210,8 @@ def _molecule_types(topology: Topology) -> dict[str, int]:
     return _counted(types[np.unique(numbers, return_index=True)[1]])
 
 
-def _masses(topology: Topology) -> dict[str, Any] | None:
-    """Return the sum of the masses, and the numbers of atoms of unknown mass and of mass 0."""
+def _masses(topology: Topology) -> MassFacts | None:
+    """Return facts on the masses; None if no mass is known."""
     masses = topology.column("masses")
     if masses is None or not np.isfinite(masses).any():
         return None
@@ -207,7 +240,7 @@ def _has(topology: Topology, column: str) -> bool:
     return values is not None and bool((values.dtype.kind != "U") or (values != "").any())
 
 
-def _known(find: Callable[[], Any]) -> Any:
+def _known(find: Callable[[], _T]) -> _T | None:
     """Return what a function finds, or None if the topology does not tell."""
     try:
         return find()
@@ -215,7 +248,7 @@ def _known(find: Callable[[], Any]) -> Any:
         return None
 
 
-def _stated(found: dict[str, Any], name: str, text: str) -> str:
+def _stated(found: TopologyFacts, name: str, text: str) -> str:
     """Return the text on a column, with a word on where it is from."""
     if name in found["guessed"] or (text and name in found["missing"]):
         return f"{text} (guessed from names)" if text else "none"

@@ -222,5 +222,5 @@ def _cell(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def _count(number: int, what: str) -> str:
+def _count(number: object, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"

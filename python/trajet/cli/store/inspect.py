@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import click
 
@@ -104,7 +104,7 @@ def show(name: str, folder: str, as_json: bool, quiet: bool) -> None:
         echo([f"  {path}" for path in kept.paths])
 
 
-def _document(entry: Entry) -> dict[str, Any]:
+def _document(entry: Entry) -> dict[str, object]:
     """Return the facts on a data set as values that JSON has."""
     return {
         "name": entry.name,
