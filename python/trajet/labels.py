@@ -14,12 +14,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet.topology import Atoms, Topology
+from trajet.topology import Atoms, TextName, Topology
 
-# Columns that make up the name of a residue.
-_OF_RESIDUES = ("resnames", "resids", "icodes")
 # Columns that distinguish residues of the same name and number.
-_OF_CHAINS = ("chainIDs", "segids")
+_OF_CHAINS: tuple[TextName, ...] = ("chainIDs", "segids")
 
 # Labels of the residues of topologies in use: those of all waters take longer than many analyses.
 _known: "WeakKeyDictionary[Topology, NDArray[np.str_]]" = WeakKeyDictionary()
@@ -48,7 +46,7 @@ def chain_numbers(atoms: Atoms) -> NDArray[np.int64]:
     return column[0][rows].astype(np.int64)
 
 
-def _chain_column(topology: Topology) -> str | None:
+def _chain_column(topology: Topology) -> TextName | None:
     """Return the name of the column that distinguishes chains; None if there is none."""
     for name in _OF_CHAINS:
         column = topology.native.column(name)
@@ -59,7 +57,7 @@ def _chain_column(topology: Topology) -> str | None:
 
 def residue_names(topology: Topology, residues: NDArray[np.int64]) -> list[str]:
     """Return names, numbers and insertion codes of residues, such as "ALA52A"; not unique."""
-    columns = [topology.column(name) for name in _OF_RESIDUES]
+    columns = topology.column("resnames"), topology.column("resids"), topology.column("icodes")
     parts = [column[residues] for column in columns if column is not None]
     return _joined(*parts).tolist() if parts else ["residue"] * len(residues)
 
@@ -110,9 +108,11 @@ def residues_of(
     if topology is None:
         return None, None
     group = Atoms(topology, atoms.ravel())
-    found = (group.column(name) for name in ("resnames", "resids"))
-    names, numbers = (None if column is None else column.reshape(atoms.shape) for column in found)
-    return names, numbers
+    names, numbers = group.column("resnames"), group.column("resids")
+    return (
+        None if names is None else names.reshape(atoms.shape),
+        None if numbers is None else numbers.reshape(atoms.shape),
+    )
 
 
 def atom_labels(topology: Topology | None, atoms: NDArray[np.int64]) -> NDArray[np.str_]:

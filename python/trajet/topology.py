@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,20 +23,34 @@ if TYPE_CHECKING:
 _MOST_NAMED = 5
 
 
+# Columns by the types of their elements: texts, int64 and float64.
+TextName: TypeAlias = Literal[
+    "names",
+    "types",
+    "elements",
+    "chainIDs",
+    "altLocs",
+    "record_types",
+    "moltypes",
+    "resnames",
+    "icodes",
+    "segids",
+]
+IntegerName: TypeAlias = Literal[
+    "ids", "formalcharges", "molnums", "resindices", "resids", "segindices"
+]
+FloatName: TypeAlias = Literal["masses", "charges", "occupancies", "tempfactors", "radii"]
+Column: TypeAlias = NDArray[np.str_] | NDArray[np.int64] | NDArray[np.float64]
 # Columns of residues; an atom has that of its residue.
 OF_RESIDUES = ("resnames", "resids", "icodes", "segindices")
 # Columns that are attributes of a topology.
-COLUMNS = (
-    *("names", "types", "elements", "masses", "charges", "formalcharges", "chainIDs", "altLocs"),
-    *("record_types", "ids", "occupancies", "tempfactors", "radii", "molnums", "moltypes"),
-    *("resindices", "segids", *OF_RESIDUES),
-)
+COLUMNS = (*get_args(TextName), *get_args(IntegerName), *get_args(FloatName))
 
 
 def _array(
-    found: "NDArray[Any] | tuple[NDArray[np.uint32], list[str]] | None",
-    rows: "NDArray[np.int64] | None" = None,
-) -> "NDArray[Any] | None":
+    found: Column | tuple[NDArray[np.uint32], list[str]] | None,
+    rows: NDArray[np.int64] | None = None,
+) -> Column | None:
     """Return a native column, or some rows of it, as an array."""
     if found is None:
         return None
@@ -46,7 +60,42 @@ def _array(
     return found if rows is None else found[rows]
 
 
-class Topology:
+class _ResidueColumns:
+    """Columns of residues as attributes, which `__getattr__` reads."""
+
+    resnames: NDArray[np.str_]
+    resids: NDArray[np.int64]
+    icodes: NDArray[np.str_]
+    segindices: NDArray[np.int64]
+    segids: NDArray[np.str_]
+
+
+class _Columns:
+    """Columns by their names, with the types of their elements."""
+
+    @overload
+    def column(self, name: TextName) -> NDArray[np.str_] | None: ...
+    @overload
+    def column(self, name: IntegerName) -> NDArray[np.int64] | None: ...
+    @overload
+    def column(self, name: FloatName) -> NDArray[np.float64] | None: ...
+    @overload
+    def column(self, name: str) -> Column | None: ...
+    def column(self, name: str) -> Column | None:
+        """Return a column, or None if the topology lacks it.
+
+        Raises
+        ------
+        KeyError
+            If there is no column with this name.
+        """
+        return self._column(name)
+
+    def _column(self, name: str) -> Column | None:
+        raise NotImplementedError
+
+
+class Topology(_Columns, _ResidueColumns):
     """The atoms of a system; `Trajectory.topology`.
 
     Columns are arrays with one element for each atom, under MDAnalysis' names: `names`, `types`,
@@ -67,6 +116,24 @@ class Topology:
     >>> traj.topology.resnames[:3]
     array(['MET', 'MET', 'MET'], dtype='<U3')
     """
+
+    # `__getattr__` reads them.
+    names: NDArray[np.str_]
+    types: NDArray[np.str_]
+    elements: NDArray[np.str_]
+    masses: NDArray[np.float64]
+    charges: NDArray[np.float64]
+    formalcharges: NDArray[np.int64]
+    chainIDs: NDArray[np.str_]
+    altLocs: NDArray[np.str_]
+    record_types: NDArray[np.str_]
+    ids: NDArray[np.int64]
+    occupancies: NDArray[np.float64]
+    tempfactors: NDArray[np.float64]
+    radii: NDArray[np.float64]
+    molnums: NDArray[np.int64]
+    moltypes: NDArray[np.str_]
+    resindices: NDArray[np.int64]
 
     def __init__(self, native: _trajet.Topology, path: Path | None) -> None:
         self.native = native
@@ -94,7 +161,7 @@ class Topology:
         """Return the path of the file."""
         return "the Universe" if self.path is None else str(self.path)
 
-    def __getattr__(self, name: str) -> "NDArray[Any]":
+    def __getattr__(self, name: str) -> Column:
         """Return a column of the atoms."""
         if name not in COLUMNS:
             raise AttributeError(f"a topology has no attribute {name!r}")
@@ -218,14 +285,8 @@ class Topology:
         assert bonds is not None
         return bonds, without
 
-    def column(self, name: str) -> "NDArray[Any] | None":
-        """Return a column of the atoms, residues or segments, or None if the topology lacks it.
-
-        Raises
-        ------
-        KeyError
-            If there is no column with this name.
-        """
+    def _column(self, name: str) -> Column | None:
+        """Return a column with one element for each atom, residue or segment."""
         return _array(self.native.column(name))
 
     @cached_property
@@ -321,7 +382,7 @@ class Topology:
         )
 
 
-class Atoms:
+class Atoms(_Columns):
     """Some atoms of a topology, in any order, with their columns.
 
     Attributes
@@ -344,8 +405,8 @@ class Atoms:
         """Return some of the atoms, by their positions in the group or by a mask."""
         return Atoms(self.topology, self.indices[chosen])
 
-    def column(self, name: str) -> "NDArray[Any] | None":
-        """Return a column, one element for each atom, or None if the topology lacks it."""
+    def _column(self, name: str) -> Column | None:
+        """Return a column with one element for each atom."""
         topology = self.topology
         if name in OF_RESIDUES:
             return _array(topology.native.column(name), topology.atoms_residues[self.indices])
@@ -373,7 +434,7 @@ class Atoms:
         return " ".join(filter(None, [f"atom {index}", str(name or ""), of_residue]))
 
 
-class Residues:
+class Residues(_ResidueColumns):
     """The residues of a topology; `Topology.residues`.
 
     The columns `resids`, `resnames`, `icodes` and `segids` are arrays with one element for each
@@ -392,7 +453,7 @@ class Residues:
         """Return the number of residues."""
         return self._topology.n_residues
 
-    def __getattr__(self, name: str) -> "NDArray[Any]":
+    def __getattr__(self, name: str) -> Column:
         """Return a column of the residues."""
         topology = self._topology
         if name == "segids":

@@ -178,7 +178,7 @@ class HydrogenBondPairs(Result):
         ends = self.members[:, [0, -1]]
         if self.by != "residue":
             return residues_of(self.topology, ends)
-        names, numbers = (self.topology.column(name) for name in ("resnames", "resids"))
+        names, numbers = self.topology.column("resnames"), self.topology.column("resids")
         return None if names is None else names[ends], None if numbers is None else numbers[ends]
 
     def _table(self) -> Table:
