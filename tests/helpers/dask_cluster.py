@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import dask
 import pytest
 import trajet as tj
 from distributed import Client
@@ -23,6 +24,19 @@ from helpers.golden_files import Adk
 
 N_WORKERS = 3
 PATIENCE = 60
+# Processes of Dask look at themselves every 10 to 500 ms: an idle cluster takes a fifth of a core.
+SELDOM = {
+    "DASK_DISTRIBUTED__ADMIN__SYSTEM_MONITOR__INTERVAL": "2s",
+    "DASK_DISTRIBUTED__ADMIN__TICK__INTERVAL": "1s",
+    "DASK_DISTRIBUTED__WORKER__MEMORY__MONITOR_INTERVAL": "2s",
+    "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False",
+}
+
+
+def pytest_configure() -> None:
+    """Have Dask look seldom, in this process and in those that it starts."""
+    os.environ.update(SELDOM)
+    dask.config.refresh()
 
 
 @contextmanager

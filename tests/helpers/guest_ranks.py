@@ -1,6 +1,7 @@
-"""Runs analyses of MDAnalysis on ranks: `mpiexec -n N python -m helpers.guest_ranks WHAT FOLDER …`.
+"""Runs analyses of MDAnalysis on ranks: `mpiexec -n N python -m helpers.guest_ranks FOLDER NAME …`.
 
 Rank 0 writes its answer to the folder. Classes and functions of this script are known to it alone.
+Last comes what ends all ranks with an error.
 """
 
 import pickle
@@ -59,11 +60,12 @@ def everything(folder: Path, *names: str) -> None:
         (folder / "answer.pickle").write_bytes(pickle.dumps(answer))
 
 
-def backend(folder: Path) -> None:
+def use_backend() -> None:
     """Use a backend where all ranks run the script."""
     analysis = guest_analyses.ANALYSES["RMSD"][0]()
     analysis.run(backend=Backend(tj.MpiPool()), unsupported_backend=True)
 
 
 if __name__ == "__main__":
-    globals()[sys.argv[1]](Path(sys.argv[2]), *sys.argv[3:])
+    everything(Path(sys.argv[1]), *sys.argv[2:])
+    use_backend()

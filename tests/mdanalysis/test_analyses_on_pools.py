@@ -77,25 +77,14 @@ def test_forked_processes_give_serial_results(name: str) -> None:
 
 
 @SOME
-def test_cluster_gives_serial_results(client: Client, names: tuple[str, ...]) -> None:
-    """A cluster of Dask runs analyses; every worker loads the Universe once."""
-    pool = tj.DaskPool(client)
-    for name in names:
-        make, frames = ANALYSES[name]
-        assert_same_run(name, run(make(), pool=pool, progress=False, **frames))
-    seen: list[tuple[int, int]] = []
-    ours = run(MadeInInit(atoms()), pool=pool, progress=lambda *now: seen.append(now))
-    assert seen == sorted(seen)
-    assert seen[-1] == (98, 98)
-    tasks, workers = report(ours)["tasks"], report(ours)["workers"]
-    assert len(tasks) == 16
-    assert sum(task["t_open"] > 0 for task in tasks) == len(workers)
-
-
-@SOME
 def test_ranks_give_serial_results(tmp_path: Path, names: tuple[str, ...]) -> None:
-    """Ranks of MPI run analyses; those other than 0 need none."""
-    run_on_ranks(3, "-m", "helpers.guest_ranks", "everything", tmp_path, *names)
+    """Ranks of MPI run analyses; those other than 0 need none.
+
+    A backend on ranks that all run the script comes last: its error says what to call instead, and
+    ends all ranks.
+    """
+    done = run_on_ranks(3, "-m", "helpers.guest_ranks", tmp_path, *names, code=1)
+    assert "call trajet.mdanalysis.run(analysis, pool=pool) on all ranks" in done.stderr
     answer = pickle.loads((tmp_path / "answer.pickle").read_bytes())
     assert sorted(answer["analyses"]) == sorted(names)
     for name, found in answer["analyses"].items():
@@ -117,17 +106,11 @@ def test_ranks_give_serial_results(tmp_path: Path, names: tuple[str, ...]) -> No
     assert (third[0], third[2]) == ("ValueError", ["item 1 of map"])
 
 
-def test_backend_on_ranks_that_all_run_the_script_is_an_error(tmp_path: Path) -> None:
-    """The error says what to call instead, and ends all ranks."""
-    done = run_on_ranks(2, "-m", "helpers.guest_ranks", "backend", tmp_path, code=1)
-    assert "call trajet.mdanalysis.run(analysis, pool=pool) on all ranks" in done.stderr
-
-
 def test_workers_do_not_change_results() -> None:
     """With one number of parts results have the same bits for any workers, on every pool."""
     found = [
         run(MadeInInit(atoms()), pool=pool, parts=5, progress=False)
-        for pool in (tj.LocalPool(), TWO, tj.ProcessPool(workers=3))
+        for pool in (tj.LocalPool(), TWO, tj.ProcessPool(workers=3, fork=True))
     ]
     assert len({one.results.total.tobytes() for one in found}) == 1
     assert len({one.results.mean for one in found}) == 1
@@ -351,36 +334,6 @@ def test_what_cannot_be_divided_is_refused() -> None:
         run(MadeInInit(atoms()), parts=0)
 
 
-def test_error_names_the_frame(client: Client) -> None:
-    """It has the class and message of the analysis."""
-    for pool in (None, TWO, tj.DaskPool(client)):
-        analysis = Failing(atoms(), 37, guest_analyses.raise_value_error)
-        with pytest.raises(ValueError, match="the atoms are not well") as caught:
-            run(analysis, pool=pool, progress=False)
-        assert caught.value.__notes__ == ["Failing: frame 37 of the trajectory"]
-
-
-def dying_once(flag: Path) -> Callable[[], None]:
-    """Return a function that kills its process the first time."""
-
-    def die() -> None:
-        if not flag.exists():
-            flag.touch()
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    return die
-
-
-def test_dead_worker(client: Client, tmp_path: Path) -> None:
-    """A process that dies ends the run; another worker of a cluster takes its frames."""
-    with pytest.raises(tj.WorkerError, match="a process of the pool died during job"):
-        run(Failing(atoms(), 37, dying_once(tmp_path / "one")), pool=TWO, progress=False)
-    analysis = Failing(atoms(), 37, dying_once(tmp_path / "other"))
-    ours = run(analysis, pool=tj.DaskPool(client), progress=False)
-    again = run(MadeInInit(atoms()), pool=TWO, progress=False)
-    guest_analyses.compare(dict(ours.results), dict(again.results), "died", 0.0)
-
-
 def test_backend_of_mdanalysis() -> None:
     """`analysis.run` takes a pool as its backend; other functions are called for each argument."""
     backend = Backend(TWO)
@@ -420,3 +373,52 @@ def test_workers_have_the_bonds_of_the_universe() -> None:
     ours = run(analysis, step=30, pool=TWO, progress=False).results.timeseries
     assert np.array_equal(truth, ours)
     assert truth[0, 0] == len(universe.bonds)
+
+
+# Last: the processes of `TWO` end in these tests, and the next ones would import MDAnalysis anew.
+
+
+@SOME
+def test_cluster_gives_serial_results(client: Client, names: tuple[str, ...]) -> None:
+    """A cluster of Dask runs analyses; every worker loads the Universe once."""
+    pool = tj.DaskPool(client)
+    for name in names:
+        make, frames = ANALYSES[name]
+        assert_same_run(name, run(make(), pool=pool, progress=False, **frames))
+    seen: list[tuple[int, int]] = []
+    ours = run(MadeInInit(atoms()), pool=pool, progress=lambda *now: seen.append(now))
+    assert seen == sorted(seen)
+    assert seen[-1] == (98, 98)
+    tasks, workers = report(ours)["tasks"], report(ours)["workers"]
+    assert len(tasks) == 16
+    assert sum(task["t_open"] > 0 for task in tasks) == len(workers)
+
+
+def test_error_names_the_frame(client: Client) -> None:
+    """It has the class and message of the analysis."""
+    for pool in (None, TWO, tj.DaskPool(client)):
+        analysis = Failing(atoms(), 37, guest_analyses.raise_value_error)
+        with pytest.raises(ValueError, match="the atoms are not well") as caught:
+            run(analysis, pool=pool, progress=False)
+        assert caught.value.__notes__ == ["Failing: frame 37 of the trajectory"]
+
+
+def dying_once(flag: Path) -> Callable[[], None]:
+    """Return a function that kills its process the first time."""
+
+    def die() -> None:
+        if not flag.exists():
+            flag.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return die
+
+
+def test_dead_worker(client: Client, tmp_path: Path) -> None:
+    """A process that dies ends the run; another worker of a cluster takes its frames."""
+    with pytest.raises(tj.WorkerError, match="a process of the pool died during job"):
+        run(Failing(atoms(), 37, dying_once(tmp_path / "one")), pool=TWO, progress=False)
+    analysis = Failing(atoms(), 37, dying_once(tmp_path / "other"))
+    ours = run(analysis, pool=tj.DaskPool(client), progress=False)
+    again = run(MadeInInit(atoms()), progress=False)
+    guest_analyses.compare(dict(ours.results), dict(again.results), "died", 0.0)
