@@ -1,8 +1,10 @@
 """The sidecar saves time and never causes an error, wrong frames or leftover files."""
 
+import contextlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -400,27 +402,43 @@ def test_frames_within_frames_are_not_found(tmp_path: Path) -> None:
     assert np.array_equal(tj.open(None, path, sidecar=False).steps, np.arange(n))
 
 
-OPENER = """
-import json, os, sys, time
+# Forks processes that open a file when all of them are there.
+OPENERS = """
+import json, os, sys, time, traceback
+from pathlib import Path
 import numpy as np
 import trajet as tj
+import trajet.trajectory
 
-path, barrier, number = sys.argv[1:]
+path, barrier, n = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
 assert "MDAnalysis" not in sys.modules
-open(os.path.join(barrier, number), "x").close()
-while not os.path.exists(os.path.join(barrier, "go")):
-    time.sleep(0.001)
-traj = tj.open(None, path)
-block = traj.read(atoms=[0, 333, 3340])
-json.dump(
-    {
+
+def work(number):
+    (barrier / str(number)).touch(exist_ok=False)
+    while not (barrier / "go").exists():
+        time.sleep(0.001)
+    traj = tj.open(None, path)
+    block = traj.read(atoms=[0, 333, 3340])
+    answer = {
         "state": traj.index_state,
         "index": str(traj.index_path),
         "times": traj.times.tolist(),
         "positions": block.positions.tolist(),
-    },
-    sys.stdout,
-)
+    }
+    (barrier / f"{number}.json").write_text(json.dumps(answer))
+
+children = []
+for number in range(n):
+    if child := os.fork():
+        children.append(child)
+        continue
+    try:
+        work(number)
+        os._exit(0)
+    except BaseException:
+        traceback.print_exc()
+        os._exit(1)
+sys.exit(any(os.waitpid(child, 0)[1] for child in children))
 """
 
 
@@ -436,34 +454,29 @@ def test_many_processes_open_a_file_at_once(
         sidecar_of(xtc).write_bytes(b"rubbish")
     barrier = tmp_path / "barrier"
     barrier.mkdir()
-    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", OPENER, str(xtc), str(barrier), str(k)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=environment,
-        )
-        for k in range(n)
-    ]
-    try:
-        while len(names_in(barrier)) < n:
-            died = [p.communicate()[1] for p in processes if p.poll() is not None]
-            assert not died
-            time.sleep(0.01)
-        (barrier / "go").touch()
-        answers = [process.communicate(timeout=60) for process in processes]
-    finally:
-        for process in processes:
-            if process.poll() is None:
-                process.kill()
-                process.communicate()
+    with subprocess.Popen(
+        [sys.executable, "-c", OPENERS, str(xtc), str(barrier), str(n)],
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+    ) as parent:
+        end = time.monotonic() + 60
+        try:
+            while len(names_in(barrier)) < n:
+                assert parent.poll() is None, parent.communicate()[1]
+                assert time.monotonic() < end
+                time.sleep(0.01)
+            (barrier / "go").touch()
+            _, errors = parent.communicate(timeout=60)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(parent.pid, signal.SIGKILL)
+    assert errors == ""
+    assert parent.returncode == 0
     expected = adk_truth.positions[:, [0, 333, 3340]]
-    for process, (output, errors) in zip(processes, answers, strict=True):
-        assert errors == ""
-        assert process.returncode == 0
-        answer = json.loads(output)
+    for number in range(n):
+        answer = json.loads((barrier / f"{number}.json").read_text())
         assert answer["state"] in ("built", "loaded")
         assert answer["index"] == str(sidecar_of(xtc))
         assert answer["times"] == adk_truth.times.tolist()
