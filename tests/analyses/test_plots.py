@@ -64,7 +64,7 @@ IN_CELLS: dict[str, Made] = {
 def assert_inside(figure: Figure) -> None:
     """Assert that all texts of a figure lie within it."""
     canvas = FigureCanvasAgg(figure)
-    canvas.draw()
+    figure.draw_without_rendering()
     for part in (*figure.axes, *figure.legends, *figure.texts):
         box = part.get_tightbbox(canvas.get_renderer())
         assert box is not None
@@ -104,7 +104,8 @@ def test_axes_show_the_curve(values: list[float], from_zero: bool) -> None:
     frames = np.arange(len(values))
     figure = plots.series(given, frames * 1.0, frames, labels=("x",), quantity="x (Å)", title="x")
     axes = figure.axes[0]
-    FigureCanvasAgg(figure).draw()
+    FigureCanvasAgg(figure)
+    figure.draw_without_rendering()
     low, high = axes.get_ylim()
     assert (low == 0.0) == from_zero
     span = np.nanmax(given) - np.nanmin(given)
@@ -117,7 +118,8 @@ def test_rounding_is_not_magnified() -> None:
     frames = np.arange(4)
     given = 1 - 1e-8 * np.array([1.0, 3.0, 2.0, 5.0])
     figure = plots.series(given, frames * 1.0, frames, labels=("Q",), quantity="Q", title="Q")
-    FigureCanvasAgg(figure).draw()
+    FigureCanvasAgg(figure)
+    figure.draw_without_rendering()
     low, high = figure.axes[0].get_ylim()
     assert max(low - 0.9996, 1.0004 - high) < 0
     assert figure.axes[0].yaxis.get_major_formatter().get_offset() == ""
