@@ -14,10 +14,6 @@ from helpers.golden_files import Adk
 
 # One of each shape: rows, a state, a grid, a state that grows with what is found, two runs.
 SOME = ("rmsd", "rmsf", "density", "hbonds", "pca")
-# Memory of the system's allocator and of Python, bytes.
-SLACK = 2**20
-# Copies of a result while it is made: rows of the engine, values, and what is derived of them.
-COPIES = 4
 
 
 def measure(adk: Adk, folder: Path, *names: str) -> dict[str, list[list[int]]]:
@@ -41,11 +37,10 @@ def measure(adk: Adk, folder: Path, *names: str) -> dict[str, list[list[int]]]:
 def growing(found: dict[str, list[list[int]]]) -> dict[str, str]:
     """Return the analyses whose memory grows by more than a tenth and their results."""
     grown = {}
-    for name, ((short, of_short), (long, of_long)) in found.items():
-        if long > 1.1 * short + COPIES * (of_long - of_short) + SLACK:
-            grown[name] = (
-                f"{short / 1e6:.1f} MB, then {long / 1e6:.1f} MB, results {of_long / 1e6:.1f} MB"
-            )
+    for name, (short, long) in found.items():
+        if not flat_memory.is_flat(short, long):
+            peaks = f"{short[0] / 1e6:.1f} MB, then {long[0] / 1e6:.1f} MB"
+            grown[name] = f"{peaks}, results {long[1] / 1e6:.1f} MB"
     return grown
 
 
@@ -55,7 +50,7 @@ def beyond_limit(found: dict[str, list[list[int]]]) -> dict[str, int]:
         name: long
         for name, (_, (long, size)) in found.items()
         if "max_memory" in inspect.signature(getattr(tj, name.split(",")[0])).parameters
-        and long > 1.25 * flat_memory.MAX_MEMORY + COPIES * size + SLACK
+        and long > 1.25 * flat_memory.MAX_MEMORY + flat_memory.COPIES * size + flat_memory.SLACK
     }
 
 
