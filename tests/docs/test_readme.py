@@ -1,11 +1,10 @@
 """Every example in README.md runs as it stands."""
 
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from helpers.commands import run
 from helpers.doc_examples import commands_of, examples, run_python
 from helpers.golden_files import Adk
 
@@ -27,13 +26,7 @@ def test_examples_of_the_readme_run(
             ran["python"] += 1
             continue
         for command in commands_of(example.text):
-            done = subprocess.run(
-                [sys.executable, "-m", "trajet", *command],
-                capture_output=True,
-                text=True,
-                timeout=120,
-                check=False,
-            )
+            done = run(*command)
             assert done.returncode == 0, (example.line, command, done.stderr)
             assert done.stderr == ""
             ran["sh"] += 1
