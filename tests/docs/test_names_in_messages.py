@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
+import pytest
 import trajet as tj
 from helpers.help_pages import every_command
 
@@ -69,17 +70,20 @@ def messages_of_rust() -> Iterator[tuple[str, str]]:
             yield str(path.relative_to(ROOT)), found[1]
 
 
-MESSAGES = [*messages_of_python(), *messages_of_rust()]
+@pytest.fixture(scope="module")
+def messages() -> list[tuple[str, str]]:
+    """Return the place and text of each string; found here, not by each process that collects."""
+    return [*messages_of_python(), *messages_of_rust()]
 
 
-def test_messages_of_both_languages_are_found() -> None:
+def test_messages_of_both_languages_are_found(messages: list[tuple[str, str]]) -> None:
     """Of known ones, in particular."""
-    texts = {text for _, text in MESSAGES}
+    texts = {text for _, text in messages}
     assert any("--whole" in text for text in texts)
     assert any("--allow-truncated-tail (allow_truncated_tail=True)" in text for text in texts)
 
 
-def test_options_in_messages_exist() -> None:
+def test_options_in_messages_exist(messages: list[tuple[str, str]]) -> None:
     """Some command has each of them."""
     options = {
         spelling
@@ -90,14 +94,14 @@ def test_options_in_messages_exist() -> None:
     }
     unknown = {
         f"{place}: {name}"
-        for place, text in MESSAGES
+        for place, text in messages
         for name in re.findall(r"(?<![\w-])--[a-z][a-z-]*", text)
         if name not in options | OTHER_OPTIONS
     }
     assert not unknown
 
 
-def test_keywords_in_messages_exist() -> None:
+def test_keywords_in_messages_exist(messages: list[tuple[str, str]]) -> None:
     """Some public function, class or method has each of them."""
     public = [getattr(tj, name) for name in tj.__all__]
     methods = [
@@ -116,7 +120,7 @@ def test_keywords_in_messages_exist() -> None:
             continue
     unknown = {
         f"{place}: {name}="
-        for place, text in MESSAGES
+        for place, text in messages
         for name in re.findall(r"""(?<![\w.?&-])([a-z_]+)=(?=True|False|None|["'\d]|\W|$)""", text)
         if name not in keywords | OTHER_KEYWORDS
     }
