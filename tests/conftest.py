@@ -131,6 +131,14 @@ def long_adk(adk: Adk, tmp_path_factory: pytest.TempPathFactory) -> Adk:
 
 
 @pytest.fixture(scope="session")
+def thrice_adk(adk: Adk, tmp_path_factory: pytest.TempPathFactory) -> Adk:
+    """Return `adk` repeated three times: leaves of 2 frames, 3 leaves in a task of 3 workers."""
+    xtc = tmp_path_factory.mktemp("thrice") / "thrice.xtc"
+    xtc.write_bytes(adk.xtc.read_bytes() * 3)
+    return Adk(adk.psf, xtc)
+
+
+@pytest.fixture(scope="session")
 def systems(adk: Adk, tmp_path_factory: pytest.TempPathFactory) -> Systems:
     """Return systems with and without cells, in trajet and in MDAnalysis, for reading only."""
     return Systems(adk, tmp_path_factory.mktemp("systems"))

@@ -3,19 +3,20 @@
 import errno
 import hashlib
 import json
-import multiprocessing
 import random
 import shutil
 import signal
 import struct
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 import trajet as tj
 from helpers import killed_store
-from helpers.cut_short import Outcome, cutting
+from helpers.cut_short import CuttingProcess, Outcome, cutting
+from helpers.forked_processes import forked_processes
 from helpers.golden_files import Adk
 from trajet import _trajet
 
@@ -79,23 +80,30 @@ def is_index(name: str) -> bool:
 
 
 @pytest.fixture(scope="module")
-def ascending(long_adk: Adk, tmp_path_factory: pytest.TempPathFactory) -> Adk:
-    """Return `long_adk` with steps that do not go back, as H5MD requires."""
-    data = bytearray(long_adk.xtc.read_bytes())
-    for step, offset in enumerate(killed_store.opened(long_adk.xtc).offsets().tolist()):
+def ascending(thrice_adk: Adk, tmp_path_factory: pytest.TempPathFactory) -> Adk:
+    """Return `thrice_adk` with steps that do not go back, as H5MD requires."""
+    data = bytearray(thrice_adk.xtc.read_bytes())
+    for step, offset in enumerate(killed_store.opened(thrice_adk.xtc).offsets().tolist()):
         # Behind the magic number and that of atoms.
         struct.pack_into(">i", data, offset + 8, step)
-    xtc = tmp_path_factory.mktemp("ascending") / "long.xtc"
+    xtc = tmp_path_factory.mktemp("ascending") / "thrice.xtc"
     xtc.write_bytes(data)
-    return Adk(long_adk.psf, xtc)
+    return Adk(thrice_adk.psf, xtc)
 
 
 @pytest.fixture(scope="module")
 def in_hdf5(ascending: Adk, tmp_path_factory: pytest.TempPathFactory) -> Adk:
     """Return `ascending` in H5MD."""
-    path = tmp_path_factory.mktemp("in_hdf5") / "long.h5md"
+    path = tmp_path_factory.mktemp("in_hdf5") / "thrice.h5md"
     tj.convert(tj.open(None, ascending.xtc), path)
     return Adk(ascending.psf, path)
+
+
+@pytest.fixture(scope="module")
+def cutter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CuttingProcess]:
+    """Return a process that runs changes of which a file operation kills or fails."""
+    with cutting(tmp_path_factory.mktemp("cutter")) as process:
+        yield process
 
 
 @pytest.mark.kills(1)
@@ -107,8 +115,6 @@ def test_killed_change_leaves_the_old_or_the_new_store(
     """At random moments of its work, the store is valid, and its source unchanged."""
     system = request.getfixturevalue(source)
     psf, trajectory = system.psf, system.xtc
-    server = multiprocessing.get_context("forkserver")
-    server.set_forkserver_preload(["trajet", "helpers.killed_store", "h5py"])
     sources = (psf, trajectory)
     before = trajectory.read_bytes()
     old = tmp_path / "old"
@@ -124,11 +130,11 @@ def test_killed_change_leaves_the_old_or_the_new_store(
     killed_store.change(new, doing, "one", *sources)
     states.append(store_contents(new))
     assert states[0] != states[1]
-    lasts = duration_of(server, copy_store(old, folder), doing, sources)
+    lasts = duration_of(copy_store(old, folder), doing, sources)
     draw, inside, seen = random.Random(doing), 0, []
     # Some kills come too late.
     while inside < kills and len(seen) < 10 * kills:
-        process = server.Process(
+        process = forked_processes().Process(
             target=killed_store.change, args=(copy_store(old, folder), doing, "one", *sources)
         )
         process.start()
@@ -159,12 +165,12 @@ def test_killed_change_leaves_the_old_or_the_new_store(
     assert trajectory.read_bytes() == before
 
 
-@pytest.mark.parametrize("step", [13, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("step", [29, pytest.param(1, marks=pytest.mark.long)])
 @pytest.mark.parametrize("doing", ["add", "append", "move", "retag", "remove"])
 def test_kill_before_a_file_operation_leaves_the_old_or_the_new_store(
-    adk: Adk, tmp_path: Path, doing: str, step: int
+    adk: Adk, cutter: CuttingProcess, tmp_path: Path, doing: str, step: int
 ) -> None:
-    """Every 13th file operation from a random one on is tested; `make test-long` has all."""
+    """Every 29th file operation from a random one on is tested; `make test-long` has all."""
     xtc, more, old = tmp_path / "few.xtc", tmp_path / "more.xtc", tmp_path / "old"
     for path in (xtc, more):
         tj.convert(tj.open(None, adk.xtc), path, frames=slice(3))
@@ -181,26 +187,21 @@ def test_kill_before_a_file_operation_leaves_the_old_or_the_new_store(
             killed_store.change(copy_store(old, new), doing, "one", *sources)
         store = _trajet.Store(state, create=True)
         states.append((store_contents(state), sorted(json.loads(store.tiers()))))
-    with cutting(tmp_path) as process:
-        n = first = random.randint(1, step)
-        print(f"first {first}")
-        while process.cut(n, copy_store(old, folder), doing, "one", *sources):
-            store = _trajet.Store(folder, create=True)
-            found = store_contents(folder)
-            store.repair()
-            assert store.repair() == []
-            assert (store_contents(folder), sorted(json.loads(store.tiers()))) in states, n
-            assert store_contents(folder) == found
-            assert {name for name in files(folder) if not is_index(name)} == expected_files(
-                folder
-            ), n
-            empty = {
-                path.name
-                for path in folder.rglob("*")
-                if path.is_dir() and not list(path.iterdir())
-            }
-            assert empty <= {".pending"}, n
-            n += step
+    n = first = random.randint(1, step)
+    print(f"first {first}")
+    while cutter.cut(n, copy_store(old, folder), doing, "one", *sources):
+        store = _trajet.Store(folder, create=True)
+        found = store_contents(folder)
+        store.repair()
+        assert store.repair() == []
+        assert (store_contents(folder), sorted(json.loads(store.tiers()))) in states, n
+        assert store_contents(folder) == found
+        assert {name for name in files(folder) if not is_index(name)} == expected_files(folder), n
+        empty = {
+            path.name for path in folder.rglob("*") if path.is_dir() and not list(path.iterdir())
+        }
+        assert empty <= {".pending"}, n
+        n += step
     assert n > 10
 
 
@@ -208,18 +209,24 @@ CHANGES = ["add", "append", "move", "retag", "remove", "repair", "verify", "get"
 
 
 @pytest.mark.parametrize("doing", CHANGES)
-def test_file_error_leaves_the_old_or_the_new_store(adk: Adk, tmp_path: Path, doing: str) -> None:
+def test_file_error_leaves_the_old_or_the_new_store(
+    adk: Adk, cutter: CuttingProcess, tmp_path: Path, doing: str
+) -> None:
     """Some file operations are tested; `make test-long` has all of them."""
-    inject(adk, tmp_path, doing, errno.EIO, lasts=False, step=97)
-    inject(adk, tmp_path, doing, errno.ENOSPC, lasts=True, step=61)
+    inject(adk, cutter, tmp_path, doing, errno.EIO, lasts=False, step=193)
+    inject(adk, cutter, tmp_path, doing, errno.ENOSPC, lasts=True, step=127)
 
 
+@pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.long)])
 @pytest.mark.parametrize("lasts", [False, True])
 def test_unwritable_journal_is_an_error_and_frees_the_lock(
-    adk: Adk, tmp_path: Path, lasts: bool
+    adk: Adk, cutter: CuttingProcess, tmp_path: Path, lasts: bool, step: int
 ) -> None:
-    """Every operation on its files is tested, also the first entry, before anything is written."""
-    inject(adk, tmp_path, "move", errno.ENOSPC, lasts=lasts, step=1, below=".pending")
+    """A third of the operations on its files is tested; `make test-long` has all.
+
+    The first entry, before anything is written, is always among them.
+    """
+    inject(adk, cutter, tmp_path, "move", errno.ENOSPC, lasts=lasts, step=step, below=".pending")
 
 
 @pytest.mark.long
@@ -230,20 +237,20 @@ def test_unwritable_journal_is_an_error_and_frees_the_lock(
     ids=["EIO", "ESTALE", "ENOSPC-from-there-on", "EROFS-from-there-on"],
 )
 def test_any_file_error_leaves_the_old_or_the_new_store(
-    adk: Adk, tmp_path: Path, doing: str, number: int, lasts: bool
+    adk: Adk, cutter: CuttingProcess, tmp_path: Path, doing: str, number: int, lasts: bool
 ) -> None:
     """Every file operation of every operation on a store is tested.
 
     Full and read-only disks fail writing alone, of which three of them do little or nothing.
     """
-    points = inject(adk, tmp_path, doing, number, lasts=lasts, step=1)
+    points = inject(adk, cutter, tmp_path, doing, number, lasts=lasts, step=1)
     assert points > 3 or (lasts and doing in ("repair", "verify", "get"))
 
 
-@pytest.mark.parametrize("step", [17, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("step", [29, pytest.param(1, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", ["out.xtc", "out.trr", "out.dcd", "out.nc", "out.csv", "out.npz"])
 def test_file_error_leaves_the_old_or_the_new_output(
-    adk: Adk, tmp_path: Path, name: str, step: int
+    adk: Adk, cutter: CuttingProcess, tmp_path: Path, name: str, step: int
 ) -> None:
     """Copies and saved results are complete, and nothing is left beside them."""
     few, folder, new = tmp_path / "few.xtc", tmp_path / "out", tmp_path / "new"
@@ -252,25 +259,24 @@ def test_file_error_leaves_the_old_or_the_new_output(
     new.mkdir()
     killed_store.change(new, doing, name, *sources)
     expected = (new / name).read_bytes()
-    with cutting(tmp_path) as process:
-        for number, lasts in [(errno.EIO, False), (errno.ENOSPC, True)]:
-            n = 1
-            while True:
-                shutil.rmtree(folder, ignore_errors=True)
-                folder.mkdir()
-                (folder / name).write_bytes(b"old")
-                ended = process.fail(n, folder, number, lasts, doing, name, *sources)
-                whole = (folder / name).read_bytes()
-                if whole[:2] == b"PK" == expected[:2]:
-                    # Zip files contain the time at which they were made.
-                    whole = expected
-                assert whole == (b"old" if ended is Outcome.FAILED else expected), (n, ended)
-                left = [path.name for path in folder.iterdir() if path.name != name]
-                assert left == [] or not lasts, (n, left)
-                if ended is Outcome.UNTOUCHED:
-                    break
-                n += step
-            assert n > 3
+    for number, lasts in [(errno.EIO, False), (errno.ENOSPC, True)]:
+        n = 1
+        while True:
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            (folder / name).write_bytes(b"old")
+            ended = cutter.fail(n, folder, number, lasts, doing, name, *sources)
+            whole = (folder / name).read_bytes()
+            if whole[:2] == b"PK" == expected[:2]:
+                # Zip files contain the time at which they were made.
+                whole = expected
+            assert whole == (b"old" if ended is Outcome.FAILED else expected), (n, ended)
+            left = [path.name for path in folder.iterdir() if path.name != name]
+            assert left == [] or not lasts, (n, left)
+            if ended is Outcome.UNTOUCHED:
+                break
+            n += step
+        assert n > 3
 
 
 def tj_formats() -> tuple[str, ...]:
@@ -280,6 +286,7 @@ def tj_formats() -> tuple[str, ...]:
 
 def inject(
     adk: Adk,
+    cutter: CuttingProcess,
     tmp_path: Path,
     doing: str,
     number: int,
@@ -288,7 +295,10 @@ def inject(
     step: int,
     below: str = "",
 ) -> int:
-    """Repeat an operation while another file operation fails; return how often."""
+    """Repeat an operation while another file operation fails; return the number of the last.
+
+    The first fails, and then one of `step` on average.
+    """
     xtc, more, old = tmp_path / "few.xtc", tmp_path / "more.xtc", tmp_path / "old"
     for path in (xtc, more):
         tj.convert(tj.open(None, adk.xtc), path, frames=slice(3), force=True)
@@ -307,29 +317,28 @@ def inject(
         if state == new:
             killed_store.change(copy_store(old, new), doing, "one", *sources)
         states.append(store_contents(state) if (state / "store.json").exists() else {})
-    with cutting(tmp_path) as process:
-        n = 1
-        while True:
-            given = (number, lasts, doing, "one", *sources)
-            ended = process.fail(n, copy_store(old, folder), *given, below=below)
-            if ended is Outcome.UNTOUCHED:
-                return n
-            store = _trajet.Store(folder, create=True)
-            # A failed operation has changed nothing.
-            assert store_contents(folder) == states[ended is Outcome.DONE], (n, ended)
-            # Nothing can be removed from a read-only file system; `repair` does it later.
-            assert store.repair() == [] or (lasts and number == errno.EROFS), n
-            assert store.repair() == [], n
-            left = {name for name in files(folder) if not is_index(name)}
-            # Readers remove an incomplete index as soon as they can.
-            left = {name for name in left if ".trajet-index." not in name}
-            left.discard("one/access.jsonl")
-            # Links to moved files exist if they could be made.
-            missing = expected_files(folder) - left
-            assert left <= expected_files(folder), n
-            assert not missing or doing == "move", n
-            assert all(path.startswith("slow/") for path in missing), n
-            n += step
+    n = 1
+    while True:
+        given = (number, lasts, doing, "one", *sources)
+        ended = cutter.fail(n, copy_store(old, folder), *given, below=below)
+        if ended is Outcome.UNTOUCHED:
+            return n
+        store = _trajet.Store(folder, create=True)
+        # A failed operation has changed nothing.
+        assert store_contents(folder) == states[ended is Outcome.DONE], (n, ended)
+        # Nothing can be removed from a read-only file system; `repair` does it later.
+        assert store.repair() == [] or (lasts and number == errno.EROFS), n
+        assert store.repair() == [], n
+        left = {name for name in files(folder) if not is_index(name)}
+        # Readers remove an incomplete index as soon as they can.
+        left = {name for name in left if ".trajet-index." not in name}
+        left.discard("one/access.jsonl")
+        # Links to moved files exist if they could be made.
+        missing = expected_files(folder) - left
+        assert left <= expected_files(folder), n
+        assert not missing or doing == "move", n
+        assert all(path.startswith("slow/") for path in missing), n
+        n += random.randint(1, 2 * step - 1)
 
 
 def leave_behind(folder: Path) -> None:
@@ -356,9 +365,11 @@ def copy_store(old: Path, folder: Path) -> Path:
     return folder
 
 
-def duration_of(server: object, folder: Path, doing: str, sources: tuple[Path, Path]) -> float:
+def duration_of(folder: Path, doing: str, sources: tuple[Path, Path]) -> float:
     """Return the duration of an uninterrupted change, from its entry in the journal."""
-    process = server.Process(target=killed_store.change, args=(folder, doing, "one", *sources))
+    process = forked_processes().Process(
+        target=killed_store.change, args=(folder, doing, "one", *sources)
+    )
     process.start()
     while not list(folder.glob(".pending/*")):
         time.sleep(0.0002)
