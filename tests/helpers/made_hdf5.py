@@ -332,18 +332,16 @@ def content_of(path: Path) -> dict[str, Any]:
                 found[where] = bits(thing[()]), h5py.check_enum_dtype(thing.dtype)
             for name in thing if isinstance(thing, h5py.Group) else ():
                 link, inner = thing.get(name, getlink=True), f"{where}/{name}"
-                if isinstance(link, h5py.HardLink):
-                    same = next(
-                        (there for there in found["same"] if file[there] == thing[name]), ""
-                    )
-                    if not isinstance(thing[name], h5py.Datatype):
-                        found["same"].setdefault(same or inner, []).append(inner)
-                        note(inner, thing[name])
-                    else:
-                        found[inner] = str(thing[name].dtype)
-                else:
+                if not isinstance(link, h5py.HardLink):
                     found[inner] = type(link).__name__, link.path
+                elif isinstance(target := thing[name], h5py.Datatype):
+                    found[inner] = str(target.dtype)
+                else:
+                    found["same"].setdefault(first.setdefault(target, inner), []).append(inner)
+                    note(inner, target)
 
         found: dict[str, Any] = {"same": {}}
+        # First link of each object: h5py's objects are equal if they are the same in the file.
+        first: dict[h5py.HLObject, str] = {}
         note("", file["/"])
     return found
