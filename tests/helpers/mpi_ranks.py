@@ -1,7 +1,7 @@
-"""Runs a function of the tests of MPI on ranks.
+"""Runs functions of the tests of MPI on ranks, one after the other.
 
-Usage: `mpiexec -n N python -m helpers.mpi_ranks FUNCTION FOLDER`. FOLDER holds `adk.psf` and
-`adk.xtc`; rank 0 writes its answer to it.
+Usage: `mpiexec -n N python -m helpers.mpi_ranks FUNCTION FOLDER [FUNCTION FOLDER …]`. FOLDER holds
+`adk.psf` and `adk.xtc`; rank 0 writes its answer to it.
 """
 
 import errno
@@ -197,6 +197,7 @@ def stragglers(folder: Path) -> None:
         result = tj.rmsd(atoms, pool=pool)
         if result:
             reports[name], values[name] = json.loads(result.report.to_json()), result.values
+    Worker.do = plain
     if values:
         np.savez(folder / "stragglers.npz", **values)
         save(folder, reports)
@@ -340,7 +341,7 @@ def run_until_killed(folder: Path) -> None:
 def fill_windows(folder: Path) -> None:
     """Fill memory that other ranks reach, of any size, and check that no other rank has it."""
     ranks = communicator_of(None)
-    for size in range(1, 80):
+    for size in range(1, 34):
         window = ranks.window(size if ranks.rank == 0 else 16, 1)
         memory = np.frombuffer(window.tomemory(), np.uint8)
         assert len(memory) >= size or ranks.rank
@@ -374,4 +375,5 @@ def save(folder: Path, thing: object) -> None:
 
 
 if __name__ == "__main__":
-    globals()[sys.argv[1]](Path(sys.argv[2]))
+    for name, place in zip(sys.argv[1::2], sys.argv[2::2], strict=True):
+        globals()[name](Path(place))

@@ -38,25 +38,57 @@ def run(ranks: int, *arguments: object, code: int = 0) -> subprocess.CompletedPr
 def ask_ranks(ranks: int, what: str, folder: Path) -> Any:
     """Run a function of `mpi_ranks` on ranks, and return the answer of rank 0."""
     run(ranks, "-m", "helpers.mpi_ranks", what, folder)
-    return json.loads((folder / "answer.json").read_text())
+    return answer_in(folder)
+
+
+def link(adk: Adk, folder: Path) -> None:
+    """Link files under the names that ranks open."""
+    for path in (adk.psf, adk.xtc):
+        (folder / f"adk{path.suffix}").symlink_to(path)
+
+
+def fill(folder: Path, adk: Adk) -> Path:
+    """Put the trajectory and one that has a corrupt frame into a folder; return it."""
+    link(adk, folder)
+    data = bytearray(adk.xtc.read_bytes())
+    offset = int(tj.open(None, adk.xtc).reader.offsets()[500])
+    data[offset + 100 : offset + 400] = bytes(300)
+    (folder / "broken.xtc").write_bytes(data)
+    return folder
 
 
 @pytest.fixture
 def folder(long_adk: Adk, tmp_path: Path) -> Path:
     """Return a folder with the trajectory and one that has a corrupt frame."""
-    for path in (long_adk.psf, long_adk.xtc):
-        (tmp_path / f"adk{path.suffix}").symlink_to(path)
-    data = bytearray(long_adk.xtc.read_bytes())
-    offset = int(tj.open(None, long_adk.xtc).reader.offsets()[500])
-    data[offset + 100 : offset + 400] = bytes(300)
-    (tmp_path / "broken.xtc").write_bytes(data)
-    return tmp_path
+    return fill(tmp_path, long_adk)
+
+
+# Functions of `mpi_ranks` that the same three ranks run: Python and MPI start once.
+TOGETHER = (
+    *("fill_windows", "structures", "run_every_way", "catch_errors", "keep_going", "stragglers"),
+)
 
 
 @pytest.fixture(scope="module")
-def truth(long_adk: Adk) -> dict[str, np.ndarray]:
+def together(long_adk: Adk, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Return the folder in which each function of `TOGETHER` has run, one after the other."""
+    folders = {name: fill(tmp_path_factory.mktemp(name), long_adk) for name in TOGETHER}
+    write_gro(folders["structures"] / "made.gro", 80, 40)
+    write_pdb(folders["structures"] / "made.pdb", 80, 40)
+    pairs = [word for pair in folders.items() for word in pair]
+    run(3, "-m", "helpers.mpi_ranks", *pairs)
+    return folders
+
+
+def answer_in(folder: Path) -> Any:
+    """Return the answer of rank 0."""
+    return json.loads((folder / "answer.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def truth(thrice_adk: Adk) -> dict[str, np.ndarray]:
     """Return the results of one thread."""
-    traj = tj.open(long_adk.psf, long_adk.xtc)
+    traj = tj.open(thrice_adk.psf, thrice_adk.xtc)
     one = tj.LocalPool(threads=1)
     return {name: compute(one) for name, compute in pool_laws.analyses(traj).items()}
 
@@ -67,9 +99,9 @@ def assert_same(there: np.ndarray, here: np.ndarray) -> None:
     assert there.tobytes() == here.tobytes()
 
 
-def test_ranks_have_memory_of_their_own(tmp_path: Path) -> None:
+def test_ranks_have_memory_of_their_own(together: dict[str, Path]) -> None:
     """MPICH 4.0 does not provide it if its size is not a multiple of 16 bytes."""
-    assert ask_ranks(3, "fill_windows", tmp_path) == "nobody"
+    assert answer_in(together["fill_windows"]) == "nobody"
 
 
 @pytest.mark.parametrize(
@@ -80,29 +112,28 @@ def test_ranks_have_memory_of_their_own(tmp_path: Path) -> None:
     ],
 )
 def test_bits_are_those_of_one_thread(
-    ranks: int, what: str, folder: Path, truth: dict[str, np.ndarray]
+    ranks: int, what: str, thrice_adk: Adk, tmp_path: Path, truth: dict[str, np.ndarray]
 ) -> None:
     """Every way of scheduling and gathering is used, the usual one for every analysis."""
-    run(ranks, "-m", "helpers.mpi_ranks", what, folder)
-    ways = sorted(path.stem for path in folder.glob("*.npz"))
+    link(thrice_adk, tmp_path)
+    run(ranks, "-m", "helpers.mpi_ranks", what, tmp_path)
+    ways = sorted(path.stem for path in tmp_path.glob("*.npz"))
     assert len(ways) == 5
     assert "dynamic one-sided" in ways
     for way in ways:
         every = way == "dynamic one-sided" or what == "every_bit"
-        with np.load(folder / f"{way}.npz") as found:
+        with np.load(tmp_path / f"{way}.npz") as found:
             assert set(found) == (set(truth) if every else set(pool_laws.SHAPES))
             for name, values in found.items():
                 assert_same(values, truth[name])
 
 
-def test_frames_of_text_files_have_the_bits_of_one_thread(tmp_path: Path) -> None:
+def test_frames_of_text_files_have_the_bits_of_one_thread(together: dict[str, Path]) -> None:
     """GRO and PDB files of several frames are trajectories of ranks, too."""
-    write_gro(tmp_path / "made.gro", 80, 40)
-    write_pdb(tmp_path / "made.pdb", 80, 40)
-    run(3, "-m", "helpers.mpi_ranks", "structures", tmp_path)
+    folder = together["structures"]
     for name in ("made.gro", "made.pdb"):
-        here = pool_laws.analyses(tj.open(tmp_path / name), every=False)
-        with np.load(tmp_path / f"{name}.npz") as found:
+        here = pool_laws.analyses(tj.open(folder / name), every=False)
+        with np.load(folder / f"{name}.npz") as found:
             assert set(found) == set(here)
             for analysis, compute in here.items():
                 assert_same(found[analysis], compute(tj.LocalPool(threads=1)))
@@ -131,9 +162,12 @@ def test_setup_is_sent_once(long_adk: Adk, folder: Path) -> None:
     assert report["mpi"]["library"]
 
 
-def test_threads_small_tasks_and_files_change_no_bit(folder: Path, long_adk: Adk) -> None:
+def test_threads_small_tasks_and_files_change_no_bit(
+    together: dict[str, Path], long_adk: Adk
+) -> None:
     """The report accounts for all the time of each thread."""
-    reports = ask_ranks(3, "run_every_way", folder)
+    folder = together["run_every_way"]
+    reports = answer_in(folder)
     traj = tj.open(long_adk.psf, long_adk.xtc)
     one, fours = tj.LocalPool(threads=1), np.arange(400).reshape(-1, 4)
     features = tj.dihedrals(traj, fours, sin_cos=True, pool=one).values
@@ -164,9 +198,10 @@ def test_tasks_of_wide_rows_are_small(folder: Path) -> None:
     assert max(found["dynamic"]) < 139
 
 
-def test_errors_reach_every_rank(folder: Path) -> None:
+def test_errors_reach_every_rank(together: dict[str, Path]) -> None:
     """Errors of rank 0 before the run, and of any rank in it, are raised on all ranks."""
-    found = ask_ranks(3, "catch_errors", folder)
+    folder = together["catch_errors"]
+    found = answer_in(folder)
     assert found["errors"][1:] == found["errors"][:1] * 2
     kinds = [kind for kind, _ in found["errors"][0]]
     known = ["FileNotFoundError", "SelectionError", "FormatError", "ValueError", "OSError"]
@@ -177,9 +212,11 @@ def test_errors_reach_every_rank(folder: Path) -> None:
     assert found["frames"] == 980
 
 
-def test_analyses_go_on_without_the_ones_that_fail(folder: Path, long_adk: Adk) -> None:
+def test_analyses_go_on_without_the_ones_that_fail(
+    together: dict[str, Path], long_adk: Adk
+) -> None:
     """Their exceptions stay on rank 0, and every rank takes part in the further runs."""
-    found = ask_ranks(3, "keep_going", folder)
+    found = answer_in(together["keep_going"])
     missing, without_cell = found["errors"]
     assert missing.startswith("SelectionError")
     assert "has no unit cell" in without_cell
@@ -189,9 +226,12 @@ def test_analyses_go_on_without_the_ones_that_fail(folder: Path, long_adk: Adk) 
     assert found["rmsf"] == rmsf.values.tolist()
 
 
-def test_stragglers_and_transient_errors_change_no_bit(folder: Path, long_adk: Adk) -> None:
+def test_stragglers_and_transient_errors_change_no_bit(
+    together: dict[str, Path], long_adk: Adk
+) -> None:
     """A failed task is retried; one that hangs is done by another rank, and counts once."""
-    reports = ask_ranks(3, "stragglers", folder)
+    folder = together["stragglers"]
+    reports = answer_in(folder)
     traj = tj.open(long_adk.psf, long_adk.xtc)
     one = tj.rmsd(traj.select(range(0, 3000, 7)), pool=tj.LocalPool(threads=1)).values
     with np.load(folder / "stragglers.npz") as found:
@@ -273,7 +313,7 @@ def wait_until(holds: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "ranks", [5, *(pytest.param(ranks, marks=pytest.mark.long) for ranks in RANKS if ranks != 5)]
+    "ranks", [3, *(pytest.param(ranks, marks=pytest.mark.long) for ranks in RANKS)]
 )
 def test_copies_equal_those_of_one_process(ranks: int, folder: Path, long_adk: Adk) -> None:
     """Bytes are equal; ranks open the files of their own frames, and read no topology."""
