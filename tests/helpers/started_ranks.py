@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from helpers.commands import succeed
 from helpers.golden_files import Adk
 from helpers.made_hdf5 import tables_of
 
@@ -38,9 +39,9 @@ def run_on_ranks(
 def assert_written_alike(adk: Adk, folder: Path, options: tuple[str, ...]) -> None:
     """Copy to H5MD by the command, and assert that all contents are those of one process."""
     alone, together = folder / "alone.h5md", folder / "together.h5md"
-    copy = ("-m", "trajet", "convert", adk.xtc, "--topology", adk.psf, *options)
-    run_on_ranks(1, *copy, alone)
-    output = run_on_ranks(4, *copy, together, "--pool", "mpi").stdout
+    copy = ("convert", adk.xtc, "--topology", adk.psf, *options)
+    succeed(*copy, alone)
+    output = run_on_ranks(4, "-m", "trajet", *copy, together, "--pool", "mpi").stdout
     assert output.count("98 frames of") == 1
     assert tables_of(together) == tables_of(alone)
     assert sorted(p.name for p in folder.iterdir()) == [alone.name, together.name]

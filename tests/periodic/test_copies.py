@@ -8,6 +8,7 @@ import pytest
 import trajet as tj
 from click.testing import CliRunner
 from distributed import Client
+from helpers.commands import succeed
 from helpers.made_stores import make_store
 from helpers.periodic_systems import PeriodicSystem, Solvated, make_system
 from helpers.pool_laws import assert_same_files
@@ -210,11 +211,11 @@ def test_copies_on_ranks_are_those_of_one_process(system: PeriodicSystem, tmp_pa
     for ending in ("xtc", "h5md"):
         (tmp_path / "here").mkdir(exist_ok=True)
         (tmp_path / "there").mkdir(exist_ok=True)
-        command = ("-m", "trajet", "convert", system.path, "--topology", system.topology)
+        command = ("convert", system.path, "--topology", system.topology)
         options = ("--whole", "--nojump", "--allow-loss")
-        run_on_ranks(1, *command, tmp_path / "here" / f"copy.{ending}", *options)
+        succeed(*command, tmp_path / "here" / f"copy.{ending}", *options)
         there = (tmp_path / "there" / f"copy.{ending}", *options, "--pool", "mpi")
-        run_on_ranks(3, *command, *there)
+        run_on_ranks(3, "-m", "trajet", *command, *there)
     assert_same_files(tmp_path / "there", tmp_path / "here")
     copy = tj.open(None, tmp_path / "there" / "copy.h5md").read().positions
     assert np.array_equal(copy, moved(system).read().positions)

@@ -111,9 +111,9 @@ def sources(adk: Adk, tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("size", [1, 3, 7])
+@pytest.mark.parametrize("size", [3, *(pytest.param(n, marks=pytest.mark.long) for n in (1, 7))])
 def test_h5md_on_ranks_is_that_of_one_process(sources: Path, tmp_path: Path, size: int) -> None:
-    """Every value, attribute and chunk is equal; some ranks have no frame."""
+    """Every value, attribute and chunk is equal; some ranks have no frame, as one file has one."""
     there, here = tmp_path / "there", tmp_path / "here"
     here.mkdir()
     there.mkdir()
@@ -124,45 +124,49 @@ def test_h5md_on_ranks_is_that_of_one_process(sources: Path, tmp_path: Path, siz
     assert same_bits(got, tj.open(None, sources / "bits.dcd").read().positions)
 
 
-def test_h5md_on_ranks_lists_frames_without_velocities(tmp_path: Path) -> None:
-    """All ranks raise one error, which names the frames; an existing file stays."""
-    mixed, out = mixed_trr(tmp_path / "mixed.trr"), tmp_path / "out.h5md"
-    out.write_text("precious")
-    lines = errors_on_ranks("velocities", mixed, out)
-    assert re.search(r"FormatError: .*frames? \d.* ha(s|ve) no velocities: choose", lines[0])
-    assert out.read_text() == "precious"
-    assert {path.name for path in tmp_path.iterdir()} == {mixed.name, out.name}
+# Errors of copies to H5MD on ranks, by the way of `ranks_that_fail`.
+ERRORS = {
+    "join": "OutputError: .*out.h5md: .*File too large",
+    "piece": "OutputError: .*out.h5md: .*File too large",
+    "progress": "KeyError: 'stop'",
+    "change": "StaleIndexError: .*source.xtc",
+    "velocities": r"FormatError: .*frames? \d.* ha(s|ve) no velocities: choose",
+}
 
 
-@pytest.mark.parametrize(
-    ("how", "words"),
-    [
-        ("join", "OutputError: .*out.h5md: .*File too large"),
-        ("piece", "OutputError: .*out.h5md: .*File too large"),
-        ("progress", "KeyError: 'stop'"),
-        ("change", "StaleIndexError: .*source.xtc"),
-    ],
-)
+@pytest.fixture(scope="module")
+def failed(adk: Adk, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Path], list[str]]:
+    """Return the output of each way to fail, and all lines: the same four ranks do all of them."""
+    outs, words = {}, []
+    for how in ERRORS:
+        source = tmp_path_factory.mktemp(how) / "source.xtc"
+        outs[how] = source.parent / "out" / "out.h5md"
+        if how == "velocities":
+            source = mixed_trr(source.with_suffix(".trr"))
+        else:
+            source.write_bytes(adk.xtc.read_bytes())
+        outs[how].parent.mkdir()
+        outs[how].write_text("precious")
+        words += [how, source, outs[how]]
+    done = run_on_ranks(4, "-m", "helpers.ranks_that_fail", *words)
+    return outs, done.stdout.splitlines()
+
+
+@pytest.mark.parametrize("how", ERRORS)
 def test_rank_that_cannot_write_h5md_ends_all(
-    adk: Adk, tmp_path: Path, how: str, words: str
+    failed: tuple[dict[str, Path], list[str]], how: str
 ) -> None:
-    """After a full disk, an interrupt or a changed source all raise it, and nothing is left."""
-    source, out = tmp_path / "source.xtc", tmp_path / "out" / "out.h5md"
-    source.write_bytes(adk.xtc.read_bytes())
-    out.parent.mkdir()
-    out.write_text("precious")
-    assert re.match(words, errors_on_ranks(how, source, out)[0])
-    assert out.read_text() == "precious"
-    assert list(out.parent.iterdir()) == [out]
+    """After a full disk, an interrupt or a changed source all raise it, and nothing is left.
 
-
-def errors_on_ranks(how: str, source: Path, out: Path) -> list[str]:
-    """Return the error of each of four ranks that write a file; all have the same."""
-    done = run_on_ranks(4, "-m", "helpers.ranks_that_fail", how, source, out)
-    lines = done.stdout.splitlines()
+    Where some frames lack velocities, the error names these frames.
+    """
+    out = failed[0][how]
+    lines = [line.partition("\t")[2] for line in failed[1] if line.startswith(f"{how}\t")]
     assert len(lines) == 4
     assert len(set(lines)) == 1
-    return lines
+    assert re.match(ERRORS[how], lines[0])
+    assert out.read_text() == "precious"
+    assert list(out.parent.iterdir()) == [out]
 
 
 def test_unsupported_outputs_of_pools_are_errors(adk: Adk, tmp_path: Path) -> None:
@@ -223,7 +227,7 @@ def test_chunks_are_listed_with_old_libraries(tmp_path: Path) -> None:
     assert len(asked) == len(table) + 1
 
 
-@pytest.mark.parametrize("options", [(), ("--compression", "2"), ("--select", "name CA")])
+@pytest.mark.parametrize("options", [(), ("--compression", "2", "--select", "name CA")])
 def test_command_on_ranks_writes_the_file_of_one_process(
     adk: Adk, tmp_path: Path, options: tuple[str, ...]
 ) -> None:
@@ -240,7 +244,7 @@ def test_error_is_one_line_on_all_ranks(adk: Adk, tmp_path: Path) -> None:
         ((tmp_path / "none.xtc", tmp_path / "new.h5md"), "none.xtc"),
         ((adk.xtc, tmp_path / "no" / "new.dcd"), "there is no folder"),
     ):
-        done = run_on_ranks(3, "-m", "trajet", "convert", *arguments, "--pool", "mpi", code=1)
+        done = run_on_ranks(2, "-m", "trajet", "convert", *arguments, "--pool", "mpi", code=1)
         assert done.stderr.count("trajet: ") == 1
         assert words in done.stderr
     assert out.read_text() == "precious"
