@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -95,8 +95,15 @@ READS: dict[str, Callable[[Case], object]] = {
 }
 
 
-@pytest.mark.parametrize("way", READS)
-@pytest.mark.parametrize("place", ["begin", "middle", "end"])
+def places_and_ways() -> Iterator[object]:
+    """Yield every place with every way to read; after an error, processes start anew."""
+    for place in ("begin", "middle", "end"):
+        for way in READS:
+            is_long = way == "processes" and place != "middle"
+            yield pytest.param(place, way, marks=pytest.mark.long if is_long else ())
+
+
+@pytest.mark.parametrize(("place", "way"), [*places_and_ways()])
 def test_changed_frame_is_an_error(case: Case, place: str, way: str) -> None:
     """It names file, frame and byte, and the remedy; the other tag is read as before."""
     frame = {"begin": 0, "middle": 5, "end": N_FRAMES - 1}[place]
