@@ -121,8 +121,8 @@ python-tests: .venv/.made-tested
 	$(PYTEST)
 
 # An error at every file operation, 25 kills where the gate has a few, 100 signals of each kind, minutes of
-# fuzzing for each target, wide matrices of the benches, and published files: TRAJET_CHEMFILES_DATA and
-# TRAJET_GROMACS_SOURCE name their folders.
+# fuzzing for each target, many examples of property tests, wide matrices of pools, formats and the benches, and
+# published files: TRAJET_CHEMFILES_DATA and TRAJET_GROMACS_SOURCE name their folders.
 test-long: .venv/.made-tested
 	PROPTEST_CASES=10000 cargo test --locked --profile gate --workspace --exclude trajet-py
 	PROPTEST_CASES=100000 cargo test --locked --profile gate -p trajet-formats -p trajet-files --lib
@@ -131,6 +131,8 @@ test-long: .venv/.made-tested
 	$(PYTEST) -k "kill or killed or kills" --kills 25
 	$(BIN)/python -m pytest tests/cli/test_signals.py --kills 100
 	$(PYTEST) -m long
+	TRAJET_TEST_LONG=1 $(PYTEST) -m hypothesis
+	TRAJET_TEST_LONG=1 $(PYTEST) tests/analyses
 
 # Not in the gate, which needs no GROMACS.
 test-gromacs: .venv/.made-tested

@@ -10,7 +10,7 @@ import trajet as tj
 from click.testing import CliRunner
 from helpers import plain_geometry as plain
 from helpers import trr_bytes
-from helpers.analysis_laws import POOLS, assert_same_bits_on_any_pool, table
+from helpers.analysis_laws import assert_same_bits_on_any_pool, table
 from helpers.golden_files import Adk
 from helpers.made_files import random_vectors, write_dcd
 from helpers.result_laws import assert_result_laws
@@ -158,7 +158,6 @@ def test_charges_of_a_neutral_system_cancel(wet: tj.Trajectory) -> None:
 
 def test_threads_and_tasks_change_no_bit(wet: tj.Trajectory, long_adk: Adk) -> None:
     """Of masses, whose sums are rounded; in frames of any order."""
-    assert len(POOLS) == 9
     some = wet.select("protein")
     assert_same_bits_on_any_pool(lambda pool: tj.linear_density(some, bins=20, pool=pool).values)
     dry = tj.open(long_adk.psf, long_adk.xtc).select("backbone")

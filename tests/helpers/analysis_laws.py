@@ -11,7 +11,13 @@ from trajet.analysis.job import AnalysisFunction
 from trajet.analysis.signatures import OF_RUN
 from trajet.cli.option_kinds import kind_of
 
-POOLS = [(threads, task_frames) for threads in (1, 2, 7) for task_frames in (1, 3, 1000)]
+from helpers.extent import IS_LONG
+
+# Threads and frames of a task: every number once and small tasks with each; all pairs in
+# `make test-long`.
+POOLS = [(1, 1000), (1, 1), (2, 3), (7, 1)]
+if IS_LONG:
+    POOLS = [(threads, task_frames) for threads in (1, 2, 7) for task_frames in (1, 3, 1000)]
 
 
 def plain_analyses() -> list[AnalysisFunction[..., tj.Series]]:

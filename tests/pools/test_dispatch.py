@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from helpers.extent import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -353,10 +354,11 @@ class Pulling(RuleBasedStateMachine):
         assert all(table.is_done for table in self.tables)
 
 
+RUNS = settings(max_examples=examples(60), stateful_step_count=40, deadline=None)
 TestDispatching = Dispatching.TestCase
-TestDispatching.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+TestDispatching.settings = RUNS
 TestPulling = Pulling.TestCase
-TestPulling.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+TestPulling.settings = RUNS
 
 
 def run_all(dispatch: Dispatch, n_tasks: int, slow: int | None) -> dict[int, float]:

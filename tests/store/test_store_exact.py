@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers.divided_stores import KINDS, division, made, spec, vectors
+from helpers.extent import examples
 from helpers.golden_files import FORMATS
 from helpers.killed_store import opened
 from hypothesis import HealthCheck, given, settings
@@ -109,7 +110,7 @@ def test_published_files_are_restored_from_h5md(
     assert_same(union, source, tmp_path, FILES[name].suffix, ["positions"])
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(6), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     name=st.sampled_from(
         ["XTC", "TRR_sub_sol", "DCD_NAMD_TRICLINIC", "NCDFtruncoct", "XTC_sub_sol"]

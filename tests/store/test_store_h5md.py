@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers.divided_stores import KINDS, division, made, spec, vectors
+from helpers.extent import examples
 from helpers.made_hdf5 import (
     LAYOUTS,
     N_ATOMS,
@@ -175,7 +176,7 @@ def check_whole(folder: Path, store: _trajet.Store, name: str, source: Path) -> 
         assert numbers_of(path) == numbers_of(source, atoms)
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=[*HealthCheck])
+@settings(max_examples=examples(5), deadline=None, suppress_health_check=[*HealthCheck])
 @given(seed=st.integers(0, 10**9), n_tags=st.integers(1, 4))
 def test_any_file_is_restored(
     tmp_path_factory: pytest.TempPathFactory, seed: int, n_tags: int
