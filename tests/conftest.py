@@ -19,12 +19,16 @@ pytest_plugins = ["helpers.dask_cluster"]
 
 # Files that take longest, longest first: begun last, one would keep the others waiting at the end.
 LONGEST = (
-    *("pools/test_dask.py", "pools/test_mpi.py", "pools/test_dask_faults.py"),
-    *("formats/test_formats.py", "pools/test_ranks.py", "formats/test_refused_memory.py"),
-    *("cli/test_without_mdanalysis.py", "store/test_store_kills.py", "store/test_mount.py"),
-    *("conversion/test_convert.py", "periodic/test_pools.py", "cli/test_signals.py"),
-    *("analyses/test_instruction_sets.py", "periodic/test_copies.py", "chain/test_chain.py"),
-    *("benches/test_machine.py", "docs/test_parallel_docs.py", "benches/test_machine_store.py"),
+    *("pools/test_mpi.py", "mdanalysis/test_analyses_on_pools.py", "pools/test_dask.py"),
+    *("formats/test_formats.py", "store/test_store_kills.py", "pools/test_dask_faults.py"),
+    *("pools/test_ranks.py", "analyses/test_rmsd.py", "benches/test_machine.py"),
+    *("store/test_mount.py", "topology/test_selection.py", "benches/test_machine_store.py"),
+    *("cli/test_without_mdanalysis.py", "docs/test_parallel_docs.py", "store/test_store.py"),
+    *("formats/test_h5md.py", "conversion/test_h5md_copies.py", "conversion/test_convert.py"),
+    *("analyses/test_instruction_sets.py", "pools/test_processes.py", "periodic/test_pools.py"),
+    *("store/test_store_exact.py", "store/test_store_h5md.py", "periodic/test_positions.py"),
+    *("docs/test_coming_from_docs.py", "periodic/test_copies.py", "cli/test_signals.py"),
+    *("formats/test_refused_memory.py", "cli/test_cli.py"),
 )
 
 
