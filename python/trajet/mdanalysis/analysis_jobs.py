@@ -14,22 +14,25 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from MDAnalysis import Universe
 from MDAnalysis.analysis.base import AnalysisBase
-from MDAnalysis.analysis.results import ResultsGroup
+from MDAnalysis.analysis.results import Results, ResultsGroup
 from MDAnalysis.coordinates.base import ProtoReader
 from MDAnalysis.coordinates.timestep import Timestep
 from MDAnalysis.core.topologyattrs import _Connection
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from trajet._trajet import WorkerError
 from trajet.mdanalysis.current_frame import CurrentFrame, Part, as_part, attach, own_arrays, part_of
 from trajet.mdanalysis.installation import installed_as, strictness
 from trajet.pools.jobs import ShowFrames
 from trajet.pools.portable import Portable, cloudpickle
+
+# Objects that are loaded once in each worker.
+_Shared: TypeAlias = Universe | ProtoReader
 
 
 @dataclass(frozen=True)
@@ -48,8 +51,7 @@ class RangeResult:
 
     frames: NDArray[np.int64]
     times: NDArray[np.float64]
-    # an `MDAnalysis.analysis.results.Results`
-    results: Any
+    results: Results
     loading: float
 
 
@@ -67,10 +69,10 @@ class AnalysisJobs:
         MissingPackageError
             If cloudpickle is not installed.
         Exception
-            Any exception of pickling the analysis, for example of a trajectory that is a stream.
+            An exception of pickling the analysis, for example of a trajectory that is a stream.
         """
         # Universes and trajectories; their places in this list stand for them in `_analysis`.
-        self._shared: list[Any] | None = []
+        self._shared: list[_Shared] | None = []
         # The first time collects all trajectories: an array may come before the one it is part of.
         for _ in range(2):
             file = io.BytesIO()
@@ -85,7 +87,7 @@ class AnalysisJobs:
             if isinstance(one, ProtoReader)
         ]
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Return the state for another process."""
         data = self._data if self._shared is None else _universes_as_bytes(self._shared)
         return {**vars(self), "_data": data, "_shared": None}
@@ -100,7 +102,7 @@ class AnalysisJobs:
         """Return the worker of a process."""
         return _AnalysisWorker(self)
 
-    def load(self) -> list[Any]:
+    def load(self) -> list[_Shared]:
         """Return Universes and trajectories.
 
         Raises
@@ -111,7 +113,7 @@ class AnalysisJobs:
         if self._shared is not None:
             return self._shared
         try:
-            shared: list[Any] = cloudpickle().loads(self._data)
+            shared: list[_Shared] = cloudpickle().loads(self._data)
         except ModuleNotFoundError as error:
             raise _missing(error) from error
         except FileNotFoundError as error:
@@ -126,7 +128,7 @@ class AnalysisJobs:
         self._shared, self._data = shared, b""
         return shared
 
-    def analysis(self, shared: list[Any]) -> AnalysisBase:
+    def analysis(self, shared: list[_Shared]) -> AnalysisBase:
         """Return a copy of the analysis as it was when this object was made."""
         for place, frame in self._frames:
             frame.restore(shared[place])
@@ -141,7 +143,7 @@ class _AnalysisWorker:
 
     def __init__(self, jobs: AnalysisJobs) -> None:
         self._jobs, self._lock = jobs, Lock()
-        self._shared: list[Any] | None = None
+        self._shared: list[_Shared] | None = None
 
     def do(self, what: NDArray[np.int64], threads: int, show: ShowFrames) -> Portable[RangeResult]:
         """Run the analysis over frames: `what` has their places and numbers, `(n_frames, 2)`."""
@@ -180,17 +182,17 @@ class _SingleFrame:
 _Reference: TypeAlias = tuple[int, Literal["itself", "frame"] | Part]
 
 
-def _pickler(file: io.BytesIO, shared: list[Any]) -> pickle.Pickler:
+def _pickler(file: io.BytesIO, shared: list[_Shared]) -> pickle.Pickler:
     """Return a pickler that leaves out Universes and trajectories, and collects them."""
     places: dict[int, int] = {}
 
-    def share(thing: object) -> int:
+    def share(thing: _Shared) -> int:
         if id(thing) not in places:
             places[id(thing)] = len(shared)
             shared.append(thing)
         return places[id(thing)]
 
-    def current_frames() -> Iterator[tuple[int, Any]]:
+    def current_frames() -> Iterator[tuple[int, Timestep]]:
         for place, one in enumerate(shared):
             if isinstance(one, ProtoReader):
                 yield place, one.ts
@@ -218,18 +220,18 @@ def _pickler(file: io.BytesIO, shared: list[Any]) -> pickle.Pickler:
     return pickler
 
 
-def _universes_as_bytes(shared: list[Any]) -> bytes:
+def _universes_as_bytes(shared: list[_Shared]) -> bytes:
     """Return Universes and trajectories as bytes; bonds as arrays.
 
     Some parsers make bonds, angles and dihedrals of NumPy integers, which pickle slowly one by one.
     """
 
     class Pickler(cloudpickle().Pickler):  # type: ignore[misc]
-        def reducer_override(self, thing: object) -> Any:
+        def reducer_override(self, thing: object) -> object:
             if isinstance(thing, _Connection):
                 values = np.array(thing.values)
                 if values.ndim == 2 and values.dtype.kind == "i":
-                    state = {**vars(thing), "values": values, "_cache": {}}
+                    state = {**vars(thing), "_cache": {}}, values
                     make, kind = copyreg.__newobj__, (type(thing),)  # type: ignore[attr-defined]
                     return make, kind, state, None, None, _set_connection
             return super().reducer_override(thing)
@@ -239,19 +241,22 @@ def _universes_as_bytes(shared: list[Any]) -> bytes:
     return file.getvalue()
 
 
-def _set_connection(connection: Any, state: dict[str, Any]) -> None:
-    vars(connection).update(state, values=[tuple(atoms) for atoms in state["values"].tolist()])
+def _set_connection(
+    connection: _Connection, state: tuple[dict[str, object], NDArray[np.integer]]
+) -> None:
+    attributes, values = state
+    vars(connection).update(attributes, values=[tuple(atoms) for atoms in values.tolist()])
 
 
 class _Unpickler(pickle.Unpickler):
     """Restores an analysis with Universes and trajectories that are loaded already."""
 
-    def __init__(self, file: io.BytesIO, shared: list[Any]) -> None:
+    def __init__(self, file: io.BytesIO, shared: list[_Shared]) -> None:
         super().__init__(file)
         self._shared = shared
 
     # The base class calls the argument pid.
-    def persistent_load(self, pid: _Reference) -> Any:
+    def persistent_load(self, pid: _Reference) -> _Shared | Timestep | NDArray[np.generic]:
         place, what = pid
         thing = self._shared[place]
         if what == "itself":
@@ -275,7 +280,7 @@ def joined(analysis: AnalysisBase, parts: Iterable[RangeResult]) -> RangeResult:
     group = analysis._get_aggregator()
     weights = [len(one.frames) for one in ranges]
 
-    def mean(values: list[Any]) -> Any:
+    def mean(values: list[ArrayLike]) -> object:
         # The mean of equal numbers, such as edges of bins, would not be exact.
         if all(np.array_equal(values[0], value) for value in values):
             return np.asarray(values[0])[()]

@@ -10,10 +10,13 @@ import weakref
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
+from MDAnalysis import Universe
 from MDAnalysis.coordinates.base import WriterBase
+from MDAnalysis.coordinates.timestep import Timestep
+from MDAnalysis.core.groups import AtomGroup
 from numpy.typing import NDArray
 
 from trajet import _trajet, output
@@ -82,8 +85,13 @@ class Writer(WriterBase):  # type: ignore[misc]
     _suffixes: tuple[str, ...]
 
     def __new__(
-        cls, filename: Any, n_atoms: int | None, convert_units: bool = True, *rest: Any, **more: Any
-    ) -> Any:
+        cls,
+        filename: object,
+        n_atoms: int | None,
+        convert_units: bool = True,
+        *rest: object,
+        **more: object,
+    ) -> WriterBase:
         """Return a writer, or MDAnalysis' own for files and units that ours does not write."""
         if convert_units and cls._takes(filename):
             return super().__new__(cls)
@@ -126,7 +134,7 @@ class Writer(WriterBase):  # type: ignore[misc]
         """Return the path that the engine's writer gives to its file."""
         return path
 
-    def _write_next_frame(self, ag: Any) -> None:
+    def _write_next_frame(self, ag: AtomGroup | Universe) -> None:
         try:
             ts = ag.ts
         except AttributeError:
@@ -147,15 +155,15 @@ class Writer(WriterBase):  # type: ignore[misc]
             self._append(ts)
         self._n_written += 1
 
-    def _check(self, ts: Any) -> None:
+    def _check(self, ts: Timestep) -> None:
         """Raise the errors of MDAnalysis' writer for a frame."""
         raise NotImplementedError
 
-    def _append(self, ts: Any) -> None:
+    def _append(self, ts: Timestep) -> None:
         """Append a frame that the engine's writer takes."""
         raise NotImplementedError
 
-    def _can_write(self, ts: Any) -> bool:
+    def _can_write(self, ts: Timestep) -> bool:
         """Return whether the engine's writer writes what MDAnalysis' own writes for a frame."""
         raise NotImplementedError
 
@@ -165,7 +173,7 @@ class Writer(WriterBase):  # type: ignore[misc]
 
     def _put(
         self,
-        ts: Any,
+        ts: Timestep,
         time: float,
         step: int,
         *,

@@ -1,8 +1,10 @@
 """What MDAnalysis expects of each format: units, time steps, and data beside positions."""
 
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from MDAnalysis.coordinates.DCD import DCDReader
 from MDAnalysis.coordinates.H5MD import H5MDReader
@@ -28,6 +30,8 @@ OWN_READERS = {
 }
 
 
+# A file, or several that are read as one trajectory.
+Files: TypeAlias = str | Sequence[str | os.PathLike[str]]
 _PRESENT = ("has_positions", "has_velocities", "has_forces")
 
 
@@ -55,13 +59,13 @@ class Convention:
             "force": "kJ/(mol*Angstrom)",
         }
     )
-    attributes: dict[str, Any] = field(default_factory=dict)
+    attributes: dict[str, object] = field(default_factory=dict)
     dt: float | None = None
     is_independent = False
     # Whether `ts.data` has the time between frames from the beginning.
     has_dt_data = True
 
-    def data(self, cursor: Cursor) -> dict[str, Any]:
+    def data(self, cursor: Cursor) -> dict[str, object]:
         """Return `ts.data` of the frame that a cursor has read."""
         return {"time": cursor.time, "step": cursor.step}
 
@@ -72,7 +76,7 @@ class _Xdr(Convention):
 
     given_dt: float | None = None
 
-    def data(self, cursor: Cursor) -> dict[str, Any]:
+    def data(self, cursor: Cursor) -> dict[str, object]:
         time = cursor.time if self.given_dt is None else cursor.frame * self.given_dt
         return {"time": time, "step": cursor.step}
 
@@ -81,7 +85,7 @@ class _Xdr(Convention):
 class _Trr(_Xdr):
     """TRR: λ is data of the frame."""
 
-    def data(self, cursor: Cursor) -> dict[str, Any]:
+    def data(self, cursor: Cursor) -> dict[str, object]:
         return {**super().data(cursor), **cursor.observables()}
 
 
@@ -92,7 +96,7 @@ class _Dcd(Convention):
     is_independent = True
     first: float = 0.0
 
-    def data(self, cursor: Cursor) -> dict[str, Any]:
+    def data(self, cursor: Cursor) -> dict[str, object]:
         frame = cursor.frame
         return {"time": (frame + self.first) * (self.dt or 0.0), "step": frame + 1}
 
@@ -104,7 +108,7 @@ class _Ncdf(Convention):
     has_dt_data = False
     has_time: bool = True
 
-    def data(self, cursor: Cursor) -> dict[str, Any]:
+    def data(self, cursor: Cursor) -> dict[str, object]:
         return {"time": cursor.time} if self.has_time else {}
 
 
@@ -114,13 +118,13 @@ class _H5md(Convention):
 
     has_observables: bool = False
 
-    def data(self, cursor: Cursor) -> dict[str, Any]:
+    def data(self, cursor: Cursor) -> dict[str, object]:
         numbers = cursor.observables() if self.has_observables else {}
         return {**numbers, "time": cursor.time, "step": cursor.step}
 
 
 def convention_of(
-    format: str, filename: str, source: "Source", options: dict[str, Any]
+    format: str, filename: Files, source: "Source", given_dt: float | None
 ) -> Convention:
     """Return the convention of a file whose frames are known.
 
@@ -132,22 +136,21 @@ def convention_of(
         The file.
     source
         Its frames.
-    options
-        Keyword arguments of the reader.
+    given_dt
+        The argument `dt` of the reader.
     """
-    given = options.get("dt")
     if format in ("XTC", "TRR"):
         dt = 0.0
         if source.n_frames > 1:
             first = source.head.read(0).time
-            dt = source.head.read(1).time - first if given is None else given
+            dt = source.head.read(1).time - first if given_dt is None else given_dt
         kind = _Trr if format == "TRR" else _Xdr
-        return kind(dict(OWN_READERS[format].units), dt=dt, given_dt=given)
+        return kind(dict(OWN_READERS[format].units), dt=dt, given_dt=given_dt)
     if format == "DCD":
         with DCDFile(filename) as file:
             header = dict(file.header)
         every = header["nsavc"]
-        dt = convert(header["delta"], "AKMA", "ps") * every if given is None else given
+        dt = convert(header["delta"], "AKMA", "ps") * every if given_dt is None else given_dt
         attributes = {
             "flavor": DCDReader.flavor,
             "skip_timestep": every,
@@ -157,7 +160,9 @@ def convention_of(
     return Convention()
 
 
-def convention_of_header(format: str, filename: str, options: dict[str, Any]) -> Convention:
+def convention_of_header(
+    format: str, filename: Files, given_dt: float | None, options: Mapping[str, object]
+) -> Convention:
     """Return the convention of a NetCDF or H5MD file, whose header MDAnalysis' own reader checks.
 
     Raises
@@ -175,7 +180,7 @@ def convention_of_header(format: str, filename: str, options: dict[str, Any]) ->
             )
         names = ("remarks", "periodic", "has_time", "scale_factors", "_mmap", *_PRESENT[1:])
         attributes = {name: getattr(own, name) for name in names}
-        dt = options.get("dt")
+        dt = given_dt
         if dt is None and own.has_time and own.n_frames > 1:
             dt = float(own._get_dt())
         return _Ncdf(dict(own.units), attributes, dt=dt, has_time=own.has_time)

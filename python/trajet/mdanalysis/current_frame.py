@@ -5,7 +5,7 @@ changed. `CurrentFrame` makes it current again before each range of frames.
 """
 
 from copy import deepcopy
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from MDAnalysis.coordinates.base import ProtoReader
@@ -19,7 +19,7 @@ from trajet.mdanalysis.timestep import PENDING, LazyTimestep
 _FIELDS = {"positions": "_pos", "velocities": "_velocities", "forces": "_forces"}
 
 # Where an array lies in one of a time step: name, offset in bytes, shape, strides and type.
-Part: TypeAlias = tuple[str, int, tuple[int, ...], tuple[int, ...], np.dtype[Any]]
+Part: TypeAlias = tuple[str, int, tuple[int, ...], tuple[int, ...], np.dtype[np.generic]]
 
 
 class CurrentFrame:
@@ -108,7 +108,7 @@ def _replace(ts: Timestep, name: str, values: NDArray[np.float32] | None) -> Non
     setattr(ts, _FIELDS[name], values.copy())
 
 
-def part_of(ts: Timestep, array: NDArray[Any]) -> Part | None:
+def part_of(ts: Timestep, array: NDArray[np.generic]) -> Part | None:
     """Return where an array lies in a time step; None if it is no part of it."""
     for name in ("_unitcell", *_FIELDS.values()):
         # The array of the base class, as the property of a `LazyTimestep` would decode it.
@@ -125,13 +125,13 @@ def part_of(ts: Timestep, array: NDArray[Any]) -> Part | None:
     return None
 
 
-def as_part(ts: Timestep, part: Part) -> NDArray[Any]:
+def as_part(ts: Timestep, part: Part) -> NDArray[np.generic]:
     """Return the part of a time step: the inverse of `part_of`."""
     name, offset, shape, strides, dtype = part
     return np.ndarray(shape, dtype, getattr(ts, name), offset, strides)
 
 
-def _base(array: Any) -> Any:
+def _base(array: NDArray[np.generic]) -> NDArray[np.generic]:
     """Return the array that owns the memory of an array."""
     while isinstance(array.base, np.ndarray):
         array = array.base

@@ -1,7 +1,5 @@
 """Errors of the readers for MDAnalysis."""
 
-from typing import Any
-
 from trajet import FormatError, StaleIndexError, TrajetError
 
 
@@ -25,7 +23,7 @@ class ReadError(TrajetError):
     errno: int | None = None
 
 
-def read_error(filename: Any, frame: int, error: OSError) -> ReadError:
+def read_error(filename: object, frame: int, error: OSError) -> ReadError:
     """Return the error of a frame that the system fails to read."""
     why = error.strerror or str(error) or type(error).__name__
     named = why if str(filename) in why else f"{filename}: {why}"

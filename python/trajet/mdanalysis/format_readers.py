@@ -1,12 +1,17 @@
 """The reader of each format, under the names of MDAnalysis' own."""
 
-from typing import Any
+from typing import TYPE_CHECKING
 
+import numpy as np
 from MDAnalysis.coordinates.H5MD import H5PYPicklable
 from MDAnalysis.coordinates.TRJ import NCDFPicklable
 from MDAnalysis.coordinates.TRJ import NCDFReader as NCDFOwn
+from numpy.typing import NDArray
 
 from trajet.mdanalysis.readers import Reader
+
+if TYPE_CHECKING:
+    import h5py
 
 
 class XTCReader(Reader):
@@ -27,9 +32,10 @@ class DCDReader(Reader):
     _only = "DCD"
 
     @property
-    def dimensions(self) -> Any:
+    def dimensions(self) -> NDArray[np.float32] | None:
         """The unit cell of the current frame."""
-        return self.ts.dimensions
+        dimensions: NDArray[np.float32] | None = self.ts.dimensions
+        return dimensions
 
 
 class NCDFReader(Reader):
@@ -38,10 +44,10 @@ class NCDFReader(Reader):
     _only = "NCDF"
     version = NCDFOwn.version
     _verify_units = staticmethod(NCDFOwn._verify_units)
-    _trjfile: Any = None
+    _trjfile: NCDFPicklable | None = None
 
     @property
-    def trjfile(self) -> Any:
+    def trjfile(self) -> NCDFPicklable | None:
         """The variables of the file, as MDAnalysis' own reader has them; opened when asked for."""
         if self._trjfile is None and self._source is not None:
             self._trjfile = NCDFPicklable(self.filename, mmap=self._mmap, maskandscale=False)
@@ -57,10 +63,10 @@ class H5MDReader(Reader):
     """Reads H5MD files."""
 
     _only = "H5MD"
-    _opened_file: Any = None
+    _opened_file: H5PYPicklable | None = None
 
     @property
-    def _file(self) -> Any:
+    def _file(self) -> H5PYPicklable | None:
         """The file as h5py opens it, for scripts that look at chunks or other groups."""
         if self._own is not None:
             return self._own._file
@@ -69,8 +75,10 @@ class H5MDReader(Reader):
         return self._opened_file
 
     @property
-    def _particle_group(self) -> Any:
-        particles = self._file["particles"]
+    def _particle_group(self) -> "h5py.Group":
+        file = self._file
+        assert file is not None
+        particles = file["particles"]
         return particles[next(iter(particles))]
 
     def close(self) -> None:

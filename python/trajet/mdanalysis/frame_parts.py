@@ -1,9 +1,9 @@
 """Unit cells and copies of time steps of MDAnalysis."""
 
 import warnings
-from typing import Any
 
 import numpy as np
+from MDAnalysis.coordinates.timestep import Timestep
 from numpy.typing import NDArray
 
 from trajet import FormatError
@@ -11,7 +11,7 @@ from trajet.mdanalysis.timestep import LazyTimestep
 from trajet.trajectory.cursor import Cursor
 
 
-def check_cell(cursor: Cursor, filename: str) -> None:
+def check_cell(cursor: Cursor, filename: object) -> None:
     """Raise an error if the box is rotated, which six numbers cannot say.
 
     Raises
@@ -48,7 +48,7 @@ def is_turned(vectors: NDArray[np.float64]) -> bool:
     return bool(beside > 1e-6 * largest or (vectors.diagonal() < 0).any())
 
 
-def copy_frame(source: Any, ts: Any) -> None:
+def copy_frame(source: Timestep, ts: Timestep) -> None:
     """Copy a frame from one time step to another."""
     ts.dimensions = source.dimensions
     for name in ("positions", "velocities", "forces"):

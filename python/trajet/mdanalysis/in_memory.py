@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
 
+from MDAnalysis import Universe
 from MDAnalysis.coordinates.memory import MemoryReader
 
 from trajet.mdanalysis.readers import Reader
@@ -23,12 +23,12 @@ def with_blocks(before: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(before)
     def transfer_to_memory(
-        self: Any,
+        self: Universe,
         start: int | None = None,
         stop: int | None = None,
         step: int | None = None,
         verbose: bool = False,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> None:
         trajectory = self.trajectory
         arrays = None

@@ -1,10 +1,10 @@
 """`install`: Universes read files through trajet, and write XTC and TRR through it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from threading import Lock
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import MDAnalysis as mda
 import numpy as np
@@ -36,14 +36,9 @@ _CLASSES: dict[str, type[Reader]] = {
 
 # Formats whose files are written at least 1.2 times as fast.
 _WRITERS: dict[str, type[Writer]] = {"XTC": XTCWriter, "TRR": TRRWriter}
-# Where `reader.Writer` looks for them.
-_PLACES = (
-    (XTC.XTCReader, "_writer", XTCWriter),
-    (TRR.TRRReader, "_writer", TRRWriter),
-)
 
-# What was there before `install`; empty while nothing is installed.
-_before: dict[str, Any] = {}
+# Functions that undo `install`; empty while nothing is installed.
+_undo: list[Callable[[], None]] = []
 
 # Jobs that run in this process with the readers that `installed_as` has installed: several, if a
 # Dask worker has several threads.
@@ -93,7 +88,7 @@ class Installed:
         """Restore what `install` found."""
         if not self._was_installed:
             uninstall()
-        elif _before:
+        elif _undo:
             Reader.strict_by_default = self._was_strict
 
 
@@ -128,45 +123,48 @@ def install(*, strict: bool = True) -> Installed:
     >>> len(means)
     98
     """
-    found = Installed(was_installed=bool(_before), was_strict=Reader.strict_by_default)
+    found = Installed(was_installed=bool(_undo), was_strict=Reader.strict_by_default)
     Reader.strict_by_default = strict
-    if not _before:
-        _before["readers"] = {name: mda._READERS[name] for name in _CLASSES}
-        tables = (mda._MULTIFRAME_WRITERS, mda._SINGLEFRAME_WRITERS)
-        _before["writers"] = [(table, {n: table[n] for n in _WRITERS}) for table in tables]
-        _before["places"] = [(place, name, getattr(place, name)) for place, name, _ in _PLACES]
-        _before["groups"] = AtomGroup.positions
-        _before["atoms"] = Atom.position
-        mda._READERS.update(_CLASSES)
-        for table in tables:
-            table.update(_WRITERS)
-        for place, name, ours in _PLACES:
-            setattr(place, name, ours)
-        AtomGroup.positions = _with_getter(AtomGroup.positions, _group_positions)
-        Atom.position = _with_getter(Atom.position, _atom_position)
-        _before["to memory"] = mda.Universe.transfer_to_memory
-        mda.Universe.transfer_to_memory = with_blocks(mda.Universe.transfer_to_memory)
+    if not _undo:
+        _update(mda._READERS, _CLASSES)
+        for table in (mda._MULTIFRAME_WRITERS, mda._SINGLEFRAME_WRITERS):
+            _update(table, _WRITERS)
+        # Where `reader.Writer` looks for them.
+        _replace(XTC.XTCReader, "_writer", XTCWriter)
+        _replace(TRR.TRRReader, "_writer", TRRWriter)
+        of_groups = _with_getter(AtomGroup.positions, _group_positions)
+        _replace(AtomGroup, "positions", of_groups)
+        _replace(Atom, "position", _with_getter(Atom.position, _atom_position))
+        in_blocks = with_blocks(mda.Universe.transfer_to_memory)
+        _replace(mda.Universe, "transfer_to_memory", in_blocks)
     return found
+
+
+def _update(table: dict[str, type], classes: Mapping[str, type]) -> None:
+    """Put classes into a table of MDAnalysis."""
+    before = {name: table[name] for name in classes}
+    table.update(classes)
+    _undo.append(lambda: table.update(before))
+
+
+def _replace(owner: type, name: str, value: object) -> None:
+    """Replace an attribute of a class of MDAnalysis."""
+    before = getattr(owner, name)
+    setattr(owner, name, value)
+    _undo.append(lambda: setattr(owner, name, before))
 
 
 def uninstall() -> None:
     """Undo `install`. Universes keep their readers, which decode whole frames from now on."""
     Reader.strict_by_default = True
-    if _before:
-        mda._READERS.update(_before["readers"])
-        for table, theirs in _before["writers"]:
-            table.update(theirs)
-        for place, name, writer in _before["places"]:
-            setattr(place, name, writer)
-        AtomGroup.positions = _before["groups"]
-        Atom.position = _before["atoms"]
-        mda.Universe.transfer_to_memory = _before["to memory"]
-        _before.clear()
+    for restore in _undo:
+        restore()
+    _undo.clear()
 
 
 def strictness() -> bool | None:
     """Return `strict` of `install`, or None if nothing is installed."""
-    return Reader.strict_by_default if _before else None
+    return Reader.strict_by_default if _undo else None
 
 
 @contextmanager
@@ -181,7 +179,7 @@ def installed_as(strict: bool | None) -> Iterator[None]:
     """
     job = object()
     with _jobs_lock:
-        if strict is not None and (_jobs or not _before):
+        if strict is not None and (_jobs or not _undo):
             install(strict=strict)
             _jobs.add(job)
     try:
@@ -194,5 +192,5 @@ def installed_as(strict: bool | None) -> Iterator[None]:
                     uninstall()
 
 
-def _with_getter(before: property, getter: Any) -> property:
+def _with_getter(before: property, getter: Callable[[AtomGroup], NDArray[np.float32]]) -> property:
     return property(getter, before.fset, before.fdel, before.__doc__)

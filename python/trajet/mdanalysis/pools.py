@@ -4,7 +4,7 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, cast
+from typing import TypeVar, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -33,13 +33,16 @@ _MOST_PARTS, _LEAST_FRAMES = 64, 4
 # in which hundreds of frames of a small protein are read.
 _FEW_PARTS, _LEAST_POSITIONS = 16, 1 << 21
 
+_T = TypeVar("_T")
+_R = TypeVar("_R")
+
 _reports: WeakKeyDictionary[AnalysisBase, Report] = WeakKeyDictionary()
 
 
 # Ranks other than 0 may pass None for the analysis.
 @root_only("analysis")
 def run(
-    analysis: Any,
+    analysis: AnalysisBase | None,
     *,
     start: int | None = None,
     stop: int | None = None,
@@ -48,7 +51,7 @@ def run(
     pool: Pool | None = None,
     parts: int | None = None,
     progress: bool | Progress = True,
-) -> Any:
+) -> AnalysisBase:
     """Run an analysis of MDAnalysis on a pool.
 
     The frames are divided into ranges, whose number does not depend on the workers; neither do the
@@ -94,7 +97,7 @@ def run(
     WorkerError
         If a worker dies and no other can take its frames, or lacks a package.
     Exception
-        Any exception of the analysis, with a note that names the frame.
+        An exception of the analysis, with a note that names the frame.
 
     Examples
     --------
@@ -185,7 +188,9 @@ class Backend(BackendBase):  # type: ignore[misc]
         super().__init__(pool.n_threads if n_workers is None else n_workers)
 
     # The names of the base class.
-    def apply(self, func: Callable[[Any], Any], computations: Sequence[Any]) -> list[Any]:
+    def apply(
+        self, func: Callable[[_T], _R], computations: Sequence[_T]
+    ) -> list[_R] | list[RangeResult]:
         """Return the results of a function; those of an analysis are merged to one.
 
         Parameters
@@ -204,7 +209,7 @@ class Backend(BackendBase):  # type: ignore[misc]
         analysis = getattr(method, "__self__", None)
         if getattr(method, "__func__", None) is not AnalysisBase._compute or analysis is None:
             return map_items(self._pool, func, computations, self._progress)
-        return [self._run(analysis, list(computations))]
+        return [self._run(analysis, [np.asarray(one) for one in computations])]
 
     def _run(self, analysis: AnalysisBase, ranges: list[NDArray[np.int64]]) -> RangeResult:
         """Run an analysis over ranges of frames: arrays of places and numbers, `(n_frames, 2)`."""
@@ -230,7 +235,7 @@ class Backend(BackendBase):  # type: ignore[misc]
         return joined(analysis, [one.result.value for one in done])
 
 
-def report(analysis: Any) -> Report:
+def report(analysis: AnalysisBase) -> Report:
     """Return the report of the pool that ran an analysis.
 
     Its stages are `t_open`, loading Universes in the workers, and `t_comp`, which includes reading:

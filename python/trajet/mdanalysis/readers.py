@@ -6,18 +6,20 @@ import warnings
 from collections.abc import Sequence
 from copy import deepcopy
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from MDAnalysis.coordinates.base import ReaderBase
+from MDAnalysis.coordinates.base import ReaderBase, WriterBase
+from MDAnalysis.coordinates.timestep import Timestep
+from MDAnalysis.core.groups import AtomGroup
 from MDAnalysis.lib.util import store_init_arguments
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from trajet import FormatError, StaleIndexError
 from trajet.dataset import find_dataset
 from trajet.mdanalysis.conventions import (
     OWN_READERS,
     Convention,
+    Files,
     convention_of,
     convention_of_header,
 )
@@ -80,7 +82,7 @@ class Reader(ReaderBase):  # type: ignore[misc]
     (3341, 3)
     """
 
-    filename: Any
+    filename: Files
     _Timestep = LazyTimestep
     # The format that the file must have; None for any.
     _only: str | None = None
@@ -93,10 +95,10 @@ class Reader(ReaderBase):  # type: ignore[misc]
         filename: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
         convert_units: bool = True,
         *,
-        sub: Any = None,
+        sub: ArrayLike | None = None,
         refresh_offsets: bool = False,
         strict: bool | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> None:
         super().__init__(filename, convert_units=convert_units, **kwargs)
         # Copies in other processes behave as this reader.
@@ -127,13 +129,12 @@ class Reader(ReaderBase):  # type: ignore[misc]
         UnreadableError
             If it cannot be read.
         """
-        options = {k: v for k, v in self._kwargs.items() if k not in _OWN_OPTIONS}
         if self._needs_own_reader():
             self._give_to_own_reader()
             return
         checked = None
         if self._only in _WITH_HEADER:
-            checked = convention_of_header(self._only, self.filename, options)
+            checked = self._convention_of_header(self._only)
         try:
             trajectory = self._opened(rebuild_index=rebuild_index)
             atoms = None if self._sub is None else _indices(self._sub, trajectory.n_atoms)
@@ -141,7 +142,7 @@ class Reader(ReaderBase):  # type: ignore[misc]
             _check_topology(trajectory, source.n_atoms, self._kwargs.get("n_atoms"))
             source.head.read(0)
             self.format = trajectory.format
-            convention = checked or self._convention_of(trajectory, source, options)
+            convention = checked or self._convention_of(trajectory, source)
         except FormatError as error:
             if self._strict or self._own_name is None:
                 raise UnreadableError(str(error)) from error
@@ -151,9 +152,12 @@ class Reader(ReaderBase):  # type: ignore[misc]
         self._follow(convention)
         self._identity = identity_of(trajectory)
 
-    def _convention_of(
-        self, trajectory: Trajectory, source: Source, options: dict[str, Any]
-    ) -> Convention:
+    def _convention_of_header(self, format: str) -> Convention:
+        """Return the convention of a NetCDF or H5MD file."""
+        options = {k: v for k, v in self._kwargs.items() if k not in _OWN_OPTIONS}
+        return convention_of_header(format, self.filename, options.get("dt"), options)
+
+    def _convention_of(self, trajectory: Trajectory, source: Source) -> Convention:
         """Return the convention of files of any format."""
         is_xdr = trajectory.format in ("XTC", "TRR")
         is_one = trajectory.dataset is None and len(trajectory.paths) == 1
@@ -161,20 +165,21 @@ class Reader(ReaderBase):  # type: ignore[misc]
             return Convention()
         if trajectory.format in _WITH_HEADER:
             try:
-                return convention_of_header(trajectory.format, self.filename, options)
+                return self._convention_of_header(trajectory.format)
             except Exception:
                 # trajet reads files that MDAnalysis does not.
                 return Convention()
-        return convention_of(trajectory.format, self.filename, source, options)
+        given_dt: float | None = self._kwargs.get("dt")
+        return convention_of(trajectory.format, self.filename, source, given_dt)
 
     def _opened(self, *, rebuild_index: bool) -> Trajectory:
         """Return the trajectory, whose format is the one that the class reads."""
         if isinstance(self.filename, str):
-            files = (self.filename,)
+            files: Sequence[str | os.PathLike[str]] = (self.filename,)
             if self._only is None and find_dataset(self.filename) is not None:
                 return open_trajectory(self.filename)
         else:
-            files = tuple(self.filename)
+            files = self.filename
         trajectory = open_trajectory(None, *files, rebuild_index=rebuild_index)
         if self._only not in (None, trajectory.format):
             raise FormatError(
@@ -243,7 +248,7 @@ class Reader(ReaderBase):  # type: ignore[misc]
         return self._Timestep(self.n_atoms, reader=self, **self._ts_kwargs)
 
     @classmethod
-    def parse_n_atoms(cls, filename: str, **kwargs: Any) -> int:
+    def parse_n_atoms(cls, filename: str, **kwargs: object) -> int:
         """Return the number of atoms of a file."""
         if cls._only in _WITH_HEADER:
             return int(OWN_READERS[cls._only].parse_n_atoms(filename, **kwargs))
@@ -401,7 +406,7 @@ class Reader(ReaderBase):  # type: ignore[misc]
                 " copy: make the Universe anew"
             )
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Return what a copy in another process needs: arguments, and the current frame."""
         state = self.__dict__.copy()
         for name in ("_source", "_own", "_convention", "_trjfile", "_opened_file"):
@@ -423,12 +428,11 @@ class Reader(ReaderBase):  # type: ignore[misc]
         state["_is_closed"] = self._source is None and self._own is None
         return state
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         """Open the file again."""
         is_closed, ts = state.pop("_is_closed"), state.pop("ts")
-        frame, n_frames = state["_frame"], state["n_frames"]
-        identity = state["_identity"]
         self.__dict__.update(state)
+        frame, n_frames, identity = self._frame, self.n_frames, self._identity
         self._source = self._own = None
         self._open()
         self._check_identity(identity)
@@ -440,7 +444,7 @@ class Reader(ReaderBase):  # type: ignore[misc]
             self.ts.data, self.ts.aux = data, aux
             self.ts.frame = shown
             self.ts._unitcell[:] = cell
-        else:
+        elif isinstance(ts, Timestep):
             self.ts = ts
         self._frame = frame
         if is_closed:
@@ -448,8 +452,8 @@ class Reader(ReaderBase):  # type: ignore[misc]
 
     def timeseries(
         self,
-        asel: Any = None,
-        atomgroup: Any = None,
+        asel: AtomGroup | None = None,
+        atomgroup: AtomGroup | None = None,
         start: int | None = None,
         stop: int | None = None,
         step: int | None = None,
@@ -520,12 +524,12 @@ class Reader(ReaderBase):  # type: ignore[misc]
         dimensions = {} if self.ts.dimensions is None else {"dimensions": cells.astype(np.float32)}
         return {**empty, **arrays, **dimensions}
 
-    def _frame_by_frame(self, *arguments: Any) -> NDArray[np.float32]:
+    def _frame_by_frame(self, *arguments: object) -> NDArray[np.float32]:
         """Return what `timeseries` of the base class does."""
         positions: NDArray[np.float32] = super().timeseries(*arguments)
         return positions
 
-    def Writer(self, filename: str, n_atoms: int | None = None, **kwargs: Any) -> Any:
+    def Writer(self, filename: str, n_atoms: int | None = None, **kwargs: object) -> WriterBase:
         """Return MDAnalysis' writer of the same format, with the properties of this trajectory."""
         own = OWN_READERS.get(self.format)
         if own is None:
@@ -543,7 +547,7 @@ _OWN_ATTRIBUTES = (
 )
 
 
-def _indices(sub: NDArray[Any], n_atoms: int) -> NDArray[np.int64]:
+def _indices(sub: NDArray[np.bool_ | np.integer], n_atoms: int) -> NDArray[np.int64]:
     """Return the indices of the atoms that `sub=` chooses.
 
     Raises

@@ -7,7 +7,7 @@ frames follow one another.
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -137,7 +137,7 @@ class Source:
         # Frame that the cursor of the groups has read.
         self._group_frame = -1
 
-    def _file_atoms(self, ix: NDArray[np.integer[Any]] | None) -> NDArray[np.integer[Any]] | None:
+    def _file_atoms(self, ix: NDArray[np.integer] | None) -> NDArray[np.int64] | None:
         """Return indices of atoms of the time steps as `Trajectory.cursor` takes them."""
         if self.atoms is not None:
             ix = self.atoms if ix is None else self.atoms[ix]

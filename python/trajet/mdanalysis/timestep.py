@@ -1,7 +1,8 @@
 """`LazyTimestep`: a time step whose numbers are decoded when they are first asked for."""
 
 from sys import getrefcount
-from typing import Any, Protocol
+from types import GetSetDescriptorType
+from typing import Protocol
 
 import numpy as np
 from MDAnalysis.coordinates.timestep import Timestep
@@ -15,7 +16,6 @@ KNOWN, READY, PENDING = 0, 1, 2
 positions_array = Timestep._pos.__get__
 marked_positions = Timestep.has_positions.__get__
 mark_positions = Timestep.has_positions.__set__
-_base = Timestep
 
 
 class NumberSource(Protocol):
@@ -37,6 +37,39 @@ class NumberSource(Protocol):
 
     def updating_asked(self, ts: "LazyTimestep", ix: NDArray[np.intp]) -> NDArray[np.float32]:
         """Return positions of a group that changes from frame to frame."""
+
+
+def _decoded(array: GetSetDescriptorType, doc: str | None = None) -> property:
+    """Return a property of the base class whose array is complete before it is returned."""
+    get_array, set_array = array.__get__, array.__set__
+
+    def get(ts: "LazyTimestep") -> object:
+        if ts.state != KNOWN:
+            ts._ask()
+        return get_array(ts)
+
+    def set_values(ts: "LazyTimestep", values: object) -> None:
+        set_array(ts, values)
+        ts.state = KNOWN
+
+    return property(get, set_values, doc=doc)
+
+
+def _with_motion(before: GetSetDescriptorType, doc: str | None = None) -> property:
+    """Return a property of the base class that reads velocities and forces before its use."""
+    get_before, set_before = before.__get__, before.__set__
+
+    def get(ts: "LazyTimestep") -> object:
+        if ts.motion_pending:
+            ts._ask_motion()
+        return get_before(ts)
+
+    def set_value(ts: "LazyTimestep", value: object) -> None:
+        if ts.motion_pending:
+            ts._ask_motion()
+        set_before(ts, value)
+
+    return property(get, set_value, doc=doc)
 
 
 class LazyTimestep(Timestep):  # type: ignore[misc]
@@ -69,33 +102,27 @@ class LazyTimestep(Timestep):  # type: ignore[misc]
             self.motion_pending = True
             raise
 
-    @property
-    def positions(self) -> Any:
-        """Positions of all atoms, `(n_atoms, 3)`, float32, Å."""
-        if self.state != KNOWN:
-            self._ask()
-        return _base.positions.__get__(self)
-
-    @positions.setter
-    def positions(self, values: Any) -> None:
-        _base.positions.__set__(self, values)
-        self.state = KNOWN
-
-    @property
-    def _pos(self) -> Any:
-        if self.state != KNOWN:
-            self._ask()
-        return positions_array(self)
-
-    @_pos.setter
-    def _pos(self, values: Any) -> None:
-        _base._pos.__set__(self, values)
-        self.state = KNOWN
+    positions = _decoded(Timestep.positions, "Positions of all atoms, `(n_atoms, 3)`, float32, Å.")
+    _pos = _decoded(Timestep._pos)
+    velocities = _with_motion(
+        Timestep.velocities, "Velocities of all atoms, `(n_atoms, 3)`, float32, Å/ps."
+    )
+    _velocities = _with_motion(Timestep._velocities)
+    has_velocities = _with_motion(
+        Timestep.has_velocities, "Whether there are velocities; setting it makes or removes them."
+    )
+    forces = _with_motion(
+        Timestep.forces, "Forces on all atoms, `(n_atoms, 3)`, float32, kJ/(mol Å)."
+    )
+    _forces = _with_motion(Timestep._forces)
+    has_forces = _with_motion(
+        Timestep.has_forces, "Whether there are forces; setting it makes or removes them."
+    )
 
     @property
     def has_positions(self) -> bool:
         """Whether there are positions; setting it makes or removes them."""
-        return bool(_base.has_positions.__get__(self))
+        return bool(Timestep.has_positions.__get__(self))
 
     @has_positions.setter
     def has_positions(self, value: bool) -> None:
@@ -103,114 +130,39 @@ class LazyTimestep(Timestep):  # type: ignore[misc]
             self.state = KNOWN
         mark_positions(self, value)
 
-    @property
-    def velocities(self) -> Any:
-        """Velocities of all atoms, `(n_atoms, 3)`, float32, Å/ps."""
-        if self.motion_pending:
-            self._ask_motion()
-        return _base.velocities.__get__(self)
-
-    @velocities.setter
-    def velocities(self, values: Any) -> None:
-        if self.motion_pending:
-            self._ask_motion()
-        _base.velocities.__set__(self, values)
-
-    @property
-    def _velocities(self) -> Any:
-        if self.motion_pending:
-            self._ask_motion()
-        return _base._velocities.__get__(self)
-
-    @_velocities.setter
-    def _velocities(self, values: Any) -> None:
-        if self.motion_pending:
-            self._ask_motion()
-        _base._velocities.__set__(self, values)
-
-    @property
-    def has_velocities(self) -> bool:
-        """Whether there are velocities; setting it makes or removes them."""
-        if self.motion_pending:
-            self._ask_motion()
-        return bool(_base.has_velocities.__get__(self))
-
-    @has_velocities.setter
-    def has_velocities(self, value: bool) -> None:
-        if self.motion_pending:
-            self._ask_motion()
-        _base.has_velocities.__set__(self, value)
-
-    @property
-    def forces(self) -> Any:
-        """Forces on all atoms, `(n_atoms, 3)`, float32, kJ/(mol Å)."""
-        if self.motion_pending:
-            self._ask_motion()
-        return _base.forces.__get__(self)
-
-    @forces.setter
-    def forces(self, values: Any) -> None:
-        if self.motion_pending:
-            self._ask_motion()
-        _base.forces.__set__(self, values)
-
-    @property
-    def _forces(self) -> Any:
-        if self.motion_pending:
-            self._ask_motion()
-        return _base._forces.__get__(self)
-
-    @_forces.setter
-    def _forces(self, values: Any) -> None:
-        if self.motion_pending:
-            self._ask_motion()
-        _base._forces.__set__(self, values)
-
-    @property
-    def has_forces(self) -> bool:
-        """Whether there are forces; setting it makes or removes them."""
-        if self.motion_pending:
-            self._ask_motion()
-        return bool(_base.has_forces.__get__(self))
-
-    @has_forces.setter
-    def has_forces(self, value: bool) -> None:
-        if self.motion_pending:
-            self._ask_motion()
-        _base.has_forces.__set__(self, value)
-
     def holds_motion(self) -> bool:
         """Return whether somebody holds the array of velocities or forces, or a view of it."""
-        return _holds(self, _base._velocities, _OWN_MOTION_REFERENCES) or _holds(
-            self, _base._forces, _OWN_MOTION_REFERENCES
+        return _holds(self, Timestep._velocities, _OWN_MOTION_REFERENCES) or _holds(
+            self, Timestep._forces, _OWN_MOTION_REFERENCES
         )
 
-    def __getitem__(self, atoms: Any) -> Any:
+    def __getitem__(self, atoms: int | slice | NDArray[np.integer]) -> NDArray[np.float32]:
         """Return the positions of an atom, or of a slice or an array of atoms."""
         if self.state != KNOWN:
             self._ask()
-        return super().__getitem__(atoms)
+        positions: NDArray[np.float32] = super().__getitem__(atoms)
+        return positions
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Return the state of the base class, decoded: a pickle needs no file."""
         if self.state != KNOWN:
             self._ask()
         if self.motion_pending:
             self._ask_motion()
-        state: dict[str, Any] = super().__getstate__()
+        state: dict[str, object] = super().__getstate__()
         return state
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         """Take a state; arrays that are views, as in pickles of protocol 5, are copied."""
         views = {
-            name: state[name].copy()
+            name: array.copy()
             for name in ("_pos", "_velocities", "_forces")
-            if state[name] is not None and state[name].base is not None
+            if isinstance(array := state[name], np.ndarray) and array.base is not None
         }
         super().__setstate__(state | views)
 
 
-def _references(ts: Timestep, array: Any) -> int:
+def _references(ts: Timestep, array: GetSetDescriptorType) -> int:
     return getrefcount(array.__get__(ts))
 
 
@@ -219,7 +171,7 @@ _OWN_REFERENCES = _references(Timestep(1), Timestep._pos)
 _OWN_MOTION_REFERENCES = _references(Timestep(1), Timestep._velocities)
 
 
-def _holds(ts: Timestep, array: Any, own: int) -> bool:
+def _holds(ts: Timestep, array: GetSetDescriptorType, own: int) -> bool:
     """Return whether somebody else than `own` has an array, or the one of which it is a view."""
     if _references(ts, array) > own:
         return True
@@ -237,4 +189,4 @@ def is_held(ts: LazyTimestep, own: int) -> bool:
     own
         How many references this package holds beside the time step itself.
     """
-    return _holds(ts, _base._pos, _OWN_REFERENCES + own)
+    return _holds(ts, Timestep._pos, _OWN_REFERENCES + own)

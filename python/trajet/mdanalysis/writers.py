@@ -1,10 +1,10 @@
 """Writers of XTC and TRR files for MDAnalysis, with the interface of its own."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from MDAnalysis.coordinates.base import WriterBase
+from MDAnalysis.coordinates.timestep import Timestep
 from MDAnalysis.coordinates.TRR import TRRWriter as TRROwn
 from MDAnalysis.coordinates.XTC import XTCWriter as XTCOwn
 from MDAnalysis.lib.mdamath import triclinic_vectors
@@ -30,7 +30,7 @@ class XTCWriter(Writer, XTCOwn):  # type: ignore[misc]
         convert_units: bool = True,
         dt: float | None = None,
         precision: float = 3,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> None:
         self.filename = filename
         self._convert_units = convert_units
@@ -40,14 +40,14 @@ class XTCWriter(Writer, XTCOwn):  # type: ignore[misc]
         self._n_of_first: int | None = None
         self._begin(filename, OutputOptions(precision=10.0**precision))
 
-    def _check(self, ts: Any) -> None:
+    def _check(self, ts: Timestep) -> None:
         first = self._n_of_first = self._n_of_first or ts.n_atoms
         _compare(first, ts.n_atoms)
 
-    def _can_write(self, ts: Any) -> bool:
+    def _can_write(self, ts: Timestep) -> bool:
         return True
 
-    def _append(self, ts: Any) -> None:
+    def _append(self, ts: Timestep) -> None:
         self._put(ts, _time(self, ts), _step(ts), vectors=_vectors(self, ts))
 
 
@@ -63,7 +63,7 @@ class TRRWriter(Writer, TRROwn):  # type: ignore[misc]
         n_atoms: int | None,
         convert_units: bool = True,
         dt: float | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> None:
         self.filename = filename
         self._convert_units = convert_units
@@ -78,15 +78,15 @@ class TRRWriter(Writer, TRROwn):  # type: ignore[misc]
     def _own_writer(self, path: Path) -> WriterBase:
         return self._own(str(path), self.n_atoms, dt=self._dt)
 
-    def _check(self, ts: Any) -> None:
+    def _check(self, ts: Timestep) -> None:
         if self.n_atoms is None:
             raise TypeError("n_atoms must be an integer, not None")
         _compare(self.n_atoms, ts.n_atoms)
 
-    def _can_write(self, ts: Any) -> bool:
+    def _can_write(self, ts: Timestep) -> bool:
         return bool(ts.has_positions) and np.float32(ts.data.get("lambda", 0)) == 0
 
-    def _append(self, ts: Any) -> None:
+    def _append(self, ts: Timestep) -> None:
         self._put(
             ts,
             _time(self, ts),
@@ -112,11 +112,11 @@ def _compare(n_before: int, n_atoms: int) -> None:
         )
 
 
-def _time(writer: Any, ts: Any) -> float:
+def _time(writer: Writer, ts: Timestep) -> float:
     return float(ts.time if writer._dt is None else writer._dt * ts.frame)
 
 
-def _step(ts: Any) -> int:
+def _step(ts: Timestep) -> int:
     """Return the step of a frame.
 
     Raises
@@ -130,7 +130,7 @@ def _step(ts: Any) -> int:
     return step
 
 
-def _vectors(writer: Any, ts: Any) -> NDArray[np.float64]:
+def _vectors(writer: Writer, ts: Timestep) -> NDArray[np.float64]:
     """Return box vectors in Å, as MDAnalysis' writers compute them in nm; zeros without a cell."""
     in_nm = triclinic_vectors(writer.convert_dimensions_to_unitcell(ts, inplace=False))
     vectors: NDArray[np.float64] = in_nm.astype(np.float64) * _ANGSTROM_PER_NM
