@@ -17,7 +17,7 @@ use crate::reading::{
     Reading, Way, assert_follows, assert_part, assert_same, n_frames, read, read_frames,
 };
 use crate::stored;
-use crate::written::{self, Written};
+use crate::written::{self, WrittenFile};
 
 /// Bytes that are searched at a time for the first frame of a piece.
 const SEARCHED: usize = 256 << 10;
@@ -264,7 +264,7 @@ impl Case<'_> {
     fn check_writing(&self, reader: &dyn Reader, field: Field, whole: &Reading) {
         let format = [Format::Xtc, Format::Trr, Format::Dcd, Format::Ncdf][self.turn / 2 % 4];
         let written = written::write(reader, whole.len(), format, self.turn.is_multiple_of(2));
-        let Some(Written { bytes, exact, own }) = written else { return };
+        let Some(WrittenFile { bytes, exact, own }) = written else { return };
         let file = OnDisk::new(&bytes);
         let again = match trajet_files::open(file.path(), &without_sidecar(), &Serial) {
             Ok(again) => again,

@@ -2,7 +2,7 @@
 //!
 //! A target writes its input to a file, opens it in several ways, and reads everything that can be read. No input may
 //! panic, take more memory than its size allows, or last ten seconds, and results must not depend on the way of
-//! reading: see [`trajectory`], [`h5md`], [`sidecar`], [`heads`], [`kept()`], [`record()`], [`structure()`],
+//! reading: see [`trajectory`], [`h5md`], [`sidecar`], [`heads`], [`stored_file()`], [`record()`], [`structure()`],
 //! [`topology()`] and [`selection()`]. CONTRIBUTING.md describes how to run them.
 
 mod case;
@@ -27,7 +27,7 @@ pub use heads::heads;
 pub use records::{Record, record};
 pub use selection::selection;
 pub use sidecar::sidecar;
-pub use store::{Kept, kept};
+pub use store::{StoredFile, stored_file};
 pub use structure::structure;
 pub use topology::topology;
 pub use trajet_formats::Format;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use trajet_files::{Error, Frames, Reader, Scratch, Wanted};
+use trajet_files::{Error, Frames, ReadRequest, Reader, Scratch};
 use trajet_formats::{Atoms, Field, FrameMeta};
 use trajet_simd::InstructionSet;
 
@@ -72,7 +72,7 @@ pub(crate) fn read_frames(
     way: Way<'_>,
     frames: &Frames,
     mut read_into: impl FnMut(
-        &Wanted<'_>,
+        &ReadRequest<'_>,
         Range<usize>,
         &mut Scratch,
         &mut [f32],
@@ -81,7 +81,7 @@ pub(crate) fn read_frames(
 ) -> Reading {
     let mut budget = Budget::of(way.most);
     let Way { atoms, field, .. } = way;
-    let request = Wanted { frames, atoms, field };
+    let request = ReadRequest { frames, atoms, field };
     let mut out = budget.uncounted(|| vec![0.0; atoms.len() * 3]);
     let mut reading: Reading = budget.uncounted(|| Vec::with_capacity(frames.len()));
     let mut scratch = Scratch::on(way.set);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
 use trajet_engine::Control;
-use trajet_files::{Chain, Frames, OpenOptions, Scratch, Serial, Wanted, chain};
+use trajet_files::{Chain, Frames, OpenOptions, ReadRequest, Scratch, Serial, chain};
 use trajet_formats::h5md::{Boxes, Chunk, Description, Filters, Form, Layout, Series, Storage};
 use trajet_formats::{Atoms, FrameMeta, vectors_from_cell, xxh3_64};
 use trajet_store::hdf5::{Job, Writer};
@@ -21,7 +21,7 @@ pub(crate) const PIECE: usize = 1 << 20;
 
 /// A file that a store keeps beside a manifest.
 #[derive(Clone, Copy, Debug)]
-pub enum Kept {
+pub enum StoredFile {
     /// Layout and digests of an HDF5 file.
     Chunks,
     /// Frame table of a segment.
@@ -81,7 +81,7 @@ pub(crate) static TRUTH: LazyLock<Truth> = LazyLock::new(|| {
     Truth { folder, files, positions }
 });
 
-impl Kept {
+impl StoredFile {
     /// Returns the file as the store wrote it.
     pub(crate) fn sound(self) -> Vec<u8> {
         self.find().1.clone()
@@ -89,8 +89,8 @@ impl Kept {
 
     fn find(self) -> &'static (PathBuf, Vec<u8>) {
         let begin = match self {
-            Kept::Chunks => "layout-one",
-            Kept::Frames => "frames",
+            StoredFile::Chunks => "layout-one",
+            StoredFile::Frames => "frames",
         };
         let name = |path: &Path| {
             path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(begin))
@@ -102,11 +102,11 @@ impl Kept {
 /// Reads a data set that has the input for one of its tables, with a corrected digest, so that the table is trusted.
 /// Errors must be one line. Each frame is the original one or an error, except for tables of chunks, which alone define
 /// how values are stored in HDF5.
-pub fn kept(which: Kept, input: &[u8]) {
+pub fn stored_file(which: StoredFile, input: &[u8]) {
     let folder = OnDisk::new(&[]);
     let folder = folder.path().parent().expect("a file has a folder");
     let (path, sound) = which.find();
-    let is_chunks = matches!(which, Kept::Chunks);
+    let is_chunks = matches!(which, StoredFile::Chunks);
     for (name, bytes) in &TRUTH.files {
         let to = folder.join(name);
         std::fs::create_dir_all(to.parent().expect("it is in a folder")).expect("it can be made");
@@ -159,7 +159,7 @@ fn positions(chain: &Chain, frame: u64) -> Result<Vec<f32>, trajet_files::Error>
     let (frames, atoms) = (Frames::Listed([frame].into()), Atoms::all(chain.n_atoms()));
     let mut out = vec![0.0; 3 * chain.n_atoms()];
     let (mut scratch, mut meta) = (Scratch::default(), FrameMeta::default());
-    let request = Wanted::positions(&frames, &atoms);
+    let request = ReadRequest::positions(&frames, &atoms);
     chain.read_into(&request, 0..1, &mut scratch, &mut out, &mut meta).map(|()| out)
 }
 
@@ -185,7 +185,7 @@ impl Writer for Naive {
         let (frames, atoms) = (Frames::all(n_frames), Atoms::all(n_atoms));
         let mut vectors = vec![0.0f32; 3 * n_atoms * n_frames];
         let mut meta = FrameMeta::default();
-        let request = Wanted::positions(&frames, &atoms);
+        let request = ReadRequest::positions(&frames, &atoms);
         chain
             .read_into(&request, 0..n_frames, &mut Scratch::default(), &mut vectors, &mut meta)
             .map_err(|error| error.to_string())?;

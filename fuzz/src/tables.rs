@@ -161,7 +161,7 @@ fn one(bytes: &mut Bytes<'_>, n_frames: u8) -> Series {
     let storage = match flags >> 3 & 3 {
         0 => {
             let n = bytes.number().min(1 << 16) as usize;
-            Storage::Held(bytes.take(n).to_vec())
+            Storage::Compact(bytes.take(n).to_vec())
         }
         1 => Storage::Contiguous(bytes.number()),
         _ => {

@@ -4,7 +4,7 @@ use trajet_files::{Reader, Scratch};
 use trajet_formats::{Format, Input, Plan, Raw, Workspace, WriteOptions};
 
 /// A written file.
-pub(crate) struct Written {
+pub(crate) struct WrittenFile {
     pub(crate) bytes: Vec<u8>,
     /// Whether its positions equal those of the source in every bit.
     pub(crate) exact: bool,
@@ -18,7 +18,7 @@ pub(crate) fn write(
     n: usize,
     format: Format,
     allow_loss: bool,
-) -> Option<Written> {
+) -> Option<WrittenFile> {
     let (mut scratch, mut workspace) = (Scratch::default(), Workspace::default());
     let raw = (0..n as u64).map(|frame| reader.read_raw(frame, &mut scratch));
     let raw: Vec<Raw> = raw.collect::<Result<_, _>>().ok()?;
@@ -43,5 +43,5 @@ pub(crate) fn write(
         Format::Dcd | Format::Ncdf => true,
         _ => source == format,
     };
-    Some(Written { bytes, exact, own })
+    Some(WrittenFile { bytes, exact, own })
 }

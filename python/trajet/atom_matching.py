@@ -97,22 +97,22 @@ def check_pairs(mobile: Atoms, reference: Atoms, what: str, *, given: bool) -> l
 
 @dataclass(frozen=True)
 class Placement:
-    """Where the atoms of a topology are in a file.
+    """The order of the atoms of a topology in a file.
 
     Attributes
     ----------
-    places
-        Place in the file of each atom of the topology, int64; None if the order is the same.
+    order_in_file
+        Index in the file of each atom of the topology, int64; None if the order is the same.
     remarks
         Remarks on another order, or on other names.
     """
 
-    places: NDArray[np.int64] | None = None
+    order_in_file: NDArray[np.int64] | None = None
     remarks: tuple[str, ...] = ()
 
 
 def place_in_file(file: Atoms, topology: Atoms, what: str, of_topology: str) -> Placement:
-    """Return where the atoms of a topology are in a file that names its atoms.
+    """Return the order of the atoms of a topology in a file that names its atoms.
 
     Parameters
     ----------
@@ -130,30 +130,30 @@ def place_in_file(file: Atoms, topology: Atoms, what: str, of_topology: str) -> 
     ours, theirs = _keys(file, topology)
     order, order_of_topology = (np.argsort(keys, kind="stable") for keys in (ours, theirs))
     is_unique = bool((np.diff(ours[order]) != 0).all())
-    places = None
+    order_in_file = None
     if np.array_equal(ours, theirs):
-        places = None if is_unique else _places_by_serials(file, topology, theirs, ours)
-        if places is None:
+        order_in_file = None if is_unique else _order_by_serials(file, topology, theirs, ours)
+        if order_in_file is None:
             return Placement()
     elif np.array_equal(ours[order], theirs[order_of_topology]):
         if is_unique:
-            places = np.empty(len(ours), np.int64)
-            places[order_of_topology] = order
+            order_in_file = np.empty(len(ours), np.int64)
+            order_in_file[order_of_topology] = order
         else:
-            places = _places_by_serials(file, topology, theirs, ours)
-        if places is None:
+            order_in_file = _order_by_serials(file, topology, theirs, ours)
+        if order_in_file is None:
             k = int((ours != theirs).argmax())
             raise SelectionError(
                 f"{what}: its atoms have the names of {of_topology} in another order, and several"
                 f" have the same name, residue and chain: the first pair is {topology.describe(k)}"
                 f" of the topology and {file.describe(k)}: give a topology in the order of the file"
             )
-    if places is not None:
-        moved = int((places != np.arange(len(places))).sum())
+    if order_in_file is not None:
+        moved = int((order_in_file != np.arange(len(order_in_file))).sum())
         return Placement(
-            places,
+            order_in_file,
             (
-                f"{what}: {moved} of {len(places)} atoms are in another order than in"
+                f"{what}: {moved} of {len(order_in_file)} atoms are in another order than in"
                 f" {of_topology}: they are read in its order",
             ),
         )
@@ -196,12 +196,12 @@ def _keys(file: Atoms, topology: Atoms) -> tuple[NDArray[np.int64], NDArray[np.i
     return keys[:n], keys[n:]
 
 
-def _places_by_serials(
+def _order_by_serials(
     file: Atoms, topology: Atoms, theirs: NDArray[np.int64], ours: NDArray[np.int64]
 ) -> NDArray[np.int64] | None:
-    """Return places by the numbers of atoms; None if these are not the same, or name other atoms.
+    """Return the index in the file of each atom of the topology, by the numbers of the atoms.
 
-    None, too, if the numbers are in the same order.
+    None if the numbers are not the same, are in the same order, or name other atoms.
     """
     if (both := _values(file, topology, "ids")) is None:
         return None
@@ -210,10 +210,10 @@ def _places_by_serials(
     ascending = numbers[order]
     if not np.array_equal(ascending, of_topology[order_of_topology]) or np.array_equal(*both):
         return None
-    places = np.empty(len(numbers), np.int64)
-    places[order_of_topology] = order
+    order_in_file = np.empty(len(numbers), np.int64)
+    order_in_file[order_of_topology] = order
     is_unique = (np.diff(ascending) != 0).all()
-    return places if is_unique and np.array_equal(ours[places], theirs) else None
+    return order_in_file if is_unique and np.array_equal(ours[order_in_file], theirs) else None
 
 
 def _disorder(mobile: Atoms, reference: Atoms) -> str | None:

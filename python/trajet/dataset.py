@@ -136,7 +136,7 @@ class Dataset:
         return path
 
     @cached_property
-    def _places(self) -> list[int]:
+    def _open_tags(self) -> list[int]:
         """Indices in the manifest of the open tags."""
         names = [(tag["name"], tag["short_name"]) for tag in self.manifest["tags"]]
         if self.path.tags is None:
@@ -151,7 +151,7 @@ class Dataset:
     def _ranges(self) -> NDArray[np.int64]:
         """Ranges of open atoms, `(n, 3)`: first atom, last atom + 1, index of the tag."""
         tags = self.manifest["tags"]
-        ranges = [(*atoms, place) for place in self._places for atoms in tags[place]["atoms"]]
+        ranges = [(*atoms, place) for place in self._open_tags for atoms in tags[place]["atoms"]]
         return np.array(sorted(ranges), np.int64).reshape(-1, 3)
 
     @property
@@ -177,7 +177,7 @@ class Dataset:
 
     def tags_of(self, columns: NDArray[np.int64] | None) -> list[str]:
         """Return the names of the tags that hold atoms, given by indices among the open atoms."""
-        holders = self._places if columns is None else np.unique(self._owners[columns])
+        holders = self._open_tags if columns is None else np.unique(self._owners[columns])
         return [str(self.manifest["tags"][holder]["name"]) for holder in holders]
 
     @property

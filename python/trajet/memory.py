@@ -58,12 +58,12 @@ def _of_group(folder: Path, limit: str, usage: str, cached: str) -> Iterator[int
     """Yield the bytes that a control group may still take, if it has a limit."""
     with suppress(OSError, ValueError, IndexError):
         # "max" is no number.
-        room = int((folder / limit).read_text()) - int((folder / usage).read_text())
+        free = int((folder / limit).read_text()) - int((folder / usage).read_text())
         with suppress(OSError):
             for line in (folder / "memory.stat").read_text().splitlines():
                 name, _, size = line.partition(" ")
-                room += int(size) if name == cached else 0
-        yield max(0, room)
+                free += int(size) if name == cached else 0
+        yield max(0, free)
 
 
 def check_memory(parts: Sequence[tuple[str, int]], max_memory: int | None, advice: str) -> None:

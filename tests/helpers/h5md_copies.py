@@ -19,10 +19,10 @@ def write_h5md_copy(
     **layout: Any,
 ) -> None:
     """Write frames and atoms of a trajectory; `layout` has further fields of `h5md.Content`."""
-    places = None if atoms is None else trajectory.select(atoms).places
+    columns = None if atoms is None else trajectory.select(atoms).columns
     numbers = trajectory.frame_numbers(frames)
     workers = threads or _trajet.available_threads()
-    reader = trajectory.reader_for(numbers, places, workers=workers)
+    reader = trajectory.reader_for(numbers, columns, workers=workers)
     kept = tuple(trajectory.reader.kept_remarks("H5MD"))
-    content = h5md.Content(reader, places, kept_remarks=kept, **layout)
+    content = h5md.Content(reader, columns, kept_remarks=kept, **layout)
     h5md.write_all([(path, numbers)], content, threads=threads, progress=progress)

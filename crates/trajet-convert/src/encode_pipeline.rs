@@ -78,7 +78,7 @@ pub(crate) fn copy(
     let tasks: Vec<_> = (0..frames.len()).step_by(per_task).map(task).collect();
     let threads = threads.min(tasks.len());
     let relay_frames = chain.relay_task_frames(frames, atoms, threads).map_err(failed)?;
-    let written = Written { outputs, frames: FrameRows::default() };
+    let written = WrittenOutputs { outputs, frames: FrameRows::default() };
     let pipeline = Pipeline {
         shared,
         job,
@@ -118,8 +118,12 @@ pub(crate) fn copy(
 
 /// Completes the files of `n_frames` frames. `None` is for a piece of an output, which has no header that counts
 /// frames.
-fn finish(parts: &[Part<'_>], written: Written, n_frames: Option<u64>) -> Result<Divided, Error> {
-    let Written { outputs, frames } = written;
+fn finish(
+    parts: &[Part<'_>],
+    written: WrittenOutputs,
+    n_frames: Option<u64>,
+) -> Result<Divided, Error> {
+    let WrittenOutputs { outputs, frames } = written;
     let mut done = Divided { frames, ..Divided::default() };
     for (part, output) in parts.iter().zip(outputs) {
         let encoder = &part.encoder;
@@ -166,7 +170,7 @@ struct Pipeline<'a> {
 #[derive(Default)]
 struct Order {
     /// `None` while a worker writes; the others continue.
-    written: Option<Written>,
+    written: Option<WrittenOutputs>,
     /// The next task to write.
     next: usize,
     waiting: BTreeMap<usize, Encoded>,
@@ -176,12 +180,12 @@ struct Order {
 }
 
 /// The outputs so far, and the records of the written frames.
-struct Written {
+struct WrittenOutputs {
     outputs: Vec<Output>,
     frames: FrameRows,
 }
 
-impl Written {
+impl WrittenOutputs {
     fn append(&mut self, task: &Encoded) -> Result<(), Error> {
         for (output, bytes) in self.outputs.iter_mut().zip(&task.bytes) {
             output.append(bytes)?;

@@ -179,11 +179,11 @@ impl Cursor {
             return single(frame);
         }
         let n_frames = self.source.chain.n_frames() as u64;
-        let room = match self.stride {
+        let n_left = match self.stride {
             step if step > 0 => (n_frames - 1 - frame) / step.unsigned_abs(),
             step => frame / step.unsigned_abs(),
         };
-        let count = 1 + (room as usize).min(MOST_BLOCK_FRAMES);
+        let count = 1 + (n_left as usize).min(MOST_BLOCK_FRAMES);
         Frames::Strided { first: frame, step: self.stride, count }
     }
 
@@ -375,7 +375,7 @@ impl Shared {
             self.stop.store(false, Ordering::Relaxed);
             drop(state);
             let decoded = {
-                let _leaving = Leaving(self);
+                let _guard = PanicGuard(self);
                 block.fill(run, source, &mut reader)
             };
             state = lock(&self.state);
@@ -398,9 +398,9 @@ impl Shared {
 }
 
 /// Ends reading ahead if decoding panics, so that nobody waits for it.
-struct Leaving<'a>(&'a Shared);
+struct PanicGuard<'a>(&'a Shared);
 
-impl Drop for Leaving<'_> {
+impl Drop for PanicGuard<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             let mut state = lock(&self.0.state);
@@ -428,18 +428,18 @@ impl Block {
         (self.first, self.stride) = (next, stride);
         self.fields.clear();
         let all = source.chain.n_frames() as u64;
-        let room = match stride {
+        let n_left = match stride {
             step if step > 0 => (all - 1 - next) / step.unsigned_abs(),
             step => next / step.unsigned_abs(),
         };
-        let count = n_frames.min(1 + room as usize);
+        let count = n_frames.min(1 + n_left as usize);
         let frame_len = source.frame_len();
         let len = frame_len * source.fields.len();
-        let room_for = memory::resize(&mut self.values, count * len, 0.0, "frames read ahead");
+        let allocated = memory::resize(&mut self.values, count * len, 0.0, "frames read ahead");
         // Without memory, frames are read when they are asked for.
-        room_for.ok()?;
+        allocated.ok()?;
         // The frames after the block let the readers' own requests reach into the next one.
-        let followed = count + (room as usize + 1 - count).min(n_frames);
+        let followed = count + (n_left as usize + 1 - count).min(n_frames);
         let frames = Frames::Strided { first: next, step: stride, count: followed };
         for (at, values) in self.values.chunks_exact_mut(len).enumerate() {
             let mut outs: Vec<&mut [f32]> = values.chunks_exact_mut(frame_len).collect();

@@ -360,9 +360,9 @@ impl Collection for KeyCounts {
 
     fn append(&mut self, right: Self, most: usize) -> Result<()> {
         let (left, mut merged) = (std::mem::take(self), KeyCounts::default());
-        let room = (left.keys.len() + right.keys.len()).min(most);
-        memory::reserve(&mut merged.keys.0, room, WHAT)?;
-        memory::reserve(&mut merged.counts.0, room, WHAT)?;
+        let capacity = (left.keys.len() + right.keys.len()).min(most);
+        memory::reserve(&mut merged.keys.0, capacity, WHAT)?;
+        memory::reserve(&mut merged.counts.0, capacity, WHAT)?;
         let (mut i, mut j) = (0, 0);
         while let Some(&key) = [left.keys.get(i), right.keys.get(j)].into_iter().flatten().min() {
             let mut count = 0;

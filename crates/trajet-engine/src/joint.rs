@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use trajet_files::transform::ChainTransform;
-use trajet_files::{Branches, Chain, Error, Frames, Relay, Scratch, TaskPart, Wanted};
+use trajet_files::{Branches, Chain, Error, Frames, ReadRequest, Relay, Scratch, TaskPart};
 use trajet_formats::memory::{self, Refused};
 use trajet_formats::{Atoms, Block};
 
@@ -214,7 +214,7 @@ impl JointPass {
         }
         let block = &mut blocks[0];
         block.reset(positions.len(), self.atoms.len()).map_err(Error::from)?;
-        let wanted = Wanted::positions(frames, &self.atoms);
+        let wanted = ReadRequest::positions(frames, &self.atoms);
         chain.read_into(&wanted, positions, scratch, &mut block.positions, &mut block.meta)?;
         Ok(())
     }
@@ -248,7 +248,7 @@ impl JointPass {
             chunk.block.reset(range.len(), self.atoms.len())?;
             parts.push(chunk.part(range.len()));
         }
-        let wanted = Wanted::positions(frames, &self.atoms);
+        let wanted = ReadRequest::positions(frames, &self.atoms);
         chain.read_task(&wanted, turn, scratch, &mut parts)
     }
 
@@ -260,7 +260,7 @@ impl JointPass {
         chunk: &mut PendingChunk,
         scratch: &mut Scratch,
     ) -> Result<(), Error> {
-        let wanted = Wanted::positions(frames, &self.atoms);
+        let wanted = ReadRequest::positions(frames, &self.atoms);
         let n_frames = chunk.block.meta.frames.len();
         chain.complete(&wanted, scratch, &mut chunk.part(n_frames))
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use trajet_formats::{Atoms, Block, FrameMeta, memory};
 
 use crate::chain::Chain;
-use crate::reader::Wanted;
+use crate::reader::ReadRequest;
 use crate::transform::{ChainTransform, PreparedTransform};
 use crate::{Error, Frames, Scratch};
 
@@ -117,7 +117,7 @@ impl Chain {
             let [all, own] = &mut buffers;
             memory::resize(all, branches.decoded.len() * 3, 0.0, "the atoms of a frame")
                 .map_err(|refused| of_all(refused.into()))?;
-            let wanted = Wanted::positions(frames, &branches.decoded);
+            let wanted = ReadRequest::positions(frames, &branches.decoded);
             let mut meta = FrameMeta::default();
             for (k, at) in positions.enumerate() {
                 meta.clear();

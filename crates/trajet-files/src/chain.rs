@@ -18,7 +18,7 @@ use trajet_formats::{Field, FrameMeta};
 
 use crate::opener::{Opened, Opener};
 use crate::ordered::Ordered;
-use crate::reader::{Reader, Wanted};
+use crate::reader::{ReadRequest, Reader};
 use crate::source::Handles;
 use crate::transform::ChainTransform;
 use crate::{
@@ -455,7 +455,7 @@ impl Chain {
     /// As `dyn Reader::read_into`.
     pub fn read_into(
         &self,
-        request: &Wanted<'_>,
+        request: &ReadRequest<'_>,
         positions: Range<usize>,
         scratch: &mut Scratch,
         out: &mut [f32],
@@ -484,7 +484,7 @@ impl Chain {
 
     pub(crate) fn read_untransformed(
         &self,
-        request: &Wanted<'_>,
+        request: &ReadRequest<'_>,
         positions: Range<usize>,
         scratch: &mut Scratch,
         out: &mut [f32],
@@ -504,7 +504,7 @@ impl Chain {
     /// Reads frames at the times in their files.
     fn read_files(
         &self,
-        request: &Wanted<'_>,
+        request: &ReadRequest<'_>,
         positions: Range<usize>,
         scratch: &mut Scratch,
         out: &mut [f32],
@@ -513,7 +513,7 @@ impl Chain {
         if self.alone {
             return self.segments[0].reader.read_into(request, positions, scratch, out, meta);
         }
-        let Wanted { frames, atoms, field } = *request;
+        let ReadRequest { frames, atoms, field } = *request;
         let frame_len = atoms.len() * 3;
         assert_eq!(out.len(), positions.len() * frame_len, "size of the output");
         self.check(frames)?;
@@ -525,7 +525,7 @@ impl Chain {
             let here = at..positions.end.min(at + within.len());
             let (out, others) = rest.split_at_mut(here.len() * frame_len);
             let before = meta.frames.len();
-            let request = Wanted { frames: &within, atoms, field };
+            let request = ReadRequest { frames: &within, atoms, field };
             let reader = &self.segments[run.segment].reader;
             let read = reader.read_into(&request, 0..here.len(), scratch, out, meta);
             for (number, position) in meta.frames[before..].iter_mut().zip(here.clone()) {
@@ -562,12 +562,12 @@ impl Run {
         match frames {
             Frames::Strided { step, count, .. } => {
                 let frame = frames.get(at);
-                let room = match *step {
+                let n_left = match *step {
                     0 => u64::MAX,
                     up @ 1.. => (self.frames.end - 1 - frame) / up.unsigned_abs() + 1,
                     down => (frame - self.frames.start) / down.unsigned_abs() + 1,
                 };
-                let count = room.min((count - at) as u64) as usize;
+                let count = n_left.min((count - at) as u64) as usize;
                 Frames::Strided { first: self.within(frame), step: *step, count }
             }
             Frames::Listed(list) => {

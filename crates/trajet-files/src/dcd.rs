@@ -12,7 +12,7 @@ use trajet_formats::{
 
 use crate::indexed::Indexed;
 use crate::opener::KnownFile;
-use crate::reader::{self, Wanted, WorkerFile};
+use crate::reader::{self, ReadRequest, WorkerFile};
 use crate::sidecar::Found;
 use crate::source::{HeaderBytes, Source};
 use crate::{Error, FrameIndex, Frames, IndexState, Meter, OpenOptions, Opening, Scratch, Stamp};
@@ -78,7 +78,7 @@ impl Reader {
             let mut scratch = Scratch::default();
             let mut first = memory::filled(3 * n_atoms, 0.0, "the first frame")?;
             let (frames, atoms) = (Frames::all(1), Atoms::all(reader.head.n_atoms));
-            let requested = Wanted::positions(&frames, &atoms);
+            let requested = ReadRequest::positions(&frames, &atoms);
             reader::Reader::read_frame(&reader, &requested, 0, &mut scratch, &mut first)?;
             reader.file.opening.meter.add(&scratch.meter);
             reader.fixed = Some(Fixed { first, place });
@@ -308,7 +308,7 @@ impl reader::Reader for Reader {
 
     fn read_frame(
         &self,
-        &Wanted { frames, atoms, field }: &Wanted<'_>,
+        &ReadRequest { frames, atoms, field }: &ReadRequest<'_>,
         at: usize,
         scratch: &mut Scratch,
         out: &mut [f32],

@@ -3,7 +3,7 @@
 use trajet_formats::{Atoms, Field, FrameInfo, FrameMeta};
 
 use crate::chain::Segment;
-use crate::{Chain, Error, Frames, Meter, Scratch, Wanted};
+use crate::{Chain, Error, Frames, Meter, ReadRequest, Scratch};
 
 /// Fields of a frame, and the buffers with which one thread reads them.
 #[derive(Debug)]
@@ -63,7 +63,7 @@ impl FieldReader {
         for (k, &field) in self.fields.iter().enumerate() {
             let n_scratches = self.scratches.len();
             let scratch = &mut self.scratches[k.min(n_scratches - 1)];
-            let request = Wanted { frames, atoms, field };
+            let request = ReadRequest { frames, atoms, field };
             let Meter { frames: n_frames, empty_frames: empty, .. } = scratch.meter;
             self.meta.clear();
             match chain.read_into(&request, at..at + 1, scratch, outs[k], &mut self.meta) {
@@ -94,7 +94,7 @@ impl FieldReader {
     /// Reads time, step and cell of a frame whose format has none of the fields.
     fn info(&mut self, chain: &Chain, frames: &Frames, at: usize) -> Result<FrameInfo, Error> {
         let none = Atoms::listed(&[], chain.n_atoms())?;
-        let request = Wanted::positions(frames, &none);
+        let request = ReadRequest::positions(frames, &none);
         self.meta.clear();
         chain.read_into(&request, at..at + 1, &mut self.scratches[0], &mut [], &mut self.meta)?;
         Ok(self.meta.last())

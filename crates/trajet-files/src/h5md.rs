@@ -15,7 +15,7 @@ use trajet_formats::{
 };
 
 use crate::indexed::Indexed;
-use crate::reader::{self, NUMBERED_TIMES, Wanted, WorkerFile};
+use crate::reader::{self, NUMBERED_TIMES, ReadRequest, WorkerFile};
 use crate::sidecar::Found;
 use crate::source::{Source, Window};
 use crate::{Error, FrameIndex, Frames, IndexState, Meter, OpenOptions, Opening, Scratch, Stamp};
@@ -121,7 +121,7 @@ impl Reader {
     fn request_end(
         &self,
         field: &chunk_map::Field,
-        requested: &Wanted<'_>,
+        requested: &ReadRequest<'_>,
         (at, row): (usize, u64),
         rest: (&[Part], &[Part]),
         piece: &Piece,
@@ -155,7 +155,7 @@ impl Reader {
     fn parts(
         &self,
         field: &chunk_map::Field,
-        requested: &Wanted<'_>,
+        requested: &ReadRequest<'_>,
         at: usize,
         scratch: &mut Scratch,
         state: &mut WorkerState,
@@ -256,7 +256,7 @@ impl Reader {
         let one = Frames::Strided { first: frames.get(at), step: 1, count: 1 };
         let (frames, at) =
             if self.fields.iter().flatten().count() == 1 { (frames, at) } else { (&one, 0) };
-        let requested = Wanted { frames, atoms: &atoms, field: which };
+        let requested = ReadRequest { frames, atoms: &atoms, field: which };
         let mut state: Box<WorkerState> = scratch.take_own();
         let form = field.form;
         let [n_floats, n_doubles] = if form.double { [0, n_atoms] } else { [n_atoms, 0] };
@@ -320,18 +320,18 @@ impl ChunkCache {
     /// Returns memory for a chunk of `len` bytes, which is cached unless [`MOST_CACHED`] bytes are exceeded.
     fn put(&mut self, chunk: usize, len: usize) -> Result<&mut [u8], Error> {
         let keep = self.filled.is_empty() || self.bytes + len <= MOST_CACHED;
-        let mut room = match keep {
+        let mut buffer = match keep {
             true => self.spare.pop().unwrap_or_default(),
             false => std::mem::take(&mut self.passing),
         };
-        memory::resize(&mut room, len, 0, "an unpacked chunk")?;
+        memory::resize(&mut buffer, len, 0, "an unpacked chunk")?;
         if !keep {
-            self.passing = room;
+            self.passing = buffer;
             return Ok(&mut self.passing);
         }
         self.bytes += len;
         self.filled.push(chunk);
-        self.chunks[chunk] = room;
+        self.chunks[chunk] = buffer;
         Ok(&mut self.chunks[chunk])
     }
 
@@ -385,7 +385,7 @@ impl reader::Reader for Reader {
 
     fn read_frame(
         &self,
-        requested: &Wanted<'_>,
+        requested: &ReadRequest<'_>,
         at: usize,
         scratch: &mut Scratch,
         out: &mut [f32],

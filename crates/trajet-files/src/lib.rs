@@ -55,7 +55,7 @@ pub use opening::Opening;
 pub use options::{DEFAULT_REQUEST_SIZE, OpenOptions, Watch};
 pub use output::{Output, PIECE, UnpublishedFile, publish};
 pub use parallel::{ParallelFor, Serial};
-pub use reader::{Reader, Wanted};
+pub use reader::{ReadRequest, Reader};
 pub use relay::{Relay, TaskPart};
 pub use scratch::Scratch;
 pub use stamp::Stamp;

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use crate::transform::Doubts;
+use crate::transform::TransformWarnings;
 
 /// Counters of the files, bytes, frames and time that one worker has read and decoded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,8 +35,8 @@ pub struct Meter {
     pub wait_ns: u64,
     /// Nanoseconds spent in transforms of decoded positions.
     pub transform_ns: u64,
-    /// What makes transformed positions doubtful.
-    pub doubts: Doubts,
+    /// Counts of transformed positions that may be wrong.
+    pub warnings: TransformWarnings,
 }
 
 /// The clock and counters at the beginning of a read, from which the time spent decoding is computed.
@@ -106,6 +106,6 @@ impl Meter {
         self.decode_ns += other.decode_ns;
         self.wait_ns += other.wait_ns;
         self.transform_ns += other.transform_ns;
-        self.doubts.add(&other.doubts);
+        self.warnings.add(&other.warnings);
     }
 }

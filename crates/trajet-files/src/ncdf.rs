@@ -13,9 +13,9 @@ use trajet_formats::ncdf::{Frame, Further, KJ_PER_KCAL, Layout, Located, Stored}
 use trajet_formats::{DecodeError, Field, Format, FrameInfo, Raw, TimePrecision, memory};
 
 use crate::indexed::Indexed;
-use crate::numbered::Numbered;
+use crate::numbered::NumberedReader;
 use crate::options::LEAST_PIECE;
-use crate::reader::{self, NUMBERED_TIMES, Wanted};
+use crate::reader::{self, NUMBERED_TIMES, ReadRequest};
 use crate::sidecar::{Finder, Found, find};
 use crate::source::{HeaderBytes, Source, Window};
 use crate::{
@@ -211,7 +211,7 @@ impl Reader {
         &self,
         record: &Record<'_>,
         frame: u64,
-        &Wanted { atoms, field, .. }: &Wanted<'_>,
+        &ReadRequest { atoms, field, .. }: &ReadRequest<'_>,
         span: &Range<usize>,
         set: trajet_simd::InstructionSet,
         out: &mut [[f32; 3]],
@@ -317,7 +317,7 @@ impl reader::Reader for Reader {
 
     fn read_frame(
         &self,
-        requested: &Wanted<'_>,
+        requested: &ReadRequest<'_>,
         at: usize,
         scratch: &mut Scratch,
         out: &mut [f32],
@@ -413,7 +413,7 @@ impl reader::PartialIndex for Reader {
     }
 }
 
-impl Numbered for Reader {
+impl NumberedReader for Reader {
     fn numbers(
         &self,
         frames: &Frames,
@@ -447,7 +447,7 @@ impl Numbered for Reader {
         self.numbers_at(begin + start, end - start, meter, out)
     }
 
-    fn with_part(&self, index: FrameIndex) -> Arc<dyn Numbered> {
+    fn with_part(&self, index: FrameIndex) -> Arc<dyn NumberedReader> {
         Arc::new(self.part(index))
     }
 }

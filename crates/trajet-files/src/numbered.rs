@@ -7,7 +7,7 @@ use crate::reader::Reader;
 use crate::{Error, FrameIndex, Frames, Meter, Scratch};
 
 /// A reader of files whose frames state the number of each atom.
-pub(crate) trait Numbered: Reader {
+pub(crate) trait NumberedReader: Reader {
     /// Appends the numbers of consecutive atoms of a frame to `out`.
     ///
     /// # Errors
@@ -28,5 +28,5 @@ pub(crate) trait Numbered: Reader {
     fn first_numbers(&self, meter: &mut Meter, out: &mut Vec<i64>) -> Result<(), Error>;
 
     /// Returns a reader of the same file with another part of its index.
-    fn with_part(&self, index: FrameIndex) -> Arc<dyn Numbered>;
+    fn with_part(&self, index: FrameIndex) -> Arc<dyn NumberedReader>;
 }

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use trajet_formats::{Atoms, FrameInfo, Raw, memory};
 
 use crate::indexed::Indexed;
-use crate::numbered::Numbered;
+use crate::numbered::NumberedReader;
 use crate::opener::{KnownFile, Opened};
-use crate::reader::{PartialIndex, Reader, Wanted, WorkerFile};
+use crate::reader::{PartialIndex, ReadRequest, Reader, WorkerFile};
 use crate::{Error, FrameIndex, Frames, Meter, OpenOptions, Scratch};
 
 /// The name of the opener of files in a given order.
@@ -51,13 +51,13 @@ fn kept(kept: &Selections, places: &[u32], selected: &Atoms) -> Result<Arc<Atoms
 /// Reads the atoms at these places of a frame into `out`, in the order in which the places are listed.
 fn read_places(
     inner: &dyn Reader,
-    request: &Wanted<'_>,
+    request: &ReadRequest<'_>,
     at: usize,
     places: &Atoms,
     scratch: &mut Scratch,
     out: &mut [f32],
 ) -> Result<FrameInfo, Error> {
-    let request = Wanted { atoms: places, ..*request };
+    let request = ReadRequest { atoms: places, ..*request };
     let Some(order) = places.order() else { return inner.read_frame(&request, at, scratch, out) };
     let mut as_stored = std::mem::take(&mut scratch.as_stored);
     memory::resize(&mut as_stored, 3 * places.n_sorted(), 0.0, "the atoms of a frame")?;
@@ -131,7 +131,7 @@ impl Reader for Ordered {
 
     fn read_frame(
         &self,
-        request: &Wanted<'_>,
+        request: &ReadRequest<'_>,
         at: usize,
         scratch: &mut Scratch,
         out: &mut [f32],
@@ -166,7 +166,7 @@ impl PartialIndex for Ordered {
 
 /// A file whose atoms are read in the order of the numbers that each frame gives them.
 pub(crate) struct ByNumber {
-    inner: Arc<dyn Numbered>,
+    inner: Arc<dyn NumberedReader>,
     state: Arc<State>,
 }
 
@@ -191,7 +191,7 @@ struct Numbers {
 
 impl ByNumber {
     /// Returns the reader of a file whose frames state the numbers of their atoms.
-    pub(crate) fn new(inner: Arc<dyn Numbered>) -> ByNumber {
+    pub(crate) fn new(inner: Arc<dyn NumberedReader>) -> ByNumber {
         ByNumber { inner, state: Arc::default() }
     }
 
@@ -199,7 +199,7 @@ impl ByNumber {
     ///
     /// # Errors
     /// [`Error::OtherAtoms`] if two atoms have the same number; [`Error::Io`].
-    pub(crate) fn checked(inner: Arc<dyn Numbered>) -> Result<ByNumber, Error> {
+    pub(crate) fn checked(inner: Arc<dyn NumberedReader>) -> Result<ByNumber, Error> {
         let reader = ByNumber::new(inner);
         reader.first(&mut Meter::default())?;
         Ok(reader)
@@ -318,7 +318,7 @@ impl Reader for ByNumber {
 
     fn read_frame(
         &self,
-        request: &Wanted<'_>,
+        request: &ReadRequest<'_>,
         at: usize,
         scratch: &mut Scratch,
         out: &mut [f32],

@@ -19,7 +19,7 @@ pub(crate) const NUMBERED_TIMES: &str = "it states no times: frames are taken to
 
 /// A request for frames, atoms and a field of a trajectory.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted<'a> {
+pub struct ReadRequest<'a> {
     /// The frames, in the requested order.
     pub frames: &'a Frames,
     /// The atoms of each frame.
@@ -28,10 +28,10 @@ pub struct Wanted<'a> {
     pub field: Field,
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> ReadRequest<'a> {
     /// Requests the positions of `atoms` in `frames`.
     pub fn positions(frames: &'a Frames, atoms: &'a Atoms) -> Self {
-        Wanted { frames, atoms, field: Field::Positions }
+        ReadRequest { frames, atoms, field: Field::Positions }
     }
 }
 
@@ -118,7 +118,7 @@ pub trait Reader: Send + Sync {
     /// As `dyn Reader::read_into`.
     fn read_frame(
         &self,
-        request: &Wanted<'_>,
+        request: &ReadRequest<'_>,
         at: usize,
         scratch: &mut Scratch,
         out: &mut [f32],
@@ -354,13 +354,13 @@ impl dyn Reader + '_ {
     /// If `out` has another size, or `atoms` was made for a trajectory with another number of atoms.
     pub fn read_into(
         &self,
-        request: &Wanted<'_>,
+        request: &ReadRequest<'_>,
         positions: Range<usize>,
         scratch: &mut Scratch,
         out: &mut [f32],
         meta: &mut FrameMeta,
     ) -> Result<(), Error> {
-        let Wanted { frames, atoms, .. } = *request;
+        let ReadRequest { frames, atoms, .. } = *request;
         assert_eq!(atoms.n_total(), self.index().n_atoms(), "atoms of another trajectory");
         assert_eq!(out.len(), positions.len() * atoms.len() * 3, "size of the output");
         self.index().check(frames, self.source().path())?;

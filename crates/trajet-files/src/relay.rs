@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use trajet_formats::{Atoms, FrameInfo, FrameMeta, Snapshot, memory};
 
 use crate::chain::Chain;
-use crate::reader::Wanted;
+use crate::reader::ReadRequest;
 use crate::transform::{PreparedTransform, RelayTransform, TransformState};
 use crate::{Error, Frames, Scratch};
 
@@ -154,7 +154,7 @@ trait TaskFrames {
 struct FramesOfParts<'a, 'b> {
     chain: &'a Chain,
     /// What is decoded.
-    wanted: Wanted<'a>,
+    wanted: ReadRequest<'a>,
     /// Whether decoded atoms are others than requested.
     is_held: bool,
     /// The part of each frame, and its place in it.
@@ -250,13 +250,13 @@ impl Chain {
     /// As [`Chain::read_into`], and if the frames are not those of a task that hands over.
     pub fn read_task(
         &self,
-        request: &Wanted<'_>,
+        request: &ReadRequest<'_>,
         turn: (&Relay, usize),
         scratch: &mut Scratch,
         parts: &mut [TaskPart<'_>],
     ) -> Result<(), Error> {
         let prepared = self.prepared(request.atoms)?.expect("a transform");
-        let wanted = Wanted { atoms: prepared.decoded(), ..*request };
+        let wanted = ReadRequest { atoms: prepared.decoded(), ..*request };
         let is_held = prepared.columns().is_some();
         let mut places = Vec::with_capacity(request.frames.len());
         for (part, TaskPart { n_frames, held, out, .. }) in parts.iter_mut().enumerate() {
@@ -282,7 +282,7 @@ impl Chain {
     /// As [`Chain::read_task`].
     pub fn complete(
         &self,
-        request: &Wanted<'_>,
+        request: &ReadRequest<'_>,
         scratch: &mut Scratch,
         part: &mut TaskPart<'_>,
     ) -> Result<(), Error> {
@@ -297,8 +297,8 @@ impl Chain {
                 None => &mut out[k * n..(k + 1) * n],
             };
             let vectors = target.as_chunks_mut::<3>().0;
-            let doubts = steps.second_step(vectors, &mut info, &mut scratch.transform);
-            self.add_doubts(doubts, number, begin, scratch)?;
+            let warnings = steps.second_step(vectors, &mut info, &mut scratch.transform);
+            self.add_warnings(warnings, number, begin, scratch)?;
             meta.set(k, info);
             if let Some(columns) = prepared.columns() {
                 let out = out[k * n..(k + 1) * n].as_chunks_mut::<3>().0;
@@ -335,10 +335,10 @@ impl Chain {
         for at in 0..frames.len() {
             scratch.check_stop()?;
             let begin = Instant::now();
-            let doubts = read.change(at, |positions, info| {
+            let warnings = read.change(at, |positions, info| {
                 steps.second_step(positions, info, &mut scratch.transform)
             });
-            self.add_doubts(doubts, frames.get(at), begin, scratch)?;
+            self.add_warnings(warnings, frames.get(at), begin, scratch)?;
             let whole = std::mem::take(&mut read.held[at].0);
             match prepared.columns() {
                 Some(columns) => {
@@ -383,10 +383,10 @@ impl Chain {
                 continue;
             }
             let (begin, number) = (Instant::now(), frames.get(done));
-            let doubts = held.change(done, |positions, info| {
+            let warnings = held.change(done, |positions, info| {
                 steps.first_step(number, positions, info, &mut scratch.transform)
             });
-            self.add_doubts(doubts, number, begin, scratch)?;
+            self.add_warnings(warnings, number, begin, scratch)?;
             done += 1;
         }
         if !has_received {
@@ -410,8 +410,8 @@ impl Chain {
         scratch: &mut Scratch,
     ) -> Result<(), Error> {
         let begin = Instant::now();
-        let doubts = steps.receive(before, &mut scratch.transform);
-        self.add_doubts(doubts, frames.get(0), begin, scratch)
+        let warnings = steps.receive(before, &mut scratch.transform);
+        self.add_warnings(warnings, frames.get(0), begin, scratch)
     }
 
     /// Transforms a frame of a task that has received.
@@ -424,10 +424,10 @@ impl Chain {
         held: &mut impl TaskFrames,
     ) -> Result<(), Error> {
         let (begin, number) = (Instant::now(), frames.get(at));
-        let doubts = held.change(at, |positions, info| {
+        let warnings = held.change(at, |positions, info| {
             prepared.apply(number, positions, info, &mut scratch.transform)
         });
-        self.add_doubts(doubts, number, begin, scratch)
+        self.add_warnings(warnings, number, begin, scratch)
     }
 
     /// Begins a task of frames: reads what the first task of all depends on.

@@ -53,7 +53,7 @@ pub trait PreparedTransform: Send + Sync {
         positions: &mut [[f32; 3]],
         info: &mut FrameInfo,
         memory: &mut TransformMemory,
-    ) -> Result<Doubts, String>;
+    ) -> Result<TransformWarnings, String>;
 
     /// Returns the transform as one that tasks hand over, if it depends on the frames before.
     fn as_relay(&self) -> Option<&dyn RelayTransform>;
@@ -83,7 +83,7 @@ pub trait RelayTransform: Send + Sync {
         positions: &mut [[f32; 3]],
         info: &mut FrameInfo,
         memory: &mut TransformMemory,
-    ) -> Result<Doubts, String>;
+    ) -> Result<TransformWarnings, String>;
 
     /// Takes what the task before handed over, `None` for the first task.
     ///
@@ -93,7 +93,7 @@ pub trait RelayTransform: Send + Sync {
         &self,
         before: Option<TransformState>,
         memory: &mut TransformMemory,
-    ) -> Result<Doubts, String>;
+    ) -> Result<TransformWarnings, String>;
 
     /// Returns what the next task gets, once all frames had the first step or the whole transform.
     fn hand_over(&self, memory: &mut TransformMemory) -> Option<TransformState>;
@@ -108,14 +108,14 @@ pub trait RelayTransform: Send + Sync {
         positions: &mut [[f32; 3]],
         info: &mut FrameInfo,
         memory: &mut TransformMemory,
-    ) -> Result<Doubts, String>;
+    ) -> Result<TransformWarnings, String>;
 }
 
-/// What makes transformed positions doubtful. Reports turn these counts into remarks.
+/// Counts of transformed positions that may be wrong. Reports turn them into remarks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Doubts {
+pub struct TransformWarnings {
     /// Molecules that are bonded to their own periodic image, summed over frames. They were not made whole.
-    pub endless_molecules: u64,
+    pub infinite_molecules: u64,
     /// Frames with a step of almost half a cell from the frame before, whose direction is uncertain. A frame counts as
     /// often as it is read, also on the way to others.
     pub large_steps: u64,
@@ -123,10 +123,10 @@ pub struct Doubts {
     pub first_large_step: Option<(u64, u64)>,
 }
 
-impl Doubts {
-    /// Adds those of further frames.
-    pub fn add(&mut self, other: &Doubts) {
-        self.endless_molecules += other.endless_molecules;
+impl TransformWarnings {
+    /// Adds the counts of further frames.
+    pub fn add(&mut self, other: &TransformWarnings) {
+        self.infinite_molecules += other.infinite_molecules;
         self.large_steps += other.large_steps;
         let both = [self.first_large_step, other.first_large_step];
         self.first_large_step = both.into_iter().flatten().min();

@@ -10,7 +10,7 @@ use trajet_formats::trr::{Frame, left_out, scale};
 use trajet_formats::{Atoms, DecodeError, Field, Format, FrameInfo, Raw, TimePrecision, memory};
 
 use crate::indexed::Indexed;
-use crate::reader::{self, Wanted};
+use crate::reader::{self, ReadRequest};
 use crate::source::Source;
 use crate::walk::Headers;
 use crate::{
@@ -147,7 +147,7 @@ impl reader::Reader for Reader {
 
     fn read_frame(
         &self,
-        &Wanted { frames, atoms, field }: &Wanted<'_>,
+        &ReadRequest { frames, atoms, field }: &ReadRequest<'_>,
         at: usize,
         scratch: &mut Scratch,
         out: &mut [f32],

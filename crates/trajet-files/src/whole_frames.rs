@@ -12,7 +12,7 @@ use trajet_formats::{DecodeError, Field, FrameInfo, Identity, Raw, TimePrecision
 use crate::indexed::Indexed;
 use crate::indexing::{Indexing, frames_of, indexed_again};
 use crate::opener::KnownFile;
-use crate::reader::{self, NUMBERED_TIMES, Wanted, WorkerFile};
+use crate::reader::{self, NUMBERED_TIMES, ReadRequest, WorkerFile};
 use crate::source::Source;
 use crate::{Error, FrameIndex, Frames, Meter, OpenOptions, Opening, ParallelFor, Scratch, Watch};
 
@@ -144,7 +144,7 @@ impl<F: FrameFormat, I: Indexing> reader::Reader for Reader<F, I> {
 
     fn read_frame(
         &self,
-        &Wanted { frames, atoms, field }: &Wanted<'_>,
+        &ReadRequest { frames, atoms, field }: &ReadRequest<'_>,
         at: usize,
         scratch: &mut Scratch,
         out: &mut [f32],

@@ -15,7 +15,7 @@ use trajet_formats::{
 };
 
 use crate::indexed::Indexed;
-use crate::reader::{self, Wanted};
+use crate::reader::{self, ReadRequest};
 use crate::source::Source;
 use crate::walk::Headers;
 use crate::{
@@ -133,7 +133,7 @@ impl reader::Reader for Reader {
 
     fn read_frame(
         &self,
-        &Wanted { frames, atoms, field }: &Wanted<'_>,
+        &ReadRequest { frames, atoms, field }: &ReadRequest<'_>,
         at: usize,
         scratch: &mut Scratch,
         out: &mut [f32],

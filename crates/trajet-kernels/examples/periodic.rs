@@ -113,10 +113,10 @@ fn main() {
 
     let mut memory = WholeMemory::default();
     let mut whole = positions.clone();
-    let n_endless = make_whole(&cell, &trees, &mut whole, &mut memory).endless;
+    let n_infinite = make_whole(&cell, &trees, &mut whole, &mut memory).infinite;
     let mut broken = whole.clone();
     wrap_groups(&cell, Shape::Triclinic, &atoms, None, &mut broken).expect("the shape exists");
-    println!("{n_endless} endless molecules");
+    println!("{n_infinite} infinite molecules");
     for (name, frame) in [("whole", &whole), ("broken", &broken)] {
         time(&format!("make_whole, {name} molecules"), frame, |p| {
             make_whole(&cell, &trees, p, &mut memory);

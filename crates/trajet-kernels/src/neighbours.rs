@@ -33,7 +33,7 @@ pub use self::grid::{Fineness, Stop};
 use self::grid::{Grid, ROUGH_SLACK, Space};
 use self::near::Gather;
 pub use self::near::Near;
-use self::sorted::Placed;
+use self::sorted::GriddedAtoms;
 pub use self::sorted::{Atoms, Bounds, LANES, Sorted};
 use crate::cell::{Cell, Vector};
 use crate::memory::NoMemory;
@@ -122,7 +122,7 @@ pub trait Visitor<C> {
 pub struct NeighbourSearch<C> {
     set: InstructionSet,
     grid: Option<Grid>,
-    placed: Placed,
+    placed: GriddedAtoms,
     marks: [Vec<bool>; 2],
     /// Home atoms; and the others, unless these are the same.
     sorted: [Sorted<C>; 2],

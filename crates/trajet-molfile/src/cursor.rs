@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use trajet_files::{Chain, Frames, Reader, Scratch, Wanted};
+use trajet_files::{Chain, Frames, ReadRequest, Reader, Scratch};
 use trajet_formats::{Atoms, Field, FrameInfo, FrameMeta};
 use trajet_simd::InstructionSet;
 
@@ -123,7 +123,7 @@ impl Cursor {
     }
 
     fn read_field(&mut self, field: Field, out: &mut [f32]) -> Result<FrameInfo, Error> {
-        let request = Wanted { frames: &self.frames, atoms: &self.atoms, field };
+        let request = ReadRequest { frames: &self.frames, atoms: &self.atoms, field };
         self.meta.clear();
         let here = self.next..self.next + 1;
         self.chain.read_into(&request, here, &mut self.scratch, out, &mut self.meta)?;
@@ -143,7 +143,7 @@ impl Drop for Cursor {
 fn begins_with_velocities(reader: &dyn Reader) -> bool {
     let Ok(atom) = Atoms::listed(&[0], reader.index().n_atoms()) else { return false };
     let (first, field) = (Frames::all(1), Field::Velocities);
-    let request = Wanted { frames: &first, atoms: &atom, field };
+    let request = ReadRequest { frames: &first, atoms: &atom, field };
     let (mut scratch, mut out) = (Scratch::default(), [0.0; 3]);
     let read = reader.read_into(&request, 0..1, &mut scratch, &mut out, &mut FrameMeta::default());
     read.is_ok() && scratch.meter.empty_frames == 0

@@ -15,7 +15,7 @@ use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use trajet_files::{Chain, Frames, OpenOptions, Scratch, Serial, Wanted, chain};
+use trajet_files::{Chain, Frames, OpenOptions, ReadRequest, Scratch, Serial, chain};
 use trajet_formats::{Atoms, FrameMeta};
 use trajet_store::{Access, Store};
 
@@ -79,7 +79,7 @@ fn open_tag(
     // Files of a tag are opened on the first read. Read one frame, so that errors are reported now.
     let atom = Atoms::listed(&[0], chain.n_atoms()).map_err(trajet_files::Error::from)?;
     let first = Frames::all(1);
-    let (request, mut meta) = (Wanted::positions(&first, &atom), FrameMeta::default());
+    let (request, mut meta) = (ReadRequest::positions(&first, &atom), FrameMeta::default());
     chain.read_into(&request, 0..1, &mut Scratch::default(), &mut [0.0; 3], &mut meta)?;
     let name = dataset.manifest.tags[dataset.tags(Some(&called))?[0]].name.clone();
     Ok((chain, Some(Tag { folder: folder.to_owned(), name })))

@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use std::sync::OnceLock;
 
 use trajet_engine::run::Control;
-use trajet_files::{Chain, Frames, OpenOptions, Scratch, Serial, Wanted, chain, publish};
+use trajet_files::{Chain, Frames, OpenOptions, ReadRequest, Scratch, Serial, chain, publish};
 use trajet_formats::{
     Atoms, Field, Format, FrameMeta, Input, Plan, Snapshot, Workspace, WriteOptions, encoder,
 };
@@ -173,7 +173,7 @@ fn expected_of(chain: &Chain, atoms: &Atoms, velocities: bool, step: usize) -> V
     let numbers = atoms.len() * 3;
     let len = chain.n_frames() * numbers;
     let read = |field| {
-        let request = Wanted { frames: &frames, atoms, field };
+        let request = ReadRequest { frames: &frames, atoms, field };
         let (mut out, mut meta) = (vec![0.0; len], FrameMeta::default());
         let all = 0..chain.n_frames();
         chain

@@ -30,7 +30,7 @@ pub(crate) fn from_arguments<T: for<'de> Deserialize<'de>>(
 ) -> PyResult<T> {
     let entry = std::iter::once((name, Value(arguments.clone())));
     let variant = MapAccessDeserializer::new(MapDeserializer::new(entry));
-    T::deserialize(variant).map_err(|Fault(error)| *error)
+    T::deserialize(variant).map_err(|ArgumentError(error)| *error)
 }
 
 /// Returns the struct whose fields are the entries of a dict.
@@ -38,28 +38,28 @@ pub(crate) fn from_arguments<T: for<'de> Deserialize<'de>>(
 /// # Errors
 /// As [`from_arguments`].
 pub(crate) fn from_dict<T: for<'de> Deserialize<'de>>(fields: &Bound<'_, PyDict>) -> PyResult<T> {
-    T::deserialize(Value(fields.clone().into_any())).map_err(|Fault(error)| *error)
+    T::deserialize(Value(fields.clone().into_any())).map_err(|ArgumentError(error)| *error)
 }
 
 /// A Python exception, as an error of serde. It is boxed, as results are made for every value.
 #[derive(Debug)]
-struct Fault(Box<PyErr>);
+struct ArgumentError(Box<PyErr>);
 
-impl From<PyErr> for Fault {
+impl From<PyErr> for ArgumentError {
     fn from(error: PyErr) -> Self {
-        Fault(Box::new(error))
+        ArgumentError(Box::new(error))
     }
 }
 
-impl Display for Fault {
+impl Display for ArgumentError {
     fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.0.fmt(to)
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for ArgumentError {}
 
-impl de::Error for Fault {
+impl de::Error for ArgumentError {
     fn custom<T: Display>(message: T) -> Self {
         PyValueError::new_err(message.to_string()).into()
     }
@@ -68,7 +68,7 @@ impl de::Error for Fault {
 /// A Python object.
 struct Value<'py>(Bound<'py, PyAny>);
 
-impl<'de> IntoDeserializer<'de, Fault> for Value<'_> {
+impl<'de> IntoDeserializer<'de, ArgumentError> for Value<'_> {
     type Deserializer = Self;
 
     fn into_deserializer(self) -> Self {
@@ -77,9 +77,9 @@ impl<'de> IntoDeserializer<'de, Fault> for Value<'_> {
 }
 
 impl<'de> Deserializer<'de> for Value<'_> {
-    type Error = Fault;
+    type Error = ArgumentError;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ArgumentError> {
         let Value(value) = &self;
         // A bool is an int of Python, too.
         if value.is_instance_of::<PyBool>() {
@@ -112,7 +112,7 @@ impl<'de> Deserializer<'de> for Value<'_> {
         self,
         name: &'static str,
         visitor: V,
-    ) -> Result<V::Value, Fault> {
+    ) -> Result<V::Value, ArgumentError> {
         let numbers = numbers(&self.0, name)?;
         let bytes = numbers.as_slice().map_err(|error| PyValueError::new_err(error.to_string()))?;
         memory::ask(bytes.len().saturating_mul(COPIES), WHAT)
@@ -120,7 +120,7 @@ impl<'de> Deserializer<'de> for Value<'_> {
         visitor.visit_newtype_struct(BytesDeserializer::new(bytes))
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ArgumentError> {
         if self.0.is_none() { visitor.visit_none() } else { visitor.visit_some(self) }
     }
 
@@ -130,7 +130,7 @@ impl<'de> Deserializer<'de> for Value<'_> {
         name: &'static str,
         variants: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Fault> {
+    ) -> Result<V::Value, ArgumentError> {
         match self.0.cast::<PyDict>() {
             Ok(dict) => {
                 let map = MapDeserializer::new(entries(dict)?.into_iter());
@@ -150,7 +150,7 @@ impl<'de> Deserializer<'de> for Value<'_> {
 }
 
 /// Returns the entries of a dict whose keys are text.
-fn entries<'py>(dict: &Bound<'py, PyDict>) -> Result<Vec<(String, Value<'py>)>, Fault> {
+fn entries<'py>(dict: &Bound<'py, PyDict>) -> Result<Vec<(String, Value<'py>)>, ArgumentError> {
     dict.iter().map(|(key, value)| Ok((key.extract()?, Value(value)))).collect()
 }
 

@@ -71,8 +71,8 @@ pub(crate) fn boxes<'py>(
     }
     let mut rows = Vec::new();
     let len = 9 * vectors.len();
-    let room = memory::reserve(&mut rows, len, "box vectors");
-    room.map_err(|refused| from_io(py, &refused.into()))?;
+    let reserved = memory::reserve(&mut rows, len, "box vectors");
+    reserved.map_err(|refused| from_io(py, &refused.into()))?;
     rows.extend(vectors.iter().flat_map(|v| v.unwrap_or([f64::NAN; 9])));
     PyArray1::from_vec(py, rows).reshape([vectors.len(), 9]).map(Some)
 }

@@ -70,24 +70,24 @@ pub(crate) fn contact_pairs<'py>(
     };
     let pairs = py.detach(|| {
         let mut finder = ContactFinder::default();
-        let misplaced = |_| Fault::Misplaced;
+        let misplaced = |_| ContactsError::Misplaced;
         let count = finder.count(cell.as_ref(), groups, None, cutoff).map_err(misplaced)?;
         let bytes = usize::try_from(count).unwrap_or(usize::MAX).saturating_mul(32);
-        memory::ask(bytes, "the contacts of a structure").map_err(Fault::Memory)?;
+        memory::ask(bytes, "the contacts of a structure").map_err(ContactsError::Memory)?;
         finder.pairs(cell.as_ref(), groups, None, cutoff).map_err(misplaced)
     });
     let pairs = pairs.map_err(|fault| match fault {
-        Fault::Misplaced => {
+        ContactsError::Misplaced => {
             PyValueError::new_err("a position is missing, or millions of cells away")
         }
-        Fault::Memory(refused) => from_io(py, &refused.into()),
+        ContactsError::Memory(refused) => from_io(py, &refused.into()),
     })?;
     let flat = pairs.iter().flatten().map(|&i| i64::from(i)).collect();
     PyArray1::from_vec(py, flat).reshape([pairs.len(), 2])
 }
 
 /// Why contacts were not found.
-enum Fault {
+enum ContactsError {
     Misplaced,
     Memory(memory::Refused),
 }

@@ -32,7 +32,7 @@ pub(crate) struct PySeries<'py> {
 /// Storage of a dataset: bytes in memory, an offset in the file, or chunks.
 #[derive(FromPyObject)]
 enum PyStorage<'py> {
-    Held(Bound<'py, PyBytes>),
+    Compact(Bound<'py, PyBytes>),
     Contiguous(u64),
     Chunked(PyChunks<'py>),
 }
@@ -139,7 +139,7 @@ fn rows<const N: usize>(array: &ArrayView2<'_, f64>) -> Vec<[f64; N]> {
 impl PySeries<'_> {
     fn to_series(&self) -> PyResult<Series> {
         let storage = match &self.storage {
-            PyStorage::Held(bytes) => Storage::Held(bytes.as_bytes().to_vec()),
+            PyStorage::Compact(bytes) => Storage::Compact(bytes.as_bytes().to_vec()),
             PyStorage::Contiguous(offset) => Storage::Contiguous(*offset),
             PyStorage::Chunked(chunks) => {
                 let table = chunks.table.as_array();

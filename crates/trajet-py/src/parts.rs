@@ -28,7 +28,7 @@ use crate::plan::Plan;
 use crate::reader::Reader;
 use crate::report::{counts, report_dict};
 use crate::serialize::{from_bytes, to_bytes};
-use crate::transforms::{Outline, of_chain};
+use crate::transforms::{WorkerInput, of_chain};
 
 /// A pass of a plan over a number of frames. See `_trajet.pyi`.
 #[pyclass(frozen, module = "trajet._trajet", name = "Pass")]
@@ -190,7 +190,7 @@ pub(crate) struct PyWorkerTrajectory {
 impl PyWorkerTrajectory {
     #[new]
     fn new(outline: &[u8]) -> PyResult<Self> {
-        let Outline { spec, transforms } = from_bytes(outline)?;
+        let WorkerInput { spec, transforms } = from_bytes(outline)?;
         Ok(PyWorkerTrajectory {
             inner: WorkerTrajectory::new(spec, &[WORKER_OPENER]),
             transform: transforms.as_ref().map(of_chain),
@@ -248,16 +248,16 @@ impl PyWorkerTrajectory {
             *kept = Some(report.clone().unbind());
         }
         let states = result.map_err(|fault| match fault {
-            Fault::Input(error) => from_io(py, &error),
-            Fault::Run(error) => from_run(py, &error),
-            Fault::Asked(error) => error,
+            TaskError::Input(error) => from_io(py, &error),
+            TaskError::Run(error) => from_run(py, &error),
+            TaskError::Asked(error) => error,
         })?;
         Ok((PyArray1::from_vec(py, states), report))
     }
 }
 
 /// Cause of a failed task.
-enum Fault {
+enum TaskError {
     Input(trajet_files::Error),
     Run(RunError),
     Asked(PyErr),
@@ -283,19 +283,19 @@ impl PyWorkerTrajectory {
         threads: usize,
         report: &mut RunReport,
         handle: &RunHandle,
-    ) -> Result<Vec<u8>, Fault> {
+    ) -> Result<Vec<u8>, TaskError> {
         let begin = Instant::now();
         handle.join();
-        let Task { run, frames, slice } = from_bytes(task).map_err(Fault::Asked)?;
+        let Task { run, frames, slice } = from_bytes(task).map_err(TaskError::Asked)?;
         let opens = Instant::now();
         let mut opening = Meter::default();
-        let chain = self.chain(slice, &mut opening).map_err(Fault::Input)?;
+        let chain = self.chain(slice, &mut opening).map_err(TaskError::Input)?;
         let (opened, waited) = (opens.elapsed(), Duration::from_nanos(opening.wait_ns));
         let PyPass { inner, leaves, .. } = pass_;
         let n_frames = frames.len();
         let out = FrameArrays::new(inner.per_frame().into_iter(), parts, n_frames);
         let out = out.filter(|_| leaves.frames_of(&run).len() == n_frames);
-        let out = out.ok_or_else(|| Fault::Asked(unfit()))?;
+        let out = out.ok_or_else(|| TaskError::Asked(unfit()))?;
         let part = Part { frames: &frames, leaves: *leaves, run };
         // For one thread a single share is best, as each share costs requests. Several threads balance their load with
         // a few more shares.
@@ -317,7 +317,7 @@ impl PyWorkerTrajectory {
             };
             first.stages.add_around(&around);
         }
-        states.map_err(Fault::Run)
+        states.map_err(TaskError::Run)
     }
 }
 

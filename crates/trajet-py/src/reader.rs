@@ -12,7 +12,7 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use trajet_engine::report::Stages;
 use trajet_engine::run::{lock, with_progress};
 use trajet_files::{
-    Chain, FieldReader, Frames, HdfLayouts, Meter, OpenOptions, Scratch, Wanted, Watch,
+    Chain, FieldReader, Frames, HdfLayouts, Meter, OpenOptions, ReadRequest, Scratch, Watch,
 };
 use trajet_formats::{Atoms, Field, Format, FormatOptions, FrameMeta, Losses, memory};
 use trajet_transforms::JumpNeeds;
@@ -26,7 +26,7 @@ use crate::report::{PyLoss, counts, of_loss};
 use crate::serialize::to_bytes;
 use crate::stored::Stored;
 use crate::topology::{StructureFile, from_topology};
-use crate::transforms::{Outline, Transforms, of_chain};
+use crate::transforms::{Transforms, WorkerInput, of_chain};
 
 mod filling;
 
@@ -127,7 +127,7 @@ impl Reader {
         let (atoms, options) = (self.atoms(py, atoms_wanted)?, self.whole()?);
         let spec = self.inner.outline(options, &atoms).map_err(|error| from_io(py, &error))?;
         let transforms = self.transforms.clone();
-        Ok(PyBytes::new(py, &to_bytes(&Outline { spec, transforms })?))
+        Ok(PyBytes::new(py, &to_bytes(&WorkerInput { spec, transforms })?))
     }
 
     /// Returns what frame 0 of a file states about its atoms; `None` if the format names no atoms.
@@ -456,7 +456,7 @@ impl Reader {
         let field = self::field(field)?;
         let frames = frames.to_frames();
         let atoms = self.atoms(py, atoms_wanted)?;
-        let request = Wanted { frames: &frames, atoms: &atoms, field };
+        let request = ReadRequest { frames: &frames, atoms: &atoms, field };
         let threads = threads.min(frames.len()).max(1);
         let is_single = |segment: &trajet_files::chain::Segment| {
             let typed = segment.reader.as_stored_types();
@@ -601,7 +601,7 @@ impl Parts {
         begin: usize,
         out: PyReadwriteArray3<'py, f32>,
     ) -> PyResult<Meta<'py>> {
-        let request = Wanted::positions(&self.frames, &self.atoms);
+        let request = ReadRequest::positions(&self.frames, &self.atoms);
         let end = begin.saturating_add(out.shape()[0]);
         if end > self.frames.len() {
             return Err(PyValueError::new_err("there are not so many frames"));

@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use trajet_engine::report::{RunReport, Stages};
 use trajet_files::Meter;
-use trajet_files::transform::Doubts;
+use trajet_files::transform::TransformWarnings;
 use trajet_formats::Loss;
 use trajet_store::partitioned::{bytes_by_part, bytes_by_tier};
 
@@ -26,9 +26,9 @@ pub(crate) fn counts<'py>(py: Python<'py>, meter: &Meter) -> PyResult<Bound<'py,
     dict.set_item("frames", meter.frames)?;
     dict.set_item("empty_frames", meter.empty_frames)?;
     dict.set_item("atoms_decoded", meter.atoms_decoded)?;
-    let Doubts { endless_molecules, large_steps, first_large_step } = meter.doubts;
-    if endless_molecules + large_steps > 0 {
-        dict.set_item("endless_molecules", endless_molecules)?;
+    let TransformWarnings { infinite_molecules, large_steps, first_large_step } = meter.warnings;
+    if infinite_molecules + large_steps > 0 {
+        dict.set_item("infinite_molecules", infinite_molecules)?;
         dict.set_item("large_steps", large_steps)?;
         dict.set_item("first_large_step", first_large_step)?;
     }

@@ -34,7 +34,7 @@ impl Transforms {
 
 /// What worker processes open: files, and the transform of their frames.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Outline {
+pub(crate) struct WorkerInput {
     pub(crate) spec: WorkerSpec,
     pub(crate) transforms: Option<Arc<trajet_transforms::Transforms>>,
 }

@@ -178,8 +178,8 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Error> {
 /// Allocates memory for `size` bytes.
 fn memory(size: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    let room = usize::try_from(size).unwrap_or(usize::MAX);
-    bytes.try_reserve_exact(room).map_err(|_| ErrorKind::OutOfMemory)?;
+    let n_bytes = usize::try_from(size).unwrap_or(usize::MAX);
+    bytes.try_reserve_exact(n_bytes).map_err(|_| ErrorKind::OutOfMemory)?;
     Ok(bytes)
 }
 

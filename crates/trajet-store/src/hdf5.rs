@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use trajet_engine::{Control, run};
 use trajet_files::{
-    Chain, FrameIndex, Frames, HdfLayouts, OpenOptions, Scratch, Serial, Wanted, chain,
+    Chain, FrameIndex, Frames, HdfLayouts, OpenOptions, ReadRequest, Scratch, Serial, chain,
 };
 use trajet_formats::h5md::{Boxes, Description, NO_ROW, Series, Storage};
 use trajet_formats::{
@@ -100,7 +100,7 @@ impl Hdf5Job<'_> {
         };
         let stage = Stage { number: stage.number + 1, ..stage };
         let boxes = pair.compare(threads, &mut Staged { control, stage })?;
-        description.boxes = Boxes::Given(boxes);
+        description.boxes = Boxes::Reported(boxes);
         drop(pair);
         let pieces = pieces_of(to, &description, control)?;
         let size = pieces.iter().map(|piece| piece.size).sum();
@@ -232,7 +232,7 @@ impl Pair<'_> {
         let (frames, atoms) = (Frames::all(self.n_frames), Atoms::all(self.n_atoms));
         let mut boxes = Vec::with_capacity(some.len());
         for &field in &self.fields {
-            let request = Wanted { frames: &frames, atoms: &atoms, field };
+            let request = ReadRequest { frames: &frames, atoms: &atoms, field };
             let scratch = || Scratch::stopped_by(Arc::clone(stop));
             let (mut ours, mut theirs) = (scratch(), scratch());
             let mut vectors = [vec![0.0; 3 * self.n_atoms], vec![0.0; 3 * self.n_atoms]];

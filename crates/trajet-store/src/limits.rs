@@ -49,7 +49,7 @@ impl Filled {
     /// # Errors
     /// [`Error::TierFull`].
     pub fn check(&self) -> Result<(), Error> {
-        self.folders.iter().try_for_each(|(folder, room)| room.check(self.bytes_in(folder)))
+        self.folders.iter().try_for_each(|(folder, usage)| usage.check(self.bytes_in(folder)))
     }
 
     /// Returns the total size of the files in a folder; files that cannot be inspected count as 0 bytes.

@@ -131,10 +131,10 @@ impl Drop for Mount {
 
 /// Bounded queue of error messages.
 #[derive(Default)]
-struct Messages(Mutex<Waiting>);
+struct Messages(Mutex<QueuedMessages>);
 
 #[derive(Default)]
-struct Waiting {
+struct QueuedMessages {
     messages: VecDeque<String>,
     left_out: usize,
     last: String,

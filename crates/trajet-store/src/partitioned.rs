@@ -13,7 +13,7 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 use trajet_files::indexed::Indexed;
 use trajet_files::opener::{self, KnownFile, Opened, Opener, WorkerOpener};
-use trajet_files::reader::{self, Wanted, WorkerFile};
+use trajet_files::reader::{self, ReadRequest, WorkerFile};
 use trajet_files::sidecar::Found;
 use trajet_files::source::{FileIdentity, Handles, Source, absolute};
 use trajet_files::{
@@ -268,10 +268,10 @@ impl PartitionShared {
                 return Err(fault(format!("{} lies on tier {}", part.name, part.tier)));
             }
         }
-        let room = || Arc::new(Handles::new(MOST_OPEN_OF_PARTS.max(parts.len())));
+        let own_handles = || Arc::new(Handles::new(MOST_OPEN_OF_PARTS.max(parts.len())));
         // These options must not change the frames of parts, which are recorded.
         let options = OpenOptions {
-            handles: Some(options.handles.clone().unwrap_or_else(room)),
+            handles: Some(options.handles.clone().unwrap_or_else(own_handles)),
             allow_truncated_tail: false,
             continuous: false,
             formats: FormatOptions::default(),
@@ -548,7 +548,7 @@ impl reader::Reader for PartitionedReader {
 
     fn read_frame(
         &self,
-        &Wanted { frames, atoms, field }: &Wanted<'_>,
+        &ReadRequest { frames, atoms, field }: &ReadRequest<'_>,
         at: usize,
         scratch: &mut Scratch,
         out: &mut [f32],
@@ -564,7 +564,7 @@ impl reader::Reader for PartitionedReader {
             let (opened, inner) = parts[share.part].ready(&self.whole, share.part, scratch)?;
             inner.expected = self.file.index.digest(frame, share.part);
             let &OpenedPart { ref chain, is_exact, lacks_boxes } = opened;
-            let request = Wanted { frames, atoms: &share.atoms, field };
+            let request = ReadRequest { frames, atoms: &share.atoms, field };
             meta.clear();
             let direct = match &share.columns[..] {
                 [columns] => Some(3 * columns.start as usize..3 * columns.end as usize),

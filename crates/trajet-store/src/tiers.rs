@@ -134,9 +134,9 @@ impl Store {
         needed: &BTreeMap<T, u64>,
     ) -> Result<(), Error> {
         let tiers: Vec<&str> = needed.keys().map(AsRef::as_ref).collect();
-        let rooms = self.usage_of(&tiers)?.into_iter().zip(needed.values());
-        let limited = rooms.filter_map(|(room, &needed)| Some((room?, needed)));
-        limited.into_iter().try_for_each(|(room, needed)| room.check(needed))
+        let usages = self.usage_of(&tiers)?.into_iter().zip(needed.values());
+        let limited = usages.filter_map(|(usage, &needed)| Some((usage?, needed)));
+        limited.into_iter().try_for_each(|(usage, needed)| usage.check(needed))
     }
 
     /// Returns the usage and limit of each tier; `None` for a tier without limit.
@@ -145,12 +145,12 @@ impl Store {
         // Counting usage reads all manifests: skipped if no tier has a limit.
         let is_limited = tiers.iter().any(|tier| tier.limit.is_some());
         let used = if is_limited { self.used()? } else { BTreeMap::new() };
-        let room = |(&name, tier): (&&str, Tier)| {
+        let usage = |(&name, tier): (&&str, Tier)| {
             let (tier, limit) = (name.to_owned(), tier.limit?);
             let used = used.get(name).copied().unwrap_or(0);
             Some(TierUsage { tier, used, limit, settings: self.settings_path() })
         };
-        Ok(names.iter().zip(tiers).map(room).collect())
+        Ok(names.iter().zip(tiers).map(usage).collect())
     }
     /// Returns the folders that are being filled, each with its tier's limit; folders on unlimited tiers are left out.
     ///
@@ -161,8 +161,8 @@ impl Store {
         folders: impl Iterator<Item = (&'f str, PathBuf)>,
     ) -> Result<Filled, Error> {
         let (tiers, folders): (Vec<_>, Vec<_>) = folders.unzip();
-        let rooms = folders.into_iter().zip(self.usage_of(&tiers)?);
-        let folders = rooms.filter_map(|(folder, room)| Some((folder, room?))).collect();
+        let usages = folders.into_iter().zip(self.usage_of(&tiers)?);
+        let folders = usages.filter_map(|(folder, usage)| Some((folder, usage?))).collect();
         Ok(Filled { folders, excluded: Vec::new() })
     }
 }

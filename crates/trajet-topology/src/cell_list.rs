@@ -15,7 +15,7 @@ use trajet_simd::InstructionSet;
 
 pub use self::pairs::{PairRange, Pairs, pairs_within};
 use self::pairs::{check, fault_of};
-use crate::Fault;
+use crate::TopologyError;
 
 /// Minimal width of grid cells (Å): few atoms of a liquid are in a narrower one.
 const LEAST_WIDTH: f64 = 2.5;
@@ -27,7 +27,7 @@ const USUAL_WIDTH: f64 = 6.0;
 /// is `None` without periodic boundaries.
 ///
 /// # Errors
-/// [`Fault::Memory`].
+/// [`TopologyError::Memory`].
 ///
 /// # Panics
 /// If there is no position for one of the atoms, there are 2³¹ of them, or the distance is negative, infinite or NaN.
@@ -38,7 +38,7 @@ pub fn atoms_within(
     cell: Option<&Cell>,
     distance: f64,
     found: impl FnMut(u32),
-) -> Result<(), Fault> {
+) -> Result<(), TopologyError> {
     let instructions = InstructionSet::default();
     atoms_within_on(instructions, positions, [candidates, set], cell, distance, found)
 }
@@ -50,7 +50,7 @@ fn atoms_within_on(
     cell: Option<&Cell>,
     distance: f64,
     found: impl FnMut(u32),
-) -> Result<(), Fault> {
+) -> Result<(), TopologyError> {
     check(positions, distance);
     let groups = groups.map(|listed| Atoms { positions, listed: Some(listed) });
     let parts = (distance / USUAL_WIDTH).ceil();

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Fault;
+use crate::TopologyError;
 use crate::error::{repeat_tail, reserve};
 
 /// A column of text: a code for each row, and the text of each code. Codes are numbered by first appearance, so that
@@ -147,8 +147,8 @@ impl ColumnBuilder {
     /// Returns a builder with room for this many rows.
     ///
     /// # Errors
-    /// [`Fault::Memory`].
-    pub fn with_rows(n: usize) -> Result<Self, Fault> {
+    /// [`TopologyError::Memory`].
+    pub fn with_rows(n: usize) -> Result<Self, TopologyError> {
         let mut builder = ColumnBuilder::default();
         reserve(&mut builder.column.codes, n, "a column of text")?;
         Ok(builder)
@@ -157,8 +157,8 @@ impl ColumnBuilder {
     /// Reserves memory for further rows.
     ///
     /// # Errors
-    /// [`Fault::Memory`].
-    pub fn reserve(&mut self, rows: usize) -> Result<(), Fault> {
+    /// [`TopologyError::Memory`].
+    pub fn reserve(&mut self, rows: usize) -> Result<(), TopologyError> {
         reserve(&mut self.column.codes, rows, "a column of text")
     }
 
@@ -228,11 +228,11 @@ impl ColumnBuilder {
     /// Adds the last `n` rows again, `times` times.
     ///
     /// # Errors
-    /// [`Fault::Memory`].
+    /// [`TopologyError::Memory`].
     ///
     /// # Panics
     /// If there are fewer than `n` rows.
-    pub fn repeat_rows(&mut self, n: usize, times: usize) -> Result<(), Fault> {
+    pub fn repeat_rows(&mut self, n: usize, times: usize) -> Result<(), TopologyError> {
         repeat_tail(&mut self.column.codes, n, times, "a column of text")
     }
 

@@ -84,10 +84,10 @@ pub enum Error {
     },
 }
 
-/// The reason why bytes cannot be parsed. Parsers do not know the path; [`Fault::in_file`] adds it.
+/// The reason why bytes cannot be parsed. Parsers do not know the path; [`TopologyError::in_file`] adds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Fault {
+pub enum TopologyError {
     /// A text is malformed.
     Malformed(Location, String),
     /// Binary data is malformed at this byte.
@@ -98,20 +98,24 @@ pub enum Fault {
     Memory(u64, &'static str),
 }
 
-impl Fault {
+impl TopologyError {
     /// Returns the fault of a line and column, both counted from 1; column 0 stands for the whole line.
     pub fn at(line: u64, column: u64, reason: impl Into<String>) -> Self {
-        Fault::Malformed(Location { line, column }, reason.into())
+        TopologyError::Malformed(Location { line, column }, reason.into())
     }
 
     /// Returns the error that names the file as well.
     pub fn in_file(self, path: &Path) -> Error {
         let path = path.to_owned();
         match self {
-            Fault::Malformed(location, reason) => Error::Malformed { path, location, reason },
-            Fault::MalformedBinary(byte, reason) => Error::MalformedBinary { path, byte, reason },
-            Fault::Unsupported(reason) => Error::Unsupported { path, reason },
-            Fault::Memory(needed, what) => Error::Memory { path, needed, what },
+            TopologyError::Malformed(location, reason) => {
+                Error::Malformed { path, location, reason }
+            }
+            TopologyError::MalformedBinary(byte, reason) => {
+                Error::MalformedBinary { path, byte, reason }
+            }
+            TopologyError::Unsupported(reason) => Error::Unsupported { path, reason },
+            TopologyError::Memory(needed, what) => Error::Memory { path, needed, what },
         }
     }
 }
@@ -119,25 +123,25 @@ impl Fault {
 /// Reserves capacity for `more` further elements.
 ///
 /// # Errors
-/// [`Fault::Memory`]; the process does not end.
+/// [`TopologyError::Memory`]; the process does not end.
 pub(crate) fn reserve<T>(
     vector: &mut Vec<T>,
     more: usize,
     what: &'static str,
-) -> Result<(), Fault> {
+) -> Result<(), TopologyError> {
     Ok(memory::reserve(vector, more, what)?)
 }
 
-impl From<NoMemory> for Fault {
+impl From<NoMemory> for TopologyError {
     fn from(NoMemory { needed, what }: NoMemory) -> Self {
-        Fault::Memory(needed, what)
+        TopologyError::Memory(needed, what)
     }
 }
 
 /// Appends the last `n` elements again, so many times.
 ///
 /// # Errors
-/// [`Fault::Memory`].
+/// [`TopologyError::Memory`].
 ///
 /// # Panics
 /// If there are fewer than `n` elements.
@@ -146,7 +150,7 @@ pub(crate) fn repeat_tail<T: Copy>(
     n: usize,
     times: usize,
     what: &'static str,
-) -> Result<(), Fault> {
+) -> Result<(), TopologyError> {
     let mut left = n.saturating_mul(times);
     reserve(vector, left, what)?;
     let start = vector.len() - n;

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use crate::error::reserve;
-use crate::{Error, Fault, Structure, gro, mmcif, pdb, prmtop, psf, tpr};
+use crate::{Error, Structure, TopologyError, gro, mmcif, pdb, prmtop, psf, tpr};
 
 /// A part of a topology that a format can hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,18 +44,18 @@ pub struct FormatInfo {
     /// Whether first bytes are those of the format.
     recognise: fn(&[u8]) -> bool,
     /// Parses a whole file; the flag asks for positions.
-    parse: fn(&[u8], bool) -> Result<Structure, Fault>,
+    parse: fn(&[u8], bool) -> Result<Structure, TopologyError>,
 }
 
 impl FormatInfo {
     /// Parses the content of a file. Positions are returned only if asked for.
     ///
     /// # Errors
-    /// [`Fault`], with the place in the file.
-    pub fn parse(&self, bytes: &[u8], with_positions: bool) -> Result<Structure, Fault> {
+    /// [`TopologyError`], with the place in the file.
+    pub fn parse(&self, bytes: &[u8], with_positions: bool) -> Result<Structure, TopologyError> {
         if u32::try_from(bytes.len() / 8).is_err() {
             let reason = "the file is larger than 32 GiB; topologies of this size are not read";
-            return Err(Fault::Unsupported(reason.into()));
+            return Err(TopologyError::Unsupported(reason.into()));
         }
         (self.parse)(bytes, with_positions)
     }
@@ -212,8 +212,8 @@ impl FileStart {
     /// Reads until there are `end` bytes, or to the end of a file that has become shorter.
     fn read_to(&mut self, end: u64, path: &Path) -> Result<(), Error> {
         let more = end.saturating_sub(self.bytes.len() as u64);
-        let room = usize::try_from(more).unwrap_or(usize::MAX);
-        reserve(&mut self.bytes, room, "the file").map_err(|fault| fault.in_file(path))?;
+        let n_bytes = usize::try_from(more).unwrap_or(usize::MAX);
+        reserve(&mut self.bytes, n_bytes, "the file").map_err(|fault| fault.in_file(path))?;
         let read = (&self.file).take(more).read_to_end(&mut self.bytes);
         read.map(|_| ()).map_err(|error| Error::Io { path: path.to_owned(), error })
     }

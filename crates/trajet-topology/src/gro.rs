@@ -11,7 +11,7 @@ use trajet_formats::gro::{self, SHORTEST_LINE, Width};
 use crate::error::reserve;
 use crate::grouping::{AtomColumns, group};
 use crate::text::{LineFaults, Lines, columns, integer, is_cut, quoted, words};
-use crate::{Atoms, ColumnBuilder, Fault, Structure, Topology};
+use crate::{Atoms, ColumnBuilder, Structure, Topology, TopologyError};
 
 /// Residue numbers are given modulo this.
 const MODULUS: i64 = 100_000;
@@ -21,8 +21,8 @@ const LEAST_BEFORE_WRAP: i64 = MODULUS / 2;
 /// Parses the first frame.
 ///
 /// # Errors
-/// [`Fault`], with line and column.
-pub(crate) fn read(text: &[u8], with_positions: bool) -> Result<Structure, Fault> {
+/// [`TopologyError`], with line and column.
+pub(crate) fn read(text: &[u8], with_positions: bool) -> Result<Structure, TopologyError> {
     let mut lines = Lines::new(text);
     lines.expect("a title")?;
     let line = lines.expect("the number of atoms")?;
@@ -87,7 +87,7 @@ struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    fn new(n: usize, with_positions: bool) -> Result<Self, Fault> {
+    fn new(n: usize, with_positions: bool) -> Result<Self, TopologyError> {
         let (mut numbers, mut serials) = (Vec::new(), Vec::new());
         reserve(&mut numbers, n, "atoms")?;
         reserve(&mut serials, n, "atoms")?;
@@ -109,7 +109,7 @@ impl<'a> Rows<'a> {
         })
     }
 
-    fn add(&mut self, line: &'a [u8], lines: &Lines<'_>) -> Result<(), Fault> {
+    fn add(&mut self, line: &'a [u8], lines: &Lines<'_>) -> Result<(), TopologyError> {
         // Most atoms are of the same residue as the one before.
         let previous = std::mem::replace(&mut self.previous, line);
         if !previous.is_empty() && columns(line, 0..10) == columns(previous, 0..10) {
@@ -136,7 +136,7 @@ impl<'a> Rows<'a> {
         Ok(())
     }
 
-    fn add_residue(&mut self, line: &[u8], lines: &Lines<'_>) -> Result<(), Fault> {
+    fn add_residue(&mut self, line: &[u8], lines: &Lines<'_>) -> Result<(), TopologyError> {
         let field = columns(line, 0..5);
         let number = integer(field).ok_or_else(|| {
             lines.fault(1, format!("expected a residue number, found {}", quoted(field)))
@@ -150,7 +150,7 @@ impl<'a> Rows<'a> {
         self.residue_names.push_field(name).map_err(|reason| lines.fault(6, reason))
     }
 
-    fn add_position(&mut self, line: &[u8], lines: &Lines<'_>) -> Result<(), Fault> {
+    fn add_position(&mut self, line: &[u8], lines: &Lines<'_>) -> Result<(), TopologyError> {
         let locate = |fault| lines.located(fault);
         let width = match self.width {
             Some(width) => width,
@@ -161,7 +161,7 @@ impl<'a> Rows<'a> {
         Ok(())
     }
 
-    fn finish(self) -> Result<Structure, Fault> {
+    fn finish(self) -> Result<Structure, TopologyError> {
         let residue_names = self.residue_names.finish();
         let (residue_of_atom, residues, segments) = group(&AtomColumns {
             numbers: &self.numbers,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::error::reserve;
-use crate::{Column, Fault, Residues, Segments};
+use crate::{Column, Residues, Segments, TopologyError};
 
 /// The segment of files that name none.
 pub(crate) const UNNAMED_SEGMENT: &str = "SYSTEM";
@@ -50,7 +50,9 @@ impl RepeatedNames {
 
 /// Residues, segments, and the residue of each atom. A residue begins where number, insertion code, name or segment
 /// differ from those of the atom before, a segment where the segment does.
-pub(crate) fn group(atoms: &AtomColumns<'_>) -> Result<(Vec<u32>, Residues, Segments), Fault> {
+pub(crate) fn group(
+    atoms: &AtomColumns<'_>,
+) -> Result<(Vec<u32>, Residues, Segments), TopologyError> {
     let n = atoms.numbers.len();
     let names = atoms.names.codes();
     let codes = atoms.insertion_codes.map_or(&[][..], Column::codes);

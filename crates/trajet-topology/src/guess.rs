@@ -14,7 +14,7 @@ use trajet_kernels::cell::Cell;
 
 use crate::cell_list::{PairRange, Pairs, pairs_within};
 use crate::error::reserve;
-use crate::{Bonds, Column, ColumnBuilder, Fault, Topology, elements};
+use crate::{Bonds, Column, ColumnBuilder, Topology, TopologyError, elements};
 
 /// Atoms are bonded if they are closer than this times the sum of their radii.
 const FUDGE_FACTOR: f64 = 0.55;
@@ -137,10 +137,10 @@ pub enum NotGuessed {
     },
 }
 
-impl From<Fault> for NotGuessed {
-    fn from(fault: Fault) -> Self {
+impl From<TopologyError> for NotGuessed {
+    fn from(fault: TopologyError) -> Self {
         match fault {
-            Fault::Memory(needed, what) => NotGuessed::Memory { needed, what },
+            TopologyError::Memory(needed, what) => NotGuessed::Memory { needed, what },
             // Nothing is parsed here.
             _ => NotGuessed::Memory { needed: 0, what: "a search" },
         }

@@ -30,7 +30,7 @@ mod write;
 
 pub use bonds::Bonds;
 pub use column::{Column, ColumnBuilder};
-pub use error::{Error, Fault, Location};
+pub use error::{Error, Location, TopologyError};
 pub use formats::{Content, FORMATS, FormatInfo, open, recognise};
 pub use guess::NotGuessed;
 pub use topology::{

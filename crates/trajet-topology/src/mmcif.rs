@@ -15,7 +15,7 @@
 //! 8. A table that is read and that ends with the file, with neither a comment nor anything else behind it, may be cut,
 //!    on which there is a warning.
 
-use crate::{Bonds, Fault, Structure};
+use crate::{Bonds, Structure, TopologyError};
 
 mod atoms;
 mod fields;
@@ -60,9 +60,9 @@ pub(crate) fn recognise(start: &[u8]) -> bool {
 /// Parses an mmCIF file.
 ///
 /// # Errors
-/// [`Fault::Malformed`] with the line if the syntax is violated, a column is missing or a number is none;
-/// [`Fault::Unsupported`] if there is no table of atoms; [`Fault::Memory`].
-pub(crate) fn read(bytes: &[u8], with_positions: bool) -> Result<Structure, Fault> {
+/// [`TopologyError::Malformed`] with the line if the syntax is violated, a column is missing or a number is none;
+/// [`TopologyError::Unsupported`] if there is no table of atoms; [`TopologyError::Memory`].
+pub(crate) fn read(bytes: &[u8], with_positions: bool) -> Result<Structure, TopologyError> {
     let mut tokens = Tokens::new(bytes);
     let mut block = Block::new(with_positions);
     let (mut is_inside, mut is_open) = (false, false);
@@ -75,7 +75,9 @@ pub(crate) fn read(bytes: &[u8], with_positions: bool) -> Result<Structure, Faul
                 is_inside = true;
             }
             _ if !is_inside => {
-                return Err(Fault::Unsupported("not mmCIF, which begins with data_".to_owned()));
+                return Err(TopologyError::Unsupported(
+                    "not mmCIF, which begins with data_".to_owned(),
+                ));
             }
             Token::Frame => {}
             Token::Loop => is_open = block.read_loop(&mut tokens)?,
@@ -120,7 +122,7 @@ impl<'a> Block<'a> {
     }
 
     /// Reads a table, and returns whether its rows are used.
-    fn read_loop(&mut self, tokens: &mut Tokens<'a>) -> Result<bool, Fault> {
+    fn read_loop(&mut self, tokens: &mut Tokens<'a>) -> Result<bool, TopologyError> {
         let line = tokens.line();
         let mut tags = Vec::new();
         while let Some(Token::Tag(tag)) = tokens.peek()? {
@@ -128,25 +130,26 @@ impl<'a> Block<'a> {
             tags.push(tag);
         }
         let Some(category) = tags.first().map(|tag| category_of(tag)) else {
-            return Err(Fault::at(line, 0, "a table without columns"));
+            return Err(TopologyError::at(line, 0, "a table without columns"));
         };
-        let mut table = self.begin(category, &tags).map_err(|reason| Fault::at(line, 0, reason))?;
+        let mut table =
+            self.begin(category, &tags).map_err(|reason| TopologyError::at(line, 0, reason))?;
         let mut values = vec![Value::default(); tags.len()];
         let mut has_rows = false;
         while let Some(line) = next_row(tokens, &mut values)? {
             has_rows = true;
-            self.add(&mut table, &values).map_err(|reason| Fault::at(line, 0, reason))?;
+            self.add(&mut table, &values).map_err(|reason| TopologyError::at(line, 0, reason))?;
         }
         let is_cut = tokens.peek()?.is_none();
         if !has_rows && (is_cut || category == Some(Category::Atoms)) {
-            return Err(Fault::at(line, 0, "a table without rows"));
+            return Err(TopologyError::at(line, 0, "a table without rows"));
         }
-        self.end(table).map_err(|reason| Fault::at(line, 0, reason))?;
+        self.end(table).map_err(|reason| TopologyError::at(line, 0, reason))?;
         Ok(category.is_some())
     }
 
     /// Reads the value of a tag, and returns whether it is used.
-    fn read_pair(&mut self, tokens: &mut Tokens<'a>, tag: &'a [u8]) -> Result<bool, Fault> {
+    fn read_pair(&mut self, tokens: &mut Tokens<'a>, tag: &'a [u8]) -> Result<bool, TopologyError> {
         let Some(Token::Value(value)) = tokens.next()? else {
             return Err(tokens.fault(format!("no value of {}", String::from_utf8_lossy(tag))));
         };
@@ -193,16 +196,16 @@ impl<'a> Block<'a> {
         }
     }
 
-    fn finish(mut self) -> Result<Structure, Fault> {
+    fn finish(mut self) -> Result<Structure, TopologyError> {
         for (category, _) in CATEGORIES {
             let Pairs { tags, values, line } = std::mem::take(&mut self.pairs[category as usize]);
             if !tags.is_empty() {
                 self.add_pairs(category, &tags, &values)
-                    .map_err(|reason| Fault::at(line, 0, reason))?;
+                    .map_err(|reason| TopologyError::at(line, 0, reason))?;
             }
         }
         let Some(atoms) = self.atoms else {
-            return Err(Fault::Unsupported(
+            return Err(TopologyError::Unsupported(
                 "a CIF file without a table _atom_site of mmCIF".to_owned(),
             ));
         };
@@ -249,7 +252,10 @@ fn category_of(tag: &[u8]) -> Option<Category> {
 }
 
 /// Reads as many values as a table has columns and returns the line of the first; `None` if the table ends.
-fn next_row<'a>(tokens: &mut Tokens<'a>, values: &mut [Value<'a>]) -> Result<Option<u64>, Fault> {
+fn next_row<'a>(
+    tokens: &mut Tokens<'a>,
+    values: &mut [Value<'a>],
+) -> Result<Option<u64>, TopologyError> {
     let mut line = 0;
     let n = values.len();
     for (i, value) in values.iter_mut().enumerate() {
@@ -258,7 +264,7 @@ fn next_row<'a>(tokens: &mut Tokens<'a>, values: &mut [Value<'a>]) -> Result<Opt
             _ if i == 0 => return Ok(None),
             _ => {
                 let reason = format!("a table ends after {i} of the {n} values of a row");
-                return Err(Fault::at(line, 0, reason));
+                return Err(TopologyError::at(line, 0, reason));
             }
         }
         if i == 0 {

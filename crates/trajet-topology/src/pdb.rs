@@ -28,7 +28,7 @@ use trajet_formats::pdb::{self, Record};
 use crate::error::reserve;
 use crate::grouping::{AtomColumns, group};
 use crate::text::{LineFaults, Lines, columns, decimal, integer, is_cut, quoted};
-use crate::{Atoms, Column, ColumnBuilder, Fault, Structure, Topology, elements};
+use crate::{Atoms, Column, ColumnBuilder, Structure, Topology, TopologyError, elements};
 
 mod connections;
 mod numbers;
@@ -58,8 +58,8 @@ const USUAL_LINE: usize = 81;
 /// Parses the first model, and all CONECT records.
 ///
 /// # Errors
-/// [`Fault`], with line and column.
-pub(crate) fn read(text: &[u8], with_positions: bool) -> Result<Structure, Fault> {
+/// [`TopologyError`], with line and column.
+pub(crate) fn read(text: &[u8], with_positions: bool) -> Result<Structure, TopologyError> {
     let mut rows = Rows::new(text.len() / USUAL_LINE, with_positions)?;
     let mut connections = Connections::default();
     // Some programs write CRYST1 behind the model.
@@ -82,7 +82,7 @@ pub(crate) fn read(text: &[u8], with_positions: bool) -> Result<Structure, Fault
         }
     }
     if rows.names.is_empty() {
-        return Err(Fault::at(lines.number(), 0, "the file has no ATOM or HETATM record"));
+        return Err(TopologyError::at(lines.number(), 0, "the file has no ATOM or HETATM record"));
     }
     let is_cut = is_cut(text, &lines);
     if in_first && (ending.in_model || is_cut && ending.is_short_atom) {
@@ -152,7 +152,7 @@ struct Rows<'a> {
     /// The record of the atom before.
     previous: &'a [u8],
     /// The number of atoms for which there is memory.
-    room: usize,
+    capacity: usize,
     record_types: ColumnBuilder,
     serials: Serials,
     names: ColumnBuilder,
@@ -179,7 +179,7 @@ struct Notes {
 }
 
 impl<'a> Rows<'a> {
-    fn new(n: usize, with_positions: bool) -> Result<Self, Fault> {
+    fn new(n: usize, with_positions: bool) -> Result<Self, TopologyError> {
         let column = || ColumnBuilder::with_rows(n);
         let mut positions = with_positions.then(Vec::new);
         if let Some(positions) = &mut positions {
@@ -187,7 +187,7 @@ impl<'a> Rows<'a> {
         }
         Ok(Rows {
             previous: &[],
-            room: n,
+            capacity: n,
             record_types: column()?,
             serials: Serials::new(n)?,
             names: column()?,
@@ -206,7 +206,7 @@ impl<'a> Rows<'a> {
         })
     }
 
-    fn add(&mut self, line: &'a [u8], lines: &Lines<'_>) -> Result<(), Fault> {
+    fn add(&mut self, line: &'a [u8], lines: &Lines<'_>) -> Result<(), TopologyError> {
         let text = |builder: &mut ColumnBuilder, range: Range<usize>| {
             let start = range.start;
             let pushed = builder.push_field(columns(line, range));
@@ -263,11 +263,11 @@ impl<'a> Rows<'a> {
 
     /// Reserves memory for a further atom.
     #[inline]
-    fn make_room(&mut self) -> Result<(), Fault> {
-        if self.names.len() < self.room {
+    fn make_room(&mut self) -> Result<(), TopologyError> {
+        if self.names.len() < self.capacity {
             return Ok(());
         }
-        let more = self.room.max(16);
+        let more = self.capacity.max(16);
         for column in [
             &mut self.record_types,
             &mut self.names,
@@ -290,12 +290,12 @@ impl<'a> Rows<'a> {
         if let Some(positions) = &mut self.positions {
             reserve(positions, more, "positions")?;
         }
-        self.room += more;
+        self.capacity += more;
         Ok(())
     }
 
     /// Adds number and insertion code of the residue.
-    fn add_number(&mut self, line: &[u8], lines: &Lines<'_>) -> Result<(), Fault> {
+    fn add_number(&mut self, line: &[u8], lines: &Lines<'_>) -> Result<(), TopologyError> {
         let field = columns(line, RESIDUE_NUMBER);
         let code = columns(line, INSERTION_CODE);
         let fail = |column: usize, found: &[u8]| {
@@ -326,13 +326,13 @@ impl<'a> Rows<'a> {
         pushed.map_err(|reason| lines.fault(INSERTION_CODE.start + 1, reason))
     }
 
-    fn add_position(&mut self, line: &[u8], lines: &Lines<'_>) -> Result<(), Fault> {
+    fn add_position(&mut self, line: &[u8], lines: &Lines<'_>) -> Result<(), TopologyError> {
         let Some(positions) = &mut self.positions else { return Ok(()) };
         positions.push(pdb::position(line).map_err(|fault| lines.located(fault))?);
         Ok(())
     }
 
-    fn finish(self, connections: Connections) -> Result<Structure, Fault> {
+    fn finish(self, connections: Connections) -> Result<Structure, TopologyError> {
         let mut remarks = self.notes.remarks(self.serials.unreadable);
         let n_starred = self.numbers.n_starred;
         let numbers = self.numbers.finish();
@@ -395,8 +395,8 @@ fn is_same<const N: usize>(line: &[u8], other: &[u8], start: usize) -> bool {
     bytes(line).is_some_and(|bytes_of_line| bytes(other) == Some(bytes_of_line))
 }
 
-/// Returns an empty vector with room for `n` numbers.
-fn numbers<T>(n: usize) -> Result<Vec<T>, Fault> {
+/// Returns an empty vector with capacity for `n` numbers.
+fn numbers<T>(n: usize) -> Result<Vec<T>, TopologyError> {
     let mut numbers = Vec::new();
     reserve(&mut numbers, n, "atoms")?;
     Ok(numbers)
@@ -431,7 +431,10 @@ fn read_elements(types: &Column, remarks: &mut Vec<String>) -> Column {
 }
 
 /// Returns the formal charges (`2+`, `1-`, `0`); `None` if there are none or if one has another form.
-fn formal_charges(texts: &Column, remarks: &mut Vec<String>) -> Result<Option<Vec<i32>>, Fault> {
+fn formal_charges(
+    texts: &Column,
+    remarks: &mut Vec<String>,
+) -> Result<Option<Vec<i32>>, TopologyError> {
     let value = |text: &str| match text.as_bytes() {
         [] | [b'0'] => Some(0),
         &[digit @ b'0'..=b'9', sign @ (b'+' | b'-')] => {
@@ -522,7 +525,7 @@ mod tests {
         );
         let error = read(record.replace(" 123456 ", " 1234567").as_bytes(), true);
         assert!(
-            matches!(error, Err(Fault::Malformed(location, _)) if location.column == 12),
+            matches!(error, Err(TopologyError::Malformed(location, _)) if location.column == 12),
             "{error:?}"
         );
     }

@@ -17,8 +17,8 @@ use crate::error::reserve;
 use crate::grouping::{AtomColumns, group, merge_segments};
 use crate::text::{LineFaults, Lines, columns, decimal, integer, quoted};
 use crate::{
-    Atoms, Bonds, Column, ColumnBuilder, Fault, Particle, Residues, Segments, Structure, Topology,
-    elements,
+    Atoms, Bonds, Column, ColumnBuilder, Particle, Residues, Segments, Structure, Topology,
+    TopologyError, elements,
 };
 
 /// Charges are stored in units of e / 18.2223.
@@ -47,8 +47,8 @@ const FEWEST_POINTERS: usize = 30;
 /// Parses a topology; the file has no positions.
 ///
 /// # Errors
-/// [`Fault`], with line and column.
-pub(crate) fn read(text: &[u8], _with_positions: bool) -> Result<Structure, Fault> {
+/// [`TopologyError`], with line and column.
+pub(crate) fn read(text: &[u8], _with_positions: bool) -> Result<Structure, TopologyError> {
     let has_flags = text.starts_with(b"%");
     let (sections, last) = match has_flags {
         true => flagged_sections(text)?,
@@ -84,7 +84,7 @@ const MAY_BE_CUT: &str = "the file ends without the sections or the line end tha
                           it was cut, atom types or chains are missing";
 
 /// Checks that the last section of a file has as many values as there are atoms, if they are of atoms.
-fn check_last_section(sections: &Sections<'_>, last: &[u8], n: usize) -> Result<(), Fault> {
+fn check_last_section(sections: &Sections<'_>, last: &[u8], n: usize) -> Result<(), TopologyError> {
     match sections.get(last) {
         Some(section) if OF_ATOMS.contains(&last) => section.each(n, "values of atoms", |_| Ok(())),
         _ => Ok(()),
@@ -116,22 +116,22 @@ impl<'a> Section<'a> {
         n: usize,
         what: &str,
         mut take: impl FnMut(&'a [u8]) -> Result<(), String>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), TopologyError> {
         if self.per_line == 0 {
             let reason = format!("expected a %FORMAT of {what} as (10I8)");
-            return Err(Fault::at(self.line, 1, reason));
+            return Err(TopologyError::at(self.line, 1, reason));
         }
         let mut lines = Lines::new(self.text);
         let mut left = n;
         while left > 0 {
             let line = lines.next().ok_or_else(|| {
                 let reason = format!("the section of {what} ends after {} of {n}", n - left);
-                Fault::at(self.line + lines.number(), 0, reason)
+                TopologyError::at(self.line + lines.number(), 0, reason)
             })?;
             for i in 0..self.per_line.min(left) {
                 let start = i * self.width;
                 let fault = |reason: String| {
-                    Fault::at(self.line + lines.number(), start as u64 + 1, reason)
+                    TopologyError::at(self.line + lines.number(), start as u64 + 1, reason)
                 };
                 if start >= line.len() {
                     return Err(fault(format!("expected {what}, found the end of the line")));
@@ -144,19 +144,19 @@ impl<'a> Section<'a> {
     }
 
     /// Returns an empty vector for `n` values, if the section has room for them.
-    fn room<T>(&self, n: usize, what: &'static str) -> Result<Vec<T>, Fault> {
+    fn with_capacity<T>(&self, n: usize, what: &'static str) -> Result<Vec<T>, TopologyError> {
         // The last field of a line may lack blanks.
         if n > self.text.len() {
             let reason = format!("the file is too short for {n} {what}");
-            return Err(Fault::at(self.line, 0, reason));
+            return Err(TopologyError::at(self.line, 0, reason));
         }
         let mut values = Vec::new();
         reserve(&mut values, n, what)?;
         Ok(values)
     }
 
-    fn integers(&self, n: usize, what: &'static str) -> Result<Vec<i64>, Fault> {
-        let mut values = self.room(n, what)?;
+    fn integers(&self, n: usize, what: &'static str) -> Result<Vec<i64>, TopologyError> {
+        let mut values = self.with_capacity(n, what)?;
         self.each(n, what, |field| {
             values.push(integer(field).ok_or_else(|| expected(what, field))?);
             Ok(())
@@ -164,8 +164,8 @@ impl<'a> Section<'a> {
         Ok(values)
     }
 
-    fn decimals(&self, n: usize, what: &'static str) -> Result<Vec<f64>, Fault> {
-        let mut values = self.room(n, what)?;
+    fn decimals(&self, n: usize, what: &'static str) -> Result<Vec<f64>, TopologyError> {
+        let mut values = self.with_capacity(n, what)?;
         self.each(n, what, |field| {
             values.push(decimal(field).ok_or_else(|| expected(what, field))?);
             Ok(())
@@ -173,8 +173,8 @@ impl<'a> Section<'a> {
         Ok(values)
     }
 
-    fn texts(&self, n: usize, what: &'static str) -> Result<Column, Fault> {
-        self.room::<u8>(n, what)?;
+    fn texts(&self, n: usize, what: &'static str) -> Result<Column, TopologyError> {
+        self.with_capacity::<u8>(n, what)?;
         let mut column = ColumnBuilder::with_rows(n)?;
         self.each(n, what, |field| column.push_field(field).map_err(str::to_owned))?;
         Ok(column.finish())
@@ -186,7 +186,7 @@ fn expected(what: &str, field: &[u8]) -> String {
 }
 
 /// Returns the sections of a file with flags, and the flag of the last.
-fn flagged_sections(text: &[u8]) -> Result<(Sections<'_>, &[u8]), Fault> {
+fn flagged_sections(text: &[u8]) -> Result<(Sections<'_>, &[u8]), TopologyError> {
     let mut sections = Sections::new();
     let mut lines = Lines::new(text);
     let mut current: Option<(&[u8], Section<'_>)> = None;
@@ -251,7 +251,7 @@ impl<'a> Unflagged<'a> {
         flag: &'static [u8],
         n: usize,
         (per_line, width): (usize, usize),
-    ) -> Result<Section<'a>, Fault> {
+    ) -> Result<Section<'a>, TopologyError> {
         let (text, line) = (self.lines.rest(), self.lines.number());
         for _ in 0..n.div_ceil(per_line).max(1) {
             self.lines.expect("further sections of the topology")?;
@@ -263,7 +263,7 @@ impl<'a> Unflagged<'a> {
 }
 
 /// Returns the sections of a file without flags, whose order and formats are fixed.
-fn unflagged_sections(text: &[u8]) -> Result<Sections<'_>, Fault> {
+fn unflagged_sections(text: &[u8]) -> Result<Sections<'_>, TopologyError> {
     const INTEGERS: (usize, usize) = (12, 6);
     const DECIMALS: (usize, usize) = (5, 16);
     const TEXTS: (usize, usize) = (20, 4);
@@ -312,21 +312,21 @@ fn unflagged_sections(text: &[u8]) -> Result<Sections<'_>, Fault> {
     Ok(file.sections)
 }
 
-fn read_pointers(section: &Section<'_>) -> Result<Vec<usize>, Fault> {
+fn read_pointers(section: &Section<'_>) -> Result<Vec<usize>, TopologyError> {
     let pointers = section.integers(FEWEST_POINTERS, "pointers")?;
     let count = |&n: &i64| {
         let reason = format!("a pointer of {n}; expected a count");
-        usize::try_from(n).map_err(|_| Fault::at(section.line, 0, reason))
+        usize::try_from(n).map_err(|_| TopologyError::at(section.line, 0, reason))
     };
     pointers.iter().map(count).collect()
 }
 
 /// Builds the topology.
-fn build(sections: &Sections<'_>) -> Result<Structure, Fault> {
+fn build(sections: &Sections<'_>) -> Result<Structure, TopologyError> {
     let get = |flag: &str| {
         sections
             .get(flag.as_bytes())
-            .ok_or_else(|| Fault::at(1, 0, format!("the file has no section {flag}")))
+            .ok_or_else(|| TopologyError::at(1, 0, format!("the file has no section {flag}")))
     };
     let pointers = read_pointers(get("POINTERS")?)?;
     let n = pointers[N_ATOMS];
@@ -367,10 +367,10 @@ fn build(sections: &Sections<'_>) -> Result<Structure, Fault> {
 fn read_residues(
     sections: &Sections<'_>,
     pointers: &[usize],
-) -> Result<(Vec<u32>, Residues, Segments, Option<Column>), Fault> {
+) -> Result<(Vec<u32>, Residues, Segments, Option<Column>), TopologyError> {
     let (n, n_residues) = (pointers[N_ATOMS], pointers[N_RESIDUES]);
     let get = |flag: &str| {
-        let missing = || Fault::at(1, 0, format!("the file has no section {flag}"));
+        let missing = || TopologyError::at(1, 0, format!("the file has no section {flag}"));
         sections.get(flag.as_bytes()).ok_or_else(missing)
     };
     let names = get("RESIDUE_LABEL")?.texts(n_residues, "residue names")?;
@@ -379,7 +379,7 @@ fn read_residues(
     let increases = firsts.is_sorted_by(|a, b| a < b);
     if firsts.first() != (n > 0).then_some(&1) || !increases || firsts.last() > Some(&(n as i64)) {
         let reason = format!("expected the first atom of each residue, rising from 1 to {n}");
-        return Err(Fault::at(section.line, 0, reason));
+        return Err(TopologyError::at(section.line, 0, reason));
     }
     let mut residue_of_atom = Vec::new();
     reserve(&mut residue_of_atom, n, "residues")?;
@@ -403,7 +403,7 @@ fn read_residues(
     Ok((residue_of_atom, residues, segments, chains))
 }
 
-fn read_charges(section: &Section<'_>, n: usize) -> Result<Vec<f64>, Fault> {
+fn read_charges(section: &Section<'_>, n: usize) -> Result<Vec<f64>, TopologyError> {
     let unit = match section.is_chamber_charge {
         true => CHAMBER_CHARGE_UNIT_SQUARED.sqrt(),
         false => CHARGE_UNIT,
@@ -418,7 +418,7 @@ fn read_elements(
     numbers: &[i64],
     masses: Option<&[f64]>,
     remarks: &mut Vec<String>,
-) -> Result<(Option<Column>, Option<Vec<Particle>>), Fault> {
+) -> Result<(Option<Column>, Option<Vec<Particle>>), TopologyError> {
     let mut column = ColumnBuilder::default();
     let mut particles = Vec::new();
     reserve(&mut particles, numbers.len(), "atoms")?;
@@ -444,9 +444,9 @@ fn read_bonds(
     n_bonds: usize,
     n_atoms: usize,
     bonds: &mut Vec<[u32; 2]>,
-) -> Result<(), Fault> {
+) -> Result<(), TopologyError> {
     let n = n_bonds.saturating_mul(3);
-    section.room::<u8>(n, "bonds")?;
+    section.with_capacity::<u8>(n, "bonds")?;
     reserve(bonds, n_bonds, "bonds")?;
     let (mut pair, mut place) = ([0; 2], 0);
     section.each(n, "bonds", |field| {

@@ -12,7 +12,7 @@
 use crate::error::reserve;
 use crate::grouping::{AtomColumns, group, merge_segments};
 use crate::text::{LineFaults, Lines, integer, is_cut, quoted, words};
-use crate::{Atoms, Bonds, Column, ColumnBuilder, Fault, Structure, Topology};
+use crate::{Atoms, Bonds, Column, ColumnBuilder, Structure, Topology, TopologyError};
 
 mod atom_line;
 
@@ -31,8 +31,8 @@ const WITHOUT_BONDS: &str = "the file has no section of bonds (!NBOND): it may h
 /// Parses a topology; the file has no positions.
 ///
 /// # Errors
-/// [`Fault`], with line and column.
-pub(crate) fn read(text: &[u8], _with_positions: bool) -> Result<Structure, Fault> {
+/// [`TopologyError`], with line and column.
+pub(crate) fn read(text: &[u8], _with_positions: bool) -> Result<Structure, TopologyError> {
     let mut lines = Lines::new(text);
     let header = lines.expect("`PSF` and its flags")?;
     if !recognise(header) {
@@ -42,7 +42,7 @@ pub(crate) fn read(text: &[u8], _with_positions: bool) -> Result<Structure, Faul
     let (number, width) = if has(b"EXT") { (10, 8) } else { (8, 4) };
     let layout = Layout { number, text: width, is_free: has(b"NAMD") };
     let n = section(&mut lines, b"!NATOM")?
-        .ok_or_else(|| Fault::at(lines.number(), 0, "the file has no `!NATOM` section"))?;
+        .ok_or_else(|| TopologyError::at(lines.number(), 0, "the file has no `!NATOM` section"))?;
     if n > lines.rest().len() / SHORTEST_LINE {
         return Err(lines.fault(1, format!("the file is too short for {n} atoms")));
     }
@@ -83,7 +83,7 @@ fn place(line: &[u8], part: &[u8]) -> usize {
 }
 
 /// Returns the number before the mark of the next section that has it; `None` at the end of the file.
-fn section(lines: &mut Lines<'_>, mark: &[u8]) -> Result<Option<usize>, Fault> {
+fn section(lines: &mut Lines<'_>, mark: &[u8]) -> Result<Option<usize>, TopologyError> {
     while let Some(line) = lines.next() {
         let Some(at) = line.iter().position(|&b| b == b'!') else { continue };
         if line[at..].starts_with(mark) {
@@ -99,7 +99,11 @@ fn section(lines: &mut Lines<'_>, mark: &[u8]) -> Result<Option<usize>, Fault> {
 }
 
 /// Reads pairs of atoms, counted from 1.
-fn read_bonds(lines: &mut Lines<'_>, n_bonds: usize, n_atoms: usize) -> Result<Bonds, Fault> {
+fn read_bonds(
+    lines: &mut Lines<'_>,
+    n_bonds: usize,
+    n_atoms: usize,
+) -> Result<Bonds, TopologyError> {
     if n_bonds > lines.rest().len().div_ceil(SHORTEST_BOND) {
         return Err(lines.fault(1, format!("the file is too short for {n_bonds} bonds")));
     }
@@ -141,7 +145,7 @@ struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    fn new(n: usize) -> Result<Self, Fault> {
+    fn new(n: usize) -> Result<Self, TopologyError> {
         let column = || ColumnBuilder::with_rows(n);
         let (mut serials, mut numbers) = (Vec::new(), Vec::new());
         let (mut charges, mut masses) = (Vec::new(), Vec::new());
@@ -165,7 +169,12 @@ impl<'a> Rows<'a> {
         })
     }
 
-    fn add(&mut self, line: &'a [u8], layout: Layout, lines: &Lines<'_>) -> Result<(), Fault> {
+    fn add(
+        &mut self,
+        line: &'a [u8],
+        layout: Layout,
+        lines: &Lines<'_>,
+    ) -> Result<(), TopologyError> {
         let fields =
             Fields::of(line, layout).map_err(|(column, reason)| lines.fault(column + 1, reason))?;
         self.serials.push(fields.serial);
@@ -188,7 +197,7 @@ impl<'a> Rows<'a> {
         Ok(())
     }
 
-    fn add_residue(&mut self, fields: &Fields<'_>, lines: &Lines<'_>) -> Result<(), Fault> {
+    fn add_residue(&mut self, fields: &Fields<'_>, lines: &Lines<'_>) -> Result<(), TopologyError> {
         let residue = fields.residue.trim_ascii();
         let end = residue.iter().rposition(u8::is_ascii_digit).map_or(0, |last| last + 1);
         let resid = integer(&residue[..end]).ok_or_else(|| {
@@ -205,7 +214,7 @@ impl<'a> Rows<'a> {
         Ok(())
     }
 
-    fn finish(self, bonds: Option<Bonds>) -> Result<Structure, Fault> {
+    fn finish(self, bonds: Option<Bonds>) -> Result<Structure, TopologyError> {
         let named = |column: &Column| column.values().iter().any(|value| !value.is_empty());
         let (segments, residue_names) = (self.segments.finish(), self.residue_names.finish());
         let insertion_codes = Some(self.insertion_codes.finish()).filter(named);

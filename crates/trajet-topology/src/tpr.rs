@@ -39,7 +39,7 @@
 //!    Virtual sites and shells have no bonds; they are in `Topology::connections`. Interactions between molecules are
 //!    neither.
 
-use crate::{Fault, Structure, cell};
+use crate::{Structure, TopologyError, cell};
 
 mod decoder;
 mod expand;
@@ -79,9 +79,9 @@ pub(crate) fn recognise(start: &[u8]) -> bool {
 /// Parses a TPR file. The positions are those that the simulation starts from.
 ///
 /// # Errors
-/// [`Fault::Unsupported`] if the version is not read or the file has no topology; [`Fault::MalformedBinary`] if the
-/// file ends early or contradicts itself; [`Fault::Memory`].
-pub(crate) fn read(bytes: &[u8], with_positions: bool) -> Result<Structure, Fault> {
+/// [`TopologyError::Unsupported`] if the version is not read or the file has no topology; [`TopologyError::MalformedBinary`] if the
+/// file ends early or contradicts itself; [`TopologyError::Memory`].
+pub(crate) fn read(bytes: &[u8], with_positions: bool) -> Result<Structure, TopologyError> {
     let mut decoder = Decoder::new(bytes);
     let header = Header::read(&mut decoder)?;
     let cell_vectors = match header.has_box {
@@ -109,9 +109,12 @@ pub(crate) fn read(bytes: &[u8], with_positions: bool) -> Result<Structure, Faul
 }
 
 impl Header {
-    fn read(decoder: &mut Decoder<'_>) -> Result<Header, Fault> {
-        let not_tpr =
-            |_| Fault::Unsupported("not a TPR file, which begins with VERSION in XDR".to_owned());
+    fn read(decoder: &mut Decoder<'_>) -> Result<Header, TopologyError> {
+        let not_tpr = |_| {
+            TopologyError::Unsupported(
+                "not a TPR file, which begins with VERSION in XDR".to_owned(),
+            )
+        };
         let release = decoder.text("the release").map_err(not_tpr)?;
         if !release.starts_with(b"VERSION") {
             return Err(not_tpr(decoder.fault("")));
@@ -132,7 +135,7 @@ impl Header {
         let generation = decoder.int("the generation")?;
         let tag = decoder.text("the tag")?;
         if tag != b"release" || generation > LAST_GENERATION {
-            return Err(Fault::Unsupported(format!(
+            return Err(TopologyError::Unsupported(format!(
                 "a TPR file of version {version}, generation {generation} and tag {:?}, written by a GROMACS {release} \
                  that is no release: make it with a release of GROMACS",
                 String::from_utf8_lossy(tag)
@@ -153,14 +156,14 @@ impl Header {
             decoder.set_encoding(Encoding::Packed);
         }
         if !has_topology {
-            return Err(Fault::Unsupported("a TPR file without a topology".to_owned()));
+            return Err(TopologyError::Unsupported("a TPR file without a topology".to_owned()));
         }
         let vectors = [positions, velocities, forces];
         Ok(Header { version, n_atoms, n_temperature_groups, has_box, vectors })
     }
 
     /// Skips positions, velocities and forces, which bound the number of atoms by the size of the file.
-    fn skip_vectors(&self, decoder: &mut Decoder<'_>) -> Result<(), Fault> {
+    fn skip_vectors(&self, decoder: &mut Decoder<'_>) -> Result<(), TopologyError> {
         // Molecules of one kind are stored once, so that without positions nothing else bounds their number.
         let n_bytes = decoder.position() + decoder.left();
         if self.vectors == [false; 3] && self.n_atoms > n_bytes {
@@ -178,24 +181,24 @@ impl Header {
     }
 }
 
-fn unknown_version(version: i32, release: &str) -> Fault {
+fn unknown_version(version: i32, release: &str) -> TopologyError {
     let (first, last) = (VERSIONS.start(), VERSIONS.end());
     let remedy = match version < *first {
         true => "convert it with gmx convert-tpr of GROMACS 5.1 or later",
         false => "make it with gmx grompp of GROMACS 2026 or earlier",
     };
-    Fault::Unsupported(format!(
+    TopologyError::Unsupported(format!(
         "a TPR file of version {version} (GROMACS {release}), where {first} to {last} are read: {remedy}"
     ))
 }
 
 /// Compares the size of the body in the header with the file.
-fn check_body(decoder: &mut Decoder<'_>) -> Result<(), Fault> {
+fn check_body(decoder: &mut Decoder<'_>) -> Result<(), TopologyError> {
     let at = decoder.position();
     let size = decoder.long("the size of the body")?;
     let left = decoder.left() as i64;
     if size.checked_mul(4) == Some(left) && left > 0 {
-        return Err(Fault::Unsupported(
+        return Err(TopologyError::Unsupported(
             "a TPR file of a beta version of GROMACS 2020: make it with a release of GROMACS"
                 .to_owned(),
         ));
@@ -214,7 +217,7 @@ fn check_body(decoder: &mut Decoder<'_>) -> Result<(), Fault> {
 }
 
 /// Reads the box vectors in Å; `None` if they are zero, as in simulations without a box.
-fn read_box(decoder: &mut Decoder<'_>) -> Result<Option<[[f64; 3]; 3]>, Fault> {
+fn read_box(decoder: &mut Decoder<'_>) -> Result<Option<[[f64; 3]; 3]>, TopologyError> {
     let at = decoder.position();
     let mut vectors = [[0.0; 3]; 3];
     for component in vectors.as_flattened_mut() {
@@ -229,7 +232,11 @@ fn read_box(decoder: &mut Decoder<'_>) -> Result<Option<[[f64; 3]; 3]>, Fault> {
 }
 
 /// Reads positions from the beginning of the bytes, in Å.
-fn read_positions(bytes: &[u8], header: &Header, real_size: usize) -> Result<Vec<[f32; 3]>, Fault> {
+fn read_positions(
+    bytes: &[u8],
+    header: &Header,
+    real_size: usize,
+) -> Result<Vec<[f32; 3]>, TopologyError> {
     let mut positions = Vec::new();
     crate::error::reserve(&mut positions, header.n_atoms, "positions")?;
     let position = |row: &[u8]| match real_size {

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use trajet_files::transform::{ChainTransform, PreparedTransform};
-use trajet_files::{Chain, Error, Frames, Meter, ParallelFor, Scratch, Wanted};
+use trajet_files::{Chain, Error, Frames, Meter, ParallelFor, ReadRequest, Scratch};
 use trajet_formats::{Atoms, Block};
 
 use crate::nojump::{LargeStep, Start, Units, Walk, check_known};
@@ -140,7 +140,7 @@ impl Counter<'_> {
                 true => (&own, k - run.start),
                 false => (&self.frames.slice(k..k + 1), 0),
             };
-            let request = Wanted::positions(near, atoms);
+            let request = ReadRequest::positions(near, atoms);
             chain.read_into(
                 &request,
                 at..at + 1,

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use trajet_files::transform::{
-    Doubts, PreparedTransform, RelayTransform, Transform, TransformMemory, TransformState,
+    PreparedTransform, RelayTransform, Transform, TransformMemory, TransformState,
+    TransformWarnings,
 };
 use trajet_files::{Error, Frames};
 use trajet_formats::{Atoms, FrameInfo, memory, turned_vectors};
@@ -146,8 +147,8 @@ impl Prepared {
         info: &mut FrameInfo,
         whole: &mut WholeMemory,
         on_jumps: &mut OnJumps<'_>,
-    ) -> Result<Doubts, String> {
-        let mut doubts = Doubts::default();
+    ) -> Result<TransformWarnings, String> {
+        let mut warnings = TransformWarnings::default();
         let mut known = None;
         for step in &self.steps[steps] {
             let needs_cell = !matches!(step, PreparedStep::Fit(_) | PreparedStep::Translate(_));
@@ -158,11 +159,11 @@ impl Prepared {
             match (step, cell) {
                 (PreparedStep::Whole(trees), Some(cell)) => {
                     let made = make_whole(cell, trees, positions, whole);
-                    doubts.endless_molecules += made.endless as u64;
+                    warnings.infinite_molecules += made.infinite as u64;
                     check_placed(made.unplaced)?;
                 }
                 (PreparedStep::NoJump(no_jump), Some(cell)) => {
-                    doubts.add(&doubts_of(on_jumps(no_jump, cell, positions)?));
+                    warnings.add(&warnings_of(on_jumps(no_jump, cell, positions)?));
                 }
                 (PreparedStep::Cluster(groups), Some(cell)) => {
                     check_placed(cluster_groups(cell, groups, None, positions))?;
@@ -195,7 +196,7 @@ impl Prepared {
                 (_, None) => unreachable!("the cell is known where a step needs it"),
             }
         }
-        Ok(doubts)
+        Ok(warnings)
     }
 }
 
@@ -396,14 +397,14 @@ impl PreparedTransform for Prepared {
         positions: &mut [[f32; 3]],
         info: &mut FrameInfo,
         memory: &mut TransformMemory,
-    ) -> Result<Doubts, String> {
+    ) -> Result<TransformWarnings, String> {
         let Memory { whole, walk, .. } = self.own_memory(memory);
         if positions.is_empty() {
-            return Ok(Doubts::default());
+            return Ok(TransformWarnings::default());
         }
         if !has_positions(positions) {
             self.no_jump().map_or(Ok(()), |no_jump| no_jump.skip(number, walk))?;
-            return Ok(Doubts::default());
+            return Ok(TransformWarnings::default());
         }
         let mut remove = |no_jump: &PreparedNoJump, cell: &Cell, positions: &mut [[f32; 3]]| {
             no_jump.apply(number, cell, positions, walk)
@@ -434,12 +435,12 @@ impl RelayTransform for Prepared {
         positions: &mut [[f32; 3]],
         info: &mut FrameInfo,
         memory: &mut TransformMemory,
-    ) -> Result<Doubts, String> {
+    ) -> Result<TransformWarnings, String> {
         let Memory { whole, task, .. } = self.own_memory(memory);
         let (at, no_jump) = self.no_jump_at()?;
         if !has_positions(positions) {
             no_jump.count_none(number, task)?;
-            return Ok(Doubts::default());
+            return Ok(TransformWarnings::default());
         }
         let mut count = |no_jump: &PreparedNoJump, cell: &Cell, positions: &mut [[f32; 3]]| {
             no_jump.count(number, cell, positions, task)
@@ -451,13 +452,13 @@ impl RelayTransform for Prepared {
         &self,
         before: Option<TransformState>,
         memory: &mut TransformMemory,
-    ) -> Result<Doubts, String> {
+    ) -> Result<TransformWarnings, String> {
         let Memory { walk, task, .. } = self.own_memory(memory);
         if let Some(handed) = before.and_then(|handed| handed.downcast::<Walk>().ok()) {
             *walk = *handed;
         }
         let (_, no_jump) = self.no_jump_at()?;
-        Ok(doubts_of(no_jump.receive(walk, task)?))
+        Ok(warnings_of(no_jump.receive(walk, task)?))
     }
 
     fn hand_over(&self, memory: &mut TransformMemory) -> Option<TransformState> {
@@ -470,10 +471,10 @@ impl RelayTransform for Prepared {
         positions: &mut [[f32; 3]],
         info: &mut FrameInfo,
         memory: &mut TransformMemory,
-    ) -> Result<Doubts, String> {
+    ) -> Result<TransformWarnings, String> {
         let Memory { whole, task, .. } = self.own_memory(memory);
         if task.skips_next() {
-            return Ok(Doubts::default());
+            return Ok(TransformWarnings::default());
         }
         let (at, _) = self.no_jump_at()?;
         let mut remove = |no_jump: &PreparedNoJump, cell: &Cell, positions: &mut [[f32; 3]]| {
@@ -483,10 +484,14 @@ impl RelayTransform for Prepared {
     }
 }
 
-/// Returns the doubts about a step.
-fn doubts_of(step: Option<LargeStep>) -> Doubts {
+/// Returns the warnings about a step.
+fn warnings_of(step: Option<LargeStep>) -> TransformWarnings {
     let first_large_step = step.map(|(to, atom)| (to, u64::from(atom)));
-    Doubts { large_steps: u64::from(step.is_some()), first_large_step, ..Doubts::default() }
+    TransformWarnings {
+        large_steps: u64::from(step.is_some()),
+        first_large_step,
+        ..TransformWarnings::default()
+    }
 }
 
 /// Checks that a step moved every atom to its place.

@@ -150,7 +150,7 @@ mod tests {
     use proptest::prelude::*;
     use trajet_files::Frames;
     use trajet_files::transform::{
-        Doubts, PreparedTransform, RelayTransform, TransformMemory, TransformState,
+        PreparedTransform, RelayTransform, TransformMemory, TransformState, TransformWarnings,
     };
     use trajet_formats::{Atoms, FrameInfo};
 
@@ -209,12 +209,12 @@ mod tests {
             };
             let prepared = prepared(view, frames.len(), chosen);
             let n = frames.len();
-            let (mut memory, mut doubts) = (TransformMemory::default(), Doubts::default());
+            let (mut memory, mut warnings) = (TransformMemory::default(), TransformWarnings::default());
             let mut serial = Vec::new();
             for (k, frame) in frames.iter().enumerate() {
                 let mut positions = of_chosen(frame);
                 let found = prepared.apply(k as u64, &mut positions, &mut info(frame.1), &mut memory);
-                doubts.add(&found.unwrap());
+                warnings.add(&found.unwrap());
                 serial.push(positions);
             }
             // The first task walks through some frames before its first.
@@ -222,7 +222,7 @@ mod tests {
             let mut ends: Vec<usize> = cuts.iter().map(|&cut| cut.clamp(first, n)).chain([n]).collect();
             ends.sort_unstable();
             ends.dedup();
-            let (mut handed, mut in_tasks): (Option<TransformState>, _) = (None, Doubts::default());
+            let (mut handed, mut in_tasks): (Option<TransformState>, _) = (None, TransformWarnings::default());
             let mut begin = first;
             let mut is_first = true;
             for (end, early) in ends.into_iter().zip(early) {
@@ -269,7 +269,7 @@ mod tests {
                 }
                 begin = end;
             }
-            prop_assert_eq!(in_tasks, doubts);
+            prop_assert_eq!(in_tasks, warnings);
         }
     }
 

@@ -26,7 +26,7 @@ struct File {
 
 #[derive(Clone, Copy)]
 enum Place {
-    Held,
+    Compact,
     Contiguous,
     /// Frames, atoms and axes per chunk; whether it is shuffled.
     Chunked([usize; 3], bool),
@@ -81,7 +81,7 @@ impl File {
             .map(|_| [0; 3].map(|_| drawn.coordinate() as f32))
             .collect();
         let (storage, filters) = match self.place {
-            Place::Held => (0, 0),
+            Place::Compact => (0, 0),
             Place::Contiguous => (1, 0),
             Place::Chunked(_, shuffle) => (2, u8::from(shuffle)),
             Place::Packed(Packing { level, .. }) => (2, if level > 0 { 3 } else { 0 }),
@@ -95,7 +95,7 @@ impl File {
         }
         let all = || vectors.iter().flatten().flat_map(|&x| self.number(f64::from(x)));
         match self.place {
-            Place::Held => {
+            Place::Compact => {
                 number(encoded, all().count() as u64);
                 encoded.extend(all());
             }
@@ -173,7 +173,7 @@ pub fn files() -> Vec<Vec<u8>> {
         let plain = File { is_double, is_big, ..PLAIN };
         files.extend([
             plain,
-            File { place: Place::Held, ..plain },
+            File { place: Place::Compact, ..plain },
             File { place: Place::Chunked([2, 4, 3], false), n_boxes: 1, ..plain },
             File { place: Place::Chunked([2, 3, 3], true), n_boxes: 0, ..plain },
             File { place: Place::Chunked([1, 7, 2], true), ..plain },

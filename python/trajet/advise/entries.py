@@ -58,18 +58,18 @@ class PlaceBytes(TypedDict, total=False):
     bytes_by_tag: list[int]
 
 
-class TransformDoubts(TypedDict, total=False):
-    """Reasons to doubt transformed positions; absent if there are none.
+class TransformWarnings(TypedDict, total=False):
+    """Counts of transformed positions that may be wrong; absent if there are none.
 
-    `first_large_step` is the first frame with a large step, and the place of the atom.
+    `first_large_step` is the first frame with a large step, and the column of the atom.
     """
 
-    endless_molecules: int
+    infinite_molecules: int
     large_steps: int
     first_large_step: tuple[int, int] | None
 
 
-class Counts(PlaceBytes, TransformDoubts):
+class Counts(PlaceBytes, TransformWarnings):
     """Counts of reading."""
 
     requests: int
@@ -91,7 +91,7 @@ class Place(TypedDict, total=False):
     address: str
 
 
-class WorkerEntry(Stages, PlaceBytes, TransformDoubts):
+class WorkerEntry(Stages, PlaceBytes, TransformWarnings):
     """A worker; without thread and host it is a thread of this process."""
 
     worker: int

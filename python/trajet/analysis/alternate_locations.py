@@ -15,7 +15,7 @@ _MOST_RESIDUES = 30
 def location_remarks(topology: Topology, indices: NDArray[np.int64]) -> list[str]:
     """Return a remark if atoms are at several locations each, with the selection of one.
 
-    Residues of several names at one place of a chain are one residue here.
+    Residues of several names with one number in a chain are one residue here.
     """
     column = topology.native.column("altLocs")
     if not isinstance(column, tuple) or not any(text.strip() for text in column[1]):
@@ -26,32 +26,32 @@ def location_remarks(topology: Topology, indices: NDArray[np.int64]) -> list[str
     names = atoms.column("names")
     if names is None or not (locations != "").any():
         return []
-    places = _places(atoms)
-    near = np.flatnonzero(np.isin(places, places[locations != ""]))
-    locations, places = locations[near], places[near]
+    residues = _chain_residues(atoms)
+    near = np.flatnonzero(np.isin(residues, residues[locations != ""]))
+    locations, residues = locations[near], residues[near]
     of_atom: dict[tuple[int, str], set[str]] = defaultdict(set)
-    of_place: dict[int, set[str]] = defaultdict(set)
-    for place, name, location in zip(
-        places.tolist(), names[near].tolist(), locations.tolist(), strict=True
+    of_residue: dict[int, set[str]] = defaultdict(set)
+    for residue, name, location in zip(
+        residues.tolist(), names[near].tolist(), locations.tolist(), strict=True
     ):
-        of_atom[place, name].add(location)
-        of_place[place].add(location)
+        of_atom[residue, name].add(location)
+        of_residue[residue].add(location)
     # Locations of atoms that have several, in each residue.
     choices: dict[int, Counter[str]] = defaultdict(Counter)
-    for (place, _), found_there in of_atom.items():
+    for (residue, _), found_there in of_atom.items():
         if len(found_there) > 1:
-            choices[place].update(found_there)
+            choices[residue].update(found_there)
     if not choices:
         return []
     n_further = sum(len(found_there) - 1 for found_there in of_atom.values())
     dropped = set[str]()
-    for place, counts in choices.items():
+    for residue, counts in choices.items():
         # A blank location cannot be left out. Otherwise, the first of those of most atoms stays.
         stays = "" if "" in counts else min(counts, key=lambda one: (-counts[one], one))
-        of_place[place] -= set(counts) - {stays}
+        of_residue[residue] -= set(counts) - {stays}
         dropped |= set(counts) - {stays}
-    example = dict(zip(places.tolist(), atoms.indices[near].tolist(), strict=True))
-    more = _exceptions(topology, example, of_place, dropped)
+    example = dict(zip(residues.tolist(), atoms.indices[near].tolist(), strict=True))
+    more = _exceptions(topology, example, of_residue, dropped)
     text = f"not altloc {' '.join(sorted(dropped))}"
     text = text if not more else f"({text}{more})"
     how = f"take one location of each residue with the selection '… and {text}'"
@@ -63,10 +63,10 @@ def location_remarks(topology: Topology, indices: NDArray[np.int64]) -> list[str
     ]
 
 
-def _places(atoms: Atoms) -> NDArray[np.int64]:
-    """Return a number for the place in a chain of each atom, `(n,)`.
+def _chain_residues(atoms: Atoms) -> NDArray[np.int64]:
+    """Return a number for the residue of each atom, `(n,)`.
 
-    Neighbouring residues of one number in a chain are one place.
+    Neighbouring residues of one number in a chain are one residue here.
     """
     begins = np.zeros(len(atoms), np.bool_)
     segments = atoms.topology.residue_segments[atoms.residues]
@@ -80,10 +80,12 @@ def _exceptions(
     topology: Topology, example: dict[int, int], kept: dict[int, set[str]], dropped: set[str]
 ) -> str | None:
     """Return the selection of dropped locations that some residues keep; None if it is too long."""
-    wanted = {place: sorted(found & dropped) for place, found in kept.items() if found & dropped}
+    wanted = {
+        residue: sorted(found & dropped) for residue, found in kept.items() if found & dropped
+    }
     if len(wanted) > _MOST_RESIDUES:
         return None
-    atoms = Atoms(topology, np.array([example[place] for place in wanted], np.int64))
+    atoms = Atoms(topology, np.array([example[residue] for residue in wanted], np.int64))
     chains, column = chains_of(atoms), "chainID"
     if (named := topology.column("chainIDs")) is None or not (named != "").any():
         column = "segid"

@@ -152,10 +152,10 @@ def apply(
             )
         if isinstance(main, UpdatingSelection):
             here, first = main.read_uncounted(int(chosen[0]))
-            native, places = main.prepared(has_selected=True)
+            native, columns = main.prepared(has_selected=True)
         else:
             here, first = main, main.read_uncounted(int(chosen[0]))
-            native, places = None, main.places
+            native, columns = None, main.columns
         positions, box = first.positions, first.cells
         of_first = {"frame": first.frames, "time": first.times, "cell": box}
         named = {name: of_first[name][0] if per == "frame" else of_first[name] for name in by_name}
@@ -171,7 +171,7 @@ def apply(
         lock = None if thread_safe else _ProcessLock(secrets.token_hex(16))
         return Plan(
             "apply",
-            atoms=places,
+            atoms=columns,
             selection=None if native is None else native.to_bytes(),
             function=_PicklableFunction(worker_function, lock),
             reducer=None
@@ -282,10 +282,11 @@ def _of_selections(
     if len(chosen) == 1:
         return chosen[0], function
     fixed = [one for one in chosen if isinstance(one, Selection)]
-    places, columns = np.unique(np.concatenate([one.places for one in fixed]), return_inverse=True)
+    atoms = np.concatenate([each.columns for each in fixed])
+    union, in_union = np.unique(atoms, return_inverse=True)
     ends = np.cumsum([one.n_atoms for one in fixed])[:-1]
-    main = Selection(fixed[0].trajectory, places, None)
-    return main, _SelectionsCall(function, np.split(columns, ends))
+    main = Selection(fixed[0].trajectory, union, None)
+    return main, _SelectionsCall(function, np.split(in_union, ends))
 
 
 def _shapes_of(returned: Mapping[object, object]) -> dict[str, tuple[int, ...]]:

@@ -34,7 +34,7 @@ class AtomGroups:
     ----------
     selections
         The selections.
-    places
+    columns
         `(n_atoms,)`, int64: columns in a frame of the atoms of the first group, then of the next.
     per_selection
         Number of groups of each selection.
@@ -47,7 +47,7 @@ class AtomGroups:
     """
 
     selections: list[Selection]
-    places: NDArray[np.int64]
+    columns: NDArray[np.int64]
     per_selection: list[int]
     sizes: list[int]
     labels: tuple[str, ...]
@@ -79,11 +79,11 @@ class AtomGroups:
                 "weights of several selections are 'mass' or 'equal': give numbers for one"
                 " selection"
             )
-        places, numbers = [], []
+        columns, numbers = [], []
         per_selection, sizes, labels = list[int](), list[int](), list[str]()
         for selection in selections:
             order, counts, names = _divided(selection, by)
-            places.append(selection.places[order])
+            columns.append(selection.columns[order])
             if isinstance(weights, str) and weights == "mass":
                 atoms = selection.topology_atoms[order]
                 numbers.append(masses_as_weights(atoms, remarks, counts, tuple(names)))
@@ -95,7 +95,7 @@ class AtomGroups:
             labels.extend(_distinct(names, selection.indices[order[starts]]))
         return cls(
             selections,
-            np.concatenate(places),
+            np.concatenate(columns),
             per_selection,
             sizes,
             tuple(labels),

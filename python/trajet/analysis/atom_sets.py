@@ -68,8 +68,8 @@ def main_set(thing: "Selection | UpdatingSelection | AtomGroup") -> AtomSet:
     """Return the main atoms of an analysis that may be others in each frame."""
     if not isinstance(thing, UpdatingSelection):
         return AtomSet(main_selection(thing))
-    native, places = thing.prepared(has_selected=True)
-    return AtomSet(Selection(thing.trajectory, places, thing.text), thing, native.to_bytes())
+    native, columns = thing.prepared(has_selected=True)
+    return AtomSet(Selection(thing.trajectory, columns, thing.text), thing, native.to_bytes())
 
 
 def further_set(

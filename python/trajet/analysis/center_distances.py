@@ -119,7 +119,7 @@ def center_distances(
     def plan(_: NDArray[np.int64]) -> Plan:
         return Plan(
             "centers",
-            atoms=groups.places,
+            atoms=groups.columns,
             sizes=groups.sizes,
             weights=groups.weights,
             quantity="within" if other is None else {"between": n_a},

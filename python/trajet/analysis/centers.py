@@ -90,7 +90,7 @@ def centers(
     def plan(_: NDArray[np.int64]) -> Plan:
         return Plan(
             "centers",
-            atoms=groups.places,
+            atoms=groups.columns,
             sizes=groups.sizes,
             weights=groups.weights,
             quantity="centers",

@@ -117,8 +117,8 @@ def contact_map(
     rows, columns = groups[0], groups[-1]
     plan = Plan(
         "contact_map",
-        groups=rows.places,
-        others=None if others is None else columns.places,
+        groups=rows.atoms,
+        others=None if others is None else columns.atoms,
         cutoff=float(cutoff),
         periodic=pbc,
     )
@@ -132,7 +132,7 @@ def contact_map(
         )
     counts = np.zeros(left_out.shape, np.int64)
     if others is None:
-        counts[np.triu_indices(len(rows.places), 1)] = outcome.integers("counts")
+        counts[np.triu_indices(len(rows.atoms), 1)] = outcome.integers("counts")
         counts += counts.T
     else:
         counts[:] = outcome.integers("counts").reshape(counts.shape)
@@ -178,7 +178,7 @@ class _Groups:
     ----------
     by
         "residue" or "atom".
-    places
+    atoms
         The atoms of each row, by index in a frame.
     numbers
         `(n,)`, int64, index of each residue or atom in the topology.
@@ -193,13 +193,13 @@ class _Groups:
     """
 
     def __init__(self, selection: Selection, by: str) -> None:
-        places, known = selection.places, selection.trajectory.has_topology
+        columns, known = selection.columns, selection.trajectory.has_topology
         of_atom = selection.topology_atoms.residues if by == "residue" else selection.indices
         self.by = by
         self.numbers, first, which = np.unique(of_atom, return_index=True, return_inverse=True)
         order = np.argsort(which, kind="stable")
         ends = np.cumsum(np.bincount(which, minlength=len(self.numbers)))[:-1]
-        self.places = np.split(places[order], ends)
+        self.atoms = np.split(columns[order], ends)
         self.residues = selection.topology_atoms.residues[first] if known else np.empty(0, np.int64)
         self.chains = np.empty(0, np.str_)
         topology = selection.trajectory.topology if known else None
@@ -219,7 +219,7 @@ class _Groups:
             chosen = heavy_atoms(selection.topology_atoms)
             if not chosen.any():
                 raise SelectionError(f"{quoted(selection.label)} has no heavy atoms")
-            selection = Selection(selection.trajectory, selection.places[chosen], selection.text)
+            selection = Selection(selection.trajectory, selection.columns[chosen], selection.text)
         return cls(selection, by)
 
 

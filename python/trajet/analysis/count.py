@@ -70,14 +70,14 @@ def count(
     array([6., 6., 6.])
     """
     main = selection if isinstance(selection, UpdatingSelection) else main_selection(selection)
-    native, places, n_atoms = None, None, None
+    native, columns, n_atoms = None, None, None
     if isinstance(main, UpdatingSelection):
-        native, places = main.prepared(has_selected=False)
+        native, columns = main.prepared(has_selected=False)
     else:
-        places, n_atoms = main.places, main.n_atoms
+        columns, n_atoms = main.columns, main.n_atoms
 
     def plan(_: NDArray[np.int64]) -> Plan:
-        return Plan("count", atoms=places, selection=None if native is None else native.to_bytes())
+        return Plan("count", atoms=columns, selection=None if native is None else native.to_bytes())
 
     outcome = yield RunRequest(main.trajectory, plan, t_select=selection_seconds(main), **run)
     remarks = selections_in_nm(

@@ -120,7 +120,7 @@ def density(
 
     def plan(_: NDArray[np.int64]) -> Plan:
         return Plan(
-            "density", atoms=main.atoms.places, selection=main.native, amounts=amounts, grid=grid
+            "density", atoms=main.atoms.columns, selection=main.native, amounts=amounts, grid=grid
         )
 
     outcome = yield RunRequest(main.trajectory, plan, t_select=main.t_select, **run)

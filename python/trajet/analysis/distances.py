@@ -109,11 +109,11 @@ def distances(
     def plan(chosen: NDArray[np.int64]) -> Plan:
         partner: object = "themselves"
         if others is not None:
-            partner = {"atoms": others.places}
+            partner = {"atoms": others.columns}
         elif reference is not None:
             target = reference_positions(reference, main, [], remarks, chosen)[0]
             partner = {"positions": target.positions}
-        return Plan("distances", atoms=main.places, partner=partner, periodic=pbc)
+        return Plan("distances", atoms=main.columns, partner=partner, periodic=pbc)
 
     outcome = yield RunRequest(
         main.trajectory,

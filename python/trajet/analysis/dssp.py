@@ -131,7 +131,7 @@ def dssp(
 
 @dataclass(frozen=True)
 class _Sequence:
-    """The residues of a run: columns of their atoms in a frame, and their places.
+    """The residues of a run: columns of their atoms in a frame, and their order.
 
     Attributes
     ----------
@@ -183,7 +183,7 @@ def _sequence(main: Selection, remarks: list[str]) -> _Sequence:
     for other in found[4:]:
         found[3] = np.where(found[3] < 0, other, found[3])
     backbone = np.stack(found[:4], axis=1)[selected]
-    columns, there = trajectory.places_of(np.maximum(backbone, 0))
+    columns, there = trajectory.columns_of(np.maximum(backbone, 0))
     known = (backbone >= 0) & there
     whole: NDArray[np.bool_] = np.asarray(known.all(axis=1))
     # Caps have some: the C=O of acetyl places the hydrogen atom behind. Water has O alone.
@@ -290,6 +290,6 @@ def _distances(trajectory: Trajectory, pairs: NDArray[np.int64]) -> NDArray[np.f
     if not len(pairs):
         return np.empty(0)
     wanted, where = np.unique(pairs, return_inverse=True)
-    first = trajectory.read_places([0], wanted, None, counted=False)
+    first = trajectory.read_columns([0], wanted, None, counted=False)
     one, other = np.moveaxis(first.positions[0][where.reshape(pairs.shape)], 1, 0)
     return Box.of(first).distances(one, other)

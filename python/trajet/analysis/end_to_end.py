@@ -79,7 +79,7 @@ def end_to_end(
             " leave it out"
         )
     ends = np.cumsum(sizes)
-    atoms = groups.places[np.stack([ends - sizes, ends - 1], axis=1).ravel()]
+    atoms = groups.columns[np.stack([ends - sizes, ends - 1], axis=1).ravel()]
 
     def plan(_: NDArray[np.int64]) -> Plan:
         return Plan(

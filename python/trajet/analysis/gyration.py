@@ -91,7 +91,7 @@ def gyration(
     def plan(_: NDArray[np.int64]) -> Plan:
         return Plan(
             "gyration",
-            atoms=main.places,
+            atoms=main.columns,
             weights=weights_of(weights, main, remarks),
             quantity="axes" if per_axis else "radius",
         )

@@ -85,7 +85,7 @@ def gyration_moments(
     def plan(_: NDArray[np.int64]) -> Plan:
         return Plan(
             "gyration",
-            atoms=main.places,
+            atoms=main.columns,
             weights=weights_of(weights, main, remarks),
             quantity="moments",
         )

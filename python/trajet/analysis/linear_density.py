@@ -96,7 +96,7 @@ def linear_density(
     def plan(_: NDArray[np.int64]) -> Plan:
         return Plan(
             "linear_density",
-            atoms=np.concatenate([one.places for one in chosen]),
+            atoms=np.concatenate([one.columns for one in chosen]),
             sizes=[one.n_atoms for one in chosen],
             amounts=np.concatenate(amounts) if amounts else None,
             axis="xyz".index(axis),

@@ -228,7 +228,7 @@ class _Particles:
 
     Attributes
     ----------
-    places
+    columns
         `(n_atoms,)`, positions of the atoms in a frame.
     starts
         `(n_particles + 1,)`: particle k has the atoms from `starts[k]` to `starts[k + 1] - 1`.
@@ -238,7 +238,7 @@ class _Particles:
         Whether the particles are groups of atoms.
     """
 
-    places: NDArray[np.int64]
+    columns: NDArray[np.int64]
     starts: NDArray[np.int64]
     weights: NDArray[np.float64] | None
     are_groups: bool
@@ -249,7 +249,7 @@ class _Particles:
     ) -> "_Particles":
         """Return the particles of a selection, in the order of their first atoms."""
         if by == "atom":
-            return cls(main.places, np.arange(main.n_atoms + 1), None, are_groups=False)
+            return cls(main.columns, np.arange(main.n_atoms + 1), None, are_groups=False)
         if by not in ("residue", "molecule", "chain"):
             raise ValueError(f"by must be 'atom', 'residue', 'molecule' or 'chain', not {by!r}")
         _, first, which = np.unique(main.group_numbers(by), return_index=True, return_inverse=True)
@@ -261,7 +261,7 @@ class _Particles:
         elif (heavy := weights_of(weights, main, remarks)) is not None:
             heavy = heavy[order]
         return cls(
-            main.places[order],
+            main.columns[order],
             np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)]),
             heavy,
             are_groups=True,
@@ -277,13 +277,13 @@ class _Particles:
         first, last = int(self.starts[begin]), int(self.starts[end])
         weights = None if self.weights is None else self.weights[first:last]
         starts = self.starts[begin : end + 1] - self.starts[begin]
-        return _Particles(self.places[first:last], starts, weights, are_groups=self.are_groups)
+        return _Particles(self.columns[first:last], starts, weights, are_groups=self.are_groups)
 
 
 def _plan(moving: _Particles, axes: str, _: NDArray[np.int64]) -> Plan:
     """Return the plan that reads the positions of some particles."""
     sizes = np.diff(moving.starts) if moving.are_groups else None
-    return Plan("particles", atoms=moving.places, sizes=sizes, weights=moving.weights, axes=axes)
+    return Plan("particles", atoms=moving.columns, sizes=sizes, weights=moving.weights, axes=axes)
 
 
 def _lags(
@@ -442,12 +442,12 @@ class _Checks:
 
     def _name(self, particle: int) -> str:
         """Return the name of a particle by its first atom."""
-        place = self._moving.places[self._moving.starts[particle]]
+        column = self._moving.columns[self._moving.starts[particle]]
         trajectory = self._main.trajectory
         if trajectory.has_topology:
-            name = trajectory.topology_atoms.describe(int(place))
+            name = trajectory.topology_atoms.describe(int(column))
         else:
-            name = f"atom {trajectory.indices_of(np.array([place]))[0]}"
+            name = f"atom {trajectory.indices_of(np.array([column]))[0]}"
         return f"the centre of the particle of {name}" if self._moving.are_groups else name
 
 

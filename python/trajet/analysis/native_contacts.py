@@ -194,8 +194,8 @@ def native_contacts(
         limits = scale * (np.full(len(pairs), cutoff) if method == "radius" else distances)
         return Plan(
             "native_contacts",
-            first=main.places[first],
-            second=(others or main).places[second],
+            first=main.columns[first],
+            second=(others or main).columns[second],
             limits=limits if method == "soft" else limits * (1 + _ROUNDING),
             beta=float(beta) if method == "soft" else None,
             periodic=pbc,
@@ -260,7 +260,7 @@ def _counted(
 ) -> NDArray[np.bool_]:
     """Return which of some pairs of atoms, `(n, 2)` positions in the selections, count."""
     first, second = pairs.T
-    counted: NDArray[np.bool_] = main.places[first] != other.places[second]
+    counted: NDArray[np.bool_] = main.columns[first] != other.columns[second]
     if heavy_only:
         heavy_of = [heavy_atoms(each.topology_atoms) for each in (main, other)]
         counted &= heavy_of[0][first] & heavy_of[1][second]

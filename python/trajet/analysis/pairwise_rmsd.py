@@ -138,7 +138,7 @@ def pairwise_rmsd(
             check_size(n_frames, main.n_atoms, max_memory, in_memory=path is None)
             return Plan(
                 "positions",
-                atoms=atoms.places,
+                atoms=atoms.columns,
                 align=None,
                 average=False,
                 finite=False,
@@ -163,10 +163,10 @@ def pairwise_rmsd(
     if path is None:
         values = own.rmsds(others, 0, len(own), threads=threads, progress=None)
     else:
-        room = _STRIP
+        strip_bytes = _STRIP
         if max_memory is not None:
-            room = min(room, max_memory - _bytes_of_positions(n_frames, main.n_atoms))
-        _write(path, own, others, threads=threads, room=room)
+            strip_bytes = min(strip_bytes, max_memory - _bytes_of_positions(n_frames, main.n_atoms))
+        _write(path, own, others, threads=threads, strip_bytes=strip_bytes)
         values = np.load(path, mmap_mode="r")
     # Frames in which a molecule is broken are far from a frame in which it is whole.
     of_others = _first_row(values)
@@ -230,12 +230,15 @@ def _bytes_of_positions(n_frames: list[int], n_atoms: int) -> int:
 
 
 def _write(
-    path: Path, own: CentredFrames, others: CentredFrames | None, *, threads: int, room: int
+    path: Path, own: CentredFrames, others: CentredFrames | None, *, threads: int, strip_bytes: int
 ) -> None:
-    """Write the matrix to a .npy file, as many blocks of rows at a time as `room` bytes hold."""
+    """Write the matrix to a .npy file, in strips of at least one block of rows.
+
+    A strip of several blocks takes at most `strip_bytes`.
+    """
     n, width = len(own), len(own if others is None else others)
     row = 4 * width
-    height = max(1, room // max(1, row * CentredFrames.BLOCK)) * CentredFrames.BLOCK
+    height = max(1, strip_bytes // max(1, row * CentredFrames.BLOCK)) * CentredFrames.BLOCK
     with output.replacing_file(path) as unfinished, unfinished.open("r+b") as file:
         header = {"descr": "<f4", "fortran_order": False, "shape": (n, width)}
         np.lib.format.write_array_header_1_0(file, header)

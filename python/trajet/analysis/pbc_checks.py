@@ -57,7 +57,7 @@ def find_broken_molecules(selection: Selection, coordinates: Coordinates) -> lis
         f" and positions are taken as they are written: {torn.size} pairs of neighbours lie on"
         f" either side, the first is {words}, {written[k]:.1f} Å apart, {images[k]:.1f} Å as"
         " nearest images: make molecules whole with --whole (selection.whole()), unless they"
-        " are endless"
+        " are infinite"
     ]
 
 

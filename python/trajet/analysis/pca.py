@@ -180,7 +180,7 @@ def pca(
             group = group_of(onto, target, weights, remarks)
         prepared[:] = [
             {
-                "atoms": main.places,
+                "atoms": main.columns,
                 "align": group,
                 "average": average and onto is not None,
                 "finite": True,

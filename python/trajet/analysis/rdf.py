@@ -117,8 +117,8 @@ def rdf(
             )
     plan = Plan(
         "rdf",
-        atoms=main.places,
-        others=None if others is None else others.places,
+        atoms=main.columns,
+        others=None if others is None else others.columns,
         bins=(bins, (first, last)),
         exclusion_block=exclude,
     )

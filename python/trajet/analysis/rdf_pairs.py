@@ -135,7 +135,7 @@ def rdf_pairs(
     remarks: list[str] = []
     # Each distinct selection is one list of sites.
     selections: list[Selection] = []
-    places = dict[bytes, int]()
+    known = dict[bytes, int]()
     numbers = []
     for k, pair in enumerate(pairs):
         found = [
@@ -143,9 +143,9 @@ def rdf_pairs(
             for one in pair
         ]
         for one in found:
-            if places.setdefault(one.places.tobytes(), len(selections)) == len(selections):
+            if known.setdefault(one.columns.tobytes(), len(selections)) == len(selections):
                 selections.append(one)
-        numbers.append((places[found[0].places.tobytes()], places[found[1].places.tobytes()]))
+        numbers.append((known[found[0].columns.tobytes()], known[found[1].columns.tobytes()]))
     keys = dict[bytes, int]()
     made = [_sites(one, by, weights, exclude, keys, remarks) for one in selections]
     lists, n_sites = [sites for sites, _ in made], [n for _, n in made]
@@ -213,22 +213,22 @@ def _sites(
     molecules = None if exclude is None else selection.group_numbers(exclude)
     if by == "atom":
         return {
-            "atoms": selection.places,
+            "atoms": selection.columns,
             "sizes": None,
             "weights": None,
-            "keys": selection.places,
+            "keys": selection.columns,
             "labels": molecules,
         }, selection.n_atoms
     groups = AtomGroups.of([selection], by, weights, remarks)
     starts = np.cumsum([0, *groups.sizes])
     own = [
-        keys.setdefault(np.sort(groups.places[begin:end]).tobytes(), len(keys))
+        keys.setdefault(np.sort(groups.columns[begin:end]).tobytes(), len(keys))
         for begin, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)
     ]
     labels = None
     if molecules is not None:
-        of_atom = dict(zip(selection.places.tolist(), molecules.tolist(), strict=True))
-        of_atoms = np.array([of_atom[place] for place in groups.places.tolist()])
+        of_atom = dict(zip(selection.columns.tolist(), molecules.tolist(), strict=True))
+        of_atoms = np.array([of_atom[column] for column in groups.columns.tolist()])
         of_sites = of_atoms[starts[:-1]]
         several = np.flatnonzero(of_atoms != np.repeat(of_sites, groups.sizes))
         if several.size:
@@ -241,7 +241,7 @@ def _sites(
             )
         labels = of_sites
     return {
-        "atoms": groups.places,
+        "atoms": groups.columns,
         "sizes": groups.sizes,
         "weights": groups.weights,
         "keys": own,

@@ -123,7 +123,7 @@ def group_of(
 ) -> dict[str, object]:
     """Return a selection with its reference and weights, as plans have it (`rmsd::Group`)."""
     return {
-        "atoms": selection.places,
+        "atoms": selection.columns,
         "reference": target.positions,
         "weights": weights_of(weights, selection, remarks),
     }
@@ -229,7 +229,7 @@ class _Structure:
         n, trajectory = self.structure.topology.n_atoms, selection.trajectory
         if n == trajectory.n_atoms != trajectory.n_topology_atoms:
             # The structure holds the same tags of a data set, and numbers its own atoms.
-            atoms = selection.places
+            atoms = selection.columns
         elif selection.text is not None:
             atoms = self.structure.select(selection.text, self.name)
         elif n == trajectory.n_topology_atoms:

@@ -124,7 +124,7 @@ def rmsf(
             group = group_of(onto, target, weights, remarks)
         # Molecules are often whole in the first frame and broken in the last.
         remarks.extend(find_broken_molecules_at(main, suspect_frames(chosen)))
-        return Plan("moments", atoms=main.places, align=group, average=average)
+        return Plan("moments", atoms=main.columns, align=group, average=average)
 
     outcome = yield RunRequest(
         main.trajectory,

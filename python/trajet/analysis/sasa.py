@@ -137,8 +137,8 @@ def sasa(
     selections = [main] if around is None else [main, around]
     plan = Plan(
         "surface",
-        atoms=main.places,
-        context=np.empty(0, np.int64) if around is None else around.places,
+        atoms=main.columns,
+        context=np.empty(0, np.int64) if around is None else around.columns,
         radii=_radii(selections, radii, remarks),
         groups=groups,
         probe=float(probe),

@@ -185,7 +185,7 @@ def _holds(trajectory: Trajectory, frames: NDArray[np.int64], kind: str) -> bool
     size = 1 if mixed else _FRAMES_LOOKED_AT
     for begin in range(0, len(frames), size):
         try:
-            trajectory.read_places(
+            trajectory.read_columns(
                 frames[begin : begin + size],
                 np.zeros(1, np.int64),
                 None,

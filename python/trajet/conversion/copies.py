@@ -301,7 +301,7 @@ class _Copies:
             )
             content = self.content
             return [
-                WriteOutcome(content.remarks, None, path.stat().st_size, doubts=content.doubts)
+                WriteOutcome(content.remarks, None, path.stat().st_size, warnings=content.warnings)
                 for path, _ in self.parts
             ]
         return write_files(
@@ -402,7 +402,7 @@ def _copy(
     if min(map(len, frames)) == 0:
         raise ValueError(f"{parts[0][0]}: there is no frame to write: choose some")
     every = np.arange(trajectory.n_atoms)
-    columns = None if np.array_equal(selection.places, every) else selection.places
+    columns = None if np.array_equal(selection.columns, every) else selection.columns
     content: h5md.Content | None = None
     lost = [*lost_by_tags(trajectory, columns), *left_out_if_rotated(trajectory, parts[0][0])]
     in_hdf5 = parts[0][0].suffix.lower() in h5md.FORMAT.suffixes
@@ -443,10 +443,10 @@ def _copy(
     counting = counting_of([reader])
     for (path, _), numbers, outcome, own in zip(parts, frames, outcomes, left, strict=True):
         report = None
-        counted = outcome.doubts if outcome.run is None else outcome.run["workers"]
-        doubts = trajectory.transform_remarks(counted)
+        counted = outcome.warnings if outcome.run is None else outcome.run["workers"]
+        on_transforms = trajectory.transform_remarks(counted)
         remarks = tuple(
-            dict.fromkeys((*doubts, *lost, *own, *outcome.remarks, *trajectory.remarks))
+            dict.fromkeys((*on_transforms, *lost, *own, *outcome.remarks, *trajectory.remarks))
         )
         if (run := outcome.run) is not None:
             parameters: Parameters = {
@@ -481,7 +481,7 @@ def _have_cells(trajectory: Trajectory, frames: NDArray[np.int64]) -> bool:
     one = np.zeros(1, np.int64)
     begin, n = 0, 1
     while begin < len(frames):
-        cells = trajectory.read_places(frames[begin : begin + n], one, None, counted=False).cells
+        cells = trajectory.read_columns(frames[begin : begin + n], one, None, counted=False).cells
         # Angles of cells that were never written are zeros.
         if not np.isnan(cells).all():
             return True

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from trajet import _trajet, h5md
 from trajet._trajet import OutputError
-from trajet.advise.entries import RunReport, TransformDoubts
+from trajet.advise.entries import RunReport, TransformWarnings
 from trajet.pools.jobs import ShowFrames
 from trajet.pools.pool import Frames, Progress
 from trajet.result import COUNTS
@@ -18,18 +18,18 @@ from trajet.trajectory import frame_numbers
 
 
 class WriteOutcome(NamedTuple):
-    """Outcome of writing a file: remarks, report of the engine, size, lost fields, and doubts.
+    """Outcome of writing a file: remarks, report of the engine, size, lost fields, and warnings.
 
-    The report is None for H5MD, for which `doubts` has what reports of other formats have about
-    transformed positions. The remarks include those on lost fields. Losses of pieces are merged
-    when the pieces are joined.
+    The report is None for H5MD, for which `warnings` counts unreliable transformed positions, as
+    the reports of other formats do. The remarks include those on lost fields. Losses of pieces are
+    merged when the pieces are joined.
     """
 
     remarks: list[str]
     run: RunReport | None
     n_bytes: int
     losses: Sequence["_trajet.Loss"] = ()
-    doubts: Sequence[TransformDoubts] = ()
+    warnings: Sequence[TransformWarnings] = ()
 
 
 @dataclass(frozen=True)
@@ -233,4 +233,4 @@ class Copier:
 
         h5md.write_checked(job.own, frame_numbers(job.frames), content, threads, add)
         n_bytes = job.own.stat().st_size
-        return WriteOutcome(content.remarks, None, n_bytes, doubts=content.doubts)
+        return WriteOutcome(content.remarks, None, n_bytes, warnings=content.warnings)

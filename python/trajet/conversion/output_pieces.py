@@ -123,8 +123,8 @@ def write_pieces(
     if content is None:
         _record(timing, answers, borders)
         run = timing.report(pool=pool.kind, t_joining=joined)
-    doubts = [one for answer in answers for one in answer.result.doubts]
-    return WriteOutcome(remarks, run, path.stat().st_size, doubts=doubts)
+    warnings = [counts for answer in answers for counts in answer.result.warnings]
+    return WriteOutcome(remarks, run, path.stat().st_size, warnings=warnings)
 
 
 def _for_hdf5(how: OutputOptions, content: h5md.Content, chunk: tuple[int, int]) -> OutputOptions:

@@ -197,8 +197,8 @@ class MpioFrames:
             positions *= self._factor
         read = np.concatenate([np.arange(begin, end) for begin, end in spans])
         if len(read) != len(indices) or atom_of is not None:
-            places = np.searchsorted(read, indices)
-            positions = positions[:, places]
+            columns = np.searchsorted(read, indices)
+            positions = positions[:, columns]
         if row_of is not None:
             positions = positions[row_of]
         return np.ascontiguousarray(positions), self.cells[wanted]

@@ -324,7 +324,7 @@ def _bonds(file: "File", particles: str | None, n_atoms: int) -> _Int | None:
         stored = stored[(stored != dataset.fillvalue).all(axis=1)]
     pairs: _Int = stored.astype(np.int64)
     if group is not None and (numbers := _identifiers(group)) is not None:
-        pairs = _places(numbers, pairs, dataset)
+        pairs = _indices_of(numbers, pairs, dataset)
     if pairs.size and not (pairs.min() >= 0 and pairs.max() < n_atoms):
         raise _error(dataset, f"has an atom that does not exist: there are {n_atoms} atoms")
     return pairs
@@ -368,7 +368,7 @@ def _identifiers(group: "Group") -> _Int | None:
     return rows.reshape(-1)
 
 
-def _places(numbers: _Int, pairs: _Int, dataset: "Dataset") -> _Int:
+def _indices_of(numbers: _Int, pairs: _Int, dataset: "Dataset") -> _Int:
     """Return pairs of numbers of particles as pairs of their indices."""
     order = np.argsort(numbers, kind="stable")
     ascending = numbers[order]

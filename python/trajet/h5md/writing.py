@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from trajet import _trajet, output
 from trajet._trajet import FormatError, OutputError, TrajetError
-from trajet.advise.entries import TransformDoubts
+from trajet.advise.entries import TransformWarnings
 from trajet.block import Block
 from trajet.box import box_vectors
 from trajet.h5md.direct_chunks import DirectChunkWriter, can_list_chunks
@@ -74,7 +74,7 @@ class Content:
     # Remarks on contents that were left out.
     remarks: list[str] = field(default_factory=list, compare=False)
     # What makes the transformed positions read so far doubtful.
-    doubts: list[TransformDoubts] = field(default_factory=list, compare=False)
+    warnings: list[TransformWarnings] = field(default_factory=list, compare=False)
 
     # The particles group.
     group: ClassVar[str] = GROUP
@@ -115,7 +115,7 @@ class Content:
         """Return frames and atoms of a chunk, for a number of frames in the file."""
         return self.chunk or default_chunk(self.n_atoms, n_frames)
 
-    def room(self, n_frames: int) -> NDArray[np.float32]:
+    def buffer(self, n_frames: int) -> NDArray[np.float32]:
         """Return a buffer for the vectors of a number of frames."""
         return np.empty((n_frames, self.n_atoms, 3), np.float32)
 
@@ -125,7 +125,7 @@ class Content:
         """Read vectors of frames into `values`; return other fields, and which frames have them."""
         got = self.reader.read(numbers, self.atoms, values, name, threads=threads)
         if name == "positions" and "large_steps" in got["counts"]:
-            self.doubts.append(got["counts"])
+            self.warnings.append(got["counts"])
         return got, _there(values, got["counts"]["empty_frames"])
 
     def lacking(self, name: Field, frames: NDArray[np.int64]) -> FormatError:
@@ -184,23 +184,23 @@ class Content:
         values = create(group, "positions", len(numbers), packing, early=True)
         step = max(1, STEP_BYTES // (12 * self.n_atoms))
         # Buffers are reused: page faults of new memory would take longer than the work.
-        rooms: SimpleQueue[NDArray[np.float32]] = SimpleQueue()
+        buffers: SimpleQueue[NDArray[np.float32]] = SimpleQueue()
         for _ in range(packing.threads):
-            rooms.put(self.room(min(step, len(numbers))))
+            buffers.put(self.buffer(min(step, len(numbers))))
         steps, times, boxes = [], [], []
         with contextlib.closing(DirectChunkWriter(own, values)) as plain:
 
             def copy(first: int) -> tuple[int, "_trajet.ReadFrames"]:
                 here = numbers[first : first + step]
-                room = rooms.get()
+                buffer = buffers.get()
                 try:
-                    vectors = room[: len(here)]
+                    vectors = buffer[: len(here)]
                     got, there = self.read("positions", here, vectors, 1)
                     if not there.all():
                         raise self.lacking("positions", here[~there])
                     plain.write(first, vectors)
                 finally:
-                    rooms.put(room)
+                    buffers.put(buffer)
                 return len(here), got
 
             copied = map_ordered(copy, range(0, len(numbers), step), packing.threads)
@@ -254,12 +254,12 @@ class Content:
         """Yield batches of fields in the order of the file; two buffers alternate."""
         size = packing.batch()
         step = min(size, packing.batch(STEP_BYTES))
-        rooms = cycle([self.room(min(step, len(numbers))) for _ in range(2)])
+        buffers = cycle([self.buffer(min(step, len(numbers))) for _ in range(2)])
         for begin in range(0, len(numbers), size):
             batch = numbers[begin : begin + size]
             for name, first in product(self.fields, range(0, len(batch), step)):
                 here = batch[first : first + step]
-                values = next(rooms)[: len(here)]
+                values = next(buffers)[: len(here)]
                 yield name, here, values, *self.read(name, here, values, threads)
 
 

@@ -210,8 +210,8 @@ def _machine(report: Entries) -> Rows:
 
 def _formatter(longest: float) -> Format:
     """Return a function that formats seconds so that the `longest` has four digits."""
-    places = 4 if longest <= 0 else min(9, max(4, 3 - math.floor(math.log10(longest))))
-    return lambda seconds: f"{seconds:.{places}f}" if seconds < 1000 else f"{seconds:,.1f}"
+    decimals = 4 if longest <= 0 else min(9, max(4, 3 - math.floor(math.log10(longest))))
+    return lambda seconds: f"{seconds:.{decimals}f}" if seconds < 1000 else f"{seconds:,.1f}"
 
 
 def _cell(value: object) -> str:

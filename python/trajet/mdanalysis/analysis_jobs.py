@@ -71,7 +71,7 @@ class AnalysisJobs:
         Exception
             An exception of pickling the analysis, for example of a trajectory that is a stream.
         """
-        # Universes and trajectories; their places in this list stand for them in `_analysis`.
+        # Universes and trajectories; their positions in this list stand for them in `_analysis`.
         self._shared: list[_Shared] | None = []
         # The first time collects all trajectories: an array may come before the one it is part of.
         for _ in range(2):
@@ -146,7 +146,7 @@ class _AnalysisWorker:
         self._shared: list[_Shared] | None = None
 
     def do(self, what: NDArray[np.int64], threads: int, show: ShowFrames) -> Portable[RangeResult]:
-        """Run the analysis over frames: `what` has their places and numbers, `(n_frames, 2)`."""
+        """Run the analysis over frames: `what` has their positions and numbers, `(n_frames, 2)`."""
         with self._lock, installed_as(self._jobs.strict):
             show(0)
             begin, loading = time.perf_counter(), 0.0
@@ -184,13 +184,13 @@ _Reference: TypeAlias = tuple[int, Literal["itself", "frame"] | Part]
 
 def _pickler(file: io.BytesIO, shared: list[_Shared]) -> pickle.Pickler:
     """Return a pickler that leaves out Universes and trajectories, and collects them."""
-    places: dict[int, int] = {}
+    positions: dict[int, int] = {}
 
     def share(thing: _Shared) -> int:
-        if id(thing) not in places:
-            places[id(thing)] = len(shared)
+        if id(thing) not in positions:
+            positions[id(thing)] = len(shared)
             shared.append(thing)
-        return places[id(thing)]
+        return positions[id(thing)]
 
     def current_frames() -> Iterator[tuple[int, Timestep]]:
         for place, one in enumerate(shared):

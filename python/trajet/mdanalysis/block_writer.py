@@ -54,9 +54,9 @@ class _Pending:
 
     def holds(self, n_atoms: int, *, velocities: bool, forces: bool) -> bool:
         """Return whether there is room for a frame with these fields."""
-        room, of_block, _ = self.positions.shape
+        capacity, of_block, _ = self.positions.shape
         has = (self.velocities is not None, self.forces is not None)
-        return len(self.times) < room and of_block == n_atoms and has == (velocities, forces)
+        return len(self.times) < capacity and of_block == n_atoms and has == (velocities, forces)
 
     def block(self) -> Block:
         """Return the frames as a block."""

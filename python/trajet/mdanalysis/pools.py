@@ -212,7 +212,7 @@ class Backend(BackendBase):  # type: ignore[misc]
         return [self._run(analysis, [np.asarray(one) for one in computations])]
 
     def _run(self, analysis: AnalysisBase, ranges: list[NDArray[np.int64]]) -> RangeResult:
-        """Run an analysis over ranges of frames: arrays of places and numbers, `(n_frames, 2)`."""
+        """Run an analysis over ranges of frames: their positions and numbers, `(n_frames, 2)`."""
         _check_parallel(analysis)
         if len(ranges) > 1 and not _has_aggregator(analysis):
             raise ValueError(

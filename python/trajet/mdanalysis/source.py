@@ -382,26 +382,26 @@ class Source:
         vectors
             Box vectors, `(n_frames, 3, 3)`; NaN or None where the cells determine them.
         """
-        places = self.atoms if ix is None else ix if self.atoms is None else self.atoms[ix]
+        columns = self.atoms if ix is None else ix if self.atoms is None else self.atoms[ix]
         n_atoms = self.n_atoms if ix is None else len(ix)
         out = {name: np.empty((len(frames), n_atoms, 3), np.float32) for name in fields}
         trajectory = self.trajectory
         is_much = sum(one.nbytes for one in out.values()) > MUCH_BYTES
         threads = available_threads() if is_much else 1
-        if places is not None:
-            places = np.asarray(places, np.int64)
+        if columns is not None:
+            columns = np.asarray(columns, np.int64)
         got: ReadFrames
         if len(fields) > 1:
             read = partial(trajectory.reader.read_fields, threads=threads)
-            got = of_all = trajectory.with_stale_index_removed(read, frames, places, out)
+            got = of_all = trajectory.with_stale_index_removed(read, frames, columns, out)
             is_complete = all(of_all["n_with"][name] == len(frames) for name in fields)
         else:
             read_one = partial(trajectory.reader.read, threads=threads)
             got = trajectory.with_stale_index_removed(
-                read_one, frames, places, out["positions"], "positions"
+                read_one, frames, columns, out["positions"], "positions"
             )
             is_complete = not got["counts"]["empty_frames"]
-        trajectory.count_read(places, got["counts"])
+        trajectory.count_read(columns, got["counts"])
         vectors = got["vectors"]
         if vectors is not None:
             vectors = vectors.reshape(-1, 3, 3)

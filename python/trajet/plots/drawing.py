@@ -90,8 +90,8 @@ def two_axes(
 
 def name_ticks(axis: "Axis", labels: Sequence[str], *, turned: bool = False) -> None:
     """Name some of the elements 0, 1, … along an axis by their labels, if `turned` at an angle."""
-    places = np.unique(np.linspace(0, len(labels) - 1, MOST_NAMES).astype(int))
-    axis.set_ticks(places, [shortened(labels[k], LONGEST_TICK) for k in places])
+    ticks = np.unique(np.linspace(0, len(labels) - 1, MOST_NAMES).astype(int))
+    axis.set_ticks(ticks, [shortened(labels[k], LONGEST_TICK) for k in ticks])
     if turned:
         for text in axis.get_ticklabels():
             text.set(rotation=40, ha="right", rotation_mode="anchor")
@@ -110,15 +110,15 @@ def legend_of(axes: "Axes", ax: "Axes | None") -> None:
     inches = figure.get_figwidth()
     longest = max((len(name) for name in names), default=0) + HANDLE_CHARACTERS
     columns = max(1, min(len(names), int(inches / CHARACTER_INCHES / longest)))
-    room = inches - (HANDLE_CHARACTERS + 1) * CHARACTER_INCHES
-    shown = [wrapped(name.replace(r"\$", "$"), room) for name in names]
+    width = inches - (HANDLE_CHARACTERS + 1) * CHARACTER_INCHES
+    shown = [wrapped(name.replace(r"\$", "$"), width) for name in names]
     figure.legend(handles, shown, loc="outside lower center", ncols=columns, frameon=False)
 
 
 def titled(axes: "Axes", title: str, inches: float | None = None) -> None:
     """Set the title of axes, in two lines if it is longer than `inches`, or else than the axes."""
-    room = width_of(axes) if inches is None else inches
-    axes.set_title(wrapped(title, room), loc="left", fontsize="medium")
+    width = width_of(axes) if inches is None else inches
+    axes.set_title(wrapped(title, width), loc="left", fontsize="medium")
 
 
 def width_of(axes: "Axes") -> float:

@@ -58,8 +58,8 @@ def matrix(
         (drawn.xaxis, columns, axes[1]),
     ):
         name_ticks(axis, atoms.tolist(), turned=axis is drawn.xaxis)
-        room = height_of(drawn) if axis is drawn.yaxis else width_of(drawn)
-        axis.set_label_text(wrapped(f"{of} ({label})", room))
+        length = height_of(drawn) if axis is drawn.yaxis else width_of(drawn)
+        axis.set_label_text(wrapped(f"{of} ({label})", length))
     return figure_of(drawn)
 
 
@@ -102,8 +102,8 @@ def contact_map(
         (axes.xaxis, column_names, labels[1]),
     ):
         name_ticks(axis, names, turned=axis is axes.xaxis)
-        room = height_of(axes) if axis is axes.yaxis else width_of(axes)
-        axis.set_label_text(wrapped(label, room))
+        length = height_of(axes) if axis is axes.yaxis else width_of(axes)
+        axis.set_label_text(wrapped(label, length))
     # A narrow map has room beside it.
     titled(axes, title, figure_of(axes).get_figwidth() / 2)
     return figure_of(axes)
@@ -148,8 +148,8 @@ def frame_pairs(
             x, x_label = np.arange(len(frames), dtype=np.float64), "frame of the choice"
         half = (x[-1] - x[0]) / (2 * (len(x) - 1)) if len(x) > 1 else 0.5
         extent += [x[0] - half, x[-1] + half] if len(x) else [0.0, 1.0]
-        room = height_of(axes) if axis is axes.yaxis else width_of(axes)
-        axis.set_label_text(x_label if columns is None else wrapped(f"{x_label}, {label}", room))
+        length = height_of(axes) if axis is axes.yaxis else width_of(axes)
+        axis.set_label_text(x_label if columns is None else wrapped(f"{x_label}, {label}", length))
     image = axes.imshow(
         shown,
         origin="lower",

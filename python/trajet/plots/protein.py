@@ -88,8 +88,8 @@ def secondary_structure(
         vmax=len(classes) - 0.5,
         extent=(*ends, -0.5, codes.shape[1] - 0.5),
     )
-    places = np.unique(np.linspace(0, len(labels) - 1, min(len(labels), 12)).astype(int))
-    axes.set_yticks(places, [shortened(labels[k], LONGEST_TICK) for k in places])
+    ticks = np.unique(np.linspace(0, len(labels) - 1, min(len(labels), 12)).astype(int))
+    axes.set_yticks(ticks, [shortened(labels[k], LONGEST_TICK) for k in ticks])
     if len(x) > 1:
         axes.set_xlim(x[0], x[-1])
     axes.set_xlabel(x_label)

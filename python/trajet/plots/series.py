@@ -242,9 +242,9 @@ def mean_profile(
         elinewidth=max(0.3, min(1.5, 120 / max(1, len(x)))),
         label="± standard deviation",
     )
-    places = np.unique(np.linspace(0, len(x) - 1, min(len(x), 16)).astype(int))
+    ticks = np.unique(np.linspace(0, len(x) - 1, min(len(x), 16)).astype(int))
     axes.set_xticks(
-        places, [shortened(labels[k], LONGEST_TICK) for k in places], rotation=45, ha="right"
+        ticks, [shortened(labels[k], LONGEST_TICK) for k in ticks], rotation=45, ha="right"
     )
     axes.set_xlabel(along)
     axes.set_ylabel(wrapped(quantity, height_of(axes)))

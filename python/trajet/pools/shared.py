@@ -91,8 +91,8 @@ def shared_buffer(kept: ExitStack, size: int) -> tuple[NDArray[np.uint8], Path]:
     """
     if size == 0:
         return np.zeros(0, np.uint8), Path()
-    places = [place for place in (in_memory(), temporary()) if place is not None]
-    for place in places:
+    folders = [place for place in (in_memory(), temporary()) if place is not None]
+    for place in folders:
         try:
             file = _reserved(kept, place, size)
         except OSError as error:
@@ -101,7 +101,7 @@ def shared_buffer(kept: ExitStack, size: int) -> tuple[NDArray[np.uint8], Path]:
             return np.asarray(np.memmap(file, np.uint8, "r+", shape=(size,))), path_of(file)
     raise MemoryError(
         f"{-(-size // 2**30)} GiB are needed for the numbers of all frames, which"
-        f" {' and '.join(map(str, places))} have no room for"
+        f" {' and '.join(map(str, folders))} have no room for"
     ) from full
 
 

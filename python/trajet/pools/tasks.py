@@ -1,7 +1,7 @@
 """Tasks of pools whose workers are other processes.
 
 The calling process sends each worker the setup of a pass once (`WorkerSpec`), and with each task
-the places of its frames. Workers parse no topology, look for no index and import no MDAnalysis.
+the rows of its frames. Workers parse no topology, look for no index and import no MDAnalysis.
 Their states are merged along the tree of the leaves, so that the bits are those of one process.
 """
 

@@ -20,11 +20,11 @@ from trajet.advise.entries import (
     TaskDetails,
     TaskEntry,
     TaskReport,
-    TransformDoubts,
+    TransformWarnings,
     WorkerEntry,
 )
 from trajet.pools.tasks import NO_STATES, Task, TaskOutcome
-from trajet.result import COUNTS, STAGES, bytes_by_place, transform_doubts
+from trajet.result import COUNTS, STAGES, bytes_by_place, transform_warnings
 
 # Stages that add up to the time of a worker.
 WORKER_STAGES: tuple[StageName, ...] = tuple(name for name in STAGES if name != "t_total")
@@ -47,7 +47,7 @@ class ThreadTiming:
     tasks: int = 0
     sums: dict[CountName | StageName, float] = field(default_factory=dict)
     by_place: PlaceBytes = field(default_factory=PlaceBytes)
-    doubts: TransformDoubts = field(default_factory=TransformDoubts)
+    warnings: TransformWarnings = field(default_factory=TransformWarnings)
 
 
 class RunTiming:
@@ -114,7 +114,7 @@ class RunTiming:
                 account.sums[name] = account.sums.get(name, 0) + spent[name]
             account.sums["t_total"] = account.sums.get("t_total", 0.0) + spent["t_total"]
             account.by_place = bytes_by_place([account.by_place, spent])
-            account.doubts = transform_doubts([account.doubts, spent])
+            account.warnings = transform_warnings([account.warnings, spent])
         self._spans.setdefault(worker, []).append((done.begin, done.end))
 
     def hold(self, worker: int, threads: int, where: Place, span: tuple[float, float]) -> None:
@@ -168,7 +168,7 @@ class RunTiming:
                 "tasks": account.tasks,
                 **{name: int(account.sums[name]) for name in COUNTS},
                 **account.by_place,
-                **account.doubts,
+                **account.warnings,
                 **{name: account.sums[name] for name in WORKER_STAGES},
             }
             entry = cast(WorkerEntry, found)

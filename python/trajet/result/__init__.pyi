@@ -40,7 +40,7 @@ from trajet.result.report import bytes_by_place as bytes_by_place
 from trajet.result.report import counting_of as counting_of
 from trajet.result.report import entries_of as entries_of
 from trajet.result.report import make_report as make_report
-from trajet.result.report import transform_doubts as transform_doubts
+from trajet.result.report import transform_warnings as transform_warnings
 from trajet.result.result import SUFFIXES as SUFFIXES
 from trajet.result.result import Part as Part
 from trajet.result.result import Result as Result

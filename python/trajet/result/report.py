@@ -27,7 +27,7 @@ from trajet.advise.entries import (
     StageName,
     Stages,
     TaskEntry,
-    TransformDoubts,
+    TransformWarnings,
     WorkerEntry,
     finite_ratio,
 )
@@ -238,14 +238,14 @@ def bytes_by_place(entries: Iterable[PlaceBytes]) -> PlaceBytes:
     return sums
 
 
-def transform_doubts(entries: Iterable[TransformDoubts]) -> TransformDoubts:
-    """Return what makes transformed positions doubtful, summed over `entries`."""
+def transform_warnings(entries: Iterable[TransformWarnings]) -> TransformWarnings:
+    """Return the warnings of transforms, summed over `entries`."""
     found = [entry for entry in entries if "large_steps" in entry]
     if not found:
         return {}
     steps = [one for entry in found if (one := entry["first_large_step"]) is not None]
     return {
-        "endless_molecules": sum(entry["endless_molecules"] for entry in found),
+        "infinite_molecules": sum(entry["infinite_molecules"] for entry in found),
         "large_steps": sum(entry["large_steps"] for entry in found),
         "first_large_step": min(steps, default=None),
     }
@@ -301,7 +301,7 @@ def make_report(
         Open tags of the data set, in the order of `bytes_by_tag`.
     """
     opening, host, counting = reader.opening(), os.uname().nodename, run.get("counting")
-    workers, tasks = _places(run, host)
+    workers, tasks = _workers_and_tasks(run, host)
     for worker in workers:
         worker["t_io"] = worker["t_read"] + worker["t_decode"]
     stages: dict[str, float] = {name: sum(worker[name] for worker in workers) for name in STAGES}
@@ -323,8 +323,8 @@ def make_report(
     versions = {"trajet": __version__, "python": sys.version.split()[0], "numpy": np.__version__}
     if (version := universes.version()) is not None:
         versions["MDAnalysis"] = version
-    places = {(worker["host"], worker["worker"]) for worker in workers}
-    of_places = bytes_by_place([*workers, *([] if counting is None else [counting])])
+    hosts_and_workers = {(worker["host"], worker["worker"]) for worker in workers}
+    by_place = bytes_by_place([*workers, *([] if counting is None else [counting])])
     found: dict[str, object] = {
         "pool": "local",
         **run,
@@ -333,16 +333,16 @@ def make_report(
         "stages": stages,
         "averages": averages,
         **counts,
-        **of_places,
+        **by_place,
         # `bytes_by_tier` may have more elements than there are tiers.
-        "tiers": dict(zip(tiers, of_places.get("bytes_by_tier", [0] * len(tiers)), strict=False)),
-        "tags": dict(zip(tags, of_places.get("bytes_by_tag", [0] * len(tags)), strict=True)),
+        "tiers": dict(zip(tiers, by_place.get("bytes_by_tier", [0] * len(tiers)), strict=False)),
+        "tags": dict(zip(tags, by_place.get("bytes_by_tag", [0] * len(tags)), strict=True)),
         "r_comp_io": advise.computing_to_input(serial),
         "r_comp_comm": finite_ratio(stages["t_comp"], stages["t_comm"]),
         "passes": run["passes"],
         "threads": len(workers),
         "cores": available_threads(),
-        "ranks_per_node": dict(sorted(Counter(host for host, _ in places).items())),
+        "ranks_per_node": dict(sorted(Counter(host for host, _ in hosts_and_workers).items())),
         "workers": workers,
         "tasks": tasks,
         "stragglers": advise.stragglers(workers, tasks, run["t_total"]),
@@ -361,7 +361,7 @@ def make_report(
     return Report({**entries, **sentences})
 
 
-def _places(run: RunReport, host: str) -> tuple[list[WorkerEntry], list[TaskEntry]]:
+def _workers_and_tasks(run: RunReport, host: str) -> tuple[list[WorkerEntry], list[TaskEntry]]:
     """Return the workers and tasks of a run with process, thread and host.
 
     The workers of the engine are threads of this process.

@@ -665,7 +665,7 @@ def _topology_file(trajectory: Trajectory) -> Iterator[tuple[Path, list[str]]]:
 def _topology_of_some_atoms(trajectory: Trajectory, stem: Path) -> Path:
     """Write a PSF file of the atoms of a trajectory, or a PDB file if charges are unknown."""
     atoms = trajectory.topology_atoms
-    first = trajectory.read_places([0], None, None, counted=False)
+    first = trajectory.read_columns([0], None, None, counted=False)
     has_charges = atoms.column("charges") is not None and atoms.column("masses") is not None
     name = "PSF" if has_charges else "PDB"
     text = _trajet.structure_text(
@@ -686,7 +686,7 @@ def _structures(parts: Sequence[TagAtoms], trajectory: Trajectory) -> Iterator[l
 
     Structures have no box if the box of frame 0 is rotated: GRO cannot hold it.
     """
-    first = trajectory.read_places([0], None, None, counted=False)
+    first = trajectory.read_columns([0], None, None, counted=False)
     positions, box = first.positions[0], Box.of(first)
     with folder_in(None) as folder:
         made = []

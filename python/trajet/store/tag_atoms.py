@@ -101,7 +101,7 @@ def _chosen(tag: Tag, profile: Profile, trajectory: Trajectory) -> NDArray[np.in
     try:
         where = str(trajectory.topology_path)
         indices = trajectory.select_indices(tag.select, where, empty=True)
-        return trajectory.places_of(indices)[0]
+        return trajectory.columns_of(indices)[0]
     except SelectionError as error:
         raise SelectionError(f"{profile.where}: tag {tag.name!r}: {error}") from error
 

@@ -60,21 +60,21 @@ class Cursor:
     def __init__(
         self,
         trajectory: ReadingByColumns,
-        places: NDArray[np.int64] | None,
+        columns: NDArray[np.int64] | None,
         *,
         positions: bool,
         velocities: bool,
         forces: bool,
         read_ahead: bool,
     ) -> None:
-        self._trajectory, self._places = trajectory, places
-        self.n_atoms = trajectory.n_atoms if places is None else len(places)
+        self._trajectory, self._columns = trajectory, columns
+        self.n_atoms = trajectory.n_atoms if columns is None else len(columns)
         self.n_frames = trajectory.n_frames
         # Any frame may be asked for: jumps are counted through all of them.
-        reader = trajectory.reader_for((0, 1, self.n_frames), places, call_frames=1)
+        reader = trajectory.reader_for((0, 1, self.n_frames), columns, call_frames=1)
         self._native = _trajet.Cursor(
             reader,
-            places,
+            columns,
             positions=positions,
             velocities=velocities,
             forces=forces,
@@ -92,7 +92,7 @@ class Cursor:
         self._further = [values for values in (self.velocities, self.forces) if values is not None]
         _alive.add(self)
         # Also at the end of a program, and when nothing refers to the cursor any more.
-        self._end = finalize(self, _end, self._native, trajectory.count_read, places)
+        self._end = finalize(self, _end, self._native, trajectory.count_read, columns)
 
     def __repr__(self) -> str:
         """Return the trajectory, the number of atoms and the frame."""
@@ -201,8 +201,8 @@ class Cursor:
 def _end(
     native: "_trajet.Cursor",
     count_read: Callable[[NDArray[np.int64] | None, Counts], None],
-    places: NDArray[np.int64] | None,
+    columns: NDArray[np.int64] | None,
 ) -> None:
     """End reading ahead, and record what was read."""
     native.stop()
-    count_read(places, native.counts())
+    count_read(columns, native.counts())

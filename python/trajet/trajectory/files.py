@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from trajet import _trajet, h5md
 from trajet._trajet import Reader, SelectionError, StaleIndexError
-from trajet.advise.entries import Counts, InputEntry, SecondsBefore, TransformDoubts, WorkerEntry
+from trajet.advise.entries import Counts, InputEntry, SecondsBefore, TransformWarnings, WorkerEntry
 from trajet.box import Box
 from trajet.dataset import AccessLog, Dataset
 from trajet.pools.pool import Frames
-from trajet.result import transform_doubts
+from trajet.result import transform_warnings
 from trajet.startup import import_seconds
 from trajet.topology import SidecarUse, Topology
 from trajet.trajectory.closed import ClosedReader
@@ -121,29 +121,29 @@ class TrajectoryFiles(ABC):
             step.words.get("motion", "translation") != "translation" for step in self.transforms
         )
 
-    def describe_transforms(self, places: NDArray[np.int64] | None) -> dict[str, object]:
+    def describe_transforms(self, columns: NDArray[np.int64] | None) -> dict[str, object]:
         """Return the report's parameters on the transforms, and on the atoms that they need."""
         if not self.transforms:
             return {}
         return {
             "transforms": [step.words for step in self.transforms],
-            "n_atoms_decoded": self._reader.n_decoded(places),
+            "n_atoms_decoded": self._reader.n_decoded(columns),
         }
 
-    def transform_remarks(self, workers: Sequence[TransformDoubts]) -> list[str]:
+    def transform_remarks(self, workers: Sequence[TransformWarnings]) -> list[str]:
         """Return remarks on the transforms, given what the workers of a run have counted."""
         remarks = [remark for step in self.transforms for remark in step.remarks]
         # A run of several analyses counts those of all their transforms.
-        doubts = transform_doubts(workers) if self.transforms else {}
-        if doubts.get("endless_molecules", 0):
+        counts = transform_warnings(workers) if self.transforms else {}
+        if counts.get("infinite_molecules", 0):
             remarks.append(
                 "molecules that are bonded to their own periodic image were not made whole; their"
                 ' centres, which wrapping and nojump with view="toroidal" use, are arbitrary'
             )
-        first = doubts.get("first_large_step") if self._reader.has_no_jump else None
+        first = counts.get("first_large_step") if self._reader.has_no_jump else None
         if first is not None:
-            frame, place = first
-            atom = f"atom {self.indices_of(np.array([place]))[0]}"
+            frame, column = first
+            atom = f"atom {self.indices_of(np.array([column]))[0]}"
             remarks.append(
                 "jumps may be removed wrongly: steps of more than 0.4 cells have an uncertain"
                 f" direction, the first of them leads to frame {frame} ({atom}); "
@@ -161,7 +161,7 @@ class TrajectoryFiles(ABC):
     def topology(self) -> Topology:
         """The topology of the atoms."""
 
-    def check_known(self, steps: Sequence[Step], places: NDArray[np.int64] | None) -> None:
+    def check_known(self, steps: Sequence[Step], columns: NDArray[np.int64] | None) -> None:
         """Raise an error if atoms are read whose molecules a transform needs and does not know.
 
         Raises
@@ -172,7 +172,7 @@ class TrajectoryFiles(ABC):
         for step in steps:
             if step.unknown is None:
                 continue
-            unknown = step.unknown if places is None else places[np.isin(places, step.unknown)]
+            unknown = step.unknown if columns is None else columns[np.isin(columns, step.unknown)]
             if len(unknown):
                 atom = self.topology.atoms.describe(int(self.indices_of(unknown[:1])[0]))
                 raise SelectionError(
@@ -185,7 +185,7 @@ class TrajectoryFiles(ABC):
     def reader_for(
         self,
         frames: Frames,
-        places: NDArray[np.int64] | None,
+        columns: NDArray[np.int64] | None,
         *,
         compared: Frames | None = None,
         threads: int = 1,
@@ -202,7 +202,7 @@ class TrajectoryFiles(ABC):
         ----------
         frames
             The frames that are read, in this order.
-        places
+        columns
             The atoms; None for all.
         compared
             Frames that are compared with these: jumps are counted from the first of all.
@@ -222,7 +222,7 @@ class TrajectoryFiles(ABC):
             If they cannot.
         """
         if checked:
-            self.check_known(self.transforms, places)
+            self.check_known(self.transforms, columns)
         for_run = partial(
             self._reader.for_run,
             compared=compared,
@@ -230,7 +230,7 @@ class TrajectoryFiles(ABC):
             workers=workers,
             call_frames=call_frames,
         )
-        return self.with_stale_index_removed(for_run, frames, places)
+        return self.with_stale_index_removed(for_run, frames, columns)
 
     def run_before(self, number: int) -> NDArray[np.int64] | None:
         """Return the frames through which jumps are counted up to a frame: all from frame 0.
@@ -385,17 +385,17 @@ class TrajectoryFiles(ABC):
             return "give a trajectory with all atoms of its molecule"
         return "open all tags of its molecule"
 
-    def places_of(self, indices: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    def columns_of(self, indices: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Return the indices of atoms in a frame, and which of them belong to an open tag."""
         origin = self._origin
         if origin is None:
             return indices, np.ones(indices.shape, np.bool_)
-        places = np.searchsorted(origin, indices)
-        return places, origin[np.minimum(places, len(origin) - 1)] == indices
+        columns = np.searchsorted(origin, indices)
+        return columns, origin[np.minimum(columns, len(origin) - 1)] == indices
 
-    def indices_of(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+    def indices_of(self, columns: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the indices in the topology of atoms given by their indices in a frame."""
-        return places if self._origin is None else self._origin[places]
+        return columns if self._origin is None else self._origin[columns]
 
     def of_open_atoms(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return those of one value for each atom of the topology that belong to a frame."""
@@ -408,17 +408,17 @@ class TrajectoryFiles(ABC):
             return self._chosen[1]
         return self.n_atoms if self.dataset is None else int(self.dataset.manifest["n_atoms"])
 
-    def count_read(self, places: NDArray[np.int64] | None, counts: Counts | WorkerEntry) -> None:
+    def count_read(self, columns: NDArray[np.int64] | None, counts: Counts | WorkerEntry) -> None:
         """Count a read of atoms for the access log, if this is a data set of a store."""
         if self._access_log is not None:
-            self._access_log.read(places, counts)
+            self._access_log.read(columns, counts)
 
     def record_analysis(
-        self, what: str, places: NDArray[np.int64] | None, counts: Sequence[Counts | WorkerEntry]
+        self, what: str, columns: NDArray[np.int64] | None, counts: Sequence[Counts | WorkerEntry]
     ) -> None:
         """Record an analysis in the access log, if this is a data set of a store."""
         if self._access_log is not None:
-            self._access_log.analysed(what, places, counts)
+            self._access_log.analysed(what, columns, counts)
 
     def with_stale_index_removed(
         self, attempt: Callable[_P, _T], *args: _P.args, **named: _P.kwargs

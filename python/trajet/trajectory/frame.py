@@ -87,9 +87,9 @@ class Frame:
         trajectory = self._selection.trajectory
         if not has_velocities(trajectory.format):
             return None
-        block = trajectory.read_places(
+        block = trajectory.read_columns(
             [self.frame],
-            self._selection.places,
+            self._selection.columns,
             None,
             velocities=True,
             required=False,

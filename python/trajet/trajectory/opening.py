@@ -380,7 +380,7 @@ def from_atomgroup(atoms: "AtomGroup") -> Selection:
         # where it reads none.
         opened = open(group.topology, *group.paths, time_step=group.time_step or 1.0)
     if same:
-        now = opened.read_places([group.frame], group.indices, None)
+        now = opened.read_columns([group.frame], group.indices, None)
         same = _has_times_of(opened, group) and np.array_equal(
             now.positions[0], group.positions, equal_nan=True
         )

@@ -87,9 +87,9 @@ class ReadingByColumns(FilesWithTopology):
         >>> traj.read(frames=slice(0, 10), atoms=[0, 7]).positions.shape
         (10, 2, 3)
         """
-        places = None if atoms is None else self.places(atoms)
-        return self.read_places(
-            frames, places, out, velocities=velocities, forces=forces, threads=threads
+        columns = None if atoms is None else self.columns(atoms)
+        return self.read_columns(
+            frames, columns, out, velocities=velocities, forces=forces, threads=threads
         )
 
     def blocks(
@@ -118,13 +118,13 @@ class ReadingByColumns(FilesWithTopology):
         >>> sum(len(block.frames) for block in traj.blocks())
         98
         """
-        places = None if atoms is None else self.places(atoms)
-        return self.blocks_of_places(size, frames, places)
+        columns = None if atoms is None else self.columns(atoms)
+        return self.blocks_of_columns(size, frames, columns)
 
-    def read_places(
+    def read_columns(
         self,
         frames: FrameChoice,
-        places: NDArray[np.int64] | None,
+        columns: NDArray[np.int64] | None,
         out: NDArray[np.float32] | None,
         *,
         velocities: bool = False,
@@ -143,7 +143,7 @@ class ReadingByColumns(FilesWithTopology):
         all.
         """
         numbers = resolve_frames(frames, self.n_frames, self.label)
-        n_atoms = self.n_atoms if places is None else len(places)
+        n_atoms = self.n_atoms if columns is None else len(columns)
         shape = (n_frames_of(numbers), n_atoms, 3)
         size = 12 * shape[0] * shape[1]
         parts = [("positions", 0 if out is not None else size)]
@@ -161,7 +161,7 @@ class ReadingByColumns(FilesWithTopology):
         hand_over = not (velocities or forces)
         reader = self.reader_for(
             numbers,
-            places,
+            columns,
             compared=run,
             threads=threads if hand_over else 1,
             workers=1 if hand_over else threads,
@@ -177,7 +177,7 @@ class ReadingByColumns(FilesWithTopology):
         if further:
             fields = partial(reader.read_fields, threads=threads)
             got = of_all = self.with_stale_index_removed(
-                fields, numbers, places, {"positions": positions, **further}
+                fields, numbers, columns, {"positions": positions, **further}
             )
             for name in list(further):
                 if not shape[0] or of_all["n_with"][name] > 0:
@@ -190,11 +190,11 @@ class ReadingByColumns(FilesWithTopology):
                 del further[name]
         else:
             read = partial(reader.read, threads=threads)
-            got = self.with_stale_index_removed(read, numbers, places, positions, "positions")
+            got = self.with_stale_index_removed(read, numbers, columns, positions, "positions")
         if counted:
-            self.count_read(places, got["counts"])
+            self.count_read(columns, got["counts"])
             if self._reader.has_no_jump and (counting := reader.counting())["frames"]:
-                self.count_read(places, counting)
+                self.count_read(columns, counting)
 
         vectors = got["vectors"]
         return Block(
@@ -209,18 +209,18 @@ class ReadingByColumns(FilesWithTopology):
             tuple(self.transform_remarks([got["counts"]])),
         )
 
-    def blocks_of_places(
-        self, size: int | None, frames: FrameChoice, places: NDArray[np.int64] | None
+    def blocks_of_columns(
+        self, size: int | None, frames: FrameChoice, columns: NDArray[np.int64] | None
     ) -> Iterator[Block]:
         """Iterate over blocks of atoms given by their checked indices in a frame; see `blocks`."""
         if size is not None and size < 1:
             raise ValueError(f"a block has at least 1 frame, not {size}")
         numbers = resolve_frames(frames, self.n_frames, self.label)
         n_frames = n_frames_of(numbers)
-        n_atoms = self.n_atoms if places is None else len(places)
+        n_atoms = self.n_atoms if columns is None else len(columns)
         if size is None:
             size = max(1, min(BLOCK_FRAMES, BLOCK_BYTES // (12 * n_atoms)))
-        parts = self.reader_for(numbers, places).parts(numbers, places)
+        parts = self.reader_for(numbers, columns).parts(numbers, columns)
         buffer = np.empty((min(size, n_frames), n_atoms, 3), np.float32)
 
         def go(size: int) -> Iterator[Block]:
@@ -233,17 +233,17 @@ class ReadingByColumns(FilesWithTopology):
                 remarks = tuple(self.transform_remarks([parts.counts()] if self.transforms else []))
                 yield Block(positions, times, steps, here, cells, vectors=vectors, remarks=remarks)
 
-        return go(size) if self._access_log is None else self._used_by(go(size), places, parts)
+        return go(size) if self._access_log is None else self._used_by(go(size), columns, parts)
 
     def _used_by(
-        self, blocks: Iterator[Block], places: NDArray[np.int64] | None, parts: _trajet.Parts
+        self, blocks: Iterator[Block], columns: NDArray[np.int64] | None, parts: _trajet.Parts
     ) -> Iterator[Block]:
         """Iterate over blocks, then record in the access log what was read."""
         assert self._access_log is not None
         try:
             yield from blocks
         finally:
-            self._access_log.read(places, parts.counts())
+            self._access_log.read(columns, parts.counts())
 
     @property
     def universe(self) -> "Universe":
@@ -284,7 +284,7 @@ class ReadingByColumns(FilesWithTopology):
         Atoms that frames lack are NaN.
         """
         if self._first is None:
-            block = self.read_places([0], None, None, counted=False)
+            block = self.read_columns([0], None, None, counted=False)
             positions = block.positions[0]
             if (origin := self._origin) is not None:
                 positions = np.full((self.n_topology_atoms, 3), np.nan, np.float32)
@@ -313,7 +313,7 @@ class ReadingByColumns(FilesWithTopology):
             text, where, among=self._origin, positions=positions, box=box, empty=empty
         )
 
-    def places_of_text(self, text: str) -> NDArray[np.int64]:
+    def columns_of_text(self, text: str) -> NDArray[np.int64]:
         """Return the indices in a frame of the atoms that a selection text matches in frame 0.
 
         Raises
@@ -322,7 +322,7 @@ class ReadingByColumns(FilesWithTopology):
             As `Topology.select`.
         """
         where = self.label if self._origin is not None else str(self.topology)
-        return self.places_of(self.select_indices(text, where))[0]
+        return self.columns_of(self.select_indices(text, where))[0]
 
     def observables(self, frame: int) -> "Numbers":
         """Return numbers of a frame beside its atoms: λ of TRR, observables of H5MD.

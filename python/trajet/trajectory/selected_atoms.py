@@ -22,14 +22,14 @@ class SelectedAtoms:
     def __init__(
         self,
         trajectory: ReadingByColumns,
-        places: NDArray[np.int64],
+        columns: NDArray[np.int64],
         text: str | None,
         t_select: float = 0.0,
     ) -> None:
         self.trajectory = trajectory
-        self.places = places.copy()
-        self.indices = trajectory.indices_of(self.places)
-        for numbers in (self.places, self.indices):
+        self.columns = columns.copy()
+        self.indices = trajectory.indices_of(self.columns)
+        for numbers in (self.columns, self.indices):
             numbers.setflags(write=False)
         self.text = text
         self.t_select = t_select
@@ -37,7 +37,7 @@ class SelectedAtoms:
     @property
     def n_atoms(self) -> int:
         """Atoms in the selection."""
-        return len(self.places)
+        return len(self.columns)
 
     @property
     def label(self) -> str:
@@ -88,8 +88,8 @@ class SelectedAtoms:
         >>> traj.select("name CA").read(frames=slice(0, 100)).positions.shape
         (98, 214, 3)
         """
-        return self.trajectory.read_places(
-            frames, self.places, out, velocities=velocities, forces=forces, threads=threads
+        return self.trajectory.read_columns(
+            frames, self.columns, out, velocities=velocities, forces=forces, threads=threads
         )
 
     def read_uncounted(self, frame: int, run: NDArray[np.int64] | None = None) -> Block:
@@ -97,8 +97,8 @@ class SelectedAtoms:
 
         Jumps are counted from the first of the frames `run`, or not at all.
         """
-        return self.trajectory.read_places([frame], self.places, None, counted=False, run=run)
+        return self.trajectory.read_columns([frame], self.columns, None, counted=False, run=run)
 
     def blocks(self, size: int | None = None, frames: FrameChoice = None) -> Iterator[Block]:
         """Iterate over blocks of frames, which share their memory. See `Trajectory.blocks`."""
-        return self.trajectory.blocks_of_places(size, frames, self.places)
+        return self.trajectory.blocks_of_columns(size, frames, self.columns)

@@ -50,7 +50,7 @@ class Trajectory(ReadingByColumns, Transformable):
                 "use_universe",
                 "advice_on_absent_atoms",
                 "before_run",
-                "blocks_of_places",
+                "blocks_of_columns",
                 "call",
                 "check_known",
                 "choose_atoms",
@@ -68,11 +68,11 @@ class Trajectory(ReadingByColumns, Transformable):
                 "of_dataset",
                 "of_open_atoms",
                 "particles",
-                "places",
-                "places_of",
-                "places_of_text",
+                "columns",
+                "columns_of",
+                "columns_of_text",
                 "put_in_order",
-                "read_places",
+                "read_columns",
             ),
             *("reader", "reader_for", "record_analysis", "rotates", "run_before"),
             *("select_indices", "sidecar", "stem", "t_topology", "topology_atoms"),
@@ -222,9 +222,9 @@ class Trajectory(ReadingByColumns, Transformable):
             raise TypeError("updating=True: give a selection text: indices do not change")
         watch = Stopwatch()
         if not isinstance(selection, str):
-            return Selection(self, self.places(selection), None, watch.seconds())
+            return Selection(self, self.columns(selection), None, watch.seconds())
         if not updating:
-            return Selection(self, self.places_of_text(selection), selection, watch.seconds())
+            return Selection(self, self.columns_of_text(selection), selection, watch.seconds())
         made = UpdatingSelection(self, selection)
         made.prepared(has_selected=False)
         made.t_select = watch.seconds()
@@ -273,12 +273,12 @@ class Trajectory(ReadingByColumns, Transformable):
         '11.0 ps'
         """
         if atoms is None:
-            places = None
+            columns = None
         else:
-            places = self.places(atoms) if len(atoms) else np.empty(0, np.int64)
+            columns = self.columns(atoms) if len(atoms) else np.empty(0, np.int64)
         return Cursor(
             self,
-            places,
+            columns,
             positions=positions,
             velocities=velocities,
             forces=forces,
@@ -295,7 +295,7 @@ class Selection(SelectedAtoms, Transformable):
         The trajectory.
     indices
         `(n_atoms,)`, int64: indices in the topology, in the order in which positions are read.
-    places
+    columns
         `(n_atoms,)`, int64: indices in a frame. They differ from `indices` if only some tags of a
         data set are open, as its frames have only their atoms.
     text
@@ -305,7 +305,7 @@ class Selection(SelectedAtoms, Transformable):
     """
 
     _INTERNAL = frozenset(
-        {"group_numbers", "read_uncounted", "places", "t_select", "topology_atoms"}
+        {"group_numbers", "read_uncounted", "columns", "t_select", "topology_atoms"}
     )
 
     trajectory: Trajectory
@@ -326,7 +326,7 @@ class Selection(SelectedAtoms, Transformable):
         number = frame_number(number)
         trajectory = self.trajectory
         run = trajectory.run_before(number)
-        return Frame.of(trajectory.read_places([number], self.places, None, run=run), 0, self)
+        return Frame.of(trajectory.read_columns([number], self.columns, None, run=run), 0, self)
 
     def __and__(self, other: "Selection") -> "Selection":
         """Return the atoms that are in both selections, in ascending order."""
@@ -339,7 +339,7 @@ class Selection(SelectedAtoms, Transformable):
     def __invert__(self) -> "Selection":
         """Return the atoms of the trajectory that are not in the selection."""
         others = np.ones(self.trajectory.n_atoms, np.bool_)
-        others[self.places] = False
+        others[self.columns] = False
         text = None if self.text is None else f"not ({self.text})"
         return self._made(np.flatnonzero(others), text)
 
@@ -352,7 +352,7 @@ class Selection(SelectedAtoms, Transformable):
         3341
         """
         residues = self.trajectory.topology_atoms.residues
-        chosen = np.flatnonzero(np.isin(residues, residues[self.places]))
+        chosen = np.flatnonzero(np.isin(residues, residues[self.columns]))
         return self._made(chosen, None if self.text is None else f"byres ({self.text})")
 
     def split(self, by: Literal["residue", "molecule", "chain"]) -> list["Selection"]:
@@ -374,7 +374,7 @@ class Selection(SelectedAtoms, Transformable):
         groups = self.group_numbers(by)
         _, first, which = np.unique(groups, return_index=True, return_inverse=True)
         order = np.argsort(first)
-        return [self._made(self.places[which == kind], None) for kind in order.tolist()]
+        return [self._made(self.columns[which == kind], None) for kind in order.tolist()]
 
     def _combined(
         self,
@@ -391,10 +391,11 @@ class Selection(SelectedAtoms, Transformable):
             )
         both = self.text is not None and other.text is not None
         return self._made(
-            combine(self.places, other.places), text.format(self.text, other.text) if both else None
+            combine(self.columns, other.columns),
+            text.format(self.text, other.text) if both else None,
         )
 
-    def _made(self, places: NDArray[np.int64], text: str | None) -> "Selection":
+    def _made(self, columns: NDArray[np.int64], text: str | None) -> "Selection":
         """Return a selection made from this one.
 
         Raises
@@ -402,12 +403,12 @@ class Selection(SelectedAtoms, Transformable):
         SelectionError
             If it has no atom.
         """
-        if not len(places):
+        if not len(columns):
             raise SelectionError(
                 f"{'the combination' if text is None else quoted(text)} selects none of the"
                 f" {self.trajectory.n_atoms} atoms of {self.trajectory.label}"
             )
-        return Selection(self.trajectory, places, text)
+        return Selection(self.trajectory, columns, text)
 
     def cursor(
         self,
@@ -427,7 +428,7 @@ class Selection(SelectedAtoms, Transformable):
         """
         return Cursor(
             self.trajectory,
-            self.places,
+            self.columns,
             positions=positions,
             velocities=velocities,
             forces=forces,
@@ -491,13 +492,13 @@ class UpdatingSelection(UpdatingAtoms, Transformable):
         6
         """
         number = frame_number(frame)
-        native, places = self.prepared(has_selected=False)
+        native, columns = self.prepared(has_selected=False)
         run = self.trajectory.run_before(number)
-        block = self.trajectory.read_places([number], places, None, counted=False, run=run)
+        block = self.trajectory.read_columns([number], columns, None, counted=False, run=run)
         indices = selected_indices(native, block, 0)
         if not len(indices):
             raise SelectionError(f"{quoted(self.text)} selects no atom in frame {block.frames[0]}")
-        return Selection(self.trajectory, self.trajectory.places_of(indices)[0], None)
+        return Selection(self.trajectory, self.trajectory.columns_of(indices)[0], None)
 
     def read_uncounted(
         self, frame: int, run: NDArray[np.int64] | None = None
@@ -506,8 +507,8 @@ class UpdatingSelection(UpdatingAtoms, Transformable):
 
         Jumps are counted from the first of the frames `run`, or not at all.
         """
-        native, places = self.prepared(has_selected=True)
-        block = self.trajectory.read_places([frame], places, None, counted=False, run=run)
-        chosen, columns = self._chosen(block, 0, native)
-        selection = Selection(self.trajectory, chosen.places, self.text)
-        return selection, replace(block, positions=block.positions[:, columns])
+        native, columns = self.prepared(has_selected=True)
+        block = self.trajectory.read_columns([frame], columns, None, counted=False, run=run)
+        chosen, in_block = self._chosen(block, 0, native)
+        selection = Selection(self.trajectory, chosen.columns, self.text)
+        return selection, replace(block, positions=block.positions[:, in_block])

@@ -291,12 +291,12 @@ class Transformable(ABC):
 def chosen_atoms(trajectory: ReadingByColumns, atoms: Chosen) -> SelectedAtoms:
     """Return the selection of a transform, in the state of the trajectory before it."""
     if isinstance(atoms, str):
-        atoms = SelectedAtoms(trajectory, trajectory.places_of_text(atoms), atoms)
+        atoms = SelectedAtoms(trajectory, trajectory.columns_of_text(atoms), atoms)
     if not isinstance(atoms, SelectedAtoms):
         raise TypeError(f"atoms are a selection text or a Selection, not {type(atoms).__name__}")
     if atoms.trajectory.untransformed is not trajectory.untransformed:
         raise SelectionError(f"{atoms!r} is of another trajectory")
-    trajectory.check_known(trajectory.transforms, atoms.places)
+    trajectory.check_known(trajectory.transforms, atoms.columns)
     return atoms
 
 
@@ -346,7 +346,7 @@ def _connected(found: Topology, guess_bonds: bool) -> NDArray[np.int64]:
 
 def _bonds(trajectory: ReadingByColumns, guess_bonds: bool) -> NDArray[np.int64]:
     """Return bonds between atoms of a frame, by their columns, `(n, 2)`."""
-    columns, there = trajectory.places_of(_pairs(trajectory.topology, guess_bonds))
+    columns, there = trajectory.columns_of(_pairs(trajectory.topology, guess_bonds))
     return np.ascontiguousarray(columns[there.all(axis=1)])
 
 
@@ -354,7 +354,7 @@ def _unknown(trajectory: ReadingByColumns, guess_bonds: bool) -> NDArray[np.int6
     """Return the columns of atoms of which no bonds can be guessed; None if there are none."""
     if not guess_bonds or not len(atoms := trajectory.topology.never_bonded):
         return None
-    columns, there = trajectory.places_of(atoms)
+    columns, there = trajectory.columns_of(atoms)
     return np.ascontiguousarray(columns[there]) if there.any() else None
 
 
@@ -494,17 +494,17 @@ def _cluster(trajectory: ReadingByColumns, atoms: Chosen, guess_bonds: bool = Fa
     selection = chosen_atoms(trajectory, atoms)
     # Chains that a topology lists as one molecule are several here.
     molecules = _bonded_parts(trajectory, _guesses_bonds(trajectory, guess_bonds))
-    n_molecules = len(np.unique(molecules[selection.places]))
+    n_molecules = len(np.unique(molecules[selection.columns]))
     if n_molecules > _MOST_CLUSTERED:
         raise SelectionError(
             f"{quoted(selection.label)} has {n_molecules} molecules, and at most {_MOST_CLUSTERED}"
             " are clustered: select the solute"
         )
-    arguments: dict[str, object] = {"atoms": selection.places, "molecules": molecules}
+    arguments: dict[str, object] = {"atoms": selection.columns, "molecules": molecules}
     unknown = _unknown(trajectory, _guesses_bonds(trajectory, guess_bonds))
     words = {"transform": "cluster", "atoms": selection.label}
     step = Step("cluster", arguments, words, unknown=unknown)
-    trajectory.check_known([step], selection.places)
+    trajectory.check_known([step], selection.columns)
     return step
 
 
@@ -543,7 +543,7 @@ def _center(trajectory: ReadingByColumns, atoms: Chosen, weights: TransformWeigh
     selection = chosen_atoms(trajectory, atoms)
     numbers, remarks = _weights(selection, weights)
     words = {"transform": "center", "atoms": selection.label, **_describe_weights(weights)}
-    return Step("center", {"atoms": selection.places, "weights": numbers}, words, remarks)
+    return Step("center", {"atoms": selection.columns, "weights": numbers}, words, remarks)
 
 
 def _wrap(
@@ -570,7 +570,7 @@ def _wrap(
         selection = chosen_atoms(trajectory, around)
         if groups is None:
             groups = np.arange(trajectory.n_atoms, dtype=np.int64)
-        one = np.unique(groups[selection.places])
+        one = np.unique(groups[selection.columns])
         groups[np.isin(groups, one)] = one[0]
         words["around"] = selection.label
     numbers: NDArray[np.float64] | None = None
@@ -608,7 +608,7 @@ def _fit(
                 f" later, so that frame {reference} is no reference: fit to frame 0, or give"
                 " positions, such as those of an earlier read"
             )
-        block = trajectory.read_places([int(reference)], selection.places, None, counted=False)
+        block = trajectory.read_columns([int(reference)], selection.columns, None, counted=False)
         positions = block.positions[0].astype(np.float64)
         frame = int(block.frames[0])
         where = f"frame {frame}"
@@ -634,7 +634,7 @@ def _fit(
         **_describe_weights(weights),
     }
     arguments: dict[str, object] = {
-        "atoms": selection.places,
+        "atoms": selection.columns,
         "reference": positions,
         "reference_frame": frame,
         "weights": numbers,

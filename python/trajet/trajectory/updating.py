@@ -30,9 +30,9 @@ class UpdatingAtoms:
     def __getitem__(self, number: int) -> Frame:
         """Return a frame with the atoms that are selected in it; see `Selection`."""
         number = frame_number(number)
-        native, places = self.prepared(has_selected=True)
+        native, columns = self.prepared(has_selected=True)
         run = self.trajectory.run_before(number)
-        block = self.trajectory.read_places([number], places, None, run=run)
+        block = self.trajectory.read_columns([number], columns, None, run=run)
         return Frame.of(block, 0, *self._chosen(block, 0, native))
 
     @property
@@ -59,7 +59,7 @@ class UpdatingAtoms:
         if (native := self._native.get(has_selected)) is None:
             native = self.trajectory.updating(self.text, has_selected=has_selected)
             self._native[has_selected] = native
-        return native, self.trajectory.places_of(native.atoms)[0]
+        return native, self.trajectory.columns_of(native.atoms)[0]
 
     def read(self, frames: FrameChoice = None) -> list[Frame]:
         """Read frames, each with the positions of the atoms that are selected in it.
@@ -93,8 +93,8 @@ class UpdatingAtoms:
         return list(self._frames(frames))
 
     def _frames(self, frames: FrameChoice) -> Iterator[Frame]:
-        native, places = self.prepared(has_selected=True)
-        for block in self.trajectory.blocks_of_places(None, frames, places):
+        native, columns = self.prepared(has_selected=True)
+        for block in self.trajectory.blocks_of_columns(None, frames, columns):
             for k in range(len(block.frames)):
                 yield Frame.of(block, k, *self._chosen(block, k, native))
 
@@ -103,7 +103,9 @@ class UpdatingAtoms:
     ) -> tuple[SelectedAtoms, NDArray[np.int64]]:
         """Return the atoms that are selected in a frame of a block, and their columns there."""
         indices = selected_indices(native, block, k)
-        selection = SelectedAtoms(self.trajectory, self.trajectory.places_of(indices)[0], self.text)
+        selection = SelectedAtoms(
+            self.trajectory, self.trajectory.columns_of(indices)[0], self.text
+        )
         return selection, np.searchsorted(native.atoms, indices)
 
 

@@ -140,7 +140,7 @@ class FilesWithTopology(TrajectoryFiles):
                 reference, label = atoms, str(path)
                 continue
             placed = place_in_file(atoms, reference, str(path), label)
-            orders[k] = placed.places
+            orders[k] = placed.order_in_file
             remarks += placed.remarks
         self._order_remarks = tuple(remarks)
         if any(order is not None for order in orders):
@@ -223,7 +223,7 @@ class FilesWithTopology(TrajectoryFiles):
         if self.topology.repeats_residue_numbers:
             self._residue_remarks = (_NUMBERS_OF_MOLECULES.format(path=self.topology),)
 
-    def places(self, atoms: Sequence[int] | NDArray[np.integer | np.bool_]) -> NDArray[np.int64]:
+    def columns(self, atoms: Sequence[int] | NDArray[np.integer | np.bool_]) -> NDArray[np.int64]:
         """Return the indices in a frame of atoms given by topology indices or by a mask.
 
         A mask has one element per atom of a frame, or per atom of the topology.
@@ -239,11 +239,11 @@ class FilesWithTopology(TrajectoryFiles):
         elif chosen.dtype == np.bool_ and chosen.shape == (self.n_topology_atoms,):
             chosen = np.flatnonzero(chosen)
         indices = resolve_indices(chosen, self.n_topology_atoms)
-        places, there = self.places_of(indices)
+        columns, there = self.columns_of(indices)
         if not there.all():
             raise SelectionError(
                 f"{self.label}: atom {indices[~there][0]} is {self.absent_atoms} (indices are those"
                 " of the topology): leave it out"
                 + ("" if self.dataset is None else ", or open its tag too")
             )
-        return places
+        return columns

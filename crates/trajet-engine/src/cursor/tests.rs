@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use proptest::prelude::*;
-use trajet_files::{OpenOptions, Serial, Wanted};
+use trajet_files::{OpenOptions, ReadRequest, Serial};
 use trajet_formats::FrameMeta;
 
 use super::*;
@@ -36,7 +36,7 @@ fn opened(path: &PathBuf) -> Arc<Chain> {
 fn alone(chain: &Chain, atoms: &Atoms, frame: u64) -> Vec<f32> {
     let frames = single(frame);
     let mut out = vec![0.0; 3 * atoms.len()];
-    let request = Wanted::positions(&frames, atoms);
+    let request = ReadRequest::positions(&frames, atoms);
     let (mut scratch, mut meta) = (Scratch::default(), FrameMeta::default());
     chain.read_into(&request, 0..1, &mut scratch, &mut out, &mut meta).unwrap();
     out

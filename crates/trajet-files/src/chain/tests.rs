@@ -115,7 +115,13 @@ fn read(
 ) -> Result<(Vec<u32>, FrameMeta), Error> {
     let mut out = vec![0.0; positions.len() * atoms.len() * 3];
     let mut meta = FrameMeta::default();
-    chain.read_into(&Wanted::positions(frames, atoms), positions, scratch, &mut out, &mut meta)?;
+    chain.read_into(
+        &ReadRequest::positions(frames, atoms),
+        positions,
+        scratch,
+        &mut out,
+        &mut meta,
+    )?;
     Ok((out.iter().map(|v| v.to_bits()).collect(), meta))
 }
 
@@ -321,7 +327,7 @@ fn a_single_file_is_a_chain() {
     let error = read_all(&chain, &Frames::from(vec![9]), &mut Scratch::default()).unwrap_err();
     assert!(matches!(error, Error::FrameOutOfRange { frame: 9, n_frames: 9, .. }));
     let request =
-        Wanted { frames: &Frames::all(1), atoms: &Atoms::all(ATOMS), field: Field::Forces };
+        ReadRequest { frames: &Frames::all(1), atoms: &Atoms::all(ATOMS), field: Field::Forces };
     let (mut out, mut meta) = (vec![0.0; 3 * ATOMS], FrameMeta::default());
     let read = chain.read_into(&request, 0..1, &mut Scratch::default(), &mut out, &mut meta);
     assert!(matches!(read, Err(Error::NoField { .. })));
@@ -622,8 +628,11 @@ fn files_of_a_chain_may_have_different_formats() {
     let parts = Folder::of([xtc(&row(0..3), ATOMS), trr(&row(3..6)), xtc(&row(6..9), ATOMS)]);
     let chain = parts.chain(&plain());
     assert_eq!(chain.format(), "XTC, TRR");
-    let request =
-        Wanted { frames: &Frames::all(9), atoms: &Atoms::all(ATOMS), field: Field::Velocities };
+    let request = ReadRequest {
+        frames: &Frames::all(9),
+        atoms: &Atoms::all(ATOMS),
+        field: Field::Velocities,
+    };
     let (mut out, mut meta) = (vec![0.0; 27 * ATOMS], FrameMeta::default());
     let error =
         chain.read_into(&request, 0..9, &mut Scratch::default(), &mut out, &mut meta).unwrap_err();

@@ -8,8 +8,8 @@ use std::time::Instant;
 use trajet_formats::{Atoms, FrameInfo, FrameMeta, Snapshot, memory};
 
 use super::{Chain, Segment};
-use crate::reader::Wanted;
-use crate::transform::{ChainTransform, Doubts, PreparedTransform};
+use crate::reader::ReadRequest;
+use crate::transform::{ChainTransform, PreparedTransform, TransformWarnings};
 use crate::{Error, Frames, Scratch};
 
 impl Chain {
@@ -71,7 +71,7 @@ impl Chain {
     pub(super) fn read_transformed(
         &self,
         prepared: &dyn PreparedTransform,
-        request: &Wanted<'_>,
+        request: &ReadRequest<'_>,
         positions: Range<usize>,
         scratch: &mut Scratch,
         decoded: &mut Vec<f32>,
@@ -81,7 +81,7 @@ impl Chain {
         let frame_len = request.atoms.len() * 3;
         assert_eq!(out.len(), positions.len() * frame_len, "size of the output");
         self.check(request.frames)?;
-        let inner = Wanted { atoms: prepared.decoded(), ..*request };
+        let inner = ReadRequest { atoms: prepared.decoded(), ..*request };
         memory::resize(decoded, inner.atoms.len() * 3, 0.0, "the atoms of a frame")?;
         for (k, at) in positions.enumerate() {
             let out = &mut out[k * frame_len..(k + 1) * frame_len];
@@ -114,17 +114,17 @@ impl Chain {
     ) -> Result<(), Error> {
         let before = prepared.frames_before(number, &scratch.transform);
         let before = before.map_err(|why| self.refused(number, why))?;
-        let wanted = Wanted::positions(&before, prepared.decoded());
+        let wanted = ReadRequest::positions(&before, prepared.decoded());
         let mut meta = FrameMeta::default();
-        // Endless molecules are counted where a frame is read for its own sake. Doubtful steps are not left out, as
+        // Infinite molecules are counted where a frame is read for its own sake. Doubtful steps are not left out, as
         // frames between the requested ones are read here only.
-        let endless = scratch.meter.doubts.endless_molecules;
+        let infinite = scratch.meter.warnings.infinite_molecules;
         for at in 0..before.len() {
             self.read_untransformed(&wanted, at..at + 1, scratch, decoded, &mut meta)?;
             self.transform(prepared, before.get(at), decoded, &mut meta.last(), scratch)?;
             meta.clear();
         }
-        scratch.meter.doubts.endless_molecules = endless;
+        scratch.meter.warnings.infinite_molecules = infinite;
         Ok(())
     }
 
@@ -138,19 +138,19 @@ impl Chain {
     ) -> Result<(), Error> {
         let begin = Instant::now();
         let positions = positions.as_chunks_mut::<3>().0;
-        let doubts = prepared.apply(number, positions, info, &mut scratch.transform);
-        self.add_doubts(doubts, number, begin, scratch)
+        let warnings = prepared.apply(number, positions, info, &mut scratch.transform);
+        self.add_warnings(warnings, number, begin, scratch)
     }
 
-    /// Counts the doubts about a frame that a transform has taken since `begin`, or returns its error.
-    pub(crate) fn add_doubts(
+    /// Counts the warnings of a transform about a frame, and the time since `begin`; or returns its error.
+    pub(crate) fn add_warnings(
         &self,
-        doubts: Result<Doubts, String>,
+        warnings: Result<TransformWarnings, String>,
         number: u64,
         begin: Instant,
         scratch: &mut Scratch,
     ) -> Result<(), Error> {
-        scratch.meter.doubts.add(&doubts.map_err(|why| self.refused(number, why))?);
+        scratch.meter.warnings.add(&warnings.map_err(|why| self.refused(number, why))?);
         scratch.meter.transform_ns += begin.elapsed().as_nanos() as u64;
         Ok(())
     }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use trajet_formats::{Atoms, Format, FrameMeta, Input, Plan, Raw, Snapshot, WriteOptions, encoder};
 use trajet_simd::InstructionSet;
 
-use crate::{Error, Frames, IndexState, OpenOptions, Reader, Scratch, Serial, Wanted, open};
+use crate::{Error, Frames, IndexState, OpenOptions, ReadRequest, Reader, Scratch, Serial, open};
 
 /// A random file.
 #[derive(Clone, Debug)]
@@ -140,7 +140,7 @@ fn read(
     frames: &Frames,
     atoms: &Atoms,
 ) -> Result<(Vec<f32>, FrameMeta), Error> {
-    let requested = Wanted::positions(frames, atoms);
+    let requested = ReadRequest::positions(frames, atoms);
     let mut last = None;
     for set in InstructionSet::available() {
         let mut out = vec![0.0; frames.len() * atoms.len() * 3];

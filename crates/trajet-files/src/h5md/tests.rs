@@ -31,7 +31,7 @@ struct Drawn {
 
 #[derive(Clone, Debug)]
 enum Place {
-    Held,
+    Compact,
     Contiguous,
     Chunked([usize; 3], Filters),
 }
@@ -92,7 +92,7 @@ impl Drawn {
             frames.flat_map(atoms).flat_map(axes).flatten().collect::<Vec<u8>>()
         };
         let storage = match self.place {
-            Place::Held => Storage::Held(all(0..self.n_frames)),
+            Place::Compact => Storage::Compact(all(0..self.n_frames)),
             Place::Contiguous => {
                 let offset = file.len() as u64;
                 file.extend(all(0..self.n_frames));
@@ -225,7 +225,7 @@ fn read(
 ) -> Result<(Vec<f32>, FrameMeta), Error> {
     let mut out = vec![f32::MAX; frames.len() * atoms.len() * 3];
     let mut meta = FrameMeta::default();
-    let requested = Wanted { frames, atoms, field };
+    let requested = ReadRequest { frames, atoms, field };
     reader.read_into(&requested, 0..frames.len(), scratch, &mut out, &mut meta)?;
     Ok((out, meta))
 }
@@ -244,7 +244,7 @@ fn drawn() -> impl Strategy<Value = Drawn> {
     let filters =
         (any::<bool>(), any::<bool>()).prop_map(|(shuffle, deflate)| Filters { shuffle, deflate });
     let place = prop_oneof![
-        1 => Just(Place::Held),
+        1 => Just(Place::Compact),
         2 => Just(Place::Contiguous),
         9 => ((1..6usize), (3..30usize), (1..=4usize), filters)
             .prop_map(|(f, a, x, filters)| Place::Chunked([f, a, x], filters)),

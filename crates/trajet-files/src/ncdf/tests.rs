@@ -13,7 +13,7 @@ use trajet_formats::ncdf::{Scale, Stored, Values};
 use trajet_formats::{Atoms, Field, FrameMeta, Raw};
 use trajet_simd::InstructionSet;
 
-use crate::{Error, Frames, IndexState, OpenOptions, Reader, Scratch, Serial, Wanted, open};
+use crate::{Error, Frames, IndexState, OpenOptions, ReadRequest, Reader, Scratch, Serial, open};
 
 /// How the values of a variable are stored.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -369,7 +369,7 @@ fn without_sidecar() -> OpenOptions {
 }
 
 /// Reads vectors, which must be the same with all instruction sets.
-fn read(reader: &dyn Reader, requested: &Wanted<'_>) -> Result<(Vec<f32>, FrameMeta), Error> {
+fn read(reader: &dyn Reader, requested: &ReadRequest<'_>) -> Result<(Vec<f32>, FrameMeta), Error> {
     let mut last = None;
     for set in InstructionSet::available() {
         let n = requested.frames.len();

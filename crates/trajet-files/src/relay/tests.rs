@@ -6,7 +6,7 @@ use std::thread;
 
 use super::*;
 use crate::chain::tests::{of_times, plain};
-use crate::transform::{Doubts, TransformMemory};
+use crate::transform::{TransformMemory, TransformWarnings};
 
 /// Hands the sum of the numbers of all tasks so far from task to task, on some threads; returns the sums that they got.
 fn sums(n_tasks: usize, threads: usize) -> Vec<usize> {
@@ -115,11 +115,11 @@ impl PreparedTransform for Sums {
         positions: &mut [[f32; 3]],
         _: &mut FrameInfo,
         memory: &mut TransformMemory,
-    ) -> Result<Doubts, String> {
+    ) -> Result<TransformWarnings, String> {
         let memory = summed(memory);
         memory.sum += number as f32;
         positions[0][0] += memory.sum;
-        Ok(Doubts::default())
+        Ok(TransformWarnings::default())
     }
 
     fn as_relay(&self) -> Option<&dyn RelayTransform> {
@@ -142,21 +142,21 @@ impl RelayTransform for Sums {
         _: &mut [[f32; 3]],
         _: &mut FrameInfo,
         memory: &mut TransformMemory,
-    ) -> Result<Doubts, String> {
+    ) -> Result<TransformWarnings, String> {
         self.first_steps.fetch_add(1, Ordering::Relaxed);
         summed(memory).counted.push_back(number as f32);
-        Ok(Doubts::default())
+        Ok(TransformWarnings::default())
     }
 
     fn receive(
         &self,
         before: Option<TransformState>,
         memory: &mut TransformMemory,
-    ) -> Result<Doubts, String> {
+    ) -> Result<TransformWarnings, String> {
         let memory = summed(memory);
         memory.second = before.map_or(0.0, |handed| *handed.downcast::<f32>().unwrap());
         memory.sum = memory.second + memory.counted.iter().sum::<f32>();
-        Ok(Doubts::default())
+        Ok(TransformWarnings::default())
     }
 
     fn hand_over(&self, memory: &mut TransformMemory) -> Option<TransformState> {
@@ -168,13 +168,13 @@ impl RelayTransform for Sums {
         positions: &mut [[f32; 3]],
         _: &mut FrameInfo,
         memory: &mut TransformMemory,
-    ) -> Result<Doubts, String> {
+    ) -> Result<TransformWarnings, String> {
         let memory = summed(memory);
         if let Some(number) = memory.counted.pop_front() {
             memory.second += number;
             positions[0][0] += memory.second;
         }
-        Ok(Doubts::default())
+        Ok(TransformWarnings::default())
     }
 }
 

@@ -8,7 +8,7 @@ use trajet_formats::{Atoms, Field, FrameMeta, Raw};
 use trajet_simd::InstructionSet;
 
 use crate::parallel::Backwards;
-use crate::{Error, Frames, OpenOptions, Reader, Scratch, Serial, Wanted, open};
+use crate::{Error, Frames, OpenOptions, ReadRequest, Reader, Scratch, Serial, open};
 
 /// A random file.
 #[derive(Clone, Debug)]
@@ -94,7 +94,7 @@ impl Opened {
         let frames = Frames::all(self.0.index().n_frames());
         let mut out = vec![0.0; frames.len() * atoms.len() * 3];
         let mut scratch = Scratch::on(set);
-        let requested = Wanted { frames: &frames, atoms: &atoms, field };
+        let requested = ReadRequest { frames: &frames, atoms: &atoms, field };
         let mut meta = FrameMeta::default();
         self.0.read_into(&requested, 0..frames.len(), &mut scratch, &mut out, &mut meta).unwrap();
         (out, scratch)
@@ -197,7 +197,7 @@ proptest! {
         let (frames, atoms) = (Frames::all(reader.index().n_frames()), Atoms::all(reader.index().n_atoms()));
         let mut out = vec![0.0; frames.len() * atoms.len() * 3];
         for (field, _) in FIELDS {
-            let requested = Wanted { frames: &frames, atoms: &atoms, field };
+            let requested = ReadRequest { frames: &frames, atoms: &atoms, field };
             let _ = reader.read_into(&requested, 0..frames.len(), &mut Scratch::default(), &mut out, &mut FrameMeta::default());
         }
         for frame in 0..frames.len() {

@@ -3,7 +3,7 @@
 
 use trajet_formats::{Atoms, FrameMeta};
 
-use crate::reader::Wanted;
+use crate::reader::ReadRequest;
 use crate::{Error, Frames, OpenOptions, Scratch, Serial, open};
 
 const ATOMS: &str = "\
@@ -25,7 +25,7 @@ fn read(name: &str, bytes: &[u8]) -> Result<Content, Error> {
     let (atoms, frames) = (Atoms::all(n_atoms), Frames::all(reader.index().n_frames()));
     let mut positions = vec![0.0; frames.len() * n_atoms * 3];
     let (mut scratch, mut meta) = (Scratch::default(), FrameMeta::default());
-    let wanted = Wanted::positions(&frames, &atoms);
+    let wanted = ReadRequest::positions(&frames, &atoms);
     reader.read_into(&wanted, 0..frames.len(), &mut scratch, &mut positions, &mut meta)?;
     Ok((positions, meta.cells, reader.remarks()))
 }

@@ -8,7 +8,7 @@ use trajet_formats::frame_format::{DecodedFrame, FrameFormat, SelectedCursor};
 use trajet_formats::{Atoms, DecodeError, Field, Format, FrameMeta, Identity, Raw};
 
 use super::Reader;
-use crate::reader::Wanted;
+use crate::reader::ReadRequest;
 use crate::walk::Headers;
 use crate::{Error, Frames, OpenOptions, Scratch, Serial, opener, reader};
 
@@ -108,7 +108,7 @@ fn read(bytes: &[u8], atoms: &[i64], allow_truncated_tail: bool) -> Result<Vec<f
     let frames = Frames::all(reader.index().n_frames());
     let mut out = vec![0.0; frames.len() * atoms.len() * 3];
     let (mut scratch, mut meta) = (Scratch::default(), FrameMeta::default());
-    let wanted = Wanted::positions(&frames, &atoms);
+    let wanted = ReadRequest::positions(&frames, &atoms);
     reader.read_into(&wanted, 0..frames.len(), &mut scratch, &mut out, &mut meta)?;
     Ok(out.into_iter().step_by(3).collect())
 }
@@ -157,7 +157,7 @@ fn a_frame_that_changes_behind_the_index_is_an_error() {
     std::fs::write(&path, &file).unwrap();
     let (atoms, frames) = (Atoms::all(2), Frames::all(2));
     let (mut scratch, mut meta) = (Scratch::default(), FrameMeta::default());
-    let wanted = Wanted::positions(&frames, &atoms);
+    let wanted = ReadRequest::positions(&frames, &atoms);
     let read = reader.read_into(&wanted, 1..2, &mut scratch, &mut [0.0; 6], &mut meta);
     assert!(
         matches!(read, Err(Error::Corrupt { frame: 1, .. } | Error::Changed { .. })),

@@ -15,7 +15,7 @@ use trajet_simd::InstructionSet;
 use crate::parallel::Backwards;
 use crate::sidecar::Sidecar;
 use crate::{
-    Error, FrameIndex, Frames, IndexState, OpenOptions, Reader, Scratch, Serial, Wanted, open,
+    Error, FrameIndex, Frames, IndexState, OpenOptions, ReadRequest, Reader, Scratch, Serial, open,
 };
 use bits::Bits;
 
@@ -194,7 +194,7 @@ fn read_on(
 ) -> Result<Vec<f32>, Error> {
     let mut out = vec![0.0; frames.len() * atoms.len() * 3];
     let (mut scratch, mut meta) = (Scratch::on(set), FrameMeta::default());
-    let requested = Wanted::positions(frames, atoms);
+    let requested = ReadRequest::positions(frames, atoms);
     reader.read_into(&requested, 0..frames.len(), &mut scratch, &mut out, &mut meta)?;
     assert_eq!(meta.frames, (0..frames.len()).map(|k| frames.get(k)).collect::<Vec<_>>());
     Ok(out)
@@ -322,7 +322,7 @@ fn decoding_stops_after_the_last_selected_atom() {
         let atoms = Atoms::listed(list, 12).unwrap();
         let mut out = vec![0.0; list.len() * 3];
         let (frames, one) = (Frames::all(1), 0..1);
-        let requested = Wanted::positions(&frames, &atoms);
+        let requested = ReadRequest::positions(&frames, &atoms);
         reader.read_into(&requested, one, &mut scratch, &mut out, &mut meta).unwrap();
         (scratch.meter.atoms_decoded, scratch.meter.bytes_used)
     };
@@ -372,7 +372,7 @@ fn setting_the_stop_flag_interrupts_reading() {
     let mut scratch = Scratch::stopped_by(Arc::new(AtomicBool::new(true)));
     let mut out = vec![0.0; 36];
     let (frames, atoms) = (Frames::all(1), Atoms::all(12));
-    let requested = Wanted::positions(&frames, &atoms);
+    let requested = ReadRequest::positions(&frames, &atoms);
     let result =
         reader.read_into(&requested, 0..1, &mut scratch, &mut out, &mut FrameMeta::default());
     assert!(matches!(result, Err(Error::Interrupted)));

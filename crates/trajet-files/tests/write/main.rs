@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use made::{dcd_frames, ncdf_frames, trr_frames, xtc_frame};
 use proptest::prelude::*;
-use trajet_files::{Frames, OpenOptions, Reader, Scratch, Serial, Wanted, open};
+use trajet_files::{Frames, OpenOptions, ReadRequest, Reader, Scratch, Serial, open};
 use trajet_formats::xtc::Positions;
 use trajet_formats::{
     Atoms, CannotHold, Field, Format, FrameMeta, Input, Plan, Raw, Snapshot, Workspace,
@@ -101,7 +101,7 @@ fn as_read(reader: &Arc<dyn Reader>, frame: usize, (raw, ..): &Timed) -> Snapsho
     for field in Field::ALL.into_iter().filter(|&field| raw.holds(field)) {
         let mut out = vec![0.0; 3 * n_atoms];
         let mut meta = FrameMeta::default();
-        let request = Wanted { frames: &frames, atoms: &atoms, field };
+        let request = ReadRequest { frames: &frames, atoms: &atoms, field };
         reader.read_into(&request, 0..1, &mut Scratch::default(), &mut out, &mut meta).unwrap();
         let vectors = Some(out.as_chunks::<3>().0.to_vec());
         match field {

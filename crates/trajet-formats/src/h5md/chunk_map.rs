@@ -40,7 +40,7 @@ pub struct Field {
 /// Location of the numbers of a series.
 #[derive(Debug)]
 enum Location {
-    Held(Vec<u8>),
+    Compact(Vec<u8>),
     Contiguous(u64),
     /// Runs of chunks, and the digest of each chunk (empty if unknown).
     Chunked(Vec<ChunkRun>, Vec<u64>),
@@ -110,7 +110,7 @@ impl Field {
         check_rows(rows, row_of.as_deref(), n_frames).map_err(corrupt)?;
         let row_len = 3 * n_atoms as u64 * form.width() as u64;
         let all = rows.checked_mul(row_len).ok_or_else(|| corrupt(too_many(rows)))?;
-        if digests.is_some() && matches!(storage, Storage::Held(_) | Storage::Contiguous(_)) {
+        if digests.is_some() && matches!(storage, Storage::Compact(_) | Storage::Contiguous(_)) {
             let words = "there are checksums for vectors that are not stored in chunks";
             return Err(corrupt(words.to_owned()));
         }
@@ -128,10 +128,10 @@ impl Field {
             Ok((shape, Location::Chunked(runs_in_file, digests), whole))
         };
         let (shape, location, whole_rows) = match storage {
-            Storage::Held(bytes) if bytes.len() as u64 == all => {
-                ([1, n_atoms, 3], Location::Held(bytes.clone()), rows)
+            Storage::Compact(bytes) if bytes.len() as u64 == all => {
+                ([1, n_atoms, 3], Location::Compact(bytes.clone()), rows)
             }
-            Storage::Held(bytes) => {
+            Storage::Compact(bytes) => {
                 return Err(corrupt(format!("{} bytes are there of {all}", bytes.len())));
             }
             &Storage::Contiguous(offset) => {
@@ -231,7 +231,7 @@ impl Field {
         };
         let start = |offset: u64| offset + row * (3 * self.n_atoms * number) as u64;
         match &self.location {
-            Location::Held(_) => stretch(start(0), before * width),
+            Location::Compact(_) => stretch(start(0), before * width),
             Location::Contiguous(offset) => stretch(start(*offset), before * width),
             Location::Chunked(runs, digests) => {
                 let row_of_chunks = row / frames as u64;
@@ -250,7 +250,7 @@ impl Field {
     /// Returns the bytes of a series whose numbers are part of the description.
     pub fn held(&self) -> Option<&[u8]> {
         match &self.location {
-            Location::Held(bytes) => Some(bytes),
+            Location::Compact(bytes) => Some(bytes),
             _ => None,
         }
     }

@@ -120,7 +120,7 @@ pub enum Boxes {
     Vectors(Vec<[f64; 9]>),
     /// Boxes as the reader of another format returned them. Angles recomputed from vectors would differ in their
     /// last bits.
-    Given(Vec<ReportedBox>),
+    Reported(Vec<ReportedBox>),
     /// Boxes, times and steps of this many frames are kept in the parent index and omitted here.
     InParentIndex(u64),
 }
@@ -137,7 +137,7 @@ impl Boxes {
         match self {
             Boxes::Cells(cells) => cells.len(),
             Boxes::Vectors(vectors) => vectors.len(),
-            Boxes::Given(boxes) => boxes.len(),
+            Boxes::Reported(boxes) => boxes.len(),
             Boxes::InParentIndex(_) => 0,
         }
     }
@@ -150,7 +150,7 @@ impl Boxes {
             Boxes::Vectors(vectors) => of(vectors, frame)
                 .filter(|vectors| !vectors.iter().all(|x| x.is_nan()))
                 .map_or([f64::NAN; 6], |vectors| cell_from_vectors(vectors, 1.0)),
-            Boxes::Given(boxes) => of(boxes, frame).map_or([f64::NAN; 6], |(cell, _)| *cell),
+            Boxes::Reported(boxes) => of(boxes, frame).map_or([f64::NAN; 6], |(cell, _)| *cell),
             Boxes::InParentIndex(_) => [f64::NAN; 6],
         }
     }
@@ -160,7 +160,7 @@ impl Boxes {
         match self {
             Boxes::Cells(_) | Boxes::InParentIndex(_) => None,
             Boxes::Vectors(vectors) => of(vectors, frame),
-            Boxes::Given(boxes) => of(boxes, frame).and_then(|(_, turned)| turned.as_ref()),
+            Boxes::Reported(boxes) => of(boxes, frame).and_then(|(_, turned)| turned.as_ref()),
         }
     }
 }
@@ -207,8 +207,8 @@ impl Form {
 /// Location of the numbers of a dataset.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Storage {
-    /// The bytes themselves: HDF5 stores small datasets in its tables.
-    Held(Vec<u8>),
+    /// HDF5's compact layout: the bytes themselves, which stand in the header of the dataset.
+    Compact(Vec<u8>),
     /// Contiguous, from this byte of the file on.
     Contiguous(u64),
     /// In chunks, listed one by one.
@@ -248,7 +248,7 @@ impl Series {
     /// Returns first row, offset and size of each chunk; `None` if the dataset is not chunked.
     pub fn chunks(&self, n_atoms: u64) -> Option<Vec<(u64, u64, u64)>> {
         match &self.storage {
-            Storage::Held(_) | Storage::Contiguous(_) => None,
+            Storage::Compact(_) | Storage::Contiguous(_) => None,
             Storage::Chunked { chunks, .. } => {
                 Some(chunks.iter().map(|chunk| (chunk.at[0], chunk.offset, chunk.size)).collect())
             }

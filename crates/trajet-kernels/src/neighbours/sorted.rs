@@ -74,11 +74,11 @@ impl Bounds<f32> {
 
 /// Atoms and the numbers of their grid cells.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Placed {
+pub(super) struct GriddedAtoms {
     pub(super) atoms: Vec<(u32, u32)>,
 }
 
-impl Placed {
+impl GriddedAtoms {
     /// Places atoms with finite positions; if there are marks, of these only the ones in marked grid cells. Returns false
     /// if `is_strict` and an atom has no place.
     pub(super) fn place(
@@ -191,7 +191,7 @@ impl<C: Images> Sorted<C> {
         set: InstructionSet,
         grid: &Grid,
         positions: &[[f32; 3]],
-        placed: &Placed,
+        placed: &GriddedAtoms,
         is_shared: bool,
     ) -> Result<(), NoMemory> {
         let Sorted { starts, atoms, axes, spans } = self;

@@ -62,7 +62,7 @@ fn cluster_groups_of(
             .for_each(|group| forget_incomplete(groups.columns(group), positions));
     }
     let mut shifts = vec![[0.0; 3]; known.len()];
-    let mut waiting = Waiting::new(&centres);
+    let mut waiting = UnplacedGroups::new(&centres);
     let mut newest = 0;
     while let Some((next, neighbour)) = waiting.take_nearest(cell, newest, &centres) {
         let by = cell.shift_to_shortest(minus(centres[next], centres[neighbour]));
@@ -80,7 +80,7 @@ fn cluster_groups_of(
 }
 
 /// The groups that are not yet placed, in any order.
-struct Waiting {
+struct UnplacedGroups {
     groups: Vec<usize>,
     /// Their centres (Å), one list per axis.
     axes: [Vec<f64>; 3],
@@ -90,11 +90,11 @@ struct Waiting {
     neighbours: Vec<usize>,
 }
 
-impl Waiting {
+impl UnplacedGroups {
     /// Takes all groups but the first.
     fn new(centres: &[Vector]) -> Self {
         let waiting = centres.get(1..).unwrap_or_default();
-        Waiting {
+        UnplacedGroups {
             groups: (1..=waiting.len()).collect(),
             axes: [0, 1, 2].map(|k| waiting.iter().map(|centre| centre[k]).collect()),
             distances: vec![f64::INFINITY; waiting.len()],

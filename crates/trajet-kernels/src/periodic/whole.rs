@@ -23,15 +23,15 @@ pub struct WholeMemory {
 /// How molecules were made whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MadeWhole {
-    /// Number of endless molecules, which keep their positions.
-    pub endless: usize,
+    /// Number of infinite molecules, which keep their positions.
+    pub infinite: usize,
     /// An atom that could not be placed next to the one that it is bonded to: that molecule may stay broken.
     pub unplaced: Unplaced,
 }
 
 /// Makes molecules whole: moves each atom to the image nearest to the atom that it is bonded to, in cells of every
 /// shape. The lowest column of each molecule stays where it is. A molecule with a closing bond that then is not its
-/// nearest image is bonded to its own image, and keeps its positions: it is endless.
+/// nearest image is bonded to its own image, and keeps its positions: it is infinite.
 ///
 /// # Panics
 /// If the number of positions is not that of the columns of `trees`.
@@ -77,7 +77,7 @@ fn make_whole_of(
             let from = begin.saturating_sub(starts[molecule]);
             let of_molecule =
                 make_molecule(cell, short, trees, (molecule, from), positions, memory);
-            made.endless += of_molecule.endless;
+            made.infinite += of_molecule.infinite;
             made.unplaced = made.unplaced.or(of_molecule.unplaced);
             molecule += 1;
         }
@@ -86,7 +86,7 @@ fn make_whole_of(
     made
 }
 
-/// Makes one molecule whole, unless it is endless. Its bonds before `from` are short.
+/// Makes one molecule whole, unless it is infinite. Its bonds before `from` are short.
 #[inline(always)]
 fn make_molecule(
     cell: &Cell,
@@ -130,9 +130,9 @@ fn make_molecule(
         let nearest = cell.shift_to_shortest(d);
         if nearest != apart && length(apart) > length(nearest) * (1.0 + ROUNDING) {
             tree.iter().for_each(|&[_, child]| shift_of[child as usize] = 0);
-            // An atom without position makes any ring of bonds look endless.
+            // An atom without position makes any ring of bonds look infinite.
             let unplaced = if is_placed { None } else { unplaced_of(tree, positions) };
-            return MadeWhole { endless: usize::from(unplaced.is_none()), unplaced };
+            return MadeWhole { infinite: usize::from(unplaced.is_none()), unplaced };
         }
     }
     if shifts.len() > 1 {
@@ -144,7 +144,7 @@ fn make_molecule(
             }
         }
     }
-    MadeWhole { endless: 0, unplaced: if is_placed { None } else { unplaced_of(tree, positions) } }
+    MadeWhole { infinite: 0, unplaced: if is_placed { None } else { unplaced_of(tree, positions) } }
 }
 
 /// Returns an atom of a molecule that could not be placed; see [`unplaced`].

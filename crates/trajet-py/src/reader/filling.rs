@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use numpy::PyReadwriteArray3;
 use pyo3::prelude::*;
 use trajet_engine::run::{Threads, lock};
-use trajet_files::{FieldReader, Frames, ParallelFor, Relay, Scratch, TaskPart, Wanted};
+use trajet_files::{FieldReader, Frames, ParallelFor, ReadRequest, Relay, Scratch, TaskPart};
 use trajet_formats::{Atoms, Field, FrameMeta};
 
 use super::{ATOMS_BETWEEN_SIGNALS, FRAMES_BETWEEN_SIGNALS, Reader};
@@ -27,7 +27,7 @@ impl Reader {
     pub(super) fn fill(
         &self,
         py: Python<'_>,
-        request: &Wanted<'_>,
+        request: &ReadRequest<'_>,
         positions: Range<usize>,
         scratches: &mut [Scratch],
         mut out: PyReadwriteArray3<'_, f32>,
@@ -55,7 +55,7 @@ impl Reader {
     /// Returns the order of the tasks of threads that read these frames; `None` if they need none.
     fn read_order(
         &self,
-        request: &Wanted<'_>,
+        request: &ReadRequest<'_>,
         positions: &Range<usize>,
         threads: usize,
     ) -> Result<Option<ReadOrder>, trajet_files::Error> {
@@ -70,7 +70,7 @@ impl Reader {
     /// Reads frames, split into one contiguous range per thread.
     fn read_on(
         &self,
-        request: &Wanted<'_>,
+        request: &ReadRequest<'_>,
         positions: Range<usize>,
         order: &mut Option<ReadOrder>,
         scratches: &mut [Scratch],
@@ -107,7 +107,7 @@ impl Reader {
     /// Reads frames of which the transform depends on those before, in tasks that threads take in order.
     fn read_in_order(
         &self,
-        request: &Wanted<'_>,
+        request: &ReadRequest<'_>,
         positions: Range<usize>,
         order: &mut ReadOrder,
         scratches: &mut [Scratch],
@@ -143,7 +143,7 @@ impl Reader {
     /// Reads a task of frames of which the transform depends on those before.
     fn read_task(
         &self,
-        request: &Wanted<'_>,
+        request: &ReadRequest<'_>,
         positions: Range<usize>,
         (relay, task): (&Relay, usize),
         scratch: &mut Scratch,
@@ -153,7 +153,7 @@ impl Reader {
         let chain = &*self.inner;
         relay.guarded(task, || {
             let frames = request.frames.slice(positions.clone());
-            let request = Wanted { frames: &frames, ..*request };
+            let request = ReadRequest { frames: &frames, ..*request };
             let mut held = Vec::new();
             let all = TaskPart { n_frames: frames.len(), held: &mut held, out, meta };
             let mut parts = [all];

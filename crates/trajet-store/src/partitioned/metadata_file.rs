@@ -39,9 +39,11 @@ impl MetadataFile {
         let fault = |what: String| Error::Partition { path: path.to_owned(), what };
         let mut bytes = Vec::new();
         // A file that does not fit in memory must be an error, not an abort.
-        let room = usize::try_from(source.size()).unwrap_or(usize::MAX);
-        bytes.try_reserve_exact(room).map_err(|_| fault("it does not fit in memory".to_owned()))?;
-        bytes.resize(room, 0);
+        let n_bytes = usize::try_from(source.size()).unwrap_or(usize::MAX);
+        bytes
+            .try_reserve_exact(n_bytes)
+            .map_err(|_| fault("it does not fit in memory".to_owned()))?;
+        bytes.resize(n_bytes, 0);
         let mut at = 0;
         for piece in bytes.chunks_mut(REQUEST) {
             source.read_at(at, piece, meter)?;

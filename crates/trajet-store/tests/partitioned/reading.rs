@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use trajet_files::source::FileIdentity;
-use trajet_files::{Chain, Error, FrameIndex, Frames, OpenOptions, Scratch, Serial, Wanted, chain};
+use trajet_files::{
+    Chain, Error, FrameIndex, Frames, OpenOptions, ReadRequest, Scratch, Serial, chain,
+};
 use trajet_formats::xtc::{self, Positions};
 use trajet_formats::{
     Atoms, Field, FrameMeta, FrameMetadata, Input, Plan, Raw, Workspace, WriteOptions, encoder,
@@ -183,7 +185,7 @@ fn read(
 ) -> Result<Seen, Error> {
     let mut out = vec![7.0; frames.len() * atoms.len() * 3];
     let mut meta = FrameMeta::default();
-    let request = Wanted { frames, atoms, field };
+    let request = ReadRequest { frames, atoms, field };
     chain.read_into(&request, 0..frames.len(), scratch, &mut out, &mut meta)?;
     let cell = |cell: &[f64; 6]| cell.map(|x| if x.is_nan() { u64::MAX } else { x.to_bits() });
     Ok((

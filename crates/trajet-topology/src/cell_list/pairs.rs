@@ -14,7 +14,7 @@ use trajet_kernels::neighbours::{
 use trajet_simd::lanes::{LANES, Lanes};
 use trajet_simd::{InstructionSet, on_lanes};
 
-use crate::Fault;
+use crate::TopologyError;
 use crate::error::reserve;
 
 /// Width (Å) of cubes that have the volume of a grid cell: rows of three hold few more atoms than are compared together,
@@ -67,7 +67,7 @@ pub enum Pairs {
 /// Returns all pairs of atoms in a range. The `positions` are in Å; `cell` is `None` without periodic boundaries.
 ///
 /// # Errors
-/// [`Fault::Memory`].
+/// [`TopologyError::Memory`].
 ///
 /// # Panics
 /// If there are 2³¹ atoms or not as many reaches, or the longest distance is negative, infinite or NaN.
@@ -75,7 +75,7 @@ pub fn pairs_within(
     positions: &[[f32; 3]],
     cell: Option<&Cell>,
     range: &PairRange<'_>,
-) -> Result<Pairs, Fault> {
+) -> Result<Pairs, TopologyError> {
     pairs_within_on(InstructionSet::default(), positions, cell, range)
 }
 
@@ -84,7 +84,7 @@ pub(super) fn pairs_within_on(
     positions: &[[f32; 3]],
     cell: Option<&Cell>,
     range: &PairRange<'_>,
-) -> Result<Pairs, Fault> {
+) -> Result<Pairs, TopologyError> {
     check(positions, range.longest);
     assert_eq!(positions.len(), range.reaches.len(), "one reach for each atom");
     let n = positions.len();
@@ -106,18 +106,18 @@ pub(super) fn pairs_within_on(
 }
 
 /// Returns pairs sorted: by blocks of first atoms, and within these one by one.
-fn in_order(n_atoms: usize, pairs: &[[u32; 2]]) -> Result<Vec<[u32; 2]>, Fault> {
+fn in_order(n_atoms: usize, pairs: &[[u32; 2]]) -> Result<Vec<[u32; 2]>, TopologyError> {
     let zeros = |n: usize| {
         let mut zeros = Vec::new();
         reserve(&mut zeros, n, "pairs")?;
         zeros.resize(n, 0_u32);
-        Ok::<_, Fault>(zeros)
+        Ok::<_, TopologyError>(zeros)
     };
     let buffer = || {
         let mut buffer = Vec::new();
         reserve(&mut buffer, pairs.len(), "pairs")?;
         buffer.resize(pairs.len(), [0; 2]);
-        Ok::<_, Fault>(buffer)
+        Ok::<_, TopologyError>(buffer)
     };
     let mut starts = zeros(n_atoms / BLOCK_OF_FIRSTS + 2)?;
     let (mut blocks, mut sorted) = (buffer()?, buffer()?);
@@ -244,7 +244,7 @@ impl<'a> Comparison<'a> {
         positions: &'a [[f32; 3]],
         cell: Option<&'a Cell>,
         range: &'a PairRange<'a>,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, TopologyError> {
         let atoms = search.homes().atoms();
         let slack = search.slack() / 2.0;
         let (mut reaches, mut rough_reaches) = (Vec::new(), Vec::new());
@@ -450,7 +450,7 @@ pub(super) fn check(positions: &[[f32; 3]], distance: f64) {
 }
 
 /// Returns the fault of a search that skips atoms without a position.
-pub(super) fn fault_of(error: PlaceError) -> Fault {
+pub(super) fn fault_of(error: PlaceError) -> TopologyError {
     match error {
         PlaceError::Memory(refused) => refused.into(),
         PlaceError::Misplaced(atom) => unreachable!("it was skipped: {atom:?}"),

@@ -6,7 +6,7 @@ use super::fields::{Fields, integer, number, text};
 use super::tokens::Value;
 use crate::elements::symbol;
 use crate::grouping::{RepeatedNames, UNNAMED_SEGMENT};
-use crate::{ColumnBuilder, Fault, Residues, Segments, Structure, Topology};
+use crate::{ColumnBuilder, Residues, Segments, Structure, Topology, TopologyError};
 
 /// The items of `_atom_site` that are read; their numbers are those of [`Item`].
 const ITEMS: [&str; 20] = [
@@ -255,7 +255,7 @@ impl<'a> Atoms<'a> {
     }
 
     /// Returns the structure, without links and the unit cell.
-    pub(super) fn finish(self) -> Result<Structure, Fault> {
+    pub(super) fn finish(self) -> Result<Structure, TopologyError> {
         let n_residues = self.residues.len();
         let mut names = ColumnBuilder::with_rows(n_residues)?;
         let mut insertion_codes = ColumnBuilder::with_rows(n_residues)?;

@@ -18,7 +18,7 @@ fn read_text(text: &str) -> Structure {
 
 fn line_of_fault(text: &str) -> (u64, String) {
     match read(text.as_bytes(), true) {
-        Err(Fault::Malformed(location, reason)) => (location.line, reason),
+        Err(TopologyError::Malformed(location, reason)) => (location.line, reason),
         other => panic!("{other:?}"),
     }
 }
@@ -105,7 +105,10 @@ fn malformed_files_are_refused_with_their_line() {
         assert!(line == 9 && reason.contains("Cartn_y"), "{number}: {reason}");
     }
     for text in ["", "ATOM      1  N   MET A   1", "data_x\n_cell_length_a 1\n"] {
-        assert!(matches!(read(text.as_bytes(), true), Err(Fault::Unsupported(_))), "{text}");
+        assert!(
+            matches!(read(text.as_bytes(), true), Err(TopologyError::Unsupported(_))),
+            "{text}"
+        );
     }
 }
 

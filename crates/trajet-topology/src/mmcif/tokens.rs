@@ -1,7 +1,7 @@
 //! The words of a CIF file (Hall, Allen and Brown, Acta Cryst. A47, 655 (1991), doi:10.1107/S010876739101067X; syntax
 //! 1.1).
 
-use crate::{Fault, Location};
+use crate::{Location, TopologyError};
 
 /// A value of a table or of a pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,8 +67,8 @@ impl<'a> Tokens<'a> {
     }
 
     /// Returns a fault at the last word.
-    pub(super) fn fault(&self, reason: impl Into<String>) -> Fault {
-        Fault::Malformed(self.token_at, reason.into())
+    pub(super) fn fault(&self, reason: impl Into<String>) -> TopologyError {
+        TopologyError::Malformed(self.token_at, reason.into())
     }
 
     /// Returns whether a comment stands behind the last word, once the end of the file is reached.
@@ -83,7 +83,7 @@ impl<'a> Tokens<'a> {
 
     /// Returns the next word without consuming it; `None` at the end of the file.
     #[inline]
-    pub(super) fn peek(&mut self) -> Result<Option<Token<'a>>, Fault> {
+    pub(super) fn peek(&mut self) -> Result<Option<Token<'a>>, TopologyError> {
         match self.ahead {
             Some(token) => Ok(token),
             None => {
@@ -96,14 +96,14 @@ impl<'a> Tokens<'a> {
 
     /// Returns the next word; `None` at the end of the file.
     #[inline]
-    pub(super) fn next(&mut self) -> Result<Option<Token<'a>>, Fault> {
+    pub(super) fn next(&mut self) -> Result<Option<Token<'a>>, TopologyError> {
         match self.ahead.take() {
             Some(token) => Ok(token),
             None => self.read(),
         }
     }
 
-    fn read(&mut self) -> Result<Option<Token<'a>>, Fault> {
+    fn read(&mut self) -> Result<Option<Token<'a>>, TopologyError> {
         self.has_comment = false;
         self.skip_space();
         let column = (self.position - self.line_start) as u64 + 1;
@@ -154,7 +154,7 @@ impl<'a> Tokens<'a> {
     }
 
     /// Reads a value in quotes. A quote ends it only before a space, so that `'5'-end'` is one value.
-    fn quoted(&mut self, quote: u8) -> Result<Value<'a>, Fault> {
+    fn quoted(&mut self, quote: u8) -> Result<Value<'a>, TopologyError> {
         let rest = &self.bytes[self.position + 1..];
         for (i, &byte) in rest.iter().enumerate() {
             let ends = byte == quote && rest.get(i + 1).is_none_or(|&next| is_space(next));
@@ -170,7 +170,7 @@ impl<'a> Tokens<'a> {
     }
 
     /// Reads a value between lines that begin with a semicolon.
-    fn text_field(&mut self) -> Result<Value<'a>, Fault> {
+    fn text_field(&mut self) -> Result<Value<'a>, TopologyError> {
         let start = self.position + 1;
         self.position = start;
         loop {

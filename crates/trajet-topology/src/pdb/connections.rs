@@ -3,7 +3,7 @@
 use super::numbers::{SERIAL, Serials, hybrid_36};
 use crate::error::reserve;
 use crate::text::{Lines, integer};
-use crate::{Bonds, Fault, Topology};
+use crate::{Bonds, Topology, TopologyError};
 
 /// The columns of a serial number.
 const WIDTH: usize = 5;
@@ -21,7 +21,7 @@ pub(super) struct Connections {
 
 impl Connections {
     /// Adds the bonds of a record.
-    pub(super) fn add(&mut self, line: &[u8], lines: &Lines<'_>) -> Result<(), Fault> {
+    pub(super) fn add(&mut self, line: &[u8], lines: &Lines<'_>) -> Result<(), TopologyError> {
         let fields = line[SERIAL.start..].trim_ascii_end();
         let is_digit = |at: usize| fields.get(at).is_some_and(u8::is_ascii_digit);
         if (1..=5).any(|n| is_digit(WIDTH * n - 1) && is_digit(WIDTH * n)) {
@@ -51,7 +51,11 @@ impl Connections {
 
     /// Returns the bonds between atoms with these serial numbers; `None` if there are none, or, with a warning, if
     /// they are not certain.
-    pub(super) fn bonds(self, serials: &Serials, topology: &mut Topology) -> Result<(), Fault> {
+    pub(super) fn bonds(
+        self,
+        serials: &Serials,
+        topology: &mut Topology,
+    ) -> Result<(), TopologyError> {
         let Topology { bonds, remarks, warnings, .. } = topology;
         *bonds = self.pairs_of(serials, remarks, warnings)?;
         Ok(())
@@ -62,7 +66,7 @@ impl Connections {
         serials: &Serials,
         remarks: &mut Vec<String>,
         warnings: &mut Vec<String>,
-    ) -> Result<Option<Bonds>, Fault> {
+    ) -> Result<Option<Bonds>, TopologyError> {
         if let Some(line) = self.malformed {
             let text = "the CONECT record is malformed; no bonds are read";
             warnings.push(format!("line {line}: {text}"));
@@ -128,7 +132,7 @@ struct SerialIndex {
 }
 
 impl SerialIndex {
-    fn new(serials: &[i64]) -> Result<Self, Fault> {
+    fn new(serials: &[i64]) -> Result<Self, TopologyError> {
         let mut sorted = Vec::new();
         reserve(&mut sorted, serials.len(), "atoms")?;
         sorted.extend(serials.iter().zip(0..).map(|(&serial, atom)| (serial, atom)));

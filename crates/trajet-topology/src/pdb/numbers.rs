@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::Fault;
+use crate::TopologyError;
 use crate::error::reserve;
 use crate::grouping::RepeatedNames;
 use crate::text::integer;
@@ -40,7 +40,7 @@ struct Run {
 }
 
 impl ResidueNumbers {
-    pub(super) fn new(n: usize) -> Result<Self, Fault> {
+    pub(super) fn new(n: usize) -> Result<Self, TopologyError> {
         let mut numbers = Vec::new();
         reserve(&mut numbers, n, "atoms")?;
         Ok(ResidueNumbers {
@@ -153,7 +153,7 @@ pub(super) struct Serials {
 }
 
 impl Serials {
-    pub(super) fn new(n: usize) -> Result<Self, Fault> {
+    pub(super) fn new(n: usize) -> Result<Self, TopologyError> {
         let mut serials = Vec::new();
         reserve(&mut serials, n, "atoms")?;
         let (unreadable, is_hexadecimal, is_wide) = (None, false, false);

@@ -7,7 +7,7 @@ use super::expression::Region;
 use super::input::Coordinates;
 use super::mask::Mask;
 use super::number_set::NumberSet;
-use crate::Fault;
+use crate::TopologyError;
 use crate::cell_list::atoms_within;
 
 /// No two finite positions are as far apart as this (Å).
@@ -85,9 +85,9 @@ fn within(
     Ok(selected)
 }
 
-fn memory(fault: Fault) -> SelectError {
+fn memory(fault: TopologyError) -> SelectError {
     match fault {
-        Fault::Memory(needed, what) => SelectError::Memory { needed, what },
+        TopologyError::Memory(needed, what) => SelectError::Memory { needed, what },
         fault => unreachable!("a search for atoms parses nothing: {fault:?}"),
     }
 }

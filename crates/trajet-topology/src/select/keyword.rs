@@ -32,7 +32,7 @@ pub(super) enum Keyword {
     CylinderLayer,
     Point,
     /// A keyword of MDAnalysis for something that is not read here.
-    Elsewhere,
+    OnlyInMDAnalysis,
 }
 
 const fn kind(
@@ -94,18 +94,18 @@ pub(super) const KEYWORDS: &[(&str, Keyword)] = &[
     ("cyzone", Keyword::CylinderZone),
     ("cylayer", Keyword::CylinderLayer),
     ("point", Keyword::Point),
-    ("smarts", Keyword::Elsewhere),
-    ("aromatic", Keyword::Elsewhere),
-    ("aromaticity", Keyword::Elsewhere),
-    ("chirality", Keyword::Elsewhere),
-    ("gbscreen", Keyword::Elsewhere),
-    ("solventradius", Keyword::Elsewhere),
-    ("nbindex", Keyword::Elsewhere),
-    ("rmin", Keyword::Elsewhere),
-    ("epsilon", Keyword::Elsewhere),
-    ("rmin14", Keyword::Elsewhere),
-    ("epsilon14", Keyword::Elsewhere),
-    ("model", Keyword::Elsewhere),
+    ("smarts", Keyword::OnlyInMDAnalysis),
+    ("aromatic", Keyword::OnlyInMDAnalysis),
+    ("aromaticity", Keyword::OnlyInMDAnalysis),
+    ("chirality", Keyword::OnlyInMDAnalysis),
+    ("gbscreen", Keyword::OnlyInMDAnalysis),
+    ("solventradius", Keyword::OnlyInMDAnalysis),
+    ("nbindex", Keyword::OnlyInMDAnalysis),
+    ("rmin", Keyword::OnlyInMDAnalysis),
+    ("epsilon", Keyword::OnlyInMDAnalysis),
+    ("rmin14", Keyword::OnlyInMDAnalysis),
+    ("epsilon14", Keyword::OnlyInMDAnalysis),
+    ("model", Keyword::OnlyInMDAnalysis),
 ];
 
 /// The properties that `same` compares; `prop` compares those of them that are numbers.

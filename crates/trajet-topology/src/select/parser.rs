@@ -244,7 +244,7 @@ impl<'a> Parser<'a> {
                 self.moves(word)?;
                 Ok(Expression::Point { center, radius })
             }
-            Keyword::Elsewhere => Err(self.error(word, Problem::OnlyInMDAnalysis)),
+            Keyword::OnlyInMDAnalysis => Err(self.error(word, Problem::OnlyInMDAnalysis)),
         }
     }
 
@@ -449,7 +449,7 @@ fn unknown(word: &str, next: Option<Word<'_>>) -> Problem {
 
 fn unknown_property(word: &str, similar: Option<&'static str>) -> Problem {
     match keyword::keyword(word) {
-        Some(Keyword::Elsewhere) => Problem::OnlyInMDAnalysis,
+        Some(Keyword::OnlyInMDAnalysis) => Problem::OnlyInMDAnalysis,
         _ => Problem::UnknownProperty { similar },
     }
 }

@@ -1,6 +1,6 @@
 //! Values of a TPR file: big-endian, in one of two encodings.
 
-use crate::Fault;
+use crate::TopologyError;
 
 /// How values are laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,12 +80,12 @@ impl<'a> Decoder<'a> {
     }
 
     /// Returns a fault at the position.
-    pub(super) fn fault(&self, reason: impl Into<String>) -> Fault {
+    pub(super) fn fault(&self, reason: impl Into<String>) -> TopologyError {
         fault_at(self.position, reason)
     }
 
     /// Returns the next bytes. `what` names them in the error.
-    pub(super) fn take(&mut self, n: usize, what: &str) -> Result<&'a [u8], Fault> {
+    pub(super) fn take(&mut self, n: usize, what: &str) -> Result<&'a [u8], TopologyError> {
         if n > self.left() {
             let left = self.left();
             return Err(self.fault(format!(
@@ -97,22 +97,22 @@ impl<'a> Decoder<'a> {
         Ok(bytes)
     }
 
-    fn array<const N: usize>(&mut self, what: &str) -> Result<[u8; N], Fault> {
+    fn array<const N: usize>(&mut self, what: &str) -> Result<[u8; N], TopologyError> {
         Ok(self.take(N, what)?.try_into().expect("as many bytes as were taken"))
     }
 
     /// Reads an integer.
-    pub(super) fn int(&mut self, what: &str) -> Result<i32, Fault> {
+    pub(super) fn int(&mut self, what: &str) -> Result<i32, TopologyError> {
         self.array(what).map(i32::from_be_bytes)
     }
 
     /// Reads an integer of 64 bits.
-    pub(super) fn long(&mut self, what: &str) -> Result<i64, Fault> {
+    pub(super) fn long(&mut self, what: &str) -> Result<i64, TopologyError> {
         self.array(what).map(i64::from_be_bytes)
     }
 
     /// Reads a real number of the file's precision.
-    pub(super) fn real(&mut self, what: &str) -> Result<f64, Fault> {
+    pub(super) fn real(&mut self, what: &str) -> Result<f64, TopologyError> {
         match self.real_size {
             4 => Ok(f64::from(f32::from_be_bytes(self.array(what)?))),
             _ => self.array(what).map(f64::from_be_bytes),
@@ -120,7 +120,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// Reads a single byte.
-    pub(super) fn byte(&mut self, what: &str) -> Result<u8, Fault> {
+    pub(super) fn byte(&mut self, what: &str) -> Result<u8, TopologyError> {
         match self.encoding {
             Encoding::Packed => Ok(self.array::<1>(what)?[0]),
             Encoding::Xdr => {
@@ -133,7 +133,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// Reads a flag. GROMACS writes other values than 1 for true, for example 128.
-    pub(super) fn flag(&mut self, what: &str) -> Result<bool, Fault> {
+    pub(super) fn flag(&mut self, what: &str) -> Result<bool, TopologyError> {
         match self.encoding {
             Encoding::Xdr => Ok(self.int(what)? != 0),
             Encoding::Packed => Ok(self.byte(what)? != 0),
@@ -141,7 +141,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// Reads an integer that is an index below `n`.
-    pub(super) fn index(&mut self, n: usize, what: &str) -> Result<usize, Fault> {
+    pub(super) fn index(&mut self, n: usize, what: &str) -> Result<usize, TopologyError> {
         let at = self.position;
         let value = self.int(what)?;
         match usize::try_from(value) {
@@ -152,14 +152,18 @@ impl<'a> Decoder<'a> {
 
     /// Reads a number of items, each of which takes at least `bytes_each` bytes of what follows; with 0 the number is
     /// compared with nothing.
-    pub(super) fn count(&mut self, bytes_each: usize, what: &str) -> Result<usize, Fault> {
+    pub(super) fn count(&mut self, bytes_each: usize, what: &str) -> Result<usize, TopologyError> {
         let at = self.position;
         let value = i64::from(self.int(what)?);
         self.check_count(at, value, bytes_each, what)
     }
 
     /// As [`Decoder::count`], where the number has 64 bits.
-    pub(super) fn long_count(&mut self, bytes_each: usize, what: &str) -> Result<usize, Fault> {
+    pub(super) fn long_count(
+        &mut self,
+        bytes_each: usize,
+        what: &str,
+    ) -> Result<usize, TopologyError> {
         let at = self.position;
         let value = self.long(what)?;
         self.check_count(at, value, bytes_each, what)
@@ -171,7 +175,7 @@ impl<'a> Decoder<'a> {
         value: i64,
         bytes_each: usize,
         what: &str,
-    ) -> Result<usize, Fault> {
+    ) -> Result<usize, TopologyError> {
         let fits = |&n: &usize| n.checked_mul(bytes_each).is_some_and(|bytes| bytes <= self.left());
         usize::try_from(value).ok().filter(fits).ok_or_else(|| {
             let left = self.left();
@@ -180,19 +184,24 @@ impl<'a> Decoder<'a> {
     }
 
     /// Skips items of a size.
-    pub(super) fn skip(&mut self, n: usize, bytes_each: usize, what: &str) -> Result<(), Fault> {
+    pub(super) fn skip(
+        &mut self,
+        n: usize,
+        bytes_each: usize,
+        what: &str,
+    ) -> Result<(), TopologyError> {
         let bytes = n.saturating_mul(bytes_each);
         self.take(bytes, what).map(|_| ())
     }
 
     /// Reads a number of integers and returns their bytes.
-    pub(super) fn ints(&mut self, what: &str) -> Result<&'a [u8], Fault> {
+    pub(super) fn ints(&mut self, what: &str) -> Result<&'a [u8], TopologyError> {
         let n = self.count(4, what)?;
         self.take(4 * n, what)
     }
 
     /// Reads a text.
-    pub(super) fn text(&mut self, what: &str) -> Result<&'a [u8], Fault> {
+    pub(super) fn text(&mut self, what: &str) -> Result<&'a [u8], TopologyError> {
         match self.encoding {
             Encoding::Packed => {
                 let n = self.long_count(1, what)?;
@@ -223,6 +232,6 @@ pub(super) fn integers(bytes: &[u8]) -> impl ExactSizeIterator<Item = i32> {
 }
 
 /// Returns a fault at an offset.
-pub(super) fn fault_at(byte: usize, reason: impl Into<String>) -> Fault {
-    Fault::MalformedBinary(byte as u64, reason.into())
+pub(super) fn fault_at(byte: usize, reason: impl Into<String>) -> TopologyError {
+    TopologyError::MalformedBinary(byte as u64, reason.into())
 }

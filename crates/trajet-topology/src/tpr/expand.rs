@@ -4,7 +4,8 @@ use super::molecules::{Block, MoleculeType, System};
 use crate::elements::symbol_of_number;
 use crate::error::{repeat_tail, reserve};
 use crate::{
-    Atoms, Bonds, Column, ColumnBuilder, Fault, Molecules, Particle, Residues, Segments, Topology,
+    Atoms, Bonds, Column, ColumnBuilder, Molecules, Particle, Residues, Segments, Topology,
+    TopologyError,
 };
 
 /// Columns under construction.
@@ -39,7 +40,7 @@ struct Rows {
 const MOST_PAIRS_PER_BYTE: usize = 8;
 
 /// Returns the topology of all molecules of a file of so many bytes.
-pub(super) fn topology(system: &System<'_>, n_bytes: usize) -> Result<Topology, Fault> {
+pub(super) fn topology(system: &System<'_>, n_bytes: usize) -> Result<Topology, TopologyError> {
     let n_atoms = system.n_atoms();
     let pairs_of = |block: &Block| {
         let kind = &system.types[block.molecule_type];
@@ -48,7 +49,7 @@ pub(super) fn topology(system: &System<'_>, n_bytes: usize) -> Result<Topology, 
     let n_pairs = system.blocks.iter().map(pairs_of).fold(0, usize::saturating_add);
     if n_pairs > n_bytes.saturating_mul(MOST_PAIRS_PER_BYTE) {
         let reason = format!("{n_pairs} bonds among {n_atoms} atoms in a file of {n_bytes} bytes");
-        return Err(Fault::MalformedBinary(0, reason));
+        return Err(TopologyError::MalformedBinary(0, reason));
     }
     let mut rows = Rows::of_system(system)?;
     for (i, block) in system.blocks.iter().enumerate() {
@@ -64,7 +65,7 @@ pub(super) fn topology(system: &System<'_>, n_bytes: usize) -> Result<Topology, 
 
 impl Rows {
     /// Returns empty columns for the molecules of a system.
-    fn of_system(system: &System<'_>) -> Result<Rows, Fault> {
+    fn of_system(system: &System<'_>) -> Result<Rows, TopologyError> {
         let n = system.n_atoms();
         let is_one_molecule = matches!(system.blocks[..], [block] if block.n_molecules == 1);
         let renumber_up_to = if is_one_molecule { 0 } else { 1 };
@@ -104,7 +105,12 @@ impl Rows {
     }
 
     /// Adds the molecules of a block, at least one.
-    fn add(&mut self, i: usize, block: &Block, kind: &MoleculeType<'_>) -> Result<(), Fault> {
+    fn add(
+        &mut self,
+        i: usize,
+        block: &Block,
+        kind: &MoleculeType<'_>,
+    ) -> Result<(), TopologyError> {
         let (n, n_residues) = (kind.atoms.len(), kind.residues.len());
         let (first_atom, first_residue) = (self.residues.len(), self.residue_numbers.len());
         self.add_once(i, kind)?;
@@ -147,7 +153,7 @@ impl Rows {
     }
 
     /// Adds the columns of one molecule that are the same in all molecules of its block.
-    fn add_once(&mut self, i: usize, kind: &MoleculeType<'_>) -> Result<(), Fault> {
+    fn add_once(&mut self, i: usize, kind: &MoleculeType<'_>) -> Result<(), TopologyError> {
         self.segments.push(&format!("seg_{i}_{}", kind.name));
         let segment = self.segments.len() as u32 - 1;
         let chain = kind.name.strip_prefix("Protein_chain_").unwrap_or(kind.name);
@@ -176,7 +182,7 @@ impl Rows {
         Ok(())
     }
 
-    fn finish(self, serials: Vec<i64>, n_intermolecular: usize) -> Result<Topology, Fault> {
+    fn finish(self, serials: Vec<i64>, n_intermolecular: usize) -> Result<Topology, TopologyError> {
         let is_empty = |column: &Column| column.values().iter().all(|value| value.is_empty());
         let elements = Some(self.elements.finish()).filter(|column| !is_empty(column));
         let codes = Some(self.insertion_codes.finish()).filter(|column| !is_empty(column));

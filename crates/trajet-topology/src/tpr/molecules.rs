@@ -3,7 +3,7 @@
 use super::decoder::{Decoder, fault_at, integers};
 use super::functions::{Function, Role, functions};
 use crate::error::reserve;
-use crate::{Bonds, Fault, Particle};
+use crate::{Bonds, Particle, TopologyError};
 
 /// Number of groups of atoms that a file assigns: temperature coupling, energies, freezing, ….
 const N_GROUP_KINDS: usize = 10;
@@ -71,7 +71,7 @@ pub(super) struct Residue<'a> {
 }
 
 impl<'a> Texts<'a> {
-    fn read(decoder: &mut Decoder<'a>) -> Result<Self, Fault> {
+    fn read(decoder: &mut Decoder<'a>) -> Result<Self, TopologyError> {
         let n = decoder.count(decoder.text_size(), "texts")?;
         let mut texts = Vec::new();
         reserve(&mut texts, n, "texts")?;
@@ -81,7 +81,7 @@ impl<'a> Texts<'a> {
         Ok(Texts { texts })
     }
 
-    fn get(&self, decoder: &mut Decoder<'a>, what: &str) -> Result<&'a str, Fault> {
+    fn get(&self, decoder: &mut Decoder<'a>, what: &str) -> Result<&'a str, TopologyError> {
         let at = decoder.position();
         let bytes = self.texts[decoder.index(self.texts.len(), what)?];
         std::str::from_utf8(bytes).map_err(|_| {
@@ -93,7 +93,7 @@ impl<'a> Texts<'a> {
 
 impl<'a> System<'a> {
     /// Reads everything from the texts to the groups of atoms.
-    pub(super) fn read(decoder: &mut Decoder<'a>, version: i32) -> Result<Self, Fault> {
+    pub(super) fn read(decoder: &mut Decoder<'a>, version: i32) -> Result<Self, TopologyError> {
         let texts = Texts::read(decoder)?;
         decoder.index(texts.texts.len(), "the number of the title")?;
         let functions = functions(version);
@@ -144,7 +144,7 @@ fn skip_force_field(
     decoder: &mut Decoder<'_>,
     functions: &[Function],
     version: i32,
-) -> Result<usize, Fault> {
+) -> Result<usize, TopologyError> {
     decoder.int("the number of atom types")?;
     let at = decoder.position();
     let numbers = decoder.ints("parameters")?;
@@ -172,7 +172,7 @@ impl<'a> MoleculeType<'a> {
         texts: &Texts<'a>,
         functions: &[Function],
         n_parameters: usize,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, TopologyError> {
         let name = texts.get(decoder, "the name of a molecule type")?;
         let (mut atoms, residues) = read_atoms(decoder, texts)?;
         let n_listed_residues = residues.len();
@@ -204,7 +204,11 @@ struct Pairs {
 
 impl Pairs {
     /// Reads the interactions of one function: for each the number of its parameters and its atoms.
-    fn read(&mut self, decoder: &mut Decoder<'_>, function: &Function) -> Result<(), Fault> {
+    fn read(
+        &mut self,
+        decoder: &mut Decoder<'_>,
+        function: &Function,
+    ) -> Result<(), TopologyError> {
         let at = decoder.position();
         let ints = decoder.ints("interactions")?;
         let n_each = 1 + match function.role {
@@ -261,7 +265,7 @@ impl Pairs {
 fn read_atoms<'a>(
     decoder: &mut Decoder<'a>,
     texts: &Texts<'a>,
-) -> Result<(Vec<Atom<'a>>, Vec<Residue<'a>>), Fault> {
+) -> Result<(Vec<Atom<'a>>, Vec<Residue<'a>>), TopologyError> {
     let atom_size = 4 * decoder.real_size() + 2 * decoder.short_size() + 3 * 4;
     // An atom is followed by its name and two types.
     let n_atoms = decoder.count(atom_size + 3 * 4, "atoms")?;
@@ -316,7 +320,7 @@ fn read_atoms<'a>(
 fn drop_unused<'a>(
     atoms: &mut [Atom<'_>],
     residues: Vec<Residue<'a>>,
-) -> Result<Vec<Residue<'a>>, Fault> {
+) -> Result<Vec<Residue<'a>>, TopologyError> {
     const UNUSED: u32 = u32::MAX;
     let mut new_index = Vec::new();
     reserve(&mut new_index, residues.len(), "residues")?;
@@ -338,7 +342,12 @@ fn drop_unused<'a>(
 }
 
 /// Reads the borders of `n` ranges that together are `0..end`.
-fn check_ranges(decoder: &mut Decoder<'_>, n: usize, end: usize, what: &str) -> Result<(), Fault> {
+fn check_ranges(
+    decoder: &mut Decoder<'_>,
+    n: usize,
+    end: usize,
+    what: &str,
+) -> Result<(), TopologyError> {
     let at = decoder.position();
     let mut borders = integers(decoder.take(4 * (n + 1), what)?);
     let mut last = borders.next().expect("one border at least");
@@ -351,7 +360,7 @@ fn check_ranges(decoder: &mut Decoder<'_>, n: usize, end: usize, what: &str) -> 
 }
 
 impl Block {
-    fn read(decoder: &mut Decoder<'_>, types: &[MoleculeType<'_>]) -> Result<Self, Fault> {
+    fn read(decoder: &mut Decoder<'_>, types: &[MoleculeType<'_>]) -> Result<Self, TopologyError> {
         let molecule_type = decoder.index(types.len(), "the type of a molecule")?;
         let at = decoder.position();
         let n_molecules = decoder.count(0, "molecules")?;
@@ -381,7 +390,7 @@ fn skip_rest(
     decoder: &mut Decoder<'_>,
     functions: &[Function],
     version: i32,
-) -> Result<usize, Fault> {
+) -> Result<usize, TopologyError> {
     let mut n_intermolecular = 0;
     if decoder.flag("the flag of interactions between molecules")? {
         for _ in functions {

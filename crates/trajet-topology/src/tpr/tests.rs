@@ -96,7 +96,7 @@ fn positions_and_box_are_in_angstrom() {
 #[test]
 fn unknown_versions_and_kinds_are_refused_with_a_remedy() {
     let refused = |bytes: &[u8]| match read(bytes, false) {
-        Err(Fault::Unsupported(reason)) => reason,
+        Err(TopologyError::Unsupported(reason)) => reason,
         other => panic!("{other:?}"),
     };
     assert!(refused(&made_file(102, false)).contains("version 102"));
@@ -155,7 +155,10 @@ fn molecules_that_the_file_cannot_hold_are_an_error() {
     let place = place_of_n_waters(&bytes);
     for n in [0x7fff_ffff_i32, 0x1fff_ffff, 1_000_000, N_WATERS + 1, N_WATERS - 1, -1] {
         bytes[place..place + 4].copy_from_slice(&n.to_be_bytes());
-        assert!(matches!(read(&bytes, false), Err(Fault::MalformedBinary(..))), "{n} molecules");
+        assert!(
+            matches!(read(&bytes, false), Err(TopologyError::MalformedBinary(..))),
+            "{n} molecules"
+        );
     }
 }
 
@@ -183,7 +186,7 @@ fn more_bonds_than_the_file_can_stand_for_are_an_error() {
     let system = System { types: vec![kind], blocks: vec![block], n_intermolecular: 0 };
     let fault = expand::topology(&system, 20_000_000).unwrap_err();
     assert!(
-        matches!(&fault, Fault::MalformedBinary(_, reason) if reason.contains("bonds")),
+        matches!(&fault, TopologyError::MalformedBinary(_, reason) if reason.contains("bonds")),
         "{fault:?}"
     );
 }

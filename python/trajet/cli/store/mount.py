@@ -14,10 +14,10 @@ from trajet.store.catalog import Store
 
 
 @command()
-@click.argument("places", metavar="[STORE] FOLDER", nargs=-1)
+@click.argument("paths", metavar="[STORE] FOLDER", nargs=-1)
 @click.option("--store", "folder", metavar="STORE", help="Instead of the first argument.")
 @options.quiet
-def mount(places: tuple[str, ...], folder: str | None, quiet: bool) -> None:
+def mount(paths: tuple[str, ...], folder: str | None, quiet: bool) -> None:
     """Mount a store on a folder that every program can read.
 
     FOLDER must exist and be empty. While the command runs, FOLDER shows for each data set NAME the
@@ -38,9 +38,9 @@ def mount(places: tuple[str, ...], folder: str | None, quiet: bool) -> None:
       gmx check -f shown/run.xtc
       vmd shown/run@protein.gro shown/run@protein.dcd
     """
-    if len(places) != (2 if folder is None else 1):
+    if len(paths) != (2 if folder is None else 1):
         raise click.UsageError("give the store and the folder to mount it on: STORE FOLDER")
-    *given, target = places
+    *given, target = paths
     folder = given[0] if folder is None else folder
 
     def ready() -> None:

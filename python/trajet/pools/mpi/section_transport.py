@@ -111,12 +111,12 @@ class GatheredSection:
         there = self._section[first:end]
         # Neighbouring tasks of one rank are received in place.
         if all(neighbours(tasks) for tasks in by_rank):
-            places = [tasks[0].frames[0] - first if tasks else 0 for tasks in by_rank]
-            self._ranks.comm.Gatherv([mine, len(mine), kind], [there, (counts, places), kind], 0)
+            offsets = [tasks[0].frames[0] - first if tasks else 0 for tasks in by_rank]
+            self._ranks.comm.Gatherv([mine, len(mine), kind], [there, (counts, offsets), kind], 0)
             return
         mixed = np.empty_like(there)
-        places = [0, *np.cumsum(counts)[:-1].tolist()]
-        self._ranks.comm.Gatherv([mine, len(mine), kind], [mixed, (counts, places), kind], 0)
+        offsets = [0, *np.cumsum(counts)[:-1].tolist()]
+        self._ranks.comm.Gatherv([mine, len(mine), kind], [mixed, (counts, offsets), kind], 0)
         at = 0
         for tasks in by_rank:
             for task in tasks:
@@ -237,14 +237,14 @@ def make_transports(
 
     Rank 0 gives the destinations, `sections`.
     """
-    name, places = spec
+    name, locations = spec
 
     def transport(number: int, size: int) -> SectionTransport:
         section = None if sections is None else sections[number]
         if name == "shared":
-            return SharedSection(*places[number], (n_frames, size))
+            return SharedSection(*locations[number], (n_frames, size))
         if name == "file":
-            return FileSection(ranks, *places[number])
+            return FileSection(ranks, *locations[number])
         if name == "one-sided":
             return OneSidedSection(ranks, section)
         return GatheredSection(ranks, tasks, section, size)
@@ -260,14 +260,14 @@ def neighbours(tasks: Sequence[Task]) -> bool:
 def _batches(tasks: Sequence[Task], entry_bytes: int) -> list[list[Task]]:
     """Return runs of tasks whose entries are gathered at once."""
     batches: list[list[Task]] = []
-    room = 0
+    free = 0
     for task in tasks:
         size = entry_bytes * task.n_frames
-        if not batches or room < size:
+        if not batches or free < size:
             batches.append([])
-            room = _AT_ONCE
+            free = _AT_ONCE
         batches[-1].append(task)
-        room -= size
+        free -= size
     return batches
 
 

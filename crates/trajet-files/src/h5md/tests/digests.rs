@@ -50,7 +50,7 @@ fn chunks_with_digests_are_read_whole_and_compared() {
             }
         }
     }
-    for place in [Place::Held, Place::Contiguous] {
+    for place in [Place::Compact, Place::Contiguous] {
         let mut made = Made::of(&Drawn { place, ..packed() });
         made.description.digests = Some(Digests::default());
         assert!(

@@ -26,7 +26,7 @@ proptest! {
             (_, 3) => description.times.truncate(number as usize % 20),
             (_, 4) => file.truncate(number as usize % (file.len() + 1)),
             (Storage::Contiguous(offset), _) => *offset = number,
-            (Storage::Held(bytes), _) => bytes.truncate(number as usize % 200),
+            (Storage::Compact(bytes), _) => bytes.truncate(number as usize % 200),
             (Storage::Chunked { shape, chunks, filters }, _) => {
                 let k = number as usize % chunks.len();
                 match which {
@@ -211,12 +211,12 @@ fn a_file_truncated_after_opening_is_an_error() {
 
 #[test]
 fn more_atoms_than_the_file_can_hold_are_refused() {
-    let drawn = Drawn { n_frames: 1, place: Place::Held, ..packed() };
+    let drawn = Drawn { n_frames: 1, place: Place::Compact, ..packed() };
     let mut made = Made::of(&drawn);
     let series = made.description.positions.as_mut().unwrap();
     // No frame has a row, so that no other number limits the number of atoms.
     (series.rows, series.row_of) = (0, Some([NO_ROW].into()));
-    series.storage = Storage::Held(Vec::new());
+    series.storage = Storage::Compact(Vec::new());
     made.description.n_atoms = HEAD as u64 * 1032 / 12;
     assert!(made.open().is_ok());
     made.description.n_atoms += 1;

@@ -81,7 +81,7 @@ proptest! {
         level in 0..10u32,
         seed in 0..100u64,
     ) {
-        let drawn = Drawn { n_atoms, n_frames, form: LITTLE, factor: 1.0, place: Place::Held, seed };
+        let drawn = Drawn { n_atoms, n_frames, form: LITTLE, factor: 1.0, place: Place::Compact, seed };
         let vectors: Vec<[f32; 3]> = (0..n_frames * n_atoms)
             .map(|k| [0, 1, 2].map(|x| value(&drawn, k / n_atoms, k % n_atoms, x) as f32))
             .collect();
@@ -140,7 +140,7 @@ fn given_boxes_are_read_back_bit_by_bit() {
         ([5.0, 4.0, 3.0, 90.0, 90.0, 90.0], Some(turned)),
     ];
     let mut made = Made::of(&Drawn { n_frames: 3, ..packed() });
-    made.description.boxes = Boxes::Given(given.to_vec());
+    made.description.boxes = Boxes::Reported(given.to_vec());
     let reader = made.open().unwrap();
     let (frames, all, mut scratch) = (Frames::all(3), Atoms::all(100), Scratch::default());
     let meta = read(&*reader, &frames, &all, Field::Positions, &mut scratch).unwrap().1;

@@ -11,7 +11,7 @@ fn cost(drawn: &Drawn, request_size: usize, atoms: &Atoms, field: Field) -> Mete
     let options = OpenOptions { request_size, ..without_sidecar() };
     let reader = open(&file.path, &options, &Serial).unwrap();
     let frames = Frames::all(drawn.n_frames);
-    let requested = Wanted { frames: &frames, atoms, field };
+    let requested = ReadRequest { frames: &frames, atoms, field };
     let mut scratch = Scratch::default();
     let mut out = vec![0.0; frames.len() * atoms.len() * 3];
     let positions = 0..frames.len();

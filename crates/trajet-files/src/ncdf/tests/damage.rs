@@ -47,7 +47,7 @@ fn use_up(bytes: &[u8]) {
     let frames = Frames::all(n_frames);
     for field in [Field::Positions, Field::Velocities, Field::Forces] {
         for atoms in [Atoms::all(n), Atoms::listed(&[n as i64 - 1, 0], n).unwrap()] {
-            let _ = read(&*reader, &Wanted { frames: &frames, atoms: &atoms, field });
+            let _ = read(&*reader, &ReadRequest { frames: &frames, atoms: &atoms, field });
         }
     }
     for frame in 0..n_frames as u64 {
@@ -104,10 +104,10 @@ fn a_frame_that_changed_after_opening_is_an_error() {
     other[borders[1] + 3] ^= 1;
     std::fs::write(&file.path, other).unwrap();
     let (frames, atoms) = (Frames::all(3), Atoms::all(5));
-    let result = read(&*reader, &Wanted::positions(&frames, &atoms));
+    let result = read(&*reader, &ReadRequest::positions(&frames, &atoms));
     assert!(matches!(result, Err(Error::Stale { frame: 1, .. })));
     let frames = Frames::all(1);
-    assert!(read(&*reader, &Wanted::positions(&frames, &atoms)).is_ok());
+    assert!(read(&*reader, &ReadRequest::positions(&frames, &atoms)).is_ok());
 }
 
 #[test]

@@ -70,7 +70,7 @@ fn setting_the_stop_flag_interrupts_reading_and_indexing() {
     let reader = open(&file.path, &without_sidecar(), &Serial).unwrap();
     let mut scratch = Scratch::stopped_by(Arc::new(AtomicBool::new(true)));
     let (frames, atoms, mut out) = (Frames::all(1), Atoms::all(5), vec![0.0; 15]);
-    let requested = Wanted::positions(&frames, &atoms);
+    let requested = ReadRequest::positions(&frames, &atoms);
     let result =
         reader.read_into(&requested, 0..1, &mut scratch, &mut out, &mut FrameMeta::default());
     assert!(matches!(result, Err(Error::Interrupted)));

@@ -70,7 +70,7 @@ fn the_layout_is_read_once_and_for_raw_frames_alone() {
     let mut scratch = Scratch::default();
     let frames = Frames::all(3);
     let (mut out, atoms) = (vec![0.0; 45], Atoms::all(5));
-    let requested = Wanted::positions(&frames, &atoms);
+    let requested = ReadRequest::positions(&frames, &atoms);
     let mut meta = FrameMeta::default();
     reader.read_into(&requested, 0..3, &mut scratch, &mut out, &mut meta).unwrap();
     assert_eq!(scratch.meter.requests, 1, "an analysis");

@@ -48,7 +48,7 @@ fn read_one(
     atoms: &Atoms,
 ) -> Result<FrameMeta, Error> {
     let frames = Frames::Listed(vec![frame].into());
-    read(reader, &Wanted { frames: &frames, atoms, field }).map(|(_, meta)| meta)
+    read(reader, &ReadRequest { frames: &frames, atoms, field }).map(|(_, meta)| meta)
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn times_that_were_never_written_are_errors_of_opening() {
                         assert_eq!(reader.remarks(), ["of 4 frames 2 were written: these count"]);
                         let frames = Frames::all(2);
                         let atoms = Atoms::all(5);
-                        assert!(read(&*reader, &Wanted::positions(&frames, &atoms)).is_ok());
+                        assert!(read(&*reader, &ReadRequest::positions(&frames, &atoms)).is_ok());
                     }
                 }
             }

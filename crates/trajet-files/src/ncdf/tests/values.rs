@@ -36,7 +36,7 @@ proptest! {
                 (Atoms::listed(&[], n).unwrap(), Vec::new()),
             ] {
                 for frames in [Frames::all(n_frames), Frames::Listed(back.clone().into())] {
-                    let requested = Wanted { frames: &frames, atoms: &atoms, field };
+                    let requested = ReadRequest { frames: &frames, atoms: &atoms, field };
                     let result = read(&*reader, &requested);
                     if drawn.form(field).is_none() {
                         let refused = matches!(result, Err(Error::NoField { format: "NCDF", .. }));
@@ -104,7 +104,7 @@ fn a_cell_that_was_never_written_differs_from_none() {
         let file = on_disk(&with_lengths(&drawn, &form.bytes(value)));
         let (frames, atoms) = (Frames::all(2), Atoms::all(5));
         let reader = open(&file.path, &without_sidecar(), &Serial).unwrap();
-        let (_, meta) = read(&*reader, &Wanted::positions(&frames, &atoms)).unwrap();
+        let (_, meta) = read(&*reader, &ReadRequest::positions(&frames, &atoms)).unwrap();
         let [lengths, angles] = [0, 3].map(|k| &meta.cells[0][k..k + 3]);
         assert!(lengths.iter().all(|v| v.is_nan()), "{name}: {:?}", meta.cells[0]);
         match value == fill {
@@ -140,7 +140,7 @@ fn a_cell_that_is_not_finite_is_an_error() {
                 Error::Corrupt { frame: 0, fault: trajet_formats::DecodeError::Box, .. }
             )
         };
-        assert!(is_refused(read(&*reader, &Wanted::positions(&frames, &atoms)).unwrap_err()));
+        assert!(is_refused(read(&*reader, &ReadRequest::positions(&frames, &atoms)).unwrap_err()));
         assert!(is_refused(reader.read_raw(0, &mut Scratch::default()).unwrap_err()));
         assert!(reader.read_raw(1, &mut Scratch::default()).is_ok());
     }

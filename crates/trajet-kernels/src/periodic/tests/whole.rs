@@ -1,14 +1,14 @@
 use super::*;
 use crate::reference;
 
-/// Makes a system whole, twice with the same memory, and returns the positions and the number of endless molecules.
+/// Makes a system whole, twice with the same memory, and returns the positions and the number of infinite molecules.
 fn made_whole(cell: &Cell, trees: &BondTrees, broken: &[[f32; 3]]) -> (Vec<[f32; 3]>, usize) {
     let mut memory = WholeMemory::default();
     let [first, second] = [(); 2].map(|()| {
         let mut positions = broken.to_vec();
         let made = make_whole(cell, trees, &mut positions, &mut memory);
         assert_eq!(made.unplaced, None);
-        (positions, made.endless)
+        (positions, made.infinite)
     });
     assert_eq!(first, second);
     first
@@ -17,8 +17,8 @@ fn made_whole(cell: &Cell, trees: &BondTrees, broken: &[[f32; 3]]) -> (Vec<[f32;
 proptest! {
     #[test]
     fn molecules_become_the_whole_ones_up_to_one_lattice_vector(system in systems(all_cells())) {
-        let (positions, n_endless) = made_whole(&system.cell, &system.trees(), &system.broken);
-        prop_assert_eq!(n_endless, 0);
+        let (positions, n_infinite) = made_whole(&system.cell, &system.trees(), &system.broken);
+        prop_assert_eq!(n_infinite, 0);
         prop_assert!(are_images(&system.cell, &system.broken, &positions));
         let groups = system.groups();
         for molecule in 0..groups.len() {
@@ -63,13 +63,13 @@ proptest! {
         parents in prop::collection::vec(any::<Index>(), 40),
     ) {
         let cell = Cell::new(numbers).unwrap();
-        // A tree: no bond can be endless.
+        // A tree: no bond can be infinite.
         let bonds: Vec<[u32; 2]> = (1..positions.len())
             .map(|k| [k as u32, parents[k].index(k) as u32])
             .collect();
         let trees = BondTrees::new(positions.len(), &bonds);
-        let (moved, n_endless) = made_whole(&cell, &trees, &positions);
-        prop_assert_eq!(n_endless, 0);
+        let (moved, n_infinite) = made_whole(&cell, &trees, &positions);
+        prop_assert_eq!(n_infinite, 0);
         prop_assert!(are_images(&cell, &positions, &moved));
         let size = moved.iter().map(|&p| square(exact(p)).sqrt()).fold(600.0, f64::max);
         for [a, b] in bonds {
@@ -80,7 +80,7 @@ proptest! {
     }
 
     #[test]
-    fn an_endless_molecule_keeps_its_positions(
+    fn an_infinite_molecule_keeps_its_positions(
         system in systems(all_cells()), n in 3..20usize, axis in 0..3usize, side in 0.5..0.99f64,
     ) {
         // A chain along a reduced vector that is bonded to its own image, before the molecules of a system.
@@ -93,8 +93,8 @@ proptest! {
         let later = system.bonds.iter().map(|bond| bond.map(|column| column + n as u32));
         let ring = (0..n as u32).map(|k| [k, (k + 1) % n as u32]);
         let bonds: Vec<[u32; 2]> = later.chain(ring).collect();
-        let (moved, n_endless) = made_whole(cell, &BondTrees::new(positions.len(), &bonds), &positions);
-        prop_assert_eq!(n_endless, 1);
+        let (moved, n_infinite) = made_whole(cell, &BondTrees::new(positions.len(), &bonds), &positions);
+        prop_assert_eq!(n_infinite, 1);
         prop_assert_eq!(&moved[..n], &positions[..n]);
         let (alone, _) = made_whole(cell, &system.trees(), &system.broken);
         prop_assert_eq!(&moved[n..], &alone);
@@ -176,7 +176,7 @@ fn a_bond_of_an_unknown_column_is_refused() {
 }
 
 #[test]
-fn an_endless_sheet_of_short_bonds_is_found() {
+fn an_infinite_sheet_of_short_bonds_is_found() {
     // All bonds of the tree are short before anything is moved: only the closing bond crosses the face.
     let cell = Cell::new([10.0, 10.0, 10.0, 90.0, 90.0, 90.0]).unwrap();
     let positions: Vec<[f32; 3]> = (0..5).map(|k| [2.0 * k as f32 + 1.0, 0.0, 0.0]).collect();
