@@ -60,7 +60,27 @@ impl analysis::Request for Request {
     }
 }
 
-/// Yields no rows, only a state: that of [`trajet_kernels::moments`].
+/// Moments of frames, as [`trajet_kernels::moments`] computes them.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Sums {
+    n_frames: u64,
+    /// Mean positions (`[n_atoms, 3]`, Å).
+    means: Numbers<f64>,
+    /// Sums of squared deviations from them (`[n_atoms, 3]`, Å²).
+    squares: Numbers<f64>,
+}
+
+impl Sums {
+    /// Adds further frames.
+    fn merge(&mut self, more: &Sums) {
+        let n_frames = [self.n_frames, more.n_frames];
+        let own = [&mut self.means[..], &mut self.squares[..]];
+        moments::merge(InstructionSet::chosen(), n_frames, own, [&more.means, &more.squares]);
+        self.n_frames += more.n_frames;
+    }
+}
+
+/// Collects only a state.
 #[derive(Clone)]
 struct Moments {
     n_atoms: usize,
@@ -68,22 +88,18 @@ struct Moments {
 }
 
 impl Analysis for Moments {
-    type State = Numbers<f64>;
+    type State = Sums;
 
     fn state_bytes(&self) -> usize {
         self.n_atoms.saturating_mul(6 * size_of::<f64>())
     }
 
-    fn empty(&self) -> Result<Numbers<f64>> {
-        Ok(Numbers::filled(1 + 6 * self.n_atoms, 0.0, "the fluctuations of atoms")?)
+    fn empty(&self) -> Result<Sums> {
+        let zeros = || Numbers::filled(3 * self.n_atoms, 0.0, "the fluctuations of atoms");
+        Ok(Sums { n_frames: 0, means: zeros()?, squares: zeros()? })
     }
 
-    fn absorb(
-        &self,
-        block: &Block,
-        _: &mut FrameArrays<'_>,
-        state: &mut Numbers<f64>,
-    ) -> Result<()> {
+    fn absorb(&self, block: &Block, _: &mut FrameArrays<'_>, state: &mut Sums) -> Result<()> {
         let mut gathered = Vec::new();
         let positions = match self.map {
             AtomMap::All => &block.positions[..block.n_frames() * block.n_atoms() * 3],
@@ -95,30 +111,30 @@ impl Analysis for Moments {
                 &gathered
             }
         };
-        let is_first = state[0] == 0.0;
-        let mut of_block =
-            if is_first { std::mem::take(state) } else { Numbers(vec![0.0; state.len()]) };
-        if !moments::of_frames(InstructionSet::chosen(), positions, &mut of_block) {
+        let is_first = state.n_frames == 0;
+        let mut of_block = if is_first { std::mem::take(state) } else { self.empty()? };
+        of_block.n_frames = block.n_frames() as u64;
+        let Sums { means, squares, .. } = &mut of_block;
+        if !moments::of_frames(InstructionSet::chosen(), positions, means, squares) {
             check_finite(block)?;
         }
         if is_first {
             *state = of_block;
         } else {
-            moments::merge(InstructionSet::chosen(), state, &of_block);
+            state.merge(&of_block);
         }
         Ok(())
     }
 
-    fn merge(&self, mut left: Numbers<f64>, right: Numbers<f64>) -> Result<Numbers<f64>> {
-        moments::merge(InstructionSet::chosen(), &mut left, &right);
+    fn merge(&self, mut left: Sums, right: Sums) -> Result<Sums> {
+        left.merge(&right);
         Ok(left)
     }
 
-    fn finish(&self, state: Numbers<f64>) -> Result<Finished> {
-        let squares = Numbers(state[1 + 3 * self.n_atoms..].to_vec());
+    fn finish(&self, state: Sums) -> Result<Finished> {
         Ok(Finished::Arrays(vec![
-            ("n_frames", Array::count(state[0] as u64)),
-            ("squares", Array::floats(squares).rows(3)),
+            ("n_frames", Array::count(state.n_frames)),
+            ("squares", Array::floats(state.squares).rows(3)),
         ]))
     }
 }

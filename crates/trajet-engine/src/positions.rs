@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use trajet_files::Error;
 use trajet_formats::{AtomList, Atoms, Block, Numbers};
-use trajet_kernels::deviations::{covariance, merge, project, state_len};
+use trajet_kernels::deviations::{self, covariance, n_sums, project};
 use trajet_kernels::superpose::{Coordinates, Reference};
 use trajet_simd::InstructionSet;
 
@@ -186,7 +186,27 @@ impl PerFrame for Positions {
     }
 }
 
-/// Yields only a state: that of [`trajet_kernels::deviations`].
+/// A covariance of coordinates, as [`trajet_kernels::deviations`] computes it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Sums {
+    n_frames: u64,
+    /// Mean coordinates (`[width]`, Å).
+    mean: Numbers<f64>,
+    /// Sums of the products of deviations from them (Å²).
+    sums: Numbers<f64>,
+}
+
+impl Sums {
+    /// Adds further frames.
+    fn merge(&mut self, more: &Sums) {
+        let n_frames = [self.n_frames, more.n_frames];
+        let own = [&mut self.mean[..], &mut self.sums[..]];
+        deviations::merge(InstructionSet::chosen(), n_frames, own, [&more.mean, &more.sums]);
+        self.n_frames += more.n_frames;
+    }
+}
+
+/// Collects only a state.
 struct Covariance {
     frames: FittedFrames,
     /// The average structure of the fitted atoms, if this is the reference.
@@ -194,47 +214,46 @@ struct Covariance {
 }
 
 impl Analysis for Covariance {
-    type State = Numbers<f64>;
+    type State = Sums;
 
     fn state_bytes(&self) -> usize {
-        state_len(self.frames.width).saturating_mul(size_of::<f64>())
+        let width = self.frames.width;
+        (width + n_sums(width)).saturating_mul(size_of::<f64>())
     }
 
-    fn empty(&self) -> Result<Numbers<f64>> {
-        Ok(Numbers::filled(state_len(self.frames.width), 0.0, "the covariance of positions")?)
+    fn empty(&self) -> Result<Sums> {
+        let zeros = |len| Numbers::filled(len, 0.0, "the covariance of positions");
+        let width = self.frames.width;
+        Ok(Sums { n_frames: 0, mean: zeros(width)?, sums: zeros(n_sums(width))? })
     }
 
-    fn absorb(
-        &self,
-        block: &Block,
-        _: &mut FrameArrays<'_>,
-        sums: &mut Numbers<f64>,
-    ) -> Result<()> {
-        let (set, width) = (InstructionSet::chosen(), self.frames.width);
+    fn absorb(&self, block: &Block, _: &mut FrameArrays<'_>, state: &mut Sums) -> Result<()> {
         let positions = self.frames.of(block)?;
+        let compute = |to: &mut Sums| {
+            to.n_frames = block.n_frames() as u64;
+            covariance(InstructionSet::chosen(), &positions, &mut to.mean, &mut to.sums);
+        };
         // A leaf is absorbed at once, by the state of no frames.
-        if sums[0] == 0.0 {
-            covariance(set, &positions, width, sums);
+        if state.n_frames == 0 {
+            compute(state);
         } else {
-            let mut of_block = vec![0.0; sums.len()];
-            covariance(set, &positions, width, &mut of_block);
-            merge(set, sums, &of_block, width);
+            let mut of_block = self.empty()?;
+            compute(&mut of_block);
+            state.merge(&of_block);
         }
         Ok(())
     }
 
-    fn merge(&self, mut left: Numbers<f64>, right: Numbers<f64>) -> Result<Numbers<f64>> {
-        merge(InstructionSet::chosen(), &mut left, &right, self.frames.width);
+    fn merge(&self, mut left: Sums, right: Sums) -> Result<Sums> {
+        left.merge(&right);
         Ok(left)
     }
 
-    fn finish(&self, mut state: Numbers<f64>) -> Result<Finished> {
-        let sums = Numbers(state.0.split_off(1 + self.frames.width));
-        let mean = Numbers(state.0.split_off(1));
+    fn finish(&self, state: Sums) -> Result<Finished> {
         let average = self.average.clone();
         Ok(Finished::Arrays(vec![
-            ("mean", Array::floats(mean)),
-            ("sums", Array::floats(sums)),
+            ("mean", Array::floats(state.mean)),
+            ("sums", Array::floats(state.sums)),
             ("average", Array::floats(average).rows(3)),
         ]))
     }

@@ -4,7 +4,7 @@
 //! Deviations are rounded to `f32`, by 6e-8 of their size. Means are sums of `f64`.
 //!
 //! Covariances of some rows are merged after T. F. Chan, G. H. Golub and R. J. LeVeque, Am. Stat. 37, 242 (1983),
-//! doi:10.1080/00031305.1983.10483115. Their state is the number of rows, the means, and the sums of products of
+//! doi:10.1080/00031305.1983.10483115. They consist of the number of rows, the means, and the sums of products of
 //! deviations from them: columns `i..` with column `i`, for each `i`.
 
 use trajet_simd::{InstructionSet, multiversion};
@@ -15,19 +15,19 @@ use crate::products::{LANES, Panels, Tile, WIDTH};
 /// Panels whose columns are multiplied with those of others at a time.
 const PANELS: usize = 4;
 
-/// Returns the length of the state of a covariance of rows with `width` numbers.
-pub fn state_len(width: usize) -> usize {
-    1 + width + width * (width + 1) / 2
+/// Returns the number of sums in a covariance of rows with `width` numbers.
+pub fn n_sums(width: usize) -> usize {
+    width * (width + 1) / 2
 }
 
-/// Computes the state of the covariance of rows.
+/// Computes the covariance of rows, as their means (`[width]`) and the sums of products (`[n_sums]`).
 ///
 /// # Panics
-/// If the state has another length.
-pub fn covariance(set: InstructionSet, rows: &[f64], width: usize, state: &mut [f64]) {
-    assert_eq!(state.len(), state_len(width), "length of the state");
+/// If there is another number of sums than [`n_sums`] returns.
+pub fn covariance(set: InstructionSet, rows: &[f64], mean: &mut [f64], sums: &mut [f64]) {
+    let width = mean.len();
+    assert_eq!(sums.len(), n_sums(width), "number of sums");
     let n = rows.len() / width.max(1);
-    let (mean, sums) = state[1..].split_at_mut(width);
     means(set, rows, width, 0, mean);
     let mut panels = Panels::new(vec![[0.0; WIDTH]; width.div_ceil(WIDTH) * n], n);
     for (p, panel) in panels.panels_mut().enumerate() {
@@ -48,30 +48,31 @@ pub fn covariance(set: InstructionSet, rows: &[f64], width: usize, state: &mut [
             }
         }
     }
-    state[0] = n as f64;
 }
 
 multiversion! {
-    /// Merges the state of further rows into a state. The state of no rows is zeros.
+    /// Merges the means and sums of `n_rows[1]` further rows, `right`, into those of `n_rows[0]` rows, `left`.
     ///
     /// # Panics
-    /// If a state has another length than that of rows with `width` numbers.
-    pub fn merge(left: &mut [f64], right: &[f64], width: usize) = merge_of
+    /// If they differ in length.
+    pub fn merge(n_rows: [u64; 2], left: [&mut [f64]; 2], right: [&[f64]; 2]) = merge_of
 }
 
 #[inline(always)]
-fn merge_of(left: &mut [f64], right: &[f64], width: usize) {
-    let (before, more) = (left[0], right[0]);
+fn merge_of(n_rows: [u64; 2], [mean, sums]: [&mut [f64]; 2], right: [&[f64]; 2]) {
+    let [more_mean, more_sums] = right;
+    let width = mean.len();
+    assert_eq!((more_mean.len(), more_sums.len()), (width, sums.len()), "rows of the same width");
+    let [before, more] = n_rows.map(|n| n as f64);
     if more == 0.0 {
         return;
     }
     if before == 0.0 {
-        left.copy_from_slice(right);
+        mean.copy_from_slice(more_mean);
+        sums.copy_from_slice(more_sums);
         return;
     }
     let total = before + more;
-    let (mean, sums) = left[1..].split_at_mut(width);
-    let (more_mean, more_sums) = right[1..].split_at(width);
     let apart: Vec<f64> = more_mean.iter().zip(mean.iter()).map(|(x, y)| x - y).collect();
     let mut first = 0;
     for i in 0..width {
@@ -86,7 +87,6 @@ fn merge_of(left: &mut [f64], right: &[f64], width: usize) {
     for (mean, apart) in mean.iter_mut().zip(&apart) {
         *mean += apart * (more / total);
     }
-    left[0] = total;
 }
 
 multiversion! {
@@ -227,28 +227,28 @@ mod tests {
             let (left, right) = rows.split_at(cut.min(n) * width);
             let mut found = Vec::new();
             for set in InstructionSet::available() {
-                let state = |rows: &[f64]| {
-                    let mut state = vec![0.0; state_len(width)];
+                let [mut merged, more] = [left, right].map(|rows| {
+                    let (mut mean, mut sums) = (vec![0.0; width], vec![0.0; n_sums(width)]);
                     if !rows.is_empty() {
-                        covariance(set, rows, width, &mut state);
+                        covariance(set, rows, &mut mean, &mut sums);
                     }
-                    state
-                };
-                let mut merged = state(left);
-                merge(set, &mut merged, &state(right), width);
+                    [mean, sums]
+                });
+                let n_rows = [left, right].map(|rows| (rows.len() / width) as u64);
+                merge(set, n_rows, merged.each_mut().map(|x| &mut x[..]), more.each_ref().map(|x| &x[..]));
                 found.push(merged);
             }
             let state = &found[0];
             for other in &found {
-                prop_assert!(other.iter().zip(state).all(|(a, b)| a.to_bits() == b.to_bits()));
+                let pairs = other.iter().flatten().zip(state.iter().flatten());
+                prop_assert!(pairs.into_iter().all(|(a, b)| a.to_bits() == b.to_bits()));
             }
-            prop_assert_eq!(state[0], n as f64);
             let mean: Vec<f64> = (0..width)
                 .map(|k| (0..n).map(|i| rows[i * width + k]).sum::<f64>() / n as f64)
                 .collect();
-            let mut sums = state[1 + width..].iter();
+            let mut sums = state[1].iter();
             for k in 0..width {
-                prop_assert!((state[1 + k] - mean[k]).abs() < 1e-12);
+                prop_assert!((state[0][k] - mean[k]).abs() < 1e-12);
                 for l in k..width {
                     let naive: f64 = (0..n)
                         .map(|i| (rows[i * width + k] - mean[k]) * (rows[i * width + l] - mean[l]))

@@ -3,34 +3,34 @@
 //! Source: T. F. Chan, G. H. Golub and R. J. LeVeque, Am. Stat. 37, 242 (1983),
 //! doi:10.1080/00031305.1983.10483115.
 //!
-//! A state is a flat array: the number of frames, the mean of each coordinate, then the sum of squared deviations from
-//! the mean of each coordinate.
+//! The moments of frames are their number, the mean of each coordinate, and the sum of squared deviations from the mean
+//! of each coordinate.
 
 use trajet_simd::multiversion;
 
 multiversion! {
-    /// Computes the state of frames (`[n_frames, width]`), and overwrites `state` with it. Returns whether all coordinates
-    /// are finite.
+    /// Computes the moments of frames (`[n_frames, width]`), and overwrites `means` and `squares` (`[width]`) with them.
+    /// Returns whether all coordinates are finite.
     ///
     /// # Panics
-    /// If `state` does not have `1 + 2 width` numbers, or `frames` are not of that width.
-    pub fn of_frames(frames: &[f32], state: &mut [f64]) -> bool = of_frames_of
+    /// If `means` and `squares` differ in length, or `frames` are not of that width.
+    pub fn of_frames(frames: &[f32], means: &mut [f64], squares: &mut [f64]) -> bool = of_frames_of
 }
 
 #[inline(always)]
-fn of_frames_of(frames: &[f32], state: &mut [f64]) -> bool {
-    let width = (state.len() - 1) / 2;
-    let (count, rest) = state.split_at_mut(1);
-    let (mean, squares) = rest.split_at_mut(width);
+fn of_frames_of(frames: &[f32], means: &mut [f64], squares: &mut [f64]) -> bool {
+    let width = means.len();
+    assert_eq!(squares.len(), width, "a sum for each mean");
     if width == 0 || frames.is_empty() {
-        state.fill(0.0);
+        means.fill(0.0);
+        squares.fill(0.0);
         return true;
     }
     assert!(frames.len().is_multiple_of(width), "frames of {width} coordinates");
-    count[0] = (frames.len() / width) as f64;
-    let (all, rest) = of_columns::<32>(frames, width, count[0], mean, squares);
-    let (of_rest, rest) = of_columns::<8>(frames, width, count[0], rest.0, rest.1);
-    let (of_last, _) = of_columns::<1>(frames, width, count[0], rest.0, rest.1);
+    let count = (frames.len() / width) as f64;
+    let (all, rest) = of_columns::<32>(frames, width, count, means, squares);
+    let (of_rest, rest) = of_columns::<8>(frames, width, count, rest.0, rest.1);
+    let (of_last, _) = of_columns::<1>(frames, width, count, rest.0, rest.1);
     all & of_rest & of_last
 }
 
@@ -74,33 +74,36 @@ fn of_columns<'s, const N: usize>(
 }
 
 multiversion! {
-    /// Adds the frames of `right` to `left`.
+    /// Merges the means and squares of `n_frames[1]` further frames, `right`, into those of `n_frames[0]` frames, `left`.
     ///
     /// # Panics
-    /// If the states are of different widths.
-    pub fn merge(left: &mut [f64], right: &[f64]) = merge_of
+    /// If they differ in length.
+    pub fn merge(n_frames: [u64; 2], left: [&mut [f64]; 2], right: [&[f64]; 2]) = merge_of
 }
 
 #[inline(always)]
-fn merge_of(left: &mut [f64], right: &[f64]) {
-    assert_eq!(left.len(), right.len(), "states of the same width");
-    if right[0] == 0.0 {
+fn merge_of(n_frames: [u64; 2], [means, squares]: [&mut [f64]; 2], right: [&[f64]; 2]) {
+    let width = means.len();
+    assert!(
+        squares.len() == width && right.iter().all(|numbers| numbers.len() == width),
+        "moments of the same width"
+    );
+    let [n_left, n_right] = n_frames.map(|n| n as f64);
+    if n_right == 0.0 {
         return;
     }
-    if left[0] == 0.0 {
-        left.copy_from_slice(right);
+    if n_left == 0.0 {
+        means.copy_from_slice(right[0]);
+        squares.copy_from_slice(right[1]);
         return;
     }
-    let width = (left.len() - 1) / 2;
-    let (n_left, n_right) = (left[0], right[0]);
     let n = n_left + n_right;
     let (to_mean, to_squares) = (n_right / n, n_left * n_right / n);
-    left[0] = n;
-    let (mean, squares) = left[1..].split_at_mut(width);
-    let (right_mean, right_squares) = right[1..].split_at(width);
+    let [right_means, right_squares] = right.map(|numbers| &numbers[..width]);
+    let (means, squares) = (&mut means[..width], &mut squares[..width]);
     for k in 0..width {
-        let apart = right_mean[k] - mean[k];
-        mean[k] += apart * to_mean;
+        let apart = right_means[k] - means[k];
+        means[k] += apart * to_mean;
         squares[k] += right_squares[k] + apart * apart * to_squares;
     }
 }
@@ -120,18 +123,21 @@ mod tests {
             at in any::<prop::sample::Index>(),
         ) {
             let frames: Vec<f32> = rows.iter().flat_map(|row| row[..width].to_vec()).collect();
-            let at = at.index(rows.len() + 1) * width;
+            let at = at.index(rows.len() + 1);
+            let parts = frames.split_at(at * width);
             let (mean, squares) = reference::moments(&frames, width);
-            let mut first: Option<Vec<f64>> = None;
+            let mut first: Option<[Vec<f64>; 2]> = None;
             for set in InstructionSet::available() {
-                let (mut left, mut right) = (vec![0.0; 1 + 2 * width], vec![0.0; 1 + 2 * width]);
-                prop_assert!(of_frames(set, &frames[..at], &mut left));
-                prop_assert!(of_frames(set, &frames[at..], &mut right));
-                merge(set, &mut left, &right);
-                prop_assert_eq!(left[0], rows.len() as f64);
+                let [mut left, right] = [parts.0, parts.1].map(|frames| {
+                    let (mut means, mut squares) = (vec![0.0; width], vec![0.0; width]);
+                    assert!(of_frames(set, frames, &mut means, &mut squares));
+                    [means, squares]
+                });
+                let n_frames = [at as u64, (rows.len() - at) as u64];
+                merge(set, n_frames, left.each_mut().map(|x| &mut x[..]), right.each_ref().map(|x| &x[..]));
                 for k in 0..width {
-                    prop_assert!((left[1 + k] - mean[k]).abs() < 1e-10);
-                    prop_assert!((left[1 + width + k] - squares[k]).abs() < 1e-8 * (1.0 + squares[k]));
+                    prop_assert!((left[0][k] - mean[k]).abs() < 1e-10);
+                    prop_assert!((left[1][k] - squares[k]).abs() < 1e-8 * (1.0 + squares[k]));
                 }
                 prop_assert_eq!(first.get_or_insert(left.clone()), &left);
             }
@@ -147,13 +153,13 @@ mod tests {
             // The largest numbers do not overflow.
             let mut frames = vec![f32::MAX; width * n_frames];
             frames.iter_mut().step_by(3).for_each(|x| *x = f32::MIN);
-            let mut state = vec![0.0; 1 + 2 * width];
+            let (mut means, mut squares) = (vec![0.0; width], vec![0.0; width]);
             for set in InstructionSet::available() {
-                prop_assert!(of_frames(set, &frames, &mut state));
+                prop_assert!(of_frames(set, &frames, &mut means, &mut squares));
             }
             frames[at.index(width * n_frames)] = spoiled;
             for set in InstructionSet::available() {
-                prop_assert!(!of_frames(set, &frames, &mut state));
+                prop_assert!(!of_frames(set, &frames, &mut means, &mut squares));
             }
         }
     }
