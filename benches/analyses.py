@@ -60,7 +60,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Size:
-    """How much is computed."""
+    """Sizes of the computations."""
 
     # How often the 98 frames of ADK are repeated, and the 10 of the solvated protein.
     dry: int

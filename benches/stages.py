@@ -1,4 +1,4 @@
-"""How far each stage of reading is from its limit: the table of docs/performance.md.
+"""Compare each stage of reading with its limit: the table of docs/performance.md.
 
 For every format, and for XTC with every instruction set that the processor has, one thread takes
 the file stage by stage: the file's bytes copied in memory (no reader can do with less), read from

@@ -1,4 +1,4 @@
-"""How each tool writes a copy of a trajectory: a call in this process, or a whole command."""
+"""Copies of a trajectory by each tool: by a call in this process, or by a whole command."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ class StoredFrames(StoredTables):
     forces: StoredVectors
     steps: NDArray[np.int64]
 
-# Where the chunks of an HDF5 dataset lie.
+# The chunks of an HDF5 dataset: their shape, filters and offsets in the file.
 class ChunkLayout(TypedDict):
     shape: tuple[int, ...]
     shuffle: bool
@@ -399,7 +399,7 @@ class Reader:
     def remarks(self) -> list[str]: ...
     @property
     def chain_remarks(self) -> list[str]: ...
-    # the same frames, so many ps apart
+    # the same frames, `time_step` ps apart
     def with_time_step(self, time_step: float) -> Reader: ...
     # remarks on files that do not state the times of their frames
     @property
@@ -586,7 +586,7 @@ def join_pieces(
     progress: Progress | None,
 ) -> tuple[int, list[str]]: ...
 
-# A pass of a plan over so many frames, made from the states of those before it.
+# A pass of a plan over `n_frames` frames, made from the states of the passes before it.
 class Pass:
     def __init__(
         self, plan: Plan, n_atoms: int, n_frames: int, states: list[NDArray[np.uint8]]
@@ -610,10 +610,10 @@ class Pass:
     def tasks(self, workers: int, task_frames: int | None) -> list[tuple[int, int]]: ...
     def frames_of(self, begin: int, end: int) -> tuple[int, int]: ...
 
-# What a worker needs to know of the leaves from `begin` to before `end`: frames and their index.
+# The task of the leaves from `begin` to before `end`: their frames, and the index of these.
 def task(reader: Reader, pass_: Pass, frames: Frames, begin: int, end: int) -> bytes: ...
 
-# Ends what looks at it, within 100 ms.
+# A flag that ends the functions that poll it, within 100 ms.
 class Stop:
     def set(self) -> None: ...
     @property

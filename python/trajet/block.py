@@ -31,8 +31,8 @@ class Block:
         first vector is not along x, or its second not in the x-y plane. NaN in other frames; None
         if no frame has such a box.
     remarks
-        What makes transformed positions doubtful, such as steps whose direction is uncertain; of
-        blocks that are iterated over, in all frames so far.
+        Reasons why transformed positions may be wrong, such as steps of uncertain direction. While
+        blocks are iterated over, those of all frames so far.
     """
 
     positions: NDArray[np.float32]

@@ -17,7 +17,7 @@ _HYDROGENS = ("H", "D", "T")
 _HEAVIEST_HYDROGEN = 4.1
 # Most names of atoms that an error asks to leave out.
 _MOST_LEFT_OUT = 8
-# What needs no masses, for errors.
+# Advice for errors: an alternative that needs no masses.
 EQUAL_WEIGHTS = 'weigh all atoms equally (weights="equal", --weights equal)'
 
 
@@ -33,7 +33,7 @@ def masses(atoms: Atoms, remarks: list[str], instead: str = EQUAL_WEIGHTS) -> ND
     remarks
         Remarks of the analysis.
     instead
-        What needs no masses, for the error.
+        Advice for the error: an alternative that needs no masses.
 
     Raises
     ------

@@ -8,7 +8,7 @@ from typing import ParamSpec, TypeVar
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
-# What to write instead of a former keyword: that of the function at hand, if there are several.
+# New names of former keywords; of several, the one that the called function has.
 RENAMED = {
     "a": ("selection",),
     "axes": ("per_axis",),

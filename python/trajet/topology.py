@@ -243,7 +243,7 @@ class Topology(_Columns, _ResidueColumns):
 
     @cached_property
     def sites(self) -> NDArray[np.bool_]:
-        """Which particles are no atoms by what the file states, `(n_atoms,)`.
+        """Mask of the particles that are no atoms, as the file states, `(n_atoms,)`.
 
         These are virtual sites, extra points, lone pairs, Drude particles and shells.
         """
@@ -252,7 +252,7 @@ class Topology(_Columns, _ResidueColumns):
 
     @cached_property
     def named_sites(self) -> NDArray[np.bool_]:
-        """Which particles are sites by their names alone, whose mass is unknown, `(n_atoms,)`."""
+        """Mask of sites that only their names tell, and whose mass is unknown, `(n_atoms,)`."""
         found = self.native.named_sites()
         return np.zeros(self.n_atoms, np.bool_) if found is None else found
 
@@ -502,7 +502,7 @@ class Structure:
 
 @dataclass(frozen=True, kw_only=True)
 class SidecarUse:
-    """How the sidecar of a topology is used: the file that keeps what MDAnalysis has parsed.
+    """Options of the sidecar of a topology, the file that stores what MDAnalysis parsed.
 
     Attributes
     ----------

@@ -35,7 +35,7 @@ _OF_ATOMS = (
 )
 _OF_RESIDUES = ("resnames", "resids", "icodes")
 _OF_SEGMENTS = ("segids",)
-# What installs it.
+# The command that installs MDAnalysis.
 INSTALL = "pip install 'trajet[mdanalysis]'"
 _REFUSE = "this AtomGroup cannot serve as a selection: "
 
@@ -83,7 +83,7 @@ def import_package(need: str) -> None:
     Parameters
     ----------
     need
-        What needs it, for the error.
+        The feature that needs MDAnalysis, for the error.
 
     Raises
     ------
@@ -132,7 +132,7 @@ def load(path: Path, need: str, *, guess: bool = True) -> "Universe":
     path
         The file.
     need
-        What needs it, for the error if MDAnalysis is not installed.
+        The feature that needs MDAnalysis, for the error if it is not installed.
     guess
         Whether MDAnalysis guesses types and masses that the file lacks.
 

@@ -82,7 +82,7 @@ class Counts(PlaceBytes, TransformWarnings):
 
 
 class Place(TypedDict, total=False):
-    """Where a worker ran."""
+    """Host, process and rank of a worker."""
 
     worker: int
     host: str

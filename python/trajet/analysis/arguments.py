@@ -40,7 +40,7 @@ class Between:
 
 @dataclass(frozen=True)
 class Metavar:
-    """How help texts show the value of an option."""
+    """The placeholder for the value of an option in help texts."""
 
     text: str
 

@@ -79,9 +79,10 @@ class CellSummary:
         Parameters
         ----------
         longest
-            What exceeds it, such as "distances up to 9 Å are counted, but".
+            Words for the distance that exceeds half a cell, such as "distances up to 9 Å are
+            counted, but".
         consequence
-            What follows from that, and what to do.
+            The consequence, and advice.
         """
         if not self.n_small:
             return []

@@ -25,7 +25,7 @@ def looks_like_nm(
     found
         Whether anything was found.
     what
-        What was not found, as in "no contact is".
+        Words for the absence, such as "no contact is".
     """
     if found or distance is None or not 0 < distance < _SHORT:
         return []

@@ -231,7 +231,7 @@ def _first_of_each(atoms: TopologyAtoms, names: NDArray[np.str_], name: str) -> 
     found = np.flatnonzero(names == name)
     owners = atoms.topology.atoms.residues[found]
     first = np.full(atoms.topology.n_residues, -1, np.int64)
-    # Of several elements that are assigned, the last one stays.
+    # If several values are assigned to one element, the last one stays.
     first[owners[::-1]] = found[::-1]
     own = np.isin(found, atoms.indices)
     first[owners[own][::-1]] = found[own][::-1]

@@ -345,7 +345,7 @@ def hbonds(
 
 
 class _Search:
-    """Which donors and acceptors are searched, and the labels of what they belong to.
+    """A search for hydrogen bonds: its donors and acceptors, and the labels of their groups.
 
     Parameters
     ----------
@@ -368,7 +368,7 @@ class _Search:
     ) -> None:
         topology = main.trajectory.topology
         pairs, acceptors = sites.pairs, sites.acceptors
-        # What belongs to a label, and the label of each pair and acceptor.
+        # The groups that have labels, and the label of each pair and acceptor.
         if by == "residue":
             of_donors = topology.atoms_residues[pairs[:, :1]]
             of_acceptors = topology.atoms_residues[acceptors]
@@ -401,7 +401,7 @@ class _Search:
     def plan(
         self, fold: str, labels: tuple[int, int] | None, *, most: int, **criterion: object
     ) -> Plan:
-        """Return the plan of a run that collects `fold`, with at most so many entries.
+        """Return the plan of a run that collects `fold`, with at most `most` entries.
 
         Only the donors with a label in the range `labels` are searched; None for all.
         """
@@ -424,7 +424,7 @@ class _Search:
         return np.bincount(labels, counts, len(self._donors)).astype(np.int64)
 
     def parts(self, bonds: NDArray[np.int64], most: int) -> list[tuple[int, int]]:
-        """Return ranges of labels of donors with at most so many bonds each.
+        """Return ranges of labels of donors with at most `most` bonds each.
 
         Parameters
         ----------

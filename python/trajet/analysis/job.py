@@ -24,7 +24,7 @@ Steps: TypeAlias = Generator[RunRequest, AnalysisOutcome, _R]
 
 @dataclass(frozen=True)
 class CommandDetails:
-    """What the command of an analysis has that its signature and docstring do not say.
+    """Details of the command of an analysis that its signature and docstring do not state.
 
     Attributes
     ----------

@@ -129,7 +129,7 @@ def pairwise_rmsd(
     if second is not None:
         check_same_atoms(main, second, remarks)
     numbers = weights_of(weights, main, remarks)
-    # Of each selection, as soon as they are known.
+    # Numbers of frames of the selections, once they are known.
     n_frames: list[int] = []
 
     def plan_of(atoms: Selection) -> Callable[[NDArray[np.int64]], Plan]:

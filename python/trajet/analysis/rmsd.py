@@ -31,7 +31,7 @@ from trajet.analysis.runner import (
 from trajet.result import Series
 from trajet.trajectory import few_atoms_remarks
 
-# What plans call each motion.
+# Names of motions in plans.
 _FITS = {"superposition": "superposition", "translation": "centre", "none": "none"}
 
 

@@ -65,7 +65,7 @@ def rows_approved_by(approve: ApproveRows) -> Iterator[None]:
 
 
 def approve(size: int, numbers: str, advice: str) -> None:
-    """Raise an error if the caller does not approve of a result of so many bytes."""
+    """Raise an error if the caller does not approve of a result of `size` bytes."""
     if (function := _approve_rows.get()) is not None:
         function(size, numbers, advice)
 

@@ -34,7 +34,7 @@ def serial_sample(reader: Reader, plan: Plan, frames: Frames, threads: int) -> S
 
     There is none where the run itself is serial, where it is so short that a hundredth of it is a
     few frames, where it calls a function of the user, who would see the calls, and where frames
-    are so slow, or their numbers so many, that few fit. A frame that cannot be read gives none
+    are so slow, or have so many numbers, that few fit. A frame that cannot be read gives none
     either: the run raises that error.
     """
     n_frames = n_frames_of(frames)

@@ -27,7 +27,7 @@ def equal_step(trajectory: Trajectory, numbers: NDArray[np.int64], needs: str) -
     numbers
         Numbers of the frames, at least two.
     needs
-        What needs the time between frames, for messages.
+        The quantity that needs the time between frames, for messages.
 
     Raises
     ------

@@ -219,7 +219,7 @@ class JointRun:
     def run(self) -> None:
         """Run all analyses, then write their files and print their tables.
 
-        Those that fail are named, and the others have their files.
+        Analyses that fail are named in an error; the files of the others are written.
 
         Raises
         ------

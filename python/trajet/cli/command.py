@@ -87,7 +87,7 @@ class LeveledCommand(Command):
     sections
         Titles of the sections after the first one, with the names of their parameters.
     more_sections
-        Those that only `--help-all` shows.
+        The sections that only `--help-all` shows.
     more_epilog
         The text after them.
     """

@@ -44,10 +44,11 @@ def info(
 ) -> None:
     """Describe trajectories and topologies.
 
-    Of a topology: atoms, residues, chains, molecules, names that selections can use, and what is
-    missing. The first use of a trajectory builds its index and keeps it beside the file. Several
-    trajectories of the same atoms are also described as one, as other commands read them. If a file
-    cannot be read, an error is printed, the other files are described, and the exit code is 1.
+    For a topology, it prints atoms, residues, chains, molecules, names that selections can use, and
+    missing data. The first use of a trajectory builds its index and keeps it beside the file.
+    Several trajectories of the same atoms are also described as one, as other commands read them.
+    If a file cannot be read, an error is printed, the other files are described, and the exit code
+    is 1.
 
     \b
     Examples:
@@ -130,7 +131,7 @@ class _JointFacts(_Clock):
 
 @dataclass(frozen=True)
 class _Described:
-    """What is known of a file.
+    """Description of a file for `trajet info`.
 
     Attributes
     ----------

@@ -76,11 +76,11 @@ class _Argument:
     default
         Its default; `inspect.Parameter.empty` if it has none.
     kind
-        What the option takes.
+        The type of the values of the option.
     option
         The option, with its dashes.
     help
-        What `--help` says of it.
+        The text of `--help` on it.
     """
 
     name: str

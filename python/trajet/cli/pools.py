@@ -120,7 +120,7 @@ _STARTED = (
 )
 
 
-# What click decorates: a function or a command.
+# An object that click decorates: a function or a command.
 Decorated = TypeVar("Decorated", bound=Callable[..., object] | click.Command)
 
 

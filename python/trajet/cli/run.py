@@ -186,7 +186,7 @@ def _arguments(command: click.Command, options: Mapping[str, object], where: str
             continue
         values = value if isinstance(value, list) else [value]
         if option.multiple:
-            # Of an option with several values, a list is one use, and a list of lists several.
+            # If the option has several values, a list is one use of it; a list of lists is several.
             is_one_use = option.nargs > 1 and not any(isinstance(one, list) for one in values)
             for one in [values] if is_one_use else values:
                 yield from (text, *map(str, one if isinstance(one, list) else [one]))

@@ -1,4 +1,4 @@
-"""What is in a topology, for `trajet info`."""
+"""Contents of a topology, for `trajet info`."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

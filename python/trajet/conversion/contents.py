@@ -194,7 +194,7 @@ def _holds(trajectory: Trajectory, frames: NDArray[np.int64], kind: str) -> bool
                 counted=False,
             )
         except _trajet.FormatError as error:
-            # What is damaged, or was never written, is no field that the file does not have.
+            # A field that is damaged or was never written is not a field that the file lacks.
             if "positions only" not in str(error):
                 raise
             continue

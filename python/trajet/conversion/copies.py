@@ -439,7 +439,7 @@ def _copy(
     outcomes = trajectory.with_stale_index_removed(write, copies)
     inputs = trajectory.describe_inputs()
     done, workers = [], list[Counts | WorkerEntry]()
-    # What was read before all outputs is in the report of the first.
+    # Reads before all outputs are counted in the report of the first.
     counting = counting_of([reader])
     for (path, _), numbers, outcome, own in zip(parts, frames, outcomes, left, strict=True):
         report = None

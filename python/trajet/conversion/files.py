@@ -173,7 +173,7 @@ class CopyJob:
 
 @dataclass(frozen=True)
 class CopySpec:
-    """What a worker needs to write its files: trajectory, atoms, options and whole output."""
+    """Setup of a worker that writes files: trajectory, atoms, options and whole output."""
 
     outline: bytes
     columns: NDArray[np.int64] | None

@@ -52,7 +52,7 @@ def write_pieces(
     part
         Path and frames of the output.
     spec
-        What the workers need to write it.
+        The setup of the workers that write it.
     content
         Content of an H5MD output; None for other formats.
     pool

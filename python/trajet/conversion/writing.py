@@ -157,7 +157,7 @@ def _write(
 
 @dataclass(frozen=True)
 class _FrameInputs:
-    """What a user gave for all frames, or None for what blocks have; see `write`."""
+    """Values that a user gave for all frames; None for those of the blocks. See `write`."""
 
     path: Path
     times: NDArray[np.float64] | None

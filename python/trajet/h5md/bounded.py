@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from h5py.h5a import AttrID
     from numpy.typing import DTypeLike
 
-# Deflate makes at most so many bytes of one.
+# Maximal number of bytes into which Deflate expands one.
 MOST_OF_A_BYTE = 1032
-# A table has at most so many bytes, or so many times those of the file, whichever is more.
+# Maximal size of a table: MEMORY_LIMIT bytes, or MEMORY_FACTOR times the file, whichever is more.
 MEMORY_LIMIT = 2**30
 MEMORY_FACTOR = 16
-# A file has at most so many rows of anything, or as many as it has bytes.
+# Maximal number of rows of a dataset: ROWS_LIMIT, or the bytes of the file, whichever is more.
 ROWS_LIMIT = 2**24
 # Bytes of a table that are read at a time.
 SLAB = 2**24

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 # The particles group.
 GROUP = "particles/trajectory"
-# Small frames share a chunk of up to so many bytes, uncompressed. Larger chunks compress a tenth
-# better, but MDAnalysis decompresses a whole chunk for every frame.
+# Largest uncompressed size of a chunk that small frames share, bytes. Larger chunks compress a
+# tenth better, but MDAnalysis decompresses a whole chunk for every frame.
 _SHARED_CHUNK_BYTES = 2**16
 # Larger frames are split into chunks: to read a few atoms, whole chunks are decompressed.
 _WHOLE_FRAME_BYTES = 2**18

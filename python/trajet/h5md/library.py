@@ -5,8 +5,8 @@ from typing import Any, TypeAlias
 
 from trajet._trajet import MissingPackageError
 
-# What is found in a file: a group, a dataset, a named type, a link, the value of an attribute, or
-# None. Callers that do not check which know it by its path.
+# An object of a file: a group, a dataset, a named type, a link, the value of an attribute, or None.
+# Callers that do not check its type know it by its path.
 Found: TypeAlias = Any
 _HOW = (
     "install libhdf5-mpich-dev and build h5py from source with CC=mpicc.mpich HDF5_MPI=ON"

@@ -236,7 +236,7 @@ class MpioFrames:
 
 
 class _Layout(TypedDict):
-    """What ranks need to know of a file."""
+    """Properties of a file that ranks need to read it."""
 
     n_atoms: int
     times: NDArray[np.float64]

@@ -123,8 +123,8 @@ def other_contents_of(
     Parameters
     ----------
     factors
-        What the numbers of "position", "velocity", "force" and "time" are multiplied with when
-        they are read.
+        Factors by which the numbers of "position", "velocity", "force" and "time" are multiplied
+        when they are read.
     particles
         The name of the group whose vectors are copied; None where there is one.
     omitted

@@ -193,7 +193,7 @@ class _LayoutReader:
             }
         layout = self._description(FORMAT.name, n_atoms, frames, boxes, series)
         layout["atom_numbers"] = atom_numbers
-        # Where units are ours these are the same numbers.
+        # If the file stores times in ps, these are the same numbers.
         own_times = None if frames.time_factor == 1 else frames.own_times
         layout["own"] = {
             "time_factor": frames.time_factor,
@@ -707,7 +707,7 @@ def chunks(value: "Dataset") -> NDArray[np.uint64]:
         for at in ((i, j, k) for i in rows for j in atoms for k in axes):
             chunk = value.id.get_chunk_info_by_coord(at)
             row(chunk)
-            # What follows is not read: frames end at the first chunk that was not written.
+            # Later chunks are not read: frames end at the first chunk that was not written.
             if chunk.byte_offset is None:
                 break
     return np.frombuffer(table, np.uint64).reshape(-1, 6)

@@ -293,7 +293,7 @@ def _columns(blocks: list[tuple[str, _MoleculeType, int]]) -> dict[str, Any]:
 
 
 def _joined(parts: list[tuple[_Strings, int]]) -> _Strings:
-    """Return columns of strings, each repeated so many times, one after the other."""
+    """Return columns of strings, each repeated as often as its count, one after the other."""
     strings: list[str] = []
     # Blocks of the same type share a table.
     starts: dict[int, int] = {}

@@ -62,7 +62,7 @@ OF_PROGRAMS = {
         "time": "ps",
     }
 }
-# What `units=` of open() may name.
+# Quantities whose units the format option `units` may state.
 QUANTITIES = ("position", "velocity", "force", "time")
 
 

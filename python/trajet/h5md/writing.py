@@ -73,7 +73,7 @@ class Content:
     complete: bool = False
     # Remarks on contents that were left out.
     remarks: list[str] = field(default_factory=list, compare=False)
-    # What makes the transformed positions read so far doubtful.
+    # Counts of transformed positions that were read so far and may be wrong.
     warnings: list[TransformWarnings] = field(default_factory=list, compare=False)
 
     # The particles group.

@@ -177,8 +177,8 @@ class _SingleFrame:
         self._show(self._done)
 
 
-# What stands for an object of the Universes: its place among them or, of a trajectory, its current
-# frame or a part of an array of that.
+# A reference to a Universe or trajectory by its position in the list, to the current frame of a
+# trajectory, or to a part of an array of that frame.
 _Reference: TypeAlias = tuple[int, Literal["itself", "frame"] | Part]
 
 

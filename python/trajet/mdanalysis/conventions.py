@@ -1,4 +1,4 @@
-"""What MDAnalysis expects of each format: units, time steps, and data beside positions."""
+"""Conventions of MDAnalysis for each format: units, time steps, and data beside positions."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -37,7 +37,7 @@ _PRESENT = ("has_positions", "has_velocities", "has_forces")
 
 @dataclass
 class Convention:
-    """How frames of one file become time steps.
+    """Conversion of the frames of a file to time steps of MDAnalysis.
 
     Attributes
     ----------

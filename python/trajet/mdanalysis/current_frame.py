@@ -18,7 +18,7 @@ from trajet.mdanalysis.timestep import PENDING, LazyTimestep
 # Arrays by name of their property, which a `LazyTimestep` decodes, and by name of the array.
 _FIELDS = {"positions": "_pos", "velocities": "_velocities", "forces": "_forces"}
 
-# Where an array lies in one of a time step: name, offset in bytes, shape, strides and type.
+# A view of an array of a time step: name, offset in bytes, shape, strides and type.
 Part: TypeAlias = tuple[str, int, tuple[int, ...], tuple[int, ...], np.dtype[np.generic]]
 
 

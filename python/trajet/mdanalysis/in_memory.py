@@ -12,8 +12,8 @@ from trajet.mdanalysis.readers import Reader
 def with_blocks(before: Callable[..., None]) -> Callable[..., None]:
     """Return `transfer_to_memory` for trajectories of any reader.
 
-    Those of `Reader` are decoded in blocks, on all cores if there is much to decode. All others,
-    and whatever needs each frame by itself, are left to the method of MDAnalysis.
+    Trajectories of `Reader` are decoded in blocks, on all cores if there is much to decode. All
+    others, and calls that need each frame by itself, are left to the method of MDAnalysis.
 
     Parameters
     ----------

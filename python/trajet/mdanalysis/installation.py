@@ -129,7 +129,7 @@ def install(*, strict: bool = True) -> Installed:
         _update(mda._READERS, _CLASSES)
         for table in (mda._MULTIFRAME_WRITERS, mda._SINGLEFRAME_WRITERS):
             _update(table, _WRITERS)
-        # Where `reader.Writer` looks for them.
+        # `reader.Writer` looks for the classes of writers there.
         _replace(XTC.XTCReader, "_writer", XTCWriter)
         _replace(TRR.TRRReader, "_writer", TRRWriter)
         of_groups = _with_getter(AtomGroup.positions, _group_positions)

@@ -29,8 +29,8 @@ from trajet.result import COUNTS, Report, make_report
 # Ranges of frames of a run: a power of two, which 2, 4 or 8 workers share evenly. Each has at least
 # four frames: to prepare an analysis may take as long as to read some.
 _MOST_PARTS, _LEAST_FRAMES = 64, 4
-# Beyond so many ranges, each has so many positions of atoms: a range takes milliseconds to begin,
-# in which hundreds of frames of a small protein are read.
+# If there are more than _FEW_PARTS ranges, each has at least _LEAST_POSITIONS positions of atoms: a
+# range takes milliseconds to begin, in which hundreds of frames of a small protein are read.
 _FEW_PARTS, _LEAST_POSITIONS = 16, 1 << 21
 
 _T = TypeVar("_T")

@@ -113,7 +113,7 @@ class Reader(ReaderBase):  # type: ignore[misc]
         self._own: ReaderBase | None = None
         self._identity: list[Ends] = []
         self._frame = -1
-        # What the current frame has in `ts.data`; the rest is the script's.
+        # Keys of `ts.data` that the current frame sets; the others belong to the script.
         self._data_names: set[str] = set()
         self._open(rebuild_index=refresh_offsets)
         self.ts = self._new_timestep()
@@ -261,7 +261,7 @@ class Reader(ReaderBase):  # type: ignore[misc]
 
     @property
     def report(self) -> Report:
-        """What the reader guessed of the script's needs, and what it saved."""
+        """Report on the atoms that were decoded ahead for the script, and on the decoding saved."""
         if self._source is None:
             return Report(0, 0, 0, 0, 0, 0, "nothing: MDAnalysis' own reader reads the file")
         return self._source.report

@@ -31,16 +31,18 @@ from trajet.trajectory.trajectory import Trajectory
 if TYPE_CHECKING:
     from trajet._trajet import ReadFrames
 
-# All atoms are decoded for so many frames after somebody asked for all.
+# Number of frames for which all atoms are decoded after the script asked for all.
 PATIENCE = 2
-# Atoms that were not asked for in so many frames are forgotten.
+# Number of frames after which atoms that the script did not ask for are no longer decoded.
 MEMORY = 32
-# If more than FEW atoms and a SHAREth of all are asked for one by one in a frame, all are decoded;
-# of a SMALL system with the first one, which takes as long as to look up an atom.
+# All atoms are decoded if more than FEW atoms, and more than 1/SHARE of all, are requested one by
+# one in a frame; in a system below SMALL atoms, with the first one: looking up an atom would take
+# as long.
 FEW, SHARE, SMALL = 16, 50, 2000
-# Of more than this share of the atoms, all are decoded.
+# If more than this share of the atoms is requested, all are decoded.
 MOST = 0.5
-# So often may the atoms change within MEMORY frames; then all are decoded for REST frames.
+# Maximal number of changes of the decoded atoms within MEMORY frames; after more, all atoms are
+# decoded for REST frames.
 CHANGES, REST = 8, 64
 # Groups whose columns are kept.
 GROUPS = 256
@@ -49,7 +51,7 @@ NEVER = -(10**9)
 
 @dataclass(frozen=True)
 class Report:
-    """Which atoms a reader decoded ahead for a script, and how much decoding that saved.
+    """Report on the atoms that a reader decoded ahead for a script, and on the decoding saved.
 
     Attributes
     ----------
@@ -66,7 +68,7 @@ class Report:
     guesses
         How often the set of atoms that are read ahead changed.
     reads_ahead
-        What is read ahead now: "times and cells", "all atoms", or "214 atoms".
+        The data that are read ahead now: "times and cells", "all atoms", or "214 atoms".
     """
 
     frames: int
@@ -158,7 +160,7 @@ class Source:
 
     @property
     def report(self) -> Report:
-        """What was guessed and what it saved so far."""
+        """Report on the atoms that were decoded ahead so far, and on the decoding saved."""
         if self._whole_until >= self._tick:
             reads = "all atoms"
         else:

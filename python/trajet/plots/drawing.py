@@ -187,7 +187,7 @@ def abscissa(
 
 
 def shortened(label: str, most: int = LONGEST_LABEL) -> str:
-    """Return a label of at most so many characters, for text of matplotlib.
+    """Return a label of at most `most` characters, for text of matplotlib.
 
     Dollar signs in selections and file names are escaped: matplotlib uses them for formulas.
     """

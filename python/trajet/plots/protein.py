@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Of classes of secondary structure: helices are blue, strands orange.
+# Colours of classes of secondary structure: helices are blue, strands orange.
 CLASS_COLOURS = {
     "H": "#0072B2",
     "G": "#56B4E9",

@@ -84,7 +84,7 @@ def series(
     smoothed = False
     for column, label in enumerate(labels):
         y, colour = columns[:, column], COLOURS[column % len(COLOURS)]
-        # Where there are more series than colours, lines are dashed.
+        # If there are more series than colours, further lines are dashed.
         style = LINES[column // len(COLOURS) % len(LINES)]
         smoothed |= line(left, x, y, shortened(label), colour, style)
         finite = y[np.isfinite(y)]

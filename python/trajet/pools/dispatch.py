@@ -122,7 +122,7 @@ class Straggler:
     state
         `waiting`, `running` or `gathering` (its arrays were on their way).
     rules
-        Rules of `StragglerRule` that it broke after so many `seconds`.
+        Rules of `StragglerRule` that it broke after `seconds`.
     also_on
         Worker that got the task as well.
     answered_by

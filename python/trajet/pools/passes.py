@@ -25,7 +25,7 @@ _MOST_BYTES = 2**26
 # Buffers begin at multiples of this many bytes, as the sections in them do.
 _ALIGNMENT = 64
 
-# returns memory for the arrays of a pass over so many frames
+# Returns memory for the arrays of a pass over a number of frames.
 MakeSections: TypeAlias = Callable[[_trajet.Pass, int], Sections]
 
 

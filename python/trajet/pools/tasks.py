@@ -58,7 +58,7 @@ class WorkerSpec:
     threads: int
 
 
-# Of tasks that analyse nothing, or whose result is not used.
+# States of tasks that analyse nothing, or whose result is not used.
 NO_STATES = np.empty(0, np.uint8)
 
 

@@ -206,7 +206,7 @@ class _Worker:
         except BlockingIOError:
             pass
         except BrokenPipeError:
-            # What it has still sent is read, and its end noticed then.
+            # `receive` reads the messages that it still sent, and then notices its end.
             self._unsent.clear()
 
     def receive(self) -> bytearray | None:
@@ -252,7 +252,7 @@ class _Worker:
 
 
 class WorkerProcesses:
-    """Up to so many worker processes, which start when calls are submitted.
+    """A limited number of worker processes, which start when calls are submitted.
 
     Parameters
     ----------
@@ -277,7 +277,7 @@ class WorkerProcesses:
         self._drop(self._workers[count:])
 
     def start(self, count: int) -> None:
-        """Have so many workers, within the limit; they start at the same time."""
+        """Start workers at the same time, until there are `count` or the limit is reached."""
         while len(self._workers) < min(count, self._limit):
             self._start_one()
 

@@ -108,7 +108,7 @@ class Clusters(Result):
         folder
             An existing folder.
         count
-            Of how many clusters, the largest first; None for all.
+            Number of clusters to write, the largest first; None for all.
         selection
             The atoms to write; None for those that were compared.
         force

@@ -171,7 +171,7 @@ class MeanSquaredDisplacement(Result):
 
     @property
     def error_is(self) -> str:
-        """What the error of the diffusion coefficient is, in words."""
+        """Meaning of the error of the diffusion coefficient, in words."""
         n = self.groups.shape[1]
         return f"standard error of {n} groups" if n > 1 else "difference of the halves of the fit"
 

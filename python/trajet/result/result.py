@@ -45,7 +45,7 @@ class Part:
     Attributes
     ----------
     help
-        What the file holds.
+        Contents of the file.
     suffixes
         Endings of the file; none for a folder.
     needs
@@ -58,7 +58,7 @@ class Part:
 
     @property
     def metavar(self) -> str:
-        """How help texts show the path."""
+        """Placeholder for the path in help texts."""
         return "FILE" if self.suffixes else "FOLDER"
 
 
@@ -422,7 +422,7 @@ def residue_columns(
     Parameters
     ----------
     of
-        What belongs to the residues, such as "donor".
+        Role of the residues, such as "donor".
     names, numbers
         Names and numbers; None if they are unknown.
     at

@@ -19,7 +19,7 @@ REST = "rest"
 EXACT = "exact"
 HDF5 = "h5md"
 FORMATS = (EXACT, "xtc", "dcd", "ncdf", HDF5)
-# Reports count the bytes of at most so many tiers.
+# Maximal number of tiers whose bytes reports count.
 MOST_TIERS = 8
 
 # A table of TOML, whose values are checked.

@@ -1,4 +1,4 @@
-"""How exactly times are stored, and checks of time steps that users give."""
+"""Precision of stored times, and checks of time steps that users give."""
 
 import math
 

@@ -169,7 +169,7 @@ class Cursor:
 
     @property
     def counts(self) -> "_trajet.CursorCounts":
-        """What was read so far: requests, bytes, frames and atoms, also of frames read ahead.
+        """Counts of reading so far: requests, bytes, frames and atoms, also of frames read ahead.
 
         `frames_ahead` is the number of frames that had been read ahead when they were asked for.
         """

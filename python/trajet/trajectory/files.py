@@ -375,12 +375,12 @@ class TrajectoryFiles(ABC):
 
     @property
     def absent_atoms(self) -> str:
-        """Where atoms of the topology are that frames lack, for messages."""
+        """Reason why frames lack atoms of the topology, for messages."""
         return "not in the trajectory" if self.dataset is None else "in tags that are not open"
 
     @property
     def advice_on_absent_atoms(self) -> str:
-        """How to have all atoms of a molecule, for messages."""
+        """Advice on reading all atoms of a molecule, for messages."""
         if self.dataset is None:
             return "give a trajectory with all atoms of its molecule"
         return "open all tags of its molecule"

@@ -35,7 +35,7 @@ class Frame:
     box
         The box as vectors.
     remarks
-        What makes transformed positions doubtful; as those of `Block`.
+        Reasons why transformed positions may be wrong, as in `Block`.
     """
 
     positions: NDArray[np.float32]

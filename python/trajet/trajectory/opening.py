@@ -264,8 +264,8 @@ def _check_paths(trajectories: Sequence[str | os.PathLike[str]]) -> None:
 def _reduce(trajectory: Trajectory) -> tuple[Any, ...]:
     """Return what pickle keeps: the call that opened the files, their digests, and the transforms.
 
-    Those of trajectories and HDF5 files are of size, head and tail; that of another topology is of
-    the whole file.
+    Digests of trajectories and HDF5 files cover size, head and tail; the digest of another topology
+    covers the whole file.
 
     Raises
     ------

@@ -20,9 +20,9 @@ class Step:
     arguments
         Its parameters.
     words
-        What it does, for reports: a name, and the arguments that the user gave.
+        Its description in reports: a name, and the arguments that the user gave.
     remarks
-        Doubts about it.
+        Remarks on it that results repeat.
     unknown
         Columns of atoms whose molecules it needs and that are unknown: they cannot be read.
     """

@@ -251,7 +251,7 @@ class Trajectory(ReadingByColumns, Transformable):
             Atom indices in any order, as for `select`; none ([]) to read times and cells alone,
             without decoding; None for all.
         positions, velocities, forces
-            What to read; all of it in one pass.
+            The fields to read, all of them in one pass.
         read_ahead
             Whether a thread decodes the frames that follow, once frames are read in order.
 

@@ -109,7 +109,7 @@ class Transformable(ABC):
         Parameters
         ----------
         view
-            What a changing cell means. "lattice" adds whole vectors of the cell of each frame to
+            Treatment of a changing cell. "lattice" adds whole vectors of the cell of each frame to
             each atom: molecules keep their bonds and neighbours. "toroidal" makes molecules whole
             and moves each by the vectors of the cells at the time of its jumps: diffusion is right
             (von Bülow et al., J. Chem. Phys. 153, 021101 (2020)). In a constant cell both are the
@@ -178,7 +178,7 @@ class Transformable(ABC):
         Parameters
         ----------
         by
-            What is moved as one: "molecule", "residue" or "atom". Molecules must be whole.
+            The unit that is moved as one: "molecule", "residue" or "atom". Molecules must be whole.
         cell
             The shape that is filled: "triclinic", the parallelepiped of the box vectors; "compact",
             the points that are nearer to the centre of the box than to its images;

@@ -60,7 +60,7 @@ class Message(IntEnum):
     WORK = 6
 
 
-# What mpi4py makes or unpickles: communicators, windows, requests, objects of other ranks.
+# Objects that mpi4py makes or unpickles: communicators, windows, requests, objects of other ranks.
 MpiObject: TypeAlias = Any
 
 

@@ -184,7 +184,7 @@ class MpiPool:
         WorkerError
             If rank 0 has ended instead.
         BaseException
-            What rank 0 raised.
+            The error that rank 0 raised.
         """
         while True:
             message, body = self._receive(Message.CLOSED)

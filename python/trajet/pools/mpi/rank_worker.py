@@ -177,9 +177,9 @@ class RankWorker:
         Returns
         -------
         list of RankRecord
-            Of each rank, on rank 0.
+            The records of all ranks, on rank 0.
         BaseException or None
-            Why the pass has failed, the same on all ranks.
+            The error of the pass, the same on all ranks.
         """
         with self._ranks.abort_all():
             return self._take_part(pass_spec, worker, root)
