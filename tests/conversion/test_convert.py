@@ -1,7 +1,6 @@
 """Copies go from any format to any, are complete or absent, and lose nothing silently."""
 
 import contextlib
-import multiprocessing
 import os
 import random
 import re
@@ -19,6 +18,7 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers import killed, xtc_bytes
+from helpers.forked_processes import forked_processes
 from helpers.golden_files import XTC_FILES, Adk, same_bits
 from helpers.made_files import mixed_trr
 from MDAnalysisTests import datafiles
@@ -380,8 +380,6 @@ def test_kills_leave_the_old_or_the_new_output(
     long_run: Path, tmp_path: Path, name: str, kills: int
 ) -> None:
     """After a kill at any moment, no name ever has an incomplete file."""
-    server = multiprocessing.get_context("forkserver")
-    server.set_forkserver_preload(["trajet", "h5py", "pytest"])
     target = tmp_path / name
     # Whole frames are copied without decoding, others are decoded and encoded.
     n_atoms = 3341 if name == "parts-xtc" else 2000
@@ -401,7 +399,7 @@ def test_kills_leave_the_old_or_the_new_output(
             path.write_bytes(b"old")
         # A fifth of the kills comes when all is written and being synced or renamed.
         begin, linger = draw.uniform(0, 1.25) * size, draw.uniform(0, 0.01)
-        process = server.Process(target=killed.copy, args=(long_run, target, n_atoms))
+        process = forked_processes().Process(target=killed.copy, args=(long_run, target, n_atoms))
         process.start()
         while process.is_alive() and written(folder) <= min(begin, size - 1):
             time.sleep(0.0002)
