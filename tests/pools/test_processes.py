@@ -30,11 +30,11 @@ from trajet.pools import shared
 )
 @pytest.mark.parametrize("fork", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_bits_are_those_of_one_thread(
-    long_adk: Adk, workers: int, threads: int, task_frames: int | None, every: bool, fork: bool
+    thrice_adk: Adk, workers: int, threads: int, task_frames: int | None, every: bool, fork: bool
 ) -> None:
     """Every analysis is compared, with any numbers of workers and threads."""
     pool = tj.ProcessPool(workers=workers, threads=threads, task_frames=task_frames, fork=fork)
-    pool_laws.assert_same_bits(pool, tj.open(long_adk.psf, long_adk.xtc), every=every)
+    pool_laws.assert_same_bits(pool, tj.open(thrice_adk.psf, thrice_adk.xtc), every=every)
 
 
 FORKED = tj.ProcessPool(workers=2, fork=True)
