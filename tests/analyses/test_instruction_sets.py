@@ -38,6 +38,8 @@ for number, path in enumerate(map(Path, sys.argv[1:])):
     if n < 12:
         continue
     sizes = (12, min(n, 333))
+    if path.name.startswith(("precision-", "product-")):
+        continue
     if path.parent.name == "made":
         sizes = sizes[number % 2 :][:1]
     for size in sizes:
@@ -111,8 +113,9 @@ def files(systems: Systems, tmp_path_factory: pytest.TempPathFactory) -> list[Pa
 def test_same_bits_on_every_instruction_set(files: list[Path]) -> None:
     """Positions, RMSD, RMSF, angles and distances of every file have the same digests.
 
-    Analyses take 12 and 333 atoms of real systems and of those with cells; of the files that are
-    made for the decoder of XTC, every other one has few and many.
+    Analyses take 12 and 333 atoms of real systems and of those with cells, and one of these numbers
+    of files that are made for the decoder of XTC; those whose numbers of bits alone differ are
+    decoded only.
     """
     printed = {}
     for name in _trajet.INSTRUCTION_SETS:
