@@ -26,7 +26,7 @@ from trajet._trajet import SelectionError, SelectionText, Topology, select_atoms
 # Files, and the number of expressions of the gate.
 SYSTEMS = {
     "protein.psf": ((datafiles.PSF, datafiles.DCD), 200),
-    "solvated.gro": ((datafiles.GRO,), 8),
+    "solvated.gro": ((datafiles.GRO,), 12),
     "rna.psf": ((datafiles.RNA_PSF, datafiles.RNA_PDB), 20),
     "nucleotides.pdb": ((datafiles.NUCLsel,), 150),
     "icodes.pdb": ((datafiles.PDB_icodes,), 270),
@@ -39,6 +39,8 @@ SYSTEMS = {
     "membrane.gro": ((datafiles.Martini_membrane_gro,), 150),
     "radii.pqr": ((datafiles.PQR_icodes,), 100),
 }
+# Other seeds than 0: MDAnalysis takes longer for one expression of that than for all others.
+SEEDS = {"solvated.gro": 2}
 COLUMNS = [
     "names",
     "types",
@@ -242,7 +244,7 @@ def compare(name: str, seed: int, count: int) -> None:
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_random_selections_equal_those_of_mdanalysis(name: str) -> None:
     """Whatever the expression: the same atoms, or both refuse."""
-    compare(name, 0, SYSTEMS[name][1])
+    compare(name, SEEDS.get(name, 0), SYSTEMS[name][1])
 
 
 @pytest.mark.long
