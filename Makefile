@@ -131,7 +131,7 @@ test-long: .venv/.made-tested
 	$(PYTEST) -k "kill or killed or kills" --kills 25
 	$(BIN)/python -m pytest tests/cli/test_signals.py --kills 100
 	$(PYTEST) -m long
-	TRAJET_TEST_LONG=1 $(PYTEST) -m hypothesis
+	TRAJET_TEST_LONG=1 $(PYTEST) -m "hypothesis and not long"
 	TRAJET_TEST_LONG=1 $(PYTEST) tests/analyses
 
 # Not in the gate, which needs no GROMACS.

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import MDAnalysis as mda
 import pytest
+from helpers.extent import IS_LONG, examples
 from helpers.golden_files import XTC_FILES, Adk, Golden, Truth, read_with_mdanalysis
 from helpers.mounted_stores import UNTESTED, reason_not_to_mount
 from helpers.systems import Systems
@@ -44,6 +45,12 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("filterwarnings", "ignore:::MDAnalysis")
     config.addinivalue_line("markers", "kills(n): how many kills are enough for the gate")
     config.addinivalue_line("markers", "long: runs in `make test-long` only")
+    if IS_LONG:
+        # Property tests that set no number of examples.
+        from hypothesis import settings
+
+        settings.register_profile("long", max_examples=examples(100))
+        settings.load_profile("long")
 
 
 def pytest_collection() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import trajet as tj
 from helpers import made_reports
+from helpers.extent import examples
 from helpers.made_reports import task, worker
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -420,7 +421,7 @@ made_opening = st.fixed_dictionaries(
 
 
 @given(st.data())
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 def test_advice_is_plain_first_and_consistent(data: Any) -> None:
     """Reports of every pool, storage and machine are checked; missing entries are not mentioned."""
     pool = data.draw(st.sampled_from(["local", "processes", "dask", "mpi"]))

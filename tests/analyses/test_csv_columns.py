@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import trajet as tj
+from helpers.extent import examples
 from helpers.golden_files import Adk
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -109,7 +110,7 @@ def test_times_in_single_precision_are_short(step: float) -> None:
     st.integers(1, 4000),
     st.sampled_from([48.88821, 20.45482949774598, 1.0]),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_times_of_dcd_files_are_within_the_rounding_of_the_step(
     step: float, count: int, unit: float
 ) -> None:

@@ -13,6 +13,7 @@ import pytest
 import trajet as tj
 from click.testing import CliRunner
 from helpers.analysis_laws import assert_same_bits_on_any_pool
+from helpers.extent import examples
 from helpers.golden_files import Adk
 from helpers.result_laws import assert_result_laws
 from hypothesis import given, settings
@@ -71,7 +72,7 @@ def unwrapped(walk: np.ndarray, tmp_path_factory: pytest.TempPathFactory) -> tj.
     return tj.open(None, write(tmp_path_factory.mktemp("walk") / "walk.dcd", walk))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     n_frames=st.integers(2, 15),

@@ -17,6 +17,7 @@ import pytest
 import trajet as tj
 from helpers import xtc_bytes
 from helpers.commands import run, succeed
+from helpers.extent import examples
 from helpers.golden_files import Adk
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -96,7 +97,9 @@ def test_chain_equals_the_whole_file(adk: Adk, parts: list[Path], threads: int) 
 
 
 @settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(40),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(
     ends=st.sets(st.integers(1, N_FRAMES - 1), max_size=30),

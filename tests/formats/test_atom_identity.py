@@ -5,13 +5,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 import trajet as tj
+from helpers.extent import examples
 from helpers.named_atoms import WRITERS, Atom, chain_of, opened
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 # Each example opens files of its own in the same folder.
 SETTINGS = settings(
-    max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(6),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 
 

@@ -6,13 +6,16 @@ from typing import Any
 import numpy as np
 import pytest
 import trajet as tj
+from helpers.extent import examples
 from helpers.named_atoms import Atom, chain_of, opened, write_gro, write_pdb
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 # Each example opens files of its own in the same folder.
 SETTINGS = settings(
-    max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(10),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 
 

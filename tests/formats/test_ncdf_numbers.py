@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import trajet as tj
+from helpers.extent import examples
 from helpers.named_atoms import chain_of, write_pdb
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -13,7 +14,9 @@ from scipy.io import netcdf_file
 
 # Each example opens files of its own in the same folder.
 SETTINGS = settings(
-    max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(8),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import trajet.mdanalysis as guest
+from helpers.extent import examples
 from helpers.universe_pairs import (
     FORMATS,
     N_ATOMS,
@@ -244,7 +245,7 @@ HYPOTHESIS = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 
 @pytest.mark.parametrize("suffix", FORMATS)
 @pytest.mark.parametrize("is_installed", [True, False])
-@settings(max_examples=8, **HYPOTHESIS)
+@settings(max_examples=examples(8), **HYPOTHESIS)
 @given(steps=STEPS)
 def test_any_sequence_of_accesses_is_the_same(
     small_files: dict[str, Path], suffix: str, is_installed: bool, steps: list[tuple[str, int]]

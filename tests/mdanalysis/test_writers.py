@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import trajet as tj
 import trajet.mdanalysis as guest
+from helpers.extent import examples
 from helpers.universe_pairs import N_ATOMS, N_FRAMES, empty_universe
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -110,7 +111,7 @@ def check_ties(theirs: Path, ours: Path, universe: mda.Universe, steps_per_angst
 STEPS = {"xtc": 0.01, "trr": 0.0}
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[*HealthCheck])
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=[*HealthCheck])
 @given(
     st.sampled_from(SUFFIXES),
     st.integers(0, 2**31),

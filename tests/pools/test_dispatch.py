@@ -392,7 +392,7 @@ def run_all(dispatch: Dispatch, n_tasks: int, slow: int | None) -> dict[int, flo
 
 
 @given(n_tasks=st.integers(4, 20), slow=st.none() | st.integers(0, 3))
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 def test_speculation_changes_no_result(n_tasks: int, slow: int | None) -> None:
     """Merged results are equal with and without speculation, with and without a straggler."""
     alone = run_all(Dispatch([1] * n_tasks), n_tasks, slow)
