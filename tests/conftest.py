@@ -15,6 +15,7 @@ from helpers.golden_files import XTC_FILES, Adk, Golden, Truth, read_with_mdanal
 from helpers.mounted_stores import UNTESTED, reason_not_to_mount
 from helpers.systems import Systems
 from MDAnalysisTests import datafiles
+from threadpoolctl import threadpool_limits
 
 # The fixtures of a Dask cluster.
 pytest_plugins = ["helpers.dask_cluster"]
@@ -35,11 +36,15 @@ LONGEST = (
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Handle Ctrl-C, and ignore MDAnalysis' warnings on reading DCD and PDB files."""
+    """Set signals, paths and BLAS threads; ignore MDAnalysis' warnings on DCD and PDB files."""
     # Processes that tests start import helpers and `benches/machine` as well.
     tests = Path(__file__).parent
     paths = [str(tests), str(tests.parent / "benches"), os.environ.get("PYTHONPATH")]
     os.environ["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
+    # Eigenvectors of NumPy depend on the number of BLAS threads. Worker processes inherit that of
+    # the environment, where Dask sets one thread while it starts workers of its own.
+    os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    threadpool_limits(1, "blas")
     # A process in the background ignores SIGINT, and so do all of its children.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("filterwarnings", "ignore:::MDAnalysis")
