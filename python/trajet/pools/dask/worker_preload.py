@@ -3,15 +3,21 @@
 import logging
 import signal
 
-# Beginnings of messages on what the program that owns the cluster handles: errors of tasks, and the
-# end of its scheduler, which may come between two heartbeats of a worker.
-_OF_THE_PROGRAM = ("Compute Failed", "Failed to communicate with scheduler during heartbeat")
+# Beginnings of messages on what the program that owns the cluster handles: errors of tasks, the end
+# of its scheduler, which may come between two heartbeats of a worker, and tasks that a worker had
+# begun when it was closed.
+_OF_THE_PROGRAM = (
+    *("Compute Failed", "Failed to communicate with scheduler during heartbeat"),
+    "Async instruction for ",
+)
 
 
 def dask_setup(_: object) -> None:
     """Ignore Ctrl-C, which a terminal sends to all processes, and do not log errors of tasks."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    logging.getLogger("distributed.worker").addFilter(_is_of_the_worker)
+    # Filters of a logger do not see what loggers below it log.
+    for name in ("distributed.worker", "distributed.worker.state_machine"):
+        logging.getLogger(name).addFilter(_is_of_the_worker)
 
 
 def _is_of_the_worker(record: logging.LogRecord) -> bool:
