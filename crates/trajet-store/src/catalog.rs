@@ -11,6 +11,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use trajet_formats::Format;
 
+use crate::error::shell_argument;
 use crate::hdf5::writer::Writer;
 use crate::manifest::{self, Manifest, SCHEMA, Settings, Tier};
 use crate::{Error, atomic_files};
@@ -290,11 +291,13 @@ fn rebuild(store: &Path) -> String {
     });
     let (name, ending, topology) =
         first.unwrap_or(("NAME".to_owned(), "xtc", "topology-…".to_owned()));
-    let store = store.display();
+    let folder = store.join(&name);
+    let new = PathBuf::from(format!("{}-new", store.display())).join(&name);
+    let [old, new, topology] =
+        [&folder, &new, &folder.join(topology)].map(|path| shell_argument(path));
     format!(
         "rebuild it from its own tags. For each data set, restore the trajectory with the trajet that wrote the \
-         store: trajet store get {store}/{name} -o {name}.{ending}; then add it to a new store: \
-         trajet store add {store}-new/{name} --topology {store}/{name}/{topology} --trajectory {name}.{ending} \
-         (with the --profile that it had)"
+         store: trajet store get {old} -o {name}.{ending}; then add it to a new store: \
+         trajet store add {new} --topology {topology} --trajectory {name}.{ending} (with the --profile that it had)"
     )
 }

@@ -198,6 +198,37 @@ impl From<RunError> for Error {
     }
 }
 
+/// Returns a path as one argument of a shell command that a message advises.
+pub(crate) fn shell_argument(path: &Path) -> String {
+    let path = path.to_string_lossy();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:,=@%".contains(c);
+    if !path.is_empty() && path.chars().all(is_plain) {
+        return path.into_owned();
+    }
+    format!("'{}'", path.replace('\'', r"'\''"))
+}
+
 fn listed(names: &[String]) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::process::Command;
+
+    use proptest::prelude::*;
+
+    use super::shell_argument;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        #[test]
+        fn shell_reads_a_path_as_one_argument(path in "[a-z /.$'\"\\\\*é~!&-]{1,20}") {
+            let command = format!("printf %s {}", shell_argument(Path::new(&path)));
+            let done = Command::new("sh").arg("-c").arg(command).output()?;
+            prop_assert_eq!(String::from_utf8(done.stdout)?, path);
+        }
+    }
 }

@@ -12,6 +12,7 @@ use trajet_formats::h5md::Description;
 use trajet_formats::remarks::{kept, rounded};
 
 use crate::catalog::MANIFEST;
+use crate::error::shell_argument;
 use crate::manifest::{Manifest, Segment, Tag};
 use crate::partitioned::{MetadataFile, Part, Partition, Partitions};
 use crate::table::{Column, Table};
@@ -284,7 +285,7 @@ impl Dataset {
 
     /// Returns advice for errors about files that were modified from outside.
     pub(crate) fn remedy(&self) -> String {
-        let (name, folder) = (&self.manifest.name, self.store.folder().display());
+        let (name, folder) = (&self.manifest.name, shell_argument(self.store.folder()));
         format!(
             "trajet store verify {name} --store {folder} says what else is damaged; restore it from a copy, \
              or divide the trajectory again"

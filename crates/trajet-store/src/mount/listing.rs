@@ -14,6 +14,7 @@ use trajet_formats::{Extra, Format, FramesFrom, WriteOptions};
 
 use super::tree::{Contents, Make, Node, OnClose, Shared, State};
 use crate::catalog::MANIFEST;
+use crate::error::shell_argument;
 use crate::ingest::ENCODER;
 use crate::partitioned::{MetadataFile, bytes_by_part};
 use crate::tag_format::{Kind, format_named, kind_of};
@@ -136,7 +137,7 @@ impl DatasetListing {
     /// Returns the text of a README on what the mount does not show, and how to obtain it.
     fn readme(&self, whole: Format) -> String {
         let Dataset { store, manifest } = &self.dataset;
-        let (name, folder) = (&manifest.name, store.folder().display());
+        let (name, folder) = (&manifest.name, shell_argument(store.folder()));
         let mut words = String::new();
         if whole.is_of_library() {
             words += &format!(

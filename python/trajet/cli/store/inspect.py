@@ -1,5 +1,6 @@
 """Commands that describe data sets: `trajet store list | show | verify | stats | profile`."""
 
+import shlex
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from typing import TypeVar
@@ -96,7 +97,7 @@ def show(name: str, folder: str, as_json: bool, quiet: bool) -> None:
     click.echo(f"frames     {entry.n_frames}")
     say_entry(at, name)
     if entry.format == h5md.FORMAT.name:
-        get = f"trajet store get {at.folder / name} -o {name}.h5md"
+        get = f"trajet store get {shlex.quote(str(at.folder / name))} -o {name}.h5md"
         click.echo(f"{name}: a mount shows no whole H5MD: {get}")
     for kept in entry.tags:
         select = kept.tag.select
