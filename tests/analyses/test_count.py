@@ -48,18 +48,20 @@ def test_atoms_of_each_frame_are_those_of_mdanalysis(
     system = systems[name]
     near = system.trajectory.select(text, updating=True)
     group = system.universe.select_atoms(text, updating=True)
-    expected = [group.indices.copy() for _ in system.universe.trajectory]
-    counts = tj.count(near)
+    # MDAnalysis goes through all bonds in Python.
+    some = slice(0, 98, 97) if "bonded" in text else slice(None)
+    expected = [group.indices.copy() for _ in system.universe.trajectory[some]]
+    counts = tj.count(near, frames=some)
     assert counts.values.tolist() == [len(atoms) for atoms in expected]
     assert counts.report["parameters"]["updating"] is True
-    frames = near.read()
+    frames = near.read(frames=some)
     for frame, atoms in zip(frames, expected, strict=True):
         assert np.array_equal(frame.indices, atoms)
         assert frame.positions.shape == (len(atoms), 3)
     assert near[-1].positions.tobytes() == frames[-1].positions.tobytes()
-    last = near.at(len(frames) - 1)
+    last = near.at(system.trajectory.n_frames - 1)
     assert np.array_equal(last.indices, expected[-1])
-    whole = system.trajectory.read(frames=[len(frames) - 1]).positions[0]
+    whole = system.trajectory.read(frames=[-1]).positions[0]
     assert frames[-1].positions.tobytes() == whole[expected[-1]].tobytes()
 
 

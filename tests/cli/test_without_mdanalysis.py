@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -64,6 +65,24 @@ def place(adk: Adk, tmp_path: Path) -> Path:
     return tmp_path
 
 
+def evaluated(folder: Path, setup: str, expressions: Sequence[str]) -> dict[str, object]:
+    """Return the value of each expression, or the message of its error, in one process."""
+    code = f"""import json
+import trajet as tj
+{setup}
+found = {{}}
+for text in {list(expressions)!r}:
+    try:
+        found[text] = eval(text)
+    except tj.MissingPackageError as error:
+        found[text] = f"error: {{error}}"
+print(json.dumps(found))
+"""
+    found: dict[str, object] = json.loads(succeed(folder, "-c", code))
+    assert list(found) == list(expressions)
+    return found
+
+
 def test_processes_of_these_tests_have_no_mdanalysis(tmp_path: Path) -> None:
     """Each hidden package is missing there, and installed here."""
     code = "import importlib.util as u; print([n for n in {} if u.find_spec(n)])".format
@@ -87,21 +106,22 @@ def test_analyses_conversion_and_stores_work(place: Path) -> None:
         assert np.load(place / "made" / f"{name}.npy").tobytes() == values.tobytes(), name
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("adk_oplsaa.gro", "cobrotoxin_2024_4.tpr", "adk_open.pdb", "adk.psf", "mmcif/1YJP.cif"),
-        "Amber/ache.prmtop",
-    ],
+NATIVE = (
+    *("adk_oplsaa.gro", "cobrotoxin_2024_4.tpr", "adk_open.pdb", "adk.psf", "mmcif/1YJP.cif"),
+    "Amber/ache.prmtop",
 )
-def test_native_formats_are_read(name: str, tmp_path: Path) -> None:
+
+
+def test_native_formats_are_read(tmp_path: Path) -> None:
     """The selection has the atoms that it has where MDAnalysis is installed."""
     text = "protein or name C*"
-    code = "import sys; from trajet.topology import load; from pathlib import Path"
-    code += f"; print(load(Path(sys.argv[1])).select({text!r}, '').tolist())"
-    expected = load(DATA / name).select(text, "").tolist()
-    assert len(expected) > 0
-    assert succeed(tmp_path, "-c", code, DATA / name) == f"{expected}\n"
+    call = f"load(Path({{!r}})).select({text!r}, '').tolist()"
+    calls = {call.format(str(DATA / name)): name for name in NATIVE}
+    setup = "from trajet.topology import load; from pathlib import Path"
+    for code, atoms in evaluated(tmp_path, setup, list(calls)).items():
+        expected = load(DATA / calls[code]).select(text, "").tolist()
+        assert len(expected) > 0
+        assert atoms == expected, calls[code]
 
 
 def test_commands_work(place: Path) -> None:
@@ -177,25 +197,25 @@ def test_examples_of_the_readme_run(place: Path) -> None:
     assert (place / "end_to_end.csv").is_file()
 
 
-@pytest.mark.parametrize(
-    "expression",
-    [
-        "traj.universe",
-        "traj.select('name CA').atoms",
-        "traj.select('smarts C')",
-        "traj.select('same aromaticity as name CA')",
-        "tj.convert(traj, 'a.xtc', topology='a.crd')",
-        *(f"tj.open({str(DATA / name)!r}, 'adk.xtc').select('all')" for name in RARE),
-    ],
+NEED_MDANALYSIS = (
+    "traj.universe",
+    "traj.select('name CA').atoms",
+    "traj.select('smarts C')",
+    "traj.select('same aromaticity as name CA')",
+    "tj.convert(traj, 'a.xtc', topology='a.crd')",
+    *(f"tj.open({str(DATA / name)!r}, 'adk.xtc').select('all')" for name in RARE),
 )
-def test_what_needs_mdanalysis_names_the_extra(place: Path, expression: str) -> None:
+
+
+def test_what_needs_mdanalysis_names_the_extra(place: Path) -> None:
     """The error has the command that installs it, on one line."""
-    code = f"import trajet as tj; traj = tj.open('adk.psf', 'adk.xtc')\ntry: {expression}\n"
-    code += "except tj.MissingPackageError as error: print(error)"
-    message = succeed(place, "-c", code)
-    assert message.endswith(": pip install 'trajet[mdanalysis]'\n")
-    assert message.count("\n") == 1
-    assert "MDAnalysis" in message
+    setup = "traj = tj.open('adk.psf', 'adk.xtc')"
+    for expression, message in evaluated(place, setup, NEED_MDANALYSIS).items():
+        assert isinstance(message, str), expression
+        assert message.startswith("error: "), expression
+        assert message.endswith(": pip install 'trajet[mdanalysis]'"), expression
+        assert "\n" not in message, expression
+        assert "MDAnalysis" in message, expression
 
 
 def test_command_that_needs_mdanalysis_names_the_extra(place: Path) -> None:

@@ -374,7 +374,7 @@ def written(folder: Path) -> int:
     return n
 
 
-@pytest.mark.kills(10)
+@pytest.mark.kills(6)
 @pytest.mark.parametrize("name", ["copy.xtc", "copy.dcd", "copy.h5md", "parts-xtc", "parts-h5md"])
 def test_kills_leave_the_old_or_the_new_output(
     long_run: Path, tmp_path: Path, name: str, kills: int
